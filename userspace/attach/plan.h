@@ -1,0 +1,79 @@
+/*
+ * What will be probed, decided before anything is touched: targets and patterns -> files -> functions ->
+ * for each one where the probe goes, at what class of cost, how its returns are seen, or why not.
+ * `record` carries the plan out, `check` prints it.
+ */
+#ifndef GPUPROBE_ATTACH_PLAN_H
+#define GPUPROBE_ATTACH_PLAN_H
+
+#include "attach/target.h"
+#include "base/err.h"
+#include "base/types.h"
+
+/* A file of code that at least one target maps executable. */
+struct plan_module {
+	char *path;	/* as the target sees it, without " (deleted)" */
+	int fd;		/* held open through /proc/PID/map_files: also when deleted or in another namespace */
+	u64 device, inode; /* of fd: what it is the same file by */
+	bool main_executable; /* of a target */
+	bool deleted;
+	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
+	u32 shared_with_pid;	 /* one of them */
+	size_t *targets; /* indexes of the targets that map it */
+	size_t target_count;
+	u64 start, end, file_offset; /* of its first executable mapping in its first target */
+	u8 build_id[20];
+};
+
+enum plan_cost {
+	COST_CHEAP,   /* first instruction is emulated by the kernel: nop, push reg, relative call/jmp/jcc */
+	COST_STEPPED, /* single-stepped out of line: about ten times as much */
+};
+
+struct plan_function {
+	size_t module;	 /* index */
+	char *name;	 /* as the user reads it: demangled */
+	char *mangled;	 /* NULL where it is the same */
+	u64 address;	 /* in the file */
+	u64 file_offset; /* of the probed instruction */
+	enum plan_cost cost;
+	u8 returns;	      /* VALUE_returns_* of record.def */
+	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
+	char *detail;	      /* more about the reason: the object, the process; NULL: none */
+};
+
+/* A match that is not probed, and why. */
+struct plan_skipped {
+	size_t module;
+	char *name;
+	u64 address;
+	const char *reason;
+};
+
+/* What the kernel can do, and what the user allows; filled by the caller. */
+struct plan_limits {
+	bool has_session;      /* uprobe sessions: durations are possible */
+	bool single_probes;    /* no uprobe_multi: entries only */
+	bool entries_only;     /* asked for */
+	u64 max_functions;
+};
+
+struct plan {
+	struct plan_module *modules;
+	size_t module_count;
+	struct plan_function *functions; /* by module, then file offset; each offset once */
+	size_t function_count;
+	struct plan_skipped *skipped;
+	size_t skipped_count;
+	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
+};
+
+/* patterns: `[!][binary:]glob`. No match: -ENOENT, naming the nearest names; unknown binary: names those
+ * mapped; more than max_functions: -E2BIG with the number and how to narrow. With no patterns the plan
+ * has modules but no functions. */
+int plan_build(const struct target *targets, size_t target_count, char *const *patterns,
+	       size_t pattern_count, const struct plan_limits *limits, struct plan **ret_plan,
+	       struct err *err);
+struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Words to the user on stderr, by level. Only verbs and the session use it; libraries return errors.
+ * The level is one of the two globals that the program has.
+ */
+#ifndef GPUPROBE_BASE_LOG_H
+#define GPUPROBE_BASE_LOG_H
+
+enum log_level { LOG_QUIET, LOG_NORMAL, LOG_DEBUG };
+
+void log_set_level(enum log_level level);
+enum log_level log_level(void);
+
+/* "gpuprobe: " + message + newline, at any level. Control characters in the arguments are escaped: names
+ * of a target are untrusted. */
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, from LOG_NORMAL on: what the user should know though it is no error. */
+void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Without the prefix, from LOG_NORMAL on: what is going on. */
+void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* With the prefix, at LOG_DEBUG (-v). */
+void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

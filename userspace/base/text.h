@@ -1,0 +1,40 @@
+/*
+ * A growing string, always NUL-terminated. Zero-initialise it; out of memory makes it "failed": further
+ * appends do nothing, and text_failed() says so at the end, so that callers check once.
+ */
+#ifndef GPUPROBE_BASE_TEXT_H
+#define GPUPROBE_BASE_TEXT_H
+
+#include <stdarg.h>
+
+#include "base/types.h"
+
+struct text {
+	char *data; /* never NULL after the first append that worked */
+	size_t length;
+	size_t capacity;
+	bool failed;
+};
+
+void text_append(struct text *text, const char *string);
+void text_append_bytes(struct text *text, const void *bytes, size_t length);
+void text_append_char(struct text *text, char c);
+void text_appendf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_appendv(struct text *text, const char *format, va_list arguments);
+/* Shortens to nothing and keeps the memory. */
+void text_clear(struct text *text);
+void text_free(struct text *text);
+#define _cleanup_text_ __attribute__((cleanup(text_free)))
+
+/* The string, "" while empty. */
+const char *text_string(const struct text *text);
+
+/* Appends bytes for a terminal: printable UTF-8 as it is, everything else (control characters, escape
+ * sequences, broken UTF-8) as \xNN. Names come from the target and are untrusted. */
+void text_append_terminal(struct text *text, const char *string, size_t length);
+/* The number of columns that a UTF-8 string takes, about: code points. */
+size_t text_columns(const char *string);
+/* Number of edits between two strings, for "did you mean"; stops counting at limit. */
+unsigned text_distance(const char *a, const char *b, unsigned limit);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * A file of code. Files come from the target and are untrusted and may change under us, so they are read
+ * (never mapped), and every offset in them is checked. 64-bit x86-64 little-endian ELF only.
+ */
+#ifndef GPUPROBE_ELF_ELF_FILE_H
+#define GPUPROBE_ELF_ELF_FILE_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+struct elf_file;
+
+/* fd stays the caller's and must stay open. path is for messages only. */
+int elf_file_open(int fd, const char *path, struct elf_file **ret_file, struct err *err);
+struct elf_file *elf_file_free(struct elf_file *file); /* NULL allowed; returns NULL */
+
+/* GNU build id; 0 bytes when it has none. At most 64 are copied. Returns the number of bytes. */
+size_t elf_file_build_id(const struct elf_file *file, u8 ret_id[64]);
+/* File offset of a virtual address in an executable PT_LOAD; -ENOENT when it lies in none. */
+int elf_file_offset(const struct elf_file *file, u64 address, u64 *ret_offset);
+/* Up to size bytes of the file at offset; returns how many. */
+ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, size_t size);
+/* Go programs move their stacks: no return probes ever (.gopclntab / .go.buildinfo present). */
+bool elf_file_is_go(const struct elf_file *file);
+bool elf_file_is_static(const struct elf_file *file); /* no PT_INTERP and no DT_NEEDED */
+
+/* ---- functions -------------------------------------------------------------------------------------- */
+
+struct elf_symbol {
+	const char *name;      /* as it stands in the file, without @VERSION */
+	const char *demangled; /* NULL where it is the same */
+	u64 address;	       /* virtual address in the file */
+	u64 size_bytes;	       /* 0: unknown */
+	bool ifunc;	       /* a resolver: cannot be probed under this name */
+};
+
+struct elf_symbols {
+	struct elf_symbol *items; /* sorted by address, then name; aliases are all there */
+	size_t count;
+	void *storage;
+	bool from_debug_file, from_gnu_debugdata, stripped; /* where they came from; stripped: .dynsym only */
+};
+
+/* Function symbols of .symtab and .dynsym, of the separate debug file (by build id, then by debug link
+ * with its CRC checked, looked up under root_path: "/proc/PID/root" for a target in another mount
+ * namespace, "" for ours; then also under "" when root_path is another), and of .gnu_debugdata (xz).
+ * Undefined, zero-address and non-executable ones are left out. Demangles C++ and Rust. */
+int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
+		     struct err *err);
+void elf_symbols_free(struct elf_symbols *symbols);
+
+/* ---- exceptions ------------------------------------------------------------------------------------- */
+
+/* True when a CIE of .eh_frame names a personality routine other than C's own __gcc_personality_v0, i.e.
+ * C++, Rust, ... frames that throw or catch. Without readable .eh_frame: true (in doubt it can). */
+bool elf_file_has_personality(struct elf_file *file);
+
+#endif

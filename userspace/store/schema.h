@@ -1,0 +1,77 @@
+/*
+ * record.def at run time: what every generic part (dump, parse, validation, the table of kinds inside a
+ * capture, documentation) works from. All tables are constant.
+ */
+#ifndef GPUPROBE_STORE_SCHEMA_H
+#define GPUPROBE_STORE_SCHEMA_H
+
+#include "base/types.h"
+#include "../bpf/record.h"
+
+enum schema_unit {
+	UNIT_TIME, UNIT_NS, UNIT_BYTES, UNIT_COUNT, UNIT_NUMBER, UNIT_ID, UNIT_ENUM, UNIT_TEXT,
+	UNIT_STACK, UNIT_TASK, UNIT_ADDR, UNIT_HEX, UNIT_CHARS, UNIT_PAD,
+};
+
+enum schema_tail { TAIL_NONE, TAIL_BYTES, TAIL_ADDRESSES };
+
+struct schema_field {
+	const char *name;
+	u16 offset_bytes;  /* in the record, header included */
+	u8 element_bytes;  /* 1, 2, 4 or 8 */
+	u16 count;	   /* 1 for a scalar */
+	enum schema_unit unit;
+	const char *reference; /* ENUM: the enum; ID: the tag of the fact; else "none" */
+	u64 absent;
+	const char *meaning;
+};
+
+struct schema_kind {
+	u16 number;
+	const char *tag;
+	enum record_shape shape;
+	enum record_row row;
+	enum schema_tail tail;
+	u16 size_bytes; /* without tail */
+	const struct schema_field *fields; /* of its own, without the header's */
+	size_t field_count;
+	const char *meaning;
+};
+
+struct schema_enum_value {
+	const char *enum_name;
+	u32 number;
+	const char *tag;
+	const char *meaning; /* words for people */
+};
+
+/* All kinds, in the order of record.def. */
+const struct schema_kind *schema_kinds(size_t *ret_count);
+/* NULL when there is none. */
+const struct schema_kind *schema_kind(u16 number);
+const struct schema_kind *schema_kind_by_tag(const char *tag);
+/* The fields of the header (ts, dur, pid, tid, name, stack, source), common to all kinds. */
+const struct schema_field *schema_header_fields(size_t *ret_count);
+const struct schema_field *schema_field(const struct schema_kind *kind, const char *name);
+
+const struct schema_enum_value *schema_enum_values(size_t *ret_count);
+/* NULL when the number or tag is not in the enum. */
+const struct schema_enum_value *schema_enum(const char *enum_name, u32 number);
+const struct schema_enum_value *schema_enum_by_tag(const char *enum_name, const char *tag);
+
+const char *schema_unit_name(enum schema_unit unit);
+const char *schema_shape_name(enum record_shape shape);
+
+/* Value of a scalar field, or of element [index] of an array. The record must be at least as long as
+ * its kind. */
+u64 schema_field_value(const struct schema_field *field, const struct record_header *record,
+		       unsigned index);
+void schema_field_set(const struct schema_field *field, struct record_header *record, unsigned index,
+		      u64 value);
+/* Absent as the row says; arrays: all bytes 0. */
+bool schema_field_absent(const struct schema_field *field, const struct record_header *record);
+
+/* A hash of names, kinds and layouts: two builds with the same hash understand each other's records. */
+u64 schema_hash(void);
+
+#endif

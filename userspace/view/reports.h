@@ -1,0 +1,29 @@
+/*
+ * Reports: tables over a view. A report is a name, its columns (one table per report: name, unit, how it
+ * is formatted) and a function that makes its rows; printing is the same for all.
+ */
+#ifndef GPUPROBE_VIEW_REPORTS_H
+#define GPUPROBE_VIEW_REPORTS_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "view/view.h"
+
+enum report_format { REPORT_COLUMN, REPORT_CSV, REPORT_JSON };
+
+struct report {
+	const char *name;    /* for -r */
+	const char *meaning; /* for --help */
+	int (*make)(struct view *view, u64 max_rows, void *table, struct err *err);
+};
+
+const struct report *reports(size_t *ret_count);
+/* -EINVAL names the known ones and the nearest. */
+int report_find(const char *name, const struct report **ret_report, struct err *err);
+int report_format_find(const char *name, enum report_format *ret_format, struct err *err);
+/* max_rows 0: all. */
+int report_print(const struct report *report, struct view *view, enum report_format format,
+		 u64 max_rows, FILE *file, struct err *err);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * A capture as ordered events: THE iterator that every exporter and every report uses. It goes over the
+ * capture twice: the survey (rows, lanes, time range, ledger), then the events in time order with their
+ * names, lane and cause already computed, so that all formats agree.
+ */
+#ifndef GPUPROBE_VIEW_VIEW_H
+#define GPUPROBE_VIEW_VIEW_H
+
+#include "base/err.h"
+#include "store/capture_reader.h"
+
+struct view;
+
+/* A row of a time line: a thread, a process, or a stream of a GPU. */
+struct view_row {
+	enum record_row type;
+	u32 pid;
+	u32 tid;    /* ROW_THREAD */
+	u32 device; /* ROW_STREAM: renumbered ids of the facts; source tells sessions apart */
+	u32 stream;
+	u32 source;
+	const char *name;	  /* of the thread or stream; never NULL */
+	const char *process_name; /* never NULL ("" when unknown) */
+	unsigned lane_count;	  /* 1, or more where spans overlap without nesting */
+	u64 event_count;
+};
+
+/* One entry of the loss ledger, of the recording and of the reading alike. */
+struct view_loss {
+	u32 reason;	     /* enum loss_reason */
+	const char *tag;     /* its tag and words for people */
+	const char *meaning;
+	const char *place; /* never NULL */
+	u64 count;	   /* never 0 */
+};
+
+/* A thing known of the recording: option, host, target, tool, result. */
+struct view_attribute {
+	const char *group; /* tag of enum attribute_group */
+	const char *key;
+	const char *value;
+};
+
+struct view_survey {
+	const struct view_row *rows; /* sorted: processes by pid, threads main thread first then by tid */
+	size_t row_count;
+	const struct view_loss *losses;
+	size_t loss_count;
+	const struct view_attribute *attributes;
+	size_t attribute_count;
+	u64 window_start_ns; /* CLOCK_MONOTONIC; the window fact, else first event */
+	u64 window_end_ns;   /* the same, else last time seen */
+	u64 first_ns, last_ns; /* of the events themselves (starts and known ends); 0 without events */
+	u64 realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the first clock fact; 0: unknown */
+	u64 event_count;
+	u64 span_count, point_count, counter_count, total_count;
+	bool cut; /* recording was cut */
+};
+
+/* What launched an effect. */
+struct view_cause {
+	u64 number; /* unique in the capture, from 1; also the launch's own view_event.launch */
+	u64 ts, dur;
+	u32 pid, tid;
+	const char *name;
+};
+
+struct view_event {
+	const struct record_header *record; /* layout of this build, ids renumbered */
+	const struct schema_kind *kind;
+	u64 ts;
+	u64 dur; /* open spans: up to the end of the window */
+	u64 end; /* ts + dur */
+	bool open;	  /* a span that had not ended */
+	const char *name; /* never NULL */
+	const struct view_row *row;
+	size_t row_index;
+	unsigned lane; /* 0 .. row->lane_count - 1: where it can be drawn without overlap */
+	unsigned depth; /* number of enclosing spans in its lane */
+	u64 launch;	/* number that effects may name as their cause, 0: none */
+	const struct view_cause *cause; /* NULL: none */
+};
+
+/* What an exporter implements. NULL members are skipped (without `end` no ends are computed). Every
+ * function returns 0 or -errno with err set, which ends the run. Events come in time order; `end` comes in
+ * time order among them too, before starts at the same moment. */
+struct view_sink {
+	int (*open)(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err);
+	int (*span)(void *data, const struct view_event *event, struct err *err);
+	int (*end)(void *data, const struct view_event *event, struct err *err);
+	int (*point)(void *data, const struct view_event *event, struct err *err);
+	int (*counter)(void *data, const struct view_event *event, struct err *err);
+	int (*total)(void *data, const struct view_event *event, struct err *err);
+	int (*close)(void *data, struct err *err);
+};
+
+/* Runs the survey. reader stays the caller's and must outlive the view. */
+int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err);
+const struct view_survey *view_survey(const struct view *view);
+/* Runs the events through one sink; may be called again for another one. */
+int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err);
+struct view *view_free(struct view *view);
+
+/* ---- facts, for exporters (ids as in records of events) --------------------------------------------- */
+
+const char *view_text(const struct view *view, u32 id); /* NULL for 0 */
+/* The fact with this id, NULL for 0: e.g. (const struct record_probe *)view_fact(view, KIND_probe, id). */
+const struct record_header *view_fact(const struct view *view, u16 kind, u32 id);
+/* All facts of a kind in their order. */
+const struct record_header *const *view_facts(const struct view *view, u16 kind, size_t *ret_count);
+/* What an id stands for, as text that is unique among the facts of its kind: its name, "#n" behind it
+ * where several have that name. */
+const char *view_label(const struct view *view, u16 kind, u32 id);
+size_t view_stack(const struct view *view, u32 id, const u64 **ret_addresses);
+/* Name of the process at time ts, "" when unknown. */
+const char *view_process_name(const struct view *view, u32 pid);
+
+/* ---- fields and computed values by key: the columns of tables in exporters --------------------------
+ * Looks up once, reads often. Keys: a field of the kind or of the header; or "field.field" through an ID
+ * ("probe.address", "probe.binary"); or a computed value ("launch_delay_ns"). */
+enum view_value_type { VALUE_ABSENT, VALUE_U64, VALUE_HEX, VALUE_STRING };
+
+struct view_value {
+	enum view_value_type type;
+	u64 number;
+	const char *string; /* enum tags, texts; valid as long as the view */
+};
+
+struct view_key; /* constant, owned by the view */
+
+/* NULL when the kind has no such key. */
+const struct view_key *view_key(const struct view *view, const struct schema_kind *kind,
+				const char *key);
+struct view_value view_value(const struct view *view, const struct view_key *key,
+			     const struct view_event *event);
+
+#endif
