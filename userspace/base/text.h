@@ -1,6 +1,6 @@
 /*
  * A growing string, always NUL-terminated. Zero-initialise it; out of memory makes it "failed": further
- * appends do nothing, and text_failed() says so at the end, so that callers check once.
+ * appends do nothing, and .failed says so at the end, so that callers check once.
  */
 #ifndef GPUPROBE_BASE_TEXT_H
 #define GPUPROBE_BASE_TEXT_H
@@ -21,7 +21,7 @@ void text_append_bytes(struct text *text, const void *bytes, size_t length);
 void text_append_char(struct text *text, char c);
 void text_appendf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_appendv(struct text *text, const char *format, va_list arguments);
-/* Shortens to nothing and keeps the memory. */
+/* Shortens to nothing and keeps the memory; what failed stays failed. */
 void text_clear(struct text *text);
 void text_free(struct text *text);
 #define _cleanup_text_ __attribute__((cleanup(text_free)))
