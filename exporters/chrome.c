@@ -1,0 +1,358 @@
+#include "exporters/chrome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "exporters/chrome_metadata.h"
+#include "exporters/chrome_rows.h"
+#include "exporters/writer.h"
+
+/* ---- what stands in the args of an event, by kind ---- */
+
+/* clang-format off */
+static const struct chrome_arg {
+	const char *kind;
+	const char *key;    /* of view_key() */
+	const char *name;   /* in the args */
+	const char *unless; /* this value goes without saying */
+} chrome_args[] = {
+	{"call",   "probe.address", "address",     NULL},
+	{"call",   "probe.binary",  "binary",      NULL},
+	{"call",   "ended",         "ended",       "returned"},
+	{"entry",  "probe.address", "address",     NULL},
+	{"entry",  "probe.binary",  "binary",      NULL},
+	{"entry",  "reason",        "reason",      NULL},
+	{"api",    "correlation",   "correlation", NULL},
+	{"kernel", "device",        "device",      NULL},
+	{"kernel", "stream",        "stream",      NULL},
+	{"kernel", "correlation",   "correlation", NULL},
+	{"level",  "value",         "value",       NULL},
+	{"total",  "calls",         "calls",       NULL},
+	{"total",  "time_ns",       "time_ns",     NULL},
+};
+/* clang-format on */
+
+/* The rows of one kind, looked up in the view that is written. */
+struct chrome_kind {
+	const struct schema_kind *kind;
+	const struct chrome_arg *args[ARRAY_SIZE(chrome_args)];
+	const struct view_key *keys[ARRAY_SIZE(chrome_args)];
+	size_t count;
+};
+
+struct chrome {
+	struct writer writer;
+	const struct view *view;
+	const struct view_survey *survey;
+	struct chrome_rows rows;
+	struct chrome_kind kinds[ARRAY_SIZE(chrome_args)];
+	size_t kind_count;
+	u64 time_base_ns;
+	bool any_event; /* the separator stands before all but the first */
+};
+
+static struct chrome_kind *chrome_kind(struct chrome *chrome, const struct schema_kind *kind)
+{
+	for (size_t i = 0; i < chrome->kind_count; i++)
+		if (chrome->kinds[i].kind == kind)
+			return &chrome->kinds[i];
+	return NULL;
+}
+
+static void chrome_find_args(struct chrome *chrome)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(chrome_args); i++) {
+		const struct schema_kind *kind = schema_kind_by_tag(chrome_args[i].kind);
+		const struct view_key *key = view_key(chrome->view, kind, chrome_args[i].key);
+		struct chrome_kind *found = chrome_kind(chrome, kind);
+
+		if (!key)
+			continue;
+		if (!found) {
+			found = &chrome->kinds[chrome->kind_count++];
+			found->kind = kind;
+		}
+		found->args[found->count] = &chrome_args[i];
+		found->keys[found->count++] = key;
+	}
+}
+
+/* ---- values ---- */
+
+static void chrome_append_string(struct text *text, const char *string)
+{
+	json_append_string(text, string, strlen(string));
+}
+
+/* Readers keep integers as signed 64-bit numbers and make garbage of greater ones. */
+static void chrome_append_number(struct text *text, u64 number)
+{
+	if (number <= INT64_MAX)
+		json_append_u64(text, number);
+	else
+		json_append_hex(text, number);
+}
+
+static void chrome_append_value(struct text *text, const struct view_value *value)
+{
+	if (value->type == VALUE_STRING)
+		chrome_append_string(text, value->string);
+	else if (value->type == VALUE_HEX)
+		json_append_hex(text, value->number);
+	else
+		chrome_append_number(text, value->number);
+}
+
+static void chrome_append_stack(const struct chrome *chrome, struct text *text, u32 id)
+{
+	const u64 *addresses;
+	size_t depth = view_stack(chrome->view, id, &addresses);
+
+	writer_append_literal(text, "\"stack\":[");
+	for (size_t i = 0; i < depth; i++) {
+		if (i)
+			text_append_char(text, ',');
+		json_append_hex(text, addresses[i]);
+	}
+	text_append_char(text, ']');
+}
+
+/* "args":{...}; nothing when there are none. */
+static void chrome_append_args(struct chrome *chrome, struct text *text,
+			       const struct view_event *event)
+{
+	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
+	size_t start = text->length, before;
+
+	writer_append_literal(text, ",\"args\":{");
+	before = text->length;
+	for (size_t i = 0; found && i < found->count; i++) {
+		const struct chrome_arg *arg = found->args[i];
+		struct view_value value = view_value(chrome->view, found->keys[i], event);
+
+		if (value.type == VALUE_ABSENT || (value.type == VALUE_STRING && arg->unless &&
+						   strcmp(value.string, arg->unless) == 0))
+			continue;
+		text_append_bytes(text, ",\"", text->length == before ? 0 : 1);
+		text_append_char(text, '"');
+		text_append(text, arg->name);
+		writer_append_literal(text, "\":");
+		chrome_append_value(text, &value);
+	}
+	if (event->open)
+		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
+	if (event->record->stack) {
+		text_append(text, text->length == before ? "" : ",");
+		chrome_append_stack(chrome, text, event->record->stack);
+	}
+	if (text->length == before)
+		text->length = start;
+	else
+		text_append_char(text, '}');
+}
+
+/* ---- events ---- */
+
+/* {"ph":"X","cat":"call","name":"main","ts":1.000; phase is one character and what belongs to it.
+ */
+static void chrome_begin(struct chrome *chrome, const char *phase, size_t phase_length,
+			 const char *category, const char *name, u64 ts)
+{
+	struct text *text = &chrome->writer.text;
+
+	if (chrome->any_event)
+		writer_append_literal(text, ",\n");
+	chrome->any_event = true;
+	writer_append_literal(text, "{\"ph\":\"");
+	text_append_bytes(text, phase, phase_length);
+	writer_append_literal(text, ",\"cat\":\"");
+	text_append(text, category);
+	writer_append_literal(text, "\",\"name\":");
+	chrome_append_string(text, name);
+	writer_append_literal(text, ",\"ts\":");
+	json_append_us(text, ts > chrome->time_base_ns ? ts - chrome->time_base_ns : 0);
+}
+#define chrome_begin_event(chrome, phase, event)                                          \
+	chrome_begin(chrome, phase, sizeof(phase) - 1, (event)->kind->tag, (event)->name, \
+		     (event)->ts)
+
+static int chrome_append_row(struct chrome *chrome, const struct view_event *event, struct err *err)
+{
+	const struct chrome_lane *lane =
+		chrome_rows_lane(&chrome->rows, event->row_index, event->lane);
+
+	if (!lane)
+		return err_set(err, -EINVAL,
+			       "can't write %s: event on row %zu, lane %u, which the "
+			       "survey did not find",
+			       chrome->writer.path, event->row_index, event->lane);
+	text_append_bytes(&chrome->writer.text, lane->ids, lane->ids_length);
+	return 0;
+}
+
+static int chrome_finish_event(struct chrome *chrome, const struct view_event *event,
+			       struct err *err)
+{
+	int result = chrome_append_row(chrome, event, err);
+
+	if (result < 0)
+		return result;
+	chrome_append_args(chrome, &chrome->writer.text, event);
+	text_append_char(&chrome->writer.text, '}');
+	return writer_flush(&chrome->writer, err);
+}
+
+/* An arrow from what launched to what ran. Binding by id binds to the slice itself, where the older
+ * s and f events bind to whatever is on top of the row at that moment. */
+static void chrome_append_flow(struct text *text, const struct view_event *event)
+{
+	if (event->launch) {
+		writer_append_literal(text, ",\"bind_id\":");
+		json_append_hex(text, event->launch);
+		writer_append_literal(text, ",\"flow_out\":true");
+	} else if (event->cause) {
+		writer_append_literal(text, ",\"bind_id\":");
+		json_append_hex(text, event->cause->number);
+		writer_append_literal(text, ",\"flow_in\":true");
+	}
+}
+
+static int chrome_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	chrome_begin_event(chrome, "X\"", event);
+	writer_append_literal(&chrome->writer.text, ",\"dur\":");
+	json_append_us(&chrome->writer.text, event->dur);
+	chrome_append_flow(&chrome->writer.text, event);
+	return chrome_finish_event(chrome, event, err);
+}
+
+static int chrome_point(void *data, const struct view_event *event, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	if (event->row->type == ROW_PROCESS)
+		chrome_begin_event(chrome, "i\",\"s\":\"p\"", event);
+	else
+		chrome_begin_event(chrome, "i\",\"s\":\"t\"", event);
+	return chrome_finish_event(chrome, event, err);
+}
+
+static bool chrome_has_args(struct chrome *chrome, const struct view_event *event)
+{
+	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
+
+	for (size_t i = 0; found && i < found->count; i++)
+		if (view_value(chrome->view, found->keys[i], event).type != VALUE_ABSENT)
+			return true;
+	return false;
+}
+
+static int chrome_counter(void *data, const struct view_event *event, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	/* A counter without a value would be read as no event at all. */
+	if (!chrome_has_args(chrome, event))
+		return 0;
+	chrome_begin_event(chrome, "C\"", event);
+	return chrome_finish_event(chrome, event, err);
+}
+
+/* Sums over a time have no place on a time line: they stand as a point where that time begins. */
+static int chrome_total(void *data, const struct view_event *event, struct err *err)
+{
+	return chrome_point(data, event, err);
+}
+
+/* ---- begin and end ---- */
+
+static int chrome_open(void *data, const struct view *view, const struct view_survey *survey,
+		       struct err *err)
+{
+	struct chrome *chrome = data;
+	struct text *text = &chrome->writer.text;
+	int result;
+
+	chrome->view = view;
+	chrome->survey = survey;
+	chrome->time_base_ns = chrome_time_base_ns(survey);
+	chrome_find_args(chrome);
+	result = chrome_rows_make(&chrome->rows, survey, err);
+	if (result < 0)
+		return result;
+	text_append(text, "{\"displayTimeUnit\":\"ns\",\n");
+	chrome_append_metadata(survey, text);
+	text_append(text, ",\n\"traceEvents\":[\n");
+	chrome_rows_append_names(&chrome->rows, view, text);
+	/* The separator that stands behind the last name goes before the first event again. */
+	if (chrome->rows.process_count) {
+		text->length -= strlen(",\n");
+		chrome->any_event = true;
+	}
+	return writer_flush(&chrome->writer, err);
+}
+
+/* Viewers do not show the metadata: what is missing is said on the time line too. */
+static void chrome_append_incomplete(struct chrome *chrome)
+{
+	const struct view_survey *survey = chrome->survey;
+	struct text *text = &chrome->writer.text;
+
+	chrome_begin(chrome, "i\",\"s\":\"g\"", strlen("i\",\"s\":\"g\""), "gpuprobe",
+		     survey->cut ? "recording was cut: capture is incomplete"
+				 : "capture is incomplete",
+		     survey->window_end_ns);
+	text_appendf(text,
+		     ",\"pid\":%u,\"tid\":%u,\"args\":{\"losses\":", chrome->rows.processes[0].pid,
+		     chrome->rows.processes[0].pid);
+	chrome_append_losses(survey, text);
+	text_append(text, "}}");
+}
+
+static int chrome_close(void *data, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	if (!chrome_capture_complete(chrome->survey) && chrome->rows.process_count)
+		chrome_append_incomplete(chrome);
+	text_append(&chrome->writer.text, "\n]}\n");
+	return writer_flush(&chrome->writer, err);
+}
+
+const struct view_sink chrome_sink = {
+	.open = chrome_open,
+	.span = chrome_span,
+	.point = chrome_point,
+	.counter = chrome_counter,
+	.total = chrome_total,
+	.close = chrome_close,
+};
+
+int chrome_create(const char *path, bool gzip, void **ret_data, struct err *err)
+{
+	struct chrome *chrome _cleanup_free_ = calloc(1, sizeof(*chrome));
+	int result;
+
+	if (!chrome)
+		return err_set(err, -ENOMEM, "can't write %s: out of memory", path);
+	result = writer_create(&chrome->writer, path, gzip, err);
+	if (result < 0)
+		return result;
+	*ret_data = take_pointer(&chrome);
+	return 0;
+}
+
+int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
+{
+	struct chrome *chrome = data;
+	int result = writer_finish(&chrome->writer, commit, ret_size_bytes, err);
+
+	chrome_rows_free(&chrome->rows);
+	free(chrome);
+	return result;
+}

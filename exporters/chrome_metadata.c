@@ -1,0 +1,167 @@
+#include "exporters/chrome_metadata.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define CHROME_DAY_NS	      (86400 * NS_PER_SECOND)
+#define CHROME_EXACT_DAYS     100
+#define CHROME_TIME_STEP_DAYS 90
+
+static void chrome_append_text(struct text *text, const char *string)
+{
+	json_append_string(text, string, strlen(string));
+}
+
+static u64 chrome_min(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 chrome_max(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+u64 chrome_time_base_ns(const struct view_survey *survey)
+{
+	u64 first = survey->window_start_ns, last = survey->window_end_ns;
+
+	if (survey->event_count) {
+		first = first ? chrome_min(first, survey->first_ns) : survey->first_ns;
+		last = chrome_max(last, survey->last_ns);
+	}
+	if (last < CHROME_EXACT_DAYS * CHROME_DAY_NS)
+		return 0;
+	return first - first % (CHROME_TIME_STEP_DAYS * CHROME_DAY_NS);
+}
+
+/* Entries of the ledger that say how the recording went, not that something of it is missing. */
+static bool chrome_loss_is_harmless(u32 reason)
+{
+	return reason == VALUE_loss_reason_still_open || reason == VALUE_loss_reason_outside_window;
+}
+
+bool chrome_capture_complete(const struct view_survey *survey)
+{
+	if (survey->cut)
+		return false;
+	for (size_t i = 0; i < survey->loss_count; i++)
+		if (!chrome_loss_is_harmless(survey->losses[i].reason))
+			return false;
+	return true;
+}
+
+void chrome_append_losses(const struct view_survey *survey, struct text *text)
+{
+	text_append_char(text, '[');
+	for (size_t i = 0; i < survey->loss_count; i++) {
+		const struct view_loss *loss = &survey->losses[i];
+
+		text_append(text, i ? ",{\"reason\":" : "{\"reason\":");
+		chrome_append_text(text, loss->tag);
+		text_append(text, ",\"meaning\":");
+		chrome_append_text(text, loss->meaning);
+		text_append(text, ",\"place\":");
+		chrome_append_text(text, loss->place);
+		text_append(text, ",\"count\":");
+		json_append_u64(text, loss->count);
+		text_append_char(text, '}');
+	}
+	text_append_char(text, ']');
+}
+
+/* By group and key; those that share both stay in their order. */
+static int chrome_attribute_compare(const void *a_pointer, const void *b_pointer)
+{
+	const struct view_attribute *a = *(const struct view_attribute *const *)a_pointer;
+	const struct view_attribute *b = *(const struct view_attribute *const *)b_pointer;
+	int order = strcmp(a->group, b->group);
+
+	if (order == 0)
+		order = strcmp(a->key, b->key);
+	return order ? order : (a > b) - (a < b);
+}
+
+/* A key that stands there several times (each target has a name) becomes an array: a JSON object
+ * with the same key twice is read as its last. Gives the number of attributes that it took. */
+static size_t chrome_append_attribute(const struct view_attribute *const *attributes, size_t count,
+				      struct text *text)
+{
+	size_t same = 1;
+
+	while (same < count && strcmp(attributes[same]->group, attributes[0]->group) == 0 &&
+	       strcmp(attributes[same]->key, attributes[0]->key) == 0)
+		same++;
+	chrome_append_text(text, attributes[0]->key);
+	text_append(text, same > 1 ? ":[" : ":");
+	for (size_t i = 0; i < same; i++) {
+		if (i)
+			text_append_char(text, ',');
+		chrome_append_text(text, attributes[i]->value);
+	}
+	if (same > 1)
+		text_append_char(text, ']');
+	return same;
+}
+
+/* One object per group. */
+static void chrome_append_attributes(const struct view_survey *survey, struct text *text)
+{
+	size_t count = survey->attribute_count;
+	const struct view_attribute **sorted _cleanup_free_ = calloc(count + 1, sizeof(*sorted));
+
+	if (!sorted) {
+		text->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &survey->attributes[i];
+	qsort(sorted, count, sizeof(*sorted), chrome_attribute_compare);
+	for (size_t i = 0; i < count;) {
+		const char *group = sorted[i]->group;
+		const char *separator = ":{";
+
+		chrome_append_text(text, group);
+		while (i < count && strcmp(sorted[i]->group, group) == 0) {
+			text_append(text, separator);
+			separator = ",";
+			i += chrome_append_attribute(sorted + i, count - i, text);
+		}
+		text_append(text, "},\n");
+	}
+}
+
+static void chrome_append_clock(const struct view_survey *survey, struct text *text)
+{
+	u64 base = chrome_time_base_ns(survey);
+
+	text_append(text, "\"clock\":{\"name\":\"CLOCK_MONOTONIC\",\"subtractedNanoseconds\":");
+	json_append_u64(text, base);
+	if (survey->realtime_offset_ns) {
+		text_append(text, ",\"realtimeOffsetNanoseconds\":");
+		json_append_u64(text, survey->realtime_offset_ns);
+		text_append(text, ",\"baseTimeNanoseconds\":");
+		json_append_u64(text, survey->realtime_offset_ns + base);
+	}
+	text_append(text, "},\n\"window\":{\"startNanoseconds\":");
+	json_append_u64(text, survey->window_start_ns - base);
+	text_append(text, ",\"endNanoseconds\":");
+	json_append_u64(text, survey->window_end_ns - base);
+	text_append(text, "},\n");
+}
+
+void chrome_append_metadata(const struct view_survey *survey, struct text *text)
+{
+	text_append(text, "\"metadata\":{\n");
+	chrome_append_attributes(survey, text);
+	chrome_append_clock(survey, text);
+	text_append(text, "\"capture_complete\":");
+	text_append(text, chrome_capture_complete(survey) ? "true" : "false");
+	if (survey->cut)
+		text_append(text, ",\n\"recording_cut\":true");
+	text_append(text, ",\n\"losses\":");
+	chrome_append_losses(survey, text);
+	text_append_char(text, '}');
+}

@@ -1,0 +1,336 @@
+#include "exporters/ndjson.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "exporters/writer.h"
+
+struct ndjson {
+	struct writer writer;
+	const struct view *view;
+};
+
+/* ---- values ---- */
+
+static void ndjson_append_string(struct text *text, const char *string)
+{
+	json_append_string(text, string, strlen(string));
+}
+
+/* ,"name": */
+static void ndjson_append_key(struct text *text, const char *name)
+{
+	writer_append_literal(text, ",\"");
+	text_append(text, name);
+	writer_append_literal(text, "\":");
+}
+
+/* JSON readers keep integers as signed 64-bit numbers: what is greater is written as hex. */
+static void ndjson_append_number(struct text *text, u64 value)
+{
+	if (value <= INT64_MAX)
+		json_append_u64(text, value);
+	else
+		json_append_hex(text, value);
+}
+
+static void ndjson_append_addresses(struct text *text, const u64 *addresses, size_t count)
+{
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			text_append_char(text, ',');
+		json_append_hex(text, addresses[i]);
+	}
+	text_append_char(text, ']');
+}
+
+/* A string or NULL for what an id stands for. */
+static void ndjson_append_label(struct text *text, const char *label, u64 id)
+{
+	if (label)
+		ndjson_append_string(text, label);
+	else
+		ndjson_append_number(text, id);
+}
+
+/* ---- one value, by the unit of its field ---- */
+
+typedef void ndjson_append_value(const struct view *view, struct text *text,
+				 const struct schema_field *field, u64 value);
+
+static void ndjson_append_plain(const struct view *view, struct text *text,
+				const struct schema_field *field, u64 value)
+{
+	ndjson_append_number(text, value);
+}
+
+static void ndjson_append_address(const struct view *view, struct text *text,
+				  const struct schema_field *field, u64 value)
+{
+	json_append_hex(text, value);
+}
+
+static void ndjson_append_id(const struct view *view, struct text *text,
+			     const struct schema_field *field, u64 value)
+{
+	const struct schema_kind *kind = schema_kind_by_tag(field->reference);
+
+	ndjson_append_label(text, kind ? view_label(view, kind->number, (u32)value) : NULL, value);
+}
+
+static void ndjson_append_text(const struct view *view, struct text *text,
+			       const struct schema_field *field, u64 value)
+{
+	ndjson_append_label(text, view_text(view, (u32)value), value);
+}
+
+static void ndjson_append_stack(const struct view *view, struct text *text,
+				const struct schema_field *field, u64 value)
+{
+	const u64 *addresses;
+	size_t depth = view_stack(view, (u32)value, &addresses);
+
+	ndjson_append_addresses(text, addresses, depth);
+}
+
+static void ndjson_append_enum(const struct view *view, struct text *text,
+			       const struct schema_field *field, u64 value)
+{
+	const struct schema_enum_value *found = schema_enum(field->reference, (u32)value);
+
+	ndjson_append_label(text, found ? found->tag : NULL, value);
+}
+
+static ndjson_append_value *const ndjson_units[] = {
+	[UNIT_TIME] = ndjson_append_plain,   [UNIT_NS] = ndjson_append_plain,
+	[UNIT_BYTES] = ndjson_append_plain,  [UNIT_COUNT] = ndjson_append_plain,
+	[UNIT_NUMBER] = ndjson_append_plain, [UNIT_TASK] = ndjson_append_plain,
+	[UNIT_ID] = ndjson_append_id,	     [UNIT_ENUM] = ndjson_append_enum,
+	[UNIT_TEXT] = ndjson_append_text,    [UNIT_STACK] = ndjson_append_stack,
+	[UNIT_ADDR] = ndjson_append_address, [UNIT_HEX] = ndjson_append_address,
+	[UNIT_CHARS] = ndjson_append_plain,  [UNIT_PAD] = ndjson_append_plain,
+};
+
+/* A build id: "a1b2...", in the order of its bytes. */
+static void ndjson_append_hex_bytes(struct text *text, const u8 *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	text_append_char(text, '"');
+	for (size_t i = 0; i < count; i++) {
+		text_append_char(text, digits[bytes[i] >> 4]);
+		text_append_char(text, digits[bytes[i] & 15]);
+	}
+	text_append_char(text, '"');
+}
+
+static void ndjson_append_array(const struct view *view, struct text *text,
+				const struct schema_field *field,
+				const struct record_header *record)
+{
+	const char *bytes = (const char *)record + field->offset_bytes;
+
+	if (field->unit == UNIT_HEX) {
+		ndjson_append_hex_bytes(text, (const u8 *)bytes, field->count);
+		return;
+	}
+	if (field->unit == UNIT_CHARS) {
+		json_append_string(text, bytes, strnlen(bytes, field->count));
+		return;
+	}
+	text_append_char(text, '[');
+	for (unsigned i = 0; i < field->count; i++) {
+		if (i)
+			text_append_char(text, ',');
+		ndjson_units[field->unit](view, text, field, schema_field_value(field, record, i));
+	}
+	text_append_char(text, ']');
+}
+
+/* ---- records ---- */
+
+static void ndjson_append_fields(const struct view *view, struct text *text,
+				 const struct schema_kind *kind, const struct record_header *record)
+{
+	for (size_t i = 0; i < kind->field_count; i++) {
+		const struct schema_field *field = &kind->fields[i];
+
+		if (field->unit == UNIT_PAD || schema_field_absent(field, record))
+			continue;
+		ndjson_append_key(text, field->name);
+		if (field->count > 1)
+			ndjson_append_array(view, text, field, record);
+		else
+			ndjson_units[field->unit](view, text, field,
+						  schema_field_value(field, record, 0));
+	}
+}
+
+static void ndjson_append_nonzero(struct text *text, const char *name, u64 value)
+{
+	if (!value)
+		return;
+	ndjson_append_key(text, name);
+	ndjson_append_number(text, value);
+}
+
+/* A span has a duration (also 0) unless it is open; for the others 0 goes without saying. */
+static void ndjson_append_duration(struct text *text, const struct schema_kind *kind, u64 dur)
+{
+	if (dur == RECORD_DURATION_OPEN || (dur == 0 && kind->shape != SHAPE_SPAN))
+		return;
+	ndjson_append_key(text, "dur");
+	ndjson_append_number(text, dur);
+}
+
+static void ndjson_append_header(const struct view *view, struct text *text,
+				 const struct schema_kind *kind, const struct record_header *record)
+{
+	ndjson_append_nonzero(text, "source", record->source);
+	if (record->ts || kind->shape != SHAPE_FACT) {
+		ndjson_append_key(text, "ts");
+		ndjson_append_number(text, record->ts);
+	}
+	ndjson_append_duration(text, kind, record->dur);
+	ndjson_append_nonzero(text, "pid", record->pid);
+	ndjson_append_nonzero(text, "tid", record->tid);
+	if (record->name) {
+		ndjson_append_key(text, "name");
+		ndjson_append_label(text, view_text(view, record->name), record->name);
+	}
+	if (record->stack) {
+		ndjson_append_key(text, "stack");
+		ndjson_append_stack(view, text, NULL, record->stack);
+	}
+}
+
+static int ndjson_write_record(struct ndjson *ndjson, const struct schema_kind *kind,
+			       const struct record_header *record, struct err *err)
+{
+	struct text *text = &ndjson->writer.text;
+
+	writer_append_literal(text, "{\"kind\":\"");
+	text_append(text, kind->tag);
+	text_append_char(text, '"');
+	ndjson_append_header(ndjson->view, text, kind, record);
+	ndjson_append_fields(ndjson->view, text, kind, record);
+	writer_append_literal(text, "}\n");
+	return writer_flush(&ndjson->writer, err);
+}
+
+/* ---- the ledger ---- */
+
+/* Did the recording itself leave this entry, with this count? The last one of a reason and place
+ * holds. */
+static bool ndjson_loss_is_recorded(const struct view *view, const struct view_loss *loss)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
+
+	while (count--) {
+		const struct record_loss *fact = (const struct record_loss *)facts[count];
+		const char *place = view_text(view, fact->place);
+
+		if (fact->reason == loss->reason && strcmp(place ? place : "", loss->place) == 0)
+			return fact->count == loss->count;
+	}
+	return false;
+}
+
+/* What only reading found out (a damaged block, a cut recording) must not be lost with this format:
+ * it is written as if it had been recorded. */
+static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct view_survey *survey,
+					  struct err *err)
+{
+	struct text *text = &ndjson->writer.text;
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < survey->loss_count; i++) {
+		const struct view_loss *loss = &survey->losses[i];
+
+		if (ndjson_loss_is_recorded(ndjson->view, loss))
+			continue;
+		writer_append_literal(text, "{\"kind\":\"loss\"");
+		ndjson_append_nonzero(text, "source", RECORD_SOURCE_TOOL);
+		ndjson_append_key(text, "reason");
+		ndjson_append_string(text, loss->tag);
+		if (*loss->place) {
+			ndjson_append_key(text, "place");
+			ndjson_append_string(text, loss->place);
+		}
+		ndjson_append_key(text, "count");
+		ndjson_append_number(text, loss->count);
+		writer_append_literal(text, "}\n");
+		result = writer_flush(&ndjson->writer, err);
+	}
+	return result;
+}
+
+/* ---- the sink ---- */
+
+static int ndjson_open(void *data, const struct view *view, const struct view_survey *survey,
+		       struct err *err)
+{
+	struct ndjson *ndjson = data;
+	size_t kind_count;
+	const struct schema_kind *kinds = schema_kinds(&kind_count);
+	int result = 0;
+
+	ndjson->view = view;
+	for (size_t i = 0; i < kind_count; i++) {
+		const struct record_header *const *facts;
+		size_t count;
+
+		/* What varies in length is written where it is referred to. */
+		if (kinds[i].shape != SHAPE_FACT || kinds[i].tail != TAIL_NONE)
+			continue;
+		facts = view_facts(view, kinds[i].number, &count);
+		for (size_t j = 0; result == 0 && j < count; j++)
+			result = ndjson_write_record(ndjson, &kinds[i], facts[j], err);
+		if (result == 0 && kinds[i].number == KIND_loss)
+			result = ndjson_write_losses_of_reading(ndjson, survey, err);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int ndjson_event(void *data, const struct view_event *event, struct err *err)
+{
+	return ndjson_write_record(data, event->kind, event->record, err);
+}
+
+const struct view_sink ndjson_sink = {
+	.open = ndjson_open,
+	.span = ndjson_event,
+	.point = ndjson_event,
+	.counter = ndjson_event,
+	.total = ndjson_event,
+};
+
+int ndjson_create(const char *path, bool gzip, void **ret_data, struct err *err)
+{
+	struct ndjson *ndjson _cleanup_free_ = calloc(1, sizeof(*ndjson));
+	int result;
+
+	if (!ndjson)
+		return err_set(err, -ENOMEM, "can't write %s: out of memory", path);
+	result = writer_create(&ndjson->writer, path, gzip, err);
+	if (result < 0)
+		return result;
+	*ret_data = take_pointer(&ndjson);
+	return 0;
+}
+
+int ndjson_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
+{
+	struct ndjson *ndjson = data;
+	int result = writer_finish(&ndjson->writer, commit, ret_size_bytes, err);
+
+	free(ndjson);
+	return result;
+}

@@ -1,0 +1,35 @@
+/*
+ * The text of an output on its way into base/output.h: exporters append to writer->text and call
+ * writer_flush() after every event, which hands the text on when a chunk is full.
+ */
+#ifndef GPUPROBE_EXPORTERS_WRITER_H
+#define GPUPROBE_EXPORTERS_WRITER_H
+
+#include "base/err.h"
+#include "base/output.h"
+#include "base/text.h"
+
+#define WRITER_CHUNK_BYTES (256 * 1024)
+
+struct writer {
+	struct text text;
+	struct output *output;
+	const char *path; /* for messages; the caller's, must outlive the writer */
+};
+
+int writer_create(struct writer *writer, const char *path, bool gzip, struct err *err);
+int writer_flush_now(struct writer *writer, struct err *err);
+/* Flushes (when commit) and renames, or drops; frees in every case. ret_size_bytes may be NULL. */
+int writer_finish(struct writer *writer, bool commit, u64 *ret_size_bytes, struct err *err);
+
+static inline int writer_flush(struct writer *writer, struct err *err)
+{
+	if (writer->text.length < WRITER_CHUNK_BYTES && !writer->text.failed)
+		return 0;
+	return writer_flush_now(writer, err);
+}
+
+/* For constant strings: the length is known to the compiler. */
+#define writer_append_literal(text, literal) text_append_bytes(text, literal, sizeof(literal) - 1)
+
+#endif
