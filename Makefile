@@ -1,67 +1,198 @@
-# Build of gpuprobe: one statically linked file. `make help` lists the targets.
-CC      ?= gcc
-CLANG   ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
-B       := build
+# Build of gpuprobe: one file that needs nothing but glibc. `make help` lists the targets, V=1 shows commands.
+# Built for Debian 12, Debian 13, Ubuntu 24.04; scripts/deps.sh knows the packages.
+B := build
 
-CFLAGS   ?= -O2 -g
-WARNINGS := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow
-CPPFLAGS += -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen
-BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(CPPFLAGS)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG        ?= clang
+CFLAGS       ?= -O2 -g
+PREFIX       ?= /usr/local
+FUZZ_SECONDS ?= 60
+# Ubuntu's /usr/sbin/bpftool is a script that wants the tools of the running kernel: the program itself first.
+BPFTOOL      ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
 
-SOURCES := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
-OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o)
+# Quiet: one short line a command.
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' '$(1)' '$(2)'
+endif
+
+WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow
+DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen
+BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
+
+SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
+OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o)
 BPF_SOURCES := $(wildcard bpf/*.bpf.c)
-LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -liberty -lz -llzma -lbz2
+BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+
+# What archives need varies by distribution (elfutils 0.189 and later: zstd), so further ones are named where they
+# are installed; the linker takes nothing from an archive that nobody needs.
+have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l$(1))
+LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
+STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lpthread -ldl
 
 .PHONY: all
-all: $(B)/gpuprobe
+all: $(B)/gpuprobe ## build build/gpuprobe (the default)
 
 $(B)/gpuprobe: $(B)/obj/userspace/main.o $(B)/libgpuprobe.a
-	$(CC) $(CFLAGS) -o $@ $^ -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lpthread -ldl
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
 
 $(B)/libgpuprobe.a: $(OBJECTS)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(B)/obj/%.o: %.c | $(B)/gen/gpuprobe.skel.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h bpf/*.def)
+# ---- BPF: every source an object, all objects one skeleton -----------------------------------------
+BPF_ARCH_x86_64  := x86
+BPF_ARCH_aarch64 := arm64
+BPF_CFLAGS := -target bpf -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
+	-D__TARGET_ARCH_$(BPF_ARCH_$(shell uname -m)) -I/usr/include/$(shell $(CC) -print-multiarch)
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter -D__TARGET_ARCH_x86 \
-		-I/usr/include/x86_64-linux-gnu -c -o $@ $<
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/bpf/gpuprobe.bpf.o: $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
-	$(BPFTOOL) gen object $@ $^
+$(B)/bpf/gpuprobe.bpf.o: $(BPF_OBJECTS)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
 
 $(B)/gen/gpuprobe.skel.h: $(B)/bpf/gpuprobe.bpf.o
 	@mkdir -p $(@D)
-	$(BPFTOOL) gen skeleton $< name gpuprobe_bpf > $@
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name gpuprobe_bpf > $@
 
-# ---- unit tests: sanitizers on, no root ------------------------------------------------------------
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g -fno-omit-frame-pointer
-UNIT := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/unit/test_*.c))
+# ---- tests: sanitizers on, no root -----------------------------------------------------------------
+SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g -fno-omit-frame-pointer
+UNIT        := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/unit/test_*.c))
 SAN_OBJECTS := $(SOURCES:%.c=$(B)/san/%.o)
 
 $(B)/san/%.o: %.c | $(B)/gen/gpuprobe.skel.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(call say,SAN,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 $(B)/libgpuprobe-san.a: $(SAN_OBJECTS)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(B)/unit/test_%: tests/unit/test_%.c $(B)/libgpuprobe-san.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(SANITIZE) -Itests/unit -MMD -MP -o $@ $< $(B)/libgpuprobe-san.a $(LIBS) -lpthread -ldl
+	$(call say,UNIT,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -Itests/unit -MMD -MP -o $@ $< $(B)/libgpuprobe-san.a $(LIBS) -lpthread -ldl
 
 .PHONY: unit
-unit: $(UNIT)
+unit: $(UNIT) ## build the unit tests (build/unit/test_*)
+
+# Programs that know their own truth, recorded by the integration tests. Flags of one: a line of its own below.
+PROGRAMS := $(patsubst tests/programs/%.c,$(B)/programs/%,$(wildcard tests/programs/*.c)) \
+	$(patsubst tests/programs/%.cc,$(B)/programs/%,$(wildcard tests/programs/*.cc))
+PROGRAM_FLAGS := -O1 -g -fno-inline -fno-optimize-sibling-calls
+
+$(B)/programs/%: tests/programs/%.c
+	@mkdir -p $(@D)
+	$(call say,PROGRAM,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter $(PROGRAM_FLAGS) -MMD -MP -o $@ $< \
+		-lpthread -lm -ldl
+
+$(B)/programs/%: tests/programs/%.cc
+	@mkdir -p $(@D)
+	$(call say,PROGRAM,$<)
+	$(Q)$(CXX) -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter $(PROGRAM_FLAGS) -MMD -MP -o $@ $< -lpthread -ldl
+
+.PHONY: programs
+programs: $(PROGRAMS)
+
+# ---- fuzzing: the same sources by clang, one program a reader --------------------------------------
+FUZZ          := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/fuzz_%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_OBJECTS  := $(SOURCES:%.c=$(B)/fuzz/obj/%.o)
+FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -O1 -g -w
+
+$(B)/fuzz/obj/%.o: %.c | $(B)/gen/gpuprobe.skel.h
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)
+	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/libgpuprobe-fuzz.a: $(FUZZ_OBJECTS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libgpuprobe-fuzz.a
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)
+	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer -MMD -MP -o $@ $< \
+		$(B)/fuzz/libgpuprobe-fuzz.a $(LIBS) -lpthread -ldl
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ)
+
+# ---- what a user calls -----------------------------------------------------------------------------
+# deps.sh may install the compiler, so what follows it runs in a make of its own.
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+SUBMAKE := $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
+
+.PHONY: deps
+deps: ## install the packages that the build needs (WITH="demo test lint bench" for more)
+	$(Q)scripts/deps.sh build $(WITH)
+
+.PHONY: demo
+demo: ## install what is missing, build, record a redis-server of its own (root)
+	$(Q)scripts/deps.sh build demo
+	$(Q)$(SUBMAKE) all
+	$(Q)scripts/demo.sh
+
+.PHONY: check
+check: ## install what is missing, build, run all tests
+	$(Q)scripts/deps.sh build test
+	$(Q)$(SUBMAKE) all unit programs fuzz-programs
+	$(Q)tests/run
+
+.PHONY: lint
+lint: ## include direction, file and function length, format, cppcheck
+	$(Q)scripts/deps.sh build lint
+	$(Q)$(SUBMAKE) $(B)/gen/gpuprobe.skel.h
+	$(Q)scripts/lint.py
+
+.PHONY: bench
+bench: ## measure the cost of recording and the speed of export (root)
+	$(Q)scripts/deps.sh build demo bench
+	$(Q)$(SUBMAKE) all programs
+	$(Q)tests/bench/run
+
+.PHONY: fuzz
+fuzz: ## fuzz every reader of foreign bytes, FUZZ_SECONDS=60 each
+	$(Q)scripts/deps.sh build test
+	$(Q)$(SUBMAKE) fuzz-programs
+	$(Q)tests/fuzz/run $(FUZZ_SECONDS)
+
+.PHONY: install
+install: $(B)/gpuprobe ## install program and completion below $(DESTDIR)$(PREFIX)
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/gpuprobe)
+	$(Q)install -D -m 0755 $(B)/gpuprobe $(DESTDIR)$(PREFIX)/bin/gpuprobe
+	$(Q)$(B)/gpuprobe completion bash > $(B)/gen/completion.bash
+	$(Q)$(B)/gpuprobe completion zsh > $(B)/gen/completion.zsh
+	$(Q)install -D -m 0644 $(B)/gen/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gpuprobe
+	$(Q)install -D -m 0644 $(B)/gen/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gpuprobe
 
 .PHONY: clean
-clean:
-	rm -rf $(B)
+clean: ## remove build/
+	$(Q)rm -rf $(B)
+
+.PHONY: help
+help: ## this list
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(B)/obj/userspace/main.d $(UNIT:=.d)
+-include $(OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d) $(BPF_OBJECTS:.o=.d) \
+	$(B)/obj/userspace/main.d $(UNIT:=.d) $(PROGRAMS:=.d) $(FUZZ:=.d)
