@@ -27,7 +27,8 @@ BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
 
 SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
 OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o)
-BPF_SOURCES := $(wildcard bpf/*.bpf.c)
+# The file that defines the maps goes first: the linker of libbpf 1.4 loses their offsets otherwise.
+BPF_SOURCES := $(wildcard bpf/maps.bpf.c) $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 
 # What archives need varies by distribution (elfutils 0.189 and later: zstd), so further ones are named where they
