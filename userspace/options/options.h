@@ -12,7 +12,10 @@ enum options_verb {
 	VERB_EXPORT = 2,
 	VERB_STATS = 4,
 	VERB_CHECK = 8,
-	VERB_ALL = 15,
+	VERB_COMPLETION = 16,
+	VERB_HELP = 32,
+	VERB_VERSION = 64,
+	VERB_ALL = 127,
 };
 
 struct options_list {
@@ -36,28 +39,28 @@ struct options {
 #define OPTION_MEMBER_CHOICE(member)  unsigned member;
 #define OPTION(member, type, long_name, short_name, metavar, value, minimum, maximum, verbs, help) \
 	OPTION_MEMBER_##type(member)
-#define CHOICE(member, number, word, help)
 #include "options/options.def"
-#undef OPTION
 	struct {
 #define OPTION(member, type, long_name, short_name, metavar, value, minimum, maximum, verbs, help) \
 	bool member;
 #include "options/options.def"
-#undef OPTION
-#undef CHOICE
 	} given;
 	enum options_verb verb;
-	struct options_list arguments; /* positional: CAPTURE */
+	bool verb_given; /* false: record because no verb was named */
+	struct options_list arguments; /* positional: CAPTURE; for help a verb; for completion a shell */
 	char **command;		       /* what stands behind "--", NULL-terminated; NULL: none */
 };
 
-/* argv[0] is skipped; argv[1] may be a verb, else it is record. Messages name the option, what was given
- * and what is allowed, and the nearest name for an unknown one. On failure ret_options is empty. */
+/* argv[0] is skipped; the first word that is no option (nor the value of one) may be a verb, else it is
+ * record. Messages name the option, what was given and what is allowed, and the nearest name for an unknown
+ * one. With --help or --version what the verb needs besides is not asked for. On failure ret_options is
+ * empty. */
 int options_parse(int argc, char **argv, struct options *ret_options, struct err *err);
 void options_free(struct options *options);
 
-/* Calls back for every option of the verb with its value as text, whether given or default. Lists: once
- * per item. For the option facts. */
+/* Calls back for every option of the verb (but --help and --version) with its long name and its value as
+ * text, whether given or default. Lists: once per item; a text without default: only when given. For the
+ * option facts. Ends with the first result that is not 0, and returns it. */
 int options_each(const struct options *options,
 		 int (*callback)(void *data, const char *name, const char *value, bool given),
 		 void *data);
@@ -65,6 +68,8 @@ int options_each(const struct options *options,
 void options_print_help(FILE *file, enum options_verb verb); /* VERB_ALL: the overview */
 /* The block of README.md between its markers. */
 void options_print_markdown(FILE *file);
+/* The verb of this name, 0 when there is none. */
+enum options_verb options_verb_find(const char *name);
 /* shell: "bash" or "zsh". */
 int options_print_completion(FILE *file, const char *shell, struct err *err);
 

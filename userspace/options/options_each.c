@@ -1,0 +1,114 @@
+/* The options as they are in force, as text: for the option facts of a capture. */
+#include <stdio.h>
+#include <string.h>
+
+#include "options/options_table.h"
+
+struct visit {
+	const struct option_row *row;
+	const void *value;
+	bool given;
+	int (*callback)(void *data, const char *name, const char *value, bool given);
+	void *data;
+};
+
+static int call(const struct visit *visit, const char *value)
+{
+	return visit->callback(visit->data, visit->row->long_name, value, visit->given);
+}
+
+static int each_flag(const struct visit *visit)
+{
+	return call(visit, *(const bool *)visit->value ? "true" : "false");
+}
+
+static int each_number(const struct visit *visit)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", *(const unsigned long long *)visit->value);
+	return call(visit, text);
+}
+
+static int each_seconds(const struct visit *visit)
+{
+	u64 ns = *(const u64 *)visit->value;
+	char text[40];
+	size_t length;
+
+	length = snprintf(text, sizeof(text), "%llu.%09llu",
+			  (unsigned long long)(ns / NS_PER_SECOND),
+			  (unsigned long long)(ns % NS_PER_SECOND));
+	while (text[length - 1] == '0')
+		text[--length] = '\0';
+	if (text[length - 1] == '.')
+		text[--length] = '\0';
+	return call(visit, text);
+}
+
+static int each_text(const struct visit *visit)
+{
+	const char *text = *(char *const *)visit->value;
+
+	return text ? call(visit, text) : 0;
+}
+
+static int each_list(const struct visit *visit)
+{
+	const struct options_list *list = visit->value;
+	int result = 0;
+
+	for (size_t i = 0; i < list->count && result == 0; i++)
+		result = call(visit, list->items[i]);
+	return result;
+}
+
+static int each_pid(const struct visit *visit)
+{
+	const struct options_pids *pids = visit->value;
+	int result = 0;
+
+	for (size_t i = 0; i < pids->count && result == 0; i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%u", pids->items[i]);
+		result = call(visit, text);
+	}
+	return result;
+}
+
+static int each_choice(const struct visit *visit)
+{
+	unsigned number = *(const unsigned *)visit->value;
+
+	for (const struct choice_row *choice = choice_rows; choice->member; choice++)
+		if (strcmp(choice->member, visit->row->member) == 0 && choice->number == number)
+			return call(visit, choice->word);
+	return 0;
+}
+
+int options_each(const struct options *options,
+		 int (*callback)(void *data, const char *name, const char *value, bool given),
+		 void *data)
+{
+	static int (*const each[])(const struct visit *visit) = {
+		[OPTION_FLAG] = each_flag,	 [OPTION_NUMBER] = each_number,
+		[OPTION_SECONDS] = each_seconds, [OPTION_TEXT] = each_text,
+		[OPTION_LIST] = each_list,	 [OPTION_PIDS] = each_pid,
+		[OPTION_CHOICE] = each_choice,
+	};
+	int result = 0;
+
+	for (const struct option_row *row = option_rows; row->member && result == 0; row++) {
+		struct visit visit = {row, (const char *)options + row->offset,
+				      *(const bool *)((const char *)options + row->given_offset),
+				      callback, data};
+
+		/* They end the program: no capture can tell of them. */
+		if (strcmp(row->member, "help") == 0 || strcmp(row->member, "version") == 0)
+			continue;
+		if (row->verbs & options->verb)
+			result = each[row->type](&visit);
+	}
+	return result;
+}
