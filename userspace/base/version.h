@@ -1,0 +1,6 @@
+#ifndef GPUPROBE_BASE_VERSION_H
+#define GPUPROBE_BASE_VERSION_H
+
+#define GPUPROBE_VERSION "0.1.0"
+
+#endif

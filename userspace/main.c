@@ -1,0 +1,53 @@
+/* A table of verbs. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "options/options.h"
+#include "verbs/verbs.h"
+
+static const struct {
+	enum options_verb verb;
+	int (*run)(const struct options *options);
+} verbs[] = {
+	{VERB_RECORD, verb_record},
+	{VERB_EXPORT, verb_export},
+	{VERB_STATS, verb_stats},
+	{VERB_CHECK, verb_check},
+	{VERB_HELP, verb_help},
+	{VERB_VERSION, verb_version},
+	{VERB_COMPLETION, verb_completion},
+};
+
+static int run_verb(const struct options *options)
+{
+	if (options->help)
+		return verb_help(options);
+	if (options->version)
+		return verb_version(options);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (verbs[i].verb == options->verb)
+			return verbs[i].run(options);
+	log_error("this verb is not built in");
+	return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct err err = {0};
+	int result;
+
+	result = options_parse(argc, argv, &options, &err);
+	if (result < 0) {
+		log_error("%s", err.message);
+		return result == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+	}
+	if (options.quiet)
+		log_set_level(LOG_QUIET);
+	if (options.verbose)
+		log_set_level(LOG_DEBUG);
+	result = run_verb(&options);
+	options_free(&options);
+	return result;
+}

@@ -1,0 +1,68 @@
+/* What gpuprobe says about itself: help, completion, version. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "verbs/page.h"
+#include "verbs/verbs.h"
+
+static int out_of_memory(void)
+{
+	log_error("out of memory");
+	return EXIT_FAILURE;
+}
+
+/* "gpuprobe help stats" and "gpuprobe stats --help". */
+int verb_help(const struct options *options)
+{
+	enum options_verb verb = options->verb_given ? options->verb : VERB_ALL;
+	struct page page;
+
+	if (page_open(&page) < 0)
+		return out_of_memory();
+	if (verb == VERB_HELP && !options->help) {
+		const char *about = options->arguments.count ? options->arguments.items[0] : NULL;
+
+		if (about && strcmp(about, "markdown") == 0) {
+			options_print_markdown(page.file);
+			return page_write(&page);
+		}
+		verb = about ? options_verb_find(about) : VERB_ALL;
+		if (!verb) {
+			page_discard(&page);
+			log_error("help \"%.100s\": there is no such verb. gpuprobe --help lists "
+				  "them",
+				  about);
+			return EXIT_USAGE;
+		}
+	}
+	options_print_help(page.file, verb);
+	return page_write(&page);
+}
+
+int verb_version(const struct options *options)
+{
+	struct page page;
+
+	if (page_open(&page) < 0)
+		return out_of_memory();
+	fprintf(page.file, "gpuprobe %s\n", GPUPROBE_VERSION);
+	return page_write(&page);
+}
+
+int verb_completion(const struct options *options)
+{
+	struct err err = {0};
+	struct page page;
+
+	if (page_open(&page) < 0)
+		return out_of_memory();
+	if (options_print_completion(page.file, options->arguments.items[0], &err) < 0) {
+		page_discard(&page);
+		log_error("%s", err.message);
+		return EXIT_USAGE;
+	}
+	return page_write(&page);
+}
