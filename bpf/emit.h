@@ -1,0 +1,103 @@
+/* Counting, and sending records to the ring of this CPU. */
+#ifndef GPUPROBE_BPF_EMIT_H
+#define GPUPROBE_BPF_EMIT_H
+
+#include "maps.h"
+
+/* NULL never happens (one entry, index 0), but the verifier wants it asked. */
+static __always_inline struct counters *counters_get(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&counters, &zero);
+}
+
+static __always_inline void count_loss(u32 reason)
+{
+	struct counters *mine = counters_get();
+
+	if (mine && reason < LOSS_REASONS_MAX)
+		mine->losses[reason]++;
+}
+
+static __always_inline bool is_target(u32 tgid)
+{
+	return bpf_map_lookup_elem(&targets, &tgid) != NULL;
+}
+
+/*
+ * A record never wakes the reader, which polls every few milliseconds: a wake-up is an inter-processor
+ * interrupt, in a VM several times the price of the record. Only a ring that fills up may, at most once a
+ * millisecond and CPU.
+ */
+static __always_inline u64 emit_flags(void *ring)
+{
+	struct counters *mine;
+	u64 now;
+
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < ring_wakeup_bytes)
+		return BPF_RB_NO_WAKEUP;
+	mine = counters_get();
+	now = bpf_ktime_get_ns();
+	if (!mine || now - mine->wakeup_ns < 1000000)
+		return BPF_RB_NO_WAKEUP;
+	mine->wakeup_ns = now;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline void *ring_of_this_cpu(void)
+{
+	u32 cpu = bpf_get_smp_processor_id() % ring_count;
+
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+/* The whole record is copied in from the stack, where the compiler has zeroed it: nothing of the kernel's
+ * memory can leak through a field that was not set. False (and counted) when the ring is full. */
+static __always_inline bool emit(const struct record_header *record, u32 size_bytes)
+{
+	void *ring = ring_of_this_cpu();
+
+	if (!ring || bpf_ringbuf_output(ring, (void *)record, size_bytes, emit_flags(ring))) {
+		count_loss(VALUE_loss_reason_ring_full);
+		return false;
+	}
+	return true;
+}
+
+static __always_inline void fill_header(struct record_header *header, u32 size_bytes, u32 kind, u64 ts,
+					u64 dur, u64 pid_tgid, u32 name)
+{
+	header->size_bytes = size_bytes;
+	header->kind = kind;
+	header->source = RECORD_SOURCE_BPF;
+	header->ts = ts;
+	header->dur = dur;
+	header->pid = pid_tgid >> 32;
+	header->tid = (u32)pid_tgid;
+	header->name = name; /* userspace gives the name of a probe the probe's id as text id */
+	header->stack = 0;
+}
+
+static __always_inline void emit_call(const struct frame *frame, u64 pid_tgid, u64 end_ts, u8 ended)
+{
+	struct record_call call = {};
+
+	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, end_ts - frame->ts, pid_tgid,
+		    frame->probe);
+	call.probe = frame->probe;
+	call.ended = ended;
+	emit(&call.header, sizeof(call));
+}
+
+static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reason)
+{
+	struct record_entry entry = {};
+
+	fill_header(&entry.header, sizeof(entry), KIND_entry, ts, 0, pid_tgid, probe);
+	entry.probe = probe;
+	entry.reason = reason;
+	emit(&entry.header, sizeof(entry));
+}
+
+#endif

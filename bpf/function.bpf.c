@@ -1,0 +1,191 @@
+/*
+ * Function probes. Three programs, by how they are attached:
+ *	function_session	uprobe session (6.13): entry and return of one call, chosen call by call
+ *	function_entry		uprobe_multi: entries only
+ *	function_entry_single	one perf event a function, where the kernel has no uprobe_multi: entries only
+ */
+#include "emit.h"
+#include "home_stack.h"
+#include "threads.h"
+
+/* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone. */
+#define TAKE_RETURN  0
+#define LEAVE_RETURN 1
+
+/* From 7.x on the kfunc takes the context. */
+extern bool bpf_session_is_return___without_context(void) __ksym __weak;
+extern bool bpf_session_is_return___with_context(void *context) __ksym __weak;
+
+static __always_inline bool session_is_return(struct pt_regs *registers)
+{
+	if (bpf_ksym_exists(bpf_session_is_return___with_context))
+		return bpf_session_is_return___with_context(registers);
+	if (bpf_ksym_exists(bpf_session_is_return___without_context))
+		return bpf_session_is_return___without_context();
+	return false;
+}
+
+/* Counts the hit. False when it is not ours to record. */
+static __always_inline bool entry_begins(u64 cookie, u64 pid_tgid)
+{
+	struct counters *mine = counters_get();
+
+	if (!mine)
+		return false;
+	if (!is_target(pid_tgid >> 32)) {
+		mine->strangers++;
+		return false;
+	}
+	if (!window_open)
+		return false;
+	if (cookie & COOKIE_STEPPED)
+		mine->stepped_entries++;
+	else
+		mine->entries++;
+	return true;
+}
+
+/* An entry whose return is not taken. */
+static __always_inline int entry_only(u32 probe, u64 pid_tgid, u32 reason, u32 loss_reason)
+{
+	count_loss(loss_reason);
+	emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), reason);
+	return LEAVE_RETURN;
+}
+
+static __always_inline bool slot_is_hijacked(struct task_struct *task, u64 sp)
+{
+	u64 slot = 0, trampoline = arch_trampoline(task);
+
+	return trampoline && !bpf_probe_read_user(&slot, sizeof(slot), (void *)sp) && slot == trampoline;
+}
+
+/* Ends the frames at one sp from the innermost to that of until_probe. */
+static long close_until_probe(u32 index, struct close_range *range)
+{
+	struct frame *top = frames_top(range->frames);
+	bool last;
+
+	if (!top || top->sp != range->sp)
+		return 1;
+	last = top->probe == range->until_probe;
+	emit_call(top, range->pid_tgid, range->end_ts, range->ended);
+	frames_pop(range->frames);
+	if (!last)
+		range->frames->ghosts++;
+	return last;
+}
+
+/* A function open at this sp jumped to its own start: what was open there ends, and the one return that is
+ * hijacked already will end the new call. */
+static __always_inline void replace_call(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe)
+{
+	struct close_range range = {
+		.frames = &state->frames, .pid_tgid = pid_tgid, .end_ts = bpf_ktime_get_ns(),
+		.ended = VALUE_call_ended_replaced, .until_probe = probe, .sp = sp};
+
+	bpf_loop(FRAMES_MAX, close_until_probe, &range, 0);
+	frames_push(&state->frames, sp, range.end_ts, probe);
+}
+
+static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), sp = arch_entry_sp(registers);
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 probe = cookie & COOKIE_PROBE_MASK, reason;
+	struct thread_state *state;
+	struct frame *top;
+
+	if (!entry_begins(cookie, pid_tgid))
+		return LEAVE_RETURN;
+	state = thread_state_get(task, pid_tgid);
+	if (!state)
+		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_no_storage,
+				  VALUE_loss_reason_no_storage);
+	reason = home_stack_check(state, task, sp);
+	if (reason == VALUE_entry_only_reason_off_home_stack)
+		return entry_only(probe, pid_tgid, reason, VALUE_loss_reason_off_home_stack);
+	if (reason)
+		return entry_only(probe, pid_tgid, reason, VALUE_loss_reason_stack_unknown);
+	top = frames_top(&state->frames);
+	if (top && top->sp <= sp) {
+		bool hijacked = slot_is_hijacked(task, sp);
+
+		close_dead_frames(state, pid_tgid, sp, hijacked);
+		if (hijacked && frames_is_open_at(&state->frames, sp, probe)) {
+			replace_call(state, pid_tgid, sp, probe);
+			return LEAVE_RETURN;
+		}
+	}
+	if (state->frames.depth >= FRAMES_MAX)
+		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_too_deep,
+				  VALUE_loss_reason_too_deep);
+	/* The clock is read last: what we spent so far is not part of the call. */
+	frames_push(&state->frames, sp, bpf_ktime_get_ns(), probe);
+	return TAKE_RETURN;
+}
+
+/* Pairs the return with the frame of the same sp and probe. */
+static __always_inline void session_return(struct pt_regs *registers, u64 cookie)
+{
+	u64 end_ts = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
+	u64 sp = arch_entry_sp_at_return(registers);
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 probe = cookie & COOKIE_PROBE_MASK;
+	struct counters *mine = counters_get();
+	struct thread_state *state;
+	struct frame *top;
+
+	/* After the window nothing changes any more: what is open then is written as open. */
+	if (!window_open)
+		return;
+	state = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!state || !mine)
+		return;
+	mine->returns++;
+	close_dead_frames(state, pid_tgid, sp, true);
+	top = frames_top(&state->frames);
+	if (top && top->sp == sp && top->probe == probe) {
+		emit_call(top, pid_tgid, end_ts, VALUE_call_ended_returned);
+		frames_pop(&state->frames);
+	} else if (state->frames.ghosts) {
+		state->frames.ghosts--;
+	} else {
+		mine->losses[VALUE_loss_reason_unmatched_return]++;
+	}
+}
+
+SEC("uprobe.multi")
+int function_session(struct pt_regs *registers)
+{
+	u64 cookie = bpf_get_attach_cookie(registers);
+
+	if (!session_is_return(registers))
+		return session_entry(registers, cookie);
+	session_return(registers, cookie);
+	return 0;
+}
+
+static __always_inline int record_entry(struct pt_regs *registers)
+{
+	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = bpf_get_current_pid_tgid();
+
+	if (!entry_begins(cookie, pid_tgid))
+		return 0;
+	thread_state_get(bpf_get_current_task_btf(), pid_tgid); /* for its name */
+	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(),
+		   cookie >> COOKIE_REASON_SHIFT);
+	return 0;
+}
+
+SEC("uprobe.multi")
+int function_entry(struct pt_regs *registers)
+{
+	return record_entry(registers);
+}
+
+SEC("uprobe")
+int function_entry_single(struct pt_regs *registers)
+{
+	return record_entry(registers);
+}

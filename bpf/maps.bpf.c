@@ -1,0 +1,8 @@
+#define MAPS_DEFINE
+#include "maps.h"
+
+const volatile unsigned int ring_count = 1;
+const volatile unsigned long long ring_wakeup_bytes = 1 << 19;
+volatile unsigned int window_open = 0;
+
+char LICENSE[] SEC("license") = "GPL";

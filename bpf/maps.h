@@ -1,0 +1,60 @@
+/* The maps and control words that all programs share; defined in maps.bpf.c. */
+#ifndef GPUPROBE_BPF_MAPS_H
+#define GPUPROBE_BPF_MAPS_H
+
+#include "types.h"
+#include "frames.h"
+#include "shared.h"
+
+/* What we know of a thread; ends with it. */
+struct thread_state {
+	u64 home_low; /* its home stack: [home_low, home_high); 0, 0: not determined yet */
+	u64 home_high;
+	u32 home_unknown; /* it cannot be determined: do not ask again */
+	u32 named;	  /* its task fact was sent */
+	struct frames frames;
+};
+
+#ifdef MAPS_DEFINE
+#define MAP
+#else
+#define MAP extern
+#endif
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RINGS_MAX);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32)); /* ring buffers, made by userspace */
+} rings SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, u32);
+} targets SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct counters);
+} counters SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} threads SEC(".maps");
+
+#undef MAP
+
+/* Set by userspace before loading. */
+extern const volatile unsigned int ring_count;
+extern const volatile unsigned long long ring_wakeup_bytes; /* fill at which a ring may wake the reader */
+/* The one flag that opens and closes the recording window. */
+extern volatile unsigned int window_open;
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * What the BPF programs and userspace share besides records: the control words, the counters, the cookie.
+ * Included by both; the includer provides u32 and u64.
+ */
+#ifndef GPUPROBE_BPF_SHARED_H
+#define GPUPROBE_BPF_SHARED_H
+
+#define RINGS_MAX	64 /* one ring a CPU, shared beyond */
+#define LOSS_REASONS_MAX 32 /* reasons of record.def, indexes of counters.losses */
+
+/* The cookie of a probe: its id, and what a hit of it costs. */
+#define COOKIE_PROBE_MASK 0xffffffffULL
+#define COOKIE_STEPPED	  (1ULL << 32) /* its first instruction is single-stepped */
+/* Why only entries are recorded (enum entry_only_reason): bits 40 to 47. */
+#define COOKIE_REASON_SHIFT 40
+
+/* One a CPU. */
+struct counters {
+	u64 losses[LOSS_REASONS_MAX];
+	u64 entries; /* hits of entry programs, recorded or not */
+	u64 stepped_entries;
+	u64 returns;
+	u64 strangers; /* hits in processes that are no targets */
+	u64 wakeup_ns; /* when this CPU last woke the reader */
+};
+
+#endif

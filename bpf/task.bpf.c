@@ -1,0 +1,80 @@
+/*
+ * The life of the threads: names that change, calls that end with their thread or by execve, and the calls
+ * that are still open when everything is detached.
+ */
+#include "emit.h"
+#include "threads.h"
+
+SEC("tp_btf/task_rename")
+int task_renamed(u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	struct record_task record = {};
+	u32 tgid = task->tgid;
+
+	if (!window_open || !is_target(tgid))
+		return 0;
+	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
+		    (u64)tgid << 32 | (u32)task->pid, 0);
+	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), (void *)context[1]);
+	emit(&record.header, sizeof(record));
+	return 0;
+}
+
+/* Runs in the thread that ends. */
+static __always_inline int end_calls(u8 ended, bool forget_stack)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct thread_state *state;
+
+	if (!window_open || !is_target(pid_tgid >> 32))
+		return 0;
+	if (ended == VALUE_call_ended_exec)
+		count_loss(VALUE_loss_reason_target_exec);
+	state = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+	if (!state)
+		return 0;
+	close_all_frames(state, pid_tgid, ended);
+	state->frames.ghosts = 0;
+	if (forget_stack)
+		state->home_low = state->home_high = state->home_unknown = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int task_exit(void *context)
+{
+	return end_calls(VALUE_call_ended_thread_exit, false);
+}
+
+SEC("tp_btf/sched_process_exec")
+int task_exec(void *context)
+{
+	return end_calls(VALUE_call_ended_exec, true);
+}
+
+/* Read after detaching: nothing changes the frames any more. */
+SEC("iter/task")
+int open_calls(struct bpf_iter__task *context)
+{
+	struct seq_file *seq = context->meta->seq;
+	struct task_struct *task = context->task;
+	struct thread_state *state;
+
+	if (!task || !is_target(task->tgid))
+		return 0;
+	state = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!state)
+		return 0;
+	for (u32 i = 0; i < FRAMES_MAX && i < state->frames.depth; i++) {
+		struct frame *frame = frames_at(&state->frames, i);
+		struct record_call call = {};
+
+		fill_header(&call.header, sizeof(call), KIND_call, frame->ts, RECORD_DURATION_OPEN,
+			    (u64)task->tgid << 32 | (u32)task->pid, frame->probe);
+		call.probe = frame->probe;
+		call.ended = VALUE_call_ended_open;
+		bpf_seq_write(seq, &call, sizeof(call));
+	}
+	return 0;
+}

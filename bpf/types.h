@@ -1,0 +1,70 @@
+/*
+ * The integer names and the few kernel structs that the BPF programs read. They are declared here, with
+ * only the members in use, and relocated against the running kernel's BTF when the programs are loaded
+ * (CO-RE): so the build needs no vmlinux.h and one object fits every kernel.
+ */
+#ifndef GPUPROBE_BPF_TYPES_H
+#define GPUPROBE_BPF_TYPES_H
+
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct xol_area {
+	unsigned long vaddr; /* start of the out-of-line page: the return trampoline */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	unsigned long start_brk, brk;
+	unsigned long start_stack; /* where the main thread's stack began */
+	struct uprobes_state uprobes_state;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+};
+
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: the thread pointer */
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	struct mm_struct *mm;
+	unsigned long sas_ss_sp; /* alternate signal stack */
+	unsigned long sas_ss_size;
+	struct thread_struct thread;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#include "record.h"
+
+#endif

@@ -1,0 +1,71 @@
+#include "attach/kernel.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <bpf/bpf.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "attach/uprobe.h"
+#include "base/cleanup.h"
+
+/* A program that does nothing, for the attach type. */
+static int load_empty_program(unsigned attach_type)
+{
+	struct bpf_insn instructions[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "gpuprobe_ask", "GPL", instructions,
+			       ARRAY_SIZE(instructions), &options);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A kernel that knows the kind of link looks at the path first and finds that it is no regular file
+ * (EBADF); one that does not refuses the attach type (EINVAL). */
+static bool has_link(enum uprobe_kind kind)
+{
+	_cleanup_close_ int program = load_empty_program(uprobe_attach_type(kind));
+	u64 offset = 1;
+	int link;
+
+	if (program < 0)
+		return false;
+	link = uprobe_link_create(program, kind, "/", &offset, NULL, 1, 0);
+	if (link >= 0)
+		close(link);
+	return link == -EBADF;
+}
+
+int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err)
+{
+	struct kernel_abilities abilities = {0};
+	_cleanup_close_ int program = -1;
+	struct utsname name;
+
+	uname(&name);
+	snprintf(abilities.release, sizeof(abilities.release), "%s", name.release);
+	program = load_empty_program(0);
+	if (program == -ENOSYS)
+		return err_set(err, program,
+			       "can't use BPF: this kernel (%s) has none, or a sandbox hides it: run on "
+			       "the host, or allow the bpf() system call", name.release);
+	if (program == -EPERM || program == -EACCES)
+		return err_set(err, program,
+			       "can't use BPF: the kernel refuses it (lockdown, seccomp, or missing "
+			       "CAP_BPF and CAP_PERFMON): run with sudo, in a container with "
+			       "--privileged --pid=host");
+	if (program < 0)
+		return err_errno(err, program, "can't load a BPF program");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_errno(err, -errno,
+				 "can't read the kernel's types from /sys/kernel/btf/vmlinux (a kernel "
+				 "with CONFIG_DEBUG_INFO_BTF is needed)");
+	abilities.uprobe_multi = has_link(UPROBE_MULTI);
+	abilities.uprobe_session = has_link(UPROBE_SESSION);
+	*ret_abilities = abilities;
+	return 0;
+}

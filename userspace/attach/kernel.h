@@ -1,0 +1,18 @@
+/* What this kernel can do for us, found by trying it, not by its version. */
+#ifndef GPUPROBE_ATTACH_KERNEL_H
+#define GPUPROBE_ATTACH_KERNEL_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+struct kernel_abilities {
+	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
+	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
+	char release[65];    /* uname */
+};
+
+/* Loads and links nothing that stays. -EPERM, -ENOSYS, ... with what to do when BPF itself is refused or
+ * missing, or the kernel has no BTF. */
+int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err);
+
+#endif

@@ -1,0 +1,206 @@
+#include "attach/uprobe.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi and perf events (kernel ABI,
+ * include/uapi/linux/bpf.h); the installed header may be older than the kernel. */
+struct link_create_attr {
+	u32 program_fd;
+	u32 target_fd;
+	u32 attach_type;
+	u32 flags;
+	union {
+		struct {
+			u64 path;
+			u64 offsets;
+			u64 reference_counter_offsets;
+			u64 cookies;
+			u32 count;
+			u32 flags;
+			u32 pid;
+			u32 pad;
+		} uprobe_multi;
+		struct {
+			u64 cookie;
+		} perf_event;
+	};
+};
+
+#define LINK_CREATE	     28
+
+#define ATTACH_UPROBE_MULTI  48
+#define ATTACH_UPROBE_SESSION 57
+
+unsigned uprobe_attach_type(enum uprobe_kind kind)
+{
+	static const unsigned types[] = {
+		[UPROBE_SESSION] = ATTACH_UPROBE_SESSION,
+		[UPROBE_MULTI] = ATTACH_UPROBE_MULTI,
+		[UPROBE_SINGLE] = 0,
+	};
+
+	return types[kind];
+}
+
+static int link_create(const struct link_create_attr *attr)
+{
+	int fd = syscall(__NR_bpf, LINK_CREATE, attr, sizeof(*attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+int uprobe_link_create(int program_fd, enum uprobe_kind kind, const char *path, const u64 *offsets,
+		       const u64 *cookies, size_t count, u32 pid)
+{
+	struct link_create_attr attr = {
+		.program_fd = program_fd,
+		.attach_type = uprobe_attach_type(kind),
+		.uprobe_multi = {.path = (uintptr_t)path,
+				 .offsets = (uintptr_t)offsets,
+				 .cookies = (uintptr_t)cookies,
+				 .count = count,
+				 .pid = pid},
+	};
+
+	return link_create(&attr);
+}
+
+/* Number of the kernel's perf event source for uprobes. */
+static int uprobe_event_type(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type;
+
+	if (!file)
+		return -errno;
+	return fscanf(file, "%d", &type) == 1 ? type : -EINVAL;
+}
+
+/* The link keeps the event alive. */
+static int single_link_create(int program_fd, const char *path, u64 offset, u64 cookie, u32 pid)
+{
+	struct perf_event_attr event = {.size = sizeof(event)};
+	struct link_create_attr attr = {.program_fd = program_fd, .attach_type = BPF_PERF_EVENT};
+	_cleanup_close_ int fd = -1;
+	int type = uprobe_event_type();
+
+	if (type < 0)
+		return type;
+	event.type = type;
+	event.config1 = (uintptr_t)path;
+	event.config2 = offset;
+	fd = syscall(__NR_perf_event_open, &event, pid ? (int)pid : -1, pid ? -1 : 0, -1,
+		     PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	attr.target_fd = fd;
+	attr.perf_event.cookie = cookie;
+	return link_create(&attr);
+}
+
+static int set_add_link(struct uprobe_set *set, int link, size_t function_count)
+{
+	int *links = realloc(set->links, (set->link_count + 1) * sizeof(*links));
+
+	if (!links) {
+		close(link);
+		return -ENOMEM;
+	}
+	set->links = links;
+	set->links[set->link_count++] = link;
+	set->function_count += function_count;
+	return 0;
+}
+
+static int set_add_refused(struct uprobe_set *set, int file_fd, u64 offset, int error)
+{
+	struct uprobe_refused *refused =
+		realloc(set->refused, (set->refused_count + 1) * sizeof(*refused));
+
+	if (!refused)
+		return -ENOMEM;
+	set->refused = refused;
+	set->refused[set->refused_count++] =
+		(struct uprobe_refused){.file_fd = file_fd, .offset = offset, .error = error};
+	return 0;
+}
+
+/* An error that says nothing about one function. */
+static bool is_general(int error)
+{
+	return error == -EPERM || error == -EACCES || error == -ENOMEM || error == -ESRCH ||
+	       error == -EMFILE || error == -ENFILE || error == -EINTR || error == -ENOSYS;
+}
+
+/* Functions [first, first + count) of the group. */
+static int attach_range(struct uprobe_set *set, const struct uprobe_group *group, const char *path,
+			size_t first, size_t count)
+{
+	int link, result;
+
+	if (group->kind == UPROBE_SINGLE && count == 1)
+		link = single_link_create(group->program_fd, path, group->offsets[first],
+					  group->cookies[first], group->pid);
+	else if (group->kind == UPROBE_SINGLE)
+		link = -E2BIG;
+	else
+		link = uprobe_link_create(group->program_fd, group->kind, path,
+					  group->offsets + first, group->cookies + first, count,
+					  group->pid);
+	if (link >= 0)
+		return set_add_link(set, link, count);
+	if (is_general(link))
+		return link;
+	if (count == 1)
+		return set_add_refused(set, group->file_fd, group->offsets[first], link);
+	result = attach_range(set, group, path, first, count / 2);
+	if (result)
+		return result;
+	return attach_range(set, group, path, first + count / 2, count - count / 2);
+}
+
+int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, struct err *err)
+{
+	size_t attached_before = set->function_count;
+	char path[64];
+	int result;
+
+	if (!group->count)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", group->file_fd);
+	result = attach_range(set, group, path, 0, group->count);
+	if (!result && set->function_count == attached_before)
+		result = set->refused[set->refused_count - 1].error;
+	if (result == -ESRCH)
+		return err_set(err, result, "can't put probes in: process %u has ended", group->pid);
+	if (result == -ENOMEM)
+		return err_set(err, result,
+			       "can't put %zu probes in: no memory. Each probed page is copied into the "
+			       "target's memory (4 KB a page, charged to its cgroup); probe fewer "
+			       "functions", group->count);
+	if (result)
+		return err_errno(err, result, "can't put %zu probes in", group->count);
+	return 0;
+}
+
+void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
+		   void *data)
+{
+	while (set->link_count) {
+		if (progress)
+			progress(data, set->link_count);
+		close(set->links[--set->link_count]);
+	}
+	free(set->links);
+	free(set->refused);
+	*set = (struct uprobe_set){0};
+}

@@ -1,0 +1,59 @@
+/*
+ * Putting BPF programs on functions, and taking them off. A link holds many functions of one file
+ * (uprobe_multi, uprobe session), or one (perf event) where the kernel has no uprobe_multi.
+ */
+#ifndef GPUPROBE_ATTACH_UPROBE_H
+#define GPUPROBE_ATTACH_UPROBE_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+enum uprobe_kind {
+	UPROBE_SESSION, /* entry and return; its program must itself turn strangers away */
+	UPROBE_MULTI,	/* entries */
+	UPROBE_SINGLE,	/* entries, one perf event each: 0.1 s each to detach */
+};
+
+/* One group: functions of one file for one program. */
+struct uprobe_group {
+	enum uprobe_kind kind;
+	int program_fd;
+	int file_fd; /* the file, however it was reached */
+	u32 pid;     /* 0: every process that maps the file */
+	u64 *offsets;
+	u64 *cookies;
+	size_t count;
+};
+
+struct uprobe_set {
+	int *links;
+	size_t link_count;
+	size_t function_count; /* attached */
+	/* Offsets that the kernel refused though the plan thought them good. */
+	struct uprobe_refused {
+		int file_fd;
+		u64 offset;
+		int error;
+	} *refused;
+	size_t refused_count;
+};
+
+/* Adds the group's links to set. A function that the kernel refuses takes its whole link with it, so the
+ * group is halved until the refused ones are known; they end up in set->refused. -EPERM, -ENOMEM and the
+ * like, and a group of which nothing could be attached, are errors. */
+int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, struct err *err);
+
+/* Takes everything off. progress (may be NULL) is called before each link with the number still to go.
+ * Blocks: a link of any size a few hundred ms under load; a single one 0.1 s. */
+void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
+		   void *data);
+
+/* ---- for kernel.c ------------------------------------------------------------------------------------ */
+
+/* enum bpf_attach_type of the kernel; newer than the headers of the distributions that we build on. */
+unsigned uprobe_attach_type(enum uprobe_kind kind);
+/* The bpf() call. A link fd or -errno. Not for UPROBE_SINGLE. */
+int uprobe_link_create(int program_fd, enum uprobe_kind kind, const char *path, const u64 *offsets,
+		       const u64 *cookies, size_t count, u32 pid);
+
+#endif
