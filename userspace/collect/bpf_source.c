@@ -1,0 +1,344 @@
+#include "collect/bpf_source.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "gpuprobe.skel.h"
+
+struct bpf_source {
+	struct gpuprobe_bpf *skeleton;
+	struct ring_buffer *rings;
+	u32 ring_count;
+	struct uprobe_set uprobes;
+	struct bpf_link *task_links[3];
+	struct kernel_abilities abilities;
+	bpf_source_callback callback; /* of the running bpf_source_drain */
+	void *callback_data;
+};
+
+static int drop_message(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	return 0;
+}
+
+static int on_record(void *data, void *record, size_t size_bytes)
+{
+	struct bpf_source *source = data;
+
+	return source->callback(source->callback_data, record, size_bytes);
+}
+
+/* One ring a CPU, put into the array of rings and into our reader. */
+static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err)
+{
+	for (u32 i = 0; i < source->ring_count; i++) {
+		_cleanup_close_ int ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0,
+							  0, ring_bytes, NULL);
+		int result = 0;
+
+		if (ring < 0)
+			return err_errno(err, -errno,
+					 "can't make a ring buffer of %llu MiB (try --buffer-mb)",
+					 (unsigned long long)ring_bytes >> 20);
+		if (bpf_map__update_elem(source->skeleton->maps.rings, &i, sizeof(i), &ring,
+					 sizeof(ring), 0))
+			return err_errno(err, -errno, "can't hand a ring buffer to the BPF programs");
+		if (source->rings)
+			result = ring_buffer__add(source->rings, ring, on_record, source);
+		else if (!(source->rings = ring_buffer__new(ring, on_record, source, NULL)))
+			result = -errno;
+		if (result)
+			return err_errno(err, result, "can't map a ring buffer");
+	}
+	return 0;
+}
+
+static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
+{
+	struct gpuprobe_bpf *skeleton = source->skeleton;
+	_cleanup_close_ int template = -1;
+	int cpus = libbpf_num_possible_cpus();
+
+	source->ring_count = cpus < 1 ? 1 : cpus > RINGS_MAX ? RINGS_MAX : cpus;
+	skeleton->rodata->ring_count = source->ring_count;
+	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
+	bpf_program__set_autoload(skeleton->progs.function_session, source->abilities.uprobe_session);
+	bpf_program__set_autoload(skeleton->progs.function_entry, source->abilities.uprobe_multi);
+	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
+					      uprobe_attach_type(UPROBE_SESSION));
+	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
+	if (template < 0)
+		return err_errno(err, -errno,
+				 "can't make a ring buffer of %llu MiB (out of locked memory? ulimit -l "
+				 "unlimited, a larger memory cgroup, or --buffer-mb)",
+				 (unsigned long long)ring_bytes >> 20);
+	bpf_map__set_inner_map_fd(skeleton->maps.rings, template);
+	if (gpuprobe_bpf__load(skeleton))
+		return err_errno(err, -errno, "can't load the BPF programs");
+	return 0;
+}
+
+static int attach_task_programs(struct bpf_source *source, struct err *err)
+{
+	struct bpf_program *programs[] = {
+		source->skeleton->progs.task_renamed,
+		source->skeleton->progs.task_exit,
+		source->skeleton->progs.task_exec,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		source->task_links[i] = bpf_program__attach(programs[i]);
+		if (!source->task_links[i])
+			return err_errno(err, -errno, "can't attach to the tracepoint of %s",
+					 bpf_program__name(programs[i]));
+	}
+	return 0;
+}
+
+int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes,
+		    struct bpf_source **ret_source, struct err *err)
+{
+	struct bpf_source *source = calloc(1, sizeof(*source));
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	int result;
+
+	if (!source)
+		return err_errno(err, -ENOMEM, "can't load the BPF programs");
+	/* Before 5.11 the memory of maps counted as locked; since then this changes nothing. */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	libbpf_set_print(drop_message);
+	source->abilities = *abilities;
+	source->skeleton = gpuprobe_bpf__open();
+	result = source->skeleton ? configure(source, ring_bytes, err) :
+				    err_errno(err, -errno, "can't open the BPF programs");
+	if (!result)
+		result = make_rings(source, ring_bytes, err);
+	if (!result)
+		result = attach_task_programs(source, err);
+	if (result) {
+		bpf_source_free(source);
+		return result;
+	}
+	*ret_source = source;
+	return 0;
+}
+
+struct bpf_source *bpf_source_free(struct bpf_source *source)
+{
+	if (!source)
+		return NULL;
+	uprobe_detach(&source->uprobes, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
+		bpf_link__destroy(source->task_links[i]);
+	ring_buffer__free(source->rings);
+	gpuprobe_bpf__destroy(source->skeleton);
+	free(source);
+	return NULL;
+}
+
+int bpf_source_add_target(struct bpf_source *source, u32 pid, struct err *err)
+{
+	u32 one = 1;
+
+	if (bpf_map__update_elem(source->skeleton->maps.targets, &pid, sizeof(pid), &one,
+				 sizeof(one), 0))
+		return err_errno(err, -errno, "can't add process %u to the targets", pid);
+	return 0;
+}
+
+void bpf_source_remove_target(struct bpf_source *source, u32 pid)
+{
+	bpf_map__delete_elem(source->skeleton->maps.targets, &pid, sizeof(pid), 0);
+}
+
+static int program_fd(const struct bpf_source *source, enum uprobe_kind kind)
+{
+	const struct bpf_program *programs[] = {
+		[UPROBE_SESSION] = source->skeleton->progs.function_session,
+		[UPROBE_MULTI] = source->skeleton->progs.function_entry,
+		[UPROBE_SINGLE] = source->skeleton->progs.function_entry_single,
+	};
+
+	return bpf_program__fd(programs[kind]);
+}
+
+static u64 function_cookie(const struct plan_function *function, size_t index)
+{
+	return (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
+	       (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
+}
+
+/* The functions of one module whose returns are (or are not) taken, for one process or for all. */
+static int attach_module(struct bpf_source *source, const struct plan *plan, size_t module,
+			 enum uprobe_kind kind, u32 pid, struct err *err)
+{
+	_cleanup_free_ u64 *offsets = calloc(plan->function_count + 1, sizeof(*offsets));
+	_cleanup_free_ u64 *cookies = calloc(plan->function_count + 1, sizeof(*cookies));
+	struct uprobe_group group = {.kind = kind,
+				     .program_fd = program_fd(source, kind),
+				     .file_fd = plan->modules[module].fd,
+				     .pid = pid,
+				     .offsets = offsets,
+				     .cookies = cookies};
+	int result;
+
+	if (!offsets || !cookies)
+		return err_errno(err, -ENOMEM, "can't list the probes");
+	for (size_t i = 0; i < plan->function_count; i++) {
+		const struct plan_function *function = &plan->functions[i];
+		bool session = function->returns == VALUE_returns_session;
+
+		if (function->module != module || session != (kind == UPROBE_SESSION))
+			continue;
+		offsets[group.count] = function->file_offset;
+		cookies[group.count++] = function_cookie(function, i);
+	}
+	result = uprobe_attach(&source->uprobes, &group, err);
+	if (result)
+		err_prefix(err, "%s", plan->modules[module].path);
+	return result;
+}
+
+int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
+		      const struct target *targets, bool single, struct err *err)
+{
+	enum uprobe_kind entry_kind = single ? UPROBE_SINGLE : UPROBE_MULTI;
+	int result = 0;
+
+	for (size_t m = 0; m < plan->module_count && !result; m++) {
+		const struct plan_module *module = &plan->modules[m];
+
+		/* A session turns strangers away itself: a filter by pid would leave forked children
+		 * with hijacked returns and without our rules (DESIGN section 4). */
+		if (!single)
+			result = attach_module(source, plan, m, UPROBE_SESSION, 0, err);
+		for (size_t t = 0; t < module->target_count && !result; t++)
+			result = attach_module(source, plan, m, entry_kind,
+					       targets[module->targets[t]].pid, err);
+	}
+	return result;
+}
+
+int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
+			  u32 pid, struct err *err)
+{
+	enum uprobe_kind kind = session			       ? UPROBE_SESSION :
+				source->abilities.uprobe_multi ? UPROBE_MULTI :
+								 UPROBE_SINGLE;
+	u64 cookie = 1;
+	struct uprobe_group group = {.kind = kind,
+				     .program_fd = program_fd(source, kind),
+				     .file_fd = file_fd,
+				     .pid = session ? 0 : pid,
+				     .offsets = &file_offset,
+				     .cookies = &cookie,
+				     .count = 1};
+
+	return uprobe_attach(&source->uprobes, &group, err);
+}
+
+const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source)
+{
+	return &source->uprobes;
+}
+
+void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, size_t links_left),
+		       void *data)
+{
+	uprobe_detach(&source->uprobes, progress, data);
+}
+
+void bpf_source_set_window(struct bpf_source *source, bool open)
+{
+	__atomic_store_n(&source->skeleton->bss->window_open, open, __ATOMIC_SEQ_CST);
+}
+
+int bpf_source_drain(struct bpf_source *source, bpf_source_callback callback, void *data)
+{
+	int total = 0;
+
+	source->callback = callback;
+	source->callback_data = data;
+	for (u32 i = 0; i < source->ring_count; i++) {
+		int taken = ring__consume(ring_buffer__ring(source->rings, i));
+
+		if (taken < 0)
+			return taken;
+		total += taken;
+	}
+	return total;
+}
+
+void bpf_source_wait(struct bpf_source *source, int timeout_ms)
+{
+	struct pollfd poll_fd = {.fd = ring_buffer__epoll_fd(source->rings), .events = POLLIN};
+
+	poll(&poll_fd, 1, timeout_ms);
+}
+
+int bpf_source_counters(const struct bpf_source *source, struct counters *ret_counters)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct counters *per_cpu = calloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
+	struct counters sum = {0};
+	u32 zero = 0;
+
+	if (!per_cpu || cpus < 1)
+		return -ENOMEM;
+	if (bpf_map__lookup_elem(source->skeleton->maps.counters, &zero, sizeof(zero), per_cpu,
+				 cpus * sizeof(*per_cpu), 0))
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		for (size_t i = 0; i < LOSS_REASONS_MAX; i++)
+			sum.losses[i] += per_cpu[cpu].losses[i];
+		sum.entries += per_cpu[cpu].entries;
+		sum.stepped_entries += per_cpu[cpu].stepped_entries;
+		sum.returns += per_cpu[cpu].returns;
+		sum.strangers += per_cpu[cpu].strangers;
+	}
+	*ret_counters = sum;
+	return 0;
+}
+
+u64 bpf_source_missed(const struct bpf_source *source)
+{
+	u64 missed = 0;
+
+	for (enum uprobe_kind kind = UPROBE_SESSION; kind <= UPROBE_SINGLE; kind++) {
+		struct bpf_prog_info info = {0};
+		u32 size = sizeof(info);
+		int fd = program_fd(source, kind);
+
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
+int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
+			  struct err *err)
+{
+	struct bpf_link *link = bpf_program__attach_iter(source->skeleton->progs.open_calls, NULL);
+	struct record_call calls[64];
+	_cleanup_close_ int fd = -1;
+	ssize_t size = 0;
+
+	if (!link)
+		return err_errno(err, -errno, "can't read the calls that are still open");
+	fd = bpf_iter_create(bpf_link__fd(link));
+	/* The size of the buffer is a multiple of a record's, so that reads end between records. */
+	while (fd >= 0 && (size = read(fd, calls, sizeof(calls))) > 0)
+		for (size_t i = 0; i < size / sizeof(calls[0]); i++)
+			callback(data, &calls[i].header, sizeof(calls[i]));
+	if (fd < 0 || size < 0)
+		err_errno(err, -errno, "can't read the calls that are still open");
+	bpf_link__destroy(link);
+	return fd < 0 || size < 0 ? -EIO : 0;
+}
