@@ -1,0 +1,22 @@
+/*
+ * What depends on the processor on the attaching side: functions of known cost to calibrate with, and the
+ * registers and the breakpoint of a traced process.
+ */
+#ifndef GPUPROBE_ATTACH_ARCH_X86_64_H
+#define GPUPROBE_ATTACH_ARCH_X86_64_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+/* Do nothing but return; the first instruction is one that the kernel emulates / single-steps. */
+void arch_calibrate_cheap(void);
+void arch_calibrate_stepped(void);
+
+/* word with a breakpoint instruction in place of its first bytes. */
+long arch_word_with_breakpoint(long word);
+/* The traced, stopped thread has run into a breakpoint at address: makes address its next instruction.
+ * False when it has not. */
+bool arch_rewind_breakpoint(pid_t tid, u64 address);
+
+#endif

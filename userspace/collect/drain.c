@@ -1,0 +1,120 @@
+#include "collect/drain.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "collect/recording_facts.h"
+
+#define POLL_MS		   3
+#define HAND_OVER_NS	   (100 * NS_PER_MILLISECOND)
+#define BATCH_FULL_BYTES   (4 << 20)
+#define BUSY_RECORDS	   8192 /* a round that took more goes on at once */
+
+struct drain {
+	pthread_t thread;
+	struct bpf_source *source;
+	struct batch_queue *queue;
+	struct batch *batch; /* being filled */
+	u32 bpf_place;
+	atomic_ullong record_count;
+	atomic_bool stop;
+};
+
+static int take_record(void *data, const struct record_header *record, size_t size_bytes)
+{
+	struct drain *drain = data;
+
+	/* Only our own programs write these rings; still nothing is believed that is not checked. */
+	if (size_bytes < sizeof(*record) || record->size_bytes != size_bytes)
+		return 0;
+	if (batch_add(drain->batch, record))
+		return -ENOMEM;
+	atomic_fetch_add_explicit(&drain->record_count, 1, memory_order_relaxed);
+	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
+}
+
+int drain_add_losses(struct bpf_source *source, u32 bpf_place, struct batch *batch)
+{
+	struct counters counters;
+	int result = bpf_source_counters(source, &counters);
+
+	if (result)
+		return result;
+	counters.losses[VALUE_loss_reason_missed] += bpf_source_missed(source);
+	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
+		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, reason, bpf_place,
+					      counters.losses[reason]);
+	return result;
+}
+
+static void hand_over(struct drain *drain)
+{
+	drain_add_losses(drain->source, drain->bpf_place, drain->batch);
+	batch_queue_put_full(drain->queue, drain->batch);
+	drain->batch = batch_queue_take_empty(drain->queue);
+}
+
+static void *drain_main(void *data)
+{
+	struct drain *drain = data;
+	u64 handed_over_ns = clock_monotonic_ns();
+	bool last_round = false;
+
+	for (;;) {
+		int taken = bpf_source_drain(drain->source, take_record, drain);
+		u64 now = clock_monotonic_ns();
+
+		if (taken < 0 || (batch_size_bytes(drain->batch) && now - handed_over_ns >= HAND_OVER_NS)) {
+			hand_over(drain);
+			handed_over_ns = now;
+		}
+		if (last_round && taken == 0)
+			break;
+		/* What was sent before the stop is in the rings by now: one empty round after it. */
+		last_round = atomic_load(&drain->stop);
+		if (taken >= 0 && taken < BUSY_RECORDS && !last_round)
+			bpf_source_wait(drain->source, POLL_MS);
+	}
+	batch_queue_put_full(drain->queue, drain->batch);
+	return NULL;
+}
+
+int drain_start(struct bpf_source *source, struct batch_queue *queue, u32 bpf_place,
+		struct drain **ret_drain, struct err *err)
+{
+	struct drain *drain = calloc(1, sizeof(*drain));
+	int result;
+
+	if (!drain)
+		return err_errno(err, -ENOMEM, "can't start draining the rings");
+	drain->source = source;
+	drain->queue = queue;
+	drain->bpf_place = bpf_place;
+	drain->batch = batch_queue_take_empty(queue);
+	result = -pthread_create(&drain->thread, NULL, drain_main, drain);
+	if (result) {
+		batch_queue_put_empty(queue, drain->batch);
+		free(drain);
+		return err_errno(err, result, "can't start the thread that drains the rings");
+	}
+	*ret_drain = drain;
+	return 0;
+}
+
+u64 drain_record_count(const struct drain *drain)
+{
+	return atomic_load_explicit(&drain->record_count, memory_order_relaxed);
+}
+
+struct drain *drain_finish(struct drain *drain)
+{
+	if (!drain)
+		return NULL;
+	atomic_store(&drain->stop, true);
+	pthread_join(drain->thread, NULL);
+	free(drain);
+	return NULL;
+}

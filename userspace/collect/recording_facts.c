@@ -1,0 +1,233 @@
+#include "collect/recording_facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cleanup.h"
+
+static struct record_header fact_header(u32 kind, size_t size_bytes, u32 source)
+{
+	return (struct record_header){.size_bytes = size_bytes,
+				      .kind = kind,
+				      .source = source,
+				      .ts = clock_monotonic_ns()};
+}
+
+int recording_facts_init(struct recording_facts *facts)
+{
+	*facts = (struct recording_facts){.tool = {.source = RECORD_SOURCE_TOOL},
+					  .probes = {.source = RECORD_SOURCE_BPF}};
+	return 0;
+}
+
+void recording_facts_free(struct recording_facts *facts)
+{
+	text_ids_free(&facts->tool);
+	text_ids_free(&facts->probes);
+}
+
+int recording_facts_attribute(struct recording_facts *facts, struct batch *batch, u8 group,
+			      const char *key, const char *value)
+{
+	struct record_attribute fact = {
+		.header = fact_header(KIND_attribute, sizeof(fact), RECORD_SOURCE_TOOL),
+		.group = group};
+	int result;
+
+	if (!value || !*value)
+		return 0;
+	result = text_ids_get(&facts->tool, batch, key, &fact.header.name);
+	if (!result)
+		result = text_ids_get(&facts->tool, batch, value, &fact.value);
+	return result ? result : batch_add(batch, &fact.header);
+}
+
+static int add_clock(struct batch *batch)
+{
+	struct record_clock fact = {
+		.header = fact_header(KIND_clock, sizeof(fact), RECORD_SOURCE_TOOL)};
+
+	fact.realtime_ns = clock_read_ns(CLOCK_REALTIME);
+	fact.boottime_ns = clock_read_ns(CLOCK_BOOTTIME);
+	/* Between two readings of the same clock: as near as one can get. */
+	fact.header.ts += (clock_monotonic_ns() - fact.header.ts) / 2;
+	return batch_add(batch, &fact.header);
+}
+
+int recording_facts_host(struct recording_facts *facts, struct batch *batch)
+{
+	struct utsname name;
+	char cpus[32];
+	int result;
+
+	uname(&name);
+	snprintf(cpus, sizeof(cpus), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	result = recording_facts_attribute(facts, batch, VALUE_attribute_group_host, "hostname",
+					   name.nodename);
+	if (!result)
+		result = recording_facts_attribute(facts, batch, VALUE_attribute_group_host,
+						   "kernel", name.release);
+	if (!result)
+		result = recording_facts_attribute(facts, batch, VALUE_attribute_group_host,
+						   "machine", name.machine);
+	if (!result)
+		result = recording_facts_attribute(facts, batch, VALUE_attribute_group_host, "cpus",
+						   cpus);
+	return result ? result : add_clock(batch);
+}
+
+/* The last number of the NSpid line of a status file: the id in the innermost namespace. */
+static u32 id_in_namespace(FILE *status)
+{
+	char line[256];
+	u32 id = 0;
+
+	while (status && fgets(line, sizeof(line), status)) {
+		char *last;
+
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		last = strrchr(line, '\t');
+		id = last ? strtoul(last, NULL, 10) : 0;
+	}
+	return id;
+}
+
+static int add_thread(struct batch *batch, const struct target *target, u32 tid)
+{
+	struct record_task fact = {
+		.header = fact_header(KIND_task, sizeof(fact), RECORD_SOURCE_TOOL)};
+	_cleanup_fclose_ FILE *comm = NULL, *status = NULL;
+	char path[64];
+	size_t length;
+
+	fact.header.pid = target->pid;
+	fact.header.tid = tid;
+	/* From the start on: the name is older than the recording. */
+	fact.header.ts = 0;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", target->pid, tid);
+	comm = fopen(path, "re");
+	if (!comm)
+		return 0; /* the thread has ended since */
+	length = fread(fact.comm, 1, sizeof(fact.comm) - 1, comm);
+	if (length && fact.comm[length - 1] == '\n')
+		fact.comm[length - 1] = 0;
+	if (target->other_pid_namespace) {
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/status", target->pid, tid);
+		status = fopen(path, "re");
+		fact.tid_in_namespace = id_in_namespace(status);
+		fact.pid_in_namespace = target->pid_in_namespace;
+	}
+	return batch_add(batch, &fact.header);
+}
+
+int recording_facts_target(struct recording_facts *facts, struct batch *batch,
+			   const struct target *target)
+{
+	_cleanup_closedir_ DIR *tasks = NULL;
+	char path[64], key[64];
+	struct dirent *entry;
+	int result;
+
+	snprintf(key, sizeof(key), "executable of %u", target->pid);
+	result = recording_facts_attribute(facts, batch, VALUE_attribute_group_target, key,
+					   target->executable);
+	snprintf(path, sizeof(path), "/proc/%u/task", target->pid);
+	tasks = opendir(path);
+	while (!result && tasks && (entry = readdir(tasks))) {
+		u32 tid = strtoul(entry->d_name, NULL, 10);
+
+		if (tid)
+			result = add_thread(batch, target, tid);
+	}
+	return result;
+}
+
+static int add_module(struct recording_facts *facts, struct batch *batch,
+		      const struct plan_module *module, u32 id, u32 pid)
+{
+	struct record_module fact = {
+		.header = fact_header(KIND_module, sizeof(fact), RECORD_SOURCE_BPF),
+		.id = id,
+		.start = module->start,
+		.end = module->end,
+		.file_offset = module->file_offset};
+	int result = text_ids_get(&facts->probes, batch, module->path, &fact.header.name);
+
+	fact.header.pid = pid;
+	memcpy(fact.build_id, module->build_id, sizeof(fact.build_id));
+	return result ? result : batch_add(batch, &fact.header);
+}
+
+static int add_probe(struct recording_facts *facts, struct batch *batch,
+		     const struct plan_function *function, const char *binary, u32 id)
+{
+	struct record_probe fact = {
+		.header = fact_header(KIND_probe, sizeof(fact), RECORD_SOURCE_BPF),
+		.id = id,
+		.returns = function->returns,
+		.entry_only_reason = function->entry_only_reason,
+		.address = function->address,
+		.file_offset = function->file_offset};
+	int result = text_ids_get(&facts->probes, batch, function->mangled, &fact.mangled);
+
+	fact.header.name = id;
+	if (!result)
+		result = text_ids_get(&facts->probes, batch, binary, &fact.binary);
+	return result ? result : batch_add(batch, &fact.header);
+}
+
+int recording_facts_plan(struct recording_facts *facts, struct batch *batch, const struct plan *plan,
+			 const struct target *targets)
+{
+	int result = 0;
+
+	/* The BPF programs use a probe's id as the text id of its name. */
+	for (size_t i = 0; i < plan->function_count && !result; i++) {
+		const char *name = plan->functions[i].name;
+
+		result = batch_add_text(batch, RECORD_SOURCE_BPF, i + 1, name, strlen(name));
+	}
+	facts->probes.next = plan->function_count;
+	if (!result)
+		result = text_ids_get(&facts->probes, batch, "BPF programs", &facts->bpf_place);
+	for (size_t i = 0; i < plan->module_count && !result; i++) {
+		const struct plan_module *module = &plan->modules[i];
+
+		if (module->target_count)
+			result = add_module(facts, batch, module, i + 1,
+					    targets[module->targets[0]].pid);
+	}
+	for (size_t i = 0; i < plan->function_count && !result; i++) {
+		const struct plan_function *function = &plan->functions[i];
+
+		result = add_probe(facts, batch, function, plan->modules[function->module].path,
+				   i + 1);
+	}
+	return result;
+}
+
+int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns)
+{
+	struct record_window fact = {
+		.header = fact_header(KIND_window, sizeof(fact), RECORD_SOURCE_TOOL)};
+
+	fact.header.ts = start_ns;
+	fact.header.dur = dur_ns;
+	return batch_add(batch, &fact.header);
+}
+
+int recording_facts_loss(struct batch *batch, u32 source, u32 reason, u32 place, u64 count)
+{
+	struct record_loss fact = {.header = fact_header(KIND_loss, sizeof(fact), source),
+				   .reason = reason,
+				   .place = place,
+				   .count = count};
+
+	return count ? batch_add(batch, &fact.header) : 0;
+}

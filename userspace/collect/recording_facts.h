@@ -1,0 +1,37 @@
+/*
+ * The facts of a recording: who was recorded, where, with which options and probes, on which clock. Fills
+ * batches; one per session, used by the main thread only.
+ */
+#ifndef GPUPROBE_COLLECT_RECORDING_FACTS_H
+#define GPUPROBE_COLLECT_RECORDING_FACTS_H
+
+#include "attach/plan.h"
+#include "store/batch.h"
+
+struct recording_facts {
+	struct text_ids tool;	/* ids of RECORD_SOURCE_TOOL */
+	struct text_ids probes; /* ids of RECORD_SOURCE_BPF: from 1 on the names of the plan's functions */
+	u32 bpf_place;		/* text id (BPF) of the place that BPF losses name */
+};
+
+/* All 0 or -ENOMEM. */
+int recording_facts_init(struct recording_facts *facts);
+void recording_facts_free(struct recording_facts *facts);
+
+/* group: VALUE_attribute_group_*; an empty value is left out. */
+int recording_facts_attribute(struct recording_facts *facts, struct batch *batch, u8 group,
+			      const char *key, const char *value);
+/* Host name, kernel, CPUs; clocks read now. */
+int recording_facts_host(struct recording_facts *facts, struct batch *batch);
+/* Its processes and threads as /proc has them now. */
+int recording_facts_target(struct recording_facts *facts, struct batch *batch,
+			   const struct target *target);
+/* Modules and probes; must be the first to use facts->probes. */
+int recording_facts_plan(struct recording_facts *facts, struct batch *batch, const struct plan *plan,
+			 const struct target *targets);
+/* dur_ns RECORD_DURATION_OPEN: not closed yet. */
+int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns);
+/* place: text id of source. Nothing for a count of 0. */
+int recording_facts_loss(struct batch *batch, u32 source, u32 reason, u32 place, u64 count);
+
+#endif
