@@ -307,6 +307,20 @@ int bpf_source_counters(const struct bpf_source *source, struct counters *ret_co
 	return 0;
 }
 
+int bpf_source_reset_counters(struct bpf_source *source, struct err *err)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct counters *per_cpu = calloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
+	u32 zero = 0;
+
+	if (!per_cpu || cpus < 1)
+		return err_errno(err, -ENOMEM, "can't reset the counters");
+	if (bpf_map__update_elem(source->skeleton->maps.counters, &zero, sizeof(zero), per_cpu,
+				 cpus * sizeof(*per_cpu), 0))
+		return err_errno(err, -errno, "can't reset the counters");
+	return 0;
+}
+
 u64 bpf_source_missed(const struct bpf_source *source)
 {
 	u64 missed = 0;

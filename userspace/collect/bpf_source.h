@@ -45,6 +45,8 @@ void bpf_source_wait(struct bpf_source *source, int timeout_ms);
 
 /* Summed over all CPUs. */
 int bpf_source_counters(const struct bpf_source *source, struct counters *ret_counters);
+/* To zero: what calibration counted is not the target's. */
+int bpf_source_reset_counters(struct bpf_source *source, struct err *err);
 /* Hits that the kernel dropped before our programs ran. */
 u64 bpf_source_missed(const struct bpf_source *source);
 /* Only after detaching. */

@@ -1,0 +1,390 @@
+#include "collect/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/version.h"
+#include "collect/calibrate.h"
+#include "collect/capture_thread.h"
+#include "collect/drain.h"
+#include "collect/recording_facts.h"
+
+#define TICK_NS	    (250 * NS_PER_MILLISECOND)
+#define BATCH_COUNT 8
+
+struct session {
+	const struct session_config *config;
+	struct bpf_source *source;
+	struct batch_queue *queue;
+	struct capture_thread *capture;
+	struct drain *drain;
+	struct recording_facts facts;
+	struct calibration calibration;
+	bool calibrated;
+	int epoll_fd, signal_fd, timer_fd;
+	sigset_t old_signals;
+	u64 window_start_ns, window_end_ns, cpu_start_ns;
+	size_t targets_alive;
+	bool *target_ended;
+	struct session_result result;
+};
+
+/* ---- what the main loop waits for --------------------------------------------------------------------- */
+
+enum wait_for { WAIT_SIGNAL, WAIT_TIMER, WAIT_CAPTURE_ERROR, WAIT_TARGET };
+
+static int watch(struct session *session, int fd, enum wait_for what, u32 index)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (u64)what << 32 | index};
+
+	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* Signals are blocked from here on, in all threads that are started later. */
+static int open_fds(struct session *session, struct err *err)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	session->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (session->epoll_fd < 0 || session->signal_fd < 0 || session->timer_fd < 0 ||
+	    watch(session, session->signal_fd, WAIT_SIGNAL, 0) ||
+	    watch(session, session->timer_fd, WAIT_TIMER, 0))
+		return err_errno(err, -errno, "can't prepare the main loop");
+	for (size_t i = 0; i < session->config->target_count; i++)
+		if (watch(session, session->config->targets[i].pidfd, WAIT_TARGET, i))
+			return err_errno(err, -errno, "can't watch process %u",
+					 session->config->targets[i].pid);
+	return 0;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------------------ */
+
+static int put_options(void *data, const char *name, const char *value, bool given)
+{
+	struct session *session = ((void **)data)[0];
+	struct batch *batch = ((void **)data)[1];
+
+	return recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_option, name,
+					 value);
+}
+
+static int put_first_facts(struct session *session, struct batch *batch)
+{
+	const struct session_config *config = session->config;
+	void *context[] = {session, batch};
+	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
+					       "version", GPUPROBE_VERSION);
+
+	if (!result)
+		result = recording_facts_host(&session->facts, batch);
+	if (!result)
+		result = options_each(config->options, put_options, context);
+	for (size_t i = 0; i < config->target_count && !result; i++)
+		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
+	if (!result)
+		result = recording_facts_plan(&session->facts, batch, config->plan, config->targets);
+	return result;
+}
+
+static int attach(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	int result = 0;
+
+	for (size_t i = 0; i < config->target_count && !result; i++)
+		result = bpf_source_add_target(session->source, config->targets[i].pid, err);
+	if (!result)
+		result = bpf_source_attach(session->source, config->plan, config->targets,
+					   config->single_probes, err);
+	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
+	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
+	return result;
+}
+
+static int start_threads(struct session *session, struct err *err)
+{
+	struct batch *batch;
+	int result = batch_queue_create(BATCH_COUNT, &session->queue, err);
+
+	if (!result)
+		result = capture_thread_start(session->config->capture_fd, session->queue,
+					      &session->capture, err);
+	if (result)
+		return result;
+	batch = batch_queue_take_empty(session->queue);
+	result = put_first_facts(session, batch);
+	session->window_start_ns = clock_monotonic_ns();
+	if (!result)
+		result = recording_facts_window(batch, session->window_start_ns,
+						RECORD_DURATION_OPEN);
+	batch_queue_put_full(session->queue, batch);
+	if (result)
+		return err_errno(err, result, "can't write the facts of the recording");
+	if (watch(session, capture_thread_error_fd(session->capture), WAIT_CAPTURE_ERROR, 0))
+		return err_errno(err, -errno, "can't watch the writing of the capture");
+	return drain_start(session->source, session->queue, session->facts.bpf_place, &session->drain,
+			   err);
+}
+
+static u64 targets_cpu_time_ns(const struct session *session)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < session->config->target_count; i++)
+		sum += target_cpu_time_ns(&session->config->targets[i]);
+	return sum;
+}
+
+/* ---- while recording -------------------------------------------------------------------------------------- */
+
+static void update_status(struct session *session)
+{
+	struct session_status *status = &session->result.status;
+	u64 cpu_ns = targets_cpu_time_ns(session);
+	struct counters counters;
+
+	status->elapsed_ns = clock_monotonic_ns() - session->window_start_ns;
+	status->duration_ns = session->config->duration_ns;
+	status->record_count = drain_record_count(session->drain);
+	if (bpf_source_counters(session->source, &counters))
+		return;
+	status->lost_count = counters.losses[VALUE_loss_reason_ring_full] +
+			     counters.losses[VALUE_loss_reason_missed] +
+			     bpf_source_missed(session->source);
+	status->no_duration_count = counters.losses[VALUE_loss_reason_no_storage] +
+				    counters.losses[VALUE_loss_reason_too_deep] +
+				    counters.losses[VALUE_loss_reason_off_home_stack] +
+				    counters.losses[VALUE_loss_reason_stack_unknown];
+	/* A target that has ended has no CPU time to read any more: the last estimate stays. */
+	if (session->calibrated && cpu_ns > session->cpu_start_ns)
+		status->overhead_percent = 100.0 *
+					   calibration_cost_ns(&session->calibration, &counters) /
+					   (cpu_ns - session->cpu_start_ns);
+}
+
+static int open_window(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct itimerspec tick = {.it_value.tv_nsec = TICK_NS, .it_interval.tv_nsec = TICK_NS};
+
+	session->cpu_start_ns = targets_cpu_time_ns(session);
+	session->window_start_ns = clock_monotonic_ns();
+	bpf_source_set_window(session->source, true);
+	session->result.window_opened = true;
+	timerfd_settime(session->timer_fd, 0, &tick, NULL);
+	update_status(session);
+	if (config->on_window_open)
+		config->on_window_open(config->callback_data, &session->result.status);
+	return config->command ? command_release(config->command, err) : 0;
+}
+
+static bool is_time_over(const struct session *session, u64 now)
+{
+	u64 duration = session->config->duration_ns;
+
+	return duration && now - session->window_start_ns >= duration;
+}
+
+static void on_timer(struct session *session)
+{
+	const struct session_config *config = session->config;
+	u64 expirations;
+
+	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
+		return;
+	update_status(session);
+	if (config->on_tick)
+		config->on_tick(config->callback_data, &session->result.status);
+}
+
+static void on_target_ended(struct session *session, u32 index)
+{
+	epoll_ctl(session->epoll_fd, EPOLL_CTL_DEL, session->config->targets[index].pidfd, NULL);
+	if (!session->target_ended[index]) {
+		session->target_ended[index] = true;
+		session->targets_alive--;
+	}
+}
+
+/* True when the event ends the recording. */
+static bool handle(struct session *session, const struct epoll_event *event)
+{
+	switch ((enum wait_for)(event->data.u64 >> 32)) {
+	case WAIT_TIMER:
+		on_timer(session);
+		return false;
+	case WAIT_SIGNAL:
+		session->result.end = SESSION_SIGNAL;
+		return true;
+	case WAIT_CAPTURE_ERROR:
+		session->result.end = SESSION_FAILED;
+		return true;
+	case WAIT_TARGET:
+		on_target_ended(session, (u32)event->data.u64);
+		session->result.end = SESSION_TARGETS_ENDED;
+		return session->targets_alive == 0;
+	}
+	return false;
+}
+
+static void record_until_end(struct session *session)
+{
+	for (;;) {
+		u64 now = clock_monotonic_ns(), end;
+		int timeout_ms = -1;
+		struct epoll_event event;
+
+		if (is_time_over(session, now)) {
+			session->result.end = SESSION_TIME_OVER;
+			return;
+		}
+		if (session->config->duration_ns) {
+			end = session->window_start_ns + session->config->duration_ns;
+			timeout_ms = (end - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND;
+		}
+		if (epoll_wait(session->epoll_fd, &event, 1, timeout_ms) == 1 &&
+		    handle(session, &event))
+			return;
+	}
+}
+
+/* ---- the way back ------------------------------------------------------------------------------------------ */
+
+struct open_calls {
+	struct batch *batch;
+	u64 count;
+};
+
+static int take_open_call(void *data, const struct record_header *record, size_t size_bytes)
+{
+	struct open_calls *calls = data;
+
+	calls->count++;
+	return batch_add(calls->batch, record);
+}
+
+/* What is known only now. Best effort: what is in the capture already stays readable without it. */
+static void put_last_facts(struct session *session, struct batch *batch)
+{
+	struct open_calls calls = {.batch = batch};
+	struct session_status *status = &session->result.status;
+	char overhead[32];
+
+	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
+	drain_add_losses(session->source, session->facts.bpf_place, batch);
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_still_open,
+			     session->facts.bpf_place, calls.count);
+	recording_facts_window(batch, session->window_start_ns,
+			       session->window_end_ns - session->window_start_ns);
+	if (status->overhead_percent >= 0) {
+		snprintf(overhead, sizeof(overhead), "%.2f", status->overhead_percent);
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_result,
+					  "estimated overhead (% of the targets' CPU time)", overhead);
+	}
+	status->record_count += calls.count;
+}
+
+static int close_window(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct batch *batch;
+	u64 dropped = 0;
+	int result;
+
+	bpf_source_set_window(session->source, false);
+	session->window_end_ns = clock_monotonic_ns();
+	update_status(session);
+	bpf_source_detach(session->source, config->on_detach, config->callback_data);
+	session->result.status.record_count = drain_record_count(session->drain);
+	session->drain = drain_finish(session->drain);
+	batch = batch_queue_take_empty(session->queue);
+	put_last_facts(session, batch);
+	batch_queue_put_full(session->queue, batch);
+	result = capture_thread_finish(&session->capture, &dropped, err);
+	session->result.status.lost_count += dropped;
+	return result;
+}
+
+static void session_cleanup(struct session *session)
+{
+	u64 dropped;
+
+	if (session->source)
+		bpf_source_set_window(session->source, false);
+	drain_finish(session->drain);
+	if (session->capture)
+		capture_thread_finish(&session->capture, &dropped, NULL);
+	bpf_source_free(session->source);
+	batch_queue_free(session->queue);
+	recording_facts_free(&session->facts);
+	free(session->target_ended);
+	cleanup_close(&session->epoll_fd);
+	cleanup_close(&session->signal_fd);
+	cleanup_close(&session->timer_fd);
+	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
+}
+
+static int prepare(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	int result = open_fds(session, err);
+
+	session->targets_alive = config->target_count;
+	session->target_ended = calloc(config->target_count + 1, sizeof(bool));
+	recording_facts_init(&session->facts);
+	if (!result && !session->target_ended)
+		result = err_errno(err, -ENOMEM, "can't begin the recording");
+	if (!result)
+		result = bpf_source_open(config->abilities, config->options->buffer_mb << 20,
+					 &session->source, err);
+	if (!result)
+		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
+						 &session->calibration, NULL);
+	if (!result)
+		result = bpf_source_reset_counters(session->source, err);
+	if (!result)
+		result = attach(session, err);
+	return result;
+}
+
+int session_run(const struct session_config *config, struct session_result *ret_result,
+		struct err *err)
+{
+	struct session session = {.config = config,
+				  .epoll_fd = -1,
+				  .signal_fd = -1,
+				  .timer_fd = -1,
+				  .result = {.end = SESSION_FAILED, .status.overhead_percent = -1}};
+	int result = prepare(&session, err);
+
+	if (!result)
+		result = start_threads(&session, err);
+	if (!result)
+		result = open_window(&session, err);
+	if (!result) {
+		record_until_end(&session);
+		result = close_window(&session, err);
+	}
+	session_cleanup(&session);
+	if (result)
+		session.result.end = SESSION_FAILED;
+	*ret_result = session.result;
+	return result;
+}

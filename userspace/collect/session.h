@@ -1,0 +1,58 @@
+/*
+ * A recording from attach to end: the state machine over one epoll. It owns attaching, the threads, the
+ * window and the way back; it prints nothing (the verb does, in the callbacks).
+ *
+ *	load -> calibrate -> attach -> [window opens] -> record -> [window closes] -> detach -> drain -> end
+ *
+ * Everything after the first error or signal goes the same way back, and what was recorded is kept.
+ */
+#ifndef GPUPROBE_COLLECT_SESSION_H
+#define GPUPROBE_COLLECT_SESSION_H
+
+#include "attach/command.h"
+#include "attach/kernel.h"
+#include "attach/plan.h"
+#include "base/err.h"
+#include "options/options.h"
+
+struct session_status {
+	u64 elapsed_ns;	 /* of the window */
+	u64 duration_ns; /* 0: until the targets end or a signal comes */
+	u64 record_count;
+	u64 lost_count;	       /* records that did not make it */
+	u64 no_duration_count; /* calls of which only the entry could be taken */
+	double overhead_percent; /* of the targets' CPU time, estimated; < 0: unknown */
+	size_t function_count; /* attached */
+	size_t refused_count;  /* that the kernel refused */
+};
+
+enum session_end { SESSION_TIME_OVER, SESSION_SIGNAL, SESSION_TARGETS_ENDED, SESSION_FAILED };
+
+struct session_config {
+	const struct options *options;
+	const struct kernel_abilities *abilities;
+	const struct target *targets;
+	size_t target_count;
+	const struct plan *plan;
+	struct command *command; /* released when the window is open; NULL: none */
+	bool single_probes;
+	u64 duration_ns; /* 0: none */
+	int capture_fd;	 /* an empty file */
+	/* All may be NULL. */
+	void (*on_window_open)(void *data, const struct session_status *status);
+	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */
+	void (*on_detach)(void *data, size_t links_left);
+	void *callback_data;
+};
+
+struct session_result {
+	enum session_end end;
+	bool window_opened; /* there is something in the capture */
+	struct session_status status;
+};
+
+/* ret_result is set also on failure. */
+int session_run(const struct session_config *config, struct session_result *ret_result,
+		struct err *err);
+
+#endif
