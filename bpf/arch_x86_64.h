@@ -1,6 +1,6 @@
 /*
- * What depends on the processor: where a function finds its return address and what the stack pointer is
- * at its return. arm64 has it in x30 and does not move sp.
+ * What depends on the processor: where a function finds its return address and what the stack
+ * pointer is at its return. arm64 has it in x30 and does not move sp.
  */
 #ifndef GPUPROBE_BPF_ARCH_X86_64_H
 #define GPUPROBE_BPF_ARCH_X86_64_H

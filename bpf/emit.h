@@ -26,9 +26,9 @@ static __always_inline bool is_target(u32 tgid)
 }
 
 /*
- * A record never wakes the reader, which polls every few milliseconds: a wake-up is an inter-processor
- * interrupt, in a VM several times the price of the record. Only a ring that fills up may, at most once a
- * millisecond and CPU.
+ * A record never wakes the reader, which polls every few milliseconds: a wake-up is an
+ * inter-processor interrupt, in a VM several times the price of the record. Only a ring that fills
+ * up may, at most once a millisecond and CPU.
  */
 static __always_inline u64 emit_flags(void *ring)
 {
@@ -52,8 +52,9 @@ static __always_inline void *ring_of_this_cpu(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-/* The whole record is copied in from the stack, where the compiler has zeroed it: nothing of the kernel's
- * memory can leak through a field that was not set. False (and counted) when the ring is full. */
+/* The whole record is copied in from the stack, where the compiler has zeroed it: nothing of the
+ * kernel's memory can leak through a field that was not set. False (and counted) when the ring is
+ * full. */
 static __always_inline bool emit(const struct record_header *record, u32 size_bytes)
 {
 	void *ring = ring_of_this_cpu();
@@ -65,8 +66,8 @@ static __always_inline bool emit(const struct record_header *record, u32 size_by
 	return true;
 }
 
-static __always_inline void fill_header(struct record_header *header, u32 size_bytes, u32 kind, u64 ts,
-					u64 dur, u64 pid_tgid, u32 name)
+static __always_inline void fill_header(struct record_header *header, u32 size_bytes, u32 kind,
+					u64 ts, u64 dur, u64 pid_tgid, u32 name)
 {
 	header->size_bytes = size_bytes;
 	header->kind = kind;

@@ -2,11 +2,12 @@
  * The open calls of one thread, paired by stack pointer. Pure logic: also compiled natively by
  * tests/unit/test_frames.c, so it calls no BPF helper; the includer provides u32 and u64.
  *
- * A call is known by the stack pointer at its first instruction (where its return address lies). The stack
- * grows down, so of the open calls of a thread an inner one has a smaller sp than an outer one, and at the
- * entry of a new call at sp every frame with a smaller sp is gone: longjmp or an exception left it without
- * a return. Frames with an equal sp are either tail callers of the new call (they return with it, through
- * the same hijacked slot) or were left by longjmp and their slot used again: the slot tells which.
+ * A call is known by the stack pointer at its first instruction (where its return address lies).
+ * The stack grows down, so of the open calls of a thread an inner one has a smaller sp than an
+ * outer one, and at the entry of a new call at sp every frame with a smaller sp is gone: longjmp or
+ * an exception left it without a return. Frames with an equal sp are either tail callers of the new
+ * call (they return with it, through the same hijacked slot) or were left by longjmp and their slot
+ * used again: the slot tells which.
  */
 #ifndef GPUPROBE_BPF_FRAMES_H
 #define GPUPROBE_BPF_FRAMES_H
@@ -23,15 +24,16 @@ struct frame {
 
 struct frames {
 	u32 depth;
-	/* Returns still to come from calls that were replaced by a tail call among functions in a circle:
-	 * they find no frame, which is no loss. */
+	/* Returns still to come from calls that were replaced by a tail call among functions in a
+	 * circle: they find no frame, which is no loss. */
 	u32 ghosts;
 	struct frame items[FRAMES_MAX];
 };
 
-/* index is below FRAMES_MAX already; the mask, hidden from the compiler's knowledge of that, shows the
- * verifier so after the pointer arithmetic was moved about. */
-static inline __attribute__((always_inline)) struct frame *frames_at(struct frames *frames, u32 index)
+/* index is below FRAMES_MAX already; the mask, hidden from the compiler's knowledge of that, shows
+ * the verifier so after the pointer arithmetic was moved about. */
+static inline __attribute__((always_inline)) struct frame *frames_at(struct frames *frames,
+								     u32 index)
 {
 	__asm__ volatile("" : "+r"(index));
 	return &frames->items[index & (FRAMES_MAX - 1)];
@@ -51,8 +53,9 @@ static inline __attribute__((always_inline)) void frames_pop(struct frames *fram
 		frames->depth--;
 }
 
-/* Is the innermost frame gone, now that a call is entered (or returned from) at sp? slot_hijacked: the slot
- * at sp holds the return trampoline, so a frame with the same sp is a tail caller and lives. */
+/* Is the innermost frame gone, now that a call is entered (or returned from) at sp? slot_hijacked:
+ * the slot at sp holds the return trampoline, so a frame with the same sp is a tail caller and
+ * lives. */
 static inline __attribute__((always_inline)) bool frames_top_is_dead(struct frames *frames, u64 sp,
 								     bool slot_hijacked)
 {
@@ -61,8 +64,8 @@ static inline __attribute__((always_inline)) bool frames_top_is_dead(struct fram
 	return top && (top->sp < sp || (top->sp == sp && !slot_hijacked));
 }
 
-/* True when the function is open already at this sp: it jumped to its own start (or to a function that
- * jumped back): one return will end both. */
+/* True when the function is open already at this sp: it jumped to its own start (or to a function
+ * that jumped back): one return will end both. */
 static inline __attribute__((always_inline)) bool frames_is_open_at(struct frames *frames, u64 sp,
 								    u32 probe)
 {

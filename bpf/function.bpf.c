@@ -1,14 +1,16 @@
 /*
  * Function probes. Three programs, by how they are attached:
- *	function_session	uprobe session (6.13): entry and return of one call, chosen call by call
- *	function_entry		uprobe_multi: entries only
- *	function_entry_single	one perf event a function, where the kernel has no uprobe_multi: entries only
+ *	function_session	uprobe session (6.13): entry and return of one call, chosen call by
+ *call function_entry		uprobe_multi: entries only
+ *	function_entry_single	one perf event a function, where the kernel has no uprobe_multi:
+ *entries only
  */
 #include "emit.h"
 #include "home_stack.h"
 #include "threads.h"
 
-/* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone. */
+/* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone.
+ */
 #define TAKE_RETURN  0
 #define LEAVE_RETURN 1
 
@@ -57,7 +59,8 @@ static __always_inline bool slot_is_hijacked(struct task_struct *task, u64 sp)
 {
 	u64 slot = 0, trampoline = arch_trampoline(task);
 
-	return trampoline && !bpf_probe_read_user(&slot, sizeof(slot), (void *)sp) && slot == trampoline;
+	return trampoline && !bpf_probe_read_user(&slot, sizeof(slot), (void *)sp) &&
+	       slot == trampoline;
 }
 
 /* Ends the frames at one sp from the innermost to that of until_probe. */
@@ -76,13 +79,17 @@ static long close_until_probe(u32 index, struct close_range *range)
 	return last;
 }
 
-/* A function open at this sp jumped to its own start: what was open there ends, and the one return that is
- * hijacked already will end the new call. */
-static __always_inline void replace_call(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe)
+/* A function open at this sp jumped to its own start: what was open there ends, and the one return
+ * that is hijacked already will end the new call. */
+static __always_inline void replace_call(struct thread_state *state, u64 pid_tgid, u64 sp,
+					 u32 probe)
 {
-	struct close_range range = {
-		.frames = &state->frames, .pid_tgid = pid_tgid, .end_ts = bpf_ktime_get_ns(),
-		.ended = VALUE_call_ended_replaced, .until_probe = probe, .sp = sp};
+	struct close_range range = {.frames = &state->frames,
+				    .pid_tgid = pid_tgid,
+				    .end_ts = bpf_ktime_get_ns(),
+				    .ended = VALUE_call_ended_replaced,
+				    .until_probe = probe,
+				    .sp = sp};
 
 	bpf_loop(FRAMES_MAX, close_until_probe, &range, 0);
 	frames_push(&state->frames, sp, range.end_ts, probe);

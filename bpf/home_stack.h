@@ -1,9 +1,10 @@
 /*
- * Is the thread on its home stack? A return address may be hijacked only there: on a fiber's stack or an
- * alternate signal stack the kernel's list of hijacked returns, which it orders by stack pointer, goes
- * wrong and the target gets SIGILL (measured: DESIGN section 4). The home stack is derived, never taken
- * from the first hit: of the main thread from mm->start_stack, of others from the mapping that holds the
- * thread pointer, which glibc and musl put at the top of the stack they make. In doubt the answer is no.
+ * Is the thread on its home stack? A return address may be hijacked only there: on a fiber's stack
+ * or an alternate signal stack the kernel's list of hijacked returns, which it orders by stack
+ * pointer, goes wrong and the target gets SIGILL (measured: DESIGN section 4). The home stack is
+ * derived, never taken from the first hit: of the main thread from mm->start_stack, of others from
+ * the mapping that holds the thread pointer, which glibc and musl put at the top of the stack they
+ * make. In doubt the answer is no.
  */
 #ifndef GPUPROBE_BPF_HOME_STACK_H
 #define GPUPROBE_BPF_HOME_STACK_H
@@ -41,11 +42,13 @@ static __always_inline u32 home_determine(struct thread_state *state, struct tas
 		state->home_low = start - HOME_MAIN_MAX_BYTES;
 		return 0;
 	}
-	/* It fails while another thread holds the lock of the memory map: ask again at the next call. */
+	/* It fails while another thread holds the lock of the memory map: ask again at the next
+	 * call. */
 	if (bpf_find_vma(task, thread_pointer, home_mapping_found, &query, 0))
 		return VALUE_entry_only_reason_stack_unknown;
 	/* A stack inside the heap: fibers may have theirs in the same mapping. */
-	if (query.low < BPF_CORE_READ(task, mm, brk) && query.high > BPF_CORE_READ(task, mm, start_brk)) {
+	if (query.low < BPF_CORE_READ(task, mm, brk) &&
+	    query.high > BPF_CORE_READ(task, mm, start_brk)) {
 		state->home_unknown = 1;
 		return VALUE_entry_only_reason_stack_unknown;
 	}
@@ -56,7 +59,8 @@ static __always_inline u32 home_determine(struct thread_state *state, struct tas
 }
 
 /* 0 when sp lies on the home stack, else VALUE_entry_only_reason_*. */
-static __always_inline u32 home_stack_check(struct thread_state *state, struct task_struct *task, u64 sp)
+static __always_inline u32 home_stack_check(struct thread_state *state, struct task_struct *task,
+					    u64 sp)
 {
 	u64 alternate = task->sas_ss_sp;
 

@@ -53,7 +53,8 @@ MAP struct {
 
 /* Set by userspace before loading. */
 extern const volatile unsigned int ring_count;
-extern const volatile unsigned long long ring_wakeup_bytes; /* fill at which a ring may wake the reader */
+extern const volatile unsigned long long
+	ring_wakeup_bytes; /* fill at which a ring may wake the reader */
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
 

@@ -1,19 +1,22 @@
 /*
- * The records: the same bytes in the kernel, in the agent, in a capture file. The structs are the rows
- * of record.def expanded; this header adds the header that every record starts with. Included by BPF
- * programs, the agent and userspace alike, so it includes nothing itself: the includer provides u8..u64.
+ * The records: the same bytes in the kernel, in the agent, in a capture file. The structs are the
+ * rows of record.def expanded; this header adds the header that every record starts with. Included
+ * by BPF programs, the agent and userspace alike, so it includes nothing itself: the includer
+ * provides u8..u64.
  */
 #ifndef GPUPROBE_RECORD_H
 #define GPUPROBE_RECORD_H
 
 #define RECORD_DURATION_OPEN  (~0ULL) /* a span that had not ended when the window closed */
 #define RECORD_SIZE_MAX_BYTES 65528   /* size is 16 bits, and a multiple of 8 */
-#define RECORD_SOURCE_TOOL    1       /* facts of userspace itself: options, host, ledger */
-#define RECORD_SOURCE_BPF     2       /* all BPF programs together; agents and imports are numbered from 3 on */
+#define RECORD_SOURCE_TOOL    1	      /* facts of userspace itself: options, host, ledger */
+#define RECORD_SOURCE_BPF \
+	2 /* all BPF programs together; agents and imports are numbered from 3 on */
 
 /*
- * 40 bytes. source is an id space, not a stream: ids (name, stack, every ID field) mean something only
- * together with it. ts and dur are nanoseconds of the host's CLOCK_MONOTONIC; pid and tid are the host's.
+ * 40 bytes. source is an id space, not a stream: ids (name, stack, every ID field) mean something
+ * only together with it. ts and dur are nanoseconds of the host's CLOCK_MONOTONIC; pid and tid are
+ * the host's.
  */
 struct record_header {
 	u16 size_bytes; /* of the whole record with its tail, a multiple of 8 */
@@ -31,16 +34,17 @@ enum record_shape { SHAPE_FACT, SHAPE_SPAN, SHAPE_POINT, SHAPE_COUNTER, SHAPE_TO
 enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM };
 
 /* struct record_TAG */
-#define KIND(number, tag, shape, row, meaning)                                                     \
-	struct record_##tag {                                                                      \
+#define KIND(number, tag, shape, row, meaning) \
+	struct record_##tag {                  \
 		struct record_header header;
 #define FIELD(tag, type, name, unit, reference, absent, meaning)	type name;
 #define ARRAY(tag, type, name, count, unit, reference, absent, meaning) type name[count];
 #define TAIL(tag, tail_shape)
-#define END(tag)                                                                                   \
-	}                                                                                          \
-	;                                                                                          \
-	_Static_assert(sizeof(struct record_##tag) % 8 == 0, "record_" #tag ": not a multiple of 8");
+#define END(tag)                                             \
+	}                                                    \
+	;                                                    \
+	_Static_assert(sizeof(struct record_##tag) % 8 == 0, \
+		       "record_" #tag ": not a multiple of 8");
 #define ENUM_VALUE(name, number, tag, meaning)
 #include "record.def"
 #undef KIND

@@ -1,11 +1,11 @@
 /*
- * What the BPF programs and userspace share besides records: the control words, the counters, the cookie.
- * Included by both; the includer provides u32 and u64.
+ * What the BPF programs and userspace share besides records: the control words, the counters, the
+ * cookie. Included by both; the includer provides u32 and u64.
  */
 #ifndef GPUPROBE_BPF_SHARED_H
 #define GPUPROBE_BPF_SHARED_H
 
-#define RINGS_MAX	64 /* one ring a CPU, shared beyond */
+#define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
 #define LOSS_REASONS_MAX 32 /* reasons of record.def, indexes of counters.losses */
 
 /* The cookie of a probe: its id, and what a hit of it costs. */

@@ -1,6 +1,6 @@
 /*
- * The life of the threads: names that change, calls that end with their thread or by execve, and the calls
- * that are still open when everything is detached.
+ * The life of the threads: names that change, calls that end with their thread or by execve, and
+ * the calls that are still open when everything is detached.
  */
 #include "emit.h"
 #include "threads.h"

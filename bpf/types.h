@@ -1,7 +1,7 @@
 /*
- * The integer names and the few kernel structs that the BPF programs read. They are declared here, with
- * only the members in use, and relocated against the running kernel's BTF when the programs are loaded
- * (CO-RE): so the build needs no vmlinux.h and one object fits every kernel.
+ * The integer names and the few kernel structs that the BPF programs read. They are declared here,
+ * with only the members in use, and relocated against the running kernel's BTF when the programs
+ * are loaded (CO-RE): so the build needs no vmlinux.h and one object fits every kernel.
  */
 #ifndef GPUPROBE_BPF_TYPES_H
 #define GPUPROBE_BPF_TYPES_H

@@ -4,7 +4,8 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-/* In assembler, so that no compiler option (CET's endbr64, profiling) changes the first instruction. */
+/* In assembler, so that no compiler option (CET's endbr64, profiling) changes the first
+ * instruction. */
 __asm__(".pushsection .text\n"
 	".p2align 4\n"
 	".globl arch_calibrate_cheap\n"

@@ -139,8 +139,10 @@ int command_start(char *const *arguments, struct command *ret_command, struct er
 		result = run_to_entry(command.pid);
 	if (result) {
 		command_abandon(&command);
-		return err_set(err, result, "can't start %s: it ended or could not be stopped before "
-					    "its entry point (%s)", arguments[0], strerror(-result));
+		return err_set(err, result,
+			       "can't start %s: it ended or could not be stopped before "
+			       "its entry point (%s)",
+			       arguments[0], strerror(-result));
 	}
 	*ret_command = command;
 	return 0;

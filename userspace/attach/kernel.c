@@ -50,20 +50,24 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 	snprintf(abilities.release, sizeof(abilities.release), "%s", name.release);
 	program = load_empty_program(0);
 	if (program == -ENOSYS)
-		return err_set(err, program,
-			       "can't use BPF: this kernel (%s) has none, or a sandbox hides it: run on "
-			       "the host, or allow the bpf() system call", name.release);
+		return err_set(
+			err, program,
+			"can't use BPF: this kernel (%s) has none, or a sandbox hides it: run on "
+			"the host, or allow the bpf() system call",
+			name.release);
 	if (program == -EPERM || program == -EACCES)
-		return err_set(err, program,
-			       "can't use BPF: the kernel refuses it (lockdown, seccomp, or missing "
-			       "CAP_BPF and CAP_PERFMON): run with sudo, in a container with "
-			       "--privileged --pid=host");
+		return err_set(
+			err, program,
+			"can't use BPF: the kernel refuses it (lockdown, seccomp, or missing "
+			"CAP_BPF and CAP_PERFMON): run with sudo, in a container with "
+			"--privileged --pid=host");
 	if (program < 0)
 		return err_errno(err, program, "can't load a BPF program");
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return err_errno(err, -errno,
-				 "can't read the kernel's types from /sys/kernel/btf/vmlinux (a kernel "
-				 "with CONFIG_DEBUG_INFO_BTF is needed)");
+		return err_errno(
+			err, -errno,
+			"can't read the kernel's types from /sys/kernel/btf/vmlinux (a kernel "
+			"with CONFIG_DEBUG_INFO_BTF is needed)");
 	abilities.uprobe_multi = has_link(UPROBE_MULTI);
 	abilities.uprobe_session = has_link(UPROBE_SESSION);
 	*ret_abilities = abilities;

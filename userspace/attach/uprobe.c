@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 
-/* The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi and perf events (kernel ABI,
- * include/uapi/linux/bpf.h); the installed header may be older than the kernel. */
+/* The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi and perf events (kernel
+ * ABI, include/uapi/linux/bpf.h); the installed header may be older than the kernel. */
 struct link_create_attr {
 	u32 program_fd;
 	u32 target_fd;
@@ -35,9 +35,9 @@ struct link_create_attr {
 	};
 };
 
-#define LINK_CREATE	     28
+#define LINK_CREATE 28
 
-#define ATTACH_UPROBE_MULTI  48
+#define ATTACH_UPROBE_MULTI   48
 #define ATTACH_UPROBE_SESSION 57
 
 unsigned uprobe_attach_type(enum uprobe_kind kind)
@@ -181,12 +181,15 @@ int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, stru
 	if (!result && set->function_count == attached_before)
 		result = set->refused[set->refused_count - 1].error;
 	if (result == -ESRCH)
-		return err_set(err, result, "can't put probes in: process %u has ended", group->pid);
+		return err_set(err, result, "can't put probes in: process %u has ended",
+			       group->pid);
 	if (result == -ENOMEM)
-		return err_set(err, result,
-			       "can't put %zu probes in: no memory. Each probed page is copied into the "
-			       "target's memory (4 KB a page, charged to its cgroup); probe fewer "
-			       "functions", group->count);
+		return err_set(
+			err, result,
+			"can't put %zu probes in: no memory. Each probed page is copied into the "
+			"target's memory (4 KB a page, charged to its cgroup); probe fewer "
+			"functions",
+			group->count);
 	if (result)
 		return err_errno(err, result, "can't put %zu probes in", group->count);
 	return 0;

@@ -49,7 +49,8 @@ static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err
 					 (unsigned long long)ring_bytes >> 20);
 		if (bpf_map__update_elem(source->skeleton->maps.rings, &i, sizeof(i), &ring,
 					 sizeof(ring), 0))
-			return err_errno(err, -errno, "can't hand a ring buffer to the BPF programs");
+			return err_errno(err, -errno,
+					 "can't hand a ring buffer to the BPF programs");
 		if (source->rings)
 			result = ring_buffer__add(source->rings, ring, on_record, source);
 		else if (!(source->rings = ring_buffer__new(ring, on_record, source, NULL)))
@@ -69,16 +70,18 @@ static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
 	source->ring_count = cpus < 1 ? 1 : cpus > RINGS_MAX ? RINGS_MAX : cpus;
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
-	bpf_program__set_autoload(skeleton->progs.function_session, source->abilities.uprobe_session);
+	bpf_program__set_autoload(skeleton->progs.function_session,
+				  source->abilities.uprobe_session);
 	bpf_program__set_autoload(skeleton->progs.function_entry, source->abilities.uprobe_multi);
 	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
 					      uprobe_attach_type(UPROBE_SESSION));
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
-	if (template < 0)
-		return err_errno(err, -errno,
-				 "can't make a ring buffer of %llu MiB (out of locked memory? ulimit -l "
-				 "unlimited, a larger memory cgroup, or --buffer-mb)",
-				 (unsigned long long)ring_bytes >> 20);
+	if (template <0)
+		return err_errno(
+			err, -errno,
+			"can't make a ring buffer of %llu MiB (out of locked memory? ulimit -l "
+			"unlimited, a larger memory cgroup, or --buffer-mb)",
+			(unsigned long long)ring_bytes >> 20);
 	bpf_map__set_inner_map_fd(skeleton->maps.rings, template);
 	if (gpuprobe_bpf__load(skeleton))
 		return err_errno(err, -errno, "can't load the BPF programs");
@@ -116,8 +119,8 @@ int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes,
 	libbpf_set_print(drop_message);
 	source->abilities = *abilities;
 	source->skeleton = gpuprobe_bpf__open();
-	result = source->skeleton ? configure(source, ring_bytes, err) :
-				    err_errno(err, -errno, "can't open the BPF programs");
+	result = source->skeleton ? configure(source, ring_bytes, err)
+				  : err_errno(err, -errno, "can't open the BPF programs");
 	if (!result)
 		result = make_rings(source, ring_bytes, err);
 	if (!result)
@@ -215,8 +218,8 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 	for (size_t m = 0; m < plan->module_count && !result; m++) {
 		const struct plan_module *module = &plan->modules[m];
 
-		/* A session turns strangers away itself: a filter by pid would leave forked children
-		 * with hijacked returns and without our rules (DESIGN section 4). */
+		/* A session turns strangers away itself: a filter by pid would leave forked
+		 * children with hijacked returns and without our rules (DESIGN section 4). */
 		if (!single)
 			result = attach_module(source, plan, m, UPROBE_SESSION, 0, err);
 		for (size_t t = 0; t < module->target_count && !result; t++)
@@ -229,9 +232,9 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
 			  u32 pid, struct err *err)
 {
-	enum uprobe_kind kind = session			       ? UPROBE_SESSION :
-				source->abilities.uprobe_multi ? UPROBE_MULTI :
-								 UPROBE_SINGLE;
+	enum uprobe_kind kind = session				 ? UPROBE_SESSION
+				: source->abilities.uprobe_multi ? UPROBE_MULTI
+								 : UPROBE_SINGLE;
 	u64 cookie = 1;
 	struct uprobe_group group = {.kind = kind,
 				     .program_fd = program_fd(source, kind),

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 
-#define ROUNDS	  5
-#define CALLS	  400 /* a round; stepped ones take about 15 us each in a VM */
+#define ROUNDS 5
+#define CALLS  400 /* a round; stepped ones take about 15 us each in a VM */
 
 /* Where in our own file a function of ours lies. */
 static int own_file_offset(void (*function)(void), u64 *ret_offset)
@@ -21,7 +21,8 @@ static int own_file_offset(void (*function)(void), u64 *ret_offset)
 	char line[512];
 
 	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) != 3)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) !=
+		    3)
 			continue;
 		if (address < start || address >= end)
 			continue;

@@ -44,8 +44,8 @@ int capture_thread_start(int fd, struct batch_queue *queue, struct capture_threa
 		return err_errno(err, -ENOMEM, "can't start writing the capture");
 	thread->queue = queue;
 	thread->error_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	result = thread->error_fd < 0 ? err_errno(err, -errno, "can't start writing the capture") :
-					capture_writer_create(fd, &thread->writer, err);
+	result = thread->error_fd < 0 ? err_errno(err, -errno, "can't start writing the capture")
+				      : capture_writer_create(fd, &thread->writer, err);
 	if (!result) {
 		result = -pthread_create(&thread->thread, NULL, capture_thread_main, thread);
 		if (result)

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "collect/recording_facts.h"
 
-#define POLL_MS		   3
-#define HAND_OVER_NS	   (100 * NS_PER_MILLISECOND)
-#define BATCH_FULL_BYTES   (4 << 20)
-#define BUSY_RECORDS	   8192 /* a round that took more goes on at once */
+#define POLL_MS		 3
+#define HAND_OVER_NS	 (100 * NS_PER_MILLISECOND)
+#define BATCH_FULL_BYTES (4 << 20)
+#define BUSY_RECORDS	 8192 /* a round that took more goes on at once */
 
 struct drain {
 	pthread_t thread;
@@ -27,7 +27,8 @@ static int take_record(void *data, const struct record_header *record, size_t si
 {
 	struct drain *drain = data;
 
-	/* Only our own programs write these rings; still nothing is believed that is not checked. */
+	/* Only our own programs write these rings; still nothing is believed that is not checked.
+	 */
 	if (size_bytes < sizeof(*record) || record->size_bytes != size_bytes)
 		return 0;
 	if (batch_add(drain->batch, record))
@@ -67,13 +68,15 @@ static void *drain_main(void *data)
 		int taken = bpf_source_drain(drain->source, take_record, drain);
 		u64 now = clock_monotonic_ns();
 
-		if (taken < 0 || (batch_size_bytes(drain->batch) && now - handed_over_ns >= HAND_OVER_NS)) {
+		if (taken < 0 ||
+		    (batch_size_bytes(drain->batch) && now - handed_over_ns >= HAND_OVER_NS)) {
 			hand_over(drain);
 			handed_over_ns = now;
 		}
 		if (last_round && taken == 0)
 			break;
-		/* What was sent before the stop is in the rings by now: one empty round after it. */
+		/* What was sent before the stop is in the rings by now: one empty round after it.
+		 */
 		last_round = atomic_load(&drain->stop);
 		if (taken >= 0 && taken < BUSY_RECORDS && !last_round)
 			bpf_source_wait(drain->source, POLL_MS);

@@ -182,8 +182,8 @@ static int add_probe(struct recording_facts *facts, struct batch *batch,
 	return result ? result : batch_add(batch, &fact.header);
 }
 
-int recording_facts_plan(struct recording_facts *facts, struct batch *batch, const struct plan *plan,
-			 const struct target *targets)
+int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
+			 const struct plan *plan, const struct target *targets)
 {
 	int result = 0;
 

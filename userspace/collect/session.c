@@ -38,7 +38,8 @@ struct session {
 	struct session_result result;
 };
 
-/* ---- what the main loop waits for --------------------------------------------------------------------- */
+/* ---- what the main loop waits for
+ * --------------------------------------------------------------------- */
 
 enum wait_for { WAIT_SIGNAL, WAIT_TIMER, WAIT_CAPTURE_ERROR, WAIT_TARGET };
 
@@ -74,7 +75,8 @@ static int open_fds(struct session *session, struct err *err)
 	return 0;
 }
 
-/* ---- beginning ------------------------------------------------------------------------------------------ */
+/* ---- beginning
+ * ------------------------------------------------------------------------------------------ */
 
 static int put_options(void *data, const char *name, const char *value, bool given)
 {
@@ -99,7 +101,8 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	for (size_t i = 0; i < config->target_count && !result; i++)
 		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
 	if (!result)
-		result = recording_facts_plan(&session->facts, batch, config->plan, config->targets);
+		result =
+			recording_facts_plan(&session->facts, batch, config->plan, config->targets);
 	return result;
 }
 
@@ -139,8 +142,8 @@ static int start_threads(struct session *session, struct err *err)
 		return err_errno(err, result, "can't write the facts of the recording");
 	if (watch(session, capture_thread_error_fd(session->capture), WAIT_CAPTURE_ERROR, 0))
 		return err_errno(err, -errno, "can't watch the writing of the capture");
-	return drain_start(session->source, session->queue, session->facts.bpf_place, &session->drain,
-			   err);
+	return drain_start(session->source, session->queue, session->facts.bpf_place,
+			   &session->drain, err);
 }
 
 static u64 targets_cpu_time_ns(const struct session *session)
@@ -152,7 +155,8 @@ static u64 targets_cpu_time_ns(const struct session *session)
 	return sum;
 }
 
-/* ---- while recording -------------------------------------------------------------------------------------- */
+/* ---- while recording
+ * -------------------------------------------------------------------------------------- */
 
 static void update_status(struct session *session)
 {
@@ -265,7 +269,8 @@ static void record_until_end(struct session *session)
 	}
 }
 
-/* ---- the way back ------------------------------------------------------------------------------------------ */
+/* ---- the way back
+ * ------------------------------------------------------------------------------------------ */
 
 struct open_calls {
 	struct batch *batch;
@@ -296,7 +301,8 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	if (status->overhead_percent >= 0) {
 		snprintf(overhead, sizeof(overhead), "%.2f", status->overhead_percent);
 		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_result,
-					  "estimated overhead (% of the targets' CPU time)", overhead);
+					  "estimated overhead (% of the targets' CPU time)",
+					  overhead);
 	}
 	status->record_count += calls.count;
 }
