@@ -33,7 +33,7 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 
 # What archives need varies by distribution (elfutils 0.189 and later: zstd), so further ones are named where they
 # are installed; the linker takes nothing from an archive that nobody needs.
-have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l$(1))
+have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
 LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
 STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lpthread -ldl
 
@@ -57,7 +57,7 @@ $(B)/obj/%.o: %.c | $(B)/gen/gpuprobe.skel.h
 BPF_ARCH_x86_64  := x86
 BPF_ARCH_aarch64 := arm64
 BPF_CFLAGS := -target bpf -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
-	-D__TARGET_ARCH_$(BPF_ARCH_$(shell uname -m)) -I/usr/include/$(shell $(CC) -print-multiarch)
+	-D__TARGET_ARCH_$(BPF_ARCH_$(shell uname -m)) -I/usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Checks what the compiler does not: one line a finding, exit status 1 when there is one.
+
+direction of includes, length of files and functions, a header beside every source, trailing white space,
+clang-format, cppcheck.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE_LINES = 600
+FUNCTION_LINES = 60
+
+# Area -> areas that it may include besides itself. "record" is bpf/record.h and record.def.
+DIRECTIONS = {
+    "base": set(),
+    "options": {"base"},
+    "elf": {"base"},
+    "net": {"base"},
+    "attach": {"base", "elf", "options", "record"},
+    "store": {"base", "record"},
+    "import": {"base", "store", "record"},
+    "resolve": {"base", "elf", "store", "record"},
+    "view": {"base", "store", "record"},
+    "exporters": {"base", "view", "record"},
+    "collect": {"base", "attach", "options", "store", "record", "skeleton", "bpf"},
+    "verbs": {"base", "options", "elf", "net", "attach", "store", "import", "resolve", "view",
+              "exporters", "collect", "record"},
+    "main": {"base", "options", "verbs"},
+    "bpf": {"record"},
+    "gpu": {"record"},
+    "record": set(),
+}
+# What one file may include that its area may not, with the reason.
+EXCEPTIONS = {
+}
+SKELETON = "gpuprobe.skel.h"
+
+# clang-format keeps its hands off: tables are aligned by hand.
+FORMAT_EXEMPT = {".h", ".def"}
+
+CPPCHECK = [
+    "cppcheck", "--quiet", "--enable=warning,performance,portability", "--inline-suppr",
+    "--std=c11", "--language=c", "--platform=unix64", "--error-exitcode=0",
+    "--template={file}:{line}: cppcheck: {message} [{id}]",
+    "--suppress=missingIncludeSystem",
+    # It knows neither the cleanup attribute nor that a NULL err is tested before it is used.
+    "--suppress=resourceLeak", "--suppress=ctunullpointer",
+    "-DLIBBPF_OPTS(type,name,...)=struct type name",
+    "-D_GNU_SOURCE", "-Iuserspace", "-I.",
+]
+
+findings = []
+
+
+def found(path, line, text):
+    findings.append(f"{path}:{line}: {text}")
+
+
+def sources():
+    """Files of the project that git knows or would add, as paths from the root."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout.split("\n")
+    return sorted(Path(name) for name in listed if name and (ROOT / name).is_file())
+
+
+def area_of(path):
+    """The area of DIRECTIONS that a file belongs to, None when no rule is about it."""
+    parts = path.parts
+    if parts[0] == "bpf" and path.stem == "record":
+        return "record"
+    if parts[0] == "userspace":
+        return "main" if len(parts) == 2 else parts[1]
+    return parts[0] if parts[0] in DIRECTIONS else None
+
+
+def included_area(path, name):
+    """The area that an #include "name" in the file at path leads to."""
+    if Path(name).name == SKELETON:
+        return "skeleton"
+    for folder in (ROOT / path.parent, ROOT / "userspace", ROOT):
+        candidate = Path(os.path.normpath(folder / name))
+        if candidate.is_file() and candidate.is_relative_to(ROOT):
+            return area_of(candidate.relative_to(ROOT))
+    return None
+
+
+def check_includes(path, lines):
+    area = area_of(path)
+    if area is None:
+        return
+    if area not in DIRECTIONS:
+        found(path, 1, f"area '{area}' is not in the table of directions: scripts/lint.py, DIRECTIONS")
+        return
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if not match:
+            continue
+        target = included_area(path, match[1])
+        if target in (None, area) or target in DIRECTIONS[area]:
+            continue
+        if (str(path), match[1]) not in EXCEPTIONS:
+            found(path, number, f"{area} must not include {match[1]} ({target})")
+
+
+def check_lengths(path, lines):
+    if len(lines) > FILE_LINES:
+        found(path, FILE_LINES + 1, f"file of {len(lines)} lines, more than {FILE_LINES}")
+    if path.suffix != ".c" and path.suffix != ".h":
+        return
+    start = None
+    for number, line in enumerate(lines, 1):
+        # Kernel style: the brace that opens a function stands alone in the first column, and so does its end.
+        if line == "{":
+            start = number
+        elif line == "}" and start:
+            if number - start - 1 > FUNCTION_LINES:
+                found(path, start, f"function of {number - start - 1} lines, more than {FUNCTION_LINES}")
+            start = None
+
+
+def check_white_space(path, text, lines):
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            found(path, number, "white space at the end of the line")
+    if text and not text.endswith("\n"):
+        found(path, len(lines), "no newline at the end of the file")
+    if text.endswith("\n\n"):
+        found(path, len(lines), "empty line at the end of the file")
+
+
+def check_header(path):
+    """A source has name.h, or is a part of a module: name_part.c of name.h, verbs/x.c of verbs/verbs.h."""
+    if path.parts[0] != "userspace" or path.suffix != ".c" or path.name == "main.c":
+        return
+    words = path.stem.split("_")
+    names = {"_".join(words[:count]) for count in range(1, len(words) + 1)} | {path.parent.name}
+    if not any((ROOT / path.parent / f"{name}.h").exists() for name in names):
+        found(path, 1, "no header beside it: the contract of a module is name.h")
+
+
+def check_format(paths):
+    for path in paths:
+        result = subprocess.run(["clang-format", "--dry-run", "-Werror", str(path)], cwd=ROOT,
+                                capture_output=True, text=True, check=False)
+        match = re.search(r"^[^:\n]+:(\d+):", result.stderr, re.M)
+        if result.returncode:
+            found(path, match[1] if match else 1, "not as clang-format writes it: clang-format -i")
+
+
+def check_cppcheck(paths):
+    if not paths:
+        return
+    build = ROOT / "build" / "cppcheck"
+    build.mkdir(parents=True, exist_ok=True)
+    command = CPPCHECK + [f"--cppcheck-build-dir={build}", f"-j{os.cpu_count() or 1}"]
+    result = subprocess.run(command + [str(path) for path in paths], cwd=ROOT, capture_output=True,
+                            text=True, check=False)
+    findings.extend(line for line in result.stderr.splitlines() if "cppcheck:" in line)
+    if result.returncode:
+        found("scripts/lint.py", 1, f"cppcheck ended with {result.returncode}: {result.stderr[-300:]}")
+
+
+def main():
+    for tool in ("clang-format", "cppcheck", "git"):
+        if not shutil.which(tool):
+            sys.exit(f"scripts/lint.py: {tool} is missing. Run: make deps WITH=lint")
+    to_format, to_check = [], []
+    for path in sources():
+        if path.suffix not in {".c", ".h", ".def", ".cc", ".py", ".sh", ""} and path.name != "run":
+            continue
+        try:
+            text = (ROOT / path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        lines = text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
+        check_white_space(path, text, lines)
+        if path.suffix not in {".c", ".h", ".def"}:
+            continue
+        check_lengths(path, lines)
+        check_includes(path, lines)
+        check_header(path)
+        if path.suffix not in FORMAT_EXEMPT:
+            to_format.append(path)
+        if path.suffix == ".c" and path.parts[0] in {"userspace", "exporters"}:
+            to_check.append(path)
+    check_format(to_format)
+    check_cppcheck(to_check)
+    for line in findings:
+        print(line)
+    if findings:
+        sys.exit(f"{len(findings)} findings")
+    print("lint: nothing found")
+
+
+if __name__ == "__main__":
+    main()
