@@ -35,7 +35,8 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # are installed; the linker takes nothing from an archive that nobody needs.
 have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
 LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
-STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lpthread -ldl
+# Our own archive once more behind them: elf/elfutils_search.c is for archives that lack it (elfutils 0.192).
+STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl
 
 .PHONY: all
 all: $(B)/gpuprobe ## build build/gpuprobe (the default)
