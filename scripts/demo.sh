@@ -1,0 +1,79 @@
+#!/bin/bash
+# Records a redis-server of its own under load and writes build/demo/redis.json.gz. `make demo` builds
+# gpuprobe and calls it. Nothing stays behind but that file: server and load are ended by their own pids.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+SECONDS_RECORDED=${SECONDS_RECORDED:-5}
+OUTPUT=build/demo/redis.json.gz
+SERVER_WAIT_TENTHS=100
+
+if [ "$(id -u)" != 0 ]; then
+	echo "scripts/demo.sh: probes need root. Run:  sudo make demo" >&2
+	exit 1
+fi
+[ -x build/gpuprobe ] || { echo "scripts/demo.sh: build/gpuprobe is missing. Run:  make" >&2; exit 1; }
+
+folder=$(mktemp -d)
+server='' load=''
+cleanup() {
+	local pid
+	for pid in $load $server; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	rm -rf "$folder"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# A port that nobody listens on: the kernel's own choice.
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null ||
+		echo $((20000 + RANDOM % 20000))
+}
+
+server_answers() {
+	[ "$(redis-cli -h 127.0.0.1 -p "$port" ping 2>/dev/null)" = PONG ] &&
+		redis-cli -h 127.0.0.1 -p "$port" info server | grep -q "^process_id:$server"
+}
+
+# Nothing is stored on disk and no configuration of the machine is read.
+start_server() {
+	local tenths
+	port=$(free_port)
+	redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$folder" --daemonize no \
+		--protected-mode yes >"$folder/redis.log" 2>&1 </dev/null &
+	server=$!
+	for ((tenths = 0; tenths < SERVER_WAIT_TENTHS; tenths++)); do
+		server_answers && return 0
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill "$server" 2>/dev/null || true
+	wait "$server" 2>/dev/null || true
+	server=
+	return 1
+}
+
+start_server || start_server || start_server || {
+	echo "scripts/demo.sh: redis-server does not start:" >&2
+	cat "$folder/redis.log" >&2
+	exit 1
+}
+redis-benchmark -h 127.0.0.1 -p "$port" -t set,get,incr,lpush,rpop,sadd,hset -c 20 -n 100000 -r 100000 -l -q \
+	>/dev/null 2>&1 </dev/null &
+load=$!
+
+mkdir -p "$(dirname "$OUTPUT")"
+command=(build/gpuprobe -p "$server" -d "$SECONDS_RECORDED" -F 'redis-server:*Command' -o "$OUTPUT")
+echo "redis-server $server listens on 127.0.0.1:$port, redis-benchmark $load loads it"
+echo "\$ sudo build/gpuprobe -p $server -d $SECONDS_RECORDED -F 'redis-server:*Command' -o $OUTPUT"
+status=0
+"${command[@]}" || status=$?
+[ $status = 0 ] || { echo "scripts/demo.sh: gpuprobe ended with status $status" >&2; exit "$status"; }
+kill -0 "$server" 2>/dev/null || { echo "scripts/demo.sh: redis-server did not survive" >&2; exit 1; }
+
+echo
+echo "Open https://ui.perfetto.dev in a browser and drop $PWD/$OUTPUT on it"
+echo "(it is read in the browser; nothing is uploaded)."
