@@ -36,7 +36,7 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
 LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
 # Our own archive once more behind them: elf/elfutils_search.c is for archives that lack it (elfutils 0.192).
-STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl
+STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl -lm
 
 .PHONY: all
 all: $(B)/gpuprobe ## build build/gpuprobe (the default)
@@ -91,7 +91,7 @@ $(B)/libgpuprobe-san.a: $(SAN_OBJECTS)
 $(B)/unit/test_%: tests/unit/test_%.c $(B)/libgpuprobe-san.a
 	@mkdir -p $(@D)
 	$(call say,UNIT,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -Itests/unit -MMD -MP -o $@ $< $(B)/libgpuprobe-san.a $(LIBS) -lpthread -ldl
+	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -Itests/unit -MMD -MP -o $@ $< $(B)/libgpuprobe-san.a $(LIBS) -lpthread -ldl -lm
 
 .PHONY: unit
 unit: $(UNIT) ## build the unit tests (build/unit/test_*)
@@ -133,7 +133,7 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libgpuprobe-fuzz.a
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
 	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer -MMD -MP -o $@ $< \
-		$(B)/fuzz/libgpuprobe-fuzz.a $(LIBS) -lpthread -ldl
+		$(B)/fuzz/libgpuprobe-fuzz.a $(LIBS) -lpthread -ldl -lm
 
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)

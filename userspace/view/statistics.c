@@ -1,0 +1,264 @@
+#include "view/statistics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/sorter.h"
+#include "base/text.h"
+
+struct statistics {
+	struct sorter *sorter;	       /* (function, duration) */
+	struct string_table functions; /* binary, NUL, name -> index of its row */
+	struct statistics_row *rows;
+	size_t row_count, row_capacity;
+	const struct view *view; /* of the sink */
+	struct map seen;	 /* of the sink: (text id of the name, id of the probe) -> row */
+};
+
+int statistics_create(size_t memory_bytes, struct statistics **ret_statistics, struct err *err)
+{
+	struct statistics *statistics = calloc(1, sizeof(*statistics));
+	int result;
+
+	if (!statistics)
+		return err_errno(err, -ENOMEM, "can't make statistics");
+	result = sorter_create(memory_bytes, &statistics->sorter, err);
+	if (result < 0) {
+		free(statistics);
+		return result;
+	}
+	*ret_statistics = statistics;
+	return 0;
+}
+
+struct statistics *statistics_free(struct statistics *statistics)
+{
+	if (!statistics)
+		return NULL;
+	for (size_t i = 0; i < statistics->row_count; i++) {
+		free(statistics->rows[i].name);
+		free(statistics->rows[i].binary);
+	}
+	free(statistics->rows);
+	string_table_free(&statistics->functions);
+	map_free(&statistics->seen);
+	sorter_free(statistics->sorter);
+	free(statistics);
+	return NULL;
+}
+
+static int add_row(struct statistics *statistics, const char *name, const char *binary)
+{
+	struct statistics_row *row;
+
+	if (statistics->row_count == statistics->row_capacity) {
+		size_t capacity = statistics->row_capacity ? 2 * statistics->row_capacity : 64;
+
+		row = reallocarray(statistics->rows, capacity, sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		statistics->rows = row;
+		statistics->row_capacity = capacity;
+	}
+	row = &statistics->rows[statistics->row_count];
+	*row = (struct statistics_row){
+		.name = strdup(name), .binary = strdup(binary), .minimum_ns = UINT64_MAX};
+	if (!row->name || !row->binary) {
+		free(row->name);
+		free(row->binary);
+		return -ENOMEM;
+	}
+	statistics->row_count++;
+	return 0;
+}
+
+int statistics_function(struct statistics *statistics, const char *name, const char *binary,
+			u32 *ret_function, struct err *err)
+{
+	_cleanup_text_ struct text key = {0};
+	s64 number = -ENOMEM;
+
+	text_append(&key, binary);
+	text_append_char(&key, '\0');
+	text_append(&key, name);
+	if (!key.failed)
+		number = string_table_add(&statistics->functions, key.data, key.length);
+	if (number >= 0 && (size_t)number == statistics->row_count &&
+	    add_row(statistics, name, binary) < 0)
+		number = -ENOMEM;
+	if (number < 0)
+		return err_errno(err, -ENOMEM, "can't keep statistics of %s", name);
+	*ret_function = number;
+	return 0;
+}
+
+int statistics_add(struct statistics *statistics, u32 function, u64 duration_ns, struct err *err)
+{
+	struct statistics_row *row = &statistics->rows[function];
+	int result = sorter_add(statistics->sorter, function, duration_ns, err);
+
+	if (result < 0)
+		return result;
+	row->call_count++;
+	row->timed_count++;
+	if (__builtin_add_overflow(row->total_ns, duration_ns, &row->total_ns))
+		row->total_ns = UINT64_MAX;
+	if (duration_ns < row->minimum_ns)
+		row->minimum_ns = duration_ns;
+	if (duration_ns > row->maximum_ns)
+		row->maximum_ns = duration_ns;
+	return 0;
+}
+
+void statistics_add_untimed(struct statistics *statistics, u32 function)
+{
+	statistics->rows[function].call_count++;
+}
+
+/* The durations of one function, in rising order. With the average known beforehand the deviation
+ * is the sum of small numbers, and loses nothing where all calls take long and about the same time.
+ */
+struct spread {
+	u64 place;
+	u64 middle[2];
+	long double squares;
+};
+
+static void add_to_spread(struct spread *spread, const struct statistics_row *row, u64 value)
+{
+	long double distance = (long double)value - (long double)row->average_ns;
+
+	if (spread->place == (row->timed_count - 1) / 2)
+		spread->middle[0] = value;
+	if (spread->place == row->timed_count / 2)
+		spread->middle[1] = value;
+	spread->squares += distance * distance;
+	spread->place++;
+}
+
+static void finish_row(struct statistics_row *row, const struct spread *spread)
+{
+	row->median_ns = ((long double)spread->middle[0] + (long double)spread->middle[1]) / 2;
+	if (row->timed_count > 1)
+		row->deviation_ns = sqrtl(spread->squares / (row->timed_count - 1));
+}
+
+static int pass_sorted(struct statistics *statistics, struct err *err)
+{
+	struct statistics_row *rows = statistics->rows;
+	struct spread spread = {0};
+	struct sorter_pair pair;
+	u64 function = UINT64_MAX;
+	int result;
+
+	while ((result = sorter_next(statistics->sorter, &pair, err)) > 0) {
+		if (pair.group != function) {
+			if (function != UINT64_MAX)
+				finish_row(&rows[function], &spread);
+			function = pair.group;
+			spread = (struct spread){0};
+		}
+		add_to_spread(&spread, &rows[function], pair.value);
+	}
+	if (result == 0 && function != UINT64_MAX)
+		finish_row(&rows[function], &spread);
+	return result;
+}
+
+int statistics_finish(struct statistics *statistics, const struct statistics_row **ret_rows,
+		      size_t *ret_count, struct err *err)
+{
+	int result;
+
+	for (size_t i = 0; i < statistics->row_count; i++) {
+		struct statistics_row *row = &statistics->rows[i];
+
+		if (row->timed_count)
+			row->average_ns = (double)row->total_ns / (double)row->timed_count;
+		else
+			row->minimum_ns = 0;
+	}
+	result = sorter_finish(statistics->sorter, err);
+	if (result == 0)
+		result = pass_sorted(statistics, err);
+	if (result < 0)
+		return result;
+	*ret_rows = statistics->rows;
+	*ret_count = statistics->row_count;
+	return 0;
+}
+
+static int sink_open(void *data, const struct view *view, const struct view_survey *survey,
+		     struct err *err)
+{
+	struct statistics *statistics = data;
+
+	statistics->view = view;
+	return 0;
+}
+
+static int function_of_event(struct statistics *statistics, const struct view_event *event,
+			     u32 probe, u32 *ret_function, struct err *err)
+{
+	const u64 *seen = map_find(&statistics->seen, event->record->name, probe);
+	const struct record_probe *fact;
+	const char *binary = NULL;
+	int result;
+
+	if (seen) {
+		*ret_function = *seen;
+		return 0;
+	}
+	fact = (const struct record_probe *)view_fact(statistics->view, KIND_probe, probe);
+	if (fact)
+		binary = view_text(statistics->view, fact->binary);
+	result = statistics_function(statistics, event->name, binary ? binary : "", ret_function,
+				     err);
+	if (result < 0)
+		return result;
+	if (map_set(&statistics->seen, event->record->name, probe, *ret_function) < 0)
+		return err_errno(err, -ENOMEM, "can't keep statistics of %s", event->name);
+	return 0;
+}
+
+static int sink_span(void *data, const struct view_event *event, struct err *err)
+{
+	const struct record_call *call = (const struct record_call *)event->record;
+	struct statistics *statistics = data;
+	u32 function;
+	int result;
+
+	if (event->kind->number != KIND_call)
+		return 0;
+	result = function_of_event(statistics, event, call->probe, &function, err);
+	if (result < 0)
+		return result;
+	if (!event->open)
+		return statistics_add(statistics, function, event->dur, err);
+	statistics_add_untimed(statistics, function);
+	return 0;
+}
+
+static int sink_point(void *data, const struct view_event *event, struct err *err)
+{
+	const struct record_entry *entry = (const struct record_entry *)event->record;
+	struct statistics *statistics = data;
+	u32 function;
+	int result;
+
+	if (event->kind->number != KIND_entry)
+		return 0;
+	result = function_of_event(statistics, event, entry->probe, &function, err);
+	if (result == 0)
+		statistics_add_untimed(statistics, function);
+	return result;
+}
+
+const struct view_sink statistics_sink = {
+	.open = sink_open,
+	.span = sink_span,
+	.point = sink_point,
+};

@@ -1,0 +1,45 @@
+/*
+ * Statistics of calls by function, i.e. by (name, binary): exact, also the median, in bounded memory (what
+ * does not fit is sorted in a temporary file). Calls whose end was not seen (entries, calls still open)
+ * count, but have no part in the times.
+ */
+#ifndef GPUPROBE_VIEW_STATISTICS_H
+#define GPUPROBE_VIEW_STATISTICS_H
+
+#include "base/err.h"
+#include "view/view.h"
+
+struct statistics_row {
+	char *name;
+	char *binary;	 /* path of its file, "" when unknown */
+	u64 call_count;	 /* all */
+	u64 timed_count; /* those whose end was seen: what follows is of these, 0 when there are none */
+	u64 total_ns;	 /* stays at UINT64_MAX where it would be more */
+	u64 minimum_ns, maximum_ns;
+	double average_ns;
+	double median_ns;    /* of an even count the mean of the two in the middle */
+	double deviation_ns; /* standard deviation of the sample (n - 1), 0 for a single call */
+};
+
+struct statistics;
+
+/* memory_bytes: of durations, before they go to a temporary file; what the functions themselves take comes
+ * on top. */
+int statistics_create(size_t memory_bytes, struct statistics **ret_statistics, struct err *err);
+struct statistics *statistics_free(struct statistics *statistics); /* NULL allowed; returns NULL */
+
+/* A number for the function, to be given to statistics_add. */
+int statistics_function(struct statistics *statistics, const char *name, const char *binary,
+			u32 *ret_function, struct err *err);
+int statistics_add(struct statistics *statistics, u32 function, u64 duration_ns, struct err *err);
+/* A call whose end was not seen. */
+void statistics_add_untimed(struct statistics *statistics, u32 function);
+
+/* Ends the adding. Rows in the order in which the functions were first seen; statistics keeps them. */
+int statistics_finish(struct statistics *statistics, const struct statistics_row **ret_rows,
+		      size_t *ret_count, struct err *err);
+
+/* Adds all calls and entries of a view; data: struct statistics. It holds for one run. */
+extern const struct view_sink statistics_sink;
+
+#endif
