@@ -12,17 +12,22 @@
 
 enum report_format { REPORT_COLUMN, REPORT_CSV, REPORT_JSON };
 
+struct report_table; /* view/report_table.h */
+
 struct report {
 	const char *name;    /* for -r */
-	const char *meaning; /* for --help */
-	int (*make)(struct view *view, u64 max_rows, void *table, struct err *err);
+	const char *meaning; /* for people */
+	/* Makes all rows, in their order; table is empty. */
+	int (*make)(struct view *view, struct report_table *table, struct err *err);
 };
 
 const struct report *reports(size_t *ret_count);
 /* -EINVAL names the known ones and the nearest. */
 int report_find(const char *name, const struct report **ret_report, struct err *err);
 int report_format_find(const char *name, enum report_format *ret_format, struct err *err);
-/* max_rows 0: all. */
+/* column: for people, aligned, with a title and notes; csv: RFC 4180 but with a plain newline; json: an array
+ * of objects. max_rows 0: all; only column says how many were left out. Whether file took it is for its
+ * owner to see. */
 int report_print(const struct report *report, struct view *view, enum report_format format,
 		 u64 max_rows, FILE *file, struct err *err);
 

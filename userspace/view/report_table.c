@@ -1,0 +1,66 @@
+#include "view/report_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct report_row *report_table_add(struct report_table *table)
+{
+	struct report_row *row;
+
+	if (table->row_count == table->row_capacity) {
+		size_t capacity = table->row_capacity ? 2 * table->row_capacity : 64;
+
+		row = reallocarray(table->rows, capacity, sizeof(*row));
+		if (!row)
+			return NULL;
+		table->rows = row;
+		table->row_capacity = capacity;
+	}
+	row = &table->rows[table->row_count];
+	row->note = NULL;
+	row->cells = calloc(table->column_count, sizeof(*row->cells));
+	if (!row->cells)
+		return NULL;
+	for (size_t i = 0; i < table->column_count; i++)
+		row->cells[i].empty = true;
+	table->row_count++;
+	return row;
+}
+
+void report_cell_count(struct report_cell *cell, u64 count)
+{
+	cell->empty = false;
+	cell->count = count;
+}
+
+void report_cell_decimal(struct report_cell *cell, double decimal)
+{
+	cell->empty = false;
+	cell->decimal = decimal;
+}
+
+int report_cell_text(struct report_cell *cell, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(cell->text);
+	cell->text = copy;
+	cell->empty = false;
+	return 0;
+}
+
+void report_table_free(struct report_table *table)
+{
+	for (size_t i = 0; i < table->row_count; i++) {
+		for (size_t j = 0; j < table->column_count; j++)
+			free(table->rows[i].cells[j].text);
+		free(table->rows[i].cells);
+		free(table->rows[i].note);
+	}
+	free(table->rows);
+	table->rows = NULL;
+	table->row_count = table->row_capacity = 0;
+}

@@ -1,0 +1,64 @@
+/* What a report makes and the printer prints: columns, rows of cells, notes. */
+#ifndef GPUPROBE_VIEW_REPORT_TABLE_H
+#define GPUPROBE_VIEW_REPORT_TABLE_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/types.h"
+#include "view/reports.h"
+
+enum report_value { REPORT_TEXT, REPORT_COUNT, REPORT_DECIMAL };
+
+struct report_column {
+	const char *name; /* with its unit; the key in JSON */
+	enum report_value type;
+	int decimals; /* REPORT_DECIMAL in column format; csv and json have all that there are */
+};
+
+struct report_cell {
+	bool empty; /* there is no value */
+	u64 count;
+	double decimal;
+	char *text;
+};
+
+struct report_row {
+	struct report_cell *cells; /* one for each column */
+	char *note; /* a sentence about this row for people, NULL: none */
+};
+
+/* Zero-initialise but for the constant parts. */
+struct report_table {
+	const char *title;
+	const char *empty; /* what to say when it has no rows */
+	const struct report_column *columns;
+	size_t column_count;
+	struct report_row *rows;
+	size_t row_count, row_capacity;
+	const char *empty_cells; /* why cells may be empty, NULL: they cannot */
+};
+
+/* A row of empty cells, valid until the next one; NULL: out of memory. */
+struct report_row *report_table_add(struct report_table *table);
+void report_cell_count(struct report_cell *cell, u64 count);
+void report_cell_decimal(struct report_cell *cell, double decimal);
+int report_cell_text(struct report_cell *cell, const char *text);
+void report_table_free(struct report_table *table);
+#define _cleanup_report_table_ __attribute__((cleanup(report_table_free)))
+
+/* max_rows 0: all. -ENOMEM only: whether file took it is for its owner to see. */
+int report_table_print(const struct report_table *table, enum report_format format, u64 max_rows,
+		       FILE *file, struct err *err);
+
+/* The reports. */
+int report_functions_make(struct view *view, struct report_table *table, struct err *err);
+int report_ledger_make(struct view *view, struct report_table *table, struct err *err);
+
+/* The part of the report functions behind the statistics, apart for the tests. */
+struct statistics_row;
+int report_functions_fill(const struct statistics_row *rows, size_t count, struct report_table *table,
+			  struct err *err);
+
+#endif
