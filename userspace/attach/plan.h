@@ -13,8 +13,12 @@
 /* A file of code that at least one target maps executable. */
 struct plan_module {
 	char *path;	/* as the target sees it, without " (deleted)" */
+	char **names;	/* what BINARY of a pattern may call it: base name of path, DT_SONAME, and for a main
+			 * executable the name it was started by (argv[0], comm) */
+	size_t name_count;
 	int fd;		/* held open through /proc/PID/map_files: also when deleted or in another namespace */
 	u64 device, inode; /* of fd: what it is the same file by */
+	u64 maps_device, maps_inode; /* as /proc/PID/maps has them; on overlayfs others than those of fd */
 	bool main_executable; /* of a target */
 	bool deleted;
 	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
@@ -32,6 +36,8 @@ enum plan_cost {
 
 struct plan_function {
 	size_t module;	 /* index */
+	/* Of several names at its address, of those that a pattern matched: a global one, then one without a
+	 * leading underscore, then the shortest, then the first by alphabet. */
 	char *name;	 /* as the user reads it: demangled */
 	char *mangled;	 /* NULL where it is the same */
 	u64 address;	 /* in the file */
@@ -45,7 +51,7 @@ struct plan_function {
 /* A match that is not probed, and why. */
 struct plan_skipped {
 	size_t module;
-	char *name;
+	char *name; /* as the user reads it */
 	u64 address;
 	const char *reason;
 };
@@ -68,9 +74,11 @@ struct plan {
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
 };
 
-/* patterns: `[!][binary:]glob`. No match: -ENOENT, naming the nearest names; unknown binary: names those
- * mapped; more than max_functions: -E2BIG with the number and how to narrow. With no patterns the plan
- * has modules but no functions. */
+/* patterns: `[!][binary:]glob`, see attach/pattern.h. Each pattern must match something. No match: -ENOENT,
+ * naming the nearest names; unknown binary: names those mapped; more than max_functions: -E2BIG with the
+ * number and how to narrow. With no patterns the plan has modules but no functions. Reads the symbols of the
+ * files that patterns name and, where returns are wanted, the unwind tables of all mapped files and
+ * /proc/PID/maps of every process: up to a few seconds. */
 int plan_build(const struct target *targets, size_t target_count, char *const *patterns,
 	       size_t pattern_count, const struct plan_limits *limits, struct plan **ret_plan,
 	       struct err *err);

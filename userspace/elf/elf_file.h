@@ -5,17 +5,22 @@
 #ifndef GPUPROBE_ELF_ELF_FILE_H
 #define GPUPROBE_ELF_ELF_FILE_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "base/types.h"
 
+#define ELF_BUILD_ID_MAX_BYTES 64
+
 struct elf_file;
 
-/* fd stays the caller's and must stay open. path is for messages only. */
+/* fd stays the caller's and must stay open. path is the file's as the target sees it: for messages, and
+ * to look up its debug file. */
 int elf_file_open(int fd, const char *path, struct elf_file **ret_file, struct err *err);
 struct elf_file *elf_file_free(struct elf_file *file); /* NULL allowed; returns NULL */
 
 /* GNU build id; 0 bytes when it has none. At most 64 are copied. Returns the number of bytes. */
-size_t elf_file_build_id(const struct elf_file *file, u8 ret_id[64]);
+size_t elf_file_build_id(const struct elf_file *file, u8 ret_id[ELF_BUILD_ID_MAX_BYTES]);
 /* File offset of a virtual address in an executable PT_LOAD; -ENOENT when it lies in none. */
 int elf_file_offset(const struct elf_file *file, u64 address, u64 *ret_offset);
 /* Up to size bytes of the file at offset; returns how many. */
@@ -23,15 +28,19 @@ ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, 
 /* Go programs move their stacks: no return probes ever (.gopclntab / .go.buildinfo present). */
 bool elf_file_is_go(const struct elf_file *file);
 bool elf_file_is_static(const struct elf_file *file); /* no PT_INTERP and no DT_NEEDED */
+/* The name that others are linked with (DT_SONAME: libcuda.so.1), NULL when it has none. The caller frees. */
+char *elf_file_soname(const struct elf_file *file);
 
 /* ---- functions -------------------------------------------------------------------------------------- */
 
+/* Names are left mangled: demangling all of a large library takes seconds, base/demangle.h does it for
+ * those that are wanted. */
 struct elf_symbol {
-	const char *name;      /* as it stands in the file, without @VERSION */
-	const char *demangled; /* NULL where it is the same */
-	u64 address;	       /* virtual address in the file */
-	u64 size_bytes;	       /* 0: unknown */
-	bool ifunc;	       /* a resolver: cannot be probed under this name */
+	const char *name; /* as it stands in the file, without @VERSION */
+	u64 address;	  /* virtual address in the file */
+	u64 size_bytes;	  /* 0: unknown */
+	bool ifunc;	  /* a resolver: cannot be probed under this name */
+	bool global;	  /* visible outside its source file (weak ones too) */
 };
 
 struct elf_symbols {
@@ -41,10 +50,11 @@ struct elf_symbols {
 	bool from_debug_file, from_gnu_debugdata, stripped; /* where they came from; stripped: .dynsym only */
 };
 
-/* Function symbols of .symtab and .dynsym, of the separate debug file (by build id, then by debug link
- * with its CRC checked, looked up under root_path: "/proc/PID/root" for a target in another mount
- * namespace, "" for ours; then also under "" when root_path is another), and of .gnu_debugdata (xz).
- * Undefined, zero-address and non-executable ones are left out. Demangles C++ and Rust. */
+/* Function symbols of .symtab and .dynsym; where there is no .symtab, also those of the separate debug file
+ * (by build id, then by debug link with its CRC checked, looked up under root_path: "/proc/PID/root" for a
+ * target in another mount namespace, "" for ours; then also under "" when root_path is another), or of
+ * .gnu_debugdata (xz). Undefined, zero-address and non-executable ones are left out. A debug file that is
+ * missing or damaged is no error, the other sources are used. Reads, may block on the disk. */
 int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
 		     struct err *err);
 void elf_symbols_free(struct elf_symbols *symbols);

@@ -1,0 +1,39 @@
+/* What the files that make a plan share among themselves. */
+#ifndef GPUPROBE_ATTACH_PLAN_BUILD_H
+#define GPUPROBE_ATTACH_PLAN_BUILD_H
+
+#include "attach/pattern.h"
+#include "attach/plan.h"
+#include "elf/elf_file.h"
+
+struct plan_builder {
+	struct plan *plan;
+	const struct target *targets;
+	size_t target_count;
+	struct pattern *patterns;
+	size_t pattern_count;
+	u64 *hits; /* of each pattern: functions that it fits, probed or not */
+	const struct plan_limits *limits;
+	size_t function_capacity, skipped_capacity;
+	u64 too_many; /* functions beyond max_functions: only counted */
+};
+
+/* plan_match.c: patterns and symbols -> functions and skipped ones. */
+int plan_match(struct plan_builder *builder, struct err *err);
+
+/* plan_policy.c: how the returns of each function are seen. */
+int plan_policy_apply(struct plan_builder *builder, struct err *err);
+/* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
+u8 plan_policy_by_name(const char *mangled, const char **ret_why);
+
+/* plan_suggest.c: errors with the names that come nearest. Always a negative errno. */
+int plan_suggest_binary(const struct plan_builder *builder, const struct pattern *pattern,
+			struct err *err);
+int plan_suggest_function(const struct plan_builder *builder, const struct pattern *pattern,
+			  struct err *err);
+
+/* The root under which debug files of a module are looked up. */
+const char *plan_module_root(const struct plan_builder *builder, const struct plan_module *module);
+const char *plan_base_name(const char *path);
+
+#endif

@@ -1,0 +1,250 @@
+#include "attach/target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach/proc_file.h"
+#include "base/cleanup.h"
+
+#define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, in field 9 of /proc/PID/stat */
+#define DELETED_SUFFIX	   " (deleted)"
+
+enum stat_field { STAT_FLAGS = 9, STAT_UTIME = 14, STAT_STIME = 15, STAT_START_TIME = 22 };
+
+static int refuse(struct err *err, int code, u32 pid, const char *why)
+{
+	return err_set(err, code, "can't attach to %u: %s", pid, why);
+}
+
+static int refuse_permission(struct err *err, u32 pid, const char *file)
+{
+	return err_set(err, -EPERM,
+		       "can't attach to %u: not permitted to read /proc/%u/%s, which takes "
+		       "CAP_SYS_PTRACE. "
+		       "Run gpuprobe with sudo.",
+		       pid, pid, file);
+}
+
+/* The first thread is a zombie: the whole process, or only that thread? */
+static bool other_threads_live(const struct target *target)
+{
+	struct stat status;
+
+	/* A link for each thread besides "." and "..". */
+	return fstatat(target->proc_fd, "task", &status, 0) == 0 && status.st_nlink > 3;
+}
+
+static int check_state(const struct target *target, const char *status, const char *stat,
+		       struct err *err)
+{
+	const char *state = strrchr(stat, ')');
+	u32 pid = target->pid;
+	u64 process;
+
+	if (proc_status_number(status, "Tgid", 10, &process) && process != pid)
+		return err_set(
+			err, -EINVAL,
+			"can't attach to %u: it is a thread of process %llu. Use -p %llu; all its "
+			"threads are recorded.",
+			pid, (unsigned long long)process, (unsigned long long)process);
+	if (proc_stat_field(stat, STAT_FLAGS) & KERNEL_THREAD_FLAG)
+		return err_set(err, -EINVAL,
+			       "can't attach to %u: it is a kernel thread (%s), which has no code "
+			       "of its own",
+			       pid, target->comm);
+	state = state && state[1] ? state + 2 : "";
+	if ((*state == 'Z' || *state == 'X') && other_threads_live(target))
+		return refuse(err, -ESRCH, pid,
+			      "its first thread has ended, and without it the kernel does not run "
+			      "probes of a "
+			      "process. Restart it, or have its first thread wait for the others.");
+	if (*state == 'Z' || *state == 'X')
+		return refuse(err, -ESRCH, pid,
+			      "it is a zombie: it has ended, only its parent has not taken note");
+	return 0;
+}
+
+static int check_tracer(u32 pid, const char *status, bool traced_by_us, struct err *err)
+{
+	char comm[16];
+	u64 tracer;
+
+	if (traced_by_us || !proc_status_number(status, "TracerPid", 10, &tracer) || !tracer)
+		return 0;
+	proc_comm((u32)tracer, comm);
+	return err_set(err, -EBUSY,
+		       "can't attach to %u: %s (%llu) is tracing it, and a debugger's breakpoints "
+		       "and ours "
+		       "would overwrite each other. Detach it first.",
+		       pid, comm, (unsigned long long)tracer);
+}
+
+/* A chroot is part of the path as we see it, not as the target does. */
+static char *path_inside_root(const struct target *target, const char *path)
+{
+	_cleanup_free_ char *root = NULL;
+	size_t length;
+
+	if (proc_link_read(target->proc_fd, "root", &root) || strcmp(root, "/") == 0)
+		return strdup(path);
+	length = strlen(root);
+	if (strncmp(path, root, length) == 0 && path[length] == '/')
+		return strdup(path + length);
+	return strdup(path);
+}
+
+static int read_executable(struct target *target, struct err *err)
+{
+	_cleanup_free_ char *link = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t length, suffix = strlen(DELETED_SUFFIX);
+	u32 pid = target->pid;
+	struct stat status;
+	Elf64_Ehdr header;
+	int result = proc_link_read(target->proc_fd, "exe", &link);
+
+	if (result == -EACCES || result == -EPERM)
+		return refuse_permission(err, pid, "exe");
+	if (result)
+		return refuse(err, -ESRCH, pid, "it is ending");
+	fd = openat(target->proc_fd, "exe", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return refuse_permission(err, pid, "exe");
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return err_errno(err, -errno, "can't attach to %u: can't open its executable %s",
+				 pid, link);
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return err_set(err, -ENOEXEC,
+			       "can't attach to %u: its executable %s is not an ELF file", pid,
+			       link);
+	if (header.e_ident[EI_CLASS] == ELFCLASS32)
+		return refuse(err, -ENOEXEC, pid,
+			      "it is a 32-bit process. Only 64-bit targets are supported.");
+	if (header.e_machine != EM_X86_64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(
+			err, -ENOEXEC,
+			"can't attach to %u: its executable %s is built for another processor (ELF "
+			"machine %u). Only x86-64 targets are supported.",
+			pid, link, header.e_machine);
+	length = strlen(link);
+	target->executable_deleted = status.st_nlink == 0;
+	if (length > suffix && strcmp(link + length - suffix, DELETED_SUFFIX) == 0) {
+		target->executable_deleted = true;
+		link[length - suffix] = 0;
+	}
+	target->executable = path_inside_root(target, link);
+	return target->executable ? 0 : err_errno(err, -ENOMEM, "can't attach to %u", pid);
+}
+
+static void read_namespaces(struct target *target, const char *status)
+{
+	const char *line = strstr(status, "\nNSpid:");
+	u64 own = proc_inode(AT_FDCWD, "/proc/self/ns/mnt");
+	u64 theirs = proc_inode(target->proc_fd, "ns/mnt");
+
+	target->other_mount_namespace = own && theirs && own != theirs;
+	own = proc_inode(AT_FDCWD, "/proc/self/ns/pid");
+	theirs = proc_inode(target->proc_fd, "ns/pid");
+	target->other_pid_namespace = own && theirs && own != theirs;
+	target->pid_in_namespace = target->pid;
+	/* "NSpid: HOST ... INNERMOST" */
+	for (line = line ? line + strlen("\nNSpid:") : ""; *line && *line != '\n';) {
+		char *end;
+		unsigned long number = strtoul(line, &end, 10);
+
+		if (end == line)
+			break;
+		target->pid_in_namespace = (u32)number;
+		line = end;
+	}
+}
+
+static int read_all(struct target *target, bool traced_by_us, struct err *err)
+{
+	_cleanup_free_ char *status = NULL, *stat = NULL, *comm = NULL;
+	int result;
+
+	/* Through proc_fd: this fails when the process has gone, also when its number is in use
+	 * again. So once it works, the pidfd opened before it is of the same process. */
+	if (proc_file_read(target->proc_fd, "status", &status, NULL) ||
+	    proc_file_read(target->proc_fd, "stat", &stat, NULL) ||
+	    proc_file_read(target->proc_fd, "comm", &comm, NULL))
+		return refuse(err, -ESRCH, target->pid, "no such process");
+	snprintf(target->comm, sizeof(target->comm), "%.*s", (int)strcspn(comm, "\n"), comm);
+	target->start_time_ticks = proc_stat_field(stat, STAT_START_TIME);
+	result = check_state(target, status, stat, err);
+	if (result)
+		return result;
+	if (target->pidfd < 0)
+		return err_errno(err, target->pidfd, "can't attach to %u", target->pid);
+	result = check_tracer(target->pid, status, traced_by_us, err);
+	if (result)
+		return result;
+	read_namespaces(target, status);
+	return read_executable(target, err);
+}
+
+int target_open(u32 pid, bool traced_by_us, struct target *ret_target, struct err *err)
+{
+	struct target target = {.pid = pid, .pidfd = -1, .proc_fd = -1};
+	char path[32];
+	int result;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	snprintf(target.root_path, sizeof(target.root_path), "/proc/%u/root", pid);
+	target.proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (target.proc_fd < 0 && errno == ENOENT)
+		return refuse(err, -ESRCH, pid, "no such process");
+	if (target.proc_fd < 0)
+		return err_errno(err, -errno, "can't attach to %u: can't open %s", pid, path);
+	target.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (target.pidfd < 0)
+		target.pidfd = -errno;
+	result = read_all(&target, traced_by_us, err);
+	if (result) {
+		target_close(&target);
+		return result;
+	}
+	*ret_target = target;
+	return 0;
+}
+
+void target_close(struct target *target)
+{
+	cleanup_close(&target->pidfd);
+	cleanup_close(&target->proc_fd);
+	free(target->executable);
+	*target = (struct target){.pidfd = -1, .proc_fd = -1};
+}
+
+bool target_is_gone(const struct target *target)
+{
+	_cleanup_free_ char *stat = NULL;
+	const char *state;
+
+	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+		return true;
+	state = strrchr(stat, ')');
+	return state && state[1] && (state[2] == 'Z' || state[2] == 'X') &&
+	       !other_threads_live(target);
+}
+
+u64 target_cpu_time_ns(const struct target *target)
+{
+	_cleanup_free_ char *stat = NULL;
+	u64 ticks_per_second = (u64)sysconf(_SC_CLK_TCK);
+
+	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+		return 0;
+	return (proc_stat_field(stat, STAT_UTIME) + proc_stat_field(stat, STAT_STIME)) *
+	       (NS_PER_SECOND / ticks_per_second);
+}

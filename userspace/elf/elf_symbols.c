@@ -1,0 +1,204 @@
+#include "elf/elf_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/*
+ * The names stay in copies of the string tables that they came from, so that they outlive the
+ * files. A version ("memcpy@@GLIBC_2.14") is cut off in the copy: linkers let names share tails,
+ * never starts, so whoever shares the '@' has it in its own name too.
+ */
+struct symbol_storage {
+	char *tables[4]; /* .symtab, .dynsym, and one of another file */
+	size_t table_count;
+	size_t capacity;
+};
+
+static int symbols_grow(struct elf_symbols *symbols, size_t more)
+{
+	struct symbol_storage *storage = symbols->storage;
+	struct elf_symbol *items;
+
+	if (symbols->count + more <= storage->capacity)
+		return 0;
+	items = reallocarray(symbols->items, symbols->count + more, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	symbols->items = items;
+	storage->capacity = symbols->count + more;
+	return 0;
+}
+
+/* The copy has a NUL behind its end, whatever the file says. Cuts versions off. */
+static char *string_table_copy(struct elf_symbols *symbols, const Elf_Data *data)
+{
+	struct symbol_storage *storage = symbols->storage;
+	char *table;
+
+	if (storage->table_count == ARRAY_SIZE(storage->tables))
+		return NULL;
+	table = malloc(data->d_size + 1);
+	if (!table)
+		return NULL;
+	memcpy(table, data->d_buf, data->d_size);
+	table[data->d_size] = 0;
+	for (char *at = table; (at = memchr(at, '@', data->d_size - (size_t)(at - table))); at++)
+		*at = 0;
+	storage->tables[storage->table_count++] = table;
+	return table;
+}
+
+static bool symbol_is_function(const struct elf_file *code, const GElf_Sym *symbol)
+{
+	unsigned type = GELF_ST_TYPE(symbol->st_info);
+	u64 offset;
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
+	       symbol->st_value != 0 && !elf_file_offset(code, symbol->st_value, &offset);
+}
+
+/*
+ * Adds the functions of one symbol table. `code` is the file that is mapped: a debug file has the
+ * same addresses but not the bytes. Returns how many, or -errno.
+ */
+static ssize_t symbols_add_table(struct elf_symbols *symbols, const struct elf_file *file,
+				 const struct elf_file *code, u32 type)
+{
+	Elf_Data *data, *string_data;
+	Elf_Scn *section, *strings;
+	size_t count, before = symbols->count;
+	GElf_Shdr header;
+	char *names;
+
+	section = elf_section_find(file, NULL, type, &header);
+	if (!section || !(data = elf_section_data(file, section)))
+		return 0;
+	strings = elf_getscn(file->elf, header.sh_link);
+	if (!strings || !(string_data = elf_section_data(file, strings)))
+		return 0;
+	count = data->d_size / sizeof(Elf64_Sym);
+	if (symbols_grow(symbols, count) || !(names = string_table_copy(symbols, string_data)))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= string_data->d_size ||
+		    !names[symbol.st_name] || !symbol_is_function(code, &symbol))
+			continue;
+		symbols->items[symbols->count++] = (struct elf_symbol){
+			.name = names + symbol.st_name,
+			.address = symbol.st_value,
+			.size_bytes = symbol.st_size,
+			.ifunc = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
+			.global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL,
+		};
+	}
+	return (ssize_t)(symbols->count - before);
+}
+
+static int symbol_compare(const void *left, const void *right)
+{
+	const struct elf_symbol *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* The same name at the same address, from two tables, is one symbol. */
+static void symbols_merge(struct elf_symbols *symbols)
+{
+	size_t kept = 0;
+
+	qsort(symbols->items, symbols->count, sizeof(*symbols->items), symbol_compare);
+	for (size_t i = 0; i < symbols->count; i++) {
+		struct elf_symbol *symbol = &symbols->items[i];
+		struct elf_symbol *last = kept ? &symbols->items[kept - 1] : NULL;
+
+		if (last && symbol_compare(last, symbol) == 0) {
+			if (symbol->size_bytes > last->size_bytes)
+				last->size_bytes = symbol->size_bytes;
+			last->ifunc |= symbol->ifunc;
+			last->global |= symbol->global;
+		} else {
+			symbols->items[kept++] = *symbol;
+		}
+	}
+	symbols->count = kept;
+}
+
+/* The .symtab of a companion of `file`, opened as fd. A damaged one adds nothing. */
+static ssize_t symbols_add_companion(struct elf_symbols *symbols, const struct elf_file *file,
+				     int fd)
+{
+	struct elf_file *companion;
+	ssize_t added;
+
+	if (elf_file_open(fd, file->path, &companion, NULL))
+		return 0;
+	added = symbols_add_table(symbols, companion, file, SHT_SYMTAB);
+	elf_file_free(companion);
+	return added;
+}
+
+static ssize_t symbols_add_companions(struct elf_symbols *symbols, const struct elf_file *file,
+				      const char *root_path)
+{
+	ssize_t added;
+
+	{
+		_cleanup_close_ int fd = -1;
+
+		if (!elf_debug_file_open(file, root_path, &fd)) {
+			added = symbols_add_companion(symbols, file, fd);
+			symbols->from_debug_file = added > 0;
+			if (added)
+				return added;
+		}
+	}
+	_cleanup_close_ int fd = -1;
+
+	if (elf_debugdata_open(file, &fd))
+		return 0;
+	added = symbols_add_companion(symbols, file, fd);
+	symbols->from_gnu_debugdata = added > 0;
+	return added;
+}
+
+int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
+		     struct err *err)
+{
+	struct elf_symbols symbols = {.storage = calloc(1, sizeof(struct symbol_storage))};
+	ssize_t own, added = 0;
+
+	if (!symbols.storage)
+		return err_errno(err, -ENOMEM, "can't read the symbols of %s", file->path);
+	own = symbols_add_table(&symbols, file, file, SHT_SYMTAB);
+	if (own >= 0)
+		added = symbols_add_table(&symbols, file, file, SHT_DYNSYM);
+	if (own == 0 && added >= 0)
+		added = symbols_add_companions(&symbols, file, root_path);
+	if (own < 0 || added < 0) {
+		elf_symbols_free(&symbols);
+		return err_errno(err, -ENOMEM, "can't read the symbols of %s", file->path);
+	}
+	symbols.stripped = own == 0 && !symbols.from_debug_file && !symbols.from_gnu_debugdata;
+	if (symbols.count)
+		symbols_merge(&symbols);
+	*ret_symbols = symbols;
+	return 0;
+}
+
+void elf_symbols_free(struct elf_symbols *symbols)
+{
+	struct symbol_storage *storage = symbols->storage;
+
+	for (size_t i = 0; storage && i < storage->table_count; i++)
+		free(storage->tables[i]);
+	free(storage);
+	free(symbols->items);
+	*symbols = (struct elf_symbols){0};
+}
