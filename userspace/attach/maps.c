@@ -1,4 +1,4 @@
-#include "attach/modules.h"
+#include "attach/maps.h"
 
 #include <stdlib.h>
 #include <string.h>

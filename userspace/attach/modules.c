@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/map.h"

@@ -12,19 +12,6 @@ struct module_list {
 	size_t count;
 };
 
-/* One line of /proc/PID/maps. path points into the line; a newline in a name stands as "\012" there. */
-struct maps_line {
-	u64 start, end, file_offset;
-	u64 device; /* makedev() of its two numbers */
-	u64 inode;
-	bool executable;
-	const char *path; /* "": anonymous */
-};
-
-/* Takes the line at *text apart (and writes a NUL at its end); moves *text behind it. False at the end. A
- * line that is not understood has inode 0. */
-bool maps_next(char **text, struct maps_line *ret_line);
-
 /* Executable mappings of files: vdso, anonymous memory and devices are left out. A mapping that cannot be
  * opened is left out too, unless it is a main executable. */
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 

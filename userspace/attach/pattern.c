@@ -108,8 +108,7 @@ static char *literal_find(const char *glob)
 			length++;
 		/* Numbers get suffixes from their type: "f<1024ul>". */
 		if (length >= LITERAL_MIN_LENGTH && length > best_length &&
-		    !(glob[i] >= '0' && glob[i] <= '9') &&
-		    !from_demangler(glob + i, length)) {
+		    !(glob[i] >= '0' && glob[i] <= '9') && !from_demangler(glob + i, length)) {
 			best = glob + i;
 			best_length = length;
 		}

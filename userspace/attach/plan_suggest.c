@@ -210,13 +210,16 @@ int plan_suggest_binary(const struct plan_builder *builder, const struct pattern
 			struct err *err)
 {
 	const struct plan *plan = builder->plan;
-	_cleanup_free_ struct binary_name *names = calloc(plan->module_count + 1, sizeof(*names));
+	_cleanup_free_ struct binary_name *names = NULL;
 	_cleanup_text_ struct text message = {0};
 	size_t count = 0;
 
 	if (!pattern->binary)
 		return err_set(err, -ENOENT, "the main executable of no target can be read");
-	for (size_t i = 0; names && i < plan->module_count; i++) {
+	names = calloc(plan->module_count + 1, sizeof(*names));
+	if (!names)
+		return err_errno(err, -ENOMEM, "pattern \"%s\"", pattern->text);
+	for (size_t i = 0; i < plan->module_count; i++) {
 		const struct plan_module *module = &plan->modules[i];
 		struct binary_name *best = &names[count++];
 

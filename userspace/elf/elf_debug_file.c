@@ -3,7 +3,7 @@
  * lie in the target's file system, so whoever controls the target controls its links and special
  * files: paths are resolved inside that root only, and nothing but a plain file is read.
  */
-#include "elf/elf_internal.h"
+#include "elf/elf.h"
 
 #include <errno.h>
 #include <fcntl.h>

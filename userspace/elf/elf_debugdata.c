@@ -1,6 +1,6 @@
 /* "MiniDebugInfo": a small ELF file with a .symtab, packed by xz into .gnu_debugdata (Fedora,
  * RHEL). */
-#include "elf/elf_internal.h"
+#include "elf/elf.h"
 
 #include <errno.h>
 #include <lzma.h>

@@ -1,4 +1,4 @@
-#include "elf/elf_internal.h"
+#include "elf/elf.h"
 
 #include <errno.h>
 #include <stdlib.h>

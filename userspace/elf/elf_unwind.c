@@ -4,7 +4,7 @@
  * none, or C's own (__attribute__((cleanup)) with -fexceptions, as in glibc), which neither throws
  * nor catches.
  */
-#include "elf/elf_internal.h"
+#include "elf/elf.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -1,6 +1,6 @@
 /* What the files of elf/ share among themselves. */
-#ifndef GPUPROBE_ELF_ELF_INTERNAL_H
-#define GPUPROBE_ELF_ELF_INTERNAL_H
+#ifndef GPUPROBE_ELF_ELF_H
+#define GPUPROBE_ELF_ELF_H
 
 #include <gelf.h>
 
