@@ -42,7 +42,7 @@ static int effective_capabilities(u64 *ret_mask)
 static int check_capabilities(struct err *err)
 {
 	_cleanup_text_ struct text missing = {0};
-	u64 mask;
+	u64 mask = 0;
 	int result = effective_capabilities(&mask);
 
 	if (result)
