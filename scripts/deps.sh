@@ -46,6 +46,7 @@ test   util-linux                            -  unshare, setpriv: namespaces and
 test   binutils                              -  strip, objcopy: targets without symbols
 lint   clang-format                          -  the format of the source
 lint   cppcheck                              -  static analysis
+lint   git                                   -  lists the files of the project
 lint   python3                               -  runs scripts/lint.py
 bench  bpftrace                              -  what gpuprobe is compared with
 bench  python3                               -  medians

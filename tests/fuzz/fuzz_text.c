@@ -1,5 +1,5 @@
-/* Any bytes as a name: what is written for JSON is taken by a strict reader, and what is written for the
- * terminal holds no control character. */
+/* Any bytes as a name: what is written for JSON is taken by a strict reader, and what is written
+ * for the terminal holds no control character. */
 #include <jansson.h>
 #include <stdlib.h>
 
