@@ -18,6 +18,10 @@ void batch_sort(struct batch *batch);
 void batch_clear(struct batch *batch);
 size_t batch_size_bytes(const struct batch *batch);
 u64 batch_event_count(const struct batch *batch);
+/* The facts, one record after the other, in the order of their arrival. */
+const void *batch_facts(const struct batch *batch, size_t *ret_size_bytes);
+/* The event in place index: in order of arrival, or sorted after batch_sort(). */
+const struct record_header *batch_event(const struct batch *batch, size_t index);
 /* NULL is allowed; returns NULL. */
 struct batch *batch_free(struct batch *batch);
 

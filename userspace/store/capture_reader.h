@@ -25,6 +25,9 @@ struct capture_reader *capture_reader_free(struct capture_reader *reader);
 /* True when the end block is missing: gpuprobe was killed or could not write. */
 bool capture_reader_cut(const struct capture_reader *reader);
 
+/* From the first start to the last start or known end of all events; false without events. */
+bool capture_reader_range(const struct capture_reader *reader, u64 *ret_first_ns, u64 *ret_last_ns);
+
 /* All facts of a kind, renumbered, in their order (for kinds with an id: the fact with id n is [n - 1];
  * other kinds: as they came, sorted by ts). */
 const struct record_header *const *capture_facts(const struct capture_reader *reader, u16 kind,

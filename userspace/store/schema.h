@@ -68,8 +68,16 @@ u64 schema_field_value(const struct schema_field *field, const struct record_hea
 		       unsigned index);
 void schema_field_set(const struct schema_field *field, struct record_header *record, unsigned index,
 		      u64 value);
-/* Absent as the row says; arrays: all bytes 0. */
+/* Absent as the row says; arrays: all bytes 0. For records as producers write them: in what a capture
+ * reader gives, ids are renumbered and 0 is absent (view_field_absent() knows that). */
 bool schema_field_absent(const struct schema_field *field, const struct record_header *record);
+/* Makes it an empty record of this kind, size_bytes long: header all 0 but size and kind, every field
+ * absent. */
+void schema_record_clear(const struct schema_kind *kind, struct record_header *record);
+/* The field "id" of kinds that have one; NULL else. */
+const struct schema_field *schema_id_field(const struct schema_kind *kind);
+/* The field that says how long the tail is (in bytes or addresses): the last one; NULL without a tail. */
+const struct schema_field *schema_tail_field(const struct schema_kind *kind);
 
 /* A hash of names, kinds and layouts: two builds with the same hash understand each other's records. */
 u64 schema_hash(void);
