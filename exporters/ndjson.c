@@ -159,7 +159,7 @@ static void ndjson_append_fields(const struct view *view, struct text *text,
 	for (size_t i = 0; i < kind->field_count; i++) {
 		const struct schema_field *field = &kind->fields[i];
 
-		if (field->unit == UNIT_PAD || schema_field_absent(field, record))
+		if (field->unit == UNIT_PAD || view_field_absent(field, record))
 			continue;
 		ndjson_append_key(text, field->name);
 		if (field->count > 1)

@@ -21,7 +21,7 @@ struct view_row {
 	u32 source;
 	const char *name;	  /* of the thread or stream; never NULL */
 	const char *process_name; /* never NULL ("" when unknown) */
-	unsigned lane_count;	  /* 1, or more where spans overlap without nesting */
+	unsigned lane_count;	  /* 1, or more where spans overlap without nesting; 4,096 at most */
 	u64 event_count;
 };
 
@@ -112,6 +112,9 @@ const struct record_header *const *view_facts(const struct view *view, u16 kind,
 /* What an id stands for, as text that is unique among the facts of its kind: its name, "#n" behind it
  * where several have that name. */
 const char *view_label(const struct view *view, u16 kind, u32 id);
+/* Is the field of a record that a view gave absent? (schema_field_absent() is for records before their ids
+ * were renumbered: a device that is not known reads as 0 here.) */
+bool view_field_absent(const struct schema_field *field, const struct record_header *record);
 size_t view_stack(const struct view *view, u32 id, const u64 **ret_addresses);
 /* Name of the process at time ts, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);

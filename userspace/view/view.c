@@ -1,0 +1,368 @@
+#include "view/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/view_internal.h"
+
+/* One pass over the events. Survey and run do the same, so that what the survey promised holds. */
+struct walk {
+	struct view *view;
+	struct capture_cursor *cursor;
+	struct view_lanes lanes;
+	struct view_causes causes;
+	bool survey; /* rows are found now */
+	u64 outside_window;
+};
+
+static int walk_init(struct walk *walk, struct view *view, bool survey, struct err *err)
+{
+	*walk = (struct walk){.view = view, .survey = survey};
+	view_causes_init(&walk->causes, 0);
+	return capture_cursor_open(view->reader, &walk->cursor, err);
+}
+
+static void walk_free(struct walk *walk)
+{
+	capture_cursor_free(walk->cursor);
+	view_lanes_free(&walk->lanes);
+	view_causes_free(&walk->causes);
+}
+
+/* ---- one event
+ * ------------------------------------------------------------------------------------- */
+
+static u64 add_saturated(u64 a, u64 b)
+{
+	return a + b < a ? ~0ULL : a + b;
+}
+
+static const char *event_name(const struct view *view, const struct view_kind *kind,
+			      const struct record_header *record)
+{
+	const char *name = view_text(view, record->name);
+
+	if (!name && kind->named_by) {
+		u32 id = schema_field_value(kind->named_by, record, 0);
+		const struct record_header *fact = view_fact(view, kind->named_by_kind, id);
+
+		name = fact ? view_text(view, fact->name) : NULL;
+		if (!name)
+			name = view_label(view, kind->named_by_kind, id);
+	}
+	return name ? name : kind->kind->tag;
+}
+
+static void event_times(const struct view *view, struct view_event *event)
+{
+	const struct record_header *record = event->record;
+	u64 window_end = view->survey.window_end_ns;
+
+	event->ts = record->ts;
+	event->open = record->dur == RECORD_DURATION_OPEN && event->kind->shape == SHAPE_SPAN;
+	if (event->open)
+		event->dur = window_end > event->ts ? window_end - event->ts : 0;
+	else if (record->dur != RECORD_DURATION_OPEN)
+		event->dur = record->dur;
+	event->end = add_saturated(event->ts, event->dur);
+	event->dur = event->end - event->ts;
+}
+
+static int walk_event(struct walk *walk, const struct record_header *record,
+		      struct view_event *event)
+{
+	struct view *view = walk->view;
+	const struct view_kind *kind = &view->kinds.kinds[record->kind];
+	s64 row = view_rows_find(&view->rows, kind, record, walk->survey);
+	int result = 0;
+
+	if (row < 0)
+		return row;
+	*event = (struct view_event){
+		.record = record,
+		.kind = kind->kind,
+		.name = event_name(view, kind, record),
+		.row = &view->rows.rows[row],
+		.row_index = row,
+	};
+	event_times(view, event);
+	if (kind->kind->shape == SHAPE_SPAN)
+		result = view_lanes_place(&walk->lanes, row, event->ts, event->end, &event->lane,
+					  &event->depth);
+	return result < 0 ? result : view_causes_add(&walk->causes, kind, event);
+}
+
+/* 1 and the next event inside the window, 0 at the end. */
+static int walk_next(struct walk *walk, struct view_event *event, struct err *err)
+{
+	const struct view_survey *survey = &walk->view->survey;
+	const struct record_header *record;
+	int result;
+
+	while ((result = capture_cursor_next(walk->cursor, &record, err)) > 0) {
+		if (record->ts < survey->window_start_ns || record->ts > survey->window_end_ns) {
+			walk->outside_window++;
+			continue;
+		}
+		result = walk_event(walk, record, event);
+		/* The capture was changed after the survey: a row that was not there then. */
+		if (result == -ENOENT)
+			continue;
+		if (result < 0)
+			return err_errno(err, result, "can't read the capture");
+		return 1;
+	}
+	return result;
+}
+
+/* ---- survey
+ * ---------------------------------------------------------------------------------------- */
+
+static void survey_count(struct view_survey *survey, struct view_event *event,
+			 struct view_rows *rows)
+{
+	u64 *const counts[] = {
+		[SHAPE_SPAN] = &survey->span_count,
+		[SHAPE_POINT] = &survey->point_count,
+		[SHAPE_COUNTER] = &survey->counter_count,
+		[SHAPE_TOTAL] = &survey->total_count,
+	};
+	u64 end = event->open ? event->ts : event->end;
+
+	(*counts[event->kind->shape])++;
+	if (!survey->event_count++)
+		survey->first_ns = event->ts;
+	survey->last_ns = end > survey->last_ns ? end : survey->last_ns;
+	rows->rows[event->row_index].event_count++;
+}
+
+static void survey_window(struct view *view)
+{
+	struct view_survey *survey = &view->survey;
+	size_t count;
+	const struct record_header *const *windows = view_facts(view, KIND_window, &count);
+	u64 first = 0, last = 0;
+
+	capture_reader_range(view->reader, &first, &last);
+	survey->window_start_ns = first;
+	survey->window_end_ns = last;
+	if (!count)
+		return;
+	/* The last one says most: it is written when the window opens and again when it closes. */
+	survey->window_start_ns = windows[count - 1]->ts;
+	if (windows[count - 1]->dur != RECORD_DURATION_OPEN)
+		survey->window_end_ns =
+			add_saturated(windows[count - 1]->ts, windows[count - 1]->dur);
+	else if (last < windows[count - 1]->ts)
+		survey->window_end_ns = windows[count - 1]->ts;
+}
+
+static void survey_clock(struct view *view)
+{
+	size_t count;
+	const struct record_header *const *clocks = view_facts(view, KIND_clock, &count);
+
+	if (count)
+		view->survey.realtime_offset_ns =
+			((const struct record_clock *)clocks[0])->realtime_ns - clocks[0]->ts;
+}
+
+static int survey_attributes(struct view *view)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_attribute, &count);
+
+	view->attributes = calloc(count + 1, sizeof(*view->attributes));
+	if (!view->attributes)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct record_attribute *fact = (const struct record_attribute *)facts[i];
+		const struct schema_enum_value *group = schema_enum("attribute_group", fact->group);
+		const char *key = view_text(view, fact->header.name);
+		const char *value = view_text(view, fact->value);
+
+		view->attributes[i] = (struct view_attribute){
+			.group = group ? group->tag : "unknown",
+			.key = key ? key : "",
+			.value = value ? value : "",
+		};
+	}
+	view->survey.attributes = view->attributes;
+	view->survey.attribute_count = count;
+	return 0;
+}
+
+static int survey_finish(struct view *view, const struct walk *walk)
+{
+	struct view_survey *survey = &view->survey;
+	int result;
+
+	for (size_t i = 0; i < view->rows.count; i++)
+		view->rows.rows[i].lane_count = view_lanes_count(&walk->lanes, i);
+	result = view_rows_finish(view);
+	if (result == 0)
+		result = view_ledger_init(view, &walk->causes, walk->outside_window);
+	if (result == 0)
+		result = survey_attributes(view);
+	survey->rows = view->rows.rows;
+	survey->row_count = view->rows.count;
+	survey->losses = view->ledger.losses;
+	survey->loss_count = view->ledger.count;
+	return result;
+}
+
+static int view_survey_events(struct view *view, struct err *err)
+{
+	struct view_event event;
+	struct walk walk;
+	int result = walk_init(&walk, view, true, err);
+
+	if (result < 0)
+		return result;
+	while ((result = walk_next(&walk, &event, err)) > 0)
+		survey_count(&view->survey, &event, &view->rows);
+	if (result == 0) {
+		result = survey_finish(view, &walk);
+		if (result < 0)
+			err_errno(err, result, "can't read the capture");
+	}
+	walk_free(&walk);
+	return result;
+}
+
+int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	int result = -ENOMEM;
+
+	if (!view)
+		return err_errno(err, -ENOMEM, "can't read the capture");
+	view->reader = reader;
+	view->keys = calloc(1, sizeof(*view->keys));
+	if (view->keys)
+		result = view_kinds_init(&view->kinds);
+	if (result == 0)
+		result = view_names_init(view);
+	if (result < 0) {
+		view_free(view);
+		return err_errno(err, result, "can't read the capture");
+	}
+	view->survey.cut = capture_reader_cut(reader);
+	survey_window(view);
+	survey_clock(view);
+	result = view_survey_events(view, err);
+	if (result < 0) {
+		view_free(view);
+		return result;
+	}
+	*ret_view = view;
+	return 0;
+}
+
+struct view *view_free(struct view *view)
+{
+	if (!view)
+		return NULL;
+	free(view->kinds.kinds);
+	view_rows_free(&view->rows);
+	view_names_free(view->names);
+	view_keys_free(view->keys);
+	view_ledger_free(&view->ledger);
+	free(view->attributes);
+	free(view);
+	return NULL;
+}
+
+const struct view_survey *view_survey(const struct view *view)
+{
+	return &view->survey;
+}
+
+/* ---- events
+ * ---------------------------------------------------------------------------------------- */
+
+typedef int view_event_function(void *data, const struct view_event *event, struct err *err);
+
+static int run_events(struct walk *walk, struct view_ends *ends, const struct view_sink *sink,
+		      void *data, struct err *err)
+{
+	view_event_function *const functions[] = {
+		[SHAPE_FACT] = NULL,	     [SHAPE_SPAN] = sink->span,
+		[SHAPE_POINT] = sink->point, [SHAPE_COUNTER] = sink->counter,
+		[SHAPE_TOTAL] = sink->total,
+	};
+	struct view_event event;
+	int result;
+
+	while ((result = walk_next(walk, &event, err)) > 0) {
+		view_event_function *function = functions[event.kind->shape];
+
+		if (sink->end)
+			result = view_ends_flush(ends, event.ts, sink, data, err);
+		if (result >= 0 && function)
+			result = function(data, &event, err);
+		if (result >= 0 && sink->end && event.kind->shape == SHAPE_SPAN) {
+			result = view_ends_push(ends, &event);
+			if (result < 0)
+				err_errno(err, result, "can't read the capture");
+		}
+		if (result < 0)
+			return result;
+	}
+	if (result == 0 && sink->end)
+		result = view_ends_flush(ends, ~0ULL, sink, data, err);
+	return result;
+}
+
+int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err)
+{
+	struct view_ends ends = {0};
+	struct walk walk;
+	int result = walk_init(&walk, view, false, err);
+
+	if (result < 0)
+		return result;
+	if (sink->open)
+		result = sink->open(data, view, &view->survey, err);
+	if (result >= 0)
+		result = run_events(&walk, &ends, sink, data, err);
+	if (result >= 0 && sink->close)
+		result = sink->close(data, err);
+	view_ends_free(&ends);
+	walk_free(&walk);
+	return result < 0 ? result : 0;
+}
+
+/* ---- facts
+ * ----------------------------------------------------------------------------------------- */
+
+const char *view_text(const struct view *view, u32 id)
+{
+	return capture_text(view->reader, id);
+}
+
+const struct record_header *const *view_facts(const struct view *view, u16 kind, size_t *ret_count)
+{
+	return capture_facts(view->reader, kind, ret_count);
+}
+
+const struct record_header *view_fact(const struct view *view, u16 kind, u32 id)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, kind, &count);
+
+	return id && id <= count ? facts[id - 1] : NULL;
+}
+
+size_t view_stack(const struct view *view, u32 id, const u64 **ret_addresses)
+{
+	return capture_stack(view->reader, id, ret_addresses);
+}
+
+bool view_field_absent(const struct schema_field *field, const struct record_header *record)
+{
+	if (field->unit == UNIT_ID || field->unit == UNIT_TEXT || field->unit == UNIT_STACK)
+		return schema_field_value(field, record, 0) == 0;
+	return schema_field_absent(field, record);
+}

@@ -1,0 +1,158 @@
+/* The parts of a view. Only for userspace/view/view*.c. */
+#ifndef GPUPROBE_VIEW_INTERNAL_H
+#define GPUPROBE_VIEW_INTERNAL_H
+
+#include "base/map.h"
+#include "view/view.h"
+
+/* ---- view_kinds: what the view wants to know of a kind, looked up once ------------------------------- */
+
+struct view_kind {
+	const struct schema_kind *kind;
+	const struct schema_field *correlation; /* NULL: none; the same below */
+	const struct schema_field *device;
+	const struct schema_field *stream;
+	const struct schema_field *named_by; /* the ID field whose fact gives the name of a nameless record */
+	u16 named_by_kind;
+};
+
+struct view_kinds {
+	struct view_kind *kinds; /* [number] */
+	size_t count;
+};
+
+int view_kinds_init(struct view_kinds *kinds);
+
+/* ---- view_rows --------------------------------------------------------------------------------------- */
+
+#define ROW_CACHE_SIZE 256
+
+struct row_key {
+	u64 a, b;
+};
+
+struct view_rows {
+	struct view_row *rows;
+	struct row_key *keys; /* of each */
+	size_t count;
+	size_t capacity;
+	size_t key_capacity;
+	struct map index; /* key -> place in rows */
+	struct row_cache_entry {
+		struct row_key key;
+		size_t place_plus_1;
+	} cache[ROW_CACHE_SIZE];
+};
+
+/* Place of the record's row; a new one if there is none and add is set, else -ENOENT. */
+s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
+		   const struct record_header *record, bool add);
+/* Names and sorts them, after the survey. */
+int view_rows_finish(struct view *view);
+void view_rows_free(struct view_rows *rows);
+
+/* ---- view_names: tasks and labels -------------------------------------------------------------------- */
+
+struct view_names {
+	struct map tasks; /* (pid, tid) -> const char * */
+	const char ***labels; /* [kind number][id - 1]; NULL for kinds without labels */
+	size_t *label_counts;
+	size_t kind_count;
+	struct string_table strings; /* what was made here; they never move */
+};
+
+int view_names_init(struct view *view);
+void view_names_free(struct view_names *names);
+/* The last known name of a thread, NULL when unknown. */
+const char *view_task_name(const struct view *view, u32 pid, u32 tid);
+/* A copy that lives as long as the view; NULL without memory. */
+const char *view_intern(const struct view *view, const char *string, size_t length);
+
+/* ---- view_lanes: spans of a row nest within a lane --------------------------------------------------- */
+
+#define LANES_MAX 4096 /* of a row; what fits in none of them overlaps in the last */
+
+struct view_lanes {
+	struct lane_row *rows;
+	size_t row_count;
+	size_t row_capacity;
+};
+
+int view_lanes_place(struct view_lanes *lanes, size_t row, u64 ts, u64 end, unsigned *ret_lane,
+		     unsigned *ret_depth);
+unsigned view_lanes_count(const struct view_lanes *lanes, size_t row);
+void view_lanes_free(struct view_lanes *lanes);
+
+/* ---- view_cause: launches and what they launched ----------------------------------------------------- */
+
+#define LAUNCHES_MAX (1U << 20)
+
+struct view_causes {
+	struct map table; /* (source, correlation) -> place in launches */
+	struct view_launch *launches;
+	size_t launch_capacity;
+	u64 launch_count; /* ever; launch n lies at n % launches_max */
+	size_t launches_max;
+	struct map forgotten; /* source -> highest correlation forgotten */
+	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
+	u64 forgotten_count, missing_count, after_kernel_count;
+};
+
+/* launches_max: 0 for LAUNCHES_MAX. */
+void view_causes_init(struct view_causes *causes, size_t launches_max);
+void view_causes_free(struct view_causes *causes);
+/* Fills launch and cause of the event, which come in time order. */
+int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
+		    struct view_event *event);
+
+/* ---- view_ends: spans that are open, by their end ---------------------------------------------------- */
+
+struct view_ends {
+	struct open_span **heap;
+	size_t count;
+	size_t capacity;
+	u64 sequence;
+};
+
+int view_ends_push(struct view_ends *ends, const struct view_event *event);
+/* Gives the ends up to and with ts to sink->end: in time order, inner before outer. */
+int view_ends_flush(struct view_ends *ends, u64 ts, const struct view_sink *sink, void *data,
+		    struct err *err);
+void view_ends_free(struct view_ends *ends);
+
+/* ---- view_ledger ------------------------------------------------------------------------------------- */
+
+struct view_ledger {
+	struct view_loss *losses;
+	size_t count;
+	size_t capacity;
+};
+
+/* From the facts, the reader, and what the survey counted. */
+int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window);
+void view_ledger_free(struct view_ledger *ledger);
+
+/* ---- view_values ------------------------------------------------------------------------------------- */
+
+struct view_keys {
+	struct view_key **keys;
+	size_t count;
+	size_t capacity;
+};
+
+void view_keys_free(struct view_keys *keys);
+
+/* ------------------------------------------------------------------------------------------------------ */
+
+struct view {
+	struct capture_reader *reader;
+	struct view_survey survey;
+	struct view_kinds kinds;
+	struct view_rows rows;
+	struct view_names *names; /* pointers: they grow behind a const view */
+	struct view_keys *keys;
+	struct view_ledger ledger;
+	struct view_attribute *attributes;
+};
+
+#endif

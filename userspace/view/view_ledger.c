@@ -1,0 +1,118 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "view/view_internal.h"
+
+#define PLACE_OF_READING "capture"
+
+/* Adds to the entry of this reason and place. */
+static int ledger_add(struct view_ledger *ledger, struct map *index, struct string_table *places,
+		      u32 reason, const char *place, u64 count)
+{
+	const struct schema_enum_value *value = schema_enum("loss_reason", reason);
+	s64 place_number;
+	u64 *entry;
+
+	if (!count)
+		return 0;
+	place_number = string_table_add(places, place, strlen(place));
+	if (place_number < 0)
+		return -ENOMEM;
+	entry = map_find(index, reason, place_number);
+	if (entry) {
+		u64 sum = ledger->losses[*entry].count + count;
+
+		ledger->losses[*entry].count = sum < count ? ~0ULL : sum;
+		return 0;
+	}
+	if (array_reserve(&ledger->losses, &ledger->capacity, ledger->count + 1) < 0 ||
+	    map_set(index, reason, place_number, ledger->count) < 0)
+		return -ENOMEM;
+	ledger->losses[ledger->count++] = (struct view_loss){
+		.reason = reason,
+		.tag = value ? value->tag : "unknown",
+		.meaning = value ? value->meaning : "for a reason that this version does not know",
+		.place = place,
+		.count = count,
+	};
+	return 0;
+}
+
+/* The capture keeps the last count of each source, reason and place. Producers write growing
+ * counts, so a second entry of one source would be the same losses again. */
+static int ledger_add_facts(struct view *view, struct map *index, struct string_table *places)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record_loss *loss = (const struct record_loss *)facts[i];
+		const char *place = view_text(view, loss->place);
+		u64 lost = loss->count == ~0ULL ? 0 : loss->count;
+		int result = ledger_add(&view->ledger, index, places, loss->reason,
+					place ? place : "", lost);
+
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int ledger_add_reading(struct view *view, struct map *index, struct string_table *places,
+			      const struct view_causes *causes, u64 outside_window)
+{
+	const struct {
+		u32 reason;
+		u64 count;
+	} counts[] = {
+		{VALUE_loss_reason_outside_window, outside_window},
+		{VALUE_loss_reason_launch_forgotten, causes->forgotten_count},
+		{VALUE_loss_reason_launch_missing, causes->missing_count},
+		{VALUE_loss_reason_launch_after_kernel, causes->after_kernel_count},
+	};
+	size_t value_count;
+	const struct schema_enum_value *values = schema_enum_values(&value_count);
+	int result = 0;
+
+	for (size_t i = 0; i < value_count && result == 0; i++)
+		if (strcmp(values[i].enum_name, "loss_reason") == 0)
+			result = ledger_add(&view->ledger, index, places, values[i].number,
+					    PLACE_OF_READING,
+					    capture_reader_loss(view->reader, values[i].number));
+	for (size_t i = 0; i < ARRAY_SIZE(counts) && result == 0; i++)
+		result = ledger_add(&view->ledger, index, places, counts[i].reason,
+				    PLACE_OF_READING, counts[i].count);
+	return result;
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+	const struct view_loss *first = a, *second = b;
+
+	if (first->reason != second->reason)
+		return first->reason < second->reason ? -1 : 1;
+	return strcmp(first->place, second->place);
+}
+
+int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window)
+{
+	struct string_table places = {0};
+	struct map index = {0};
+	int result = ledger_add_facts(view, &index, &places);
+
+	if (result == 0)
+		result = ledger_add_reading(view, &index, &places, causes, outside_window);
+	if (result == 0 && view->ledger.count)
+		qsort(view->ledger.losses, view->ledger.count, sizeof(*view->ledger.losses),
+		      compare_losses);
+	string_table_free(&places);
+	map_free(&index);
+	return result;
+}
+
+void view_ledger_free(struct view_ledger *ledger)
+{
+	free(ledger->losses);
+}

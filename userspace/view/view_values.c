@@ -1,0 +1,254 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "view/view_internal.h"
+
+struct view_key {
+	const struct schema_field *field; /* of the event, or of the fact that `through` leads to */
+	const struct schema_field *through; /* NULL: the event itself */
+	u16 fact_kind;
+	struct view_value (*compute)(const struct view *view, const struct view_event *event);
+};
+
+static struct view_value value_u64(u64 number)
+{
+	return (struct view_value){.type = VALUE_U64, .number = number};
+}
+
+static struct view_value value_string(const char *string)
+{
+	if (!string)
+		return (struct view_value){.type = VALUE_ABSENT};
+	return (struct view_value){.type = VALUE_STRING, .string = string};
+}
+
+/* ---- computed values
+ * ------------------------------------------------------------------------------- */
+
+static struct view_value compute_name(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->name);
+}
+
+static struct view_value compute_end(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->end);
+}
+
+static struct view_value compute_dur(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->dur);
+}
+
+static struct view_value compute_lane(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->lane);
+}
+
+static struct view_value compute_depth(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->depth);
+}
+
+static struct view_value compute_row(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->row->name);
+}
+
+static struct view_value compute_process(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->row->process_name);
+}
+
+static struct view_value compute_launch(const struct view *view, const struct view_event *event)
+{
+	return event->launch ? value_u64(event->launch) : value_string(NULL);
+}
+
+static struct view_value compute_cause(const struct view *view, const struct view_event *event)
+{
+	return event->cause ? value_u64(event->cause->number) : value_string(NULL);
+}
+
+static struct view_value compute_cause_name(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->cause ? event->cause->name : NULL);
+}
+
+static struct view_value compute_launch_delay(const struct view *view,
+					      const struct view_event *event)
+{
+	return event->cause ? value_u64(event->ts - event->cause->ts) : value_string(NULL);
+}
+
+static const struct view_key_row {
+	const char *name;
+	struct view_key key;
+} computed[] = {
+	{"name", {.compute = compute_name}},
+	{"dur", {.compute = compute_dur}},
+	{"end", {.compute = compute_end}},
+	{"lane", {.compute = compute_lane}},
+	{"depth", {.compute = compute_depth}},
+	{"row", {.compute = compute_row}},
+	{"process", {.compute = compute_process}},
+	{"launch", {.compute = compute_launch}},
+	{"cause", {.compute = compute_cause}},
+	{"cause_name", {.compute = compute_cause_name}},
+	/* From the start of the launch to the start of what it launched. */
+	{"launch_delay_ns", {.compute = compute_launch_delay}},
+};
+
+/* ---- keys
+ * ------------------------------------------------------------------------------------------ */
+
+static const struct schema_field *find_field(const struct schema_kind *kind, const char *name)
+{
+	size_t count;
+	const struct schema_field *header = schema_header_fields(&count), *field;
+
+	field = schema_field(kind, name);
+	for (size_t i = 0; i < count && !field; i++)
+		if (strcmp(header[i].name, name) == 0)
+			field = &header[i];
+	return field && field->unit != UNIT_PAD ? field : NULL;
+}
+
+/* Is the key one of the kind? */
+static bool parse_key(const struct schema_kind *kind, const char *name, struct view_key *key)
+{
+	const char *dot = strchr(name, '.');
+	const struct schema_kind *fact;
+	char first[64];
+
+	if (!dot) {
+		key->field = find_field(kind, name);
+		return key->field != NULL;
+	}
+	if ((size_t)(dot - name) >= sizeof(first))
+		return false;
+	memcpy(first, name, dot - name);
+	first[dot - name] = 0;
+	key->through = find_field(kind, first);
+	if (!key->through || key->through->unit != UNIT_ID)
+		return false;
+	fact = schema_kind_by_tag(key->through->reference);
+	key->fact_kind = fact->number;
+	key->field = find_field(fact, dot + 1);
+	return key->field != NULL;
+}
+
+const struct view_key *view_key(const struct view *view, const struct schema_kind *kind,
+				const char *name)
+{
+	struct view_keys *keys = view->keys;
+	struct view_key parsed = {0}, *key;
+
+	for (size_t i = 0; i < ARRAY_SIZE(computed); i++)
+		if (strcmp(computed[i].name, name) == 0)
+			return &computed[i].key;
+	if (!parse_key(kind, name, &parsed) ||
+	    array_reserve(&keys->keys, &keys->capacity, keys->count + 1) < 0)
+		return NULL;
+	key = malloc(sizeof(*key));
+	if (!key)
+		return NULL;
+	*key = parsed;
+	keys->keys[keys->count++] = key;
+	return key;
+}
+
+void view_keys_free(struct view_keys *keys)
+{
+	if (!keys)
+		return;
+	for (size_t i = 0; i < keys->count; i++)
+		free(keys->keys[i]);
+	free(keys->keys);
+	free(keys);
+}
+
+/* ---- values of fields
+ * ------------------------------------------------------------------------------ */
+
+static struct view_value array_value(const struct view *view, const struct schema_field *field,
+				     const struct record_header *record)
+{
+	const char *bytes = (const char *)record + field->offset_bytes;
+	struct text text _cleanup_text_ = {0};
+
+	if (field->unit == UNIT_CHARS)
+		return value_string(view_intern(view, bytes, strnlen(bytes, field->count)));
+	for (unsigned i = 0; i < field->count; i++) {
+		unsigned long long number = schema_field_value(field, record, i);
+
+		if (field->unit == UNIT_HEX)
+			text_appendf(&text, "%02llx", number);
+		else
+			text_appendf(&text, "%s%llu", i ? "," : "", number);
+	}
+	return value_string(text.failed ? NULL : view_intern(view, text.data, text.length));
+}
+
+static struct view_value stack_value(const struct view *view, u32 id)
+{
+	struct text text _cleanup_text_ = {0};
+	const u64 *addresses;
+	size_t depth = view_stack(view, id, &addresses);
+
+	for (size_t i = 0; i < depth; i++)
+		text_appendf(&text, "%s%#llx", i ? "," : "", (unsigned long long)addresses[i]);
+	if (text.failed || !depth)
+		return value_string(NULL);
+	return value_string(view_intern(view, text.data, text.length));
+}
+
+static struct view_value field_value(const struct view *view, const struct schema_field *field,
+				     const struct record_header *record)
+{
+	const struct schema_enum_value *tag;
+	u64 number;
+
+	if (view_field_absent(field, record))
+		return value_string(NULL);
+	if (field->count > 1)
+		return array_value(view, field, record);
+	number = schema_field_value(field, record, 0);
+	switch (field->unit) {
+	case UNIT_ENUM:
+		tag = schema_enum(field->reference, number);
+		return value_string(tag ? tag->tag : NULL);
+	case UNIT_TEXT:
+		return value_string(view_text(view, number));
+	case UNIT_ID:
+		return value_string(
+			view_label(view, schema_kind_by_tag(field->reference)->number, number));
+	case UNIT_STACK:
+		return stack_value(view, number);
+	case UNIT_ADDR:
+	case UNIT_HEX:
+		return (struct view_value){.type = VALUE_HEX, .number = number};
+	default:
+		return value_u64(number);
+	}
+}
+
+struct view_value view_value(const struct view *view, const struct view_key *key,
+			     const struct view_event *event)
+{
+	const struct record_header *record = event->record;
+
+	if (key->compute)
+		return key->compute(view, event);
+	if (key->through)
+		record = view_fact(view, key->fact_kind,
+				   schema_field_value(key->through, record, 0));
+	if (!record)
+		return value_string(NULL);
+	return field_value(view, key->field, record);
+}
