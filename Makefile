@@ -96,24 +96,16 @@ $(B)/unit/test_%: tests/unit/test_%.c $(B)/libgpuprobe-san.a
 .PHONY: unit
 unit: $(UNIT) ## build the unit tests (build/unit/test_*)
 
-# Programs that know their own truth, recorded by the integration tests. Flags of one: a line of its own below.
-PROGRAMS := $(patsubst tests/programs/%.c,$(B)/programs/%,$(wildcard tests/programs/*.c)) \
-	$(patsubst tests/programs/%.cc,$(B)/programs/%,$(wildcard tests/programs/*.cc))
-PROGRAM_FLAGS := -O1 -g -fno-inline -fno-optimize-sibling-calls
+# Programs that the benches record. Those of the integration tests are built by the tests, each in its own ways.
+BENCH := $(patsubst tests/bench/programs/%.c,$(B)/bench/%,$(wildcard tests/bench/programs/*.c))
 
-$(B)/programs/%: tests/programs/%.c
+$(B)/bench/%: tests/bench/programs/%.c
 	@mkdir -p $(@D)
-	$(call say,PROGRAM,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter $(PROGRAM_FLAGS) -MMD -MP -o $@ $< \
-		-lpthread -lm -ldl
+	$(call say,BENCH,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -O2 -g -MMD -MP -o $@ $< -lpthread
 
-$(B)/programs/%: tests/programs/%.cc
-	@mkdir -p $(@D)
-	$(call say,PROGRAM,$<)
-	$(Q)$(CXX) -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter $(PROGRAM_FLAGS) -MMD -MP -o $@ $< -lpthread -ldl
-
-.PHONY: programs
-programs: $(PROGRAMS)
+.PHONY: bench-programs
+bench-programs: $(BENCH)
 
 # ---- fuzzing: the same sources by clang, one program a reader --------------------------------------
 FUZZ          := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/fuzz_%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -156,7 +148,7 @@ demo: ## install what is missing, build, record a redis-server of its own (root)
 .PHONY: check
 check: ## install what is missing, build, run all tests
 	$(Q)scripts/deps.sh build test
-	$(Q)$(SUBMAKE) all unit programs fuzz-programs
+	$(Q)$(SUBMAKE) all unit fuzz-programs
 	$(Q)tests/run
 
 .PHONY: lint
@@ -168,7 +160,7 @@ lint: ## include direction, file and function length, format, cppcheck
 .PHONY: bench
 bench: ## measure the cost of recording and the speed of export (root)
 	$(Q)scripts/deps.sh build demo bench
-	$(Q)$(SUBMAKE) all programs
+	$(Q)$(SUBMAKE) all bench-programs
 	$(Q)tests/bench/run
 
 .PHONY: fuzz
@@ -197,4 +189,4 @@ help: ## this list
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d) $(BPF_OBJECTS:.o=.d) \
-	$(B)/obj/userspace/main.d $(UNIT:=.d) $(PROGRAMS:=.d) $(FUZZ:=.d)
+	$(B)/obj/userspace/main.d $(UNIT:=.d) $(BENCH:=.d) $(FUZZ:=.d)
