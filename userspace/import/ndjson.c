@@ -262,7 +262,7 @@ static int import_note_fact(struct import *import, const struct schema_kind *kin
 static int import_record(struct import *import, json_t *object, struct err *err)
 {
 	struct record_header *record = import->record;
-	const struct schema_kind *kind;
+	const struct schema_kind *kind = NULL;
 	int result = import_kind(import, object, &kind, err);
 
 	if (result == 0)
@@ -357,8 +357,8 @@ static int import_finish(struct import *import, struct err *err)
 
 static int import_lines(struct import *import, struct err *err)
 {
-	const char *line;
-	size_t length;
+	const char *line = NULL;
+	size_t length = 0;
 	int result;
 
 	while ((result = next_line(import, &line, &length, err)) > 0) {
