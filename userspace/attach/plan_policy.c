@@ -41,12 +41,6 @@ static const struct row harmless_unwinders[] = {
 #undef HARMLESS_UNWINDER
 };
 
-static const struct row plain_c_files[] = {
-#define PLAIN_C_FILE(glob, why) {glob, why},
-#include "attach/plain_c_files.def"
-#undef PLAIN_C_FILE
-};
-
 static const struct row stack_switchers[] = {
 #define STACK_SWITCHER(glob, why) {glob, why},
 #include "attach/stack_switchers.def"
@@ -124,10 +118,7 @@ static void facts_read(struct policy *policy, size_t module)
 	*facts = (struct file_facts){.personality = YES, .go = NO};
 	if (elf_file_open(file->fd, file->path, &elf, NULL))
 		return;
-	if (row_find_module(plain_c_files, ARRAY_SIZE(plain_c_files), file))
-		facts->personality = NO;
-	else
-		facts->personality = elf_file_has_personality(elf) ? YES : NO;
+	facts->personality = elf_file_has_personality(elf) ? YES : NO;
 	facts->go = elf_file_is_go(elf) ? YES : NO;
 	elf_file_free(elf);
 }

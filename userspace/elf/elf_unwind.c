@@ -153,6 +153,22 @@ static bool cie_has_personality(const struct elf_file *file, const Dwarf_CIE *ci
 	return !address_is(file, pointer, C_PERSONALITY);
 }
 
+static bool is_plain_c(const struct elf_file *file)
+{
+	static const char *const sonames[] = {
+#define PLAIN_C_FILE(soname, why) soname,
+#include "elf/plain_c_files.def"
+#undef PLAIN_C_FILE
+	};
+	_cleanup_free_ char *soname = elf_file_soname(file);
+
+	for (size_t i = 0; soname && i < ARRAY_SIZE(sonames); i++) {
+		if (strcmp(soname, sonames[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool elf_file_has_personality(struct elf_file *file)
 {
 	GElf_Shdr header;
@@ -174,6 +190,6 @@ bool elf_file_has_personality(struct elf_file *file)
 			return true;
 		if (dwarf_cfi_cie_p(&entry) &&
 		    cie_has_personality(file, &entry.cie, data, header.sh_addr))
-			return true;
+			return !is_plain_c(file);
 	}
 }

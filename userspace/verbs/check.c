@@ -1,10 +1,200 @@
+/* `gpuprobe check -p PID [-F PATTERN]...`: what would be attached and how, or why not. Touches
+ * nothing. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
+#include "elf/elf_file.h"
+#include "store/schema.h"
+#include "verbs/attachment.h"
+#include "verbs/page.h"
 #include "verbs/verbs.h"
+
+static void append_escaped(struct text *text, const char *string)
+{
+	text_append_terminal(text, string, strlen(string));
+}
+
+static void append_target(struct text *text, const struct target *target)
+{
+	append_escaped(text, target->comm);
+	text_appendf(text, " (%u): ", target->pid);
+	append_escaped(text, target->executable);
+	text_append_char(text, '\n');
+	if (target->executable_deleted)
+		text_append(text, "  its executable was deleted or replaced since it started; the "
+				  "one that runs is used\n");
+	if (target->other_mount_namespace)
+		text_append(text, "  it has its own mount namespace: paths are as it sees them\n");
+	if (target->other_pid_namespace)
+		text_appendf(text, "  it has its own PID namespace, where it is %u\n",
+			     target->pid_in_namespace);
+}
+
+static void append_kernel(struct text *text, const struct attachment *attachment)
+{
+	const struct kernel_abilities *abilities = &attachment->abilities;
+
+	text_appendf(text, "Linux %s: ", abilities->release);
+	if (attachment->single_probes)
+		text_append(text, "single probes (0.1 s each to detach), entries only\n");
+	else if (!abilities->uprobe_session)
+		text_append(text, "uprobe_multi without sessions (Linux 6.13), entries only\n");
+	else
+		text_append(text, "uprobe_multi and uprobe sessions\n");
+}
+
+/* ---- modules
+ * ---------------------------------------------------------------------------------------- */
+
+static const char *symbols_source(const struct elf_symbols *symbols)
+{
+	if (!symbols->count)
+		return "none";
+	if (symbols->from_debug_file)
+		return "debug file";
+	if (symbols->from_gnu_debugdata)
+		return "debugdata";
+	return symbols->stripped ? "dynsym" : "symtab";
+}
+
+static void append_hex(struct text *text, const u8 *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		text_appendf(text, "%02x", bytes[i]);
+}
+
+static void append_module(struct text *text, const struct attachment *attachment,
+			  const struct plan_module *module)
+{
+	const struct target *target = &attachment->targets[module->targets[0]];
+	const char *root = target->other_mount_namespace ? target->root_path : "";
+	struct elf_symbols symbols = {0};
+	struct elf_file *file;
+	struct err err = {0};
+	size_t before;
+
+	if (elf_file_open(module->fd, module->path, &file, &err)) {
+		text_appendf(text, "%10s  %-10s  %-10s  %-40s  ", "-", "-", "-", "-");
+	} else {
+		u8 id[ELF_BUILD_ID_MAX_BYTES];
+
+		if (elf_symbols_load(file, root, &symbols, &err))
+			symbols = (struct elf_symbols){0};
+		text_appendf(text, "%10zu  %-10s  %-10s  ", symbols.count, symbols_source(&symbols),
+			     elf_file_is_go(file)	      ? "Go"
+			     : elf_file_has_personality(file) ? "yes"
+							      : "no");
+		before = text->length;
+		append_hex(text, id, elf_file_build_id(file, id));
+		text_appendf(text, "%*s  ", (int)(40 - (long)(text->length - before)), "");
+		elf_symbols_free(&symbols);
+		elf_file_free(file);
+	}
+	append_escaped(text, module->path);
+	text_append(text, module->deleted ? " (deleted or replaced)\n" : "\n");
+}
+
+static void append_modules(struct text *text, const struct attachment *attachment)
+{
+	text_appendf(text, "\n%10s  %-10s  %-10s  %-40s  %s\n", "Functions", "Symbols",
+		     "Exceptions", "Build ID", "Path");
+	for (size_t i = 0; i < attachment->plan->module_count; i++)
+		append_module(text, attachment, &attachment->plan->modules[i]);
+	text_append(text, "\nName functions with -F '[BINARY:]GLOB' to see how they would be "
+			  "probed.\n");
+}
+
+/* ---- functions
+ * -------------------------------------------------------------------------------------- */
+
+static void append_function(struct text *text, const struct plan_function *function)
+{
+	const struct schema_enum_value *reason;
+
+	text_appendf(text, "  0x%010llx  %-7s  %-9s  ", (unsigned long long)function->address,
+		     function->cost == COST_CHEAP ? "cheap" : "stepped",
+		     function->returns == VALUE_returns_none ? "entries" : "durations");
+	append_escaped(text, function->name);
+	reason = schema_enum("entry_only_reason", function->entry_only_reason);
+	if (function->returns == VALUE_returns_none && reason) {
+		text_appendf(text, "  (%s", reason->meaning);
+		if (function->detail) {
+			text_append(text, ": ");
+			append_escaped(text, function->detail);
+		}
+		text_append_char(text, ')');
+	}
+	text_append_char(text, '\n');
+}
+
+static void append_functions(struct text *text, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->function_count; i++) {
+		size_t module = plan->functions[i].module;
+
+		if (i == 0 || plan->functions[i - 1].module != module) {
+			text_append_char(text, '\n');
+			append_escaped(text, plan->modules[module].path);
+			text_append_char(text, '\n');
+		}
+		append_function(text, &plan->functions[i]);
+	}
+	if (plan->skipped_count)
+		text_append(text, "\nskipped\n");
+	for (size_t i = 0; i < plan->skipped_count; i++) {
+		const struct plan_skipped *skipped = &plan->skipped[i];
+
+		text_appendf(text, "  0x%010llx  ", (unsigned long long)skipped->address);
+		append_escaped(text, skipped->name);
+		text_appendf(text, "  (%s)\n", skipped->reason);
+	}
+}
+
+static void append_all(struct text *text, const struct attachment *attachment, bool functions)
+{
+	for (size_t i = 0; i < attachment->target_count; i++)
+		append_target(text, &attachment->targets[i]);
+	append_kernel(text, attachment);
+	if (!functions) {
+		append_modules(text, attachment);
+		return;
+	}
+	append_functions(text, attachment->plan);
+	text_append_char(text, '\n');
+	attachment_summary(attachment, text);
+	text_append_char(text, '\n');
+}
+
+static int print(const struct text *text)
+{
+	struct page page;
+
+	if (text->failed || page_open(&page) < 0) {
+		log_error("out of memory");
+		return EXIT_FAILURE;
+	}
+	fwrite(text->data, 1, text->length, page.file);
+	return page_write(&page);
+}
 
 int verb_check(const struct options *options)
 {
-	log_error("check is not built in yet");
-	return EXIT_FAILURE;
+	_cleanup_text_ struct text text = {0};
+	struct attachment attachment;
+	struct err err = {0};
+
+	if (!options->pids.count) {
+		log_error("check needs a process: gpuprobe check -p PID");
+		return EXIT_USAGE;
+	}
+	if (attachment_plan(options, 0, &attachment, &err)) {
+		log_error("%s", err.message);
+		return EXIT_FAILURE;
+	}
+	append_all(&text, &attachment, options->functions.count > 0);
+	attachment_free(&attachment);
+	return print(&text);
 }

@@ -1,0 +1,117 @@
+#include "verbs/attachment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bpf/record.h"
+#include "base/text.h"
+
+/* Words of options.def. */
+enum attach_mode { ATTACH_AUTO, ATTACH_MULTI, ATTACH_SINGLE };
+enum returns_mode { RETURNS_AUTO, RETURNS_NONE };
+
+static int targets_open(const struct options *options, u32 command_pid,
+			struct attachment *attachment, struct err *err)
+{
+	size_t count = options->pids.count + (command_pid != 0);
+
+	attachment->targets = calloc(count + 1, sizeof(*attachment->targets));
+	if (!attachment->targets)
+		return err_errno(err, -ENOMEM, "can't open the targets");
+	for (size_t i = 0; i < count; i++) {
+		bool is_command = i == options->pids.count;
+		int result = target_open(is_command ? command_pid : options->pids.items[i],
+					 is_command, &attachment->targets[i], err);
+
+		if (result)
+			return result;
+		attachment->target_count++;
+	}
+	return 0;
+}
+
+static int mode_choose(const struct options *options, struct attachment *attachment,
+		       struct err *err)
+{
+	if (options->attach_mode == ATTACH_MULTI && !attachment->abilities.uprobe_multi)
+		return err_set(err, -EOPNOTSUPP,
+			       "--attach multi: this kernel (%s) has no uprobe_multi (Linux 6.6 "
+			       "and later have). Leave --attach out.",
+			       attachment->abilities.release);
+	attachment->single_probes =
+		options->attach_mode == ATTACH_SINGLE || !attachment->abilities.uprobe_multi;
+	return 0;
+}
+
+static int attachment_fill(const struct options *options, u32 command_pid,
+			   struct attachment *attachment, struct err *err)
+{
+	struct plan_limits limits = {.max_functions = options->max_functions};
+	int result = privileges_check(err);
+
+	if (!result)
+		result = targets_open(options, command_pid, attachment, err);
+	if (!result)
+		result = kernel_abilities_probe(&attachment->abilities, err);
+	if (!result)
+		result = mode_choose(options, attachment, err);
+	if (result)
+		return result;
+	limits.has_session = attachment->abilities.uprobe_session;
+	limits.single_probes = attachment->single_probes;
+	limits.entries_only = options->returns_mode == RETURNS_NONE;
+	return plan_build(attachment->targets, attachment->target_count, options->functions.items,
+			  options->functions.count, &limits, &attachment->plan, err);
+}
+
+int attachment_plan(const struct options *options, u32 command_pid,
+		    struct attachment *ret_attachment, struct err *err)
+{
+	struct attachment attachment = {0};
+	int result = attachment_fill(options, command_pid, &attachment, err);
+
+	if (result) {
+		attachment_free(&attachment);
+		return result;
+	}
+	*ret_attachment = attachment;
+	return 0;
+}
+
+void attachment_free(struct attachment *attachment)
+{
+	plan_free(attachment->plan);
+	for (size_t i = 0; i < attachment->target_count; i++)
+		target_close(&attachment->targets[i]);
+	free(attachment->targets);
+	*attachment = (struct attachment){0};
+}
+
+void attachment_summary(const struct attachment *attachment, struct text *text)
+{
+	const struct plan *plan = attachment->plan;
+	size_t cheap = 0, entries = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		cheap += plan->functions[i].cost == COST_CHEAP;
+		entries += plan->functions[i].returns == VALUE_returns_none;
+	}
+	for (size_t i = 0; i < attachment->target_count; i++) {
+		const struct target *target = &attachment->targets[i];
+
+		text_append(text, i ? ", " : "");
+		text_append_terminal(text, target->comm, strlen(target->comm));
+		text_appendf(text, " (%u)", target->pid);
+	}
+	text_appendf(text, ": %zu function%s match%s, %zu probed (%zu cheap, %zu stepped)",
+		     plan->matched_count, plan->matched_count == 1 ? "" : "s",
+		     plan->matched_count == 1 ? "es" : "", plan->function_count, cheap,
+		     plan->function_count - cheap);
+	if (entries == plan->function_count)
+		text_append(text, ", entries only");
+	else if (entries)
+		text_appendf(text, ", %zu of them entries only", entries);
+	if (plan->skipped_count)
+		text_appendf(text, ", %zu skipped", plan->skipped_count);
+}

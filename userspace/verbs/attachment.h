@@ -1,0 +1,28 @@
+/* What record and check do alike before anything is attached: processes, abilities of the kernel, plan. */
+#ifndef GPUPROBE_VERBS_ATTACHMENT_H
+#define GPUPROBE_VERBS_ATTACHMENT_H
+
+#include "attach/kernel.h"
+#include "attach/plan.h"
+#include "options/options.h"
+
+struct attachment {
+	struct kernel_abilities abilities;
+	bool single_probes; /* by --attach, or for want of uprobe_multi */
+	struct target *targets;
+	size_t target_count;
+	struct plan *plan;
+};
+
+/* By the options pids, functions, max_functions, attach_mode, returns_mode. command_pid: a process that
+ * gpuprobe started and traces, added to the targets; 0: none. Attaches nothing. */
+int attachment_plan(const struct options *options, u32 command_pid, struct attachment *ret_attachment,
+		    struct err *err);
+void attachment_free(struct attachment *attachment);
+
+/* "redis-server (4242): 214 functions match, 209 probed (201 cheap, 8 stepped), 5 skipped", and what has
+ * no durations. For people, no newline, escaped for the terminal. */
+struct text;
+void attachment_summary(const struct attachment *attachment, struct text *text);
+
+#endif
