@@ -1,12 +1,12 @@
 #include "base/sorter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/temporary_file.h"
 
 #define SORTER_MINIMUM_PAIRS 256
 /* A run's window in the merge: one page at least, so that a read is worth its call. */
@@ -68,38 +68,6 @@ int sorter_create(size_t memory_bytes, struct sorter **ret_sorter, struct err *e
 /* ---- spilling ---------------------------------------------------------------------------------
  */
 
-/* A file without a name; $TMPDIR first, then folders that are on a disk. */
-static int sorter_open_file(struct err *err)
-{
-	const char *folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-	int code = -ENOENT;
-
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		char *path = NULL;
-		int fd;
-
-		if (!folders[i] || !*folders[i])
-			continue;
-		fd = open(folders[i], O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-		if (fd >= 0)
-			return fd;
-		code = -errno;
-		/* Some file systems know no files without a name. */
-		if (asprintf(&path, "%s/.gpuprobe-XXXXXX", folders[i]) < 0)
-			return err_errno(err, -ENOMEM, "can't sort");
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(path);
-		free(path);
-		if (fd >= 0)
-			return fd;
-	}
-	return err_errno(
-		err, code,
-		"can't sort: no temporary file in $TMPDIR, /var/tmp or /tmp. Set TMPDIR to a "
-		"folder with space");
-}
-
 static int sorter_write(struct sorter *sorter, struct err *err)
 {
 	const u8 *data = (const u8 *)sorter->pairs;
@@ -127,9 +95,11 @@ static int sorter_spill(struct sorter *sorter, struct err *err)
 	int result;
 
 	if (sorter->fd < 0) {
-		sorter->fd = sorter_open_file(err);
-		if (sorter->fd < 0)
-			return sorter->fd;
+		result = temporary_file_open(&sorter->fd, err);
+		if (result < 0) {
+			err_prefix(err, "can't sort");
+			return result;
+		}
 	}
 	if (sorter->run_count == sorter->run_capacity) {
 		size_t capacity = sorter->run_capacity ? sorter->run_capacity * 2 : 16;
