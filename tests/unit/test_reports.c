@@ -1,0 +1,221 @@
+#include "unit.h"
+
+#include <jansson.h>
+
+#include "view/report_table.h"
+#include "view/reports.h"
+#include "view/statistics.h"
+
+static char *print_rows(const struct statistics_row *rows, size_t count, enum report_format format,
+			u64 max_rows)
+{
+	_cleanup_report_table_ struct report_table table = {0};
+	struct err err = {0};
+	char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+
+	CHECK_OK(report_functions_fill(rows, count, &table, &err), err);
+	CHECK_OK(report_table_print(&table, format, max_rows, file, &err), err);
+	fclose(file);
+	return data;
+}
+
+static struct statistics_row make_row(const char *name, const char *binary, u64 calls, u64 timed,
+				      u64 total)
+{
+	return (struct statistics_row){
+		.name = (char *)name,
+		.binary = (char *)binary,
+		.call_count = calls,
+		.timed_count = timed,
+		.total_ns = total,
+		.minimum_ns = 1,
+		.maximum_ns = total,
+		.average_ns = timed ? (double)total / timed : 0,
+		.median_ns = 540.5,
+		.deviation_ns = 402.125,
+	};
+}
+
+TEST(columns_are_aligned_with_separators)
+{
+	struct statistics_row rows[] = {
+		make_row("b", "/bin/x", 4, 4, 1000),
+		make_row("a", "/bin/x", 1430110, 1430110, 812331000),
+	};
+	char *text = print_rows(rows, 2, REPORT_COLUMN, 0);
+
+	CHECK_STRING(text, " Functions, by the time in them\n\n"
+			   " Time (%)  Total Time (ns)  Num Calls  Avg (ns)  Med (ns)  Min (ns)    "
+			   " Max (ns)  StdDev (ns)  Name\n"
+			   "    100.0      812,331,000  1,430,110       568       540         1  "
+			   "812,331,000        402.1  a\n"
+			   "      0.0            1,000          4       250       540         1    "
+			   "    1,000        402.1  b\n");
+	free(text);
+}
+
+TEST(csv_is_exact_and_plain)
+{
+	struct statistics_row rows[] = {
+		make_row("f(int, char)", "/bin/x", 3, 3, 1000),
+		make_row("a \"quoted\" name", "/bin/x", 1, 0, 0),
+	};
+	char *text = print_rows(rows, 2, REPORT_CSV, 0);
+
+	CHECK_STRING(text, "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max "
+			   "(ns),StdDev (ns),Name\n"
+			   "100,1000,3,333.3333333333333,540.5,1,1000,402.125,\"f(int, char)\"\n"
+			   ",,1,,,,,,\"a \"\"quoted\"\" name\"\n");
+	free(text);
+}
+
+TEST(json_is_strict_with_the_same_keys)
+{
+	struct statistics_row rows[] = {
+		make_row("f\x01\n\"\xff", "/bin/x", 3, 3, 1000),
+		make_row("entries", "/bin/x", 2, 0, 0),
+	};
+	char *text = print_rows(rows, 2, REPORT_JSON, 0);
+	json_error_t error;
+	json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	json_t *object = json_array_get(array, 0);
+
+	CHECK_U64(json_array_size(array), 2);
+	CHECK_U64(json_object_size(object), 9);
+	CHECK_U64(json_integer_value(json_object_get(object, "Total Time (ns)")), 1000);
+	CHECK(json_number_value(json_object_get(object, "Med (ns)")) == 540.5);
+	CHECK_STRING(json_string_value(json_object_get(object, "Name")), "f\x01\n\"\xef\xbf\xbd");
+	object = json_array_get(array, 1);
+	CHECK(json_is_null(json_object_get(object, "Time (%)")));
+	CHECK_U64(json_integer_value(json_object_get(object, "Num Calls")), 2);
+	json_decref(array);
+	free(text);
+}
+
+TEST(names_cannot_control_the_terminal)
+{
+	struct statistics_row rows[] = {make_row("\033[2Jx\r\ny", "/bin/x", 1, 1, 5)};
+	static const enum report_format formats[] = {REPORT_COLUMN, REPORT_CSV, REPORT_JSON};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		char *text = print_rows(rows, 1, formats[i], 0);
+
+		CHECK(!strchr(text, '\033') && !strchr(text, '\r'));
+		free(text);
+	}
+}
+
+TEST(rows_are_sorted_by_time_then_calls_then_name)
+{
+	struct statistics_row rows[] = {
+		make_row("d", "", 1, 1, 10), make_row("c", "", 2, 2, 10),
+		make_row("b", "", 2, 2, 10), make_row("e", "", 9, 0, 0),
+		make_row("a", "", 1, 1, 20),
+	};
+	char *text = print_rows(rows, 5, REPORT_CSV, 0), *rest = text;
+	char names[6] = "";
+
+	strsep(&rest, "\n");
+	for (size_t i = 0; i < 5; i++) {
+		char *line = strsep(&rest, "\n");
+
+		names[i] = strrchr(line, ',')[1];
+	}
+	CHECK_STRING(names, "abcde");
+	free(text);
+}
+
+TEST(equal_names_get_their_binary)
+{
+	struct statistics_row rows[] = {
+		make_row("main", "/usr/bin/a", 1, 1, 40), make_row("main", "/usr/bin/b", 1, 1, 30),
+		make_row("init", "/x/lib.so", 1, 1, 20),  make_row("init", "/y/lib.so", 1, 1, 10),
+		make_row("only", "/y/lib.so", 1, 1, 5),
+	};
+	char *text = print_rows(rows, 5, REPORT_CSV, 0);
+
+	CHECK(strstr(text, ",main [a]\n") && strstr(text, ",main [b]\n"));
+	CHECK(strstr(text, ",init [/x/lib.so]\n") && strstr(text, ",init [/y/lib.so]\n"));
+	CHECK(strstr(text, ",only\n"));
+	free(text);
+}
+
+TEST(a_limit_says_how_many_rows_are_left_out)
+{
+	struct statistics_row rows[] = {make_row("a", "", 1, 1, 3), make_row("b", "", 1, 1, 2),
+					make_row("c", "", 1, 1, 1)};
+	char *text = print_rows(rows, 3, REPORT_COLUMN, 1);
+
+	CHECK(strstr(text, "  a\n") && !strstr(text, "  b\n"));
+	CHECK(strstr(text, "and 2 more rows"));
+	/* The share is of all, not of those that are shown. */
+	CHECK(strstr(text, "50.0"));
+	free(text);
+	text = print_rows(rows, 3, REPORT_COLUMN, 3);
+	CHECK(!strstr(text, "more rows"));
+	free(text);
+	text = print_rows(rows, 3, REPORT_CSV, 1);
+	CHECK(!strstr(text, "more rows") && strstr(text, ",a\n") && !strstr(text, ",b\n"));
+	free(text);
+}
+
+TEST(calls_without_times_are_explained)
+{
+	struct statistics_row rows[] = {make_row("mixed", "", 40, 28, 100),
+					make_row("never", "", 3, 0, 0)};
+	char *text = print_rows(rows, 2, REPORT_COLUMN, 0);
+
+	CHECK(strstr(text, "mixed *\n"));
+	CHECK(strstr(text, "\n * mixed: of 40 calls 12 have no duration"));
+	CHECK(strstr(text, "never\n") && strstr(text, "Functions without times"));
+	free(text);
+	text = print_rows(rows, 1, REPORT_CSV, 0);
+	CHECK(strstr(text, ",mixed\n") && !strstr(text, "no duration"));
+	free(text);
+}
+
+TEST(many_notes_are_cut)
+{
+	struct statistics_row rows[8];
+	char *text;
+
+	for (size_t i = 0; i < 8; i++)
+		rows[i] = make_row("f", i % 2 ? "/a" : "/b", 2, 1, i);
+	text = print_rows(rows, 8, REPORT_COLUMN, 0);
+	CHECK(strstr(text, "* and 3 more\n"));
+	free(text);
+}
+
+TEST(an_empty_table)
+{
+	char *text = print_rows(NULL, 0, REPORT_COLUMN, 0);
+
+	CHECK(strstr(text, "No calls were recorded."));
+	free(text);
+	text = print_rows(NULL, 0, REPORT_CSV, 0);
+	CHECK(strncmp(text, "Time (%),", 9) == 0 && strchr(text, '\n')[1] == '\0');
+	free(text);
+	text = print_rows(NULL, 0, REPORT_JSON, 0);
+	CHECK_STRING(text, "[]\n");
+	free(text);
+}
+
+TEST(reports_and_formats_are_found)
+{
+	const struct report *report = NULL;
+	enum report_format format = REPORT_COLUMN;
+	struct err err = {0};
+
+	CHECK_OK(report_find("ledger", &report, &err), err);
+	CHECK_STRING(report->name, "ledger");
+	CHECK_U64(report_find("function", &report, &err), (unsigned long long)-22);
+	CHECK(strstr(err.message, "functions, ledger") && strstr(err.message, "mean functions"));
+	CHECK_OK(report_format_find("csv", &format, &err), err);
+	CHECK_U64(format, REPORT_CSV);
+	CHECK_U64(report_format_find("xml", &format, &err), (unsigned long long)-22);
+	CHECK(strstr(err.message, "column, csv and json"));
+}
+
+UNIT_MAIN()
