@@ -1,6 +1,8 @@
 /* A table of verbs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "options/options.h"
@@ -18,6 +20,22 @@ static const struct {
 	{VERB_VERSION, verb_version},
 	{VERB_COMPLETION, verb_completion},
 };
+
+/* Where standard input, output or error is closed, the next file opened would be taken for it, and
+ * messages would end up in a capture. Data for a closed standard output is still an error: it can't
+ * be written to. */
+static int keep_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
 
 static int run_verb(const struct options *options)
 {
@@ -38,6 +56,8 @@ int main(int argc, char **argv)
 	struct err err = {0};
 	int result;
 
+	if (keep_standard_files() < 0)
+		return EXIT_FAILURE;
 	result = options_parse(argc, argv, &options, &err);
 	if (result < 0) {
 		log_error("%s", err.message);

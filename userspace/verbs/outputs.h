@@ -1,0 +1,26 @@
+/* The files of -o: checked before anything is attached, written at the end. For record and export. */
+#ifndef GPUPROBE_VERBS_OUTPUTS_H
+#define GPUPROBE_VERBS_OUTPUTS_H
+
+#include <stdio.h>
+
+#include "options/options.h"
+#include "store/capture_reader.h"
+
+/* Are all formats known, all folders there and writable, none named twice? -EINVAL is wrong usage, all else
+ * a failure. Touches nothing. */
+int outputs_check(const struct options *options, struct err *err);
+
+/* The first output that is a capture (.gpr): where record writes it to begin with. NULL: none is. */
+const char *outputs_capture_path(const struct options *options);
+
+/* Writes all outputs but the file capture_path itself, where it is one of them. Prints what was written and
+ * what failed: one that fails does not keep the others from being written, and the capture is named then.
+ * 0 or the first -errno. */
+int outputs_write(struct capture_reader *reader, int capture_fd, const char *capture_path,
+		  const struct options *options);
+
+/* The tables behind a recording: functions, and the ledger where it is not empty. rows 0: all. */
+int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct err *err);
+
+#endif
