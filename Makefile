@@ -157,6 +157,10 @@ lint: ## include direction, file and function length, format, cppcheck
 	$(Q)$(SUBMAKE) $(B)/gen/gpuprobe.skel.h
 	$(Q)scripts/lint.py
 
+.PHONY: docs
+docs: $(B)/gpuprobe ## write the table of options into README.md
+	$(Q)scripts/readme-options.sh
+
 .PHONY: bench
 bench: ## measure the cost of recording and the speed of export (root)
 	$(Q)scripts/deps.sh build demo bench

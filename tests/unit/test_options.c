@@ -467,4 +467,23 @@ TEST(completion_of_an_unknown_shell_is_refused)
 	CHECK(strstr(err.message, "fish") && strstr(err.message, "bash and zsh"));
 }
 
+/* `make docs` writes the block. */
+TEST(readme_has_the_table_of_options)
+{
+	FILE *readme = fopen("README.md", "r"), *file;
+	char *data = NULL, *markdown = NULL;
+	size_t size;
+
+	if (!readme)
+		SKIP("README.md is not in this folder");
+	CHECK(getdelim(&data, &size, '\0', readme) > 0);
+	fclose(readme);
+	file = open_memstream(&markdown, &size);
+	options_print_markdown(file);
+	fclose(file);
+	CHECK(strstr(data, markdown));
+	free(markdown);
+	free(data);
+}
+
 UNIT_MAIN()
