@@ -1,7 +1,10 @@
 #include "unit.h"
 
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "import/ndjson.h"
 #include "view/statistics.h"
 
 #define PLENTY (1 << 20)
@@ -226,6 +229,54 @@ TEST(the_largest_durations_do_not_wrap)
 	CHECK_U64(rows[0].maximum_ns, UINT64_MAX - 1);
 	CHECK(rows[0].deviation_ns > 0);
 	statistics_free(statistics);
+}
+
+static const char recording[] =
+	"{\"kind\":\"window\",\"ts\":0,\"dur\":1000}\n"
+	"{\"kind\":\"probe\",\"id\":\"p1\",\"name\":\"main\",\"binary\":\"/bin/a\"}\n"
+	"{\"kind\":\"probe\",\"id\":\"p2\",\"name\":\"main\",\"binary\":\"/bin/b\"}\n"
+	"{\"kind\":\"probe\",\"id\":\"p3\",\"name\":\"main\",\"binary\":\"/bin/"
+	"b\",\"address\":4096}\n"
+	"{\"kind\":\"call\",\"ts\":10,\"dur\":7,\"pid\":1,\"tid\":1,\"probe\":\"p1\"}\n"
+	"{\"kind\":\"call\",\"ts\":20,\"dur\":9,\"pid\":1,\"tid\":1,\"probe\":\"p1\"}\n"
+	"{\"kind\":\"call\",\"ts\":30,\"pid\":1,\"tid\":1,\"probe\":\"p1\",\"ended\":\"open\"}\n"
+	"{\"kind\":\"entry\",\"ts\":40,\"pid\":1,\"tid\":1,\"probe\":\"p1\"}\n"
+	"{\"kind\":\"call\",\"ts\":50,\"dur\":1,\"pid\":1,\"tid\":1,\"probe\":\"p2\"}\n"
+	"{\"kind\":\"call\",\"ts\":60,\"dur\":3,\"pid\":1,\"tid\":1,\"probe\":\"p3\"}\n"
+	"{\"kind\":\"api\",\"ts\":70,\"dur\":3,\"pid\":1,\"tid\":1,\"name\":\"cuInit\"}\n";
+
+TEST(calls_and_entries_of_a_view)
+{
+	struct statistics *statistics = NULL;
+	struct capture_reader *reader = NULL;
+	const struct statistics_row *rows;
+	struct view *view = NULL;
+	struct err err = {0};
+	int fd = memfd_create("text", 0), capture_fd = -1;
+	size_t count = 0;
+
+	CHECK(write(fd, recording, strlen(recording)) == (ssize_t)strlen(recording));
+	lseek(fd, 0, SEEK_SET);
+	CHECK_OK(import_ndjson(fd, "text", &capture_fd, &err), err);
+	CHECK_OK(capture_reader_open(capture_fd, &reader, &err), err);
+	CHECK_OK(view_open(reader, &view, &err), err);
+	CHECK_OK(statistics_create(PLENTY, &statistics, &err), err);
+	CHECK_OK(view_run(view, &statistics_sink, statistics, &err), err);
+	CHECK_OK(statistics_finish(statistics, &rows, &count, &err), err);
+	CHECK_U64(count, 2);
+	CHECK_STRING(rows[0].binary, "/bin/a");
+	CHECK_U64(rows[0].call_count, 4);
+	CHECK_U64(rows[0].timed_count, 2);
+	CHECK_U64(rows[0].total_ns, 16);
+	CHECK_STRING(rows[1].binary, "/bin/b");
+	CHECK_STRING(rows[1].name, "main");
+	CHECK_U64(rows[1].call_count, 2);
+	CHECK(rows[1].median_ns == 2);
+	statistics_free(statistics);
+	view_free(view);
+	capture_reader_free(reader);
+	close(capture_fd);
+	close(fd);
 }
 
 UNIT_MAIN()

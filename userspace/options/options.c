@@ -13,7 +13,7 @@
 #define SHOWN "%.100s"
 
 struct parser {
-	char **words; /* what is left of the command line, NULL-terminated */
+	char **words, **end; /* what is left of the command line */
 	struct options *options;
 	bool options_ended; /* "--" was seen */
 	bool pids_before;   /* the word before was the value of an option of process ids */
@@ -46,6 +46,12 @@ static bool looks_like_option(const struct option_row *row, const char *word)
 	return !(numeric && strchr(".0123456789", word[1]));
 }
 
+/* The next word, NULL at the end. */
+static const char *peek(const struct parser *parser)
+{
+	return parser->words < parser->end ? *parser->words : NULL;
+}
+
 static int unknown_option(struct parser *parser, const char *word, const char *name, size_t length)
 {
 	char given[64];
@@ -74,7 +80,7 @@ static int take_option(struct parser *parser, const struct option_row *row, cons
 		return err_set(parser->err, -EINVAL,
 			       "%s takes no value, but \"" SHOWN "\" is given", spelled, attached);
 	if (row->type != OPTION_FLAG && !value) {
-		value = *parser->words;
+		value = peek(parser);
 		if (!value)
 			return err_set(parser->err, -EINVAL, "%s needs a value: %s", spelled,
 				       row->metavar);
@@ -147,7 +153,7 @@ static int unexpected_word(struct parser *parser, const char *word)
 		for (size_t i = 0; i < options->pids.count; i++)
 			text_appendf(&pids, "%u,", options->pids.items[i]);
 		text_append(&pids, word);
-		for (char **next = parser->words; *next && is_number(*next); next++)
+		for (char **next = parser->words; next < parser->end && is_number(*next); next++)
 			text_appendf(&pids, ",%s", *next);
 		return err_set(parser->err, -EINVAL,
 			       "unexpected " SHOWN ": several process ids are given as -p %.300s",
@@ -188,14 +194,12 @@ static int take_word(struct parser *parser, const char *word)
 /* What stands behind "--": the command of record; for other verbs words that are no options. */
 static int take_rest(struct parser *parser)
 {
-	size_t count = 0;
+	size_t count = parser->end - parser->words;
 
 	if (parser->options->verb != VERB_RECORD) {
 		parser->options_ended = true;
 		return 0;
 	}
-	while (parser->words[count])
-		count++;
 	if (!count || !**parser->words)
 		return err_set(parser->err, -EINVAL, "no command stands behind --");
 	parser->options->command = calloc(count + 1, sizeof(char *));
@@ -213,7 +217,7 @@ static int take_words(struct parser *parser)
 {
 	int result = 0;
 
-	while (result == 0 && *parser->words) {
+	while (result == 0 && parser->words < parser->end) {
 		const char *word = *parser->words++;
 
 		if (parser->options_ended || word[0] != '-' || !word[1]) {
@@ -294,7 +298,7 @@ static int set_defaults(struct options *options, struct err *err)
 int options_parse(int argc, char **argv, struct options *ret_options, struct err *err)
 {
 	struct options options = {0};
-	struct parser parser = {argv + (argc > 0), &options, .err = err};
+	struct parser parser = {argv + (argc > 0), argv + argc, &options, .err = err};
 	int result;
 
 	memset(ret_options, 0, sizeof(*ret_options));

@@ -47,6 +47,8 @@ int verb_export(const struct options *options)
 		log_error("%s", err.message);
 		return EXIT_FAILURE;
 	}
+	if (capture_reader_cut(input.reader))
+		log_warning("%s: the recording was cut: what came later is missing", path);
 	signal(SIGPIPE, SIG_IGN);
 	result = outputs_write(input.reader, input.fd, strcmp(path, "-") ? path : NULL, options);
 	input_close(&input);

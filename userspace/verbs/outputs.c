@@ -28,6 +28,8 @@ static int find_exporter(const struct options *options, const char *path,
 {
 	if (exporter_find(path, NULL, ret_exporter, err) == 0)
 		return 0;
+	if (!options->format && strcmp(path, "-") == 0)
+		return err_set(err, -EINVAL, "-o -: the format of standard output is given by -f");
 	if (!options->format)
 		return -EINVAL;
 	return exporter_find(path, options->format, ret_exporter, err);

@@ -75,14 +75,15 @@ static void warn_of_losses(const struct request *request, const struct view *vie
 {
 	const struct view_survey *survey = view_survey(view);
 
+	path = strcmp(path, "-") ? path : "standard input";
 	if (survey->cut)
 		log_warning("%s: the recording was cut: what came later is missing", path);
 	for (size_t i = 0; i < request->count; i++)
 		if (strcmp(request->reports[i]->name, "ledger") == 0)
 			return;
 	if (survey->loss_count)
-		log_warning("%s: its ledger has %zu entries: gpuprobe stats %s -r ledger", path,
-			    survey->loss_count, path);
+		log_warning("%s: something is missing, or not as it seems: -r ledger tells what",
+			    path);
 }
 
 int verb_stats(const struct options *options)

@@ -191,5 +191,7 @@ int report_functions_make(struct view *view, struct report_table *table, struct 
 		result = statistics_finish(statistics, &rows, &count, err);
 	if (result == 0)
 		result = report_functions_fill(rows, count, table, err);
+	if (view_survey(view)->cut)
+		table->warning = "The recording was cut: what came later is missing.";
 	return result;
 }

@@ -137,7 +137,10 @@ static int print_columns(const struct report_table *table, size_t shown, struct 
 
 	if (!widths || measure(table, shown, widths) < 0)
 		return -ENOMEM;
-	text_appendf(text, " %s\n\n", table->title);
+	text_appendf(text, " %s\n", table->title);
+	if (table->warning)
+		text_appendf(text, " %s\n", table->warning);
+	text_append_char(text, '\n');
 	if (!table->row_count) {
 		text_appendf(text, " %s\n", table->empty);
 		return 0;

@@ -32,6 +32,7 @@ struct report_row {
 /* Zero-initialise but for the constant parts. */
 struct report_table {
 	const char *title;
+	const char *warning; /* stands under the title, NULL: none */
 	const char *empty; /* what to say when it has no rows */
 	const struct report_column *columns;
 	size_t column_count;
