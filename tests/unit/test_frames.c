@@ -1,0 +1,89 @@
+/* Pairing of calls by stack pointer: the same code that runs as BPF. */
+#include "base/types.h"
+#include "../bpf/frames.h"
+#include "unit.h"
+
+/* As the BPF programs use it: what was dropped at the entry of a call. */
+static unsigned drop_dead(struct frames *frames, u64 sp, bool slot_hijacked)
+{
+	unsigned dropped = 0;
+
+	while (frames_top_is_dead(frames, sp, slot_hijacked)) {
+		frames_pop(frames);
+		dropped++;
+	}
+	return dropped;
+}
+
+static bool enter(struct frames *frames, u64 sp, u32 probe)
+{
+	drop_dead(frames, sp, false);
+	return frames_push(frames, sp, sp, probe);
+}
+
+TEST(nested_calls_end_from_the_inside)
+{
+	struct frames frames = {0};
+
+	CHECK(!frames_top(&frames));
+	CHECK(enter(&frames, 1000, 1));
+	CHECK(enter(&frames, 900, 2));
+	CHECK_U64(frames_top(&frames)->probe, 2);
+	CHECK_U64(drop_dead(&frames, 900, true), 0);
+	frames_pop(&frames);
+	CHECK_U64(frames_top(&frames)->probe, 1);
+	frames_pop(&frames);
+	frames_pop(&frames);
+	CHECK(!frames_top(&frames));
+}
+
+TEST(a_call_above_left_frames_ends_them)
+{
+	struct frames frames = {0};
+
+	enter(&frames, 1000, 1);
+	enter(&frames, 900, 2);
+	enter(&frames, 800, 3);
+	/* longjmp from 3 to 1, which calls 4 at 950 */
+	CHECK_U64(drop_dead(&frames, 950, false), 2);
+	CHECK_U64(frames_top(&frames)->probe, 1);
+}
+
+TEST(the_same_slot_again_is_a_new_call_unless_it_is_hijacked)
+{
+	struct frames frames = {0};
+
+	enter(&frames, 1000, 1);
+	enter(&frames, 900, 2);
+	CHECK_U64(drop_dead(&frames, 900, true), 0); /* 2 jumps to 3: a tail call */
+	CHECK(!frames_is_open_at(&frames, 900, 3));
+	frames_push(&frames, 900, 1, 3);
+	CHECK(frames_is_open_at(&frames, 900, 2));
+	CHECK(frames_is_open_at(&frames, 900, 3));
+	CHECK(!frames_is_open_at(&frames, 900, 1));
+	CHECK(!frames_is_open_at(&frames, 1000, 1)); /* not innermost */
+	CHECK_U64(drop_dead(&frames, 900, false), 2); /* 1 calls anew after a longjmp */
+}
+
+TEST(depth_is_bounded)
+{
+	struct frames frames = {0};
+
+	for (u32 i = 0; i < FRAMES_MAX; i++)
+		CHECK(frames_push(&frames, 10000 - i * 16, i, i));
+	CHECK(!frames_push(&frames, 16, 1, 99));
+	CHECK_U64(frames.depth, FRAMES_MAX);
+	CHECK_U64(frames_top(&frames)->probe, FRAMES_MAX - 1);
+	CHECK_U64(drop_dead(&frames, 20000, false), FRAMES_MAX);
+}
+
+TEST(a_broken_depth_stays_inside_the_array)
+{
+	struct frames frames = {.depth = 0xffffffff};
+
+	CHECK(!frames_top(&frames));
+	CHECK(!frames_push(&frames, 1, 1, 1));
+	CHECK(!frames_is_open_at(&frames, 1, 1));
+}
+
+UNIT_MAIN()

@@ -1,0 +1,121 @@
+#include "verbs/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define BAR_COLUMNS 12
+
+void progress_init(struct progress *progress, const char *what, bool single_probes)
+{
+	*progress = (struct progress){.what = what,
+				      .single_probes = single_probes,
+				      .on_terminal = isatty(STDERR_FILENO) &&
+						     log_level() >= LOG_NORMAL};
+}
+
+static void clear_line(struct progress *progress)
+{
+	if (progress->line_shown)
+		fputs("\r\033[K", stderr);
+	progress->line_shown = false;
+}
+
+void progress_window_open(void *data, const struct session_status *status)
+{
+	struct progress *progress = data;
+
+	if (status->duration_ns)
+		log_info("recording %s for %.1f s (Ctrl-C ends early and keeps everything)",
+			 progress->what, status->duration_ns / 1e9);
+	else
+		log_info("recording %s until it ends (Ctrl-C ends early and keeps everything)",
+			 progress->what);
+}
+
+/* 573 k/s, 1.2 M/s */
+static void format_rate(char *buffer, size_t size, double per_second)
+{
+	if (per_second >= 1e6)
+		snprintf(buffer, size, "%.1f M/s", per_second / 1e6);
+	else if (per_second >= 1e3)
+		snprintf(buffer, size, "%.0f k/s", per_second / 1e3);
+	else
+		snprintf(buffer, size, "%.0f /s", per_second);
+}
+
+/* 1204332 -> 1,204,332 */
+static void format_count(char *buffer, size_t size, u64 count)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	size_t used = 0;
+
+	for (int i = 0; i < length && used + 2 < size; i++) {
+		if (i && (length - i) % 3 == 0)
+			buffer[used++] = ',';
+		buffer[used++] = digits[i];
+	}
+	buffer[used] = 0;
+}
+
+static void format_bar(char *bar, const struct session_status *status)
+{
+	unsigned filled = status->duration_ns ? status->elapsed_ns * BAR_COLUMNS / status->duration_ns : 0;
+
+	if (filled > BAR_COLUMNS)
+		filled = BAR_COLUMNS;
+	for (unsigned i = 0; i < BAR_COLUMNS; i++)
+		bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+	bar[BAR_COLUMNS] = 0;
+}
+
+void progress_tick(void *data, const struct session_status *status)
+{
+	struct progress *progress = data;
+	char bar[BAR_COLUMNS + 1], records[40], lost[40], rate[32], time_left[64], overhead[48] = "";
+	u64 elapsed = status->elapsed_ns - progress->last_elapsed_ns;
+
+	if (!progress->on_terminal || !elapsed)
+		return;
+	format_rate(rate, sizeof(rate),
+		    (status->record_count - progress->last_records) * 1e9 / elapsed);
+	format_count(records, sizeof(records), status->record_count);
+	format_count(lost, sizeof(lost), status->lost_count);
+	format_bar(bar, status);
+	if (status->duration_ns > status->elapsed_ns)
+		snprintf(time_left, sizeof(time_left), "[%s] %.1f s left", bar,
+			 (status->duration_ns - status->elapsed_ns) / 1e9);
+	else
+		snprintf(time_left, sizeof(time_left), "%.1f s", status->elapsed_ns / 1e9);
+	if (status->overhead_percent >= 0)
+		snprintf(overhead, sizeof(overhead), "  overhead about %.1f %%",
+			 status->overhead_percent);
+	fprintf(stderr, "\r\033[K%s  %s events  %s  %s lost%s", time_left, records, rate, lost,
+		overhead);
+	fflush(stderr);
+	progress->line_shown = true;
+	progress->last_records = status->record_count;
+	progress->last_elapsed_ns = status->elapsed_ns;
+}
+
+/* Only single probes take long enough to be worth a line. */
+void progress_detach(void *data, size_t links_left)
+{
+	struct progress *progress = data;
+
+	if (!progress->on_terminal || !progress->single_probes)
+		return;
+	fprintf(stderr, "\r\033[Ktaking probes out: %zu left, about %.1f s", links_left,
+		links_left * 0.1);
+	fflush(stderr);
+	progress->line_shown = true;
+}
+
+void progress_end(struct progress *progress)
+{
+	clear_line(progress);
+	fflush(stderr);
+}
