@@ -1,0 +1,258 @@
+"""What all integration tests share: building target programs, running gpuprobe around them, reading what it wrote.
+
+A test file is an executable tests/integration/test_NAME with
+
+	from lib import *
+
+	@test
+	def what_it_shows():
+		...
+		check_equal(actual, expected, "what")
+
+	main()
+
+It prints one line "ok NAME" / "not ok NAME" / "skip NAME: reason" a test and exits 1 when one failed.
+"""
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build" / "integration"
+GPUPROBE = ROOT / "build" / "gpuprobe"
+PROGRAMS = ROOT / "tests" / "integration" / "programs"
+
+tests = []
+
+
+class Skip(Exception):
+	"""The test cannot run here; the text says why."""
+
+
+class Failure(Exception):
+	"""What was expected and what was seen."""
+
+
+def test(function):
+	tests.append(function)
+	return function
+
+
+def check(condition, what):
+	if not condition:
+		raise Failure(what)
+
+
+def check_equal(actual, expected, what):
+	if actual != expected:
+		raise Failure(f"{what}: {actual!r}, expected {expected!r}")
+
+
+def check_in(part, whole, what="output"):
+	if part not in whole:
+		raise Failure(f"{what} lacks {part!r}:\n{whole}")
+
+
+def need(program):
+	"""Path of a program that the test needs, else the test is skipped."""
+	path = shutil.which(program)
+	if not path:
+		raise Skip(f"{program} is not installed")
+	return path
+
+
+def main():
+	only = sys.argv[1:]
+	failed = 0
+	for function in tests:
+		name = function.__name__
+		if only and name not in only:
+			continue
+		try:
+			if os.geteuid() != 0:
+				raise Skip("needs root (BPF and other users' processes)")
+			function()
+			print(f"ok {name}", flush=True)
+		except Skip as skip:
+			print(f"skip {name}: {skip}", flush=True)
+		except Exception as error:
+			failed = 1
+			lines = str(error) if isinstance(error, Failure) else traceback.format_exc()
+			for line in lines.splitlines():
+				print(f"# {line}")
+			print(f"not ok {name}", flush=True)
+	sys.exit(failed)
+
+
+# ---- target programs ------------------------------------------------------------------------------------
+
+def build(source, *flags, name=None, compiler=None):
+	"""Compiles tests/integration/programs/SOURCE; the path of the program."""
+	BUILD.mkdir(parents=True, exist_ok=True)
+	path = PROGRAMS / source
+	compiler = compiler or ("g++" if source.endswith((".cc", ".cpp")) else "gcc")
+	output = BUILD / (name or path.stem)
+	command = [compiler, "-O1", "-g", "-o", str(output), str(path), *flags, "-lpthread"]
+	result = subprocess.run(command, capture_output=True, text=True)
+	if result.returncode:
+		raise Failure(f"can't build {source}: {result.stderr}")
+	return output
+
+
+@contextlib.contextmanager
+def running(command, **options):
+	"""A process that is ended, by its pid, when the block is left."""
+	process = subprocess.Popen([str(part) for part in command], **options)
+	try:
+		yield process
+	finally:
+		if process.poll() is None:
+			process.kill()
+		process.wait()
+
+
+class Truth:
+	"""A running `truth` program (programs/truth.c) that waits to begin."""
+
+	def __init__(self, process):
+		self.process = process
+		self.pid = process.pid
+		check_equal(process.stdout.readline(), "ready\n", "first line of the truth program")
+
+	def go(self):
+		"""Lets it run its cases; calls by function name."""
+		self.process.stdin.write("go\n")
+		self.process.stdin.flush()
+		return self.read_counts()
+
+	def read_counts(self):
+		counts = {}
+		for line in self.process.stdout:
+			if line == "done\n":
+				return counts
+			name, count = line.split()
+			counts[name] = int(count)
+		raise Failure(f"the target died (exit status {self.process.wait()})")
+
+	def finish(self):
+		"""Ends it; its exit status."""
+		self.process.stdin.close()
+		return self.process.wait(10)
+
+
+@contextlib.contextmanager
+def truth(*cases, program=None, prefix=()):
+	program = program or build("truth.c")
+	with running([*prefix, program, *cases], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+		yield Truth(process)
+
+
+# ---- gpuprobe ---------------------------------------------------------------------------------------------
+
+def gpuprobe(*arguments, timeout=60, **options):
+	"""Runs it to its end; the result with stdout and stderr as text."""
+	return subprocess.run([str(GPUPROBE), *map(str, arguments)], capture_output=True, text=True,
+			      timeout=timeout, **options)
+
+
+class Recording:
+	"""A running `gpuprobe` that records; begun when its window is open."""
+
+	def __init__(self, process, folder, outputs):
+		self.process = process
+		self.folder = folder
+		self.outputs = outputs
+		self.stderr = ""
+		while "recording " not in self.stderr:
+			line = process.stderr.readline()
+			if not line:
+				raise Failure(f"gpuprobe ended (exit status {process.wait()}): {self.stderr}")
+			self.stderr += line
+
+	def stop(self):
+		"""Ctrl-C; waits for the end."""
+		self.process.send_signal(signal.SIGINT)
+		return self.wait()
+
+	def wait(self, timeout=60):
+		self.stdout, rest = self.process.communicate(timeout=timeout)
+		self.stderr += rest
+		return self
+
+	@property
+	def exit_status(self):
+		return self.process.returncode
+
+	def events(self):
+		"""All records of the .ndjson output."""
+		return read_ndjson(self.outputs["ndjson"])
+
+
+@contextlib.contextmanager
+def recording(*arguments, outputs=("ndjson",), **options):
+	"""gpuprobe with -o out.SUFFIX for each of outputs, in a folder of its own."""
+	with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
+		paths = {suffix: os.path.join(folder, "out." + suffix) for suffix in outputs}
+		command = [str(GPUPROBE), *map(str, arguments)]
+		for path in paths.values():
+			command += ["-o", path]
+		if "--" in command:  # outputs go before the command
+			at = command.index("--")
+			tail = command[at:]
+			outputs_part = command[len(command) - 2 * len(paths):]
+			command = command[:at] + outputs_part + tail[:len(tail) - 2 * len(paths)]
+		with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
+			yield Recording(process, folder, paths)
+
+
+def read_ndjson(path):
+	with open(path, encoding="utf-8") as file:
+		return [json.loads(line) for line in file if line.strip()]
+
+
+def events_of(records, kind):
+	return [record for record in records if record["kind"] == kind]
+
+
+def calls_by_name(records):
+	"""Calls seen by function, spans and entries together."""
+	counts = collections.Counter()
+	for record in records:
+		if record["kind"] in ("call", "entry"):
+			counts[record["name"]] += 1
+	return dict(counts)
+
+
+def losses(records):
+	"""The ledger: reason -> count."""
+	ledger = {}
+	for record in records:
+		if record["kind"] == "loss":
+			ledger[record["reason"]] = record["count"]
+	return ledger
+
+
+def check_nesting(records):
+	"""Spans of each thread nest: none overlaps another partly."""
+	by_thread = collections.defaultdict(list)
+	for record in events_of(records, "call"):
+		if "dur" in record:
+			by_thread[record["tid"]].append((record["ts"], -record["dur"], record["name"]))
+	for tid, spans in by_thread.items():
+		open_ends = []
+		for ts, negative_dur, name in sorted(spans):
+			end = ts - negative_dur
+			while open_ends and open_ends[-1][0] <= ts:
+				open_ends.pop()
+			if open_ends and open_ends[-1][0] < end:
+				raise Failure(f"thread {tid}: {name} [{ts}, {end}] overlaps {open_ends[-1]}")
+			open_ends.append((end, name))
