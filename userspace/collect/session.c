@@ -347,6 +347,18 @@ static void session_cleanup(struct session *session)
 	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
 }
 
+/* Of all rings together, unless the user asked for more. */
+#define RINGS_DEFAULT_MAX_BYTES (256ULL << 20)
+
+static u64 ring_bytes(const struct options *options)
+{
+	u64 bytes = options->buffer_mb << 20, cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	while (!options->given.buffer_mb && bytes > 1 << 20 && bytes * cpus > RINGS_DEFAULT_MAX_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
 static int prepare(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -358,7 +370,7 @@ static int prepare(struct session *session, struct err *err)
 	if (!result && !session->target_ended)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
 	if (!result)
-		result = bpf_source_open(config->abilities, config->options->buffer_mb << 20,
+		result = bpf_source_open(config->abilities, ring_bytes(config->options),
 					 &session->source, err);
 	if (!result)
 		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
