@@ -227,6 +227,16 @@ static void on_target_ended(struct session *session, u32 index)
 	}
 }
 
+/* Takes the signal, so that it does not strike when signals are let through again. */
+static void on_signal(struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	while (read(session->signal_fd, &info, sizeof(info)) > 0)
+		;
+	session->result.end = SESSION_SIGNAL;
+}
+
 /* True when the event ends the recording. */
 static bool handle(struct session *session, const struct epoll_event *event)
 {
@@ -235,7 +245,7 @@ static bool handle(struct session *session, const struct epoll_event *event)
 		on_timer(session);
 		return false;
 	case WAIT_SIGNAL:
-		session->result.end = SESSION_SIGNAL;
+		on_signal(session);
 		return true;
 	case WAIT_CAPTURE_ERROR:
 		session->result.end = SESSION_FAILED;

@@ -29,7 +29,12 @@ static jmp_buf jump_buffer;
 static volatile int sink;
 
 #define PROBED __attribute__((noinline, noclone, used))
-#define COUNTED(name) atomic_fetch_add_explicit(&counts[COUNT_##name], 1, memory_order_relaxed)
+/* The nop goes first: an instruction with a `lock` prefix cannot be probed. */
+#define COUNTED(name)                                                                              \
+	({                                                                                         \
+		__asm__ volatile("nop");                                                           \
+		atomic_fetch_add_explicit(&counts[COUNT_##name], 1, memory_order_relaxed);         \
+	})
 
 PROBED void leaf(void)
 {
