@@ -242,13 +242,14 @@ int text_ids_get(struct text_ids *ids, struct batch *batch, const char *string, 
 	number = string_table_add(table, string, length);
 	if (number < 0)
 		return number;
-	if (number == ids->next) {
-		result = batch_add_text(batch, ids->source, number + 1, string, length);
+	if (number == ids->sent) {
+		result = batch_add_text(batch, ids->source, ids->base + number + 1, string,
+					length);
 		if (result < 0)
 			return result;
-		ids->next++;
+		ids->sent++;
 	}
-	*ret_id = number + 1;
+	*ret_id = ids->base + number + 1;
 	return 0;
 }
 
@@ -258,5 +259,5 @@ void text_ids_free(struct text_ids *ids)
 		string_table_free(ids->table);
 	free(ids->table);
 	ids->table = NULL;
-	ids->next = 0;
+	ids->sent = 0;
 }

@@ -34,7 +34,8 @@ int batch_add_text(struct batch *batch, u32 source, u32 id, const char *string, 
 struct text_ids {
 	u32 source;
 	void *table;
-	u32 next; /* first id to hand out minus 1 */
+	u32 base; /* it hands out ids above this one; those up to it the caller has given itself */
+	u32 sent;
 };
 
 /* Id of the string in ids->source; adds its text fact to batch when it is new. 0 for NULL or "". */
