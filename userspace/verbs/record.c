@@ -7,27 +7,21 @@
 #include <unistd.h>
 
 #include "attach/command.h"
-#include "attach/kernel.h"
-#include "attach/plan.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "collect/session.h"
 #include "store/capture_reader.h"
+#include "verbs/attachment.h"
 #include "verbs/outputs.h"
-#include "verbs/plan_limits.h"
 #include "verbs/progress.h"
 #include "verbs/verbs.h"
 
 struct recording {
 	const struct options *options;
-	struct kernel_abilities abilities;
-	struct plan_limits limits;
-	struct target *targets;
-	size_t target_count;
 	struct command command;
-	struct plan *plan;
+	struct attachment attachment;
 	struct text what; /* "redis-server (4242)" */
 	char *capture_path;
 	int capture_fd;
@@ -54,80 +48,80 @@ static int check_options(const struct options *options, struct err *err)
 	return outputs_check(options, err);
 }
 
-static int open_targets(struct recording *recording, struct err *err)
+/* Beside the first output, so that it lies where there is room; under a name of its own otherwise. */
+static char *choose_capture_path(const struct recording *recording)
 {
 	const struct options *options = recording->options;
-	size_t count = options->command ? 1 : options->pids.count;
-	int result = 0;
-
-	recording->targets = calloc(count, sizeof(*recording->targets));
-	if (!recording->targets)
-		return err_errno(err, -ENOMEM, "can't list the targets");
-	if (options->command)
-		result = command_start(options->command, &recording->command, err);
-	for (size_t i = 0; i < count && !result; i++) {
-		u32 pid = options->command ? (u32)recording->command.pid : options->pids.items[i];
-
-		result = target_open(pid, options->command != NULL, &recording->targets[i], err);
-		if (result)
-			break;
-		recording->target_count++;
-		text_appendf(&recording->what, "%s%s (%u)", i ? ", " : "",
-			     recording->targets[i].comm, pid);
-	}
-	return result;
-}
-
-/* Beside the first output, so that it lies where there is room; under a name of its own otherwise. */
-static char *capture_path(const struct recording *recording)
-{
-	const struct options_list *outputs = &recording->options->outputs;
+	const char *asked = outputs_capture_path(options);
 	char *path = NULL, date[32];
 	time_t now = time(NULL);
 	struct tm broken_down;
 
-	for (size_t i = 0; i < outputs->count; i++)
-		if (outputs_is_capture(outputs->items[i]))
-			return strdup(outputs->items[i]);
-	if (outputs->count)
-		return asprintf(&path, "%s.gpr", outputs->items[0]) < 0 ? NULL : path;
+	if (asked)
+		return strdup(asked);
+	for (size_t i = 0; i < options->outputs.count; i++)
+		if (strcmp(options->outputs.items[i], "-"))
+			return asprintf(&path, "%s.gpr", options->outputs.items[i]) < 0 ? NULL : path;
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &broken_down));
-	return asprintf(&path, "gpuprobe-%u-%s.gpr", recording->targets[0].pid, date) < 0 ? NULL : path;
+	return asprintf(&path, "gpuprobe-%u-%s.gpr", recording->attachment.targets[0].pid, date) < 0 ?
+		       NULL :
+		       path;
 }
 
 static int open_capture(struct recording *recording, struct err *err)
 {
-	const struct options_list *outputs = &recording->options->outputs;
-
-	recording->capture_path = capture_path(recording);
+	recording->capture_path = choose_capture_path(recording);
 	if (!recording->capture_path)
 		return err_errno(err, -ENOMEM, "can't name the capture");
-	recording->capture_asked = !outputs->count;
-	for (size_t i = 0; i < outputs->count; i++)
-		recording->capture_asked |= outputs_is_capture(outputs->items[i]);
+	recording->capture_asked = !recording->options->outputs.count ||
+				   outputs_capture_path(recording->options);
 	return output_open_fd(recording->capture_path, &recording->capture_fd, err);
 }
 
-static void say_plan(const struct recording *recording)
+/* The most frequent reason for which only entries are recorded. */
+static void say_entries_only(const struct plan *plan)
 {
-	const struct plan *plan = recording->plan;
-	size_t stepped = 0, entries_only = 0;
+	size_t by_reason[256] = {0}, total = 0, most = 0;
+	const struct plan_function *example = NULL;
+	const struct schema_enum_value *reason;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
-		stepped += plan->functions[i].cost == COST_STEPPED;
-		entries_only += plan->functions[i].entry_only_reason != 0;
+		const struct plan_function *function = &plan->functions[i];
+
+		if (!function->entry_only_reason)
+			continue;
+		total++;
+		if (++by_reason[function->entry_only_reason] > most) {
+			most = by_reason[function->entry_only_reason];
+			example = function;
+		}
 	}
-	log_info("%s: %zu functions match, %zu to probe (%zu cheap, %zu stepped), %zu skipped",
-		 text_string(&recording->what), plan->matched_count, plan->function_count,
-		 plan->function_count - stepped, stepped, plan->skipped_count);
-	if (entries_only)
-		log_warning("%zu of %zu functions are recorded without durations (entries only), "
-			    "because taking their returns could harm the target: gpuprobe check says why",
-			    entries_only, plan->function_count);
-	if (recording->limits.single_probes)
-		log_warning("without uprobe_multi each of the %zu probes takes about 0.1 s to take out: "
-			    "about %.0f s at the end", plan->function_count,
-			    plan->function_count * 0.1 * recording->target_count);
+	if (!example)
+		return;
+	reason = schema_enum("entry_only_reason", example->entry_only_reason);
+	log_warning("%zu of %zu functions without durations (entries only), most because %s%s%s%s",
+		    total, plan->function_count, reason ? reason->meaning : "?",
+		    example->detail ? " (" : "", example->detail ? example->detail : "",
+		    example->detail ? ")" : "");
+}
+
+static void say_plan(struct recording *recording)
+{
+	const struct attachment *attachment = &recording->attachment;
+	const struct plan *plan = attachment->plan;
+	_cleanup_text_ struct text line = {0};
+
+	attachment_summary(attachment, &line);
+	log_info("%s", text_string(&line));
+	say_entries_only(plan);
+	if (attachment->single_probes)
+		log_warning("without uprobe_multi each probe takes about 0.1 s to take out: about "
+			    "%.1f s for %zu at the end",
+			    plan->function_count * 0.1 * attachment->target_count,
+			    plan->function_count);
+	for (size_t i = 0; i < attachment->target_count; i++)
+		text_appendf(&recording->what, "%s%s (%u)", i ? ", " : "",
+			     attachment->targets[i].comm, attachment->targets[i].pid);
 }
 
 static int prepare(struct recording *recording, struct err *err)
@@ -137,16 +131,10 @@ static int prepare(struct recording *recording, struct err *err)
 
 	if (!result)
 		result = privileges_check(err);
+	if (!result && options->command)
+		result = command_start(options->command, &recording->command, err);
 	if (!result)
-		result = kernel_abilities_probe(&recording->abilities, err);
-	if (!result)
-		result = plan_limits_choose(options, &recording->abilities, &recording->limits, err);
-	if (!result)
-		result = open_targets(recording, err);
-	if (!result)
-		result = plan_build(recording->targets, recording->target_count,
-				    options->functions.items, options->functions.count,
-				    &recording->limits, &recording->plan, err);
+		result = attachment_plan(options, recording->command.pid, &recording->attachment, err);
 	if (!result)
 		result = open_capture(recording, err);
 	return result;
@@ -169,7 +157,7 @@ static void say_result(const struct recording *recording)
 		text_appendf(&line, ", about %.1f %% of the target's CPU time",
 			     status->overhead_percent);
 	if (recording->result.end == SESSION_TARGETS_ENDED)
-		text_append(&line, recording->target_count == 1 ? " (the target ended)" :
+		text_append(&line, recording->attachment.target_count == 1 ? " (the target ended)" :
 								  " (the targets ended)");
 	if (recording->result.end == SESSION_SIGNAL)
 		text_append(&line, " (ended by a signal)");
@@ -182,18 +170,18 @@ static void say_result(const struct recording *recording)
 static int run_session(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
+	const struct attachment *attachment = &recording->attachment;
+	bool until_end = options->command && !options->given.duration_ns;
 	struct progress progress;
 	struct session_config config = {
 		.options = options,
-		.abilities = &recording->abilities,
-		.targets = recording->targets,
-		.target_count = recording->target_count,
-		.plan = recording->plan,
+		.abilities = &attachment->abilities,
+		.targets = attachment->targets,
+		.target_count = attachment->target_count,
+		.plan = attachment->plan,
 		.command = options->command ? &recording->command : NULL,
-		.single_probes = recording->limits.single_probes,
-		.duration_ns = options->command && !options->given.duration_ns ?
-				       0 :
-				       options->duration_ns,
+		.single_probes = attachment->single_probes,
+		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture_fd,
 		.on_window_open = progress_window_open,
 		.on_tick = progress_tick,
@@ -202,7 +190,7 @@ static int run_session(struct recording *recording, struct err *err)
 	};
 	int result;
 
-	progress_init(&progress, text_string(&recording->what), recording->limits.single_probes);
+	progress_init(&progress, text_string(&recording->what), attachment->single_probes);
 	result = session_run(&config, &recording->result, err);
 	progress_end(&progress);
 	if (recording->result.window_opened)
@@ -212,53 +200,57 @@ static int run_session(struct recording *recording, struct err *err)
 
 /* ---- afterwards --------------------------------------------------------------------------------------------- */
 
-/* Outputs and summary from the capture, which goes when all of them could be written. */
-static int write_outputs(struct recording *recording, struct err *err)
+static bool writes_to_stdout(const struct options *options)
 {
-	struct capture_reader *reader = NULL;
-	int result = capture_reader_open(recording->capture_fd, &reader, err);
-
-	if (result)
-		return result;
-	result = outputs_write(reader, recording->options, err);
-	if (!result)
-		result = summary_print(reader, recording->options, err);
-	capture_reader_free(reader);
-	return result;
+	for (size_t i = 0; i < options->outputs.count; i++)
+		if (!strcmp(options->outputs.items[i], "-"))
+			return true;
+	return false;
 }
 
+/* Outputs and summary from the capture. Says what is wrong. */
+static int write_outputs(struct recording *recording)
+{
+	const struct options *options = recording->options;
+	struct capture_reader *reader = NULL;
+	struct err err = {0};
+	int result = capture_reader_open(recording->capture_fd, &reader, &err), summary_result = 0;
+
+	if (result) {
+		log_error("%s: %s", recording->capture_path, err.message);
+		return result;
+	}
+	if (!options->quiet)
+		summary_result = summary_print(reader, options->rows,
+					       writes_to_stdout(options) ? stderr : stdout, &err);
+	if (summary_result)
+		log_error("%s", err.message);
+	result = outputs_write(reader, recording->capture_fd, recording->capture_path, options);
+	capture_reader_free(reader);
+	return result ? result : summary_result;
+}
+
+/* The capture goes when all that was asked for has been written. */
 static int finish(struct recording *recording, int session_result, const struct err *session_err)
 {
-	struct err err = {0};
-	int result = 0;
+	int result;
 
-	if (recording->result.window_opened)
-		result = write_outputs(recording, &err);
-	else
-		unlink(recording->capture_path);
 	if (session_result)
 		log_error("%s", session_err->message);
-	if (result)
-		log_error("%s", err.message);
-	if (!recording->result.window_opened)
+	if (!recording->result.window_opened) {
+		unlink(recording->capture_path);
 		return EXIT_FAILURE;
-	if (session_result || result || recording->capture_asked)
-		log_info("%s %s: gpuprobe stats %s", session_result || result ? "kept" : "wrote",
-			 recording->capture_path, recording->capture_path);
+	}
+	result = write_outputs(recording);
+	if (session_result || result)
+		log_error("the capture is kept: %s (gpuprobe export %s -o FILE)",
+			  recording->capture_path, recording->capture_path);
+	else if (recording->capture_asked)
+		log_info("wrote %s: gpuprobe stats %s, gpuprobe export %s -o FILE",
+			 recording->capture_path, recording->capture_path, recording->capture_path);
 	else
 		unlink(recording->capture_path);
 	return session_result || result ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-static void recording_free(struct recording *recording)
-{
-	for (size_t i = 0; i < recording->target_count; i++)
-		target_close(&recording->targets[i]);
-	free(recording->targets);
-	plan_free(recording->plan);
-	text_free(&recording->what);
-	free(recording->capture_path);
-	cleanup_close(&recording->capture_fd);
 }
 
 int verb_record(const struct options *options)
@@ -270,16 +262,18 @@ int verb_record(const struct options *options)
 	if (result) {
 		log_error("%s", err.message);
 		exit_code = result == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
-		command_abandon(&recording.command);
 	} else {
 		say_plan(&recording);
 		result = run_session(&recording, &err);
-		if (!recording.result.window_opened)
-			command_abandon(&recording.command);
 		exit_code = finish(&recording, result, &err);
 	}
+	if (!recording.result.window_opened)
+		command_abandon(&recording.command);
 	if (recording.command.pid && exit_code == EXIT_SUCCESS)
 		exit_code = command_wait(&recording.command);
-	recording_free(&recording);
+	attachment_free(&recording.attachment);
+	text_free(&recording.what);
+	free(recording.capture_path);
+	cleanup_close(&recording.capture_fd);
 	return exit_code;
 }
