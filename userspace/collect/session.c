@@ -364,7 +364,8 @@ static u64 ring_bytes(const struct options *options)
 {
 	u64 bytes = options->buffer_mb << 20, cpus = sysconf(_SC_NPROCESSORS_CONF);
 
-	while (!options->given.buffer_mb && bytes > 1 << 20 && bytes * cpus > RINGS_DEFAULT_MAX_BYTES)
+	while (!options->given.buffer_mb && bytes > 1 << 20 &&
+	       bytes * cpus > RINGS_DEFAULT_MAX_BYTES)
 		bytes /= 2;
 	return bytes;
 }

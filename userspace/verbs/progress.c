@@ -12,8 +12,8 @@ void progress_init(struct progress *progress, const char *what, bool single_prob
 {
 	*progress = (struct progress){.what = what,
 				      .single_probes = single_probes,
-				      .on_terminal = isatty(STDERR_FILENO) &&
-						     log_level() >= LOG_NORMAL};
+				      .on_terminal =
+					      isatty(STDERR_FILENO) && log_level() >= LOG_NORMAL};
 }
 
 static void clear_line(struct progress *progress)
@@ -63,7 +63,8 @@ static void format_count(char *buffer, size_t size, u64 count)
 
 static void format_bar(char *bar, const struct session_status *status)
 {
-	unsigned filled = status->duration_ns ? status->elapsed_ns * BAR_COLUMNS / status->duration_ns : 0;
+	unsigned filled =
+		status->duration_ns ? status->elapsed_ns * BAR_COLUMNS / status->duration_ns : 0;
 
 	if (filled > BAR_COLUMNS)
 		filled = BAR_COLUMNS;
@@ -75,7 +76,8 @@ static void format_bar(char *bar, const struct session_status *status)
 void progress_tick(void *data, const struct session_status *status)
 {
 	struct progress *progress = data;
-	char bar[BAR_COLUMNS + 1], records[40], lost[40], rate[32], time_left[64], overhead[48] = "";
+	char bar[BAR_COLUMNS + 1], records[40], lost[40], rate[32], time_left[64],
+		overhead[48] = "";
 	u64 elapsed = status->elapsed_ns - progress->last_elapsed_ns;
 
 	if (!progress->on_terminal || !elapsed)

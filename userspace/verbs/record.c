@@ -29,26 +29,31 @@ struct recording {
 	struct session_result result;
 };
 
-/* ---- before anything is touched ------------------------------------------------------------------------- */
+/* ---- before anything is touched
+ * ------------------------------------------------------------------------- */
 
 static int check_options(const struct options *options, struct err *err)
 {
 	if (!options->pids.count && !options->command)
-		return err_set(err, -EINVAL, "nothing to record: name a process (-p PID) or a command "
-					     "(-- COMMAND ARG...)");
+		return err_set(err, -EINVAL,
+			       "nothing to record: name a process (-p PID) or a command "
+			       "(-- COMMAND ARG...)");
 	if (options->pids.count && options->command)
 		return err_set(err, -EINVAL, "can't record both -p and a command: use one of them");
 	if (!options->functions.count)
-		return err_set(err, -EINVAL, "nothing to record: name functions, e.g. -F 'main' or "
-					     "-F 'libfoo.so:foo_*' (gpuprobe check -p PID lists the "
-					     "files that a process maps)");
+		return err_set(err, -EINVAL,
+			       "nothing to record: name functions, e.g. -F 'main' or "
+			       "-F 'libfoo.so:foo_*' (gpuprobe check -p PID lists the "
+			       "files that a process maps)");
 	if (options->buffer_mb & (options->buffer_mb - 1))
-		return err_set(err, -EINVAL, "--buffer-mb %llu is not a power of two: 1, 2, 4, 8, ...",
+		return err_set(err, -EINVAL,
+			       "--buffer-mb %llu is not a power of two: 1, 2, 4, 8, ...",
 			       (unsigned long long)options->buffer_mb);
 	return outputs_check(options, err);
 }
 
-/* Beside the first output, so that it lies where there is room; under a name of its own otherwise. */
+/* Beside the first output, so that it lies where there is room; under a name of its own otherwise.
+ */
 static char *choose_capture_path(const struct recording *recording)
 {
 	const struct options *options = recording->options;
@@ -61,11 +66,12 @@ static char *choose_capture_path(const struct recording *recording)
 		return strdup(asked);
 	for (size_t i = 0; i < options->outputs.count; i++)
 		if (strcmp(options->outputs.items[i], "-"))
-			return asprintf(&path, "%s.gpr", options->outputs.items[i]) < 0 ? NULL : path;
+			return asprintf(&path, "%s.gpr", options->outputs.items[i]) < 0 ? NULL
+											: path;
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &broken_down));
-	return asprintf(&path, "gpuprobe-%u-%s.gpr", recording->attachment.targets[0].pid, date) < 0 ?
-		       NULL :
-		       path;
+	return asprintf(&path, "gpuprobe-%u-%s.gpr", recording->attachment.targets[0].pid, date) < 0
+		       ? NULL
+		       : path;
 }
 
 static int open_capture(struct recording *recording, struct err *err)
@@ -73,8 +79,8 @@ static int open_capture(struct recording *recording, struct err *err)
 	recording->capture_path = choose_capture_path(recording);
 	if (!recording->capture_path)
 		return err_errno(err, -ENOMEM, "can't name the capture");
-	recording->capture_asked = !recording->options->outputs.count ||
-				   outputs_capture_path(recording->options);
+	recording->capture_asked =
+		!recording->options->outputs.count || outputs_capture_path(recording->options);
 	return output_open_fd(recording->capture_path, &recording->capture_fd, err);
 }
 
@@ -134,13 +140,15 @@ static int prepare(struct recording *recording, struct err *err)
 	if (!result && options->command)
 		result = command_start(options->command, &recording->command, err);
 	if (!result)
-		result = attachment_plan(options, recording->command.pid, &recording->attachment, err);
+		result = attachment_plan(options, recording->command.pid, &recording->attachment,
+					 err);
 	if (!result)
 		result = open_capture(recording, err);
 	return result;
 }
 
-/* ---- recording ---------------------------------------------------------------------------------------------- */
+/* ---- recording
+ * ---------------------------------------------------------------------------------------------- */
 
 static void say_result(const struct recording *recording)
 {
@@ -157,8 +165,9 @@ static void say_result(const struct recording *recording)
 		text_appendf(&line, ", about %.1f %% of the target's CPU time",
 			     status->overhead_percent);
 	if (recording->result.end == SESSION_TARGETS_ENDED)
-		text_append(&line, recording->attachment.target_count == 1 ? " (the target ended)" :
-								  " (the targets ended)");
+		text_append(&line, recording->attachment.target_count == 1
+					   ? " (the target ended)"
+					   : " (the targets ended)");
 	if (recording->result.end == SESSION_SIGNAL)
 		text_append(&line, " (ended by a signal)");
 	log_info("%s", text_string(&line));
@@ -198,7 +207,8 @@ static int run_session(struct recording *recording, struct err *err)
 	return result;
 }
 
-/* ---- afterwards --------------------------------------------------------------------------------------------- */
+/* ---- afterwards
+ * --------------------------------------------------------------------------------------------- */
 
 static bool writes_to_stdout(const struct options *options)
 {
