@@ -14,7 +14,8 @@ if [ "$(id -u)" != 0 ]; then
 fi
 [ -x build/gpuprobe ] || { echo "scripts/demo.sh: build/gpuprobe is missing. Run:  make" >&2; exit 1; }
 
-folder=$(mktemp -d)
+mkdir -p "$(dirname "$OUTPUT")"
+folder=$(mktemp -d "$PWD/build/demo/run.XXXXXX")
 server='' load=''
 cleanup() {
 	local pid
@@ -38,11 +39,12 @@ server_answers() {
 		redis-cli -h 127.0.0.1 -p "$port" info server | grep -q "^process_id:$server"
 }
 
-# Nothing is stored on disk and no configuration of the machine is read.
+# Nothing is stored on disk and no configuration of the machine is read. The program is a copy: probes go into
+# the pages of its file, and other redis-servers of this machine must not have them.
 start_server() {
 	local tenths
 	port=$(free_port)
-	redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$folder" --daemonize no \
+	"$folder/redis-server" --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$folder" --daemonize no \
 		--protected-mode yes >"$folder/redis.log" 2>&1 </dev/null &
 	server=$!
 	for ((tenths = 0; tenths < SERVER_WAIT_TENTHS; tenths++)); do
@@ -56,16 +58,16 @@ start_server() {
 	return 1
 }
 
+cp "$(readlink -f "$(command -v redis-server)")" "$folder/redis-server"
 start_server || start_server || start_server || {
 	echo "scripts/demo.sh: redis-server does not start:" >&2
 	cat "$folder/redis.log" >&2
 	exit 1
 }
-redis-benchmark -h 127.0.0.1 -p "$port" -t set,get,incr,lpush,rpop,sadd,hset -c 20 -n 100000 -r 100000 -l -q \
+redis-benchmark -h 127.0.0.1 -p "$port" -t set,get,incr,lpush,rpop,sadd,hset -c 20 -n 2000 -r 100000 -l -q \
 	>/dev/null 2>&1 </dev/null &
 load=$!
 
-mkdir -p "$(dirname "$OUTPUT")"
 command=(build/gpuprobe -p "$server" -d "$SECONDS_RECORDED" -F 'redis-server:*Command' -o "$OUTPUT")
 echo "redis-server $server listens on 127.0.0.1:$port, redis-benchmark $load loads it"
 echo "\$ sudo build/gpuprobe -p $server -d $SECONDS_RECORDED -F 'redis-server:*Command' -o $OUTPUT"
