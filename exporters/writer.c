@@ -133,7 +133,8 @@ static u64 writer_file_size_bytes(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (u64)status.st_size : 0;
 }
 
-/* The failure of a chunk that nobody flushed after is kept by output_write() and told by output_commit(). */
+/* The failure of a chunk that nobody flushed after is kept by output_write() and told by
+ * output_commit(). */
 int writer_finish(struct writer *writer, bool commit, u64 *ret_size_bytes, struct err *err)
 {
 	struct writer_thread *thread = writer->thread;

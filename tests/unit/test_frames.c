@@ -61,7 +61,7 @@ TEST(the_same_slot_again_is_a_new_call_unless_it_is_hijacked)
 	CHECK(frames_is_open_at(&frames, 900, 2));
 	CHECK(frames_is_open_at(&frames, 900, 3));
 	CHECK(!frames_is_open_at(&frames, 900, 1));
-	CHECK(!frames_is_open_at(&frames, 1000, 1)); /* not innermost */
+	CHECK(!frames_is_open_at(&frames, 1000, 1));  /* not innermost */
 	CHECK_U64(drop_dead(&frames, 900, false), 2); /* 1 calls anew after a longjmp */
 }
 

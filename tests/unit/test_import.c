@@ -127,9 +127,9 @@ TEST(a_label_without_a_fact_makes_one_up)
 
 TEST(arrays_of_bytes)
 {
-	struct opened opened _cleanup_(opened_close) = open_text(
-		"{\"kind\":\"task\",\"pid\":1,\"tid\":2,\"comm\":\"sixteen bytes ok\"}\n"
-		"{\"kind\":\"module\",\"id\":\"m\",\"build_id\":\"00fFa0\"}\n");
+	struct opened opened _cleanup_(opened_close) =
+		open_text("{\"kind\":\"task\",\"pid\":1,\"tid\":2,\"comm\":\"sixteen bytes ok\"}\n"
+			  "{\"kind\":\"module\",\"id\":\"m\",\"build_id\":\"00fFa0\"}\n");
 	const struct record_header *const *facts;
 	const struct record_module *module;
 	size_t count;

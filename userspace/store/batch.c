@@ -243,8 +243,7 @@ int text_ids_get(struct text_ids *ids, struct batch *batch, const char *string, 
 	if (number < 0)
 		return number;
 	if (number == ids->sent) {
-		result = batch_add_text(batch, ids->source, ids->base + number + 1, string,
-					length);
+		result = batch_add_text(batch, ids->source, ids->base + number + 1, string, length);
 		if (result < 0)
 			return result;
 		ids->sent++;

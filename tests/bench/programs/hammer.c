@@ -1,6 +1,7 @@
 /*
- * Calls a function as fast as it can, or at a given rate, from some threads for some seconds, and prints how
- * often: the truth that a capture is compared with. Waits for a line on its standard input before it begins.
+ * Calls a function as fast as it can, or at a given rate, from some threads for some seconds, and
+ *prints how often: the truth that a capture is compared with. Waits for a line on its standard
+ *input before it begins.
  *
  *	hammer THREADS SECONDS CALLS_PER_SECOND(0: as fast as it can)
  */

@@ -1,9 +1,11 @@
 /*
- * A program that knows the truth: it calls functions in every way that pairing can go wrong on, counts each
- * call itself, and prints the counts. It waits for a line on its standard input before it begins, and for
- * the end of its input before it ends, so that a recording can be put around exactly what it does.
+ * A program that knows the truth: it calls functions in every way that pairing can go wrong on,
+ *counts each call itself, and prints the counts. It waits for a line on its standard input before
+ *it begins, and for the end of its input before it ends, so that a recording can be put around
+ *exactly what it does.
  *
- *	truth CASE...	prints "ready", waits, runs the cases, prints "FUNCTION CALLS" lines and "done"
+ *	truth CASE...	prints "ready", waits, runs the cases, prints "FUNCTION CALLS" lines and
+ *"done"
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,15 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FUNCTIONS(X)                                                                               \
-	X(leaf) X(outer) X(recurse) X(jumper) X(jump_base) X(tail_caller) X(tail_callee) X(self_tail) \
-	X(ping) X(pong) X(thread_body) X(thread_exits) X(same_slot_a) X(same_slot_b) X(sleeper)
+#define FUNCTIONS(X)                                                                          \
+	X(leaf)                                                                               \
+	X(outer) X(recurse) X(jumper) X(jump_base) X(tail_caller) X(tail_callee) X(self_tail) \
+		X(ping) X(pong) X(thread_body) X(thread_exits) X(same_slot_a) X(same_slot_b)  \
+			X(sleeper)
 
 enum {
 #define X(name) COUNT_##name,
 	FUNCTIONS(X)
 #undef X
-	COUNT_MAX
+		COUNT_MAX
 };
 
 static atomic_ulong counts[COUNT_MAX];
@@ -30,10 +34,10 @@ static volatile int sink;
 
 #define PROBED __attribute__((noinline, noclone, used))
 /* The nop goes first: an instruction with a `lock` prefix cannot be probed. */
-#define COUNTED(name)                                                                              \
-	({                                                                                         \
-		__asm__ volatile("nop");                                                           \
-		atomic_fetch_add_explicit(&counts[COUNT_##name], 1, memory_order_relaxed);         \
+#define COUNTED(name)                                                                      \
+	({                                                                                 \
+		__asm__ volatile("nop");                                                   \
+		atomic_fetch_add_explicit(&counts[COUNT_##name], 1, memory_order_relaxed); \
 	})
 
 PROBED void leaf(void)
@@ -216,8 +220,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"nested", run_nested}, {"recursion", run_recursion}, {"deep", run_deep},
-	{"longjmp", run_longjmp}, {"tail", run_tail}, {"threads", run_threads}, {"sleep", sleeper},
+	{"nested", run_nested},	  {"recursion", run_recursion}, {"deep", run_deep},
+	{"longjmp", run_longjmp}, {"tail", run_tail},		{"threads", run_threads},
+	{"sleep", sleeper},
 };
 
 static void print_counts(void)
