@@ -70,6 +70,7 @@ void options_print_help(FILE *file, enum options_verb verb); /* VERB_ALL: the ov
 void options_print_markdown(FILE *file);
 /* The verb of this name, 0 when there is none. */
 enum options_verb options_verb_find(const char *name);
+const char *options_verb_name(enum options_verb verb);
 /* shell: "bash" or "zsh". */
 int options_print_completion(FILE *file, const char *shell, struct err *err);
 

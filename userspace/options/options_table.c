@@ -83,6 +83,11 @@ const struct verb_row *verb_row_of(enum options_verb verb)
 	return row->name ? row : verb_rows;
 }
 
+const char *options_verb_name(enum options_verb verb)
+{
+	return verb_row_of(verb)->name;
+}
+
 enum options_verb options_verb_find(const char *name)
 {
 	for (const struct verb_row *row = verb_rows; row->name; row++)

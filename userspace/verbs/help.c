@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/version.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
@@ -12,6 +13,18 @@ static int out_of_memory(void)
 {
 	log_error("out of memory");
 	return EXIT_FAILURE;
+}
+
+static int no_such_verb(struct page *page, const char *name)
+{
+	struct nearest nearest = {.word = name};
+
+	page_discard(page);
+	for (unsigned verb = 1; verb & VERB_ALL; verb <<= 1)
+		nearest_offer(&nearest, options_verb_name(verb));
+	log_error("help \"%.100s\": there is no such verb%s", name,
+		  nearest.best ? nearest_hint(&nearest, "") : ". gpuprobe --help lists them");
+	return EXIT_USAGE;
 }
 
 /* "gpuprobe help stats" and "gpuprobe stats --help". */
@@ -30,13 +43,8 @@ int verb_help(const struct options *options)
 			return page_write(&page);
 		}
 		verb = about ? options_verb_find(about) : VERB_ALL;
-		if (!verb) {
-			page_discard(&page);
-			log_error("help \"%.100s\": there is no such verb. gpuprobe --help lists "
-				  "them",
-				  about);
-			return EXIT_USAGE;
-		}
+		if (!verb)
+			return no_such_verb(&page, about);
 	}
 	options_print_help(page.file, verb);
 	return page_write(&page);
