@@ -20,6 +20,7 @@ struct drain {
 	struct batch *batch; /* being filled */
 	u32 bpf_place;
 	atomic_ullong record_count;
+	u64 unstored_count; /* the thread's until it is joined */
 	atomic_bool stop;
 };
 
@@ -31,8 +32,10 @@ static int take_record(void *data, const struct record_header *record, size_t si
 	 */
 	if (size_bytes < sizeof(*record) || record->size_bytes != size_bytes)
 		return 0;
-	if (batch_add(drain->batch, record))
+	if (batch_add(drain->batch, record)) {
+		drain->unstored_count++;
 		return -ENOMEM;
+	}
 	atomic_fetch_add_explicit(&drain->record_count, 1, memory_order_relaxed);
 	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
 }
@@ -112,12 +115,16 @@ u64 drain_record_count(const struct drain *drain)
 	return atomic_load_explicit(&drain->record_count, memory_order_relaxed);
 }
 
-struct drain *drain_finish(struct drain *drain)
+struct drain *drain_finish(struct drain *drain, u64 *ret_record_count, u64 *ret_unstored_count)
 {
 	if (!drain)
 		return NULL;
 	atomic_store(&drain->stop, true);
 	pthread_join(drain->thread, NULL);
+	if (ret_record_count)
+		*ret_record_count = drain_record_count(drain);
+	if (ret_unstored_count)
+		*ret_unstored_count = drain->unstored_count;
 	free(drain);
 	return NULL;
 }

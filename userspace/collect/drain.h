@@ -15,8 +15,9 @@ int drain_start(struct bpf_source *source, struct batch_queue *queue, u32 bpf_pl
 		struct drain **ret_drain, struct err *err);
 /* Records so far, any thread. */
 u64 drain_record_count(const struct drain *drain);
-/* Empties the rings, hands on what is there, joins the thread, frees it. */
-struct drain *drain_finish(struct drain *drain);
+/* Empties the rings, hands on what is there, joins the thread, frees it; returns NULL. The counts (NULL is
+ * allowed): records handed on, and those for which there was no memory. */
+struct drain *drain_finish(struct drain *drain, u64 *ret_record_count, u64 *ret_unstored_count);
 
 /* Adds loss records for what the BPF programs counted. */
 int drain_add_losses(struct bpf_source *source, u32 bpf_place, struct batch *batch);

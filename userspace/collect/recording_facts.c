@@ -171,6 +171,8 @@ static int add_probe(struct recording_facts *facts, struct batch *batch,
 		.header = fact_header(KIND_probe, sizeof(fact), RECORD_SOURCE_BPF),
 		.id = id,
 		.returns = function->returns,
+		.cost = function->cost == COST_STEPPED ? VALUE_probe_cost_stepped
+						       : VALUE_probe_cost_cheap,
 		.entry_only_reason = function->entry_only_reason,
 		.address = function->address,
 		.file_offset = function->file_offset};

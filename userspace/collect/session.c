@@ -33,6 +33,7 @@ struct session {
 	int epoll_fd, signal_fd, timer_fd;
 	sigset_t old_signals;
 	u64 window_start_ns, window_end_ns, cpu_start_ns;
+	u64 unstored_count; /* records for which there was no memory */
 	size_t targets_alive;
 	bool *target_ended;
 	struct session_result result;
@@ -296,11 +297,18 @@ static int take_open_call(void *data, const struct record_header *record, size_t
 }
 
 /* What is known only now. Best effort: what is in the capture already stays readable without it. */
+static void put_result(struct session *session, struct batch *batch, const char *key, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g", value);
+	recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_result, key, text);
+}
+
 static void put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {.batch = batch};
 	struct session_status *status = &session->result.status;
-	char overhead[32];
 
 	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
 	drain_add_losses(session->source, session->facts.bpf_place, batch);
@@ -308,12 +316,16 @@ static void put_last_facts(struct session *session, struct batch *batch)
 			     session->facts.bpf_place, calls.count);
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
-	if (status->overhead_percent >= 0) {
-		snprintf(overhead, sizeof(overhead), "%.2f", status->overhead_percent);
-		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_result,
-					  "estimated overhead (% of the targets' CPU time)",
-					  overhead);
+	if (status->overhead_percent >= 0)
+		put_result(session, batch, "estimated overhead (% of the targets' CPU time)",
+			   status->overhead_percent);
+	if (session->calibrated) {
+		put_result(session, batch, "recorded entry (ns)", session->calibration.entry_ns);
+		put_result(session, batch, "recorded return (ns)", session->calibration.return_ns);
+		put_result(session, batch, "single step (ns)", session->calibration.stepped_ns);
 	}
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
+			     session->facts.bpf_place, session->unstored_count);
 	status->record_count += calls.count;
 }
 
@@ -328,8 +340,8 @@ static int close_window(struct session *session, struct err *err)
 	session->window_end_ns = clock_monotonic_ns();
 	update_status(session);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
-	session->result.status.record_count = drain_record_count(session->drain);
-	session->drain = drain_finish(session->drain);
+	session->drain = drain_finish(session->drain, &session->result.status.record_count,
+				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
 	put_last_facts(session, batch);
 	batch_queue_put_full(session->queue, batch);
@@ -344,7 +356,7 @@ static void session_cleanup(struct session *session)
 
 	if (session->source)
 		bpf_source_set_window(session->source, false);
-	drain_finish(session->drain);
+	drain_finish(session->drain, NULL, NULL);
 	if (session->capture)
 		capture_thread_finish(&session->capture, &dropped, NULL);
 	bpf_source_free(session->source);

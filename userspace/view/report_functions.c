@@ -128,6 +128,7 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 		return -ENOMEM;
 	cells = row->cells;
 	report_cell_count(&cells[COLUMN_CALLS], function->call_count);
+	row->marked = function->stepped && function->timed_count;
 	if (function->timed_count) {
 		report_cell_decimal(&cells[COLUMN_SHARE],
 				    all_ns > 0 ? 100.0 * function->total_ns / all_ns : 0);
@@ -177,6 +178,23 @@ static void statistics_cleanup(struct statistics **statistics)
 	statistics_free(*statistics);
 }
 
+/* What the times of stepped functions contain, as it was measured when they were recorded. */
+static int add_marked_note(struct report_table *table, const struct view_survey *survey)
+{
+	const char *step_ns = NULL;
+
+	for (size_t i = 0; i < survey->attribute_count; i++)
+		if (!strcmp(survey->attributes[i].key, "single step (ns)"))
+			step_ns = survey->attributes[i].value;
+	if (asprintf(&table->marked_note,
+		     "the kernel single-steps its first instruction: each of its times contains "
+		     "that "
+		     "step, about %s ns here",
+		     step_ns ? step_ns : "?") < 0)
+		table->marked_note = NULL;
+	return table->marked_note ? 0 : -ENOMEM;
+}
+
 int report_functions_make(struct view *view, struct report_table *table, struct err *err)
 {
 	_cleanup_(statistics_cleanup) struct statistics *statistics = NULL;
@@ -191,6 +209,8 @@ int report_functions_make(struct view *view, struct report_table *table, struct 
 		result = statistics_finish(statistics, &rows, &count, err);
 	if (result == 0)
 		result = report_functions_fill(rows, count, table, err);
+	if (result == 0)
+		result = add_marked_note(table, view_survey(view));
 	if (view_survey(view)->cut)
 		table->warning = "The recording was cut: what came later is missing.";
 	return result;

@@ -93,13 +93,14 @@ static void append_aligned(struct text *text, const struct report_table *table, 
 static void append_notes(struct text *text, const struct report_table *table, size_t shown)
 {
 	size_t notes = 0;
-	bool empty = false;
+	bool empty = false, marked = false;
 
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_row *row = &table->rows[i];
 
 		for (size_t j = 0; j < table->column_count; j++)
 			empty |= row->cells[j].empty;
+		marked |= row->marked;
 		if (!row->note || notes++ >= NOTES_MAX)
 			continue;
 		text_append(text, " * ");
@@ -108,6 +109,8 @@ static void append_notes(struct text *text, const struct report_table *table, si
 	}
 	if (notes > NOTES_MAX)
 		text_appendf(text, " * and %zu more\n", notes - NOTES_MAX);
+	if (marked && table->marked_note)
+		text_appendf(text, " + %s\n", table->marked_note);
 	if (empty && table->empty_cells)
 		text_appendf(text, " %s\n", table->empty_cells);
 }
@@ -154,7 +157,8 @@ static int print_columns(const struct report_table *table, size_t shown, struct 
 			append_for_people(&cell, &table->columns[j], &table->rows[i].cells[j]);
 			append_aligned(text, table, j, text_string(&cell), widths[j]);
 		}
-		text_append(text, table->rows[i].note ? " *\n" : "\n");
+		text_append(text, table->rows[i].note ? " *" : "");
+		text_append(text, table->rows[i].marked && table->marked_note ? " +\n" : "\n");
 	}
 	if (shown < table->row_count)
 		text_appendf(text, " and %zu more rows: --rows 0 shows all\n",

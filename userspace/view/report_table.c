@@ -61,6 +61,8 @@ void report_table_free(struct report_table *table)
 		free(table->rows[i].note);
 	}
 	free(table->rows);
+	free(table->marked_note);
+	table->marked_note = NULL;
 	table->rows = NULL;
 	table->row_count = table->row_capacity = 0;
 }

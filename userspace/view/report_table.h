@@ -27,6 +27,7 @@ struct report_cell {
 struct report_row {
 	struct report_cell *cells; /* one for each column */
 	char *note; /* a sentence about this row for people, NULL: none */
+	bool marked; /* the table's marked_note holds for it */
 };
 
 /* Zero-initialise but for the constant parts. */
@@ -38,6 +39,7 @@ struct report_table {
 	size_t column_count;
 	struct report_row *rows;
 	size_t row_count, row_capacity;
+	char *marked_note; /* a sentence about all marked rows, for people; malloc'ed; NULL: none */
 	const char *empty_cells; /* why cells may be empty, NULL: they cannot */
 };
 

@@ -219,6 +219,7 @@ static int function_of_event(struct statistics *statistics, const struct view_ev
 				     err);
 	if (result < 0)
 		return result;
+	statistics->rows[*ret_function].stepped |= fact && fact->cost == VALUE_probe_cost_stepped;
 	if (map_set(&statistics->seen, event->record->name, probe, *ret_function) < 0)
 		return err_errno(err, -ENOMEM, "can't keep statistics of %s", event->name);
 	return 0;

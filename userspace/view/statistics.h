@@ -12,6 +12,7 @@
 struct statistics_row {
 	char *name;
 	char *binary;	 /* path of its file, "" when unknown */
+	bool stepped;	 /* each time contains the single step of its first instruction */
 	u64 call_count;	 /* all */
 	u64 timed_count; /* those whose end was seen: what follows is of these, 0 when there are none */
 	u64 total_ns;	 /* stays at UINT64_MAX where it would be more */
