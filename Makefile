@@ -161,6 +161,10 @@ lint: ## include direction, file and function length, format, cppcheck
 docs: $(B)/gpuprobe ## write the table of options into README.md
 	$(Q)scripts/readme-options.sh
 
+.PHONY: conformance
+conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto engine (node; CAPTURES="a.gpr ...")
+	$(Q)tests/conformance/run $(CAPTURES)
+
 .PHONY: bench
 bench: ## measure the cost of recording and the speed of export (root)
 	$(Q)scripts/deps.sh build demo bench

@@ -320,7 +320,7 @@ static int chrome_close(void *data, struct err *err)
 
 	if (!chrome_capture_complete(chrome->survey) && chrome->rows.process_count)
 		chrome_append_incomplete(chrome);
-	text_append(&chrome->writer.text, "\n]}\n");
+	text_append(&chrome->writer.text, chrome->any_event ? "\n]}\n" : "]}\n");
 	return writer_flush(&chrome->writer, err);
 }
 

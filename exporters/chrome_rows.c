@@ -210,7 +210,7 @@ static void chrome_append_process(const struct chrome_process *process, const st
 
 		text_appendf(&name, "GPU %s", device ? device : "");
 		if (row->pid)
-			text_appendf(&name, " of %s %u", row->process_name, row->pid);
+			text_appendf(&name, " (%s %u)", row->process_name, row->pid);
 	} else if (row->pid == 0) {
 		text_append(&name, "(no process)");
 	} else {
@@ -226,9 +226,7 @@ static void chrome_append_thread(const struct chrome_lane *lane, const struct vi
 {
 	struct text name _cleanup_text_ = {0};
 
-	text_append(&name, row->name);
-	if (row->type == ROW_THREAD && row->tid == 0 && !name.length)
-		text_append(&name, "(no thread)");
+	text_append(&name, row->type == ROW_THREAD && !row->tid ? "(no thread)" : row->name);
 	if (number == 1)
 		text_append(&name, " (overlap)");
 	else if (number > 1)

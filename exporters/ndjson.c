@@ -224,25 +224,36 @@ static int ndjson_write_record(struct ndjson *ndjson, const struct schema_kind *
 
 /* ---- the ledger ---- */
 
-/* Did the recording itself leave this entry, with this count? The last one of a reason and place
- * holds. */
-static bool ndjson_loss_is_recorded(const struct view *view, const struct view_loss *loss)
+/* How much of an entry of the ledger the recording itself left, of the tool or of the other
+ * sources: a capture has one fact for each source, reason and place. */
+static u64 ndjson_recorded_loss(const struct view *view, const struct view_loss *loss, bool of_tool)
 {
 	size_t count;
 	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
+	u64 sum = 0;
 
-	while (count--) {
-		const struct record_loss *fact = (const struct record_loss *)facts[count];
+	for (size_t i = 0; i < count; i++) {
+		const struct record_loss *fact = (const struct record_loss *)facts[i];
 		const char *place = view_text(view, fact->place);
 
-		if (fact->reason == loss->reason && strcmp(place ? place : "", loss->place) == 0)
-			return fact->count == loss->count;
+		if ((facts[i]->source == RECORD_SOURCE_TOOL) == of_tool &&
+		    fact->reason == loss->reason && fact->count != ~0ULL &&
+		    strcmp(place ? place : "", loss->place) == 0)
+			sum += fact->count;
 	}
-	return false;
+	return sum;
 }
 
-/* What only reading found out (a damaged block, a cut recording) must not be lost with this format:
- * it is written as if it had been recorded. */
+/* What every reader of the same events finds out again; written down, it would count twice. */
+static bool ndjson_loss_is_derived(u32 reason)
+{
+	return reason == VALUE_loss_reason_launch_forgotten ||
+	       reason == VALUE_loss_reason_launch_missing ||
+	       reason == VALUE_loss_reason_launch_after_kernel;
+}
+
+/* What only reading the capture found out (a damaged block, a cut recording) must not be lost with
+ * this format: it is written as if it had been recorded. */
 static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct view_survey *survey,
 					  struct err *err)
 {
@@ -251,19 +262,22 @@ static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct vi
 
 	for (size_t i = 0; result == 0 && i < survey->loss_count; i++) {
 		const struct view_loss *loss = &survey->losses[i];
+		u64 others;
 
-		if (ndjson_loss_is_recorded(ndjson->view, loss))
+		if (strcmp(loss->place, VIEW_PLACE_OF_READING) != 0 ||
+		    ndjson_loss_is_derived(loss->reason))
+			continue;
+		others = ndjson_recorded_loss(ndjson->view, loss, false);
+		if (others + ndjson_recorded_loss(ndjson->view, loss, true) >= loss->count)
 			continue;
 		writer_append_literal(text, "{\"kind\":\"loss\"");
 		ndjson_append_nonzero(text, "source", RECORD_SOURCE_TOOL);
 		ndjson_append_key(text, "reason");
 		ndjson_append_string(text, loss->tag);
-		if (*loss->place) {
-			ndjson_append_key(text, "place");
-			ndjson_append_string(text, loss->place);
-		}
+		ndjson_append_key(text, "place");
+		ndjson_append_string(text, loss->place);
 		ndjson_append_key(text, "count");
-		ndjson_append_number(text, loss->count);
+		ndjson_append_number(text, loss->count - others);
 		writer_append_literal(text, "}\n");
 		result = writer_flush(&ndjson->writer, err);
 	}

@@ -193,6 +193,15 @@ static int survey_attributes(struct view *view)
 	return 0;
 }
 
+/* A cut recording that went through a text form is a whole capture that says so. */
+static bool survey_is_cut(const struct view *view)
+{
+	for (size_t i = 0; i < view->ledger.count; i++)
+		if (view->ledger.losses[i].reason == VALUE_loss_reason_recording_cut)
+			return true;
+	return capture_reader_cut(view->reader);
+}
+
 static int survey_finish(struct view *view, const struct walk *walk)
 {
 	struct view_survey *survey = &view->survey;
@@ -209,6 +218,7 @@ static int survey_finish(struct view *view, const struct walk *walk)
 	survey->row_count = view->rows.count;
 	survey->losses = view->ledger.losses;
 	survey->loss_count = view->ledger.count;
+	survey->cut = survey_is_cut(view);
 	return result;
 }
 
@@ -248,7 +258,6 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 		view_free(view);
 		return err_errno(err, result, "can't read the capture");
 	}
-	view->survey.cut = capture_reader_cut(reader);
 	survey_window(view);
 	survey_clock(view);
 	result = view_survey_events(view, err);

@@ -25,6 +25,9 @@ struct view_row {
 	u64 event_count;
 };
 
+/* The place of entries of the ledger that reading the capture added. */
+#define VIEW_PLACE_OF_READING "capture"
+
 /* One entry of the loss ledger, of the recording and of the reading alike. */
 struct view_loss {
 	u32 reason;	     /* enum loss_reason */

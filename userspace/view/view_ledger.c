@@ -5,8 +5,6 @@
 #include "base/array.h"
 #include "view/view_internal.h"
 
-#define PLACE_OF_READING "capture"
-
 /* Adds to the entry of this reason and place. */
 static int ledger_add(struct view_ledger *ledger, struct map *index, struct string_table *places,
 		      u32 reason, const char *place, u64 count)
@@ -79,11 +77,11 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 	for (size_t i = 0; i < value_count && result == 0; i++)
 		if (strcmp(values[i].enum_name, "loss_reason") == 0)
 			result = ledger_add(&view->ledger, index, places, values[i].number,
-					    PLACE_OF_READING,
+					    VIEW_PLACE_OF_READING,
 					    capture_reader_loss(view->reader, values[i].number));
 	for (size_t i = 0; i < ARRAY_SIZE(counts) && result == 0; i++)
 		result = ledger_add(&view->ledger, index, places, counts[i].reason,
-				    PLACE_OF_READING, counts[i].count);
+				    VIEW_PLACE_OF_READING, counts[i].count);
 	return result;
 }
 

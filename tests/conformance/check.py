@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Judges Chrome traces: check.py ENGINE_FOLDER FOLDER...
+
+Each FOLDER holds two exports of one capture, trace.json and capture.ndjson. Three questions, each answered for every event:
+ 1. is the trace strict JSON, with exact times, and do its spans nest on every row?
+ 2. does it hold the same events as the ndjson, with the same names, times and args?
+ 3. does the real Perfetto trace processor read all of that, without an error or a dropped slice?
+Prints "ok NAME" or "not ok NAME" and what is wrong, and exits 1; ENGINE_FOLDER "-" leaves out the third.
+"""
+import collections
+import decimal
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+FIRST_OWN_PID = 2000000000
+
+# Found out anew by every reader of the events, so no lines of the ndjson.
+DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel")
+
+QUERIES = {
+    "stats": "select name, severity, value from stats where value > 0 and (severity != 'info' or "
+             "name in ('flow_end_without_start', 'flow_step_without_start', "
+             "'track_event_tokenizer_errors', 'tokenizer_skipped_packets'))",
+    "slices": "select s.id, s.ts, s.dur, s.name, s.category, s.arg_set_id, t.tid, p.pid from slice s "
+              "left join thread_track tt on s.track_id = tt.id left join thread t using (utid) "
+              "left join process p using (upid)",
+    "args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args "
+            "where key glob 'args.*'",
+    "threads": "select tid, pid, t.name from thread t join process p using (upid) where p.pid != 0",
+    "processes": "select pid, name from process where pid != 0",
+    "counters": "select c.ts, c.value, t.name, p.pid from counter c join process_counter_track t on "
+                "c.track_id = t.id join process p using (upid)",
+    "flows": "select o.ts as out_ts, o.name as out_name, i.ts as in_ts, i.name as in_name from flow f "
+             "join slice o on f.slice_out = o.id join slice i on f.slice_in = i.id",
+}
+
+
+def no_duplicates(pairs):
+    keys = [key for key, _ in pairs]
+    if len(keys) != len(set(keys)):
+        raise ValueError(f"a key twice in one object: {keys}")
+    return dict(pairs)
+
+
+def refuse(word):
+    raise ValueError(f"{word} is not JSON")
+
+
+def parse(text):
+    """Strictly; fractions as decimals, so that no digit is lost."""
+    return json.loads(text, object_pairs_hook=no_duplicates, parse_constant=refuse,
+                      parse_float=decimal.Decimal)
+
+
+def nanoseconds(microseconds):
+    value = decimal.Decimal(microseconds) * 1000
+    if value != int(value):
+        raise ValueError(f"{microseconds} us is no whole number of ns")
+    return int(value)
+
+
+def shapes():
+    """tag -> (shape, row) out of the data model."""
+    table = (HERE.parent.parent / "bpf/record.def").read_text()
+    return {tag: (shape, row) for tag, shape, row in
+            re.findall(r"^KIND\(\d+, (\w+), (\w+), (\w+),", table, re.M)}
+
+
+def flatten(prefix, value):
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from flatten(f"{prefix}.{key}", item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from flatten(f"{prefix}[{index}]", item)
+    else:
+        yield prefix, value
+
+
+class Judge:
+    def __init__(self, folder):
+        self.name = folder.name
+        self.complaints = []
+        self.trace = parse((folder / "trace.json").read_text("utf-8", "strict"))
+        self.events = self.trace["traceEvents"]
+        self.lines = [parse(line) for line in (folder / "capture.ndjson").read_text("utf-8").split("\n")
+                      if line]
+        self.shapes = shapes()
+        self.base = self.trace["metadata"]["clock"]["subtractedNanoseconds"]
+        self.window_end = self.trace["metadata"]["window"]["endNanoseconds"] + self.base
+
+    def complain(self, text):
+        if len(self.complaints) < 30:
+            self.complaints.append(text)
+
+    def same(self, what, actual, expected):
+        """Two multisets."""
+        actual, expected = collections.Counter(actual), collections.Counter(expected)
+        for item, count in list((expected - actual).items())[:5]:
+            self.complain(f"{what}: missing {count} x {item}")
+        for item, count in list((actual - expected).items())[:5]:
+            self.complain(f"{what}: unexpected {count} x {item}")
+
+    # ---- 1: the file itself
+
+    def judge_file(self):
+        seen_event = False
+        for event in self.events:
+            if event["ph"] == "M":
+                if seen_event:
+                    self.complain("a name stands after an event")
+            else:
+                seen_event = True
+                nanoseconds(event["ts"])
+            for key in ("pid", "tid"):
+                if key in event and not 0 < event[key] < 2**32:
+                    self.complain(f"{key} {event[key]} in {event}")
+        rows = collections.defaultdict(list)
+        last = 0
+        for event in self.events:
+            if event["ph"] == "X":
+                start, dur = nanoseconds(event["ts"]), nanoseconds(event["dur"])
+                if start < last:
+                    self.complain(f"not in time order: {event}")
+                last = start
+                self.judge_nesting(rows[event["pid"], event["tid"]], start, start + dur, event)
+
+    def judge_nesting(self, stack, start, end, event):
+        while stack and stack[-1] <= start:
+            stack.pop()
+        if stack and end > stack[-1]:
+            self.complain(f"overlaps what is open on its row: {event}")
+        stack.append(end)
+
+    # ---- 2: against the ndjson
+
+    def probe_args(self, line):
+        probe = self.probes.get(line.get("probe"), {})
+        return {key: probe[key] for key in ("address", "binary") if key in probe}
+
+    def expected_args(self, line):
+        kind = line["kind"]
+        args = self.probe_args(line) if kind in ("call", "entry") else {}
+        if kind == "call" and line.get("ended", "returned") != "returned":
+            args["ended"] = line["ended"]
+        for key in {"entry": ["reason"], "api": ["correlation"], "level": ["value"],
+                    "kernel": ["device", "stream", "correlation"],
+                    "total": ["calls", "time_ns"]}.get(kind, []):
+            if key in line:
+                args[key] = line[key]
+        if self.shapes[kind][0] == "SPAN" and "dur" not in line:
+            args["open"] = True
+        if "stack" in line:
+            args["stack"] = line["stack"]
+        return args
+
+    def expected_event(self, line):
+        shape, row = self.shapes[line["kind"]]
+        dur = None
+        if shape == "SPAN":
+            dur = line.get("dur", max(self.window_end - line["ts"], 0))
+        phase = {"SPAN": "X", "POINT": "i", "TOTAL": "i", "COUNTER": "C"}[shape]
+        return (phase, line["kind"], self.name_of(line), line["ts"] - self.base, dur,
+                line.get("pid", 0) if row != "STREAM" else "gpu",
+                json.dumps(self.expected_args(line), sort_keys=True))
+
+    def name_of(self, line):
+        return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
+
+    def judge_events(self):
+        self.probes = {}
+        counts = collections.Counter()
+        for line in self.lines:
+            if line["kind"] == "probe":
+                self.probes[line.get("id", line.get("name"))] = line
+        expected = [self.expected_event(line) for line in self.lines
+                    if self.shapes[line["kind"]][0] != "FACT"]
+        actual = []
+        nobody = {event["pid"] for event in self.events if event["name"] == "process_name" and
+                  event["ph"] == "M" and event["args"]["name"] == "(no process)"}
+        for event in self.events:
+            if event["ph"] == "M" or event["cat"] == "gpuprobe":
+                continue
+            counts[event["ph"]] += 1
+            pid = event["pid"]
+            if self.shapes[event["cat"]][1] == "STREAM":
+                pid = "gpu" if pid >= FIRST_OWN_PID else pid
+            elif pid in nobody:
+                pid = 0
+            actual.append((event["ph"], event["cat"], event["name"], nanoseconds(event["ts"]),
+                           nanoseconds(event["dur"]) if "dur" in event else None, pid,
+                           json.dumps(event.get("args", {}), sort_keys=True)))
+        self.same("trace against ndjson", actual, expected)
+        self.judge_ledger()
+        return counts
+
+    def judge_ledger(self):
+        last, sums = {}, collections.Counter()
+        for line in self.lines:
+            if line["kind"] == "loss":
+                last[line["source"], line["reason"], line.get("place", "")] = line.get("count", 0)
+        for (_, reason, place), count in last.items():
+            sums[reason, place] += count
+        losses = [(loss["reason"], loss["place"], loss["count"])
+                  for loss in self.trace["metadata"]["losses"]]
+        self.same("ledger", [loss for loss in losses if loss[0] not in DERIVED_LOSSES],
+                  [(*key, count) for key, count in sums.items() if count])
+        complete = all(reason in ("still_open", "outside_window") for reason, _, _ in losses)
+        if self.trace["metadata"]["capture_complete"] != complete:
+            self.complain(f"capture_complete is {not complete}, the ledger says {complete}")
+
+    # ---- 3: the trace processor
+
+    def judge_engine(self, answer):
+        if "error" in answer:
+            self.complain(f"trace processor: {answer['error']}")
+            return
+        self.answer = answer
+        for stat in answer["stats"]:
+            self.complain(f"trace processor: {stat['severity']} {stat['name']} = {stat['value']}")
+        self.judge_slices()
+        self.judge_rows()
+        self.judge_flows()
+
+    def engine_args(self):
+        kinds = {"int": "int_value", "uint": "int_value", "bool": "int_value", "real": "real_value"}
+        found = collections.defaultdict(dict)
+        for arg in self.answer["args"]:
+            value = arg[kinds.get(arg["value_type"], "string_value")]
+            found[arg["arg_set_id"]][arg["key"]] = bool(value) if arg["value_type"] == "bool" else value
+        return found
+
+    def judge_slices(self):
+        args = self.engine_args()
+        actual, expected = [], []
+        for row in self.answer["slices"]:
+            actual.append((row["ts"], row["dur"], row["name"], row["category"], row["pid"], row["tid"],
+                           json.dumps(args.get(row["arg_set_id"], {}), sort_keys=True)))
+        for event in self.events:
+            if event["ph"] not in "Xi":
+                continue
+            on_thread = event.get("s", "t") == "t"
+            expected.append((nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)), event["name"],
+                             event["cat"], event["pid"] if on_thread else None,
+                             event["tid"] if on_thread else None,
+                             json.dumps(dict(flatten("args", event.get("args", {}))), sort_keys=True)))
+        self.same("trace processor: slices", actual, expected)
+        self.same("trace processor: counters",
+                  [(row["ts"], float(row["value"]), row["name"], row["pid"]) for row in self.answer["counters"]],
+                  [(nanoseconds(event["ts"]), float(value), f"{event['name']} {key}", event["pid"])
+                   for event in self.events if event["ph"] == "C"
+                   for key, value in event["args"].items()])
+
+    def judge_rows(self):
+        names = {(event["name"], event["pid"], event.get("tid")): event["args"]["name"]
+                 for event in self.events if event["ph"] == "M" and "name" in event["args"]}
+        pids = {event["pid"] for event in self.events}
+        tids = {(event["pid"], event["tid"]) for event in self.events if "tid" in event}
+        tids |= {(pid, pid) for pid in pids}  # each process has a main thread
+        self.same("trace processor: processes",
+                  [(row["pid"], row["name"]) for row in self.answer["processes"]],
+                  [(pid, names.get(("process_name", pid, None))) for pid in pids])
+        self.same("trace processor: threads",
+                  [(row["pid"], row["tid"], row["name"]) for row in self.answer["threads"]],
+                  [(pid, tid, names.get(("thread_name", pid, tid))) for pid, tid in tids])
+
+    def judge_flows(self):
+        launches = {event["bind_id"]: event for event in self.events if event.get("flow_out")}
+        expected = []
+        for event in self.events:
+            if event.get("flow_in"):
+                launch = launches[event["bind_id"]]
+                expected.append((nanoseconds(launch["ts"]), launch["name"], nanoseconds(event["ts"]),
+                                 event["name"]))
+        self.same("trace processor: flows",
+                  [(row["out_ts"], row["out_name"], row["in_ts"], row["in_name"])
+                   for row in self.answer["flows"]], expected)
+
+
+def ask_engine(engine, folders):
+    """One answer a folder."""
+    command = ["node", str(HERE / "query.mjs"), engine]
+    command += [f"{name}={sql}" for name, sql in QUERIES.items()]
+    command += ["--"] + [str(folder / "trace.json") for folder in folders]
+    result = subprocess.run(command, capture_output=True, timeout=600)
+    answers = [json.loads(line) for line in result.stdout.decode().split("\n") if line]
+    if len(answers) < len(folders):
+        died = {"error": "died: " + result.stderr.decode(errors="replace").strip()[-500:]}
+        answers += [died] * (len(folders) - len(answers))
+    return answers
+
+
+def judge(folder, answer):
+    """True when all is well."""
+    try:
+        judge = Judge(folder)
+        judge.judge_file()
+        counts = judge.judge_events()
+        if answer:
+            judge.judge_engine(answer)
+    except (ValueError, KeyError, ArithmeticError) as error:
+        print(f"not ok {folder.name}\n# {type(error).__name__}: {error}")
+        return False
+    print(f"{'not ok' if judge.complaints else 'ok'} {folder.name}")
+    for complaint in judge.complaints:
+        print(f"# {complaint}")
+    print(f"# {counts['X']} spans, {counts['i']} points, {counts['C']} counter values")
+    return not judge.complaints
+
+
+def main():
+    engine, *folders = sys.argv[1:]
+    folders = [pathlib.Path(folder) for folder in folders]
+    answers = ask_engine(engine, folders) if engine != "-" else [None] * len(folders)
+    results = [judge(folder, answer) for folder, answer in zip(folders, answers)]
+    return 0 if all(results) else 1
+
+
+sys.exit(main())

