@@ -29,15 +29,15 @@ struct debug_link {
 
 static int open_inside(int root_fd, const char *path)
 {
+	/* O_PATH first: opening a device or FIFO already does something to it. openat2 takes no
+	 * other flags of opening beside it. */
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	struct stat status;
 	int fd;
 
-	/* O_PATH first: opening a device or FIFO already does something to it. */
-	how.flags |= O_PATH;
 	{
 		_cleanup_close_ int probe_fd =
 			(int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
@@ -45,7 +45,7 @@ static int open_inside(int root_fd, const char *path)
 		if (probe_fd < 0 || fstat(probe_fd, &status) < 0 || !S_ISREG(status.st_mode))
 			return -1;
 	}
-	how.flags &= ~(u64)O_PATH;
+	how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
 		close(fd);
