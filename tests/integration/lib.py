@@ -15,6 +15,7 @@ It prints one line "ok NAME" / "not ok NAME" / "skip NAME: reason" a test and ex
 """
 import collections
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -95,8 +96,10 @@ def main(needs_root=True):
 
 # ---- target programs ------------------------------------------------------------------------------------
 
+@functools.lru_cache(maxsize=None)
 def build(source, *flags, name=None, compiler=None):
-	"""Compiles tests/integration/programs/SOURCE; the path of the program."""
+	"""Compiles tests/integration/programs/SOURCE; the path of the program. Once a name: files of different
+	flags need different ones."""
 	BUILD.mkdir(parents=True, exist_ok=True)
 	path = PROGRAMS / source
 	compiler = compiler or ("g++" if source.endswith((".cc", ".cpp")) else "gcc")
