@@ -158,8 +158,9 @@ lint: ## include direction, file and function length, format, cppcheck
 	$(Q)scripts/lint.py
 
 .PHONY: docs
-docs: $(B)/gpuprobe ## write the table of options into README.md
+docs: $(B)/gpuprobe ## write the table of options into README.md, that of records into build/docs
 	$(Q)scripts/readme-options.sh
+	$(Q)mkdir -p $(B)/docs && $(B)/gpuprobe help records >$(B)/docs/records.md
 
 .PHONY: conformance
 conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto engine (node; CAPTURES="a.gpr ...")

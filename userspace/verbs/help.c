@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "store/schema_document.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 
@@ -40,6 +41,10 @@ int verb_help(const struct options *options)
 
 		if (about && strcmp(about, "markdown") == 0) {
 			options_print_markdown(page.file);
+			return page_write(&page);
+		}
+		if (about && strcmp(about, "records") == 0) {
+			schema_print_markdown(page.file);
 			return page_write(&page);
 		}
 		verb = about ? options_verb_find(about) : VERB_ALL;

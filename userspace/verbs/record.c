@@ -34,21 +34,11 @@ struct recording {
 
 static int check_options(const struct options *options, struct err *err)
 {
-	if (!options->pids.count && !options->command)
-		return err_set(err, -EINVAL,
-			       "nothing to record: name a process (-p PID) or a command "
-			       "(-- COMMAND ARG...)");
-	if (options->pids.count && options->command)
-		return err_set(err, -EINVAL, "can't record both -p and a command: use one of them");
 	if (!options->functions.count)
 		return err_set(err, -EINVAL,
 			       "nothing to record: name functions, e.g. -F 'main' or "
 			       "-F 'libfoo.so:foo_*' (gpuprobe check -p PID lists the "
 			       "files that a process maps)");
-	if (options->buffer_mb & (options->buffer_mb - 1))
-		return err_set(err, -EINVAL,
-			       "--buffer-mb %llu is not a power of two: 1, 2, 4, 8, ...",
-			       (unsigned long long)options->buffer_mb);
 	return outputs_check(options, err);
 }
 
