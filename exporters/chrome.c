@@ -271,6 +271,26 @@ static int chrome_total(void *data, const struct view_event *event, struct err *
 
 /* ---- begin and end ---- */
 
+/* Viewers do not show the metadata, so what is missing is said by a bar over the whole window too.
+ */
+static void chrome_append_incomplete(struct chrome *chrome)
+{
+	const struct view_survey *survey = chrome->survey;
+	struct text *text = &chrome->writer.text;
+
+	chrome->any_event = false;
+	chrome_begin(chrome, "X\"", strlen("X\""), "gpuprobe",
+		     survey->cut ? "the recording was cut: what came later is missing"
+				 : "something is missing: see the losses",
+		     survey->window_start_ns);
+	writer_append_literal(text, ",\"dur\":");
+	json_append_us(text, survey->window_end_ns - survey->window_start_ns);
+	text_appendf(text, ",\"pid\":%u,\"tid\":%u,\"args\":{\"losses\":", chrome->rows.own_pid,
+		     chrome->rows.own_tid);
+	chrome_append_losses(survey, text);
+	text_append(text, "}},\n");
+}
+
 static int chrome_open(void *data, const struct view *view, const struct view_survey *survey,
 		       struct err *err)
 {
@@ -282,44 +302,27 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome->survey = survey;
 	chrome->time_base_ns = chrome_time_base_ns(survey);
 	chrome_find_args(chrome);
-	result = chrome_rows_make(&chrome->rows, survey, err);
+	result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey), err);
 	if (result < 0)
 		return result;
 	text_append(text, "{\"displayTimeUnit\":\"ns\",\n");
 	chrome_append_metadata(survey, text);
 	text_append(text, ",\n\"traceEvents\":[\n");
 	chrome_rows_append_names(&chrome->rows, view, text);
-	/* The separator that stands behind the last name goes before the first event again. */
-	if (chrome->rows.process_count) {
+	if (chrome->rows.own_pid)
+		chrome_append_incomplete(chrome);
+	/* The separator that stands behind the last line goes before the first event again. */
+	if (chrome->rows.process_count || chrome->rows.own_pid) {
 		text->length -= strlen(",\n");
 		chrome->any_event = true;
 	}
 	return writer_flush(&chrome->writer, err);
 }
 
-/* Viewers do not show the metadata: what is missing is said on the time line too. */
-static void chrome_append_incomplete(struct chrome *chrome)
-{
-	const struct view_survey *survey = chrome->survey;
-	struct text *text = &chrome->writer.text;
-
-	chrome_begin(chrome, "i\",\"s\":\"g\"", strlen("i\",\"s\":\"g\""), "gpuprobe",
-		     survey->cut ? "recording was cut: capture is incomplete"
-				 : "capture is incomplete",
-		     survey->window_end_ns);
-	text_appendf(text,
-		     ",\"pid\":%u,\"tid\":%u,\"args\":{\"losses\":", chrome->rows.processes[0].pid,
-		     chrome->rows.processes[0].pid);
-	chrome_append_losses(survey, text);
-	text_append(text, "}}");
-}
-
 static int chrome_close(void *data, struct err *err)
 {
 	struct chrome *chrome = data;
 
-	if (!chrome_capture_complete(chrome->survey) && chrome->rows.process_count)
-		chrome_append_incomplete(chrome);
 	text_append(&chrome->writer.text, chrome->any_event ? "\n]}\n" : "]}\n");
 	return writer_flush(&chrome->writer, err);
 }

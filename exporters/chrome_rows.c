@@ -138,7 +138,8 @@ static int chrome_number_rows(struct chrome_rows *rows, struct chrome_numbers *n
 	return result;
 }
 
-int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey, struct err *err)
+int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey, bool incomplete,
+		     struct err *err)
 {
 	struct chrome_numbers numbers = {
 		.next_tid = CHROME_FIRST_OWN_TID,
@@ -156,6 +157,10 @@ int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey,
 	rows->lanes = calloc(lane_count + 1, sizeof(*rows->lanes));
 	if (rows->processes && rows->first_lane && rows->lanes)
 		result = chrome_number_rows(rows, &numbers);
+	if (incomplete) {
+		rows->own_pid = chrome_take_number(&numbers, &numbers.next_pid);
+		rows->own_tid = chrome_take_number(&numbers, &numbers.next_tid);
+	}
 	map_free(&numbers.used);
 	map_free(&numbers.processes);
 	map_free(&numbers.threads);
@@ -239,8 +244,14 @@ static void chrome_append_thread(const struct chrome_lane *lane, const struct vi
 void chrome_rows_append_names(const struct chrome_rows *rows, const struct view *view,
 			      struct text *text)
 {
+	if (rows->own_pid) {
+		chrome_append_name(text, "process_name", rows->own_pid, 0, "gpuprobe");
+		chrome_append_sort_index(text, "process_sort_index", rows->own_pid, 0, 0);
+		chrome_append_name(text, "thread_name", rows->own_pid, rows->own_tid,
+				   "capture is incomplete");
+	}
 	for (size_t i = 0; i < rows->process_count; i++)
-		chrome_append_process(&rows->processes[i], view, i, text);
+		chrome_append_process(&rows->processes[i], view, i + 1, text);
 	for (size_t i = 0; i < rows->survey->row_count; i++) {
 		const struct view_row *row = &rows->survey->rows[i];
 

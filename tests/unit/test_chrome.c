@@ -276,7 +276,10 @@ TEST(what_is_missing_is_said)
 	CHECK_STRING(string_of(loss, "place"), "CPU 0");
 	CHECK_U64(number_of(loss, "count"), 5);
 	CHECK(*string_of(loss, "meaning"));
-	CHECK_U64(count_of(trace, "i"), 1);
+	loss = event_of(trace, "X", "something is missing: see the losses", 0);
+	CHECK_U64(ns_of(loss, "ts"), 1000);
+	CHECK_U64(ns_of(loss, "dur"), 1000000);
+	CHECK(number_of(loss, "pid") >= OWN_PID);
 	json_decref(trace);
 }
 
