@@ -15,11 +15,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FUNCTIONS(X)                                                                         \
-	X(leaf)                                                                              \
-	X(outer)                                                                             \
-	X(recurse) X(jumper) X(jump_base) X(tail_caller) X(tail_callee) X(self_tail) X(ping) \
-		X(pong) X(thread_body) X(thread_exits) X(same_slot_a) X(same_slot_b) X(sleeper)
+/* clang-format off */
+#define FUNCTIONS(X) \
+	X(leaf) \
+	X(outer) \
+	X(recurse) \
+	X(jumper) \
+	X(jump_base) \
+	X(tail_caller) \
+	X(tail_callee) \
+	X(self_tail) \
+	X(ping) \
+	X(pong) \
+	X(thread_body) \
+	X(thread_exits) \
+	X(same_slot_a) \
+	X(same_slot_b) \
+	X(sleeper)
+/* clang-format on */
 
 enum {
 #define X(name) COUNT_##name,
