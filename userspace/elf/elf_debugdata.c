@@ -13,7 +13,7 @@
 /* A few hundred bytes of xz can claim any amount: bound what the decoder takes and what comes out.
  */
 #define DECODER_MEMORY_MAX_BYTES (128ULL << 20)
-#define UNPACKED_MAX_BYTES	 (256ULL << 20)
+#define UNPACKED_MAX_BYTES	 (128ULL << 20)
 #define CHUNK_BYTES		 65536
 
 static int write_all(int fd, const u8 *bytes, size_t size)
