@@ -82,10 +82,10 @@ static __always_inline void fill_header(struct record_header *header, u32 size_b
 
 static __always_inline void emit_call(const struct frame *frame, u64 pid_tgid, u64 end_ts, u8 ended)
 {
+	u64 dur = ended == VALUE_call_ended_open ? RECORD_DURATION_OPEN : end_ts - frame->ts;
 	struct record_call call = {};
 
-	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, end_ts - frame->ts, pid_tgid,
-		    frame->probe);
+	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, dur, pid_tgid, frame->probe);
 	call.probe = frame->probe;
 	call.ended = ended;
 	emit(&call.header, sizeof(call));

@@ -21,19 +21,24 @@ int task_renamed(u64 *context)
 	return 0;
 }
 
-/* Runs in the thread that ends. */
+/* Runs in the thread that ends. After the window has closed its calls count as open; nobody could
+ * read them later, because their thread takes its state along. */
 static __always_inline int end_calls(u8 ended, bool forget_stack)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct thread_state *state;
 
-	if (!window_open || !is_target(pid_tgid >> 32))
+	if (!is_target(pid_tgid >> 32))
 		return 0;
-	if (ended == VALUE_call_ended_exec)
+	if (window_open && ended == VALUE_call_ended_exec)
 		count_loss(VALUE_loss_reason_target_exec);
 	state = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
 	if (!state)
 		return 0;
+	if (!window_open)
+		ended = VALUE_call_ended_open;
+	if (ended == VALUE_call_ended_open && counters_get())
+		counters_get()->losses[VALUE_loss_reason_still_open] += state->frames.depth;
 	close_all_frames(state, pid_tgid, ended);
 	state->frames.ghosts = 0;
 	if (forget_stack)

@@ -40,7 +40,7 @@ static int take_record(void *data, const struct record_header *record, size_t si
 	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
 }
 
-int drain_add_losses(struct bpf_source *source, u32 bpf_place, struct batch *batch)
+int drain_add_losses(struct bpf_source *source, u32 bpf_place, u64 open_count, struct batch *batch)
 {
 	struct counters counters;
 	int result = bpf_source_counters(source, &counters);
@@ -48,6 +48,7 @@ int drain_add_losses(struct bpf_source *source, u32 bpf_place, struct batch *bat
 	if (result)
 		return result;
 	counters.losses[VALUE_loss_reason_missed] += bpf_source_missed(source);
+	counters.losses[VALUE_loss_reason_still_open] += open_count;
 	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
 		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, reason, bpf_place,
 					      counters.losses[reason]);
@@ -56,7 +57,7 @@ int drain_add_losses(struct bpf_source *source, u32 bpf_place, struct batch *bat
 
 static void hand_over(struct drain *drain)
 {
-	drain_add_losses(drain->source, drain->bpf_place, drain->batch);
+	drain_add_losses(drain->source, drain->bpf_place, 0, drain->batch);
 	batch_queue_put_full(drain->queue, drain->batch);
 	drain->batch = batch_queue_take_empty(drain->queue);
 }

@@ -19,7 +19,7 @@ u64 drain_record_count(const struct drain *drain);
  * allowed): records handed on, and those for which there was no memory. */
 struct drain *drain_finish(struct drain *drain, u64 *ret_record_count, u64 *ret_unstored_count);
 
-/* Adds loss records for what the BPF programs counted. */
-int drain_add_losses(struct bpf_source *source, u32 bpf_place, struct batch *batch);
+/* Adds loss records for what the BPF programs counted; open_count: calls found open besides. */
+int drain_add_losses(struct bpf_source *source, u32 bpf_place, u64 open_count, struct batch *batch);
 
 #endif

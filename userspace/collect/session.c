@@ -309,16 +309,18 @@ static void put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {.batch = batch};
 	struct session_status *status = &session->result.status;
+	struct counters counters;
 
 	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
-	drain_add_losses(session->source, session->facts.bpf_place, batch);
-	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_still_open,
-			     session->facts.bpf_place, calls.count);
+	drain_add_losses(session->source, session->facts.bpf_place, calls.count, batch);
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
 	if (status->overhead_percent >= 0)
 		put_result(session, batch, "estimated overhead (% of the targets' CPU time)",
 			   status->overhead_percent);
+	if (!bpf_source_counters(session->source, &counters))
+		put_result(session, batch, "hits in processes that are not recorded",
+			   counters.strangers);
 	if (session->calibrated) {
 		put_result(session, batch, "recorded entry (ns)", session->calibration.entry_ns);
 		put_result(session, batch, "recorded return (ns)", session->calibration.return_ns);
