@@ -228,13 +228,18 @@ static void on_target_ended(struct session *session, u32 index)
 	}
 }
 
-/* Takes the signal, so that it does not strike when signals are let through again. */
-static void on_signal(struct session *session)
+/* Takes what has come, so that it does not strike when signals are let through again. */
+static void take_signals(const struct session *session)
 {
 	struct signalfd_siginfo info;
 
 	while (read(session->signal_fd, &info, sizeof(info)) > 0)
 		;
+}
+
+static void on_signal(struct session *session)
+{
+	take_signals(session);
 	session->result.end = SESSION_SIGNAL;
 }
 
@@ -366,6 +371,9 @@ static void session_cleanup(struct session *session)
 	recording_facts_free(&session->facts);
 	free(session->target_ended);
 	cleanup_close(&session->epoll_fd);
+	/* A second Ctrl-C, while the first one was being obeyed, asks for nothing more. */
+	if (session->signal_fd >= 0)
+		take_signals(session);
 	cleanup_close(&session->signal_fd);
 	cleanup_close(&session->timer_fd);
 	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
