@@ -107,7 +107,7 @@ def build(source, *flags, name=None, compiler=None):
 	command = [compiler, "-O1", "-g", "-o", str(output), str(path), *flags, "-lpthread"]
 	result = subprocess.run(command, capture_output=True, text=True)
 	if result.returncode:
-		raise Failure(f"can't build {source}: {result.stderr}")
+		raise Failure(f"can't build {source}: {result.stderr[:500]}")
 	return output
 
 
