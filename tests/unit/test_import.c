@@ -1,58 +1,20 @@
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "import/ndjson.h"
-#include "store/capture_reader.h"
-#include "unit.h"
-
-/* The text as a file; the result of importing it. */
-static int import_text(const char *string, size_t length, int *ret_fd, struct err *err)
-{
-	int fd _cleanup_close_ = memfd_create("text", MFD_CLOEXEC);
-
-	CHECK(write(fd, string, length) == (ssize_t)length);
-	lseek(fd, 0, SEEK_SET);
-	return import_ndjson(fd, "in.ndjson", ret_fd, err);
-}
-
-struct opened {
-	int fd;
-	struct capture_reader *reader;
-};
-
-static struct opened open_text(const char *string)
-{
-	struct opened opened = {.fd = -1};
-	struct err err = {0};
-
-	CHECK_OK(import_text(string, strlen(string), &opened.fd, &err), err);
-	if (opened.fd >= 0)
-		CHECK_OK(capture_reader_open(opened.fd, &opened.reader, &err), err);
-	return opened;
-}
-
-static void opened_close(struct opened *opened)
-{
-	capture_reader_free(opened->reader);
-	close(opened->fd);
-}
+#include "capture_fixture.h"
 
 static void check_error(const char *string, const char *expected)
 {
 	struct err err = {0};
 	int fd = -1;
 
-	CHECK(import_text(string, strlen(string), &fd, &err) == -EINVAL);
+	CHECK(fixture_import(string, strlen(string), &fd, &err) == -EINVAL);
 	CHECK_STRING(err.message, expected);
 	CHECK(fd == -1);
 }
 
 TEST(a_call_keeps_all_its_fields)
 {
-	struct opened opened _cleanup_(opened_close) = open_text(
+	struct fixture opened _fixture_ = fixture_open(
 		"{\"kind\":\"probe\",\"id\":\"get\",\"name\":\"get\",\"binary\":\"/bin/x\","
 		"\"returns\":\"session\",\"address\":\"0x1234\",\"file_offset\":4660}\n"
 		"\n"
@@ -94,8 +56,8 @@ TEST(a_call_keeps_all_its_fields)
 
 TEST(a_span_without_duration_is_open_and_a_point_has_none)
 {
-	struct opened opened _cleanup_(opened_close) =
-		open_text("{\"kind\":\"call\",\"ts\":1,\"probe\":\"f\"}\n"
+	struct fixture opened _fixture_ =
+		fixture_open("{\"kind\":\"call\",\"ts\":1,\"probe\":\"f\"}\n"
 			  "{\"kind\":\"entry\",\"ts\":2,\"probe\":\"f\"}\n");
 	const struct record_header *record;
 	struct capture_cursor *cursor = NULL;
@@ -111,8 +73,8 @@ TEST(a_span_without_duration_is_open_and_a_point_has_none)
 
 TEST(a_label_without_a_fact_makes_one_up)
 {
-	struct opened opened _cleanup_(opened_close) =
-		open_text("{\"kind\":\"call\",\"ts\":1,\"dur\":1,\"probe\":\"later\"}\n"
+	struct fixture opened _fixture_ =
+		fixture_open("{\"kind\":\"call\",\"ts\":1,\"dur\":1,\"probe\":\"later\"}\n"
 			  "{\"kind\":\"call\",\"ts\":2,\"dur\":1,\"probe\":\"never\"}\n"
 			  "{\"kind\":\"probe\",\"id\":\"later\",\"name\":\"its name\"}\n");
 	const struct record_header *const *facts;
@@ -127,9 +89,9 @@ TEST(a_label_without_a_fact_makes_one_up)
 
 TEST(arrays_of_bytes)
 {
-	struct opened opened _cleanup_(opened_close) =
-		open_text("{\"kind\":\"task\",\"pid\":1,\"tid\":2,\"comm\":\"sixteen bytes ok\"}\n"
-			  "{\"kind\":\"module\",\"id\":\"m\",\"build_id\":\"00fFa0\"}\n");
+	struct fixture opened _fixture_ = fixture_open(
+		"{\"kind\":\"task\",\"pid\":1,\"tid\":2,\"comm\":\"sixteen bytes ok\"}\n"
+		"{\"kind\":\"module\",\"id\":\"m\",\"build_id\":\"00fFa0\"}\n");
 	const struct record_header *const *facts;
 	const struct record_module *module;
 	size_t count;
@@ -147,8 +109,8 @@ TEST(arrays_of_bytes)
 
 TEST(sources_are_id_spaces)
 {
-	struct opened opened _cleanup_(opened_close) =
-		open_text("{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"a\",\"source\":3}\n"
+	struct fixture opened _fixture_ =
+		fixture_open("{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"a\",\"source\":3}\n"
 			  "{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"b\",\"source\":4}\n");
 	size_t count;
 
@@ -195,17 +157,17 @@ TEST(what_is_no_json_is_an_error)
 	struct err err = {0};
 	int fd;
 
-	CHECK(import_text("{\"kind\":\n", 9, &fd, &err) == -EINVAL);
+	CHECK(fixture_import("{\"kind\":\n", 9, &fd, &err) == -EINVAL);
 	CHECK(!strncmp(err.message, "in.ndjson:1: no JSON object: ", 29));
-	CHECK(import_text("{\"kind\":\"call\",\"kind\":\"call\"}", 29, &fd, &err) == -EINVAL);
+	CHECK(fixture_import("{\"kind\":\"call\",\"kind\":\"call\"}", 29, &fd, &err) == -EINVAL);
 	CHECK(strstr(err.message, "duplicate"));
-	CHECK(import_text("\0\0\n", 3, &fd, &err) == -EINVAL);
+	CHECK(fixture_import("\0\0\n", 3, &fd, &err) == -EINVAL);
 }
 
 TEST(numbers_beyond_json_are_hex)
 {
-	struct opened opened _cleanup_(opened_close) =
-		open_text("{\"kind\":\"level\",\"ts\":1,\"value\":\"0xfffffffffffffffe\"}\n");
+	struct fixture opened _fixture_ =
+		fixture_open("{\"kind\":\"level\",\"ts\":1,\"value\":\"0xfffffffffffffffe\"}\n");
 	const struct record_header *record;
 	struct capture_cursor *cursor = NULL;
 	struct err err = {0};
@@ -228,11 +190,11 @@ TEST(lines_up_to_a_mebibyte)
 	text[length] = ' ';
 	text[(1 << 20) - 2] = '}';
 	text[(1 << 20) - 1] = '\n';
-	CHECK_OK(import_text(text, 1 << 20, &fd, &err), err);
+	CHECK_OK(fixture_import(text, 1 << 20, &fd, &err), err);
 	close(fd);
 	text[(1 << 20) - 2] = ' ';
 	text[(1 << 20) - 1] = ' ';
-	CHECK(import_text(text, size, &fd, &err) == -EINVAL);
+	CHECK(fixture_import(text, size, &fd, &err) == -EINVAL);
 	CHECK_STRING(err.message, "in.ndjson:1: the line is longer than 1 MiB");
 }
 

@@ -169,7 +169,6 @@ static struct open_block *cursor_take_block(struct capture_cursor *cursor)
 	if (!open)
 		return calloc(1, sizeof(*open));
 	open->used = open->next = open->read_bytes = 0;
-	open->last_ns = 0;
 	return open;
 }
 
@@ -190,6 +189,7 @@ static int cursor_open_block(struct capture_cursor *cursor)
 	if (!open)
 		return -ENOMEM;
 	open->block = &cursor->reader->blocks[cursor->next_block++];
+	open->last_ns = open->block->first_ns;
 	result = open_block_next(cursor, open);
 	if (result <= 0) {
 		cursor_close_block(cursor, open);
