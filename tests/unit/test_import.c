@@ -58,7 +58,7 @@ TEST(a_span_without_duration_is_open_and_a_point_has_none)
 {
 	struct fixture opened _fixture_ =
 		fixture_open("{\"kind\":\"call\",\"ts\":1,\"probe\":\"f\"}\n"
-			  "{\"kind\":\"entry\",\"ts\":2,\"probe\":\"f\"}\n");
+			     "{\"kind\":\"entry\",\"ts\":2,\"probe\":\"f\"}\n");
 	const struct record_header *record;
 	struct capture_cursor *cursor = NULL;
 	struct err err = {0};
@@ -75,8 +75,8 @@ TEST(a_label_without_a_fact_makes_one_up)
 {
 	struct fixture opened _fixture_ =
 		fixture_open("{\"kind\":\"call\",\"ts\":1,\"dur\":1,\"probe\":\"later\"}\n"
-			  "{\"kind\":\"call\",\"ts\":2,\"dur\":1,\"probe\":\"never\"}\n"
-			  "{\"kind\":\"probe\",\"id\":\"later\",\"name\":\"its name\"}\n");
+			     "{\"kind\":\"call\",\"ts\":2,\"dur\":1,\"probe\":\"never\"}\n"
+			     "{\"kind\":\"probe\",\"id\":\"later\",\"name\":\"its name\"}\n");
 	const struct record_header *const *facts;
 	size_t count;
 
@@ -111,7 +111,7 @@ TEST(sources_are_id_spaces)
 {
 	struct fixture opened _fixture_ =
 		fixture_open("{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"a\",\"source\":3}\n"
-			  "{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"b\",\"source\":4}\n");
+			     "{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"b\",\"source\":4}\n");
 	size_t count;
 
 	capture_facts(opened.reader, KIND_probe, &count);

@@ -3,10 +3,10 @@
 #include "store/schema.h"
 #include "unit.h"
 
-#define EACH_KIND(kind)                                                                            \
-	size_t kind##_count;                                                                       \
-	const struct schema_kind *kind##_list = schema_kinds(&kind##_count);                       \
-	for (const struct schema_kind *kind = kind##_list; kind < kind##_list + kind##_count;      \
+#define EACH_KIND(kind)                                                                       \
+	size_t kind##_count;                                                                  \
+	const struct schema_kind *kind##_list = schema_kinds(&kind##_count);                  \
+	for (const struct schema_kind *kind = kind##_list; kind < kind##_list + kind##_count; \
 	     kind++)
 
 TEST(rows_become_fields_of_the_struct)

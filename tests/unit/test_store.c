@@ -205,7 +205,8 @@ TEST(a_flipped_byte_is_noticed)
 	}
 }
 
-/* ---- order ----------------------------------------------------------------------------------------- */
+/* ---- order
+ * ----------------------------------------------------------------------------------------- */
 
 struct expected {
 	struct record_call call;
@@ -357,7 +358,8 @@ TEST(a_large_batch_becomes_several_blocks)
 	batch_free(batch);
 }
 
-/* ---- writing that fails ---------------------------------------------------------------------------- */
+/* ---- writing that fails
+ * ---------------------------------------------------------------------------- */
 
 TEST(a_full_disk_leaves_whole_blocks)
 {
@@ -396,7 +398,8 @@ TEST(a_full_disk_leaves_whole_blocks)
 	batch_free(batch);
 }
 
-/* ---- facts ----------------------------------------------------------------------------------------- */
+/* ---- facts
+ * ----------------------------------------------------------------------------------------- */
 
 /* Writes the batch as a capture of its own and opens it. */
 static struct capture_reader *reader_of(struct batch *batch, int fd)
@@ -417,7 +420,10 @@ static struct capture_reader *reader_of(struct batch *batch, int fd)
 static void add_loss(struct batch *batch, u32 source, u8 reason, u64 ts, u64 count)
 {
 	struct record_loss loss = {
-		.header = {.size_bytes = sizeof(loss), .kind = KIND_loss, .source = source, .ts = ts},
+		.header = {.size_bytes = sizeof(loss),
+			   .kind = KIND_loss,
+			   .source = source,
+			   .ts = ts},
 		.reason = reason,
 		.count = count,
 	};
@@ -553,7 +559,8 @@ TEST(device_zero_is_a_device)
 	capture_reader_free(reader);
 }
 
-/* A target that sends facts without end fills its share, not our memory; another one keeps its own. */
+/* A target that sends facts without end fills its share, not our memory; another one keeps its own.
+ */
 TEST(facts_are_capped_for_each_source)
 {
 	const u32 too_many = 1000000 + 10;
@@ -615,7 +622,8 @@ TEST(long_texts_are_cut)
 	capture_reader_free(reader);
 }
 
-/* ---- files that are not what they seem -------------------------------------------------------------- */
+/* ---- files that are not what they seem
+ * -------------------------------------------------------------- */
 
 static int open_error(const void *data, size_t size, struct err *err)
 {
@@ -660,8 +668,7 @@ static void write_block(int fd, u32 type, const void *payload, u32 size, u32 cou
 		.payload_crc = capture_crc(payload, size),
 	};
 
-	header.header_crc =
-		capture_crc(&header, offsetof(struct capture_block_header, header_crc));
+	header.header_crc = capture_crc(&header, offsetof(struct capture_block_header, header_crc));
 	lseek(fd, 0, SEEK_END);
 	CHECK(write(fd, &header, sizeof(header)) == sizeof(header));
 	CHECK(write(fd, payload, size) == size);

@@ -231,7 +231,7 @@ int schema_text_parse(const char *string, size_t length, struct schema_table *ta
 	char *rest = NULL;
 
 	memset(table, 0, sizeof(*table));
-	table->text = strndup(string, length);
+	table->text = strndup(length ? string : "", length);
 	if (!table->text)
 		return -ENOMEM;
 	for (char *line = strtok_r(table->text, "\n", &rest); line;
