@@ -50,4 +50,16 @@ static inline void fixture_close(struct fixture *fixture)
 
 #define _fixture_ __attribute__((cleanup(fixture_close)))
 
+/* The count of a reason in the ledger, over all places. */
+static inline u64 loss_of(struct view *view, u32 reason)
+{
+	const struct view_survey *survey = view_survey(view);
+	u64 count = 0;
+
+	for (size_t i = 0; i < survey->loss_count; i++)
+		if (survey->losses[i].reason == reason)
+			count += survey->losses[i].count;
+	return count;
+}
+
 #endif

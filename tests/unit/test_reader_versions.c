@@ -246,8 +246,7 @@ TEST(without_a_table_everything_is_unknown)
 	CHECK_U64(capture_reader_loss(foreign.reader, VALUE_loss_reason_kind_unknown), 1);
 }
 
-/* ---- the table itself
- * ------------------------------------------------------------------------------ */
+/* ---- the table itself ---- */
 
 TEST(the_table_of_this_build_is_read_back)
 {

@@ -1,23 +1,10 @@
 #include <errno.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
+#include "capture_build.h"
 #include "store/capture_format.h"
-#include "store/capture_reader.h"
-#include "store/capture_writer.h"
 #include "store/record_order.h"
-#include "unit.h"
-
-static int memory_file(void)
-{
-	int fd = memfd_create("capture", MFD_CLOEXEC);
-
-	CHECK(fd >= 0);
-	return fd;
-}
 
 /* A small generator of our own: the same numbers on every machine. */
 static u64 random_state = 1;
@@ -26,34 +13,6 @@ static u64 random_below(u64 limit)
 {
 	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (random_state >> 33) % limit;
-}
-
-static void add_probe(struct batch *batch, u32 source, u32 id, u32 name)
-{
-	struct record_probe probe;
-
-	schema_record_clear(schema_kind(KIND_probe), &probe.header);
-	probe.header.source = source;
-	probe.header.name = name;
-	probe.id = id;
-	CHECK(batch_add(batch, &probe.header) == 0);
-}
-
-static void add_call(struct batch *batch, u64 ts, u64 dur, u32 tid, u32 probe)
-{
-	struct record_call call = {
-		.header = {.size_bytes = sizeof(call),
-			   .kind = KIND_call,
-			   .source = RECORD_SOURCE_BPF,
-			   .ts = ts,
-			   .dur = dur,
-			   .pid = 1,
-			   .tid = tid},
-		.probe = probe,
-		.ended = VALUE_call_ended_returned,
-	};
-
-	CHECK(batch_add(batch, &call.header) == 0);
 }
 
 /* Facts and three blocks of events. */
@@ -78,11 +37,6 @@ static int small_capture(void)
 	capture_writer_free(writer);
 	batch_free(batch);
 	return fd;
-}
-
-static u64 file_size(int fd)
-{
-	return lseek(fd, 0, SEEK_END);
 }
 
 /* Number of events; checks their order and that all of them can be touched. */
@@ -205,8 +159,7 @@ TEST(a_flipped_byte_is_noticed)
 	}
 }
 
-/* ---- order
- * ----------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 struct expected {
 	struct record_call call;
@@ -223,47 +176,32 @@ static int compare_expected(const void *a, const void *b)
 	return (first->place > second->place) - (first->place < second->place);
 }
 
-/* Many batches that overlap, few distinct times so that ties are common. correlates by probe id. */
-static void check_merge(unsigned batches, unsigned per_batch, u64 spread_ns, u64 step_ns)
+/* A call at a random time from base_ns on; few distinct durations, so that ties are common. */
+static void random_call(struct record_call *call, u64 base_ns, u64 spread_ns)
 {
-	struct expected *expected _cleanup_free_ =
-		calloc(batches * per_batch + 1, sizeof(*expected));
-	struct capture_reader *reader = NULL;
-	struct capture_writer *writer = NULL;
+	u64 dur = random_below(4) ? random_below(5) : RECORD_DURATION_OPEN;
+
+	call->header = (struct record_header){
+		.size_bytes = sizeof(*call),
+		.kind = KIND_call,
+		.source = RECORD_SOURCE_BPF + random_below(3),
+		.ts = base_ns + random_below(spread_ns),
+		.dur = dur,
+		.pid = random_below(2),
+		.tid = random_below(2),
+	};
+	call->probe = 1 + random_below(1000000);
+}
+
+/* The events come in the expected order. The made-up fact of a probe carries the id that was
+ * written. */
+static void check_order(struct capture_reader *reader, const struct expected *expected,
+			size_t count)
+{
 	struct capture_cursor *cursor = NULL;
-	int fd _cleanup_close_ = memory_file();
 	const struct record_header *record;
-	struct batch *batch = NULL;
 	struct err err = {0};
-	size_t count = 0;
 
-	CHECK(batch_create(&batch) == 0);
-	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
-	for (unsigned i = 0; i < batches; i++) {
-		for (unsigned j = 0; j < per_batch; j++, count++) {
-			struct record_call *call = &expected[count].call;
-			u64 dur = random_below(4) ? random_below(5) : RECORD_DURATION_OPEN;
-
-			expected[count].place = count;
-			call->header = (struct record_header){
-				.size_bytes = sizeof(*call),
-				.kind = KIND_call,
-				.source = RECORD_SOURCE_BPF + random_below(3),
-				.ts = i * step_ns + random_below(spread_ns),
-				.dur = dur,
-				.pid = random_below(2),
-				.tid = random_below(2),
-			};
-			/* The ids are numbered in the order of their first appearance. */
-			call->probe = 1 + random_below(1000000);
-			CHECK(batch_add(batch, &call->header) == 0);
-		}
-		CHECK_OK(capture_writer_append(writer, batch, &err), err);
-		batch_clear(batch);
-	}
-	CHECK_OK(capture_writer_finish(writer, &err), err);
-	qsort(expected, count, sizeof(*expected), compare_expected);
-	CHECK_OK(capture_reader_open(fd, &reader, &err), err);
 	CHECK_OK(capture_cursor_open(reader, &cursor, &err), err);
 	for (size_t i = 0; i < count; i++) {
 		const struct record_header *const *probes;
@@ -276,7 +214,6 @@ static void check_merge(unsigned batches, unsigned per_batch, u64 spread_ns, u64
 		}
 		CHECK(record_compare(record, &expected[i].call.header) == 0);
 		CHECK_U64(record->source, expected[i].call.header.source);
-		/* The made-up fact carries the id that was written. */
 		id = ((const struct record_call *)record)->probe;
 		probes = capture_facts(reader, KIND_probe, &(size_t){0});
 		snprintf(name, sizeof(name), "#%u", expected[i].call.probe);
@@ -284,6 +221,35 @@ static void check_merge(unsigned batches, unsigned per_batch, u64 spread_ns, u64
 	}
 	CHECK_U64(capture_cursor_next(cursor, &record, &err), 0);
 	capture_cursor_free(cursor);
+}
+
+/* Batches of random calls that overlap come back as if they had been sorted together. */
+static void check_merge(unsigned batches, unsigned per_batch, u64 spread_ns, u64 step_ns)
+{
+	struct expected *expected _cleanup_free_ =
+		calloc(batches * per_batch + 1, sizeof(*expected));
+	struct capture_reader *reader = NULL;
+	struct capture_writer *writer = NULL;
+	int fd _cleanup_close_ = memory_file();
+	struct batch *batch = NULL;
+	struct err err = {0};
+	size_t count = 0;
+
+	CHECK(batch_create(&batch) == 0);
+	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
+	for (unsigned i = 0; i < batches; i++) {
+		for (unsigned j = 0; j < per_batch; j++, count++) {
+			expected[count].place = count;
+			random_call(&expected[count].call, i * step_ns, spread_ns);
+			CHECK(batch_add(batch, &expected[count].call.header) == 0);
+		}
+		CHECK_OK(capture_writer_append(writer, batch, &err), err);
+		batch_clear(batch);
+	}
+	CHECK_OK(capture_writer_finish(writer, &err), err);
+	qsort(expected, count, sizeof(*expected), compare_expected);
+	CHECK_OK(capture_reader_open(fd, &reader, &err), err);
+	check_order(reader, expected, count);
 	capture_reader_free(reader);
 	capture_writer_free(writer);
 	batch_free(batch);
@@ -358,8 +324,7 @@ TEST(a_large_batch_becomes_several_blocks)
 	batch_free(batch);
 }
 
-/* ---- writing that fails
- * ---------------------------------------------------------------------------- */
+/* ---- writing that fails ---- */
 
 TEST(a_full_disk_leaves_whole_blocks)
 {
@@ -398,232 +363,7 @@ TEST(a_full_disk_leaves_whole_blocks)
 	batch_free(batch);
 }
 
-/* ---- facts
- * ----------------------------------------------------------------------------------------- */
-
-/* Writes the batch as a capture of its own and opens it. */
-static struct capture_reader *reader_of(struct batch *batch, int fd)
-{
-	struct capture_reader *reader = NULL;
-	struct capture_writer *writer = NULL;
-	struct err err = {0};
-
-	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
-	CHECK_OK(capture_writer_append(writer, batch, &err), err);
-	CHECK_OK(capture_writer_finish(writer, &err), err);
-	CHECK_OK(capture_reader_open(fd, &reader, &err), err);
-	capture_writer_free(writer);
-	batch_free(batch);
-	return reader;
-}
-
-static void add_loss(struct batch *batch, u32 source, u8 reason, u64 ts, u64 count)
-{
-	struct record_loss loss = {
-		.header = {.size_bytes = sizeof(loss),
-			   .kind = KIND_loss,
-			   .source = source,
-			   .ts = ts},
-		.reason = reason,
-		.count = count,
-	};
-
-	CHECK(batch_add(batch, &loss.header) == 0);
-}
-
-static void add_task(struct batch *batch, u64 ts, const char *name)
-{
-	struct record_task task = {
-		.header = {.size_bytes = sizeof(task),
-			   .kind = KIND_task,
-			   .source = RECORD_SOURCE_BPF,
-			   .ts = ts,
-			   .pid = 1,
-			   .tid = 1},
-	};
-
-	memcpy(task.comm, name, strlen(name));
-	CHECK(batch_add(batch, &task.header) == 0);
-}
-
-TEST(repeated_facts_take_no_room)
-{
-	int fd _cleanup_close_ = memory_file();
-	const struct record_header *const *facts;
-	struct capture_reader *reader;
-	struct batch *batch = NULL;
-	size_t count;
-
-	CHECK(batch_create(&batch) == 0);
-	for (unsigned i = 0; i < 3; i++) {
-		CHECK(batch_add_text(batch, 2, 7, "seven", 5) == 0);
-		add_probe(batch, 2, 9, 7);
-		add_loss(batch, 2, VALUE_loss_reason_ring_full, 10 + i, 100 * (i + 1));
-		add_loss(batch, 3, VALUE_loss_reason_ring_full, 20 + i, 5);
-		add_loss(batch, 2, VALUE_loss_reason_missed, 30 + i, 6);
-	}
-	reader = reader_of(batch, fd);
-	capture_facts(reader, KIND_text, &count);
-	CHECK_U64(count, 1);
-	facts = capture_facts(reader, KIND_probe, &count);
-	CHECK_U64(count, 1);
-	CHECK_U64(((const struct record_probe *)facts[0])->id, 1);
-	CHECK_U64(facts[0]->name, 1);
-	facts = capture_facts(reader, KIND_loss, &count);
-	CHECK_U64(count, 3);
-	CHECK_U64(((const struct record_loss *)facts[0])->count, 300);
-	CHECK_U64(((const struct record_loss *)facts[1])->count, 5);
-	CHECK_U64(((const struct record_loss *)facts[2])->count, 6);
-	capture_reader_free(reader);
-}
-
-TEST(a_renamed_thread_keeps_all_its_names)
-{
-	int fd _cleanup_close_ = memory_file();
-	const struct record_header *const *facts;
-	struct capture_reader *reader;
-	struct batch *batch = NULL;
-	size_t count;
-
-	CHECK(batch_create(&batch) == 0);
-	add_task(batch, 30, "a");
-	add_task(batch, 10, "a");
-	add_task(batch, 20, "b");
-	add_task(batch, 40, "a");
-	reader = reader_of(batch, fd);
-	facts = capture_facts(reader, KIND_task, &count);
-	/* The second "a" repeats the one before it; the last comes after "b". */
-	CHECK_U64(count, 3);
-	CHECK_U64(facts[0]->ts, 20);
-	CHECK_U64(facts[1]->ts, 30);
-	CHECK_U64(facts[2]->ts, 40);
-	capture_reader_free(reader);
-}
-
-TEST(facts_may_come_after_what_refers_to_them)
-{
-	int fd _cleanup_close_ = memory_file();
-	struct capture_reader *reader = NULL;
-	struct capture_writer *writer = NULL;
-	const struct record_header *const *facts;
-	struct batch *batch = NULL;
-	struct err err = {0};
-	size_t count;
-
-	CHECK(batch_create(&batch) == 0);
-	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
-	add_call(batch, 1, 1, 1, 77);
-	add_call(batch, 2, 1, 1, 78);
-	CHECK_OK(capture_writer_append(writer, batch, &err), err);
-	batch_clear(batch);
-	add_probe(batch, RECORD_SOURCE_BPF, 77, 5);
-	CHECK_OK(capture_writer_append(writer, batch, &err), err);
-	batch_clear(batch);
-	CHECK(batch_add_text(batch, RECORD_SOURCE_BPF, 5, "late", 4) == 0);
-	CHECK_OK(capture_writer_append(writer, batch, &err), err);
-	CHECK_OK(capture_reader_open(fd, &reader, &err), err);
-	facts = capture_facts(reader, KIND_probe, &count);
-	CHECK_U64(count, 2);
-	CHECK_STRING(capture_text(reader, facts[0]->name), "late");
-	CHECK_STRING(capture_text(reader, facts[1]->name), "#78");
-	CHECK_U64(capture_reader_loss(reader, VALUE_loss_reason_fact_missing), 1);
-	capture_reader_free(reader);
-	capture_writer_free(writer);
-	batch_free(batch);
-}
-
-TEST(device_zero_is_a_device)
-{
-	int fd _cleanup_close_ = memory_file();
-	struct capture_cursor *cursor = NULL;
-	const struct record_header *record;
-	struct capture_reader *reader;
-	struct record_kernel kernel;
-	struct batch *batch = NULL;
-	struct err err = {0};
-	size_t count;
-
-	CHECK(batch_create(&batch) == 0);
-	schema_record_clear(schema_kind(KIND_kernel), &kernel.header);
-	kernel.header.source = 3;
-	kernel.device = 0;
-	CHECK(batch_add(batch, &kernel.header) == 0);
-	reader = reader_of(batch, fd);
-	CHECK_OK(capture_cursor_open(reader, &cursor, &err), err);
-	CHECK_U64(capture_cursor_next(cursor, &record, &err), 1);
-	CHECK_U64(((const struct record_kernel *)record)->device, 1);
-	CHECK_U64(((const struct record_kernel *)record)->stream, 0);
-	capture_facts(reader, KIND_device, &count);
-	CHECK_U64(count, 1);
-	capture_cursor_free(cursor);
-	capture_reader_free(reader);
-}
-
-/* A target that sends facts without end fills its share, not our memory; another one keeps its own.
- */
-TEST(facts_are_capped_for_each_source)
-{
-	const u32 too_many = 1000000 + 10;
-	int fd _cleanup_close_ = memory_file();
-	struct capture_reader *reader;
-	struct batch *batch = NULL;
-	size_t count;
-
-	CHECK(batch_create(&batch) == 0);
-	for (u32 id = 1; id <= too_many; id++)
-		CHECK(batch_add_text(batch, 3, id, "", 0) == 0);
-	CHECK(batch_add_text(batch, 4, 0xfffffff0, "other", 5) == 0);
-	reader = reader_of(batch, fd);
-	capture_facts(reader, KIND_text, &count);
-	CHECK_U64(count, 1000001);
-	CHECK_U64(capture_reader_loss(reader, VALUE_loss_reason_facts_capped), 10);
-	CHECK_STRING(capture_text(reader, 1000001), "other");
-	capture_reader_free(reader);
-}
-
-TEST(text_ids_send_each_string_once)
-{
-	struct text_ids ids = {.source = 5};
-	struct batch *batch = NULL;
-	size_t before;
-	u32 id;
-
-	CHECK(batch_create(&batch) == 0);
-	CHECK(text_ids_get(&ids, batch, "a", &id) == 0);
-	CHECK_U64(id, 1);
-	CHECK(text_ids_get(&ids, batch, "b", &id) == 0);
-	CHECK_U64(id, 2);
-	before = batch_size_bytes(batch);
-	CHECK(text_ids_get(&ids, batch, "a", &id) == 0);
-	CHECK_U64(id, 1);
-	CHECK(text_ids_get(&ids, batch, "", &id) == 0);
-	CHECK_U64(id, 0);
-	CHECK(text_ids_get(&ids, batch, NULL, &id) == 0);
-	CHECK_U64(id, 0);
-	CHECK_U64(batch_size_bytes(batch), before);
-	CHECK_U64(batch_event_count(batch), 0);
-	text_ids_free(&ids);
-	batch_free(batch);
-}
-
-TEST(long_texts_are_cut)
-{
-	char *string _cleanup_free_ = malloc(100001);
-	int fd _cleanup_close_ = memory_file();
-	struct capture_reader *reader;
-	struct batch *batch = NULL;
-
-	memset(string, 'x', 100000);
-	string[100000] = 0;
-	CHECK(batch_create(&batch) == 0);
-	CHECK(batch_add_text(batch, 3, 1, string, 100000) == 0);
-	reader = reader_of(batch, fd);
-	CHECK_U64(strlen(capture_text(reader, 1)), 60000);
-	capture_reader_free(reader);
-}
-
-/* ---- files that are not what they seem
- * -------------------------------------------------------------- */
+/* ---- files that are not what they seem ---- */
 
 static int open_error(const void *data, size_t size, struct err *err)
 {

@@ -87,8 +87,7 @@ static void check_lanes(struct view *view, const char *expected)
 #define OPEN_CALL(name, ts) \
 	"{\"kind\":\"call\",\"pid\":1,\"tid\":1,\"probe\":\"" name "\",\"ts\":" #ts "}\n"
 
-/* ---- order
- * ----------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 TEST(ends_come_in_time_order_inner_before_outer)
 {
@@ -142,8 +141,7 @@ TEST(an_error_of_the_sink_ends_the_run)
 	CHECK_U64(calls, 1);
 }
 
-/* ---- window
- * ---------------------------------------------------------------------------------------- */
+/* ---- window ---- */
 
 TEST(open_spans_last_to_the_end_of_the_window)
 {
@@ -219,8 +217,7 @@ TEST(times_at_the_end_of_time)
 	check_script(fixture.view, "+x@18446744073709551600 -x@18446744073709551615");
 }
 
-/* ---- lanes
- * ----------------------------------------------------------------------------------------- */
+/* ---- lanes ---- */
 
 TEST(nested_spans_share_a_lane)
 {
@@ -301,8 +298,7 @@ TEST(random_spans_never_overlap_in_a_lane)
 	}
 }
 
-/* ---- rows and names
- * -------------------------------------------------------------------------------- */
+/* ---- rows and names ---- */
 
 TEST(rows_are_sorted_and_named)
 {
@@ -396,130 +392,7 @@ TEST(labels_are_unique)
 	CHECK(!view_fact(fixture.view, KIND_probe, 6));
 }
 
-/* ---- cause
- * ----------------------------------------------------------------------------------------- */
-
-#define API(name, correlation, ts, dur)                          \
-	"{\"kind\":\"api\",\"pid\":1,\"tid\":1,\"name\":\"" name \
-	"\",\"correlation\":" #correlation ",\"ts\":" #ts ",\"dur\":" #dur "}\n"
-#define KERNEL(name, correlation, ts)                                                        \
-	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"" name "\",\"correlation\":" #correlation \
-	",\"ts\":" #ts ",\"dur\":5,\"device\":\"gpu\",\"stream\":\"s\"}\n"
-
-static int cause_span(void *data, const struct view_event *event, struct err *err)
-{
-	struct script *script = data;
-
-	if (event->kind->number == KIND_kernel)
-		text_appendf(&script->text, "%s%s<%s", script->text.length ? " " : "", event->name,
-			     event->cause ? event->cause->name : "?");
-	return 0;
-}
-
-static void check_causes(struct view *view, const char *expected)
-{
-	const struct view_sink sink = {.span = cause_span};
-	struct script script = {0};
-	struct err err = {0};
-
-	CHECK_OK(view_run(view, &sink, &script, &err), err);
-	CHECK_STRING(text_string(&script.text), expected);
-	text_free(&script.text);
-}
-
-static u64 loss_of(struct view *view, u32 reason)
-{
-	const struct view_survey *survey = view_survey(view);
-
-	for (size_t i = 0; i < survey->loss_count; i++)
-		if (survey->losses[i].reason == reason)
-			return survey->losses[i].count;
-	return 0;
-}
-
-TEST(the_outer_of_two_calls_with_one_number_is_the_launch)
-{
-	struct fixture fixture _fixture_ = fixture_open(API("runtime", 7, 10, 20) API(
-		"driver", 7, 12, 10) KERNEL("k", 7, 15) KERNEL("again", 7, 100));
-
-	check_causes(fixture.view, "k<runtime again<runtime");
-	CHECK_U64(view_survey(fixture.view)->loss_count, 0);
-}
-
-TEST(a_number_used_again_is_a_new_launch)
-{
-	struct fixture fixture _fixture_ = fixture_open(API("first", 7, 10, 5) KERNEL(
-		"a", 7, 20) API("second", 7, 30, 5) KERNEL("b", 7, 40));
-
-	check_causes(fixture.view, "a<first b<second");
-}
-
-TEST(numbers_of_other_sources_are_others)
-{
-	struct fixture fixture _fixture_ = fixture_open(
-		API("mine", 7, 10,
-		    5) "{\"kind\":\"api\",\"source\":4,\"pid\":2,\"tid\":2,\"name\":"
-		       "\"theirs\",\"correlation\":7,\"ts\":12,\"dur\":50}\n" KERNEL("k", 7, 20));
-
-	check_causes(fixture.view, "k<mine");
-}
-
-TEST(kernels_without_launch_are_counted)
-{
-	struct fixture fixture _fixture_ = fixture_open(
-		KERNEL("early", 7, 5) API("launch", 7, 10, 5) KERNEL("k", 7, 20)
-			KERNEL("lost", 8, 30) "{\"kind\":\"kernel\",\"pid\":1,\"name\":\"plain\","
-					      "\"ts\":50,\"dur\":1}\n");
-
-	check_causes(fixture.view, "early<? k<launch lost<? plain<?");
-	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_after_kernel), 1);
-	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_missing), 1);
-	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_forgotten), 0);
-}
-
-static struct view_event make_event(struct record_header *record, u64 ts)
-{
-	record->ts = ts;
-	return (struct view_event){.record = record,
-				   .kind = schema_kind(record->kind),
-				   .ts = ts,
-				   .dur = 1,
-				   .name = "x"};
-}
-
-TEST(the_oldest_launches_are_forgotten)
-{
-	struct record_kernel kernel = {.header = {.kind = KIND_kernel}};
-	struct record_api api = {.header = {.kind = KIND_api}};
-	struct view_kinds kinds = {0};
-	struct view_causes causes;
-	struct view_event event;
-
-	CHECK(view_kinds_init(&kinds) == 0);
-	view_causes_init(&causes, 4);
-	for (u32 i = 1; i <= 6; i++) {
-		api.correlation = i;
-		event = make_event(&api.header, 10 * i);
-		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_api], &event) == 0);
-		CHECK_U64(event.launch, i);
-	}
-	for (u32 i = 1; i <= 7; i++) {
-		kernel.correlation = i;
-		event = make_event(&kernel.header, 100);
-		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event) == 0);
-		if (i <= 2 || i == 7)
-			CHECK(!event.cause);
-		else
-			CHECK_U64(event.cause->number, i);
-	}
-	CHECK_U64(causes.forgotten_count, 2);
-	CHECK_U64(causes.missing_count, 1);
-	view_causes_free(&causes);
-	free(kinds.kinds);
-}
-
-/* ---- ledger, attributes, clock
- * ---------------------------------------------------------------------- */
+/* ---- ledger, attributes, clock ---- */
 
 TEST(the_ledger_sums_sources_and_keeps_the_last_count)
 {
@@ -571,84 +444,6 @@ TEST(attributes_and_clock)
 	CHECK_STRING(survey->attributes[0].key, "duration");
 	CHECK_STRING(survey->attributes[0].value, "5");
 	CHECK_U64(survey->realtime_offset_ns, 4000);
-}
-
-/* ---- keys
- * ------------------------------------------------------------------------------------------ */
-
-struct key_check {
-	struct view *view;
-	const char *key;
-	struct text text;
-};
-
-static int key_span(void *data, const struct view_event *event, struct err *err)
-{
-	struct key_check *check = data;
-	const struct view_key *key = view_key(check->view, event->kind, check->key);
-	struct view_value value;
-
-	if (check->text.length)
-		text_append(&check->text, " ");
-	if (!key) {
-		text_append(&check->text, "none");
-		return 0;
-	}
-	value = view_value(check->view, key, event);
-	if (value.type == VALUE_ABSENT)
-		text_append(&check->text, "absent");
-	else if (value.type == VALUE_STRING)
-		text_append(&check->text, value.string);
-	else
-		text_appendf(&check->text, value.type == VALUE_HEX ? "%#llx" : "%llu",
-			     (unsigned long long)value.number);
-	return 0;
-}
-
-static void check_key(struct view *view, const char *key, const char *expected)
-{
-	const struct view_sink sink = {.span = key_span};
-	struct key_check check = {.view = view, .key = key};
-	struct err err = {0};
-
-	CHECK_OK(view_run(view, &sink, &check, &err), err);
-	CHECK_STRING(text_string(&check.text), expected);
-	text_free(&check.text);
-}
-
-TEST(values_by_key)
-{
-	struct fixture fixture _fixture_ = fixture_open(
-		"{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"f\",\"binary\":\"/bin/x\","
-		"\"address\":\"0x1234\",\"returns\":\"session\"}\n"
-		"{\"kind\":\"task\",\"pid\":1,\"tid\":1,\"comm\":\"me\"}\n"
-		"{\"kind\":\"call\",\"pid\":1,\"tid\":1,\"probe\":\"f\",\"ts\":5,\"dur\":7,"
-		"\"ended\":\"returned\",\"stack\":[\"0xa\",\"0xb\"]}\n" API("launch", 3, 10, 2)
-			KERNEL("k", 3, 15));
-
-	check_key(fixture.view, "ts", "5 10 15");
-	check_key(fixture.view, "dur", "7 2 5");
-	check_key(fixture.view, "end", "12 12 20");
-	check_key(fixture.view, "name", "f launch k");
-	check_key(fixture.view, "pid", "1 1 1");
-	check_key(fixture.view, "ended", "returned none none");
-	check_key(fixture.view, "probe", "f none none");
-	check_key(fixture.view, "probe.binary", "/bin/x none none");
-	check_key(fixture.view, "probe.address", "0x1234 none none");
-	check_key(fixture.view, "probe.mangled", "absent none none");
-	check_key(fixture.view, "probe.returns", "session none none");
-	check_key(fixture.view, "probe.nothing", "none none none");
-	check_key(fixture.view, "probe.pad", "none none none");
-	check_key(fixture.view, "stack", "0xa,0xb absent absent");
-	check_key(fixture.view, "process", "me me me");
-	check_key(fixture.view, "row", "me me s");
-	check_key(fixture.view, "correlation", "none 3 3");
-	check_key(fixture.view, "device", "none none gpu");
-	check_key(fixture.view, "launch", "absent 1 absent");
-	check_key(fixture.view, "cause", "absent absent 1");
-	check_key(fixture.view, "cause_name", "absent absent launch");
-	check_key(fixture.view, "launch_delay_ns", "absent absent 5");
-	check_key(fixture.view, "nothing", "none none none");
 }
 
 UNIT_MAIN()

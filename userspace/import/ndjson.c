@@ -32,8 +32,7 @@ struct import {
 	bool at_end;
 };
 
-/* ---- lines
- * ----------------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 /* The next line without its newline: 1, or 0 at the end. Valid until the next call. */
 static int next_line(struct import *import, const char **ret_line, size_t *ret_length,
@@ -77,8 +76,7 @@ static bool is_blank(const char *line, size_t length)
 	return true;
 }
 
-/* ---- sources
- * --------------------------------------------------------------------------------------- */
+/* ---- sources ---- */
 
 static int import_use_source(struct import *import, json_t *object, struct err *err)
 {
@@ -129,8 +127,7 @@ static void source_free(struct import_source *source)
 	free(source);
 }
 
-/* ---- records
- * --------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 struct nearest {
 	const char *word;
@@ -305,8 +302,7 @@ static int import_line(struct import *import, const char *line, size_t length, s
 	return result;
 }
 
-/* ---- the file
- * -------------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static int import_flush(struct import *import, struct err *err)
 {

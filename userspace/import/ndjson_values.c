@@ -43,8 +43,7 @@ static int wrong_value(const struct target *target, const char *expected)
 			    target->field->name, target->kind->tag, expected);
 }
 
-/* ---- one value
- * ------------------------------------------------------------------------------------- */
+/* ---- one value ---- */
 
 typedef int import_parse(const struct target *target, json_t *value, u64 *ret_value);
 
@@ -198,8 +197,7 @@ static import_parse *const parsers[] = {
 	[UNIT_CHARS] = parse_integer, [UNIT_PAD] = parse_integer,
 };
 
-/* ---- arrays
- * ---------------------------------------------------------------------------------------- */
+/* ---- arrays ---- */
 
 static int set_chars(const struct target *target, json_t *value, struct record_header *record)
 {
@@ -280,8 +278,7 @@ int import_set_field(struct import_context *context, const struct schema_kind *k
 	return 0;
 }
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 int import_label_id(struct import_context *context, const struct schema_kind *kind,
 		    const char *label, size_t length, u32 *ret_id)

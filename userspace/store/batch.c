@@ -117,8 +117,8 @@ const struct record_header *batch_event(const struct batch *batch, size_t index)
 	return batch_record(batch, &batch->entries[index]);
 }
 
-/* ---- sorting: by radix on ts, since a batch spans little time, then ties by the full order
- * ---------- */
+/* ---- sorting: by radix on ts, since a batch spans little time, then ties by the full order ----
+ */
 
 #define RADIX_BITS 11
 #define RADIX_SIZE (1U << RADIX_BITS)
@@ -200,8 +200,7 @@ void batch_sort(struct batch *batch)
 	batch_sort_ties(batch);
 }
 
-/* ---- texts
- * ----------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 int batch_add_text(struct batch *batch, u32 source, u32 id, const char *string, size_t length)
 {

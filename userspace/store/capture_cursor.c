@@ -114,8 +114,7 @@ static int open_block_next(struct capture_cursor *cursor, struct open_block *ope
 	}
 }
 
-/* ---- the heap
- * -------------------------------------------------------------------------------------- */
+/* ---- the heap ---- */
 
 static bool comes_before(const struct open_block *a, const struct open_block *b)
 {

@@ -46,8 +46,7 @@ ssize_t capture_pread(int fd, void *data, size_t size, u64 offset)
 	return done;
 }
 
-/* ---- records
- * --------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 /* Is the size of the record one that lets us find the next? */
 static bool size_is_sound(const struct record_header *raw, size_t available)
@@ -177,8 +176,7 @@ static int read_facts(struct pass *pass, const struct capture_block_header *head
 	return 0;
 }
 
-/* ---- blocks
- * ---------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 static int read_schema(struct pass *pass, const struct capture_block_header *header)
 {
@@ -330,8 +328,7 @@ static int read_blocks(struct pass *pass)
 	return 0;
 }
 
-/* ---- opening
- * --------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int check_file_header(int fd, u64 file_bytes, struct err *err)
 {
@@ -442,8 +439,7 @@ struct capture_reader *capture_reader_free(struct capture_reader *reader)
 	return NULL;
 }
 
-/* ---- what it found
- * --------------------------------------------------------------------------------- */
+/* ---- what it found ---- */
 
 bool capture_reader_cut(const struct capture_reader *reader)
 {

@@ -151,8 +151,7 @@ struct convert *convert_free(struct convert *convert)
 	return NULL;
 }
 
-/* ---- copying
- * --------------------------------------------------------------------------------------- */
+/* ---- copying ---- */
 
 /* Our number for their enum value; absent when this build has no such tag. */
 static u64 convert_enum(const struct schema_table *foreign, const struct convert_field *field,

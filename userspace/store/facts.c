@@ -68,8 +68,7 @@ struct facts *facts_free(struct facts *facts)
 	return NULL;
 }
 
-/* ---- memory
- * ---------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void *facts_allocate(struct facts *facts, size_t size)
 {
@@ -125,8 +124,7 @@ static bool facts_charge(struct facts *facts, const struct record_header *record
 	return true;
 }
 
-/* ---- adding
- * ---------------------------------------------------------------------------------------- */
+/* ---- adding ---- */
 
 static int list_put(struct list *list, size_t place, struct record_header *record)
 {
@@ -230,8 +228,7 @@ int facts_add(struct facts *facts, const struct record_header *record)
 	return facts_add_with_id(facts, list, record, schema_field_value(id, record, 0));
 }
 
-/* ---- finishing
- * ------------------------------------------------------------------------------------- */
+/* ---- finishing ---- */
 
 /* A text fact with a number of its own: "#17". */
 static int make_up_text(struct facts *facts, u32 number, u32 raw_id)

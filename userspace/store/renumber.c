@@ -64,8 +64,7 @@ struct renumber {
 	u64 capped;
 };
 
-/* ---- the plans, from the tables of record.def
- * ------------------------------------------------------- */
+/* ---- the plans, from the tables of record.def ---- */
 
 static int space_of(const struct renumber *renumber, const char *tag)
 {
@@ -207,8 +206,7 @@ struct renumber *renumber_free(struct renumber *renumber)
 	return NULL;
 }
 
-/* ---- ids
- * ------------------------------------------------------------------------------------------- */
+/* ---- ids ---- */
 
 static struct source *source_find(const struct renumber *renumber, u32 source)
 {
@@ -386,8 +384,7 @@ bool renumber_apply(const struct renumber *renumber, struct record_header *recor
 	return true;
 }
 
-/* ---- numbers
- * --------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static int space_of_kind(const struct renumber *renumber, u16 kind)
 {

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the rows of record.def
- * ------------------------------------------------------------------------ */
+/* ---- the rows of record.def ---- */
 
 #define FIELD(kind, type, name, unit, reference, absent, meaning) \
 	{#name,	       offsetof(struct record_##kind, name),      \
@@ -97,8 +96,7 @@ static const struct schema_field header_fields[] = {
 	HEADER_FIELD(source, NUMBER, "none", 0, "the id space of its ids"),
 };
 
-/* ---- look-ups
- * -------------------------------------------------------------------------------------- */
+/* ---- look-ups ---- */
 
 const struct schema_kind *schema_kinds(size_t *ret_count)
 {
@@ -182,8 +180,7 @@ const char *schema_shape_name(enum record_shape shape)
 	return shape < ARRAY_SIZE(shape_names) ? shape_names[shape] : "?";
 }
 
-/* ---- values
- * ---------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 u64 schema_field_value(const struct schema_field *field, const struct record_header *record,
 		       unsigned index)
@@ -234,8 +231,7 @@ const struct schema_field *schema_tail_field(const struct schema_kind *kind)
 	return kind->tail == TAIL_NONE ? NULL : &kind->fields[kind->field_count - 1];
 }
 
-/* ---- hash
- * ------------------------------------------------------------------------------------------ */
+/* ---- hash ---- */
 
 /* FNV-1a over the bytes, terminating 0 included so that "ab","c" differs from "a","bc". */
 static u64 hash_string(u64 hash, const char *string)

@@ -22,8 +22,7 @@ static const char *const tail_names[] = {
 #define SHAPES_END (SHAPE_TOTAL + 1)
 #define UNITS_END  (UNIT_PAD + 1)
 
-/* ---- writing
- * --------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void write_kind(struct text *text, const struct schema_kind *kind)
 {
@@ -56,8 +55,7 @@ void schema_text_write(struct text *text)
 		text_append_char(text, '\n');
 }
 
-/* ---- parsing
- * --------------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 #define WORDS_MAX 9
 /* Far beyond what any version needs; bounds the work that a malicious table can cause. */

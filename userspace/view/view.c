@@ -30,8 +30,7 @@ static void walk_free(struct walk *walk)
 	view_causes_free(&walk->causes);
 }
 
-/* ---- one event
- * ------------------------------------------------------------------------------------- */
+/* ---- one event ---- */
 
 static u64 add_saturated(u64 a, u64 b)
 {
@@ -116,8 +115,7 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 	return result;
 }
 
-/* ---- survey
- * ---------------------------------------------------------------------------------------- */
+/* ---- survey ---- */
 
 static void survey_count(struct view_survey *survey, struct view_event *event,
 			 struct view_rows *rows)
@@ -288,8 +286,7 @@ const struct view_survey *view_survey(const struct view *view)
 	return &view->survey;
 }
 
-/* ---- events
- * ---------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 typedef int view_event_function(void *data, const struct view_event *event, struct err *err);
 
@@ -343,8 +340,7 @@ int view_run(struct view *view, const struct view_sink *sink, void *data, struct
 	return result < 0 ? result : 0;
 }
 
-/* ---- facts
- * ----------------------------------------------------------------------------------------- */
+/* ---- facts ---- */
 
 const char *view_text(const struct view *view, u32 id)
 {

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "view/view.h"
 
-/* ---- view_kinds: what the view wants to know of a kind, looked up once ------------------------------- */
+/* ---- view_kinds: what the view wants to know of a kind, looked up once ---- */
 
 struct view_kind {
 	const struct schema_kind *kind;
@@ -23,7 +23,7 @@ struct view_kinds {
 
 int view_kinds_init(struct view_kinds *kinds);
 
-/* ---- view_rows --------------------------------------------------------------------------------------- */
+/* ---- view_rows ---- */
 
 #define ROW_CACHE_SIZE 256
 
@@ -51,7 +51,7 @@ s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
 int view_rows_finish(struct view *view);
 void view_rows_free(struct view_rows *rows);
 
-/* ---- view_names: tasks and labels -------------------------------------------------------------------- */
+/* ---- view_names: tasks and labels ---- */
 
 struct view_names {
 	struct map tasks; /* (pid, tid) -> const char * */
@@ -68,7 +68,7 @@ const char *view_task_name(const struct view *view, u32 pid, u32 tid);
 /* A copy that lives as long as the view; NULL without memory. */
 const char *view_intern(const struct view *view, const char *string, size_t length);
 
-/* ---- view_lanes: spans of a row nest within a lane --------------------------------------------------- */
+/* ---- view_lanes: spans of a row nest within a lane ---- */
 
 #define LANES_MAX 4096 /* of a row; what fits in none of them overlaps in the last */
 
@@ -83,7 +83,7 @@ int view_lanes_place(struct view_lanes *lanes, size_t row, u64 ts, u64 end, unsi
 unsigned view_lanes_count(const struct view_lanes *lanes, size_t row);
 void view_lanes_free(struct view_lanes *lanes);
 
-/* ---- view_cause: launches and what they launched ----------------------------------------------------- */
+/* ---- view_cause: launches and what they launched ---- */
 
 #define LAUNCHES_MAX (1U << 20)
 
@@ -105,7 +105,7 @@ void view_causes_free(struct view_causes *causes);
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_event *event);
 
-/* ---- view_ends: spans that are open, by their end ---------------------------------------------------- */
+/* ---- view_ends: spans that are open, by their end ---- */
 
 struct view_ends {
 	struct open_span **heap;
@@ -120,7 +120,7 @@ int view_ends_flush(struct view_ends *ends, u64 ts, const struct view_sink *sink
 		    struct err *err);
 void view_ends_free(struct view_ends *ends);
 
-/* ---- view_ledger ------------------------------------------------------------------------------------- */
+/* ---- view_ledger ---- */
 
 struct view_ledger {
 	struct view_loss *losses;
@@ -132,7 +132,7 @@ struct view_ledger {
 int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window);
 void view_ledger_free(struct view_ledger *ledger);
 
-/* ---- view_values ------------------------------------------------------------------------------------- */
+/* ---- view_values ---- */
 
 struct view_keys {
 	struct view_key **keys;

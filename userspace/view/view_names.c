@@ -13,8 +13,7 @@ const char *view_intern(const struct view *view, const char *string, size_t leng
 	return number < 0 ? NULL : view->names->strings.strings[number];
 }
 
-/* ---- tasks
- * ----------------------------------------------------------------------------------------- */
+/* ---- tasks ---- */
 
 /* The facts come in the order of time: the last name of a thread holds. */
 static int names_add_tasks(struct view *view)
@@ -50,8 +49,7 @@ const char *view_process_name(const struct view *view, u32 pid)
 	return name ? name : "";
 }
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 /* How often each name occurs among the facts of a kind. */
 struct name_counts {

@@ -7,8 +7,7 @@
 #include "base/cleanup.h"
 #include "view/view_internal.h"
 
-/* ---- kinds
- * ------------------------------------------------------------------------------------------ */
+/* ---- kinds ---- */
 
 int view_kinds_init(struct view_kinds *view_kinds)
 {
@@ -40,8 +39,7 @@ int view_kinds_init(struct view_kinds *view_kinds)
 	return 0;
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------ */
+/* ---- keys ---- */
 
 static u32 field_or_0(const struct schema_field *field, const struct record_header *record)
 {
@@ -113,8 +111,7 @@ s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
 	return place;
 }
 
-/* ---- names and order
- * ------------------------------------------------------------------------------- */
+/* ---- names and order ---- */
 
 static const char *row_number_name(const struct view *view, u32 number)
 {

@@ -27,8 +27,7 @@ static struct view_value value_string(const char *string)
 	return (struct view_value){.type = VALUE_STRING, .string = string};
 }
 
-/* ---- computed values
- * ------------------------------------------------------------------------------- */
+/* ---- computed values ---- */
 
 static struct view_value compute_name(const struct view *view, const struct view_event *event)
 {
@@ -104,8 +103,7 @@ static const struct view_key_row {
 	{"launch_delay_ns", {.compute = compute_launch_delay}},
 };
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------ */
+/* ---- keys ---- */
 
 static const struct schema_field *find_field(const struct schema_kind *kind, const char *name)
 {
@@ -173,8 +171,7 @@ void view_keys_free(struct view_keys *keys)
 	free(keys);
 }
 
-/* ---- values of fields
- * ------------------------------------------------------------------------------ */
+/* ---- values of fields ---- */
 
 static struct view_value array_value(const struct view *view, const struct schema_field *field,
 				     const struct record_header *record)

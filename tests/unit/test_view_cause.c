@@ -1,0 +1,190 @@
+#include "base/text.h"
+#include "capture_fixture.h"
+#include "view/view_internal.h"
+
+#define API(name, correlation, ts, dur)                          \
+	"{\"kind\":\"api\",\"pid\":1,\"tid\":1,\"name\":\"" name \
+	"\",\"correlation\":" #correlation ",\"ts\":" #ts ",\"dur\":" #dur "}\n"
+#define KERNEL(name, correlation, ts)                                                        \
+	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"" name "\",\"correlation\":" #correlation \
+	",\"ts\":" #ts ",\"dur\":5,\"device\":\"gpu\",\"stream\":\"s\"}\n"
+
+static int cause_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct text *text = data;
+
+	if (event->kind->number == KIND_kernel)
+		text_appendf(text, "%s%s<%s", text->length ? " " : "", event->name,
+			     event->cause ? event->cause->name : "?");
+	return 0;
+}
+
+static void check_causes(struct view *view, const char *expected)
+{
+	const struct view_sink sink = {.span = cause_span};
+	struct text text _cleanup_text_ = {0};
+	struct err err = {0};
+
+	CHECK_OK(view_run(view, &sink, &text, &err), err);
+	CHECK_STRING(text_string(&text), expected);
+}
+
+TEST(the_outer_of_two_calls_with_one_number_is_the_launch)
+{
+	struct fixture fixture _fixture_ = fixture_open(API("runtime", 7, 10, 20) API(
+		"driver", 7, 12, 10) KERNEL("k", 7, 15) KERNEL("again", 7, 100));
+
+	check_causes(fixture.view, "k<runtime again<runtime");
+	CHECK_U64(view_survey(fixture.view)->loss_count, 0);
+}
+
+TEST(a_number_used_again_is_a_new_launch)
+{
+	struct fixture fixture _fixture_ = fixture_open(API("first", 7, 10, 5) KERNEL(
+		"a", 7, 20) API("second", 7, 30, 5) KERNEL("b", 7, 40));
+
+	check_causes(fixture.view, "a<first b<second");
+}
+
+TEST(numbers_of_other_sources_are_others)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		API("mine", 7, 10,
+		    5) "{\"kind\":\"api\",\"source\":4,\"pid\":2,\"tid\":2,\"name\":"
+		       "\"theirs\",\"correlation\":7,\"ts\":12,\"dur\":50}\n" KERNEL("k", 7, 20));
+
+	check_causes(fixture.view, "k<mine");
+}
+
+TEST(kernels_without_launch_are_counted)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		KERNEL("early", 7, 5) API("launch", 7, 10, 5) KERNEL("k", 7, 20)
+			KERNEL("lost", 8, 30) "{\"kind\":\"kernel\",\"pid\":1,\"name\":\"plain\","
+					      "\"ts\":50,\"dur\":1}\n");
+
+	check_causes(fixture.view, "early<? k<launch lost<? plain<?");
+	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_after_kernel), 1);
+	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_missing), 1);
+	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_forgotten), 0);
+}
+
+static struct view_event make_event(struct record_header *record, u64 ts)
+{
+	record->ts = ts;
+	return (struct view_event){.record = record,
+				   .kind = schema_kind(record->kind),
+				   .ts = ts,
+				   .dur = 1,
+				   .name = "x"};
+}
+
+TEST(the_oldest_launches_are_forgotten)
+{
+	struct record_kernel kernel = {.header = {.kind = KIND_kernel}};
+	struct record_api api = {.header = {.kind = KIND_api}};
+	struct view_kinds kinds = {0};
+	struct view_causes causes;
+	struct view_event event;
+
+	CHECK(view_kinds_init(&kinds) == 0);
+	view_causes_init(&causes, 4);
+	for (u32 i = 1; i <= 6; i++) {
+		api.correlation = i;
+		event = make_event(&api.header, 10 * i);
+		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_api], &event) == 0);
+		CHECK_U64(event.launch, i);
+	}
+	for (u32 i = 1; i <= 7; i++) {
+		kernel.correlation = i;
+		event = make_event(&kernel.header, 100);
+		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event) == 0);
+		if (i <= 2 || i == 7)
+			CHECK(!event.cause);
+		else
+			CHECK_U64(event.cause->number, i);
+	}
+	CHECK_U64(causes.forgotten_count, 2);
+	CHECK_U64(causes.missing_count, 1);
+	view_causes_free(&causes);
+	free(kinds.kinds);
+}
+
+/* ---- keys ---- */
+
+struct key_check {
+	struct view *view;
+	const char *key;
+	struct text text;
+};
+
+static int key_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct key_check *check = data;
+	const struct view_key *key = view_key(check->view, event->kind, check->key);
+	struct view_value value;
+
+	if (check->text.length)
+		text_append(&check->text, " ");
+	if (!key) {
+		text_append(&check->text, "none");
+		return 0;
+	}
+	value = view_value(check->view, key, event);
+	if (value.type == VALUE_ABSENT)
+		text_append(&check->text, "absent");
+	else if (value.type == VALUE_STRING)
+		text_append(&check->text, value.string);
+	else
+		text_appendf(&check->text, value.type == VALUE_HEX ? "%#llx" : "%llu",
+			     (unsigned long long)value.number);
+	return 0;
+}
+
+static void check_key(struct view *view, const char *key, const char *expected)
+{
+	const struct view_sink sink = {.span = key_span};
+	struct key_check check = {.view = view, .key = key};
+	struct err err = {0};
+
+	CHECK_OK(view_run(view, &sink, &check, &err), err);
+	CHECK_STRING(text_string(&check.text), expected);
+	text_free(&check.text);
+}
+
+TEST(values_by_key)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		"{\"kind\":\"probe\",\"id\":\"f\",\"name\":\"f\",\"binary\":\"/bin/x\","
+		"\"address\":\"0x1234\",\"returns\":\"session\"}\n"
+		"{\"kind\":\"task\",\"pid\":1,\"tid\":1,\"comm\":\"me\"}\n"
+		"{\"kind\":\"call\",\"pid\":1,\"tid\":1,\"probe\":\"f\",\"ts\":5,\"dur\":7,"
+		"\"ended\":\"returned\",\"stack\":[\"0xa\",\"0xb\"]}\n" API("launch", 3, 10, 2)
+			KERNEL("k", 3, 15));
+
+	check_key(fixture.view, "ts", "5 10 15");
+	check_key(fixture.view, "dur", "7 2 5");
+	check_key(fixture.view, "end", "12 12 20");
+	check_key(fixture.view, "name", "f launch k");
+	check_key(fixture.view, "pid", "1 1 1");
+	check_key(fixture.view, "ended", "returned none none");
+	check_key(fixture.view, "probe", "f none none");
+	check_key(fixture.view, "probe.binary", "/bin/x none none");
+	check_key(fixture.view, "probe.address", "0x1234 none none");
+	check_key(fixture.view, "probe.mangled", "absent none none");
+	check_key(fixture.view, "probe.returns", "session none none");
+	check_key(fixture.view, "probe.nothing", "none none none");
+	check_key(fixture.view, "probe.pad", "none none none");
+	check_key(fixture.view, "stack", "0xa,0xb absent absent");
+	check_key(fixture.view, "process", "me me me");
+	check_key(fixture.view, "row", "me me s");
+	check_key(fixture.view, "correlation", "none 3 3");
+	check_key(fixture.view, "device", "none none gpu");
+	check_key(fixture.view, "launch", "absent 1 absent");
+	check_key(fixture.view, "cause", "absent absent 1");
+	check_key(fixture.view, "cause_name", "absent absent launch");
+	check_key(fixture.view, "launch_delay_ns", "absent absent 5");
+	check_key(fixture.view, "nothing", "none none none");
+}
+
+UNIT_MAIN()
