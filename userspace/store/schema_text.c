@@ -224,7 +224,6 @@ static int parse_line(struct schema_table *table, char *line, bool *in_kind)
 
 int schema_text_parse(const char *string, size_t length, struct schema_table *table)
 {
-	const struct schema_field *fields;
 	bool in_kind = false;
 	char *rest = NULL;
 
@@ -240,11 +239,9 @@ int schema_text_parse(const char *string, size_t length, struct schema_table *ta
 			return result;
 	}
 	/* Only now: the array has moved while it grew. */
-	fields = table->fields;
-	for (size_t i = 0; i < table->kind_count; i++) {
-		table->kinds[i].fields = fields;
-		fields += table->kinds[i].field_count;
-	}
+	for (size_t i = 0, first = 0; i < table->kind_count; first += table->kinds[i++].field_count)
+		if (table->kinds[i].field_count)
+			table->kinds[i].fields = &table->fields[first];
 	return 0;
 }
 
