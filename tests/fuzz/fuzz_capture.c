@@ -1,7 +1,8 @@
 /*
- * Any bytes as a capture. Checksums would keep the fuzzer out, so the input is not the file but what a file
- * is made of: pieces {type, length, bytes}, which become blocks with sound checksums; a piece of type 0 is
- * copied as it is. The first piece may bring a table of kinds of its own, else this build's is written.
+ * Any bytes as a capture. Checksums would keep the fuzzer out, so the input is not the file but
+ * what a file is made of: pieces {type, length, bytes}, which become blocks with sound checksums; a
+ * piece of type 0 is copied as it is. The first piece may bring a table of kinds of its own, else
+ * this build's is written.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,8 +35,7 @@ static void append_block(int fd, u32 type, const u8 *payload, size_t size)
 	header.payload_bytes = size;
 	header.record_count = size / 48;
 	header.payload_crc = capture_crc(copy, size);
-	header.header_crc =
-		capture_crc(&header, offsetof(struct capture_block_header, header_crc));
+	header.header_crc = capture_crc(&header, offsetof(struct capture_block_header, header_crc));
 	append(fd, &header, sizeof(header));
 	append(fd, copy, size);
 }

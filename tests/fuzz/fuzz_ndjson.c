@@ -1,5 +1,5 @@
-/* Any bytes as the text form of a capture: an error that names the line, or a capture that holds what it
- * promises. */
+/* Any bytes as the text form of a capture: an error that names the line, or a capture that holds
+ * what it promises. */
 #include <sys/mman.h>
 #include <unistd.h>
 
