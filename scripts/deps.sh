@@ -38,6 +38,7 @@ test   redis-server               redis-server  recorded by tests
 test   postgresql                   postgresql  recorded by tests
 test   python3                               -  recorded by tests, checks JSON
 test   jq                                    -  checks JSON
+test   zsh                                   -  takes its completion script
 test   nodejs                                -  recorded by tests
 test   gdb                                   -  a target that is traced already
 test   strace                                -  system calls that a test counts
@@ -114,7 +115,7 @@ choose() {
 
 apt() {
 	DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l NEEDRESTART_SUSPEND=1 \
-		apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null
+		apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null
 }
 
 # A source that cannot be reached must not stop what the others have: the installation will tell.
