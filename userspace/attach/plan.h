@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_ATTACH_PLAN_H
 #define GPUPROBE_ATTACH_PLAN_H
 
+#include "attach/instruction.h"
 #include "attach/target.h"
 #include "base/err.h"
 #include "base/types.h"
@@ -29,20 +30,16 @@ struct plan_module {
 	u8 build_id[20];
 };
 
-enum plan_cost {
-	COST_CHEAP,   /* first instruction is emulated by the kernel: nop, push reg, relative call/jmp/jcc */
-	COST_STEPPED, /* single-stepped out of line: about ten times as much */
-};
-
 struct plan_function {
 	size_t module;	 /* index */
 	/* Of several names at its address, of those that a pattern matched: a global one, then one without a
 	 * leading underscore, then the shortest, then the first by alphabet. */
 	char *name;	 /* as the user reads it: demangled */
 	char *mangled;	 /* NULL where it is the same */
-	u64 address;	 /* in the file */
+	u64 address;	 /* of its start, in the file */
 	u64 file_offset; /* of the probed instruction */
-	enum plan_cost cost;
+	u8 placed_bytes; /* how far behind the start that is */
+	enum instruction_cost cost;
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */

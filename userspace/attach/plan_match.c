@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/plan_decode.h"
+#include "attach/instruction.h"
 #include "base/cleanup.h"
 #include "base/demangle.h"
 
@@ -111,7 +111,7 @@ static int skipped_add(struct matcher *matcher, const struct elf_symbol *symbol,
 }
 
 static int function_add(struct matcher *matcher, const struct alias_group *group, u64 file_offset,
-			enum plan_cost cost)
+			enum instruction_cost cost)
 {
 	struct plan_builder *builder = matcher->builder;
 	struct plan *plan = builder->plan;
@@ -149,10 +149,10 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 
 /* The reason why a matched function is not probed; NULL: it is. */
 static const char *group_check(struct matcher *matcher, const struct alias_group *group,
-			       u64 *ret_file_offset, enum plan_cost *ret_cost)
+			       u64 *ret_file_offset, enum instruction_cost *ret_cost)
 {
 	const struct elf_symbol *symbol = group->best;
-	u8 code[DECODE_LENGTH_MAX_BYTES];
+	u8 code[INSTRUCTION_MAX_BYTES];
 	ssize_t size;
 	u64 left = 0;
 
@@ -178,7 +178,7 @@ static int group_visit(struct matcher *matcher, struct alias_group *group)
 {
 	struct plan_builder *builder = matcher->builder;
 	const char *reason;
-	enum plan_cost cost;
+	enum instruction_cost cost;
 	u64 file_offset;
 
 	if (!group_matches(matcher, group))

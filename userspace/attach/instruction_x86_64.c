@@ -1,4 +1,4 @@
-#include "attach/plan_decode.h"
+#include "attach/instruction.h"
 
 #include <capstone/capstone.h>
 #include <errno.h>
@@ -106,7 +106,7 @@ static bool is_emulated(const u8 *bytes, size_t length)
 }
 
 const char *decoder_check(struct decoder *decoder, const u8 *bytes, size_t size, u64 address,
-			  enum plan_cost *ret_cost)
+			  enum instruction_cost *ret_cost)
 {
 	const cs_insn *instruction = decoder->instruction;
 	const u8 *code = bytes;

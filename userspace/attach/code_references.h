@@ -1,0 +1,40 @@
+/*
+ * Which addresses of a file's code anything refers to: symbols, relative jumps and calls, pointers, jump tables.
+ * It errs on the side of too many: bytes are read as a jump at every offset, not only where an instruction is
+ * known to begin, so that no mistake in decoding can hide one.
+ */
+#ifndef GPUPROBE_ATTACH_CODE_REFERENCES_H
+#define GPUPROBE_ATTACH_CODE_REFERENCES_H
+
+#include "base/types.h"
+
+struct code_references;
+
+enum code_reference {
+	REFERENCE_JUMP,	   /* symbols; jumps and calls with a 32-bit distance */
+	REFERENCE_POINTER, /* address taken by code (lea), by data (relocation, pointer), or in a jump table */
+};
+
+/* For code in [start, end). NULL: out of memory. Memory: 2 bits a byte of it. */
+struct code_references *code_references_create(u64 start, u64 end);
+struct code_references *code_references_free(struct code_references *references); /* NULL allowed; returns NULL */
+
+/* Addresses that are not in the code are left out. */
+void code_references_add(struct code_references *references, enum code_reference kind, u64 address);
+/* Reads code: its jumps, calls and address-taking instructions. bytes go on for up to 8 more than size, as far
+ * as they are there (readable), so that nothing is lost where a file is read piece by piece. */
+int code_references_add_code(struct code_references *references, u64 address, const u8 *bytes, size_t size,
+			     size_t readable);
+/* Reads code or data of a file that is not moved when it is loaded: every four bytes that are an address in the
+ * code. */
+void code_references_add_absolute(struct code_references *references, const u8 *bytes, size_t size);
+/* Jump tables: follows each address outside the code that code takes, as far as there are distances that lead
+ * into the code. Call it when all code was added. */
+int code_references_add_tables(struct code_references *references,
+			       size_t (*read)(const void *data, u64 address, void *ret_bytes, size_t size),
+			       const void *data);
+
+/* The first address in [start, end) that anything of this kind refers to, or `end`. */
+u64 code_references_find(const struct code_references *references, enum code_reference kind, u64 start, u64 end);
+
+#endif
