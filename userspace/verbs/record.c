@@ -1,6 +1,7 @@
 /* gpuprobe -p PID: plan, record, write, summarize. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "store/capture_reader.h"
 #include "verbs/attachment.h"
 #include "verbs/outputs.h"
+#include "verbs/page.h"
 #include "verbs/progress.h"
 #include "verbs/verbs.h"
 
@@ -208,6 +210,27 @@ static bool writes_to_stdout(const struct options *options)
 	return false;
 }
 
+/* To standard output, unless that carries data. Says what is wrong; a reader that has left is no
+ * failure. */
+static int write_summary(struct capture_reader *reader, const struct options *options)
+{
+	bool to_stdout = !writes_to_stdout(options);
+	struct err err = {0};
+	struct page page;
+	int result = page_open(&page);
+
+	if (result)
+		err_errno(&err, result, "can't print the summary");
+	else
+		result = summary_print(reader, options->rows, to_stdout ? page.file : stderr, &err);
+	if (result) {
+		log_error("%s", err.message);
+		page_discard(&page);
+		return result;
+	}
+	return page_write(&page) == EXIT_SUCCESS ? 0 : -EIO;
+}
+
 /* Outputs and summary from the capture. Says what is wrong. */
 static int write_outputs(struct recording *recording)
 {
@@ -221,10 +244,7 @@ static int write_outputs(struct recording *recording)
 		return result;
 	}
 	if (!options->quiet)
-		summary_result = summary_print(reader, options->rows,
-					       writes_to_stdout(options) ? stderr : stdout, &err);
-	if (summary_result)
-		log_error("%s", err.message);
+		summary_result = write_summary(reader, options);
 	result = outputs_write(reader, recording->capture_fd, recording->capture_path, options);
 	capture_reader_free(reader);
 	return result ? result : summary_result;
@@ -257,8 +277,11 @@ int verb_record(const struct options *options)
 {
 	struct recording recording = {.options = options, .capture_fd = -1};
 	struct err err = {0};
-	int result = prepare(&recording, &err), exit_code;
+	int result, exit_code;
 
+	/* Whoever reads what we say may leave: the recording goes on. */
+	signal(SIGPIPE, SIG_IGN);
+	result = prepare(&recording, &err);
 	if (result) {
 		log_error("%s", err.message);
 		exit_code = result == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
