@@ -408,23 +408,21 @@ TEST(addresses_lead_to_the_bytes_that_run)
 
 TEST(what_is_no_64_bit_elf_file_is_refused)
 {
-	static const char
-		*const commands[] =
-			{
-				": >bad",
-				"printf hello >bad",
-				"printf '\\177ELF' >bad",
-				"cp libplain.so bad && printf '\\001' | dd of=bad bs=1 seek=4 "
-				"conv=notrunc", /* 32-bit
-						 */
-				"cp libplain.so bad && printf '\\002' | dd of=bad bs=1 seek=5 "
-				"conv=notrunc", /* MSB
-						 */
-				"cp libplain.so bad && printf '\\267' | dd of=bad bs=1 seek=18 "
-				"conv=notrunc", /* ARM
-						 */
-				"rm -f bad && printf '!<arch>\\n' >bad",
-			};
+	static const char *const commands[] = {
+		": >bad",
+		"printf hello >bad",
+		"printf '\\177ELF' >bad",
+		"cp libplain.so bad && printf '\\001' | dd of=bad bs=1 seek=4 "
+		"conv=notrunc", /* 32-bit
+				 */
+		"cp libplain.so bad && printf '\\002' | dd of=bad bs=1 seek=5 "
+		"conv=notrunc", /* MSB
+				 */
+		"cp libplain.so bad && printf '\\267' | dd of=bad bs=1 seek=18 "
+		"conv=notrunc", /* ARM
+				 */
+		"rm -f bad && printf '!<arch>\\n' >bad",
+	};
 
 	if (!tools)
 		SKIP("no fixtures");

@@ -1,0 +1,83 @@
+/* Any bytes as a file of code: everything that is read from files of a target. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/demangle.h"
+#include "elf/elf_file.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+/* What elf_file.h promises of symbols. */
+static void check_symbols(const struct elf_file *file, const struct elf_symbols *symbols)
+{
+	struct text name = {0};
+	u64 offset;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		const struct elf_symbol *symbol = &symbols->items[i];
+
+		if (!symbol->name[0] || elf_file_offset(file, symbol->address, &offset) < 0)
+			abort();
+		if (i && symbols->items[i - 1].address > symbol->address)
+			abort();
+		if (i < 100) {
+			demangle(symbol->name, DEMANGLE_FULL, &name);
+			demangle(symbol->name, DEMANGLE_NAME, &name);
+		}
+	}
+	text_free(&name);
+}
+
+static void read_file(int fd)
+{
+	u8 id[ELF_BUILD_ID_MAX_BYTES], bytes[16];
+	struct elf_symbols symbols;
+	struct elf_file *file;
+	struct err err = {0};
+	u64 offset;
+
+	if (elf_file_open(fd, "/fuzzed", &file, &err) < 0) {
+		if (!err.message[0])
+			abort();
+		return;
+	}
+	elf_file_build_id(file, id);
+	elf_file_is_go(file);
+	elf_file_is_static(file);
+	free(elf_file_soname(file));
+	elf_file_has_personality(file);
+	if (!elf_file_offset(file, 0x1000, &offset))
+		elf_file_read(file, offset, bytes, sizeof(bytes));
+	if (!elf_symbols_load(file, "/nonexistent", &symbols, &err)) {
+		check_symbols(file, &symbols);
+		elf_symbols_free(&symbols);
+	}
+	elf_file_free(file);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	static int fd = -1;
+	char name[256];
+	struct text demangled = {0};
+
+	if (fd < 0)
+		fd = memfd_create("fuzzed", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
+		abort();
+	read_file(fd);
+
+	/* The same bytes as a mangled name. */
+	if (size && size < sizeof(name) - 2) {
+		memcpy(name, "_Z", 2);
+		memcpy(name + 2, data, size);
+		name[size + 2] = 0;
+		demangle(name, DEMANGLE_FULL, &demangled);
+		name[1] = 'R';
+		demangle(name, DEMANGLE_FULL, &demangled);
+	}
+	text_free(&demangled);
+	return 0;
+}
