@@ -19,7 +19,8 @@ struct drain {
 	struct batch_queue *queue;
 	struct batch *batch; /* being filled */
 	u32 bpf_place;
-	atomic_ullong record_count;
+	u64 handed_over_count; /* events; the thread's own */
+	atomic_ullong event_count;
 	u64 unstored_count; /* the thread's until it is joined */
 	atomic_bool stop;
 };
@@ -36,7 +37,6 @@ static int take_record(void *data, const struct record_header *record, size_t si
 		drain->unstored_count++;
 		return -ENOMEM;
 	}
-	atomic_fetch_add_explicit(&drain->record_count, 1, memory_order_relaxed);
 	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
 }
 
@@ -57,6 +57,7 @@ int drain_add_losses(struct bpf_source *source, u32 bpf_place, u64 open_count, s
 
 static void hand_over(struct drain *drain)
 {
+	drain->handed_over_count += batch_event_count(drain->batch);
 	drain_add_losses(drain->source, drain->bpf_place, 0, drain->batch);
 	batch_queue_put_full(drain->queue, drain->batch);
 	drain->batch = batch_queue_take_empty(drain->queue);
@@ -72,6 +73,9 @@ static void *drain_main(void *data)
 		int taken = bpf_source_drain(drain->source, take_record, drain);
 		u64 now = clock_monotonic_ns();
 
+		atomic_store_explicit(&drain->event_count,
+				      drain->handed_over_count + batch_event_count(drain->batch),
+				      memory_order_relaxed);
 		if (taken < 0 ||
 		    (batch_size_bytes(drain->batch) && now - handed_over_ns >= HAND_OVER_NS)) {
 			hand_over(drain);
@@ -111,19 +115,19 @@ int drain_start(struct bpf_source *source, struct batch_queue *queue, u32 bpf_pl
 	return 0;
 }
 
-u64 drain_record_count(const struct drain *drain)
+u64 drain_event_count(const struct drain *drain)
 {
-	return atomic_load_explicit(&drain->record_count, memory_order_relaxed);
+	return atomic_load_explicit(&drain->event_count, memory_order_relaxed);
 }
 
-struct drain *drain_finish(struct drain *drain, u64 *ret_record_count, u64 *ret_unstored_count)
+struct drain *drain_finish(struct drain *drain, u64 *ret_event_count, u64 *ret_unstored_count)
 {
 	if (!drain)
 		return NULL;
 	atomic_store(&drain->stop, true);
 	pthread_join(drain->thread, NULL);
-	if (ret_record_count)
-		*ret_record_count = drain_record_count(drain);
+	if (ret_event_count)
+		*ret_event_count = drain_event_count(drain);
 	if (ret_unstored_count)
 		*ret_unstored_count = drain->unstored_count;
 	free(drain);

@@ -167,7 +167,7 @@ static void update_status(struct session *session)
 
 	status->elapsed_ns = clock_monotonic_ns() - session->window_start_ns;
 	status->duration_ns = session->config->duration_ns;
-	status->record_count = drain_record_count(session->drain);
+	status->event_count = drain_event_count(session->drain);
 	if (bpf_source_counters(session->source, &counters))
 		return;
 	status->lost_count = counters.losses[VALUE_loss_reason_ring_full] +
@@ -333,7 +333,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	}
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
 			     session->facts.bpf_place, session->unstored_count);
-	status->record_count += calls.count;
+	status->event_count += calls.count;
 }
 
 static int close_window(struct session *session, struct err *err)
@@ -347,7 +347,7 @@ static int close_window(struct session *session, struct err *err)
 	session->window_end_ns = clock_monotonic_ns();
 	update_status(session);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
-	session->drain = drain_finish(session->drain, &session->result.status.record_count,
+	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
 	put_last_facts(session, batch);

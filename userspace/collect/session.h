@@ -18,7 +18,7 @@
 struct session_status {
 	u64 elapsed_ns;	 /* of the window */
 	u64 duration_ns; /* 0: until the targets end or a signal comes */
-	u64 record_count;
+	u64 event_count;
 	u64 lost_count;	       /* records that did not make it */
 	u64 no_duration_count; /* calls of which only the entry could be taken */
 	double overhead_percent; /* of the targets' CPU time, estimated; < 0: unknown */

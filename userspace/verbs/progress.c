@@ -83,8 +83,8 @@ void progress_tick(void *data, const struct session_status *status)
 	if (!progress->on_terminal || !elapsed)
 		return;
 	format_rate(rate, sizeof(rate),
-		    (status->record_count - progress->last_records) * 1e9 / elapsed);
-	format_count(records, sizeof(records), status->record_count);
+		    (status->event_count - progress->last_records) * 1e9 / elapsed);
+	format_count(records, sizeof(records), status->event_count);
 	format_count(lost, sizeof(lost), status->lost_count);
 	format_bar(bar, status);
 	if (status->duration_ns > status->elapsed_ns)
@@ -99,7 +99,7 @@ void progress_tick(void *data, const struct session_status *status)
 		overhead);
 	fflush(stderr);
 	progress->line_shown = true;
-	progress->last_records = status->record_count;
+	progress->last_records = status->event_count;
 	progress->last_elapsed_ns = status->elapsed_ns;
 }
 

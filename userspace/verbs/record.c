@@ -148,7 +148,7 @@ static void say_result(const struct recording *recording)
 	struct text line = {0};
 
 	text_appendf(&line, "recorded %.1f s: %llu events, %llu lost", status->elapsed_ns / 1e9,
-		     (unsigned long long)status->record_count,
+		     (unsigned long long)status->event_count,
 		     (unsigned long long)status->lost_count);
 	if (status->no_duration_count)
 		text_appendf(&line, ", %llu of them without duration",
