@@ -4,6 +4,8 @@
 
 #include "maps.h"
 
+#define RECORDS_BETWEEN_LOOKS 32 /* at how full the ring is: 2 KB */
+
 /* NULL never happens (one entry, index 0), but the verifier wants it asked. */
 static __always_inline struct counters *counters_get(void)
 {
@@ -28,18 +30,19 @@ static __always_inline bool is_target(u32 tgid)
 /*
  * A record never wakes the reader, which polls every few milliseconds: a wake-up is an
  * inter-processor interrupt, in a VM several times the price of the record. Only a ring that fills
- * up may, at most once a millisecond and CPU.
+ * up may, at most once a millisecond and CPU; asking
+ * costs time too, so not every record does.
  */
 static __always_inline u64 emit_flags(void *ring)
 {
-	struct counters *mine;
+	struct counters *mine = counters_get();
 	u64 now;
 
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < ring_wakeup_bytes)
+	if (!mine || mine->records++ % RECORDS_BETWEEN_LOOKS ||
+	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < ring_wakeup_bytes)
 		return BPF_RB_NO_WAKEUP;
-	mine = counters_get();
 	now = bpf_ktime_get_ns();
-	if (!mine || now - mine->wakeup_ns < 1000000)
+	if (now - mine->wakeup_ns < 1000000)
 		return BPF_RB_NO_WAKEUP;
 	mine->wakeup_ns = now;
 	return BPF_RB_FORCE_WAKEUP;

@@ -27,14 +27,21 @@ static __always_inline bool session_is_return(struct pt_regs *registers)
 	return false;
 }
 
-/* Counts the hit. False when it is not ours to record. */
-static __always_inline bool entry_begins(u64 cookie, u64 pid_tgid)
+/* As bpf_get_current_pid_tgid(), without the call. */
+static __always_inline u64 task_pid_tgid(const struct task_struct *task)
+{
+	return (u64)task->tgid << 32 | (u32)task->pid;
+}
+
+/* Counts the hit. False when it is not ours to record. A thread with a state is a target's: only
+ * the others have to be looked up. */
+static __always_inline bool entry_begins(u64 cookie, const struct thread_state *state, u32 tgid)
 {
 	struct counters *mine = counters_get();
 
 	if (!mine)
 		return false;
-	if (!is_target(pid_tgid >> 32)) {
+	if (!state && !is_target(tgid)) {
 		mine->strangers++;
 		return false;
 	}
@@ -97,15 +104,15 @@ static __always_inline void replace_call(struct thread_state *state, u64 pid_tgi
 
 static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), sp = arch_entry_sp(registers);
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = thread_state_find(task);
+	u64 pid_tgid = task_pid_tgid(task), sp = arch_entry_sp(registers);
 	u32 probe = cookie & COOKIE_PROBE_MASK, reason;
-	struct thread_state *state;
 	struct frame *top;
 
-	if (!entry_begins(cookie, pid_tgid))
+	if (!entry_begins(cookie, state, task->tgid))
 		return LEAVE_RETURN;
-	state = thread_state_get(task, pid_tgid);
+	state = thread_state_get(state, task, pid_tgid);
 	if (!state)
 		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_no_storage,
 				  VALUE_loss_reason_no_storage);
@@ -135,9 +142,9 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 /* Pairs the return with the frame of the same sp and probe. */
 static __always_inline void session_return(struct pt_regs *registers, u64 cookie)
 {
-	u64 end_ts = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
-	u64 sp = arch_entry_sp_at_return(registers);
+	u64 end_ts = bpf_ktime_get_ns(), sp = arch_entry_sp_at_return(registers);
 	struct task_struct *task = bpf_get_current_task_btf();
+	u64 pid_tgid = task_pid_tgid(task);
 	u32 probe = cookie & COOKIE_PROBE_MASK;
 	struct counters *mine = counters_get();
 	struct thread_state *state;
@@ -146,7 +153,7 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 	/* After the window nothing changes any more: what is open then is written as open. */
 	if (!window_open)
 		return;
-	state = bpf_task_storage_get(&threads, task, 0, 0);
+	state = thread_state_find(task);
 	if (!state || !mine)
 		return;
 	mine->returns++;
@@ -175,11 +182,13 @@ int function_session(struct pt_regs *registers)
 
 static __always_inline int record_entry(struct pt_regs *registers)
 {
-	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = thread_state_find(task);
+	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = task_pid_tgid(task);
 
-	if (!entry_begins(cookie, pid_tgid))
+	if (!entry_begins(cookie, state, task->tgid))
 		return 0;
-	thread_state_get(bpf_get_current_task_btf(), pid_tgid); /* for its name */
+	thread_state_get(state, task, pid_tgid); /* for its name */
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(),
 		   cookie >> COOKIE_REASON_SHIFT);
 	return 0;

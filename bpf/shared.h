@@ -22,6 +22,7 @@ struct counters {
 	u64 returns;
 	u64 strangers; /* hits in processes that are no targets */
 	u64 wakeup_ns; /* when this CPU last woke the reader */
+	u64 records;   /* that this CPU tried to send */
 };
 
 #endif

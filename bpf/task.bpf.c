@@ -32,7 +32,7 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 		return 0;
 	if (window_open && ended == VALUE_call_ended_exec)
 		count_loss(VALUE_loss_reason_target_exec);
-	state = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+	state = thread_state_find(bpf_get_current_task_btf());
 	if (!state)
 		return 0;
 	if (!window_open)
@@ -68,7 +68,7 @@ int open_calls(struct bpf_iter__task *context)
 
 	if (!task || !is_target(task->tgid))
 		return 0;
-	state = bpf_task_storage_get(&threads, task, 0, 0);
+	state = thread_state_find(task);
 	if (!state)
 		return 0;
 	for (u32 i = 0; i < FRAMES_MAX && i < state->frames.depth; i++) {

@@ -14,12 +14,21 @@ static __always_inline void emit_task_name(struct thread_state *state, u64 pid_t
 	state->named = emit(&record.header, sizeof(record));
 }
 
-/* NULL (counted by the caller) when the kernel has no memory for it now. */
-static __always_inline struct thread_state *thread_state_get(struct task_struct *task, u64 pid_tgid)
+/* NULL for a thread that was never recorded. */
+static __always_inline struct thread_state *thread_state_find(struct task_struct *task)
 {
-	struct thread_state *state;
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
 
-	state = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+/* found: by thread_state_find(). NULL (counted by the caller) when the kernel has no memory for it
+ * now. */
+static __always_inline struct thread_state *thread_state_get(struct thread_state *found,
+							     struct task_struct *task, u64 pid_tgid)
+{
+	struct thread_state *state = found;
+
+	if (!state)
+		state = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state && !state->named)
 		emit_task_name(state, pid_tgid);
 	return state;

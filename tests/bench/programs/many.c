@@ -24,8 +24,9 @@
 #define FIVE_HUNDRED_TWELVE(name)                                                       \
 	SIXTY_FOUR(name##0)                                                             \
 	SIXTY_FOUR(name##1)                                                             \
-	SIXTY_FOUR(name##2) SIXTY_FOUR(name##3) SIXTY_FOUR(name##4) SIXTY_FOUR(name##5) \
-		SIXTY_FOUR(name##6) SIXTY_FOUR(name##7)
+	SIXTY_FOUR(name##2)                                                             \
+	SIXTY_FOUR(name##3) SIXTY_FOUR(name##4) SIXTY_FOUR(name##5) SIXTY_FOUR(name##6) \
+		SIXTY_FOUR(name##7)
 
 FIVE_HUNDRED_TWELVE(0)
 FIVE_HUNDRED_TWELVE(1)
