@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Small ELF files of every kind that elf/ reads, into the folder given: fuzz_elf starts from them."""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE = """
+extern void other(void);
+static void done(int *x) { other(); }
+int guarded(int a) { int x __attribute__((cleanup(done))) = a; other(); return x; }
+static int hidden(int a) { return a; }
+static int (*resolve(void))(int) { return hidden; }
+int chosen(int) __attribute__((ifunc("resolve")));
+"""
+LIBRARY = ["-shared", "-nostdlib",
+           "-Wl,-z,noseparate-code,-z,max-page-size=4096,--build-id,-soname,libseed.so"]
+COMMANDS = [
+    ["gcc", "-Os", "-fexceptions", "-fPIC", *LIBRARY, "-o", "whole", "seed.c"],
+    ["gcc", "-Os", "-fexceptions", "-c", "-o", "object", "seed.c"],
+    ["strip", "-o", "stripped", "whole"],
+    ["objcopy", "--only-keep-debug", "whole", "debug"],
+    ["xz", "-kf", "debug"],
+    ["objcopy", "--add-section", ".gnu_debugdata=debug.xz", "stripped", "debugdata"],
+    ["objcopy", "--add-gnu-debuglink=debug", "stripped", "debuglink"],
+    ["objcopy", "--add-section", ".gopclntab=seed.c", "stripped", "go"],
+]
+SEEDS = ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go"]
+
+
+def main():
+    target = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "seed.c").write_text(SOURCE)
+        for command in COMMANDS:
+            subprocess.run(command, cwd=folder, check=True)
+        for seed in SEEDS:
+            (target / f"seed-{seed}").write_bytes((folder / seed).read_bytes())
+
+
+main()
