@@ -97,6 +97,9 @@ static int run_to_entry(pid_t pid)
 	long word;
 	int result = read_entry_point(pid, &entry);
 
+	/* Not a 64-bit program: whoever opens it as a target says so. */
+	if (result == -ENOENT)
+		return 0;
 	if (result)
 		return result;
 	errno = 0;
