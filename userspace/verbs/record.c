@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@
 #include "verbs/page.h"
 #include "verbs/progress.h"
 #include "verbs/verbs.h"
+
+/* Of one stem; beyond, the last one is replaced. */
+#define CAPTURE_NAMES_MAX 1000
 
 struct recording {
 	const struct options *options;
@@ -44,13 +48,35 @@ static int check_options(const struct options *options, struct err *err)
 	return outputs_check(options, err);
 }
 
+/* A name that nobody asked for replaces nothing: it may be the capture that an earlier run kept. */
+static char *choose_free_path(const char *stem)
+{
+	char *path = NULL;
+	struct stat status;
+
+	for (unsigned number = 1; number < CAPTURE_NAMES_MAX; number++) {
+		char *end = NULL;
+
+		free(path);
+		path = NULL;
+		if (number > 1 && asprintf(&end, ".%u", number) < 0)
+			return NULL;
+		if (asprintf(&path, "%s%s.gpr", stem, end ? end : "") < 0)
+			path = NULL;
+		free(end);
+		if (!path || lstat(path, &status))
+			break;
+	}
+	return path;
+}
+
 /* Beside the first output, so that it lies where there is room; under a name of its own otherwise.
  */
 static char *choose_capture_path(const struct recording *recording)
 {
 	const struct options *options = recording->options;
 	const char *asked = outputs_capture_path(options);
-	char *path = NULL, date[32];
+	char stem[64], date[32];
 	time_t now = time(NULL);
 	struct tm broken_down;
 
@@ -58,12 +84,10 @@ static char *choose_capture_path(const struct recording *recording)
 		return strdup(asked);
 	for (size_t i = 0; i < options->outputs.count; i++)
 		if (strcmp(options->outputs.items[i], "-"))
-			return asprintf(&path, "%s.gpr", options->outputs.items[i]) < 0 ? NULL
-											: path;
+			return choose_free_path(options->outputs.items[i]);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &broken_down));
-	return asprintf(&path, "gpuprobe-%u-%s.gpr", recording->attachment.targets[0].pid, date) < 0
-		       ? NULL
-		       : path;
+	snprintf(stem, sizeof(stem), "gpuprobe-%u-%s", recording->attachment.targets[0].pid, date);
+	return choose_free_path(stem);
 }
 
 static int open_capture(struct recording *recording, struct err *err)
