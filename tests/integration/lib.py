@@ -159,6 +159,23 @@ def truth(*cases, program=None, prefix=()):
 		yield Truth(process)
 
 
+def address_of(pid, program, name):
+	"""Where a running program has its function `name`."""
+	symbols = {}
+	for line in subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout.splitlines():
+		words = line.split()
+		if len(words) == 3:
+			symbols[words[2]] = int(words[0], 16)
+	base = min(int(line.split("-")[0], 16) for line in open(f"/proc/{pid}/maps") if str(program) in line)
+	return base + symbols[name]
+
+
+def read_memory(pid, address, size):
+	with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+		memory.seek(address)
+		return memory.read(size)
+
+
 # ---- gpuprobe ---------------------------------------------------------------------------------------------
 
 def gpuprobe(*arguments, timeout=60, **options):

@@ -33,6 +33,18 @@ PROBED pid_t fork_inside(void)
 	return fork();
 }
 
+/* Borrows memory and stack of its parent until it ends. */
+static int vfork_child(void)
+{
+	int status = 0;
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		_exit(probed(1) != 2);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
 static void *thread(void *ret_good)
 {
 	*(int *)ret_good = call(CHILD_CALLS) == CHILD_CALLS;
@@ -64,6 +76,7 @@ int main(void)
 		failures += call(OWN_CALLS) != OWN_CALLS;
 		waitpid(pid, &status, 0);
 		failures += status != 0;
+		failures += vfork_child() != 0;
 	}
 	protocol_count("probed", CHILDREN * OWN_CALLS);
 	protocol_count("fork_inside", CHILDREN);
