@@ -169,6 +169,8 @@ TEST(what_cannot_be_probed_is_skipped_with_a_reason)
 	plan_free(plan);
 	plan = PLAN(getpid(), &all, "plan_sample_one.cold");
 	CHECK(find(plan, "plan_sample_one.cold") != NULL);
+	CHECK(plan &&
+	      plan->functions[0].entry_only_reason == VALUE_entry_only_reason_return_address);
 	plan_free(plan);
 	plan = PLAN(getpid(), &all, "libc.so.6:memcpy", "libc.so.6:abs");
 	CHECK(skip_reason(plan, "memcpy") && strstr(skip_reason(plan, "memcpy"), "ifunc"));
@@ -447,6 +449,36 @@ TEST(a_deleted_executable_is_read_all_the_same)
 		CHECK(module->deleted);
 		CHECK(!strstr(module->path, "deleted"));
 	}
+	plan_free(plan);
+	stop(pid);
+}
+
+/* A program that copies its code into anonymous memory and maps that in its place. */
+static const char mover[] =
+	"#define _GNU_SOURCE\\n#include <string.h>\\n#include <sys/mman.h>\\n#include <unistd.h>\\n"
+	"__attribute__((aligned(4096), section(\".text.moved\"))) int moved(int a) { return a * 3; "
+	"}\\n"
+	"__attribute__((aligned(4096), section(\".text.stays\"))) int stays(int a) { return a * 5; "
+	"}\\n"
+	"int main(void) { void *copy = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\\n"
+	" memcpy(copy, (void *)moved, 4096);\\n"
+	" if (mremap(copy, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)moved) == "
+	"MAP_FAILED) return 1;\\n"
+	" if (write(1, \"x\", 1) != 1) return 1;\\n for (;;) pause(); }\\n";
+
+TEST(code_that_was_moved_is_not_probed)
+{
+	struct plan *plan;
+	const char *reason;
+	pid_t pid;
+
+	if (!shell("printf '%%b' '%s' >mover.c && gcc -w -O1 -o mover mover.c", mover))
+		SKIP("no gcc");
+	pid = start("mover", NULL);
+	plan = PLAN(pid, &all, "moved", "stays");
+	reason = skip_reason(plan, "moved");
+	CHECK(reason && strstr(reason, "moved its code"));
+	CHECK(find(plan, "stays") != NULL);
 	plan_free(plan);
 	stop(pid);
 }

@@ -160,6 +160,24 @@ static int target_note(struct plan_module *module, size_t target)
 	return 0;
 }
 
+/* Targets map the same ranges as a rule, each is kept once. */
+static int range_note(struct plan_module *module, const struct maps_line *line)
+{
+	struct plan_range range = {line->file_offset, line->end - line->start}, *ranges;
+
+	for (size_t i = 0; i < module->range_count; i++) {
+		if (module->ranges[i].file_offset == range.file_offset &&
+		    module->ranges[i].size_bytes == range.size_bytes)
+			return 0;
+	}
+	ranges = reallocarray(module->ranges, module->range_count + 1, sizeof(*ranges));
+	if (!ranges)
+		return -ENOMEM;
+	module->ranges = ranges;
+	ranges[module->range_count++] = range;
+	return 0;
+}
+
 static struct plan_module *module_append(struct module_list *list)
 {
 	struct plan_module *items =
@@ -252,7 +270,7 @@ static int mapping_visit(struct loader *loader, const struct maps_line *line)
 			return -ENOMEM;
 	}
 	module = &loader->list.items[index];
-	if (target_note(module, loader->target_index))
+	if (target_note(module, loader->target_index) || range_note(module, line))
 		return -ENOMEM;
 	if (module->device != loader->executable.st_dev ||
 	    module->inode != loader->executable.st_ino)
@@ -331,6 +349,7 @@ void modules_free(struct module_list *list)
 			free(module->names[j]);
 		free(module->names);
 		free(module->targets);
+		free(module->ranges);
 		free(module->path);
 		cleanup_close(&module->fd);
 	}

@@ -11,6 +11,10 @@
 #include "base/err.h"
 #include "base/types.h"
 
+struct plan_range {
+	u64 file_offset, size_bytes;
+};
+
 /* A file of code that at least one target maps executable. */
 struct plan_module {
 	char *path;	/* as the target sees it, without " (deleted)" */
@@ -27,6 +31,8 @@ struct plan_module {
 	size_t *targets; /* indexes of the targets that map it */
 	size_t target_count;
 	u64 start, end, file_offset; /* of its first executable mapping in its first target */
+	struct plan_range *ranges;   /* of the file, that some target maps executable */
+	size_t range_count;
 	u8 build_id[20];
 };
 
@@ -45,7 +51,8 @@ struct plan_function {
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
 };
 
-/* A match that is not probed, and why. */
+/* A match that is not probed, and why. "foo.cold" is no function but a part of foo that is jumped to: it is
+ * skipped unless a pattern names it in full. */
 struct plan_skipped {
 	size_t module;
 	char *name; /* as the user reads it */

@@ -26,11 +26,19 @@ struct alias_group {
 	bool exact;		       /* a pattern names one of them without wildcards */
 };
 
+/* gcc and clang: foo.cold, BOLT: foo.cold.0, sections for basic blocks: foo.__part.1 */
 static bool is_cold_part(const char *name)
 {
-	const char *cold = strstr(name, ".cold");
+	static const char *const suffixes[] = {".cold", ".__part"};
 
-	return cold && (cold[5] == 0 || cold[5] == '.');
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		const char *found = strstr(name, suffixes[i]);
+		char next = found ? found[strlen(suffixes[i])] : 0;
+
+		if (found && (next == 0 || next == '.'))
+			return true;
+	}
+	return false;
 }
 
 /* Is `a` the better name to show? See plan.h. */
@@ -147,6 +155,20 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 	return function->name ? 0 : -ENOMEM;
 }
 
+/* Programs that copy their code to huge pages leave the file's pages unmapped: a probe there is
+ * never hit. */
+static bool is_mapped(const struct plan_module *module, u64 file_offset)
+{
+	for (size_t i = 0; i < module->range_count; i++) {
+		const struct plan_range *range = &module->ranges[i];
+
+		if (file_offset >= range->file_offset &&
+		    file_offset - range->file_offset < range->size_bytes)
+			return true;
+	}
+	return false;
+}
+
 /* The reason why a matched function is not probed; NULL: it is. */
 static const char *group_check(struct matcher *matcher, const struct alias_group *group,
 			       u64 *ret_file_offset, enum instruction_cost *ret_cost)
@@ -168,6 +190,8 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 		       "probe it)";
 	if (elf_file_offset(matcher->file, symbol->address, ret_file_offset))
 		return "its address is in no executable segment";
+	if (!is_mapped(&matcher->builder->plan->modules[matcher->module], *ret_file_offset))
+		return "its page is not mapped from the file: the program has moved its code";
 	size = elf_file_read(matcher->file, *ret_file_offset, code, sizeof(code));
 	if (size <= 0)
 		return "its first instruction can't be read from the file";

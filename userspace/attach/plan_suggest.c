@@ -215,7 +215,9 @@ int plan_suggest_binary(const struct plan_builder *builder, const struct pattern
 	size_t count = 0;
 
 	if (!pattern->binary)
-		return err_set(err, -ENOENT, "the main executable of no target can be read");
+		return err_set(err, -ENOENT,
+			       "no target maps its main executable from the file: it may have "
+			       "moved its code to huge pages, where probes do not reach it");
 	names = calloc(plan->module_count + 1, sizeof(*names));
 	if (!names)
 		return err_errno(err, -ENOMEM, "pattern \"%s\"", pattern->text);
