@@ -1,13 +1,13 @@
 /* Which first instructions can be probed, at what cost. What the kernel does with each of them was
  * tried on Linux 6.18 with one probe on each encoding. */
-#include "attach/plan_decode.h"
+#include "attach/instruction.h"
 
 #include "unit.h"
 
 struct row {
 	const char *words;
 	const char *bytes;
-	int expected; /* enum plan_cost, or REFUSED */
+	int expected; /* enum instruction_cost, or REFUSED */
 };
 
 #define REFUSED (-1)
@@ -64,8 +64,8 @@ TEST(instructions_are_sorted)
 
 	CHECK_OK(decoder_create(&decoder, &err), err);
 	for (size_t i = 0; decoder && i < ARRAY_SIZE(rows); i++) {
-		u8 bytes[DECODE_LENGTH_MAX_BYTES];
-		enum plan_cost cost = COST_CHEAP;
+		u8 bytes[INSTRUCTION_MAX_BYTES];
+		enum instruction_cost cost = COST_CHEAP;
 		const char *reason;
 		int actual;
 
@@ -86,7 +86,7 @@ TEST(few_bytes_and_none_do_no_harm)
 {
 	struct decoder *decoder = NULL;
 	struct err err = {0};
-	enum plan_cost cost;
+	enum instruction_cost cost;
 
 	CHECK_OK(decoder_create(&decoder, &err), err);
 	for (size_t i = 0; decoder && i < ARRAY_SIZE(rows); i++) {
