@@ -34,7 +34,7 @@ static bool text_reserve(struct text *text, size_t length)
 	return true;
 }
 
-void text_append_bytes(struct text *text, const void *bytes, size_t length)
+void text_append_growing(struct text *text, const void *bytes, size_t length)
 {
 	if (!text_reserve(text, length))
 		return;
@@ -42,16 +42,6 @@ void text_append_bytes(struct text *text, const void *bytes, size_t length)
 		memcpy(text->data + text->length, bytes, length);
 	text->length += length;
 	text->data[text->length] = '\0';
-}
-
-void text_append(struct text *text, const char *string)
-{
-	text_append_bytes(text, string, strlen(string));
-}
-
-void text_append_char(struct text *text, char c)
-{
-	text_append_bytes(text, &c, 1);
 }
 
 void text_appendv(struct text *text, const char *format, va_list arguments)

@@ -6,6 +6,7 @@
 #define GPUPROBE_BASE_TEXT_H
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/types.h"
 
@@ -16,9 +17,32 @@ struct text {
 	bool failed;
 };
 
-void text_append(struct text *text, const char *string);
-void text_append_bytes(struct text *text, const void *bytes, size_t length);
-void text_append_char(struct text *text, char c);
+/* text_append_bytes() where the string has to grow first. */
+void text_append_growing(struct text *text, const void *bytes, size_t length);
+
+/* Inline: outputs are made of hundreds of millions of short pieces, most of a length that the compiler
+ * knows. */
+static inline void text_append_bytes(struct text *text, const void *bytes, size_t length)
+{
+	if (text->failed || !length || length >= text->capacity - text->length) {
+		text_append_growing(text, bytes, length);
+		return;
+	}
+	memcpy(text->data + text->length, bytes, length);
+	text->length += length;
+	text->data[text->length] = '\0';
+}
+
+static inline void text_append(struct text *text, const char *string)
+{
+	text_append_bytes(text, string, strlen(string));
+}
+
+static inline void text_append_char(struct text *text, char c)
+{
+	text_append_bytes(text, &c, 1);
+}
+
 void text_appendf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_appendv(struct text *text, const char *format, va_list arguments);
 /* Shortens to nothing and keeps the memory; what failed stays failed. */
