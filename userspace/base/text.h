@@ -24,7 +24,8 @@ void text_append_growing(struct text *text, const void *bytes, size_t length);
  * knows. */
 static inline void text_append_bytes(struct text *text, const void *bytes, size_t length)
 {
-	if (text->failed || !length || length >= text->capacity - text->length) {
+	if (text->failed || !length || length > PTRDIFF_MAX ||
+	    length >= text->capacity - text->length) {
 		text_append_growing(text, bytes, length);
 		return;
 	}
