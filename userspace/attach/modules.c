@@ -121,11 +121,12 @@ static int open_plain(int directory_fd, const char *path, struct stat *ret_statu
 	return fd;
 }
 
-/* By the mapping itself; where that is not permitted (it takes CAP_CHECKPOINT_RESTORE), by name, if
- * the file there still is the one that is mapped. */
-static int mapping_open(const struct target *target, const struct maps_line *line, const char *path,
+/* By the mapping itself; where that is not permitted (it takes CAP_CHECKPOINT_RESTORE), as the
+ * executable or by name, if the file there still is the one that is mapped. */
+static int mapping_open(const struct loader *loader, const struct maps_line *line, const char *path,
 			struct stat *ret_status)
 {
+	const struct target *target = &loader->targets[loader->target_index];
 	char link[64];
 	int fd;
 
@@ -134,6 +135,8 @@ static int mapping_open(const struct target *target, const struct maps_line *lin
 	fd = open_plain(target->proc_fd, link, ret_status);
 	if (fd != -EPERM && fd != -EACCES)
 		return fd;
+	if (line->inode == loader->executable.st_ino)
+		return open_plain(target->proc_fd, "exe", ret_status);
 	_cleanup_free_ char *name = NULL;
 
 	if (asprintf(&name, "%s%s", target->root_path, path) < 0)
@@ -224,7 +227,6 @@ static int module_fill(struct loader *loader, struct plan_module *module,
 /* Enters the mapping of a file that is not known by its numbers in maps. */
 static int mapping_add(struct loader *loader, const struct maps_line *line, u64 *ret_index)
 {
-	const struct target *target = &loader->targets[loader->target_index];
 	_cleanup_free_ char *path = path_clean(loader, line->path);
 	_cleanup_close_ int fd = -1;
 	struct plan_module *module;
@@ -233,7 +235,7 @@ static int mapping_add(struct loader *loader, const struct maps_line *line, u64 
 
 	if (!path)
 		return -ENOMEM;
-	fd = mapping_open(target, line, path, &status);
+	fd = mapping_open(loader, line, path, &status);
 	if (fd < 0)
 		return fd;
 	known = map_find(&loader->by_file, status.st_dev, status.st_ino);
