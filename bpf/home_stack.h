@@ -62,8 +62,6 @@ static __always_inline u32 home_determine(struct thread_state *state, struct tas
 static __always_inline u32 home_stack_check(struct thread_state *state, struct task_struct *task,
 					    u64 sp)
 {
-	u64 alternate = task->sas_ss_sp;
-
 	if (state->home_unknown)
 		return VALUE_entry_only_reason_stack_unknown;
 	if (!state->home_high) {
@@ -74,7 +72,12 @@ static __always_inline u32 home_stack_check(struct thread_state *state, struct t
 	}
 	if (sp < state->home_low || sp >= state->home_high)
 		return VALUE_entry_only_reason_off_home_stack;
-	if (sp >= alternate && sp - alternate < task->sas_ss_size)
+	/* While a handler that was set up with SS_AUTODISARM runs on it, the task has none. */
+	if (task->sas_ss_size) {
+		state->alternate_low = task->sas_ss_sp;
+		state->alternate_bytes = task->sas_ss_size;
+	}
+	if (sp - state->alternate_low < state->alternate_bytes)
 		return VALUE_entry_only_reason_off_home_stack;
 	return 0;
 }

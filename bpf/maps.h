@@ -10,6 +10,8 @@
 struct thread_state {
 	u64 home_low; /* its home stack: [home_low, home_high); 0, 0: not determined yet */
 	u64 home_high;
+	u64 alternate_low; /* the alternate signal stack that it had last; size 0: never had one */
+	u64 alternate_bytes;
 	u32 home_unknown; /* it cannot be determined: do not ask again */
 	u32 named;	  /* its task fact was sent */
 	struct frames frames;

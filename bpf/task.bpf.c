@@ -42,7 +42,8 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 	close_all_frames(state, pid_tgid, ended);
 	state->frames.ghosts = 0;
 	if (forget_stack)
-		state->home_low = state->home_high = state->home_unknown = 0;
+		state->home_low = state->home_high = state->home_unknown = state->alternate_bytes =
+			0;
 	return 0;
 }
 

@@ -15,6 +15,11 @@
 #define STACK_BYTES (64 * 1024)
 #define FIBERS	    3
 
+/* <linux/signal.h>, which cannot be included beside <signal.h>. */
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1 << 31)
+#endif
+
 static ucontext_t home, fibers[FIBERS];
 static int current;
 static long results[FIBERS];
@@ -94,9 +99,9 @@ PROBED long interrupted(void)
 	return leaf(value);
 }
 
-static unsigned long run_signals(void *stack)
+static unsigned long run_signals(void *stack, int flags)
 {
-	stack_t alternate = {.ss_sp = stack, .ss_size = STACK_BYTES};
+	stack_t alternate = {.ss_sp = stack, .ss_size = STACK_BYTES, .ss_flags = flags};
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
 	unsigned long failures = 0;
 
@@ -107,12 +112,14 @@ static unsigned long run_signals(void *stack)
 	return failures;
 }
 
-/* The alternate stack inside the thread's own stack, above the calls. */
+/* The alternate stack inside the thread's own stack, above the calls; then one that is off while it
+ * is in use. */
 static void *thread_main(void *ret_failures)
 {
 	char inside[STACK_BYTES];
 
-	*(unsigned long *)ret_failures += run_signals(inside);
+	*(unsigned long *)ret_failures += run_signals(inside, 0);
+	*(unsigned long *)ret_failures += run_signals(inside, SS_AUTODISARM);
 	return NULL;
 }
 
@@ -123,14 +130,14 @@ int main(void)
 
 	protocol_begin();
 	failures += run_fibers();
-	failures += run_signals(signal_stack_static);
+	failures += run_signals(signal_stack_static, 0);
 	pthread_create(&thread, NULL, thread_main, &failures);
 	pthread_join(thread, NULL);
 	protocol_count("fiber_step", FIBERS * ROUNDS);
 	protocol_count("resume", FIBERS * (ROUNDS + 1));
-	protocol_count("interrupted", 2 * ROUNDS);
+	protocol_count("interrupted", 3 * ROUNDS);
 	protocol_count("on_signal", handled);
-	protocol_count("leaf", FIBERS * (2 * ROUNDS + ROUNDS + 1) + 2 * ROUNDS * 4);
+	protocol_count("leaf", FIBERS * (2 * ROUNDS + ROUNDS + 1) + 3 * ROUNDS * 4);
 	protocol_count("failures", failures);
 	protocol_end();
 	return 0;
