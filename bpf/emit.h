@@ -56,17 +56,19 @@ static __always_inline void *ring_of_this_cpu(void)
 }
 
 /* The whole record is copied in from the stack, where the compiler has zeroed it: nothing of the
- * kernel's memory can leak through a field that was not set. False (and counted) when the ring is
- * full. */
-static __always_inline bool emit(const struct record_header *record, u32 size_bytes)
+ * kernel's memory can leak through a field that was not set. False when the ring is full. */
+static __always_inline bool try_emit(const struct record_header *record, u32 size_bytes)
 {
 	void *ring = ring_of_this_cpu();
 
-	if (!ring || bpf_ringbuf_output(ring, (void *)record, size_bytes, emit_flags(ring))) {
+	return ring && !bpf_ringbuf_output(ring, (void *)record, size_bytes, emit_flags(ring));
+}
+
+/* What the ring does not take is lost, and counted. */
+static __always_inline void emit(const struct record_header *record, u32 size_bytes)
+{
+	if (!try_emit(record, size_bytes))
 		count_loss(VALUE_loss_reason_ring_full);
-		return false;
-	}
-	return true;
 }
 
 static __always_inline void fill_header(struct record_header *header, u32 size_bytes, u32 kind,

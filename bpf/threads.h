@@ -10,8 +10,9 @@ static __always_inline void emit_task_name(struct thread_state *state, u64 pid_t
 
 	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0, pid_tgid, 0);
 	bpf_get_current_comm(record.comm, sizeof(record.comm));
-	/* Sent only when the ring took it; else the next call of the thread tries again. */
-	state->named = emit(&record.header, sizeof(record));
+	/* Sent only when the ring took it; else nothing is lost: the next call of the thread tries
+	 * again. */
+	state->named = try_emit(&record.header, sizeof(record));
 }
 
 /* NULL for a thread that was never recorded. */
