@@ -1,9 +1,8 @@
 /*
  * Function probes. Three programs, by how they are attached:
- *	function_session	uprobe session (6.13): entry and return of one call, chosen call by
- *call function_entry		uprobe_multi: entries only
- *	function_entry_single	one perf event a function, where the kernel has no uprobe_multi:
- *entries only
+ * - function_session: uprobe session (6.13), entry and return of one call, chosen call by call.
+ * - function_entry: uprobe_multi, entries only.
+ * - function_entry_single: one perf event a function, where the kernel has no uprobe_multi; entries only.
  */
 #include "emit.h"
 #include "home_stack.h"

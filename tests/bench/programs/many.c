@@ -21,12 +21,12 @@
 	EIGHT(name##0)   \
 	EIGHT(name##1)   \
 	EIGHT(name##2) EIGHT(name##3) EIGHT(name##4) EIGHT(name##5) EIGHT(name##6) EIGHT(name##7)
-#define FIVE_HUNDRED_TWELVE(name)                                                       \
-	SIXTY_FOUR(name##0)                                                             \
-	SIXTY_FOUR(name##1)                                                             \
-	SIXTY_FOUR(name##2)                                                             \
-	SIXTY_FOUR(name##3) SIXTY_FOUR(name##4) SIXTY_FOUR(name##5) SIXTY_FOUR(name##6) \
-		SIXTY_FOUR(name##7)
+#define FIVE_HUNDRED_TWELVE(name) \
+	SIXTY_FOUR(name##0)       \
+	SIXTY_FOUR(name##1)       \
+	SIXTY_FOUR(name##2)       \
+	SIXTY_FOUR(name##3)       \
+	SIXTY_FOUR(name##4) SIXTY_FOUR(name##5) SIXTY_FOUR(name##6) SIXTY_FOUR(name##7)
 
 FIVE_HUNDRED_TWELVE(0)
 FIVE_HUNDRED_TWELVE(1)

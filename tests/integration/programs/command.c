@@ -1,6 +1,7 @@
 /*
  * What `gpuprobe -- COMMAND` starts: calls a probed function as the first thing of all, copies its
- *input to its output, and ends as its argument says. command exit N		exit status N
+ * input to its output, and ends as its argument says.
+ *	command exit N		exit status N
  *	command signal N	kills itself
  *	command sleep MS	sleeps, exit status 7
  *	command user		prints its user and group

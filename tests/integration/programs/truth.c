@@ -1,8 +1,8 @@
 /*
  * A program that knows the truth: it calls functions in every way that pairing can go wrong on,
- *counts each call itself, and prints the counts. It waits for a line on its standard input before
- *it begins, and for the end of its input before it ends, so that a recording can be put around
- *exactly what it does.
+ * counts each call itself, and prints the counts. It waits for a line on its standard input before
+ * it begins, and for the end of its input before it ends, so that a recording can be put around
+ * exactly what it does.
  *
  *	truth CASE...	prints "ready", waits, runs the cases, prints "FUNCTION CALLS" lines and
  *"done"
