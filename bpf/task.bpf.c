@@ -26,9 +26,10 @@ int task_renamed(u64 *context)
 static __always_inline int end_calls(u8 ended, bool forget_stack)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct counters *mine = counters_get();
 	struct thread_state *state;
 
-	if (!is_target(pid_tgid >> 32))
+	if (!mine || !is_target(pid_tgid >> 32))
 		return 0;
 	if (window_open && ended == VALUE_call_ended_exec)
 		count_loss(VALUE_loss_reason_target_exec);
@@ -37,8 +38,8 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 		return 0;
 	if (!window_open)
 		ended = VALUE_call_ended_open;
-	if (ended == VALUE_call_ended_open && counters_get())
-		counters_get()->losses[VALUE_loss_reason_still_open] += state->frames.depth;
+	if (ended == VALUE_call_ended_open)
+		mine->losses[VALUE_loss_reason_still_open] += state->frames.depth;
 	close_all_frames(state, pid_tgid, ended);
 	state->frames.ghosts = 0;
 	if (forget_stack)
