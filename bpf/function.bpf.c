@@ -6,6 +6,7 @@
  */
 #include "emit.h"
 #include "home_stack.h"
+#include "preemption.h"
 #include "threads.h"
 
 /* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone.
@@ -168,8 +169,7 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 	}
 }
 
-SEC("uprobe.multi")
-int function_session(struct pt_regs *registers)
+static __noinline int session_hit(struct pt_regs *registers)
 {
 	u64 cookie = bpf_get_attach_cookie(registers);
 
@@ -179,7 +179,18 @@ int function_session(struct pt_regs *registers)
 	return 0;
 }
 
-static __always_inline int record_entry(struct pt_regs *registers)
+SEC("uprobe.multi")
+int function_session(struct pt_regs *registers)
+{
+	int result;
+
+	preemption_off();
+	result = session_hit(registers);
+	preemption_on();
+	return result;
+}
+
+static __noinline int entry_hit(struct pt_regs *registers)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = thread_state_find(task);
@@ -190,6 +201,14 @@ static __always_inline int record_entry(struct pt_regs *registers)
 	thread_state_get(state, task, pid_tgid); /* for its name */
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(),
 		   cookie >> COOKIE_REASON_SHIFT);
+	return 0;
+}
+
+static __always_inline int record_entry(struct pt_regs *registers)
+{
+	preemption_off();
+	entry_hit(registers);
+	preemption_on();
 	return 0;
 }
 

@@ -1,0 +1,33 @@
+/*
+ * Preemption off while a uprobe program runs. The kernel lets such a program be preempted, and the
+ * same program run on the same CPU for another thread before the first goes on. From 6.13 on a
+ * program with 64 bytes of stack or more has its variables on a stack of which there is one a CPU
+ * and program, not one a thread: the second run overwrites the variables of the first (seen on
+ * 6.19.14 and 7.3.4, CONFIG_PREEMPT_LAZY: a page fault in the kernel that killed the target's
+ * thread; calls that were never recorded). It also keeps the counters of a CPU right.
+ *
+ * The program itself must have next to no stack of its own, since that would be in use before the
+ * first line runs: so it only calls a function that is not inlined.
+ */
+#ifndef GPUPROBE_BPF_PREEMPTION_H
+#define GPUPROBE_BPF_PREEMPTION_H
+
+#include "types.h"
+
+/* From 6.10 on, hence on every kernel with such stacks. */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void preemption_off(void)
+{
+	if (bpf_ksym_exists(bpf_preempt_disable))
+		bpf_preempt_disable();
+}
+
+static __always_inline void preemption_on(void)
+{
+	if (bpf_ksym_exists(bpf_preempt_enable))
+		bpf_preempt_enable();
+}
+
+#endif
