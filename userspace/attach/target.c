@@ -13,11 +13,11 @@
 
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, in field 9 of /proc/PID/stat */
 #define DELETED_SUFFIX	   " (deleted)"
 
-enum stat_field { STAT_FLAGS = 9, STAT_UTIME = 14, STAT_STIME = 15, STAT_START_TIME = 22 };
 
 static int refuse(struct err *err, int code, u32 pid, const char *why)
 {
@@ -240,11 +240,10 @@ bool target_is_gone(const struct target *target)
 
 u64 target_cpu_time_ns(const struct target *target)
 {
-	_cleanup_free_ char *stat = NULL;
-	u64 ticks_per_second = (u64)sysconf(_SC_CLK_TCK);
+	clockid_t clock;
 
-	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+	/* To the nanosecond; /proc/PID/stat counts in hundredths of a second. */
+	if (target_is_gone(target) || clock_getcpuclockid(target->pid, &clock))
 		return 0;
-	return (proc_stat_field(stat, STAT_UTIME) + proc_stat_field(stat, STAT_STIME)) *
-	       (NS_PER_SECOND / ticks_per_second);
+	return clock_read_ns(clock);
 }

@@ -28,7 +28,7 @@ int target_open(u32 pid, bool traced_by_us, struct target *ret_target, struct er
 void target_close(struct target *target);
 /* A zombie, or gone. */
 bool target_is_gone(const struct target *target);
-/* User + system CPU time of all its threads so far, nanoseconds; 0 when it is gone. */
+/* CPU time of all its threads so far, nanoseconds; 0 when it is gone. */
 u64 target_cpu_time_ns(const struct target *target);
 
 /* Are we allowed to do this at all? Looks at our effective capabilities (BPF, PERFMON, SYS_PTRACE,
