@@ -17,6 +17,7 @@ struct code_range {
 	u64 file_offset;
 	u64 size_bytes;
 	const u8 *bytes;
+	bool uncertain; /* other functions have this name too: it is a part only if this one jumps to it */
 };
 
 struct function_code {
@@ -28,8 +29,7 @@ struct function_code {
 	const struct code_references *references;
 	/* Is it the first address of a function? */
 	bool (*is_function)(const void *data, u64 address);
-	/* Up to size bytes of the file at an address, code or data; returns how many. */
-	size_t (*read)(const void *data, u64 address, void *ret_bytes, size_t size);
+	code_read_function read;
 	const void *data; /* for both */
 };
 
@@ -45,6 +45,7 @@ struct function_place {
 /*
  * The first instruction of the entry block that the kernel emulates, if the stack pointer, the argument registers
  * and memory are there as they were at the function's first: a return probe finds the return address at [sp].
+ * (rax and r10 may be overwritten by a function that has not read them: they were no arguments of it.)
  * Never behind the first branch, at or behind an address that anything but the function's start leads to, never
  * a 5-byte nop but as the first instruction. NULL; or why the function can't be probed at all.
  */

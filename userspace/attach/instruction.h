@@ -37,8 +37,14 @@ enum instruction_flow {
 	FLOW_STOP,	   /* ud2, hlt, int3: nothing goes on behind it */
 };
 
-#define REGISTER_NONE 0xff
-#define REGISTER_RIP  16 /* others are numbered as in machine code: rax 0, rcx 1, ... r15 15 */
+#define INSTRUCTION_NO_CONDITION 0xff
+#define REGISTER_NONE		 0xff
+#define REGISTER_RIP		 16 /* others are numbered as in machine code: rax 0, rcx 1, ... r15 15 */
+
+/* As sets of bits: what arguments and the return address are found by; and what only some functions are given
+ * more (rax: number of vector arguments of a variadic one, r10: frame of the surrounding one). */
+#define REGISTERS_ARGUMENTS (1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9)
+#define REGISTERS_HIDDEN    (1 << 0 | 1 << 10)
 
 struct instruction_memory {
 	u8 base, index; /* REGISTER_NONE; base may be REGISTER_RIP */
@@ -53,7 +59,7 @@ struct instruction {
 	enum instruction_flow flow;
 	bool has_target;
 	u64 target;
-	u8 condition;	   /* of a conditional jump: the low four bits of its opcode; 0xff: loop, jrcxz */
+	u8 condition;	   /* of a conditional jump: the low four bits of its opcode; or INSTRUCTION_NO_CONDITION: loop, jrcxz */
 	u16 popped_bytes;  /* of a ret */
 	u8 jump_register;  /* of FLOW_JUMP_REGISTER */
 	bool notrack;
@@ -61,8 +67,7 @@ struct instruction {
 	bool endbr64;
 	bool nop; /* any */
 	struct instruction_memory memory; /* of the operand of FLOW_JUMP_MEMORY, of lea, of loads */
-	/* Neither the stack pointer, nor a register that can hold an argument, nor memory is changed. */
-	bool keeps_arguments;
+	bool harmless; /* changes only flags and `written`, as far as it changes anything */
 	bool restores_stack; /* pop, leave, add to or lea into rsp: as an epilogue does */
 	/* What a jump table is recognised by */
 	enum {
@@ -71,10 +76,14 @@ struct instruction {
 		DATA_LOAD_S32,	/* destination = sign-extended 32 bits of memory */
 		DATA_LOAD_U64,	/* destination = 64 bits of memory */
 		DATA_ADD,	/* destination += source */
+		DATA_COMPARE,	/* with the constant `compared` */
+		DATA_CONSTANT_U64,
 	} data;
 	u8 destination, source;
 	u64 data_address;
-	u32 written; /* bit n: register n may be changed, as far as it is a general one; in doubt it is set */
+	s64 compared;
+	u64 constant; /* any other, that is not where a jump leads to: 0 where there is none */
+	u32 read, written; /* bit n: general register n may be; in doubt written is set */
 };
 
 /* Decodes what stands at *bytes; false when it is no instruction that is known here. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/instruction.h"
+#include "attach/module_code.h"
 #include "base/cleanup.h"
 #include "base/demangle.h"
 
@@ -12,8 +12,7 @@
 struct matcher {
 	struct plan_builder *builder;
 	size_t module;
-	struct elf_file *file;
-	struct decoder *decoder;
+	struct module_code *code;
 	struct pattern_name name;
 	bool *relevant; /* for each pattern: does its BINARY mean this module? */
 };
@@ -118,8 +117,8 @@ static int skipped_add(struct matcher *matcher, const struct elf_symbol *symbol,
 	return 0;
 }
 
-static int function_add(struct matcher *matcher, const struct alias_group *group, u64 file_offset,
-			enum instruction_cost cost)
+static int function_add(struct matcher *matcher, const struct alias_group *group,
+			const struct function_place *place)
 {
 	struct plan_builder *builder = matcher->builder;
 	struct plan *plan = builder->plan;
@@ -140,8 +139,9 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 	*function = (struct plan_function){
 		.module = matcher->module,
 		.address = group->best->address,
-		.file_offset = file_offset,
-		.cost = cost,
+		.file_offset = place->file_offset,
+		.placed_bytes = place->placed_bytes,
+		.cost = place->cost,
 		.name = readable_name(matcher, group->best->name),
 	};
 	if (function->name && strcmp(function->name, group->best->name) != 0 &&
@@ -171,51 +171,43 @@ static bool is_mapped(const struct plan_module *module, u64 file_offset)
 
 /* The reason why a matched function is not probed; NULL: it is. */
 static const char *group_check(struct matcher *matcher, const struct alias_group *group,
-			       u64 *ret_file_offset, enum instruction_cost *ret_cost)
+			       struct function_place *ret_place)
 {
 	const struct elf_symbol *symbol = group->best;
-	u8 code[INSTRUCTION_MAX_BYTES];
-	ssize_t size;
-	u64 left = 0;
+	u64 file_offset;
 
 	for (size_t i = 0; i < group->count; i++) {
 		if (group->symbols[i].ifunc)
 			return "it only chooses an implementation (ifunc): probe that by its own "
 			       "name";
-		if (group->symbols[i].size_bytes > left)
-			left = group->symbols[i].size_bytes;
 	}
 	if (is_cold_part(symbol->name) && !group->exact)
 		return "the cold part of a function is jumped to, not called (name it in full to "
 		       "probe it)";
-	if (elf_file_offset(matcher->file, symbol->address, ret_file_offset))
+	if (elf_file_offset(module_code_file(matcher->code), symbol->address, &file_offset))
 		return "its address is in no executable segment";
-	if (!is_mapped(&matcher->builder->plan->modules[matcher->module], *ret_file_offset))
+	if (!is_mapped(&matcher->builder->plan->modules[matcher->module], file_offset))
 		return "its page is not mapped from the file: the program has moved its code";
-	size = elf_file_read(matcher->file, *ret_file_offset, code, sizeof(code));
-	if (size <= 0)
-		return "its first instruction can't be read from the file";
-	return decoder_check(matcher->decoder, code, (size_t)size, symbol->address, ret_cost);
+	return module_code_place(matcher->code, symbol->address, ret_place);
 }
 
 static int group_visit(struct matcher *matcher, struct alias_group *group)
 {
 	struct plan_builder *builder = matcher->builder;
+	struct function_place place;
 	const char *reason;
-	enum instruction_cost cost;
-	u64 file_offset;
 
 	if (!group_matches(matcher, group))
 		return 0;
 	builder->plan->matched_count++;
-	reason = group_check(matcher, group, &file_offset, &cost);
+	reason = group_check(matcher, group, &place);
 	if (reason)
 		return skipped_add(matcher, group->best, reason);
 	if (builder->plan->function_count >= builder->limits->max_functions) {
 		builder->too_many++;
 		return 0;
 	}
-	return function_add(matcher, group, file_offset, cost);
+	return function_add(matcher, group, &place);
 }
 
 static int symbols_visit(struct matcher *matcher, const struct elf_symbols *symbols)
@@ -242,21 +234,16 @@ static int module_match(struct matcher *matcher, struct err *err)
 {
 	const struct plan_builder *builder = matcher->builder;
 	const struct plan_module *module = &builder->plan->modules[matcher->module];
-	struct elf_symbols symbols;
-	int result;
+	int result = module_code_open(module->fd, module->path, plan_module_root(builder, module),
+				      &matcher->code, err);
 
-	result = elf_file_open(module->fd, module->path, &matcher->file, err);
 	if (result)
 		return result;
-	result = elf_symbols_load(matcher->file, plan_module_root(builder, module), &symbols, err);
-	if (!result) {
-		pattern_name_set(&matcher->name, NULL);
-		result = symbols_visit(matcher, &symbols);
-		if (result)
-			err_errno(err, result, "can't match the functions of %s", module->path);
-		elf_symbols_free(&symbols);
-	}
-	matcher->file = elf_file_free(matcher->file);
+	pattern_name_set(&matcher->name, NULL);
+	result = symbols_visit(matcher, module_code_symbols(matcher->code));
+	if (result)
+		err_errno(err, result, "can't match the functions of %s", module->path);
+	matcher->code = module_code_free(matcher->code);
 	return result;
 }
 
@@ -327,8 +314,6 @@ int plan_match(struct plan_builder *builder, struct err *err)
 	if (!relevant)
 		return err_errno(err, -ENOMEM, "can't match functions");
 	result = relevance_find(builder, relevant, err);
-	if (!result)
-		result = decoder_create(&matcher.decoder, err);
 	for (size_t m = 0; m < module_count && !result; m++) {
 		matcher.module = m;
 		matcher.relevant = relevant + m * builder->pattern_count;
@@ -336,6 +321,5 @@ int plan_match(struct plan_builder *builder, struct err *err)
 			result = module_match(&matcher, err);
 	}
 	pattern_name_free(&matcher.name);
-	decoder_free(matcher.decoder);
 	return result ? result : check_hits(builder, err);
 }

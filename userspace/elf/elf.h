@@ -9,12 +9,6 @@
 /* No section or decompressed table is read beyond this: a sparse file may claim any size. */
 #define ELF_SECTION_MAX_BYTES (1ULL << 30)
 
-struct elf_segment {
-	u64 address;
-	u64 offset;
-	u64 file_size_bytes;
-};
-
 struct elf_file {
 	int fd;
 	char *path;
@@ -31,8 +25,6 @@ Elf_Scn *elf_section_find(const struct elf_file *file, const char *name, u32 typ
 			  GElf_Shdr *ret_header);
 /* Its content; NULL when it has none, is compressed or larger than ELF_SECTION_MAX_BYTES. */
 Elf_Data *elf_section_data(const struct elf_file *file, Elf_Scn *section);
-/* Up to size bytes at a virtual address of any PT_LOAD; returns how many. */
-size_t elf_file_read_address(const struct elf_file *file, u64 address, void *ret_bytes, size_t size);
 /* Value of the first dynamic entry with this tag; false when there is none. */
 bool elf_dynamic_find(const struct elf_file *file, s64 tag, u64 *ret_value);
 

@@ -25,6 +25,24 @@ size_t elf_file_build_id(const struct elf_file *file, u8 ret_id[ELF_BUILD_ID_MAX
 int elf_file_offset(const struct elf_file *file, u64 address, u64 *ret_offset);
 /* Up to size bytes of the file at offset; returns how many. */
 ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, size_t size);
+/* Up to size bytes at a virtual address of any PT_LOAD; returns how many. */
+size_t elf_file_read_address(const struct elf_file *file, u64 address, void *ret_bytes, size_t size);
+
+/* A PT_LOAD, as far as it is in the file. */
+struct elf_segment {
+	u64 address;
+	u64 offset;
+	u64 file_size_bytes;
+};
+
+/* All of them, or the executable ones; they stay the file's. */
+size_t elf_file_segments(const struct elf_file *file, bool executable, const struct elf_segment **ret_segments);
+/* Is it loaded at any address (PIE, shared library), so that pointers in it are relocations? */
+bool elf_file_is_movable(const struct elf_file *file);
+/* Calls visit with each address in the file that a relocation makes a pointer to. Damaged tables are read as far
+ * as they go. */
+void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u64 address), void *data);
+
 /* Go programs move their stacks: no return probes ever (.gopclntab / .go.buildinfo present). */
 bool elf_file_is_go(const struct elf_file *file);
 bool elf_file_is_static(const struct elf_file *file); /* no PT_INTERP and no DT_NEEDED */

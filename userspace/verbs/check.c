@@ -110,13 +110,23 @@ static void append_modules(struct text *text, const struct attachment *attachmen
 /* ---- functions
  * -------------------------------------------------------------------------------------- */
 
+/* "+4": the instruction that is probed, counted from the function's first byte. */
+static void append_place(struct text *text, const struct plan_function *function)
+{
+	char place[8] = "";
+
+	if (function->placed_bytes)
+		snprintf(place, sizeof(place), "+%u", function->placed_bytes);
+	text_appendf(text, "  0x%010llx %-4s  %-7s  %-9s  ", (unsigned long long)function->address,
+		     place, function->cost == COST_CHEAP ? "cheap" : "stepped",
+		     function->returns == VALUE_returns_none ? "entries" : "durations");
+}
+
 static void append_function(struct text *text, const struct plan_function *function)
 {
 	const struct schema_enum_value *reason;
 
-	text_appendf(text, "  0x%010llx  %-7s  %-9s  ", (unsigned long long)function->address,
-		     function->cost == COST_CHEAP ? "cheap" : "stepped",
-		     function->returns == VALUE_returns_none ? "entries" : "durations");
+	append_place(text, function);
 	append_escaped(text, function->name);
 	reason = schema_enum("entry_only_reason", function->entry_only_reason);
 	if (function->returns == VALUE_returns_none && reason) {
@@ -147,7 +157,7 @@ static void append_functions(struct text *text, const struct plan *plan)
 	for (size_t i = 0; i < plan->skipped_count; i++) {
 		const struct plan_skipped *skipped = &plan->skipped[i];
 
-		text_appendf(text, "  0x%010llx  ", (unsigned long long)skipped->address);
+		text_appendf(text, "  0x%010llx       ", (unsigned long long)skipped->address);
 		append_escaped(text, skipped->name);
 		text_appendf(text, "  (%s)\n", skipped->reason);
 	}

@@ -1,0 +1,262 @@
+/* Where probes of entries go: one string of bytes a case. */
+#include "function_file.h"
+
+/* Where a file's function is probed. */
+static u64 placed_in(struct file file)
+{
+	examine(&file);
+	free(file.sites);
+	if (!file.place.address)
+		return NOT_PLACED;
+	CHECK_U64(file.place.address, FUNCTION + file.place.placed_bytes);
+	CHECK_U64(file.place.file_offset, FUNCTION - CODE + file.place.placed_bytes);
+	if (file.place.placed_bytes)
+		CHECK_U64(file.place.cost, COST_CHEAP);
+	return file.place.placed_bytes;
+}
+
+static u64 placed(const char *hex)
+{
+	return placed_in(file_with(hex));
+}
+
+TEST(a_cheap_first_instruction_stays)
+{
+	struct file file = file_with(PUSH_RBX POP_RBX RET);
+
+	examine(&file);
+	free(file.sites);
+	CHECK_U64(file.place.placed_bytes, 0);
+	CHECK_U64(file.place.cost, COST_CHEAP);
+}
+
+TEST(the_first_cheap_instruction_is_chosen)
+{
+	CHECK_U64(placed(ENDBR64 PUSH_RBX PUSH_RBX RET), 4);
+	CHECK_U64(placed(ENDBR64 "41 54" RET), 4);		   /* push %r12 */
+	CHECK_U64(placed("85 ff 74 00" RET), 2);		   /* test; je */
+	CHECK_U64(placed("85 ff 0f 84 00 00 00 00" RET), 2);	   /* the same, far */
+	CHECK_U64(placed("48 83 3f 00 74 00" RET), 4);		   /* cmpq $0,(%rdi); je */
+	CHECK_U64(placed(ENDBR64 "e8 f7 fd ff ff" RET), 4);	   /* call */
+	CHECK_U64(placed(ENDBR64 "e9 f7 fd ff ff"), 4);		   /* jmp */
+	CHECK_U64(placed(ENDBR64 "90" RET), 4);			   /* nop */
+	CHECK_U64(placed("49 89 fb" PUSH_RBX POP_RBX RET), 3);	   /* mov %rdi,%r11 */
+	CHECK_U64(placed("4c 8d 1d f9 fb 00 00" PUSH_RBX RET), 7); /* lea DATA,%r11 */
+	CHECK_U64(placed("66 0f 2f c8 76 00" RET), 4);		   /* comisd; jbe */
+}
+
+TEST(nothing_cheap_is_the_first_instruction)
+{
+	struct file file = file_with("48 89 f8" RET);
+
+	examine(&file);
+	free(file.sites);
+	CHECK_U64(file.place.placed_bytes, 0);
+	CHECK_U64(file.place.cost, COST_STEPPED);
+}
+
+TEST(the_stack_pointer_is_as_at_the_start)
+{
+	CHECK_U64(placed("48 83 ec 08" PUSH_RBX RET), 0);    /* sub */
+	CHECK_U64(placed("48 8d 64 24 f8" PUSH_RBX RET), 0); /* lea -8(%rsp),%rsp */
+	CHECK_U64(placed("c8 10 00 00" PUSH_RBX RET), 0);    /* enter */
+	CHECK_U64(placed("48 83 e4 f0" PUSH_RBX RET), 0);    /* and */
+	CHECK_U64(placed("9c" PUSH_RBX RET), 0);	     /* pushf */
+	CHECK_U64(placed("6a 00" PUSH_RBX RET), 0);	     /* push $0 */
+}
+
+TEST(arguments_are_as_at_the_start)
+{
+	CHECK_U64(placed("48 89 f7" PUSH_RBX RET), 0);	     /* mov %rsi,%rdi */
+	CHECK_U64(placed("31 f6" PUSH_RBX RET), 0);	     /* xor %esi,%esi */
+	CHECK_U64(placed("b2 01" PUSH_RBX RET), 0);	     /* mov $1,%dl */
+	CHECK_U64(placed("b6 01" PUSH_RBX RET), 0);	     /* mov $1,%dh */
+	CHECK_U64(placed("b9 01 00 00 00" PUSH_RBX RET), 0); /* mov $1,%ecx */
+	CHECK_U64(placed("49 89 f8" PUSH_RBX RET), 0);	     /* mov %rdi,%r8 */
+	CHECK_U64(placed("49 89 f9" PUSH_RBX RET), 0);	     /* mov %rdi,%r9 */
+	CHECK_U64(placed("66 0f ef c0" PUSH_RBX RET), 0);    /* pxor %xmm0,%xmm0 */
+	CHECK_U64(placed("48 87 fe" PUSH_RBX RET), 0);	     /* xchg */
+	CHECK_U64(placed("48 f7 e7" PUSH_RBX RET), 0);	     /* mul: changes rdx unsaid */
+	CHECK_U64(placed("0f a2" PUSH_RBX RET), 0);	     /* cpuid */
+	CHECK_U64(placed("f3 a4" PUSH_RBX RET), 0);	     /* rep movsb */
+	CHECK_U64(placed(ENDBR64 "0f 05" PUSH_RBX RET), 0);  /* syscall */
+}
+
+TEST(what_only_some_functions_are_given)
+{
+	CHECK_U64(placed("31 c0" PUSH_RBX RET), 2);		/* overwritten: not given */
+	CHECK_U64(placed("48 8b 07" PUSH_RBX RET), 3);		/* mov (%rdi),%rax */
+	CHECK_U64(placed("84 c0 74 00" RET), 2);		/* variadic: test %al,%al; je */
+	CHECK_U64(placed("84 c0 31 c0" PUSH_RBX RET), 0);	/* read, then overwritten */
+	CHECK_U64(placed("49 89 c3 31 c0" PUSH_RBX RET), 0);	/* the same: mov %rax,%r11 */
+	CHECK_U64(placed("ff c0" PUSH_RBX RET), 0);		/* inc %eax: reads it */
+	CHECK_U64(placed("49 89 fa" PUSH_RBX RET), 3);		/* mov %rdi,%r10 */
+	CHECK_U64(placed("4d 89 d3 49 89 fa" PUSH_RBX RET), 0); /* r10 read before */
+	CHECK_U64(placed("31 c0 89 c3 31 c0" PUSH_RBX RET), 6); /* read as its own */
+}
+
+TEST(nothing_was_stored_before)
+{
+	CHECK_U64(placed("48 89 7c 24 f8" PUSH_RBX RET), 0);	/* mov %rdi,-8(%rsp) */
+	CHECK_U64(placed("48 ff 07" PUSH_RBX RET), 0);		/* incq (%rdi) */
+	CHECK_U64(placed("48 c7 07 00 00 00 00 74 00" RET), 0); /* movq $0,(%rdi); je */
+	CHECK_U64(placed("0f 94 07" PUSH_RBX RET), 0);		/* sete (%rdi) */
+}
+
+TEST(five_byte_nops_are_for_the_start_only)
+{
+	CHECK_U64(placed(NOP5 RET), 0);
+	CHECK_U64(placed(ENDBR64 NOP5 RET), 0);
+	CHECK_U64(placed(ENDBR64 "66 0f 1f 40 00" RET), 0);
+	CHECK_U64(placed(ENDBR64 "66 66 66 66 90" RET), 0);
+	CHECK_U64(placed(ENDBR64 NOP5 PUSH_RBX RET), 9);
+	/* A leaf with a red zone. */
+	CHECK_U64(placed("48 89 7c 24 f8" NOP5 "48 8b 44 24 f8" RET), 0);
+}
+
+TEST(only_the_entry_block)
+{
+	CHECK_U64(placed(ENDBR64 RET PUSH_RBX RET), 0);
+	CHECK_U64(placed(ENDBR64 "ff e0" PUSH_RBX RET), 0);
+	CHECK_U64(placed(ENDBR64 "ff d0" PUSH_RBX RET), 0);
+	CHECK_U64(placed(ENDBR64 "0f 0b" PUSH_RBX RET), 0);
+	CHECK_U64(placed("85 ff 2e 74 00" PUSH_RBX RET), 0); /* a jcc that the kernel refuses */
+	CHECK_U64(placed(ENDBR64 "e3 00" PUSH_RBX RET), 0);  /* jrcxz */
+	CHECK_U64(placed(ENDBR64 "06" PUSH_RBX RET), 0);     /* no instruction */
+	CHECK_U64(placed(ENDBR64), 0);			     /* its end */
+	CHECK_U64(placed(ENDBR64 "0f 85 00"), 0);	     /* cut */
+}
+
+TEST(the_start_may_be_jumped_to)
+{
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "85 ff 75 f6" RET), 4);
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "e9 f5 ff ff ff"), 4);
+}
+
+TEST(what_is_jumped_to_is_not_probed)
+{
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "85 ff 75 fa" RET), 0); /* jne +4 */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "85 ff 0f 85 f6 ff ff ff" RET), 0);
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "eb fc"), 0); /* jmp +4 */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "e9 f9 ff ff ff"), 0);
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "e8 f9 ff ff ff" RET), 0);	/* call +4 */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "e2 fc" RET), 0);		/* loop */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "e3 fc" RET), 0);		/* jrcxz */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "c7 f8 f8 ff ff ff" RET), 0); /* xbegin */
+	CHECK_U64(placed(ENDBR64 "75 fe" RET), 0);				/* itself */
+	/* Between the start and the cheap instruction. */
+	CHECK_U64(placed(ENDBR64 "85 ff" PUSH_RBX POP_RBX "75 fa" RET), 0);
+	/* Hidden in another instruction: mov $0xfc75,%eax at +6 holds a jne to +4. */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX POP_RBX "b8 75 fb 00 00" RET), 0);
+}
+
+TEST(other_code_that_jumps_there)
+{
+	struct file file = file_with(ENDBR64 PUSH_RBX POP_RBX RET);
+
+	CHECK_U64(placed_in(file), 4);
+	put(file.code + (OTHER - CODE), "e9 ff 01 00 00"); /* jmp FUNCTION + 4 */
+	CHECK_U64(placed_in(file), 0);
+	put(file.code + (OTHER - CODE), "e9 fb 01 00 00"); /* jmp FUNCTION */
+	CHECK_U64(placed_in(file), 4);
+	put(file.code + (FUNCTION - CODE) - 4, "eb 06"); /* from the function before */
+	CHECK_U64(placed_in(file), 0);
+	put(file.code + (FUNCTION - CODE) - 4, "eb 02");
+	CHECK_U64(placed_in(file), 4);
+	put(file.code + (FUNCTION - CODE) + 0x20, "75 e2"); /* from the one behind */
+	CHECK_U64(placed_in(file), 0);
+}
+
+TEST(the_last_bytes_of_the_code_count)
+{
+	struct file file = file_with(ENDBR64 PUSH_RBX POP_RBX RET);
+
+	put(file.code + CODE_BYTES - 5, "e9 04 f4 ff ff"); /* jmp FUNCTION + 4 */
+	CHECK_U64(placed_in(file), 0);
+}
+
+TEST(symbols_and_pointers_inside_the_block)
+{
+	struct file file = file_with(ENDBR64 "85 ff" PUSH_RBX POP_RBX RET);
+
+	CHECK_U64(placed_in(file), 6);
+	file.symbol = FUNCTION + 6;
+	CHECK_U64(placed_in(file), 0);
+	file.symbol = FUNCTION + 4;
+	CHECK_U64(placed_in(file), 0);
+	file.symbol = FUNCTION + 7;
+	CHECK_U64(placed_in(file), 6);
+	file.symbol = 0;
+	file.pointer = FUNCTION + 6;
+	CHECK_U64(placed_in(file), 0);
+	file.pointer = FUNCTION;
+	CHECK_U64(placed_in(file), 6);
+	file.pointer = 0;
+	put(file.code + (OTHER - CODE), "48 8d 05 ff 01 00 00 c3"); /* lea FUNCTION + 6 */
+	CHECK_U64(placed_in(file), 0);
+}
+
+TEST(unknown_size_steps_over_endbr64_only)
+{
+	struct file file = file_with(ENDBR64 PUSH_RBX RET);
+
+	file.size_unknown = true;
+	CHECK_U64(placed_in(file), 4);
+	file = file_with("85 ff 74 00" RET);
+	file.size_unknown = true;
+	CHECK_U64(placed_in(file), 0);
+	file = file_with(ENDBR64 "85 ff 74 00" RET);
+	file.size_unknown = true;
+	CHECK_U64(placed_in(file), 0);
+	file = file_with(ENDBR64 "0f 84 00 00"); /* the next symbol cuts it */
+	file.size_unknown = true;
+	CHECK_U64(placed_in(file), 0);
+}
+
+TEST(what_the_kernel_refuses_first)
+{
+	CHECK_U64(placed("f0 48 ff 07" RET), NOT_PLACED);
+	CHECK_U64(placed("3e ff e0"), NOT_PLACED);
+	CHECK_U64(placed("06"), NOT_PLACED);
+	CHECK_U64(placed("cc"), NOT_PLACED);
+}
+
+TEST(jump_tables)
+{
+	struct file file = file_with_switch(CASE_0, CASE_1);
+
+	CHECK_U64(placed_in(file), 4);
+	put_distance(&file, 1, FUNCTION + 4);
+	CHECK_U64(placed_in(file), 0);
+	/* Behind what any comparison lets through, even behind an entry that leads nowhere. */
+	put_distance(&file, 1, CASE_1);
+	put_distance(&file, 9, FUNCTION + 4);
+	CHECK_U64(placed_in(file), 0);
+	put_distance(&file, 9, FUNCTION);
+	CHECK_U64(placed_in(file), 4);
+}
+
+TEST(computed_jumps)
+{
+	/* lea +11(%rip) = FUNCTION + 22,%rax; add %rdi,%rax; jmp *%rax */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX "48 8d 05 05 00 00 00 48 01 f8 ff e0 5b c3"), 0);
+	/* the same distance as a constant of 64 bits */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX "48 b8 00 00 00 00 01 00 00 00 48 01 f8 ff e0"), 0);
+	/* as an address: mov $FUNCTION + 12,%eax */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX "b8 0c 04 01 00 48 01 f8 ff e0"), 0);
+	/* and without any of them: it leads elsewhere */
+	CHECK_U64(placed(ENDBR64 PUSH_RBX "48 89 f8 5b ff e0"), 4);
+	CHECK_U64(placed(ENDBR64 PUSH_RBX "06 ff e0"), 0);
+}
+
+TEST(without_references_it_is_the_first_instruction)
+{
+	struct file file = file_with(ENDBR64 PUSH_RBX RET);
+
+	file.no_references = true;
+	examine(&file);
+	CHECK_U64(file.place.placed_bytes, 0);
+	CHECK_U64(file.place.cost, COST_STEPPED);
+}
+
+UNIT_MAIN()

@@ -1,0 +1,223 @@
+#include "attach/function_code.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/function_code_parts.h"
+
+#define ENTRY_BLOCK_MAX_BYTES 128
+#define SHORT_JUMP_BYTES      2
+#define SHORT_JUMP_BACK	      128
+#define SHORT_JUMP_FORWARD    127
+
+/* ---- the entry block ---- */
+
+/* Is anything but the start referred to, up to and including `last`? */
+static bool is_referred_to(const struct function_code *function, u64 first, u64 last)
+{
+	const struct code_references *references = function->references;
+
+	return code_references_find(references, REFERENCE_JUMP, first, last + 1) <= last ||
+	       code_references_find(references, REFERENCE_POINTER, first, last + 1) <= last;
+}
+
+/* What the entry block has done so far with the registers that only some functions are given. */
+struct hidden_arguments {
+	u32 read;	 /* so they are arguments */
+	u32 overwritten; /* unread: so they are none */
+};
+
+/* Are the arguments, the stack pointer and memory the same behind it? */
+static bool keeps_arguments(struct hidden_arguments *hidden, const struct instruction *instruction)
+{
+	if (instruction->flow != FLOW_NEXT || !instruction->harmless ||
+	    instruction->written & REGISTERS_ARGUMENTS)
+		return false;
+	hidden->read |= instruction->read & REGISTERS_HIDDEN & ~hidden->overwritten;
+	hidden->overwritten |= instruction->written & REGISTERS_HIDDEN & ~hidden->read;
+	return !(instruction->written & hidden->read);
+}
+
+/* The first cheap instruction of the entry block behind the first; false: there is none. */
+static bool candidate_find(struct decoder *decoder, const struct function_code *function,
+			   u64 *ret_offset)
+{
+	const struct code_range *range = &function->ranges[0];
+	struct hidden_arguments hidden = {0};
+	struct instruction instruction;
+
+	for (u64 offset = 0; offset < range->size_bytes && offset < ENTRY_BLOCK_MAX_BYTES;
+	     offset += instruction.size_bytes) {
+		const u8 *bytes = range->bytes + offset;
+		size_t size = range->size_bytes - offset;
+		u64 address = range->address + offset;
+		enum instruction_cost cost;
+
+		if (!decoder_read(decoder, bytes, size, address, &instruction))
+			return false;
+		if (offset && !instruction.five_byte_nop &&
+		    !decoder_check(decoder, bytes, size, address, &cost) && cost == COST_CHEAP) {
+			*ret_offset = offset;
+			return true;
+		}
+		if (!keeps_arguments(&hidden, &instruction) ||
+		    (function->size_unknown && !instruction.endbr64))
+			return false;
+	}
+	return false;
+}
+
+/* ---- who else could jump there ---- */
+
+static bool is_short_jump(u8 opcode)
+{
+	return opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
+}
+
+/* Does a byte anywhere near, read as a short jump, lead to [first, last]? */
+static bool short_jump_reaches(const struct function_code *function, u64 first, u64 last)
+{
+	u8 bytes[ENTRY_BLOCK_MAX_BYTES + SHORT_JUMP_BACK + SHORT_JUMP_FORWARD + 16];
+	u64 from = first - SHORT_JUMP_FORWARD - SHORT_JUMP_BYTES;
+	u64 to = last + SHORT_JUMP_BACK;
+	size_t size;
+
+	/* The first function of a file has nothing, or something else, in front. */
+	for (size = 0; from < first && !size; from += size ? 0 : 1)
+		size = function->read(function->data, from, bytes, to - from);
+	for (size_t i = 0; i + 1 < size; i++) {
+		u64 target = from + i + SHORT_JUMP_BYTES + (u64)(s64)(int8_t)bytes[i + 1];
+
+		if (is_short_jump(bytes[i]) && target >= first && target <= last)
+			return true;
+	}
+	return size < last - from;
+}
+
+/* jmp *: without its two bytes at any offset there is none. */
+static bool may_jump_indirectly(const struct function_code *function)
+{
+	for (size_t r = 0; r < function->range_count; r++) {
+		const struct code_range *range = &function->ranges[r];
+
+		for (u64 i = 0; i + 1 < range->size_bytes; i++) {
+			if (range->bytes[i] == 0xff && (range->bytes[i + 1] & 0x38) == 0x20)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Could a jump by a register or by memory lead to [first, last]? Pointers to there would be among
+ * the references: what remains is what the function itself computes. */
+static bool indirect_jump_reaches(struct decoder *decoder, const struct function_code *function,
+				  u64 first, u64 last)
+{
+	struct function_walk walk = {.decoder = decoder, .function = function};
+	struct instruction instruction;
+	bool indirect = false, computes = false;
+
+	while (function_walk_next(&walk, &instruction)) {
+		indirect |= instruction.flow == FLOW_JUMP_REGISTER ||
+			    instruction.flow == FLOW_JUMP_MEMORY;
+		computes |= function_computes_code(function, &instruction);
+	}
+	if (walk.unknown || !indirect || computes)
+		return walk.unknown || indirect;
+	walk = (struct function_walk){.decoder = decoder, .function = function};
+	while (function_walk_next(&walk, &instruction)) {
+		if (instruction.data == DATA_LEA_RIP &&
+		    function_table_reaches(function, instruction.data_address, first, last))
+			return true;
+	}
+	return false;
+}
+
+bool function_walk_next(struct function_walk *walk, struct instruction *ret_instruction)
+{
+	const struct code_range *range = &walk->function->ranges[walk->range];
+
+	while (walk->offset >= range->size_bytes) {
+		if (++walk->range >= walk->function->range_count)
+			return false;
+		walk->offset = 0;
+		range++;
+	}
+	if (!decoder_read(walk->decoder, range->bytes + walk->offset,
+			  range->size_bytes - walk->offset, range->address + walk->offset,
+			  ret_instruction)) {
+		walk->unknown = true;
+		return false;
+	}
+	walk->offset += ret_instruction->size_bytes;
+	return true;
+}
+
+bool function_contains(const struct function_code *function, u64 address)
+{
+	for (size_t r = 0; r < function->range_count; r++) {
+		const struct code_range *range = &function->ranges[r];
+
+		if (address - range->address < range->size_bytes)
+			return true;
+	}
+	return false;
+}
+
+bool function_computes_code(const struct function_code *function,
+			    const struct instruction *instruction)
+{
+	if (instruction->data == DATA_CONSTANT_U64)
+		return true;
+	if (instruction->data == DATA_LEA_RIP)
+		return function_contains(function, instruction->data_address);
+	return function_contains(function, instruction->constant);
+}
+
+bool function_table_reaches(const struct function_code *function, u64 table, u64 first, u64 last)
+{
+	u8 bytes[4096];
+	size_t size;
+
+	for (u64 offset = 0; offset < FUNCTION_TABLE_MAX_BYTES; offset += size) {
+		size = function->read(function->data, table + offset, bytes, sizeof(bytes)) & ~3UL;
+		if (!size)
+			return false;
+		for (size_t i = 0; i < size; i += sizeof(int32_t)) {
+			int32_t distance;
+
+			memcpy(&distance, bytes + i, sizeof(distance));
+			if (table + (u64)(s64)distance - first <= last - first)
+				return true;
+		}
+	}
+	return false;
+}
+
+const char *function_code_place(struct decoder *decoder, const struct function_code *function,
+				struct function_place *ret_place)
+{
+	const struct code_range *range = &function->ranges[0];
+	struct function_place place = {.address = range->address,
+				       .file_offset = range->file_offset};
+	const char *refused = decoder_check(decoder, range->bytes, range->size_bytes,
+					    range->address, &place.cost);
+	u64 offset, first = range->address + 1, last;
+
+	if (refused)
+		return refused;
+	*ret_place = place;
+	if (place.cost == COST_CHEAP || !function->references ||
+	    !candidate_find(decoder, function, &offset))
+		return NULL;
+	last = range->address + offset;
+	if (is_referred_to(function, first, last) || short_jump_reaches(function, first, last))
+		return NULL;
+	if (may_jump_indirectly(function) && indirect_jump_reaches(decoder, function, first, last))
+		return NULL;
+	*ret_place = (struct function_place){.address = last,
+					     .file_offset = range->file_offset + offset,
+					     .placed_bytes = (u8)offset,
+					     .cost = COST_CHEAP};
+	return NULL;
+}

@@ -1,0 +1,98 @@
+#include "elf/elf.h"
+
+#include "base/types.h"
+
+#define READ_ENTRIES 512
+
+size_t elf_file_segments(const struct elf_file *file, bool executable,
+			 const struct elf_segment **ret_segments)
+{
+	*ret_segments = executable ? file->executable : file->loaded;
+	return executable ? file->executable_count : file->loaded_count;
+}
+
+bool elf_file_is_movable(const struct elf_file *file)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(file->elf, &header) && header.e_type == ET_DYN;
+}
+
+struct visitor {
+	void (*visit)(void *data, u64 address);
+	void *data;
+};
+
+static void visit_rela(const struct elf_file *file, s64 table_tag, s64 size_tag,
+		       const struct visitor *visitor)
+{
+	Elf64_Rela entries[READ_ENTRIES];
+	u64 address, size, count;
+
+	if (!elf_dynamic_find(file, table_tag, &address) ||
+	    !elf_dynamic_find(file, size_tag, &size))
+		return;
+	for (u64 done = 0; done < size; done += count * sizeof(entries[0])) {
+		u64 want = size - done < sizeof(entries) ? size - done : sizeof(entries);
+
+		count = elf_file_read_address(file, address + done, entries, want) /
+			sizeof(entries[0]);
+		if (!count)
+			return;
+		for (u64 i = 0; i < count; i++) {
+			u64 type = ELF64_R_TYPE(entries[i].r_info);
+
+			if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE)
+				visitor->visit(visitor->data, (u64)entries[i].r_addend);
+		}
+	}
+}
+
+static void visit_slot(const struct elf_file *file, u64 slot, const struct visitor *visitor)
+{
+	u64 pointer;
+
+	if (elf_file_read_address(file, slot, &pointer, sizeof(pointer)) == sizeof(pointer))
+		visitor->visit(visitor->data, pointer);
+}
+
+/* DT_RELR: an even entry is the address of a slot; an odd one a bit for each of the 63 slots that
+ * follow. */
+static void visit_relr(const struct elf_file *file, const struct visitor *visitor)
+{
+	const u64 bits = 63;
+	u64 entries[READ_ENTRIES], address, size, count, slot = 0;
+
+	if (!elf_dynamic_find(file, DT_RELR, &address) || !elf_dynamic_find(file, DT_RELRSZ, &size))
+		return;
+	for (u64 done = 0; done < size; done += count * sizeof(entries[0])) {
+		u64 want = size - done < sizeof(entries) ? size - done : sizeof(entries);
+
+		count = elf_file_read_address(file, address + done, entries, want) /
+			sizeof(entries[0]);
+		if (!count)
+			return;
+		for (u64 i = 0; i < count; i++) {
+			if (!(entries[i] & 1)) {
+				visit_slot(file, entries[i], visitor);
+				slot = entries[i] + sizeof(u64);
+				continue;
+			}
+			for (u64 bit = 0; bit < bits; bit++) {
+				if (entries[i] >> (bit + 1) & 1)
+					visit_slot(file, slot + bit * sizeof(u64), visitor);
+			}
+			slot += bits * sizeof(u64);
+		}
+	}
+}
+
+void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u64 address),
+		       void *data)
+{
+	const struct visitor visitor = {visit, data};
+
+	visit_rela(file, DT_RELA, DT_RELASZ, &visitor);
+	visit_rela(file, DT_JMPREL, DT_PLTRELSZ, &visitor);
+	visit_relr(file, &visitor);
+}
