@@ -18,6 +18,7 @@
 #define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, in field 9 of /proc/PID/stat */
 #define DELETED_SUFFIX	   " (deleted)"
 
+enum stat_field { STAT_FLAGS = 9, STAT_START_TIME = 22 };
 
 static int refuse(struct err *err, int code, u32 pid, const char *why)
 {
