@@ -309,14 +309,15 @@ TEST(non_blocking_pipe_takes_everything)
 	do {                                                                          \
 		struct output *output_ = NULL;                                        \
 		struct err err_ = {};                                                 \
-		int fd_ = -1;                                                         \
+		struct output_file file_ = {.fd = -1};                                \
 		CHECK(output_check(path_, &err_) == (code));                          \
 		if (!strstr(err_.message, words))                                     \
 			UNIT_FAIL("output_check says: %s", err_.message);             \
 		CHECK(output_create(path_, OUTPUT_PLAIN, &output_, &err_) == (code)); \
 		CHECK(output_ == NULL);                                               \
-		CHECK(output_open_fd(path_, &fd_, &err_) == (code));                  \
-		CHECK(fd_ == -1);                                                     \
+		CHECK(output_file_open(path_, true, &file_, &err_) == (code));        \
+		CHECK(output_file_open(path_, false, &file_, &err_) == (code));       \
+		CHECK(file_.fd == -1);                                                \
 	} while (0)
 
 TEST(links_in_a_world_writable_folder_are_refused)
@@ -435,23 +436,64 @@ TEST(relative_paths)
 	CHECK(access(sandbox.file, F_OK) == 0);
 }
 
-TEST(open_fd_is_a_new_file_at_once)
+TEST(a_file_replaces_another_when_it_is_published)
 {
 	_cleanup_sandbox_ struct sandbox sandbox = sandbox_make();
-	_cleanup_close_ int fd = -1, old = -1;
+	_cleanup_close_ int old = -1;
+	struct output_file file;
 	struct err err = {};
 	char buffer[8] = {};
 
 	write_file(sandbox.file, "old");
+	CHECK_OK(output_file_open(sandbox.file, true, &file, &err), err);
+	CHECK(write(file.fd, "gone", 4) == 4);
+	output_file_close(&file);
+	check_content(sandbox.file, "old");
+	CHECK_U64(sandbox_count(&sandbox), 1);
+
 	old = open(sandbox.file, O_RDONLY);
-	CHECK_OK(output_open_fd(sandbox.file, &fd, &err), err);
-	CHECK(write(fd, "new", 3) == 3 && pread(fd, buffer, 3, 0) == 3);
+	CHECK_OK(output_file_open(sandbox.file, true, &file, &err), err);
+	CHECK(write(file.fd, "new", 3) == 3 && pread(file.fd, buffer, 3, 0) == 3);
+	check_content(sandbox.file, "old");
+	CHECK_OK(output_file_publish(&file, &err), err);
 	check_content(sandbox.file, "new");
 	CHECK(read(old, buffer, 7) == 3);
 	CHECK_STRING(buffer, "old");
+	output_file_close(&file);
+	CHECK(file.fd == -1);
 	CHECK_U64(sandbox_count(&sandbox), 1);
-	CHECK(output_open_fd("/dev/null", &old, &err) == -EINVAL);
-	CHECK(output_open_fd("-", &old, &err) == -EINVAL);
+	CHECK(output_file_open("/dev/null", true, &file, &err) == -EINVAL);
+	CHECK(output_file_open("-", true, &file, &err) == -EINVAL);
+}
+
+TEST(a_file_that_replaces_nothing)
+{
+	_cleanup_sandbox_ struct sandbox sandbox = sandbox_make();
+	struct output_file file, other = {.fd = -1};
+	struct err err = {};
+
+	CHECK_OK(output_file_open(sandbox.file, false, &file, &err), err);
+	CHECK(output_file_open(sandbox.file, false, &other, &err) == -EEXIST);
+	CHECK(other.fd == -1);
+	CHECK_U64(sandbox_count(&sandbox), 1);
+	output_file_close(&file);
+	CHECK_U64(sandbox_count(&sandbox), 0);
+	CHECK_OK(output_file_open(sandbox.file, false, &file, &err), err);
+	CHECK_OK(output_file_publish(&file, &err), err);
+	output_file_close(&file);
+	CHECK_U64(sandbox_count(&sandbox), 1);
+}
+
+TEST(what_is_a_file)
+{
+	_cleanup_sandbox_ struct sandbox sandbox = sandbox_make();
+
+	CHECK(output_is_file(sandbox.file));
+	write_file(sandbox.file, "old");
+	CHECK(output_is_file(sandbox.file));
+	CHECK(!output_is_file("-") && !output_is_file("/dev/fd/63") &&
+	      !output_is_file("/dev/null"));
+	CHECK(!output_is_file(sandbox.path));
 }
 
 static void check_owner(const char *uid, const char *gid, uid_t expected_uid, gid_t expected_gid)

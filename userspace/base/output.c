@@ -14,11 +14,10 @@
 #include "base/cleanup.h"
 #include "base/folder.h"
 
-#define OUTPUT_BUFFER_BYTES    (256 * 1024)
-#define OUTPUT_NAME_ATTEMPTS   16
-#define OUTPUT_TEMPORARY_BYTES 40
-#define OUTPUT_GZIP_WINDOW     (15 + 16) /* zlib: the largest window, gzip's header */
-#define OUTPUT_GZIP_MEMORY     9
+#define OUTPUT_BUFFER_BYTES  (256 * 1024)
+#define OUTPUT_NAME_ATTEMPTS 16
+#define OUTPUT_GZIP_WINDOW   (15 + 16) /* zlib: the largest window, gzip's header */
+#define OUTPUT_GZIP_MEMORY   9
 
 struct output {
 	char *path; /* as the user gave it */
@@ -241,33 +240,70 @@ int output_create(const char *path, enum output_compression compression, struct 
 	return 0;
 }
 
-int output_open_fd(const char *path, int *ret_fd, struct err *err)
+bool output_is_file(const char *path)
 {
-	_cleanup_close_ int folder = -1, fd = -1;
-	char name[NAME_MAX + 1], temporary[OUTPUT_TEMPORARY_BYTES];
+	_cleanup_close_ int folder = -1;
+	char name[NAME_MAX + 1];
+
+	return output_descriptor_of(path) < 0 &&
+	       folder_open_parent(path, &folder, name, NULL) == 0 &&
+	       output_is_in_place(path, folder, name, NULL) == 0;
+}
+
+static int output_file_make(struct output_file *file, const char *path, bool replace,
+			    struct err *err)
+{
+	int result = output_is_in_place(path, file->folder, file->name, err);
+
+	if (result > 0)
+		return err_set(err, -EINVAL, "can't write %s: a capture must be a file", path);
+	if (result < 0)
+		return result;
+	if (replace)
+		return output_open_temporary(path, file->folder, file->temporary, &file->fd, err);
+	file->fd = openat(file->folder, file->name,
+			  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file->fd < 0)
+		return err_errno(err, -errno, "can't write %s", path);
+	return 0;
+}
+
+int output_file_open(const char *path, bool replace, struct output_file *ret_file, struct err *err)
+{
+	struct output_file file = {.fd = -1, .folder = -1};
 	int result;
 
 	if (output_descriptor_of(path) >= 0)
 		return err_set(err, -EINVAL, "can't write %s: a capture must be a file", path);
-	result = folder_open_parent(path, &folder, name, err);
-	if (result < 0)
-		return result;
-	result = output_is_in_place(path, folder, name, err);
-	if (result > 0)
-		return err_set(err, -EINVAL, "can't write %s: a capture must be a file", path);
+	result = folder_open_parent(path, &file.folder, file.name, err);
 	if (result == 0)
-		result = output_open_temporary(path, folder, temporary, &fd, err);
-	if (result < 0)
-		return result;
-	result = output_hand_over(path, fd, err);
-	if (result == 0 && renameat(folder, temporary, folder, name) < 0)
-		result = err_errno(err, -errno, "can't write %s", path);
+		result = output_file_make(&file, path, replace, err);
+	if (result == 0)
+		result = output_hand_over(path, file.fd, err);
 	if (result < 0) {
-		unlinkat(folder, temporary, 0);
+		output_file_close(&file);
 		return result;
 	}
-	*ret_fd = take_fd(&fd);
+	*ret_file = file;
 	return 0;
+}
+
+int output_file_publish(struct output_file *file, struct err *err)
+{
+	if (file->temporary[0] &&
+	    renameat(file->folder, file->temporary, file->folder, file->name) < 0)
+		return err_errno(err, -errno, "can't write %s", file->name);
+	file->published = true;
+	return 0;
+}
+
+void output_file_close(struct output_file *file)
+{
+	if (file->fd >= 0 && !file->published)
+		unlinkat(file->folder, file->temporary[0] ? file->temporary : file->name, 0);
+	cleanup_close(&file->fd);
+	cleanup_close(&file->folder);
+	*file = (struct output_file){.fd = -1, .folder = -1};
 }
 
 /* ---- writing ----------------------------------------------------------------------------------

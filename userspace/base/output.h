@@ -8,8 +8,12 @@
 #ifndef GPUPROBE_BASE_OUTPUT_H
 #define GPUPROBE_BASE_OUTPUT_H
 
+#include <limits.h>
+
 #include "base/err.h"
 #include "base/types.h"
+
+#define OUTPUT_TEMPORARY_BYTES 40
 
 enum output_compression { OUTPUT_PLAIN, OUTPUT_GZIP };
 
@@ -30,9 +34,24 @@ int output_commit(struct output *output, struct err *err);
 /* Drops it. NULL is allowed; always returns NULL. */
 struct output *output_discard(struct output *output);
 
-/* The same care for files that stay open for long (captures): opens path.tmp-like O_EXCL file that is
- * renamed at once, i.e. a new file at path, replacing what was there; returns the fd (read/write). */
-int output_open_fd(const char *path, int *ret_fd, struct err *err);
+/* Is path a file, or can one be made there? Not standard output, a descriptor, a pipe or a device. */
+bool output_is_file(const char *path);
+
+/* The same care for a file that stays open for long and is of use before its end: a capture. */
+struct output_file {
+	int fd; /* read and write; -1: none */
+	int folder;
+	bool published;
+	char name[NAME_MAX + 1], temporary[OUTPUT_TEMPORARY_BYTES]; /* in folder */
+};
+
+/* replace: what was at path stays as it is until output_file_publish(); else -EEXIST when there is something,
+ * and the name is ours from now on. */
+int output_file_open(const char *path, bool replace, struct output_file *ret_file, struct err *err);
+/* Gives it its name. After a failure it goes on under its temporary one. */
+int output_file_publish(struct output_file *file, struct err *err);
+/* Removes what has not been published. An fd of -1 is allowed. */
+void output_file_close(struct output_file *file);
 
 /* Makes fd belong to the user behind sudo, if there is one. Best effort. */
 void output_chown_to_user(int fd);

@@ -51,6 +51,10 @@ int verb_export(const struct options *options)
 		log_warning("%s: the recording was cut: what came later is missing", path);
 	signal(SIGPIPE, SIG_IGN);
 	result = outputs_write(input.reader, input.fd, strcmp(path, "-") ? path : NULL, options);
+	if (result < 0 && strcmp(path, "-"))
+		log_error("the capture is kept: gpuprobe export %s -o FILE writes the outputs from "
+			  "it",
+			  path);
 	input_close(&input);
 	return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -195,10 +195,6 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 			first_result = result;
 	}
 	view_free(view);
-	if (first_result < 0 && capture_path)
-		log_error("the capture is kept: gpuprobe export %s -o FILE writes the outputs from "
-			  "it",
-			  capture_path);
 	return first_result;
 }
 

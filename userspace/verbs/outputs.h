@@ -15,8 +15,7 @@ int outputs_check(const struct options *options, struct err *err);
 const char *outputs_capture_path(const struct options *options);
 
 /* Writes all outputs but the file capture_path itself, where it is one of them. Prints what was written and
- * what failed: one that fails does not keep the others from being written, and the capture is named then.
- * 0 or the first -errno. */
+ * what failed: one that fails does not keep the others from being written. 0 or the first -errno. */
 int outputs_write(struct capture_reader *reader, int capture_fd, const char *capture_path,
 		  const struct options *options);
 

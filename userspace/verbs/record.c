@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,8 +20,7 @@
 #include "verbs/progress.h"
 #include "verbs/verbs.h"
 
-/* Of one stem; beyond, the last one is replaced. */
-#define CAPTURE_NAMES_MAX 1000
+#define CAPTURE_NAME_ATTEMPTS 1000
 
 struct recording {
 	const struct options *options;
@@ -30,8 +28,10 @@ struct recording {
 	struct attachment attachment;
 	struct text what; /* "redis-server (4242)" */
 	char *capture_path;
-	int capture_fd;
+	struct output_file capture;
+	struct err publish_err;
 	bool capture_asked; /* the user wants the capture itself */
+	struct progress progress;
 	struct session_result result;
 };
 
@@ -48,56 +48,46 @@ static int check_options(const struct options *options, struct err *err)
 	return outputs_check(options, err);
 }
 
-/* A name that nobody asked for replaces nothing: it may be the capture that an earlier run kept. */
-static char *choose_free_path(const char *stem)
-{
-	char *path = NULL;
-	struct stat status;
-
-	for (unsigned number = 1; number < CAPTURE_NAMES_MAX; number++) {
-		char *end = NULL;
-
-		free(path);
-		path = NULL;
-		if (number > 1 && asprintf(&end, ".%u", number) < 0)
-			return NULL;
-		if (asprintf(&path, "%s%s.gpr", stem, end ? end : "") < 0)
-			path = NULL;
-		free(end);
-		if (!path || lstat(path, &status))
-			break;
-	}
-	return path;
-}
-
 /* Beside the first output, so that it lies where there is room; under a name of its own otherwise.
- */
-static char *choose_capture_path(const struct recording *recording)
+ * The attempts differ in their names. */
+static char *name_capture(const struct recording *recording, int attempt)
 {
 	const struct options *options = recording->options;
-	const char *asked = outputs_capture_path(options);
-	char stem[64], date[32];
+	char *path = NULL, date[32], number[16] = "";
 	time_t now = time(NULL);
 	struct tm broken_down;
+	int length;
 
-	if (asked)
-		return strdup(asked);
-	for (size_t i = 0; i < options->outputs.count; i++)
-		if (strcmp(options->outputs.items[i], "-"))
-			return choose_free_path(options->outputs.items[i]);
+	if (attempt)
+		snprintf(number, sizeof(number), ".%d", attempt + 1);
+	for (size_t i = 0; i < options->outputs.count; i++) {
+		if (!output_is_file(options->outputs.items[i]))
+			continue;
+		length = asprintf(&path, "%s%s.gpr", options->outputs.items[i], number);
+		return length < 0 ? NULL : path;
+	}
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &broken_down));
-	snprintf(stem, sizeof(stem), "gpuprobe-%u-%s", recording->attachment.targets[0].pid, date);
-	return choose_free_path(stem);
+	length = asprintf(&path, "gpuprobe-%u-%s%s.gpr", recording->attachment.targets[0].pid, date,
+			  number);
+	return length < 0 ? NULL : path;
 }
 
+/* Only a capture that the user names may replace another: one of the same name that the user did
+ * not name may be all that is left of a recording. */
 static int open_capture(struct recording *recording, struct err *err)
 {
-	recording->capture_path = choose_capture_path(recording);
-	if (!recording->capture_path)
-		return err_errno(err, -ENOMEM, "can't name the capture");
-	recording->capture_asked =
-		!recording->options->outputs.count || outputs_capture_path(recording->options);
-	return output_open_fd(recording->capture_path, &recording->capture_fd, err);
+	const char *asked = outputs_capture_path(recording->options);
+	int result = -EEXIST;
+
+	recording->capture_asked = !recording->options->outputs.count || asked;
+	for (int attempt = 0; result == -EEXIST && attempt < CAPTURE_NAME_ATTEMPTS; attempt++) {
+		free(recording->capture_path);
+		recording->capture_path = asked ? strdup(asked) : name_capture(recording, attempt);
+		if (!recording->capture_path)
+			return err_errno(err, -ENOMEM, "can't name the capture");
+		result = output_file_open(recording->capture_path, asked, &recording->capture, err);
+	}
+	return result;
 }
 
 /* The most frequent reason for which only entries are recorded. */
@@ -192,12 +182,30 @@ static void say_result(const struct recording *recording)
 	text_free(&line);
 }
 
+/* From here on the capture is worth its name. */
+static void on_window_open(void *data, const struct session_status *status)
+{
+	struct recording *recording = data;
+
+	output_file_publish(&recording->capture, &recording->publish_err);
+	progress_window_open(&recording->progress, status);
+}
+
+static void on_tick(void *data, const struct session_status *status)
+{
+	progress_tick(&((struct recording *)data)->progress, status);
+}
+
+static void on_detach(void *data, size_t links_left)
+{
+	progress_detach(&((struct recording *)data)->progress, links_left);
+}
+
 static int run_session(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
 	const struct attachment *attachment = &recording->attachment;
 	bool until_end = options->command && !options->given.duration_ns;
-	struct progress progress;
 	struct session_config config = {
 		.options = options,
 		.abilities = &attachment->abilities,
@@ -207,17 +215,18 @@ static int run_session(struct recording *recording, struct err *err)
 		.command = options->command ? &recording->command : NULL,
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
-		.capture_fd = recording->capture_fd,
-		.on_window_open = progress_window_open,
-		.on_tick = progress_tick,
-		.on_detach = progress_detach,
-		.callback_data = &progress,
+		.capture_fd = recording->capture.fd,
+		.on_window_open = on_window_open,
+		.on_tick = on_tick,
+		.on_detach = on_detach,
+		.callback_data = recording,
 	};
 	int result;
 
-	progress_init(&progress, text_string(&recording->what), attachment->single_probes);
+	progress_init(&recording->progress, text_string(&recording->what),
+		      attachment->single_probes);
 	result = session_run(&config, &recording->result, err);
-	progress_end(&progress);
+	progress_end(&recording->progress);
 	if (recording->result.window_opened)
 		say_result(recording);
 	return result;
@@ -261,7 +270,7 @@ static int write_outputs(struct recording *recording)
 	const struct options *options = recording->options;
 	struct capture_reader *reader = NULL;
 	struct err err = {0};
-	int result = capture_reader_open(recording->capture_fd, &reader, &err), summary_result = 0;
+	int result = capture_reader_open(recording->capture.fd, &reader, &err), summary_result = 0;
 
 	if (result) {
 		log_error("%s: %s", recording->capture_path, err.message);
@@ -269,37 +278,56 @@ static int write_outputs(struct recording *recording)
 	}
 	if (!options->quiet)
 		summary_result = write_summary(reader, options);
-	result = outputs_write(reader, recording->capture_fd, recording->capture_path, options);
+	result = outputs_write(reader, recording->capture.fd, recording->capture_path, options);
 	capture_reader_free(reader);
 	return result ? result : summary_result;
+}
+
+/* It could not be given its name: it stays under the one that it was made with. */
+static int keep_unpublished(struct recording *recording)
+{
+	struct output_file *capture = &recording->capture;
+	const char *path = recording->capture_path, *slash = strrchr(path, '/');
+	char *kept = NULL;
+
+	log_error("%s", recording->publish_err.message);
+	if (asprintf(&kept, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path,
+		     capture->temporary) < 0)
+		return -ENOMEM;
+	free(recording->capture_path);
+	recording->capture_path = kept;
+	capture->published = true;
+	return recording->publish_err.code;
 }
 
 /* The capture goes when all that was asked for has been written. */
 static int finish(struct recording *recording, int session_result, const struct err *session_err)
 {
-	int result;
+	int result = 0, outputs_result;
 
 	if (session_result)
 		log_error("%s", session_err->message);
-	if (!recording->result.window_opened) {
-		unlink(recording->capture_path);
+	if (!recording->result.window_opened)
 		return EXIT_FAILURE;
-	}
-	result = write_outputs(recording);
-	if (session_result || result)
+	if (!recording->capture.published)
+		result = keep_unpublished(recording);
+	outputs_result = write_outputs(recording);
+	if (session_result || result || outputs_result) {
 		log_error("the capture is kept: %s (gpuprobe export %s -o FILE)",
 			  recording->capture_path, recording->capture_path);
-	else if (recording->capture_asked)
+		return EXIT_FAILURE;
+	}
+	if (recording->capture_asked)
 		log_info("wrote %s: gpuprobe stats %s, gpuprobe export %s -o FILE",
 			 recording->capture_path, recording->capture_path, recording->capture_path);
 	else
 		unlink(recording->capture_path);
-	return session_result || result ? EXIT_FAILURE : EXIT_SUCCESS;
+	return EXIT_SUCCESS;
 }
 
 int verb_record(const struct options *options)
 {
-	struct recording recording = {.options = options, .capture_fd = -1};
+	struct recording recording = {.options = options, .capture.fd = -1};
 	struct err err = {0};
 	int result, exit_code;
 
@@ -321,6 +349,6 @@ int verb_record(const struct options *options)
 	attachment_free(&recording.attachment);
 	text_free(&recording.what);
 	free(recording.capture_path);
-	cleanup_close(&recording.capture_fd);
+	output_file_close(&recording.capture);
 	return exit_code;
 }
