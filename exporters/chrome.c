@@ -82,28 +82,14 @@ static void chrome_find_args(struct chrome *chrome)
 
 /* ---- values ---- */
 
-static void chrome_append_string(struct text *text, const char *string)
-{
-	json_append_string(text, string, strlen(string));
-}
-
-/* Readers keep integers as signed 64-bit numbers and make garbage of greater ones. */
-static void chrome_append_number(struct text *text, u64 number)
-{
-	if (number <= INT64_MAX)
-		json_append_u64(text, number);
-	else
-		json_append_hex(text, number);
-}
-
 static void chrome_append_value(struct text *text, const struct view_value *value)
 {
 	if (value->type == VALUE_STRING)
-		chrome_append_string(text, value->string);
+		json_append_string(text, value->string);
 	else if (value->type == VALUE_HEX)
 		json_append_hex(text, value->number);
 	else
-		chrome_append_number(text, value->number);
+		json_append_number(text, value->number);
 }
 
 static void chrome_append_stack(const struct chrome *chrome, struct text *text, u32 id)
@@ -111,13 +97,8 @@ static void chrome_append_stack(const struct chrome *chrome, struct text *text, 
 	const u64 *addresses;
 	size_t depth = view_stack(chrome->view, id, &addresses);
 
-	writer_append_literal(text, "\"stack\":[");
-	for (size_t i = 0; i < depth; i++) {
-		if (i)
-			text_append_char(text, ',');
-		json_append_hex(text, addresses[i]);
-	}
-	text_append_char(text, ']');
+	text_append(text, "\"stack\":");
+	json_append_hex_array(text, addresses, depth);
 }
 
 /* "args":{...}; nothing when there are none. */
@@ -127,7 +108,7 @@ static void chrome_append_args(struct chrome *chrome, struct text *text,
 	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
 	size_t start = text->length, before;
 
-	writer_append_literal(text, ",\"args\":{");
+	text_append(text, ",\"args\":{");
 	before = text->length;
 	for (size_t i = 0; found && i < found->count; i++) {
 		const struct chrome_arg *arg = found->args[i];
@@ -139,7 +120,7 @@ static void chrome_append_args(struct chrome *chrome, struct text *text,
 		text_append_bytes(text, ",\"", text->length == before ? 0 : 1);
 		text_append_char(text, '"');
 		text_append(text, arg->name);
-		writer_append_literal(text, "\":");
+		text_append(text, "\":");
 		chrome_append_value(text, &value);
 	}
 	if (event->open)
@@ -164,15 +145,15 @@ static void chrome_begin(struct chrome *chrome, const char *phase, size_t phase_
 	struct text *text = &chrome->writer.text;
 
 	if (chrome->any_event)
-		writer_append_literal(text, ",\n");
+		text_append(text, ",\n");
 	chrome->any_event = true;
-	writer_append_literal(text, "{\"ph\":\"");
+	text_append(text, "{\"ph\":\"");
 	text_append_bytes(text, phase, phase_length);
-	writer_append_literal(text, ",\"cat\":\"");
+	text_append(text, ",\"cat\":\"");
 	text_append(text, category);
-	writer_append_literal(text, "\",\"name\":");
-	chrome_append_string(text, name);
-	writer_append_literal(text, ",\"ts\":");
+	text_append(text, "\",\"name\":");
+	json_append_string(text, name);
+	text_append(text, ",\"ts\":");
 	json_append_us(text, ts > chrome->time_base_ns ? ts - chrome->time_base_ns : 0);
 }
 #define chrome_begin_event(chrome, phase, event)                                          \
@@ -210,13 +191,13 @@ static int chrome_finish_event(struct chrome *chrome, const struct view_event *e
 static void chrome_append_flow(struct text *text, const struct view_event *event)
 {
 	if (event->launch) {
-		writer_append_literal(text, ",\"bind_id\":");
+		text_append(text, ",\"bind_id\":");
 		json_append_hex(text, event->launch);
-		writer_append_literal(text, ",\"flow_out\":true");
+		text_append(text, ",\"flow_out\":true");
 	} else if (event->cause) {
-		writer_append_literal(text, ",\"bind_id\":");
+		text_append(text, ",\"bind_id\":");
 		json_append_hex(text, event->cause->number);
-		writer_append_literal(text, ",\"flow_in\":true");
+		text_append(text, ",\"flow_in\":true");
 	}
 }
 
@@ -225,7 +206,7 @@ static int chrome_span(void *data, const struct view_event *event, struct err *e
 	struct chrome *chrome = data;
 
 	chrome_begin_event(chrome, "X\"", event);
-	writer_append_literal(&chrome->writer.text, ",\"dur\":");
+	text_append(&chrome->writer.text, ",\"dur\":");
 	json_append_us(&chrome->writer.text, event->dur);
 	chrome_append_flow(&chrome->writer.text, event);
 	return chrome_finish_event(chrome, event, err);
@@ -283,7 +264,7 @@ static void chrome_append_incomplete(struct chrome *chrome)
 		     survey->cut ? "the recording was cut: what came later is missing"
 				 : "something is missing: see the losses",
 		     survey->window_start_ns);
-	writer_append_literal(text, ",\"dur\":");
+	text_append(text, ",\"dur\":");
 	json_append_us(text, survey->window_end_ns - survey->window_start_ns);
 	text_appendf(text, ",\"pid\":%u,\"tid\":%u,\"args\":{\"losses\":", chrome->rows.own_pid,
 		     chrome->rows.own_tid);
