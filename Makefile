@@ -151,6 +151,14 @@ check: ## install what is missing, build, run all tests
 	$(Q)$(SUBMAKE) all unit fuzz-programs
 	$(Q)tests/run
 
+# Not part of check: it needs packages of 110 MB and minutes. What cannot be had is a SKIP.
+.PHONY: check-kernels
+check-kernels: ## boot Debian's kernels 6.1, 6.12, 6.19, 7 under qemu, run build/gpuprobe in each
+	$(Q)scripts/deps.sh build
+	$(Q)scripts/deps.sh kernels || echo "going on with what is here" >&2
+	$(Q)$(SUBMAKE) all
+	$(Q)tests/kernels/run
+
 .PHONY: lint
 lint: ## include direction, file and function length, format, cppcheck
 	$(Q)scripts/deps.sh build lint
@@ -193,7 +201,7 @@ clean: ## remove build/
 
 .PHONY: help
 help: ## this list
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 .DELETE_ON_ERROR:
 .SECONDARY:

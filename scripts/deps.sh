@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the packages that gpuprobe needs, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, lint, bench
+#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, kernels, lint, bench
 # Quick when nothing is missing. Without root it prints the command to run and fails. Services that come
 # with a package (redis-server, postgresql) are neither started nor enabled; those that were there before
 # are left as they are.
@@ -45,6 +45,9 @@ test   strace                                -  system calls that a test counts
 test   procps                                -  pidof, ps
 test   util-linux                            -  unshare, setpriv: namespaces and users
 test   binutils                              -  strip, objcopy: targets without symbols
+kernels qemu-system-x86                      -  boots other kernels
+kernels busybox-static                       -  all else in the machines that it boots
+kernels debian-archive-keyring               -  the key that signs the kernels, on Ubuntu too
 lint   clang-format                          -  the format of the source
 lint   cppcheck                              -  static analysis
 lint   git                                   -  lists the files of the project
@@ -199,7 +202,7 @@ install_rows() {
 
 GROUPS_WANTED="${*:-build}"
 for group in $GROUPS_WANTED; do
-	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, lint, bench"
+	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, kernels, lint, bench"
 done
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	die "knows Debian and Ubuntu only. Install what these stand for, then run 'make': $(

@@ -1,0 +1,8 @@
+# --attach single where the kernel has uprobe_multi.
+start_truth nested
+start_recording -F leaf -F outer --attach single
+run_truth
+stop_recording
+end_truth
+check_counts leaf outer
+says '0.1 s to take out' gpuprobe.err

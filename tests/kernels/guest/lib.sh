@@ -1,0 +1,102 @@
+# What the scripts of cases share; busybox's shell. Each runs in an empty folder of its own, with the name of the
+# kernel in KERNEL and what it can do in MODE (single, multi, session).
+
+fail() {
+	for line in "$@"; do
+		echo "$line"
+	done
+	[ ! -s gpuprobe.err ] || sed 's/^/gpuprobe said: /' gpuprobe.err
+	exit 1
+}
+
+# start_truth CASE...: the program that counts its own calls, waiting to begin; TARGET is its pid.
+start_truth() {
+	mkfifo truth.in truth.out
+	/test/truth "$@" <truth.in >truth.out &
+	TARGET=$!
+	exec 3>truth.in 4<truth.out
+	read -r line <&4
+	[ "$line" = ready ] || fail "the truth program said '$line'"
+}
+
+# Lets it run; its counts are in the file counts, "FUNCTION CALLS" a line.
+run_truth() {
+	echo go >&3
+	: >counts
+	while read -r line <&4; do
+		[ "$line" != done ] || return 0
+		echo "$line" >>counts
+	done
+	wait "$TARGET"
+	fail "the target died: exit status $?"
+}
+
+end_truth() {
+	exec 3>&-
+	wait "$TARGET"
+	status=$?
+	[ $status = 0 ] || fail "exit status of the target: $status"
+	exec 4<&-
+}
+
+# start_recording OPTION...: until the window is open; RECORDER is its pid. (With -o out.ndjson for recorded.)
+start_recording() {
+	/test/gpuprobe -p "$TARGET" -d 110 -o out.gpr "$@" >gpuprobe.out 2>gpuprobe.err 3>&- 4<&- &
+	RECORDER=$!
+	until grep -q '^recording ' gpuprobe.err; do
+		kill -0 "$RECORDER" 2>/dev/null || fail "gpuprobe did not record"
+		sleep 0.05
+	done
+}
+
+# Ctrl-C, and its end.
+stop_recording() {
+	kill -INT "$RECORDER"
+	end_recording
+}
+
+end_recording() {
+	wait "$RECORDER"
+	status=$?
+	[ $status = 0 ] || fail "exit status of gpuprobe: $status"
+	/test/gpuprobe stats out.gpr -f csv >functions.csv 2>>gpuprobe.err || fail "gpuprobe stats failed"
+	/test/gpuprobe stats out.gpr -r ledger -f csv >ledger.csv 2>>gpuprobe.err || fail "gpuprobe stats -r ledger failed"
+}
+
+# seen_calls FUNCTION: how many the capture holds, with durations and without.
+seen_calls() {
+	awk -F, -v name="$1" '$NF == name { count += $3 } END { print count + 0 }' functions.csv
+}
+
+# calls_with_durations: of all functions.
+calls_with_durations() {
+	awk -F, 'NR > 1 && $2 != "" { count += $3 } END { print count + 0 }' functions.csv
+}
+
+# recorded KIND FUNCTION [TEXT]: records of out.ndjson, those with TEXT.
+recorded() {
+	grep "^{\"kind\":\"$1\"" out.ndjson | grep -F "\"name\":\"$2\"" | grep -cF "${3:-}"
+}
+
+equal() {
+	[ "$1" = "$2" ] || fail "$3: $1, expected $2"
+}
+
+# All that the truth program counted (or only FUNCTION...) is in the capture, and nothing was lost on the way.
+check_counts() {
+	while read -r name count; do
+		if [ $# = 0 ] || echo " $* " | grep -qF " $name "; then
+			equal "$(seen_calls "$name")" "$count" "calls of $name"
+		fi
+	done <counts
+	for reason in ring_full missed no_storage unmatched_return write_failed; do
+		if grep -q "^$reason," ledger.csv; then
+			fail "lost: $(grep "^$reason," ledger.csv)"
+		fi
+	done
+}
+
+# says TEXT FILE
+says() {
+	grep -qF -- "$1" "$2" || fail "it does not say '$1' but:" "$(cat "$2")"
+}
