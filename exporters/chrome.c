@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "exporters/chrome_metadata.h"
@@ -13,34 +14,36 @@
 /* ---- what stands in the args of an event, by kind ---- */
 
 /* clang-format off */
-static const struct chrome_arg {
+/* Kinds without a row show all their fields, by their own names. */
+static const struct chrome_arg_row {
 	const char *kind;
 	const char *key;    /* of view_key() */
 	const char *name;   /* in the args */
 	const char *unless; /* this value goes without saying */
-} chrome_args[] = {
+} chrome_arg_rows[] = {
 	{"call",   "probe.address", "address",     NULL},
 	{"call",   "probe.binary",  "binary",      NULL},
 	{"call",   "ended",         "ended",       "returned"},
 	{"entry",  "probe.address", "address",     NULL},
 	{"entry",  "probe.binary",  "binary",      NULL},
 	{"entry",  "reason",        "reason",      NULL},
-	{"api",    "correlation",   "correlation", NULL},
 	{"kernel", "device",        "device",      NULL},
 	{"kernel", "stream",        "stream",      NULL},
 	{"kernel", "correlation",   "correlation", NULL},
-	{"level",  "value",         "value",       NULL},
-	{"total",  "calls",         "calls",       NULL},
-	{"total",  "time_ns",       "time_ns",     NULL},
 };
 /* clang-format on */
 
-/* The rows of one kind, looked up in the view that is written. */
+struct chrome_arg {
+	const char *name;
+	const char *unless;
+	const struct view_key *key;
+};
+
+/* The args of one kind, looked up in the view that is written. */
 struct chrome_kind {
-	const struct schema_kind *kind;
-	const struct chrome_arg *args[ARRAY_SIZE(chrome_args)];
-	const struct view_key *keys[ARRAY_SIZE(chrome_args)];
+	struct chrome_arg *args;
 	size_t count;
+	size_t capacity;
 };
 
 struct chrome {
@@ -48,62 +51,83 @@ struct chrome {
 	const struct view *view;
 	const struct view_survey *survey;
 	struct chrome_rows rows;
-	struct chrome_kind kinds[ARRAY_SIZE(chrome_args)];
+	struct chrome_kind *kinds; /* by their place in schema_kinds() */
 	size_t kind_count;
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 };
 
-static struct chrome_kind *chrome_kind(struct chrome *chrome, const struct schema_kind *kind)
+static const struct chrome_kind *chrome_kind(const struct chrome *chrome,
+					     const struct schema_kind *kind)
 {
-	for (size_t i = 0; i < chrome->kind_count; i++)
-		if (chrome->kinds[i].kind == kind)
-			return &chrome->kinds[i];
-	return NULL;
+	size_t count;
+
+	return &chrome->kinds[kind - schema_kinds(&count)];
 }
 
-static void chrome_find_args(struct chrome *chrome)
+static int chrome_add_arg(const struct chrome *chrome, struct chrome_kind *found,
+			  const struct schema_kind *kind, const struct chrome_arg_row *row)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(chrome_args); i++) {
-		const struct schema_kind *kind = schema_kind_by_tag(chrome_args[i].kind);
-		const struct view_key *key = view_key(chrome->view, kind, chrome_args[i].key);
-		struct chrome_kind *found = chrome_kind(chrome, kind);
+	const struct view_key *key = view_key(chrome->view, kind, row->key);
 
-		if (!key)
-			continue;
-		if (!found) {
-			found = &chrome->kinds[chrome->kind_count++];
-			found->kind = kind;
-		}
-		found->args[found->count] = &chrome_args[i];
-		found->keys[found->count++] = key;
+	if (!key || array_reserve(&found->args, &found->capacity, found->count + 1) < 0)
+		return -ENOMEM;
+	found->args[found->count++] =
+		(struct chrome_arg){.name = row->name, .unless = row->unless, .key = key};
+	return 0;
+}
+
+static int chrome_find_args_of_kind(const struct chrome *chrome, struct chrome_kind *found,
+				    const struct schema_kind *kind)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(chrome_arg_rows) && result == 0; i++)
+		if (strcmp(chrome_arg_rows[i].kind, kind->tag) == 0)
+			result = chrome_add_arg(chrome, found, kind, &chrome_arg_rows[i]);
+	if (found->count)
+		return result;
+	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
+		const char *name = kind->fields[i].name;
+		const struct chrome_arg_row row = {.key = name, .name = name};
+
+		if (kind->fields[i].unit != UNIT_PAD)
+			result = chrome_add_arg(chrome, found, kind, &row);
 	}
+	return result;
+}
+
+static int chrome_find_args(struct chrome *chrome, struct err *err)
+{
+	const struct schema_kind *kinds = schema_kinds(&chrome->kind_count);
+	int result = 0;
+
+	chrome->kinds = calloc(chrome->kind_count, sizeof(*chrome->kinds));
+	if (!chrome->kinds)
+		result = -ENOMEM;
+	for (size_t i = 0; i < chrome->kind_count && result == 0; i++)
+		if (kinds[i].shape != SHAPE_FACT)
+			result = chrome_find_args_of_kind(chrome, &chrome->kinds[i], &kinds[i]);
+	return result < 0 ? err_errno(err, result, "can't write %s", chrome->writer.path) : 0;
+}
+
+static void chrome_free_args(struct chrome *chrome)
+{
+	for (size_t i = 0; chrome->kinds && i < chrome->kind_count; i++)
+		free(chrome->kinds[i].args);
+	free(chrome->kinds);
 }
 
 /* ---- values ---- */
 
-static void chrome_append_string(struct text *text, const char *string)
-{
-	json_append_string(text, string, strlen(string));
-}
-
-/* Readers keep integers as signed 64-bit numbers and make garbage of greater ones. */
-static void chrome_append_number(struct text *text, u64 number)
-{
-	if (number <= INT64_MAX)
-		json_append_u64(text, number);
-	else
-		json_append_hex(text, number);
-}
-
 static void chrome_append_value(struct text *text, const struct view_value *value)
 {
 	if (value->type == VALUE_STRING)
-		chrome_append_string(text, value->string);
+		json_append_string(text, value->string);
 	else if (value->type == VALUE_HEX)
 		json_append_hex(text, value->number);
 	else
-		chrome_append_number(text, value->number);
+		json_append_number(text, value->number);
 }
 
 static void chrome_append_stack(const struct chrome *chrome, struct text *text, u32 id)
@@ -111,13 +135,8 @@ static void chrome_append_stack(const struct chrome *chrome, struct text *text, 
 	const u64 *addresses;
 	size_t depth = view_stack(chrome->view, id, &addresses);
 
-	writer_append_literal(text, "\"stack\":[");
-	for (size_t i = 0; i < depth; i++) {
-		if (i)
-			text_append_char(text, ',');
-		json_append_hex(text, addresses[i]);
-	}
-	text_append_char(text, ']');
+	text_append(text, "\"stack\":");
+	json_append_hex_array(text, addresses, depth);
 }
 
 /* "args":{...}; nothing when there are none. */
@@ -127,11 +146,11 @@ static void chrome_append_args(struct chrome *chrome, struct text *text,
 	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
 	size_t start = text->length, before;
 
-	writer_append_literal(text, ",\"args\":{");
+	text_append(text, ",\"args\":{");
 	before = text->length;
-	for (size_t i = 0; found && i < found->count; i++) {
-		const struct chrome_arg *arg = found->args[i];
-		struct view_value value = view_value(chrome->view, found->keys[i], event);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct chrome_arg *arg = &found->args[i];
+		struct view_value value = view_value(chrome->view, arg->key, event);
 
 		if (value.type == VALUE_ABSENT || (value.type == VALUE_STRING && arg->unless &&
 						   strcmp(value.string, arg->unless) == 0))
@@ -139,7 +158,7 @@ static void chrome_append_args(struct chrome *chrome, struct text *text,
 		text_append_bytes(text, ",\"", text->length == before ? 0 : 1);
 		text_append_char(text, '"');
 		text_append(text, arg->name);
-		writer_append_literal(text, "\":");
+		text_append(text, "\":");
 		chrome_append_value(text, &value);
 	}
 	if (event->open)
@@ -164,15 +183,15 @@ static void chrome_begin(struct chrome *chrome, const char *phase, size_t phase_
 	struct text *text = &chrome->writer.text;
 
 	if (chrome->any_event)
-		writer_append_literal(text, ",\n");
+		text_append(text, ",\n");
 	chrome->any_event = true;
-	writer_append_literal(text, "{\"ph\":\"");
+	text_append(text, "{\"ph\":\"");
 	text_append_bytes(text, phase, phase_length);
-	writer_append_literal(text, ",\"cat\":\"");
+	text_append(text, ",\"cat\":\"");
 	text_append(text, category);
-	writer_append_literal(text, "\",\"name\":");
-	chrome_append_string(text, name);
-	writer_append_literal(text, ",\"ts\":");
+	text_append(text, "\",\"name\":");
+	json_append_string(text, name);
+	text_append(text, ",\"ts\":");
 	json_append_us(text, ts > chrome->time_base_ns ? ts - chrome->time_base_ns : 0);
 }
 #define chrome_begin_event(chrome, phase, event)                                          \
@@ -210,13 +229,13 @@ static int chrome_finish_event(struct chrome *chrome, const struct view_event *e
 static void chrome_append_flow(struct text *text, const struct view_event *event)
 {
 	if (event->launch) {
-		writer_append_literal(text, ",\"bind_id\":");
+		text_append(text, ",\"bind_id\":");
 		json_append_hex(text, event->launch);
-		writer_append_literal(text, ",\"flow_out\":true");
+		text_append(text, ",\"flow_out\":true");
 	} else if (event->cause) {
-		writer_append_literal(text, ",\"bind_id\":");
+		text_append(text, ",\"bind_id\":");
 		json_append_hex(text, event->cause->number);
-		writer_append_literal(text, ",\"flow_in\":true");
+		text_append(text, ",\"flow_in\":true");
 	}
 }
 
@@ -225,7 +244,7 @@ static int chrome_span(void *data, const struct view_event *event, struct err *e
 	struct chrome *chrome = data;
 
 	chrome_begin_event(chrome, "X\"", event);
-	writer_append_literal(&chrome->writer.text, ",\"dur\":");
+	text_append(&chrome->writer.text, ",\"dur\":");
 	json_append_us(&chrome->writer.text, event->dur);
 	chrome_append_flow(&chrome->writer.text, event);
 	return chrome_finish_event(chrome, event, err);
@@ -246,8 +265,8 @@ static bool chrome_has_args(struct chrome *chrome, const struct view_event *even
 {
 	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
 
-	for (size_t i = 0; found && i < found->count; i++)
-		if (view_value(chrome->view, found->keys[i], event).type != VALUE_ABSENT)
+	for (size_t i = 0; i < found->count; i++)
+		if (view_value(chrome->view, found->args[i].key, event).type != VALUE_ABSENT)
 			return true;
 	return false;
 }
@@ -283,7 +302,7 @@ static void chrome_append_incomplete(struct chrome *chrome)
 		     survey->cut ? "the recording was cut: what came later is missing"
 				 : "something is missing: see the losses",
 		     survey->window_start_ns);
-	writer_append_literal(text, ",\"dur\":");
+	text_append(text, ",\"dur\":");
 	json_append_us(text, survey->window_end_ns - survey->window_start_ns);
 	text_appendf(text, ",\"pid\":%u,\"tid\":%u,\"args\":{\"losses\":", chrome->rows.own_pid,
 		     chrome->rows.own_tid);
@@ -301,8 +320,10 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome->view = view;
 	chrome->survey = survey;
 	chrome->time_base_ns = chrome_time_base_ns(survey);
-	chrome_find_args(chrome);
-	result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey), err);
+	result = chrome_find_args(chrome, err);
+	if (result == 0)
+		result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey),
+					  err);
 	if (result < 0)
 		return result;
 	text_append(text, "{\"displayTimeUnit\":\"ns\",\n");
@@ -355,6 +376,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	struct chrome *chrome = data;
 	int result = writer_finish(&chrome->writer, commit, ret_size_bytes, err);
 
+	chrome_free_args(chrome);
 	chrome_rows_free(&chrome->rows);
 	free(chrome);
 	return result;

@@ -9,11 +9,6 @@
 #define CHROME_EXACT_DAYS     100
 #define CHROME_TIME_STEP_DAYS 90
 
-static void chrome_append_text(struct text *text, const char *string)
-{
-	json_append_string(text, string, strlen(string));
-}
-
 static u64 chrome_min(u64 a, u64 b)
 {
 	return a < b ? a : b;
@@ -60,11 +55,11 @@ void chrome_append_losses(const struct view_survey *survey, struct text *text)
 		const struct view_loss *loss = &survey->losses[i];
 
 		text_append(text, i ? ",{\"reason\":" : "{\"reason\":");
-		chrome_append_text(text, loss->tag);
+		json_append_string(text, loss->tag);
 		text_append(text, ",\"meaning\":");
-		chrome_append_text(text, loss->meaning);
+		json_append_string(text, loss->meaning);
 		text_append(text, ",\"place\":");
-		chrome_append_text(text, loss->place);
+		json_append_string(text, loss->place);
 		text_append(text, ",\"count\":");
 		json_append_u64(text, loss->count);
 		text_append_char(text, '}');
@@ -94,12 +89,12 @@ static size_t chrome_append_attribute(const struct view_attribute *const *attrib
 	while (same < count && strcmp(attributes[same]->group, attributes[0]->group) == 0 &&
 	       strcmp(attributes[same]->key, attributes[0]->key) == 0)
 		same++;
-	chrome_append_text(text, attributes[0]->key);
+	json_append_string(text, attributes[0]->key);
 	text_append(text, same > 1 ? ":[" : ":");
 	for (size_t i = 0; i < same; i++) {
 		if (i)
 			text_append_char(text, ',');
-		chrome_append_text(text, attributes[i]->value);
+		json_append_string(text, attributes[i]->value);
 	}
 	if (same > 1)
 		text_append_char(text, ']');
@@ -123,7 +118,7 @@ static void chrome_append_attributes(const struct view_survey *survey, struct te
 		const char *group = sorted[i]->group;
 		const char *separator = ":{";
 
-		chrome_append_text(text, group);
+		json_append_string(text, group);
 		while (i < count && strcmp(sorted[i]->group, group) == 0) {
 			text_append(text, separator);
 			separator = ",";

@@ -105,9 +105,9 @@ static int chrome_add_lane(struct chrome_rows *rows, struct chrome_numbers *numb
 	    (row->type != ROW_PROCESS && map_find(&numbers->threads, pid, tid)))
 		tid = chrome_take_number(numbers, &numbers->next_tid);
 	*lane = (struct chrome_lane){.pid = pid, .tid = tid, .ids_length = rows->ids.length};
-	writer_append_literal(&rows->ids, ",\"pid\":");
+	text_append(&rows->ids, ",\"pid\":");
 	json_append_u64(&rows->ids, pid);
-	writer_append_literal(&rows->ids, ",\"tid\":");
+	text_append(&rows->ids, ",\"tid\":");
 	json_append_u64(&rows->ids, tid);
 	lane->ids_length = rows->ids.length - lane->ids_length;
 	return row->type == ROW_PROCESS ? 0 : map_set(&numbers->threads, pid, tid, 1);
@@ -193,7 +193,7 @@ static void chrome_append_name(struct text *text, const char *kind, u32 pid, u32
 {
 	chrome_begin_name(text, kind, pid, tid);
 	text_append(text, "\"name\":");
-	json_append_string(text, name, strlen(name));
+	json_append_string(text, name);
 	text_append(text, "}},\n");
 }
 

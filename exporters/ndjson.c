@@ -15,46 +15,21 @@ struct ndjson {
 
 /* ---- values ---- */
 
-static void ndjson_append_string(struct text *text, const char *string)
-{
-	json_append_string(text, string, strlen(string));
-}
-
 /* ,"name": */
 static void ndjson_append_key(struct text *text, const char *name)
 {
-	writer_append_literal(text, ",\"");
+	text_append(text, ",\"");
 	text_append(text, name);
-	writer_append_literal(text, "\":");
+	text_append(text, "\":");
 }
 
-/* JSON readers keep integers as signed 64-bit numbers: what is greater is written as hex. */
-static void ndjson_append_number(struct text *text, u64 value)
-{
-	if (value <= INT64_MAX)
-		json_append_u64(text, value);
-	else
-		json_append_hex(text, value);
-}
-
-static void ndjson_append_addresses(struct text *text, const u64 *addresses, size_t count)
-{
-	text_append_char(text, '[');
-	for (size_t i = 0; i < count; i++) {
-		if (i)
-			text_append_char(text, ',');
-		json_append_hex(text, addresses[i]);
-	}
-	text_append_char(text, ']');
-}
-
-/* A string or NULL for what an id stands for. */
+/* What an id stands for; the id itself where label is NULL. */
 static void ndjson_append_label(struct text *text, const char *label, u64 id)
 {
 	if (label)
-		ndjson_append_string(text, label);
+		json_append_string(text, label);
 	else
-		ndjson_append_number(text, id);
+		json_append_number(text, id);
 }
 
 /* ---- one value, by the unit of its field ---- */
@@ -65,7 +40,7 @@ typedef void ndjson_append_value(const struct view *view, struct text *text,
 static void ndjson_append_plain(const struct view *view, struct text *text,
 				const struct schema_field *field, u64 value)
 {
-	ndjson_append_number(text, value);
+	json_append_number(text, value);
 }
 
 static void ndjson_append_address(const struct view *view, struct text *text,
@@ -94,7 +69,7 @@ static void ndjson_append_stack(const struct view *view, struct text *text,
 	const u64 *addresses;
 	size_t depth = view_stack(view, (u32)value, &addresses);
 
-	ndjson_append_addresses(text, addresses, depth);
+	json_append_hex_array(text, addresses, depth);
 }
 
 static void ndjson_append_enum(const struct view *view, struct text *text,
@@ -139,7 +114,7 @@ static void ndjson_append_array(const struct view *view, struct text *text,
 		return;
 	}
 	if (field->unit == UNIT_CHARS) {
-		json_append_string(text, bytes, strnlen(bytes, field->count));
+		json_append_string_bytes(text, bytes, strnlen(bytes, field->count));
 		return;
 	}
 	text_append_char(text, '[');
@@ -175,7 +150,7 @@ static void ndjson_append_nonzero(struct text *text, const char *name, u64 value
 	if (!value)
 		return;
 	ndjson_append_key(text, name);
-	ndjson_append_number(text, value);
+	json_append_number(text, value);
 }
 
 /* A span has a duration (also 0) unless it is open; for the others 0 goes without saying. */
@@ -184,7 +159,7 @@ static void ndjson_append_duration(struct text *text, const struct schema_kind *
 	if (dur == RECORD_DURATION_OPEN || (dur == 0 && kind->shape != SHAPE_SPAN))
 		return;
 	ndjson_append_key(text, "dur");
-	ndjson_append_number(text, dur);
+	json_append_number(text, dur);
 }
 
 static void ndjson_append_header(const struct view *view, struct text *text,
@@ -193,7 +168,7 @@ static void ndjson_append_header(const struct view *view, struct text *text,
 	ndjson_append_nonzero(text, "source", record->source);
 	if (record->ts || kind->shape != SHAPE_FACT) {
 		ndjson_append_key(text, "ts");
-		ndjson_append_number(text, record->ts);
+		json_append_number(text, record->ts);
 	}
 	ndjson_append_duration(text, kind, record->dur);
 	ndjson_append_nonzero(text, "pid", record->pid);
@@ -213,12 +188,12 @@ static int ndjson_write_record(struct ndjson *ndjson, const struct schema_kind *
 {
 	struct text *text = &ndjson->writer.text;
 
-	writer_append_literal(text, "{\"kind\":\"");
+	text_append(text, "{\"kind\":\"");
 	text_append(text, kind->tag);
 	text_append_char(text, '"');
 	ndjson_append_header(ndjson->view, text, kind, record);
 	ndjson_append_fields(ndjson->view, text, kind, record);
-	writer_append_literal(text, "}\n");
+	text_append(text, "}\n");
 	return writer_flush(&ndjson->writer, err);
 }
 
@@ -270,15 +245,15 @@ static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct vi
 		others = ndjson_recorded_loss(ndjson->view, loss, false);
 		if (others + ndjson_recorded_loss(ndjson->view, loss, true) >= loss->count)
 			continue;
-		writer_append_literal(text, "{\"kind\":\"loss\"");
+		text_append(text, "{\"kind\":\"loss\"");
 		ndjson_append_nonzero(text, "source", RECORD_SOURCE_TOOL);
 		ndjson_append_key(text, "reason");
-		ndjson_append_string(text, loss->tag);
+		json_append_string(text, loss->tag);
 		ndjson_append_key(text, "place");
-		ndjson_append_string(text, loss->place);
+		json_append_string(text, loss->place);
 		ndjson_append_key(text, "count");
-		ndjson_append_number(text, loss->count - others);
-		writer_append_literal(text, "}\n");
+		json_append_number(text, loss->count - others);
+		text_append(text, "}\n");
 		result = writer_flush(&ndjson->writer, err);
 	}
 	return result;

@@ -32,7 +32,4 @@ static inline int writer_flush(struct writer *writer, struct err *err)
 	return writer_flush_now(writer, err);
 }
 
-/* For constant strings: the length is known to the compiler. */
-#define writer_append_literal(text, literal) text_append_bytes(text, literal, sizeof(literal) - 1)
-
 #endif

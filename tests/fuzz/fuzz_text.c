@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	_cleanup_text_ struct text json = {}, terminal = {};
 	json_t *parsed;
 
-	json_append_string(&json, (const char *)data, size);
+	json_append_string_bytes(&json, (const char *)data, size);
 	parsed = json_loadb(json.data, json.length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	if (!parsed)
 		abort();

@@ -9,7 +9,7 @@ static void check_string(const char *bytes, size_t length, const char *expected)
 {
 	_cleanup_text_ struct text text = {};
 
-	json_append_string(&text, bytes, length);
+	json_append_string_bytes(&text, bytes, length);
 	CHECK_STRING(text_string(&text), expected);
 }
 
@@ -42,7 +42,7 @@ TEST(a_strict_reader_takes_every_pair_of_bytes)
 		json_t *json;
 		u32 c;
 
-		json_append_string(&text, bytes, 2);
+		json_append_string_bytes(&text, bytes, 2);
 		json = json_loadb(text.data, text.length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 		if (!json)
 			UNIT_FAIL("%02x %02x: %s: %s", bytes[0] & 0xff, bytes[1] & 0xff, text.data,
@@ -60,6 +60,24 @@ static const char *number(struct text *text, void (*append)(struct text *, u64),
 	text_clear(text);
 	append(text, value);
 	return text_string(text);
+}
+
+TEST(numbers_that_readers_would_round_are_hex)
+{
+	_cleanup_text_ struct text text = {};
+
+	CHECK_STRING(number(&text, json_append_number, INT64_MAX), "9223372036854775807");
+	CHECK_STRING(number(&text, json_append_number, 1ULL << 63), "\"0x8000000000000000\"");
+}
+
+TEST(arrays_of_addresses)
+{
+	_cleanup_text_ struct text text = {};
+	const u64 addresses[] = {0x1a2b, 0, ~0ULL};
+
+	json_append_hex_array(&text, addresses, 0);
+	json_append_hex_array(&text, addresses, 3);
+	CHECK_STRING(text_string(&text), "[][\"0x1a2b\",\"0x0\",\"0xffffffffffffffff\"]");
 }
 
 TEST(numbers)

@@ -36,7 +36,7 @@ static size_t json_append_special(struct text *text, const char *string, size_t 
 	return size;
 }
 
-void json_append_string(struct text *text, const char *string, size_t length)
+void json_append_string_bytes(struct text *text, const char *string, size_t length)
 {
 	text_append_char(text, '"');
 	while (length) {
@@ -52,6 +52,11 @@ void json_append_string(struct text *text, const char *string, size_t length)
 		length -= size;
 	}
 	text_append_char(text, '"');
+}
+
+void json_append_string(struct text *text, const char *string)
+{
+	json_append_string_bytes(text, string, strlen(string));
 }
 
 #define JSON_U64_DIGITS 20
@@ -87,6 +92,25 @@ void json_append_hex(struct text *text, u64 value)
 	*--digits = '0';
 	*--digits = '"';
 	text_append_bytes(text, digits, (size_t)(end - digits));
+}
+
+void json_append_number(struct text *text, u64 value)
+{
+	if (value <= INT64_MAX)
+		json_append_u64(text, value);
+	else
+		json_append_hex(text, value);
+}
+
+void json_append_hex_array(struct text *text, const u64 *values, size_t count)
+{
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			text_append_char(text, ',');
+		json_append_hex(text, values[i]);
+	}
+	text_append_char(text, ']');
 }
 
 void json_append_us(struct text *text, u64 ns)

@@ -51,7 +51,7 @@ static void print_before(const struct request *request, size_t i, FILE *file)
 		fputs(i ? "\n" : "", file);
 		return;
 	}
-	json_append_string(&key, request->reports[i]->name, strlen(request->reports[i]->name));
+	json_append_string(&key, request->reports[i]->name);
 	fprintf(file, "%s%s: ", i ? "," : "{", text_string(&key));
 }
 

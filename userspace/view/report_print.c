@@ -227,12 +227,12 @@ static int print_json(const struct report_table *table, size_t shown, struct tex
 			const struct report_cell *cell = &table->rows[i].cells[j];
 
 			text_append(text, j ? ", " : "");
-			json_append_string(text, column->name, strlen(column->name));
+			json_append_string(text, column->name);
 			text_append(text, ": ");
 			if (cell->empty)
 				text_append(text, "null");
 			else if (column->type == REPORT_TEXT)
-				json_append_string(text, cell->text, strlen(cell->text));
+				json_append_string(text, cell->text);
 			else
 				append_for_programs(text, column, cell);
 		}
