@@ -121,14 +121,14 @@ TEST(sources_are_id_spaces)
 TEST(errors_name_line_field_and_what_was_expected)
 {
 	check_error("{\"kind\":\"call\",\"ts\":1}\n\n{\"kind\":\"cal\",\"ts\":1}",
-		    "in.ndjson:3: unknown kind \"cal\"; did you mean \"call\"?");
+		    "in.ndjson:3: unknown kind \"cal\". Did you mean call?");
 	check_error("{\"kind\":\"call\",\"ts\":1,\"prob\":\"f\"}",
-		    "in.ndjson:1: unknown field of call \"prob\"; did you mean \"probe\"?");
+		    "in.ndjson:1: unknown field of call \"prob\". Did you mean probe?");
 	check_error("{\"kind\":\"call\",\"ts\":1,\"pad\":[1,2,3]}",
-		    "in.ndjson:1: unknown field of call \"pad\"; did you mean \"pid\"?");
+		    "in.ndjson:1: unknown field of call \"pad\". Did you mean pid?");
 	check_error("{\"kind\":\"call\",\"ts\":1,\"ended\":\"returnd\"}",
-		    "in.ndjson:1: ended of call: unknown value \"returnd\"; did you mean "
-		    "\"returned\"?");
+		    "in.ndjson:1: ended of call: unknown value \"returnd\". Did you mean "
+		    "returned?");
 	check_error("{\"kind\":\"call\",\"ts\":1,\"ended\":\"zzzzzzzz\"}",
 		    "in.ndjson:1: ended of call: unknown value \"zzzzzzzz\"");
 	check_error("{\"ts\":1}", "in.ndjson:1: \"kind\" is missing: every line says what it is");

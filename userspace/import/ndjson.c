@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/text.h"
+#include "base/nearest.h"
 #include "import/ndjson_values.h"
 #include "store/capture_writer.h"
 
@@ -17,7 +17,6 @@
 #define BATCH_BYTES    (8U << 20)
 #define SOURCES_MAX    256
 #define SOURCE_DEFAULT 3
-#define DISTANCE_MAX   4 /* of a name that is worth suggesting */
 
 struct import {
 	struct import_context context;
@@ -129,38 +128,12 @@ static void source_free(struct import_source *source)
 
 /* ---- records ---- */
 
-struct nearest {
-	const char *word;
-	const char *name;
-	unsigned distance;
-};
-
-static void nearest_try(struct nearest *nearest, const char *name)
-{
-	unsigned distance = text_distance(nearest->word, name, DISTANCE_MAX);
-
-	if (distance >= nearest->distance)
-		return;
-	nearest->distance = distance;
-	nearest->name = name;
-}
-
-static int unknown_name(const struct import *import, const char *what,
-			const struct nearest *nearest, struct err *err)
-{
-	const char *name = nearest->name;
-
-	return import_error(&import->context, err, "unknown %s \"%.80s\"%s%s%s", what,
-			    nearest->word, name ? "; did you mean \"" : "", name ? name : "",
-			    name ? "\"?" : "");
-}
-
 static int import_kind(struct import *import, json_t *object, const struct schema_kind **ret_kind,
 		       struct err *err)
 {
 	const char *tag = json_string_value(json_object_get(object, "kind"));
 	const struct schema_kind *kinds, *kind;
-	struct nearest nearest = {.word = tag, .distance = DISTANCE_MAX};
+	struct nearest nearest = {.word = tag};
 	size_t count;
 
 	if (!tag)
@@ -170,8 +143,9 @@ static int import_kind(struct import *import, json_t *object, const struct schem
 	if (!kind) {
 		kinds = schema_kinds(&count);
 		for (size_t i = 0; i < count; i++)
-			nearest_try(&nearest, kinds[i].tag);
-		return unknown_name(import, "kind", &nearest, err);
+			nearest_offer(&nearest, kinds[i].tag);
+		return import_error(&import->context, err, "unknown kind \"%.80s\"%s", tag,
+				    nearest_hint(&nearest, ""));
 	}
 	if (kind->tail != TAIL_NONE)
 		return import_error(&import->context, err,
@@ -195,18 +169,17 @@ static const struct schema_field *find_field(const struct schema_kind *kind, con
 static int unknown_field(const struct import *import, const struct schema_kind *kind,
 			 const char *key, struct err *err)
 {
-	struct nearest nearest = {.word = key, .distance = DISTANCE_MAX};
-	char what[64];
+	struct nearest nearest = {.word = key};
 	size_t count;
 	const struct schema_field *header = schema_header_fields(&count);
 
 	for (size_t i = 0; i < count; i++)
-		nearest_try(&nearest, header[i].name);
+		nearest_offer(&nearest, header[i].name);
 	for (size_t i = 0; i < kind->field_count; i++)
 		if (kind->fields[i].unit != UNIT_PAD)
-			nearest_try(&nearest, kind->fields[i].name);
-	snprintf(what, sizeof(what), "field of %s", kind->tag);
-	return unknown_name(import, what, &nearest, err);
+			nearest_offer(&nearest, kind->fields[i].name);
+	return import_error(&import->context, err, "unknown field of %s \"%.80s\"%s", kind->tag,
+			    key, nearest_hint(&nearest, ""));
 }
 
 /* What goes without saying: a span without "dur" is open, and so is a window. */

@@ -8,9 +8,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/text.h"
-
-#define DISTANCE_MAX 4 /* of a name that is worth suggesting */
 
 int import_error(const struct import_context *context, struct err *err, const char *format, ...)
 {
@@ -114,9 +113,9 @@ static int parse_text(const struct target *target, json_t *value, u64 *ret_value
 
 static int parse_enum(const struct target *target, json_t *value, u64 *ret_value)
 {
-	const char *enum_name = target->field->reference, *nearest = NULL, *tag;
+	const char *enum_name = target->field->reference, *tag;
 	const struct schema_enum_value *values, *found;
-	unsigned best = DISTANCE_MAX;
+	struct nearest nearest = {0};
 	size_t count;
 
 	if (!json_is_string(value))
@@ -127,22 +126,14 @@ static int parse_enum(const struct target *target, json_t *value, u64 *ret_value
 		*ret_value = found->number;
 		return 0;
 	}
+	nearest.word = tag;
 	values = schema_enum_values(&count);
-	for (size_t i = 0; i < count; i++) {
-		unsigned distance;
-
-		if (strcmp(values[i].enum_name, enum_name) != 0)
-			continue;
-		distance = text_distance(tag, values[i].tag, DISTANCE_MAX);
-		if (distance < best) {
-			best = distance;
-			nearest = values[i].tag;
-		}
-	}
-	return import_error(target->context, target->err, "%s of %s: unknown value \"%.80s\"%s%s%s",
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(values[i].enum_name, enum_name) == 0)
+			nearest_offer(&nearest, values[i].tag);
+	return import_error(target->context, target->err, "%s of %s: unknown value \"%.80s\"%s",
 			    target->field->name, target->kind->tag, tag,
-			    nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-			    nearest ? "\"?" : "");
+			    nearest_hint(&nearest, ""));
 }
 
 static int add_stack(const struct target *target, struct record_stack *stack, u64 *ret_id)
