@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define MAP_MINIMUM_CAPACITY 64
 
 /* Every bit of the key changes about half of the bits of the result. */
@@ -162,15 +164,8 @@ s64 string_table_add(struct string_table *table, const char *string, size_t leng
 
 	if (number >= 0)
 		return number;
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : MAP_MINIMUM_CAPACITY;
-		char **strings = reallocarray(table->strings, capacity, sizeof(*strings));
-
-		if (!strings)
-			return -ENOMEM;
-		table->strings = strings;
-		table->capacity = capacity;
-	}
+	if (array_reserve(&table->strings, &table->capacity, table->count + 1) < 0)
+		return -ENOMEM;
 	copy = malloc(length + 1);
 	if (!copy)
 		return -ENOMEM;

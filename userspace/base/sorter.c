@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/temporary_file.h"
 
@@ -101,15 +102,8 @@ static int sorter_spill(struct sorter *sorter, struct err *err)
 			return result;
 		}
 	}
-	if (sorter->run_count == sorter->run_capacity) {
-		size_t capacity = sorter->run_capacity ? sorter->run_capacity * 2 : 16;
-		struct sorter_run *runs = reallocarray(sorter->runs, capacity, sizeof(*runs));
-
-		if (!runs)
-			return err_errno(err, -ENOMEM, "can't sort");
-		sorter->runs = runs;
-		sorter->run_capacity = capacity;
-	}
+	if (array_reserve(&sorter->runs, &sorter->run_capacity, sorter->run_count + 1) < 0)
+		return err_errno(err, -ENOMEM, "can't sort");
 	qsort(sorter->pairs, sorter->count, sizeof(struct sorter_pair), sorter_compare);
 	result = sorter_write(sorter, err);
 	if (result < 0)

@@ -4,19 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct report_row *report_table_add(struct report_table *table)
 {
 	struct report_row *row;
 
-	if (table->row_count == table->row_capacity) {
-		size_t capacity = table->row_capacity ? 2 * table->row_capacity : 64;
-
-		row = reallocarray(table->rows, capacity, sizeof(*row));
-		if (!row)
-			return NULL;
-		table->rows = row;
-		table->row_capacity = capacity;
-	}
+	if (array_reserve(&table->rows, &table->row_capacity, table->row_count + 1) < 0)
+		return NULL;
 	row = &table->rows[table->row_count];
 	row->note = NULL;
 	row->cells = calloc(table->column_count, sizeof(*row->cells));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/sorter.h"
 #include "base/text.h"
@@ -54,15 +55,9 @@ static int add_row(struct statistics *statistics, const char *name, const char *
 {
 	struct statistics_row *row;
 
-	if (statistics->row_count == statistics->row_capacity) {
-		size_t capacity = statistics->row_capacity ? 2 * statistics->row_capacity : 64;
-
-		row = reallocarray(statistics->rows, capacity, sizeof(*row));
-		if (!row)
-			return -ENOMEM;
-		statistics->rows = row;
-		statistics->row_capacity = capacity;
-	}
+	if (array_reserve(&statistics->rows, &statistics->row_capacity, statistics->row_count + 1) <
+	    0)
+		return -ENOMEM;
 	row = &statistics->rows[statistics->row_count];
 	*row = (struct statistics_row){
 		.name = strdup(name), .binary = strdup(binary), .minimum_ns = UINT64_MAX};
