@@ -215,7 +215,7 @@ TEST(reports_and_formats_are_found)
 	CHECK_OK(report_format_find("csv", &format, &err), err);
 	CHECK_U64(format, REPORT_CSV);
 	CHECK_U64(report_format_find("xml", &format, &err), (unsigned long long)-22);
-	CHECK(strstr(err.message, "column, csv and json"));
+	CHECK(strstr(err.message, "column, csv, json"));
 }
 
 UNIT_MAIN()

@@ -44,6 +44,7 @@ int report_find(const char *name, const struct report **ret_report, struct err *
 int report_format_find(const char *name, enum report_format *ret_format, struct err *err)
 {
 	struct nearest nearest = {.word = name};
+	_cleanup_text_ struct text known = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(format_names); i++) {
 		if (strcmp(format_names[i], name) == 0) {
@@ -51,10 +52,10 @@ int report_format_find(const char *name, enum report_format *ret_format, struct 
 			return 0;
 		}
 		nearest_offer(&nearest, format_names[i]);
+		text_appendf(&known, "%s%s", i ? ", " : "", format_names[i]);
 	}
-	return err_set(err, -EINVAL,
-		       "unknown format of tables \"%.100s\": there are column, csv and json%s",
-		       name, nearest_hint(&nearest, ""));
+	return err_set(err, -EINVAL, "unknown format of tables \"%.100s\": there are %s%s", name,
+		       text_string(&known), nearest_hint(&nearest, ""));
 }
 
 int report_print(const struct report *report, struct view *view, enum report_format format,
