@@ -30,10 +30,12 @@ struct batch *batch_free(struct batch *batch);
 /* Adds a text fact {source, id}. Strings are cut at 60,000 bytes. */
 int batch_add_text(struct batch *batch, u32 source, u32 id, const char *string, size_t length);
 
+struct string_table;
+
 /* Hands out text ids for one source, sending each string once. Zero-initialise but for source. */
 struct text_ids {
 	u32 source;
-	void *table;
+	struct string_table *table; /* its own; NULL before the first string */
 	u32 base; /* it hands out ids above this one; those up to it the caller has given itself */
 	u32 sent;
 };

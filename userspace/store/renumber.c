@@ -329,6 +329,16 @@ static void reference_write(const struct reference *reference, struct record_hea
 		memcpy(bytes, &value, reference->element_bytes);
 }
 
+/* A value that its enum does not have reads as absent. False when the reference is no enum. */
+static bool enum_checked(const struct reference *reference, struct record_header *record, u64 value)
+{
+	if (!reference->enum_valid)
+		return false;
+	if (!reference->enum_valid[value])
+		reference_write(reference, record, reference->absent);
+	return true;
+}
+
 int renumber_enter(struct renumber *renumber, struct record_header *record)
 {
 	const struct plan *plan = &renumber->plans[record->kind];
@@ -342,11 +352,8 @@ int renumber_enter(struct renumber *renumber, struct record_header *record)
 		u64 value = reference_read(reference, record);
 		u32 number = 0;
 
-		if (reference->enum_valid) {
-			if (!reference->enum_valid[value])
-				reference_write(reference, record, reference->absent);
+		if (enum_checked(reference, record, value))
 			continue;
-		}
 		if (value != reference->absent) {
 			number = id_find(renumber, source, reference->space, value);
 			if (!number)
@@ -372,11 +379,8 @@ bool renumber_apply(const struct renumber *renumber, struct record_header *recor
 		u64 value = reference_read(reference, record);
 		u32 number = 0;
 
-		if (reference->enum_valid) {
-			if (!reference->enum_valid[value])
-				reference_write(reference, record, reference->absent);
+		if (enum_checked(reference, record, value))
 			continue;
-		}
 		if (value != reference->absent)
 			number = id_find(renumber, source, reference->space, value);
 		reference_write(reference, record, number);
