@@ -18,11 +18,10 @@ static struct record_header fact_header(u32 kind, size_t size_bytes, u32 source)
 				      .ts = clock_monotonic_ns()};
 }
 
-int recording_facts_init(struct recording_facts *facts)
+void recording_facts_init(struct recording_facts *facts)
 {
 	*facts = (struct recording_facts){.tool = {.source = RECORD_SOURCE_TOOL},
 					  .probes = {.source = RECORD_SOURCE_BPF}};
-	return 0;
 }
 
 void recording_facts_free(struct recording_facts *facts)

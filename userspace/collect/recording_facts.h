@@ -14,9 +14,10 @@ struct recording_facts {
 	u32 bpf_place;		/* text id (BPF) of the place that BPF losses name */
 };
 
-/* All 0 or -ENOMEM. */
-int recording_facts_init(struct recording_facts *facts);
+void recording_facts_init(struct recording_facts *facts);
 void recording_facts_free(struct recording_facts *facts);
+
+/* ---- each adds its facts to batch: 0 or -ENOMEM ---- */
 
 /* group: VALUE_attribute_group_*; an empty value is left out. */
 int recording_facts_attribute(struct recording_facts *facts, struct batch *batch, u8 group,

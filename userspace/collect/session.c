@@ -79,26 +79,30 @@ static int open_fds(struct session *session, struct err *err)
 /* ---- beginning
  * ------------------------------------------------------------------------------------------ */
 
-static int put_options(void *data, const char *name, const char *value, bool given)
-{
-	struct session *session = ((void **)data)[0];
-	struct batch *batch = ((void **)data)[1];
+struct option_facts {
+	struct recording_facts *facts;
+	struct batch *batch;
+};
 
-	return recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_option, name,
-					 value);
+static int put_option(void *data, const char *name, const char *value, bool given)
+{
+	struct option_facts *option = data;
+
+	return recording_facts_attribute(option->facts, option->batch, VALUE_attribute_group_option,
+					 name, value);
 }
 
 static int put_first_facts(struct session *session, struct batch *batch)
 {
 	const struct session_config *config = session->config;
-	void *context[] = {session, batch};
+	struct option_facts options = {.facts = &session->facts, .batch = batch};
 	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
 					       "version", GPUPROBE_VERSION);
 
 	if (!result)
 		result = recording_facts_host(&session->facts, batch);
 	if (!result)
-		result = options_each(config->options, put_options, context);
+		result = options_each(config->options, put_option, &options);
 	for (size_t i = 0; i < config->target_count && !result; i++)
 		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
 	if (!result)

@@ -76,15 +76,14 @@ static void format_bar(char *bar, const struct session_status *status)
 void progress_tick(void *data, const struct session_status *status)
 {
 	struct progress *progress = data;
-	char bar[BAR_COLUMNS + 1], records[40], lost[40], rate[32], time_left[64],
-		overhead[48] = "";
+	char bar[BAR_COLUMNS + 1], events[40], lost[40], rate[32], time_left[64], overhead[48] = "";
 	u64 elapsed = status->elapsed_ns - progress->last_elapsed_ns;
 
 	if (!progress->on_terminal || !elapsed)
 		return;
 	format_rate(rate, sizeof(rate),
-		    (status->event_count - progress->last_records) * 1e9 / elapsed);
-	format_count(records, sizeof(records), status->event_count);
+		    (status->event_count - progress->last_events) * 1e9 / elapsed);
+	format_count(events, sizeof(events), status->event_count);
 	format_count(lost, sizeof(lost), status->lost_count);
 	format_bar(bar, status);
 	if (status->duration_ns > status->elapsed_ns)
@@ -95,11 +94,11 @@ void progress_tick(void *data, const struct session_status *status)
 	if (status->overhead_percent >= 0)
 		snprintf(overhead, sizeof(overhead), "  overhead about %.1f %%",
 			 status->overhead_percent);
-	fprintf(stderr, "\r\033[K%s  %s events  %s  %s lost%s", time_left, records, rate, lost,
+	fprintf(stderr, "\r\033[K%s  %s events  %s  %s lost%s", time_left, events, rate, lost,
 		overhead);
 	fflush(stderr);
 	progress->line_shown = true;
-	progress->last_records = status->event_count;
+	progress->last_events = status->event_count;
 	progress->last_elapsed_ns = status->elapsed_ns;
 }
 

@@ -9,7 +9,7 @@ struct progress {
 	bool on_terminal;
 	bool line_shown;
 	bool single_probes;
-	u64 last_records, last_elapsed_ns; /* for the rate */
+	u64 last_events, last_elapsed_ns; /* for the rate */
 };
 
 void progress_init(struct progress *progress, const char *what, bool single_probes);
