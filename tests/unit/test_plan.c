@@ -133,7 +133,7 @@ TEST(offsets_lead_to_the_code_in_memory)
 	module = &plan->modules[one->module];
 	CHECK(module->main_executable && module->target_count == 1 && !module->deleted);
 	CHECK_U64(module->start + one->file_offset - module->file_offset,
-		  (u64)(uintptr_t)plan_sample_one);
+		  (u64)(uintptr_t)plan_sample_one + one->placed_bytes);
 	CHECK(!one->mangled && one->address);
 	plan_free(plan);
 }
