@@ -178,8 +178,7 @@ TEST(a_stripped_file_has_its_exported_functions)
 	elf_symbols_free(&symbols);
 }
 
-/* ---- debug files
- * ------------------------------------------------------------------------------------ */
+/* ---- debug files ---- */
 
 TEST(a_debug_file_is_found_by_link_and_checksum)
 {
@@ -297,8 +296,7 @@ TEST(mini_debug_info_is_unpacked)
 	elf_symbols_free(&symbols);
 }
 
-/* ---- what a file is
- * --------------------------------------------------------------------------------- */
+/* ---- what a file is ---- */
 
 static bool ask(const char *name, bool (*question)(struct elf_file *file))
 {
@@ -403,8 +401,7 @@ TEST(addresses_lead_to_the_bytes_that_run)
 	elf_file_free(file);
 }
 
-/* ---- damage
- * ----------------------------------------------------------------------------------------- */
+/* ---- damage ---- */
 
 TEST(what_is_no_64_bit_elf_file_is_refused)
 {

@@ -225,8 +225,7 @@ const char *decoder_check(struct decoder *decoder, const u8 *bytes, size_t size,
 	return NULL;
 }
 
-/* ---- what an instruction does
- * ------------------------------------------------------------------------ */
+/* ---- what an instruction does ---- */
 
 #define REGISTER(number, r64, r32, r16, r8)                             \
 	[X86_REG_##r64] = (number) + 1, [X86_REG_##r32] = (number) + 1, \
@@ -358,8 +357,7 @@ static struct instruction_memory memory_of(const cs_x86_op *operand)
 	};
 }
 
-/* ---- where it leads to
- * ------------------------------------------------------------------------------- */
+/* ---- where it leads to ---- */
 
 static const u8 flows[X86_INS_ENDING] = {
 	[X86_INS_CALL] = FLOW_CALL,
@@ -420,8 +418,7 @@ static void flow_read(const cs_insn *instruction, struct instruction *ret_instru
 	}
 }
 
-/* ---- what jump tables and epilogues are recognised by
- * ------------------------------------------------ */
+/* ---- what jump tables and epilogues are recognised by ---- */
 
 /* lea (%a,%b),%a is add %b,%a. */
 static void lea_read(struct instruction *instruction)

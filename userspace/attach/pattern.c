@@ -22,8 +22,7 @@ static const char *const demangler_words[] = {
 #undef DEMANGLER_WORD
 };
 
-/* ---- parsing
- * ---------------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 /* Length of a [...] at the start of glob, 1 when it is not closed: then '[' stands for itself. */
 static size_t bracket_length(const char *glob)
@@ -151,8 +150,7 @@ void pattern_free(struct pattern *pattern)
 	*pattern = (struct pattern){0};
 }
 
-/* ---- matching
- * --------------------------------------------------------------------------------------- */
+/* ---- matching ---- */
 
 /* Names with brackets ("operator[]") also match as they are. */
 static bool glob_matches(const char *glob, const char *name)

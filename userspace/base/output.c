@@ -33,8 +33,7 @@ struct output {
 	u8 buffer[OUTPUT_BUFFER_BYTES];
 };
 
-/* ---- whose file it is -------------------------------------------------------------------------
- */
+/* ---- whose file it is ---- */
 
 static bool output_number_of(const char *variable, u32 *ret_number)
 {
@@ -63,8 +62,7 @@ void output_chown_to_user(int fd)
 		return; /* some file systems know one owner only */
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 /* The names that every shell gives to descriptors which are open already. */
 static const char *const output_descriptor_folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -306,8 +304,7 @@ void output_file_close(struct output_file *file)
 	*file = (struct output_file){.fd = -1, .folder = -1};
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static int output_write_fd(struct output *output, const u8 *data, size_t size_bytes)
 {
@@ -383,8 +380,7 @@ u64 output_size_bytes(const struct output *output)
 	return output->size_bytes;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 int output_commit(struct output *output, struct err *err)
 {

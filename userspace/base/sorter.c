@@ -66,8 +66,7 @@ int sorter_create(size_t memory_bytes, struct sorter **ret_sorter, struct err *e
 	return 0;
 }
 
-/* ---- spilling ---------------------------------------------------------------------------------
- */
+/* ---- spilling ---- */
 
 static int sorter_write(struct sorter *sorter, struct err *err)
 {
@@ -129,8 +128,7 @@ int sorter_add(struct sorter *sorter, u64 group, u64 value, struct err *err)
 	return 0;
 }
 
-/* ---- merging ----------------------------------------------------------------------------------
- */
+/* ---- merging ---- */
 
 static int sorter_refill(struct sorter *sorter, struct sorter_run *run, struct err *err)
 {

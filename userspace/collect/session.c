@@ -39,8 +39,7 @@ struct session {
 	struct session_result result;
 };
 
-/* ---- what the main loop waits for
- * --------------------------------------------------------------------- */
+/* ---- what the main loop waits for ---- */
 
 enum wait_for { WAIT_SIGNAL, WAIT_TIMER, WAIT_CAPTURE_ERROR, WAIT_TARGET };
 
@@ -76,8 +75,7 @@ static int open_fds(struct session *session, struct err *err)
 	return 0;
 }
 
-/* ---- beginning
- * ------------------------------------------------------------------------------------------ */
+/* ---- beginning ---- */
 
 struct option_facts {
 	struct recording_facts *facts;
@@ -160,8 +158,7 @@ static u64 targets_cpu_time_ns(const struct session *session)
 	return sum;
 }
 
-/* ---- while recording
- * -------------------------------------------------------------------------------------- */
+/* ---- while recording ---- */
 
 static void update_status(struct session *session)
 {
@@ -289,8 +286,7 @@ static void record_until_end(struct session *session)
 	}
 }
 
-/* ---- the way back
- * ------------------------------------------------------------------------------------------ */
+/* ---- the way back ---- */
 
 struct open_calls {
 	struct batch *batch;

@@ -201,8 +201,7 @@ struct elf_file *elf_file_free(struct elf_file *file)
 	return NULL;
 }
 
-/* ---- notes
- * ------------------------------------------------------------------------------------------ */
+/* ---- notes ---- */
 
 /* Content of the first note of this owner and type in data; 0: none. */
 static size_t note_find(Elf_Data *data, const char *owner, u32 type, u8 *ret_bytes, size_t size)
@@ -280,8 +279,7 @@ bool elf_file_is_go(const struct elf_file *file)
 	return file_note_find(file, "Go", note_go_build_id, &byte, sizeof(byte)) > 0;
 }
 
-/* ---- the dynamic section
- * ---------------------------------------------------------------------------- */
+/* ---- the dynamic section ---- */
 
 /* Reads PT_DYNAMIC, which is there also when the section table is not. */
 bool elf_dynamic_find(const struct elf_file *file, s64 tag, u64 *ret_value)

@@ -66,8 +66,7 @@ static void append_for_programs(struct text *text, const struct report_column *c
 		append_exact(text, cell->decimal);
 }
 
-/* ---- columns
- * --------------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static void append_spaces(struct text *text, size_t count)
 {
@@ -167,8 +166,7 @@ static int print_columns(const struct report_table *table, size_t shown, struct 
 	return cell.failed ? -ENOMEM : 0;
 }
 
-/* ---- csv
- * ------------------------------------------------------------------------------------------- */
+/* ---- csv ---- */
 
 /* A csv is read on terminals too, so control characters are escaped in it as in columns. */
 static void append_csv_text(struct text *text, const char *string)
@@ -214,8 +212,7 @@ static int print_csv(const struct report_table *table, size_t shown, struct text
 	return 0;
 }
 
-/* ---- json
- * ------------------------------------------------------------------------------------------ */
+/* ---- json ---- */
 
 static int print_json(const struct report_table *table, size_t shown, struct text *text)
 {
