@@ -173,7 +173,9 @@ static bool is_mapped(const struct plan_module *module, u64 file_offset)
 static const char *group_check(struct matcher *matcher, const struct alias_group *group,
 			       struct function_place *ret_place)
 {
+	const struct plan_module *module = &matcher->builder->plan->modules[matcher->module];
 	const struct elf_symbol *symbol = group->best;
+	const char *reason;
 	u64 file_offset;
 
 	for (size_t i = 0; i < group->count; i++) {
@@ -186,9 +188,12 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 		       "probe it)";
 	if (elf_file_offset(module_code_file(matcher->code), symbol->address, &file_offset))
 		return "its address is in no executable segment";
-	if (!is_mapped(&matcher->builder->plan->modules[matcher->module], file_offset))
+	if (!is_mapped(module, file_offset))
 		return "its page is not mapped from the file: the program has moved its code";
-	return module_code_place(matcher->code, symbol->address, ret_place);
+	reason = module_code_place(matcher->code, symbol->address, ret_place);
+	if (!reason && !is_mapped(module, ret_place->file_offset))
+		reason = "it reaches into a page that is not mapped from the file";
+	return reason;
 }
 
 static int group_visit(struct matcher *matcher, struct alias_group *group)

@@ -1,0 +1,254 @@
+/*
+ * Every function of large files that are installed here: where its probe is placed, judged by what objdump says of
+ * the file (another decoder, which reads all code from its start to its end), and how many are cheap thereby.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "attach/module_code.h"
+#include "unit.h"
+
+#define LIBRARIES "/usr/lib/x86_64-linux-gnu/"
+
+/* What objdump says of each address. */
+enum {
+	BEGINS = 1,	 /* an instruction begins here */
+	TARGET = 2,	 /* of a jump or call with a given target */
+	TAKEN = 4,	 /* an address that an instruction computes */
+	BLOCK_ENDS = 8,	 /* the instruction here is a jump, call, ret, trap or unknown */
+	UNSAFE = 16,	 /* it may change sp, an argument register, memory */
+	EMULATED = 32,	 /* the kernel emulates it */
+	FIVE_BYTES = 64, /* nop of five bytes */
+};
+
+struct listing {
+	u64 start, end;
+	u8 *flags;
+	u64 last; /* address of the instruction before */
+};
+
+static void flag(struct listing *listing, u64 address, u8 flags)
+{
+	if (address >= listing->start && address < listing->end)
+		listing->flags[address - listing->start] |= flags;
+}
+
+static bool starts_with(const char *text, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(text, words[i], strlen(words[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+#define STARTS_WITH(text, ...)                                \
+	starts_with(text, (const char *const[]){__VA_ARGS__}, \
+		    ARRAY_SIZE(((const char *const[]){__VA_ARGS__})))
+
+/* By the words alone: what is written is the last operand. */
+static bool is_unsafe(const char *text)
+{
+	static const char *const arguments[] = {
+		"%rdi", "%edi", "%di",	"%rsi", "%esi", "%si",	"%rdx", "%edx", "%dx",
+		"%dl",	"%dh",	"%rcx", "%ecx", "%cx",	"%cl",	"%ch",	"%r8",	"%r9",
+		"%rsp", "%esp", "%sp",	"%xmm", "%ymm", "%zmm", "%mm",	"%st"};
+	const char *comma, *operand;
+	char last[256];
+
+	if (STARTS_WITH(text, "nop", "endbr64", "test", "cmp ", "cmpb", "cmpw", "cmpl", "cmpq",
+			"bt ", "comis", "ucomis", "vcomis", "vucomis", "xchg   %ax,%ax", "data16",
+			"cs nop"))
+		return false;
+	if (!STARTS_WITH(text, "mov", "lea", "xor ", "and ", "or ", "add ", "sub ", "neg", "not",
+			 "inc", "dec", "shl", "shr", "sar", "set", "cmov"))
+		return true;
+	snprintf(last, sizeof(last), "%s", text);
+	last[strcspn(last, "#<")] = 0;
+	comma = strrchr(last, ',');
+	operand = comma && !strchr(comma, ')') ? comma + 1 : strchr(last, ' ');
+	if (!operand || strchr(operand, '('))
+		return true;
+	operand += strspn(operand, " ");
+	return operand[0] != '%' || starts_with(operand, arguments, ARRAY_SIZE(arguments));
+}
+
+static void line_read(struct listing *listing, char *line)
+{
+	char *colon = strchr(line, ':'), *end, *text, *comment;
+	u64 address = strtoull(line, &end, 16), target;
+	bool relative;
+
+	if (!colon || end != colon || line[0] != ' ')
+		return;
+	text = colon + 1 + strspn(colon + 1, " \t");
+	if (listing->last && address - listing->last == 5 && listing->last >= listing->start &&
+	    listing->flags[listing->last - listing->start] & FIVE_BYTES)
+		listing->flags[listing->last - listing->start] |= FIVE_BYTES;
+	else if (listing->last >= listing->start && listing->last < listing->end)
+		listing->flags[listing->last - listing->start] &= (u8)~FIVE_BYTES;
+	listing->last = address;
+	flag(listing, address, BEGINS | (is_unsafe(text) ? UNSAFE : 0));
+	if (STARTS_WITH(text, "nop", "data16", "xchg   %ax,%ax", "cs nop"))
+		flag(listing, address, FIVE_BYTES);
+	relative =
+		text[0] == 'j' || STARTS_WITH(text, "call", "loop", "xbegin", "bnd j", "bnd call");
+	if (relative || STARTS_WITH(text, "ret", "rep", "bnd", "notrack", "ud", "hlt", "int", "sys",
+				    "(bad)", "iret"))
+		flag(listing, address, BLOCK_ENDS);
+	if ((text[0] == 'j' && strncmp(text, "jrcxz", 5) && strncmp(text, "jecxz", 5)) ||
+	    STARTS_WITH(text, "call", "push   %r", "nop\n", "xchg   %ax,%ax"))
+		flag(listing, address, EMULATED);
+	target = strtoull(text + strcspn(text, " "), &end, 16);
+	if (relative && (*end == ' ' || *end == '\n') && strchr(text, '<'))
+		flag(listing, target, TARGET);
+	comment = strchr(text, '#');
+	if (comment)
+		flag(listing, strtoull(comment + 1, NULL, 16), TAKEN);
+}
+
+static bool listing_read(struct listing *listing, const char *path)
+{
+	char command[512], *line = NULL;
+	size_t capacity = 0;
+	FILE *file;
+
+	snprintf(command, sizeof(command), "objdump -d -w --no-show-raw-insn %s 2>/dev/null", path);
+	file = popen(command, "r");
+	while (file && getline(&line, &capacity, file) > 0)
+		line_read(listing, line);
+	free(line);
+	return file && pclose(file) == 0 && listing->last;
+}
+
+/* The rules, once more and in another way. */
+static const char *judge(const struct listing *listing, const struct module_code *code,
+			 const struct function_place *place, u64 start)
+{
+	const struct elf_symbols *symbols = module_code_symbols(code);
+	const u8 *flags = listing->flags - listing->start;
+
+	if (!(flags[place->address] & BEGINS))
+		return "in the middle of an instruction";
+	if (!(flags[place->address] & EMULATED))
+		return "not cheap";
+	if (flags[place->address] & FIVE_BYTES)
+		return "a nop of five bytes";
+	for (u64 at = start; at < place->address; at++) {
+		if (flags[at] & (BLOCK_ENDS | UNSAFE))
+			return flags[at] & UNSAFE ? "behind a change" : "behind the entry block";
+	}
+	for (u64 at = start + 1; at <= place->address; at++) {
+		if (flags[at] & (TARGET | TAKEN))
+			return "referred to";
+	}
+	for (size_t i = 0; i < symbols->count; i++) {
+		if (symbols->items[i].address > start &&
+		    symbols->items[i].address <= place->address)
+			return "behind a symbol";
+	}
+	return NULL;
+}
+
+static void functions_judge(struct module_code *code, const struct listing *listing,
+			    const char *path)
+{
+	const struct elf_symbols *symbols = module_code_symbols(code);
+	size_t count = 0, cheap_before = 0, cheap = 0, skipped = 0, lost = 0;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		u64 start = symbols->items[i].address;
+		struct function_place place;
+		const char *wrong;
+
+		if (symbols->items[i].ifunc || (i && symbols->items[i - 1].address == start))
+			continue;
+		count++;
+		if (module_code_place(code, start, &place)) {
+			skipped++;
+			continue;
+		}
+		cheap += place.cost == COST_CHEAP;
+		cheap_before += place.cost == COST_CHEAP && !place.placed_bytes;
+		if (!(listing->flags[start - listing->start] & BEGINS)) {
+			lost++; /* data in the code: objdump has lost its step */
+			continue;
+		}
+		wrong = place.placed_bytes ? judge(listing, code, &place, start) : NULL;
+		if (wrong)
+			UNIT_FAIL("%s: %s +%u is %s", path, symbols->items[i].name,
+				  place.placed_bytes, wrong);
+	}
+	printf("# %s: %zu functions, %zu refused, cheap at the start %.1f %%, as placed %.1f %%\n",
+	       path, count, skipped, 100.0 * cheap_before / count, 100.0 * cheap / count);
+	CHECK(count > 500);
+	CHECK(lost <= count / 100);
+	CHECK(cheap > cheap_before);
+}
+
+static void check_file(const char *path)
+{
+	struct listing listing = {.start = UINT64_MAX};
+	const struct elf_segment *segments;
+	struct module_code *code;
+	struct err err = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t count;
+
+	if (fd < 0)
+		SKIP("it is not installed");
+	CHECK_OK(module_code_open(fd, path, "", &code, &err), err);
+	count = elf_file_segments(module_code_file(code), true, &segments);
+	for (size_t i = 0; i < count; i++) {
+		u64 end = segments[i].address + segments[i].file_size_bytes;
+
+		listing.start =
+			segments[i].address < listing.start ? segments[i].address : listing.start;
+		listing.end = end > listing.end ? end : listing.end;
+	}
+	listing.flags = calloc(listing.end - listing.start, 1);
+	if (listing_read(&listing, path))
+		functions_judge(code, &listing, path);
+	else
+		unit_skip = "objdump is not installed";
+	free(listing.flags);
+	module_code_free(code);
+	close(fd);
+}
+
+TEST(the_c_library)
+{
+	check_file(LIBRARIES "libc.so.6");
+}
+
+TEST(the_cxx_library)
+{
+	check_file(LIBRARIES "libstdc++.so.6");
+}
+
+TEST(cryptography)
+{
+	check_file(LIBRARIES "libcrypto.so.3");
+}
+
+TEST(python_as_a_library)
+{
+	check_file(LIBRARIES "libpython3.11.so.1.0");
+}
+
+TEST(python)
+{
+	check_file("/usr/bin/python3.11");
+}
+
+TEST(redis)
+{
+	check_file("/usr/bin/redis-server");
+}
+
+TEST(postgresql)
+{
+	check_file("/usr/lib/postgresql/15/bin/postgres");
+}
+
+UNIT_MAIN()
