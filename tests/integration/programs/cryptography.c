@@ -13,57 +13,70 @@ typedef struct bn_ctx BN_CTX;
 typedef struct ec_group EC_GROUP;
 typedef struct ec_point EC_POINT;
 
-int EVP_Q_digest(void *context, const char *name, const char *query, const void *data, size_t size, unsigned char *digest, size_t *digest_size);
+int EVP_Q_digest(void *context, const char *name, const char *query, const void *data, size_t size,
+		 unsigned char *digest, size_t *digest_size);
 EVP_CIPHER *EVP_CIPHER_fetch(void *context, const char *name, const char *query);
 void EVP_CIPHER_free(EVP_CIPHER *cipher);
 EVP_CIPHER_CTX *EVP_CIPHER_CTX_new(void);
 void EVP_CIPHER_CTX_free(EVP_CIPHER_CTX *context);
-int EVP_CipherInit_ex(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, void *engine, const unsigned char *key, const unsigned char *iv, int encrypt);
-int EVP_CipherUpdate(EVP_CIPHER_CTX *context, unsigned char *out, int *out_size, const unsigned char *in, int in_size);
+int EVP_CipherInit_ex(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, void *engine,
+		      const unsigned char *key, const unsigned char *iv, int encrypt);
+int EVP_CipherUpdate(EVP_CIPHER_CTX *context, unsigned char *out, int *out_size,
+		     const unsigned char *in, int in_size);
 int EVP_CipherFinal_ex(EVP_CIPHER_CTX *context, unsigned char *out, int *out_size);
 EVP_PKEY *EVP_PKEY_Q_keygen(void *context, const char *query, const char *type, ...);
 void EVP_PKEY_free(EVP_PKEY *key);
 EVP_MD_CTX *EVP_MD_CTX_new(void);
 void EVP_MD_CTX_free(EVP_MD_CTX *context);
-int EVP_DigestSignInit_ex(EVP_MD_CTX *context, void *key_context, const char *digest, void *library, const char *query, EVP_PKEY *key, void *parameters);
-int EVP_DigestSign(EVP_MD_CTX *context, unsigned char *signature, size_t *signature_size, const unsigned char *data, size_t size);
-int EVP_DigestVerifyInit_ex(EVP_MD_CTX *context, void *key_context, const char *digest, void *library, const char *query, EVP_PKEY *key, void *parameters);
-int EVP_DigestVerify(EVP_MD_CTX *context, const unsigned char *signature, size_t signature_size, const unsigned char *data, size_t size);
+int EVP_DigestSignInit_ex(EVP_MD_CTX *context, void *key_context, const char *digest, void *library,
+			  const char *query, EVP_PKEY *key, void *parameters);
+int EVP_DigestSign(EVP_MD_CTX *context, unsigned char *signature, size_t *signature_size,
+		   const unsigned char *data, size_t size);
+int EVP_DigestVerifyInit_ex(EVP_MD_CTX *context, void *key_context, const char *digest,
+			    void *library, const char *query, EVP_PKEY *key, void *parameters);
+int EVP_DigestVerify(EVP_MD_CTX *context, const unsigned char *signature, size_t signature_size,
+		     const unsigned char *data, size_t size);
 BIGNUM *BN_new(void);
 void BN_free(BIGNUM *number);
 int BN_dec2bn(BIGNUM **number, const char *text);
 char *BN_bn2hex(const BIGNUM *number);
 BN_CTX *BN_CTX_new(void);
 void BN_CTX_free(BN_CTX *context);
-int BN_mod_exp(BIGNUM *result, const BIGNUM *base, const BIGNUM *power, const BIGNUM *modulus, BN_CTX *context);
+int BN_mod_exp(BIGNUM *result, const BIGNUM *base, const BIGNUM *power, const BIGNUM *modulus,
+	       BN_CTX *context);
 int BN_gcd(BIGNUM *result, const BIGNUM *a, const BIGNUM *b, BN_CTX *context);
 int BN_check_prime(const BIGNUM *number, BN_CTX *context, void *callback);
 EC_GROUP *EC_GROUP_new_by_curve_name(int number);
 void EC_GROUP_free(EC_GROUP *group);
 EC_POINT *EC_POINT_new(const EC_GROUP *group);
 void EC_POINT_free(EC_POINT *point);
-int EC_POINT_mul(const EC_GROUP *group, EC_POINT *result, const BIGNUM *factor, const EC_POINT *point, const BIGNUM *other, BN_CTX *context);
+int EC_POINT_mul(const EC_GROUP *group, EC_POINT *result, const BIGNUM *factor,
+		 const EC_POINT *point, const BIGNUM *other, BN_CTX *context);
 char *EC_POINT_point2hex(const EC_GROUP *group, const EC_POINT *point, int form, BN_CTX *context);
-int PKCS5_PBKDF2_HMAC(const char *password, int size, const unsigned char *salt, int salt_size, int rounds, const void *digest, int key_size, unsigned char *key);
+int PKCS5_PBKDF2_HMAC(const char *password, int size, const unsigned char *salt, int salt_size,
+		      int rounds, const void *digest, int key_size, unsigned char *key);
 const void *EVP_sha512(void);
 void CRYPTO_free(void *memory, const char *file, int line);
 
 enum { DATA_BYTES = 4000, BLOCK_BYTES = 64 };
 
-static unsigned char data[DATA_BYTES], encrypted[DATA_BYTES + BLOCK_BYTES], decrypted[DATA_BYTES + 2 * BLOCK_BYTES];
+static unsigned char data[DATA_BYTES], encrypted[DATA_BYTES + BLOCK_BYTES],
+	decrypted[DATA_BYTES + 2 * BLOCK_BYTES];
 
 static void print_digest(FILE *out, const char *name, const void *bytes, size_t size)
 {
 	unsigned char digest[BLOCK_BYTES];
 	size_t digest_size = sizeof(digest);
 
-	fprintf(out, "%s %d ", name, EVP_Q_digest(NULL, name, NULL, bytes, size, digest, &digest_size));
+	fprintf(out, "%s %d ", name,
+		EVP_Q_digest(NULL, name, NULL, bytes, size, digest, &digest_size));
 	for (size_t i = 0; i < digest_size; i++)
 		fprintf(out, "%02x", digest[i]);
 	fputc('\n', out);
 }
 
-static int crypt_bytes(const EVP_CIPHER *cipher, int encrypt, const unsigned char *in, int size, unsigned char *ret_out)
+static int crypt_bytes(const EVP_CIPHER *cipher, int encrypt, const unsigned char *in, int size,
+		       unsigned char *ret_out)
 {
 	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
 	int done = 0, rest = 0;
@@ -78,8 +91,10 @@ static int crypt_bytes(const EVP_CIPHER *cipher, int encrypt, const unsigned cha
 
 static void ciphers(FILE *out)
 {
-	static const char *const names[] = {"AES-128-CBC", "AES-256-CTR", "AES-256-GCM", "AES-128-OFB", "AES-192-ECB", "CAMELLIA-256-CBC",
-					    "ARIA-128-CBC", "DES-EDE3-CBC", "ChaCha20", "ChaCha20-Poly1305", "SM4-CBC"};
+	static const char *const names[] = {"AES-128-CBC",	 "AES-256-CTR",	 "AES-256-GCM",
+					    "AES-128-OFB",	 "AES-192-ECB",	 "CAMELLIA-256-CBC",
+					    "ARIA-128-CBC",	 "DES-EDE3-CBC", "ChaCha20",
+					    "ChaCha20-Poly1305", "SM4-CBC"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, names[i], NULL);
@@ -116,7 +131,8 @@ static void numbers(FILE *out)
 	print_number(out, result);
 	BN_gcd(result, base, power, context);
 	print_number(out, result);
-	fprintf(out, "%d %d\n", BN_check_prime(modulus, context, NULL), BN_check_prime(base, context, NULL));
+	fprintf(out, "%d %d\n", BN_check_prime(modulus, context, NULL),
+		BN_check_prime(base, context, NULL));
 	for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++) {
 		EC_GROUP *group = EC_GROUP_new_by_curve_name(curves[i]);
 		EC_POINT *point = EC_POINT_new(group);
@@ -148,7 +164,8 @@ static void signature(FILE *out, EVP_PKEY *key, const char *digest)
 	for (int wrong = 0; wrong < 2; wrong++) {
 		context = EVP_MD_CTX_new();
 		EVP_DigestVerifyInit_ex(context, NULL, digest, NULL, NULL, key, NULL);
-		fprintf(out, " %d", EVP_DigestVerify(context, bytes, size, data, DATA_BYTES - wrong) == 1);
+		fprintf(out, " %d",
+			EVP_DigestVerify(context, bytes, size, data, DATA_BYTES - wrong) == 1);
 		EVP_MD_CTX_free(context);
 	}
 	fputc('\n', out);
@@ -157,8 +174,10 @@ static void signature(FILE *out, EVP_PKEY *key, const char *digest)
 
 static void work(FILE *out)
 {
-	static const char *const digests[] = {"SHA1", "SHA224", "SHA256", "SHA384", "SHA512", "SHA3-256", "SHA3-512", "SHAKE128",
-					      "MD5", "BLAKE2B-512", "BLAKE2S-256", "SM3", "RIPEMD160"};
+	static const char *const digests[] = {"SHA1",	  "SHA224",	 "SHA256",	"SHA384",
+					      "SHA512",	  "SHA3-256",	 "SHA3-512",	"SHAKE128",
+					      "MD5",	  "BLAKE2B-512", "BLAKE2S-256", "SM3",
+					      "RIPEMD160"};
 	unsigned char key[BLOCK_BYTES];
 
 	for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++)
