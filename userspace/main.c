@@ -1,6 +1,7 @@
 /* A table of verbs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -58,6 +59,8 @@ int main(int argc, char **argv)
 
 	if (keep_standard_files() < 0)
 		return EXIT_FAILURE;
+	/* A file that reaches the limit of its size (ulimit -f) is an error like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	result = options_parse(argc, argv, &options, &err);
 	if (result < 0) {
 		log_error("%s", err.message);

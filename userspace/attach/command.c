@@ -45,6 +45,7 @@ static void run_child(char *const *arguments, int report_fd)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	error = -become_user();
 	if (!error && ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		error = errno;
