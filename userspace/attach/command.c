@@ -15,19 +15,16 @@
 
 #include "attach/arch_x86_64.h"
 #include "base/cleanup.h"
+#include "base/sudo_user.h"
 
 /* Back to the user who called sudo: what they start is theirs. */
 static int become_user(void)
 {
-	const char *uid_text = getenv("SUDO_UID"), *gid_text = getenv("SUDO_GID");
 	struct passwd *user;
-	uid_t uid;
-	gid_t gid;
+	u32 uid, gid;
 
-	if (geteuid() != 0 || !uid_text || !gid_text)
+	if (!sudo_user_find(&uid, &gid))
 		return 0;
-	uid = strtoul(uid_text, NULL, 10);
-	gid = strtoul(gid_text, NULL, 10);
 	user = getpwuid(uid);
 	if (user ? initgroups(user->pw_name, gid) : setgroups(1, &gid))
 		return -errno;

@@ -89,7 +89,7 @@ u8 plan_policy_by_name(const char *mangled, const char **ret_why)
 enum answer { UNKNOWN, NO, YES };
 
 struct file_facts {
-	enum answer personality, go;
+	enum answer personality, go, switches_stacks;
 };
 
 /* Why no function of a module has durations; reason 0: nothing speaks against it. */
@@ -106,6 +106,10 @@ struct policy {
 	bool *wanted;		  /* modules that would have durations but for sharing */
 };
 
+/* With these a program makes stacks of its own. Where it carves them out of the home stack's mapping (an array
+ * in main), a call on one of them looks like any other. Libraries (libcrypto) allocate theirs. */
+static const char *const switching_functions[] = {"makecontext", "swapcontext"};
+
 static void facts_read(struct policy *policy, size_t module)
 {
 	const struct plan_module *file = &policy->builder->plan->modules[module];
@@ -115,11 +119,13 @@ static void facts_read(struct policy *policy, size_t module)
 	if (facts->personality != UNKNOWN)
 		return;
 	/* What can't be read can do anything. */
-	*facts = (struct file_facts){.personality = YES, .go = NO};
+	*facts = (struct file_facts){.personality = YES, .go = NO, .switches_stacks = YES};
 	if (elf_file_open(file->fd, file->path, &elf, NULL))
 		return;
 	facts->personality = elf_file_has_personality(elf) ? YES : NO;
 	facts->go = elf_file_is_go(elf) ? YES : NO;
+	facts->switches_stacks =
+		elf_file_uses(elf, switching_functions, ARRAY_SIZE(switching_functions)) ? YES : NO;
 	elf_file_free(elf);
 }
 
@@ -178,6 +184,10 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 		if (!maps_module(other, target))
 			continue;
 		row = row_find_module(stack_switchers, ARRAY_SIZE(stack_switchers), other);
+		facts_read(policy, i);
+		if (!row && other->main_executable && policy->facts[i].switches_stacks == YES)
+			return verdict_set(verdict, VALUE_entry_only_reason_stack_switch,
+					   other->path, "it uses makecontext or swapcontext");
 		if (row)
 			return verdict_set(verdict, VALUE_entry_only_reason_stack_switch,
 					   other->path, row->why);

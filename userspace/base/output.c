@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/folder.h"
+#include "base/sudo_user.h"
 
 #define OUTPUT_BUFFER_BYTES  (256 * 1024)
 #define OUTPUT_NAME_ATTEMPTS 16
@@ -35,28 +36,11 @@ struct output {
 
 /* ---- whose file it is ---- */
 
-static bool output_number_of(const char *variable, u32 *ret_number)
-{
-	const char *value = getenv(variable);
-	unsigned long long number;
-	char *end;
-
-	if (!value || *value < '0' || *value > '9')
-		return false;
-	errno = 0;
-	number = strtoull(value, &end, 10);
-	if (*end || errno || number >= UINT32_MAX)
-		return false;
-	*ret_number = (u32)number;
-	return true;
-}
-
 void output_chown_to_user(int fd)
 {
 	u32 uid, gid;
 
-	if (geteuid() != 0 || !output_number_of("SUDO_UID", &uid) ||
-	    !output_number_of("SUDO_GID", &gid))
+	if (!sudo_user_find(&uid, &gid))
 		return;
 	if (fchown(fd, uid, gid) < 0)
 		return; /* some file systems know one owner only */

@@ -10,22 +10,28 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "gpuprobe.skel.h"
+
+#define TASK_PROGRAMS 3 /* of task.bpf.c, on tracepoints */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
 	struct ring_buffer *rings;
 	u32 ring_count;
 	struct uprobe_set uprobes;
-	struct bpf_link *task_links[3];
+	struct bpf_link *task_links[TASK_PROGRAMS];
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
 };
 
-static int drop_message(enum libbpf_print_level level, const char *format, va_list arguments)
+/* What libbpf and the verifier say is for -v. */
+static int print_message(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	return 0;
+	return log_level() >= LOG_DEBUG && level <= LIBBPF_INFO
+		       ? vfprintf(stderr, format, arguments)
+		       : 0;
 }
 
 static int on_record(void *data, void *record, size_t size_bytes)
@@ -84,7 +90,11 @@ static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
 			(unsigned long long)ring_bytes >> 20);
 	bpf_map__set_inner_map_fd(skeleton->maps.rings, template);
 	if (gpuprobe_bpf__load(skeleton))
-		return err_errno(err, -errno, "can't load the BPF programs");
+		return err_errno(
+			err, -errno,
+			"can't load the BPF programs into this kernel (%s), which should not "
+			"happen: gpuprobe -v shows what the verifier says, please report it",
+			source->abilities.release);
 	return 0;
 }
 
@@ -96,6 +106,7 @@ static int attach_task_programs(struct bpf_source *source, struct err *err)
 		source->skeleton->progs.task_exec,
 	};
 
+	_Static_assert(ARRAY_SIZE(programs) == TASK_PROGRAMS, "a link for each");
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		source->task_links[i] = bpf_program__attach(programs[i]);
 		if (!source->task_links[i])
@@ -116,7 +127,7 @@ int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes,
 		return err_errno(err, -ENOMEM, "can't load the BPF programs");
 	/* Before 5.11 the memory of maps counted as locked; since then this changes nothing. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
-	libbpf_set_print(drop_message);
+	libbpf_set_print(print_message);
 	source->abilities = *abilities;
 	source->skeleton = gpuprobe_bpf__open();
 	result = source->skeleton ? configure(source, ring_bytes, err)

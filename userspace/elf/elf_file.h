@@ -83,4 +83,7 @@ void elf_symbols_free(struct elf_symbols *symbols);
  * C++, Rust, ... frames that throw or catch. Without readable .eh_frame: true (in doubt it can). */
 bool elf_file_has_personality(struct elf_file *file);
 
+/* Does it use one of these functions of another file, or (static programs) have it linked in? */
+bool elf_file_uses(struct elf_file *file, const char *const *names, size_t count);
+
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "verbs/input.h"
 #include "verbs/outputs.h"
 #include "verbs/verbs.h"
@@ -50,6 +51,7 @@ int verb_export(const struct options *options)
 	if (capture_reader_cut(input.reader))
 		log_warning("%s: the recording was cut: what came later is missing", path);
 	signal(SIGPIPE, SIG_IGN);
+	stop_install();
 	result = outputs_write(input.reader, input.fd, strcmp(path, "-") ? path : NULL, options);
 	if (result < 0 && strcmp(path, "-"))
 		log_error("the capture is kept: gpuprobe export %s -o FILE writes the outputs from "

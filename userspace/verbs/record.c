@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "collect/session.h"
 #include "store/capture_reader.h"
@@ -139,10 +140,8 @@ static void say_plan(struct recording *recording)
 static int prepare(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
-	int result = check_options(options, err);
+	int result = privileges_check(err);
 
-	if (!result)
-		result = privileges_check(err);
 	if (!result && options->command)
 		result = command_start(options->command, &recording->command, err);
 	if (!result)
@@ -311,6 +310,7 @@ static int finish(struct recording *recording, int session_result, const struct 
 		return EXIT_FAILURE;
 	if (!recording->capture.published)
 		result = keep_unpublished(recording);
+	stop_install();
 	outputs_result = write_outputs(recording);
 	if (session_result || result || outputs_result) {
 		log_error("the capture is kept: %s (gpuprobe export %s -o FILE)",
@@ -329,14 +329,18 @@ int verb_record(const struct options *options)
 {
 	struct recording recording = {.options = options, .capture.fd = -1};
 	struct err err = {0};
-	int result, exit_code;
+	int result, exit_code = EXIT_FAILURE;
 
+	result = check_options(options, &err);
+	if (result) {
+		log_error("%s", err.message);
+		return result == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+	}
 	/* Whoever reads what we say may leave: the recording goes on. */
 	signal(SIGPIPE, SIG_IGN);
 	result = prepare(&recording, &err);
 	if (result) {
 		log_error("%s", err.message);
-		exit_code = result == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 	} else {
 		say_plan(&recording);
 		result = run_session(&recording, &err);

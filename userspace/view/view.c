@@ -1,3 +1,4 @@
+#include "base/stop.h"
 #include "view/view.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@ struct walk {
 	struct view_causes causes;
 	bool survey; /* rows are found now */
 	u64 outside_window;
+	u64 steps;
 };
 
 static int walk_init(struct walk *walk, struct view *view, bool survey, struct err *err)
@@ -92,6 +94,8 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	return result < 0 ? result : view_causes_add(&walk->causes, kind, event);
 }
 
+#define STEPS_BETWEEN_LOOKS 4096 /* at the stop flag */
+
 /* 1 and the next event inside the window, 0 at the end. */
 static int walk_next(struct walk *walk, struct view_event *event, struct err *err)
 {
@@ -99,6 +103,8 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 	const struct record_header *record;
 	int result;
 
+	if (walk->steps++ % STEPS_BETWEEN_LOOKS == 0 && stop_requested())
+		return err_set(err, -EINTR, "interrupted");
 	while ((result = capture_cursor_next(walk->cursor, &record, err)) > 0) {
 		if (record->ts < survey->window_start_ns || record->ts > survey->window_end_ns) {
 			walk->outside_window++;

@@ -25,6 +25,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "hidden_contexts.h"
+
 #define STACK_BYTES 65536
 
 extern char **environ;
@@ -102,7 +104,7 @@ static void use_signals(int flags)
 static void fiber_main(void)
 {
 	printf("fiber\n");
-	swapcontext(&fiber, &home);
+	switch_context(&fiber, &home);
 	printf("fiber again\n");
 }
 
@@ -117,9 +119,9 @@ static void use_jumps(void)
 	fiber.uc_stack.ss_sp = malloc(STACK_BYTES);
 	fiber.uc_stack.ss_size = STACK_BYTES;
 	fiber.uc_link = &home;
-	makecontext(&fiber, fiber_main, 0);
-	swapcontext(&home, &fiber);
-	swapcontext(&home, &fiber);
+	make_context(&fiber, fiber_main, 0);
+	switch_context(&home, &fiber);
+	switch_context(&home, &fiber);
 	free(fiber.uc_stack.ss_sp);
 }
 

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "hidden_contexts.h"
 #include "protocol.h"
 
 #define ROUNDS	    200
@@ -38,7 +39,7 @@ PROBED long leaf(long value)
 PROBED long fiber_step(long value)
 {
 	value = leaf(value);
-	swapcontext(&fibers[current], &home);
+	switch_context(&fibers[current], &home);
 	return leaf(value);
 }
 
@@ -51,14 +52,14 @@ static void fiber_main(void)
 		value = fiber_step(value);
 	results[own] = value;
 	for (;;)
-		swapcontext(&fibers[own], &home);
+		switch_context(&fibers[own], &home);
 }
 
 /* On the home stack, with the switch inside: it returns, in order. */
 PROBED long resume(int index)
 {
 	current = index;
-	swapcontext(&home, &fibers[index]);
+	switch_context(&home, &fibers[index]);
 	return leaf(index);
 }
 
@@ -74,7 +75,7 @@ static unsigned long run_fibers(void)
 		getcontext(&fibers[i]);
 		fibers[i].uc_stack.ss_sp = stacks[i];
 		fibers[i].uc_stack.ss_size = STACK_BYTES;
-		makecontext(&fibers[i], fiber_main, 0);
+		make_context(&fibers[i], fiber_main, 0);
 	}
 	for (int round = 0; round <= ROUNDS; round++)
 		for (int i = 0; i < FIBERS; i++)

@@ -1,0 +1,10 @@
+/* The user behind sudo: outputs belong to them, commands run as them. */
+#ifndef GPUPROBE_BASE_SUDO_USER_H
+#define GPUPROBE_BASE_SUDO_USER_H
+
+#include "base/types.h"
+
+/* False when we are not root, or SUDO_UID and SUDO_GID are not both there and numbers. */
+bool sudo_user_find(u32 *ret_uid, u32 *ret_gid);
+
+#endif
