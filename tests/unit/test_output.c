@@ -344,6 +344,28 @@ TEST(links_in_a_world_writable_folder_are_refused)
 	CHECK_U64(sandbox_count(&sandbox), 3);
 }
 
+TEST(root_follows_no_link_of_another_user)
+{
+	_cleanup_sandbox_ struct sandbox sandbox = sandbox_make();
+	char link[160], uid[16];
+	struct err err = {0};
+
+	if (geteuid() != 0)
+		SKIP("needs root");
+	snprintf(link, sizeof(link), "%s/link", sandbox.path);
+	CHECK(symlink("target", link) == 0);
+	CHECK(output_check(link, &err) == 0);
+	CHECK(lchown(link, 12345, 12345) == 0);
+	CHECK(output_check(link, &err) == -ELOOP);
+	CHECK(strstr(err.message, "another user") != NULL);
+	snprintf(uid, sizeof(uid), "%d", 12345);
+	setenv("SUDO_UID", uid, 1);
+	setenv("SUDO_GID", uid, 1);
+	CHECK(output_check(link, &err) == 0);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+}
+
 TEST(links_elsewhere_are_followed)
 {
 	_cleanup_sandbox_ struct sandbox sandbox = sandbox_make();

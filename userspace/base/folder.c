@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sudo_user.h"
 
 #define FOLDER_MAXIMUM_LINKS 40
 
@@ -58,16 +60,32 @@ static int folder_next_component(struct folder_walk *walk, char name[NAME_MAX + 
 	return 0;
 }
 
+/* Root follows the links of root and of the user behind sudo; everybody else follows any. */
+static bool is_trusted(uid_t owner)
+{
+	u32 uid, gid;
+
+	if (geteuid() != 0 || owner == 0)
+		return true;
+	return sudo_user_find(&uid, &gid) && owner == uid;
+}
+
 /* Puts what the link name says before the rest. */
 static int folder_follow_link(struct folder_walk *walk, const char *name, struct err *err)
 {
 	char target[PATH_MAX];
-	struct stat folder;
+	struct stat folder, link;
 	ssize_t length;
 	size_t rest = strlen(walk->rest);
 
-	if (fstat(walk->fd, &folder) < 0)
+	if (fstat(walk->fd, &folder) < 0 || fstatat(walk->fd, name, &link, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_errno(err, -errno, "can't write %s", walk->path);
+	if (!is_trusted(link.st_uid))
+		return err_set(
+			err, -ELOOP,
+			"can't write %s: '%s' is a symbolic link of another user (%u), and root "
+			"does not write where others point. Name the file that it leads to.",
+			walk->path, name, link.st_uid);
 	if (folder.st_mode & S_IWOTH)
 		return err_set(
 			err, -ELOOP,

@@ -1,6 +1,7 @@
 /*
  * The folder that an output path lies in, reached without following any symbolic link that stands in a
- * world-writable folder (anybody could have put it there). Links elsewhere are followed.
+ * world-writable folder (anybody could have put it there), nor, as root, one of a user other than root and the
+ * one behind sudo. Links elsewhere are followed.
  */
 #ifndef GPUPROBE_BASE_FOLDER_H
 #define GPUPROBE_BASE_FOLDER_H
