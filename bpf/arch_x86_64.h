@@ -25,6 +25,88 @@ static __always_inline u64 arch_trampoline(struct task_struct *task)
 	return area ? BPF_CORE_READ(area, vaddr) : 0;
 }
 
+static __always_inline u64 arch_ip(const struct pt_regs *registers)
+{
+	return registers->rip;
+}
+
+/* Does what `ret` (popped 8) or `ret n` does. A read that fails changes nothing: the kernel then steps the
+ * instruction. */
+static __always_inline void arch_emulate_return(struct pt_regs *registers, u64 popped)
+{
+	u64 sp = registers->rsp, address;
+
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp))
+		return;
+	registers->rsp = sp + popped;
+	registers->rip = address;
+}
+
+#define FLAG_CARRY    (1 << 0)
+#define FLAG_PARITY   (1 << 2)
+#define FLAG_ZERO     (1 << 6)
+#define FLAG_SIGN     (1 << 7)
+#define FLAG_OVERFLOW (1 << 11)
+
+/* Would jcc jump? condition: the low four bits of its opcode; the lowest one negates. */
+static __always_inline bool arch_condition_holds(const struct pt_regs *registers, u32 condition)
+{
+	u64 flags = registers->eflags;
+	bool less = !(flags & FLAG_SIGN) != !(flags & FLAG_OVERFLOW), holds = false;
+
+	switch (condition >> 1) {
+	case 0:
+		holds = flags & FLAG_OVERFLOW;
+		break;
+	case 1:
+		holds = flags & FLAG_CARRY;
+		break;
+	case 2:
+		holds = flags & FLAG_ZERO;
+		break;
+	case 3:
+		holds = flags & (FLAG_CARRY | FLAG_ZERO);
+		break;
+	case 4:
+		holds = flags & FLAG_SIGN;
+		break;
+	case 5:
+		holds = flags & FLAG_PARITY;
+		break;
+	case 6:
+		holds = less;
+		break;
+	case 7:
+		holds = less || (flags & FLAG_ZERO);
+		break;
+	}
+	return holds != (condition & 1);
+}
+
+/* Does what `jmp *register` does; numbers as the processor encodes them. */
+static __always_inline void arch_emulate_jump(struct pt_regs *registers, u32 number)
+{
+#define JUMP(value, name)                                                                          \
+	if (number == value)                                                                       \
+		registers->rip = registers->name;
+	JUMP(0, rax)
+	JUMP(1, rcx)
+	JUMP(2, rdx)
+	JUMP(3, rbx)
+	JUMP(5, rbp)
+	JUMP(6, rsi)
+	JUMP(7, rdi)
+	JUMP(8, r8)
+	JUMP(9, r9)
+	JUMP(10, r10)
+	JUMP(11, r11)
+	JUMP(12, r12)
+	JUMP(13, r13)
+	JUMP(14, r14)
+	JUMP(15, r15)
+#undef JUMP
+}
+
 static __always_inline u64 arch_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.fsbase);

@@ -7,7 +7,10 @@
  * outer one, and at the entry of a new call at sp every frame with a smaller sp is gone: longjmp or
  * an exception left it without a return. Frames with an equal sp are either tail callers of the new
  * call (they return with it, through the same hijacked slot) or were left by longjmp and their slot
- * used again: the slot tells which.
+ * the same hijacked slot) or were left by longjmp and their slot used again: the slot tells which.
+ *
+ * This order holds on one stack only. Calls that are not on the thread's home stack (fibers, alternate signal
+ * stacks) are kept apart, in no order, and found by their exact sp: struct away_frames.
  */
 #ifndef GPUPROBE_BPF_FRAMES_H
 #define GPUPROBE_BPF_FRAMES_H
@@ -95,6 +98,49 @@ static inline __attribute__((always_inline)) bool frames_push(struct frames *fra
 	frame->probe = probe;
 	frames->depth = depth + 1;
 	return true;
+}
+
+#define AWAY_FRAMES_MAX 32
+
+struct away_frames {
+	struct frame items[AWAY_FRAMES_MAX]; /* free: sp 0 */
+};
+
+static inline __attribute__((always_inline)) struct frame *away_at(struct away_frames *frames, u32 index)
+{
+	__asm__ volatile("" : "+r"(index));
+	return &frames->items[index & (AWAY_FRAMES_MAX - 1)];
+}
+
+#define AWAY_NONE 0xffffffffu
+
+/* One step of a search through all of them, index after index; start with best AWAY_NONE. Finds the frame at
+ * sp of probe. */
+static inline __attribute__((always_inline)) void away_search(struct away_frames *frames, u32 index,
+							      u64 sp, u32 probe, u32 *best)
+{
+	struct frame *frame = away_at(frames, index);
+
+	if (frame->sp == sp && frame->probe == probe)
+		*best = index;
+}
+
+/* The same for the place of a new frame: that of the same sp (its call is gone, or it would still hold the
+ * slot), else a free one, else the oldest. The caller ends what it held (sp not 0). */
+static inline __attribute__((always_inline)) void away_search_place(struct away_frames *frames,
+								    u32 index, u64 sp, u32 *best)
+{
+	struct frame *frame = away_at(frames, index), *old;
+
+	if (*best >= AWAY_FRAMES_MAX) {
+		*best = index;
+		return;
+	}
+	old = away_at(frames, *best);
+	if (old->sp == sp)
+		return;
+	if (frame->sp == sp || (old->sp && (!frame->sp || frame->ts < old->ts)))
+		*best = index;
 }
 
 #endif

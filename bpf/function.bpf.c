@@ -1,11 +1,14 @@
 /*
- * Function probes. Three programs, by how they are attached:
+ * Function probes by the return address. Three programs, by how they are attached:
  * - function_session: uprobe session (6.13), entry and return of one call, chosen call by call.
  * - function_entry: uprobe_multi, entries only.
- * - function_entry_single: one perf event a function, where the kernel has no uprobe_multi; entries only.
+ * - function_entry_single: one perf event a function, where the kernel has no uprobe_multi; entries
+ *   only.
  */
 #include "emit.h"
+#include "hits.h"
 #include "home_stack.h"
+#define PREEMPTION_FLAVOUR return_address
 #include "preemption.h"
 #include "threads.h"
 
@@ -27,47 +30,12 @@ static __always_inline bool session_is_return(struct pt_regs *registers)
 	return false;
 }
 
-/* As bpf_get_current_pid_tgid(), without the call. */
-static __always_inline u64 task_pid_tgid(const struct task_struct *task)
-{
-	return (u64)task->tgid << 32 | (u32)task->pid;
-}
-
-/* Counts the hit. False when it is not ours to record. A thread with a state is a target's: only
- * the others have to be looked up. */
-static __always_inline bool entry_begins(u64 cookie, const struct thread_state *state, u32 tgid)
-{
-	struct counters *mine = counters_get();
-
-	if (!mine)
-		return false;
-	if (!state && !is_target(tgid)) {
-		mine->strangers++;
-		return false;
-	}
-	if (!window_open)
-		return false;
-	if (cookie & COOKIE_STEPPED)
-		mine->stepped_entries++;
-	else
-		mine->entries++;
-	return true;
-}
-
 /* An entry whose return is not taken. */
 static __always_inline int entry_only(u32 probe, u64 pid_tgid, u32 reason, u32 loss_reason)
 {
 	count_loss(loss_reason);
 	emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), reason);
 	return LEAVE_RETURN;
-}
-
-static __always_inline bool slot_is_hijacked(struct task_struct *task, u64 sp)
-{
-	u64 slot = 0, trampoline = arch_trampoline(task);
-
-	return trampoline && !bpf_probe_read_user(&slot, sizeof(slot), (void *)sp) &&
-	       slot == trampoline;
 }
 
 /* Ends the frames at one sp from the innermost to that of until_probe. */

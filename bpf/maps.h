@@ -14,7 +14,8 @@ struct thread_state {
 	u64 alternate_bytes;
 	u32 home_unknown; /* it cannot be determined: do not ask again */
 	u32 named;	  /* its task fact was sent */
-	struct frames frames;
+	struct frames frames;	 /* on the home stack */
+	struct away_frames away; /* elsewhere */
 };
 
 #ifdef MAPS_DEFINE

@@ -14,20 +14,30 @@
 
 #include "types.h"
 
+/* The linker of libbpf 1.4 refuses the same extern without a result from two files, so each file has its own
+ * flavour of the name; what stands behind ___ does not count when the kernel's function is looked up. */
+#ifndef PREEMPTION_FLAVOUR
+#error define PREEMPTION_FLAVOUR, another one in each file, before including this
+#endif
+#define PREEMPTION_JOIN(name, flavour) name##___##flavour
+#define PREEMPTION_NAME(name, flavour) PREEMPTION_JOIN(name, flavour)
+#define preempt_disable PREEMPTION_NAME(bpf_preempt_disable, PREEMPTION_FLAVOUR)
+#define preempt_enable	PREEMPTION_NAME(bpf_preempt_enable, PREEMPTION_FLAVOUR)
+
 /* From 6.10 on, hence on every kernel with such stacks. */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
+extern void preempt_disable(void) __ksym __weak;
+extern void preempt_enable(void) __ksym __weak;
 
 static __always_inline void preemption_off(void)
 {
-	if (bpf_ksym_exists(bpf_preempt_disable))
-		bpf_preempt_disable();
+	if (bpf_ksym_exists(preempt_disable))
+		preempt_disable();
 }
 
 static __always_inline void preemption_on(void)
 {
-	if (bpf_ksym_exists(bpf_preempt_enable))
-		bpf_preempt_enable();
+	if (bpf_ksym_exists(preempt_enable))
+		preempt_enable();
 }
 
 #endif

@@ -38,8 +38,6 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 		return 0;
 	if (!window_open)
 		ended = VALUE_call_ended_open;
-	if (ended == VALUE_call_ended_open)
-		mine->losses[VALUE_loss_reason_still_open] += state->frames.depth;
 	close_all_frames(state, pid_tgid, ended);
 	state->frames.ghosts = 0;
 	if (forget_stack)
@@ -60,6 +58,20 @@ int task_exec(void *context)
 	return end_calls(VALUE_call_ended_exec, true);
 }
 
+static __always_inline void write_open_call(struct seq_file *seq, struct task_struct *task,
+					    const struct frame *frame)
+{
+	struct record_call call = {};
+
+	if (!frame->sp)
+		return;
+	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, RECORD_DURATION_OPEN,
+		    (u64)task->tgid << 32 | (u32)task->pid, frame->probe);
+	call.probe = frame->probe;
+	call.ended = VALUE_call_ended_open;
+	bpf_seq_write(seq, &call, sizeof(call));
+}
+
 /* Read after detaching: nothing changes the frames any more. */
 SEC("iter/task")
 int open_calls(struct bpf_iter__task *context)
@@ -73,15 +85,9 @@ int open_calls(struct bpf_iter__task *context)
 	state = thread_state_find(task);
 	if (!state)
 		return 0;
-	for (u32 i = 0; i < FRAMES_MAX && i < state->frames.depth; i++) {
-		struct frame *frame = frames_at(&state->frames, i);
-		struct record_call call = {};
-
-		fill_header(&call.header, sizeof(call), KIND_call, frame->ts, RECORD_DURATION_OPEN,
-			    (u64)task->tgid << 32 | (u32)task->pid, frame->probe);
-		call.probe = frame->probe;
-		call.ended = VALUE_call_ended_open;
-		bpf_seq_write(seq, &call, sizeof(call));
-	}
+	for (u32 i = 0; i < FRAMES_MAX && i < state->frames.depth; i++)
+		write_open_call(seq, task, frames_at(&state->frames, i));
+	for (u32 i = 0; i < AWAY_FRAMES_MAX; i++)
+		write_open_call(seq, task, away_at(&state->away, i));
 	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef GPUPROBE_BPF_THREADS_H
 #define GPUPROBE_BPF_THREADS_H
 
+#include "arch_x86_64.h"
 #include "emit.h"
 
 static __always_inline void emit_task_name(struct thread_state *state, u64 pid_tgid)
@@ -13,6 +14,15 @@ static __always_inline void emit_task_name(struct thread_state *state, u64 pid_t
 	/* Sent only when the ring took it; else nothing is lost: the next call of the thread tries
 	 * again. */
 	state->named = try_emit(&record.header, sizeof(record));
+}
+
+/* Does the slot at sp hold the kernel's return trampoline? */
+static __always_inline bool slot_is_hijacked(struct task_struct *task, u64 sp)
+{
+	u64 slot = 0, trampoline = arch_trampoline(task);
+
+	return trampoline && !bpf_probe_read_user(&slot, sizeof(slot), (void *)sp) &&
+	       slot == trampoline;
 }
 
 /* NULL for a thread that was never recorded. */
@@ -38,6 +48,7 @@ static __always_inline struct thread_state *thread_state_get(struct thread_state
 /* Ends frames from the innermost outwards; the context of the bpf_loop callbacks below. */
 struct close_range {
 	struct frames *frames;
+	struct away_frames *away;
 	u64 pid_tgid;
 	u64 end_ts;
 	u64 sp;
@@ -57,14 +68,31 @@ static long close_dead(u32 index, struct close_range *range)
 	return 0;
 }
 
+static __always_inline void close_frame(struct frame *frame, const struct close_range *range)
+{
+	if (range->ended == VALUE_call_ended_open)
+		count_loss(VALUE_loss_reason_still_open);
+	emit_call(frame, range->pid_tgid, range->end_ts, range->ended);
+}
+
 static long close_any(u32 index, struct close_range *range)
 {
 	struct frame *top = frames_top(range->frames);
 
 	if (!top)
 		return 1;
-	emit_call(top, range->pid_tgid, range->end_ts, range->ended);
+	close_frame(top, range);
 	frames_pop(range->frames);
+	return 0;
+}
+
+static long close_any_away(u32 index, struct close_range *range)
+{
+	struct frame *frame = away_at(range->away, index);
+
+	if (frame->sp)
+		close_frame(frame, range);
+	frame->sp = 0;
 	return 0;
 }
 
@@ -87,11 +115,13 @@ static __always_inline void close_dead_frames(struct thread_state *state, u64 pi
 static __always_inline void close_all_frames(struct thread_state *state, u64 pid_tgid, u8 ended)
 {
 	struct close_range range = {.frames = &state->frames,
+				    .away = &state->away,
 				    .pid_tgid = pid_tgid,
 				    .end_ts = bpf_ktime_get_ns(),
 				    .ended = ended};
 
 	bpf_loop(FRAMES_MAX, close_any, &range, 0);
+	bpf_loop(AWAY_FRAMES_MAX, close_any_away, &range, 0);
 }
 
 #endif

@@ -86,4 +86,65 @@ TEST(a_broken_depth_stays_inside_the_array)
 	CHECK(!frames_is_open_at(&frames, 1, 1));
 }
 
+static struct frame *away_enter(struct away_frames *frames, u64 sp, u64 ts, u32 probe)
+{
+	u32 best = AWAY_NONE;
+	struct frame *frame;
+
+	for (u32 i = 0; i < AWAY_FRAMES_MAX; i++)
+		away_search_place(frames, i, sp, &best);
+	frame = away_at(frames, best);
+	frame->sp = sp;
+	frame->ts = ts;
+	frame->probe = probe;
+	return frame;
+}
+
+static struct frame *away_find(struct away_frames *frames, u64 sp, u32 probe)
+{
+	u32 best = AWAY_NONE;
+
+	for (u32 i = 0; i < AWAY_FRAMES_MAX && best == AWAY_NONE; i++)
+		away_search(frames, i, sp, probe, &best);
+	return best == AWAY_NONE ? NULL : away_at(frames, best);
+}
+
+TEST(fibers_end_in_any_order)
+{
+	struct away_frames frames = {0};
+
+	away_enter(&frames, 5000, 1, 1);
+	away_enter(&frames, 9000, 2, 1);
+	away_enter(&frames, 4900, 3, 2);
+	CHECK(!away_find(&frames, 9000, 2));
+	CHECK_U64(away_find(&frames, 9000, 1)->ts, 2);
+	CHECK_U64(away_find(&frames, 5000, 1)->ts, 1);
+	CHECK_U64(away_find(&frames, 4900, 2)->ts, 3);
+}
+
+TEST(a_slot_that_is_used_again_replaces_its_frame)
+{
+	struct away_frames frames = {0};
+
+	away_enter(&frames, 5000, 1, 1);
+	away_enter(&frames, 6000, 2, 1);
+	away_enter(&frames, 5000, 3, 2);
+	CHECK(!away_find(&frames, 5000, 1));
+	CHECK_U64(away_find(&frames, 5000, 2)->ts, 3);
+	CHECK_U64(away_find(&frames, 6000, 1)->ts, 2);
+}
+
+TEST(when_all_are_taken_the_oldest_goes)
+{
+	struct away_frames frames = {0};
+
+	for (u32 i = 0; i < AWAY_FRAMES_MAX; i++)
+		away_enter(&frames, 1000 + i * 16, 100 - i, 1);
+	away_enter(&frames, 9000, 200, 1);
+	/* The last one entered above has the smallest ts. */
+	CHECK(!away_find(&frames, 1000 + (AWAY_FRAMES_MAX - 1) * 16, 1));
+	CHECK(away_find(&frames, 1000, 1) != NULL);
+	CHECK(away_find(&frames, 9000, 1) != NULL);
+}
+
 UNIT_MAIN()

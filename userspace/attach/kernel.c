@@ -1,6 +1,7 @@
 #include "attach/kernel.h"
 
 #include <errno.h>
+#include <asm/ptrace.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
 #include <string.h>
@@ -10,18 +11,46 @@
 #include "attach/uprobe.h"
 #include "base/cleanup.h"
 
+static int load_program(unsigned attach_type, const struct bpf_insn *instructions, size_t count)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "gpuprobe_ask", "GPL", instructions, count,
+			       &options);
+
+	return fd < 0 ? -errno : fd;
+}
+
 /* A program that does nothing, for the attach type. */
 static int load_empty_program(unsigned attach_type)
 {
-	struct bpf_insn instructions[] = {
+	const struct bpf_insn instructions[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "gpuprobe_ask", "GPL", instructions,
-			       ARRAY_SIZE(instructions), &options);
 
-	return fd < 0 ? -errno : fd;
+	return load_program(attach_type, instructions, ARRAY_SIZE(instructions));
+}
+
+/* The verifier says whether a program may write the instruction pointer. */
+static bool can_set_registers(void)
+{
+	const short ip = offsetof(struct pt_regs, rip);
+	const struct bpf_insn instructions[] = {
+		{.code = BPF_LDX | BPF_MEM | BPF_DW,
+		 .dst_reg = BPF_REG_2,
+		 .src_reg = BPF_REG_1,
+		 .off = ip},
+		{.code = BPF_STX | BPF_MEM | BPF_DW,
+		 .dst_reg = BPF_REG_1,
+		 .src_reg = BPF_REG_2,
+		 .off = ip},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int program = load_program(uprobe_attach_type(UPROBE_MULTI), instructions,
+						   ARRAY_SIZE(instructions));
+
+	return program >= 0;
 }
 
 /* A kernel that knows the kind of link looks at the path first and finds that it is no regular file
@@ -70,6 +99,7 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 			"with CONFIG_DEBUG_INFO_BTF is needed)");
 	abilities.uprobe_multi = has_link(UPROBE_MULTI);
 	abilities.uprobe_session = has_link(UPROBE_SESSION);
+	abilities.set_registers = abilities.uprobe_multi && can_set_registers();
 	*ret_abilities = abilities;
 	return 0;
 }

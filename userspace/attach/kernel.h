@@ -8,6 +8,7 @@
 struct kernel_abilities {
 	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
+	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
 	char release[65];    /* uname */
 };
 

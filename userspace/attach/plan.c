@@ -37,6 +37,7 @@ static void function_free(struct plan_function *function)
 	free(function->name);
 	free(function->mangled);
 	free(function->detail);
+	free(function->sites);
 }
 
 /* Segments may overlap in the file, so that two addresses are one place: it takes one probe. */
@@ -92,7 +93,8 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	if (result)
 		return result;
 	functions_sort(builder->plan);
-	return plan_policy_apply(builder, err);
+	result = plan_policy_apply(builder, err);
+	return result ? result : plan_exits_apply(builder, err);
 }
 
 int plan_build(const struct target *targets, size_t target_count, char *const *patterns,

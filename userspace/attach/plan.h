@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_ATTACH_PLAN_H
 #define GPUPROBE_ATTACH_PLAN_H
 
+#include "attach/function_code.h"
 #include "attach/instruction.h"
 #include "attach/target.h"
 #include "base/err.h"
@@ -49,6 +50,8 @@ struct plan_function {
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
+	struct return_site *sites; /* all its exits, where its returns are seen there */
+	size_t site_count;
 };
 
 /* A match that is not probed, and why. "foo.cold" is no function but a part of foo that is jumped to: it is
@@ -63,8 +66,16 @@ struct plan_skipped {
 /* What the kernel can do, and what the user allows; filled by the caller. */
 struct plan_limits {
 	bool has_session;      /* uprobe sessions: durations are possible */
-	bool single_probes;    /* no uprobe_multi: entries only */
-	bool entries_only;     /* asked for */
+	bool can_emulate;      /* a program may do what the probed instruction does */
+	bool single_probes;    /* no uprobe_multi */
+	enum plan_returns {    /* as asked, in the order of the words of --returns */
+		PLAN_RETURNS_AUTO, /* the best that cannot harm the target */
+		PLAN_RETURNS_NONE,
+		PLAN_RETURNS_TRAMPOLINE, /* of every function, whatever speaks against it */
+		PLAN_RETURNS_STEPPED,
+		PLAN_RETURNS_EMULATED,
+		PLAN_RETURNS_CHEAP, /* as auto, but no stepped exits */
+	} returns;
 	u64 max_functions;
 };
 

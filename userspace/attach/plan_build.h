@@ -20,9 +20,14 @@ struct plan_builder {
 
 /* plan_match.c: patterns and symbols -> functions and skipped ones. */
 int plan_match(struct plan_builder *builder, struct err *err);
+/* A part of a function that is jumped to, not called; gcc and clang: foo.cold, BOLT: foo.cold.0, sections for
+ * basic blocks: foo.__part.1 */
+bool plan_is_cold_part(const char *name);
 
 /* plan_policy.c: how the returns of each function are seen. */
 int plan_policy_apply(struct plan_builder *builder, struct err *err);
+/* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_policy_apply. */
+int plan_exits_apply(struct plan_builder *builder, struct err *err);
 /* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
 u8 plan_policy_by_name(const char *mangled, const char **ret_why);
 

@@ -25,8 +25,7 @@ struct alias_group {
 	bool exact;		       /* a pattern names one of them without wildcards */
 };
 
-/* gcc and clang: foo.cold, BOLT: foo.cold.0, sections for basic blocks: foo.__part.1 */
-static bool is_cold_part(const char *name)
+bool plan_is_cold_part(const char *name)
 {
 	static const char *const suffixes[] = {".cold", ".__part"};
 
@@ -183,7 +182,7 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 			return "it only chooses an implementation (ifunc): probe that by its own "
 			       "name";
 	}
-	if (is_cold_part(symbol->name) && !group->exact)
+	if (plan_is_cold_part(symbol->name) && !group->exact)
 		return "the cold part of a function is jumped to, not called (name it in full to "
 		       "probe it)";
 	if (elf_file_offset(module_code_file(matcher->code), symbol->address, &file_offset))

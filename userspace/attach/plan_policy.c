@@ -269,7 +269,7 @@ static int function_judge(const struct policy *policy, struct plan_function *fun
 /* Reasons that hold for every function alike. */
 static u8 common_reason(const struct plan_limits *limits)
 {
-	if (limits->entries_only)
+	if (limits->returns == PLAN_RETURNS_NONE)
 		return VALUE_entry_only_reason_asked;
 	if (limits->single_probes)
 		return VALUE_entry_only_reason_single_probes;
@@ -312,6 +312,13 @@ int plan_policy_apply(struct plan_builder *builder, struct err *err)
 
 	if (!facts || !verdicts || !wanted)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
+	if (builder->limits->returns == PLAN_RETURNS_TRAMPOLINE) {
+		for (size_t i = 0; i < plan->function_count; i++) {
+			plan->functions[i].returns = VALUE_returns_session;
+			(void)function_set(&plan->functions[i], 0, NULL);
+		}
+		return 0;
+	}
 	if (reason) {
 		for (size_t i = 0; i < plan->function_count; i++) {
 			plan->functions[i].returns = VALUE_returns_none;

@@ -79,6 +79,10 @@ static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
 	bpf_program__set_autoload(skeleton->progs.function_session,
 				  source->abilities.uprobe_session);
 	bpf_program__set_autoload(skeleton->progs.function_entry, source->abilities.uprobe_multi);
+	bpf_program__set_autoload(skeleton->progs.sites_entry, source->abilities.uprobe_multi);
+	bpf_program__set_autoload(skeleton->progs.sites_return, source->abilities.uprobe_multi);
+	bpf_program__set_autoload(skeleton->progs.sites_return_emulated,
+				  source->abilities.set_registers);
 	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
 					      uprobe_attach_type(UPROBE_SESSION));
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
@@ -172,71 +176,132 @@ void bpf_source_remove_target(struct bpf_source *source, u32 pid)
 	bpf_map__delete_elem(source->skeleton->maps.targets, &pid, sizeof(pid), 0);
 }
 
-static int program_fd(const struct bpf_source *source, enum uprobe_kind kind)
-{
-	const struct bpf_program *programs[] = {
-		[UPROBE_SESSION] = source->skeleton->progs.function_session,
-		[UPROBE_MULTI] = source->skeleton->progs.function_entry,
-		[UPROBE_SINGLE] = source->skeleton->progs.function_entry_single,
-	};
+/* Which program goes where, for each way in which returns are seen. Exits come before entries: a
+ * call that is seen to begin must be seen to end. */
+static const struct probe_use {
+	u8 returns; /* VALUE_returns_* */
+	bool exits; /* at the exits of the functions, else at the entries */
+	enum uprobe_kind kind;
+	bool all_processes; /* its program turns strangers away; else a link for each target */
+	size_t program;	    /* offset in the skeleton's programs */
+} probe_uses[] = {
+#define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
+	/* A session turns strangers away itself: a filter by pid would leave forked children with
+	 * hijacked returns and without our rules (DESIGN section 4). */
+	{VALUE_returns_session, false, UPROBE_SESSION, true, PROGRAM(function_session)},
+	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(function_entry)},
+	{VALUE_returns_none, false, UPROBE_SINGLE, false, PROGRAM(function_entry_single)},
+	{VALUE_returns_stepped, true, UPROBE_MULTI, false, PROGRAM(sites_return)},
+	{VALUE_returns_stepped, true, UPROBE_SINGLE, false, PROGRAM(sites_return_single)},
+	{VALUE_returns_stepped, false, UPROBE_MULTI, false, PROGRAM(sites_entry)},
+	{VALUE_returns_stepped, false, UPROBE_SINGLE, false, PROGRAM(sites_entry_single)},
+	{VALUE_returns_emulated, true, UPROBE_MULTI, false, PROGRAM(sites_return_emulated)},
+	{VALUE_returns_emulated, false, UPROBE_MULTI, false, PROGRAM(sites_entry)},
+#undef PROGRAM
+};
 
-	return bpf_program__fd(programs[kind]);
+static int program_fd(const struct bpf_source *source, size_t program)
+{
+	return bpf_program__fd(*(struct bpf_program **)((char *)source->skeleton + program));
 }
 
-static u64 function_cookie(const struct plan_function *function, size_t index)
+static u64 entry_cookie(const struct plan_function *function, size_t index)
 {
 	return (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
 	       (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
 }
 
-/* The functions of one module whose returns are (or are not) taken, for one process or for all. */
-static int attach_module(struct bpf_source *source, const struct plan *plan, size_t module,
-			 enum uprobe_kind kind, u32 pid, struct err *err)
+static u64 exit_cookie(const struct return_site *site, size_t index, bool emulated)
 {
-	_cleanup_free_ u64 *offsets = calloc(plan->function_count + 1, sizeof(*offsets));
-	_cleanup_free_ u64 *cookies = calloc(plan->function_count + 1, sizeof(*cookies));
-	struct uprobe_group group = {.kind = kind,
-				     .program_fd = program_fd(source, kind),
-				     .file_fd = plan->modules[module].fd,
-				     .pid = pid,
-				     .offsets = offsets,
-				     .cookies = cookies};
-	int result;
+	static const struct {
+		u64 cookie;
+		bool stepped, emulated;
+	} kinds[] = {
+		[RETURN_SITE_RET] = {COOKIE_SITE_RETURN, true, true},
+		[RETURN_SITE_JUMP] = {COOKIE_SITE_ANY, false, false},
+		[RETURN_SITE_JUMP_CONDITIONAL] = {COOKIE_SITE_CONDITION, false, false},
+		[RETURN_SITE_JUMP_REGISTER] = {COOKIE_SITE_JUMP, true, true},
+		[RETURN_SITE_JUMP_MEMORY] = {COOKIE_SITE_ANY, true, false},
+	};
+	u64 detail = site->kind == RETURN_SITE_JUMP_CONDITIONAL ? site->condition
+								: site->register_number;
+	bool fits = site->popped_bytes % 8 == 0 && site->popped_bytes / 8 < 16;
+	bool by_program = emulated && kinds[site->kind].emulated && fits;
+	u64 cookie = (index + 1) | (site->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT;
 
-	if (!offsets || !cookies)
-		return err_errno(err, -ENOMEM, "can't list the probes");
+	if (by_program || site->kind == RETURN_SITE_JUMP_CONDITIONAL)
+		cookie |= kinds[site->kind].cookie << COOKIE_SITE_SHIFT |
+			  (detail & 0xf) << COOKIE_DETAIL_SHIFT |
+			  (u64)(fits ? site->popped_bytes / 8 : 0) << COOKIE_POPPED_SHIFT;
+	return cookie | (kinds[site->kind].stepped && !by_program ? COOKIE_STEPPED : 0);
+}
+
+/* Places and cookies of a use in a module. The group's arrays are the caller's to free. */
+static int group_fill(struct uprobe_group *group, const struct plan *plan, size_t module,
+		      const struct probe_use *use)
+{
+	size_t capacity = 1;
+
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].module == module &&
+		    plan->functions[i].returns == use->returns)
+			capacity += use->exits ? plan->functions[i].site_count : 1;
+	group->offsets = calloc(capacity, sizeof(*group->offsets));
+	group->cookies = calloc(capacity, sizeof(*group->cookies));
+	if (!group->offsets || !group->cookies)
+		return -ENOMEM;
 	for (size_t i = 0; i < plan->function_count; i++) {
 		const struct plan_function *function = &plan->functions[i];
-		bool session = function->returns == VALUE_returns_session;
 
-		if (function->module != module || session != (kind == UPROBE_SESSION))
+		if (function->module != module || function->returns != use->returns)
 			continue;
-		offsets[group.count] = function->file_offset;
-		cookies[group.count++] = function_cookie(function, i);
+		if (!use->exits) {
+			group->offsets[group->count] = function->file_offset;
+			group->cookies[group->count++] = entry_cookie(function, i);
+		}
+		for (size_t s = 0; use->exits && s < function->site_count; s++) {
+			group->offsets[group->count] = function->sites[s].file_offset;
+			group->cookies[group->count++] = exit_cookie(
+				&function->sites[s], i, use->returns == VALUE_returns_emulated);
+		}
 	}
-	result = uprobe_attach(&source->uprobes, &group, err);
+	return 0;
+}
+
+static int attach_use(struct bpf_source *source, const struct plan *plan, size_t index,
+		      const struct target *targets, const struct probe_use *use, struct err *err)
+{
+	const struct plan_module *module = &plan->modules[index];
+	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
+	struct uprobe_group group = {.kind = use->kind,
+				     .program_fd = program_fd(source, use->program),
+				     .file_fd = module->fd};
+	int result = group_fill(&group, plan, index, use);
+
+	offsets = group.offsets;
+	cookies = group.cookies;
 	if (result)
-		err_prefix(err, "%s", plan->modules[module].path);
+		return err_errno(err, result, "can't list the probes");
+	if (use->all_processes)
+		result = uprobe_attach(&source->uprobes, &group, err);
+	for (size_t t = 0; !use->all_processes && t < module->target_count && !result; t++) {
+		group.pid = targets[module->targets[t]].pid;
+		result = uprobe_attach(&source->uprobes, &group, err);
+	}
+	if (result)
+		err_prefix(err, "%s", module->path);
 	return result;
 }
 
 int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 		      const struct target *targets, bool single, struct err *err)
 {
-	enum uprobe_kind entry_kind = single ? UPROBE_SINGLE : UPROBE_MULTI;
 	int result = 0;
 
-	for (size_t m = 0; m < plan->module_count && !result; m++) {
-		const struct plan_module *module = &plan->modules[m];
-
-		/* A session turns strangers away itself: a filter by pid would leave forked
-		 * children with hijacked returns and without our rules (DESIGN section 4). */
-		if (!single)
-			result = attach_module(source, plan, m, UPROBE_SESSION, 0, err);
-		for (size_t t = 0; t < module->target_count && !result; t++)
-			result = attach_module(source, plan, m, entry_kind,
-					       targets[module->targets[t]].pid, err);
-	}
+	for (size_t m = 0; m < plan->module_count; m++)
+		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
+			if ((probe_uses[u].kind == UPROBE_SINGLE) == single)
+				result = attach_use(source, plan, m, targets, &probe_uses[u], err);
 	return result;
 }
 
@@ -246,9 +311,13 @@ int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offse
 	enum uprobe_kind kind = session				 ? UPROBE_SESSION
 				: source->abilities.uprobe_multi ? UPROBE_MULTI
 								 : UPROBE_SINGLE;
+	size_t program = session ? offsetof(struct gpuprobe_bpf, progs.function_session)
+			 : source->abilities.uprobe_multi
+				 ? offsetof(struct gpuprobe_bpf, progs.function_entry)
+				 : offsetof(struct gpuprobe_bpf, progs.function_entry_single);
 	u64 cookie = 1;
 	struct uprobe_group group = {.kind = kind,
-				     .program_fd = program_fd(source, kind),
+				     .program_fd = program_fd(source, program),
 				     .file_fd = file_fd,
 				     .pid = session ? 0 : pid,
 				     .offsets = &file_offset,
@@ -315,6 +384,8 @@ int bpf_source_counters(const struct bpf_source *source, struct counters *ret_co
 		sum.entries += per_cpu[cpu].entries;
 		sum.stepped_entries += per_cpu[cpu].stepped_entries;
 		sum.returns += per_cpu[cpu].returns;
+		sum.exits += per_cpu[cpu].exits;
+		sum.stepped_exits += per_cpu[cpu].stepped_exits;
 		sum.strangers += per_cpu[cpu].strangers;
 	}
 	*ret_counters = sum;
@@ -339,11 +410,14 @@ u64 bpf_source_missed(const struct bpf_source *source)
 {
 	u64 missed = 0;
 
-	for (enum uprobe_kind kind = UPROBE_SESSION; kind <= UPROBE_SINGLE; kind++) {
+	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
 		struct bpf_prog_info info = {0};
 		u32 size = sizeof(info);
-		int fd = program_fd(source, kind);
+		int fd = program_fd(source, probe_uses[i].program);
 
+		/* sites_entry serves two rows. */
+		if (i && probe_uses[i].program == probe_uses[i - 1].program)
+			continue;
 		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
 			missed += info.recursion_misses;
 	}

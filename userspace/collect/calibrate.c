@@ -102,5 +102,7 @@ u64 calibration_cost_ns(const struct calibration *calibration, const struct coun
 {
 	return (counters->entries + counters->stepped_entries) * calibration->entry_ns +
 	       counters->stepped_entries * calibration->stepped_ns +
-	       counters->returns * calibration->return_ns;
+	       counters->returns * calibration->return_ns +
+	       (counters->exits + counters->stepped_exits) * calibration->entry_ns +
+	       counters->stepped_exits * calibration->stepped_ns;
 }

@@ -9,7 +9,6 @@
 
 /* Words of options.def. */
 enum attach_mode { ATTACH_AUTO, ATTACH_MULTI, ATTACH_SINGLE };
-enum returns_mode { RETURNS_AUTO, RETURNS_NONE };
 
 static int targets_open(const struct options *options, u32 command_pid,
 			struct attachment *attachment, struct err *err)
@@ -39,6 +38,19 @@ static int mode_choose(const struct options *options, struct attachment *attachm
 			       "--attach multi: this kernel (%s) has no uprobe_multi (Linux 6.6 "
 			       "and later have). Leave --attach out.",
 			       attachment->abilities.release);
+	if (options->returns_mode == PLAN_RETURNS_EMULATED && !attachment->abilities.set_registers)
+		return err_set(err, -EOPNOTSUPP,
+			       "--returns emulated: this kernel (%s) does not let a program set "
+			       "registers (Linux 6.19 and later do). Leave --returns out, or use "
+			       "--returns stepped.",
+			       attachment->abilities.release);
+	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE &&
+	    !attachment->abilities.uprobe_session)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"--returns trampoline: this kernel (%s) has no uprobe sessions (Linux "
+			"6.13 and later have). Leave --returns out, or use --returns stepped.",
+			attachment->abilities.release);
 	attachment->single_probes =
 		options->attach_mode == ATTACH_SINGLE || !attachment->abilities.uprobe_multi;
 	return 0;
@@ -60,7 +72,8 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 		return result;
 	limits.has_session = attachment->abilities.uprobe_session;
 	limits.single_probes = attachment->single_probes;
-	limits.entries_only = options->returns_mode == RETURNS_NONE;
+	limits.can_emulate = attachment->abilities.set_registers;
+	limits.returns = (enum plan_returns)options->returns_mode;
 	return plan_build(attachment->targets, attachment->target_count, options->functions.items,
 			  options->functions.count, &limits, &attachment->plan, err);
 }

@@ -39,11 +39,13 @@ static void append_kernel(struct text *text, const struct attachment *attachment
 
 	text_appendf(text, "Linux %s: ", abilities->release);
 	if (attachment->single_probes)
-		text_append(text, "single probes (0.1 s each to detach), entries only\n");
-	else if (!abilities->uprobe_session)
-		text_append(text, "uprobe_multi without sessions (Linux 6.13), entries only\n");
+		text_append(text, "single probes (0.1 s each to detach); returns: entries only, "
+				  "--returns stepped on request\n");
 	else
-		text_append(text, "uprobe_multi and uprobe sessions\n");
+		text_appendf(text, "uprobe_multi; returns: %s%sstepped exits\n",
+			     abilities->set_registers ? "emulated exits, " : "",
+			     abilities->uprobe_session ? "return addresses (uprobe sessions), "
+						       : "");
 }
 
 /* ---- modules
@@ -110,23 +112,41 @@ static void append_modules(struct text *text, const struct attachment *attachmen
 /* ---- functions
  * -------------------------------------------------------------------------------------- */
 
-/* "+4": the instruction that is probed, counted from the function's first byte. */
-static void append_place(struct text *text, const struct plan_function *function)
-{
-	char place[8] = "";
+#define PLACE_COLUMNS	4  /* +NNN behind the address */
+#define RETURNS_COLUMNS 18 /* emulated (NNN exits) */
 
-	if (function->placed_bytes)
-		snprintf(place, sizeof(place), "+%u", function->placed_bytes);
-	text_appendf(text, "  0x%010llx %-4s  %-7s  %-9s  ", (unsigned long long)function->address,
-		     place, function->cost == COST_CHEAP ? "cheap" : "stepped",
-		     function->returns == VALUE_returns_none ? "entries" : "durations");
+static void append_padded(struct text *text, size_t columns, const char *format, unsigned number)
+{
+	size_t before = text->length;
+
+	text_appendf(text, format, number);
+	while (text->length - before < columns)
+		text_append_char(text, ' ');
+}
+
+/* How its returns are seen. */
+static void append_returns(struct text *text, const struct plan_function *function)
+{
+	static const char *const formats[] = {
+		[VALUE_returns_session] = "return address",
+		[VALUE_returns_none] = "entries only",
+		[VALUE_returns_stepped] = "%u stepped exits",
+		[VALUE_returns_emulated] = "%u emulated exits",
+	};
+
+	append_padded(text, RETURNS_COLUMNS, formats[function->returns], function->site_count);
+	text_append(text, "  ");
 }
 
 static void append_function(struct text *text, const struct plan_function *function)
 {
 	const struct schema_enum_value *reason;
 
-	append_place(text, function);
+	text_appendf(text, "  0x%010llx", (unsigned long long)function->address);
+	append_padded(text, PLACE_COLUMNS, function->placed_bytes ? "+%u" : "",
+		      function->placed_bytes);
+	text_appendf(text, "  %-7s  ", function->cost == COST_CHEAP ? "cheap" : "stepped");
+	append_returns(text, function);
 	append_escaped(text, function->name);
 	reason = schema_enum("entry_only_reason", function->entry_only_reason);
 	if (function->returns == VALUE_returns_none && reason) {

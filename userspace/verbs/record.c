@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "attach/command.h"
+#include "attach/memory_room.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -123,15 +124,21 @@ static void say_plan(struct recording *recording)
 	const struct attachment *attachment = &recording->attachment;
 	const struct plan *plan = attachment->plan;
 	_cleanup_text_ struct text line = {0};
+	size_t probes = plan->function_count;
 
+	for (size_t i = 0; i < plan->function_count; i++)
+		probes += plan->functions[i].site_count;
 	attachment_summary(attachment, &line);
 	log_info("%s", text_string(&line));
 	say_entries_only(plan);
+	if (recording->options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
+		log_warning(
+			"--returns trampoline: the target dies if it throws an exception, switches "
+			"stacks or handles a signal on another stack through a probed function");
 	if (attachment->single_probes)
 		log_warning("without uprobe_multi each probe takes about 0.1 s to take out: about "
 			    "%.1f s for %zu at the end",
-			    plan->function_count * 0.1 * attachment->target_count,
-			    plan->function_count);
+			    probes * 0.1 * attachment->target_count, probes);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		text_appendf(&recording->what, "%s%s (%u)", i ? ", " : "",
 			     attachment->targets[i].comm, attachment->targets[i].pid);
@@ -147,6 +154,10 @@ static int prepare(struct recording *recording, struct err *err)
 	if (!result)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
+	if (!result)
+		result =
+			memory_room_check(recording->attachment.plan, recording->attachment.targets,
+					  recording->attachment.target_count, err);
 	if (!result)
 		result = open_capture(recording, err);
 	return result;

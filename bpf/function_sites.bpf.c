@@ -1,0 +1,234 @@
+/*
+ * Function probes that leave the target's stack alone: one program at the entry, one on every
+ * instruction by which the function is left (ret, tail jump). Right for exceptions, fibers,
+ * alternate signal stacks and whatever else a target does with its stack.
+ *
+ * - sites_entry: at the entry.
+ * - sites_return: at the exits; the kernel single-steps the instruction.
+ * - sites_return_emulated: the same, doing itself what the instruction does (Linux 6.19 lets a
+ * program set the registers), which is an order of magnitude cheaper.
+ * - sites_entry_single, sites_return_single: the first two as one perf event a site.
+ */
+#include "emit.h"
+#include "hits.h"
+#include "home_stack.h"
+#define PREEMPTION_FLAVOUR sites
+#include "preemption.h"
+#include "threads.h"
+
+/* Context of the searches through the frames away from the home stack. */
+struct away_query {
+	struct away_frames *frames;
+	u64 sp;
+	u32 probe;
+	u32 best;
+};
+
+static long find_away(u32 index, struct away_query *query)
+{
+	away_search(query->frames, index, query->sp, query->probe, &query->best);
+	return query->best != AWAY_NONE;
+}
+
+static long place_away(u32 index, struct away_query *query)
+{
+	away_search_place(query->frames, index, query->sp, &query->best);
+	return 0;
+}
+
+static __always_inline void begin_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe)
+{
+	struct away_query query = {.frames = &state->away, .sp = sp, .best = AWAY_NONE};
+	struct frame *frame;
+	u64 now;
+
+	bpf_loop(AWAY_FRAMES_MAX, place_away, &query, 0);
+	frame = away_at(&state->away, query.best);
+	now = bpf_ktime_get_ns();
+	if (frame->sp)
+		emit_call(frame, pid_tgid, now, VALUE_call_ended_unwound);
+	frame->sp = sp;
+	frame->ts = now;
+	frame->probe = probe;
+}
+
+static __always_inline void begin_home(struct thread_state *state, struct task_struct *task,
+				       u64 pid_tgid, u64 sp, u32 probe)
+{
+	struct frame *top = frames_top(&state->frames);
+
+	if (top && top->sp <= sp)
+		close_dead_frames(state, pid_tgid, sp, slot_is_hijacked(task, sp));
+	if (!frames_push(&state->frames, sp, bpf_ktime_get_ns(), probe)) {
+		count_loss(VALUE_loss_reason_too_deep);
+		emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), VALUE_entry_only_reason_too_deep);
+	}
+}
+
+static __noinline int enter_hit(struct pt_regs *registers)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = thread_state_find(task);
+	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
+	u64 pid_tgid = task_pid_tgid(task);
+	u32 probe = cookie & COOKIE_PROBE_MASK;
+
+	if (!entry_begins(cookie, state, task->tgid))
+		return 0;
+	state = thread_state_get(state, task, pid_tgid);
+	if (!state) {
+		count_loss(VALUE_loss_reason_no_storage);
+		emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), VALUE_entry_only_reason_no_storage);
+	} else if (home_stack_check(state, task, sp)) {
+		begin_away(state, pid_tgid, sp, probe);
+	} else {
+		begin_home(state, task, pid_tgid, sp, probe);
+	}
+	return 0;
+}
+
+static __always_inline bool end_home(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
+				     u64 end_ts)
+{
+	struct frame *top;
+
+	if (sp < state->home_low || sp >= state->home_high)
+		return false;
+	close_dead_frames(state, pid_tgid, sp, true);
+	top = frames_top(&state->frames);
+	if (!top || top->sp != sp || top->probe != probe)
+		return false;
+	emit_call(top, pid_tgid, end_ts, VALUE_call_ended_returned);
+	frames_pop(&state->frames);
+	return true;
+}
+
+static __always_inline void end_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
+				     u64 end_ts)
+{
+	struct away_query query = {
+		.frames = &state->away, .sp = sp, .probe = probe, .best = AWAY_NONE};
+	struct frame *frame;
+
+	bpf_loop(AWAY_FRAMES_MAX, find_away, &query, 0);
+	if (query.best == AWAY_NONE)
+		return;
+	frame = away_at(&state->away, query.best);
+	emit_call(frame, pid_tgid, end_ts, VALUE_call_ended_returned);
+	frame->sp = 0;
+}
+
+/* sp: where the return address lies (or lay, before another program did the instruction). A call
+ * that began before the window has no frame: that is no loss. */
+static __always_inline void leave(u64 cookie, u64 sp)
+{
+	u64 end_ts = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = thread_state_find(task);
+	u64 pid_tgid = task_pid_tgid(task);
+	u32 probe = cookie & COOKIE_PROBE_MASK;
+	struct counters *mine = counters_get();
+
+	/* After the window nothing changes any more: what is open then is written as open. */
+	if (!window_open || !mine || !state)
+		return;
+	if (cookie & COOKIE_STEPPED)
+		mine->stepped_exits++;
+	else
+		mine->exits++;
+	if (!end_home(state, pid_tgid, sp, probe, end_ts))
+		end_away(state, pid_tgid, sp, probe, end_ts);
+}
+
+static __always_inline int enter(struct pt_regs *registers)
+{
+	preemption_off();
+	enter_hit(registers);
+	preemption_on();
+	return 0;
+}
+
+SEC("uprobe.multi")
+int sites_entry(struct pt_regs *registers)
+{
+	return enter(registers);
+}
+
+SEC("uprobe")
+int sites_entry_single(struct pt_regs *registers)
+{
+	return enter(registers);
+}
+
+/* A conditional jump that is not taken leaves nothing. */
+static __always_inline void leave_if_left(struct pt_regs *registers, u64 cookie, u64 sp)
+{
+	u32 kind = (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
+
+	if (kind == COOKIE_SITE_CONDITION &&
+	    !arch_condition_holds(registers, (cookie >> COOKIE_DETAIL_SHIFT) & 0xf))
+		return;
+	leave(cookie, sp);
+}
+
+static __noinline int leave_hit(struct pt_regs *registers)
+{
+	leave_if_left(registers, bpf_get_attach_cookie(registers), arch_entry_sp(registers));
+	return 0;
+}
+
+static __always_inline int leave_stepped(struct pt_regs *registers)
+{
+	preemption_off();
+	leave_hit(registers);
+	preemption_on();
+	return 0;
+}
+
+SEC("uprobe.multi")
+int sites_return(struct pt_regs *registers)
+{
+	return leave_stepped(registers);
+}
+
+SEC("uprobe")
+int sites_return_single(struct pt_regs *registers)
+{
+	return leave_stepped(registers);
+}
+
+/* Another program on the same site (a second gpuprobe) may have done the instruction already: then ip is no
+ * longer the site, and doing it twice would kill the target. True when it is still to be done. */
+static __noinline int leave_emulated_hit(struct pt_regs *registers)
+{
+	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
+	u64 popped = 8 + (cookie >> COOKIE_POPPED_SHIFT) * 8;
+	u32 kind = (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
+
+	if ((arch_ip(registers) ^ (cookie >> COOKIE_ADDRESS_SHIFT)) & 0xfff) {
+		leave(cookie, kind == COOKIE_SITE_RETURN ? sp - popped : sp);
+		return false;
+	}
+	leave_if_left(registers, cookie, sp);
+	return true;
+}
+
+/* Only the program itself may write its context. */
+SEC("uprobe.multi")
+int sites_return_emulated(struct pt_regs *registers)
+{
+	u64 cookie = bpf_get_attach_cookie(registers);
+	u32 kind = (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
+	bool still_to_do;
+
+	preemption_off();
+	still_to_do = leave_emulated_hit(registers);
+	preemption_on();
+	if (!still_to_do)
+		return 0;
+	if (kind == COOKIE_SITE_RETURN)
+		arch_emulate_return(registers, 8 + (cookie >> COOKIE_POPPED_SHIFT) * 8);
+	else if (kind == COOKIE_SITE_JUMP)
+		arch_emulate_jump(registers, (cookie >> COOKIE_DETAIL_SHIFT) & 0xf);
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* Counting the hits of probes. */
+#ifndef GPUPROBE_BPF_HITS_H
+#define GPUPROBE_BPF_HITS_H
+
+#include "emit.h"
+
+/* As bpf_get_current_pid_tgid(), without the call. */
+static __always_inline u64 task_pid_tgid(const struct task_struct *task)
+{
+	return (u64)task->tgid << 32 | (u32)task->pid;
+}
+
+/* Counts the hit. False when it is not ours to record. A thread with a state is a target's: only
+ * the others have to be looked up. */
+static __always_inline bool entry_begins(u64 cookie, const struct thread_state *state, u32 tgid)
+{
+	struct counters *mine = counters_get();
+
+	if (!mine)
+		return false;
+	if (!state && !is_target(tgid)) {
+		mine->strangers++;
+		return false;
+	}
+	if (!window_open)
+		return false;
+	if (cookie & COOKIE_STEPPED)
+		mine->stepped_entries++;
+	else
+		mine->entries++;
+	return true;
+}
+
+#endif

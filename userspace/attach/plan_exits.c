@@ -1,0 +1,159 @@
+/*
+ * Functions whose returns can't be taken by a trampoline without danger: their exits are probed
+ * instead, if all of them are known. Nothing is written to the target's stack then, so nothing that
+ * the target does with it matters.
+ */
+#include "attach/plan_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/module_code.h"
+#include "attach/proc_file.h"
+#include "base/cleanup.h"
+#include "../bpf/record.h"
+
+static void module_code_cleanup(struct module_code **code)
+{
+	module_code_free(*code);
+}
+
+/* On a shadow stack an exit that a program emulates leaves an entry behind, and the next real
+ * return faults. */
+static bool has_shadow_stack(const struct plan_builder *builder)
+{
+	for (size_t i = 0; i < builder->target_count; i++) {
+		_cleanup_free_ char *status = NULL;
+		const char *features;
+
+		if (proc_file_read(builder->targets[i].proc_fd, "status", &status, NULL))
+			continue;
+		features = strstr(status, "\nx86_Thread_features:");
+		if (features && memmem(features + 1, strcspn(features + 1, "\n"), "shstk", 5))
+			return true;
+	}
+	return false;
+}
+
+/* Is it one that exits would help? */
+static bool is_candidate(const struct plan_limits *limits, const struct plan_function *function,
+			 bool emulate)
+{
+	/* It begins with another sp than it is left with. */
+	if (plan_is_cold_part(function->mangled ? function->mangled : function->name))
+		return false;
+	switch (limits->returns) {
+	case PLAN_RETURNS_NONE:
+	case PLAN_RETURNS_TRAMPOLINE:
+		return false;
+	case PLAN_RETURNS_STEPPED:
+	case PLAN_RETURNS_EMULATED:
+		return true;
+	case PLAN_RETURNS_AUTO:
+		return emulate || function->returns == VALUE_returns_none;
+	case PLAN_RETURNS_CHEAP:
+		return emulate;
+	}
+	return false;
+}
+
+/* Two programs on one instruction run in no order that one could rely on: the entry goes back to
+ * the start of the function, and if that is an exit itself, there is nothing between the two. */
+static bool keep_entry_apart(struct plan_function *function, const struct return_site *sites,
+			     size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i].file_offset != function->file_offset)
+			continue;
+		if (!function->placed_bytes)
+			return false;
+		function->file_offset -= function->placed_bytes;
+		function->placed_bytes = 0;
+		function->cost = COST_STEPPED;
+	}
+	return true;
+}
+
+static int set_reason(struct plan_function *function, const char *detail)
+{
+	char *copy = strdup(detail);
+
+	if (!copy)
+		return -ENOMEM;
+	free(function->detail);
+	function->detail = copy;
+	function->returns = VALUE_returns_none;
+	function->entry_only_reason = VALUE_entry_only_reason_exits_unknown;
+	return 0;
+}
+
+static int function_apply(struct module_code *code, struct plan_function *function, u8 returns)
+{
+	_cleanup_free_ struct return_site *sites = NULL;
+	const char *reason = NULL;
+	size_t count = 0;
+	int result = module_code_returns(code, function->address, &sites, &count, &reason);
+
+	if (result)
+		return result;
+	if (!reason && !count)
+		reason = "it never returns";
+	if (!reason && !keep_entry_apart(function, sites, count))
+		reason = "it is a single instruction";
+	/* Where a trampoline is safe it stays what it was. */
+	if (reason && function->returns == VALUE_returns_session)
+		return 0;
+	if (reason)
+		return set_reason(function, reason);
+	function->sites = take_pointer(&sites);
+	function->site_count = count;
+	function->returns = returns;
+	function->entry_only_reason = 0;
+	free(function->detail);
+	function->detail = NULL;
+	return 0;
+}
+
+static int module_apply(struct plan_builder *builder, size_t module, u8 returns, struct err *err)
+{
+	const struct plan_limits *limits = builder->limits;
+	struct plan *plan = builder->plan;
+	const struct plan_module *file = &plan->modules[module];
+	_cleanup_(module_code_cleanup) struct module_code *code = NULL;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		struct plan_function *function = &plan->functions[i];
+
+		if (function->module != module ||
+		    !is_candidate(limits, function, returns == VALUE_returns_emulated))
+			continue;
+		/* A file that can't be read well enough leaves its functions as they are. */
+		if (!code && module_code_open(file->fd, file->path, plan_module_root(builder, file),
+					      &code, NULL))
+			return 0;
+		/* Go moves its stacks: sp at the end of a call may be another than at its start. */
+		if (elf_file_is_go(module_code_file(code)))
+			return 0;
+		if (function_apply(code, function, returns))
+			return err_errno(err, -ENOMEM, "can't plan the probes");
+	}
+	return 0;
+}
+
+int plan_exits_apply(struct plan_builder *builder, struct err *err)
+{
+	bool emulate = builder->limits->can_emulate &&
+		       builder->limits->returns != PLAN_RETURNS_STEPPED &&
+		       !has_shadow_stack(builder);
+	int result = 0;
+
+	/* Each exit of a single probe takes another 0.1 s to take out: only when it was asked for.
+	 */
+	if (builder->limits->single_probes && builder->limits->returns != PLAN_RETURNS_STEPPED)
+		return 0;
+	for (size_t i = 0; i < builder->plan->module_count && !result; i++)
+		result = module_apply(
+			builder, i, emulate ? VALUE_returns_emulated : VALUE_returns_stepped, err);
+	return result;
+}
