@@ -103,6 +103,8 @@ static inline __attribute__((always_inline)) bool frames_push(struct frames *fra
 #define AWAY_FRAMES_MAX 32
 
 struct away_frames {
+	u32 count;
+	u32 pad;
 	struct frame items[AWAY_FRAMES_MAX]; /* free: sp 0 */
 };
 

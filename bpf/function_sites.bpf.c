@@ -47,6 +47,8 @@ static __always_inline void begin_away(struct thread_state *state, u64 pid_tgid,
 	now = bpf_ktime_get_ns();
 	if (frame->sp)
 		emit_call(frame, pid_tgid, now, VALUE_call_ended_unwound);
+	else
+		state->away.count++;
 	frame->sp = sp;
 	frame->ts = now;
 	frame->probe = probe;
@@ -87,35 +89,39 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	return 0;
 }
 
-static __always_inline bool end_home(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
+static __always_inline void end_home(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
 				     u64 end_ts)
 {
 	struct frame *top;
 
 	if (sp < state->home_low || sp >= state->home_high)
-		return false;
+		return;
 	close_dead_frames(state, pid_tgid, sp, true);
 	top = frames_top(&state->frames);
 	if (!top || top->sp != sp || top->probe != probe)
-		return false;
+		return;
 	emit_call(top, pid_tgid, end_ts, VALUE_call_ended_returned);
 	frames_pop(&state->frames);
-	return true;
 }
 
-static __always_inline void end_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
+/* Comes before end_home(): an alternate signal stack may lie inside the home stack, above calls that live. */
+static __always_inline bool end_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
 				     u64 end_ts)
 {
 	struct away_query query = {
 		.frames = &state->away, .sp = sp, .probe = probe, .best = AWAY_NONE};
 	struct frame *frame;
 
+	if (!state->away.count)
+		return false;
 	bpf_loop(AWAY_FRAMES_MAX, find_away, &query, 0);
 	if (query.best == AWAY_NONE)
-		return;
+		return false;
 	frame = away_at(&state->away, query.best);
 	emit_call(frame, pid_tgid, end_ts, VALUE_call_ended_returned);
 	frame->sp = 0;
+	state->away.count--;
+	return true;
 }
 
 /* sp: where the return address lies (or lay, before another program did the instruction). A call
@@ -136,8 +142,8 @@ static __always_inline void leave(u64 cookie, u64 sp)
 		mine->stepped_exits++;
 	else
 		mine->exits++;
-	if (!end_home(state, pid_tgid, sp, probe, end_ts))
-		end_away(state, pid_tgid, sp, probe, end_ts);
+	if (!end_away(state, pid_tgid, sp, probe, end_ts))
+		end_home(state, pid_tgid, sp, probe, end_ts);
 }
 
 static __always_inline int enter(struct pt_regs *registers)

@@ -121,7 +121,10 @@ static __always_inline void close_all_frames(struct thread_state *state, u64 pid
 				    .ended = ended};
 
 	bpf_loop(FRAMES_MAX, close_any, &range, 0);
+	if (!state->away.count)
+		return;
 	bpf_loop(AWAY_FRAMES_MAX, close_any_away, &range, 0);
+	state->away.count = 0;
 }
 
 #endif
