@@ -227,16 +227,28 @@ void target_close(struct target *target)
 	*target = (struct target){.pidfd = -1, .proc_fd = -1};
 }
 
-bool target_is_gone(const struct target *target)
+/* As ps shows it: R, S, D, T, Z, ...; 0 when the process is gone. */
+static char state_of(const struct target *target)
 {
 	_cleanup_free_ char *stat = NULL;
-	const char *state;
+	const char *end;
 
 	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
-		return true;
-	state = strrchr(stat, ')');
-	return state && state[1] && (state[2] == 'Z' || state[2] == 'X') &&
-	       !other_threads_live(target);
+		return 0;
+	end = strrchr(stat, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+bool target_is_gone(const struct target *target)
+{
+	char state = state_of(target);
+
+	return !state || ((state == 'Z' || state == 'X') && !other_threads_live(target));
+}
+
+bool target_is_stopped(const struct target *target)
+{
+	return state_of(target) == 'T';
 }
 
 u64 target_cpu_time_ns(const struct target *target)

@@ -28,6 +28,8 @@ int target_open(u32 pid, bool traced_by_us, struct target *ret_target, struct er
 void target_close(struct target *target);
 /* A zombie, or gone. */
 bool target_is_gone(const struct target *target);
+/* By SIGSTOP or the like: it calls nothing now. */
+bool target_is_stopped(const struct target *target);
 /* CPU time of all its threads so far, nanoseconds; 0 when it is gone. */
 u64 target_cpu_time_ns(const struct target *target);
 

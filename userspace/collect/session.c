@@ -80,12 +80,16 @@ static int open_fds(struct session *session, struct err *err)
 struct option_facts {
 	struct recording_facts *facts;
 	struct batch *batch;
+	bool has_duration;
 };
 
 static int put_option(void *data, const char *name, const char *value, bool given)
 {
 	struct option_facts *option = data;
 
+	/* A command runs to its end where no duration was given. */
+	if (!strcmp(name, "duration") && !option->has_duration)
+		return 0;
 	return recording_facts_attribute(option->facts, option->batch, VALUE_attribute_group_option,
 					 name, value);
 }
@@ -93,7 +97,8 @@ static int put_option(void *data, const char *name, const char *value, bool give
 static int put_first_facts(struct session *session, struct batch *batch)
 {
 	const struct session_config *config = session->config;
-	struct option_facts options = {.facts = &session->facts, .batch = batch};
+	struct option_facts options = {
+		.facts = &session->facts, .batch = batch, .has_duration = config->duration_ns != 0};
 	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
 					       "version", GPUPROBE_VERSION);
 

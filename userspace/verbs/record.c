@@ -119,6 +119,28 @@ static void say_entries_only(const struct plan *plan)
 		    example->detail ? ")" : "");
 }
 
+#define SKIPPED_SHOWN 3
+
+/* Matches that are not probed: all of a few, else where to look. */
+static void say_skipped(const struct plan *plan)
+{
+	if (plan->skipped_count > SKIPPED_SHOWN)
+		log_info("%zu matches are not probed: gpuprobe check shows why",
+			 plan->skipped_count);
+	for (size_t i = 0; i < plan->skipped_count && plan->skipped_count <= SKIPPED_SHOWN; i++)
+		log_warning("%s is not probed: %s", plan->skipped[i].name, plan->skipped[i].reason);
+}
+
+static int check_something_to_probe(const struct plan *plan, struct err *err)
+{
+	if (plan->function_count)
+		return 0;
+	return err_set(err, -ENOENT,
+		       "nothing to record: of %zu functions that match none can be probed. %s: %s",
+		       plan->skipped_count, plan->skipped_count ? plan->skipped[0].name : "",
+		       plan->skipped_count ? plan->skipped[0].reason : "");
+}
+
 static void say_plan(struct recording *recording)
 {
 	const struct attachment *attachment = &recording->attachment;
@@ -130,6 +152,7 @@ static void say_plan(struct recording *recording)
 		probes += plan->functions[i].site_count;
 	attachment_summary(attachment, &line);
 	log_info("%s", text_string(&line));
+	say_skipped(plan);
 	say_entries_only(plan);
 	if (recording->options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
 		log_warning(
@@ -139,6 +162,11 @@ static void say_plan(struct recording *recording)
 		log_warning("without uprobe_multi each probe takes about 0.1 s to take out: about "
 			    "%.1f s for %zu at the end",
 			    probes * 0.1 * attachment->target_count, probes);
+	for (size_t i = 0; i < attachment->target_count; i++)
+		if (target_is_stopped(&attachment->targets[i]))
+			log_warning(
+				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
+				attachment->targets[i].comm, attachment->targets[i].pid);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		text_appendf(&recording->what, "%s%s (%u)", i ? ", " : "",
 			     attachment->targets[i].comm, attachment->targets[i].pid);
@@ -154,6 +182,8 @@ static int prepare(struct recording *recording, struct err *err)
 	if (!result)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
+	if (!result)
+		result = check_something_to_probe(recording->attachment.plan, err);
 	if (!result)
 		result =
 			memory_room_check(recording->attachment.plan, recording->attachment.targets,
