@@ -32,18 +32,12 @@ u64 chrome_time_base_ns(const struct view_survey *survey)
 	return first - first % (CHROME_TIME_STEP_DAYS * CHROME_DAY_NS);
 }
 
-/* Entries of the ledger that say how the recording went, not that something of it is missing. */
-static bool chrome_loss_is_harmless(u32 reason)
-{
-	return reason == VALUE_loss_reason_still_open || reason == VALUE_loss_reason_outside_window;
-}
-
 bool chrome_capture_complete(const struct view_survey *survey)
 {
 	if (survey->cut)
 		return false;
 	for (size_t i = 0; i < survey->loss_count; i++)
-		if (!chrome_loss_is_harmless(survey->losses[i].reason))
+		if (schema_loss_class(survey->losses[i].reason) != LOSS_CLASS_NOTHING)
 			return false;
 	return true;
 }

@@ -219,16 +219,9 @@ static u64 ndjson_recorded_loss(const struct view *view, const struct view_loss 
 	return sum;
 }
 
-/* What every reader of the same events finds out again; written down, it would count twice. */
-static bool ndjson_loss_is_derived(u32 reason)
-{
-	return reason == VALUE_loss_reason_launch_forgotten ||
-	       reason == VALUE_loss_reason_launch_missing ||
-	       reason == VALUE_loss_reason_launch_after_kernel;
-}
-
 /* What only reading the capture found out (a damaged block, a cut recording) must not be lost with
- * this format: it is written as if it had been recorded. */
+ * this format: it is written as if it had been recorded. What every reader of the same events finds
+ * again would count twice. */
 static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct view_survey *survey,
 					  struct err *err)
 {
@@ -240,7 +233,7 @@ static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct vi
 		u64 others;
 
 		if (strcmp(loss->place, VIEW_PLACE_OF_READING) != 0 ||
-		    ndjson_loss_is_derived(loss->reason))
+		    schema_loss_class(loss->reason) == LOSS_CLASS_CAUSES)
 			continue;
 		others = ndjson_recorded_loss(ndjson->view, loss, false);
 		if (others + ndjson_recorded_loss(ndjson->view, loss, true) >= loss->count)

@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "store/schema.h"
+#include "../bpf/shared.h"
 #include "unit.h"
 
 #define EACH_KIND(kind)                                                                       \
@@ -178,6 +179,24 @@ TEST(names)
 	CHECK_STRING(schema_shape_name(SHAPE_TOTAL), "TOTAL");
 	CHECK(schema_hash() == schema_hash());
 	CHECK(schema_hash() != 0);
+}
+
+TEST(every_loss_reason_has_a_class_and_a_counter)
+{
+	size_t count;
+	const struct schema_enum_value *values = schema_enum_values(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(values[i].enum_name, "loss_reason"))
+			continue;
+		CHECK(values[i].number < LOSS_REASONS_MAX);
+		if (schema_loss_class(values[i].number) == LOSS_CLASS_OTHER)
+			CHECK(!strcmp(values[i].tag, "unmatched_return") ||
+			      !strcmp(values[i].tag, "fact_missing") ||
+			      !strcmp(values[i].tag, "facts_capped"));
+	}
+	CHECK_U64(schema_loss_class(VALUE_loss_reason_ring_full), LOSS_CLASS_RECORDS);
+	CHECK_U64(schema_loss_class(12345), LOSS_CLASS_OTHER);
 }
 
 UNIT_MAIN()

@@ -165,6 +165,16 @@ static u64 targets_cpu_time_ns(const struct session *session)
 
 /* ---- while recording ---- */
 
+static u64 losses_of_class(const struct counters *counters, enum schema_loss_class class)
+{
+	u64 sum = 0;
+
+	for (u32 reason = 0; reason < LOSS_REASONS_MAX; reason++)
+		if (schema_loss_class(reason) == class)
+			sum += counters->losses[reason];
+	return sum;
+}
+
 static void update_status(struct session *session)
 {
 	struct session_status *status = &session->result.status;
@@ -176,13 +186,10 @@ static void update_status(struct session *session)
 	status->event_count = drain_event_count(session->drain);
 	if (bpf_source_counters(session->source, &counters))
 		return;
-	status->lost_count = counters.losses[VALUE_loss_reason_ring_full] +
-			     counters.losses[VALUE_loss_reason_missed] +
-			     bpf_source_missed(session->source);
-	status->no_duration_count = counters.losses[VALUE_loss_reason_no_storage] +
-				    counters.losses[VALUE_loss_reason_too_deep] +
-				    counters.losses[VALUE_loss_reason_off_home_stack] +
-				    counters.losses[VALUE_loss_reason_stack_unknown];
+	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
+	status->lost_count =
+		bpf_source_missed(session->source) + losses_of_class(&counters, LOSS_CLASS_RECORDS);
+	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
 	/* A target that has ended has no CPU time to read any more: the last estimate stays. */
 	if (session->calibrated && cpu_ns > session->cpu_start_ns)
 		status->overhead_percent = 100.0 *

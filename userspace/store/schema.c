@@ -291,3 +291,25 @@ u64 schema_hash(void)
 	}
 	return hash;
 }
+
+enum schema_loss_class schema_loss_class(u32 loss_reason)
+{
+	static const u8 classes[] = {
+#define KIND(number, tag, shape, row, meaning)
+#define FIELD(tag, type, name, unit, reference, absent, meaning)
+#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
+#define TAIL(tag, tail_shape)
+#define END(tag)
+#define ENUM_VALUE(name, number, tag, meaning)
+#define LOSS_CLASS(reason, class) [VALUE_loss_reason_##reason] = LOSS_CLASS_##class,
+#include "../bpf/record.def"
+#undef KIND
+#undef FIELD
+#undef ARRAY
+#undef TAIL
+#undef END
+#undef ENUM_VALUE
+	};
+
+	return loss_reason < ARRAY_SIZE(classes) ? classes[loss_reason] : LOSS_CLASS_OTHER;
+}

@@ -59,6 +59,16 @@ const struct schema_enum_value *schema_enum_values(size_t *ret_count);
 const struct schema_enum_value *schema_enum(const char *enum_name, u32 number);
 const struct schema_enum_value *schema_enum_by_tag(const char *enum_name, const char *tag);
 
+/* See LOSS_CLASS in record.def. */
+enum schema_loss_class {
+	LOSS_CLASS_OTHER, /* also of reasons that this build does not know */
+	LOSS_CLASS_RECORDS,
+	LOSS_CLASS_DURATIONS,
+	LOSS_CLASS_CAUSES,
+	LOSS_CLASS_NOTHING,
+};
+enum schema_loss_class schema_loss_class(u32 loss_reason);
+
 const char *schema_unit_name(enum schema_unit unit);
 const char *schema_shape_name(enum record_shape shape);
 
