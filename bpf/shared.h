@@ -34,6 +34,7 @@ struct counters {
 	u64 exits;	  /* taken at the function's exits */
 	u64 stepped_exits;
 	u64 strangers; /* hits in processes that are no targets */
+	u64 forks;     /* of targets, by which a process came to be that carries the probes and is no target */
 	u64 wakeup_ns; /* when this CPU last woke the reader */
 	u64 records;   /* that this CPU tried to send */
 };

@@ -46,6 +46,23 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 	return 0;
 }
 
+/*
+ * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for them.
+ * One that shares the memory of its parent (vfork) carries them only for as long as that.
+ */
+SEC("tp_btf/sched_process_fork")
+int task_forked(u64 *context)
+{
+	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
+	struct counters *mine = counters_get();
+
+	if (!mine || !window_open || child->tgid == parent->tgid || child->mm == parent->mm ||
+	    !is_target(parent->tgid))
+		return 0;
+	mine->forks++;
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int task_exit(void *context)
 {

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "gpuprobe.skel.h"
 
-#define TASK_PROGRAMS 3 /* of task.bpf.c, on tracepoints */
+#define TASK_PROGRAMS 4 /* of task.bpf.c, on tracepoints */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
@@ -108,6 +108,7 @@ static int attach_task_programs(struct bpf_source *source, struct err *err)
 		source->skeleton->progs.task_renamed,
 		source->skeleton->progs.task_exit,
 		source->skeleton->progs.task_exec,
+		source->skeleton->progs.task_forked,
 	};
 
 	_Static_assert(ARRAY_SIZE(programs) == TASK_PROGRAMS, "a link for each");
@@ -387,6 +388,7 @@ int bpf_source_counters(const struct bpf_source *source, struct counters *ret_co
 		sum.exits += per_cpu[cpu].exits;
 		sum.stepped_exits += per_cpu[cpu].stepped_exits;
 		sum.strangers += per_cpu[cpu].strangers;
+		sum.forks += per_cpu[cpu].forks;
 	}
 	*ret_counters = sum;
 	return 0;

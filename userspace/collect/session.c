@@ -190,6 +190,7 @@ static void update_status(struct session *session)
 	status->lost_count =
 		bpf_source_missed(session->source) + losses_of_class(&counters, LOSS_CLASS_RECORDS);
 	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
+	status->unseen_children = counters.forks;
 	/* A target that has ended has no CPU time to read any more: the last estimate stays. */
 	if (session->calibrated && cpu_ns > session->cpu_start_ns)
 		status->overhead_percent = 100.0 *
@@ -335,9 +336,12 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	if (status->overhead_percent >= 0)
 		put_result(session, batch, "estimated overhead (% of the targets' CPU time)",
 			   status->overhead_percent);
-	if (!bpf_source_counters(session->source, &counters))
+	if (!bpf_source_counters(session->source, &counters)) {
 		put_result(session, batch, "hits in processes that are not recorded",
 			   counters.strangers);
+		put_result(session, batch, "forked children that carry the probes unseen",
+			   counters.forks);
+	}
 	if (session->calibrated) {
 		put_result(session, batch, "recorded entry (ns)", session->calibration.entry_ns);
 		put_result(session, batch, "recorded return (ns)", session->calibration.return_ns);

@@ -21,6 +21,7 @@ struct session_status {
 	u64 event_count;
 	u64 lost_count;	       /* records that did not make it */
 	u64 no_duration_count; /* calls of which only the entry could be taken */
+	u64 unseen_children;   /* forked by the targets: they carry the probes too, and are not recorded */
 	double overhead_percent; /* of the targets' CPU time, estimated; < 0: unknown */
 	size_t function_count; /* attached */
 	size_t refused_count;  /* that the kernel refused */

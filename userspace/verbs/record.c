@@ -219,6 +219,11 @@ static void say_result(const struct recording *recording)
 	log_info("%s", text_string(&line));
 	if (status->refused_count)
 		log_warning("the kernel refused %zu probes", status->refused_count);
+	/* Out of a process that is not meant the kernel takes a single probe at its first hit. */
+	if (status->unseen_children && !recording->attachment.single_probes)
+		log_warning("%llu forked children carry the probes too and pay for them without "
+			    "being seen",
+			    (unsigned long long)status->unseen_children);
 	text_free(&line);
 }
 
