@@ -45,6 +45,7 @@ test   strace                                -  system calls that a test counts
 test   procps                                -  pidof, ps
 test   util-linux                            -  unshare, setpriv: namespaces and users
 test   binutils                              -  strip, objcopy: targets without symbols
+test   xz-utils                              -  packs .gnu_debugdata for tests
 kernels qemu-system-x86                      -  boots other kernels
 kernels busybox-static                       -  all else in the machines that it boots
 kernels debian-archive-keyring               -  the key that signs the kernels, on Ubuntu too

@@ -1,10 +1,12 @@
 /*
  * What one probed call costs. Reads commands, a line each, and answers each with a line:
  *
- *	measure CALLS	nanoseconds of this thread's CPU time that one call takes
- *	pair		attaches empty BPF programs to entry and return (uprobe and uretprobe)
- *	session		attaches one empty BPF program as uprobe session
- *	off		detaches
+ *	measure FUNCTION CALLS	nanoseconds of this thread's CPU time that one call takes
+ *	pair FUNCTION		attaches empty BPF programs to entry and return (uprobe and uretprobe)
+ *	session FUNCTION	attaches one empty BPF program as uprobe session
+ *	off			detaches
+ *
+ * FUNCTION is one of functions[] below.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -36,6 +38,35 @@ __attribute__((noinline, noclone)) void paired(void)
 	sink++;
 }
 
+/* As a compiler for CET writes it: the first instruction is the dear kind, the second the cheap one. */
+__attribute__((noinline, noclone, naked)) void paired_endbr64(void)
+{
+	__asm__("endbr64; push %rbx; pop %rbx; ret");
+}
+
+/* The dear kind, and nothing cheap behind it that a probe could go to. */
+__attribute__((noinline, noclone, naked)) void paired_stepped(void)
+{
+	__asm__("sub $8, %rsp; add $8, %rsp; ret");
+}
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+} functions[] = {
+	{"paired", paired},
+	{"paired_endbr64", paired_endbr64},
+	{"paired_stepped", paired_stepped},
+};
+
+static void (*function_by_name(const char *name))(void)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(functions[i].name, name))
+			return functions[i].call;
+	return NULL;
+}
+
 static double cpu_seconds(void)
 {
 	struct timespec time;
@@ -44,19 +75,19 @@ static double cpu_seconds(void)
 	return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
-static double measure_ns(long calls)
+static double measure_ns(void (*function)(void), long calls)
 {
 	double start = cpu_seconds();
 
 	for (long i = 0; i < calls; i++)
-		paired();
+		function();
 	return (cpu_seconds() - start) / calls * 1e9;
 }
 
-/* Where paired() lies in our own file. */
-static int own_offset(uint64_t *ret_offset)
+/* Where a function lies in our own file. */
+static int own_offset(void (*function)(void), uint64_t *ret_offset)
 {
-	unsigned long address = (uintptr_t)paired, start, end, offset;
+	unsigned long address = (uintptr_t)function, start, end, offset;
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
 
@@ -72,7 +103,7 @@ static int own_offset(uint64_t *ret_offset)
 }
 
 /* The link's fd; it keeps the program. */
-static int attach_empty(uint32_t type, uint32_t flags)
+static int attach_empty(void (*function)(void), uint32_t type, uint32_t flags)
 {
 	struct bpf_insn instructions[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
@@ -96,7 +127,7 @@ static int attach_empty(uint32_t type, uint32_t flags)
 	int program, link;
 
 	create.offsets = (uintptr_t)&offset;
-	if (own_offset(&offset))
+	if (own_offset(function, &offset))
 		return -1;
 	program = syscall(__NR_bpf, BPF_PROG_LOAD, &load, sizeof(load));
 	if (program < 0)
@@ -112,9 +143,9 @@ struct links {
 	int count;
 };
 
-static int attach(struct links *links, uint32_t type, unsigned flags)
+static int attach(struct links *links, void (*function)(void), uint32_t type, unsigned flags)
 {
-	int link = attach_empty(type, flags);
+	int link = attach_empty(function, type, flags);
 
 	if (link >= 0)
 		links->fds[links->count++] = link;
@@ -129,19 +160,23 @@ static void detach(struct links *links)
 
 static void answer(struct links *links, const char *line)
 {
+	char verb[16] = "", name[32] = "";
+	void (*function)(void);
 	int failed = 0;
-	long calls;
+	long calls = 0;
 
-	if (sscanf(line, "measure %ld", &calls) == 1 && calls > 0) {
-		printf("%.2f\n", measure_ns(calls));
+	sscanf(line, "%15s %31s %ld", verb, name, &calls);
+	function = function_by_name(name);
+	if (!strcmp(verb, "measure") && function && calls > 0) {
+		printf("%.2f\n", measure_ns(function, calls));
 		return;
 	}
 	detach(links);
-	if (!strncmp(line, "pair", 4))
-		failed = attach(links, ATTACH_UPROBE_MULTI, 0) ||
-			 attach(links, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
-	else if (!strncmp(line, "session", 7))
-		failed = attach(links, ATTACH_UPROBE_SESSION, 0);
+	if (!strcmp(verb, "pair") && function)
+		failed = attach(links, function, ATTACH_UPROBE_MULTI, 0) ||
+			 attach(links, function, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
+	else if (!strcmp(verb, "session") && function)
+		failed = attach(links, function, ATTACH_UPROBE_SESSION, 0);
 	printf("%s\n", failed ? strerror(errno) : "ok");
 }
 
