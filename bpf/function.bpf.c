@@ -38,6 +38,15 @@ static __always_inline int entry_only(u32 probe, u64 pid_tgid, u32 reason, u32 l
 	return LEAVE_RETURN;
 }
 
+/* A trampoline was judged safe by what the target mapped then: a library that it opened since may throw through
+ * the frame or switch its stack. Frames that are open already are outside of whatever that library catches. */
+static __always_inline bool has_mapped_code(u32 tgid)
+{
+	const u32 *target = code_mapped ? bpf_map_lookup_elem(&targets, &tgid) : NULL;
+
+	return target && *target == TARGET_MAPPED_CODE;
+}
+
 /* Ends the frames at one sp from the innermost to that of until_probe. */
 static long close_until_probe(u32 index, struct close_range *range)
 {
@@ -99,6 +108,9 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 			return LEAVE_RETURN;
 		}
 	}
+	if (has_mapped_code(task->tgid))
+		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_code_mapped,
+				  VALUE_loss_reason_code_mapped);
 	if (state->frames.depth >= FRAMES_MAX)
 		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_too_deep,
 				  VALUE_loss_reason_too_deep);

@@ -1,5 +1,5 @@
 /*
- * The life of the threads: names that change, calls that end with their thread or by execve, and
+ * The life of targets: names that change, code that they map, calls that end with their thread or by execve, and
  * the calls that are still open when everything is detached.
  */
 #include "emit.h"
@@ -18,6 +18,26 @@ int task_renamed(u64 *context)
 		    (u64)tgid << 32 | (u32)task->pid, 0);
 	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), (void *)context[1]);
 	emit(&record.header, sizeof(record));
+	return 0;
+}
+
+/* What was known of the target when the probes were planned holds no longer. */
+static __always_inline void note_mapped_code(u32 tgid)
+{
+	u32 *target = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (!target)
+		return;
+	*target = TARGET_MAPPED_CODE;
+	code_mapped = 1;
+}
+
+/* On the function that the dynamic linker calls for debuggers each time it has mapped or unmapped libraries,
+ * before their first instruction runs. */
+SEC("uprobe.multi")
+int loader_hit(struct pt_regs *registers)
+{
+	note_mapped_code(bpf_get_current_pid_tgid() >> 32);
 	return 0;
 }
 
@@ -46,33 +66,9 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 	return 0;
 }
 
-static __always_inline void tell_userspace(u32 pid, u32 thread)
-{
-	struct process_event event = {.pid = pid, .thread = thread, .ts = bpf_ktime_get_ns()};
-
-	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
-}
-
-static __always_inline void follow_child(struct task_struct *child, struct counters *mine)
-{
-	struct record_task record = {};
-	u32 pid = child->tgid, no_thread = 0;
-
-	if (bpf_map_update_elem(&targets, &pid, &no_thread, BPF_ANY)) {
-		mine->children_refused++;
-		return;
-	}
-	mine->children++;
-	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
-		    (u64)pid << 32 | pid, 0);
-	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), child->comm);
-	emit(&record.header, sizeof(record));
-	tell_userspace(pid, 0);
-}
-
 /*
- * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
- * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
+ * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for them.
+ * One that shares the memory of its parent (vfork) carries them only for as long as that.
  */
 SEC("tp_btf/sched_process_fork")
 int task_forked(u64 *context)
@@ -80,45 +76,23 @@ int task_forked(u64 *context)
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 	struct counters *mine = counters_get();
 
-	if (!mine || child->tgid == parent->tgid || !is_target(parent->tgid))
+	if (!mine || !window_open || child->tgid == parent->tgid || child->mm == parent->mm ||
+	    !is_target(parent->tgid))
 		return 0;
-	if (follow_children)
-		follow_child(child, mine);
-	else if (window_open && child->mm != parent->mm)
-		mine->forks++;
-	return 0;
-}
-
-/* Its first thread goes last. The number of a process that is gone may become a stranger's. */
-SEC("tp_btf/sched_process_free")
-int task_freed(u64 *context)
-{
-	struct task_struct *task = (void *)context[0];
-	u32 pid = task->tgid;
-
-	struct counters *mine = counters_get();
-
-	if (!mine || task->pid != task->tgid || !is_target(pid))
-		return 0;
-	mine->ended_cpu_ns += task->signal->sum_sched_runtime;
-	bpf_map_delete_elem(&targets, &pid);
+	mine->forks++;
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int task_exit(void *context)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
-	u32 pid = pid_tgid >> 32, *watched = bpf_map_lookup_elem(&targets, &pid);
-
-	if (watched && *watched == (u32)pid_tgid)
-		tell_userspace(pid, *watched);
 	return end_calls(VALUE_call_ended_thread_exit, false);
 }
 
 SEC("tp_btf/sched_process_exec")
 int task_exec(void *context)
 {
+	note_mapped_code(bpf_get_current_pid_tgid() >> 32);
 	return end_calls(VALUE_call_ended_exec, true);
 }
 

@@ -160,10 +160,8 @@ TEST(a_thread_names_its_process)
 	pthread_join(thread, NULL);
 }
 
-TEST(a_process_whose_first_thread_has_ended_is_named_by_another_one)
+TEST(a_process_whose_first_thread_has_ended_is_refused)
 {
-	struct target target;
-	struct err err = {0};
 	pid_t pid = fork();
 
 	if (pid == 0) {
@@ -188,20 +186,8 @@ TEST(a_process_whose_first_thread_has_ended_is_named_by_another_one)
 			break;
 		usleep(1000);
 	}
-	CHECK_OK(target_open((u32)pid, false, &target, &err), err);
-	CHECK(target.first_thread_ended);
-	CHECK(target.thread != (u32)pid);
-	CHECK_U64(target.pid, (u32)pid);
-	CHECK_U64(target.pid_in_namespace, (u32)pid);
-	CHECK(strstr(target.executable, "test_target"));
-	CHECK(target_thread_lives((u32)pid, target.thread));
-	CHECK(!target_thread_lives((u32)pid, (u32)pid));
-	CHECK_U64(target_living_thread((u32)pid, 0), target.thread);
-	CHECK_U64(target_living_thread((u32)pid, target.thread), 0);
-	CHECK(!target_is_gone(&target));
+	check_refused((u32)pid, false, "its first thread has ended");
 	end_child(pid);
-	CHECK(target_is_gone(&target));
-	target_close(&target);
 }
 
 TEST(a_traced_process_names_its_tracer)
