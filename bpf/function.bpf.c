@@ -42,9 +42,10 @@ static __always_inline int entry_only(u32 probe, u64 pid_tgid, u32 reason, u32 l
  * the frame or switch its stack. Frames that are open already are outside of whatever that library catches. */
 static __always_inline bool has_mapped_code(u32 tgid)
 {
-	const u32 *target = code_mapped ? bpf_map_lookup_elem(&targets, &tgid) : NULL;
+	u32 mapped = code_mapped;
 
-	return target && *target == TARGET_MAPPED_CODE;
+	return mapped && (mapped == CODE_MAPPED_BY_ANY ||
+			  bpf_map_lookup_elem(&changed_targets, &tgid) != NULL);
 }
 
 /* Ends the frames at one sp from the innermost to that of until_probe. */

@@ -35,8 +35,22 @@ MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u32); /* tgid as the host sees it */
-	__type(value, u32); /* TARGET_* of shared.h */
+	__type(value, u32); /* the thread whose end userspace wants to know of; 0: none */
 } targets SEC(".maps");
+
+/* Targets that have loaded libraries or executed another program since the plan was made, or may have unseen. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, u32);
+} changed_targets SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 << 10);
+} process_events SEC(".maps");
 
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -58,9 +72,11 @@ MAP struct {
 extern const volatile unsigned int ring_count;
 extern const volatile unsigned long long
 	ring_wakeup_bytes; /* fill at which a ring may wake the reader */
+/* What targets fork become targets. */
+extern const volatile bool follow_children;
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
-/* Some target has mapped further code: look which. */
+/* CODE_MAPPED_* of shared.h. */
 extern volatile unsigned int code_mapped;
 
 #endif

@@ -8,9 +8,10 @@
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
 #define LOSS_REASONS_MAX 32 /* reasons of record.def, indexes of counters.losses */
 
-/* Values of the map of targets. */
-#define TARGET_KNOWN	   1 /* it maps no code that the plan does not know */
-#define TARGET_MAPPED_CODE 2 /* it has loaded libraries or executed another program since, or may have unseen */
+/* Which targets have mapped code that the plan does not know (the control word code_mapped). */
+#define CODE_MAPPED_BY_NONE 0
+#define CODE_MAPPED_BY_SOME 1 /* by those in changed_targets */
+#define CODE_MAPPED_BY_ANY  2 /* there was no room for one */
 
 /* The cookie of a probe: its id, and what a hit of it costs. */
 #define COOKIE_PROBE_MASK 0xffffffffULL
@@ -29,6 +30,13 @@
 #define COOKIE_ADDRESS_SHIFT  48   /* low 12 bits of the site's address */
 #define COOKIE_POPPED_SHIFT   60   /* bytes / 8 that `ret n` takes off, 4 bits */
 
+/* What userspace is told at once, through a ring of its own. */
+struct process_event {
+	u32 pid;
+	u32 thread; /* the one that ended; 0: a target has forked the process, which is one itself from now on */
+	u64 ts;
+};
+
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
@@ -39,6 +47,9 @@ struct counters {
 	u64 stepped_exits;
 	u64 strangers; /* hits in processes that are no targets */
 	u64 forks;     /* of targets, by which a process came to be that carries the probes and is no target */
+	u64 children;  /* forked by targets and made targets themselves */
+	u64 ended_cpu_ns; /* CPU time of the targets that have ended */
+	u64 children_refused; /* the same, but there was no room for them */
 	u64 wakeup_ns; /* when this CPU last woke the reader */
 	u64 records;   /* that this CPU tried to send */
 };

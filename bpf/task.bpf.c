@@ -24,12 +24,12 @@ int task_renamed(u64 *context)
 /* What was known of the target when the probes were planned holds no longer. */
 static __always_inline void note_mapped_code(u32 tgid)
 {
-	u32 *target = bpf_map_lookup_elem(&targets, &tgid);
+	u32 one = 1;
 
-	if (!target)
-		return;
-	*target = TARGET_MAPPED_CODE;
-	code_mapped = 1;
+	if (bpf_map_update_elem(&changed_targets, &tgid, &one, BPF_ANY))
+		code_mapped = CODE_MAPPED_BY_ANY;
+	else if (code_mapped == CODE_MAPPED_BY_NONE)
+		code_mapped = CODE_MAPPED_BY_SOME;
 }
 
 /* On the function that the dynamic linker calls for debuggers each time it has mapped or unmapped libraries,
@@ -37,7 +37,10 @@ static __always_inline void note_mapped_code(u32 tgid)
 SEC("uprobe.multi")
 int loader_hit(struct pt_regs *registers)
 {
-	note_mapped_code(bpf_get_current_pid_tgid() >> 32);
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (is_target(tgid))
+		note_mapped_code(tgid);
 	return 0;
 }
 
@@ -66,9 +69,36 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 	return 0;
 }
 
+static __always_inline void tell_userspace(u32 pid, u32 thread)
+{
+	struct process_event event = {.pid = pid, .thread = thread, .ts = bpf_ktime_get_ns()};
+
+	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void follow_child(u32 parent, struct task_struct *child,
+					 struct counters *mine)
+{
+	struct record_task record = {};
+	u32 pid = child->tgid, no_thread = 0;
+
+	if (bpf_map_update_elem(&targets, &pid, &no_thread, BPF_ANY)) {
+		mine->children_refused++;
+		return;
+	}
+	mine->children++;
+	if (bpf_map_lookup_elem(&changed_targets, &parent))
+		note_mapped_code(pid);
+	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
+		    (u64)pid << 32 | pid, 0);
+	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), child->comm);
+	emit(&record.header, sizeof(record));
+	tell_userspace(pid, 0);
+}
+
 /*
- * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for them.
- * One that shares the memory of its parent (vfork) carries them only for as long as that.
+ * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
+ * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
  */
 SEC("tp_btf/sched_process_fork")
 int task_forked(u64 *context)
@@ -76,23 +106,50 @@ int task_forked(u64 *context)
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 	struct counters *mine = counters_get();
 
-	if (!mine || !window_open || child->tgid == parent->tgid || child->mm == parent->mm ||
-	    !is_target(parent->tgid))
+	if (!mine || child->tgid == parent->tgid || !is_target(parent->tgid))
 		return 0;
-	mine->forks++;
+	if (follow_children)
+		follow_child(parent->tgid, child, mine);
+	else if (window_open && child->mm != parent->mm)
+		mine->forks++;
+	return 0;
+}
+
+/* Its first thread goes last. The number of a process that is gone may become a stranger's. */
+SEC("tp_btf/sched_process_free")
+int task_freed(u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	u32 pid = task->tgid;
+
+	struct counters *mine = counters_get();
+
+	if (!mine || task->pid != task->tgid || !is_target(pid))
+		return 0;
+	mine->ended_cpu_ns += task->signal->sum_sched_runtime;
+	bpf_map_delete_elem(&targets, &pid);
+	bpf_map_delete_elem(&changed_targets, &pid);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int task_exit(void *context)
 {
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 pid = pid_tgid >> 32, *watched = bpf_map_lookup_elem(&targets, &pid);
+
+	if (watched && *watched == (u32)pid_tgid)
+		tell_userspace(pid, *watched);
 	return end_calls(VALUE_call_ended_thread_exit, false);
 }
 
 SEC("tp_btf/sched_process_exec")
 int task_exec(void *context)
 {
-	note_mapped_code(bpf_get_current_pid_tgid() >> 32);
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (is_target(tgid))
+		note_mapped_code(tgid);
 	return end_calls(VALUE_call_ended_exec, true);
 }
 

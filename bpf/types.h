@@ -43,6 +43,10 @@ struct thread_struct {
 	unsigned long fsbase; /* x86-64: the thread pointer */
 };
 
+struct signal_struct {
+	unsigned long long sum_sched_runtime; /* CPU time of the threads that have ended, ns */
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -50,6 +54,8 @@ struct task_struct {
 	unsigned long sas_ss_sp; /* alternate signal stack */
 	unsigned long sas_ss_size;
 	struct thread_struct thread;
+	char comm[16];
+	struct signal_struct *signal;
 };
 
 struct seq_file;

@@ -345,7 +345,8 @@ TEST(each_option_as_text)
 
 	CHECK_U64(options_each(&options, see, &seen), 0);
 	CHECK_STRING(text_string(&seen.text),
-		     "pid=1! pid=2! duration=0.25! function=a! function=b! output=x.json! rows=20 "
+		     "pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
+		     "output=x.json! rows=20 "
 		     "max-functions=4000 buffer-mb=8 attach=multi! returns=auto quiet=false "
 		     "verbose=false ");
 	text_clear(&seen.text);

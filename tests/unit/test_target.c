@@ -160,8 +160,10 @@ TEST(a_thread_names_its_process)
 	pthread_join(thread, NULL);
 }
 
-TEST(a_process_whose_first_thread_has_ended_is_refused)
+TEST(a_process_whose_first_thread_has_ended_is_named_by_another_one)
 {
+	struct target target;
+	struct err err = {0};
 	pid_t pid = fork();
 
 	if (pid == 0) {
@@ -186,8 +188,20 @@ TEST(a_process_whose_first_thread_has_ended_is_refused)
 			break;
 		usleep(1000);
 	}
-	check_refused((u32)pid, false, "its first thread has ended");
+	CHECK_OK(target_open((u32)pid, false, &target, &err), err);
+	CHECK(target.first_thread_ended);
+	CHECK(target.thread != (u32)pid);
+	CHECK_U64(target.pid, (u32)pid);
+	CHECK_U64(target.pid_in_namespace, (u32)pid);
+	CHECK(strstr(target.executable, "test_target"));
+	CHECK(target_thread_lives((u32)pid, target.thread));
+	CHECK(!target_thread_lives((u32)pid, (u32)pid));
+	CHECK_U64(target_living_thread((u32)pid, 0), target.thread);
+	CHECK_U64(target_living_thread((u32)pid, target.thread), 0);
+	CHECK(!target_is_gone(&target));
 	end_child(pid);
+	CHECK(target_is_gone(&target));
+	target_close(&target);
 }
 
 TEST(a_traced_process_names_its_tracer)

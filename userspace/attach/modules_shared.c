@@ -61,15 +61,31 @@ static bool same_file(const struct scan *scan, size_t index, u32 pid, const stru
 	return line->device != module->maps_device && same_by_overlay(scan, index, pid, line);
 }
 
+/* Empty for kernel threads, and for a process whose first thread has ended: its mappings are shown by another. */
+static int maps_read(u32 pid, char **ret_maps)
+{
+	char path[48];
+	size_t size = 0;
+	u32 thread;
+	int result;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	result = proc_file_read(AT_FDCWD, path, ret_maps, &size);
+	thread = result || size ? 0 : target_living_thread(pid, pid);
+	if (!thread)
+		return result;
+	free(*ret_maps);
+	*ret_maps = NULL;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/maps", pid, thread);
+	return proc_file_read(AT_FDCWD, path, ret_maps, NULL);
+}
+
 static int process_scan(struct scan *scan, u32 pid)
 {
 	_cleanup_free_ char *maps = NULL;
 	struct maps_line line;
-	char path[32];
-	int result;
+	int result = maps_read(pid, &maps);
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	result = proc_file_read(AT_FDCWD, path, &maps, NULL);
 	if (result)
 		return result == -ENOMEM ? result : 0;
 	for (char *at = maps; maps_next(&at, &line);) {

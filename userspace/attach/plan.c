@@ -94,6 +94,8 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 		return result;
 	functions_sort(builder->plan);
 	result = plan_policy_apply(builder, err);
+	if (!result)
+		result = plan_reach_apply(builder, err);
 	return result ? result : plan_exits_apply(builder, err);
 }
 

@@ -29,6 +29,8 @@ struct plan_module {
 	bool deleted;
 	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
 	u32 shared_with_pid;	 /* one of them */
+	bool reaches_all; /* its links name no process, see plan_reach.c */
+	bool by_thread;	  /* a target without its first thread maps it, and a stranger: single probes there */
 	size_t *targets; /* indexes of the targets that map it */
 	size_t target_count;
 	u64 start, end, file_offset; /* of its first executable mapping in its first target */
@@ -76,6 +78,7 @@ struct plan_limits {
 		PLAN_RETURNS_EMULATED,
 		PLAN_RETURNS_CHEAP, /* as auto, but no stepped exits */
 	} returns;
+	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
 };
 

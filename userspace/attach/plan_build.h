@@ -26,7 +26,9 @@ bool plan_is_cold_part(const char *name);
 
 /* plan_policy.c: how the returns of each function are seen. */
 int plan_policy_apply(struct plan_builder *builder, struct err *err);
-/* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_policy_apply. */
+/* plan_reach.c: which links name no process. After plan_policy_apply. */
+int plan_reach_apply(struct plan_builder *builder, struct err *err);
+/* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_reach_apply. */
 int plan_exits_apply(struct plan_builder *builder, struct err *err);
 /* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
 u8 plan_policy_by_name(const char *mangled, const char **ret_why);

@@ -148,12 +148,15 @@ int plan_exits_apply(struct plan_builder *builder, struct err *err)
 		       !has_shadow_stack(builder);
 	int result = 0;
 
-	/* Each exit of a single probe takes another 0.1 s to take out: only when it was asked for.
-	 */
-	if (builder->limits->single_probes && builder->limits->returns != PLAN_RETURNS_STEPPED)
-		return 0;
-	for (size_t i = 0; i < builder->plan->module_count && !result; i++)
+	for (size_t i = 0; i < builder->plan->module_count && !result; i++) {
+		bool single = builder->limits->single_probes || builder->plan->modules[i].by_thread;
+
+		/* Each exit of a single probe takes another 0.1 s to take out: only when it was
+		 * asked for. */
+		if (single && builder->limits->returns != PLAN_RETURNS_STEPPED)
+			continue;
 		result = module_apply(
 			builder, i, emulate ? VALUE_returns_emulated : VALUE_returns_stepped, err);
+	}
 	return result;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,19 +35,67 @@ static int refuse_permission(struct err *err, u32 pid, const char *file)
 		       pid, pid, file);
 }
 
-/* The first thread is a zombie: the whole process, or only that thread? */
-static bool other_threads_live(const struct target *target)
-{
-	struct stat status;
-
-	/* A link for each thread besides "." and "..". */
-	return fstatat(target->proc_fd, "task", &status, 0) == 0 && status.st_nlink > 3;
-}
-
-static int check_state(const struct target *target, const char *status, const char *stat,
-		       struct err *err)
+/* A zombie, or past that. */
+static bool has_ended(const char *stat)
 {
 	const char *state = strrchr(stat, ')');
+
+	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
+}
+
+bool target_thread_lives(u32 pid, u32 thread)
+{
+	_cleanup_free_ char *stat = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, thread);
+	return !proc_file_read(AT_FDCWD, path, &stat, NULL) && !has_ended(stat);
+}
+
+u32 target_living_thread(u32 pid, u32 except)
+{
+	_cleanup_closedir_ DIR *tasks = NULL;
+	char path[64];
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks))) {
+		u32 tid = (u32)strtoul(entry->d_name, NULL, 10);
+
+		if (tid && tid != except && target_thread_lives(pid, tid))
+			return tid;
+	}
+	return 0;
+}
+
+/* What the kernel shows of the process by its number has gone with its first thread: memory, files,
+ * namespaces. By the number of another thread it is all there. */
+static int open_by_other_thread(struct target *target)
+{
+	_cleanup_free_ char *status = NULL;
+	u32 thread = target_living_thread(target->pid, 0);
+	char path[32];
+	u64 process;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u", thread);
+	fd = thread ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return -ESRCH;
+	cleanup_close(&target->proc_fd);
+	target->proc_fd = fd;
+	if (proc_file_read(fd, "status", &status, NULL) ||
+	    !proc_status_number(status, "Tgid", 10, &process) || process != target->pid)
+		return -ESRCH;
+	snprintf(target->root_path, sizeof(target->root_path), "/proc/%u/root", thread);
+	target->thread = thread;
+	target->first_thread_ended = true;
+	return 0;
+}
+
+static int check_state(struct target *target, const char *status, const char *stat, struct err *err)
+{
 	u32 pid = target->pid;
 	u64 process;
 
@@ -61,24 +110,21 @@ static int check_state(const struct target *target, const char *status, const ch
 			       "can't attach to %u: it is a kernel thread (%s), which has no code "
 			       "of its own",
 			       pid, target->comm);
-	state = state && state[1] ? state + 2 : "";
-	if ((*state == 'Z' || *state == 'X') && other_threads_live(target))
-		return refuse(err, -ESRCH, pid,
-			      "its first thread has ended, and without it the kernel does not run "
-			      "probes of a "
-			      "process. Restart it, or have its first thread wait for the others.");
-	if (*state == 'Z' || *state == 'X')
+	if (has_ended(stat) && open_by_other_thread(target))
 		return refuse(err, -ESRCH, pid,
 			      "it is a zombie: it has ended, only its parent has not taken note");
 	return 0;
 }
 
-static int check_tracer(u32 pid, const char *status, bool traced_by_us, struct err *err)
+static int check_tracer(const struct target *target, bool traced_by_us, struct err *err)
 {
+	_cleanup_free_ char *status = NULL;
 	char comm[16];
+	u32 pid = target->pid;
 	u64 tracer;
 
-	if (traced_by_us || !proc_status_number(status, "TracerPid", 10, &tracer) || !tracer)
+	if (traced_by_us || proc_file_read(target->proc_fd, "status", &status, NULL) ||
+	    !proc_status_number(status, "TracerPid", 10, &tracer) || !tracer)
 		return 0;
 	proc_comm((u32)tracer, comm);
 	return err_set(err, -EBUSY,
@@ -187,7 +233,7 @@ static int read_all(struct target *target, bool traced_by_us, struct err *err)
 		return result;
 	if (target->pidfd < 0)
 		return err_errno(err, target->pidfd, "can't attach to %u", target->pid);
-	result = check_tracer(target->pid, status, traced_by_us, err);
+	result = check_tracer(target, traced_by_us, err);
 	if (result)
 		return result;
 	read_namespaces(target, status);
@@ -196,7 +242,7 @@ static int read_all(struct target *target, bool traced_by_us, struct err *err)
 
 int target_open(u32 pid, bool traced_by_us, struct target *ret_target, struct err *err)
 {
-	struct target target = {.pid = pid, .pidfd = -1, .proc_fd = -1};
+	struct target target = {.pid = pid, .thread = pid, .pidfd = -1, .proc_fd = -1};
 	char path[32];
 	int result;
 
@@ -241,9 +287,9 @@ static char state_of(const struct target *target)
 
 bool target_is_gone(const struct target *target)
 {
-	char state = state_of(target);
+	struct pollfd poll_fd = {.fd = target->pidfd, .events = POLLIN};
 
-	return !state || ((state == 'Z' || state == 'X') && !other_threads_live(target));
+	return poll(&poll_fd, 1, 0) != 0;
 }
 
 bool target_is_stopped(const struct target *target)

@@ -195,6 +195,23 @@ int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, stru
 	return 0;
 }
 
+void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from)
+{
+	int *links;
+
+	if (!from->link_count)
+		return;
+	links = reallocarray(to->links, to->link_count + from->link_count, sizeof(*links));
+	if (!links)
+		return;
+	to->links = links;
+	for (size_t i = 0; i < from->link_count; i++)
+		links[to->link_count++] = from->links[i];
+	free(from->links);
+	free(from->refused);
+	*from = (struct uprobe_set){0};
+}
+
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
 		   void *data)
 {

@@ -43,6 +43,9 @@ struct uprobe_set {
  * like, and a group of which nothing could be attached, are errors. */
 int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, struct err *err);
 
+/* Hands all links on; what does not fit into memory stays where it is. */
+void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from);
+
 /* Takes everything off. progress (may be NULL) is called before each link with the number still to go.
  * Blocks: a link of any size a few hundred ms under load; a single one 0.1 s. */
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),

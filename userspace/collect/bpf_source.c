@@ -14,17 +14,20 @@
 #include "base/log.h"
 #include "gpuprobe.skel.h"
 
-#define TASK_PROGRAMS 4 /* of task.bpf.c, on tracepoints */
+#define TASK_PROGRAMS	     5	       /* of task.bpf.c, on tracepoints */
+#define TARGETS_MAX_CHILDREN (1 << 16) /* targets with the children that they fork */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
-	struct ring_buffer *rings;
+	struct ring_buffer *rings, *events;
 	u32 ring_count;
 	struct uprobe_set uprobes;
 	struct bpf_link *task_links[TASK_PROGRAMS];
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
+	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
+	void *event_data;
 };
 
 /* What libbpf and the verifier say is for -v. */
@@ -40,6 +43,15 @@ static int on_record(void *data, void *record, size_t size_bytes)
 	struct bpf_source *source = data;
 
 	return source->callback(source->callback_data, record, size_bytes);
+}
+
+static int on_event(void *data, void *event, size_t size_bytes)
+{
+	struct bpf_source *source = data;
+
+	if (size_bytes >= sizeof(struct process_event))
+		source->event_callback(source->event_data, event);
+	return 0;
 }
 
 /* One ring a CPU, put into the array of rings and into our reader. */
@@ -65,10 +77,13 @@ static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err
 		if (result)
 			return err_errno(err, result, "can't map a ring buffer");
 	}
-	return 0;
+	source->events = ring_buffer__new(bpf_map__fd(source->skeleton->maps.process_events),
+					  on_event, source, NULL);
+	return source->events ? 0 : err_errno(err, -errno, "can't map a ring buffer");
 }
 
-static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
+static int configure(struct bpf_source *source, u64 ring_bytes, bool follow_children,
+		     struct err *err)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 	_cleanup_close_ int template = -1;
@@ -77,6 +92,9 @@ static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
 	source->ring_count = cpus < 1 ? 1 : cpus > RINGS_MAX ? RINGS_MAX : cpus;
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
+	skeleton->rodata->follow_children = follow_children;
+	if (follow_children)
+		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	bpf_program__set_autoload(skeleton->progs.function_session,
 				  source->abilities.uprobe_session);
 	bpf_program__set_autoload(skeleton->progs.loader_hit, source->abilities.uprobe_session);
@@ -107,10 +125,9 @@ static int configure(struct bpf_source *source, u64 ring_bytes, struct err *err)
 static int attach_task_programs(struct bpf_source *source, struct err *err)
 {
 	struct bpf_program *programs[] = {
-		source->skeleton->progs.task_renamed,
-		source->skeleton->progs.task_exit,
-		source->skeleton->progs.task_exec,
-		source->skeleton->progs.task_forked,
+		source->skeleton->progs.task_renamed, source->skeleton->progs.task_exit,
+		source->skeleton->progs.task_exec,    source->skeleton->progs.task_forked,
+		source->skeleton->progs.task_freed,
 	};
 
 	_Static_assert(ARRAY_SIZE(programs) == TASK_PROGRAMS, "a link for each");
@@ -123,7 +140,7 @@ static int attach_task_programs(struct bpf_source *source, struct err *err)
 	return 0;
 }
 
-int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes,
+int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes, bool follow_children,
 		    struct bpf_source **ret_source, struct err *err)
 {
 	struct bpf_source *source = calloc(1, sizeof(*source));
@@ -137,7 +154,7 @@ int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes,
 	libbpf_set_print(print_message);
 	source->abilities = *abilities;
 	source->skeleton = gpuprobe_bpf__open();
-	result = source->skeleton ? configure(source, ring_bytes, err)
+	result = source->skeleton ? configure(source, ring_bytes, follow_children, err)
 				  : err_errno(err, -errno, "can't open the BPF programs");
 	if (!result)
 		result = make_rings(source, ring_bytes, err);
@@ -159,20 +176,16 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
+	ring_buffer__free(source->events);
 	gpuprobe_bpf__destroy(source->skeleton);
 	free(source);
 	return NULL;
 }
 
-static int set_target(struct bpf_source *source, u32 pid, u32 value)
+int bpf_source_add_target(struct bpf_source *source, u32 pid, u32 watched_thread, struct err *err)
 {
-	return bpf_map__update_elem(source->skeleton->maps.targets, &pid, sizeof(pid), &value,
-				    sizeof(value), 0);
-}
-
-int bpf_source_add_target(struct bpf_source *source, u32 pid, struct err *err)
-{
-	if (set_target(source, pid, TARGET_KNOWN))
+	if (bpf_map__update_elem(source->skeleton->maps.targets, &pid, sizeof(pid), &watched_thread,
+				 sizeof(watched_thread), 0))
 		return err_errno(err, -errno, "can't add process %u to the targets", pid);
 	return 0;
 }
@@ -180,6 +193,22 @@ int bpf_source_add_target(struct bpf_source *source, u32 pid, struct err *err)
 void bpf_source_remove_target(struct bpf_source *source, u32 pid)
 {
 	bpf_map__delete_elem(source->skeleton->maps.targets, &pid, sizeof(pid), 0);
+}
+
+int bpf_source_targets(const struct bpf_source *source, u32 **ret_pids, size_t *ret_count)
+{
+	const struct bpf_map *map = source->skeleton->maps.targets;
+	size_t capacity = bpf_map__max_entries(map), count = 0;
+	u32 *pids = calloc(capacity, sizeof(*pids)), *previous = NULL;
+
+	if (!pids)
+		return -ENOMEM;
+	while (count < capacity &&
+	       !bpf_map__get_next_key(map, previous, &pids[count], sizeof(*pids)))
+		previous = &pids[count++];
+	*ret_pids = pids;
+	*ret_count = count;
+	return 0;
 }
 
 /* Which program goes where, for each way in which returns are seen. Exits come before entries: a
@@ -274,32 +303,69 @@ static int group_fill(struct uprobe_group *group, const struct plan *plan, size_
 	return 0;
 }
 
-static int attach_use(struct bpf_source *source, const struct plan *plan, size_t index,
-		      const struct target *targets, const struct probe_use *use, struct err *err)
+/* Where the links of a use go. */
+struct reach {
+	const struct plan *plan;
+	u32 thread; /* that names the process; 0: every process that maps the file */
+	struct uprobe_set *set;
+};
+
+static int attach_use(struct bpf_source *source, const struct reach *reach, size_t module,
+		      const struct probe_use *use, struct err *err)
 {
-	const struct plan_module *module = &plan->modules[index];
+	const struct plan_module *file = &reach->plan->modules[module];
 	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
 	struct uprobe_group group = {.kind = use->kind,
 				     .program_fd = program_fd(source, use->program),
-				     .file_fd = module->fd};
-	int result = group_fill(&group, plan, index, use);
+				     .file_fd = file->fd,
+				     .pid = reach->thread};
+	int result = group_fill(&group, reach->plan, module, use);
 
 	offsets = group.offsets;
 	cookies = group.cookies;
 	if (result)
 		return err_errno(err, result, "can't list the probes");
-	if (use->all_processes)
-		result = uprobe_attach(&source->uprobes, &group, err);
-	for (size_t t = 0; !use->all_processes && t < module->target_count && !result; t++) {
-		group.pid = targets[module->targets[t]].pid;
-		result = uprobe_attach(&source->uprobes, &group, err);
-	}
+	result = uprobe_attach(reach->set, &group, err);
 	if (result)
-		err_prefix(err, "%s", module->path);
+		err_prefix(err, "%s", file->path);
 	return result;
 }
 
-/* Returns are hijacked while the target maps what the plan knows. Where the dynamic linker can't be watched, never. */
+static bool names_no_process(const struct plan_module *module, const struct probe_use *use)
+{
+	return use->kind != UPROBE_SINGLE && (use->all_processes || module->reaches_all);
+}
+
+static bool is_mapped_by(const struct plan_module *module, size_t target)
+{
+	for (size_t i = 0; i < module->target_count; i++)
+		if (module->targets[i] == target)
+			return true;
+	return target == SIZE_MAX;
+}
+
+int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
+			      const struct process_links *links, struct uprobe_set *set,
+			      struct err *err)
+{
+	struct reach reach = {plan, links->thread, set};
+	int result = 0;
+
+	for (size_t m = 0; m < plan->module_count; m++) {
+		const struct plan_module *module = &plan->modules[m];
+
+		if (module->reaches_all || !is_mapped_by(module, links->target))
+			continue;
+		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
+			if ((probe_uses[u].kind == UPROBE_SINGLE) == links->single &&
+			    !names_no_process(module, &probe_uses[u]))
+				result = attach_use(source, &reach, m, &probe_uses[u], err);
+	}
+	return result;
+}
+
+/* Returns are hijacked while the target maps what the plan knows. Where the dynamic linker can't be watched, never.
+ * Of children it must be known from their first moment on. */
 static int watch_loader(struct bpf_source *source, const struct plan_module *module,
 			const struct target *targets, struct err *err)
 {
@@ -315,15 +381,18 @@ static int watch_loader(struct bpf_source *source, const struct plan_module *mod
 
 	if (found == -ENOENT)
 		return 0;
+	if (found) {
+		source->skeleton->bss->code_mapped = CODE_MAPPED_BY_ANY;
+		return 0;
+	}
+	if (source->skeleton->rodata->follow_children)
+		return uprobe_attach(&source->uprobes, &group, err);
 	for (size_t t = 0; t < module->target_count && !result; t++) {
-		group.pid = targets[module->targets[t]].pid;
-		if (!found) {
-			result = uprobe_attach(&source->uprobes, &group, err);
-		} else if (set_target(source, group.pid, TARGET_MAPPED_CODE)) {
-			result = err_errno(err, -errno, "can't mark process %u", group.pid);
-		} else {
-			source->skeleton->bss->code_mapped = 1;
-		}
+		const struct target *target = &targets[module->targets[t]];
+
+		/* A filter by a process whose first thread has ended lets nothing through. */
+		group.pid = target->first_thread_ended ? 0 : target->pid;
+		result = uprobe_attach(&source->uprobes, &group, err);
 	}
 	return result;
 }
@@ -337,17 +406,25 @@ static bool hijacks_returns(const struct plan *plan)
 }
 
 int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
-		      const struct target *targets, bool single, struct err *err)
+		      const struct target *targets, size_t target_count, bool single,
+		      struct err *err)
 {
+	struct reach everyone = {plan, 0, &source->uprobes};
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count && !result && !single && hijacks_returns(plan);
 	     m++)
 		result = watch_loader(source, &plan->modules[m], targets, err);
 	for (size_t m = 0; m < plan->module_count; m++)
-		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
-			if ((probe_uses[u].kind == UPROBE_SINGLE) == single)
-				result = attach_use(source, plan, m, targets, &probe_uses[u], err);
+		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result && !single; u++)
+			if (names_no_process(&plan->modules[m], &probe_uses[u]))
+				result = attach_use(source, &everyone, m, &probe_uses[u], err);
+	for (size_t t = 0; t < target_count && !result; t++) {
+		struct process_links links = {targets[t].thread, t,
+					      single || targets[t].first_thread_ended};
+
+		result = bpf_source_attach_process(source, plan, &links, &source->uprobes, err);
+	}
 	return result;
 }
 
@@ -412,6 +489,19 @@ void bpf_source_wait(struct bpf_source *source, int timeout_ms)
 	poll(&poll_fd, 1, timeout_ms);
 }
 
+int bpf_source_event_fd(const struct bpf_source *source)
+{
+	return ring_buffer__epoll_fd(source->events);
+}
+
+void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback callback,
+			    void *data)
+{
+	source->event_callback = callback;
+	source->event_data = data;
+	ring_buffer__consume(source->events);
+}
+
 int bpf_source_counters(const struct bpf_source *source, struct counters *ret_counters)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -434,6 +524,9 @@ int bpf_source_counters(const struct bpf_source *source, struct counters *ret_co
 		sum.stepped_exits += per_cpu[cpu].stepped_exits;
 		sum.strangers += per_cpu[cpu].strangers;
 		sum.forks += per_cpu[cpu].forks;
+		sum.ended_cpu_ns += per_cpu[cpu].ended_cpu_ns;
+		sum.children += per_cpu[cpu].children;
+		sum.children_refused += per_cpu[cpu].children_refused;
 	}
 	*ret_counters = sum;
 	return 0;

@@ -16,17 +16,35 @@
 
 struct bpf_source;
 
-/* Loads the programs that abilities allow. ring_bytes: a power of two, for each CPU. */
-int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes,
+/* Loads the programs that abilities allow. ring_bytes: a power of two, for each CPU. follow_children: what a
+ * target forks becomes one from its first instruction on. */
+int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes, bool follow_children,
 		    struct bpf_source **ret_source, struct err *err);
 struct bpf_source *bpf_source_free(struct bpf_source *source); /* NULL allowed; returns NULL */
 
-int bpf_source_add_target(struct bpf_source *source, u32 pid, struct err *err);
+/* watched_thread: the one of which a process event tells the end; 0: none. Added again: another one is watched. */
+int bpf_source_add_target(struct bpf_source *source, u32 pid, u32 watched_thread, struct err *err);
+/* Numbers of all targets, children included; the caller frees. 0 or -ENOMEM. */
+int bpf_source_targets(const struct bpf_source *source, u32 **ret_pids, size_t *ret_count);
 void bpf_source_remove_target(struct bpf_source *source, u32 pid);
 
 /* The id of a probe (and of its name's text) is 1 + the function's place in the plan. */
 int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
-		      const struct target *targets, bool single, struct err *err);
+		      const struct target *targets, size_t target_count, bool single,
+		      struct err *err);
+/* The part of it that names a process, for one process. They belong to set. */
+struct process_links {
+	u32 thread;    /* that names the process: the first one, but for single probes */
+	size_t target; /* only modules that this target maps; SIZE_MAX: all */
+	bool single;
+};
+int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
+			      const struct process_links *links, struct uprobe_set *set,
+			      struct err *err);
+/* Events of the processes, until none is left. */
+typedef void (*bpf_source_event_callback)(void *data, const struct process_event *event);
+int bpf_source_event_fd(const struct bpf_source *source); /* polls readable when there are any */
+void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback callback, void *data);
 /* One function of a file, for calibration. */
 int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
 			  u32 pid, struct err *err);

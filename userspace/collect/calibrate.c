@@ -78,7 +78,7 @@ int calibrate(struct bpf_source *source, bool has_session, struct calibration *r
 
 	if (file_fd < 0)
 		return err_errno(err, -errno, "can't open our own file");
-	result = bpf_source_add_target(source, getpid(), err);
+	result = bpf_source_add_target(source, getpid(), 0, err);
 	if (result)
 		return result;
 	bpf_source_set_window(source, true);

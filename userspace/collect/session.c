@@ -16,6 +16,7 @@
 #include "collect/calibrate.h"
 #include "collect/capture_thread.h"
 #include "collect/drain.h"
+#include "collect/processes.h"
 #include "collect/recording_facts.h"
 
 #define TICK_NS	    (250 * NS_PER_MILLISECOND)
@@ -24,6 +25,7 @@
 struct session {
 	const struct session_config *config;
 	struct bpf_source *source;
+	struct processes *processes;
 	struct batch_queue *queue;
 	struct capture_thread *capture;
 	struct drain *drain;
@@ -41,7 +43,7 @@ struct session {
 
 /* ---- what the main loop waits for ---- */
 
-enum wait_for { WAIT_SIGNAL, WAIT_TIMER, WAIT_CAPTURE_ERROR, WAIT_TARGET };
+enum wait_for { WAIT_SIGNAL, WAIT_TIMER, WAIT_CAPTURE_ERROR, WAIT_TARGET, WAIT_PROCESSES };
 
 static int watch(struct session *session, int fd, enum wait_for what, u32 index)
 {
@@ -117,13 +119,19 @@ static int put_first_facts(struct session *session, struct batch *batch)
 static int attach(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
-	int result = 0;
+	struct processes_config processes = {.source = session->source,
+					     .plan = config->plan,
+					     .targets = config->targets,
+					     .target_count = config->target_count,
+					     .children = config->options->children,
+					     .single = config->single_probes};
+	int result = processes_open(&processes, &session->processes, err);
 
-	for (size_t i = 0; i < config->target_count && !result; i++)
-		result = bpf_source_add_target(session->source, config->targets[i].pid, err);
+	if (!result && watch(session, processes_event_fd(session->processes), WAIT_PROCESSES, 0))
+		result = err_errno(err, -errno, "can't watch the targets");
 	if (!result)
 		result = bpf_source_attach(session->source, config->plan, config->targets,
-					   config->single_probes, err);
+					   config->target_count, config->single_probes, err);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
 	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
 	return result;
@@ -160,7 +168,7 @@ static u64 targets_cpu_time_ns(const struct session *session)
 
 	for (size_t i = 0; i < session->config->target_count; i++)
 		sum += target_cpu_time_ns(&session->config->targets[i]);
-	return sum;
+	return sum + processes_cpu_time_ns(session->processes);
 }
 
 /* ---- while recording ---- */
@@ -178,20 +186,23 @@ static u64 losses_of_class(const struct counters *counters, enum schema_loss_cla
 static void update_status(struct session *session)
 {
 	struct session_status *status = &session->result.status;
-	u64 cpu_ns = targets_cpu_time_ns(session);
 	struct counters counters;
+	u64 cpu_ns;
 
 	status->elapsed_ns = clock_monotonic_ns() - session->window_start_ns;
 	status->duration_ns = session->config->duration_ns;
 	status->event_count = drain_event_count(session->drain);
 	if (bpf_source_counters(session->source, &counters))
 		return;
+	cpu_ns = targets_cpu_time_ns(session) + counters.ended_cpu_ns;
 	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
 	status->lost_count =
 		bpf_source_missed(session->source) + losses_of_class(&counters, LOSS_CLASS_RECORDS);
 	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
 	status->unseen_children = counters.forks;
-	/* A target that has ended has no CPU time to read any more: the last estimate stays. */
+	status->refused_children = counters.children_refused;
+	status->processes = processes_status(session->processes);
+	/* A zombie has no CPU time to read any more, and none is added up yet: the last estimate stays. */
 	if (session->calibrated && cpu_ns > session->cpu_start_ns)
 		status->overhead_percent = 100.0 *
 					   calibration_cost_ns(&session->calibration, &counters) /
@@ -228,6 +239,7 @@ static void on_timer(struct session *session)
 
 	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
 		return;
+	processes_tick(session->processes);
 	update_status(session);
 	if (config->on_tick)
 		config->on_tick(config->callback_data, &session->result.status);
@@ -257,13 +269,24 @@ static void on_signal(struct session *session)
 	session->result.end = SESSION_SIGNAL;
 }
 
+/* Children go on without those that forked them. */
+static bool all_ended(struct session *session)
+{
+	if (session->targets_alive)
+		return false;
+	processes_handle(session->processes);
+	processes_tick(session->processes);
+	session->result.end = SESSION_TARGETS_ENDED;
+	return !processes_status(session->processes).children_alive;
+}
+
 /* True when the event ends the recording. */
 static bool handle(struct session *session, const struct epoll_event *event)
 {
 	switch ((enum wait_for)(event->data.u64 >> 32)) {
 	case WAIT_TIMER:
 		on_timer(session);
-		return false;
+		return all_ended(session);
 	case WAIT_SIGNAL:
 		on_signal(session);
 		return true;
@@ -272,8 +295,10 @@ static bool handle(struct session *session, const struct epoll_event *event)
 		return true;
 	case WAIT_TARGET:
 		on_target_ended(session, (u32)event->data.u64);
-		session->result.end = SESSION_TARGETS_ENDED;
-		return session->targets_alive == 0;
+		return all_ended(session);
+	case WAIT_PROCESSES:
+		processes_handle(session->processes);
+		return false;
 	}
 	return false;
 }
@@ -323,6 +348,31 @@ static void put_result(struct session *session, struct batch *batch, const char 
 	recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_result, key, text);
 }
 
+/* Nothing for what did not happen. */
+static void put_process_results(struct session *session, struct batch *batch)
+{
+	const struct processes_status *processes = &session->result.status.processes;
+	const struct {
+		const char *key;
+		double value;
+	} results[] = {
+		{"children recorded since they were forked", processes->child_count},
+		{"children that could not be followed",
+		 session->result.status.refused_children + processes->child_failed_count},
+		{"children that ended before their probes were in shared files",
+		 processes->child_ended_count},
+		{"children whose first calls in shared files were missed",
+		 processes->child_gap_count},
+		{"time missed of these children at most (ns)", processes->child_gap_max_ns},
+		{"threads that named probes and ended", processes->thread_end_count},
+		{"time without these probes at most (ns)", processes->thread_gap_max_ns},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		if (results[i].value)
+			put_result(session, batch, results[i].key, results[i].value);
+}
+
 static void put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {.batch = batch};
@@ -347,6 +397,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 		put_result(session, batch, "recorded return (ns)", session->calibration.return_ns);
 		put_result(session, batch, "single step (ns)", session->calibration.stepped_ns);
 	}
+	put_process_results(session, batch);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
 			     session->facts.bpf_place, session->unstored_count);
 	status->event_count += calls.count;
@@ -363,6 +414,7 @@ static int close_window(struct session *session, struct err *err)
 	session->window_end_ns = clock_monotonic_ns();
 	update_status(session);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
+	processes_detach(session->processes);
 	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
@@ -382,6 +434,7 @@ static void session_cleanup(struct session *session)
 	drain_finish(session->drain, NULL, NULL);
 	if (session->capture)
 		capture_thread_finish(&session->capture, &dropped, NULL);
+	processes_free(session->processes);
 	bpf_source_free(session->source);
 	batch_queue_free(session->queue);
 	recording_facts_free(&session->facts);
@@ -420,7 +473,7 @@ static int prepare(struct session *session, struct err *err)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
 	if (!result)
 		result = bpf_source_open(config->abilities, ring_bytes(config->options),
-					 &session->source, err);
+					 config->options->children, &session->source, err);
 	if (!result)
 		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
 						 &session->calibration, NULL);

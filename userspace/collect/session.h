@@ -13,6 +13,7 @@
 #include "attach/kernel.h"
 #include "attach/plan.h"
 #include "base/err.h"
+#include "collect/processes.h"
 #include "options/options.h"
 
 struct session_status {
@@ -22,6 +23,8 @@ struct session_status {
 	u64 lost_count;	       /* records that did not make it */
 	u64 no_duration_count; /* calls of which only the entry could be taken */
 	u64 unseen_children;   /* forked by the targets: they carry the probes too, and are not recorded */
+	u64 refused_children;  /* forked by the targets, but there was no room for them among the targets */
+	struct processes_status processes;
 	double overhead_percent; /* of the targets' CPU time, estimated; < 0: unknown */
 	size_t function_count; /* attached */
 	size_t refused_count;  /* that the kernel refused */

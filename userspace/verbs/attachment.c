@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "../bpf/record.h"
+#include "attach/descendants.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 
 /* Words of options.def. */
@@ -26,6 +28,39 @@ static int targets_open(const struct options *options, u32 command_pid,
 		if (result)
 			return result;
 		attachment->target_count++;
+	}
+	return 0;
+}
+
+/* One that can't be recorded is left out, and said; one that has ended in between is nothing. */
+static int descendants_open(struct attachment *attachment, struct err *err)
+{
+	size_t given = attachment->target_count, count = 0;
+	_cleanup_free_ u32 *given_pids = calloc(given + 1, sizeof(*given_pids)), *pids = NULL;
+	struct target *targets;
+	int result;
+
+	if (!given_pids)
+		return err_errno(err, -ENOMEM, "can't list the children");
+	for (size_t i = 0; i < given; i++)
+		given_pids[i] = attachment->targets[i].pid;
+	result = descendants_list(given_pids, given, &pids, &count, err);
+	if (result)
+		return result;
+	targets = reallocarray(attachment->targets, given + count + 1, sizeof(*targets));
+	if (!targets)
+		return err_errno(err, -ENOMEM, "can't open the children");
+	attachment->targets = targets;
+	for (size_t i = 0; i < count; i++) {
+		struct err why = {0};
+
+		result = target_open(pids[i], false, &targets[attachment->target_count], &why);
+		if (!result) {
+			attachment->target_count++;
+			attachment->descendant_count++;
+		} else if (result != -ESRCH && !attachment->refused_count++) {
+			attachment->refused_err = why;
+		}
 	}
 	return 0;
 }
@@ -64,6 +99,8 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 
 	if (!result)
 		result = targets_open(options, command_pid, attachment, err);
+	if (!result && options->children)
+		result = descendants_open(attachment, err);
 	if (!result)
 		result = kernel_abilities_probe(&attachment->abilities, err);
 	if (!result)
@@ -73,6 +110,7 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 	limits.has_session = attachment->abilities.uprobe_session;
 	limits.single_probes = attachment->single_probes;
 	limits.can_emulate = attachment->abilities.set_registers;
+	limits.children = options->children;
 	limits.returns = (enum plan_returns)options->returns_mode;
 	return plan_build(attachment->targets, attachment->target_count, options->functions.items,
 			  options->functions.count, &limits, &attachment->plan, err);
@@ -110,13 +148,16 @@ void attachment_summary(const struct attachment *attachment, struct text *text)
 		cheap += plan->functions[i].cost == COST_CHEAP;
 		entries += plan->functions[i].returns == VALUE_returns_none;
 	}
-	for (size_t i = 0; i < attachment->target_count; i++) {
+	for (size_t i = 0; i < attachment->target_count - attachment->descendant_count; i++) {
 		const struct target *target = &attachment->targets[i];
 
 		text_append(text, i ? ", " : "");
 		text_append_terminal(text, target->comm, strlen(target->comm));
 		text_appendf(text, " (%u)", target->pid);
 	}
+	if (attachment->descendant_count)
+		text_appendf(text, " and %zu descendant%s", attachment->descendant_count,
+			     attachment->descendant_count == 1 ? "" : "s");
 	text_appendf(text, ": %zu function%s match%s, %zu probed (%zu cheap, %zu stepped)",
 		     plan->matched_count, plan->matched_count == 1 ? "" : "s",
 		     plan->matched_count == 1 ? "es" : "", plan->function_count, cheap,

@@ -9,8 +9,10 @@
 struct attachment {
 	struct kernel_abilities abilities;
 	bool single_probes; /* by --attach, or for want of uprobe_multi */
-	struct target *targets;
-	size_t target_count;
+	struct target *targets; /* those that were asked for, then their descendants */
+	size_t target_count, descendant_count;
+	size_t refused_count;	/* descendants that can't be recorded, */
+	struct err refused_err; /* and why the first one of them can't */
 	struct plan *plan;
 };
 

@@ -9,6 +9,7 @@
 #include "elf/elf_file.h"
 #include "store/schema.h"
 #include "verbs/attachment.h"
+#include "verbs/follow.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 
@@ -183,17 +184,19 @@ static void append_functions(struct text *text, const struct plan *plan)
 	}
 }
 
-static void append_all(struct text *text, const struct attachment *attachment, bool functions)
+static void append_all(struct text *text, const struct attachment *attachment,
+		       const struct options *options)
 {
 	for (size_t i = 0; i < attachment->target_count; i++)
 		append_target(text, &attachment->targets[i]);
 	append_kernel(text, attachment);
-	if (!functions) {
+	if (!options->functions.count) {
 		append_modules(text, attachment);
 		return;
 	}
 	append_functions(text, attachment->plan);
 	text_append_char(text, '\n');
+	follow_append_plan(text, attachment, options);
 	attachment_summary(attachment, text);
 	text_append_char(text, '\n');
 }
@@ -224,7 +227,7 @@ int verb_check(const struct options *options)
 		log_error("%s", err.message);
 		return EXIT_FAILURE;
 	}
-	append_all(&text, &attachment, options->functions.count > 0);
+	append_all(&text, &attachment, options);
 	attachment_free(&attachment);
 	return print(&text);
 }

@@ -17,6 +17,7 @@
 #include "collect/session.h"
 #include "store/capture_reader.h"
 #include "verbs/attachment.h"
+#include "verbs/follow.h"
 #include "verbs/outputs.h"
 #include "verbs/page.h"
 #include "verbs/progress.h"
@@ -162,14 +163,17 @@ static void say_plan(struct recording *recording)
 		log_warning("without uprobe_multi each probe takes about 0.1 s to take out: about "
 			    "%.1f s for %zu at the end",
 			    probes * 0.1 * attachment->target_count, probes);
+	follow_say_plan(attachment, recording->options);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		if (target_is_stopped(&attachment->targets[i]))
 			log_warning(
 				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
 				attachment->targets[i].comm, attachment->targets[i].pid);
-	for (size_t i = 0; i < attachment->target_count; i++)
+	for (size_t i = 0; i < attachment->target_count - attachment->descendant_count; i++)
 		text_appendf(&recording->what, "%s%s (%u)", i ? ", " : "",
 			     attachment->targets[i].comm, attachment->targets[i].pid);
+	if (recording->options->children)
+		text_append(&recording->what, " and its children");
 }
 
 static int prepare(struct recording *recording, struct err *err)
@@ -219,11 +223,7 @@ static void say_result(const struct recording *recording)
 	log_info("%s", text_string(&line));
 	if (status->refused_count)
 		log_warning("the kernel refused %zu probes", status->refused_count);
-	/* Out of a process that is not meant the kernel takes a single probe at its first hit. */
-	if (status->unseen_children && !recording->attachment.single_probes)
-		log_warning("%llu forked children carry the probes too and pay for them without "
-			    "being seen",
-			    (unsigned long long)status->unseen_children);
+	follow_say_result(&recording->attachment, status);
 	text_free(&line);
 }
 

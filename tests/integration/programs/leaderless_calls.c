@@ -1,0 +1,66 @@
+/*
+ * Threads that live one after the other; each calls functions of its own and of the C library. The first one
+ * ends at once, or, with the argument "later", after its calls.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol.h"
+
+#define CALLS	    300
+#define GENERATIONS 3
+#define PAUSE_US    400000 /* time enough to notice that a thread has ended */
+
+static volatile long sink;
+
+PROBED long leaf(long value)
+{
+	sink += value;
+	return value + 1;
+}
+
+PROBED long outer(long value)
+{
+	return leaf(value) + leaf(value);
+}
+
+static void call(void)
+{
+	unsigned seed = 1;
+
+	for (long i = 0; i < CALLS; i++)
+		sink += outer(i) + rand_r(&seed);
+}
+
+static void *live(void *data)
+{
+	long generation = (long)data;
+	pthread_t next;
+
+	if (generation == 0)
+		protocol_begin();
+	else
+		usleep(PAUSE_US);
+	call();
+	if (generation + 1 < GENERATIONS) {
+		pthread_create(&next, NULL, live, (void *)(generation + 1));
+		return NULL;
+	}
+	protocol_count("outer", GENERATIONS * CALLS);
+	protocol_count("leaf", GENERATIONS * 2 * CALLS);
+	protocol_count("rand_r", GENERATIONS * CALLS);
+	protocol_end();
+	_exit(0);
+}
+
+int main(int count, char **arguments)
+{
+	pthread_t thread;
+
+	if (count > 1 && strcmp(arguments[1], "later") == 0)
+		live(0);
+	else
+		pthread_create(&thread, NULL, live, 0);
+	pthread_exit(NULL);
+}

@@ -1,0 +1,50 @@
+/*
+ * What happens to processes while they are recorded: a target forks a child that is to be recorded, a thread
+ * that names single probes ends. Attaches what then has to be attached. Main thread only.
+ */
+#ifndef GPUPROBE_COLLECT_PROCESSES_H
+#define GPUPROBE_COLLECT_PROCESSES_H
+
+#include "attach/plan.h"
+#include "base/err.h"
+#include "collect/bpf_source.h"
+
+struct processes_config {
+	struct bpf_source *source;
+	const struct plan *plan;
+	const struct target *targets;
+	size_t target_count;
+	bool children; /* follow them */
+	bool single;   /* all probes are single ones */
+};
+
+struct processes;
+
+struct processes_status {
+	u64 child_count;	/* forked by targets since they are targets, and recorded */
+	u64 child_gap_count;	/* of them: calls in files that strangers map too were missed at their beginning, */
+	u64 child_gap_max_ns;	/* at most for so long; */
+	u64 child_ended_count;	/* they ended before anything could be attached, */
+	u64 child_failed_count; /* or it could not be attached */
+	u64 thread_end_count;	/* ends of threads that named single probes; */
+	u64 thread_gap_max_ns;	/* the longest time without probes after one */
+	bool children_alive;
+};
+
+/* Makes the targets known to the BPF programs, those included that they forked since they were looked at.
+ * Before anything is attached to them. */
+int processes_open(const struct processes_config *config, struct processes **ret_processes,
+		   struct err *err);
+/* Polls readable when something happened: then call processes_handle(). */
+int processes_event_fd(const struct processes *processes);
+void processes_handle(struct processes *processes);
+/* Some times a second: looks which children live; lets a thread take off what was attached to the others. */
+void processes_tick(struct processes *processes);
+struct processes_status processes_status(const struct processes *processes);
+/* CPU time of the children so far, nanoseconds. */
+u64 processes_cpu_time_ns(const struct processes *processes);
+/* Takes everything off. */
+void processes_detach(struct processes *processes);
+struct processes *processes_free(struct processes *processes); /* NULL allowed; returns NULL */
+
+#endif
