@@ -30,6 +30,17 @@ static __always_inline u64 arch_ip(const struct pt_regs *registers)
 	return registers->rip;
 }
 
+/* Does ip still point to the probe whose cookie has these low 12 bits? Another program on the same site may have
+ * done the instruction already; where that led looks like a probe of the same 12 bits only by chance. */
+static __always_inline bool arch_ip_is_at(const struct pt_regs *registers, u64 low_bits)
+{
+	u64 ip = registers->rip;
+	u8 breakpoint;
+
+	return !((ip ^ low_bits) & 0xfff) &&
+	       !bpf_probe_read_user(&breakpoint, sizeof(breakpoint), (void *)ip) && breakpoint == 0xcc;
+}
+
 /* Does what `ret` (popped 8) or `ret n` does. A read that fails changes nothing: the kernel then steps the
  * instruction. */
 static __always_inline void arch_emulate_return(struct pt_regs *registers, u64 popped)
@@ -83,12 +94,23 @@ static __always_inline bool arch_condition_holds(const struct pt_regs *registers
 	return holds != (condition & 1);
 }
 
-/* Does what `jmp *register` does; numbers as the processor encodes them. */
+/* Does what an instruction does that does nothing. */
+static __always_inline void arch_emulate_skip(struct pt_regs *registers, u64 instruction_bytes)
+{
+	registers->rip += instruction_bytes;
+}
+
+/* Does what `jmp *register` does; numbers as the processor encodes them. The empty asm keeps each read apart:
+ * the compiler would join them to one at a computed place, which the verifier of 6.19 refuses. */
 static __always_inline void arch_emulate_jump(struct pt_regs *registers, u32 number)
 {
 #define JUMP(value, name)                                                                          \
-	if (number == value)                                                                       \
-		registers->rip = registers->name;
+	if (number == value) {                                                                     \
+		u64 address = registers->name;                                                     \
+                                                                                                   \
+		__asm__ volatile("" : "+r"(address));                                              \
+		registers->rip = address;                                                          \
+	}
 	JUMP(0, rax)
 	JUMP(1, rcx)
 	JUMP(2, rdx)

@@ -90,7 +90,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 }
 
 static __always_inline void end_home(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
-				     u64 end_ts)
+				     u64 end_ts, u8 ended)
 {
 	struct frame *top;
 
@@ -100,13 +100,13 @@ static __always_inline void end_home(struct thread_state *state, u64 pid_tgid, u
 	top = frames_top(&state->frames);
 	if (!top || top->sp != sp || top->probe != probe)
 		return;
-	emit_call(top, pid_tgid, end_ts, VALUE_call_ended_returned);
+	emit_call(top, pid_tgid, end_ts, ended);
 	frames_pop(&state->frames);
 }
 
 /* Comes before end_home(): an alternate signal stack may lie inside the home stack, above calls that live. */
 static __always_inline bool end_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
-				     u64 end_ts)
+				     u64 end_ts, u8 ended)
 {
 	struct away_query query = {
 		.frames = &state->away, .sp = sp, .probe = probe, .best = AWAY_NONE};
@@ -118,15 +118,14 @@ static __always_inline bool end_away(struct thread_state *state, u64 pid_tgid, u
 	if (query.best == AWAY_NONE)
 		return false;
 	frame = away_at(&state->away, query.best);
-	emit_call(frame, pid_tgid, end_ts, VALUE_call_ended_returned);
+	emit_call(frame, pid_tgid, end_ts, ended);
 	frame->sp = 0;
 	state->away.count--;
 	return true;
 }
 
-/* sp: where the return address lies (or lay, before another program did the instruction). A call
- * that began before the window has no frame: that is no loss. */
-static __always_inline void leave(u64 cookie, u64 sp)
+/* sp: where the return address lies. A call that began before the window has no frame: that is no loss. */
+static __always_inline void leave(u64 cookie, u64 sp, u8 ended)
 {
 	u64 end_ts = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -142,8 +141,8 @@ static __always_inline void leave(u64 cookie, u64 sp)
 		mine->stepped_exits++;
 	else
 		mine->exits++;
-	if (!end_away(state, pid_tgid, sp, probe, end_ts))
-		end_home(state, pid_tgid, sp, probe, end_ts);
+	if (!end_away(state, pid_tgid, sp, probe, end_ts, ended))
+		end_home(state, pid_tgid, sp, probe, end_ts, ended);
 }
 
 static __always_inline int enter(struct pt_regs *registers)
@@ -166,24 +165,46 @@ int sites_entry_single(struct pt_regs *registers)
 	return enter(registers);
 }
 
-/* A conditional jump that is not taken leaves nothing. */
-static __always_inline void leave_if_left(struct pt_regs *registers, u64 cookie, u64 sp)
+static __always_inline u32 site_kind(u64 cookie)
 {
-	u32 kind = (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
-
-	if (kind == COOKIE_SITE_CONDITION &&
-	    !arch_condition_holds(registers, (cookie >> COOKIE_DETAIL_SHIFT) & 0xf))
-		return;
-	leave(cookie, sp);
+	return (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
 }
 
+static __always_inline u32 site_detail(u64 cookie)
+{
+	return (cookie >> COOKIE_DETAIL_SHIFT) & 0xf;
+}
+
+/* What a `ret` takes off the stack. */
+static __always_inline u64 site_popped_bytes(u64 cookie)
+{
+	return 8 + (cookie >> COOKIE_POPPED_SHIFT) * 8;
+}
+
+/* True when the instruction is still to be done. */
 static __noinline int leave_hit(struct pt_regs *registers)
 {
-	leave_if_left(registers, bpf_get_attach_cookie(registers), arch_entry_sp(registers));
-	return 0;
+	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
+	bool still_to_do = arch_ip_is_at(registers, cookie >> COOKIE_ADDRESS_SHIFT);
+
+	switch (site_kind(cookie)) {
+	case COOKIE_SITE_RETURN:
+	case COOKIE_SITE_RETURN_EMULATED:
+		leave(cookie, still_to_do ? sp : sp - site_popped_bytes(cookie),
+		      VALUE_call_ended_returned);
+		break;
+	case COOKIE_SITE_CONDITION:
+		/* One that is not taken leaves nothing. */
+		if (!arch_condition_holds(registers, site_detail(cookie)))
+			break;
+		/* fall through */
+	default:
+		leave(cookie, sp, VALUE_call_ended_replaced);
+	}
+	return still_to_do;
 }
 
-static __always_inline int leave_stepped(struct pt_regs *registers)
+static __always_inline int leave_by_kernel(struct pt_regs *registers)
 {
 	preemption_off();
 	leave_hit(registers);
@@ -194,47 +215,31 @@ static __always_inline int leave_stepped(struct pt_regs *registers)
 SEC("uprobe.multi")
 int sites_return(struct pt_regs *registers)
 {
-	return leave_stepped(registers);
+	return leave_by_kernel(registers);
 }
 
 SEC("uprobe")
 int sites_return_single(struct pt_regs *registers)
 {
-	return leave_stepped(registers);
+	return leave_by_kernel(registers);
 }
 
-/* Another program on the same site (a second gpuprobe) may have done the instruction already: then ip is no
- * longer the site, and doing it twice would kill the target. True when it is still to be done. */
-static __noinline int leave_emulated_hit(struct pt_regs *registers)
-{
-	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
-	u64 popped = 8 + (cookie >> COOKIE_POPPED_SHIFT) * 8;
-	u32 kind = (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
-
-	if ((arch_ip(registers) ^ (cookie >> COOKIE_ADDRESS_SHIFT)) & 0xfff) {
-		leave(cookie, kind == COOKIE_SITE_RETURN ? sp - popped : sp);
-		return false;
-	}
-	leave_if_left(registers, cookie, sp);
-	return true;
-}
-
-/* Only the program itself may write its context. */
+/* With a second emulator on the site (another gpuprobe) doing the instruction twice would kill the target. Only
+ * the program itself may write its context. */
 SEC("uprobe.multi")
 int sites_return_emulated(struct pt_regs *registers)
 {
 	u64 cookie = bpf_get_attach_cookie(registers);
-	u32 kind = (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
 	bool still_to_do;
 
 	preemption_off();
-	still_to_do = leave_emulated_hit(registers);
+	still_to_do = leave_hit(registers);
 	preemption_on();
 	if (!still_to_do)
 		return 0;
-	if (kind == COOKIE_SITE_RETURN)
-		arch_emulate_return(registers, 8 + (cookie >> COOKIE_POPPED_SHIFT) * 8);
-	else if (kind == COOKIE_SITE_JUMP)
-		arch_emulate_jump(registers, (cookie >> COOKIE_DETAIL_SHIFT) & 0xf);
+	if (site_kind(cookie) == COOKIE_SITE_RETURN_EMULATED)
+		arch_emulate_return(registers, site_popped_bytes(cookie));
+	else if (site_kind(cookie) == COOKIE_SITE_JUMP_EMULATED)
+		arch_emulate_jump(registers, site_detail(cookie));
 	return 0;
 }

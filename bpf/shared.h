@@ -19,16 +19,19 @@
 /* Why only entries are recorded (enum entry_only_reason): bits 40 to 47. */
 #define COOKIE_REASON_SHIFT 40
 
-/* An exit of a function: how the program that stands on it can do what the instruction does. */
-#define COOKIE_SITE_SHIFT      33
-#define COOKIE_SITE_MASK       0x7
-#define COOKIE_SITE_ANY	       0ULL /* the kernel does it */
-#define COOKIE_SITE_RETURN     1ULL
-#define COOKIE_SITE_JUMP       2ULL /* to the address in a register: its number in the detail */
-#define COOKIE_SITE_CONDITION  3ULL /* jcc: left only if the condition, in the detail, holds */
-#define COOKIE_DETAIL_SHIFT    36   /* 4 bits */
-#define COOKIE_ADDRESS_SHIFT  48   /* low 12 bits of the site's address */
-#define COOKIE_POPPED_SHIFT   60   /* bytes / 8 that `ret n` takes off, 4 bits */
+/* The probed instruction, and who does what it does: the kernel, or (emulated) the program that stands on it. */
+#define COOKIE_SITE_SHIFT	    33
+#define COOKIE_SITE_MASK	    0x7
+#define COOKIE_SITE_OTHER	    0ULL /* an entry that the kernel does */
+#define COOKIE_SITE_RETURN	    1ULL
+#define COOKIE_SITE_RETURN_EMULATED 2ULL
+#define COOKIE_SITE_JUMP	    3ULL
+#define COOKIE_SITE_JUMP_EMULATED   4ULL /* to the address in a register: its number in the detail */
+#define COOKIE_SITE_CONDITION	    5ULL /* jcc: left only if the condition, in the detail, holds */
+#define COOKIE_SITE_SKIP_EMULATED   6ULL /* an entry that does nothing (endbr64): its bytes in the detail */
+#define COOKIE_DETAIL_SHIFT	    36	 /* 4 bits */
+#define COOKIE_ADDRESS_SHIFT	    48	 /* low 12 bits of the site's address */
+#define COOKIE_POPPED_SHIFT	    60	 /* bytes / 8 that `ret n` takes off, 4 bits */
 
 /* What userspace is told at once, through a ring of its own. */
 struct process_event {

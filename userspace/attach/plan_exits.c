@@ -88,6 +88,7 @@ static int set_reason(struct plan_function *function, const char *detail)
 	return 0;
 }
 
+/* One that never returns has no exits: its calls end with their thread, by longjmp or an exception. */
 static int function_apply(struct module_code *code, struct plan_function *function, u8 returns)
 {
 	_cleanup_free_ struct return_site *sites = NULL;
@@ -97,8 +98,6 @@ static int function_apply(struct module_code *code, struct plan_function *functi
 
 	if (result)
 		return result;
-	if (!reason && !count)
-		reason = "it never returns";
 	if (!reason && !keep_entry_apart(function, sites, count))
 		reason = "it is a single instruction";
 	/* Where a trampoline is safe it stays what it was. */

@@ -249,26 +249,25 @@ static u64 entry_cookie(const struct plan_function *function, size_t index)
 static u64 exit_cookie(const struct return_site *site, size_t index, bool emulated)
 {
 	static const struct {
-		u64 cookie;
-		bool stepped, emulated;
+		u64 cookie, emulated; /* COOKIE_SITE_* */
+		bool stepped;	      /* unless emulated */
 	} kinds[] = {
-		[RETURN_SITE_RET] = {COOKIE_SITE_RETURN, true, true},
-		[RETURN_SITE_JUMP] = {COOKIE_SITE_ANY, false, false},
-		[RETURN_SITE_JUMP_CONDITIONAL] = {COOKIE_SITE_CONDITION, false, false},
-		[RETURN_SITE_JUMP_REGISTER] = {COOKIE_SITE_JUMP, true, true},
-		[RETURN_SITE_JUMP_MEMORY] = {COOKIE_SITE_ANY, true, false},
+		[RETURN_SITE_RET] = {COOKIE_SITE_RETURN, COOKIE_SITE_RETURN_EMULATED, true},
+		[RETURN_SITE_JUMP] = {COOKIE_SITE_JUMP, 0, false},
+		[RETURN_SITE_JUMP_CONDITIONAL] = {COOKIE_SITE_CONDITION, 0, false},
+		[RETURN_SITE_JUMP_REGISTER] = {COOKIE_SITE_JUMP, COOKIE_SITE_JUMP_EMULATED, true},
+		[RETURN_SITE_JUMP_MEMORY] = {COOKIE_SITE_JUMP, 0, true},
 	};
 	u64 detail = site->kind == RETURN_SITE_JUMP_CONDITIONAL ? site->condition
 								: site->register_number;
 	bool fits = site->popped_bytes % 8 == 0 && site->popped_bytes / 8 < 16;
 	bool by_program = emulated && kinds[site->kind].emulated && fits;
-	u64 cookie = (index + 1) | (site->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT;
+	u64 kind = by_program ? kinds[site->kind].emulated : kinds[site->kind].cookie;
 
-	if (by_program || site->kind == RETURN_SITE_JUMP_CONDITIONAL)
-		cookie |= kinds[site->kind].cookie << COOKIE_SITE_SHIFT |
-			  (detail & 0xf) << COOKIE_DETAIL_SHIFT |
-			  (u64)(fits ? site->popped_bytes / 8 : 0) << COOKIE_POPPED_SHIFT;
-	return cookie | (kinds[site->kind].stepped && !by_program ? COOKIE_STEPPED : 0);
+	return (index + 1) | kind << COOKIE_SITE_SHIFT | (detail & 0xf) << COOKIE_DETAIL_SHIFT |
+	       (site->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT |
+	       (u64)(fits ? site->popped_bytes / 8 : 0) << COOKIE_POPPED_SHIFT |
+	       (kinds[site->kind].stepped && !by_program ? COOKIE_STEPPED : 0);
 }
 
 /* Places and cookies of a use in a module. The group's arrays are the caller's to free. */

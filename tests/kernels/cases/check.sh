@@ -4,16 +4,16 @@ start_truth nested
 says "Linux $(uname -r): " check.out
 case $MODE in
 single)
-	says 'single probes (0.1 s each to detach), entries only' check.out
+	says 'single probes (0.1 s each to detach); returns: entries only, --returns stepped on request' check.out
 	says 'leaf  (single probes (no uprobe_multi) take entries only)' check.out
 	;;
-multi)
-	says 'uprobe_multi without sessions (Linux 6.13), entries only' check.out
-	says 'leaf  (this kernel has no uprobe sessions' check.out
+stepped)
+	says 'uprobe_multi; returns: stepped exits' check.out
+	grep -q ' 1 stepped exits .* leaf$' check.out || fail "no exits of leaf:" "$(cat check.out)"
 	;;
-session)
-	says 'uprobe_multi and uprobe sessions' check.out
-	grep -q ' durations  leaf$' check.out || fail "no durations of leaf:" "$(cat check.out)"
+emulated)
+	says 'uprobe_multi; returns: emulated exits, return addresses (uprobe sessions), stepped exits' check.out
+	grep -q ' 1 emulated exits .* leaf$' check.out || fail "no exits of leaf:" "$(cat check.out)"
 	;;
 esac
 run_truth

@@ -1,5 +1,5 @@
 # What the scripts of cases share; busybox's shell. Each runs in an empty folder of its own, with the name of the
-# kernel in KERNEL and what it can do in MODE (single, multi, session).
+# kernel in KERNEL and what it can do in MODE (single, stepped, emulated).
 
 fail() {
 	for line in "$@"; do
@@ -71,6 +71,21 @@ seen_calls() {
 # calls_with_durations: of all functions.
 calls_with_durations() {
 	awk -F, 'NR > 1 && $2 != "" { count += $3 } END { print count + 0 }' functions.csv
+}
+
+# count_of FUNCTION: as the program counted.
+count_of() {
+	awk -v name="$1" '$1 == name { print $2 }' counts
+}
+
+# All calls that the program counted (or only those of FUNCTION...) have durations.
+check_durations() {
+	while read -r name count; do
+		if [ $# = 0 ] || echo " $* " | grep -qF " $name "; then
+			equal "$(awk -F, -v name="$name" '$NF == name && $2 != "" { count += $3 } END { print count + 0 }' functions.csv)" \
+				"$count" "calls of $name with durations"
+		fi
+	done <counts
 }
 
 # recorded KIND FUNCTION [TEXT]: records of out.ndjson, those with TEXT.
