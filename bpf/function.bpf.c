@@ -2,6 +2,8 @@
  * Function probes by the return address. Three programs, by how they are attached:
  * - function_session: uprobe session (6.13), entry and return of one call, chosen call by call.
  * - function_entry: uprobe_multi, entries only.
+ * - function_session_emulated, function_entry_emulated: the same, for kernels where a program may set registers
+ *   (6.19): it goes itself over a first instruction that does nothing, which is cheaper.
  * - function_entry_single: one perf event a function, where the kernel has no uprobe_multi; entries
  *   only.
  */
@@ -160,14 +162,34 @@ static __noinline int session_hit(struct pt_regs *registers)
 	return 0;
 }
 
-SEC("uprobe.multi")
-int function_session(struct pt_regs *registers)
+static __always_inline int session(struct pt_regs *registers)
 {
 	int result;
 
 	preemption_off();
 	result = session_hit(registers);
 	preemption_on();
+	return result;
+}
+
+SEC("uprobe.multi")
+int function_session(struct pt_regs *registers)
+{
+	return session(registers);
+}
+
+/* At the return ip is the trampoline's, or wherever the function returns to. */
+SEC("uprobe.multi")
+int function_session_emulated(struct pt_regs *registers)
+{
+	u64 bytes = 0;
+	int result;
+
+	if (!session_is_return(registers))
+		bytes = entry_skip_bytes(registers, bpf_get_attach_cookie(registers));
+	result = session(registers);
+	if (bytes)
+		arch_emulate_skip(registers, bytes);
 	return result;
 }
 
@@ -197,6 +219,17 @@ SEC("uprobe.multi")
 int function_entry(struct pt_regs *registers)
 {
 	return record_entry(registers);
+}
+
+SEC("uprobe.multi")
+int function_entry_emulated(struct pt_regs *registers)
+{
+	u64 bytes = entry_skip_bytes(registers, bpf_get_attach_cookie(registers));
+
+	record_entry(registers);
+	if (bytes)
+		arch_emulate_skip(registers, bytes);
+	return 0;
 }
 
 SEC("uprobe")

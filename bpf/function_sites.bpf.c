@@ -4,6 +4,7 @@
  * alternate signal stacks and whatever else a target does with its stack.
  *
  * - sites_entry: at the entry.
+ * - sites_entry_emulated: the same, going itself over an instruction that does nothing.
  * - sites_return: at the exits; the kernel single-steps the instruction.
  * - sites_return_emulated: the same, doing itself what the instruction does (Linux 6.19 lets a
  * program set the registers), which is an order of magnitude cheaper.
@@ -157,6 +158,17 @@ SEC("uprobe.multi")
 int sites_entry(struct pt_regs *registers)
 {
 	return enter(registers);
+}
+
+SEC("uprobe.multi")
+int sites_entry_emulated(struct pt_regs *registers)
+{
+	u64 bytes = entry_skip_bytes(registers, bpf_get_attach_cookie(registers));
+
+	enter(registers);
+	if (bytes)
+		arch_emulate_skip(registers, bytes);
+	return 0;
 }
 
 SEC("uprobe")

@@ -2,6 +2,7 @@
 #ifndef GPUPROBE_BPF_HITS_H
 #define GPUPROBE_BPF_HITS_H
 
+#include "arch_x86_64.h"
 #include "emit.h"
 
 /* As bpf_get_current_pid_tgid(), without the call. */
@@ -29,6 +30,16 @@ static __always_inline bool entry_begins(u64 cookie, const struct thread_state *
 	else
 		mine->entries++;
 	return true;
+}
+
+/* At an entry: does the program stand on an instruction that it is to go over? Another program on the same site
+ * may have done so. For the program to do, which alone may write its context. */
+static __always_inline u64 entry_skip_bytes(const struct pt_regs *registers, u64 cookie)
+{
+	if (((cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK) != COOKIE_SITE_SKIP_EMULATED ||
+	    !arch_ip_is_at(registers, cookie >> COOKIE_ADDRESS_SHIFT))
+		return 0;
+	return (cookie >> COOKIE_DETAIL_SHIFT) & 0xf;
 }
 
 #endif

@@ -20,6 +20,15 @@ static u64 placed(const char *hex)
 	return placed_in(file_with(hex));
 }
 
+TEST(a_first_instruction_that_does_nothing_is_known)
+{
+	CHECK_U64(file_with(ENDBR64 "48 83 ec 08" RET).place.first_bytes, 4);
+	CHECK_U64(file_with(ENDBR64 PUSH_RBX POP_RBX RET).place.first_bytes, 4);
+	CHECK_U64(file_with("48 83 ec 08" RET).place.first_bytes, 0);
+	CHECK_U64(file_with(PUSH_RBX POP_RBX RET).place.first_bytes, 0);
+	CHECK_U64(file_with(RET).place.first_bytes, 0);
+}
+
 TEST(a_cheap_first_instruction_stays)
 {
 	struct file file = file_with(PUSH_RBX POP_RBX RET);

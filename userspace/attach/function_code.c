@@ -203,9 +203,14 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 	const char *refused = decoder_check(decoder, range->bytes, range->size_bytes,
 					    range->address, &place.cost);
 	u64 offset, first = range->address + 1, last;
+	struct instruction instruction;
 
 	if (refused)
 		return refused;
+	if (place.cost == COST_STEPPED &&
+	    decoder_read(decoder, range->bytes, range->size_bytes, range->address, &instruction) &&
+	    instruction.endbr64)
+		place.first_bytes = instruction.size_bytes;
 	*ret_place = place;
 	if (place.cost == COST_CHEAP || !function->references ||
 	    !candidate_find(decoder, function, &offset))
@@ -218,6 +223,7 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 	*ret_place = (struct function_place){.address = last,
 					     .file_offset = range->file_offset + offset,
 					     .placed_bytes = (u8)offset,
+					     .first_bytes = place.first_bytes,
 					     .cost = COST_CHEAP};
 	return NULL;
 }

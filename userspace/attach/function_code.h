@@ -39,6 +39,8 @@ struct function_place {
 	u64 address;
 	u64 file_offset;
 	u8 placed_bytes; /* behind the function's first byte; 0: its first instruction */
+	u8 first_bytes;	 /* length of the function's first instruction if it is one that does nothing, but is
+			  * stepped (endbr64); else 0 */
 	enum instruction_cost cost;
 };
 

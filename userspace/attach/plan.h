@@ -48,6 +48,8 @@ struct plan_function {
 	u64 address;	 /* of its start, in the file */
 	u64 file_offset; /* of the probed instruction */
 	u8 placed_bytes; /* how far behind the start that is */
+	u8 first_bytes;	 /* see struct function_place */
+	bool skipped;	 /* the probed instruction is the first one, and its program goes over it: cheap */
 	enum instruction_cost cost;
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */

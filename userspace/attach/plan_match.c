@@ -140,6 +140,7 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.address = group->best->address,
 		.file_offset = place->file_offset,
 		.placed_bytes = place->placed_bytes,
+		.first_bytes = place->first_bytes,
 		.cost = place->cost,
 		.name = readable_name(matcher, group->best->name),
 	};

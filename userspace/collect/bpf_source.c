@@ -82,6 +82,35 @@ static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err
 	return source->events ? 0 : err_errno(err, -errno, "can't map a ring buffer");
 }
 
+/* Those that the kernel takes, of two for the same place the better one: see probe_uses. */
+static void choose_programs(struct bpf_source *source)
+{
+	const struct kernel_abilities *can = &source->abilities;
+	struct gpuprobe_bpf *skeleton = source->skeleton;
+	const struct {
+		struct bpf_program *program;
+		bool load;
+	} choices[] = {
+		{skeleton->progs.function_session, can->uprobe_session && !can->set_registers},
+		{skeleton->progs.function_session_emulated,
+		 can->uprobe_session && can->set_registers},
+		{skeleton->progs.loader_hit, can->uprobe_session},
+		{skeleton->progs.function_entry, can->uprobe_multi && !can->set_registers},
+		{skeleton->progs.function_entry_emulated, can->set_registers},
+		{skeleton->progs.sites_entry, can->uprobe_multi && !can->set_registers},
+		{skeleton->progs.sites_entry_emulated, can->set_registers},
+		{skeleton->progs.sites_return, can->uprobe_multi},
+		{skeleton->progs.sites_return_emulated, can->set_registers},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
+		bpf_program__set_autoload(choices[i].program, choices[i].load);
+	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
+					      uprobe_attach_type(UPROBE_SESSION));
+	bpf_program__set_expected_attach_type(skeleton->progs.function_session_emulated,
+					      uprobe_attach_type(UPROBE_SESSION));
+}
+
 static int configure(struct bpf_source *source, u64 ring_bytes, bool follow_children,
 		     struct err *err)
 {
@@ -95,16 +124,7 @@ static int configure(struct bpf_source *source, u64 ring_bytes, bool follow_chil
 	skeleton->rodata->follow_children = follow_children;
 	if (follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
-	bpf_program__set_autoload(skeleton->progs.function_session,
-				  source->abilities.uprobe_session);
-	bpf_program__set_autoload(skeleton->progs.loader_hit, source->abilities.uprobe_session);
-	bpf_program__set_autoload(skeleton->progs.function_entry, source->abilities.uprobe_multi);
-	bpf_program__set_autoload(skeleton->progs.sites_entry, source->abilities.uprobe_multi);
-	bpf_program__set_autoload(skeleton->progs.sites_return, source->abilities.uprobe_multi);
-	bpf_program__set_autoload(skeleton->progs.sites_return_emulated,
-				  source->abilities.set_registers);
-	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
-					      uprobe_attach_type(UPROBE_SESSION));
+	choose_programs(source);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(
@@ -219,31 +239,45 @@ static const struct probe_use {
 	enum uprobe_kind kind;
 	bool all_processes; /* its program turns strangers away; else a link for each target */
 	size_t program;	    /* offset in the skeleton's programs */
+	size_t emulating; /* the same for kernels where a program may set registers; 0: as elsewhere */
 } probe_uses[] = {
 #define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
 	/* A session turns strangers away itself: a filter by pid would leave forked children with
 	 * hijacked returns and without our rules (DESIGN section 4). */
-	{VALUE_returns_session, false, UPROBE_SESSION, true, PROGRAM(function_session)},
-	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(function_entry)},
-	{VALUE_returns_none, false, UPROBE_SINGLE, false, PROGRAM(function_entry_single)},
-	{VALUE_returns_stepped, true, UPROBE_MULTI, false, PROGRAM(sites_return)},
-	{VALUE_returns_stepped, true, UPROBE_SINGLE, false, PROGRAM(sites_return_single)},
-	{VALUE_returns_stepped, false, UPROBE_MULTI, false, PROGRAM(sites_entry)},
-	{VALUE_returns_stepped, false, UPROBE_SINGLE, false, PROGRAM(sites_entry_single)},
-	{VALUE_returns_emulated, true, UPROBE_MULTI, false, PROGRAM(sites_return_emulated)},
-	{VALUE_returns_emulated, false, UPROBE_MULTI, false, PROGRAM(sites_entry)},
+	{VALUE_returns_session, false, UPROBE_SESSION, true, PROGRAM(function_session),
+	 PROGRAM(function_session_emulated)},
+	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(function_entry),
+	 PROGRAM(function_entry_emulated)},
+	{VALUE_returns_none, false, UPROBE_SINGLE, false, PROGRAM(function_entry_single), 0},
+	{VALUE_returns_stepped, true, UPROBE_MULTI, false, PROGRAM(sites_return), 0},
+	{VALUE_returns_stepped, true, UPROBE_SINGLE, false, PROGRAM(sites_return_single), 0},
+	{VALUE_returns_emulated, true, UPROBE_MULTI, false, PROGRAM(sites_return_emulated), 0},
+	{VALUE_returns_stepped, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
+	 PROGRAM(sites_entry_emulated)},
+	{VALUE_returns_emulated, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
+	 PROGRAM(sites_entry_emulated)},
+	{VALUE_returns_stepped, false, UPROBE_SINGLE, false, PROGRAM(sites_entry_single), 0},
 #undef PROGRAM
 };
 
-static int program_fd(const struct bpf_source *source, size_t program)
+static int program_fd(const struct bpf_source *source, const struct probe_use *use)
 {
+	size_t program =
+		use->emulating && source->abilities.set_registers ? use->emulating : use->program;
+
 	return bpf_program__fd(*(struct bpf_program **)((char *)source->skeleton + program));
 }
 
 static u64 entry_cookie(const struct plan_function *function, size_t index)
 {
-	return (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
-	       (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
+	u64 cookie = (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
+		     (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
+
+	if (function->skipped)
+		cookie |= COOKIE_SITE_SKIP_EMULATED << COOKIE_SITE_SHIFT |
+			  (u64)function->first_bytes << COOKIE_DETAIL_SHIFT |
+			  (function->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT;
+	return cookie;
 }
 
 static u64 exit_cookie(const struct return_site *site, size_t index, bool emulated)
@@ -315,7 +349,7 @@ static int attach_use(struct bpf_source *source, const struct reach *reach, size
 	const struct plan_module *file = &reach->plan->modules[module];
 	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
 	struct uprobe_group group = {.kind = use->kind,
-				     .program_fd = program_fd(source, use->program),
+				     .program_fd = program_fd(source, use),
 				     .file_fd = file->fd,
 				     .pid = reach->thread};
 	int result = group_fill(&group, reach->plan, module, use);
@@ -427,19 +461,27 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 	return result;
 }
 
+/* That of entries; there is one. */
+static const struct probe_use *probe_use_find(u8 returns, enum uprobe_kind kind)
+{
+	const struct probe_use *use = probe_uses;
+
+	while (use->returns != returns || use->exits || use->kind != kind)
+		use++;
+	return use;
+}
+
 int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
 			  u32 pid, struct err *err)
 {
 	enum uprobe_kind kind = session				 ? UPROBE_SESSION
 				: source->abilities.uprobe_multi ? UPROBE_MULTI
 								 : UPROBE_SINGLE;
-	size_t program = session ? offsetof(struct gpuprobe_bpf, progs.function_session)
-			 : source->abilities.uprobe_multi
-				 ? offsetof(struct gpuprobe_bpf, progs.function_entry)
-				 : offsetof(struct gpuprobe_bpf, progs.function_entry_single);
+	const struct probe_use *use =
+		probe_use_find(session ? VALUE_returns_session : VALUE_returns_none, kind);
 	u64 cookie = 1;
 	struct uprobe_group group = {.kind = kind,
-				     .program_fd = program_fd(source, program),
+				     .program_fd = program_fd(source, use),
 				     .file_fd = file_fd,
 				     .pid = session ? 0 : pid,
 				     .offsets = &file_offset,
@@ -552,7 +594,7 @@ u64 bpf_source_missed(const struct bpf_source *source)
 	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
 		struct bpf_prog_info info = {0};
 		u32 size = sizeof(info);
-		int fd = program_fd(source, probe_uses[i].program);
+		int fd = program_fd(source, &probe_uses[i]);
 
 		/* sites_entry serves two rows. */
 		if (i && probe_uses[i].program == probe_uses[i - 1].program)
