@@ -20,13 +20,23 @@ static u64 placed(const char *hex)
 	return placed_in(file_with(hex));
 }
 
+static u64 first_bytes(const char *hex)
+{
+	struct file file = file_with(hex);
+
+	examine(&file);
+	free(file.sites);
+	return file.place.first_bytes;
+}
+
 TEST(a_first_instruction_that_does_nothing_is_known)
 {
-	CHECK_U64(file_with(ENDBR64 "48 83 ec 08" RET).place.first_bytes, 4);
-	CHECK_U64(file_with(ENDBR64 PUSH_RBX POP_RBX RET).place.first_bytes, 4);
-	CHECK_U64(file_with("48 83 ec 08" RET).place.first_bytes, 0);
-	CHECK_U64(file_with(PUSH_RBX POP_RBX RET).place.first_bytes, 0);
-	CHECK_U64(file_with(RET).place.first_bytes, 0);
+	CHECK_U64(first_bytes(ENDBR64 "48 83 ec 08" RET), 4);
+	CHECK_U64(first_bytes(ENDBR64 PUSH_RBX POP_RBX RET), 4);
+	CHECK_U64(first_bytes("48 83 ec 08" RET), 0);
+	CHECK_U64(first_bytes(PUSH_RBX POP_RBX RET), 0);
+	CHECK_U64(first_bytes("0f 1f 44 00 00" RET), 0);
+	CHECK_U64(first_bytes(RET), 0);
 }
 
 TEST(a_cheap_first_instruction_stays)

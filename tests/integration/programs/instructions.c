@@ -6,17 +6,22 @@
 
 #define ROUNDS 100
 
-#define FUNCTION(name, code)                                                                       \
-	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" code       \
-		"\n.size " #name ", . - " #name "\n");                                             \
+#define FUNCTION(name, code)                                                              \
+	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name \
+		":\n" code "\n.size " #name ", . - " #name "\n");                         \
 	extern char name[];
 
 /* Each gives 42 in rax. */
-#define JUMPS(X) X(rax) X(rcx) X(rdx) X(rbx) X(rbp) X(rsi) X(rdi) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) X(r15)
-#define RESULT	 "mov $42, %eax\n"
+#define JUMPS(X)                                                                                 \
+	X(rax)                                                                                   \
+	X(rcx) X(rdx) X(rbx) X(rbp) X(rsi) X(rdi) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) \
+		X(r15)
+#define RESULT "mov $42, %eax\n"
 
 FUNCTION(jump_target, RESULT "ret")
-#define JUMP(name) FUNCTION(jump_##name, "push %rcx\npop %rcx\nlea jump_target(%rip), %" #name "\njmp *%" #name)
+#define JUMP(name)            \
+	FUNCTION(jump_##name, \
+		 "push %rcx\npop %rcx\nlea jump_target(%rip), %" #name "\njmp *%" #name)
 JUMPS(JUMP)
 FUNCTION(plain_ret, RESULT "ret")
 FUNCTION(rep_ret, RESULT "rep ret")
@@ -36,7 +41,8 @@ FUNCTION(endbr_single_ret, "endbr64\nret")
 FUNCTION(keeps, "endbr64\nlea -64(%rsp), %rsp\nlea 64(%rsp), %rsp\nret")
 /* Two arguments on the stack, which it takes off. */
 FUNCTION(ret_n, "mov 8(%rsp), %rax\nadd 16(%rsp), %rax\nret $16")
-FUNCTION(ret_n_deep, "endbr64\nsub $8, %rsp\nmov 16(%rsp), %rax\nadd 24(%rsp), %rax\nadd $8, %rsp\nret $16")
+FUNCTION(ret_n_deep,
+	 "endbr64\nsub $8, %rsp\nmov 16(%rsp), %rax\nadd 24(%rsp), %rax\nadd $8, %rsp\nret $16")
 
 void *jump_slot = jump_target;
 
@@ -74,20 +80,22 @@ static long call_that_keeps(void *function, unsigned long flags)
 {
 	unsigned long changed;
 
-	__asm__ volatile(
-		"sub $128, %%rsp\n" PUSH_ALL "push %2\nmov %1, %%rax\n"
-		"mov $1, %%ebx\nmov $2, %%ecx\nmov $3, %%edx\nmov $4, %%esi\nmov $5, %%edi\nmov $6, %%ebp\n"
-		"mov $8, %%r8d\nmov $9, %%r9d\nmov $10, %%r10d\nmov $11, %%r11d\n"
-		"mov $12, %%r12d\nmov $13, %%r13d\nmov $14, %%r14d\nmov $15, %%r15d\n"
-		"popf\ncall *%%rax\npushf\n"
-		"add %%rbx, %%rcx\nadd %%rcx, %%rdx\nadd %%rdx, %%rsi\nadd %%rsi, %%rdi\nadd %%rdi, %%rbp\n"
-		"add %%rbp, %%r8\nadd %%r8, %%r9\nadd %%r9, %%r10\nadd %%r10, %%r11\nadd %%r11, %%r12\n"
-		"add %%r12, %%r13\nadd %%r13, %%r14\nadd %%r14, %%r15\nmov %%r15, %%rdx\n"
-		"pop %%rcx\n" POP_ALL "add $128, %%rsp\n"
-		"sub $113, %%rdx\nmov %%rcx, %%rax\nand $0x8d5, %%eax\n"
-		: "=&a"(changed), "+D"(function), "+S"(flags)
-		:
-		: "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc");
+	__asm__ volatile("sub $128, %%rsp\n" PUSH_ALL "push %2\nmov %1, %%rax\n"
+			 "mov $1, %%ebx\nmov $2, %%ecx\nmov $3, %%edx\nmov $4, %%esi\nmov $5, "
+			 "%%edi\nmov $6, %%ebp\n"
+			 "mov $8, %%r8d\nmov $9, %%r9d\nmov $10, %%r10d\nmov $11, %%r11d\n"
+			 "mov $12, %%r12d\nmov $13, %%r13d\nmov $14, %%r14d\nmov $15, %%r15d\n"
+			 "popf\ncall *%%rax\npushf\n"
+			 "add %%rbx, %%rcx\nadd %%rcx, %%rdx\nadd %%rdx, %%rsi\nadd %%rsi, "
+			 "%%rdi\nadd %%rdi, %%rbp\n"
+			 "add %%rbp, %%r8\nadd %%r8, %%r9\nadd %%r9, %%r10\nadd %%r10, %%r11\nadd "
+			 "%%r11, %%r12\n"
+			 "add %%r12, %%r13\nadd %%r13, %%r14\nadd %%r14, %%r15\nmov %%r15, %%rdx\n"
+			 "pop %%rcx\n" POP_ALL "add $128, %%rsp\n"
+			 "sub $113, %%rdx\nmov %%rcx, %%rax\nand $0x8d5, %%eax\n"
+			 : "=&a"(changed), "+D"(function), "+S"(flags)
+			 :
+			 : "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc");
 	return changed;
 }
 
@@ -98,8 +106,15 @@ static unsigned long run_jumps(void)
 		JUMPS(ADDRESS)
 #undef ADDRESS
 			plain_ret,
-		rep_ret,	bnd_ret,     endbr_ret,	  endbr_sub,   endbr_push,
-		endbr_jump,	jump_direct, jump_memory, jump_if_not,
+		rep_ret,
+		bnd_ret,
+		endbr_ret,
+		endbr_sub,
+		endbr_push,
+		endbr_jump,
+		jump_direct,
+		jump_memory,
+		jump_if_not,
 	};
 	unsigned long failures = 0;
 
@@ -114,13 +129,15 @@ static unsigned long run_jumps(void)
 
 static unsigned long run_flags(void)
 {
-	static const unsigned long flags[] = {0x202, 0x203, 0x206, 0x212, 0x242, 0x282, 0xa02, 0xad7};
+	static const unsigned long flags[] = {0x202, 0x203, 0x206, 0x212,
+					      0x242, 0x282, 0xa02, 0xad7};
 	static void *const functions[] = {single_ret, endbr_single_ret, keeps};
 	unsigned long failures = 0;
 
 	for (int f = 0; f < 8; f++)
 		for (int i = 0; i < 3; i++)
-			failures += (unsigned long)call_that_keeps(functions[i], flags[f]) != (flags[f] & 0x8d5);
+			failures += (unsigned long)call_that_keeps(functions[i], flags[f]) !=
+				    (flags[f] & 0x8d5);
 	return failures;
 }
 
