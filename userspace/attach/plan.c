@@ -91,7 +91,8 @@ static void entries_emulate(const struct plan_builder *builder)
 		struct plan_function *function = &plan->functions[i];
 
 		function->skipped = function->cost == COST_STEPPED && !function->placed_bytes &&
-				    function->first_bytes;
+				    function->first_bytes &&
+				    !plan->modules[function->module].by_thread;
 		if (function->skipped)
 			function->cost = COST_CHEAP;
 	}

@@ -12,10 +12,10 @@
 	extern char name[];
 
 /* Each gives 42 in rax. */
-#define JUMPS(X)                                                                                 \
-	X(rax)                                                                                   \
-	X(rcx) X(rdx) X(rbx) X(rbp) X(rsi) X(rdi) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) \
-		X(r15)
+#define JUMPS(X) \
+	X(rax)   \
+	X(rcx)   \
+	X(rdx) X(rbx) X(rbp) X(rsi) X(rdi) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) X(r15)
 #define RESULT "mov $42, %eax\n"
 
 FUNCTION(jump_target, RESULT "ret")
