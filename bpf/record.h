@@ -31,7 +31,7 @@ struct record_header {
 };
 
 enum record_shape { SHAPE_FACT, SHAPE_SPAN, SHAPE_POINT, SHAPE_COUNTER, SHAPE_TOTAL };
-enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM };
+enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM, ROW_SYNC };
 
 /* struct record_TAG */
 #define KIND(number, tag, shape, row, meaning) \

@@ -11,6 +11,7 @@ static const char *const row_names[] = {
 	[ROW_THREAD] = "THREAD",
 	[ROW_PROCESS] = "PROCESS",
 	[ROW_STREAM] = "STREAM",
+	[ROW_SYNC] = "SYNC",
 };
 
 static const char *const tail_names[] = {

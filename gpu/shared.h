@@ -1,0 +1,190 @@
+/*
+ * The memory that gpuprobe and the agent in a target share: one sealed memfd, named "gpuprobe-ring", made in the
+ * target, mapped by both. A control page first, then the chunks that the records travel in.
+ *
+ * Who lives is told by a lock, not by a heartbeat: gpuprobe holds flock(LOCK_EX) on a file description of its
+ * own (opened by /proc/PID/fd/N) for as long as it lives, stopped or not. The agent tries LOCK_EX | LOCK_NB on
+ * its own every 100 ms: when it gets the lock nobody listens any more, and it leaves.
+ *
+ * Neither side believes the other more than it must: gpuprobe is root and the target may be hostile, so gpuprobe
+ * checks every number that it reads here and copies a record before it looks at it. The agent never waits for
+ * gpuprobe: without a free chunk it drops and counts.
+ *
+ * Included by the agent and by userspace; the includer provides u8..u64.
+ */
+#ifndef GPUPROBE_GPU_SHARED_H
+#define GPUPROBE_GPU_SHARED_H
+
+#define AGENT_MAGIC	      0x31746e6567617067ULL /* "gpagent1" */
+#define AGENT_MEMFD_RING      "gpuprobe-ring"
+#define AGENT_MEMFD_LIBRARY   "gpuprobe-agent"
+#define AGENT_MEMFD_RESIDENT  "gpuprobe-resident" /* gpu/resident.h: what may stay behind, and says so */
+#define AGENT_THREAD_NAME     "gpuprobe-agent"
+#define AGENT_CHUNK_BYTES     (64U << 10)
+#define AGENT_CHUNKS_MAX      4096U
+#define AGENT_CONTROL_BYTES   8192U
+#define AGENT_HINT_BYTES      232
+#define AGENT_PATH_BYTES      256
+#define AGENT_FEATURES	      8
+#define AGENT_ACTIVITY_KINDS  64 /* of CUPTI, by its numbers */
+
+/* ---- what never changes: by these words alone any version asks any other to leave ------------------ */
+
+enum agent_wanted {
+	AGENT_WANTED_RUN = 0,
+	AGENT_WANTED_LEAVE = 1, /* stop all, hand over what there is, unload */
+};
+
+enum agent_state {
+	AGENT_STATE_NONE = 0,	   /* injected, the thread does not run yet */
+	AGENT_STATE_STARTING = 1,
+	AGENT_STATE_READY = 2,	   /* every feature has its answer: records may come */
+	AGENT_STATE_LEAVING = 3,
+	AGENT_STATE_DRAINED = 4,   /* no record comes any more */
+	AGENT_STATE_GONE = 5,	   /* its last word before the library is unloaded, nothing left behind */
+	AGENT_STATE_RESIDENT = 6,  /* the same, but the page of gpu/resident.h stays: hint says why */
+	AGENT_STATE_FAILED = 7,	   /* it never ran: hint says why */
+};
+
+struct agent_control_fixed { /* 64 bytes */
+	u64 magic;	    /* AGENT_MAGIC; by gpuprobe */
+	u32 fixed_bytes;    /* sizeof(struct agent_control_fixed); by gpuprobe */
+	u32 total_bytes;    /* of the memfd; by gpuprobe */
+	u64 schema_hash;    /* of record.def and this header, of who made the memfd */
+	u32 wanted;	    /* enum agent_wanted; by gpuprobe */
+	u32 state;	    /* enum agent_state; by the agent */
+	u32 agent_tid;	    /* its thread, in the target's pid namespace; by the agent */
+	u32 tool_pid;	    /* gpuprobe, as the host sees it; for people */
+	u32 reserved[6];
+};
+
+/* ---- what only the same build understands ---------------------------------------------------------- */
+
+enum agent_feature_id {
+	AGENT_FEATURE_CUPTI = 0,
+};
+
+enum agent_feature_state {
+	AGENT_FEATURE_OFF = 0,	   /* not wanted */
+	AGENT_FEATURE_PENDING = 1,
+	AGENT_FEATURE_READY = 2,
+	AGENT_FEATURE_FAILED = 3,  /* it should work, and did not: hint */
+	AGENT_FEATURE_IGNORED = 4, /* it cannot be had here, which is nobody's fault: hint */
+};
+
+struct agent_feature {
+	u32 wanted; /* bool; by gpuprobe */
+	u32 state;  /* enum agent_feature_state; by the agent, last */
+	u32 result; /* CUptiResult or errno of the call that failed */
+	u32 pad;
+	char hint[AGENT_HINT_BYTES]; /* what went wrong and what to do, NUL-terminated; by the agent */
+};
+
+/* By gpuprobe, before the agent starts. */
+struct agent_cupti_config {
+	u64 kinds;		  /* 1 << CUpti_ActivityKind */
+	char path[AGENT_PATH_BYTES]; /* library to load where the target has none mapped; "": do not */
+	u32 buffer_bytes;	  /* of one activity buffer */
+	u32 buffer_count_max;	  /* beyond: CUPTI drops, and it is counted */
+	u32 flush_period_ms;
+	u32 chatty_apis;	  /* bool: record the API calls of gpu/chatty_apis.def too */
+	u32 latency_timestamps;	  /* bool: queued and submitted of kernels */
+	u32 graph_whole;	  /* bool: a graph launch as one record, not by node */
+	u32 texts_max;		  /* distinct strings */
+	u32 devices_max;	  /* 0: all */
+	u64 callback_events_max;  /* 0: no cap; of API calls */
+	u64 activity_events_max;  /* 0: no cap; of everything else */
+	u32 finalize_timeout_ms;  /* how long to wait for an API exit on which cuptiFinalize is safe */
+	u32 pad;
+};
+
+/* By the agent. */
+struct agent_cupti_facts {
+	u32 cupti_version;  /* cuptiGetVersion */
+	u32 driver_version; /* cuDriverGetVersion */
+	u64 kinds_enabled;  /* of those wanted */
+	u32 timestamps_ours; /* bool: they are CLOCK_MONOTONIC by our callback; else fitted by the agent */
+	u32 fit_residual_ns; /* largest distance of the fitted line from its points */
+	char path[AGENT_PATH_BYTES]; /* the library in use, as the target sees it */
+	char other_client[64];	     /* who holds CUPTI, where it says so */
+};
+
+/* Never reset while a session lasts. By the agent, atomically; read at any time. */
+enum agent_counter {
+	AGENT_COUNT_RECORDS,		/* published, facts included */
+	AGENT_COUNT_RING_FULL,		/* events for which no chunk was free */
+	AGENT_COUNT_CUPTI_DROPPED,
+	AGENT_COUNT_NO_TIMESTAMPS,
+	AGENT_COUNT_ACTIVITY_UNKNOWN,
+	AGENT_COUNT_FACTS_CAPPED,	/* texts or streams over their number: referred to as 0 */
+	AGENT_COUNT_CAPPED_CALLBACKS,	/* over callback_events_max */
+	AGENT_COUNT_CAPPED_ACTIVITIES,	/* over activity_events_max */
+	AGENT_COUNT_BUFFERS_OUT,	/* activity buffers that CUPTI has */
+	AGENT_COUNT_OUTSIDE_WINDOW,	/* ended before window_start or began after window_end: not sent */
+	AGENT_COUNTERS
+};
+
+struct agent_control {
+	struct agent_control_fixed fixed;
+	struct agent_feature features[AGENT_FEATURES];
+	struct agent_cupti_config cupti;
+	struct agent_cupti_facts cupti_facts;
+	u64 window_start_ns; /* by gpuprobe: 0: not open yet; CLOCK_MONOTONIC of the target */
+	u64 window_end_ns;   /* by gpuprobe: 0: still open */
+	u64 counters[AGENT_COUNTERS];
+	u32 chunk_count; /* by gpuprobe */
+	u32 flush_wanted; /* gpuprobe counts up: the agent flushes, then sets flush_done to it */
+	u32 flush_done;
+	u32 pad;
+	char hint[AGENT_HINT_BYTES]; /* of the state as a whole; by the agent */
+};
+
+/*
+ * A chunk has one writer at a time, so that whoever dies leaves no hole: fill says how far it is whole.
+ *
+ *	FREE -> HELD (a producer, by compare and swap, its tid in holder) -> PARTIAL or FULL
+ *	PARTIAL -> HELD (any producer goes on in it) | TAKEN (gpuprobe, when all of it is read) -> FREE
+ *	FULL -> FREE (gpuprobe, when all of it is read)
+ *	HELD by a thread that is gone: gpuprobe takes it as FULL
+ *
+ * A producer writes a record behind fill and then stores fill with release; gpuprobe loads it with acquire and
+ * reads up to there, whatever the state. Records do not cross chunks.
+ */
+enum agent_chunk_state {
+	AGENT_CHUNK_FREE = 0,
+	AGENT_CHUNK_HELD = 1,
+	AGENT_CHUNK_PARTIAL = 2,
+	AGENT_CHUNK_FULL = 3,
+	AGENT_CHUNK_TAKEN = 4,
+};
+
+struct agent_chunk {
+	u32 state;
+	u32 holder; /* tid in the target's pid namespace */
+	u32 fill_bytes; /* of records[] that are whole */
+	u32 pad;
+	u8 records[AGENT_CHUNK_BYTES - 16];
+};
+
+#define AGENT_CHUNK_RECORDS_BYTES (AGENT_CHUNK_BYTES - 16)
+/* Chunk i begins at AGENT_CONTROL_BYTES + i * AGENT_CHUNK_BYTES. */
+
+_Static_assert(sizeof(struct agent_control_fixed) == 64, "the words that never change are 64 bytes");
+_Static_assert(sizeof(struct agent_control) <= AGENT_CONTROL_BYTES, "the control page is too small");
+_Static_assert(sizeof(struct agent_chunk) == AGENT_CHUNK_BYTES, "a chunk has no padding");
+
+/* ---- how the agent is started ----------------------------------------------------------------------- */
+
+/*
+ * The one symbol that the library exports. Called on a thread of the agent's own, made by the injector (or by
+ * InitializeInjection, where CUDA_INJECTION64_PATH loaded it), with all signals blocked. Returns when the agent
+ * has left: 1 when the library may be unloaded (dlclose), 0 when it must stay mapped.
+ */
+#define AGENT_ENTRY "gpuprobe_agent_run"
+struct agent_start {
+	u32 start_bytes; /* sizeof(struct agent_start) */
+	s32 ring_fd;	 /* the memfd, O_CLOEXEC; the agent maps it, keeps it for the lock, closes it when it leaves */
+};
+/* int gpuprobe_agent_run(const struct agent_start *start); */
+
+#endif
