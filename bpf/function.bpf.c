@@ -90,7 +90,7 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 	u32 probe = cookie & COOKIE_PROBE_MASK, reason;
 	struct frame *top;
 
-	if (!entry_begins(cookie, state, task->tgid))
+	if (!entry_begins(registers, cookie, state, task->tgid))
 		return LEAVE_RETURN;
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state)
@@ -199,7 +199,7 @@ static __noinline int entry_hit(struct pt_regs *registers)
 	struct thread_state *state = thread_state_find(task);
 	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = task_pid_tgid(task);
 
-	if (!entry_begins(cookie, state, task->tgid))
+	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	thread_state_get(state, task, pid_tgid); /* for its name */
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(),

@@ -76,7 +76,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	u64 pid_tgid = task_pid_tgid(task);
 	u32 probe = cookie & COOKIE_PROBE_MASK;
 
-	if (!entry_begins(cookie, state, task->tgid))
+	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state) {
@@ -177,16 +177,6 @@ int sites_entry_single(struct pt_regs *registers)
 	return enter(registers);
 }
 
-static __always_inline u32 site_kind(u64 cookie)
-{
-	return (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
-}
-
-static __always_inline u32 site_detail(u64 cookie)
-{
-	return (cookie >> COOKIE_DETAIL_SHIFT) & 0xf;
-}
-
 /* What a `ret` takes off the stack. */
 static __always_inline u64 site_popped_bytes(u64 cookie)
 {
@@ -199,7 +189,7 @@ static __noinline int leave_hit(struct pt_regs *registers)
 	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
 	bool still_to_do = arch_ip_is_at(registers, cookie >> COOKIE_ADDRESS_SHIFT);
 
-	switch (site_kind(cookie)) {
+	switch (cookie_site_kind(cookie)) {
 	case COOKIE_SITE_RETURN:
 	case COOKIE_SITE_RETURN_EMULATED:
 		leave(cookie, still_to_do ? sp : sp - site_popped_bytes(cookie),
@@ -207,7 +197,7 @@ static __noinline int leave_hit(struct pt_regs *registers)
 		break;
 	case COOKIE_SITE_CONDITION:
 		/* One that is not taken leaves nothing. */
-		if (!arch_condition_holds(registers, site_detail(cookie)))
+		if (!arch_condition_holds(registers, cookie_detail(cookie)))
 			break;
 		/* fall through */
 	default:
@@ -249,9 +239,9 @@ int sites_return_emulated(struct pt_regs *registers)
 	preemption_on();
 	if (!still_to_do)
 		return 0;
-	if (site_kind(cookie) == COOKIE_SITE_RETURN_EMULATED)
+	if (cookie_site_kind(cookie) == COOKIE_SITE_RETURN_EMULATED)
 		arch_emulate_return(registers, site_popped_bytes(cookie));
-	else if (site_kind(cookie) == COOKIE_SITE_JUMP_EMULATED)
-		arch_emulate_jump(registers, site_detail(cookie));
+	else if (cookie_site_kind(cookie) == COOKIE_SITE_JUMP_EMULATED)
+		arch_emulate_jump(registers, cookie_detail(cookie));
 	return 0;
 }

@@ -11,9 +11,20 @@ static __always_inline u64 task_pid_tgid(const struct task_struct *task)
 	return (u64)task->tgid << 32 | (u32)task->pid;
 }
 
+static __always_inline u32 cookie_site_kind(u64 cookie)
+{
+	return (cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK;
+}
+
+static __always_inline u32 cookie_detail(u64 cookie)
+{
+	return (cookie >> COOKIE_DETAIL_SHIFT) & 0xf;
+}
+
 /* Counts the hit. False when it is not ours to record. A thread with a state is a target's: only
  * the others have to be looked up. */
-static __always_inline bool entry_begins(u64 cookie, const struct thread_state *state, u32 tgid)
+static __always_inline bool entry_begins(const struct pt_regs *registers, u64 cookie,
+					 const struct thread_state *state, u32 tgid)
 {
 	struct counters *mine = counters_get();
 
@@ -29,17 +40,18 @@ static __always_inline bool entry_begins(u64 cookie, const struct thread_state *
 		mine->stepped_entries++;
 	else
 		mine->entries++;
-	return true;
+	return cookie_site_kind(cookie) != COOKIE_SITE_RESTART ||
+	       !arch_condition_holds(registers, cookie_detail(cookie));
 }
 
 /* At an entry: does the program stand on an instruction that it is to go over? Another program on the same site
  * may have done so. For the program to do, which alone may write its context. */
 static __always_inline u64 entry_skip_bytes(const struct pt_regs *registers, u64 cookie)
 {
-	if (((cookie >> COOKIE_SITE_SHIFT) & COOKIE_SITE_MASK) != COOKIE_SITE_SKIP_EMULATED ||
+	if (cookie_site_kind(cookie) != COOKIE_SITE_SKIP_EMULATED ||
 	    !arch_ip_is_at(registers, cookie >> COOKIE_ADDRESS_SHIFT))
 		return 0;
-	return (cookie >> COOKIE_DETAIL_SHIFT) & 0xf;
+	return cookie_detail(cookie);
 }
 
 #endif

@@ -29,6 +29,7 @@
 #define COOKIE_SITE_JUMP_EMULATED   4ULL /* to the address in a register: its number in the detail */
 #define COOKIE_SITE_CONDITION	    5ULL /* jcc: left only if the condition, in the detail, holds */
 #define COOKIE_SITE_SKIP_EMULATED   6ULL /* an entry that does nothing (endbr64): its bytes in the detail */
+#define COOKIE_SITE_RESTART	    7ULL /* an entry where jcc, if it jumps, leads back to the start: no call yet */
 #define COOKIE_DETAIL_SHIFT	    36	 /* 4 bits */
 #define COOKIE_ADDRESS_SHIFT	    48	 /* low 12 bits of the site's address */
 #define COOKIE_POPPED_SHIFT	    60	 /* bytes / 8 that `ret n` takes off, 4 bits */

@@ -268,6 +268,81 @@ TEST(computed_jumps)
 	CHECK_U64(placed(ENDBR64 PUSH_RBX "06 ff e0"), 0);
 }
 
+/* The prologue of Go: cmp 0x10(%r14),%rsp; jbe to what calls and begins again; push. */
+static struct function_place place_of(struct file file)
+{
+	examine(&file);
+	free(file.sites);
+	return file.place;
+}
+
+TEST(a_function_that_begins_again_is_probed_where_it_no_longer_does)
+{
+	struct file file = file_with("49 3b 66 10 76 05" PUSH_RBX POP_RBX RET "90 90"
+				     "e8 f0 fd ff ff eb ee");
+	struct function_place place = place_of(file);
+
+	CHECK_U64(place.placed_bytes, 4);
+	CHECK_U64(place.file_offset, FUNCTION + 4 - CODE);
+	CHECK_U64(place.cost, COST_CHEAP);
+	CHECK(place.restarts);
+	CHECK_U64(place.condition, 6);
+	/* What looks like a jump to it in the bytes of another instruction does not count. */
+	file = file_with("49 3b 66 10 76 05 b8 76 fc 00 00 c3 e8 ef fd ff ff eb ed");
+	place = place_of(file);
+	CHECK(!place.restarts);
+	file = file_with("49 3b 66 10 76 06 b8 76 fc 00 00 c3 e8 ef fd ff ff eb ed");
+	place = place_of(file);
+	CHECK(place.restarts);
+	CHECK_U64(place.placed_bytes, 4);
+}
+
+TEST(a_function_that_begins_again_by_two_jumps)
+{
+	/* mov %rsp,%r12; sub $0x1000,%r12; jb; cmp 0x10(%r14),%r12; jbe; push; pop; ret; mov %rax,8(%rsp);
+	 * call OTHER; mov 8(%rsp),%rax; jmp FUNCTION */
+	struct file file = file_with(
+		"49 89 e4 49 81 ec 00 10 00 00 72 09 4d 3b 66 10 76 03" PUSH_RBX POP_RBX RET
+		"48 89 44 24 08 e8 e1 fd ff ff 48 8b 44 24 08 eb da");
+	struct function_place place = place_of(file);
+
+	CHECK(place.restarts);
+	CHECK_U64(place.placed_bytes, 16);
+	CHECK_U64(place.condition, 6);
+}
+
+TEST(what_only_looks_as_if_it_began_again)
+{
+	/* It leaves by another way too. */
+	struct file file =
+		file_with("49 3b 66 10 76 03" PUSH_RBX POP_RBX RET "74 00 e8 ee fd ff ff eb ec");
+
+	CHECK(!place_of(file).restarts);
+	/* It jumps behind its start. */
+	file = file_with("49 3b 66 10 76 03" PUSH_RBX POP_RBX RET "e8 f2 fd ff ff eb f1");
+	CHECK(!place_of(file).restarts);
+	/* A loop without a call. */
+	file = file_with("49 3b 66 10 76 03" PUSH_RBX POP_RBX RET "90 eb f4");
+	CHECK(!place_of(file).restarts);
+	/* sp is another. */
+	file = file_with("50 49 3b 66 10 76 03" PUSH_RBX POP_RBX RET "e8 f1 fd ff ff eb ef");
+	CHECK(!place_of(file).restarts);
+	/* Its end is not known. */
+	file = file_with("49 3b 66 10 76 03" PUSH_RBX POP_RBX RET "e8 f2 fd ff ff");
+	CHECK(!place_of(file).restarts);
+}
+
+TEST(a_function_that_begins_again_and_is_jumped_to)
+{
+	/* jne to the jbe */
+	struct file file = file_with("49 3b 66 10 76 04"
+				     "75 fc" POP_RBX RET "e8 f1 fd ff ff eb ef");
+
+	examine(&file);
+	free(file.sites);
+	CHECK(file.reason != NULL);
+}
+
 TEST(without_references_it_is_the_first_instruction)
 {
 	struct file file = file_with(ENDBR64 PUSH_RBX RET);

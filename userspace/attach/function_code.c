@@ -6,6 +6,7 @@
 #include "attach/function_code_parts.h"
 
 #define ENTRY_BLOCK_MAX_BYTES 128
+#define RESTART_MAX_BYTES     1024 /* with all that it may save and restore */
 #define SHORT_JUMP_BYTES      2
 #define SHORT_JUMP_BACK	      128
 #define SHORT_JUMP_FORWARD    127
@@ -65,6 +66,60 @@ static bool candidate_find(struct decoder *decoder, const struct function_code *
 			return false;
 	}
 	return false;
+}
+
+/* ---- functions that begin again ---- */
+
+/* Does what is at `target` call once and then jump to the function's start, whatever happens? */
+static bool leads_back(struct decoder *decoder, const struct function_code *function, u64 target)
+{
+	const struct code_range *range = &function->ranges[0];
+	struct instruction instruction;
+	size_t calls = 0;
+
+	for (u64 offset = target - range->address, end = offset + RESTART_MAX_BYTES;
+	     offset < range->size_bytes && offset < end; offset += instruction.size_bytes) {
+		if (!decoder_read(decoder, range->bytes + offset, range->size_bytes - offset,
+				  range->address + offset, &instruction))
+			return false;
+		if (instruction.flow == FLOW_JUMP && instruction.target == range->address)
+			return calls == 1;
+		calls += instruction.flow == FLOW_CALL;
+		if (instruction.flow != FLOW_NEXT && instruction.flow != FLOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* The last conditional jump of the entry block that leads back to the start. What was done before it is no matter:
+ * it is done again. */
+static bool restart_find(struct decoder *decoder, const struct function_code *function,
+			 u64 *ret_offset, u8 *ret_condition)
+{
+	const struct code_range *range = &function->ranges[0];
+	struct instruction instruction;
+	enum instruction_cost cost;
+	bool found = false;
+
+	for (u64 offset = 0; offset < range->size_bytes && offset < ENTRY_BLOCK_MAX_BYTES;
+	     offset += instruction.size_bytes) {
+		if (!decoder_read(decoder, range->bytes + offset, range->size_bytes - offset,
+				  range->address + offset, &instruction))
+			break;
+		if (instruction.flow == FLOW_NEXT && instruction.harmless &&
+		    !(instruction.written & REGISTERS_STACK))
+			continue;
+		if (!offset || instruction.flow != FLOW_JUMP_CONDITIONAL ||
+		    instruction.condition == INSTRUCTION_NO_CONDITION ||
+		    decoder_check(decoder, range->bytes + offset, range->size_bytes - offset,
+				  range->address + offset, &cost) ||
+		    !leads_back(decoder, function, instruction.target))
+			break;
+		*ret_offset = offset;
+		*ret_condition = instruction.condition;
+		found = true;
+	}
+	return found;
 }
 
 /* ---- who else could jump there ---- */
@@ -194,6 +249,31 @@ bool function_table_reaches(const struct function_code *function, u64 table, u64
 	return false;
 }
 
+/* Is it certain that [first, last] is only come to from the start? */
+static bool is_only_fallen_into(struct decoder *decoder, const struct function_code *function,
+				u64 first, u64 last)
+{
+	return function->references && !is_referred_to(function, first, last) &&
+	       !short_jump_reaches(function, first, last) &&
+	       !(may_jump_indirectly(function) &&
+		 indirect_jump_reaches(decoder, function, first, last));
+}
+
+/* The same by what the function itself says: what only looks like a jump elsewhere does not count. A function
+ * that begins again would else often be left out, and all that could come of a mistake is a call too many. */
+static bool is_jumped_to(struct decoder *decoder, const struct function_code *function, u64 first,
+			 u64 last)
+{
+	struct function_walk walk = {.decoder = decoder, .function = function};
+	struct instruction instruction;
+
+	while (function_walk_next(&walk, &instruction))
+		if (instruction.has_target && instruction.target >= first &&
+		    instruction.target <= last)
+			return true;
+	return walk.unknown;
+}
+
 const char *function_code_place(struct decoder *decoder, const struct function_code *function,
 				struct function_place *ret_place)
 {
@@ -202,7 +282,7 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 				       .file_offset = range->file_offset};
 	const char *refused = decoder_check(decoder, range->bytes, range->size_bytes,
 					    range->address, &place.cost);
-	u64 offset, first = range->address + 1, last;
+	u64 offset = 0, first = range->address + 1;
 	struct instruction instruction;
 
 	if (refused)
@@ -212,18 +292,19 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 	    instruction.endbr64)
 		place.first_bytes = instruction.size_bytes;
 	*ret_place = place;
-	if (place.cost == COST_CHEAP || !function->references ||
-	    !candidate_find(decoder, function, &offset))
+	if (restart_find(decoder, function, &offset, &place.condition)) {
+		place.restarts = true;
+		if (is_jumped_to(decoder, function, first, range->address + offset))
+			return "it begins again when its stack has grown, and it is not known "
+			       "which of its beginnings are calls";
+	} else if (place.cost == COST_CHEAP || !candidate_find(decoder, function, &offset) ||
+		   !is_only_fallen_into(decoder, function, first, range->address + offset)) {
 		return NULL;
-	last = range->address + offset;
-	if (is_referred_to(function, first, last) || short_jump_reaches(function, first, last))
-		return NULL;
-	if (may_jump_indirectly(function) && indirect_jump_reaches(decoder, function, first, last))
-		return NULL;
-	*ret_place = (struct function_place){.address = last,
-					     .file_offset = range->file_offset + offset,
-					     .placed_bytes = (u8)offset,
-					     .first_bytes = place.first_bytes,
-					     .cost = COST_CHEAP};
+	}
+	place.address += offset;
+	place.file_offset += offset;
+	place.placed_bytes = (u8)offset;
+	place.cost = COST_CHEAP;
+	*ret_place = place;
 	return NULL;
 }

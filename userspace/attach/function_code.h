@@ -42,6 +42,8 @@ struct function_place {
 	u8 first_bytes;	 /* length of the function's first instruction if it is one that does nothing, but is
 			  * stepped (endbr64); else 0 */
 	enum instruction_cost cost;
+	bool restarts; /* it is a conditional jump, by which the function begins again: see below */
+	u8 condition;  /* if this holds, the low four bits of its opcode */
 };
 
 /*
@@ -50,6 +52,10 @@ struct function_place {
  * (rax and r10 may be overwritten by a function that has not read them: they were no arguments of it.)
  * Never behind the first branch, at or behind an address that anything but the function's start leads to, never
  * a 5-byte nop but as the first instruction. NULL; or why the function can't be probed at all.
+ *
+ * A function that looks first whether its stack is large enough (Go) and, if not, calls somebody who sees to it and
+ * jumps back to its own start, comes by its first instruction more than once a call. It is probed at the last jump
+ * that leads to that: a call begins when it is not taken. Where that is no good place: why not.
  */
 const char *function_code_place(struct decoder *decoder, const struct function_code *function,
 				struct function_place *ret_place);

@@ -45,6 +45,7 @@ enum instruction_flow {
  * more (rax: number of vector arguments of a variadic one, r10: frame of the surrounding one). */
 #define REGISTERS_ARGUMENTS (1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9)
 #define REGISTERS_HIDDEN    (1 << 0 | 1 << 10)
+#define REGISTERS_STACK	    (1 << 4)
 
 struct instruction_memory {
 	u8 base, index; /* REGISTER_NONE; base may be REGISTER_RIP */

@@ -51,6 +51,8 @@ struct plan_function {
 	u8 first_bytes;	 /* see struct function_place */
 	bool skipped;	 /* the probed instruction is the first one, and its program goes over it: cheap */
 	enum instruction_cost cost;
+	bool restarts; /* see struct function_place */
+	u8 condition;
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */

@@ -142,6 +142,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.placed_bytes = place->placed_bytes,
 		.first_bytes = place->first_bytes,
 		.cost = place->cost,
+		.restarts = place->restarts,
+		.condition = place->condition,
 		.name = readable_name(matcher, group->best->name),
 	};
 	if (function->name && strcmp(function->name, group->best->name) != 0 &&

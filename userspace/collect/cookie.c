@@ -11,6 +11,9 @@ u64 cookie_of_entry(const struct plan_function *function, size_t index)
 		cookie |= COOKIE_SITE_SKIP_EMULATED << COOKIE_SITE_SHIFT |
 			  (u64)function->first_bytes << COOKIE_DETAIL_SHIFT |
 			  (function->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT;
+	if (function->restarts)
+		cookie |= COOKIE_SITE_RESTART << COOKIE_SITE_SHIFT | (u64)function->condition
+									     << COOKIE_DETAIL_SHIFT;
 	return cookie;
 }
 

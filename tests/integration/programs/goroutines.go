@@ -20,6 +20,30 @@ func deep(depth int) int {
 	return deep(depth-1) + int(local[depth%128])
 }
 
+// A frame so large that the stack is checked by two jumps.
+//
+//go:noinline
+func large(depth int) int {
+	var local [6000]byte
+
+	local[depth%6000] = 1
+	if depth == 0 {
+		return int(local[0])
+	}
+	return large(depth-1) + int(local[depth%6000])
+}
+
+//go:noinline
+func floats(depth int, a, b, c float64) float64 {
+	var local [512]byte
+
+	local[depth%512] = 1
+	if depth == 0 {
+		return a + b + c
+	}
+	return floats(depth-1, a, b, c) + float64(local[depth%512]) - 1
+}
+
 //go:noinline
 func panics(value int) int {
 	if value%2 == 1 {
@@ -39,6 +63,16 @@ func recovers(value int) (caught int) {
 	return 0
 }
 
+// Its stack is small again, and grows.
+func in_new_goroutine(work func()) {
+	done := make(chan bool)
+	go func() {
+		work()
+		done <- true
+	}()
+	<-done
+}
+
 func main() {
 	input := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
@@ -50,6 +84,8 @@ func main() {
 		go func(i int) {
 			defer group.Done()
 			sums[i] = deep(200)
+			in_new_goroutine(func() { sums[i] += large(9) - 10 })
+			in_new_goroutine(func() { sums[i] += int(floats(99, 1, 2, 3)) - 6 })
 			for j := 0; j < 20; j++ {
 				sums[i] += recovers(j)
 			}
@@ -64,6 +100,8 @@ func main() {
 		}
 	}
 	fmt.Println("deep", 20*201)
+	fmt.Println("large", 20*10)
+	fmt.Println("floats", 20*100)
 	fmt.Println("panics", 20*20)
 	fmt.Println("recovers", 20*20)
 	fmt.Println("failures", failures)
