@@ -184,7 +184,17 @@ _Static_assert(sizeof(struct agent_chunk) == AGENT_CHUNK_BYTES, "a chunk has no 
 struct agent_start {
 	u32 start_bytes; /* sizeof(struct agent_start) */
 	s32 ring_fd;	 /* the memfd, O_CLOEXEC; the agent maps it, keeps it for the lock, closes it when it leaves */
+	/* Of the target's libc: before glibc 2.34 they stand in libdl. 0: the agent looks for them itself. */
+	u64 dlopen_address, dlsym_address, dlclose_address;
 };
 /* int gpuprobe_agent_run(const struct agent_start *start); */
+
+/*
+ * InitializeInjection has no arguments: the number of an inherited file descriptor of the ring stands in this
+ * variable. The agent opens it anew (a description of its own, for the lock) and leaves the inherited one alone.
+ * Of the processes that inherit it the first to start CUDA takes the ring (fixed.state, by compare and swap from
+ * NONE); all others stay silent.
+ */
+#define AGENT_RING_VARIABLE "GPUPROBE_AGENT_RING"
 
 #endif
