@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/memory_room.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "elf/elf_file.h"
@@ -184,6 +185,19 @@ static void append_functions(struct text *text, const struct plan *plan)
 	}
 }
 
+/* What `record` would find when it begins. */
+static void append_refusal(struct text *text, const struct attachment *attachment)
+{
+	struct err err = {0};
+
+	if (!memory_room_check(attachment->plan, attachment->targets, attachment->target_count,
+			       &err))
+		return;
+	text_append(text, "record refuses: ");
+	append_escaped(text, err.message);
+	text_append_char(text, '\n');
+}
+
 static void append_all(struct text *text, const struct attachment *attachment,
 		       const struct options *options)
 {
@@ -197,6 +211,7 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	append_functions(text, attachment->plan);
 	text_append_char(text, '\n');
 	follow_append_plan(text, attachment, options);
+	append_refusal(text, attachment);
 	attachment_summary(attachment, text);
 	text_append_char(text, '\n');
 }

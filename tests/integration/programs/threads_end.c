@@ -14,6 +14,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long cleaned;
+static volatile int inside;
 static __thread volatile long sink;
 
 static void unlock(void *unused)
@@ -31,6 +32,7 @@ PROBED long leaf(long value)
 PROBED void ends_inside(void *exits)
 {
 	leaf(1);
+	inside = 1;
 	if (exits)
 		pthread_exit(NULL);
 	for (;;)
@@ -56,9 +58,12 @@ static void run_endings(void)
 	for (long i = 0; i < THREADS; i++) {
 		pthread_t thread;
 
+		inside = 0;
 		pthread_create(&thread, NULL, ending_thread, (void *)(i % 2));
 		if (i % 2 == 0) {
-			usleep(2000);
+			/* The first cancellation loads libgcc_s: before it, the call has begun. */
+			while (!inside)
+				usleep(1000);
 			pthread_cancel(thread);
 		}
 		pthread_join(thread, NULL);
