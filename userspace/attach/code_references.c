@@ -1,5 +1,6 @@
 #include "attach/code_references.h"
 
+#include <emmintrin.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 
 #define KINDS		  2
 #define JUMP_BYTES	  5 /* opcode and distance */
+#define LONG_JUMP_BYTES	  6 /* two bytes of opcode */
+#define FILTER_BYTES	  16
 #define TABLE_MAX_ENTRIES 65536
 #define TABLE_READ_BYTES  4096
 
@@ -81,6 +84,11 @@ static int base_add(struct code_references *references, u64 address)
 	return 0;
 }
 
+static bool is_jump(const u8 *code)
+{
+	return code[0] == 0xe8 || code[0] == 0xe9;
+}
+
 static bool is_long_jump(const u8 *code)
 {
 	return (code[0] == 0x0f && (code[1] & 0xf0) == 0x80) || /* jcc */
@@ -92,29 +100,67 @@ static bool is_lea_rip(const u8 *code)
 	return code[0] == 0x8d && (code[1] & 0xc7) == 0x05;
 }
 
+static __m128i bytes_equal(__m128i bytes, u8 mask, u8 value)
+{
+	return _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8((char)mask)),
+			      _mm_set1_epi8((char)value));
+}
+
+/* A bit for each of the first FILTER_BYTES where one of the three above begins; reads a byte more. */
+static u32 filter(const u8 *code)
+{
+	__m128i first = _mm_loadu_si128((const __m128i *)code);
+	__m128i second = _mm_loadu_si128((const __m128i *)(code + 1));
+	__m128i jump = bytes_equal(first, 0xfe, 0xe8);
+	__m128i jcc =
+		_mm_and_si128(bytes_equal(first, 0xff, 0x0f), bytes_equal(second, 0xf0, 0x80));
+	__m128i xbegin =
+		_mm_and_si128(bytes_equal(first, 0xff, 0xc7), bytes_equal(second, 0xff, 0xf8));
+	__m128i lea =
+		_mm_and_si128(bytes_equal(first, 0xff, 0x8d), bytes_equal(second, 0xc7, 0x05));
+
+	return (u32)_mm_movemask_epi8(
+		_mm_or_si128(_mm_or_si128(jump, jcc), _mm_or_si128(xbegin, lea)));
+}
+
+/* What stands at *code, as far as it is there. */
+static int reference_read(struct code_references *references, u64 address, const u8 *code,
+			  size_t readable)
+{
+	u64 target;
+
+	if (readable >= JUMP_BYTES && is_jump(code)) {
+		target = displaced(address + JUMP_BYTES, code + 1);
+		code_references_add(references, REFERENCE_JUMP, target);
+	} else if (readable >= LONG_JUMP_BYTES && is_long_jump(code)) {
+		target = displaced(address + LONG_JUMP_BYTES, code + 2);
+		code_references_add(references, REFERENCE_JUMP, target);
+	} else if (readable >= LONG_JUMP_BYTES && is_lea_rip(code)) {
+		target = displaced(address + LONG_JUMP_BYTES, code + 2);
+		code_references_add(references, REFERENCE_POINTER, target);
+		if (!is_code(references, target))
+			return base_add(references, target);
+	}
+	return 0;
+}
+
 int code_references_add_code(struct code_references *references, u64 address, const u8 *bytes,
 			     size_t size, size_t readable)
 {
-	for (size_t i = 0; i < size && readable - i >= JUMP_BYTES; i++) {
-		const u8 *code = bytes + i;
-		u64 target;
+	size_t i = 0;
+	int result = 0;
 
-		if (code[0] == 0xe8 || code[0] == 0xe9) {
-			target = displaced(address + i + JUMP_BYTES, code + 1);
-			code_references_add(references, REFERENCE_JUMP, target);
-		} else if (readable - i <= JUMP_BYTES) {
-			break;
-		} else if (is_long_jump(code)) {
-			target = displaced(address + i + 6, code + 2);
-			code_references_add(references, REFERENCE_JUMP, target);
-		} else if (is_lea_rip(code)) {
-			target = displaced(address + i + 6, code + 2);
-			code_references_add(references, REFERENCE_POINTER, target);
-			if (!is_code(references, target) && base_add(references, target))
-				return -ENOMEM;
+	for (; i + FILTER_BYTES <= size && i + FILTER_BYTES < readable; i += FILTER_BYTES) {
+		for (u32 found = filter(bytes + i); found && !result; found &= found - 1) {
+			size_t at = i + (size_t)__builtin_ctz(found);
+
+			result =
+				reference_read(references, address + at, bytes + at, readable - at);
 		}
 	}
-	return 0;
+	for (; i < size && !result; i++)
+		result = reference_read(references, address + i, bytes + i, readable - i);
+	return result;
 }
 
 void code_references_add_absolute(struct code_references *references, const u8 *bytes, size_t size)

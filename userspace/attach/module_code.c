@@ -4,23 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/cold_parts.h"
 #include "base/cleanup.h"
 
 #define FUNCTION_MAX_BYTES     (16ULL << 20)
 #define CODE_MAX_BYTES	       (4ULL << 30)
 #define UNKNOWN_SIZE_MAX_BYTES 32
 #define PARTS_MAX	       16
-#define READ_BYTES	       (1 << 20)
+#define READ_BYTES	       (128 << 10)
 #define READ_OVERLAP_BYTES     16
 
 struct module_code {
 	struct elf_file *file;
 	struct elf_symbols symbols;
 	struct decoder *decoder;
-	const struct elf_symbol **cold; /* by name */
-	size_t cold_count;
-	const struct elf_symbol **names; /* all others, by name; for cold parts */
-	size_t name_count;
+	struct cold_parts *cold;
 	bool scanned;
 	struct code_references *references; /* NULL: not known */
 	/* Of the function that was read last. */
@@ -28,51 +26,6 @@ struct module_code {
 	size_t range_count;
 	bool size_unknown;
 };
-
-/* "NAME.cold", "NAME.cold.3": the length of NAME; 0 when it is none. */
-static size_t cold_base_length(const char *name)
-{
-	const char *cold = strstr(name, ".cold");
-
-	if (!cold || (cold[5] != 0 && cold[5] != '.'))
-		return 0;
-	return (size_t)(cold - name);
-}
-
-/* ---- opening ---- */
-
-static int name_compare(const void *left, const void *right)
-{
-	const struct elf_symbol *const *a = left, *const *b = right;
-
-	return strcmp((*a)->name, (*b)->name);
-}
-
-static int names_sort(struct module_code *code)
-{
-	size_t count = code->symbols.count;
-
-	for (size_t i = 0; i < count; i++)
-		code->cold_count += cold_base_length(code->symbols.items[i].name) > 0;
-	if (!code->cold_count)
-		return 0;
-	code->name_count = count - code->cold_count;
-	code->cold = calloc(code->cold_count + 1, sizeof(*code->cold));
-	code->names = calloc(code->name_count + 1, sizeof(*code->names));
-	if (!code->cold || !code->names)
-		return -ENOMEM;
-	for (size_t i = 0, cold = 0, name = 0; i < count; i++) {
-		const struct elf_symbol *symbol = &code->symbols.items[i];
-
-		if (cold_base_length(symbol->name))
-			code->cold[cold++] = symbol;
-		else
-			code->names[name++] = symbol;
-	}
-	qsort(code->cold, code->cold_count, sizeof(*code->cold), name_compare);
-	qsort(code->names, code->name_count, sizeof(*code->names), name_compare);
-	return 0;
-}
 
 int module_code_open(int fd, const char *path, const char *root_path, struct module_code **ret_code,
 		     struct err *err)
@@ -87,7 +40,7 @@ int module_code_open(int fd, const char *path, const char *root_path, struct mod
 		result = elf_symbols_load(code->file, root_path, &code->symbols, err);
 	if (!result)
 		result = decoder_create(&code->decoder, err);
-	if (!result && names_sort(code))
+	if (!result && cold_parts_create(&code->symbols, &code->cold))
 		result = err_errno(err, -ENOMEM, "can't read the symbols of %s", path);
 	if (result) {
 		module_code_free(code);
@@ -111,8 +64,7 @@ struct module_code *module_code_free(struct module_code *code)
 	ranges_free(code);
 	code_references_free(code->references);
 	decoder_free(code->decoder);
-	free(code->cold);
-	free(code->names);
+	cold_parts_free(code->cold);
 	elf_symbols_free(&code->symbols);
 	elf_file_free(code->file);
 	free(code);
@@ -245,7 +197,7 @@ static bool is_function(const void *data, u64 address)
 	const struct elf_symbol *end = code->symbols.items + code->symbols.count;
 
 	for (; symbol && symbol < end && symbol->address == address; symbol++) {
-		if (!cold_base_length(symbol->name))
+		if (!cold_part_is_name(symbol->name))
 			return true;
 	}
 	return false;
@@ -286,45 +238,16 @@ static int range_read(struct module_code *code, u64 address, u64 size, bool unce
 	return 0;
 }
 
-/* How many functions of this name there are, up to two. */
-static size_t functions_named(const struct module_code *code, const char *name)
-{
-	struct elf_symbol wanted = {.name = name};
-	const struct elf_symbol *key = &wanted;
-	const struct elf_symbol **found =
-		bsearch(&key, code->names, code->name_count, sizeof(*code->names), name_compare);
-	size_t at;
-
-	if (!found)
-		return 0;
-	at = (size_t)(found - code->names);
-	return 1 + ((at && strcmp(code->names[at - 1]->name, name) == 0) ||
-		    (at + 1 < code->name_count && strcmp(code->names[at + 1]->name, name) == 0));
-}
-
 /* The parts that are named after one name of the function. */
 static int cold_parts_read(struct module_code *code, const char *name)
 {
-	size_t length = strlen(name), low = 0, high = code->cold_count;
-	bool uncertain = code->cold_count && functions_named(code, name) > 1;
+	const struct elf_symbol *const *parts;
+	unsigned functions;
+	size_t count = cold_parts_find(code->cold, name, &parts, &functions);
 	int result = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strncmp(code->cold[middle]->name, name, length) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < code->cold_count && !result; low++) {
-		const struct elf_symbol *cold = code->cold[low];
-
-		if (strncmp(cold->name, name, length) != 0)
-			break;
-		if (cold_base_length(cold->name) == length)
-			result = range_read(code, cold->address, cold->size_bytes, uncertain);
-	}
+	for (size_t i = 0; i < count && !result; i++)
+		result = range_read(code, parts[i]->address, parts[i]->size_bytes, functions > 1);
 	return result;
 }
 
@@ -380,10 +303,16 @@ const char *module_code_place(struct module_code *code, u64 address,
 			      struct function_place *ret_place)
 {
 	struct function_code function;
+	const char *refused;
 
-	references_need(code);
 	if (function_read(code, address, &function))
 		return "its first instruction can't be read from the file";
+	refused = function_code_place(code->decoder, &function, ret_place);
+	/* Most are good as they are; what refers to where, which takes long to find out, they need not know. */
+	if (refused || ret_place->cost == COST_CHEAP || code->scanned)
+		return refused;
+	references_need(code);
+	function.references = code->references;
 	return function_code_place(code->decoder, &function, ret_place);
 }
 

@@ -21,6 +21,24 @@ const char *plan_module_root(const struct plan_builder *builder, const struct pl
 	return target->other_mount_namespace ? target->root_path : "";
 }
 
+int plan_code_open(struct plan_builder *builder, size_t module, struct module_code **ret_code,
+		   struct err *err)
+{
+	const struct plan_module *file = &builder->plan->modules[module];
+	int result = 0;
+
+	if (!builder->codes[module])
+		result = module_code_open(file->fd, file->path, plan_module_root(builder, file),
+					  &builder->codes[module], err);
+	*ret_code = builder->codes[module];
+	return result;
+}
+
+void plan_code_close(struct plan_builder *builder, size_t module)
+{
+	builder->codes[module] = module_code_free(builder->codes[module]);
+}
+
 static int function_compare(const void *left, const void *right)
 {
 	const struct plan_function *a = left, *b = right;
@@ -104,7 +122,8 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 
 	builder->patterns = calloc(builder->pattern_count, sizeof(*builder->patterns));
 	builder->hits = calloc(builder->pattern_count, sizeof(*builder->hits));
-	if (!builder->patterns || !builder->hits)
+	builder->codes = calloc(builder->plan->module_count + 1, sizeof(*builder->codes));
+	if (!builder->patterns || !builder->hits || !builder->codes)
 		return err_errno(err, -ENOMEM, "can't match functions");
 	result = patterns_build(builder, patterns, err);
 	if (!result)
@@ -145,8 +164,11 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 		result = functions_build(&builder, patterns, err);
 	for (size_t i = 0; builder.patterns && i < pattern_count; i++)
 		pattern_free(&builder.patterns[i]);
+	for (size_t i = 0; builder.codes && i < modules.count; i++)
+		plan_code_close(&builder, i);
 	free(builder.patterns);
 	free(builder.hits);
+	free(builder.codes);
 	if (result)
 		plan_free(builder.plan);
 	else

@@ -2,6 +2,7 @@
 #ifndef GPUPROBE_ATTACH_PLAN_BUILD_H
 #define GPUPROBE_ATTACH_PLAN_BUILD_H
 
+#include "attach/module_code.h"
 #include "attach/pattern.h"
 #include "attach/plan.h"
 #include "elf/elf_file.h"
@@ -16,7 +17,12 @@ struct plan_builder {
 	const struct plan_limits *limits;
 	size_t function_capacity, skipped_capacity;
 	u64 too_many; /* functions beyond max_functions: only counted */
+	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };
+
+/* Opens it, unless it is open. */
+int plan_code_open(struct plan_builder *builder, size_t module, struct module_code **ret_code, struct err *err);
+void plan_code_close(struct plan_builder *builder, size_t module);
 
 /* plan_match.c: patterns and symbols -> functions and skipped ones. */
 int plan_match(struct plan_builder *builder, struct err *err);

@@ -9,15 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/module_code.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "../bpf/record.h"
-
-static void module_code_cleanup(struct module_code **code)
-{
-	module_code_free(*code);
-}
 
 /* On a shadow stack an exit that a program emulates leaves an entry behind, and the next real
  * return faults. */
@@ -118,8 +112,7 @@ static int module_apply(struct plan_builder *builder, size_t module, u8 returns,
 {
 	const struct plan_limits *limits = builder->limits;
 	struct plan *plan = builder->plan;
-	const struct plan_module *file = &plan->modules[module];
-	_cleanup_(module_code_cleanup) struct module_code *code = NULL;
+	struct module_code *code = NULL;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
 		struct plan_function *function = &plan->functions[i];
@@ -128,8 +121,7 @@ static int module_apply(struct plan_builder *builder, size_t module, u8 returns,
 		    !is_candidate(limits, function, returns == VALUE_returns_emulated))
 			continue;
 		/* A file that can't be read well enough leaves its functions as they are. */
-		if (!code && module_code_open(file->fd, file->path, plan_module_root(builder, file),
-					      &code, NULL))
+		if (!code && plan_code_open(builder, module, &code, NULL))
 			return 0;
 		/* Go moves its stacks: sp at the end of a call may be another than at its start. */
 		if (elf_file_is_go(module_code_file(code)))
@@ -156,6 +148,7 @@ int plan_exits_apply(struct plan_builder *builder, struct err *err)
 			continue;
 		result = module_apply(
 			builder, i, emulate ? VALUE_returns_emulated : VALUE_returns_stepped, err);
+		plan_code_close(builder, i);
 	}
 	return result;
 }

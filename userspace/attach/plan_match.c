@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/module_code.h"
 #include "base/cleanup.h"
 #include "base/demangle.h"
 
@@ -239,18 +238,20 @@ static int symbols_visit(struct matcher *matcher, const struct elf_symbols *symb
 
 static int module_match(struct matcher *matcher, struct err *err)
 {
-	const struct plan_builder *builder = matcher->builder;
-	const struct plan_module *module = &builder->plan->modules[matcher->module];
-	int result = module_code_open(module->fd, module->path, plan_module_root(builder, module),
-				      &matcher->code, err);
+	struct plan_builder *builder = matcher->builder;
+	u64 functions_before = builder->plan->function_count;
+	int result = plan_code_open(builder, matcher->module, &matcher->code, err);
 
 	if (result)
 		return result;
 	pattern_name_set(&matcher->name, NULL);
 	result = symbols_visit(matcher, module_code_symbols(matcher->code));
 	if (result)
-		err_errno(err, result, "can't match the functions of %s", module->path);
-	matcher->code = module_code_free(matcher->code);
+		err_errno(err, result, "can't match the functions of %s",
+			  builder->plan->modules[matcher->module].path);
+	/* Nobody will ask for it again. */
+	if (builder->plan->function_count == functions_before)
+		plan_code_close(builder, matcher->module);
 	return result;
 }
 

@@ -32,23 +32,36 @@ static int symbols_grow(struct elf_symbols *symbols, size_t more)
 	return 0;
 }
 
-/* The copy has a NUL behind its end, whatever the file says. Cuts versions off. */
-static char *string_table_copy(struct elf_symbols *symbols, const Elf_Data *data)
+/* It has a NUL behind its end, whatever the file says. Cuts versions off. Read here and not by libelf, which would
+ * keep a second copy: in a large library these are 80 MB. *ret_table: NULL when it can't be read. */
+static int string_table_read(struct elf_symbols *symbols, const struct elf_file *file,
+			     const GElf_Shdr *header, char **ret_table)
 {
 	struct symbol_storage *storage = symbols->storage;
 	char *table;
 
+	*ret_table = NULL;
+	if (header->sh_type == SHT_NOBITS || (header->sh_flags & SHF_COMPRESSED) ||
+	    !header->sh_size || header->sh_size > ELF_SECTION_MAX_BYTES ||
+	    header->sh_offset > file->size_bytes ||
+	    header->sh_size > file->size_bytes - header->sh_offset)
+		return 0;
 	if (storage->table_count == ARRAY_SIZE(storage->tables))
-		return NULL;
-	table = malloc(data->d_size + 1);
+		return -ENOMEM;
+	table = malloc(header->sh_size + 1);
 	if (!table)
-		return NULL;
-	memcpy(table, data->d_buf, data->d_size);
-	table[data->d_size] = 0;
-	for (char *at = table; (at = memchr(at, '@', data->d_size - (size_t)(at - table))); at++)
+		return -ENOMEM;
+	if (elf_file_read(file, header->sh_offset, table, header->sh_size) !=
+	    (ssize_t)header->sh_size) {
+		free(table);
+		return 0;
+	}
+	table[header->sh_size] = 0;
+	for (char *at = table; (at = memchr(at, '@', header->sh_size - (size_t)(at - table))); at++)
 		*at = 0;
 	storage->tables[storage->table_count++] = table;
-	return table;
+	*ret_table = table;
+	return 0;
 }
 
 static bool symbol_is_function(const struct elf_file *code, const GElf_Sym *symbol)
@@ -67,25 +80,27 @@ static bool symbol_is_function(const struct elf_file *code, const GElf_Sym *symb
 static ssize_t symbols_add_table(struct elf_symbols *symbols, const struct elf_file *file,
 				 const struct elf_file *code, u32 type)
 {
-	Elf_Data *data, *string_data;
-	Elf_Scn *section, *strings;
 	size_t count, before = symbols->count;
-	GElf_Shdr header;
+	GElf_Shdr header, names_header;
+	Elf_Scn *section;
+	Elf_Data *data;
 	char *names;
 
 	section = elf_section_find(file, NULL, type, &header);
 	if (!section || !(data = elf_section_data(file, section)))
 		return 0;
-	strings = elf_getscn(file->elf, header.sh_link);
-	if (!strings || !(string_data = elf_section_data(file, strings)))
+	section = elf_getscn(file->elf, header.sh_link);
+	if (!section || !gelf_getshdr(section, &names_header))
 		return 0;
 	count = data->d_size / sizeof(Elf64_Sym);
-	if (symbols_grow(symbols, count) || !(names = string_table_copy(symbols, string_data)))
+	if (symbols_grow(symbols, count) || string_table_read(symbols, file, &names_header, &names))
 		return -ENOMEM;
+	if (!names)
+		return 0;
 	for (size_t i = 0; i < count; i++) {
 		GElf_Sym symbol;
 
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= string_data->d_size ||
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= names_header.sh_size ||
 		    !names[symbol.st_name] || !symbol_is_function(code, &symbol))
 			continue;
 		symbols->items[symbols->count++] = (struct elf_symbol){
