@@ -132,13 +132,16 @@ int task_freed(u64 *context)
 	return 0;
 }
 
+#define SIGNAL_GROUP_EXIT 0x4 /* of signal_struct.flags: all threads are ending */
+
 SEC("tp_btf/sched_process_exit")
 int task_exit(void *context)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u32 pid = pid_tgid >> 32, *watched = bpf_map_lookup_elem(&targets, &pid);
 
-	if (watched && *watched == (u32)pid_tgid)
+	if (watched && *watched == (u32)pid_tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT))
 		tell_userspace(pid, *watched);
 	return end_calls(VALUE_call_ended_thread_exit, false);
 }

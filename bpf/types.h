@@ -45,6 +45,7 @@ struct thread_struct {
 
 struct signal_struct {
 	unsigned long long sum_sched_runtime; /* CPU time of the threads that have ended, ns */
+	unsigned int flags;
 };
 
 struct task_struct {

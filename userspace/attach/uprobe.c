@@ -85,13 +85,11 @@ static int uprobe_event_type(void)
 	return fscanf(file, "%d", &type) == 1 ? type : -EINVAL;
 }
 
-/* The link keeps the event alive. */
-static int single_link_create(int program_fd, const char *path, u64 offset, u64 cookie, u32 pid)
+/* pid: 0 for all processes. A disabled one counts nothing, but has its breakpoint. */
+static int event_open(const char *path, u64 offset, u32 pid, bool disabled)
 {
-	struct perf_event_attr event = {.size = sizeof(event)};
-	struct link_create_attr attr = {.program_fd = program_fd, .attach_type = BPF_PERF_EVENT};
-	_cleanup_close_ int fd = -1;
-	int type = uprobe_event_type();
+	struct perf_event_attr event = {.size = sizeof(event), .disabled = disabled};
+	int type = uprobe_event_type(), fd;
 
 	if (type < 0)
 		return type;
@@ -100,8 +98,17 @@ static int single_link_create(int program_fd, const char *path, u64 offset, u64 
 	event.config2 = offset;
 	fd = syscall(__NR_perf_event_open, &event, pid ? (int)pid : -1, pid ? -1 : 0, -1,
 		     PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The link keeps the event alive. */
+static int single_link_create(int program_fd, const char *path, u64 offset, u64 cookie, u32 pid)
+{
+	struct link_create_attr attr = {.program_fd = program_fd, .attach_type = BPF_PERF_EVENT};
+	_cleanup_close_ int fd = event_open(path, offset, pid, false);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	attr.target_fd = fd;
 	attr.perf_event.cookie = cookie;
 	return link_create(&attr);
@@ -193,6 +200,16 @@ int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, stru
 	if (result)
 		return err_errno(err, result, "can't put %zu probes in", group->count);
 	return 0;
+}
+
+int uprobe_hold(struct uprobe_set *set, int file_fd, u64 offset, u32 thread)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	fd = event_open(path, offset, thread, true);
+	return fd < 0 ? fd : set_add_link(set, fd, 0);
 }
 
 void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from)

@@ -43,6 +43,12 @@ struct uprobe_set {
  * like, and a group of which nothing could be attached, are errors. */
 int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, struct err *err);
 
+/* Adds an event without a program, which keeps the kernel's breakpoint at an offset in the process of a thread for
+ * as long as that lives. A link of uprobe_multi that names a process does so only until the first thread of that
+ * ends: from then on the breakpoint goes when anybody else takes a probe off the same function, wherever that was.
+ * 0 or -errno. Takes 0.1 s to detach, as single ones do. */
+int uprobe_hold(struct uprobe_set *set, int file_fd, u64 offset, u32 thread);
+
 /* Hands all links on; what does not fit into memory stays where it is. */
 void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from);
 

@@ -11,10 +11,13 @@
 #include <unistd.h>
 
 #include "attach/descendants.h"
+#include "attach/loader.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "../bpf/record.h"
 
 #define THREADS_MAX_TRIES 100
+#define HELD_MAX	  100 /* each takes 0.1 s to take off */
 
 struct child {
 	u32 pid;
@@ -37,6 +40,7 @@ struct processes {
 	size_t child_count, child_capacity;
 	struct remover remover;
 	struct uprobe_set renewed; /* attached again after a thread had ended */
+	struct uprobe_set held;	   /* see uprobe_hold() */
 	struct processes_status status;
 };
 
@@ -95,8 +99,7 @@ static void child_attach(struct processes *processes, struct child *child, u64 f
 		status->child_gap_count++;
 		status->child_gap_max_ns =
 			gap_ns > status->child_gap_max_ns ? gap_ns : status->child_gap_max_ns;
-		if (config->single)
-			bpf_source_add_target(config->source, child->pid, child->pid, NULL);
+		bpf_source_add_target(config->source, child->pid, child->pid, NULL);
 	}
 }
 
@@ -183,30 +186,84 @@ static void remove_links(struct processes *processes)
 	remover->running = !pthread_create(&remover->thread, NULL, remover_main, remover);
 }
 
-/* ---- threads that name single probes ------------------------------------------------------------------- */
+/* ---- threads that name probes -------------------------------------------------------------------------- */
+
+static int hold_one(struct processes *processes, const struct plan_module *module, u64 offset,
+		    u32 thread)
+{
+	int result = -E2BIG;
+
+	if (processes->held.link_count < HELD_MAX)
+		result = uprobe_hold(&processes->held, module->fd, offset, thread);
+	if (result == -ESRCH)
+		return result;
+	processes->status.unheld_count += result != 0;
+	return 0;
+}
+
+/* What the links that name its process would lose if another tracer came, now that the first thread has ended;
+ * the watch of the dynamic linker before all. -ESRCH: the thread that is to hold them has ended too. */
+static int hold_probes(struct processes *processes, u32 thread)
+{
+	const struct plan *plan = processes->config.plan;
+	int result = 0;
+	u64 offset;
+
+	for (size_t m = 0; m < plan->module_count && !result; m++)
+		if (!loader_find(&plan->modules[m], &offset))
+			result = hold_one(processes, &plan->modules[m], offset, thread);
+	for (size_t i = 0; i < plan->function_count && !result; i++) {
+		const struct plan_function *function = &plan->functions[i];
+		const struct plan_module *module = &plan->modules[function->module];
+
+		if (module->reaches_all || function->returns == VALUE_returns_session)
+			continue;
+		result = hold_one(processes, module, function->file_offset, thread);
+		for (size_t s = 0; s < function->site_count && !result; s++)
+			result =
+				hold_one(processes, module, function->sites[s].file_offset, thread);
+	}
+	return result;
+}
+
+static bool is_named_by_thread(const struct processes *processes, u32 pid, size_t *ret_target)
+{
+	const struct processes_config *config = &processes->config;
+
+	*ret_target = SIZE_MAX;
+	for (size_t i = 0; i < config->target_count; i++)
+		if (config->targets[i].pid == pid)
+			*ret_target = i;
+	return config->single ||
+	       (*ret_target != SIZE_MAX && config->targets[*ret_target].first_thread_ended);
+}
 
 static void on_thread_end(struct processes *processes, const struct process_event *event)
 {
 	const struct processes_config *config = &processes->config;
-	struct process_links links = {.target = SIZE_MAX, .single = true};
+	struct process_links links = {.single = true};
+	bool single = is_named_by_thread(processes, event->pid, &links.target);
 	u32 except = event->thread;
+	int result;
 	u64 gap_ns;
 
-	for (size_t i = 0; i < config->target_count; i++)
-		if (config->targets[i].pid == event->pid)
-			links.target = i;
 	for (int i = 0; i < THREADS_MAX_TRIES; i++) {
 		links.thread = target_living_thread(event->pid, except);
 		if (!links.thread)
 			return; /* the process has ended */
 		/* Watched first: if it ends from here on, there will be another event. */
 		bpf_source_add_target(config->source, event->pid, links.thread, NULL);
-		if (target_thread_lives(event->pid, links.thread) &&
-		    !bpf_source_attach_process(config->source, config->plan, &links,
-					       &processes->renewed, NULL))
-			break;
 		except = links.thread;
+		if (!target_thread_lives(event->pid, links.thread))
+			continue;
+		result = single ? bpf_source_attach_process(config->source, config->plan, &links,
+							    &processes->renewed, NULL)
+				: hold_probes(processes, links.thread);
+		if (!result)
+			break;
 	}
+	if (!single)
+		return;
 	gap_ns = clock_monotonic_ns() - event->ts;
 	processes->status.thread_end_count++;
 	if (gap_ns > processes->status.thread_gap_max_ns)
@@ -259,11 +316,6 @@ static void allow_many_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool needs_watch(const struct processes_config *config, const struct target *target)
-{
-	return config->single || target->first_thread_ended;
-}
-
 int processes_open(const struct processes_config *config, struct processes **ret_processes,
 		   struct err *err)
 {
@@ -277,9 +329,7 @@ int processes_open(const struct processes_config *config, struct processes **ret
 	for (size_t i = 0; i < config->target_count && !result; i++) {
 		const struct target *target = &config->targets[i];
 
-		result = bpf_source_add_target(config->source, target->pid,
-					       needs_watch(config, target) ? target->thread : 0,
-					       err);
+		result = bpf_source_add_target(config->source, target->pid, target->thread, err);
 	}
 	if (config->children && !result) {
 		allow_many_files();
@@ -335,6 +385,7 @@ void processes_detach(struct processes *processes)
 	for (size_t i = 0; i < processes->child_count; i++)
 		uprobe_detach(&processes->children[i].links, NULL, NULL);
 	uprobe_detach(&processes->renewed, NULL, NULL);
+	uprobe_detach(&processes->held, NULL, NULL);
 }
 
 struct processes *processes_free(struct processes *processes)

@@ -1,6 +1,6 @@
 /*
  * What happens to processes while they are recorded: a target forks a child that is to be recorded, a thread
- * that names single probes ends. Attaches what then has to be attached. Main thread only.
+ * that names probes ends. Attaches what then has to be attached. Main thread only.
  */
 #ifndef GPUPROBE_COLLECT_PROCESSES_H
 #define GPUPROBE_COLLECT_PROCESSES_H
@@ -28,6 +28,7 @@ struct processes_status {
 	u64 child_failed_count; /* or it could not be attached */
 	u64 thread_end_count;	/* ends of threads that named single probes; */
 	u64 thread_gap_max_ns;	/* the longest time without probes after one */
+	u64 unheld_count; /* probes in processes whose first thread has ended, that other tracers may take out */
 	bool children_alive;
 };
 

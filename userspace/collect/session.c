@@ -366,6 +366,7 @@ static void put_process_results(struct session *session, struct batch *batch)
 		{"time missed of these children at most (ns)", processes->child_gap_max_ns},
 		{"threads that named probes and ended", processes->thread_end_count},
 		{"time without these probes at most (ns)", processes->thread_gap_max_ns},
+		{"probes that other tracers may have taken out", processes->unheld_count},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)

@@ -125,4 +125,8 @@ void follow_say_result(const struct attachment *attachment, const struct session
 			"%.1f ms after it were missed",
 			(unsigned long long)processes->thread_end_count,
 			processes->thread_gap_max_ns / 1e6);
+	if (processes->unheld_count)
+		log_warning("a first thread ended: other tracers that were detached from the same "
+			    "functions since may have taken %llu probes along, and their calls",
+			    (unsigned long long)processes->unheld_count);
 }
