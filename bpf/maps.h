@@ -47,6 +47,15 @@ MAP struct {
 	__type(value, u32);
 } changed_targets SEC(".maps");
 
+/* Processes that have inherited hijacked return addresses, see is_heir(). */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, u32);
+} heirs SEC(".maps");
+
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 << 10);

@@ -41,6 +41,15 @@ struct process_event {
 	u64 ts;
 };
 
+/* A return address of a thread that the kernel's trampoline stands for. */
+struct hijacked_return {
+	u32 pid;
+	u32 tid;
+	u64 slot;	/* where on the stack */
+	u64 address;	/* what stood there */
+	u64 trampoline; /* what stands there while the call is open */
+};
+
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];

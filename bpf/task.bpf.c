@@ -3,6 +3,7 @@
  * the calls that are still open when everything is detached.
  */
 #include "emit.h"
+#include "returns.h"
 #include "threads.h"
 
 SEC("tp_btf/task_rename")
@@ -96,6 +97,15 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 	tell_userspace(pid, 0);
 }
 
+/* Its stack is a copy, with the return addresses that were hijacked in the thread that forked it. */
+static __always_inline void note_heir(struct task_struct *parent, struct task_struct *child)
+{
+	u32 pid = child->tgid, one = 1;
+
+	if (child->mm != parent->mm && BPF_CORE_READ(parent, utask, return_instances))
+		bpf_map_update_elem(&heirs, &pid, &one, BPF_ANY);
+}
+
 /*
  * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
  * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
@@ -106,7 +116,11 @@ int task_forked(u64 *context)
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 	struct counters *mine = counters_get();
 
-	if (!mine || child->tgid == parent->tgid || !is_target(parent->tgid))
+	if (!mine || child->tgid == parent->tgid)
+		return 0;
+	if (is_target(parent->tgid) || is_heir(parent->tgid))
+		note_heir(parent, child);
+	if (!is_target(parent->tgid))
 		return 0;
 	if (follow_children)
 		follow_child(parent->tgid, child, mine);
@@ -124,7 +138,10 @@ int task_freed(u64 *context)
 
 	struct counters *mine = counters_get();
 
-	if (!mine || task->pid != task->tgid || !is_target(pid))
+	if (!mine || task->pid != task->tgid)
+		return 0;
+	bpf_map_delete_elem(&heirs, &pid);
+	if (!is_target(pid))
 		return 0;
 	mine->ended_cpu_ns += task->signal->sum_sched_runtime;
 	bpf_map_delete_elem(&targets, &pid);

@@ -43,6 +43,16 @@ struct thread_struct {
 	unsigned long fsbase; /* x86-64: the thread pointer */
 };
 
+struct return_instance {
+	unsigned long stack; /* where the return address stood */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct signal_struct {
 	unsigned long long sum_sched_runtime; /* CPU time of the threads that have ended, ns */
 	unsigned int flags;
@@ -57,6 +67,7 @@ struct task_struct {
 	struct thread_struct thread;
 	char comm[16];
 	struct signal_struct *signal;
+	struct uprobe_task *utask; /* NULL: it never hit a probe */
 };
 
 struct seq_file;

@@ -1,8 +1,17 @@
 #include "attach/arch_x86_64.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
+
+#include "base/array.h"
+
+/* The kernel's own: begin again unless a handler runs, else EINTR. */
+#define ERESTARTNOHAND 514
+
+#define EPOLL_PWAIT2 441 /* newer than the headers of some build machines */
 
 /* In assembler, so that no compiler option (CET's endbr64, profiling) changes the first
  * instruction. */
@@ -36,4 +45,31 @@ bool arch_rewind_breakpoint(pid_t tid, u64 address)
 		return false;
 	registers.rip = address;
 	return !ptrace(PTRACE_SETREGS, tid, NULL, &registers);
+}
+
+/* Those that end with EINTR by any stop, and have done nothing then (signal(7)). */
+static bool ends_by_stop(long call)
+{
+	static const long calls[] = {
+		SYS_read,	  SYS_readv,	      SYS_recvfrom,	   SYS_recvmsg,
+		SYS_recvmmsg,	  SYS_accept,	      SYS_accept4,	   SYS_epoll_wait,
+		SYS_epoll_pwait,  EPOLL_PWAIT2,	      SYS_semop,	   SYS_semtimedop,
+		SYS_io_getevents, SYS_io_uring_enter, SYS_rt_sigtimedwait,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i] == call)
+			return true;
+	return false;
+}
+
+void arch_restart_call(pid_t tid)
+{
+	struct user_regs_struct registers;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &registers) || (long)registers.rax != -EINTR ||
+	    !ends_by_stop((long)registers.orig_rax))
+		return;
+	registers.rax = -ERESTARTNOHAND;
+	ptrace(PTRACE_SETREGS, tid, NULL, &registers);
 }

@@ -6,6 +6,7 @@
 
 #include "attach/modules.h"
 #include "base/cleanup.h"
+#include "../bpf/record.h"
 
 const char *plan_base_name(const char *path)
 {
@@ -192,4 +193,12 @@ struct plan *plan_free(struct plan *plan)
 	free(plan->skipped);
 	free(plan);
 	return NULL;
+}
+
+bool plan_hijacks_returns(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].returns == VALUE_returns_session)
+			return true;
+	return false;
 }

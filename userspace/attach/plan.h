@@ -104,6 +104,8 @@ struct plan {
 int plan_build(const struct target *targets, size_t target_count, char *const *patterns,
 	       size_t pattern_count, const struct plan_limits *limits, struct plan **ret_plan,
 	       struct err *err);
+/* Does it have return addresses overwritten? */
+bool plan_hijacks_returns(const struct plan *plan);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */
 
 #endif

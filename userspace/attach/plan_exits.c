@@ -19,12 +19,10 @@ static bool has_shadow_stack(const struct plan_builder *builder)
 {
 	for (size_t i = 0; i < builder->target_count; i++) {
 		_cleanup_free_ char *status = NULL;
-		const char *features;
 
 		if (proc_file_read(builder->targets[i].proc_fd, "status", &status, NULL))
 			continue;
-		features = strstr(status, "\nx86_Thread_features:");
-		if (features && memmem(features + 1, strcspn(features + 1, "\n"), "shstk", 5))
+		if (proc_status_has_shadow_stack(status))
 			return true;
 	}
 	return false;

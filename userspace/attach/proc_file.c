@@ -68,6 +68,13 @@ bool proc_status_number(const char *status, const char *key, int base, u64 *ret_
 	return false;
 }
 
+bool proc_status_has_shadow_stack(const char *status)
+{
+	const char *features = strstr(status, "\nx86_Thread_features:");
+
+	return features && memmem(features + 1, strcspn(features + 1, "\n"), "shstk", 5);
+}
+
 int proc_link_read(int directory_fd, const char *path, char **ret_link)
 {
 	char link[PATH_MAX + 1];

@@ -12,6 +12,7 @@
 #include "attach/loader.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "collect/bpf_records.h"
 #include "collect/cookie.h"
 #include "gpuprobe.skel.h"
 
@@ -96,6 +97,7 @@ static void choose_programs(struct bpf_source *source)
 		{skeleton->progs.function_session_emulated,
 		 can->uprobe_session && can->set_registers},
 		{skeleton->progs.loader_hit, can->uprobe_session},
+		{skeleton->progs.hijacked_returns, can->uprobe_session},
 		{skeleton->progs.function_entry, can->uprobe_multi && !can->set_registers},
 		{skeleton->progs.function_entry_emulated, can->set_registers},
 		{skeleton->progs.sites_entry, can->uprobe_multi && !can->set_registers},
@@ -395,14 +397,6 @@ static int watch_loader(struct bpf_source *source, const struct plan_module *mod
 	return result;
 }
 
-static bool hijacks_returns(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].returns == VALUE_returns_session)
-			return true;
-	return false;
-}
-
 int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 		      const struct target *targets, size_t target_count, bool single,
 		      struct err *err)
@@ -410,8 +404,8 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 	struct reach everyone = {plan, 0, &source->uprobes};
 	int result = 0;
 
-	for (size_t m = 0; m < plan->module_count && !result && !single && hijacks_returns(plan);
-	     m++)
+	for (size_t m = 0;
+	     m < plan->module_count && !result && !single && plan_hijacks_returns(plan); m++)
 		result = watch_loader(source, &plan->modules[m], targets, err);
 	for (size_t m = 0; m < plan->module_count; m++)
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result && !single; u++)
@@ -570,23 +564,31 @@ u64 bpf_source_missed(const struct bpf_source *source)
 	return missed;
 }
 
+struct record_taker {
+	bpf_source_callback callback;
+	void *data;
+};
+
+static void take_call(void *data, const void *record)
+{
+	const struct record_taker *taker = data;
+
+	taker->callback(taker->data, record, sizeof(struct record_call));
+}
+
 int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
 			  struct err *err)
 {
-	struct bpf_link *link = bpf_program__attach_iter(source->skeleton->progs.open_calls, NULL);
-	struct record_call calls[64];
-	_cleanup_close_ int fd = -1;
-	ssize_t size = 0;
+	struct record_taker taker = {callback, data};
+	int result = bpf_records_read(source->skeleton->progs.open_calls, 0,
+				      sizeof(struct record_call), take_call, &taker);
 
-	if (!link)
-		return err_errno(err, -errno, "can't read the calls that are still open");
-	fd = bpf_iter_create(bpf_link__fd(link));
-	/* The size of the buffer is a multiple of a record's, so that reads end between records. */
-	while (fd >= 0 && (size = read(fd, calls, sizeof(calls))) > 0)
-		for (size_t i = 0; i < size / sizeof(calls[0]); i++)
-			callback(data, &calls[i].header, sizeof(calls[i]));
-	if (fd < 0 || size < 0)
-		err_errno(err, -errno, "can't read the calls that are still open");
-	bpf_link__destroy(link);
-	return fd < 0 || size < 0 ? -EIO : 0;
+	return result ? err_errno(err, result, "can't read the calls that are still open") : 0;
+}
+
+int bpf_source_hijacked_returns(struct bpf_source *source, u32 tid,
+				void (*callback)(void *data, const void *record), void *data)
+{
+	return bpf_records_read(source->skeleton->progs.hijacked_returns, tid,
+				sizeof(struct hijacked_return), callback, data);
 }

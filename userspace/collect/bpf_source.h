@@ -70,5 +70,9 @@ u64 bpf_source_missed(const struct bpf_source *source);
 /* Only after detaching. */
 int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
 			  struct err *err);
+/* Hands over each struct hijacked_return of our probes in the thread; tid 0: in all threads of the targets and of what
+ * they have forked. Only after detaching. -errno. */
+int bpf_source_hijacked_returns(struct bpf_source *source, u32 tid,
+				void (*callback)(void *data, const void *record), void *data);
 
 #endif

@@ -16,6 +16,7 @@
 #include "collect/calibrate.h"
 #include "collect/capture_thread.h"
 #include "collect/drain.h"
+#include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "collect/recording_facts.h"
 
@@ -399,6 +400,10 @@ static void put_last_facts(struct session *session, struct batch *batch)
 		put_result(session, batch, "single step (ns)", session->calibration.stepped_ns);
 	}
 	put_process_results(session, batch);
+	put_result(session, batch, "return addresses put back at the end",
+		   status->open_returns.put_back_count);
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_return_left,
+			     session->facts.bpf_place, status->open_returns.left_count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
 			     session->facts.bpf_place, session->unstored_count);
 	status->event_count += calls.count;
@@ -416,6 +421,8 @@ static int close_window(struct session *session, struct err *err)
 	update_status(session);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
+	if (plan_hijacks_returns(config->plan))
+		open_returns_put_back(session->source, &session->result.status.open_returns);
 	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);

@@ -13,6 +13,7 @@
 #include "attach/kernel.h"
 #include "attach/plan.h"
 #include "base/err.h"
+#include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "options/options.h"
 
@@ -25,6 +26,7 @@ struct session_status {
 	u64 unseen_children;   /* forked by the targets: they carry the probes too, and are not recorded */
 	u64 refused_children;  /* forked by the targets, but there was no room for them among the targets */
 	struct processes_status processes;
+	struct open_returns open_returns; /* after the end */
 	double overhead_percent; /* of the targets' CPU time, estimated; < 0: unknown */
 	size_t function_count; /* attached */
 	size_t refused_count;  /* that the kernel refused */

@@ -129,4 +129,10 @@ void follow_say_result(const struct attachment *attachment, const struct session
 		log_warning("a first thread ended: other tracers that were detached from the same "
 			    "functions since may have taken %llu probes along, and their calls",
 			    (unsigned long long)processes->unheld_count);
+	if (status->open_returns.left_count || status->open_returns.left_error)
+		log_warning("the return addresses of calls that are still open could not be put "
+			    "back in %llu threads (%s): an exception through such a call ends the "
+			    "target",
+			    (unsigned long long)status->open_returns.left_count,
+			    strerror(-status->open_returns.left_error));
 }
