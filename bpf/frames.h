@@ -100,6 +100,30 @@ static inline __attribute__((always_inline)) bool frames_push(struct frames *fra
 	return true;
 }
 
+/* What `ret n` takes off the stack at most, for a frame to be found by the sp that it leaves. */
+#define FRAMES_POPPED_MAX 128
+
+/* One step of a search from the innermost frame outwards, for that of a call of probe that is returned from with sp
+ * as if it had taken nothing but its return address off the stack; start with *ret_sp = sp. If no frame has that sp,
+ * the call did `ret n`: then it is the outermost of those below. False: *ret_sp is that of the frame, or nobody's. */
+static inline __attribute__((always_inline)) bool frames_search_return(struct frames *frames,
+								       u32 step, u64 sp, u32 probe,
+								       u64 *ret_sp)
+{
+	u32 index = frames->depth - 1 - step;
+	struct frame *frame;
+
+	if (index >= FRAMES_MAX)
+		return false;
+	frame = frames_at(frames, index);
+	if (frame->sp > sp)
+		return false;
+	if (frame->probe != probe || sp - frame->sp > FRAMES_POPPED_MAX)
+		return true;
+	*ret_sp = frame->sp;
+	return frame->sp != sp;
+}
+
 #define AWAY_FRAMES_MAX 32
 
 struct away_frames {

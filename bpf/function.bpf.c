@@ -122,6 +122,30 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 	return TAKE_RETURN;
 }
 
+struct return_query {
+	struct frames *frames;
+	u64 sp;
+	u64 ret_sp;
+	u32 probe;
+};
+
+static long search_return(u32 step, struct return_query *query)
+{
+	return !frames_search_return(query->frames, step, query->sp, query->probe, &query->ret_sp);
+}
+
+/* The sp at the entry of the call of probe that returns now. */
+static __always_inline u64 find_entry_sp(struct frames *frames, u64 sp, u32 probe)
+{
+	struct return_query query = {.frames = frames, .sp = sp, .ret_sp = sp, .probe = probe};
+	struct frame *top = frames_top(frames);
+
+	if (!top || top->sp >= sp)
+		return sp;
+	bpf_loop(FRAMES_MAX, search_return, &query, 0);
+	return query.ret_sp;
+}
+
 /* Pairs the return with the frame of the same sp and probe. */
 static __always_inline void session_return(struct pt_regs *registers, u64 cookie)
 {
@@ -140,6 +164,7 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 	if (!state || !mine)
 		return;
 	mine->returns++;
+	sp = find_entry_sp(&state->frames, sp, probe);
 	close_dead_frames(state, pid_tgid, sp, true);
 	top = frames_top(&state->frames);
 	if (top && top->sp == sp && top->probe == probe) {

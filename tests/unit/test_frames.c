@@ -65,6 +65,44 @@ TEST(the_same_slot_again_is_a_new_call_unless_it_is_hijacked)
 	CHECK_U64(drop_dead(&frames, 900, false), 2); /* 1 calls anew after a longjmp */
 }
 
+/* As session_return() does it. */
+static u64 returned_from(struct frames *frames, u64 sp, u32 probe)
+{
+	u64 found = sp;
+
+	for (u32 step = 0; step < FRAMES_MAX; step++)
+		if (!frames_search_return(frames, step, sp, probe, &found))
+			break;
+	return found;
+}
+
+TEST(a_return_that_pops_its_arguments)
+{
+	struct frames frames = {0};
+
+	enter(&frames, 1000, 1);
+	enter(&frames, 900, 2);
+	enter(&frames, 800, 3);
+	frames_push(&frames, 800, 1, 4);
+	CHECK_U64(returned_from(&frames, 816, 4), 800); /* ret $16 */
+	CHECK_U64(returned_from(&frames, 816, 3), 800);
+	CHECK_U64(returned_from(&frames, 800, 4), 800);
+	CHECK_U64(returned_from(&frames, 816, 5), 816);
+	CHECK_U64(returned_from(&frames, 816, 2), 816);
+	CHECK_U64(returned_from(&frames, 800 + FRAMES_POPPED_MAX + 8, 4),
+		  800 + FRAMES_POPPED_MAX + 8);
+	/* One that was left by longjmp lies below; the frame with the very sp is the one. */
+	CHECK_U64(returned_from(&frames, 900, 2), 900);
+	enter(&frames, 780, 2);
+	CHECK_U64(returned_from(&frames, 900, 2), 900);
+	CHECK_U64(returned_from(&frames, 788, 2), 780);
+	/* The inner one was left: it is the outer one that pops. */
+	enter(&frames, 760, 2);
+	CHECK_U64(returned_from(&frames, 796, 2), 780);
+	frames.depth = 0;
+	CHECK_U64(returned_from(&frames, 796, 2), 796);
+}
+
 TEST(depth_is_bounded)
 {
 	struct frames frames = {0};
