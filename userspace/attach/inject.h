@@ -33,7 +33,13 @@ struct inject_plan {
 	u64 pthread_create_address;	/* in the target */
 	u64 pthread_detach_address;
 	u64 dlopen_address, dlsym_address, dlclose_address;
+	u64 dlerror_address;		/* 0: there is none that goes with dlopen */
+	bool dlopen_internal;		/* __libc_dlopen_mode and its like: no libdl is loaded, glibc before 2.34 */
 	u64 munmap_address;
+	u64 syscall_return_address;	/* of "syscall; ret" */
+	u64 signal_return_address;	/* of what a signal handler returns to */
+	bool filtered;			/* by seccomp: our system calls take PTRACE_O_SUSPEND_SECCOMP */
+	u32 agent_libraries;		/* of earlier agents, still mapped */
 	struct inject_thread *threads;	/* the usable ones first, the best first */
 	size_t thread_count, usable_count;
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */

@@ -1,0 +1,495 @@
+#include "attach/inject.h"
+
+#include <errno.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "attach/inject_code.h"
+#include "attach/inject_session.h"
+#include "attach/maps.h"
+#include "attach/proc_file.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define POLL_NS		     NS_PER_MILLISECOND
+#define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
+#define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+struct injector {
+	const struct target *target;
+	const struct inject_plan *plan;
+	const void *library;
+	size_t library_bytes, ring_bytes;
+	void (*prepare)(void *data, void *shared);
+	void *prepare_data;
+	u64 deadline_ns;
+	struct inject_code code;
+	struct inject_session session;
+	struct way_back way_back;
+	struct inject_data data; /* as it was read or written last */
+	u64 region;
+	int memory_fd, ring_fd;
+};
+
+static u64 data_address(const struct injector *injector)
+{
+	return injector->region + INJECT_DATA_OFFSET;
+}
+
+static int data_read(struct injector *injector)
+{
+	return inject_memory_read(injector->memory_fd, data_address(injector), &injector->data,
+				  sizeof(injector->data));
+}
+
+static int word_write(struct injector *injector, size_t offset, u32 value)
+{
+	return inject_memory_write(injector->memory_fd, data_address(injector) + offset, &value,
+				   sizeof(value));
+}
+
+/* ---- a region of memory in the target --------------------------------------------------------------------- */
+
+/* The highest free place that is not below the stack. It is chosen here, not by the kernel, so that the thread
+ * knows what to unmap from its first step on. */
+static int region_choose(struct injector *injector, u32 skip)
+{
+	_cleanup_free_ char *maps = NULL;
+	char *at;
+	struct maps_line line;
+	u64 last_end = 0, found = 0, before = 0;
+	int result = proc_file_read(injector->target->proc_fd, "maps", &maps, NULL);
+
+	if (result)
+		return result;
+	at = maps;
+	while (maps_next(&at, &line)) {
+		if (last_end && line.start > last_end && strncmp(line.path, "[", 1) != 0 &&
+		    line.start - last_end >= INJECT_REGION_BYTES + 2 * GAP_BYTES) {
+			before = found;
+			found = line.start - GAP_BYTES - INJECT_REGION_BYTES;
+		}
+		last_end = line.end;
+	}
+	injector->region = skip & 1 && before ? before : found;
+	return injector->region ? 0 : -ENOMEM;
+}
+
+static int call(struct injector *injector, u64 number, const u64 arguments[6], s64 *ret_result,
+		struct err *err)
+{
+	return inject_session_call(&injector->session, injector->plan->syscall_return_address,
+				   injector->way_back.way_out, number, arguments, ret_result, err);
+}
+
+static int region_map(struct injector *injector, struct err *err)
+{
+	s64 mapped = -EEXIST;
+	int result = 0;
+
+	for (u32 attempt = 0; !result && mapped == -EEXIST && attempt < 4; attempt++) {
+		result = region_choose(injector, attempt);
+		if (result)
+			return err_set(err, result, "no free memory in %u", injector->plan->pid);
+		registers_way_back(&injector->session.saved, injector->plan->signal_return_address,
+				   injector->plan->syscall_return_address, injector->region,
+				   INJECT_REGION_BYTES, &injector->way_back);
+		if (inject_memory_write(injector->memory_fd, injector->way_back.address,
+					injector->way_back.bytes, injector->way_back.size_bytes))
+			return err_set(err, -EAGAIN, "thread %u has no room on its stack",
+				       injector->session.tid);
+		result = call(
+			injector, SYS_mmap,
+			(u64[6]){injector->region, INJECT_REGION_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (u64)-1, 0},
+			&mapped, err);
+	}
+	if (result)
+		return result;
+	if (mapped != (s64)injector->region)
+		return err_errno(err, mapped < 0 && mapped > -4096 ? (int)mapped : -EEXIST,
+				 "can't map memory in %u", injector->plan->pid);
+	return 0;
+}
+
+static u32 memfd_flags(void)
+{
+	_cleanup_free_ char *value = NULL;
+	u32 flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+
+	/* 2: without this flag there are none. It is about execve(), not about mappings. */
+	if (!proc_file_read(AT_FDCWD, "/proc/sys/vm/memfd_noexec", &value, NULL) &&
+	    atoi(value) >= 2)
+		flags |= MFD_NOEXEC_SEAL;
+	return flags;
+}
+
+static void data_fill(struct injector *injector)
+{
+	const struct inject_plan *plan = injector->plan;
+	bool told = !plan->dlopen_internal;
+
+	injector->data = (struct inject_data){
+		.pthread_create = plan->pthread_create_address,
+		.pthread_detach = plan->pthread_detach_address,
+		.dlopen = plan->dlopen_address,
+		.dlsym = plan->dlsym_address,
+		.dlclose = plan->dlclose_address,
+		.dlerror = plan->dlerror_address,
+		.munmap = plan->munmap_address,
+		.syscall_return = plan->syscall_return_address,
+		.way_back = injector->way_back.way_back,
+		.region = injector->region,
+		.ring_fd = -1,
+		.library_fd = -1,
+		.memfd_flags = memfd_flags(),
+		.dlopen_flags = RTLD_NOW | (told ? 0 : LIBC_DLOPEN_INTERNAL),
+		.start = {.start_bytes = sizeof(struct agent_start),
+			  .ring_fd = -1,
+			  .dlopen_address = told ? plan->dlopen_address : 0,
+			  .dlsym_address = told ? plan->dlsym_address : 0,
+			  .dlclose_address = told ? plan->dlclose_address : 0},
+		.ring_name = AGENT_MEMFD_RING,
+		.library_name = AGENT_MEMFD_LIBRARY,
+		.thread_name = AGENT_THREAD_NAME,
+		.entry_name = AGENT_ENTRY,
+	};
+}
+
+static int region_fill(struct injector *injector, struct err *err)
+{
+	s64 protected;
+	int result;
+
+	data_fill(injector);
+	result = inject_memory_write(injector->memory_fd, injector->region, injector->code.code,
+				     injector->code.size_bytes);
+	if (!result)
+		result = inject_memory_write(injector->memory_fd, data_address(injector),
+					     &injector->data, sizeof(injector->data));
+	if (result)
+		return err_set(err, result, "can't write to the memory of %u", injector->plan->pid);
+	result = call(injector, SYS_mprotect,
+		      (u64[6]){injector->region, INJECT_PAGE_BYTES, PROT_READ | PROT_EXEC},
+		      &protected, err);
+	if (!result && protected)
+		result = err_errno(err, (int)protected,
+				   "can't make memory executable in %u (a security module may "
+				   "forbid it)",
+				   injector->plan->pid);
+	return result;
+}
+
+/* ---- the two files ------------------------------------------------------------------------------------------- */
+
+static int file_open(const struct injector *injector, s32 fd, const char *name, int *ret_fd,
+		     struct err *err)
+{
+	_cleanup_free_ char *link = NULL;
+	char path[32], wanted[64];
+
+	if (fd < 0)
+		return err_errno(err, fd, "can't make a memfd in %u", injector->plan->pid);
+	snprintf(path, sizeof(path), "fd/%d", fd);
+	snprintf(wanted, sizeof(wanted), "/memfd:%s (deleted)", name);
+	if (proc_link_read(injector->target->proc_fd, path, &link) || strcmp(link, wanted) != 0)
+		return err_set(err, -EBUSY, "%u has closed a file that was made in it",
+			       injector->plan->pid);
+	*ret_fd = openat(injector->target->proc_fd, path, O_RDWR | O_CLOEXEC);
+	return *ret_fd < 0
+		       ? err_errno(err, -errno, "can't open the memfd of %u", injector->plan->pid)
+		       : 0;
+}
+
+static int library_copy(const struct injector *injector, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	size_t written = 0;
+	int result = file_open(injector, injector->data.library_fd, AGENT_MEMFD_LIBRARY, &fd, err);
+
+	if (result)
+		return result;
+	while (written < injector->library_bytes) {
+		ssize_t count = pwrite(fd, (const char *)injector->library + written,
+				       injector->library_bytes - written, (off_t)written);
+
+		if (count <= 0 && errno != EINTR)
+			return err_errno(err, -errno, "can't copy the agent's library");
+		written += count > 0 ? (size_t)count : 0;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return err_errno(err, -errno, "can't seal the agent's library");
+	return 0;
+}
+
+static int ring_make(struct injector *injector, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	void *shared;
+	int result = file_open(injector, injector->data.ring_fd, AGENT_MEMFD_RING, &fd, err);
+
+	if (result)
+		return result;
+	if (ftruncate(fd, (off_t)injector->ring_bytes) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
+	    flock(fd, LOCK_EX | LOCK_NB))
+		return err_errno(err, -errno, "can't make the memory that is shared with %u",
+				 injector->plan->pid);
+	shared = mmap(NULL, injector->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED)
+		return err_errno(err, -errno, "can't map the memory that is shared with %u",
+				 injector->plan->pid);
+	injector->prepare(injector->prepare_data, shared);
+	munmap(shared, injector->ring_bytes);
+	injector->ring_fd = take_fd(&fd);
+	return 0;
+}
+
+/* The loader tells libraries apart by the path they were opened by, and one of an earlier agent may still be
+ * there under the same number: each gets one slash more. */
+static void path_fill(struct injector *injector)
+{
+	int slashes = 1 + (int)(injector->plan->agent_libraries % 128);
+
+	snprintf(injector->data.library_path, sizeof(injector->data.library_path),
+		 "/proc/self/fd%.*s%d", slashes,
+		 "////////////////////////////////////////////////////////////////"
+		 "////////////////////////////////////////////////////////////////",
+		 injector->data.library_fd);
+}
+
+static int files_make(struct injector *injector, struct err *err)
+{
+	int result = data_read(injector);
+
+	if (result)
+		return err_set(err, result, "can't read the memory of %u", injector->plan->pid);
+	result = library_copy(injector, err);
+	if (!result)
+		result = ring_make(injector, err);
+	if (result)
+		return result;
+	injector->data.start.ring_fd = injector->data.ring_fd;
+	path_fill(injector);
+	injector->data.go = 1;
+	result = inject_memory_write(injector->memory_fd, data_address(injector), &injector->data,
+				     sizeof(injector->data));
+	return result ? err_set(err, result, "can't write to the memory of %u", injector->plan->pid)
+		      : 0;
+}
+
+/* ---- the borrowed thread ---------------------------------------------------------------------------------------- */
+
+static int run(struct injector *injector, u64 address, u64 place, bool *ret_there, struct err *err)
+{
+	u64 signal_return = injector->plan->signal_return_address + 9, at;
+	u64 stack = injector->region + INJECT_REGION_BYTES;
+	int result = inject_session_run(&injector->session, address, stack,
+					(u64[2]){place, signal_return}, &at, err);
+
+	if (!result)
+		*ret_there = at == place;
+	return result;
+}
+
+/* Nothing of ours stays: the thread itself closes the files and unmaps the region. */
+static void region_leave(struct injector *injector)
+{
+	bool there;
+
+	if (inject_session_interrupt(&injector->session, NULL))
+		return;
+	run(injector, injector->region + injector->code.close_offset, 0, &there, NULL);
+}
+
+static int create_thread(struct injector *injector, struct err *err)
+{
+	u64 region = injector->region;
+	bool there;
+	int result = run(injector, region + injector->code.begin_offset,
+			 region + injector->code.files_marker_offset, &there, err);
+
+	if (!result)
+		result = files_make(injector, err);
+	if (!result)
+		result =
+			run(injector, 0, region + injector->code.thread_marker_offset, &there, err);
+	if (!result && there)
+		return 0;
+	if (!result)
+		return err_set(err, -EAGAIN, "pthread_create failed in %u", injector->plan->pid);
+	if (injector->session.thread_made)
+		word_write(injector, offsetof(struct inject_data, cancelled), 1);
+	else
+		region_leave(injector);
+	return result;
+}
+
+static int borrowed_run(struct injector *injector, struct err *err)
+{
+	int result = region_map(injector, err);
+
+	if (result)
+		return result;
+	result = region_fill(injector, err);
+	if (result) {
+		s64 unmapped;
+
+		call(injector, SYS_munmap, (u64[6]){injector->region, INJECT_REGION_BYTES},
+		     &unmapped, NULL);
+		return result;
+	}
+	return create_thread(injector, err);
+}
+
+static int borrow(struct injector *injector, u32 tid, struct err *err)
+{
+	struct err end_err = {0};
+	int result = inject_session_begin(&injector->session, injector->plan->pid, tid,
+					  injector->memory_fd, injector->plan->filtered,
+					  injector->deadline_ns, err);
+
+	if (result)
+		return result;
+	result = borrowed_run(injector, err);
+	if (inject_session_end(&injector->session, &end_err) && !result)
+		result = err_set(err, end_err.code, "%s", end_err.message);
+	return result;
+}
+
+static int borrow_any(struct injector *injector, struct err *err)
+{
+	const struct inject_plan *plan = injector->plan;
+	int result = -EAGAIN;
+
+	while (result == -EAGAIN) {
+		for (size_t i = 0; result == -EAGAIN && i < plan->usable_count; i++)
+			result = borrow(injector, plan->threads[i].tid, err);
+		if (result != -EAGAIN || target_is_gone(injector->target))
+			return result;
+		if (clock_monotonic_ns() >= injector->deadline_ns)
+			return err_prefix(err, "no thread of %u could be borrowed in time",
+					  plan->pid);
+		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+	}
+	return result;
+}
+
+/* ---- the agent's thread ------------------------------------------------------------------------------------------- */
+
+/* The thread by the number that it has in the target's pid namespace. */
+static u32 tid_of_host(const struct target *target, u32 tid)
+{
+	int fd = openat(target->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!target->other_pid_namespace)
+		return tid;
+	while (tasks && (entry = readdir(tasks))) {
+		_cleanup_free_ char *status = NULL;
+		char path[64], *line, *last;
+
+		snprintf(path, sizeof(path), "%.20s/status", entry->d_name);
+		if (proc_file_read(dirfd(tasks), path, &status, NULL))
+			continue;
+		line = strstr(status, "\nNSpid:");
+		if (!line)
+			return 0;
+		line[1 + strcspn(line + 1, "\n")] = 0;
+		last = strrchr(line, '\t');
+		if (last && strtoul(last, NULL, 10) == tid)
+			return (u32)strtoul(entry->d_name, NULL, 10);
+	}
+	return 0;
+}
+
+static int refuse_load(struct injector *injector, struct err *err)
+{
+	char *message = injector->data.message;
+
+	message[sizeof(injector->data.message) - 1] = 0;
+	word_write(injector, offsetof(struct inject_data, seen), 1);
+	return err_set(err, -ENOEXEC, "%u could not load the agent: %s", injector->plan->pid,
+		       *message ? message : "dlopen failed");
+}
+
+/* The borrowed thread is back, so ours may unmap the region; it waits for that word. */
+static int loaded_wait(struct injector *injector, struct err *err)
+{
+	const u64 returned = 1;
+
+	if (inject_memory_write(injector->memory_fd,
+				data_address(injector) + offsetof(struct inject_data, returned),
+				&returned, sizeof(returned)))
+		return err_set(err, -ESRCH, "%u ended", injector->plan->pid);
+	for (;;) {
+		int result = data_read(injector);
+
+		if (result == -ESRCH)
+			return err_set(err, result, "%u ended", injector->plan->pid);
+		if (result)
+			return 0; /* the agent came and has left */
+		if (injector->data.state == INJECT_STATE_FAILED)
+			return refuse_load(injector, err);
+		if (injector->data.state >= INJECT_STATE_LOADED)
+			return 0;
+		if (clock_monotonic_ns() >= injector->deadline_ns)
+			break;
+		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+	}
+	word_write(injector, offsetof(struct inject_data, cancelled), 1);
+	return err_set(err, -ETIMEDOUT, "the agent's thread in %u %s; it leaves when that is over",
+		       injector->plan->pid,
+		       injector->data.state == INJECT_STATE_NONE ? "does not run"
+								 : "hangs in dlopen");
+}
+
+int inject_run(const struct target *target, const struct inject_plan *plan, const void *library,
+	       size_t library_bytes, size_t ring_bytes, void (*prepare)(void *data, void *shared),
+	       void *prepare_data, u32 deadline_ms, struct injection *ret_injection,
+	       struct err *err)
+{
+	struct injector injector = {.target = target,
+				    .plan = plan,
+				    .library = library,
+				    .library_bytes = library_bytes,
+				    .ring_bytes = ring_bytes,
+				    .prepare = prepare,
+				    .prepare_data = prepare_data,
+				    .deadline_ns =
+					    clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND,
+				    .code = inject_code_get(),
+				    .ring_fd = -1};
+	int result;
+
+	injector.memory_fd = openat(target->proc_fd, "mem", O_RDWR | O_CLOEXEC);
+	if (injector.memory_fd < 0)
+		return err_errno(err, -errno, "can't open the memory of %u", target->pid);
+	result = borrow_any(&injector, err);
+	if (!result)
+		result = loaded_wait(&injector, err);
+	if (!result)
+		*ret_injection = (struct injection){
+			.pid = target->pid,
+			.ring_fd = take_fd(&injector.ring_fd),
+			.code_address = injector.region,
+			.code_bytes = INJECT_REGION_BYTES,
+			.agent_tid = tid_of_host(target, injector.data.tid),
+		};
+	cleanup_close(&injector.ring_fd);
+	close(injector.memory_fd);
+	return result;
+}
