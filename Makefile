@@ -130,6 +130,8 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libgpuprobe-fuzz.a
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)
 
+include tests/sim/sim.mk
+
 # ---- what a user calls -----------------------------------------------------------------------------
 # deps.sh may install the compiler, so what follows it runs in a make of its own.
 JOBS := $(shell nproc 2>/dev/null || echo 2)
@@ -148,7 +150,7 @@ demo: ## install what is missing, build, record a redis-server of its own (root)
 .PHONY: check
 check: ## install what is missing, build, run all tests
 	$(Q)scripts/deps.sh build test
-	$(Q)$(SUBMAKE) all unit fuzz-programs
+	$(Q)$(SUBMAKE) all unit fuzz-programs sim
 	$(Q)tests/run
 
 # Not part of check: it needs packages of 110 MB and minutes. What cannot be had is a SKIP.

@@ -1,0 +1,325 @@
+/* Kinds on and off, flushes, attributes, ids. */
+#include <stdio.h>
+#include <string.h>
+#include "cupti_sim.h"
+#include "names.h"
+
+#define MAX_STREAMS    1024
+#define EXTERNAL_DEPTH 64
+#define EXTERNAL_KINDS 16
+
+struct external_stack {
+	uint64_t ids[EXTERNAL_DEPTH];
+	unsigned depth;
+};
+
+static __thread struct external_stack external[EXTERNAL_KINDS];
+
+static CUptiResult check_kind(unsigned kind)
+{
+	if (kind >= SIM_MAX_KINDS || !sim_record_size(kind))
+		return CUPTI_ERROR_INVALID_KIND;
+	return CUPTI_SUCCESS;
+}
+
+static void dump_devices(void)
+{
+	struct sim_device_facts facts[SIM_MAX_DEVICES];
+	size_t count = sim_state.driver->devices(facts, SIM_MAX_DEVICES);
+
+	for (size_t i = 0; i < count && i < SIM_MAX_DEVICES; i++)
+		sim_record_device(&facts[i], (uint32_t)i);
+}
+
+static void dump_contexts(void)
+{
+	struct sim_context_facts facts[SIM_MAX_DEVICES * 4];
+	size_t count = sim_state.driver->contexts(facts, SIM_MAX_DEVICES * 4);
+
+	for (size_t i = 0; i < count && i < SIM_MAX_DEVICES * 4; i++)
+		sim_record_context(&facts[i]);
+}
+
+static void dump_streams(void)
+{
+	struct sim_stream_facts facts[MAX_STREAMS];
+	size_t count = sim_state.driver->streams(facts, MAX_STREAMS);
+
+	for (size_t i = 0; i < count && i < MAX_STREAMS; i++)
+		sim_record_stream(&facts[i], 0);
+}
+
+static CUptiResult enable(unsigned kind, bool dump)
+{
+	static atomic_uint last_session;
+	CUptiResult result = check_kind(kind);
+	bool is_first = true;
+
+	if (!result)
+		result = sim_attach();
+	if (result)
+		return result;
+	for (unsigned i = 0; i < SIM_MAX_KINDS; i++)
+		is_first &= !sim_state.kinds[i];
+	if (is_first) {
+		sim_buffer_start();
+		sim_clock_session_begin();
+	}
+	if (!sim_state.session)
+		sim_state.session = atomic_fetch_add(&last_session, 1) + 1;
+	/* Enabling the kind anew undoes what was switched off by id. */
+	if (kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+		memset(sim_state.api_off[kind == CUPTI_ACTIVITY_KIND_DRIVER ? SIM_DOMAIN_DRIVER
+									    : SIM_DOMAIN_RUNTIME],
+		       0, sizeof(sim_state.api_off[0]));
+	sim_state.kinds[kind] = true;
+	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
+		dump_devices();
+	if (kind == CUPTI_ACTIVITY_KIND_CONTEXT && dump)
+		dump_contexts();
+	if (kind == CUPTI_ACTIVITY_KIND_STREAM && dump)
+		dump_streams();
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	return result ? result : enable(kind, false);
+}
+
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	return result ? result : enable(kind, true);
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		result = check_kind(kind);
+	if (result)
+		return result;
+	/* What is done already is still recorded. */
+	sim_state.kinds[kind] = false;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		sim_buffer_flush(flag != 0);
+	return result;
+}
+
+static CUptiResult switch_api(unsigned domain, uint32_t limit, uint32_t cbid, bool on)
+{
+	if (!cbid || cbid >= limit)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	sim_state.api_off[domain][cbid] = !on;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t on)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	return result ? result
+		      : switch_api(SIM_DOMAIN_RUNTIME, sim_version()->runtime_cbids, cbid, on);
+}
+
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t on)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	return result ? result
+		      : switch_api(SIM_DOMAIN_DRIVER, sim_version()->driver_cbids, cbid, on);
+}
+
+CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t on)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		sim_state.latency_timestamps = on;
+	return result;
+}
+
+CUptiResult cuptiActivityEnableLaunchAttributes(uint8_t on)
+{
+	return sim_gate(__func__);
+}
+
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count)
+{
+	return sim_gate(__func__);
+}
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (result)
+		return result;
+	if (type > CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	sim_state.thread_id_type = type;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*type = sim_state.thread_id_type;
+	return result;
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (result)
+		return result;
+	if (!size || !value || !*size)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	sim_buffer_set_attribute(attribute, *(const uint8_t *)value);
+	return CUPTI_SUCCESS;
+}
+
+/* Ids of what the driver has. */
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*id = sim_state.driver->context_id(context);
+	return result;
+}
+
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*id = sim_state.driver->context_device(context);
+	return result;
+}
+
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*id = sim_state.driver->stream_id(context, stream, per_thread);
+	return result;
+}
+
+CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*id = sim_state.driver->graph_id(graph);
+	return result;
+}
+
+CUptiResult cuptiGetGraphExecId(CUgraphExec exec, uint32_t *id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*id = sim_state.driver->graph_exec_id(exec);
+	return result;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		*id = sim_state.driver->graph_node_id(node);
+	return result;
+}
+
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (result)
+		return result;
+	if (kind >= EXTERNAL_KINDS || external[kind].depth == EXTERNAL_DEPTH)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	external[kind].ids[external[kind].depth++] = id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+						  uint64_t *last)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (result)
+		return result;
+	if (kind >= EXTERNAL_KINDS)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (!external[kind].depth)
+		return CUPTI_ERROR_QUEUE_EMPTY;
+	external[kind].depth--;
+	if (last)
+		*last = external[kind].ids[external[kind].depth];
+	return CUPTI_SUCCESS;
+}
+
+void sim_external_call(uint32_t correlation)
+{
+	if (!sim_state.kinds[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
+		return;
+	for (unsigned kind = 0; kind < EXTERNAL_KINDS; kind++)
+		if (external[kind].depth)
+			sim_record_external(kind, external[kind].ids[external[kind].depth - 1],
+					    correlation);
+}
+
+static const struct {
+	CUptiResult code;
+	const char *name;
+} results[] = {
+	{CUPTI_SUCCESS, "CUPTI_SUCCESS"},
+	{CUPTI_ERROR_INVALID_PARAMETER, "CUPTI_ERROR_INVALID_PARAMETER"},
+	{CUPTI_ERROR_INVALID_OPERATION, "CUPTI_ERROR_INVALID_OPERATION"},
+	{CUPTI_ERROR_MAX_LIMIT_REACHED, "CUPTI_ERROR_MAX_LIMIT_REACHED"},
+	{CUPTI_ERROR_NOT_COMPATIBLE, "CUPTI_ERROR_NOT_COMPATIBLE"},
+	{CUPTI_ERROR_NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED"},
+	{CUPTI_ERROR_QUEUE_EMPTY, "CUPTI_ERROR_QUEUE_EMPTY"},
+	{CUPTI_ERROR_INVALID_KIND, "CUPTI_ERROR_INVALID_KIND"},
+	{CUPTI_ERROR_NOT_SUPPORTED, "CUPTI_ERROR_NOT_SUPPORTED"},
+	{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
+	{CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+	 "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"},
+	{CUPTI_ERROR_UNKNOWN, "CUPTI_ERROR_UNKNOWN"},
+};
+
+CUptiResult cuptiGetResultString(CUptiResult code, const char **text)
+{
+	CUptiResult result = sim_gate_free(__func__);
+
+	if (result)
+		return result;
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+		if (results[i].code == code) {
+			*text = results[i].name;
+			return CUPTI_SUCCESS;
+		}
+	}
+	return CUPTI_ERROR_INVALID_PARAMETER;
+}

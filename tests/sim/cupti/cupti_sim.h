@@ -1,0 +1,106 @@
+/*
+ * The simulated CUPTI's own structures. One set of objects serves all releases: sim_cupti_release, linked in beside
+ * them, says which one it is, and sim_version what follows from that.
+ */
+#ifndef SIM_CUPTI_H
+#define SIM_CUPTI_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cupti.h>
+#include "../interface.h"
+
+#define SIM_MAX_KINDS	64
+#define SIM_MAX_CBIDS	1024
+#define SIM_MAX_DOMAINS 8
+#define SIM_MAX_RECORD	320
+
+struct sim_version {
+	const char *release;
+	unsigned code; /* major * 1000 + minor * 10 */
+	uint32_t returned; /* by cuptiGetVersion */
+	uint32_t runtime_cbids;
+	uint32_t driver_cbids;
+};
+
+struct sim_subscriber {
+	CUpti_CallbackFunc callback;
+	void *user_data;
+	bool is_active;
+	char name[SIM_NAME_LENGTH];
+};
+
+struct sim_state {
+	const struct sim_interface *driver;
+	atomic_bool kinds[SIM_MAX_KINDS];
+	atomic_uchar api_off[3][SIM_MAX_CBIDS]; /* [domain][cbid]: not recorded */
+	atomic_uchar callbacks[SIM_MAX_DOMAINS][SIM_MAX_CBIDS];
+	struct sim_subscriber subscriber;
+	atomic_uint session;   /* counts from the first enable of each attach, 0: none */
+	atomic_uint correlation;
+	bool is_attached;
+	bool latency_timestamps;
+	CUpti_ActivityThreadIdType thread_id_type;
+};
+
+extern struct sim_state sim_state;
+extern pthread_mutex_t sim_cupti_lock; /* attach, detach, subscription */
+extern const struct sim_tools sim_tools;
+
+/* version.c */
+const struct sim_version *sim_version(void);
+extern const char sim_cupti_release[];
+
+/* gate.c: what a call returns before it does anything: no driver, old driver, injected failure. 0: go on. */
+CUptiResult sim_gate(const char *function);
+/* For the calls that need no driver up to 13.1. */
+CUptiResult sim_gate_free(const char *function);
+uint64_t sim_cupti_knob(const char *name, uint64_t otherwise);
+/* The driver calls sim_tools from now on. */
+CUptiResult sim_attach(void);
+/* Everything as if the library had just been loaded. */
+void sim_reset(void);
+
+/* clock.c */
+uint64_t sim_clock_now(void);
+/* A time of a device, which is of CLOCK_MONOTONIC, in CUPTI's clock. */
+uint64_t sim_clock_device(uint64_t monotonic_ns);
+void sim_clock_session_begin(void);
+void sim_clock_reset(void);
+/* What a clock that was registered twice adds to the first records of a session. */
+uint64_t sim_clock_error(void);
+
+/* layout.c: 0 for kinds that the release does not know */
+size_t sim_record_size(unsigned kind);
+
+/* record.c */
+void sim_record_activity(const struct sim_activity *activity);
+void sim_record_call(const struct sim_call *call, uint64_t end_ns);
+void sim_record_external(unsigned kind, uint64_t id, uint32_t correlation);
+void sim_record_device(const struct sim_device_facts *facts, uint32_t id);
+void sim_record_context(const struct sim_context_facts *facts);
+void sim_record_stream(const struct sim_stream_facts *facts, uint32_t correlation);
+void sim_record_overhead(unsigned kind, uint64_t start_ns, uint64_t end_ns);
+/* The kind of record that an activity becomes by what is enabled now, 0: none. */
+unsigned sim_wanted_kind(const struct sim_activity *activity);
+uint32_t sim_thread_id(void);
+
+/* buffer.c */
+/* is_own: the record belongs to the thread that calls, and goes to its buffer where there is one a thread. */
+void sim_buffer_append(const void *record, size_t size, bool is_own);
+/* Work that is done waits for the worker to write its records: callable under the driver's locks. */
+void sim_buffer_queue(const struct sim_activity *activity);
+void sim_buffer_start(void);
+void sim_buffer_stop(void);
+void sim_buffer_flush(bool forced);
+void sim_buffer_reset(void);
+/* Whether it is one of the attributes that buffers have. */
+bool sim_buffer_set_attribute(unsigned attribute, bool value);
+
+/* activity.c: records the external ids of a call that begins */
+void sim_external_call(uint32_t correlation);
+
+#endif

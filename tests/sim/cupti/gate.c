@@ -1,0 +1,110 @@
+/* How the library finds the driver, and what calls return where it cannot, or where a knob says so. */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_sim.h"
+
+#define DEFAULT_DRIVER 13000
+
+struct sim_state sim_state;
+pthread_mutex_t sim_cupti_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Lazily, and never unloaded, as the real one does. */
+static const struct sim_interface *find_driver(void)
+{
+	static pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
+	const struct sim_interface *(*table)(void);
+	void *library;
+
+	pthread_mutex_lock(&find_lock);
+	if (!sim_state.driver) {
+		library = dlopen("libcuda.so.1", RTLD_NOW);
+		if (library && dlsym(library, "cuDeviceGet")) {
+			*(void **)&table = dlsym(library, "simDriverTable");
+			if (table && table()->version == SIM_INTERFACE_VERSION)
+				sim_state.driver = table();
+		}
+	}
+	pthread_mutex_unlock(&find_lock);
+	return sim_state.driver;
+}
+
+uint64_t sim_cupti_knob(const char *name, uint64_t otherwise)
+{
+	const struct sim_interface *driver = sim_state.driver;
+
+	return driver ? driver->knob(name, otherwise) : otherwise;
+}
+
+/* The knob fail: function:code[,function:code...] */
+static CUptiResult injected(const char *function)
+{
+	const char *text = sim_state.driver->knob_text("fail");
+	size_t length = strlen(function);
+
+	while (text && *text) {
+		if (!strncmp(text, function, length) && text[length] == ':')
+			return (CUptiResult)strtol(text + length + 1, NULL, 10);
+		text = strchr(text, ',');
+		text = text ? text + 1 : NULL;
+	}
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult sim_gate(const char *function)
+{
+	unsigned code = sim_version()->code;
+
+	if (!find_driver()) {
+		/* The real 13.2 recurses until its stack ends. */
+		if (code == 13020)
+			raise(SIGSEGV);
+		return code < 13000 ? CUPTI_ERROR_NOT_INITIALIZED : CUPTI_ERROR_UNKNOWN;
+	}
+	/* A driver of an older major is not for this library. */
+	if (sim_cupti_knob("driver_version", DEFAULT_DRIVER) / 1000 < code / 1000)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	return injected(function);
+}
+
+CUptiResult sim_gate_free(const char *function)
+{
+	unsigned code = sim_version()->code;
+
+	if (code < 13020)
+		return sim_state.driver ? injected(function) : CUPTI_SUCCESS;
+	return sim_gate(function);
+}
+
+CUptiResult sim_attach(void)
+{
+	CUptiResult result = CUPTI_SUCCESS;
+
+	pthread_mutex_lock(&sim_cupti_lock);
+	if (!sim_state.is_attached) {
+		/* Another copy of the library is at work in this process. */
+		if (sim_state.driver->attach(&sim_tools))
+			result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+		else
+			sim_state.is_attached = true;
+	}
+	pthread_mutex_unlock(&sim_cupti_lock);
+	return result;
+}
+
+void sim_reset(void)
+{
+	for (unsigned kind = 0; kind < SIM_MAX_KINDS; kind++)
+		sim_state.kinds[kind] = false;
+	memset(sim_state.api_off, 0, sizeof(sim_state.api_off));
+	memset(sim_state.callbacks, 0, sizeof(sim_state.callbacks));
+	sim_state.subscriber = (struct sim_subscriber){0};
+	sim_state.session = 0;
+	sim_state.correlation = 0;
+	sim_state.is_attached = false;
+	sim_state.latency_timestamps = false;
+	sim_state.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+	sim_clock_reset();
+	sim_buffer_reset();
+}

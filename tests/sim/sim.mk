@@ -1,0 +1,92 @@
+# The simulated CUDA driver, runtime and CUPTI (tests/sim/README.md). Included by the Makefile.
+SIM := $(B)/sim
+# CUDA 13 headers: the toolkit, or what `scripts/deps.sh sim` put into build/sim/headers.
+SIM_INCLUDE := $(patsubst %/cupti.h,%,$(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
+	/usr/local/cuda/include/cupti.h $(SIM)/headers/nvidia/cu13/include/cupti.h)))
+SIM_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-deprecated-declarations -Wmissing-prototypes -Wshadow -D_GNU_SOURCE -isystem $(SIM_INCLUDE) -fPIC -g -O2
+SIM_DRIVER  := $(wildcard tests/sim/driver/*.c)
+SIM_RUNTIME := $(wildcard tests/sim/runtime/*.c)
+SIM_CUPTI   := $(wildcard tests/sim/cupti/*.c)
+SIM_VERSIONS := 11.8 12.0 12.2 12.3 12.4 12.5 12.6 12.8 12.9 13.0 13.1 13.2 13.3 13.4 13.5
+SIM_TESTS := $(patsubst tests/sim/test/%.c,$(SIM)/test/%,$(wildcard tests/sim/test/test_*.c))
+
+# 11.8 has its minor in the name of the library, the others have not.
+sim_soname = libcupti.so.$(if $(filter 11.%,$(1)),$(1),$(basename $(1)))
+sim_cupti  = $(SIM)/cupti-$(1)/$(call sim_soname,$(1))
+
+.PHONY: sim
+ifeq ($(SIM_INCLUDE),)
+sim:
+	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
+else
+sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train \
+	$(SIM_TESTS) ## build the simulated CUDA of the tests (build/sim)
+endif
+
+$(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)python3 tests/sim/generate_api.py driver $(SIM_INCLUDE) $(SIM_DRIVER) --header $@ --source $(SIM)/driver/driver_api.c
+
+$(SIM)/runtime/runtime_api.h: $(SIM_RUNTIME) tests/sim/generate_api.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)python3 tests/sim/generate_api.py runtime $(SIM_INCLUDE) $(SIM_RUNTIME) --header $@ --source $(SIM)/runtime/runtime_api.c
+
+# The real headers declare what is generated, so that a wrong signature is an error.
+$(SIM)/driver/driver_api.o: $(SIM)/driver/driver_api.h tests/sim/driver/generated.h
+	$(call say,CC,$@)
+	$(Q)$(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -D__CUDA_API_VERSION_INTERNAL -Itests/sim/driver -I$(SIM)/driver -c -o $@ $(SIM)/driver/driver_api.c
+
+$(SIM)/runtime/runtime_api.o: $(SIM)/runtime/runtime_api.h tests/sim/runtime/generated.h
+	$(call say,CC,$@)
+	$(Q)$(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -Itests/sim/runtime -I$(SIM)/runtime -c -o $@ $(SIM)/runtime/runtime_api.c
+
+$(SIM)/driver/%.o: tests/sim/driver/%.c $(SIM)/driver/driver_api.h
+	$(call say,CC,$<)
+	$(Q)$(CC) $(SIM_CFLAGS) -D__CUDA_API_VERSION_INTERNAL -I$(SIM)/driver -MMD -MP -c -o $@ $<
+
+$(SIM)/runtime/%.o: tests/sim/runtime/%.c $(SIM)/runtime/runtime_api.h
+	$(call say,CC,$<)
+	$(Q)$(CC) $(SIM_CFLAGS) -I$(SIM)/runtime -MMD -MP -c -o $@ $<
+
+$(SIM)/cupti/%.o: tests/sim/cupti/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM)/cupti/names.o: tests/sim/generate_names.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)python3 tests/sim/generate_names.py $(SIM_INCLUDE) >$(SIM)/cupti/names.c
+	$(Q)$(CC) $(SIM_CFLAGS) -Itests/sim/cupti -c -o $@ $(SIM)/cupti/names.c
+
+$(SIM)/libcuda.so.1: $(SIM_DRIVER:tests/sim/driver/%.c=$(SIM)/driver/%.o) $(SIM)/driver/driver_api.o tests/sim/driver/exports.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -g -o $@ $(filter %.o,$^) -Wl,-soname,libcuda.so.1 -Wl,--version-script=tests/sim/driver/exports.map -lpthread -ldl
+
+$(SIM)/libcudart.so.13: $(SIM_RUNTIME:tests/sim/runtime/%.c=$(SIM)/runtime/%.o) $(SIM)/runtime/runtime_api.o $(SIM)/libcuda.so.1 tests/sim/runtime/exports.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -g -o $@ $(filter %.o,$^) -Wl,-soname,libcudart.so.13 -Wl,--version-script=tests/sim/runtime/exports.map -lpthread -ldl
+
+# One set of objects; a version is a number, a list of exported functions and a soname.
+define sim_cupti_rule
+$(call sim_cupti,$(1)): $$(SIM_CUPTI:tests/sim/cupti/%.c=$$(SIM)/cupti/%.o) $$(SIM)/cupti/names.o tests/sim/cupti/exports.def tests/sim/generate_map.py
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)python3 tests/sim/generate_map.py $(1) tests/sim/cupti/exports.def >$$(@D)/exports.map
+	$$(Q)echo 'extern const char sim_cupti_release[]; const char sim_cupti_release[] = "$(1)";' | $$(CC) -fPIC -c -x c -o $$(@D)/release.o -
+	$$(Q)$$(CC) -shared -g -o $$@ $$(filter %.o,$$^) $$(@D)/release.o -Wl,-soname,$(call sim_soname,$(1)) -Wl,--version-script=$$(@D)/exports.map -lpthread -ldl
+endef
+$(foreach v,$(SIM_VERSIONS),$(eval $(call sim_cupti_rule,$(v))))
+
+$(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
+
+$(SIM)/test/%: tests/sim/test/%.c tests/sim/test/client.c tests/sim/test/client.h tests/sim/cupti/layouts.def $(SIM)/libcuda.so.1
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $(filter %.c,$^) -L$(SIM) -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN/..' -lpthread -ldl
+
+-include $(wildcard $(SIM)/driver/*.d $(SIM)/runtime/*.d $(SIM)/cupti/*.d)
