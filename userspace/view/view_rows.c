@@ -14,12 +14,17 @@ static u32 field_or_0(const struct schema_field *field, const struct record_head
 	return field ? schema_field_value(field, record, 0) : 0;
 }
 
+static bool is_of_stream(enum record_row type)
+{
+	return type == ROW_STREAM || type == ROW_SYNC;
+}
+
 /* A stream belongs to the session that numbered it, threads and processes to the host. */
 static struct row_key row_key_of(const struct view_kind *kind, const struct record_header *record)
 {
 	enum record_row type = kind->kind->row;
 
-	if (type == ROW_STREAM)
+	if (is_of_stream(type))
 		return (struct row_key){
 			(u64)field_or_0(kind->device, record) << 32 |
 				field_or_0(kind->stream, record),
@@ -45,8 +50,8 @@ static s64 row_add(struct view_rows *rows, struct row_key key, const struct view
 		.type = type,
 		.pid = record->pid,
 		.tid = type == ROW_THREAD ? record->tid : 0,
-		.device = type == ROW_STREAM ? field_or_0(kind->device, record) : 0,
-		.stream = type == ROW_STREAM ? field_or_0(kind->stream, record) : 0,
+		.device = is_of_stream(type) ? field_or_0(kind->device, record) : 0,
+		.stream = is_of_stream(type) ? field_or_0(kind->stream, record) : 0,
 		.source = record->source,
 		.name = "",
 		.process_name = "",
