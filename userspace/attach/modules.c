@@ -12,9 +12,8 @@
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "elf/elf_file.h"
-
-#define DELETED_SUFFIX " (deleted)"
 
 struct loader {
 	struct module_list list;
@@ -50,13 +49,6 @@ static int name_add(struct plan_module *module, const char *name, size_t length)
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
  * Programs are started through links ("redis-server" is one to redis-check-rdb on Debian) and
  * rewrite argv[0] into a title ("redis-server *:6379", "nginx: worker process", "-bash"): its first
@@ -72,7 +64,7 @@ static int started_names_add(struct plan_module *module, const struct target *ta
 		return -ENOMEM;
 	if (proc_file_read(target->proc_fd, "cmdline", &arguments, NULL))
 		return 0;
-	if (name_add(module, base_name(arguments), strlen(base_name(arguments))))
+	if (name_add(module, path_base_name(arguments), strlen(path_base_name(arguments))))
 		return -ENOMEM;
 	first = arguments + (arguments[0] == '-');
 	first[strcspn(first, " ")] = 0;
@@ -193,20 +185,6 @@ static struct plan_module *module_append(struct module_list *list)
 	return &items[list->count++];
 }
 
-/* The path as the target sees it: no " (deleted)", no chroot in front. */
-static char *path_clean(const struct loader *loader, const char *path)
-{
-	size_t length = strlen(path), suffix = strlen(DELETED_SUFFIX), root = strlen(loader->root);
-
-	if (length > suffix && strcmp(path + length - suffix, DELETED_SUFFIX) == 0)
-		length -= suffix;
-	if (root && length > root && strncmp(path, loader->root, root) == 0 && path[root] == '/') {
-		path += root;
-		length -= root;
-	}
-	return strndup(path, length);
-}
-
 static int module_fill(struct loader *loader, struct plan_module *module,
 		       const struct maps_line *line, const struct stat *status, char *path)
 {
@@ -219,7 +197,7 @@ static int module_fill(struct loader *loader, struct plan_module *module,
 	module->start = line->start;
 	module->end = line->end;
 	module->file_offset = line->file_offset;
-	if (name_add(module, base_name(path), strlen(base_name(path))))
+	if (name_add(module, path_base_name(path), strlen(path_base_name(path))))
 		return -ENOMEM;
 	return file_facts_read(module);
 }
@@ -227,7 +205,7 @@ static int module_fill(struct loader *loader, struct plan_module *module,
 /* Enters the mapping of a file that is not known by its numbers in maps. */
 static int mapping_add(struct loader *loader, const struct maps_line *line, u64 *ret_index)
 {
-	_cleanup_free_ char *path = path_clean(loader, line->path);
+	_cleanup_free_ char *path = path_from_proc(line->path, loader->root, NULL);
 	_cleanup_close_ int fd = -1;
 	struct plan_module *module;
 	struct stat status;

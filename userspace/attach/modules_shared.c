@@ -15,6 +15,7 @@
 #include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 struct scan {
 	struct module_list *list;
@@ -23,13 +24,6 @@ struct scan {
 	bool *overlay;	   /* lies on overlayfs */
 	size_t open_count; /* wanted ones that nobody else was found to map so far */
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* Does this mapping on another device show the same file, by way of overlayfs? */
 static bool same_by_overlay(const struct scan *scan, size_t index, u32 pid,
@@ -40,7 +34,7 @@ static bool same_by_overlay(const struct scan *scan, size_t index, u32 pid,
 	struct statfs system;
 	struct stat status;
 
-	if (strcmp(base_name(line->path), base_name(module->path)) != 0)
+	if (strcmp(path_base_name(line->path), path_base_name(module->path)) != 0)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)line->start, (unsigned long long)line->end);

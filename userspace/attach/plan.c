@@ -8,13 +8,6 @@
 #include "base/cleanup.h"
 #include "../bpf/record.h"
 
-const char *plan_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *plan_module_root(const struct plan_builder *builder, const struct plan_module *module)
 {
 	const struct target *target = &builder->targets[module->targets[0]];

@@ -47,6 +47,5 @@ int plan_suggest_function(const struct plan_builder *builder, const struct patte
 
 /* The root under which debug files of a module are looked up. */
 const char *plan_module_root(const struct plan_builder *builder, const struct plan_module *module);
-const char *plan_base_name(const char *path);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/demangle.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #define SUGGESTIONS_MAX	     5
@@ -225,9 +226,9 @@ int plan_suggest_binary(const struct plan_builder *builder, const struct pattern
 		const struct plan_module *module = &plan->modules[i];
 		struct binary_name *best = &names[count++];
 
-		*best = (struct binary_name){plan_base_name(module->path), ~0U};
+		*best = (struct binary_name){path_base_name(module->path), ~0U};
 		for (size_t j = 0; j < module->name_count; j++) {
-			unsigned distance = text_distance(plan_base_name(pattern->binary),
+			unsigned distance = text_distance(path_base_name(pattern->binary),
 							  module->names[j], 64);
 
 			if (distance < best->distance)

@@ -15,9 +15,9 @@
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/path.h"
 
 #define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, in field 9 of /proc/PID/stat */
-#define DELETED_SUFFIX	   " (deleted)"
 
 enum stat_field { STAT_FLAGS = 9, STAT_START_TIME = 22 };
 
@@ -134,25 +134,11 @@ static int check_tracer(const struct target *target, bool traced_by_us, struct e
 		       pid, comm, (unsigned long long)tracer);
 }
 
-/* A chroot is part of the path as we see it, not as the target does. */
-static char *path_inside_root(const struct target *target, const char *path)
-{
-	_cleanup_free_ char *root = NULL;
-	size_t length;
-
-	if (proc_link_read(target->proc_fd, "root", &root) || strcmp(root, "/") == 0)
-		return strdup(path);
-	length = strlen(root);
-	if (strncmp(path, root, length) == 0 && path[length] == '/')
-		return strdup(path + length);
-	return strdup(path);
-}
-
 static int read_executable(struct target *target, struct err *err)
 {
-	_cleanup_free_ char *link = NULL;
+	_cleanup_free_ char *link = NULL, *root = NULL;
 	_cleanup_close_ int fd = -1;
-	size_t length, suffix = strlen(DELETED_SUFFIX);
+	bool deleted;
 	u32 pid = target->pid;
 	struct stat status;
 	Elf64_Ehdr header;
@@ -182,13 +168,11 @@ static int read_executable(struct target *target, struct err *err)
 			"can't attach to %u: its executable %s is built for another processor (ELF "
 			"machine %u). Only x86-64 targets are supported.",
 			pid, link, header.e_machine);
-	length = strlen(link);
-	target->executable_deleted = status.st_nlink == 0;
-	if (length > suffix && strcmp(link + length - suffix, DELETED_SUFFIX) == 0) {
-		target->executable_deleted = true;
-		link[length - suffix] = 0;
-	}
-	target->executable = path_inside_root(target, link);
+	/* A chroot is part of the path as we see it, not as the target does. */
+	if (proc_link_read(target->proc_fd, "root", &root))
+		root = NULL;
+	target->executable = path_from_proc(link, root ? root : "", &deleted);
+	target->executable_deleted = deleted || status.st_nlink == 0;
 	return target->executable ? 0 : err_errno(err, -ENOMEM, "can't attach to %u", pid);
 }
 

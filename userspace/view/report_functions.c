@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "view/report_table.h"
 #include "view/statistics.h"
 
@@ -58,13 +59,6 @@ static int compare_by_name(const void *a, const void *b)
 	return names ? names : strcmp(left->binary, right->binary);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* by_name: all rows; those with the name of row stand beside it. How many other rows look the same
  * when only the name is shown, and how many when the base name of the binary is shown too? */
 static void count_alike(const struct statistics_row *const *by_name, size_t count, size_t place,
@@ -79,7 +73,8 @@ static void count_alike(const struct statistics_row *const *by_name, size_t coun
 		if (i == place)
 			continue;
 		names++;
-		base_names += strcmp(base_name(by_name[i]->binary), base_name(row->binary)) == 0;
+		base_names += strcmp(path_base_name(by_name[i]->binary),
+				     path_base_name(row->binary)) == 0;
 	}
 	*ret_names = names;
 	*ret_base_names = base_names;
@@ -97,7 +92,7 @@ static int shown_name(const struct statistics_row *const *by_name, size_t count,
 	count_alike(by_name, count, place - by_name, &names, &base_names);
 	text_append(text, row->name);
 	if (names && *row->binary)
-		text_appendf(text, " [%s]", base_names ? row->binary : base_name(row->binary));
+		text_appendf(text, " [%s]", base_names ? row->binary : path_base_name(row->binary));
 	return text->failed ? -ENOMEM : 0;
 }
 
