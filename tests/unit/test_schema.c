@@ -171,6 +171,23 @@ TEST(header_fields)
 	CHECK(schema_field_absent(&fields[1], &header));
 }
 
+TEST(no_field_of_a_kind_is_called_like_one_of_the_header)
+{
+	size_t kind_count, count;
+	const struct schema_kind *kinds = schema_kinds(&kind_count);
+	const struct schema_field *header = schema_header_fields(&count);
+
+	for (size_t i = 0; i < kind_count; i++) {
+		for (size_t j = 0; j < count; j++) {
+			CHECK(!schema_field(&kinds[i], header[j].name));
+			CHECK(schema_field_or_header(&kinds[i], header[j].name) == &header[j]);
+		}
+		for (size_t j = 0; j < kinds[i].field_count; j++)
+			CHECK(schema_field_or_header(&kinds[i], kinds[i].fields[j].name) != NULL);
+		CHECK(!schema_field_or_header(&kinds[i], "nosuch"));
+	}
+}
+
 TEST(names)
 {
 	CHECK_STRING(schema_unit_name(UNIT_TIME), "TIME");

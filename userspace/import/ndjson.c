@@ -155,17 +155,6 @@ static int import_kind(struct import *import, json_t *object, const struct schem
 	return 0;
 }
 
-static const struct schema_field *find_field(const struct schema_kind *kind, const char *name)
-{
-	size_t count;
-	const struct schema_field *header = schema_header_fields(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(header[i].name, name) == 0)
-			return &header[i];
-	return schema_field(kind, name);
-}
-
 static int unknown_field(const struct import *import, const struct schema_kind *kind,
 			 const char *key, struct err *err)
 {
@@ -198,7 +187,7 @@ static int import_fields(struct import *import, const struct schema_kind *kind, 
 
 	json_object_foreach(object, key, value)
 	{
-		const struct schema_field *field = find_field(kind, key);
+		const struct schema_field *field = schema_field_or_header(kind, key);
 		int result;
 
 		if (strcmp(key, "kind") == 0)

@@ -133,6 +133,17 @@ const struct schema_field *schema_field(const struct schema_kind *kind, const ch
 	return NULL;
 }
 
+const struct schema_field *schema_field_or_header(const struct schema_kind *kind, const char *name)
+{
+	size_t count;
+	const struct schema_field *header = schema_header_fields(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(header[i].name, name) == 0)
+			return &header[i];
+	return schema_field(kind, name);
+}
+
 const struct schema_enum_value *schema_enum_values(size_t *ret_count)
 {
 	*ret_count = ARRAY_SIZE(enum_values);

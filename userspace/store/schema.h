@@ -53,6 +53,8 @@ const struct schema_kind *schema_kind_by_tag(const char *tag);
 /* The fields of the header (ts, dur, pid, tid, name, stack, source), common to all kinds. */
 const struct schema_field *schema_header_fields(size_t *ret_count);
 const struct schema_field *schema_field(const struct schema_kind *kind, const char *name);
+/* One of the header, or of the kind: no name is in both. */
+const struct schema_field *schema_field_or_header(const struct schema_kind *kind, const char *name);
 
 const struct schema_enum_value *schema_enum_values(size_t *ret_count);
 /* NULL when the number or tag is not in the enum. */

@@ -107,13 +107,8 @@ static const struct view_key_row {
 
 static const struct schema_field *find_field(const struct schema_kind *kind, const char *name)
 {
-	size_t count;
-	const struct schema_field *header = schema_header_fields(&count), *field;
+	const struct schema_field *field = schema_field_or_header(kind, name);
 
-	field = schema_field(kind, name);
-	for (size_t i = 0; i < count && !field; i++)
-		if (strcmp(header[i].name, name) == 0)
-			field = &header[i];
 	return field && field->unit != UNIT_PAD ? field : NULL;
 }
 
