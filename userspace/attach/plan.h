@@ -11,6 +11,7 @@
 #include "attach/target.h"
 #include "base/err.h"
 #include "base/types.h"
+#include "options/options.h"
 
 struct plan_range {
 	u64 file_offset, size_bytes;
@@ -74,13 +75,16 @@ struct plan_limits {
 	bool has_session;      /* uprobe sessions: durations are possible */
 	bool can_emulate;      /* a program may do what the probed instruction does */
 	bool single_probes;    /* no uprobe_multi */
-	enum plan_returns {    /* as asked, in the order of the words of --returns */
-		PLAN_RETURNS_AUTO, /* the best that cannot harm the target */
-		PLAN_RETURNS_NONE,
-		PLAN_RETURNS_TRAMPOLINE, /* of every function, whatever speaks against it */
-		PLAN_RETURNS_STEPPED,
-		PLAN_RETURNS_EMULATED,
-		PLAN_RETURNS_CHEAP, /* as auto, but no stepped exits */
+	enum plan_returns {
+		/* The best that cannot harm the target. */
+		PLAN_RETURNS_AUTO = CHOICE_returns_mode_auto,
+		PLAN_RETURNS_NONE = CHOICE_returns_mode_none,
+		/* Of every function, whatever speaks against it. */
+		PLAN_RETURNS_TRAMPOLINE = CHOICE_returns_mode_trampoline,
+		PLAN_RETURNS_STEPPED = CHOICE_returns_mode_stepped,
+		PLAN_RETURNS_EMULATED = CHOICE_returns_mode_emulated,
+		/* As auto, but no stepped exits. */
+		PLAN_RETURNS_CHEAP = CHOICE_returns_mode_cheap,
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;

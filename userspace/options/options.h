@@ -18,6 +18,12 @@ enum options_verb {
 	VERB_ALL = 127,
 };
 
+/* The values of CHOICE options: CHOICE_attach_mode_single. */
+enum options_choice {
+#define CHOICE(member, number, word, help) CHOICE_##member##_##word = number,
+#include "options/options.def"
+};
+
 struct options_list {
 	char **items;
 	size_t count;

@@ -7,7 +7,7 @@
 
 #define WIDTH	      96
 #define OPTION_INDENT 30
-#define CHOICE_INDENT 40
+#define CHOICE_INDENT 42
 
 static void append_padding(struct text *text, size_t columns)
 {

@@ -63,7 +63,7 @@ const struct usage_row usage_rows[] = {
 };
 
 const struct choice_row choice_rows[] = {
-#define CHOICE(member, number, word, help) {#member, number, word, help},
+#define CHOICE(member, number, word, help) {#member, number, #word, help},
 #include "options/options.def"
 	{NULL},
 };

@@ -9,9 +9,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Words of options.def. */
-enum attach_mode { ATTACH_AUTO, ATTACH_MULTI, ATTACH_SINGLE };
-
 static int targets_open(const struct options *options, u32 command_pid,
 			struct attachment *attachment, struct err *err)
 {
@@ -68,7 +65,7 @@ static int descendants_open(struct attachment *attachment, struct err *err)
 static int mode_choose(const struct options *options, struct attachment *attachment,
 		       struct err *err)
 {
-	if (options->attach_mode == ATTACH_MULTI && !attachment->abilities.uprobe_multi)
+	if (options->attach_mode == CHOICE_attach_mode_multi && !attachment->abilities.uprobe_multi)
 		return err_set(err, -EOPNOTSUPP,
 			       "--attach multi: this kernel (%s) has no uprobe_multi (Linux 6.6 "
 			       "and later have). Leave --attach out.",
@@ -86,8 +83,8 @@ static int mode_choose(const struct options *options, struct attachment *attachm
 			"--returns trampoline: this kernel (%s) has no uprobe sessions (Linux "
 			"6.13 and later have). Leave --returns out, or use --returns stepped.",
 			attachment->abilities.release);
-	attachment->single_probes =
-		options->attach_mode == ATTACH_SINGLE || !attachment->abilities.uprobe_multi;
+	attachment->single_probes = options->attach_mode == CHOICE_attach_mode_single ||
+				    !attachment->abilities.uprobe_multi;
 	return 0;
 }
 
