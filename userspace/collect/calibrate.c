@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "attach/arch_x86_64.h"
+#include "attach/maps.h"
+#include "attach/proc_file.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
 
@@ -16,20 +16,19 @@
 /* Where in our own file a function of ours lies. */
 static int own_file_offset(void (*function)(void), u64 *ret_offset)
 {
-	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
-	u64 address = (uintptr_t)function, start, end, offset;
-	char line[512];
+	_cleanup_free_ char *maps = NULL;
+	u64 address = (uintptr_t)function;
+	struct maps_line line;
+	char *at;
+	int result = proc_file_read(AT_FDCWD, "/proc/self/maps", &maps, NULL);
 
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) !=
-		    3)
+	for (at = maps; !result && maps_next(&at, &line);) {
+		if (address < line.start || address >= line.end)
 			continue;
-		if (address < start || address >= end)
-			continue;
-		*ret_offset = address - start + offset;
+		*ret_offset = address - line.start + line.file_offset;
 		return 0;
 	}
-	return -ENOENT;
+	return result ? result : -ENOENT;
 }
 
 static int discard(void *data, const struct record_header *record, size_t size_bytes)
