@@ -151,7 +151,7 @@ static void child_look(struct child *child)
 	child->pidfd = -1;
 }
 
-/* ---- taking off what was attached to children that have ended: by a thread, since it takes 0.1 s -------------- */
+/* ---- taking off what was attached to children that have ended: by a thread, since it takes its time -------------- */
 
 static void *remover_main(void *data)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/memory_room.h"
+#include "attach/uprobe.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "elf/elf_file.h"
@@ -41,8 +42,10 @@ static void append_kernel(struct text *text, const struct attachment *attachment
 
 	text_appendf(text, "Linux %s: ", abilities->release);
 	if (attachment->single_probes)
-		text_append(text, "single probes (0.1 s each to detach); returns: entries only, "
-				  "--returns stepped on request\n");
+		text_appendf(text,
+			     "single probes (%.1f s each to detach); returns: entries only, "
+			     "--returns stepped on request\n",
+			     UPROBE_SINGLE_DETACH_SECONDS);
 	else
 		text_appendf(text, "uprobe_multi; returns: %s%sstepped exits\n",
 			     abilities->set_registers ? "emulated exits, " : "",

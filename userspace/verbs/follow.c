@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "../bpf/record.h"
+#include "attach/uprobe.h"
 #include "base/log.h"
-
-#define SINGLE_DETACH_SECONDS 0.1
 
 /* Probes that are put in for each process by its number. */
 struct by_process {
@@ -46,7 +45,7 @@ static void append_first_threads(struct text *text, const struct attachment *att
 				     ": %zu single probes, named by its thread %u, in files that "
 				     "other processes map too; about %.1f s to take them out",
 				     count->single, target->thread,
-				     count->single * SINGLE_DETACH_SECONDS);
+				     count->single * UPROBE_SINGLE_DETACH_SECONDS);
 		text_append_char(text, '\n');
 	}
 }

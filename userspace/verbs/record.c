@@ -9,6 +9,7 @@
 
 #include "attach/command.h"
 #include "attach/memory_room.h"
+#include "attach/uprobe.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -142,7 +143,7 @@ static int check_something_to_probe(const struct plan *plan, struct err *err)
 		       plan->skipped_count ? plan->skipped[0].reason : "");
 }
 
-static void say_plan(struct recording *recording)
+static void say_plan(const struct recording *recording)
 {
 	const struct attachment *attachment = &recording->attachment;
 	const struct plan *plan = attachment->plan;
@@ -160,20 +161,28 @@ static void say_plan(struct recording *recording)
 			"--returns trampoline: the target dies if it throws an exception, switches "
 			"stacks or handles a signal on another stack through a probed function");
 	if (attachment->single_probes)
-		log_warning("without uprobe_multi each probe takes about 0.1 s to take out: about "
+		log_warning("without uprobe_multi each probe takes about %.1f s to take out: about "
 			    "%.1f s for %zu at the end",
-			    probes * 0.1 * attachment->target_count, probes);
+			    UPROBE_SINGLE_DETACH_SECONDS,
+			    probes * UPROBE_SINGLE_DETACH_SECONDS * attachment->target_count,
+			    probes);
 	follow_say_plan(attachment, recording->options);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		if (target_is_stopped(&attachment->targets[i]))
 			log_warning(
 				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
 				attachment->targets[i].comm, attachment->targets[i].pid);
+}
+
+static void name_targets(const struct recording *recording, struct text *what)
+{
+	const struct attachment *attachment = &recording->attachment;
+
 	for (size_t i = 0; i < attachment->target_count - attachment->descendant_count; i++)
-		text_appendf(&recording->what, "%s%s (%u)", i ? ", " : "",
-			     attachment->targets[i].comm, attachment->targets[i].pid);
+		text_appendf(what, "%s%s (%u)", i ? ", " : "", attachment->targets[i].comm,
+			     attachment->targets[i].pid);
 	if (recording->options->children)
-		text_append(&recording->what, " and its children");
+		text_append(what, " and its children");
 }
 
 static int prepare(struct recording *recording, struct err *err)
@@ -389,6 +398,7 @@ int verb_record(const struct options *options)
 		log_error("%s", err.message);
 	} else {
 		say_plan(&recording);
+		name_targets(&recording, &recording.what);
 		result = run_session(&recording, &err);
 		exit_code = finish(&recording, result, &err);
 	}
