@@ -22,7 +22,7 @@ say = @printf '  %-8s %s\n' '$(1)' '$(2)'
 endif
 
 WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow
-DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen
+DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
 
 SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
@@ -74,10 +74,38 @@ $(B)/gen/gpuprobe.skel.h: $(B)/bpf/gpuprobe.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name gpuprobe_bpf > $@
 
+# ---- the agent: a library for other people's processes, which needs nothing but what their libc has anyway -----
+# It is linked against nothing: so it asks for no version of a symbol, and loads on glibc 2.17 as on the newest.
+AGENT_SOURCES := $(wildcard gpu/*.c) gpu/resident_$(shell uname -m).S
+AGENT_OBJECTS := $(patsubst %,$(B)/agent/%.o,$(basename $(AGENT_SOURCES)))
+AGENT_CFLAGS  := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE $(CPPFLAGS) -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
+	-fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables
+AGENT_LDFLAGS := -nostdlib -shared -Wl,-soname,gpuprobe-agent.so -Wl,-z,now,-z,noexecstack,--build-id -Wl,--strip-all
+
+$(B)/agent/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,AGENT,$<)
+	$(Q)$(CC) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/agent/%.o: %.S
+	@mkdir -p $(@D)
+	$(call say,AGENT,$<)
+	$(Q)$(CC) -MMD -MP -c -o $@ $<
+
+$(B)/agent.so: $(AGENT_OBJECTS) scripts/check-agent.sh
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJECTS)
+	$(Q)scripts/check-agent.sh $@
+
+# It travels inside gpuprobe.
+$(foreach objects,obj san fuzz/obj,$(B)/$(objects)/userspace/attach/agent_library.o): $(B)/agent.so
+
 # ---- tests: sanitizers on, no root -----------------------------------------------------------------
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g -fno-omit-frame-pointer
 UNIT        := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/unit/test_*.c))
-SAN_OBJECTS := $(SOURCES:%.c=$(B)/san/%.o)
+# Of the agent too, but for what replaces libc's functions.
+SAN_SOURCES := $(SOURCES) $(filter-out gpu/freestanding.c,$(wildcard gpu/*.c))
+SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(B)/agent/gpu/resident_$(shell uname -m).o
 
 $(B)/san/%.o: %.c | $(B)/gen/gpuprobe.skel.h
 	@mkdir -p $(@D)
@@ -109,7 +137,7 @@ bench-programs: $(BENCH)
 
 # ---- fuzzing: the same sources by clang, one program a reader --------------------------------------
 FUZZ          := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/fuzz_%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJECTS  := $(SOURCES:%.c=$(B)/fuzz/obj/%.o)
+FUZZ_OBJECTS  := $(SAN_SOURCES:%.c=$(B)/fuzz/obj/%.o) $(B)/agent/gpu/resident_$(shell uname -m).o
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -O1 -g -w
 
 $(B)/fuzz/obj/%.o: %.c | $(B)/gen/gpuprobe.skel.h
@@ -207,5 +235,5 @@ help: ## this list
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d) $(BPF_OBJECTS:.o=.d) \
+-include $(OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d) $(BPF_OBJECTS:.o=.d) $(AGENT_OBJECTS:.o=.d) \
 	$(B)/obj/userspace/main.d $(UNIT:=.d) $(BENCH:=.d) $(FUZZ:=.d)

@@ -1,0 +1,264 @@
+/*
+ * The agent in a target: one thread of our own, which takes the ring, starts the features that gpuprobe wants, and
+ * leaves when it is asked to or when gpuprobe is no more. What it promises to gpuprobe stands in shared.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch_x86_64.h"
+#include "cupti_session.h"
+#include "system.h"
+#include "words.h"
+
+#define EXPORT		__attribute__((visibility("default")))
+#define WATCH_PERIOD_NS (100 * NS_PER_MILLISECOND)
+#define SIGSET_BYTES	8 /* of the kernel */
+
+EXPORT int gpuprobe_agent_run(const struct agent_start *start);
+EXPORT int InitializeInjection(void);
+
+struct agent {
+	struct agent_control *control;
+	size_t mapped_bytes;
+	int ring_fd;
+	u32 *live; /* on a page that a fork()ed child finds zeroed */
+	struct ring ring;
+	struct ring_writer writer;
+	bool has_loader;
+	struct loader loader;
+	struct cupti_session *cupti;
+};
+
+static bool is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+static void set_state(struct agent *agent, u32 state)
+{
+	__atomic_store_n(&agent->control->fixed.state, state, __ATOMIC_RELEASE);
+}
+
+/* ---- the ring ---- */
+
+static int map_ring(struct agent *agent)
+{
+	long bytes = arch_syscall(SYS_lseek, agent->ring_fd, 0, SEEK_END, 0, 0, 0);
+	long memory;
+
+	if (bytes < (long)AGENT_CONTROL_BYTES)
+		return -EINVAL;
+	memory = arch_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      agent->ring_fd, 0);
+	if (is_error(memory))
+		return memory;
+	agent->control = (struct agent_control *)memory;
+	agent->mapped_bytes = bytes;
+	if (agent->control->fixed.magic == AGENT_MAGIC &&
+	    agent->control->fixed.fixed_bytes == sizeof(agent->control->fixed))
+		return 0;
+	system_unmap(agent->control, bytes);
+	agent->control = NULL;
+	return -EINVAL;
+}
+
+/* Of several processes that were given the same ring one gets it. */
+static bool claim_ring(struct agent *agent)
+{
+	u32 none = AGENT_STATE_NONE;
+
+	return __atomic_compare_exchange_n(&agent->control->fixed.state, &none,
+					   AGENT_STATE_STARTING, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* gpuprobe holds the lock for as long as it lives. */
+static bool is_alone(const struct agent *agent)
+{
+	long result;
+
+	do {
+		result = arch_syscall(SYS_flock, agent->ring_fd, LOCK_EX | LOCK_NB, 0, 0, 0, 0);
+	} while (result == -EINTR);
+	if (result)
+		return false;
+	/* Nobody shall take ours for that of a living one. */
+	arch_syscall(SYS_flock, agent->ring_fd, LOCK_UN, 0, 0, 0, 0);
+	return true;
+}
+
+static bool must_leave(const struct agent *agent)
+{
+	return __atomic_load_n(&agent->control->fixed.wanted, __ATOMIC_ACQUIRE) !=
+		       AGENT_WANTED_RUN ||
+	       is_alone(agent);
+}
+
+/* ---- features ---- */
+
+static void start_features(struct agent *agent)
+{
+	struct agent_feature *feature = &agent->control->features[AGENT_FEATURE_CUPTI];
+	struct cupti_session_config config = {.control = agent->control,
+					      .writer = &agent->writer,
+					      .loader = &agent->loader,
+					      .live = agent->live,
+					      .now_ns = system_now_ns()};
+
+	if (!feature->wanted)
+		return;
+	if (!agent->has_loader) {
+		words_set(feature->hint, AGENT_HINT_BYTES, "no dlopen in the target");
+	} else {
+		agent->cupti = cupti_session_begin(&config);
+		if (agent->cupti)
+			return;
+		words_set(feature->hint, AGENT_HINT_BYTES, "no memory for it in the target");
+	}
+	__atomic_store_n(&feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
+}
+
+static void watch(struct agent *agent)
+{
+	u64 watched_ns = 0;
+	u32 never = 0;
+
+	for (;;) {
+		u64 now_ns = system_now_ns();
+
+		/* Records can come faster than that. */
+		if (now_ns - watched_ns >= WATCH_PERIOD_NS) {
+			if (must_leave(agent))
+				return;
+			watched_ns = now_ns;
+		}
+		if (agent->cupti)
+			cupti_session_tick(agent->cupti, WATCH_PERIOD_NS);
+		else
+			system_wait(&never, 0, WATCH_PERIOD_NS);
+	}
+}
+
+/* ---- the thread ---- */
+
+/* false: a thread of the target is still in our code. */
+static bool leave(struct agent *agent)
+{
+	char hint[AGENT_HINT_BYTES] = "";
+	enum cupti_left left;
+
+	set_state(agent, AGENT_STATE_LEAVING);
+	left = cupti_session_end(agent->cupti, hint);
+	words_set(agent->control->hint, AGENT_HINT_BYTES, hint);
+	set_state(agent, AGENT_STATE_DRAINED);
+	if (left == CUPTI_LEFT_THREAD) {
+		set_state(agent, AGENT_STATE_RESIDENT);
+		return false;
+	}
+	system_unmap(agent->live, PAGE_BYTES);
+	set_state(agent, left == CUPTI_LEFT_PAGES ? AGENT_STATE_RESIDENT : AGENT_STATE_GONE);
+	return true;
+}
+
+static void fail(struct agent *agent, const char *hint)
+{
+	words_set(agent->control->hint, AGENT_HINT_BYTES, hint);
+	set_state(agent, AGENT_STATE_FAILED);
+}
+
+static bool run(struct agent *agent)
+{
+	agent->live = system_map_wiped_on_fork(PAGE_BYTES);
+	if (!agent->live) {
+		fail(agent, "no memory that forks leave alone (Linux 4.14 and later have it)");
+		return true;
+	}
+	*agent->live = 1;
+	arch_syscall(SYS_prctl, PR_SET_NAME, (long)AGENT_THREAD_NAME, 0, 0, 0, 0);
+	agent->control->fixed.agent_tid = system_tid();
+	ring_open(&agent->ring, agent->control, agent->mapped_bytes);
+	ring_writer_open(&agent->writer, &agent->ring, system_tid());
+	start_features(agent);
+	set_state(agent, AGENT_STATE_READY);
+	watch(agent);
+	return leave(agent);
+}
+
+int gpuprobe_agent_run(const struct agent_start *start)
+{
+	struct agent agent = {.ring_fd = start->ring_fd};
+	bool may_unload = true;
+
+	if (!map_ring(&agent)) {
+		agent.has_loader = loader_find(&agent.loader, start);
+		if (claim_ring(&agent))
+			may_unload = run(&agent);
+		system_unmap(agent.control, agent.mapped_bytes);
+	}
+	system_close(agent.ring_fd);
+	return may_unload;
+}
+
+/* ---- loaded by the driver: CUDA_INJECTION64_PATH ---- */
+
+/* Not there in a process without threads; one that starts CUDA has them. */
+extern int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+			  void *(*function)(void *), void *restrict argument) __attribute__((weak));
+extern int pthread_detach(pthread_t thread) __attribute__((weak));
+
+static void *injected(void *ring_fd)
+{
+	struct agent_start start = {.start_bytes = sizeof(start), .ring_fd = (long)ring_fd};
+
+	gpuprobe_agent_run(&start);
+	return NULL;
+}
+
+/* A description of our own of the ring that the environment names, or -errno. */
+static long open_ring(void)
+{
+	const char *number = getenv(AGENT_RING_VARIABLE);
+	char path[64];
+	struct words words = words_begin(path, sizeof(path));
+	long fd;
+
+	if (!number || !*number)
+		return -ENOENT;
+	words_add(&words, "/proc/self/fd/");
+	words_add(&words, number);
+	do {
+		fd = arch_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
+	} while (fd == -EINTR);
+	return fd;
+}
+
+/* Called once by cuInit, in a thread of the application. 1: all is well. */
+int InitializeInjection(void)
+{
+	u64 all = ~0ULL, before;
+	pthread_t thread;
+	long fd;
+
+	if (!pthread_create || !pthread_detach)
+		return 1;
+	fd = open_ring();
+	if (fd < 0)
+		return 1;
+	/* The new thread inherits the mask: no signal of the application's is delivered to it. */
+	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, SIGSET_BYTES, 0,
+		     0);
+	if (!pthread_create(&thread, NULL, injected, (void *)fd))
+		pthread_detach(thread);
+	else
+		system_close(fd);
+	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGSET_BYTES, 0, 0);
+	return 1;
+}

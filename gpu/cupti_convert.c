@@ -1,0 +1,457 @@
+#include "cupti_convert.h"
+
+#include <string.h>
+
+#include "absent.h"
+#include "chatty_apis.h"
+
+#define NOT_KNOWN	     0xffffffffU
+#define VERSION_INVALID_IS_0 130200 /* ids of contexts and streams that there are not */
+#define POOL_LOCAL	     1
+#define OBJECT_THREAD	     2
+
+enum how {
+	HOW_COPY,
+	HOW_ID,
+	HOW_DEVICE,
+	HOW_DEVICE_OF,
+	HOW_STREAM,
+	HOW_TEXT,
+	HOW_CALLBACK,
+	HOW_TIME,
+	HOW_OF_POOL,
+	HOW_POOL,
+	HOW_PLUS_1,
+	HOW_ASYNC,
+	HOW_YES_NO,
+	HOW_OVERHEAD,
+	HOW_THREAD,
+	HOW_BYTES,
+	HOW_CONTEXT,
+};
+
+enum times { TIMES_NONE, TIMES_SPAN, TIMES_MAYBE, TIMES_POINT };
+
+struct field {
+	u16 source;
+	u8 source_bytes;
+	u8 how;
+	u16 destination;
+	u8 destination_bytes;
+};
+
+struct layout {
+	const struct field *fields;
+	u16 field_count;
+	u16 kind; /* of our record */
+	u16 bytes;
+	u8 start, end;
+	u8 times;
+};
+
+#define LAYOUT(family, tag, bytes, start, end, times, header) \
+	typedef struct record_##tag destination_##family;     \
+	static const struct field fields_##family[] = {
+#define FIELD(family, offset, bytes, member, name, how)                  \
+	{offset, bytes, HOW_##how, offsetof(destination_##family, name), \
+	 sizeof(((destination_##family *)NULL)->name)},
+#define END(family) \
+	}           \
+	;
+#define ACTIVITY(number, layout, domain)
+#include "cupti_layout.def"
+#undef LAYOUT
+#undef FIELD
+#undef END
+
+#define LAYOUT(family, tag, bytes, start, end, times, header)                                  \
+	static const struct layout layout_##family = {fields_##family,                         \
+						      ARRAY_SIZE(fields_##family), KIND_##tag, \
+						      bytes, start, end, TIMES_##times,
+#define FIELD(family, offset, bytes, member, name, how)
+#define END(family) \
+	}           \
+	;
+#include "cupti_layout.def"
+#undef LAYOUT
+#undef END
+#undef ACTIVITY
+
+#define LAYOUT(family, tag, bytes, start, end, times, header)
+#define END(family)
+#define ACTIVITY(number, name, domain) [number] = {&layout_##name, domain},
+static const struct activity {
+	const struct layout *layout;
+	u32 domain;
+} activities[AGENT_ACTIVITY_KINDS] = {
+#include "cupti_layout.def"
+};
+
+#undef FIELD
+/* Every record of ours that is made here. */
+union record {
+	struct record_header header;
+#define KIND(number, tag, shape, row, meaning) struct record_##tag tag;
+#define FIELD(tag, type, name, unit, reference, absent, meaning)
+#undef ARRAY
+#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
+#define TAIL(tag, tail_shape)
+#undef END
+#define END(tag)
+#define ENUM_VALUE(name, number, tag, meaning)
+#include "../bpf/record.def"
+	u8 bytes[512];
+};
+
+/* One record on its way. */
+struct conversion {
+	struct cupti_convert *convert;
+	const u8 *activity;
+	u32 bytes;
+	const struct activity *type;
+	union record *record;
+	u32 device, context; /* as far as they are known by now */
+};
+
+static const struct activity *activity_of(u32 kind)
+{
+	return kind < AGENT_ACTIVITY_KINDS && activities[kind].layout ? &activities[kind] : NULL;
+}
+
+bool cupti_convert_knows(u32 kind)
+{
+	return activity_of(kind) != NULL;
+}
+
+u32 cupti_convert_smallest_bytes(u32 kind)
+{
+	const struct activity *type = activity_of(kind);
+
+	return type ? type->layout->bytes : 0;
+}
+
+/* ---- fields ---- */
+
+/* 0 where the record is too short to have it; fields of a table row are 1, 2, 4 or 8 bytes. */
+static u64 read_number(struct conversion *conversion, u32 offset, u32 bytes)
+{
+	u64 value = 0;
+
+	if (offset + bytes <= conversion->bytes)
+		memcpy(&value, conversion->activity + offset, bytes);
+	return value;
+}
+
+/* What does not fit stays absent. */
+static void write_number(struct conversion *conversion, const struct field *field, u64 value)
+{
+	if (field->destination_bytes < 8 && value >> (8 * field->destination_bytes))
+		return;
+	memcpy(conversion->record->bytes + field->destination, &value, field->destination_bytes);
+}
+
+static bool is_id(struct conversion *conversion, u64 value)
+{
+	return value != NOT_KNOWN &&
+	       !(value == 0 && conversion->convert->version >= VERSION_INVALID_IS_0);
+}
+
+static u32 callback_text(struct conversion *conversion, u32 callback)
+{
+	struct cupti_convert *convert = conversion->convert;
+	u32 domain = conversion->type->domain;
+	u32 *id;
+
+	if (callback >= CUPTI_CALLBACKS_MAX || domain < 1 || domain > 2)
+		return 0;
+	id = &convert->callback_texts[domain - 1][callback];
+	if (!*id)
+		*id = texts_put(convert->texts, convert->writer,
+				convert->callback_name(convert->data, domain, callback));
+	else
+		texts_send(convert->texts, convert->writer, *id);
+	return *id;
+}
+
+/*
+ * How a field comes about: *value is what stands in CUPTI's record and becomes what is written into ours; false:
+ * nothing is written.
+ */
+typedef bool (*how_function)(struct conversion *conversion, const struct field *field, u64 *value);
+
+static bool how_copy(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return true;
+}
+
+static bool how_id(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	if (!is_id(conversion, *value))
+		return false;
+	conversion->context = *value;
+	return true;
+}
+
+static bool how_device(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	conversion->device = *value;
+	return true;
+}
+
+static bool how_device_of(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	*value = streams_device(conversion->convert->streams, *value);
+	conversion->device = *value;
+	return true;
+}
+
+static bool how_stream(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	struct cupti_convert *convert = conversion->convert;
+	u32 device = conversion->device;
+
+	if (!is_id(conversion, *value) || conversion->context == NOT_KNOWN)
+		return false;
+	if (device == NOT_KNOWN)
+		device = streams_device(convert->streams, conversion->context);
+	*value =
+		streams_put(convert->streams, convert->writer, conversion->context, device, *value);
+	return true;
+}
+
+static bool how_text(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	struct cupti_convert *convert = conversion->convert;
+
+	if (*value)
+		*value = texts_put(convert->texts, convert->writer,
+				   convert->string_at(convert->data, *value));
+	return *value != 0;
+}
+
+static bool how_callback(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	conversion->record->header.name = callback_text(conversion, *value);
+	conversion->record->api.domain = conversion->type->domain;
+	return true;
+}
+
+static bool how_time(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	*value = clock_convert(conversion->convert->clock, *value);
+	return true;
+}
+
+static bool how_of_pool(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return read_number(conversion, 80, 4) == POOL_LOCAL;
+}
+
+static bool how_pool(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return read_number(conversion, 8, 4) == POOL_LOCAL;
+}
+
+static bool how_plus_1(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	++*value;
+	return true;
+}
+
+static bool how_async(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	*value = *value & 1 ? VALUE_yes_no_yes : VALUE_yes_no_no;
+	return true;
+}
+
+static bool how_yes_no(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	*value = *value ? VALUE_yes_no_yes : VALUE_yes_no_no;
+	return true;
+}
+
+static bool how_overhead(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	*value = *value >> 16 ? (*value >> 16) + 1 : *value;
+	return true;
+}
+
+/* pid, then tid. */
+static bool how_thread(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	*value >>= 32;
+	return read_number(conversion, field->source - 4, 4) == OBJECT_THREAD;
+}
+
+static bool how_bytes(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	memcpy(conversion->record->bytes + field->destination, conversion->activity + field->source,
+	       field->destination_bytes);
+	return false;
+}
+
+static bool how_context(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	streams_set_context(conversion->convert->streams, *value, conversion->device);
+	return true;
+}
+
+static const how_function hows[] = {
+	[HOW_COPY] = how_copy,	       [HOW_ID] = how_id,
+	[HOW_DEVICE] = how_device,     [HOW_DEVICE_OF] = how_device_of,
+	[HOW_STREAM] = how_stream,     [HOW_TEXT] = how_text,
+	[HOW_CALLBACK] = how_callback, [HOW_TIME] = how_time,
+	[HOW_OF_POOL] = how_of_pool,   [HOW_POOL] = how_pool,
+	[HOW_PLUS_1] = how_plus_1,     [HOW_ASYNC] = how_async,
+	[HOW_YES_NO] = how_yes_no,     [HOW_OVERHEAD] = how_overhead,
+	[HOW_THREAD] = how_thread,     [HOW_BYTES] = how_bytes,
+	[HOW_CONTEXT] = how_context,
+};
+
+static void put_field(struct conversion *conversion, const struct field *field)
+{
+	u64 value;
+
+	if ((u32)field->source + field->source_bytes > conversion->bytes)
+		return;
+	value = read_number(conversion, field->source,
+			    field->source_bytes < 8 ? field->source_bytes : 8);
+	if (hows[field->how](conversion, field, &value))
+		write_number(conversion, field, value);
+}
+
+/* ---- records ---- */
+
+static void count(struct conversion *conversion, enum agent_counter counter)
+{
+	ring_count(conversion->convert->writer->ring, counter, 1);
+}
+
+/* Start and length; false: it has none, and was counted. */
+static bool put_times(struct conversion *conversion)
+{
+	const struct layout *layout = conversion->type->layout;
+	struct clock *clock = conversion->convert->clock;
+	struct record_header *header = &conversion->record->header;
+	u64 start = clock_convert(clock, read_number(conversion, layout->start, 8));
+	u64 end = layout->times == TIMES_POINT
+			  ? start
+			  : clock_convert(clock, read_number(conversion, layout->end, 8));
+
+	if (layout->times == TIMES_MAYBE && end < start)
+		end = start;
+	/* ~0: CUPTI's word for what it does not know. */
+	if (!start || end < start || end == ~0ULL) {
+		count(conversion, AGENT_COUNT_NO_TIMESTAMPS);
+		return false;
+	}
+	header->ts = start;
+	header->dur = end - start;
+	return true;
+}
+
+static bool in_window(struct conversion *conversion)
+{
+	const struct agent_control *control = conversion->convert->control;
+	const struct record_header *header = &conversion->record->header;
+	u64 opened_ns = __atomic_load_n(&control->window_start_ns, __ATOMIC_ACQUIRE);
+	u64 closed_ns = __atomic_load_n(&control->window_end_ns, __ATOMIC_ACQUIRE);
+
+	if (opened_ns && header->ts + header->dur >= opened_ns &&
+	    (!closed_ns || header->ts <= closed_ns))
+		return true;
+	count(conversion, AGENT_COUNT_OUTSIDE_WINDOW);
+	return false;
+}
+
+/* Is it one that the settings leave out? Counted, but for what was never asked for. */
+static bool is_left_out(struct conversion *conversion)
+{
+	const struct cupti_convert *convert = conversion->convert;
+	const struct agent_cupti_config *config = &convert->control->cupti;
+	u32 domain = conversion->type->domain;
+	u64 limit = domain ? config->callback_events_max : config->activity_events_max;
+	u64 sent = domain ? convert->sent_callbacks : convert->sent_activities;
+
+	if (domain && !config->chatty_apis &&
+	    chatty_apis_has(domain, read_number(conversion, 4, 4)))
+		return true;
+	if (!limit || sent < limit)
+		return false;
+	count(conversion, domain ? AGENT_COUNT_CAPPED_CALLBACKS : AGENT_COUNT_CAPPED_ACTIVITIES);
+	return true;
+}
+
+static void fill(struct conversion *conversion)
+{
+	const struct layout *layout = conversion->type->layout;
+	union record *record = conversion->record;
+
+	for (u32 i = 0; i < layout->field_count; i++)
+		put_field(conversion, &layout->fields[i]);
+	record->header.pid = conversion->convert->pid;
+}
+
+/* Only the first devices may be wanted. */
+static bool is_device_wanted(const struct conversion *conversion)
+{
+	u32 devices_max = conversion->convert->control->cupti.devices_max;
+
+	return !devices_max || conversion->device == NOT_KNOWN || conversion->device < devices_max;
+}
+
+static void send(struct conversion *conversion)
+{
+	const union record *record = conversion->record;
+	struct cupti_convert *convert = conversion->convert;
+	void *room = ring_reserve(convert->writer, record->header.size_bytes);
+
+	if (!room) {
+		count(conversion, AGENT_COUNT_RING_FULL);
+		return;
+	}
+	memcpy(room, record, record->header.size_bytes);
+	ring_commit(convert->writer, record->header.size_bytes);
+	if (conversion->type->domain)
+		convert->sent_callbacks++;
+	else if (conversion->type->layout->times != TIMES_NONE)
+		convert->sent_activities++;
+}
+
+void cupti_convert(struct cupti_convert *convert, const void *activity, size_t room_bytes)
+{
+	union record record;
+	struct conversion conversion = {.convert = convert,
+					.activity = activity,
+					.record = &record,
+					.device = NOT_KNOWN,
+					.context = NOT_KNOWN};
+	const struct layout *layout;
+	u32 kind = 0;
+
+	if (room_bytes >= sizeof(kind))
+		memcpy(&kind, activity, sizeof(kind));
+	conversion.type = activity_of(kind);
+	if (!conversion.type) {
+		count(&conversion, AGENT_COUNT_ACTIVITY_UNKNOWN);
+		return;
+	}
+	layout = conversion.type->layout;
+	conversion.bytes =
+		convert->record_bytes[kind] ? convert->record_bytes[kind] : layout->bytes;
+	if (conversion.bytes < layout->bytes || conversion.bytes > room_bytes) {
+		count(&conversion, AGENT_COUNT_ACTIVITY_UNKNOWN);
+		return;
+	}
+	memcpy(&record, absent_record(layout->kind), absent_record(layout->kind)->size_bytes);
+	if (layout->times == TIMES_NONE)
+		record.header.ts = convert->fact_ns;
+	else if (!put_times(&conversion) || !in_window(&conversion))
+		return;
+	if (layout->times != TIMES_NONE && is_left_out(&conversion))
+		return;
+	fill(&conversion);
+	/* The stream fact has been sent by the reference to it. */
+	if (layout->kind != KIND_stream && is_device_wanted(&conversion))
+		send(&conversion);
+}

@@ -1,0 +1,67 @@
+#include "cupti_find.h"
+
+#include <dlfcn.h>
+
+#include "words.h"
+
+static u32 driver_version(const struct loader *loader, const char *path)
+{
+	void *handle = loader->open(path, RTLD_NOW | RTLD_NOLOAD);
+	u32 (*get_version)(int *version);
+	int version = 0;
+
+	if (!handle)
+		return 0;
+	get_version = (u32(*)(int *))loader->symbol(handle, "cuDriverGetVersion");
+	if (!get_version || get_version(&version))
+		version = 0;
+	loader->close(handle);
+	return version;
+}
+
+static enum agent_feature_state say(enum agent_feature_state state, char *hint, const char *before,
+				    const char *what, const char *behind)
+{
+	struct words words = words_begin(hint, AGENT_HINT_BYTES);
+
+	words_add(&words, before);
+	words_add(&words, what);
+	words_add(&words, behind);
+	return state;
+}
+
+enum agent_feature_state cupti_find(struct cupti_library *library, const struct loader *loader,
+				    const char *path, char *hint)
+{
+	struct loader_match cupti = {.prefix = "libcupti.so"}, driver = {.prefix = "libcuda.so"};
+	const char *missing;
+
+	loader_match(&driver);
+	if (!driver.count)
+		return say(AGENT_FEATURE_IGNORED, hint,
+			   "the target has not loaded libcuda.so.1: it does not use CUDA (yet)", "",
+			   "");
+	loader_match(&cupti);
+	library->copies = cupti.count;
+	library->loaded_by_us = !cupti.count;
+	if (cupti.count)
+		path = cupti.paths[0];
+	else if (!*path)
+		return say(AGENT_FEATURE_IGNORED, hint,
+			   "the target has not loaded libcupti and none was supplied; name one "
+			   "that fits its driver: --cupti PATH",
+			   "", "");
+	library->handle = loader->open(path, RTLD_NOW | (cupti.count ? RTLD_NOLOAD : RTLD_LOCAL));
+	if (!library->handle)
+		return say(AGENT_FEATURE_FAILED, hint, "the target can't load ", path,
+			   "; name another libcupti: --cupti PATH");
+	words_set(library->path, sizeof(library->path), path);
+	words_set(library->other_path, sizeof(library->other_path),
+		  cupti.count > 1 ? cupti.paths[1] : "");
+	missing = cupti_calls_find(&library->calls, loader, library->handle);
+	if (missing)
+		return say(AGENT_FEATURE_FAILED, hint, path, " is older than CUDA 11.8: it has no ",
+			   missing);
+	library->driver_version = driver_version(loader, driver.paths[0]);
+	return AGENT_FEATURE_READY;
+}

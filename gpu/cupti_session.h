@@ -1,0 +1,73 @@
+/*
+ * One recording of what CUPTI sees, on the agent's thread: begin, tick now and then, end. No lock is held across a
+ * call of CUPTI: it calls back under locks of its own.
+ */
+#ifndef GPUPROBE_GPU_CUPTI_SESSION_H
+#define GPUPROBE_GPU_CUPTI_SESSION_H
+
+#include "cupti_buffers.h"
+#include "cupti_convert.h"
+#include "cupti_find.h"
+#include "resident.h"
+
+enum cupti_finalize { FINALIZE_NO, FINALIZE_WANTED, FINALIZE_RUNS, FINALIZE_DONE };
+
+struct cupti_session {
+	struct agent_control *control;
+	struct agent_feature *feature;
+	struct ring_writer *writer;
+	struct loader loader;
+	struct cupti_library library;
+	struct resident resident;
+	struct cupti_buffers buffers;
+	struct clock clock;
+	struct cupti_convert convert;
+	const u32 *live; /* 0 in a fork()ed child of the target: it must not come near any of this */
+	u32 tid;
+	u32 version;
+	void *subscriber;
+	u64 kinds_enabled;
+	bool per_thread_was_on; /* an attribute that we changed */
+	bool timestamps_foreign; /* another client's callback is in force */
+	u32 finalize; /* enum cupti_finalize; waited for */
+	u64 flushed_ns, clock_ns;
+};
+
+struct cupti_session_config {
+	struct agent_control *control;
+	struct ring_writer *writer;
+	const struct loader *loader;
+	const u32 *live;
+	u64 now_ns; /* from when on facts hold */
+};
+
+/* NULL: no memory. The feature's state, result and hint say whether it records. */
+struct cupti_session *cupti_session_begin(const struct cupti_session_config *config);
+/* Buffers that are full are converted; flushes when it is time. Waits for work until timeout_ns have passed. */
+void cupti_session_tick(struct cupti_session *session, u64 timeout_ns);
+
+enum cupti_left {
+	CUPTI_LEFT_NOTHING,
+	CUPTI_LEFT_PAGES,  /* those of resident.h, and what the hint says */
+	CUPTI_LEFT_THREAD, /* a thread of the target is still inside the agent: it must stay mapped */
+};
+
+/* Stops, hands over what there is, frees. What stays is said in hint (AGENT_HINT_BYTES). NULL allowed. */
+enum cupti_left cupti_session_end(struct cupti_session *session, char *hint);
+
+/* ---- between cupti_session.c, cupti_start.c and cupti_end.c ---- */
+
+/* Converts what CUPTI has handed back. */
+void cupti_session_convert(struct cupti_session *session);
+void cupti_session_count_dropped(struct cupti_session *session);
+/* READY, FAILED or IGNORED with result and hint. */
+void cupti_session_start(struct cupti_session *session);
+/* The clock of CUPTI, for clock.h; data: the session. */
+bool cupti_session_read_clock(void *session, u64 *ret_cupti);
+/* Slots of resident.h: called by CUPTI, in any thread. */
+void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
+void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
+			     struct cupti_session *session);
+void cupti_end_callback(void *data, u32 domain, u32 callback, const void *call, struct cupti_session *session);
+
+#endif

@@ -1,0 +1,337 @@
+/* The way to the first record: everything that CUPTI must be told, in the order that it wants. */
+#include "cupti_session.h"
+
+#include <string.h>
+
+#include "chatty_apis.h"
+#include "cupti_sizes.h"
+#include "system.h"
+#include "words.h"
+
+#define SUBSCRIBER_NAME		 "gpuprobe"
+#define THREAD_ID_SYSTEM	 1 /* as gettid() gives it */
+#define ATTRIBUTE_PER_THREAD	 9
+#define UNIFIED_MEMORY_ALL	 2 /* scope: all devices of the process */
+#define UNIFIED_MEMORY_LAST_KIND 8
+#define CLOCK_START_POINTS	 8
+#define CLOCK_START_PAUSE_NS	 (2 * NS_PER_MILLISECOND)
+
+static void fail(struct cupti_session *session, u32 state, const char *call, u32 result)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
+	const char *meaning = NULL;
+
+	words_add(&words, call);
+	words_add(&words, ": CUPTI's error ");
+	words_add_number(&words, result);
+	if (calls->GetResultString && !calls->GetResultString(result, &meaning) && meaning) {
+		words_add(&words, ", ");
+		words_add(&words, meaning);
+	}
+	session->feature->result = result;
+	__atomic_store_n(&session->feature->state, state, __ATOMIC_RELEASE);
+}
+
+/* ---- the subscription ---- */
+
+static void fail_taken(struct cupti_session *session, const char *holder)
+{
+	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
+
+	words_add(&words, "CUPTI is in use by ");
+	words_add(&words, *holder ? holder : "another tool in the target");
+	words_add(&words, ", and serves one at a time: end that one first");
+	words_set(session->control->cupti_facts.other_client,
+		  sizeof(session->control->cupti_facts.other_client), holder);
+	session->feature->result = CUPTI_TAKEN;
+	__atomic_store_n(&session->feature->state, AGENT_FEATURE_IGNORED, __ATOMIC_RELEASE);
+}
+
+/* The first call of a process can take ten seconds. */
+static bool subscribe(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	char holder[128] = "";
+	struct cupti_subscriber parameters = {
+		.struct_bytes = session->version >= CUPTI_VERSION_STRUCT_SIZE ? 40 : 32,
+		.name = SUBSCRIBER_NAME,
+		.old_name = holder,
+		.old_name_bytes = sizeof(holder),
+	};
+	cupti_api_callback callback = resident_callback(&session->resident);
+	u32 result;
+
+	if (calls->Subscribe_v2 && session->version >= CUPTI_VERSION_SUBSCRIBE_V2)
+		result = calls->Subscribe_v2(&session->subscriber, callback, NULL, &parameters);
+	else
+		result = calls->Subscribe(&session->subscriber, callback, NULL);
+	holder[sizeof(holder) - 1] = '\0';
+	if (result)
+		session->subscriber = NULL;
+	if (result == CUPTI_TAKEN)
+		fail_taken(session, holder);
+	else if (result)
+		fail(session, AGENT_FEATURE_FAILED, "cuptiSubscribe", result);
+	return !result;
+}
+
+/* ---- the clock ---- */
+
+static void fit_clock(struct cupti_session *session)
+{
+	u32 never = 0;
+
+	session->clock.fitted = true;
+	for (int i = 0; i < CLOCK_START_POINTS; i++) {
+		clock_take_point(&session->clock, cupti_session_read_clock, session);
+		system_wait(&never, 0, CLOCK_START_PAUSE_NS);
+	}
+}
+
+/*
+ * Registering our callback a second time in a process spoils the first records of a session, and registering it over
+ * another client's spoils that one's; so CUPTI's clock is looked at first.
+ */
+static void start_clock(struct cupti_session *session)
+{
+	struct agent_cupti_facts *facts = &session->control->cupti_facts;
+	const struct cupti_calls *calls = &session->library.calls;
+	enum clock_kind kind = clock_examine(cupti_session_read_clock, session);
+
+	session->timestamps_foreign = kind == CLOCK_IS_FOREIGN;
+	if ((kind == CLOCK_IS_REALTIME || kind == CLOCK_UNREADABLE) &&
+	    calls->ActivityRegisterTimestampCallback &&
+	    !calls->ActivityRegisterTimestampCallback(resident_timestamp(&session->resident))) {
+		kind = clock_examine(cupti_session_read_clock, session);
+		/* It took the callback, so its records have our times, even if its clock has not: the first
+		 * record shows it. */
+		session->clock.unsure = kind != CLOCK_IS_MONOTONIC;
+	}
+	if (kind != CLOCK_IS_MONOTONIC)
+		fit_clock(session);
+	facts->timestamps_ours = kind == CLOCK_IS_MONOTONIC;
+	facts->fit_residual_ns = session->clock.residual_ns;
+}
+
+/* ---- kinds ---- */
+
+/* One buffer a thread (the default from 13.0 on) is too much memory for a service with hundreds of them. */
+static void share_buffers(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	size_t bytes = sizeof(u8);
+	u8 value = 0;
+
+	if (!calls->ActivityGetAttribute || !calls->ActivitySetAttribute ||
+	    calls->ActivityGetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &value) || value != 1)
+		return;
+	value = 0;
+	bytes = sizeof(value);
+	session->per_thread_was_on =
+		!calls->ActivitySetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &value);
+}
+
+static u32 enable_unified_memory(struct cupti_session *session)
+{
+	struct cupti_unified_memory configs[UNIFIED_MEMORY_LAST_KIND];
+	const struct cupti_calls *calls = &session->library.calls;
+
+	for (u32 i = 0; i < ARRAY_SIZE(configs); i++)
+		configs[i] = (struct cupti_unified_memory){UNIFIED_MEMORY_ALL, i + 1, 0, 1};
+	/* Not there on every GPU and under every driver: then the kind fails too, and says so. */
+	if (calls->ActivityConfigureUnifiedMemoryCounter)
+		calls->ActivityConfigureUnifiedMemoryCounter(configs, ARRAY_SIZE(configs));
+	return calls->ActivityEnable(CUPTI_UNIFIED_MEMORY);
+}
+
+/* Without times of the device these records have none at all. */
+static u32 enable_events(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	u32 result = calls->ActivityEnableCudaEventDeviceTimestamps
+			     ? calls->ActivityEnableCudaEventDeviceTimestamps(1)
+			     : CUPTI_NOT_CALLED;
+
+	return result ? result : calls->ActivityEnable(CUPTI_CUDA_EVENT);
+}
+
+/* Those that exist already are reported too. */
+static u32 enable_facts(struct cupti_session *session, u32 kind)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+
+	if (calls->ActivityEnableAndDump && !calls->ActivityEnableAndDump(kind))
+		return CUPTI_OK;
+	return calls->ActivityEnable(kind);
+}
+
+static u32 enable_kind(struct cupti_session *session, u32 kind)
+{
+	switch (kind) {
+	case CUPTI_UNIFIED_MEMORY:
+		return enable_unified_memory(session);
+	case CUPTI_CUDA_EVENT:
+		return enable_events(session);
+	case CUPTI_DEVICE:
+	case CUPTI_CONTEXT:
+	case CUPTI_STREAM:
+		return enable_facts(session, kind);
+	}
+	return session->library.calls.ActivityEnable(kind);
+}
+
+static u64 kinds_wanted(const struct agent_control *control)
+{
+	u64 wanted = control->cupti.kinds | 1ULL << CUPTI_DEVICE | 1ULL << CUPTI_CONTEXT |
+		     1ULL << CUPTI_STREAM;
+
+	/* With it CUPTI leaves out what the graph is made of. */
+	if (control->cupti.graph_whole)
+		wanted |= 1ULL << CUPTI_GRAPH_TRACE;
+	else
+		wanted &= ~(1ULL << CUPTI_GRAPH_TRACE);
+	return wanted;
+}
+
+/* Each kind has its own answer; one that fails does not take the others with it. */
+static void enable_kinds(struct cupti_session *session)
+{
+	static const u8 facts_first[] = {CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM};
+	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
+	u64 wanted = kinds_wanted(session->control), tried = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(facts_first) + AGENT_ACTIVITY_KINDS; i++) {
+		u32 kind =
+			i < ARRAY_SIZE(facts_first) ? facts_first[i] : i - ARRAY_SIZE(facts_first);
+		u32 result;
+
+		if (!(wanted >> kind & 1) || tried >> kind & 1 || !cupti_convert_knows(kind))
+			continue;
+		tried |= 1ULL << kind;
+		result = enable_kind(session, kind);
+		if (!result) {
+			session->kinds_enabled |= 1ULL << kind;
+			continue;
+		}
+		words_add(&words,
+			  words.length_bytes ? ", " : "not recorded (kind: CUPTI's error): ");
+		words_add_number(&words, kind);
+		words_add(&words, ": ");
+		words_add_number(&words, result);
+	}
+}
+
+/* From 12.5 on CUPTI itself can leave them out, which costs the target less than our doing it. */
+static void leave_chatty_out(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+
+	if (session->control->cupti.chatty_apis)
+		return;
+	for (size_t i = 0; i < chatty_api_count; i++) {
+		bool runtime = chatty_apis[i].domain == 2;
+		u32 kind = runtime ? CUPTI_RUNTIME : CUPTI_DRIVER;
+		u32 (*enable)(u32 callback, u8 enable) =
+			runtime ? calls->ActivityEnableRuntimeApi : calls->ActivityEnableDriverApi;
+
+		if (!enable || !(session->kinds_enabled >> kind & 1))
+			continue;
+		/* Ids that this version does not know are refused, which does no harm. */
+		for (u32 id = chatty_apis[i].first; id <= chatty_apis[i].last; id++)
+			enable(id, 0);
+	}
+}
+
+/* ---- all of it ---- */
+
+static void note_library(struct cupti_session *session)
+{
+	struct agent_cupti_facts *facts = &session->control->cupti_facts;
+
+	facts->cupti_version = session->version;
+	facts->driver_version = session->library.driver_version;
+	memcpy(facts->path, session->library.path, sizeof(facts->path));
+}
+
+static void configure(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	struct agent_cupti_config *config = &session->control->cupti;
+
+	if (calls->SetThreadIdType)
+		calls->SetThreadIdType(THREAD_ID_SYSTEM);
+	share_buffers(session);
+	cupti_sizes_measure(calls, session->version, session->convert.record_bytes);
+	start_clock(session);
+	if (config->latency_timestamps && calls->ActivityEnableLatencyTimestamps)
+		calls->ActivityEnableLatencyTimestamps(1);
+}
+
+static void connect(struct cupti_session *session)
+{
+	struct resident_slots slots = {session, cupti_session_requested, cupti_session_completed,
+				       cupti_end_callback};
+
+	if (session->version < CUPTI_VERSION_NO_BUFFER_SAFE)
+		resident_keep_spare(&session->resident);
+	resident_connect(&session->resident, &slots);
+}
+
+static void enable(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	u32 result = calls->ActivityRegisterCallbacks(resident_requested(&session->resident),
+						      resident_completed(&session->resident));
+
+	if (result) {
+		fail(session, AGENT_FEATURE_FAILED, "cuptiActivityRegisterCallbacks", result);
+		return;
+	}
+	enable_kinds(session);
+	session->control->cupti_facts.kinds_enabled = session->kinds_enabled;
+	if (!(session->kinds_enabled & session->control->cupti.kinds) &&
+	    session->control->cupti.kinds) {
+		__atomic_store_n(&session->feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
+		return;
+	}
+	leave_chatty_out(session);
+	if (calls->ActivityFlushPeriod && session->control->cupti.flush_period_ms)
+		calls->ActivityFlushPeriod(session->control->cupti.flush_period_ms);
+	/* The facts of what exists are there before the first event. */
+	calls->ActivityFlushAll(0);
+	cupti_session_convert(session);
+	session->flushed_ns = session->clock_ns = system_now_ns();
+	__atomic_store_n(&session->feature->state, AGENT_FEATURE_READY, __ATOMIC_RELEASE);
+}
+
+void cupti_session_start(struct cupti_session *session)
+{
+	struct agent_feature *feature = session->feature;
+	u32 state = cupti_find(&session->library, &session->loader, session->control->cupti.path,
+			       feature->hint);
+	u32 result;
+
+	if (state != AGENT_FEATURE_READY) {
+		__atomic_store_n(&feature->state, state, __ATOMIC_RELEASE);
+		return;
+	}
+	if (resident_open(&session->resident)) {
+		words_set(feature->hint, AGENT_HINT_BYTES,
+			  "the target may not map executable memory (SELinux, vm.memfd_noexec)");
+		__atomic_store_n(&feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
+		return;
+	}
+	result = session->library.calls.GetVersion(&session->version);
+	session->convert.version = session->version;
+	note_library(session);
+	connect(session);
+	if (result) {
+		fail(session, AGENT_FEATURE_FAILED, "cuptiGetVersion", result);
+		return;
+	}
+	if (subscribe(session)) {
+		configure(session);
+		enable(session);
+	}
+}

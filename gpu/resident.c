@@ -1,0 +1,235 @@
+#include "resident.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "arch_x86_64.h"
+#include "system.h"
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+#define SPARE_BYTES (64UL << 10)
+
+_Static_assert(offsetof(struct resident_data, version) == RESIDENT_OFFSET_VERSION, "version");
+_Static_assert(offsetof(struct resident_data, users) == RESIDENT_OFFSET_USERS, "users");
+_Static_assert(offsetof(struct resident_data, slots.session) == RESIDENT_OFFSET_AGENT, "agent");
+_Static_assert(offsetof(struct resident_data, slots.requested) == RESIDENT_OFFSET_REQUESTED,
+	       "requested");
+_Static_assert(offsetof(struct resident_data, slots.completed) == RESIDENT_OFFSET_COMPLETED,
+	       "completed");
+_Static_assert(offsetof(struct resident_data, slots.callback) == RESIDENT_OFFSET_CALLBACK,
+	       "callback");
+_Static_assert(offsetof(struct resident_data, clock_gettime) == RESIDENT_OFFSET_CLOCK, "clock");
+_Static_assert(offsetof(struct resident_data, spare) == RESIDENT_OFFSET_SPARE, "spare");
+_Static_assert(offsetof(struct resident_data, spare_bytes) == RESIDENT_OFFSET_SPARE_BYTES,
+	       "spare_bytes");
+
+extern const u8 resident_pages[RESIDENT_BYTES] __attribute__((visibility("hidden")));
+
+static bool is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+/* ---- finding ---- */
+
+/* Lines of /proc/self/maps, one after the other, without memory of libc's. */
+struct lines {
+	int fd;
+	u32 begin, end;
+	bool cut; /* the line is the rest of one that was too long */
+	char buffer[2048];
+};
+
+/* The next line, NUL-terminated, what is longer than the buffer in pieces; NULL: no more. */
+static char *lines_next(struct lines *lines)
+{
+	char *line, *stop;
+	long got;
+
+	for (;;) {
+		line = lines->buffer + lines->begin;
+		stop = memchr(line, '\n', lines->end - lines->begin);
+		if (stop) {
+			*stop = '\0';
+			lines->begin = stop + 1 - lines->buffer;
+			return line;
+		}
+		memmove(lines->buffer, line, lines->end - lines->begin);
+		lines->end -= lines->begin;
+		lines->begin = 0;
+		if (lines->end == sizeof(lines->buffer) - 1)
+			lines->end = 0; /* no line of ours is so long */
+		got = system_read(lines->fd, lines->buffer + lines->end,
+				  sizeof(lines->buffer) - 1 - lines->end);
+		if (got <= 0)
+			return NULL;
+		lines->end += got;
+	}
+}
+
+static bool has_name(const char *line, const char *name)
+{
+	size_t bytes = strlen(name);
+
+	for (; *line; line++)
+		if (!memcmp(line, name, bytes < strlen(line) ? bytes : strlen(line) + 1))
+			return true;
+	return false;
+}
+
+static u64 hex(const char *digits)
+{
+	u64 value = 0;
+
+	for (;; digits++) {
+		if (*digits >= '0' && *digits <= '9')
+			value = value << 4 | (*digits - '0');
+		else if (*digits >= 'a' && *digits <= 'f')
+			value = value << 4 | (*digits - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+static bool find(struct resident *resident)
+{
+	struct lines lines = {.fd = system_open("/proc/self/maps")};
+	bool found = false;
+	char *line;
+
+	if (lines.fd < 0)
+		return false;
+	while (!found && (line = lines_next(&lines))) {
+		if (!has_name(line, " r-xp ") || !has_name(line, "/memfd:" AGENT_MEMFD_RESIDENT))
+			continue;
+		/* The data page behind it says whether we know it. */
+		resident->code = (u8 *)hex(line);
+		resident->data = (struct resident_data *)(resident->code + RESIDENT_CODE_BYTES);
+		found = resident->data->magic == RESIDENT_MAGIC &&
+			resident->data->version == RESIDENT_VERSION;
+	}
+	system_close(lines.fd);
+	return found;
+}
+
+/* ---- making ---- */
+
+static int make(struct resident *resident)
+{
+	long fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_RESIDENT, MFD_CLOEXEC | MFD_EXEC,
+			       0, 0, 0, 0);
+	long memory, code;
+
+	if (fd == -EINVAL) /* before Linux 6.3 all are executable */
+		fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_RESIDENT, MFD_CLOEXEC, 0, 0,
+				  0, 0);
+	if (fd < 0)
+		return fd;
+	if (arch_syscall(SYS_pwrite64, fd, (long)resident_pages, RESIDENT_BYTES, 0, 0, 0) !=
+	    RESIDENT_BYTES) {
+		system_close(fd);
+		return -ENOSPC;
+	}
+	memory = arch_syscall(SYS_mmap, 0, RESIDENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd,
+			      0);
+	if (is_error(memory)) {
+		system_close(fd);
+		return memory;
+	}
+	code = arch_syscall(SYS_mmap, memory, RESIDENT_CODE_BYTES, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_FIXED, fd, 0);
+	system_close(fd);
+	if (is_error(code)) {
+		system_unmap((void *)memory, RESIDENT_BYTES);
+		return code;
+	}
+	resident->code = (u8 *)memory;
+	resident->data = (struct resident_data *)(memory + RESIDENT_CODE_BYTES);
+	return 0;
+}
+
+int resident_open(struct resident *resident)
+{
+	int result = find(resident) ? 0 : make(resident);
+
+	if (result)
+		return result;
+	/* A child of a target that was recorded has the count of its parent's threads. */
+	if (resident->data->pid != system_pid())
+		resident->data->users = 0;
+	resident->data->pid = system_pid();
+	resident->data->clock_gettime = (void *)clock_gettime;
+	return 0;
+}
+
+void resident_keep_spare(const struct resident *resident)
+{
+	struct resident_data *data = resident->data;
+
+	if (data->spare)
+		return;
+	data->spare = system_map(SPARE_BYTES);
+	data->spare_bytes = data->spare ? SPARE_BYTES : 0;
+}
+
+/* ---- use ---- */
+
+void resident_connect(const struct resident *resident, const struct resident_slots *slots)
+{
+	struct resident_data *data = resident->data;
+
+	__atomic_store_n(&data->slots.session, slots->session, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.requested, slots->requested, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.completed, slots->completed, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.callback, slots->callback, __ATOMIC_SEQ_CST);
+}
+
+bool resident_disconnect(const struct resident *resident, u32 timeout_ms)
+{
+	struct resident_data *data = resident->data;
+	u64 end_ns = system_now_ns() + timeout_ms * NS_PER_MILLISECOND;
+	u32 never = 0;
+
+	__atomic_store_n(&data->slots.requested, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.completed, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.callback, NULL, __ATOMIC_SEQ_CST);
+	/* Who is counted in from now on finds no slot; who was before may still be inside. */
+	while (__atomic_load_n(&data->users, __ATOMIC_SEQ_CST)) {
+		if (system_now_ns() > end_ns)
+			return false;
+		system_wait(&never, 0, NS_PER_MILLISECOND);
+	}
+	__atomic_store_n(&data->slots.session, NULL, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void *entry(const struct resident *resident, u32 number)
+{
+	return resident->code + number * RESIDENT_ENTRY_BYTES;
+}
+
+u64 (*resident_timestamp(const struct resident *resident))(void)
+{
+	return (u64(*)(void))entry(resident, RESIDENT_ENTRY_TIMESTAMP);
+}
+
+cupti_requested resident_requested(const struct resident *resident)
+{
+	return (cupti_requested)entry(resident, RESIDENT_ENTRY_REQUESTED);
+}
+
+cupti_completed resident_completed(const struct resident *resident)
+{
+	return (cupti_completed)entry(resident, RESIDENT_ENTRY_COMPLETED);
+}
+
+cupti_api_callback resident_callback(const struct resident *resident)
+{
+	return (cupti_api_callback)entry(resident, RESIDENT_ENTRY_CALLBACK);
+}

@@ -1,0 +1,82 @@
+/*
+ * What CUPTI may call when the agent is long gone. A pointer once given to CUPTI cannot be taken back for certain, so
+ * CUPTI never gets one into the agent's library, but into two pages that are never freed: a mapping named
+ * memfd:gpuprobe-resident, 8 KiB. Each entry counts its caller in, jumps through a slot to the agent, counts it out;
+ * without an agent it does what harms nobody. A later agent, of any version, finds the pages and uses them again.
+ *
+ * The pages are a private mapping: a fork()ed child has its own.
+ */
+#ifndef GPUPROBE_GPU_RESIDENT_H
+#define GPUPROBE_GPU_RESIDENT_H
+
+/* Also read by resident_x86_64.S. */
+#define RESIDENT_CODE_BYTES	 4096
+#define RESIDENT_BYTES		 8192
+#define RESIDENT_MAGIC		 0x746e656469736572 /* "resident" */
+#define RESIDENT_VERSION	 1
+#define RESIDENT_ENTRY_BYTES	 256
+#define RESIDENT_ENTRY_TIMESTAMP 0
+#define RESIDENT_ENTRY_REQUESTED 1
+#define RESIDENT_ENTRY_COMPLETED 2
+#define RESIDENT_ENTRY_CALLBACK	 3
+
+#define RESIDENT_OFFSET_VERSION	 8
+#define RESIDENT_OFFSET_USERS	 16
+#define RESIDENT_OFFSET_AGENT	 24
+#define RESIDENT_OFFSET_REQUESTED 32
+#define RESIDENT_OFFSET_COMPLETED 40
+#define RESIDENT_OFFSET_CALLBACK 48
+#define RESIDENT_OFFSET_CLOCK	 56
+#define RESIDENT_OFFSET_SPARE	 64
+#define RESIDENT_OFFSET_SPARE_BYTES 72
+
+#ifndef __ASSEMBLER__
+
+#include "cupti_calls.h"
+
+struct cupti_session;
+
+/* Where the entries lead to; each with the session as its last argument. NULL: nowhere. */
+struct resident_slots {
+	struct cupti_session *session;
+	void (*requested)(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
+	void (*completed)(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
+			  struct cupti_session *session);
+	void (*callback)(void *data, u32 domain, u32 callback, const void *call, struct cupti_session *session);
+};
+
+/* The second page. */
+struct resident_data {
+	u64 magic;
+	u32 version;
+	u32 pid;   /* whose the count of users is */
+	u64 users; /* threads that are inside the entries now */
+	struct resident_slots slots;
+	void *clock_gettime; /* libc's, which is never unloaded; NULL: by system call */
+	void *spare; /* handed to CUPTI as a buffer when there is no agent; NULL: CUPTI gets none */
+	u64 spare_bytes;
+};
+
+struct resident {
+	u8 *code;
+	struct resident_data *data;
+};
+
+/* Finds the pages of an earlier agent, or makes them. 0 or -errno. */
+int resident_open(struct resident *resident);
+/* Before 12.9 CUPTI can crash when it asks for a buffer and gets none: from now on it gets one that nobody reads,
+ * 64 KiB which are never freed. */
+void resident_keep_spare(const struct resident *resident);
+/* From now on calls reach the agent. */
+void resident_connect(const struct resident *resident, const struct resident_slots *slots);
+/* From now on they do not. false: after timeout_ms there was still a thread in the agent: it must stay mapped. */
+bool resident_disconnect(const struct resident *resident, u32 timeout_ms);
+
+/* What CUPTI gets. */
+u64 (*resident_timestamp(const struct resident *resident))(void);
+cupti_requested resident_requested(const struct resident *resident);
+cupti_completed resident_completed(const struct resident *resident);
+cupti_api_callback resident_callback(const struct resident *resident);
+
+#endif
+#endif

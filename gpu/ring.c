@@ -1,0 +1,119 @@
+#include "ring.h"
+
+/* Chunks looked at for one reservation, so that a full ring costs the target little. */
+#define CHUNKS_TRIED 64
+
+/* The first two words of a chunk, changed together. */
+union chunk_head {
+	struct {
+		u32 state, holder;
+	};
+	u64 both;
+};
+
+static struct agent_chunk *chunk_at(const struct ring *ring, u32 index)
+{
+	return (struct agent_chunk *)((u8 *)ring->control + AGENT_CONTROL_BYTES +
+				      (size_t)index * AGENT_CHUNK_BYTES);
+}
+
+void ring_open(struct ring *ring, struct agent_control *control, size_t mapped_bytes)
+{
+	u32 count = __atomic_load_n(&control->chunk_count, __ATOMIC_RELAXED);
+	size_t room = mapped_bytes < AGENT_CONTROL_BYTES
+			      ? 0
+			      : (mapped_bytes - AGENT_CONTROL_BYTES) / AGENT_CHUNK_BYTES;
+
+	ring->control = control;
+	ring->chunk_count = count < room ? count : room;
+}
+
+void ring_writer_open(struct ring_writer *writer, const struct ring *ring, u32 tid)
+{
+	*writer = (struct ring_writer){.ring = ring, .tid = tid};
+}
+
+/* Takes a chunk that is free, or partly filled with room for bytes. */
+static bool chunk_take(struct agent_chunk *chunk, u32 tid, u32 bytes)
+{
+	union chunk_head head = {.both = __atomic_load_n((u64 *)chunk, __ATOMIC_ACQUIRE)};
+	union chunk_head held = {{AGENT_CHUNK_HELD, tid}};
+	bool was_free = head.state == AGENT_CHUNK_FREE;
+
+	if (!was_free && head.state != AGENT_CHUNK_PARTIAL)
+		return false;
+	if (!was_free && __atomic_load_n(&chunk->fill_bytes, __ATOMIC_RELAXED) + bytes >
+				 AGENT_CHUNK_RECORDS_BYTES)
+		return false;
+	/* gpuprobe has emptied it before it set it free; filled again in between, it has another state. */
+	if (!__atomic_compare_exchange_n((u64 *)chunk, &head.both, held.both, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	if (was_free)
+		__atomic_store_n(&chunk->fill_bytes, 0, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void chunk_leave(struct agent_chunk *chunk, u32 state)
+{
+	union chunk_head head = {{state, 0}};
+
+	__atomic_store_n((u64 *)chunk, head.both, __ATOMIC_RELEASE);
+}
+
+static bool has_room(const struct agent_chunk *chunk, u32 bytes)
+{
+	return chunk && chunk->fill_bytes + bytes <= AGENT_CHUNK_RECORDS_BYTES;
+}
+
+void *ring_reserve(struct ring_writer *writer, u32 bytes)
+{
+	const struct ring *ring = writer->ring;
+	u32 tries = ring->chunk_count < CHUNKS_TRIED ? ring->chunk_count : CHUNKS_TRIED;
+
+	if (bytes > AGENT_CHUNK_RECORDS_BYTES)
+		return NULL;
+	if (writer->chunk && !has_room(writer->chunk, bytes)) {
+		chunk_leave(writer->chunk, AGENT_CHUNK_FULL);
+		writer->chunk = NULL;
+	}
+	for (; !writer->chunk && tries; tries--) {
+		struct agent_chunk *chunk;
+
+		if (writer->cursor >= ring->chunk_count)
+			writer->cursor = 0;
+		chunk = chunk_at(ring, writer->cursor);
+		if (chunk_take(chunk, writer->tid, bytes))
+			writer->chunk = chunk;
+		else
+			writer->cursor++;
+	}
+	/* A partial chunk may have grown between the look at it and the taking. */
+	if (!has_room(writer->chunk, bytes))
+		return NULL;
+	return writer->chunk->records + writer->chunk->fill_bytes;
+}
+
+void ring_commit(struct ring_writer *writer, u32 bytes)
+{
+	struct agent_chunk *chunk = writer->chunk;
+
+	__atomic_store_n(&chunk->fill_bytes, chunk->fill_bytes + bytes, __ATOMIC_RELEASE);
+	ring_count(writer->ring, AGENT_COUNT_RECORDS, 1);
+}
+
+void ring_release(struct ring_writer *writer)
+{
+	if (!writer->chunk)
+		return;
+	/* Too little for most records: not worth being looked at again. */
+	chunk_leave(writer->chunk, has_room(writer->chunk, AGENT_CHUNK_RECORDS_BYTES / 64)
+					   ? AGENT_CHUNK_PARTIAL
+					   : AGENT_CHUNK_FULL);
+	writer->chunk = NULL;
+}
+
+void ring_count(const struct ring *ring, enum agent_counter counter, u64 count)
+{
+	__atomic_fetch_add(&ring->control->counters[counter], count, __ATOMIC_RELAXED);
+}

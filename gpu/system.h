@@ -1,0 +1,30 @@
+/*
+ * What the agent asks of the kernel. Results are the kernel's own: -errno on failure; errno is never touched.
+ * Calls that a signal interrupts are made again.
+ */
+#ifndef GPUPROBE_GPU_SYSTEM_H
+#define GPUPROBE_GPU_SYSTEM_H
+
+#include "types.h"
+
+/* Zeroed private memory; NULL: there is none. */
+void *system_map(size_t bytes);
+/* The same, which a fork()ed child finds zeroed again. */
+void *system_map_wiped_on_fork(size_t bytes);
+void system_unmap(void *memory, size_t bytes);
+
+u64 system_now_ns(void); /* CLOCK_MONOTONIC */
+u64 system_realtime_ns(void);
+u32 system_tid(void);
+u32 system_pid(void);
+
+/* Sleeps until *word is not value any more, somebody wakes it, or time is over. */
+void system_wait(const u32 *word, u32 value, u64 timeout_ns);
+void system_wake(const u32 *word);
+
+long system_open(const char *path); /* read-only, O_CLOEXEC */
+/* Reads up to bytes from the current position, whole where it can: how many were read. */
+long system_read(int fd, void *buffer, size_t bytes);
+void system_close(int fd);
+
+#endif

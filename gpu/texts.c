@@ -1,0 +1,134 @@
+#include "texts.h"
+
+#include <string.h>
+
+#include "../bpf/record.h"
+#include "system.h"
+
+#define TEXTS_MOST  (1U << 20)
+#define ARENA_BYTES (64UL << 20) /* reserved; memory is used as far as it is filled */
+
+struct text {
+	u32 hash;
+	u32 offset_bytes; /* in the arena */
+	u32 length_bytes;
+	bool sent;
+};
+
+struct texts {
+	size_t own_bytes;
+	u64 fact_ns;
+	u32 count, count_max;
+	u32 slot_mask;
+	u32 arena_used_bytes;
+	char *arena;
+	struct text *entries; /* by id - 1 */
+	u32 *slots;	      /* ids by hash, 0: empty */
+};
+
+struct texts *texts_open(u32 texts_max, u64 fact_ns)
+{
+	u32 count_max = texts_max && texts_max < TEXTS_MOST ? texts_max : TEXTS_MOST;
+	u32 slots = 64;
+	size_t bytes;
+	struct texts *texts;
+
+	while (slots < 2 * count_max)
+		slots *= 2;
+	bytes = sizeof(*texts) + count_max * sizeof(struct text) + slots * sizeof(u32);
+	texts = system_map(bytes);
+	if (!texts)
+		return NULL;
+	texts->own_bytes = bytes;
+	texts->fact_ns = fact_ns;
+	texts->count_max = count_max;
+	texts->slot_mask = slots - 1;
+	texts->entries = (struct text *)(texts + 1);
+	texts->slots = (u32 *)(texts->entries + count_max);
+	texts->arena = system_map(ARENA_BYTES);
+	if (!texts->arena) {
+		texts_close(texts);
+		return NULL;
+	}
+	return texts;
+}
+
+void texts_close(struct texts *texts)
+{
+	if (!texts)
+		return;
+	system_unmap(texts->arena, ARENA_BYTES);
+	system_unmap(texts, texts->own_bytes);
+}
+
+/* FNV-1a. */
+static u32 hash_of(const char *string, u32 *ret_length)
+{
+	u32 hash = 0x811c9dc5, length = 0;
+
+	for (; string[length] && length < TEXT_BYTES_MAX; length++)
+		hash = (hash ^ (u8)string[length]) * 0x01000193;
+	*ret_length = length;
+	return hash;
+}
+
+/* A new entry; 0: no room. */
+static u32 text_add(struct texts *texts, const char *string, u32 length, u32 hash)
+{
+	struct text *text = &texts->entries[texts->count];
+
+	if (texts->count == texts->count_max || length > ARENA_BYTES - texts->arena_used_bytes)
+		return 0;
+	*text = (struct text){hash, texts->arena_used_bytes, length, false};
+	memcpy(texts->arena + text->offset_bytes, string, length);
+	texts->arena_used_bytes += length;
+	return ++texts->count;
+}
+
+void texts_send(struct texts *texts, struct ring_writer *writer, u32 id)
+{
+	struct text *text = &texts->entries[id - 1];
+	struct record_text *record;
+	u32 bytes;
+
+	if (!id || id > texts->count || text->sent)
+		return;
+	bytes = (sizeof(*record) + text->length_bytes + 7) & ~7U;
+	record = ring_reserve(writer, bytes);
+	if (!record)
+		return;
+	memset(record, 0, bytes);
+	record->header.size_bytes = bytes;
+	record->header.kind = KIND_text;
+	record->header.ts = texts->fact_ns;
+	record->id = id;
+	record->length_bytes = text->length_bytes;
+	memcpy(record + 1, texts->arena + text->offset_bytes, text->length_bytes);
+	ring_commit(writer, bytes);
+	text->sent = true;
+}
+
+u32 texts_put(struct texts *texts, struct ring_writer *writer, const char *string)
+{
+	u32 length, hash, slot;
+
+	if (!string || !*string)
+		return 0;
+	hash = hash_of(string, &length);
+	for (slot = hash & texts->slot_mask; texts->slots[slot];
+	     slot = (slot + 1) & texts->slot_mask) {
+		const struct text *text = &texts->entries[texts->slots[slot] - 1];
+
+		if (text->hash == hash && text->length_bytes == length &&
+		    !memcmp(texts->arena + text->offset_bytes, string, length))
+			break;
+	}
+	if (!texts->slots[slot])
+		texts->slots[slot] = text_add(texts, string, length, hash);
+	if (!texts->slots[slot]) {
+		ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
+		return 0;
+	}
+	texts_send(texts, writer, texts->slots[slot]);
+	return texts->slots[slot];
+}
