@@ -97,7 +97,7 @@ def main():
     arguments = parser.parse_args()
     facts = KINDS[arguments.kind]
     chosen = select(arguments.kind, arguments.include)
-    runs = set(re.findall(rf"^{facts['result']} run_(\w+)\(", "\n".join(
+    runs = set(re.findall(rf"^{facts['result']}\s+run_(\w+)\(", "\n".join(
         path.read_text() for path in arguments.sources), re.M))
     unknown = sorted(runs - chosen.keys())
     if unknown:
