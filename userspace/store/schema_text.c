@@ -7,11 +7,8 @@
 #include "base/array.h"
 
 static const char *const row_names[] = {
-	[ROW_NONE] = "NONE",
-	[ROW_THREAD] = "THREAD",
-	[ROW_PROCESS] = "PROCESS",
-	[ROW_STREAM] = "STREAM",
-	[ROW_SYNC] = "SYNC",
+	[ROW_NONE] = "NONE",	 [ROW_THREAD] = "THREAD", [ROW_PROCESS] = "PROCESS",
+	[ROW_STREAM] = "STREAM", [ROW_SYNC] = "SYNC",
 };
 
 static const char *const tail_names[] = {
