@@ -129,6 +129,16 @@ static __always_inline void arch_emulate_jump(struct pt_regs *registers, u32 num
 #undef JUMP
 }
 
+#define THREAD_FEATURE_SHADOW_STACK (1 << 0) /* ARCH_SHSTK_SHSTK */
+
+/* A second copy of the return addresses, which only the processor's own `ret` takes from: where a program did it,
+ * the next one faults. */
+static __always_inline bool arch_has_shadow_stack(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->thread.features) &&
+	       BPF_CORE_READ(task, thread.features) & THREAD_FEATURE_SHADOW_STACK;
+}
+
 static __always_inline u64 arch_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.fsbase);

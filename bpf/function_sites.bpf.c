@@ -226,8 +226,9 @@ int sites_return_single(struct pt_regs *registers)
 	return leave_by_kernel(registers);
 }
 
-/* With a second emulator on the site (another gpuprobe) doing the instruction twice would kill the target. Only
- * the program itself may write its context. */
+/* With a second emulator on the site (another gpuprobe) doing the instruction twice would kill the target. The plan
+ * has seen to it that no target has a shadow stack, but strangers that map the file since may, and what a target
+ * executes. Only the program itself may write its context. */
 SEC("uprobe.multi")
 int sites_return_emulated(struct pt_regs *registers)
 {
@@ -237,7 +238,7 @@ int sites_return_emulated(struct pt_regs *registers)
 	preemption_off();
 	still_to_do = leave_hit(registers);
 	preemption_on();
-	if (!still_to_do)
+	if (!still_to_do || arch_has_shadow_stack(bpf_get_current_task_btf()))
 		return 0;
 	if (cookie_site_kind(cookie) == COOKIE_SITE_RETURN_EMULATED)
 		arch_emulate_return(registers, site_popped_bytes(cookie));

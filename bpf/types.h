@@ -40,7 +40,8 @@ struct vm_area_struct {
 };
 
 struct thread_struct {
-	unsigned long fsbase; /* x86-64: the thread pointer */
+	unsigned long fsbase;	/* x86-64: the thread pointer */
+	unsigned long features; /* of user space; only in kernels that know shadow stacks */
 };
 
 struct return_instance {
