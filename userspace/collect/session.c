@@ -16,6 +16,7 @@
 #include "collect/calibrate.h"
 #include "collect/capture_thread.h"
 #include "collect/drain.h"
+#include "collect/guardian.h"
 #include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "collect/recording_facts.h"
@@ -34,6 +35,7 @@ struct session {
 	struct calibration calibration;
 	bool calibrated;
 	int epoll_fd, signal_fd, timer_fd;
+	struct guardian *guardian;
 	sigset_t old_signals;
 	u64 window_start_ns, window_end_ns, cpu_start_ns;
 	u64 unstored_count; /* records for which there was no memory */
@@ -126,13 +128,19 @@ static int attach(struct session *session, struct err *err)
 					     .target_count = config->target_count,
 					     .children = config->options->children,
 					     .single = config->single_probes};
+	struct guardian_work undo = {session->source, config->plan, config->targets,
+				     config->target_count, config->single_probes};
 	int result = processes_open(&processes, &session->processes, err);
 
 	if (!result && watch(session, processes_event_fd(session->processes), WAIT_PROCESSES, 0))
 		result = err_errno(err, -errno, "can't watch the targets");
 	if (!result)
+		session->guardian = guardian_start(&undo);
+	if (!result)
 		result = bpf_source_attach(session->source, config->plan, config->targets,
 					   config->target_count, config->single_probes, err);
+	/* Of children they are attached and detached all the time. */
+	guardian_set_busy(session->guardian, result || config->options->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
 	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
 	return result;
@@ -419,6 +427,7 @@ static int close_window(struct session *session, struct err *err)
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
 	update_status(session);
+	guardian_set_busy(session->guardian, true);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
 	if (plan_hijacks_returns(config->plan))
@@ -444,6 +453,7 @@ static void session_cleanup(struct session *session)
 		capture_thread_finish(&session->capture, &dropped, NULL);
 	processes_free(session->processes);
 	bpf_source_free(session->source);
+	guardian_stop(session->guardian);
 	batch_queue_free(session->queue);
 	recording_facts_free(&session->facts);
 	free(session->target_ended);
