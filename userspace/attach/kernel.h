@@ -9,11 +9,14 @@ struct kernel_abilities {
 	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
+	bool write_user;     /* a program may write to the memory of a process; only known where it was asked */
 	char release[65];    /* uname */
 };
 
 /* Loads and links nothing that stays. -EPERM, -ENOSYS, ... with what to do when BPF itself is refused or
  * missing, or the kernel has no BTF. */
 int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err);
+/* Fills abilities->write_user. Not asked without need: the kernel's log names each program that could. */
+void kernel_abilities_probe_write(struct kernel_abilities *abilities);
 
 #endif

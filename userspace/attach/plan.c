@@ -125,7 +125,9 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	if (result)
 		return result;
 	functions_sort(builder->plan);
-	result = plan_policy_apply(builder, err);
+	result = plan_guards_apply(builder, err);
+	if (!result)
+		result = plan_policy_apply(builder, err);
 	if (!result)
 		result = plan_reach_apply(builder, err);
 	if (!result)
@@ -184,6 +186,7 @@ struct plan *plan_free(struct plan *plan)
 		free(plan->skipped[i].name);
 	free(plan->functions);
 	free(plan->skipped);
+	free(plan->guards);
 	free(plan);
 	return NULL;
 }

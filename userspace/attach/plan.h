@@ -85,9 +85,17 @@ struct plan_limits {
 		PLAN_RETURNS_EMULATED = CHOICE_returns_mode_emulated,
 		/* As auto, but no stepped exits. */
 		PLAN_RETURNS_CHEAP = CHOICE_returns_mode_cheap,
+		/* By trampoline also where an exception may pass; else as auto. */
+		PLAN_RETURNS_GUARDED = CHOICE_returns_mode_guarded,
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
+};
+
+/* Where return addresses are put back, because an unwinder begins. */
+struct plan_guard {
+	size_t module;
+	u64 file_offset;
 };
 
 struct plan {
@@ -97,6 +105,8 @@ struct plan {
 	size_t function_count;
 	struct plan_skipped *skipped;
 	size_t skipped_count;
+	struct plan_guard *guards;
+	size_t guard_count, guard_capacity;
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
 };
 

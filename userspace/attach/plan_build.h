@@ -30,12 +30,16 @@ int plan_match(struct plan_builder *builder, struct err *err);
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
 
+/* plan_guards.c: the unwinders to be guarded, with --returns guarded. Before plan_policy_apply. */
+int plan_guards_apply(struct plan_builder *builder, struct err *err);
 /* plan_policy.c: how the returns of each function are seen. */
 int plan_policy_apply(struct plan_builder *builder, struct err *err);
 /* plan_reach.c: which links name no process. After plan_policy_apply. */
 int plan_reach_apply(struct plan_builder *builder, struct err *err);
 /* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_reach_apply. */
 int plan_exits_apply(struct plan_builder *builder, struct err *err);
+/* Does a target have one (CET)? Return addresses then stand in two places. */
+bool plan_has_shadow_stack(const struct plan_builder *builder);
 /* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
 u8 plan_policy_by_name(const char *mangled, const char **ret_why);
 

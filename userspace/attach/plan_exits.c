@@ -15,7 +15,7 @@
 
 /* On a shadow stack an exit that a program emulates leaves an entry behind, and the next real
  * return faults. */
-static bool has_shadow_stack(const struct plan_builder *builder)
+bool plan_has_shadow_stack(const struct plan_builder *builder)
 {
 	for (size_t i = 0; i < builder->target_count; i++) {
 		_cleanup_free_ char *status = NULL;
@@ -46,6 +46,8 @@ static bool is_candidate(const struct plan_limits *limits, const struct plan_fun
 		return emulate || function->returns == VALUE_returns_none;
 	case PLAN_RETURNS_CHEAP:
 		return emulate;
+	case PLAN_RETURNS_GUARDED:
+		return function->returns == VALUE_returns_none;
 	}
 	return false;
 }
@@ -134,7 +136,7 @@ int plan_exits_apply(struct plan_builder *builder, struct err *err)
 {
 	bool emulate = builder->limits->can_emulate &&
 		       builder->limits->returns != PLAN_RETURNS_STEPPED &&
-		       !has_shadow_stack(builder);
+		       !plan_has_shadow_stack(builder);
 	int result = 0;
 
 	for (size_t i = 0; i < builder->plan->module_count && !result; i++) {

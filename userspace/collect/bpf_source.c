@@ -1,7 +1,5 @@
-#include "collect/bpf_source.h"
+#include "collect/bpf_source_parts.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -9,28 +7,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "attach/loader.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "collect/bpf_records.h"
 #include "collect/cookie.h"
-#include "gpuprobe.skel.h"
 
-#define TASK_PROGRAMS	     5	       /* of task.bpf.c, on tracepoints */
 #define TARGETS_MAX_CHILDREN (1 << 16) /* targets with the children that they fork */
-
-struct bpf_source {
-	struct gpuprobe_bpf *skeleton;
-	struct ring_buffer *rings, *events;
-	u32 ring_count;
-	struct uprobe_set uprobes;
-	struct bpf_link *task_links[TASK_PROGRAMS];
-	struct kernel_abilities abilities;
-	bpf_source_callback callback; /* of the running bpf_source_drain */
-	void *callback_data;
-	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
-	void *event_data;
-};
 
 /* What libbpf and the verifier say is for -v. */
 static int print_message(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -85,7 +67,7 @@ static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err
 }
 
 /* Those that the kernel takes, of two for the same place the better one: see probe_uses. */
-static void choose_programs(struct bpf_source *source)
+static void choose_programs(struct bpf_source *source, bool guarded)
 {
 	const struct kernel_abilities *can = &source->abilities;
 	struct gpuprobe_bpf *skeleton = source->skeleton;
@@ -98,6 +80,8 @@ static void choose_programs(struct bpf_source *source)
 		 can->uprobe_session && can->set_registers},
 		{skeleton->progs.loader_hit, can->uprobe_session},
 		{skeleton->progs.hijacked_returns, can->uprobe_session},
+		{skeleton->progs.unwind_begins, guarded},
+		{skeleton->progs.before_fork, guarded},
 		{skeleton->progs.function_entry, can->uprobe_multi && !can->set_registers},
 		{skeleton->progs.function_entry_emulated, can->set_registers},
 		{skeleton->progs.sites_entry, can->uprobe_multi && !can->set_registers},
@@ -114,9 +98,10 @@ static void choose_programs(struct bpf_source *source)
 					      uprobe_attach_type(UPROBE_SESSION));
 }
 
-static int configure(struct bpf_source *source, u64 ring_bytes, bool follow_children,
+static int configure(struct bpf_source *source, const struct bpf_source_settings *settings,
 		     struct err *err)
 {
+	u64 ring_bytes = settings->ring_bytes;
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 	_cleanup_close_ int template = -1;
 	int cpus = libbpf_num_possible_cpus();
@@ -124,10 +109,10 @@ static int configure(struct bpf_source *source, u64 ring_bytes, bool follow_chil
 	source->ring_count = cpus < 1 ? 1 : cpus > RINGS_MAX ? RINGS_MAX : cpus;
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
-	skeleton->rodata->follow_children = follow_children;
-	if (follow_children)
+	skeleton->rodata->follow_children = settings->follow_children;
+	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
-	choose_programs(source);
+	choose_programs(source, settings->guarded);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(
@@ -163,8 +148,9 @@ static int attach_task_programs(struct bpf_source *source, struct err *err)
 	return 0;
 }
 
-int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes, bool follow_children,
-		    struct bpf_source **ret_source, struct err *err)
+int bpf_source_open(const struct kernel_abilities *abilities,
+		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
+		    struct err *err)
 {
 	struct bpf_source *source = calloc(1, sizeof(*source));
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
@@ -177,10 +163,10 @@ int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes, bo
 	libbpf_set_print(print_message);
 	source->abilities = *abilities;
 	source->skeleton = gpuprobe_bpf__open();
-	result = source->skeleton ? configure(source, ring_bytes, follow_children, err)
+	result = source->skeleton ? configure(source, settings, err)
 				  : err_errno(err, -errno, "can't open the BPF programs");
 	if (!result)
-		result = make_rings(source, ring_bytes, err);
+		result = make_rings(source, settings->ring_bytes, err);
 	if (!result)
 		result = attach_task_programs(source, err);
 	if (result) {
@@ -196,6 +182,8 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	if (!source)
 		return NULL;
 	uprobe_detach(&source->uprobes, NULL, NULL);
+	uprobe_detach(&source->guards, NULL, NULL);
+	bpf_link__destroy(source->fork_link);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
@@ -364,39 +352,6 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 	return result;
 }
 
-/* Returns are hijacked while the target maps what the plan knows. Where the dynamic linker can't be watched, never.
- * Of children it must be known from their first moment on. */
-static int watch_loader(struct bpf_source *source, const struct plan_module *module,
-			const struct target *targets, struct err *err)
-{
-	u64 offset = 0, cookie = 0;
-	struct uprobe_group group = {.kind = UPROBE_MULTI,
-				     .program_fd =
-					     bpf_program__fd(source->skeleton->progs.loader_hit),
-				     .file_fd = module->fd,
-				     .offsets = &offset,
-				     .cookies = &cookie,
-				     .count = 1};
-	int found = loader_find(module, &offset), result = 0;
-
-	if (found == -ENOENT)
-		return 0;
-	if (found) {
-		source->skeleton->bss->code_mapped = CODE_MAPPED_BY_ANY;
-		return 0;
-	}
-	if (source->skeleton->rodata->follow_children)
-		return uprobe_attach(&source->uprobes, &group, err);
-	for (size_t t = 0; t < module->target_count && !result; t++) {
-		const struct target *target = &targets[module->targets[t]];
-
-		/* A filter by a process whose first thread has ended lets nothing through. */
-		group.pid = target->first_thread_ended ? 0 : target->pid;
-		result = uprobe_attach(&source->uprobes, &group, err);
-	}
-	return result;
-}
-
 int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 		      const struct target *targets, size_t target_count, bool single,
 		      struct err *err)
@@ -404,9 +359,8 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 	struct reach everyone = {plan, 0, &source->uprobes};
 	int result = 0;
 
-	for (size_t m = 0;
-	     m < plan->module_count && !result && !single && plan_hijacks_returns(plan); m++)
-		result = watch_loader(source, &plan->modules[m], targets, err);
+	if (!single && plan_hijacks_returns(plan))
+		result = bpf_source_prepare_hijacking(source, plan, targets, err);
 	for (size_t m = 0; m < plan->module_count; m++)
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result && !single; u++)
 			if (names_no_process(&plan->modules[m], &probe_uses[u]))

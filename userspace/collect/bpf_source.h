@@ -16,10 +16,16 @@
 
 struct bpf_source;
 
-/* Loads the programs that abilities allow. ring_bytes: a power of two, for each CPU. follow_children: what a
- * target forks becomes one from its first instruction on. */
-int bpf_source_open(const struct kernel_abilities *abilities, u64 ring_bytes, bool follow_children,
-		    struct bpf_source **ret_source, struct err *err);
+struct bpf_source_settings {
+	u64 ring_bytes;	      /* a power of two, for each CPU */
+	bool follow_children; /* what a target forks becomes one from its first instruction on */
+	bool guarded;	      /* a plan with guards will be attached */
+};
+
+/* Loads the programs that abilities allow. */
+int bpf_source_open(const struct kernel_abilities *abilities,
+		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
+		    struct err *err);
 struct bpf_source *bpf_source_free(struct bpf_source *source); /* NULL allowed; returns NULL */
 
 /* watched_thread: the one of which a process event tells the end; 0: none. Added again: another one is watched. */

@@ -482,6 +482,11 @@ static u64 ring_bytes(const struct options *options)
 static int prepare(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
+	const struct bpf_source_settings settings = {
+		.ring_bytes = ring_bytes(config->options),
+		.follow_children = config->options->children,
+		.guarded = config->plan->guard_count != 0,
+	};
 	int result = open_fds(session, err);
 
 	session->targets_alive = config->target_count;
@@ -490,8 +495,7 @@ static int prepare(struct session *session, struct err *err)
 	if (!result && !session->target_ended)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
 	if (!result)
-		result = bpf_source_open(config->abilities, ring_bytes(config->options),
-					 config->options->children, &session->source, err);
+		result = bpf_source_open(config->abilities, &settings, &session->source, err);
 	if (!result)
 		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
 						 &session->calibration, NULL);

@@ -83,6 +83,22 @@ static int mode_choose(const struct options *options, struct attachment *attachm
 			"--returns trampoline: this kernel (%s) has no uprobe sessions (Linux "
 			"6.13 and later have). Leave --returns out, or use --returns stepped.",
 			attachment->abilities.release);
+	if (options->returns_mode == PLAN_RETURNS_GUARDED && !attachment->abilities.uprobe_session)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"--returns guarded: this kernel (%s) has no uprobe sessions (Linux 6.13 "
+			"and later have), without which a stack switch ends the target. Leave "
+			"--returns out, or use --returns stepped.",
+			attachment->abilities.release);
+	if (options->returns_mode == PLAN_RETURNS_GUARDED)
+		kernel_abilities_probe_write(&attachment->abilities);
+	if (options->returns_mode == PLAN_RETURNS_GUARDED && !attachment->abilities.write_user)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"--returns guarded: this kernel (%s) lets no BPF program write to the "
+			"memory of a process (lockdown). Leave --returns out, or use --returns "
+			"stepped.",
+			attachment->abilities.release);
 	attachment->single_probes = options->attach_mode == CHOICE_attach_mode_single ||
 				    !attachment->abilities.uprobe_multi;
 	return 0;

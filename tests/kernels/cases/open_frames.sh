@@ -1,8 +1,8 @@
-# Threads that are inside calls when the recording ends, with their return addresses overwritten; exceptions pass
-# through these frames afterwards.
+# open_frames MODE: threads that are inside calls when the recording ends, with their return addresses overwritten;
+# exceptions pass through these frames afterwards.
 start_program open_frames waits 2 events 2 runs 1 deep 1 jumps 1 forks 1
 start_recording -F 'open_frames:*' -F '!open_frames:main' -F '!open_frames:*thread_main*' -F '!open_frames:add*' \
-	--returns trampoline -o out.ndjson
+	--returns "$1" -o out.ndjson
 run_truth
 equal "$(count_of inside)" 8 "threads inside calls"
 stop_recording

@@ -1,0 +1,32 @@
+/* What the files that make a bpf_source share among themselves. */
+#ifndef GPUPROBE_COLLECT_BPF_SOURCE_PARTS_H
+#define GPUPROBE_COLLECT_BPF_SOURCE_PARTS_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "collect/bpf_source.h"
+#include "gpuprobe.skel.h"
+
+#define TASK_PROGRAMS 5 /* of task.bpf.c, on tracepoints */
+
+struct bpf_source {
+	struct gpuprobe_bpf *skeleton;
+	struct ring_buffer *rings, *events;
+	u32 ring_count;
+	struct uprobe_set uprobes;
+	struct uprobe_set guards; /* stay in until the return addresses of open calls are put back */
+	struct bpf_link *fork_link; /* NULL: nothing is guarded */
+	struct bpf_link *task_links[TASK_PROGRAMS];
+	struct kernel_abilities abilities;
+	bpf_source_callback callback; /* of the running bpf_source_drain */
+	void *callback_data;
+	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
+	void *event_data;
+};
+
+/* Before any return address is overwritten. bpf_source_hijack.c */
+int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *plan,
+				 const struct target *targets, struct err *err);
+
+#endif
