@@ -15,12 +15,12 @@ sim_soname = libcupti.so.$(if $(filter 11.%,$(1)),$(1),$(basename $(1)))
 sim_cupti  = $(SIM)/cupti-$(1)/$(call sim_soname,$(1))
 
 .PHONY: sim
+sim: ## build the simulated CUDA of the tests (build/sim)
 ifeq ($(SIM_INCLUDE),)
 sim:
 	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
 else
-sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train \
-	$(SIM_TESTS) ## build the simulated CUDA of the tests (build/sim)
+sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM_TESTS)
 endif
 
 $(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
@@ -84,9 +84,13 @@ $(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
 
+# In the process of test_real there must be no libcuda.
+$(SIM)/test/test_cupti: tests/sim/test/load.c tests/sim/test/load.h
+$(SIM)/test/test_cupti: SIM_TEST_LIBS := -L$(SIM) -l:libcuda.so.1
+
 $(SIM)/test/%: tests/sim/test/%.c tests/sim/test/client.c tests/sim/test/client.h tests/sim/cupti/layouts.def $(SIM)/libcuda.so.1
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $(filter %.c,$^) -L$(SIM) -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN/..' -lpthread -ldl
+	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $(filter %.c,$^) $(SIM_TEST_LIBS) -Wl,-rpath,'$$ORIGIN/..' -lpthread -ldl
 
 -include $(wildcard $(SIM)/driver/*.d $(SIM)/runtime/*.d $(SIM)/cupti/*.d)

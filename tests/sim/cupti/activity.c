@@ -323,3 +323,25 @@ CUptiResult cuptiGetResultString(CUptiResult code, const char **text)
 	}
 	return CUPTI_ERROR_INVALID_PARAMETER;
 }
+
+CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (result)
+		return result;
+	if (!size || !value || !*size)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	memset(value, 0, *size);
+	sim_buffer_get_attribute(attribute, value);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)
+{
+	CUptiResult result = sim_gate(__func__);
+
+	if (!result)
+		sim_state.event_timestamps = on;
+	return result;
+}

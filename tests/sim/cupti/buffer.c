@@ -327,6 +327,17 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 	return result;
 }
 
+void sim_buffer_get_attribute(unsigned attribute, void *ret_value)
+{
+	bool value = attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
+			     ? is_per_thread
+			     : is_zeroed_by_client;
+
+	if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER ||
+	    attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
+		*(uint8_t *)ret_value = value;
+}
+
 /* The attributes that matter here: 5 and 9. */
 bool sim_buffer_set_attribute(unsigned attribute, bool value)
 {

@@ -66,7 +66,7 @@ static void enter(struct sim_call *call)
 		call->correlation = call->outer->correlation;
 	else
 		call->correlation = atomic_fetch_add(&sim_state.correlation, 1) + 1;
-	call->session = sim_state.session;
+	call->session = sim_state.generation;
 	if (!call->outer)
 		sim_external_call(call->correlation);
 	if (is_subscribed(call->site->domain, call->site->cbid))
@@ -77,6 +77,8 @@ static void enter(struct sim_call *call)
 
 static void exit_(struct sim_call *call)
 {
+	if (call->session != sim_state.generation) /* it began before a cuptiFinalize */
+		return;
 	if (call->start_ns && records_calls(call))
 		sim_record_call(call, sim_clock_now());
 	if (!is_subscribed(call->site->domain, call->site->cbid))

@@ -41,8 +41,10 @@ struct sim_state {
 	struct sim_subscriber subscriber;
 	atomic_uint session;   /* counts from the first enable of each attach, 0: none */
 	atomic_uint correlation;
+	unsigned generation;   /* counts cuptiFinalize */
 	bool is_attached;
 	bool latency_timestamps;
+	bool event_timestamps;
 	CUpti_ActivityThreadIdType thread_id_type;
 };
 
@@ -99,6 +101,7 @@ void sim_buffer_flush(bool forced);
 void sim_buffer_reset(void);
 /* Whether it is one of the attributes that buffers have. */
 bool sim_buffer_set_attribute(unsigned attribute, bool value);
+void sim_buffer_get_attribute(unsigned attribute, void *ret_value);
 
 /* activity.c: records the external ids of a call that begins */
 void sim_external_call(uint32_t correlation);

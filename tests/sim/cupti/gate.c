@@ -102,8 +102,10 @@ void sim_reset(void)
 	sim_state.subscriber = (struct sim_subscriber){0};
 	sim_state.session = 0;
 	sim_state.correlation = 0;
+	sim_state.generation++;
 	sim_state.is_attached = false;
 	sim_state.latency_timestamps = false;
+	sim_state.event_timestamps = false;
 	sim_state.thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 	sim_clock_reset();
 	sim_buffer_reset();

@@ -21,7 +21,7 @@ size_t sim_record_size(unsigned kind)
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
 		if (layouts[i].kind != kind)
 			continue;
-		for (size_t j = 0; j < 6 && layouts[i].sizes[j].size; j++)
+		for (size_t j = 0; j < 6 && layouts[i].sizes[j].since; j++)
 			if (layouts[i].sizes[j].since <= code)
 				size = layouts[i].sizes[j].size;
 	}

@@ -230,6 +230,8 @@ static void put_event(struct draft *draft, const struct sim_activity *activity, 
 	PUT(draft, CUDA_EVENT, streamId, activity->stream_id);
 	PUT(draft, CUDA_EVENT, eventId, activity->event.event_id);
 	PUT(draft, CUDA_EVENT, deviceId, activity->device);
+	if (sim_state.event_timestamps)
+		PUT(draft, CUDA_EVENT, deviceTimestamp, end_ns);
 	PUT(draft, CUDA_EVENT, cudaEventSyncId, activity->event.sync_id);
 }
 

@@ -95,6 +95,9 @@ int sim_call(const struct sim_site *site, int (*run)(const void *params), const 
 {
 	struct sim_call call = {.site = site, .outer = current, .params = params};
 
+	/* Locks may be held for ever in a child, and its device threads are gone. */
+	if (sim_is_forked())
+		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!call.outer)
 		atomic_fetch_add(&active_calls, 1);
 	sim_truth_call(site, !call.outer);

@@ -27,6 +27,11 @@ uint32_t sim_next_id(void)
 	return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 }
 
+bool sim_is_forked(void)
+{
+	return is_forked;
+}
+
 bool sim_is_ready(void)
 {
 	return is_initialized && !is_forked;

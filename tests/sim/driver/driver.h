@@ -136,6 +136,7 @@ uint64_t sim_knob(const char *name, uint64_t otherwise);
 const char *sim_knob_text(const char *name);
 
 /* context.c */
+bool sim_is_forked(void);
 bool sim_is_ready(void); /* cuInit was called, and not in a parent of this process */
 CUcontext sim_current_context(void);
 /* The context's stream for a handle of the API: NULL and the special handles are resolved. NULL: no context. */

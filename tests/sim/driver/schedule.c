@@ -282,19 +282,21 @@ void sim_stream_wait(CUstream stream)
 
 void sim_context_wait(CUcontext context)
 {
-	bool is_busy = true;
+	struct sim_point **points = NULL;
+	size_t count = 0;
 
-	waiters++;
-	while (is_busy) {
-		is_busy = false;
-		for (CUstream stream = context->streams; stream; stream = stream->next)
-			is_busy |= stream->head != NULL;
-		if (is_busy) {
-			pthread_cond_broadcast(&sim_submitted);
-			pthread_cond_wait(&sim_completed, &sim_lock);
-		}
+	/* What is submitted now; others may go on submitting. */
+	for (CUstream stream = context->streams; stream; stream = stream->next) {
+		if (!stream->head)
+			continue;
+		points = realloc(points, (count + 1) * sizeof(struct sim_point *));
+		points[count++] = sim_point_get(stream->last);
 	}
-	waiters--;
+	for (size_t i = 0; i < count; i++) {
+		sim_point_wait(points[i]);
+		sim_point_put(points[i]);
+	}
+	free(points);
 }
 
 int simDrain(unsigned timeout_ms)
