@@ -86,19 +86,40 @@ TEST(the_stack_pointer_is_as_at_the_start)
 
 TEST(arguments_are_as_at_the_start)
 {
-	CHECK_U64(placed("48 89 f7" PUSH_RBX RET), 0);	     /* mov %rsi,%rdi */
-	CHECK_U64(placed("31 f6" PUSH_RBX RET), 0);	     /* xor %esi,%esi */
-	CHECK_U64(placed("b2 01" PUSH_RBX RET), 0);	     /* mov $1,%dl */
-	CHECK_U64(placed("b6 01" PUSH_RBX RET), 0);	     /* mov $1,%dh */
-	CHECK_U64(placed("b9 01 00 00 00" PUSH_RBX RET), 0); /* mov $1,%ecx */
-	CHECK_U64(placed("49 89 f8" PUSH_RBX RET), 0);	     /* mov %rdi,%r8 */
-	CHECK_U64(placed("49 89 f9" PUSH_RBX RET), 0);	     /* mov %rdi,%r9 */
-	CHECK_U64(placed("66 0f ef c0" PUSH_RBX RET), 0);    /* pxor %xmm0,%xmm0 */
-	CHECK_U64(placed("48 87 fe" PUSH_RBX RET), 0);	     /* xchg */
-	CHECK_U64(placed("48 f7 e7" PUSH_RBX RET), 0);	     /* mul: changes rdx unsaid */
-	CHECK_U64(placed("0f a2" PUSH_RBX RET), 0);	     /* cpuid */
-	CHECK_U64(placed("f3 a4" PUSH_RBX RET), 0);	     /* rep movsb */
-	CHECK_U64(placed(ENDBR64 "0f 05" PUSH_RBX RET), 0);  /* syscall */
+	CHECK_U64(placed("48 89 fe 48 89 d7" PUSH_RBX RET), 0); /* mov %rdi,%rsi; mov %rdx,%rdi */
+	CHECK_U64(placed("48 8b 3f" PUSH_RBX RET), 0);		/* mov (%rdi),%rdi */
+	CHECK_U64(placed("48 8b 3c f7" PUSH_RBX RET), 0);	/* mov (%rdi,%rsi,8),%rdi */
+	CHECK_U64(placed("48 85 f6 31 f6" PUSH_RBX RET), 0);	/* test %rsi,%rsi; xor %esi,%esi */
+	CHECK_U64(placed("48 01 f7" PUSH_RBX RET), 0);		/* add %rsi,%rdi */
+	CHECK_U64(placed("83 c7 01" PUSH_RBX RET), 0);		/* add $1,%edi */
+	CHECK_U64(placed("48 29 f7" PUSH_RBX RET), 0); /* sub %rsi,%rdi: not a register by itself */
+	CHECK_U64(placed("c1 e1 02" PUSH_RBX RET), 0); /* shl $2,%ecx */
+	CHECK_U64(placed("48 0f 44 fe" PUSH_RBX RET), 0);   /* cmove %rsi,%rdi */
+	CHECK_U64(placed("66 0f ef c0" PUSH_RBX RET), 0);   /* pxor %xmm0,%xmm0 */
+	CHECK_U64(placed("48 87 fe" PUSH_RBX RET), 0);	    /* xchg */
+	CHECK_U64(placed("48 f7 e7" PUSH_RBX RET), 0);	    /* mul: changes rdx unsaid */
+	CHECK_U64(placed("0f a2" PUSH_RBX RET), 0);	    /* cpuid */
+	CHECK_U64(placed("f3 a4" PUSH_RBX RET), 0);	    /* rep movsb */
+	CHECK_U64(placed(ENDBR64 "0f 05" PUSH_RBX RET), 0); /* syscall */
+}
+
+TEST(a_register_that_is_overwritten_unread_is_no_argument)
+{
+	CHECK_U64(placed("48 89 f7" PUSH_RBX RET), 3);		   /* mov %rsi,%rdi */
+	CHECK_U64(placed("31 f6" PUSH_RBX RET), 2);		   /* xor %esi,%esi */
+	CHECK_U64(placed("b9 01 00 00 00" PUSH_RBX RET), 5);	   /* mov $1,%ecx */
+	CHECK_U64(placed("49 89 f8" PUSH_RBX RET), 3);		   /* mov %rdi,%r8 */
+	CHECK_U64(placed("4d 8b 08" PUSH_RBX RET), 3);		   /* mov (%r8),%r9 */
+	CHECK_U64(placed("48 8d 57 08" PUSH_RBX RET), 4);	   /* lea 8(%rdi),%rdx */
+	CHECK_U64(placed("0f b6 16" PUSH_RBX RET), 3);		   /* movzbl (%rsi),%edx */
+	CHECK_U64(placed("31 d2 83 c2 01 31 d2" PUSH_RBX RET), 7); /* then it is its own */
+	CHECK_U64(placed("b2 01" PUSH_RBX RET), 0);		   /* mov $1,%dl: the rest stays */
+	CHECK_U64(placed("b6 01" PUSH_RBX RET), 0);		   /* mov $1,%dh */
+	CHECK_U64(placed("66 ba 01 00" PUSH_RBX RET), 0);	   /* mov $1,%dx */
+	CHECK_U64(placed("30 d2" PUSH_RBX RET), 0);		   /* xor %dl,%dl */
+	CHECK_U64(placed("0f 94 c2" PUSH_RBX RET), 0);		   /* sete %dl */
+	CHECK_U64(placed("48 31 e4" PUSH_RBX RET), 0);		   /* xor %rsp,%rsp */
+	CHECK_U64(placed("48 89 fc" PUSH_RBX RET), 0);		   /* mov %rdi,%rsp */
 }
 
 TEST(what_only_some_functions_are_given)
@@ -114,12 +135,20 @@ TEST(what_only_some_functions_are_given)
 	CHECK_U64(placed("31 c0 89 c3 31 c0" PUSH_RBX RET), 6); /* read as its own */
 }
 
-TEST(nothing_was_stored_before)
+TEST(what_was_stored_before_is_no_part_of_a_frame)
 {
 	CHECK_U64(placed("48 89 7c 24 f8" PUSH_RBX RET), 0);	/* mov %rdi,-8(%rsp) */
+	CHECK_U64(placed("48 89 3c 24" PUSH_RBX RET), 0);	/* mov %rdi,(%rsp) */
+	CHECK_U64(placed("48 89 7d f8" PUSH_RBX RET), 0);	/* mov %rdi,-8(%rbp) */
+	CHECK_U64(placed("48 89 74 2f 08" PUSH_RBX RET), 0);	/* mov %rsi,8(%rdi,%rbp) */
+	CHECK_U64(placed("64 48 89 37" PUSH_RBX RET), 0);	/* mov %rsi,%fs:(%rdi) */
 	CHECK_U64(placed("48 ff 07" PUSH_RBX RET), 0);		/* incq (%rdi) */
-	CHECK_U64(placed("48 c7 07 00 00 00 00 74 00" RET), 0); /* movq $0,(%rdi); je */
 	CHECK_U64(placed("0f 94 07" PUSH_RBX RET), 0);		/* sete (%rdi) */
+	CHECK_U64(placed("48 c7 07 00 00 00 00 74 00" RET), 7); /* movq $0,(%rdi); je */
+	CHECK_U64(placed("48 89 77 08" PUSH_RBX RET), 4);	/* mov %rsi,8(%rdi) */
+	CHECK_U64(placed("89 3d 00 00 00 00" PUSH_RBX RET), 6); /* mov %edi,VARIABLE */
+	CHECK_U64(placed("48 89 77 08 31 ff" PUSH_RBX RET), 0); /* rdi was read */
+	CHECK_U64(placed("48 89 77 08 0f 1f 44 00 00" RET), 0); /* a 5-byte nop */
 }
 
 TEST(five_byte_nops_are_for_the_start_only)

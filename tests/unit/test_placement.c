@@ -24,6 +24,9 @@ enum {
 struct listing {
 	u64 start, end;
 	u8 *flags;
+	/* Sets of argument registers: those that an instruction mentions, but to replace them; those that it
+	 * replaces; those that it changes. */
+	u8 *mentioned, *replaced, *changed;
 	u64 last; /* address of the instruction before */
 };
 
@@ -46,19 +49,82 @@ static bool starts_with(const char *text, const char *const *words, size_t count
 	starts_with(text, (const char *const[]){__VA_ARGS__}, \
 		    ARRAY_SIZE(((const char *const[]){__VA_ARGS__})))
 
-/* By the words alone: what is written is the last operand. */
-static bool is_unsafe(const char *text)
+/* A bit each; whole, then what else mentions it. */
+static const char *const argument_names[][6] = {
+	{"%rdi", "%edi", "%di"},
+	{"%rsi", "%esi", "%si"},
+	{"%rdx", "%edx", "%dx", "%dl", "%dh"},
+	{"%rcx", "%ecx", "%cx", "%cl", "%ch"},
+	{"%r8", "%r8d"},
+	{"%r9", "%r9d"},
+};
+
+static u8 arguments_mentioned(const char *text)
 {
-	static const char *const arguments[] = {
-		"%rdi", "%edi", "%di",	"%rsi", "%esi", "%si",	"%rdx", "%edx", "%dx",
-		"%dl",	"%dh",	"%rcx", "%ecx", "%cx",	"%cl",	"%ch",	"%r8",	"%r9",
-		"%rsp", "%esp", "%sp",	"%xmm", "%ymm", "%zmm", "%mm",	"%st"};
+	u8 found = 0;
+
+	for (size_t a = 0; a < ARRAY_SIZE(argument_names); a++) {
+		for (size_t n = 0; n < ARRAY_SIZE(argument_names[a]) && argument_names[a][n]; n++) {
+			if (strstr(text, argument_names[a][n]))
+				found |= (u8)(1 << a);
+		}
+	}
+	return found;
+}
+
+/* The argument register that the last operand is as a whole, when nothing else mentions it or it is cleared. */
+static u8 argument_replaced(const char *text)
+{
+	char words[256], *operand;
+
+	snprintf(words, sizeof(words), "%s", text);
+	words[strcspn(words, "#<\n")] = 0;
+	for (size_t end = strlen(words); end && words[end - 1] == ' '; end--)
+		words[end - 1] = 0;
+	operand = strrchr(words, ',');
+	if (!operand || strchr(operand, ')'))
+		return 0;
+	*operand++ = 0;
+	for (size_t a = 0; a < ARRAY_SIZE(argument_names); a++) {
+		u8 bit = (u8)(1 << a);
+
+		if (strcmp(operand, argument_names[a][0]) && strcmp(operand, argument_names[a][1]))
+			continue;
+		if (STARTS_WITH(text, "xor ", "sub "))
+			return strcmp(words + strcspn(words, "%"), operand) == 0 ? bit : 0;
+		if (STARTS_WITH(text, "mov", "lea "))
+			return arguments_mentioned(words) & bit ? 0 : bit;
+	}
+	return 0;
+}
+
+/* mov to memory that no frame is in */
+static bool is_store(const char *text)
+{
+	const char *comma = strrchr(text, ',');
+
+	const char *closed = strrchr(text, ')');
+
+	/* The last operand ends with the parenthesis. */
+	return STARTS_WITH(text, "mov ", "movb ", "movw ", "movl ", "movq ") && comma && closed &&
+	       strcspn(closed + 1, ",") == strlen(closed + 1) && !strstr(text, "%rsp") &&
+	       !strstr(text, "%rbp") && !strstr(text, "%fs") && !strstr(text, "%gs") &&
+	       !strstr(text, "mm");
+}
+
+/* By the words alone: what is written is the last operand. */
+static bool is_unsafe(const char *text, u8 *ret_changed)
+{
+	static const char *const others[] = {"%rsp", "%esp", "%sp", "%xmm",
+					     "%ymm", "%zmm", "%mm", "%st"};
 	const char *comma, *operand;
 	char last[256];
 
 	if (STARTS_WITH(text, "nop", "endbr64", "test", "cmp ", "cmpb", "cmpw", "cmpl", "cmpq",
 			"bt ", "comis", "ucomis", "vcomis", "vucomis", "xchg   %ax,%ax", "data16",
 			"cs nop"))
+		return false;
+	if (argument_replaced(text) || is_store(text))
 		return false;
 	if (!STARTS_WITH(text, "mov", "lea", "xor ", "and ", "or ", "add ", "sub ", "neg", "not",
 			 "inc", "dec", "shl", "shr", "sar", "set", "cmov"))
@@ -70,7 +136,8 @@ static bool is_unsafe(const char *text)
 	if (!operand || strchr(operand, '('))
 		return true;
 	operand += strspn(operand, " ");
-	return operand[0] != '%' || starts_with(operand, arguments, ARRAY_SIZE(arguments));
+	*ret_changed = arguments_mentioned(operand);
+	return operand[0] != '%' || starts_with(operand, others, ARRAY_SIZE(others));
 }
 
 static void line_read(struct listing *listing, char *line)
@@ -78,6 +145,7 @@ static void line_read(struct listing *listing, char *line)
 	char *colon = strchr(line, ':'), *end, *text, *comment;
 	u64 address = strtoull(line, &end, 16), target;
 	bool relative;
+	u8 changed = 0;
 
 	if (!colon || end != colon || line[0] != ' ')
 		return;
@@ -88,7 +156,15 @@ static void line_read(struct listing *listing, char *line)
 	else if (listing->last >= listing->start && listing->last < listing->end)
 		listing->flags[listing->last - listing->start] &= (u8)~FIVE_BYTES;
 	listing->last = address;
-	flag(listing, address, BEGINS | (is_unsafe(text) ? UNSAFE : 0));
+	flag(listing, address, BEGINS | (is_unsafe(text, &changed) ? UNSAFE : 0));
+	if (address >= listing->start && address < listing->end) {
+		u8 replaced = argument_replaced(text);
+
+		listing->replaced[address - listing->start] = replaced;
+		listing->changed[address - listing->start] = changed;
+		listing->mentioned[address - listing->start] =
+			arguments_mentioned(text) & (u8)~replaced;
+	}
 	if (STARTS_WITH(text, "nop", "data16", "xchg   %ax,%ax", "cs nop"))
 		flag(listing, address, FIVE_BYTES);
 	relative =
@@ -127,6 +203,7 @@ static const char *judge(const struct listing *listing, const struct module_code
 {
 	const struct elf_symbols *symbols = module_code_symbols(code);
 	const u8 *flags = listing->flags - listing->start;
+	u8 used = 0, overwritten = 0;
 
 	if (!(flags[place->address] & BEGINS))
 		return "in the middle of an instruction";
@@ -137,6 +214,11 @@ static const char *judge(const struct listing *listing, const struct module_code
 	for (u64 at = start; at < place->address; at++) {
 		if (flags[at] & (BLOCK_ENDS | UNSAFE))
 			return flags[at] & UNSAFE ? "behind a change" : "behind the entry block";
+		used |= listing->mentioned[at - listing->start] & (u8)~overwritten;
+		if (used & listing->replaced[at - listing->start] ||
+		    (listing->changed[at - listing->start] & ~overwritten))
+			return "behind an argument's change";
+		overwritten |= listing->replaced[at - listing->start];
 	}
 	for (u64 at = start + 1; at <= place->address; at++) {
 		if (flags[at] & (TARGET | TAKEN))
@@ -207,11 +289,17 @@ static void check_file(const char *path)
 		listing.end = end > listing.end ? end : listing.end;
 	}
 	listing.flags = calloc(listing.end - listing.start, 1);
+	listing.mentioned = calloc(listing.end - listing.start, 1);
+	listing.replaced = calloc(listing.end - listing.start, 1);
+	listing.changed = calloc(listing.end - listing.start, 1);
 	if (listing_read(&listing, path))
 		functions_judge(code, &listing, path);
 	else
 		unit_skip = "objdump is not installed";
 	free(listing.flags);
+	free(listing.mentioned);
+	free(listing.replaced);
+	free(listing.changed);
 	module_code_free(code);
 	close(fd);
 }

@@ -22,21 +22,26 @@ static bool is_referred_to(const struct function_code *function, u64 first, u64 
 	       code_references_find(references, REFERENCE_POINTER, first, last + 1) <= last;
 }
 
-/* What the entry block has done so far with the registers that only some functions are given. */
-struct hidden_arguments {
-	u32 read;	 /* so they are arguments */
-	u32 overwritten; /* unread: so they are none */
+/* What the entry block has done so far with the registers that may hold arguments. */
+struct arguments {
+	u32 read;	 /* so they do */
+	u32 overwritten; /* unread: so they do not, or nobody looks at them */
 };
 
-/* Are the arguments, the stack pointer and memory the same behind it? */
-static bool keeps_arguments(struct hidden_arguments *hidden, const struct instruction *instruction)
+/* Are the stack pointer and the arguments that the function looks at the same behind it? */
+static bool keeps_arguments(struct arguments *arguments, const struct instruction *instruction)
 {
-	if (instruction->flow != FLOW_NEXT || !instruction->harmless ||
-	    instruction->written & REGISTERS_ARGUMENTS)
+	const u32 all = REGISTERS_ARGUMENTS | REGISTERS_HIDDEN;
+	u32 first_written = instruction->written & ~arguments->overwritten;
+
+	/* The rest of a register that is overwritten in part may be an argument still. */
+	if (instruction->flow != FLOW_NEXT || !(instruction->harmless || instruction->stores) ||
+	    instruction->written & REGISTERS_STACK ||
+	    first_written & REGISTERS_ARGUMENTS & ~instruction->replaced)
 		return false;
-	hidden->read |= instruction->read & REGISTERS_HIDDEN & ~hidden->overwritten;
-	hidden->overwritten |= instruction->written & REGISTERS_HIDDEN & ~hidden->read;
-	return !(instruction->written & hidden->read);
+	arguments->read |= instruction->read & all & ~arguments->overwritten;
+	arguments->overwritten |= instruction->written & all & ~arguments->read;
+	return !(instruction->written & arguments->read);
 }
 
 /* The first cheap instruction of the entry block behind the first; false: there is none. */
@@ -44,7 +49,7 @@ static bool candidate_find(struct decoder *decoder, const struct function_code *
 			   u64 *ret_offset)
 {
 	const struct code_range *range = &function->ranges[0];
-	struct hidden_arguments hidden = {0};
+	struct arguments arguments = {0};
 	struct instruction instruction;
 
 	for (u64 offset = 0; offset < range->size_bytes && offset < ENTRY_BLOCK_MAX_BYTES;
@@ -61,7 +66,7 @@ static bool candidate_find(struct decoder *decoder, const struct function_code *
 			*ret_offset = offset;
 			return true;
 		}
-		if (!keeps_arguments(&hidden, &instruction) ||
+		if (!keeps_arguments(&arguments, &instruction) ||
 		    (function->size_unknown && !instruction.endbr64))
 			return false;
 	}

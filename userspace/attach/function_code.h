@@ -47,9 +47,10 @@ struct function_place {
 };
 
 /*
- * The first instruction of the entry block that the kernel emulates, if the stack pointer, the argument registers
- * and memory are there as they were at the function's first: a return probe finds the return address at [sp].
- * (rax and r10 may be overwritten by a function that has not read them: they were no arguments of it.)
+ * The first instruction of the entry block that the kernel emulates, if the stack pointer, the frame and the argument
+ * registers are there as they were at the function's first: a return probe finds the return address at [sp], and who
+ * reads arguments finds them. (A register that is overwritten whole before the function has read it held no argument
+ * that it looks at.) The function may have stored elsewhere before: what an argument points to may be the later.
  * Never behind the first branch, at or behind an address that anything but the function's start leads to, never
  * a 5-byte nop but as the first instruction. NULL; or why the function can't be probed at all.
  *

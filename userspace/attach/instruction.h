@@ -41,7 +41,7 @@ enum instruction_flow {
 #define REGISTER_NONE		 0xff
 #define REGISTER_RIP		 16 /* others are numbered as in machine code: rax 0, rcx 1, ... r15 15 */
 
-/* As sets of bits: what arguments and the return address are found by; and what only some functions are given
+/* As sets of bits: what arguments and the return address may be found by; and what only some functions are given
  * more (rax: number of vector arguments of a variadic one, r10: frame of the surrounding one). */
 #define REGISTERS_ARGUMENTS (1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9)
 #define REGISTERS_HIDDEN    (1 << 0 | 1 << 10)
@@ -69,6 +69,7 @@ struct instruction {
 	bool nop; /* any */
 	struct instruction_memory memory; /* of the operand of FLOW_JUMP_MEMORY, of lea, of loads */
 	bool harmless; /* changes only flags and `written`, as far as it changes anything */
+	bool stores; /* mov to memory that no frame is in: not by rsp or rbp, in no segment of its own */
 	bool restores_stack; /* pop, leave, add to or lea into rsp: as an epilogue does */
 	/* What a jump table is recognised by */
 	enum {
@@ -85,6 +86,7 @@ struct instruction {
 	s64 compared;
 	u64 constant; /* any other, that is not where a jump leads to: 0 where there is none */
 	u32 read, written; /* bit n: general register n may be; in doubt written is set */
+	u32 replaced; /* of those written: whole, and by what does not depend on what was in it */
 };
 
 /* Decodes what stands at *bytes; false when it is no instruction that is known here. */

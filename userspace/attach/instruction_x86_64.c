@@ -262,28 +262,29 @@ static const u8 register_numbers[X86_REG_ENDING] = {
 /* What a probe's placement may step over; everything that is not in this table it may not. */
 enum effect {
 	EFFECT_UNKNOWN,
-	EFFECT_NONE,  /* changes flags at most */
-	EFFECT_FIRST, /* its first operand, and flags */
+	EFFECT_NONE,	/* changes flags at most */
+	EFFECT_FIRST,	/* its first operand, and flags */
+	EFFECT_REPLACE, /* its first operand, whatever that was */
 };
 
 static const u8 effects[X86_INS_ENDING] = {
-	[X86_INS_NOP] = EFFECT_NONE,	  [X86_INS_ENDBR64] = EFFECT_NONE,
-	[X86_INS_TEST] = EFFECT_NONE,	  [X86_INS_CMP] = EFFECT_NONE,
-	[X86_INS_BT] = EFFECT_NONE,	  [X86_INS_COMISS] = EFFECT_NONE,
-	[X86_INS_COMISD] = EFFECT_NONE,	  [X86_INS_UCOMISS] = EFFECT_NONE,
-	[X86_INS_UCOMISD] = EFFECT_NONE,  [X86_INS_VCOMISS] = EFFECT_NONE,
-	[X86_INS_VCOMISD] = EFFECT_NONE,  [X86_INS_VUCOMISS] = EFFECT_NONE,
-	[X86_INS_VUCOMISD] = EFFECT_NONE, [X86_INS_MOV] = EFFECT_FIRST,
-	[X86_INS_MOVABS] = EFFECT_FIRST,  [X86_INS_MOVZX] = EFFECT_FIRST,
-	[X86_INS_MOVSX] = EFFECT_FIRST,	  [X86_INS_MOVSXD] = EFFECT_FIRST,
-	[X86_INS_LEA] = EFFECT_FIRST,	  [X86_INS_XOR] = EFFECT_FIRST,
-	[X86_INS_AND] = EFFECT_FIRST,	  [X86_INS_OR] = EFFECT_FIRST,
-	[X86_INS_ADD] = EFFECT_FIRST,	  [X86_INS_SUB] = EFFECT_FIRST,
-	[X86_INS_NEG] = EFFECT_FIRST,	  [X86_INS_NOT] = EFFECT_FIRST,
-	[X86_INS_INC] = EFFECT_FIRST,	  [X86_INS_DEC] = EFFECT_FIRST,
-	[X86_INS_SHL] = EFFECT_FIRST,	  [X86_INS_SHR] = EFFECT_FIRST,
-	[X86_INS_SAR] = EFFECT_FIRST,	  [X86_INS_SETE] = EFFECT_FIRST,
-	[X86_INS_SETNE] = EFFECT_FIRST,	  [X86_INS_CMOVE] = EFFECT_FIRST,
+	[X86_INS_NOP] = EFFECT_NONE,	   [X86_INS_ENDBR64] = EFFECT_NONE,
+	[X86_INS_TEST] = EFFECT_NONE,	   [X86_INS_CMP] = EFFECT_NONE,
+	[X86_INS_BT] = EFFECT_NONE,	   [X86_INS_COMISS] = EFFECT_NONE,
+	[X86_INS_COMISD] = EFFECT_NONE,	   [X86_INS_UCOMISS] = EFFECT_NONE,
+	[X86_INS_UCOMISD] = EFFECT_NONE,   [X86_INS_VCOMISS] = EFFECT_NONE,
+	[X86_INS_VCOMISD] = EFFECT_NONE,   [X86_INS_VUCOMISS] = EFFECT_NONE,
+	[X86_INS_VUCOMISD] = EFFECT_NONE,  [X86_INS_MOV] = EFFECT_REPLACE,
+	[X86_INS_MOVABS] = EFFECT_REPLACE, [X86_INS_MOVZX] = EFFECT_REPLACE,
+	[X86_INS_MOVSX] = EFFECT_REPLACE,  [X86_INS_MOVSXD] = EFFECT_REPLACE,
+	[X86_INS_LEA] = EFFECT_REPLACE,	   [X86_INS_XOR] = EFFECT_FIRST,
+	[X86_INS_AND] = EFFECT_FIRST,	   [X86_INS_OR] = EFFECT_FIRST,
+	[X86_INS_ADD] = EFFECT_FIRST,	   [X86_INS_SUB] = EFFECT_FIRST,
+	[X86_INS_NEG] = EFFECT_FIRST,	   [X86_INS_NOT] = EFFECT_FIRST,
+	[X86_INS_INC] = EFFECT_FIRST,	   [X86_INS_DEC] = EFFECT_FIRST,
+	[X86_INS_SHL] = EFFECT_FIRST,	   [X86_INS_SHR] = EFFECT_FIRST,
+	[X86_INS_SAR] = EFFECT_FIRST,	   [X86_INS_SETE] = EFFECT_FIRST,
+	[X86_INS_SETNE] = EFFECT_FIRST,	   [X86_INS_CMOVE] = EFFECT_FIRST,
 	[X86_INS_CMOVNE] = EFFECT_FIRST,
 };
 
@@ -312,6 +313,28 @@ static bool clears(const cs_insn *instruction)
 	       operands[0].reg == operands[1].reg;
 }
 
+/* Beyond what Capstone says: all that stand in the operands. */
+static void operands_read(const cs_insn *instruction, struct instruction *ret_instruction)
+{
+	const cs_x86 *x86 = &instruction->detail->x86;
+	u8 effect = effects[instruction->id];
+
+	for (u8 i = 0; i < x86->op_count; i++) {
+		const cs_x86_op *operand = &x86->operands[i];
+
+		if (operand->type == X86_OP_MEM)
+			ret_instruction->read |=
+				register_bit(operand->mem.base) | register_bit(operand->mem.index);
+		else if (operand->type == X86_OP_REG && (i || effect == EFFECT_NONE) &&
+			 !clears(instruction))
+			ret_instruction->read |= register_bit(operand->reg);
+	}
+	/* Four bytes clear the upper four; fewer leave the others as they are. */
+	if (x86->op_count && x86->operands[0].type == X86_OP_REG && x86->operands[0].size >= 4 &&
+	    (effect == EFFECT_REPLACE || clears(instruction)))
+		ret_instruction->replaced = register_bit(x86->operands[0].reg);
+}
+
 static void registers_read(struct decoder *decoder, struct instruction *ret_instruction)
 {
 	const cs_insn *instruction = decoder->instruction;
@@ -332,6 +355,7 @@ static void registers_read(struct decoder *decoder, struct instruction *ret_inst
 	if (x86->op_count && x86->operands[0].type == X86_OP_REG &&
 	    effects[instruction->id] != EFFECT_NONE)
 		ret_instruction->written |= register_bit(x86->operands[0].reg);
+	operands_read(instruction, ret_instruction);
 }
 
 static bool is_harmless(const cs_insn *instruction)
@@ -340,8 +364,22 @@ static bool is_harmless(const cs_insn *instruction)
 
 	if (effects[instruction->id] == EFFECT_NONE)
 		return true;
-	return effects[instruction->id] == EFFECT_FIRST && x86->op_count &&
+	return effects[instruction->id] != EFFECT_UNKNOWN && x86->op_count &&
 	       x86->operands[0].type == X86_OP_REG && register_bit(x86->operands[0].reg);
+}
+
+static bool is_on_stack(x86_reg reg)
+{
+	return register_bit(reg) & (1U << 4 | 1U << 5);
+}
+
+static bool is_store(const cs_insn *instruction)
+{
+	const cs_x86_op *first = &instruction->detail->x86.operands[0];
+
+	return instruction->id == X86_INS_MOV && first->type == X86_OP_MEM &&
+	       first->mem.segment == X86_REG_INVALID && !is_on_stack(first->mem.base) &&
+	       !is_on_stack(first->mem.index);
 }
 
 static struct instruction_memory memory_of(const cs_x86_op *operand)
@@ -530,6 +568,7 @@ bool decoder_read(struct decoder *decoder, const u8 *bytes, size_t size, u64 add
 		.nop = instruction->id == X86_INS_NOP,
 		.endbr64 = instruction->id == X86_INS_ENDBR64,
 		.harmless = is_harmless(instruction),
+		.stores = is_store(instruction),
 		.restores_stack = restores_stack(instruction),
 	};
 	registers_read(decoder, ret_instruction);
