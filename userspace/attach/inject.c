@@ -12,11 +12,14 @@
 
 #include "attach/inject_code.h"
 #include "attach/inject_session.h"
+#include "attach/inject_stack.h"
 #include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
+#define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
 #define POLL_NS		     NS_PER_MILLISECOND
 #define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
 #define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
@@ -292,48 +295,47 @@ static int files_make(struct injector *injector, struct err *err)
 
 /* ---- the borrowed thread ---------------------------------------------------------------------------------------- */
 
-static int run(struct injector *injector, u64 address, u64 place, bool *ret_there, struct err *err)
+/* Lets it run to the marker, or, without one, to its end. */
+static int run(struct injector *injector, u64 address, u64 marker, struct err *err)
 {
-	u64 signal_return = injector->plan->signal_return_address + 9, at;
-	u64 stack = injector->region + INJECT_REGION_BYTES;
-	int result = inject_session_run(&injector->session, address, stack,
-					(u64[2]){place, signal_return}, &at, err);
+	u64 end = injector->plan->signal_return_address + SIGNAL_RETURN_BYTES, at;
 
-	if (!result)
-		*ret_there = at == place;
-	return result;
+	return inject_session_run(&injector->session, address,
+				  injector->region + INJECT_REGION_BYTES, (u64[2]){marker, end},
+				  &at, err);
 }
 
-/* Nothing of ours stays: the thread itself closes the files and unmaps the region. */
+/*
+ * Nothing of ours stays: the thread itself closes the files and unmaps the region. That is also the way out of a
+ * pthread_create that did not return in time, unless it has made the thread already. It then waits for a lock
+ * (calloc's, or that of the thread stacks) which another thread does not let go of, and it holds none itself:
+ * glibc never waits for one of them under another. What it may have allocated so far, a stack, is lost.
+ */
 static void region_leave(struct injector *injector)
 {
-	bool there;
-
-	if (inject_session_interrupt(&injector->session, NULL))
-		return;
-	run(injector, injector->region + injector->code.close_offset, 0, &there, NULL);
+	if (injector->session.thread_made) {
+		word_write(injector, offsetof(struct inject_data, cancelled), 1);
+		injector->session.deadline_ns = clock_monotonic_ns() + LEAVE_NS;
+		run(injector, 0, 0, NULL);
+	} else if (!inject_session_interrupt(&injector->session, NULL)) {
+		run(injector, injector->region + injector->code.close_offset, 0, NULL);
+	}
 }
 
 static int create_thread(struct injector *injector, struct err *err)
 {
 	u64 region = injector->region;
-	bool there;
 	int result = run(injector, region + injector->code.begin_offset,
-			 region + injector->code.files_marker_offset, &there, err);
+			 region + injector->code.files_marker_offset, err);
 
 	if (!result)
 		result = files_make(injector, err);
 	if (!result)
-		result =
-			run(injector, 0, region + injector->code.thread_marker_offset, &there, err);
-	if (!result && there)
-		return 0;
-	if (!result)
-		return err_set(err, -EAGAIN, "pthread_create failed in %u", injector->plan->pid);
-	if (injector->session.thread_made)
-		word_write(injector, offsetof(struct inject_data, cancelled), 1);
-	else
+		result = run(injector, 0, 0, err);
+	if (result)
 		region_leave(injector);
+	else if (!injector->session.thread_made)
+		result = err_set(err, -EAGAIN, "pthread_create failed in %u", injector->plan->pid);
 	return result;
 }
 
@@ -354,6 +356,29 @@ static int borrowed_run(struct injector *injector, struct err *err)
 	return create_thread(injector, err);
 }
 
+/* The last word about a thread, now that it is stopped and shows all its registers. */
+static int check_stack(struct injector *injector, struct err *err)
+{
+	const struct user_regs_struct *general = &injector->session.saved.general;
+	char reason[INJECT_REASON_BYTES];
+	struct elf_frame frame;
+	bool own;
+
+	if (inject_image(injector->target) != injector->plan->image)
+		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
+	registers_frame(general, &frame);
+	if (inject_stack_is_own(injector->target->proc_fd, registers_stack_pointer(general),
+				registers_thread_pointer(general), &own))
+		return err_set(err, -ESRCH, "%u ended", injector->plan->pid);
+	if (!own)
+		return err_set(err, -EAGAIN, "thread %u is not on its own stack",
+			       injector->session.tid);
+	if (inject_stack_judge(injector->plan->stacks, injector->memory_fd, &frame, reason,
+			       sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
+		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
+	return 0;
+}
+
 static int borrow(struct injector *injector, u32 tid, struct err *err)
 {
 	struct err end_err = {0};
@@ -363,7 +388,9 @@ static int borrow(struct injector *injector, u32 tid, struct err *err)
 
 	if (result)
 		return result;
-	result = borrowed_run(injector, err);
+	result = check_stack(injector, err);
+	if (!result)
+		result = borrowed_run(injector, err);
 	if (inject_session_end(&injector->session, &end_err) && !result)
 		result = err_set(err, end_err.code, "%s", end_err.message);
 	return result;
@@ -426,15 +453,8 @@ static int refuse_load(struct injector *injector, struct err *err)
 		       *message ? message : "dlopen failed");
 }
 
-/* The borrowed thread is back, so ours may unmap the region; it waits for that word. */
 static int loaded_wait(struct injector *injector, struct err *err)
 {
-	const u64 returned = 1;
-
-	if (inject_memory_write(injector->memory_fd,
-				data_address(injector) + offsetof(struct inject_data, returned),
-				&returned, sizeof(returned)))
-		return err_set(err, -ESRCH, "%u ended", injector->plan->pid);
 	for (;;) {
 		int result = data_read(injector);
 

@@ -18,6 +18,8 @@
 
 #define INJECT_REASON_BYTES 160
 
+struct inject_stacks;
+
 /* A thread that may be borrowed, or why not. */
 struct inject_thread {
 	u32 tid; /* as the host sees it */
@@ -28,6 +30,7 @@ struct inject_thread {
 
 struct inject_plan {
 	u32 pid;
+	u64 image;			/* changes when the process starts another program: inject_image() */
 	char libc_path[256];		/* as the target sees it */
 	char libc_version[16];		/* "2.36" */
 	u64 pthread_create_address;	/* in the target */
@@ -42,16 +45,19 @@ struct inject_plan {
 	u32 agent_libraries;		/* of earlier agents, still mapped */
 	struct inject_thread *threads;	/* the usable ones first, the best first */
 	size_t thread_count, usable_count;
+	struct inject_stacks *stacks;	/* what tells threads apart, open until the plan is freed */
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */
 };
 
 /*
- * Looks and decides; the target runs on. -EBUSY: an agent of a living gpuprobe is in it; -EOPNOTSUPP with what and
+ * Looks and decides, for one injection; the target runs on. -EBUSY: an agent of a living gpuprobe is in it; -EOPNOTSUPP with what and
  * why: 32-bit, static or musl, no dlopen in its libc, traced, seccomp in strict mode, gVisor, no thread that is
  * safe to borrow within deadline_ms (it looks again until then).
  */
 int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan, struct err *err);
 void inject_plan_free(struct inject_plan *plan);
+/* Where the stack of its program began, which is random. 0: the process has ended. */
+u64 inject_image(const struct target *target);
 
 struct injection {
 	u32 pid;
@@ -64,7 +70,8 @@ struct injection {
 /*
  * library: the agent, size bytes. ring_bytes: of the shared memory; prepare() fills it before the agent runs.
  * Success: the agent's thread was made and dlopen gave a library. Every failure leaves the target as it was, or
- * says what is left.
+ * says what is left. -EAGAIN: no thread could be borrowed in time; -ESTALE: the process has started another
+ * program since it was planned; -ENOEXEC: dlopen refused, with its own words; -ESRCH: the target ended.
  */
 int inject_run(const struct target *target, const struct inject_plan *plan, const void *library, size_t library_bytes,
 	       size_t ring_bytes, void (*prepare)(void *data, void *shared), void *prepare_data,

@@ -4,14 +4,15 @@
  * itself whether or not gpuprobe still lives:
  *
  * begin (the borrowed thread): makes the two memfds, stops at a marker for gpuprobe to fill them, then, where
- * `go` was set, starts the thread by pthread_create and stops at the second marker, where gpuprobe gives the
- * thread back. Without `go`, or when pthread_create failed, it closes the memfds and unmaps the region. Left
- * alone at any point it runs to its end and gets the thread back to where it was by rt_sigreturn.
+ * `go` was set, starts the thread by pthread_create and leaves the region. Without `go`, or when pthread_create
+ * failed, it closes the memfds and unmaps the region. In the end it runs into rt_sigreturn, which would get it back
+ * to where it was; gpuprobe stops it there and does that itself, since only the kernel's own way to take up an
+ * interrupted system call is exact about signals. Left alone at any point it runs to its end and comes back.
  *
  * thread (our own): dlopen, AGENT_ENTRY, dlclose, and munmap of the region as its last step, which returns
  * straight into the target's libc.
  *
- * A marker is a system call without effect (getpid): gpuprobe sees it as a system call stop, without one nothing
+ * The marker is a system call without effect (getpid): gpuprobe sees it as a system call stop, without one nothing
  * happens. (A breakpoint would be a signal, which changes how the target handles SIGTRAP where that is ignored.)
  */
 #ifndef GPUPROBE_ATTACH_INJECT_CODE_H
@@ -42,7 +43,7 @@ struct inject_data {
 	u64 way_back;	    /* stack pointer with which "ret" leads the borrowed thread back */
 	u64 region;
 	u64 pthread;	    /* by pthread_create */
-	u64 returned;	    /* not 0: the borrowed thread runs outside the region again; by either side */
+	u64 returned;	    /* not 0: the borrowed thread is out of the region; by that thread */
 	u32 go;		    /* all is prepared: start the thread */
 	u32 cancelled;	    /* gpuprobe gave up: leave */
 	u32 state;	    /* enum inject_state; by the thread */
@@ -64,8 +65,7 @@ struct inject_code {
 	const void *code;
 	size_t size_bytes;
 	size_t begin_offset;
-	size_t files_marker_offset;  /* behind the first marker's system call */
-	size_t thread_marker_offset; /* behind the second one's */
+	size_t files_marker_offset;  /* behind the marker's system call */
 	size_t close_offset;	     /* the way out without a thread */
 };
 

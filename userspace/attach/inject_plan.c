@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "attach/inject_libc.h"
+#include "attach/inject_stack.h"
 #include "attach/inject_threads.h"
 #include "attach/maps.h"
 #include "attach/modules.h"
@@ -25,6 +26,7 @@
 #define SECCOMP_FILTER	 2
 #define MEMFD_PREFIX	 "/memfd:"
 #define THREADS_MAX_SAID 3
+#define STAT_START_STACK 28 /* field of /proc/PID/stat */
 
 static int refuse(const struct target *target, struct err *err, int code, const char *why)
 {
@@ -195,6 +197,20 @@ static int refuse_threads(const struct target *target, const struct inject_plan 
 		plan->thread_count > THREADS_MAX_SAID ? "; ..." : "");
 }
 
+static int threads_wait(const struct target *target, u64 deadline_ns, struct inject_plan *plan,
+			struct err *err)
+{
+	for (;;) {
+		int result = inject_threads_find(target, plan, err);
+
+		if (result || plan->usable_count)
+			return result;
+		if (clock_monotonic_ns() >= deadline_ns)
+			return refuse_threads(target, plan, err);
+		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
+	}
+}
+
 static int plan_make(const struct target *target, u64 deadline_ns, struct inject_plan *plan,
 		     struct err *err)
 {
@@ -211,25 +227,31 @@ static int plan_make(const struct target *target, u64 deadline_ns, struct inject
 	result = inject_libc_find(&modules, plan, err);
 	if (result)
 		err_prefix(err, "can't put the agent into %u (%s)", target->pid, target->comm);
-	if (!result && maps_look(target, plan))
+	else if (maps_look(target, plan))
 		result = refuse(target, err, -ESRCH, "it has ended");
-	while (!result) {
-		result = inject_threads_find(target, &modules, plan, err);
-		if (result || plan->usable_count)
-			break;
-		if (clock_monotonic_ns() >= deadline_ns)
-			result = refuse_threads(target, plan, err);
-		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
+	if (result) {
+		modules_free(&modules);
+		return result;
 	}
-	modules_free(&modules);
-	return result;
+	if (inject_stacks_open(&modules, &plan->stacks))
+		return err_set(err, -ENOMEM, "out of memory");
+	return threads_wait(target, deadline_ns, plan, err);
+}
+
+u64 inject_image(const struct target *target)
+{
+	_cleanup_free_ char *stat = NULL;
+
+	return proc_file_read(target->proc_fd, "stat", &stat, NULL)
+		       ? 0
+		       : proc_stat_field(stat, STAT_START_STACK);
 }
 
 int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan,
 		struct err *err)
 {
 	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
-	struct inject_plan plan = {.pid = target->pid};
+	struct inject_plan plan = {.pid = target->pid, .image = inject_image(target)};
 	int result = plan_make(target, deadline_ns, &plan, err);
 
 	if (result) {
@@ -242,6 +264,7 @@ int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan
 
 void inject_plan_free(struct inject_plan *plan)
 {
+	plan->stacks = inject_stacks_free(plan->stacks);
 	free(plan->threads);
 	plan->threads = NULL;
 	plan->thread_count = plan->usable_count = 0;

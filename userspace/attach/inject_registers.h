@@ -8,6 +8,7 @@
 #include <sys/user.h>
 
 #include "base/types.h"
+#include "elf/elf_frame.h"
 
 #define REGISTERS_EXTENDED_MAX_BYTES 16384
 
@@ -20,7 +21,8 @@ struct registers {
 
 /* Of the traced and stopped thread. 0 or -errno. */
 int registers_read(u32 tid, struct registers *ret_registers);
-/* All of it; the system call that it was in goes on (registers_restart). */
+/* All of it, in one step at the last: until then the thread goes on where it is, should we die. The system call
+ * that it was in goes on (registers_restart). */
 int registers_write(u32 tid, const struct registers *registers);
 int registers_read_general(u32 tid, struct user_regs_struct *ret_general);
 int registers_write_general(u32 tid, const struct user_regs_struct *general);
@@ -32,6 +34,8 @@ bool registers_in_system_call(const struct registers *registers, u64 *ret_number
  * EINTR because the thread was stopped (epoll_wait and others; signal(7) names them). */
 void registers_restart(struct registers *registers);
 
+/* As unwinding wants them. */
+void registers_frame(const struct user_regs_struct *general, struct elf_frame *ret_frame);
 u64 registers_program_counter(const struct user_regs_struct *general);
 u64 registers_stack_pointer(const struct user_regs_struct *general);
 u64 registers_thread_pointer(const struct user_regs_struct *general);
@@ -41,8 +45,8 @@ u64 registers_result(const struct user_regs_struct *general);
 /* Registers that make the thread run code at address with that stack pointer; not in a system call. */
 void registers_set_code(struct user_regs_struct *general, u64 address, u64 stack_pointer);
 void registers_set_system_call(struct user_regs_struct *general, u64 number, const u64 arguments[6]);
-/* At the entry of a system call: it is not made. */
-void registers_skip_system_call(struct user_regs_struct *general);
+/* At the entry of a system call: it is not made, the thread will run into it again. */
+void registers_undo_system_call(struct user_regs_struct *general);
 
 /*
  * Writes to `buffer` what has to stand below the stack of the thread (in its red zone's place nothing is put) so

@@ -11,7 +11,8 @@
 
 #include "base/err.h"
 
-#define RED_ZONE_BYTES 128
+#define RED_ZONE_BYTES	  128
+#define SYSTEM_CALL_BYTES 2
 
 /* What the kernel leaves in rax of a system call that it will begin again (linux/errno.h, not for
  * programs). */
@@ -58,13 +59,13 @@ int registers_read(u32 tid, struct registers *ret_registers)
 int registers_write(u32 tid, const struct registers *registers)
 {
 	struct iovec vector = {(void *)registers->extended, registers->extended_bytes};
-	int result = registers_write_general(tid, &registers->general);
+	int result = 0;
 
-	if (ptrace(PTRACE_SETREGSET, tid, (void *)NT_X86_XSTATE, &vector) && !result)
+	if (ptrace(PTRACE_SETREGSET, tid, (void *)NT_X86_XSTATE, &vector))
 		result = -errno;
 	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(u64), &registers->signal_mask) && !result)
 		result = -errno;
-	return result;
+	return registers_write_general(tid, &registers->general) ?: result;
 }
 
 bool registers_in_system_call(const struct registers *registers, u64 *ret_number,
@@ -95,6 +96,17 @@ void registers_restart(struct registers *registers)
 	 * changes it: only sleeps and sigreturn do. */
 	if (registers->general.rax == (u64)-EINTR)
 		registers->general.rax = (u64)-RESTART_NO_HANDLER;
+}
+
+void registers_frame(const struct user_regs_struct *general, struct elf_frame *ret_frame)
+{
+	*ret_frame = (struct elf_frame){
+		.registers = {general->rax, general->rdx, general->rcx, general->rbx, general->rsi,
+			      general->rdi, general->rbp, general->rsp, general->r8, general->r9,
+			      general->r10, general->r11, general->r12, general->r13, general->r14,
+			      general->r15, general->rip},
+		.known = (1U << ELF_REGISTERS) - 1,
+	};
 }
 
 u64 registers_program_counter(const struct user_regs_struct *general)
@@ -141,8 +153,10 @@ void registers_set_system_call(struct user_regs_struct *general, u64 number, con
 	general->r9 = arguments[5];
 }
 
-void registers_skip_system_call(struct user_regs_struct *general)
+void registers_undo_system_call(struct user_regs_struct *general)
 {
+	general->rip -= SYSTEM_CALL_BYTES;
+	general->rax = general->orig_rax;
 	general->orig_rax = (u64)-1;
 }
 
@@ -255,7 +269,7 @@ void registers_way_back(const struct registers *registers, u64 signal_return, u6
 	ret_way_back->way_out = address;
 	ret_way_back->way_back = address + frame_bytes;
 
-	back.rip -= 2; /* the system call once more */
+	back.rip -= SYSTEM_CALL_BYTES; /* the system call once more */
 	back.rax = back.orig_rax;
 	frame_put(bytes + frame_bytes, signal_return, &back, address + 2 * frame_bytes,
 		  registers->signal_mask);

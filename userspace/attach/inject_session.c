@@ -147,7 +147,6 @@ static int check_place(struct inject_session *session, struct err *err)
 int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int memory_fd,
 			 bool suspend_seccomp, u64 deadline_ns, struct err *err)
 {
-	u64 blocked = ~0ULL;
 	int result;
 
 	*session = (struct inject_session){
@@ -162,8 +161,6 @@ int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int m
 		result = err_set(err, -EOPNOTSUPP, "can't read the registers of thread %u", tid);
 	if (!result)
 		result = check_place(session, err);
-	if (!result && ptrace(PTRACE_SETSIGMASK, tid, sizeof(blocked), &blocked))
-		result = err_errno(err, -errno, "can't block the signals of thread %u", tid);
 	if (result)
 		inject_session_end(session, NULL);
 	return result;
@@ -204,6 +201,19 @@ static int system_call_info(struct inject_session *session, struct __ptrace_sysc
 	return 0;
 }
 
+/* Once it no longer stands where it was: left alone from here it comes back by the frame of a signal handler, which
+ * gives it its signal mask again. */
+static int code_set(struct inject_session *session, const struct user_regs_struct *general,
+		    struct err *err)
+{
+	u64 blocked = ~0ULL;
+
+	if (registers_write_general(session->tid, general) ||
+	    ptrace(PTRACE_SETSIGMASK, session->tid, sizeof(blocked), &blocked))
+		return ended(session, err);
+	return 0;
+}
+
 int inject_session_call(struct inject_session *session, u64 syscall_return, u64 stack_pointer,
 			u64 number, const u64 arguments[6], s64 *ret_result, struct err *err)
 {
@@ -212,13 +222,11 @@ int inject_session_call(struct inject_session *session, u64 syscall_return, u64 
 
 	registers_set_code(&general, syscall_return, stack_pointer);
 	registers_set_system_call(&general, number, arguments);
-	if (registers_write_general(session->tid, &general))
-		return ended(session, err);
-	for (int stop = 0; stop < 2; stop++) {
+	result = code_set(session, &general, err);
+	for (int stop = 0; stop < 2 && !result; stop++)
 		result = next_system_call(session, err);
-		if (result)
-			return result;
-	}
+	if (result)
+		return result;
 	if (registers_read_general(session->tid, &general))
 		return ended(session, err);
 	*ret_result = (s64)registers_result(&general);
@@ -240,8 +248,9 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 
 	if (address) {
 		registers_set_code(&general, address, stack_pointer);
-		if (registers_write_general(session->tid, &general))
-			return ended(session, err);
+		result = code_set(session, &general, err);
+		if (result)
+			return result;
 	}
 	for (;;) {
 		result = next_system_call(session, err);
@@ -264,25 +273,34 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 
 /* ---- it is given back --------------------------------------------------------------------------------- */
 
+/* A system call that has not begun: it will be entered once more, should we die before the registers are back. */
+static int system_call_undo(struct inject_session *session)
+{
+	struct user_regs_struct general = {0};
+	struct __ptrace_syscall_info info;
+	int result = system_call_info(session, &info, NULL);
+
+	if (result < 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return result < 0 ? result : 0;
+	result = registers_read_general(session->tid, &general);
+	if (result)
+		return result;
+	registers_undo_system_call(&general);
+	return registers_write_general(session->tid, &general);
+}
+
 /* Only where the kernel is about to look for signals does it take up an interrupted system call again, so that
  * is where it is brought, without one more instruction of the thread. */
 static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct err *err)
 {
-	struct user_regs_struct general;
-
 	if (ptrace(PTRACE_INTERRUPT, session->tid, NULL, NULL))
 		return ended(session, err);
 	for (;;) {
 		enum stop stop;
 		int signal_number, result;
 
-		if (session->stopped && !session->trapped) {
-			if (registers_read_general(session->tid, &general))
-				return ended(session, err);
-			registers_skip_system_call(&general);
-			if (registers_write_general(session->tid, &general))
-				return ended(session, err);
-		}
+		if (session->stopped && !session->trapped && system_call_undo(session))
+			return ended(session, err);
 		result = session->stopped ? resume(session, PTRACE_CONT, 0, err) : 0;
 		if (!result)
 			result = wait_stop(session, deadline_ns, &stop, &signal_number, err);

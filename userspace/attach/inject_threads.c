@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/inject_stack.h"
 #include "attach/inject_wait.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
@@ -15,15 +16,20 @@ struct candidate {
 	struct inject_thread thread;
 	const struct inject_wait *wait;
 	bool leader, limited;
+	enum inject_verdict verdict;
 };
 
 struct candidates {
+	const struct target *target;
+	const struct inject_plan *plan;
+	int tasks_fd, memory_fd;
 	struct candidate *items;
 	size_t count;
 };
 
 /* "NUMBER 0xARGUMENT ... 0xSP 0xPC", "running", "-1 0xSP 0xPC" */
-static bool system_call_parse(const char *text, s64 *ret_number, u64 ret_arguments[6])
+static bool system_call_parse(const char *text, s64 *ret_number, u64 ret_arguments[6],
+			      struct elf_frame *ret_frame)
 {
 	char *end;
 
@@ -32,6 +38,9 @@ static bool system_call_parse(const char *text, s64 *ret_number, u64 ret_argumen
 		return false;
 	for (unsigned i = 0; i < 6; i++)
 		ret_arguments[i] = strtoull(end, &end, 16);
+	ret_frame->registers[ELF_REGISTER_RSP] = strtoull(end, &end, 16);
+	ret_frame->registers[ELF_REGISTER_PC] = strtoull(end, &end, 16);
+	ret_frame->known = 1U << ELF_REGISTER_RSP | 1U << ELF_REGISTER_PC;
 	return true;
 }
 
@@ -45,13 +54,28 @@ unusable(struct candidate *candidate, const char *format, ...)
 	va_end(arguments);
 }
 
-static void candidate_judge(struct candidate *candidate, const char *system_call,
-			    const struct inject_plan *plan)
+/* Without most registers, which only show when the thread is stopped: then its stack is looked at again. */
+static void stack_judge(struct candidates *candidates, struct candidate *candidate,
+			const struct elf_frame *frame)
 {
+	char found[INJECT_REASON_BYTES / 2];
+
+	candidate->verdict = inject_stack_judge(candidates->plan->stacks, candidates->memory_fd,
+						frame, found, sizeof(found));
+	candidate->thread.usable = candidate->verdict != INJECT_VERDICT_UNSAFE;
+	snprintf(candidate->thread.reason, sizeof(candidate->thread.reason), "waits in %s%s, %s",
+		 candidate->wait->name, candidate->leader ? ", the first thread" : "", found);
+}
+
+static void candidate_judge(struct candidates *candidates, struct candidate *candidate,
+			    const char *system_call)
+{
+	const struct inject_plan *plan = candidates->plan;
+	struct elf_frame frame = {0};
 	u64 arguments[6];
 	s64 number;
 
-	if (!system_call_parse(system_call, &number, arguments)) {
+	if (!system_call_parse(system_call, &number, arguments, &frame)) {
 		unusable(candidate, "runs");
 		return;
 	}
@@ -74,13 +98,10 @@ static void candidate_judge(struct candidate *candidate, const char *system_call
 			 candidate->wait->name);
 		return;
 	}
-	candidate->thread.usable = true;
-	snprintf(candidate->thread.reason, sizeof(candidate->thread.reason), "waits in %s%s",
-		 candidate->wait->name, candidate->leader ? ", the first thread" : "");
+	stack_judge(candidates, candidate, &frame);
 }
 
-static int candidate_add(struct candidates *candidates, int tasks_fd, const struct target *target,
-			 const struct inject_plan *plan, u32 tid)
+static int candidate_add(struct candidates *candidates, u32 tid)
 {
 	_cleanup_free_ char *system_call = NULL;
 	struct candidate *items;
@@ -93,24 +114,26 @@ static int candidate_add(struct candidates *candidates, int tasks_fd, const stru
 	items += candidates->count;
 	memset(items, 0, sizeof(*items));
 	items->thread.tid = tid;
-	items->leader = tid == target->pid;
+	items->leader = tid == candidates->target->pid;
 	proc_comm(tid, items->thread.comm);
 	snprintf(path, sizeof(path), "%u/syscall", tid);
-	if (proc_file_read(tasks_fd, path, &system_call, NULL))
+	if (proc_file_read(candidates->tasks_fd, path, &system_call, NULL))
 		return 0; /* it has ended */
 	candidates->count++;
-	candidate_judge(items, system_call, plan);
+	candidate_judge(candidates, items, system_call);
 	return 0;
 }
 
-/* Other threads before the first one, which as a rule does the program's main work; waits without a time limit
- * before others; then by the table of waits. */
+/* What the stack says; other threads before the first one, which as a rule does the program's main work; waits
+ * without a time limit before others; then by the table of waits. */
 static int compare(const void *a, const void *b)
 {
 	const struct candidate *left = a, *right = b;
 
 	if (left->thread.usable != right->thread.usable)
 		return left->thread.usable ? -1 : 1;
+	if (left->verdict != right->verdict)
+		return left->verdict < right->verdict ? -1 : 1;
 	if (left->leader != right->leader)
 		return left->leader ? 1 : -1;
 	if (left->limited != right->limited)
@@ -126,8 +149,9 @@ static int plan_fill(struct inject_plan *plan, const struct candidates *candidat
 
 	if (!threads)
 		return -ENOMEM;
-	inject_plan_free(plan);
+	free(plan->threads);
 	plan->threads = threads;
+	plan->usable_count = 0;
 	plan->thread_count = candidates->count;
 	for (size_t i = 0; i < candidates->count; i++) {
 		threads[i] = candidates->items[i].thread;
@@ -136,29 +160,41 @@ static int plan_fill(struct inject_plan *plan, const struct candidates *candidat
 	return 0;
 }
 
-int inject_threads_find(const struct target *target, const struct module_list *modules,
-			struct inject_plan *plan, struct err *err)
+static int candidates_collect(struct candidates *candidates, struct err *err)
 {
+	const struct target *target = candidates->target;
 	int fd = openat(target->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
-	struct candidates candidates = {0};
 	struct dirent *entry;
 	int result = 0;
 
 	if (!tasks)
 		return err_set(err, -ESRCH, "can't look at the threads of %u: it has ended",
 			       target->pid);
+	candidates->tasks_fd = fd;
 	while (!result && (entry = readdir(tasks))) {
 		u32 tid = (u32)strtoul(entry->d_name, NULL, 10);
 
 		if (tid)
-			result = candidate_add(&candidates, dirfd(tasks), target, plan, tid);
+			result = candidate_add(candidates, tid);
 	}
-	if (!result) {
-		qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare);
-		result = plan_fill(plan, &candidates);
-	}
-	free(candidates.items);
 	return result ? err_set(err, result, "out of memory for the threads of %u", target->pid)
 		      : 0;
+}
+
+int inject_threads_find(const struct target *target, struct inject_plan *plan, struct err *err)
+{
+	_cleanup_close_ int memory_fd = openat(target->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	struct candidates candidates = {.target = target, .plan = plan, .memory_fd = memory_fd};
+	int result;
+
+	if (memory_fd < 0)
+		return err_errno(err, -errno, "can't read the memory of %u", target->pid);
+	result = candidates_collect(&candidates, err);
+	if (!result) {
+		qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare);
+		result = plan_fill(plan, &candidates) ? err_set(err, -ENOMEM, "out of memory") : 0;
+	}
+	free(candidates.items);
+	return result;
 }

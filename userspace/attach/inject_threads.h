@@ -3,10 +3,8 @@
 #define GPUPROBE_ATTACH_INJECT_THREADS_H
 
 #include "attach/inject.h"
-#include "attach/modules.h"
 
 /* Looks at all threads as they are now; fills plan->threads anew, the usable ones first, the best first. */
-int inject_threads_find(const struct target *target, const struct module_list *modules, struct inject_plan *plan,
-			struct err *err);
+int inject_threads_find(const struct target *target, struct inject_plan *plan, struct err *err);
 
 #endif

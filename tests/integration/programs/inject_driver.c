@@ -106,19 +106,15 @@ static int plan_print(const struct target *target)
 	return 0;
 }
 
-static int enter(const struct target *target, struct library library, u32 deadline_ms,
-		 struct injection *injection)
+static int enter(const struct target *target, const struct inject_plan *plan,
+		 struct library library, u32 deadline_ms, struct injection *injection)
 {
-	struct inject_plan plan;
 	struct err err = {0};
-	int result;
 
-	if (inject_plan(target, deadline_ms, &plan, &err))
-		return fail("plan", &err);
-	result = inject_run(target, &plan, library.bytes, library.size, RING_BYTES, prepare, NULL,
-			    deadline_ms, injection, &err);
-	inject_plan_free(&plan);
-	return result ? fail("run", &err) : 0;
+	if (inject_run(target, plan, library.bytes, library.size, RING_BYTES, prepare, NULL,
+		       deadline_ms, injection, &err))
+		return fail("run", &err);
+	return 0;
 }
 
 /* Until the agent, its thread and its pages are gone. */
@@ -154,18 +150,23 @@ static int cycle(const struct target *target, struct library library, unsigned l
 		 u32 deadline_ms)
 {
 	u64 longest_ns = 0;
+	struct inject_plan plan;
+	struct err err = {0};
 
+	if (inject_plan(target, deadline_ms, &plan, &err))
+		return fail("plan", &err);
 	for (unsigned long i = 0; i < count; i++) {
 		struct injection injection;
 		u64 start_ns = clock_monotonic_ns();
 
-		if (enter(target, library, deadline_ms, &injection))
+		if (enter(target, &plan, library, deadline_ms, &injection))
 			return 1;
 		if (clock_monotonic_ns() - start_ns > longest_ns)
 			longest_ns = clock_monotonic_ns() - start_ns;
 		if (leave(target, &injection))
 			return 1;
 	}
+	inject_plan_free(&plan);
 	printf("cycles %lu, longest %llu us, ptrace %lu\n", count,
 	       (unsigned long long)longest_ns / 1000, calls);
 	return 0;
@@ -174,10 +175,15 @@ static int cycle(const struct target *target, struct library library, unsigned l
 static int hold(const struct target *target, struct library library)
 {
 	struct injection injection;
+	struct inject_plan plan;
+	struct err err = {0};
 	char byte;
 
-	if (enter(target, library, DEADLINE_MS, &injection))
+	if (inject_plan(target, DEADLINE_MS, &plan, &err))
+		return fail("plan", &err);
+	if (enter(target, &plan, library, DEADLINE_MS, &injection))
 		return 1;
+	inject_plan_free(&plan);
 	printf("in %u\n", injection.agent_tid);
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)

@@ -1,0 +1,82 @@
+"""What the tests of injection share: the agent's place is taken by a small library, gpuprobe's by a driver that is
+linked with its code."""
+import re
+
+from lib import *
+
+LIBRARIES = ["-lbpf", "-ldw", "-lelf", "-lcapstone", "-ljansson", "-liberty", "-lz", "-llzma", "-lbz2", "-lpthread",
+	     "-ldl", "-lm"]
+
+
+def driver():
+	return build("inject_driver.c", "-std=gnu11", "-D_GNU_SOURCE", f"-I{ROOT}/userspace", f"-I{ROOT}",
+		     str(ROOT / "build" / "libgpuprobe.a"), *LIBRARIES)
+
+
+def agent(*flags):
+	name = "inject_agent" + "".join(flags).replace("-D", "_").lower() + ".so"
+	return build("inject_agent.c", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{ROOT}", *flags, name=name)
+
+
+def drive(*arguments, status=0, seconds=150):
+	"""Runs the driver; what it printed."""
+	result = subprocess.run([str(driver()), *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
+	check_equal(result.returncode, status, f"exit status of {arguments}: {result.stdout}{result.stderr}")
+	return result.stdout
+
+
+def maps(pid):
+	"""Mappings, without the heap and the stack, which grow. Anonymous neighbours are one: the libc's arenas move the
+	border between what they use and what they do not."""
+	lines = []
+	for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+		bounds, rest = line.split(" ", 1)
+		start, end = bounds.split("-")
+		if "[stack]" in rest or "[heap]" in rest:
+			continue
+		if len(rest.split()) > 4:
+			lines.append(line)
+		elif lines and lines[-1].endswith(f"-{start} anonymous"):
+			lines[-1] = f"{lines[-1].split('-')[0]}-{end} anonymous"
+		else:
+			lines.append(f"{bounds} anonymous")
+	return lines
+
+
+def descriptors(pid):
+	return sorted((name, os.readlink(f"/proc/{pid}/fd/{name}")) for name in os.listdir(f"/proc/{pid}/fd"))
+
+
+def threads(pid):
+	"""Threads with their names and signal masks."""
+	return {tid: [line for line in pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text().splitlines()
+		      if line.startswith(("Name:", "SigBlk:", "ShdPnd:"))]
+		for tid in os.listdir(f"/proc/{pid}/task")}
+
+
+def footprint(pid):
+	return {"maps": maps(pid), "descriptors": descriptors(pid), "threads": threads(pid)}
+
+
+def settled(pid, expected, what):
+	"""The footprint becomes what it was; a thread takes a moment to end."""
+	for attempt in range(100):
+		now = footprint(pid)
+		if now == expected:
+			return
+		time.sleep(0.05)
+	for key in now:
+		new = [item for item in now[key] if item not in expected[key]]
+		gone = [item for item in expected[key] if item not in now[key]]
+		check(now[key] == expected[key], f"{what}: {key}: new {new}, gone {gone}, {now[key] if key == 'threads' else ''}")
+
+
+@contextlib.contextmanager
+def ordinary(allocating=2):
+	"""The multi-threaded target, which must end well."""
+	with running([build("inject_target.c"), allocating], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+		     text=True) as process:
+		check_equal(process.stdout.readline(), "ready\n", "first line of the target")
+		yield process
+		process.stdin.close()
+		check_equal(process.wait(20), 0, f"exit status of the target ({process.stdout.read()})")

@@ -1,0 +1,138 @@
+#include "elf/elf_frame.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "elf/elf.h"
+
+struct elf_unwind {
+	Dwarf_CFI *tables;
+};
+
+struct elf_unwind *elf_unwind_open(const struct elf_file *file)
+{
+	struct elf_unwind *unwind = calloc(1, sizeof(*unwind));
+
+	if (unwind)
+		unwind->tables = dwarf_getcfi_elf(file->elf);
+	if (!unwind || !unwind->tables)
+		return elf_unwind_free(unwind);
+	return unwind;
+}
+
+struct elf_unwind *elf_unwind_free(struct elf_unwind *unwind)
+{
+	if (unwind && unwind->tables)
+		dwarf_cfi_end(unwind->tables);
+	free(unwind);
+	return NULL;
+}
+
+static bool register_known(const struct elf_frame *frame, u64 number)
+{
+	return number < ELF_REGISTERS && (frame->known >> number & 1);
+}
+
+/* "register + offset", which all but the linkage tables and signal frames have. */
+static int frame_address(const struct elf_frame *frame, const Dwarf_Op *operations, size_t count,
+			 u64 *ret_address)
+{
+	u64 number, offset;
+
+	if (count != 1)
+		return -EOPNOTSUPP;
+	if (operations->atom == DW_OP_bregx) {
+		number = operations->number;
+		offset = operations->number2;
+	} else if (operations->atom >= DW_OP_breg0 && operations->atom <= DW_OP_breg31) {
+		number = operations->atom - DW_OP_breg0;
+		offset = operations->number;
+	} else {
+		return -EOPNOTSUPP;
+	}
+	if (!register_known(frame, number))
+		return -ENODATA;
+	*ret_address = frame->registers[number] + offset;
+	return 0;
+}
+
+struct step {
+	const struct elf_frame *callee;
+	struct elf_frame caller;
+	u64 address; /* of the frame: the stack pointer in the caller */
+	int (*read_word)(void *data, u64 address, u64 *ret_word);
+	void *read_data;
+};
+
+/* Saved at "frame address + offset", kept, or lost; anything else is left unknown. */
+static int register_step(struct step *step, Dwarf_Frame *tables, unsigned number)
+{
+	Dwarf_Op memory[3], *operations;
+	size_t count;
+	u64 offset, word;
+
+	if (dwarf_frame_register(tables, (int)number, memory, &operations, &count))
+		return -EINVAL;
+	if (!count) {
+		if (!operations && register_known(step->callee, number)) {
+			step->caller.registers[number] = step->callee->registers[number];
+			step->caller.known |= 1U << number;
+		}
+		return 0;
+	}
+	if (operations[0].atom != DW_OP_call_frame_cfa || count > 2 ||
+	    (count == 2 && operations[1].atom != DW_OP_plus_uconst))
+		return 0;
+	offset = count == 2 ? operations[1].number : 0;
+	if (step->read_word(step->read_data, step->address + offset, &word))
+		return -EFAULT;
+	step->caller.registers[number] = word;
+	step->caller.known |= 1U << number;
+	return 0;
+}
+
+static int frame_step(struct step *step, Dwarf_Frame *tables, struct elf_frame *frame)
+{
+	Dwarf_Op *operations;
+	size_t count;
+	int result;
+
+	if (dwarf_frame_cfa(tables, &operations, &count))
+		return -EINVAL;
+	result = frame_address(frame, operations, count, &step->address);
+	for (unsigned number = 0; !result && number < ELF_REGISTERS; number++)
+		result = register_step(step, tables, number);
+	if (result)
+		return result;
+	/* Without a place to return to it is where the thread began. */
+	if (!register_known(&step->caller, ELF_REGISTER_PC))
+		return 0;
+	step->caller.registers[ELF_REGISTER_RSP] = step->address;
+	step->caller.known |= 1U << ELF_REGISTER_RSP;
+	*frame = step->caller;
+	return 1;
+}
+
+int elf_unwind_step(struct elf_unwind *unwind, u64 bias, bool innermost,
+		    int (*read_word)(void *data, u64 address, u64 *ret_word), void *read_data,
+		    struct elf_frame *frame)
+{
+	struct step step = {.callee = frame, .read_word = read_word, .read_data = read_data};
+	Dwarf_Frame *tables;
+	bool signal_frame = false;
+	u64 place;
+	int result;
+
+	if (!register_known(frame, ELF_REGISTER_PC))
+		return -ENODATA;
+	place = frame->registers[ELF_REGISTER_PC] - bias - !innermost;
+	if (dwarf_cfi_addrframe(unwind->tables, place, &tables))
+		return -ENOENT;
+	dwarf_frame_info(tables, NULL, NULL, &signal_frame);
+	result = signal_frame ? -ENOTSUP : frame_step(&step, tables, frame);
+	free(tables);
+	return result;
+}
