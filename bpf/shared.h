@@ -6,7 +6,7 @@
 #define GPUPROBE_BPF_SHARED_H
 
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
-#define LOSS_REASONS_MAX 32 /* reasons of record.def, indexes of counters.losses */
+#define LOSS_REASONS_MAX 64 /* reasons of record.def, indexes of counters.losses */
 
 /* Which targets have mapped code that the plan does not know (the control word code_mapped). */
 #define CODE_MAPPED_BY_NONE 0

@@ -160,7 +160,7 @@ enum agent_chunk_state {
 
 struct agent_chunk {
 	u32 state;
-	u32 holder; /* tid in the target's pid namespace */
+	u32 holder; /* tid in the target's pid namespace while HELD, 0 else: cleared before the state is left, set after it is taken */
 	u32 fill_bytes; /* of records[] that are whole */
 	u32 pad;
 	u8 records[AGENT_CHUNK_BYTES - 16];
@@ -183,7 +183,7 @@ _Static_assert(sizeof(struct agent_chunk) == AGENT_CHUNK_BYTES, "a chunk has no 
 #define AGENT_ENTRY "gpuprobe_agent_run"
 struct agent_start {
 	u32 start_bytes; /* sizeof(struct agent_start) */
-	s32 ring_fd;	 /* the memfd, O_CLOEXEC; the agent maps it, keeps it for the lock, closes it when it leaves */
+	int ring_fd;	 /* the memfd, O_CLOEXEC; the agent maps it, keeps it for the lock, closes it when it leaves */
 	/* Of the target's libc: before glibc 2.34 they stand in libdl. 0: the agent looks for them itself. */
 	u64 dlopen_address, dlsym_address, dlclose_address;
 };

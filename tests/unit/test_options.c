@@ -282,7 +282,7 @@ TEST(choices_name_the_words)
 	check_refused("-p 1 --attach mult",
 		      "--attach|mult|auto, multi or single|Did you mean multi");
 	check_refused("-p 1 --attach AUTO", "auto, multi or single");
-	check_refused("-p 1 --returns=", "auto, none, trampoline, stepped, emulated or cheap");
+	check_refused("-p 1 --returns=", "auto, none, trampoline, stepped, emulated, cheap or guarded");
 }
 
 TEST(options_of_other_verbs_are_refused)
@@ -347,8 +347,8 @@ TEST(each_option_as_text)
 	CHECK_STRING(text_string(&seen.text),
 		     "pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
 		     "output=x.json! rows=20 "
-		     "max-functions=4000 buffer-mb=8 attach=multi! returns=auto quiet=false "
-		     "verbose=false ");
+		     "max-functions=4000 buffer-mb=8 attach=multi! returns=auto no-inject=false "
+		     "agent-buffer-mb=16 quiet=false verbose=false ");
 	text_clear(&seen.text);
 	seen.stop_after = 2;
 	CHECK_U64(options_each(&options, see, &seen), 7);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "collect/recording_facts.h"
 
 #define POLL_MS		 3
 #define HAND_OVER_NS	 (100 * NS_PER_MILLISECOND)
@@ -15,10 +14,8 @@
 
 struct drain {
 	pthread_t thread;
-	struct bpf_source *source;
-	struct batch_queue *queue;
-	struct batch *batch; /* being filled */
-	u32 bpf_place;
+	struct drain_config config;
+	struct batch *batch;   /* being filled */
 	u64 handed_over_count; /* events; the thread's own */
 	atomic_ullong event_count;
 	u64 unstored_count; /* the thread's until it is joined */
@@ -40,27 +37,29 @@ static int take_record(void *data, const struct record_header *record, size_t si
 	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
 }
 
-int drain_add_losses(struct bpf_source *source, u32 bpf_place, u64 open_count, struct batch *batch)
-{
-	struct counters counters;
-	int result = bpf_source_counters(source, &counters);
-
-	if (result)
-		return result;
-	counters.losses[VALUE_loss_reason_missed] += bpf_source_missed(source);
-	counters.losses[VALUE_loss_reason_still_open] += open_count;
-	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
-		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, reason, bpf_place,
-					      counters.losses[reason]);
-	return result;
-}
-
 static void hand_over(struct drain *drain)
 {
 	drain->handed_over_count += batch_event_count(drain->batch);
-	drain_add_losses(drain->source, drain->bpf_place, 0, drain->batch);
-	batch_queue_put_full(drain->queue, drain->batch);
-	drain->batch = batch_queue_take_empty(drain->queue);
+	for (size_t i = 0; i < drain->config.source_count; i++)
+		drain->config.sources[i].add_losses(drain->config.sources[i].data, drain->batch);
+	batch_queue_put_full(drain->config.queue, drain->batch);
+	drain->batch = batch_queue_take_empty(drain->config.queue);
+}
+
+/* One round over all sources: the number of records, or why it ended early. */
+static int drain_round(struct drain *drain)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < drain->config.source_count; i++) {
+		const struct record_source *source = &drain->config.sources[i];
+		int taken = source->drain(source->data, take_record, drain);
+
+		if (taken < 0)
+			return taken;
+		count += taken;
+	}
+	return count;
 }
 
 static void *drain_main(void *data)
@@ -70,7 +69,7 @@ static void *drain_main(void *data)
 	bool last_round = false;
 
 	for (;;) {
-		int taken = bpf_source_drain(drain->source, take_record, drain);
+		int taken = drain_round(drain);
 		u64 now = clock_monotonic_ns();
 
 		atomic_store_explicit(&drain->event_count,
@@ -87,27 +86,24 @@ static void *drain_main(void *data)
 		 */
 		last_round = atomic_load(&drain->stop);
 		if (taken >= 0 && taken < BUSY_RECORDS && !last_round)
-			bpf_source_wait(drain->source, POLL_MS);
+			drain->config.wait(drain->config.wait_data, POLL_MS);
 	}
-	batch_queue_put_full(drain->queue, drain->batch);
+	batch_queue_put_full(drain->config.queue, drain->batch);
 	return NULL;
 }
 
-int drain_start(struct bpf_source *source, struct batch_queue *queue, u32 bpf_place,
-		struct drain **ret_drain, struct err *err)
+int drain_start(const struct drain_config *config, struct drain **ret_drain, struct err *err)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
 	int result;
 
 	if (!drain)
 		return err_errno(err, -ENOMEM, "can't start draining the rings");
-	drain->source = source;
-	drain->queue = queue;
-	drain->bpf_place = bpf_place;
-	drain->batch = batch_queue_take_empty(queue);
+	drain->config = *config;
+	drain->batch = batch_queue_take_empty(config->queue);
 	result = -pthread_create(&drain->thread, NULL, drain_main, drain);
 	if (result) {
-		batch_queue_put_empty(queue, drain->batch);
+		batch_queue_put_empty(config->queue, drain->batch);
 		free(drain);
 		return err_errno(err, result, "can't start the thread that drains the rings");
 	}

@@ -1,6 +1,7 @@
 #include "collect/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/version.h"
+#include "collect/bpf_record_source.h"
 #include "collect/calibrate.h"
 #include "collect/capture_thread.h"
 #include "collect/drain.h"
@@ -23,10 +25,15 @@
 
 #define TICK_NS	    (250 * NS_PER_MILLISECOND)
 #define BATCH_COUNT 8
+/* CUPTI takes 7 to 15 s to start in a process that never had it. */
+#define AGENT_READY_NS (60 * NS_PER_SECOND)
+#define AGENT_POLL_MS  10
+#define AGENT_LEAVE_MS 10000
 
 struct session {
 	const struct session_config *config;
 	struct bpf_source *source;
+	struct bpf_drained records;
 	struct processes *processes;
 	struct batch_queue *queue;
 	struct capture_thread *capture;
@@ -41,6 +48,7 @@ struct session {
 	u64 unstored_count; /* records for which there was no memory */
 	size_t targets_alive;
 	bool *target_ended;
+	bool agents_left;
 	struct session_result result;
 };
 
@@ -116,6 +124,8 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result)
 		result =
 			recording_facts_plan(&session->facts, batch, config->plan, config->targets);
+	if (!result && session->result.agents)
+		result = agents_put_facts(session->result.agents, &session->facts, batch);
 	return result;
 }
 
@@ -146,8 +156,33 @@ static int attach(struct session *session, struct err *err)
 	return result;
 }
 
+/* Puts the agents in and waits for their answers; a signal ends the waiting, and later the recording. */
+static int start_agents(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct pollfd signal = {.fd = session->signal_fd, .events = POLLIN};
+	u64 deadline_ns;
+	int result;
+
+	if (!config->agents)
+		return 0;
+	result = agents_start(config->agents, &session->result.agents, err);
+	if (result)
+		return result;
+	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;
+	while (!agents_all_answered(session->result.agents) && clock_monotonic_ns() < deadline_ns)
+		if (poll(&signal, 1, AGENT_POLL_MS) > 0)
+			break;
+	agents_give_up(session->result.agents);
+	if (config->on_agents)
+		config->on_agents(config->callback_data, session->result.agents);
+	return 0;
+}
+
 static int start_threads(struct session *session, struct err *err)
 {
+	struct drain_config drain = {.wait = bpf_record_source_wait,
+				     .wait_data = &session->records};
 	struct batch *batch;
 	int result = batch_queue_create(BATCH_COUNT, &session->queue, err);
 
@@ -167,8 +202,13 @@ static int start_threads(struct session *session, struct err *err)
 		return err_errno(err, result, "can't write the facts of the recording");
 	if (watch(session, capture_thread_error_fd(session->capture), WAIT_CAPTURE_ERROR, 0))
 		return err_errno(err, -errno, "can't watch the writing of the capture");
-	return drain_start(session->source, session->queue, session->facts.bpf_place,
-			   &session->drain, err);
+	session->records =
+		(struct bpf_drained){.source = session->source, .place = session->facts.bpf_place};
+	drain.queue = session->queue;
+	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
+	if (session->result.agents)
+		drain.sources[drain.source_count++] = agents_source(session->result.agents);
+	return drain_start(&drain, &session->drain, err);
 }
 
 static u64 targets_cpu_time_ns(const struct session *session)
@@ -226,6 +266,8 @@ static int open_window(struct session *session, struct err *err)
 	session->cpu_start_ns = targets_cpu_time_ns(session);
 	session->window_start_ns = clock_monotonic_ns();
 	bpf_source_set_window(session->source, true);
+	if (session->result.agents)
+		agents_open_window(session->result.agents, session->window_start_ns);
 	session->result.window_opened = true;
 	timerfd_settime(session->timer_fd, 0, &tick, NULL);
 	update_status(session);
@@ -390,7 +432,12 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	struct counters counters;
 
 	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
-	drain_add_losses(session->source, session->facts.bpf_place, calls.count, batch);
+	bpf_record_source_add_losses(&session->records, calls.count, batch);
+	if (session->result.agents) {
+		struct record_source agents = agents_source(session->result.agents);
+
+		agents.add_losses(agents.data, batch);
+	}
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
 	if (status->overhead_percent >= 0)
@@ -417,6 +464,14 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	status->event_count += calls.count;
 }
 
+/* While their rings are drained: they hand over what CUPTI still has. */
+static void leave_agents(struct session *session)
+{
+	if (session->result.agents && !session->agents_left)
+		agents_leave(session->result.agents, AGENT_LEAVE_MS);
+	session->agents_left = true;
+}
+
 static int close_window(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -426,12 +481,15 @@ static int close_window(struct session *session, struct err *err)
 
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
+	if (session->result.agents)
+		agents_close_window(session->result.agents, session->window_end_ns);
 	update_status(session);
 	guardian_set_busy(session->guardian, true);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
 	if (plan_hijacks_returns(config->plan))
 		open_returns_put_back(session->source, &session->result.status.open_returns);
+	leave_agents(session);
 	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
@@ -448,6 +506,7 @@ static void session_cleanup(struct session *session)
 
 	if (session->source)
 		bpf_source_set_window(session->source, false);
+	leave_agents(session);
 	drain_finish(session->drain, NULL, NULL);
 	if (session->capture)
 		capture_thread_finish(&session->capture, &dropped, NULL);
@@ -501,6 +560,8 @@ static int prepare(struct session *session, struct err *err)
 						 &session->calibration, NULL);
 	if (!result)
 		result = bpf_source_reset_counters(session->source, err);
+	if (!result)
+		result = start_agents(session, err);
 	if (!result)
 		result = attach(session, err);
 	return result;

@@ -2,7 +2,8 @@
  * A recording from attach to end: the state machine over one epoll. It owns attaching, the threads, the
  * window and the way back; it prints nothing (the verb does, in the callbacks).
  *
- *	load -> calibrate -> attach -> [window opens] -> record -> [window closes] -> detach -> drain -> end
+ *	load -> calibrate -> agents in -> attach -> [window opens] -> record -> [window closes] -> detach ->
+ *	agents out -> drain -> end
  *
  * Everything after the first error or signal goes the same way back, and what was recorded is kept.
  */
@@ -13,6 +14,7 @@
 #include "attach/kernel.h"
 #include "attach/plan.h"
 #include "base/err.h"
+#include "collect/agents.h"
 #include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "options/options.h"
@@ -42,9 +44,11 @@ struct session_config {
 	const struct plan *plan;
 	struct command *command; /* released when the window is open; NULL: none */
 	bool single_probes;
+	const struct agents_config *agents; /* NULL: none are put in */
 	u64 duration_ns; /* 0: none */
 	int capture_fd;	 /* an empty file */
 	/* All may be NULL. */
+	void (*on_agents)(void *data, const struct agents *agents); /* they have given their answers */
 	void (*on_window_open)(void *data, const struct session_status *status);
 	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */
 	void (*on_detach)(void *data, size_t links_left);
@@ -54,6 +58,7 @@ struct session_config {
 struct session_result {
 	enum session_end end;
 	bool window_opened; /* there is something in the capture */
+	struct agents *agents; /* for agents_report(); the caller frees; NULL: there were none */
 	struct session_status status;
 };
 

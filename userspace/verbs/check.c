@@ -12,6 +12,7 @@
 #include "store/schema.h"
 #include "verbs/attachment.h"
 #include "verbs/follow.h"
+#include "verbs/gpu.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 
@@ -209,9 +210,11 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	append_kernel(text, attachment);
 	if (!options->functions.count) {
 		append_modules(text, attachment);
+		gpu_append_plan(options, attachment, text);
 		return;
 	}
 	append_functions(text, attachment->plan);
+	gpu_append_plan(options, attachment, text);
 	text_append_char(text, '\n');
 	follow_append_plan(text, attachment, options);
 	append_refusal(text, attachment);

@@ -19,6 +19,7 @@
 #include "store/capture_reader.h"
 #include "verbs/attachment.h"
 #include "verbs/follow.h"
+#include "verbs/gpu.h"
 #include "verbs/outputs.h"
 #include "verbs/page.h"
 #include "verbs/progress.h"
@@ -30,6 +31,7 @@ struct recording {
 	const struct options *options;
 	struct command command;
 	struct attachment attachment;
+	struct gpu gpu;
 	struct text what; /* "redis-server (4242)" */
 	char *capture_path;
 	struct output_file capture;
@@ -41,16 +43,6 @@ struct recording {
 
 /* ---- before anything is touched
  * ------------------------------------------------------------------------- */
-
-static int check_options(const struct options *options, struct err *err)
-{
-	if (!options->functions.count)
-		return err_set(err, -EINVAL,
-			       "nothing to record: name functions, e.g. -F 'main' or "
-			       "-F 'libfoo.so:foo_*' (gpuprobe check -p PID lists the "
-			       "files that a process maps)");
-	return outputs_check(options, err);
-}
 
 /* Beside the first output, so that it lies where there is room; under a name of its own otherwise.
  * The attempts differ in their names. */
@@ -133,10 +125,18 @@ static void say_skipped(const struct plan *plan)
 		log_warning("%s is not probed: %s", plan->skipped[i].name, plan->skipped[i].reason);
 }
 
-static int check_something_to_probe(const struct plan *plan, struct err *err)
+static int check_something_to_record(const struct recording *recording, struct err *err)
 {
-	if (plan->function_count)
+	const struct plan *plan = recording->attachment.plan;
+
+	if (plan->function_count || recording->gpu.target_count)
 		return 0;
+	if (!recording->options->functions.count)
+		return err_set(
+			err, -EINVAL,
+			"nothing to record: no process uses CUDA, and no functions are named, "
+			"e.g. -F 'main' or -F 'libfoo.so:foo_*' (gpuprobe check -p PID lists "
+			"the files that a process maps)");
 	return err_set(err, -ENOENT,
 		       "nothing to record: of %zu functions that match none can be probed. %s: %s",
 		       plan->skipped_count, plan->skipped_count ? plan->skipped[0].name : "",
@@ -152,8 +152,10 @@ static void say_plan(const struct recording *recording)
 
 	for (size_t i = 0; i < plan->function_count; i++)
 		probes += plan->functions[i].site_count;
-	attachment_summary(attachment, &line);
-	log_info("%s", text_string(&line));
+	if (recording->options->functions.count) {
+		attachment_summary(attachment, &line);
+		log_info("%s", text_string(&line));
+	}
 	say_skipped(plan);
 	say_entries_only(plan);
 	if (recording->options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
@@ -199,7 +201,9 @@ static int prepare(struct recording *recording, struct err *err)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
 	if (!result)
-		result = check_something_to_probe(recording->attachment.plan, err);
+		result = gpu_look(options, &recording->attachment, &recording->gpu, err);
+	if (!result)
+		result = check_something_to_record(recording, err);
 	if (!result)
 		result =
 			memory_room_check(recording->attachment.plan, recording->attachment.targets,
@@ -236,6 +240,7 @@ static void say_result(const struct recording *recording)
 	if (status->refused_count)
 		log_warning("the kernel refused %zu probes", status->refused_count);
 	follow_say_result(&recording->attachment, status);
+	gpu_say_result(recording->result.agents);
 	text_free(&line);
 }
 
@@ -246,6 +251,11 @@ static void on_window_open(void *data, const struct session_status *status)
 
 	output_file_publish(&recording->capture, &recording->publish_err);
 	progress_window_open(&recording->progress, status);
+}
+
+static void on_agents(void *data, const struct agents *agents)
+{
+	gpu_say_agents(agents);
 }
 
 static void on_tick(void *data, const struct session_status *status)
@@ -273,6 +283,8 @@ static int run_session(struct recording *recording, struct err *err)
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,
+		.agents = recording->gpu.target_count ? &recording->gpu.agents : NULL,
+		.on_agents = on_agents,
 		.on_window_open = on_window_open,
 		.on_tick = on_tick,
 		.on_detach = on_detach,
@@ -389,7 +401,7 @@ int verb_record(const struct options *options)
 	struct err err = {0};
 	int result, exit_code = EXIT_FAILURE;
 
-	result = check_options(options, &err);
+	result = outputs_check(options, &err);
 	if (result) {
 		log_error("%s", err.message);
 		return result == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
@@ -409,6 +421,7 @@ int verb_record(const struct options *options)
 		command_abandon(&recording.command);
 	if (recording.command.pid && exit_code == EXIT_SUCCESS)
 		exit_code = command_wait(&recording.command);
+	agents_free(recording.result.agents);
 	attachment_free(&recording.attachment);
 	text_free(&recording.what);
 	free(recording.capture_path);

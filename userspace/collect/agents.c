@@ -1,0 +1,502 @@
+#include "collect/agents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "attach/agent_library.h"
+#include "attach/inject.h"
+#include "attach/proc_file.h"
+#include "attach/process_audit.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/agent_ring.h"
+#include "collect/agent_threads.h"
+#include "../bpf/shared.h"
+
+/* BPF is source 2, imports have captures of their own. */
+#define FIRST_SOURCE	   3
+#define THREAD_DEADLINE_MS 2000
+#define INJECT_DEADLINE_MS 5000
+#define RECLAIM_NS	   NS_PER_SECOND
+#define LEAVE_POLL_US	   2000
+
+struct agent {
+	const struct target *target;
+	struct agent_report report;
+	struct injection injection;
+	struct agent_control *control; /* NULL: none was put in */
+	struct agent_ring *ring;
+	struct agent_threads threads;
+	struct process_audit before;
+	s64 clock_shift_ns; /* to the host's clock */
+	u32 source;
+	u32 place; /* text id (tool) for the ledger */
+	bool answered;
+};
+
+struct agents {
+	struct agents_config config;
+	struct agent *agents; /* one for each target */
+	size_t count;
+	u32 chunk_count;
+	u64 reclaimed_ns;
+};
+
+/* ---- reading what the target wrote ---- */
+
+static u32 state_of(const struct agent *agent)
+{
+	return __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);
+}
+
+static u64 counter_of(const struct agent *agent, enum agent_counter counter)
+{
+	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
+}
+
+/* A string of the target: it may have no end, and anything in it. */
+static void copy_string(char *to, size_t to_bytes, const char *from, size_t from_bytes)
+{
+	size_t length = 0;
+
+	while (length < from_bytes && length + 1 < to_bytes && from[length]) {
+		unsigned char c = from[length];
+
+		to[length++] = c < ' ' || c == 0x7f ? '?' : c;
+	}
+	to[length] = 0;
+}
+
+static void fail(struct agent *agent, const char *why)
+{
+	agent->report.outcome = AGENT_FAILED;
+	snprintf(agent->report.why, sizeof(agent->report.why), "%s", why);
+	agent->answered = true;
+}
+
+static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_bytes)
+{
+	char words[AGENT_HINT_BYTES + 1];
+
+	copy_string(words, sizeof(words), hint, hint_bytes);
+	fail(agent, *words ? words : "the agent ended without a reason");
+}
+
+/* ---- putting in ---- */
+
+/* CLOCK_MONOTONIC of a time namespace is the host's plus an offset. */
+static s64 clock_shift_ns(const struct target *target)
+{
+	_cleanup_free_ char *offsets = NULL;
+	long long seconds, nanoseconds;
+	const char *line;
+
+	if (proc_inode(target->proc_fd, "ns/time") == proc_inode(AT_FDCWD, "/proc/self/ns/time") ||
+	    proc_file_read(target->proc_fd, "timens_offsets", &offsets, NULL))
+		return 0;
+	line = strstr(offsets, "monotonic");
+	if (!line || sscanf(line, "monotonic %lld %lld", &seconds, &nanoseconds) != 2)
+		return 0;
+	return -(seconds * (s64)NS_PER_SECOND + nanoseconds);
+}
+
+static void prepare_control(void *data, void *shared)
+{
+	const struct agents *agents = data;
+	struct agent_control *control = shared;
+
+	*control = (struct agent_control){
+		.fixed = {.magic = AGENT_MAGIC,
+			  .fixed_bytes = sizeof(control->fixed),
+			  .total_bytes =
+				  AGENT_CONTROL_BYTES + agents->chunk_count * AGENT_CHUNK_BYTES,
+			  .schema_hash = schema_hash(),
+			  .tool_pid = getpid()},
+		.features[AGENT_FEATURE_CUPTI] = {.wanted = 1, .state = AGENT_FEATURE_PENDING},
+		.cupti = agents->config.cupti,
+		.chunk_count = agents->chunk_count,
+	};
+}
+
+static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
+{
+	size_t bytes = AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES;
+	struct agent_ring_config config = {.chunk_count = agents->chunk_count,
+					   .source = agent->source,
+					   .pid = agent->target->pid,
+					   .clock_shift_ns = agent->clock_shift_ns,
+					   .host_thread = agent_threads_host,
+					   .thread_lives = agent_threads_live,
+					   .data = &agent->threads};
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, agent->injection.ring_fd, 0);
+	int result;
+
+	if (memory == MAP_FAILED)
+		return err_errno(err, -errno, "can't map the memory shared with the agent");
+	agent->control = config.control = memory;
+	result = agent_ring_create(&config, &agent->ring);
+	return result ? err_errno(err, result, "can't read from the agent") : 0;
+}
+
+static int put_in(struct agents *agents, struct agent *agent, struct err *err)
+{
+	struct inject_plan plan = {0};
+	size_t library_bytes;
+	const void *library = agent_library(&library_bytes);
+	int result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
+
+	if (!result)
+		result = process_audit_take(agent->target->pid, &agent->before, err);
+	if (!result)
+		result = inject_run(
+			agent->target, &plan, library, library_bytes,
+			AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES,
+			prepare_control, agents, INJECT_DEADLINE_MS, &agent->injection, err);
+	inject_plan_free(&plan);
+	return result;
+}
+
+static void start_one(struct agents *agents, struct agent *agent)
+{
+	struct err err = {0};
+
+	agent->answered = true;
+	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
+		return;
+	agent->report.outcome = AGENT_REFUSED;
+	agent->clock_shift_ns = clock_shift_ns(agent->target);
+	if (put_in(agents, agent, &err)) {
+		copy_string(agent->report.why, sizeof(agent->report.why), err.message,
+			    sizeof(err.message));
+		return;
+	}
+	agent->answered = false;
+	agent->report.outcome = AGENT_WORKS;
+	if (map_ring(agents, agent, &err))
+		fail(agent, err.message);
+}
+
+int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err)
+{
+	struct agents *agents = calloc(1, sizeof(*agents));
+
+	if (agents)
+		agents->agents = calloc(config->target_count + 1, sizeof(*agents->agents));
+	if (!agents || !agents->agents) {
+		free(agents);
+		return err_errno(err, -ENOMEM, "can't prepare the agents");
+	}
+	agents->config = *config;
+	agents->count = config->target_count;
+	agents->chunk_count = config->ring_bytes / AGENT_CHUNK_BYTES;
+	if (agents->chunk_count > AGENT_CHUNKS_MAX)
+		agents->chunk_count = AGENT_CHUNKS_MAX;
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		agent->target = agent->report.target = &config->targets[i];
+		agent->source = FIRST_SOURCE + i;
+		agent->injection.ring_fd = -1;
+		agent_threads_init(&agent->threads, agent->target);
+		start_one(agents, agent);
+	}
+	*ret_agents = agents;
+	return 0;
+}
+
+/* ---- getting ready ---- */
+
+static void look_for_answer(struct agent *agent)
+{
+	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
+	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = state_of(agent);
+
+	if (target_is_gone(agent->target)) {
+		fail(agent, "the target ended");
+	} else if (state == AGENT_STATE_FAILED) {
+		fail_by_hint(agent, agent->control->hint, AGENT_HINT_BYTES);
+	} else if (feature == AGENT_FEATURE_FAILED || feature == AGENT_FEATURE_IGNORED) {
+		fail_by_hint(agent, cupti->hint, AGENT_HINT_BYTES);
+	} else if (feature == AGENT_FEATURE_READY && state >= AGENT_STATE_READY) {
+		copy_string(agent->report.why, sizeof(agent->report.why), cupti->hint,
+			    AGENT_HINT_BYTES);
+		agent->report.cupti = agent->control->cupti_facts;
+		copy_string(agent->report.cupti.path, AGENT_PATH_BYTES,
+			    agent->control->cupti_facts.path, AGENT_PATH_BYTES);
+		copy_string(agent->report.cupti.other_client,
+			    sizeof(agent->report.cupti.other_client),
+			    agent->control->cupti_facts.other_client,
+			    sizeof(agent->report.cupti.other_client));
+		agent->answered = true;
+	}
+}
+
+bool agents_all_answered(struct agents *agents)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (!agent->answered)
+			look_for_answer(agent);
+		all &= agent->answered;
+	}
+	return all;
+}
+
+void agents_give_up(struct agents *agents)
+{
+	for (size_t i = 0; i < agents->count; i++)
+		if (!agents->agents[i].answered)
+			fail(&agents->agents[i],
+			     "the agent gave no answer in time: CUPTI takes long to start");
+}
+
+size_t agents_count(const struct agents *agents)
+{
+	return agents->count;
+}
+
+const struct agent_report *agents_report(const struct agents *agents, size_t index)
+{
+	return &agents->agents[index].report;
+}
+
+size_t agents_working(const struct agents *agents)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < agents->count; i++)
+		count += agents->agents[i].report.outcome == AGENT_WORKS;
+	return count;
+}
+
+/* ---- the window ---- */
+
+static int put_version(struct recording_facts *facts, struct batch *batch, const char *what,
+		       const struct agent *agent, const char *value)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s of %u", what, agent->target->pid);
+	return recording_facts_attribute(facts, batch, VALUE_attribute_group_gpu, key, value);
+}
+
+static int put_agent_facts(struct agent *agent, struct recording_facts *facts, struct batch *batch)
+{
+	const struct agent_cupti_facts *cupti = &agent->report.cupti;
+	char version[32], driver[32], place[64];
+	int result;
+
+	snprintf(place, sizeof(place), "%s (%u)", agent->target->comm, agent->target->pid);
+	result = text_ids_get(&facts->tool, batch, place, &agent->place);
+	if (result || agent->report.outcome != AGENT_WORKS)
+		return result;
+	snprintf(version, sizeof(version), "%u", cupti->cupti_version);
+	snprintf(driver, sizeof(driver), "%u.%u", cupti->driver_version / 1000,
+		 cupti->driver_version % 1000 / 10);
+	result = put_version(facts, batch, "CUPTI version", agent, version);
+	if (!result)
+		result = put_version(facts, batch, "CUPTI library", agent, cupti->path);
+	if (!result)
+		result = put_version(facts, batch, "CUDA version of the driver", agent, driver);
+	if (!result)
+		result = put_version(facts, batch, "driver", agent,
+				     agent->report.gpu.driver_version);
+	return result;
+}
+
+int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < agents->count && !result; i++)
+		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
+			result = put_agent_facts(&agents->agents[i], facts, batch);
+	return result;
+}
+
+static void set_time(struct agents *agents, size_t offset, u64 now_ns)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (agent->control)
+			__atomic_store_n((u64 *)((char *)agent->control + offset),
+					 now_ns - agent->clock_shift_ns, __ATOMIC_RELEASE);
+	}
+}
+
+void agents_open_window(struct agents *agents, u64 now_ns)
+{
+	set_time(agents, offsetof(struct agent_control, window_start_ns), now_ns);
+}
+
+void agents_close_window(struct agents *agents, u64 now_ns)
+{
+	set_time(agents, offsetof(struct agent_control, window_end_ns), now_ns);
+}
+
+/* ---- draining ---- */
+
+static int drain_all(void *data, record_callback callback, void *callback_data)
+{
+	struct agents *agents = data;
+	u64 now = clock_monotonic_ns();
+	bool reclaim = now - agents->reclaimed_ns > RECLAIM_NS;
+	int count = 0;
+
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+		int taken = 0;
+
+		if (agent->ring && reclaim)
+			agent_ring_reclaim(agent->ring);
+		if (agent->ring)
+			taken = agent_ring_drain(agent->ring, callback, callback_data);
+		if (taken < 0)
+			return taken;
+		count += taken;
+	}
+	if (reclaim)
+		agents->reclaimed_ns = now;
+	return count;
+}
+
+/* Counters of the agent, and the reasons of the ledger that they are. */
+static const struct {
+	enum agent_counter counter;
+	u32 reason;
+} counted_losses[] = {
+	{AGENT_COUNT_RING_FULL, VALUE_loss_reason_agent_ring_full},
+	{AGENT_COUNT_CUPTI_DROPPED, VALUE_loss_reason_cupti_dropped},
+	{AGENT_COUNT_NO_TIMESTAMPS, VALUE_loss_reason_no_timestamps},
+	{AGENT_COUNT_ACTIVITY_UNKNOWN, VALUE_loss_reason_activity_unknown},
+	{AGENT_COUNT_FACTS_CAPPED, VALUE_loss_reason_facts_capped},
+	{AGENT_COUNT_CAPPED_CALLBACKS, VALUE_loss_reason_events_capped},
+	{AGENT_COUNT_CAPPED_ACTIVITIES, VALUE_loss_reason_events_capped},
+};
+
+static int add_losses_of(const struct agent *agent, struct batch *batch)
+{
+	u64 counts[LOSS_REASONS_MAX] = {0};
+	int result = 0;
+
+	if (agent->report.outcome == AGENT_REFUSED || agent->report.outcome == AGENT_FAILED)
+		counts[VALUE_loss_reason_gpu_times_missing] = 1;
+	if (agent->control && agent->report.outcome == AGENT_WORKS) {
+		for (size_t i = 0; i < ARRAY_SIZE(counted_losses); i++)
+			counts[counted_losses[i].reason] +=
+				counter_of(agent, counted_losses[i].counter);
+		counts[VALUE_loss_reason_record_damaged] = agent_ring_damaged(agent->ring);
+		counts[VALUE_loss_reason_clock_fitted] = !agent->report.cupti.timestamps_ours;
+		counts[VALUE_loss_reason_agent_cut] = agent->report.cut;
+	}
+	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
+		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL, reason, agent->place,
+					      counts[reason]);
+	return result;
+}
+
+static int add_losses(void *data, struct batch *batch)
+{
+	struct agents *agents = data;
+	int result = 0;
+
+	for (size_t i = 0; i < agents->count && !result; i++)
+		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
+			result = add_losses_of(&agents->agents[i], batch);
+	return result;
+}
+
+struct record_source agents_source(struct agents *agents)
+{
+	return (struct record_source){.data = agents, .drain = drain_all, .add_losses = add_losses};
+}
+
+/* ---- letting go ---- */
+
+static bool has_left(struct agent *agent)
+{
+	u32 state = state_of(agent);
+
+	return state == AGENT_STATE_GONE || state == AGENT_STATE_RESIDENT ||
+	       state == AGENT_STATE_FAILED || target_is_gone(agent->target);
+}
+
+static bool all_have_left(struct agents *agents)
+{
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].control && !has_left(&agents->agents[i]))
+			return false;
+	return true;
+}
+
+/* The agent's last words come before its library is unloaded and its thread has ended. */
+static void audit(struct agent *agent, u64 deadline_ns)
+{
+	struct text _cleanup_text_ text = {0};
+	struct process_audit after;
+	u32 state = state_of(agent);
+
+	agent->report.cut = state < AGENT_STATE_DRAINED;
+	while (!process_audit_take(agent->target->pid, &after, NULL)) {
+		bool left = after.own_thread_count || after.own_fd_count ||
+			    (after.own_mapping_count && state != AGENT_STATE_RESIDENT);
+
+		if (left && clock_monotonic_ns() < deadline_ns) {
+			usleep(LEAVE_POLL_US);
+			continue;
+		}
+		process_audit_compare(&agent->before, &after, &text);
+		snprintf(agent->report.audit, sizeof(agent->report.audit), "%s",
+			 text_string(&text));
+		agent->report.left_behind = process_audit_own(&after);
+		break;
+	}
+	if (state == AGENT_STATE_RESIDENT)
+		copy_string(agent->report.why, sizeof(agent->report.why), agent->control->hint,
+			    AGENT_HINT_BYTES);
+}
+
+void agents_leave(struct agents *agents, u32 timeout_ms)
+{
+	u64 deadline_ns = clock_monotonic_ns() + timeout_ms * NS_PER_MILLISECOND;
+
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].control)
+			__atomic_store_n(&agents->agents[i].control->fixed.wanted,
+					 AGENT_WANTED_LEAVE, __ATOMIC_RELEASE);
+	while (!all_have_left(agents) && clock_monotonic_ns() < deadline_ns)
+		usleep(LEAVE_POLL_US);
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].control)
+			audit(&agents->agents[i], deadline_ns);
+}
+
+/* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */
+struct agents *agents_free(struct agents *agents)
+{
+	for (size_t i = 0; agents && i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		agent_ring_free(agent->ring);
+		if (agent->control)
+			munmap(agent->control, AGENT_CONTROL_BYTES + (size_t)agents->chunk_count *
+									     AGENT_CHUNK_BYTES);
+		cleanup_close(&agent->injection.ring_fd);
+		agent_threads_free(&agent->threads);
+	}
+	if (agents)
+		free(agents->agents);
+	free(agents);
+	return NULL;
+}

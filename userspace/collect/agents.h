@@ -1,0 +1,72 @@
+/*
+ * The agents of a recording, one for each target that uses CUDA: put in, made ready, read, asked to leave, and
+ * what they left behind compared with what was there before. An agent that fails sinks nothing: its target is
+ * recorded without GPU times, which the ledger says.
+ *
+ * The main thread does everything but draining (agents_source), which is the drain thread's.
+ */
+#ifndef GPUPROBE_COLLECT_AGENTS_H
+#define GPUPROBE_COLLECT_AGENTS_H
+
+#include "attach/gpu_target.h"
+#include "attach/target.h"
+#include "base/err.h"
+#include "collect/recording_facts.h"
+#include "collect/source.h"
+#include "../gpu/shared.h"
+
+#define AGENT_REPORT_BYTES 1024
+
+struct agents;
+
+struct agents_config {
+	const struct target *targets;
+	size_t target_count;
+	struct agent_cupti_config cupti;
+	u64 ring_bytes; /* of one agent */
+};
+
+enum agent_outcome {
+	AGENT_NOT_CUDA,	  /* the target does not use CUDA: nothing was done */
+	AGENT_WORKS,
+	AGENT_REFUSED,	  /* it was not put in, the target was not changed: why */
+	AGENT_FAILED,	  /* it was put in and gives no GPU times: why */
+};
+
+/* For people and for the capture. */
+struct agent_report {
+	const struct target *target;
+	struct gpu_target gpu;
+	enum agent_outcome outcome;
+	char why[AGENT_REPORT_BYTES];	 /* REFUSED, FAILED; else a remark, or "" */
+	struct agent_cupti_facts cupti; /* WORKS: its paths and names are as the target wrote them */
+	/* After agents_leave(): */
+	bool cut;	  /* it did not hand over all that CUPTI had */
+	bool left_behind; /* something with our name is still in the target */
+	char audit[256];  /* what the target has, before and after, in words; "": it has ended */
+};
+
+/* Injects into every target that uses CUDA. Blocks some ms for each. Only -ENOMEM is an error. */
+int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err);
+/* Have all of them an answer (ready, failed, gone)? Cheap: to be asked every few ms, some s at most when a
+ * target starts CUPTI for the first time. */
+bool agents_all_answered(struct agents *agents);
+/* Time is over: those without an answer have failed. */
+void agents_give_up(struct agents *agents);
+size_t agents_count(const struct agents *agents); /* one for each target */
+const struct agent_report *agents_report(const struct agents *agents, size_t index);
+size_t agents_working(const struct agents *agents);
+
+/* The texts and facts of the agents that work. After agents_all_answered(). */
+int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Nothing that ended before it opened or began after it closed is recorded. */
+void agents_open_window(struct agents *agents, u64 now_ns);
+void agents_close_window(struct agents *agents, u64 now_ns);
+/* For the drain thread. */
+struct record_source agents_source(struct agents *agents);
+/* Asks all to leave and waits until they have, or timeout_ms; the drain thread must still run. */
+void agents_leave(struct agents *agents, u32 timeout_ms);
+
+struct agents *agents_free(struct agents *agents); /* NULL allowed; returns NULL */
+
+#endif

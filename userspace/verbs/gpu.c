@@ -1,0 +1,200 @@
+#include "verbs/gpu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attach/inject.h"
+#include "base/log.h"
+#include "base/text.h"
+
+/* clang-format off */
+/* CUpti_ActivityKind: what is recorded unless an option says otherwise. */
+static const u8 activity_kinds[] = {
+	1,  /* memcpy */
+	2,  /* memset */
+	4,  /* driver */
+	5,  /* runtime */
+	8,  /* device */
+	9,  /* context */
+	10, /* concurrent kernel */
+	17, /* overhead */
+	22, /* memcpy from GPU to GPU */
+	25, /* unified memory */
+	36, /* event */
+	37, /* stream */
+	38, /* synchronization */
+	49, /* memory */
+	50, /* memory pool */
+};
+/* clang-format on */
+
+#define BUFFER_BYTES	    (512U << 10)
+#define BUFFER_COUNT_MAX    256
+#define FLUSH_PERIOD_MS	    100
+#define TEXTS_MAX	    65536
+#define FINALIZE_TIMEOUT_MS 2000
+
+static void fill_cupti(const struct options *options, struct agent_cupti_config *cupti)
+{
+	*cupti = (struct agent_cupti_config){.buffer_bytes = BUFFER_BYTES,
+					     .buffer_count_max = BUFFER_COUNT_MAX,
+					     .flush_period_ms = FLUSH_PERIOD_MS,
+					     .texts_max = TEXTS_MAX,
+					     .finalize_timeout_ms = FINALIZE_TIMEOUT_MS};
+	for (size_t i = 0; i < ARRAY_SIZE(activity_kinds); i++)
+		cupti->kinds |= 1ULL << activity_kinds[i];
+	if (options->cupti)
+		snprintf(cupti->path, sizeof(cupti->path), "%s", options->cupti);
+}
+
+int gpu_look(const struct options *options, const struct attachment *attachment,
+	     struct gpu *ret_gpu, struct err *err)
+{
+	struct gpu gpu = {.agents = {.targets = attachment->targets,
+				     .target_count = attachment->target_count,
+				     .ring_bytes = options->agent_buffer_mb << 20}};
+
+	if (options->cupti && strlen(options->cupti) >= AGENT_PATH_BYTES)
+		return err_set(err, -EINVAL, "--cupti: the path is longer than %d bytes",
+			       AGENT_PATH_BYTES - 1);
+	fill_cupti(options, &gpu.agents.cupti);
+	for (size_t i = 0; i < attachment->target_count && !options->no_inject; i++) {
+		struct gpu_target found;
+		int result = gpu_target_read(&attachment->targets[i], &found, err);
+
+		if (result)
+			return result;
+		gpu.target_count += found.cuda;
+	}
+	*ret_gpu = gpu;
+	return 0;
+}
+
+/* ---- the plan, for check ---- */
+
+#define THREADS_SHOWN	   8
+#define THREAD_DEADLINE_MS 500
+
+static void append_cupti(const struct options *options, const struct gpu_target *found,
+			 struct text *text)
+{
+	if (*found->cupti_path) {
+		text_append(text, "  CUPTI: ");
+		text_append_terminal(text, found->cupti_path, strlen(found->cupti_path));
+		text_append(text, ", mapped already\n");
+	} else if (options->cupti) {
+		text_append(text, "  CUPTI: ");
+		text_append_terminal(text, options->cupti, strlen(options->cupti));
+		text_append(text, ", to be loaded (--cupti)\n");
+	} else {
+		text_append(text, "  CUPTI: none mapped: name one with --cupti PATH, as the target "
+				  "sees it\n");
+	}
+	if (found->cupti_count > 1)
+		text_appendf(text, "  %u different libcupti.so are mapped: one of them is blind\n",
+			     found->cupti_count);
+}
+
+static void append_threads(const struct target *target, struct text *text)
+{
+	struct inject_plan plan = {0};
+	struct err err = {0};
+
+	if (inject_plan(target, THREAD_DEADLINE_MS, &plan, &err)) {
+		text_append(text, "  agent: refused: ");
+		text_append_terminal(text, err.message, strlen(err.message));
+		text_append_char(text, '\n');
+		return;
+	}
+	text_appendf(
+		text,
+		"  agent: started by a borrowed thread; %zu of %zu threads are safe to borrow\n",
+		plan.usable_count, plan.thread_count);
+	for (size_t i = 0; i < plan.thread_count && i < THREADS_SHOWN; i++) {
+		const struct inject_thread *thread = &plan.threads[i];
+
+		text_appendf(text, "    %s %u ", thread->usable ? "yes" : "no ", thread->tid);
+		text_append_terminal(text, thread->comm, strlen(thread->comm));
+		text_append(text, ": ");
+		text_append_terminal(text, thread->reason, strlen(thread->reason));
+		text_append_char(text, '\n');
+	}
+	if (plan.thread_count > THREADS_SHOWN)
+		text_appendf(text, "    and %zu more\n", plan.thread_count - THREADS_SHOWN);
+	if (plan.resident_page)
+		text_append(text, "    an earlier agent left its page, which is used again\n");
+	inject_plan_free(&plan);
+}
+
+static void append_target_plan(const struct options *options, const struct target *target,
+			       const struct gpu_target *found, struct text *text)
+{
+	text_append(text, "\nGPU side of ");
+	text_append_terminal(text, target->comm, strlen(target->comm));
+	text_appendf(text, " (%u)\n  driver: ", target->pid);
+	text_append_terminal(text, found->driver_path, strlen(found->driver_path));
+	text_append_char(text, '\n');
+	append_cupti(options, found, text);
+	if (found->nvtx_count)
+		text_append(text, "  NVTX: mapped (libnvToolsExt)\n");
+	if (*found->other_tool) {
+		text_append(text, "  another tool: ");
+		text_append_terminal(text, found->other_tool, strlen(found->other_tool));
+		text_append(text, " may hold CUPTI\n");
+	}
+	if (options->no_inject)
+		text_append(text, "  agent: none (--no-inject)\n");
+	else
+		append_threads(target, text);
+}
+
+void gpu_append_plan(const struct options *options, const struct attachment *attachment,
+		     struct text *text)
+{
+	for (size_t i = 0; i < attachment->target_count; i++) {
+		struct gpu_target found;
+
+		if (!gpu_target_read(&attachment->targets[i], &found, NULL) && found.cuda)
+			append_target_plan(options, &attachment->targets[i], &found, text);
+	}
+}
+
+/* ---- what is said while recording ---- */
+
+void gpu_say_agents(const struct agents *agents)
+{
+	for (size_t i = 0; i < agents_count(agents); i++) {
+		const struct agent_report *report = agents_report(agents, i);
+		const char *comm = report->target->comm;
+		u32 pid = report->target->pid;
+
+		if (report->outcome == AGENT_WORKS)
+			log_info("%s (%u): CUPTI %u (%s) records its GPU work%s%s", comm, pid,
+				 report->cupti.cupti_version, report->cupti.path,
+				 *report->why ? "; " : "", report->why);
+		else if (report->outcome != AGENT_NOT_CUDA)
+			log_warning("%s (%u): GPU times are missing: %s", comm, pid, report->why);
+	}
+}
+
+void gpu_say_result(const struct agents *agents)
+{
+	for (size_t i = 0; agents && i < agents_count(agents); i++) {
+		const struct agent_report *report = agents_report(agents, i);
+		const char *comm = report->target->comm;
+		u32 pid = report->target->pid;
+
+		if (!*report->audit)
+			continue;
+		if (report->left_behind)
+			log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
+				    *report->why ? ": " : "", report->why);
+		else
+			log_info("%s (%u) after detach: %s", comm, pid, report->audit);
+		if (report->cut)
+			log_warning("%s (%u): the agent did not end in time: the last GPU work may "
+				    "be missing",
+				    comm, pid);
+	}
+}

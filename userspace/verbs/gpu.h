@@ -1,0 +1,24 @@
+/* The GPU side of record and check: which targets use CUDA, what their agents are asked for, what they say. */
+#ifndef GPUPROBE_VERBS_GPU_H
+#define GPUPROBE_VERBS_GPU_H
+
+#include "collect/agents.h"
+#include "verbs/attachment.h"
+
+struct gpu {
+	size_t target_count;	     /* that use CUDA and may be given an agent */
+	struct agents_config agents; /* for session_config */
+};
+
+/* Looks at /proc only. */
+int gpu_look(const struct options *options, const struct attachment *attachment, struct gpu *ret_gpu,
+	     struct err *err);
+/* What would be done in each target that uses CUDA, and why not. Looks at the targets' threads, touches nothing. */
+struct text;
+void gpu_append_plan(const struct options *options, const struct attachment *attachment, struct text *text);
+/* For people: which agents work, and why the others do not. */
+void gpu_say_agents(const struct agents *agents);
+/* What is left in the targets. NULL is allowed. */
+void gpu_say_result(const struct agents *agents);
+
+#endif
