@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the packages that gpuprobe needs, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, kernels, lint, bench
+#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench
 # Quick when nothing is missing. Without root it prints the command to run and fails. Services that come
 # with a package (redis-server, postgresql) are neither started nor enabled; those that were there before
 # are left as they are.
@@ -53,6 +53,8 @@ lint   clang-format                          -  the format of the source
 lint   cppcheck                              -  static analysis
 lint   git                                   -  lists the files of the project
 lint   python3                               -  runs scripts/lint.py
+sim    python3                               -  generates the simulated CUDA from headers
+sim    python3-pip                           -  fetches the headers of CUDA 13 where no toolkit is
 bench  bpftrace                              -  what gpuprobe is compared with
 bench  python3                               -  medians
 '
@@ -201,9 +203,20 @@ install_rows() {
 	done
 }
 
+# Headers of CUDA 13 for the simulated CUDA of the tests: from a toolkit, or NVIDIA's wheels. Never committed.
+provide_cuda_headers() {
+	local wheels=build/sim/headers
+	[ -e "${CUDA_HOME:-/usr/local/cuda}/include/cupti.h" ] || [ -e $wheels/nvidia/cu13/include/cupti.h ] || {
+		rm -rf $wheels
+		python3 -m pip install --quiet --no-deps --target $wheels nvidia-cuda-cupti==13.0.* \
+			nvidia-cuda-runtime==13.0.* nvidia-cuda-crt==13.0.* ||
+			die "no CUDA toolkit, and no nvidia-cuda-cupti, -runtime and -crt by pip: no simulated CUDA"
+	}
+}
+
 GROUPS_WANTED="${*:-build}"
 for group in $GROUPS_WANTED; do
-	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, kernels, lint, bench"
+	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench"
 done
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	die "knows Debian and Ubuntu only. Install what these stand for, then run 'make': $(
@@ -212,7 +225,10 @@ command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 INSTALLED=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
 
 missing=$(missing_rows)
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+	[[ " $GROUPS_WANTED " != *" sim "* ]] || provide_cuda_headers
+	exit 0
+fi
 if [ "$(id -u)" != 0 ]; then
 	echo "scripts/deps.sh: packages are missing: $(awk '{ printf "%s ", $1 }' <<<"$missing")" >&2
 	echo "Run this first:  sudo $PWD/scripts/deps.sh $GROUPS_WANTED" >&2
@@ -224,3 +240,4 @@ install_rows "$missing"
 INSTALLED=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
 missing=$(missing_rows)
 [ -z "$missing" ] || die "still missing after the installation: $(awk '{ printf "%s ", $1 }' <<<"$missing")"
+[[ " $GROUPS_WANTED " != *" sim "* ]] || provide_cuda_headers

@@ -20,7 +20,7 @@ ifeq ($(SIM_INCLUDE),)
 sim:
 	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
 else
-sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM_TESTS)
+sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM_TESTS) $(SIM)/site-packages
 endif
 
 $(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
@@ -67,7 +67,7 @@ $(SIM)/libcuda.so.1: $(SIM_DRIVER:tests/sim/driver/%.c=$(SIM)/driver/%.o) $(SIM)
 
 $(SIM)/libcudart.so.13: $(SIM_RUNTIME:tests/sim/runtime/%.c=$(SIM)/runtime/%.o) $(SIM)/runtime/runtime_api.o $(SIM)/libcuda.so.1 tests/sim/runtime/exports.map
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared -g -o $@ $(filter %.o,$^) -Wl,-soname,libcudart.so.13 -Wl,--version-script=tests/sim/runtime/exports.map -lpthread -ldl
+	$(Q)$(CC) -shared -g -o $@ $(filter %.o,$^) -Wl,-soname,libcudart.so.13 -Wl,--version-script=tests/sim/runtime/exports.map -L$(SIM) -l:libcuda.so.1 -lpthread -ldl
 
 # One set of objects; a version is a number, a list of exported functions and a soname.
 define sim_cupti_rule
@@ -79,6 +79,14 @@ $(call sim_cupti,$(1)): $$(SIM_CUPTI:tests/sim/cupti/%.c=$$(SIM)/cupti/%.o) $$(S
 	$$(Q)$$(CC) -shared -g -o $$@ $$(filter %.o,$$^) $$(@D)/release.o -Wl,-soname,$(call sim_soname,$(1)) -Wl,--version-script=$$(@D)/exports.map -lpthread -ldl
 endef
 $(foreach v,$(SIM_VERSIONS),$(eval $(call sim_cupti_rule,$(v))))
+
+# Where pip's wheels of CUDA 13 put their libraries, with and without CUPTI: for sim_train.py.
+$(SIM)/site-packages: $(SIM)/libcudart.so.13 $(call sim_cupti,13.0)
+	$(call say,COPY,$@)
+	$(Q)rm -rf $@ $@-without-cupti
+	$(Q)mkdir -p $@/nvidia/cu13/lib $@-without-cupti/nvidia/cu13/lib
+	$(Q)cp $^ $@/nvidia/cu13/lib
+	$(Q)cp $< $@-without-cupti/nvidia/cu13/lib
 
 $(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(call say,LINK,$@)

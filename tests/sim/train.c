@@ -353,22 +353,50 @@ static void answer(FILE *client, const char *line)
 	fflush(client);
 }
 
-/* One client after the other; each may send many lines. */
-static void serve(int listener)
-{
-	int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+/* The client that is connected; one after the other. */
+struct client {
+	int fd;
+	FILE *stream;
 	char line[LINE_BYTES];
-	FILE *client;
+	size_t length;
+};
 
-	if (connection < 0)
+static void hang_up(struct client *client)
+{
+	if (client->stream)
+		fclose(client->stream);
+	*client = (struct client){.fd = -1};
+}
+
+/* What the client sent: each whole line is answered. */
+static void serve(struct client *client)
+{
+	ssize_t count = read(client->fd, client->line + client->length,
+			     sizeof(client->line) - 1 - client->length);
+	char *end;
+
+	if (count <= 0) {
+		hang_up(client);
 		return;
-	client = fdopen(connection, "r+");
-	while (client && fgets(line, sizeof(line), client)) {
-		line[strcspn(line, "\r\n")] = 0;
-		answer(client, line);
 	}
-	if (client)
-		fclose(client);
+	client->length += (size_t)count;
+	client->line[client->length] = 0;
+	while ((end = strchr(client->line, '\n'))) {
+		*end = 0;
+		answer(client->stream, client->line);
+		client->length -= (size_t)(end + 1 - client->line);
+		memmove(client->line, end + 1, client->length + 1);
+	}
+	if (client->length == sizeof(client->line) - 1)
+		hang_up(client);
+}
+
+static void welcome(struct client *client, int listener)
+{
+	client->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	client->stream = client->fd < 0 ? NULL : fdopen(client->fd, "w");
+	if (!client->stream)
+		client->fd = -1;
 }
 
 static int listen_on(const char *path)
@@ -441,22 +469,25 @@ static void read_options(int argc, char **argv)
 /* Signals, the control socket and the end, until all workers are done. */
 static void supervise(int signals, int listener)
 {
-	struct pollfd polled[2] = {{.fd = signals, .events = POLLIN},
-				   {.fd = listener, .events = POLLIN}};
+	struct pollfd polled[2] = {{.fd = signals, .events = POLLIN}, {.events = POLLIN}};
+	struct client client = {.fd = -1};
 	struct timespec started, now;
 	struct signalfd_siginfo info;
 
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	while (!is_ending && running) {
-		poll(polled, listener < 0 ? 1 : 2, options.seconds > 0 ? 20 : 1000);
+		polled[1].fd = client.fd >= 0 ? client.fd : listener; /* -1: ignored */
+		poll(polled, 2, options.seconds > 0 ? 20 : 1000);
 		if (polled[0].revents && read(signals, &info, sizeof(info)) == sizeof(info)) {
 			if (info.ssi_signo == SIGUSR1)
 				print_truth(stdout);
 			else if (info.ssi_signo != SIGCHLD)
 				is_ending = true;
 		}
-		if (listener >= 0 && polled[1].revents)
-			serve(listener);
+		if (polled[1].revents && client.fd >= 0)
+			serve(&client);
+		else if (polled[1].revents)
+			welcome(&client, listener);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if (options.seconds > 0 &&
 		    (double)(now.tv_sec - started.tv_sec) +
@@ -464,6 +495,7 @@ static void supervise(int signals, int listener)
 			    options.seconds)
 			is_ending = true;
 	}
+	hang_up(&client);
 	resume_all();
 }
 
