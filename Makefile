@@ -116,10 +116,13 @@ $(B)/libgpuprobe-san.a: $(SAN_OBJECTS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# CUPTI's headers, where they are: a test compares our table of offsets with them.
+CUPTI_CFLAGS := $(addprefix -isystem ,$(wildcard /usr/local/cuda/include))
+
 $(B)/unit/test_%: tests/unit/test_%.c $(B)/libgpuprobe-san.a
 	@mkdir -p $(@D)
 	$(call say,UNIT,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -Itests/unit -MMD -MP -o $@ $< $(B)/libgpuprobe-san.a $(LIBS) -lpthread -ldl -lm
+	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -Itests/unit $(CUPTI_CFLAGS) -MMD -MP -o $@ $< $(B)/libgpuprobe-san.a $(LIBS) -lpthread -ldl -lm
 
 .PHONY: unit
 unit: $(UNIT) ## build the unit tests (build/unit/test_*)

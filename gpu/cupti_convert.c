@@ -9,6 +9,7 @@
 #define VERSION_INVALID_IS_0 130200 /* ids of contexts and streams that there are not */
 #define POOL_LOCAL	     1
 #define OBJECT_THREAD	     2
+#define CALLBACK_NAME_BYTES  128
 
 enum how {
 	HOW_COPY,
@@ -156,20 +157,39 @@ static bool is_id(struct conversion *conversion, u64 value)
 	       !(value == 0 && conversion->convert->version >= VERSION_INVALID_IS_0);
 }
 
+/* cudaLaunchKernel_v7000: the version of the runtime that the function came with is no part of its name. */
+static void copy_name(char *name, size_t room_bytes, const char *from)
+{
+	size_t length = 0, digits;
+
+	for (; from && from[length] && length + 1 < room_bytes; length++)
+		name[length] = from[length];
+	name[length] = '\0';
+	for (digits = 0; digits < length && name[length - 1 - digits] >= '0' &&
+			 name[length - 1 - digits] <= '9';
+	     digits++)
+		;
+	if (digits >= 4 && length > digits + 2 && name[length - digits - 1] == 'v' &&
+	    name[length - digits - 2] == '_')
+		name[length - digits - 2] = '\0';
+}
+
 static u32 callback_text(struct conversion *conversion, u32 callback)
 {
 	struct cupti_convert *convert = conversion->convert;
 	u32 domain = conversion->type->domain;
+	char name[CALLBACK_NAME_BYTES];
 	u32 *id;
 
 	if (callback >= CUPTI_CALLBACKS_MAX || domain < 1 || domain > 2)
 		return 0;
 	id = &convert->callback_texts[domain - 1][callback];
-	if (!*id)
-		*id = texts_put(convert->texts, convert->writer,
-				convert->callback_name(convert->data, domain, callback));
-	else
+	if (*id) {
 		texts_send(convert->texts, convert->writer, *id);
+		return *id;
+	}
+	copy_name(name, sizeof(name), convert->callback_name(convert->data, domain, callback));
+	*id = texts_put(convert->texts, convert->writer, name);
 	return *id;
 }
 
@@ -195,6 +215,8 @@ static bool how_id(struct conversion *conversion, const struct field *field, u64
 static bool how_device(struct conversion *conversion, const struct field *field, u64 *value)
 {
 	conversion->device = *value;
+	if (*value < 64)
+		conversion->convert->devices_used |= 1ULL << *value;
 	return true;
 }
 
@@ -412,6 +434,8 @@ static void send(struct conversion *conversion)
 	}
 	memcpy(room, record, record->header.size_bytes);
 	ring_commit(convert->writer, record->header.size_bytes);
+	if (record->header.kind == KIND_device && conversion->device < 64)
+		convert->devices_told |= 1ULL << conversion->device;
 	if (conversion->type->domain)
 		convert->sent_callbacks++;
 	else if (conversion->type->layout->times != TIMES_NONE)

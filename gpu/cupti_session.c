@@ -7,6 +7,8 @@
 /* Of a buffer beyond the agreed number, for versions that must not be left without one: as no other buffer is. */
 #define EXTRA_BYTES (17 * PAGE_BYTES)
 
+#define DEVICES_ASKED_MAX 10
+
 static bool lives(const struct cupti_session *session)
 {
 	return session && __atomic_load_n(session->live, __ATOMIC_ACQUIRE);
@@ -108,6 +110,19 @@ void cupti_session_count_dropped(struct cupti_session *session)
 		ring_count(session->writer->ring, AGENT_COUNT_CUPTI_DROPPED, dropped);
 }
 
+/* Records name a GPU of which CUPTI has not told yet: it had none to tell of before the target started CUDA. */
+static void ask_for_devices(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	u64 missing = session->convert.devices_used & ~session->convert.devices_told;
+
+	if (!missing || !calls->ActivityEnableAndDump ||
+	    session->devices_asked == DEVICES_ASKED_MAX)
+		return;
+	session->devices_asked++;
+	calls->ActivityEnableAndDump(CUPTI_DEVICE);
+}
+
 static void flush(struct cupti_session *session, u64 now_ns)
 {
 	struct agent_control *control = session->control;
@@ -117,6 +132,7 @@ static void flush(struct cupti_session *session, u64 now_ns)
 	if (wanted == __atomic_load_n(&control->flush_done, __ATOMIC_RELAXED) &&
 	    (!period_ns || now_ns - session->flushed_ns < period_ns))
 		return;
+	ask_for_devices(session);
 	/* cuptiActivityFlushPeriod hands over full buffers only: an idle target's would stay. */
 	session->library.calls.ActivityFlushAll(0);
 	cupti_session_convert(session);

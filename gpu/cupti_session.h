@@ -30,6 +30,7 @@ struct cupti_session {
 	bool per_thread_was_on; /* an attribute that we changed */
 	bool timestamps_foreign; /* another client's callback is in force */
 	u32 finalize; /* enum cupti_finalize; waited for */
+	u32 devices_asked; /* how often */
 	u64 flushed_ns, clock_ns;
 };
 

@@ -214,11 +214,15 @@ static void enable_kinds(struct cupti_session *session)
 			session->kinds_enabled |= 1ULL << kind;
 			continue;
 		}
-		words_add(&words,
-			  words.length_bytes ? ", " : "not recorded (kind: CUPTI's error): ");
+		words_add(&words, words.length_bytes
+					  ? ", "
+					  : "activity kinds that this CUPTI does not record: ");
 		words_add_number(&words, kind);
-		words_add(&words, ": ");
+		if (result == CUPTI_NOT_CALLED)
+			continue;
+		words_add(&words, " (error ");
 		words_add_number(&words, result);
+		words_add(&words, ")");
 	}
 }
 

@@ -1,0 +1,422 @@
+/* CUPTI's records become ours: the table of offsets against CUPTI's own headers and library, and what is counted. */
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "../gpu/cupti_convert.h"
+#include "../gpu/cupti_sizes.h"
+#include "../bpf/record.h"
+
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#if CUPTI_API_VERSION >= 130000
+#define HAS_HEADERS 1
+#endif
+#endif
+
+#define CHUNKS	     4
+#define MEMORY_BYTES (AGENT_CONTROL_BYTES + CHUNKS * AGENT_CHUNK_BYTES)
+
+struct fixture {
+	struct agent_control *control;
+	struct ring ring;
+	struct ring_writer writer;
+	struct clock clock;
+	struct cupti_convert convert;
+};
+
+static const char *callback_name(void *data, u32 domain, u32 callback)
+{
+	return callback == 211 ? "cudaLaunchKernel_v7000" : "cuLaunchKernel";
+}
+
+static const char *string_at(void *data, u64 address)
+{
+	return address == 0x1234 ? "kernel_a" : "other";
+}
+
+static struct fixture *fixture_make(void)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->control = aligned_alloc(4096, (MEMORY_BYTES + 4095) & ~4095UL);
+	memset(fixture->control, 0, MEMORY_BYTES);
+	fixture->control->chunk_count = CHUNKS;
+	fixture->control->window_start_ns = 1;
+	ring_open(&fixture->ring, fixture->control, MEMORY_BYTES);
+	ring_writer_open(&fixture->writer, &fixture->ring, 1);
+	fixture->convert = (struct cupti_convert){
+		.control = fixture->control,
+		.writer = &fixture->writer,
+		.texts = texts_open(100, 5),
+		.streams = streams_open(42, 5),
+		.clock = &fixture->clock,
+		.version = 130001,
+		.pid = 42,
+		.fact_ns = 5,
+		.callback_name = callback_name,
+		.string_at = string_at,
+	};
+	return fixture;
+}
+
+static void fixture_free(struct fixture *fixture)
+{
+	texts_close(fixture->convert.texts);
+	streams_close(fixture->convert.streams);
+	free(fixture->control);
+	free(fixture);
+}
+
+/* The last record of this kind, NULL: none. */
+static const void *last(const struct fixture *fixture, u16 kind)
+{
+	const struct agent_chunk *chunk =
+		(const void *)((u8 *)fixture->control + AGENT_CONTROL_BYTES);
+	const struct record_header *found = NULL;
+
+	for (u32 offset = 0; offset < chunk->fill_bytes;) {
+		const struct record_header *header = (const void *)(chunk->records + offset);
+
+		if (header->kind == kind)
+			found = header;
+		offset += header->size_bytes;
+	}
+	return found;
+}
+
+static u64 counted(const struct fixture *fixture, enum agent_counter counter)
+{
+	return fixture->control->counters[counter];
+}
+
+static void put(u8 *record, u32 offset, u64 value, u32 bytes)
+{
+	memcpy(record + offset, &value, bytes);
+}
+
+static void make_kernel(u8 *record)
+{
+	memset(record, 0, 248);
+	put(record, 0, 10, 4);
+	put(record, 6, 40, 2);
+	put(record, 16, 1000, 8);
+	put(record, 24, 1500, 8);
+	put(record, 40, 2, 4);
+	put(record, 44, 1, 4);
+	put(record, 48, 7, 4);
+	put(record, 52, 264, 4);
+	put(record, 64, 256, 4);
+	put(record, 92, 77, 4);
+	put(record, 104, 0x1234, 8);
+	put(record, 136, 1, 1);
+	put(record, 168, 9, 4);
+	put(record, 172, 1, 4);
+}
+
+TEST(a_kernel_becomes_a_record_with_its_name_and_stream_in_front)
+{
+	struct fixture *fixture = fixture_make();
+	const struct record_kernel *kernel;
+	const struct record_stream *stream;
+	const struct record_text *text;
+	u8 record[248];
+
+	make_kernel(record);
+	fixture->convert.record_bytes[10] = 216;
+	cupti_convert(&fixture->convert, record, 216);
+	kernel = last(fixture, KIND_kernel);
+	stream = last(fixture, KIND_stream);
+	text = last(fixture, KIND_text);
+	CHECK(kernel && stream && text);
+	CHECK((void *)text < (void *)kernel && (void *)stream < (void *)kernel);
+	CHECK_U64(kernel->header.ts, 1000);
+	CHECK_U64(kernel->header.dur, 500);
+	CHECK_U64(kernel->header.pid, 42);
+	CHECK_U64(kernel->header.name, text->id);
+	CHECK_U64(kernel->correlation, 77);
+	CHECK_U64(kernel->device, 2);
+	CHECK_U64(kernel->context, 1);
+	CHECK_U64(kernel->stream, stream->id);
+	CHECK_U64(kernel->registers_per_thread, 40);
+	CHECK_U64(kernel->grid[0], 264);
+	CHECK_U64(kernel->block[0], 256);
+	CHECK_U64(kernel->launch, VALUE_launch_type_cooperative);
+	CHECK_U64(kernel->queued, 0);
+	CHECK_U64(stream->number, 7);
+	CHECK_U64(stream->device, 2);
+	CHECK(!memcmp(text + 1, "kernel_a", 8));
+	fixture_free(fixture);
+}
+
+TEST(a_record_is_read_only_as_far_as_it_goes)
+{
+	struct fixture *fixture = fixture_make();
+	const struct record_sync *sync;
+	u8 record[56] = {0};
+
+	put(record, 0, 38, 4);
+	put(record, 8, 10, 8);
+	put(record, 16, 20, 8);
+	put(record, 32, ~0ULL, 4);
+	put(record, 36, ~0ULL, 4);
+	put(record, 48, 5, 4); /* what it returned: from 12.8 on */
+	fixture->convert.record_bytes[38] = 40;
+	cupti_convert(&fixture->convert, record, 40);
+	sync = last(fixture, KIND_sync);
+	CHECK(sync);
+	CHECK_U64(sync->result, 0xffffffff);
+	CHECK_U64(sync->stream, 0xffffffff);
+	CHECK_U64(sync->event, 0xffffffff);
+	fixture->convert.record_bytes[38] = 56;
+	cupti_convert(&fixture->convert, record, 56);
+	sync = last(fixture, KIND_sync);
+	CHECK_U64(sync->result, 5);
+	fixture_free(fixture);
+}
+
+TEST(what_is_not_sent_is_counted)
+{
+	struct fixture *fixture = fixture_make();
+	struct cupti_convert *convert = &fixture->convert;
+	u8 record[248];
+
+	/* Kinds and sizes that are not known. */
+	make_kernel(record);
+	cupti_convert(convert, record, 100);
+	put(record, 0, 40, 4);
+	cupti_convert(convert, record, 248);
+	put(record, 0, 0x80000000, 4);
+	cupti_convert(convert, record, 248);
+	cupti_convert(convert, record, 3);
+	CHECK_U64(counted(fixture, AGENT_COUNT_ACTIVITY_UNKNOWN), 4);
+	/* Times that were not taken. */
+	make_kernel(record);
+	put(record, 16, 0, 8);
+	put(record, 24, 0, 8);
+	cupti_convert(convert, record, 200);
+	put(record, 16, 1000, 8);
+	cupti_convert(convert, record, 200);
+	CHECK_U64(counted(fixture, AGENT_COUNT_NO_TIMESTAMPS), 2);
+	/* The window. */
+	make_kernel(record);
+	fixture->control->window_start_ns = 1501;
+	cupti_convert(convert, record, 200);
+	fixture->control->window_start_ns = 0;
+	cupti_convert(convert, record, 200);
+	fixture->control->window_start_ns = 1;
+	fixture->control->window_end_ns = 999;
+	cupti_convert(convert, record, 200);
+	CHECK_U64(counted(fixture, AGENT_COUNT_OUTSIDE_WINDOW), 3);
+	/* One that reaches into it is in it. */
+	fixture->control->window_end_ns = 1000;
+	cupti_convert(convert, record, 200);
+	CHECK(last(fixture, KIND_kernel) != NULL);
+	/* Caps. */
+	fixture->control->window_end_ns = 0;
+	fixture->control->cupti.activity_events_max = 1;
+	cupti_convert(convert, record, 200);
+	CHECK_U64(counted(fixture, AGENT_COUNT_CAPPED_ACTIVITIES), 1);
+	fixture->control->cupti.activity_events_max = 0;
+	/* A full ring. */
+	ring_release(&fixture->writer);
+	fixture->ring.chunk_count = 0;
+	cupti_convert(convert, record, 200);
+	CHECK_U64(counted(fixture, AGENT_COUNT_RING_FULL), 1);
+	fixture_free(fixture);
+}
+
+static void make_api(u8 *record, u32 kind, u32 callback)
+{
+	memset(record, 0, 40);
+	put(record, 0, kind, 4);
+	put(record, 4, callback, 4);
+	put(record, 8, 100, 8);
+	put(record, 16, 200, 8);
+	put(record, 24, 4711, 4);
+	put(record, 28, 4712, 4);
+	put(record, 32, 9, 4);
+}
+
+TEST(api_calls_have_a_domain_a_thread_and_a_name_and_chatty_ones_are_left_out)
+{
+	struct fixture *fixture = fixture_make();
+	const struct record_api *api;
+	const struct record_text *text;
+	u8 record[40];
+
+	make_api(record, 5, 211);
+	cupti_convert(&fixture->convert, record, sizeof(record));
+	api = last(fixture, KIND_api);
+	CHECK(api);
+	CHECK_U64(api->domain, VALUE_api_domain_runtime);
+	CHECK_U64(api->callback, 211);
+	CHECK_U64(api->header.tid, 4712);
+	CHECK_U64(api->header.pid, 42);
+	CHECK_U64(api->result, 0);
+	/* The number of the version of its interface is no part of a function's name. */
+	text = last(fixture, KIND_text);
+	CHECK_U64(text->length_bytes, 16);
+	CHECK(!memcmp(text + 1, "cudaLaunchKernel", 16));
+	make_api(record, 4, 120); /* cuEventQuery */
+	cupti_convert(&fixture->convert, record, sizeof(record));
+	api = last(fixture, KIND_api);
+	CHECK_U64(api->callback, 211);
+	fixture->control->cupti.chatty_apis = 1;
+	cupti_convert(&fixture->convert, record, sizeof(record));
+	api = last(fixture, KIND_api);
+	CHECK_U64(api->callback, 120);
+	CHECK_U64(api->domain, VALUE_api_domain_driver);
+	fixture->control->cupti.callback_events_max = 2;
+	cupti_convert(&fixture->convert, record, sizeof(record));
+	CHECK_U64(counted(fixture, AGENT_COUNT_CAPPED_CALLBACKS), 1);
+	fixture_free(fixture);
+}
+
+TEST(numbers_that_mean_none_are_absent)
+{
+	struct fixture *fixture = fixture_make();
+	const struct record_copy *copy;
+	const struct record_overhead *overhead;
+	u8 record[96] = {0};
+
+	put(record, 0, 1, 4);
+	put(record, 4, 1, 1);
+	put(record, 7, 1, 1);
+	put(record, 8, 4096, 8);
+	put(record, 16, 10, 8);
+	put(record, 24, 20, 8);
+	put(record, 36, ~0ULL, 4);
+	put(record, 40, ~0ULL, 4);
+	put(record, 76, ~0ULL, 4);
+	cupti_convert(&fixture->convert, record, 96);
+	copy = last(fixture, KIND_copy);
+	CHECK(copy);
+	CHECK_U64(copy->context, 0xffffffff);
+	CHECK_U64(copy->stream, 0xffffffff);
+	CHECK_U64(copy->channel, 0xffffffff);
+	CHECK_U64(copy->async, VALUE_yes_no_yes);
+	CHECK_U64(copy->source_device, 0xffffffff);
+	/* From 13.2 on it is 0. */
+	put(record, 36, 0, 4);
+	cupti_convert(&fixture->convert, record, 96);
+	copy = last(fixture, KIND_copy);
+	CHECK_U64(copy->context, 0);
+	fixture->convert.version = 130200;
+	cupti_convert(&fixture->convert, record, 96);
+	copy = last(fixture, KIND_copy);
+	CHECK_U64(copy->context, 0xffffffff);
+	/* Kinds of overhead go up in steps. */
+	memset(record, 0, sizeof(record));
+	put(record, 0, 17, 4);
+	put(record, 4, 0x50000, 4);
+	put(record, 8, 2, 4);
+	put(record, 12, 4711, 4);
+	put(record, 16, 4712, 4);
+	put(record, 24, 10, 8);
+	put(record, 32, 20, 8);
+	cupti_convert(&fixture->convert, record, 56);
+	overhead = last(fixture, KIND_overhead);
+	CHECK(overhead);
+	CHECK_U64(overhead->type, VALUE_overhead_type_function_loading);
+	CHECK_U64(overhead->header.tid, 4712);
+	put(record, 8, 3, 4);
+	cupti_convert(&fixture->convert, record, 56);
+	overhead = last(fixture, KIND_overhead);
+	CHECK_U64(overhead->header.tid, 0);
+	fixture_free(fixture);
+}
+
+static bool read_skewed(void *data, u64 *ret_cupti)
+{
+	/* A counter of 3 GHz, as kineto's. */
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*ret_cupti = (now.tv_sec * 1000000000ULL + now.tv_nsec) * 3 + 12345;
+	return true;
+}
+
+TEST(a_foreign_clock_is_fitted)
+{
+	struct clock clock = {.fitted = true};
+	u64 cupti, monotonic_ns, tolerance_ns = 200000;
+	struct timespec now;
+
+	CHECK_U64(clock_examine(read_skewed, NULL), CLOCK_IS_FOREIGN);
+	for (int i = 0; i < CLOCK_POINTS + 5; i++) {
+		clock_take_point(&clock, read_skewed, NULL);
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	read_skewed(NULL, &cupti);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	monotonic_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+	/* A preemption between the two readings here, and between those of a point, is in it. */
+	tolerance_ns += 4ULL * clock.residual_ns;
+	cupti = clock_convert(&clock, cupti);
+	CHECK(cupti <= monotonic_ns + tolerance_ns);
+	CHECK(clock.slope > 0.32 && clock.slope < 0.35);
+	CHECK_U64(clock_convert(&clock, 0), 0);
+}
+
+#ifdef HAS_HEADERS
+#define LAYOUT(family, tag, bytes, start, end, times, header) \
+	typedef header cupti_##family;                        \
+	static void check_##family(void)                      \
+	{
+#define FIELD(family, offset, bytes, member, name, how)      \
+	CHECK_U64(offset, offsetof(cupti_##family, member)); \
+	CHECK_U64(bytes, sizeof(((cupti_##family *)NULL)->member));
+#define END(family) }
+#define ACTIVITY(number, family, domain)
+#include "../gpu/cupti_layout.def"
+#undef LAYOUT
+#undef FIELD
+#undef END
+
+TEST(the_table_agrees_with_the_headers_of_cupti)
+{
+#define LAYOUT(family, tag, bytes, start, end, times, header) \
+	check_##family();                                     \
+	CHECK(bytes <= sizeof(cupti_##family));
+#define FIELD(family, offset, bytes, member, name, how)
+#define END(family)
+#include "../gpu/cupti_layout.def"
+}
+#else
+TEST(the_table_agrees_with_the_headers_of_cupti)
+{
+	SKIP("no headers of CUPTI 13.0 or later");
+}
+#endif
+
+TEST(the_real_library_steps_over_records_as_the_table_says)
+{
+	static const struct {
+		u32 kind, bytes;
+	} of_13_0[] = {{1, 96},	  {2, 88},   {4, 40},  {5, 40},	  {8, 184}, {9, 32},
+		       {10, 216}, {17, 56},  {22, 96}, {25, 104}, {36, 56}, {37, 24},
+		       {38, 56},  {49, 128}, {50, 80}, {51, 56}};
+	struct loader loader = {dlopen, dlsym, dlclose};
+	u16 record_bytes[AGENT_ACTIVITY_KINDS];
+	void *handle = dlopen("/usr/local/cuda/lib64/libcupti.so", RTLD_NOW | RTLD_LOCAL);
+	struct cupti_calls calls;
+	u32 version = 0;
+
+	if (!handle)
+		SKIP("no libcupti in /usr/local/cuda");
+	if (cupti_calls_find(&calls, &loader, handle) || calls.GetVersion(&version) ||
+	    version / 100 != 1300)
+		SKIP("the libcupti in /usr/local/cuda is not that of 13.0, which answers without a "
+		     "driver");
+	cupti_sizes_measure(&calls, version, record_bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(of_13_0); i++) {
+		CHECK_U64(record_bytes[of_13_0[i].kind], of_13_0[i].bytes);
+		CHECK(record_bytes[of_13_0[i].kind] >=
+		      cupti_convert_smallest_bytes(of_13_0[i].kind));
+	}
+}
+
+UNIT_MAIN()
