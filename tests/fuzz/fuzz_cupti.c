@@ -31,8 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct clock clock = {0};
 	struct ring ring;
 
-	if (size >=
-	    sizeof(convert.record_bytes) + sizeof(convert.version) + sizeof(control->cupti)) {
+	if (size >= sizeof(convert.record_bytes) + sizeof(convert.version) + 1) {
 		memcpy(convert.record_bytes, data, sizeof(convert.record_bytes));
 		data += sizeof(convert.record_bytes);
 		memcpy(&convert.version, data, sizeof(convert.version));

@@ -31,8 +31,8 @@ typedef int32_t s32;
 #include "../../../gpu/shared.h"
 
 #define CYCLES_MAX 256
-#define DEFAULT_KINDS                                                                              \
-	(1ull << 1 | 1ull << 2 | 1ull << 4 | 1ull << 5 | 1ull << 10 | 1ull << 17 | 1ull << 22 |    \
+#define DEFAULT_KINDS                                                                           \
+	(1ull << 1 | 1ull << 2 | 1ull << 4 | 1ull << 5 | 1ull << 10 | 1ull << 17 | 1ull << 22 | \
 	 1ull << 25 | 1ull << 36 | 1ull << 38 | 1ull << 49 | 1ull << 50)
 
 struct options {
@@ -71,16 +71,16 @@ static void print_string(const char *bytes, size_t length)
 	putchar('"');
 }
 
-#define KIND(number, tag, shape, row, meaning)                                                     \
-	static void print_##tag(const struct record_##tag *record)                                 \
+#define KIND(number, tag, shape, row, meaning)                     \
+	static void print_##tag(const struct record_##tag *record) \
 	{
-#define FIELD(tag, type, name, unit, reference, absent, meaning)                                   \
-	if (record->name != (type)absent)                                                          \
+#define FIELD(tag, type, name, unit, reference, absent, meaning) \
+	if (record->name != (type)absent)                        \
 		printf(",\"" #name "\":%llu", (unsigned long long)record->name);
-#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)                            \
-	printf(",\"" #name "\":[");                                                                \
-	for (int i = 0; i < count; i++)                                                            \
-		printf("%s%llu", i ? "," : "", (unsigned long long)record->name[i]);               \
+#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)              \
+	printf(",\"" #name "\":[");                                                  \
+	for (int i = 0; i < count; i++)                                              \
+		printf("%s%llu", i ? "," : "", (unsigned long long)record->name[i]); \
 	printf("]");
 #define TAIL(tag, shape)
 #define END(tag) }
@@ -98,10 +98,10 @@ static void print_record(int cycle, const struct record_header *header)
 	       (unsigned long long)header->ts, (unsigned long long)header->dur, header->pid,
 	       header->tid, header->name);
 	switch (header->kind) {
-#define KIND(number, tag, shape, row, meaning)                                                     \
-	case number:                                                                               \
-		printf(",\"kind\":\"" #tag "\"");                                                  \
-		print_##tag((const void *)header);                                                 \
+#define KIND(number, tag, shape, row, meaning)     \
+	case number:                               \
+		printf(",\"kind\":\"" #tag "\"");  \
+		print_##tag((const void *)header); \
 		break;
 #define FIELD(tag, type, name, unit, reference, absent, meaning)
 #define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
@@ -182,13 +182,14 @@ static void drain(struct ring *ring, const struct options *options, int cycle)
 static void print_control(const struct ring *ring, int cycle, u64 leaving_ns)
 {
 	static const char *const counters[] = {
-		"records",	     "ring_full",     "cupti_dropped",	    "no_timestamps",
-		"activity_unknown",  "facts_capped",  "capped_callbacks",   "capped_activities",
-		"buffers_out",	     "outside_window"};
+		"records",	    "ring_full",     "cupti_dropped",	 "no_timestamps",
+		"activity_unknown", "facts_capped",  "capped_callbacks", "capped_activities",
+		"buffers_out",	    "outside_window"};
 	const struct agent_control *control = ring->control;
 	const struct agent_feature *feature = &control->features[AGENT_FEATURE_CUPTI];
 
-	printf("{\"cycle\":%d,\"control\":true,\"state\":%u,\"hint\":", cycle, control->fixed.state);
+	printf("{\"cycle\":%d,\"control\":true,\"state\":%u,\"hint\":", cycle,
+	       control->fixed.state);
 	print_string(control->hint, sizeof(control->hint));
 	printf(",\"feature\":%u,\"result\":%u,\"feature_hint\":", feature->state, feature->result);
 	print_string(feature->hint, sizeof(feature->hint));
@@ -204,7 +205,8 @@ static void print_control(const struct ring *ring, int cycle, u64 leaving_ns)
 	printf(",\"leaving_ms\":%llu,\"read\":{", (unsigned long long)leaving_ns / 1000000);
 	for (int i = 0, n = 0; i < 256; i++)
 		if (ring->kinds[i])
-			printf("%s\"%d\":%llu", n++ ? "," : "", i, (unsigned long long)ring->kinds[i]);
+			printf("%s\"%d\":%llu", n++ ? "," : "", i,
+			       (unsigned long long)ring->kinds[i]);
 	printf("}}\n");
 	fflush(stdout);
 }
@@ -279,23 +281,56 @@ static void parse(int argc, char **argv, struct options *options)
 		u64 number = optarg ? strtoull(optarg, NULL, 0) : 0;
 
 		switch (option) {
-		case 'c': options->cycles = number < CYCLES_MAX ? number : CYCLES_MAX; break;
-		case 't': options->milliseconds = number; break;
-		case 'q': options->quiet = true; break;
-		case 'w': options->die = true; break;
-		case 'k': cupti->kinds = number; break;
-		case 'g': cupti->graph_whole = 1; break;
-		case 'l': cupti->latency_timestamps = 1; break;
-		case 'f': cupti->finalize_timeout_ms = number; break;
-		case 'C': snprintf(cupti->path, sizeof(cupti->path), "%s", optarg); break;
-		case 'b': cupti->buffer_bytes = number; break;
-		case 'n': cupti->buffer_count_max = number; break;
-		case 'r': options->chunks = number; break;
-		case 'K': cupti->chatty_apis = 1; break;
-		case 'p': cupti->flush_period_ms = number; break;
-		case 'a': cupti->callback_events_max = number; break;
-		case 'A': cupti->activity_events_max = number; break;
-		default: exit(2);
+		case 'c':
+			options->cycles = number < CYCLES_MAX ? number : CYCLES_MAX;
+			break;
+		case 't':
+			options->milliseconds = number;
+			break;
+		case 'q':
+			options->quiet = true;
+			break;
+		case 'w':
+			options->die = true;
+			break;
+		case 'k':
+			cupti->kinds = number;
+			break;
+		case 'g':
+			cupti->graph_whole = 1;
+			break;
+		case 'l':
+			cupti->latency_timestamps = 1;
+			break;
+		case 'f':
+			cupti->finalize_timeout_ms = number;
+			break;
+		case 'C':
+			snprintf(cupti->path, sizeof(cupti->path), "%s", optarg);
+			break;
+		case 'b':
+			cupti->buffer_bytes = number;
+			break;
+		case 'n':
+			cupti->buffer_count_max = number;
+			break;
+		case 'r':
+			options->chunks = number;
+			break;
+		case 'K':
+			cupti->chatty_apis = 1;
+			break;
+		case 'p':
+			cupti->flush_period_ms = number;
+			break;
+		case 'a':
+			cupti->callback_events_max = number;
+			break;
+		case 'A':
+			cupti->activity_events_max = number;
+			break;
+		default:
+			exit(2);
 		}
 	}
 }
