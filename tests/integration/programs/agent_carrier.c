@@ -1,6 +1,6 @@
 /*
  * Preloaded into a target: runs the agent in a thread of its own, as the injector would, once for each ring whose
- * inherited file descriptor stands in AGENT_RINGS, one after the other.
+ * inherited file descriptor stands in AGENT_RINGS, one after the other. With AGENT_INJECTED as the driver would.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -52,6 +52,17 @@ static void *carry(void *data)
 	return NULL;
 }
 
+/* As the driver does with the library of CUDA_INJECTION64_PATH. */
+static void inject(const char *library)
+{
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	int (*initialize)(void) =
+		handle ? (int (*)(void))dlsym(handle, "InitializeInjection") : NULL;
+
+	if (!initialize || initialize() != 1)
+		fprintf(stderr, "agent_carrier: %s\n", initialize ? "refused" : dlerror());
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	const char *rings = getenv("AGENT_RINGS");
@@ -61,6 +72,10 @@ __attribute__((constructor)) static void start(void)
 	unsetenv("LD_PRELOAD");
 	if (!rings)
 		return;
+	if (getenv("AGENT_INJECTED")) {
+		inject(getenv("AGENT_LIBRARY"));
+		return;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_create(&thread, NULL, carry, strdup(rings));

@@ -2,13 +2,16 @@
  * gpuprobe's part towards an agent, for the tests of the agent alone: makes the rings, starts a command with them,
  * prints every record as a line of JSON, then what the control block says.
  *
- *	agent_host [-c CYCLES] [-t MS] [-q] [-k KINDS] [-g] [-l] [-f MS] [-C CUPTI] [-b BYTES] [-n COUNT] [-r CHUNKS] [-K] COMMAND ARG...
+ *	agent_host OPTION... COMMAND ARG...
  *
- * -q: records are counted by kind, not printed. -w: gpuprobe "dies" (its lock goes) instead of asking to leave.
+ * -t MS: how long, 0: until stdin ends. -c: so many agents, one after the other. -q: records are counted by kind,
+ * not printed. -w: gpuprobe "dies" (its lock goes) instead of asking to leave. -s: nothing is read before the end.
+ * The others: settings of the agent.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +40,7 @@ typedef int32_t s32;
 
 struct options {
 	int cycles, milliseconds;
-	bool quiet, die;
+	bool quiet, die, stopped;
 	u32 chunks;
 	struct agent_cupti_config cupti;
 };
@@ -223,6 +226,14 @@ static bool lives(pid_t child)
 	return !waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
 }
 
+static bool stdin_ended(void)
+{
+	struct pollfd polled = {.fd = STDIN_FILENO, .events = POLLIN};
+	char byte;
+
+	return poll(&polled, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
 static void record(struct ring *ring, const struct options *options, int cycle, pid_t child)
 {
 	u64 end_ns = now_ns() + 60000000000ull, leaving_ns;
@@ -230,9 +241,14 @@ static void record(struct ring *ring, const struct options *options, int cycle, 
 	while (ring->control->fixed.state < AGENT_STATE_READY && now_ns() < end_ns)
 		usleep(1000);
 	ring->control->window_start_ns = now_ns();
-	end_ns = now_ns() + options->milliseconds * 1000000ull;
-	while (now_ns() < end_ns && !is_over(ring) && lives(child)) {
-		drain(ring, options, cycle);
+	printf("{\"cycle\":%d,\"ready\":true,\"agent_tid\":%u,\"target\":%d}\n", cycle,
+	       ring->control->fixed.agent_tid, child);
+	fflush(stdout);
+	end_ns = options->milliseconds ? now_ns() + options->milliseconds * 1000000ull : ~0ull;
+	while (now_ns() < end_ns && (options->milliseconds || !stdin_ended()) && !is_over(ring) &&
+	       lives(child)) {
+		if (!options->stopped)
+			drain(ring, options, cycle);
 		usleep(5000);
 	}
 	ring->control->window_end_ns = leaving_ns = now_ns();
@@ -272,66 +288,50 @@ static pid_t start(char **command, struct ring *rings, int cycles, const char *d
 	_exit(127);
 }
 
+/* Options that set a number of the agent's settings. */
+static bool set_number(struct options *options, int option, u64 number)
+{
+	const struct {
+		char option;
+		u32 *value;
+	} numbers[] = {
+		{'g', &options->cupti.graph_whole},	{'l', &options->cupti.latency_timestamps},
+		{'K', &options->cupti.chatty_apis},	{'f', &options->cupti.finalize_timeout_ms},
+		{'b', &options->cupti.buffer_bytes},	{'n', &options->cupti.buffer_count_max},
+		{'p', &options->cupti.flush_period_ms}, {'r', &options->chunks},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].option == option) {
+			*numbers[i].value = number;
+			return true;
+		}
+	return false;
+}
+
 static void parse(int argc, char **argv, struct options *options)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+c:t:qwk:glf:C:b:n:r:Kp:a:A:")) != -1) {
-		struct agent_cupti_config *cupti = &options->cupti;
-		u64 number = optarg ? strtoull(optarg, NULL, 0) : 0;
+	while ((option = getopt(argc, argv, "+c:t:qwsglKf:C:b:n:r:p:k:")) != -1) {
+		u64 number = optarg ? strtoull(optarg, NULL, 0) : 1;
 
-		switch (option) {
-		case 'c':
+		if (set_number(options, option, number))
+			continue;
+		if (option == 'c')
 			options->cycles = number < CYCLES_MAX ? number : CYCLES_MAX;
-			break;
-		case 't':
+		else if (option == 't')
 			options->milliseconds = number;
-			break;
-		case 'q':
-			options->quiet = true;
-			break;
-		case 'w':
-			options->die = true;
-			break;
-		case 'k':
-			cupti->kinds = number;
-			break;
-		case 'g':
-			cupti->graph_whole = 1;
-			break;
-		case 'l':
-			cupti->latency_timestamps = 1;
-			break;
-		case 'f':
-			cupti->finalize_timeout_ms = number;
-			break;
-		case 'C':
-			snprintf(cupti->path, sizeof(cupti->path), "%s", optarg);
-			break;
-		case 'b':
-			cupti->buffer_bytes = number;
-			break;
-		case 'n':
-			cupti->buffer_count_max = number;
-			break;
-		case 'r':
-			options->chunks = number;
-			break;
-		case 'K':
-			cupti->chatty_apis = 1;
-			break;
-		case 'p':
-			cupti->flush_period_ms = number;
-			break;
-		case 'a':
-			cupti->callback_events_max = number;
-			break;
-		case 'A':
-			cupti->activity_events_max = number;
-			break;
-		default:
+		else if (option == 'k')
+			options->cupti.kinds = number;
+		else if (option == 'C')
+			snprintf(options->cupti.path, sizeof(options->cupti.path), "%s", optarg);
+		else if (option == 'q' || option == 'w' || option == 's')
+			*(option == 'q'	  ? &options->quiet
+			  : option == 'w' ? &options->die
+					  : &options->stopped) = true;
+		else
 			exit(2);
-		}
 	}
 }
 
