@@ -1,6 +1,7 @@
 /*
  * Preloaded into a target: runs the agent in a thread of its own, as the injector would, once for each ring whose
  * inherited file descriptor stands in AGENT_RINGS, one after the other. With AGENT_INJECTED as the driver would.
+ * Not before the file AGENT_GO is there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,7 +47,10 @@ static void run_once(const char *library, int inherited)
 static void *carry(void *data)
 {
 	char *rings = data, *rest;
+	const char *go = getenv("AGENT_GO");
 
+	while (go && access(go, F_OK))
+		usleep(1000);
 	for (char *ring = strtok_r(rings, ",", &rest); ring; ring = strtok_r(NULL, ",", &rest))
 		run_once(getenv("AGENT_LIBRARY"), atoi(ring));
 	return NULL;
