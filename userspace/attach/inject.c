@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "attach/inject_code.h"
+#include "attach/inject_filter.h"
 #include "attach/inject_session.h"
 #include "attach/inject_stack.h"
 #include "attach/maps.h"
@@ -20,6 +21,7 @@
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
+#define BORROW_NS	     (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
 #define POLL_NS		     NS_PER_MILLISECOND
 #define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
 #define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
@@ -366,6 +368,8 @@ static int check_stack(struct injector *injector, struct err *err)
 
 	if (inject_image(injector->target) != injector->plan->image)
 		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
+	if (injector->plan->filtered && inject_filter_check(injector->session.tid, err))
+		return -EOPNOTSUPP;
 	registers_frame(general, &frame);
 	if (inject_stack_is_own(injector->target->proc_fd, registers_stack_pointer(general),
 				registers_thread_pointer(general), &own))
@@ -399,19 +403,19 @@ static int borrow(struct injector *injector, u32 tid, struct err *err)
 static int borrow_any(struct injector *injector, struct err *err)
 {
 	const struct inject_plan *plan = injector->plan;
-	int result = -EAGAIN;
 
-	while (result == -EAGAIN) {
-		for (size_t i = 0; result == -EAGAIN && i < plan->usable_count; i++)
-			result = borrow(injector, plan->threads[i].tid, err);
+	for (size_t i = 0;; i = i + 1 < plan->usable_count ? i + 1 : 0) {
+		int result = plan->usable_count ? borrow(injector, plan->threads[i].tid, err)
+						: err_set(err, -EAGAIN, "none is usable");
+
 		if (result != -EAGAIN || target_is_gone(injector->target))
 			return result;
-		if (clock_monotonic_ns() >= injector->deadline_ns)
+		if (clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
 			return err_prefix(err, "no thread of %u could be borrowed in time",
 					  plan->pid);
-		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+		if (i + 1 >= plan->usable_count)
+			nanosleep(&(struct timespec){0, POLL_NS}, NULL);
 	}
-	return result;
 }
 
 /* ---- the agent's thread ------------------------------------------------------------------------------------------- */

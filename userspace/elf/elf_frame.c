@@ -36,14 +36,12 @@ static bool register_known(const struct elf_frame *frame, u64 number)
 	return number < ELF_REGISTERS && (frame->known >> number & 1);
 }
 
-/* "register + offset", which all but the linkage tables and signal frames have. */
-static int frame_address(const struct elf_frame *frame, const Dwarf_Op *operations, size_t count,
+/* "register + offset" */
+static int register_plus(const struct elf_frame *frame, const Dwarf_Op *operations,
 			 u64 *ret_address)
 {
 	u64 number, offset;
 
-	if (count != 1)
-		return -EOPNOTSUPP;
 	if (operations->atom == DW_OP_bregx) {
 		number = operations->number;
 		offset = operations->number2;
@@ -67,12 +65,42 @@ struct step {
 	void *read_data;
 };
 
-/* Saved at "frame address + offset", kept, or lost; anything else is left unknown. */
+/* "register + offset", or what stands there (functions that align their stack); only linkage tables and signal
+ * frames have more. */
+static int frame_address(const struct step *step, const Dwarf_Op *operations, size_t count,
+			 u64 *ret_address)
+{
+	int result;
+
+	if (!count || count > 2 || (count == 2 && operations[1].atom != DW_OP_deref))
+		return -EOPNOTSUPP;
+	result = register_plus(step->callee, operations, ret_address);
+	if (!result && count == 2)
+		result = step->read_word(step->read_data, *ret_address, ret_address);
+	return result;
+}
+
+/* Where a register is saved: "frame address + offset", or "register + offset". */
+static int saved_address(const struct step *step, const Dwarf_Op *operations, size_t count,
+			 u64 *ret_address)
+{
+	*ret_address = step->address;
+	if (operations[0].atom != DW_OP_call_frame_cfa || count > 2)
+		return -EOPNOTSUPP;
+	if (count == 1)
+		return 0;
+	if (operations[1].atom != DW_OP_plus_uconst)
+		return register_plus(step->callee, &operations[1], ret_address);
+	*ret_address += operations[1].number;
+	return 0;
+}
+
+/* Saved, kept, or lost; what is saved in another way is left unknown. */
 static int register_step(struct step *step, Dwarf_Frame *tables, unsigned number)
 {
 	Dwarf_Op memory[3], *operations;
 	size_t count;
-	u64 offset, word;
+	u64 address, word;
 
 	if (dwarf_frame_register(tables, (int)number, memory, &operations, &count))
 		return -EINVAL;
@@ -83,11 +111,9 @@ static int register_step(struct step *step, Dwarf_Frame *tables, unsigned number
 		}
 		return 0;
 	}
-	if (operations[0].atom != DW_OP_call_frame_cfa || count > 2 ||
-	    (count == 2 && operations[1].atom != DW_OP_plus_uconst))
+	if (saved_address(step, operations, count, &address))
 		return 0;
-	offset = count == 2 ? operations[1].number : 0;
-	if (step->read_word(step->read_data, step->address + offset, &word))
+	if (step->read_word(step->read_data, address, &word))
 		return -EFAULT;
 	step->caller.registers[number] = word;
 	step->caller.known |= 1U << number;
@@ -102,7 +128,7 @@ static int frame_step(struct step *step, Dwarf_Frame *tables, struct elf_frame *
 
 	if (dwarf_frame_cfa(tables, &operations, &count))
 		return -EINVAL;
-	result = frame_address(frame, operations, count, &step->address);
+	result = frame_address(step, operations, count, &step->address);
 	for (unsigned number = 0; !result && number < ELF_REGISTERS; number++)
 		result = register_step(step, tables, number);
 	if (result)

@@ -1,0 +1,19 @@
+/*
+ * What a process's system call filter (seccomp) would do to the agent. Those of the borrowed thread are held up by
+ * ptrace, but the agent's own thread has them like any other.
+ */
+#ifndef GPUPROBE_ATTACH_INJECT_FILTER_H
+#define GPUPROBE_ATTACH_INJECT_FILTER_H
+
+#include <linux/filter.h>
+
+#include "base/err.h"
+
+/* Runs one program on a system call without arguments; SECCOMP_RET_..., that of killing for a program that is
+ * damaged. */
+u32 inject_filter_run(const struct sock_filter *program, size_t count, u32 number);
+/* Of the traced and stopped thread. -EOPNOTSUPP: it would be killed at a call that the agent makes, or its filter
+ * cannot be read. */
+int inject_filter_check(u32 tid, struct err *err);
+
+#endif
