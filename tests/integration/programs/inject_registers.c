@@ -113,7 +113,7 @@ static void fill(struct state *state, unsigned seed, char *byte)
 int main(void)
 {
 	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
-	struct state before, after; /* here main() would align its stack in a way of its own */
+	struct state before, after;
 	char byte;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
