@@ -459,7 +459,7 @@ static void audit(struct agent *agent, u64 deadline_ns)
 		process_audit_compare(&agent->before, &after, &text);
 		snprintf(agent->report.audit, sizeof(agent->report.audit), "%s",
 			 text_string(&text));
-		agent->report.left_behind = process_audit_own(&after);
+		agent->report.left_behind = left;
 		break;
 	}
 	if (state == AGENT_STATE_RESIDENT)

@@ -191,7 +191,8 @@ void gpu_say_result(const struct agents *agents)
 			log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
 				    *report->why ? ": " : "", report->why);
 		else
-			log_info("%s (%u) after detach: %s", comm, pid, report->audit);
+			log_info("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
+				 *report->why ? ": " : "", report->why);
 		if (report->cut)
 			log_warning("%s (%u): the agent did not end in time: the last GPU work may "
 				    "be missing",
