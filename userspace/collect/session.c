@@ -555,7 +555,8 @@ static int prepare(struct session *session, struct err *err)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
-	if (!result)
+	/* Without probes there is no price to tell: what CUPTI takes in the target nobody can see. */
+	if (!result && config->plan->function_count)
 		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
 						 &session->calibration, NULL);
 	if (!result)
