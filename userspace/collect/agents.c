@@ -106,9 +106,16 @@ static s64 clock_shift_ns(const struct target *target)
 	return -(seconds * (s64)NS_PER_SECOND + nanoseconds);
 }
 
+struct preparation {
+	const struct agents *agents;
+	const struct agent *agent;
+};
+
 static void prepare_control(void *data, void *shared)
 {
-	const struct agents *agents = data;
+	const struct preparation *preparation = data;
+	const struct agents *agents = preparation->agents;
+	const struct cupti_supply *supply = &preparation->agent->report.supply;
 	struct agent_control *control = shared;
 
 	*control = (struct agent_control){
@@ -122,6 +129,9 @@ static void prepare_control(void *data, void *shared)
 		.cupti = agents->config.cupti,
 		.chunk_count = agents->chunk_count,
 	};
+	if (supply->place != CUPTI_PLACE_MAPPED)
+		copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
+			    sizeof(supply->path));
 }
 
 static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
@@ -147,6 +157,7 @@ static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
 
 static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 {
+	struct preparation preparation = {agents, agent};
 	struct inject_plan plan = {0};
 	size_t library_bytes;
 	const void *library = agent_library(&library_bytes);
@@ -158,8 +169,21 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 		result = inject_run(
 			agent->target, &plan, library, library_bytes,
 			AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES,
-			prepare_control, agents, INJECT_DEADLINE_MS, &agent->injection, err);
+			prepare_control, &preparation, INJECT_DEADLINE_MS, &agent->injection, err);
 	inject_plan_free(&plan);
+	return result;
+}
+
+/* Without a CUPTI there is nothing to be had from an agent: the target is left alone. */
+static int supply(const struct agents *agents, struct agent *agent, struct err *err)
+{
+	struct agent_report *report = &agent->report;
+	int result = cupti_supply_choose(agent->target, &report->gpu, agents->config.cupti_named,
+					 "/", &report->supply, err);
+
+	if (!result && report->supply.place == CUPTI_PLACE_NONE)
+		result = err_set(err, -ENOENT, "the target has not loaded libcupti, and %s",
+				 report->supply.why);
 	return result;
 }
 
@@ -172,7 +196,7 @@ static void start_one(struct agents *agents, struct agent *agent)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
 	agent->clock_shift_ns = clock_shift_ns(agent->target);
-	if (put_in(agents, agent, &err)) {
+	if (supply(agents, agent, &err) || put_in(agents, agent, &err)) {
 		copy_string(agent->report.why, sizeof(agent->report.why), err.message,
 			    sizeof(err.message));
 		return;

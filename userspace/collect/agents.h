@@ -8,6 +8,7 @@
 #ifndef GPUPROBE_COLLECT_AGENTS_H
 #define GPUPROBE_COLLECT_AGENTS_H
 
+#include "attach/cupti_supply.h"
 #include "attach/gpu_target.h"
 #include "attach/target.h"
 #include "base/err.h"
@@ -22,8 +23,9 @@ struct agents;
 struct agents_config {
 	const struct target *targets;
 	size_t target_count;
-	struct agent_cupti_config cupti;
-	u64 ring_bytes; /* of one agent */
+	struct agent_cupti_config cupti; /* but for what each target is supplied with */
+	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
+	u64 ring_bytes;			 /* of one agent */
 };
 
 enum agent_outcome {
@@ -37,6 +39,7 @@ enum agent_outcome {
 struct agent_report {
 	const struct target *target;
 	struct gpu_target gpu;
+	struct cupti_supply supply;
 	enum agent_outcome outcome;
 	char why[AGENT_REPORT_BYTES];	 /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts cupti; /* WORKS: its paths and names are as the target wrote them */

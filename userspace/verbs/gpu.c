@@ -44,8 +44,6 @@ static void fill_cupti(const struct options *options, struct agent_cupti_config 
 					     .finalize_timeout_ms = FINALIZE_TIMEOUT_MS};
 	for (size_t i = 0; i < ARRAY_SIZE(activity_kinds); i++)
 		cupti->kinds |= 1ULL << activity_kinds[i];
-	if (options->cupti)
-		snprintf(cupti->path, sizeof(cupti->path), "%s", options->cupti);
 }
 
 int gpu_look(const struct options *options, const struct attachment *attachment,
@@ -53,16 +51,19 @@ int gpu_look(const struct options *options, const struct attachment *attachment,
 {
 	struct gpu gpu = {.agents = {.targets = attachment->targets,
 				     .target_count = attachment->target_count,
+				     .cupti_named = options->cupti,
 				     .ring_bytes = options->agent_buffer_mb << 20}};
 
-	if (options->cupti && strlen(options->cupti) >= AGENT_PATH_BYTES)
-		return err_set(err, -EINVAL, "--cupti: the path is longer than %d bytes",
-			       AGENT_PATH_BYTES - 1);
 	fill_cupti(options, &gpu.agents.cupti);
 	for (size_t i = 0; i < attachment->target_count && !options->no_inject; i++) {
 		struct gpu_target found;
+		struct cupti_supply supply;
 		int result = gpu_target_read(&attachment->targets[i], &found, err);
 
+		/* A file that was named must be there, before anything is touched. */
+		if (!result && found.cuda && options->cupti)
+			result = cupti_supply_choose(&attachment->targets[i], &found,
+						     options->cupti, "/", &supply, err);
 		if (result)
 			return result;
 		gpu.target_count += found.cuda;
@@ -76,21 +77,26 @@ int gpu_look(const struct options *options, const struct attachment *attachment,
 #define THREADS_SHOWN	   8
 #define THREAD_DEADLINE_MS 500
 
-static void append_cupti(const struct options *options, const struct gpu_target *found,
-			 struct text *text)
+static void append_cupti(const struct options *options, const struct target *target,
+			 const struct gpu_target *found, struct text *text)
 {
-	if (*found->cupti_path) {
-		text_append(text, "  CUPTI: ");
-		text_append_terminal(text, found->cupti_path, strlen(found->cupti_path));
-		text_append(text, ", mapped already\n");
-	} else if (options->cupti) {
-		text_append(text, "  CUPTI: ");
-		text_append_terminal(text, options->cupti, strlen(options->cupti));
-		text_append(text, ", to be loaded (--cupti)\n");
-	} else {
-		text_append(text, "  CUPTI: none mapped: name one with --cupti PATH, as the target "
-				  "sees it\n");
+	struct cupti_supply supply = {0};
+	struct err err = {0};
+
+	if (cupti_supply_choose(target, found, options->cupti, "/", &supply, &err))
+		snprintf(supply.why, sizeof(supply.why), "%.250s", err.message);
+	text_append(text, "  CUPTI: ");
+	if (supply.place) {
+		text_append_terminal(text, supply.path, strlen(supply.path));
+		text_append(text, ", ");
 	}
+	if (supply.version.minor_known)
+		text_appendf(text, "of CUDA %u.%u, ", supply.version.version / 1000,
+			     supply.version.version % 1000 / 10);
+	else if (supply.version.version)
+		text_appendf(text, "of CUDA %u, ", supply.version.version / 1000);
+	text_append_terminal(text, supply.why, strlen(supply.why));
+	text_append_char(text, '\n');
 	if (found->cupti_count > 1)
 		text_appendf(text, "  %u different libcupti.so are mapped: one of them is blind\n",
 			     found->cupti_count);
@@ -135,7 +141,7 @@ static void append_target_plan(const struct options *options, const struct targe
 	text_appendf(text, " (%u)\n  driver: ", target->pid);
 	text_append_terminal(text, found->driver_path, strlen(found->driver_path));
 	text_append_char(text, '\n');
-	append_cupti(options, found, text);
+	append_cupti(options, target, found, text);
 	if (found->nvtx_count)
 		text_append(text, "  NVTX: mapped (libnvToolsExt)\n");
 	if (*found->other_tool) {
