@@ -31,7 +31,8 @@ struct record_header {
 };
 
 enum record_shape { SHAPE_FACT, SHAPE_SPAN, SHAPE_POINT, SHAPE_COUNTER, SHAPE_TOTAL };
-enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM, ROW_SYNC };
+/* ROW_DEVICE, a GPU as a whole, is for what is computed from the records: no kind is drawn there. */
+enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM, ROW_SYNC, ROW_DEVICE };
 
 /* struct record_TAG */
 #define KIND(number, tag, shape, row, meaning) \

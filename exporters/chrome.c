@@ -7,171 +7,20 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "exporters/chrome_args.h"
 #include "exporters/chrome_metadata.h"
 #include "exporters/chrome_rows.h"
 #include "exporters/writer.h"
-
-/* ---- what stands in the args of an event, by kind ---- */
-
-/* clang-format off */
-/* Kinds without a row show all their fields, by their own names. */
-static const struct chrome_arg_row {
-	const char *kind;
-	const char *key;    /* of view_key() */
-	const char *name;   /* in the args */
-	const char *unless; /* this value goes without saying */
-} chrome_arg_rows[] = {
-	{"call",   "probe.address", "address",     NULL},
-	{"call",   "probe.binary",  "binary",      NULL},
-	{"call",   "ended",         "ended",       "returned"},
-	{"entry",  "probe.address", "address",     NULL},
-	{"entry",  "probe.binary",  "binary",      NULL},
-	{"entry",  "reason",        "reason",      NULL},
-	{"kernel", "device",        "device",      NULL},
-	{"kernel", "stream",        "stream",      NULL},
-	{"kernel", "correlation",   "correlation", NULL},
-};
-/* clang-format on */
-
-struct chrome_arg {
-	const char *name;
-	const char *unless;
-	const struct view_key *key;
-};
-
-/* The args of one kind, looked up in the view that is written. */
-struct chrome_kind {
-	struct chrome_arg *args;
-	size_t count;
-	size_t capacity;
-};
 
 struct chrome {
 	struct writer writer;
 	const struct view *view;
 	const struct view_survey *survey;
 	struct chrome_rows rows;
-	struct chrome_kind *kinds; /* by their place in schema_kinds() */
-	size_t kind_count;
+	struct chrome_args args;
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 };
-
-static const struct chrome_kind *chrome_kind(const struct chrome *chrome,
-					     const struct schema_kind *kind)
-{
-	size_t count;
-
-	return &chrome->kinds[kind - schema_kinds(&count)];
-}
-
-static int chrome_add_arg(const struct chrome *chrome, struct chrome_kind *found,
-			  const struct schema_kind *kind, const struct chrome_arg_row *row)
-{
-	const struct view_key *key = view_key(chrome->view, kind, row->key);
-
-	if (!key || array_reserve(&found->args, &found->capacity, found->count + 1) < 0)
-		return -ENOMEM;
-	found->args[found->count++] =
-		(struct chrome_arg){.name = row->name, .unless = row->unless, .key = key};
-	return 0;
-}
-
-static int chrome_find_args_of_kind(const struct chrome *chrome, struct chrome_kind *found,
-				    const struct schema_kind *kind)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(chrome_arg_rows) && result == 0; i++)
-		if (strcmp(chrome_arg_rows[i].kind, kind->tag) == 0)
-			result = chrome_add_arg(chrome, found, kind, &chrome_arg_rows[i]);
-	if (found->count)
-		return result;
-	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
-		const char *name = kind->fields[i].name;
-		const struct chrome_arg_row row = {.key = name, .name = name};
-
-		if (kind->fields[i].unit != UNIT_PAD)
-			result = chrome_add_arg(chrome, found, kind, &row);
-	}
-	return result;
-}
-
-static int chrome_find_args(struct chrome *chrome, struct err *err)
-{
-	const struct schema_kind *kinds = schema_kinds(&chrome->kind_count);
-	int result = 0;
-
-	chrome->kinds = calloc(chrome->kind_count, sizeof(*chrome->kinds));
-	if (!chrome->kinds)
-		result = -ENOMEM;
-	for (size_t i = 0; i < chrome->kind_count && result == 0; i++)
-		if (kinds[i].shape != SHAPE_FACT)
-			result = chrome_find_args_of_kind(chrome, &chrome->kinds[i], &kinds[i]);
-	return result < 0 ? err_errno(err, result, "can't write %s", chrome->writer.path) : 0;
-}
-
-static void chrome_free_args(struct chrome *chrome)
-{
-	for (size_t i = 0; chrome->kinds && i < chrome->kind_count; i++)
-		free(chrome->kinds[i].args);
-	free(chrome->kinds);
-}
-
-/* ---- values ---- */
-
-static void chrome_append_value(struct text *text, const struct view_value *value)
-{
-	if (value->type == VALUE_STRING)
-		json_append_string(text, value->string);
-	else if (value->type == VALUE_HEX)
-		json_append_hex(text, value->number);
-	else
-		json_append_number(text, value->number);
-}
-
-static void chrome_append_stack(const struct chrome *chrome, struct text *text, u32 id)
-{
-	const u64 *addresses;
-	size_t depth = view_stack(chrome->view, id, &addresses);
-
-	text_append(text, "\"stack\":");
-	json_append_hex_array(text, addresses, depth);
-}
-
-/* "args":{...}; nothing when there are none. */
-static void chrome_append_args(struct chrome *chrome, struct text *text,
-			       const struct view_event *event)
-{
-	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
-	size_t start = text->length, before;
-
-	text_append(text, ",\"args\":{");
-	before = text->length;
-	for (size_t i = 0; i < found->count; i++) {
-		const struct chrome_arg *arg = &found->args[i];
-		struct view_value value = view_value(chrome->view, arg->key, event);
-
-		if (value.type == VALUE_ABSENT || (value.type == VALUE_STRING && arg->unless &&
-						   strcmp(value.string, arg->unless) == 0))
-			continue;
-		text_append_bytes(text, ",\"", text->length == before ? 0 : 1);
-		text_append_char(text, '"');
-		text_append(text, arg->name);
-		text_append(text, "\":");
-		chrome_append_value(text, &value);
-	}
-	if (event->open)
-		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
-	if (event->record->stack) {
-		text_append(text, text->length == before ? "" : ",");
-		chrome_append_stack(chrome, text, event->record->stack);
-	}
-	if (text->length == before)
-		text->length = start;
-	else
-		text_append_char(text, '}');
-}
 
 /* ---- events ---- */
 
@@ -194,20 +43,20 @@ static void chrome_begin(struct chrome *chrome, const char *phase, size_t phase_
 	text_append(text, ",\"ts\":");
 	json_append_us(text, ts > chrome->time_base_ns ? ts - chrome->time_base_ns : 0);
 }
-#define chrome_begin_event(chrome, phase, event)                                          \
-	chrome_begin(chrome, phase, sizeof(phase) - 1, (event)->kind->tag, (event)->name, \
-		     (event)->ts)
+#define chrome_begin_event(chrome, phase, event)       \
+	chrome_begin(chrome, phase, sizeof(phase) - 1, \
+		     chrome_args_category(&(chrome)->args, event), (event)->name, (event)->ts)
 
-static int chrome_append_row(struct chrome *chrome, const struct view_event *event, struct err *err)
+static int chrome_append_row(struct chrome *chrome, size_t row_index, unsigned number,
+			     struct err *err)
 {
-	const struct chrome_lane *lane =
-		chrome_rows_lane(&chrome->rows, event->row_index, event->lane);
+	const struct chrome_lane *lane = chrome_rows_lane(&chrome->rows, row_index, number);
 
 	if (!lane)
 		return err_set(err, -EINVAL,
 			       "can't write %s: event on row %zu, lane %u, which the "
 			       "survey did not find",
-			       chrome->writer.path, event->row_index, event->lane);
+			       chrome->writer.path, row_index, number);
 	text_append_bytes(&chrome->writer.text, lane->ids, lane->ids_length);
 	return 0;
 }
@@ -215,39 +64,48 @@ static int chrome_append_row(struct chrome *chrome, const struct view_event *eve
 static int chrome_finish_event(struct chrome *chrome, const struct view_event *event,
 			       struct err *err)
 {
-	int result = chrome_append_row(chrome, event, err);
+	int result = chrome_append_row(chrome, event->row_index, event->lane, err);
 
 	if (result < 0)
 		return result;
-	chrome_append_args(chrome, &chrome->writer.text, event);
+	chrome_args_append(&chrome->args, event, &chrome->writer.text);
 	text_append_char(&chrome->writer.text, '}');
 	return writer_flush(&chrome->writer, err);
 }
 
-/* An arrow from what launched to what ran. Binding by id binds to the slice itself, where the older
- * s and f events bind to whatever is on top of the row at that moment. */
-static void chrome_append_flow(struct text *text, const struct view_event *event)
+/* An arrow from what launched to what ran, as Kineto writes it: one start at the launch, an end at each
+ * of its effects. Numbers of launches, since correlation ids come again. They bind to the slice on the
+ * row at that moment: the event itself, where nothing that starts together nests on a row. */
+static int chrome_append_flow(struct chrome *chrome, const struct view_event *event,
+			      struct err *err)
 {
-	if (event->launch) {
-		text_append(text, ",\"bind_id\":");
-		json_append_hex(text, event->launch);
-		text_append(text, ",\"flow_out\":true");
-	} else if (event->cause) {
-		text_append(text, ",\"bind_id\":");
-		json_append_hex(text, event->cause->number);
-		text_append(text, ",\"flow_in\":true");
-	}
+	u64 number = event->launch ? event->launch : event->cause ? event->cause->number : 0;
+	int result;
+
+	if (!number)
+		return 0;
+	if (event->launch)
+		chrome_begin(chrome, "s\"", strlen("s\""), "ac2g", "ac2g", event->ts);
+	else
+		chrome_begin(chrome, "f\",\"bp\":\"e\"", strlen("f\",\"bp\":\"e\""), "ac2g", "ac2g",
+			     event->ts);
+	text_append(&chrome->writer.text, ",\"id\":");
+	json_append_number(&chrome->writer.text, number);
+	result = chrome_append_row(chrome, event->row_index, event->lane, err);
+	text_append_char(&chrome->writer.text, '}');
+	return result;
 }
 
 static int chrome_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
+	int result;
 
 	chrome_begin_event(chrome, "X\"", event);
 	text_append(&chrome->writer.text, ",\"dur\":");
 	json_append_us(&chrome->writer.text, event->dur);
-	chrome_append_flow(&chrome->writer.text, event);
-	return chrome_finish_event(chrome, event, err);
+	result = chrome_finish_event(chrome, event, err);
+	return result < 0 ? result : chrome_append_flow(chrome, event, err);
 }
 
 static int chrome_point(void *data, const struct view_event *event, struct err *err)
@@ -261,22 +119,12 @@ static int chrome_point(void *data, const struct view_event *event, struct err *
 	return chrome_finish_event(chrome, event, err);
 }
 
-static bool chrome_has_args(struct chrome *chrome, const struct view_event *event)
-{
-	const struct chrome_kind *found = chrome_kind(chrome, event->kind);
-
-	for (size_t i = 0; i < found->count; i++)
-		if (view_value(chrome->view, found->args[i].key, event).type != VALUE_ABSENT)
-			return true;
-	return false;
-}
-
 static int chrome_counter(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
 
 	/* A counter without a value would be read as no event at all. */
-	if (!chrome_has_args(chrome, event))
+	if (!chrome_args_any(&chrome->args, event))
 		return 0;
 	chrome_begin_event(chrome, "C\"", event);
 	return chrome_finish_event(chrome, event, err);
@@ -320,13 +168,13 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome->view = view;
 	chrome->survey = survey;
 	chrome->time_base_ns = chrome_time_base_ns(survey);
-	result = chrome_find_args(chrome, err);
-	if (result == 0)
-		result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey),
-					  err);
+	if (chrome_args_find(&chrome->args, view) < 0)
+		return err_errno(err, -ENOMEM, "can't write %s", chrome->writer.path);
+	result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey), err);
 	if (result < 0)
 		return result;
-	text_append(text, "{\"displayTimeUnit\":\"ns\",\n");
+	text_append_char(text, '{');
+	chrome_append_header(view, text);
 	chrome_append_metadata(survey, text);
 	text_append(text, ",\n\"traceEvents\":[\n");
 	chrome_rows_append_names(&chrome->rows, view, text);
@@ -376,7 +224,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	struct chrome *chrome = data;
 	int result = writer_finish(&chrome->writer, commit, ret_size_bytes, err);
 
-	chrome_free_args(chrome);
+	chrome_args_free(&chrome->args);
 	chrome_rows_free(&chrome->rows);
 	free(chrome);
 	return result;

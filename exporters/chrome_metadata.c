@@ -8,6 +8,7 @@
 #define CHROME_DAY_NS	      (86400 * NS_PER_SECOND)
 #define CHROME_EXACT_DAYS     100
 #define CHROME_TIME_STEP_DAYS 90
+#define CHROME_DEVICES_MAX    1024 /* facts come from targets */
 
 static u64 chrome_min(u64 a, u64 b)
 {
@@ -139,6 +140,94 @@ static void chrome_append_clock(const struct view_survey *survey, struct text *t
 	text_append(text, ",\"endNanoseconds\":");
 	json_append_u64(text, survey->window_end_ns - base);
 	text_append(text, "},\n");
+}
+
+/* clang-format off */
+static const struct chrome_property_row {
+	const char *name;
+	const char *field;  /* of the fact device */
+	const char *factor; /* another one to multiply with, NULL: none */
+} chrome_property_rows[] = {
+	{"totalGlobalMem",              "memory_bytes",                            NULL},
+	{"computeMajor",                "compute_major",                           NULL},
+	{"computeMinor",                "compute_minor",                           NULL},
+	{"maxThreadsPerBlock",          "threads_per_block",                       NULL},
+	{"maxThreadsPerMultiprocessor", "warps_per_multiprocessor",                "threads_per_warp"},
+	{"regsPerMultiprocessor",       "registers_per_multiprocessor",            NULL},
+	{"warpSize",                    "threads_per_warp",                        NULL},
+	{"sharedMemPerMultiprocessor",  "shared_memory_per_multiprocessor_bytes",  NULL},
+	{"numSms",                      "multiprocessors",                         NULL},
+};
+/* clang-format on */
+
+static void chrome_append_property(const struct record_header *device,
+				   const struct chrome_property_row *row, struct text *text)
+{
+	const struct schema_kind *kind = schema_kind(KIND_device);
+	const struct schema_field *field = schema_field(kind, row->field);
+	const struct schema_field *factor = row->factor ? schema_field(kind, row->factor) : NULL;
+	u64 value;
+
+	if (view_field_absent(field, device) || (factor && view_field_absent(factor, device)))
+		return;
+	value = schema_field_value(field, device, 0);
+	text_appendf(text, ",\"%s\":", row->name);
+	json_append_number(text, factor ? value * schema_field_value(factor, device, 0) : value);
+}
+
+/* Two processes know the same GPU by facts of their own. */
+static bool chrome_is_listed(const struct record_header *const *devices, size_t place)
+{
+	static const u8 unknown[sizeof(((struct record_device *)0)->uuid)];
+	const struct record_device *device = (const struct record_device *)devices[place];
+
+	if (memcmp(device->uuid, unknown, sizeof(unknown)) == 0)
+		return false;
+	for (size_t i = 0; i < place; i++)
+		if (devices[i] && memcmp(((const struct record_device *)devices[i])->uuid,
+					 device->uuid, sizeof(unknown)) == 0)
+			return true;
+	return false;
+}
+
+static void chrome_append_devices(const struct view *view, struct text *text)
+{
+	size_t count, listed = 0;
+	const struct record_header *const *devices = view_facts(view, KIND_device, &count);
+
+	text_append(text, "\"deviceProperties\":[");
+	for (size_t i = 0; i < count && listed < CHROME_DEVICES_MAX; i++) {
+		const struct record_device *device = (const struct record_device *)devices[i];
+		const char *name;
+
+		if (!device || chrome_is_listed(devices, i))
+			continue;
+		name = view_text(view, device->header.name);
+		text_append(text, listed++ ? ",\n{\"id\":" : "\n{\"id\":");
+		json_append_u64(text, device->number != ~0U ? device->number : device->id);
+		if (name) {
+			text_append(text, ",\"name\":");
+			json_append_string(text, name);
+		}
+		for (size_t j = 0; j < ARRAY_SIZE(chrome_property_rows); j++)
+			chrome_append_property(devices[i], &chrome_property_rows[j], text);
+		text_append_char(text, '}');
+	}
+	text_append(text, "],\n");
+}
+
+void chrome_append_header(const struct view *view, struct text *text)
+{
+	const struct view_survey *survey = view_survey(view);
+
+	text_append(text, "\"schemaVersion\":1,\n");
+	chrome_append_devices(view, text);
+	text_append(text, "\"distributedInfo\": {\"rank\": 0},\n\"displayTimeUnit\":\"ms\",\n");
+	if (!survey->realtime_offset_ns)
+		return;
+	text_append(text, "\"baseTimeNanoseconds\":");
+	json_append_u64(text, survey->realtime_offset_ns + chrome_time_base_ns(survey));
+	text_append(text, ",\n");
 }
 
 void chrome_append_metadata(const struct view_survey *survey, struct text *text)

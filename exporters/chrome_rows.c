@@ -21,20 +21,26 @@ struct chrome_numbers {
 	u32 next_pid;
 };
 
-static bool chrome_row_is_stream(const struct view_row *row)
+static bool chrome_row_is_of_gpu(const struct view_row *row)
 {
-	return row->type == ROW_STREAM;
+	return row->type == ROW_STREAM || row->type == ROW_SYNC || row->type == ROW_DEVICE;
+}
+
+/* What has no spans is no row: readers draw counters and points without their thread. */
+static bool chrome_row_is_drawn(const struct view_row *row)
+{
+	return (row->type != ROW_PROCESS && row->type != ROW_DEVICE) || row->span_count;
 }
 
 /* A GPU is drawn as a process of its own beside the process that uses it. */
 static u64 chrome_process_key_a(const struct view_row *row)
 {
-	return chrome_row_is_stream(row) ? (u64)row->source << 32 | row->pid : row->pid;
+	return chrome_row_is_of_gpu(row) ? (u64)row->source << 32 | row->pid : row->pid;
 }
 
 static u64 chrome_process_key_b(const struct view_row *row)
 {
-	return chrome_row_is_stream(row) ? (u64)row->device + 1 : 0;
+	return chrome_row_is_of_gpu(row) ? (u64)row->device + 1 : 0;
 }
 
 static u32 chrome_take_number(const struct chrome_numbers *numbers, u32 *next)
@@ -62,7 +68,7 @@ static int chrome_add_process(struct chrome_rows *rows, struct chrome_numbers *n
 {
 	const struct view_row *row = &rows->survey->rows[index];
 	u64 key_a = chrome_process_key_a(row), key_b = chrome_process_key_b(row);
-	bool own = chrome_row_is_stream(row) || row->pid == 0;
+	bool own = chrome_row_is_of_gpu(row) || row->pid == 0;
 	struct chrome_process *process = &rows->processes[rows->process_count];
 
 	if (map_find(&numbers->processes, key_a, key_b))
@@ -81,7 +87,7 @@ static int chrome_add_process(struct chrome_rows *rows, struct chrome_numbers *n
 static int chrome_process_compare(const void *a_pointer, const void *b_pointer)
 {
 	const struct chrome_process *a = a_pointer, *b = b_pointer;
-	bool a_is_gpu = chrome_row_is_stream(a->row), b_is_gpu = chrome_row_is_stream(b->row);
+	bool a_is_gpu = chrome_row_is_of_gpu(a->row), b_is_gpu = chrome_row_is_of_gpu(b->row);
 
 	if (a->real_pid != b->real_pid)
 		return a->real_pid - 1 < b->real_pid - 1 ? -1 : 1; /* 0 wraps to the greatest */
@@ -98,11 +104,11 @@ static int chrome_add_lane(struct chrome_rows *rows, struct chrome_numbers *numb
 				 chrome_process_key_b(row));
 	/* Points and counters of a process as a whole: readers ignore their tid, but not a strange
 	 * one. */
-	u32 tid = row->type == ROW_THREAD ? row->tid : row->type == ROW_PROCESS ? pid : 0;
+	bool drawn = chrome_row_is_drawn(row);
+	u32 tid = row->type == ROW_THREAD ? row->tid : drawn ? 0 : pid;
 	struct chrome_lane *lane = &rows->lanes[rows->lane_count++];
 
-	if (number > 0 || tid == 0 ||
-	    (row->type != ROW_PROCESS && map_find(&numbers->threads, pid, tid)))
+	if (number > 0 || tid == 0 || (drawn && map_find(&numbers->threads, pid, tid)))
 		tid = chrome_take_number(numbers, &numbers->next_tid);
 	*lane = (struct chrome_lane){.pid = pid, .tid = tid, .ids_length = rows->ids.length};
 	text_append(&rows->ids, ",\"pid\":");
@@ -110,7 +116,7 @@ static int chrome_add_lane(struct chrome_rows *rows, struct chrome_numbers *numb
 	text_append(&rows->ids, ",\"tid\":");
 	json_append_u64(&rows->ids, tid);
 	lane->ids_length = rows->ids.length - lane->ids_length;
-	return row->type == ROW_PROCESS ? 0 : map_set(&numbers->threads, pid, tid, 1);
+	return drawn ? map_set(&numbers->threads, pid, tid, 1) : 0;
 }
 
 static int chrome_number_rows(struct chrome_rows *rows, struct chrome_numbers *numbers)
@@ -204,18 +210,32 @@ static void chrome_append_sort_index(struct text *text, const char *kind, u32 pi
 	text_appendf(text, "\"sort_index\":%zu}},\n", index);
 }
 
+/* "CPU", "GPU 0": where Kineto says it. */
+static void chrome_append_labels(const struct chrome_process *process, struct text *text)
+{
+	if (!process->row->pid && !chrome_row_is_of_gpu(process->row))
+		return;
+	chrome_begin_name(text, "process_labels", process->pid, 0);
+	if (chrome_row_is_of_gpu(process->row))
+		text_appendf(text, "\"labels\":\"GPU %u\"}},\n", process->row->device_number);
+	else
+		text_append(text, "\"labels\":\"CPU\"}},\n");
+}
+
 static void chrome_append_process(const struct chrome_process *process, const struct view *view,
 				  size_t index, struct text *text)
 {
 	const struct view_row *row = process->row;
 	struct text name _cleanup_text_ = {0};
 
-	if (chrome_row_is_stream(row)) {
-		const char *device = view_label(view, KIND_device, row->device);
+	if (chrome_row_is_of_gpu(row)) {
+		const char *device = view_device_name(view, row->device);
 
-		text_appendf(&name, "GPU %s", device ? device : "");
-		if (row->pid)
+		text_append(&name, device ? device : "GPU");
+		if (row->pid && *row->process_name)
 			text_appendf(&name, " (%s %u)", row->process_name, row->pid);
+		else if (row->pid)
+			text_appendf(&name, " (%u)", row->pid);
 	} else if (row->pid == 0) {
 		text_append(&name, "(no process)");
 	} else {
@@ -223,6 +243,7 @@ static void chrome_append_process(const struct chrome_process *process, const st
 	}
 	if (name.length)
 		chrome_append_name(text, "process_name", process->pid, 0, text_string(&name));
+	chrome_append_labels(process, text);
 	chrome_append_sort_index(text, "process_sort_index", process->pid, 0, index);
 }
 
@@ -231,7 +252,11 @@ static void chrome_append_thread(const struct chrome_lane *lane, const struct vi
 {
 	struct text name _cleanup_text_ = {0};
 
-	text_append(&name, row->type == ROW_THREAD && !row->tid ? "(no thread)" : row->name);
+	if (row->type == ROW_PROCESS)
+		text_append(&name, "CUDA overhead and unified memory");
+	else
+		text_append(&name,
+			    row->type == ROW_THREAD && !row->tid ? "(no thread)" : row->name);
 	if (number == 1)
 		text_append(&name, " (overlap)");
 	else if (number > 1)
@@ -255,8 +280,7 @@ void chrome_rows_append_names(const struct chrome_rows *rows, const struct view 
 	for (size_t i = 0; i < rows->survey->row_count; i++) {
 		const struct view_row *row = &rows->survey->rows[i];
 
-		/* What stands on a process as a whole (counters) is no thread. */
-		for (unsigned lane = 0; row->type != ROW_PROCESS && lane < row->lane_count; lane++)
+		for (unsigned lane = 0; chrome_row_is_drawn(row) && lane < row->lane_count; lane++)
 			chrome_append_thread(chrome_rows_lane(rows, i, lane), row, lane,
 					     rows->first_lane[i] + lane, text);
 	}

@@ -9,6 +9,7 @@ Prints "ok NAME" or "not ok NAME" and what is wrong, and exits 1; ENGINE_FOLDER 
 """
 import collections
 import decimal
+import functools
 import json
 import pathlib
 import re
@@ -17,6 +18,17 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIRST_OWN_PID = 2000000000
+
+# The categories of Kineto, for kinds that have another name there.
+CATEGORIES = {"copy": "gpu_memcpy", "set": "gpu_memset", "sync": "cuda_sync", "gpu_event": "cuda_event",
+              ("api", "driver"): "cuda_driver", "api": "cuda_runtime"}
+# The args of the GPU side that must be exactly as in the ndjson; what is computed is judged by the goldens.
+GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "block", "cbid", "registers per thread",
+            "graph id", "graph node id")
+GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread", "graph": "graph id",
+              "graph_node": "graph node id"}
+GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
+NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel")
@@ -81,6 +93,11 @@ def flatten(prefix, value):
         yield prefix, value
 
 
+@functools.lru_cache(None)
+def demangled(name):
+    return subprocess.run(["c++filt", name], capture_output=True, text=True, check=True).stdout.strip()
+
+
 class Judge:
     def __init__(self, folder):
         self.name = folder.name
@@ -138,6 +155,27 @@ class Judge:
 
     # ---- 2: against the ndjson
 
+    def number_of(self, kind, line):
+        """The number of a device, context or stream; without one, its place among the facts."""
+        facts = [fact for fact in self.lines if fact["kind"] == kind]
+        for place, fact in enumerate(facts, 1):
+            if fact.get("source") == line.get("source") and fact["id"] == line[kind]:
+                return fact.get("number", place)
+        raise ValueError(f"no fact of {kind} {line[kind]}")
+
+    def gpu_args(self, line):
+        args = {}
+        for key in ("bytes", "grid", "block", *GPU_FIELDS):
+            if key in line:
+                args[GPU_FIELDS.get(key, key)] = line[key]
+        for kind in ("device", "context", "stream"):
+            if kind in line:
+                args[kind] = self.number_of(kind, line)
+        if "correlation" in line:
+            place = self.sources.setdefault(line.get("source"), len(self.sources))
+            args["correlation"] = place << 32 | line["correlation"]
+        return {key: value for key, value in args.items() if key in GPU_ARGS}
+
     def probe_args(self, line):
         probe = self.probes.get(line.get("probe"), {})
         return {key: probe[key] for key in ("address", "binary") if key in probe}
@@ -147,9 +185,9 @@ class Judge:
         args = self.probe_args(line) if kind in ("call", "entry") else {}
         if kind == "call" and line.get("ended", "returned") != "returned":
             args["ended"] = line["ended"]
-        for key in {"entry": ["reason"], "api": ["correlation"], "level": ["value"],
-                    "kernel": ["device", "stream", "correlation"],
-                    "total": ["calls", "time_ns"]}.get(kind, []):
+        if kind in GPU_KINDS:
+            args = self.gpu_args(line)
+        for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
                 args[key] = line[key]
         if self.shapes[kind][0] == "SPAN" and "dur" not in line:
@@ -164,11 +202,18 @@ class Judge:
         if shape == "SPAN":
             dur = line.get("dur", max(self.window_end - line["ts"], 0))
         phase = {"SPAN": "X", "POINT": "i", "TOTAL": "i", "COUNTER": "C"}[shape]
-        return (phase, line["kind"], self.name_of(line), line["ts"] - self.base, dur,
-                line.get("pid", 0) if row != "STREAM" else "gpu",
-                json.dumps(self.expected_args(line), sort_keys=True))
+        category = CATEGORIES.get((line["kind"], line.get("domain")), CATEGORIES.get(line["kind"], line["kind"]))
+        args = None if line["kind"] in NAMED_BY_FIELDS and line["kind"] not in GPU_KINDS else self.expected_args(line)
+        return (phase, category, self.name_of(line), line["ts"] - self.base, dur,
+                line.get("pid", 0) if row not in ("STREAM", "SYNC") else "gpu", json.dumps(args, sort_keys=True))
 
     def name_of(self, line):
+        if line["kind"] in NAMED_BY_FIELDS:
+            return None
+        if line["kind"] == "kernel" and line.get("name", "").startswith("_Z"):
+            return demangled(line["name"])
+        if line["kind"] == "api":
+            return re.sub(r"_v\d{4,}$", "", line["name"])
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
 
     def judge_events(self):
@@ -177,23 +222,35 @@ class Judge:
         for line in self.lines:
             if line["kind"] == "probe":
                 self.probes[line.get("id", line.get("name"))] = line
+        self.sources = {}
+        for line in self.lines:
+            if line["kind"] == "api" and "correlation" in line:
+                self.sources.setdefault(line.get("source"), len(self.sources))
+        kinds = {CATEGORIES.get((kind, domain), CATEGORIES.get(kind, kind)): kind
+                 for kind in self.shapes for domain in (None, "driver")}
         expected = [self.expected_event(line) for line in self.lines
                     if self.shapes[line["kind"]][0] != "FACT"]
         actual = []
         nobody = {event["pid"] for event in self.events if event["name"] == "process_name" and
                   event["ph"] == "M" and event["args"]["name"] == "(no process)"}
         for event in self.events:
-            if event["ph"] == "M" or event["cat"] == "gpuprobe":
+            if event["ph"] in "Msf" or event["cat"] in ("gpuprobe", "computed"):
                 continue
             counts[event["ph"]] += 1
             pid = event["pid"]
-            if self.shapes[event["cat"]][1] == "STREAM":
+            kind = kinds[event["cat"]]
+            if self.shapes[kind][1] in ("STREAM", "SYNC"):
                 pid = "gpu" if pid >= FIRST_OWN_PID else pid
             elif pid in nobody:
                 pid = 0
-            actual.append((event["ph"], event["cat"], event["name"], nanoseconds(event["ts"]),
-                           nanoseconds(event["dur"]) if "dur" in event else None, pid,
-                           json.dumps(event.get("args", {}), sort_keys=True)))
+            args = event.get("args", {})
+            if kind in GPU_KINDS:
+                args = {key: value for key, value in args.items() if key in GPU_ARGS or key in ("open", "stack")}
+            elif kind in NAMED_BY_FIELDS:
+                args = None
+            actual.append((event["ph"], event["cat"], event["name"] if kind not in NAMED_BY_FIELDS else None,
+                           nanoseconds(event["ts"]), nanoseconds(event["dur"]) if "dur" in event else None, pid,
+                           json.dumps(args, sort_keys=True, default=float)))
         self.same("trace against ndjson", actual, expected)
         self.judge_ledger()
         return counts
@@ -231,7 +288,7 @@ class Judge:
         found = collections.defaultdict(dict)
         for arg in self.answer["args"]:
             value = arg[kinds.get(arg["value_type"], "string_value")]
-            found[arg["arg_set_id"]][arg["key"]] = bool(value) if arg["value_type"] == "bool" else value
+            found[arg["arg_set_id"]][arg["key"]] = {"bool": bool, "real": float}.get(arg["value_type"], lambda it: it)(value)
         return found
 
     def judge_slices(self):
@@ -247,7 +304,7 @@ class Judge:
             expected.append((nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)), event["name"],
                              event["cat"], event["pid"] if on_thread else None,
                              event["tid"] if on_thread else None,
-                             json.dumps(dict(flatten("args", event.get("args", {}))), sort_keys=True)))
+                             json.dumps(dict(flatten("args", event.get("args", {}))), sort_keys=True, default=float)))
         self.same("trace processor: slices", actual, expected)
         self.same("trace processor: counters",
                   [(row["ts"], float(row["value"]), row["name"], row["pid"]) for row in self.answer["counters"]],
@@ -269,13 +326,20 @@ class Judge:
                   [(pid, tid, names.get(("thread_name", pid, tid))) for pid, tid in tids])
 
     def judge_flows(self):
-        launches = {event["bind_id"]: event for event in self.events if event.get("flow_out")}
+        """One start at the launch, an end at each of its effects: the slices begin at that moment."""
+        launches = {event["id"]: event for event in self.events if event["ph"] == "s"}
+        if len(launches) != sum(event["ph"] == "s" for event in self.events):
+            self.complain("an id of a flow twice")
+        slices = {(event["pid"], event["tid"], event["ts"]): event["name"] for event in self.events
+                  if event["ph"] == "X"}
         expected = []
         for event in self.events:
-            if event.get("flow_in"):
-                launch = launches[event["bind_id"]]
-                expected.append((nanoseconds(launch["ts"]), launch["name"], nanoseconds(event["ts"]),
-                                 event["name"]))
+            if event["ph"] == "f":
+                launch = launches[event["id"]]
+                if event.get("bp") != "e" or event["cat"] != "ac2g":
+                    self.complain(f"not as Kineto writes it: {event}")
+                expected.append((nanoseconds(launch["ts"]), slices[launch["pid"], launch["tid"], launch["ts"]],
+                                 nanoseconds(event["ts"]), slices[event["pid"], event["tid"], event["ts"]]))
         self.same("trace processor: flows",
                   [(row["out_ts"], row["out_name"], row["in_ts"], row["in_name"])
                    for row in self.answer["flows"]], expected)

@@ -194,7 +194,7 @@ TEST(names_of_rows_stand_before_all_events)
 	event = event_of(trace, "M", "thread_name", 1);
 	CHECK_STRING(string_of(json_object_get(event, "args"), "name"), "worker");
 	CHECK_U64(number_of(event, "tid"), 6);
-	CHECK_U64(count_of(trace, "M"), 6);
+	CHECK_U64(count_of(trace, "M"), 7);
 	json_decref(trace);
 }
 
@@ -225,9 +225,9 @@ TEST(a_stream_is_a_row_of_a_process_of_its_own)
 {
 	json_t *trace = trace_of(
 		WINDOW "{\"kind\":\"task\",\"ts\":1,\"pid\":5,\"tid\":5,\"comm\":\"python\"}\n"
-		       "{\"kind\":\"device\",\"id\":\"H200\",\"name\":\"H200\"}\n"
+		       "{\"kind\":\"device\",\"id\":\"H200\",\"name\":\"H200\",\"number\":0}\n"
 		       "{\"kind\":\"stream\",\"id\":\"stream 7\",\"name\":\"stream "
-		       "7\",\"device\":\"H200\"}\n"
+		       "7\",\"device\":\"H200\",\"number\":7}\n"
 		       "{\"kind\":\"api\",\"ts\":2000,\"dur\":10,\"pid\":5,\"tid\":5,"
 		       "\"name\":\"launch\",\"correlation\":1}\n"
 		       "{\"kind\":\"kernel\",\"ts\":2020,\"dur\":10,\"pid\":5,\"name\":\"gemm\","
@@ -237,10 +237,13 @@ TEST(a_stream_is_a_row_of_a_process_of_its_own)
 
 	CHECK(number_of(kernel, "pid") >= OWN_PID);
 	CHECK(number_of(kernel, "tid") >= OWN_TID);
-	CHECK(json_is_true(json_object_get(launch, "flow_out")));
-	CHECK(json_is_true(json_object_get(kernel, "flow_in")));
-	CHECK_STRING(string_of(kernel, "bind_id"), string_of(launch, "bind_id"));
-	CHECK(*string_of(kernel, "bind_id"));
+	CHECK_U64(number_of(json_object_get(kernel, "args"), "device"), 0);
+	CHECK_U64(number_of(json_object_get(kernel, "args"), "stream"), 7);
+	CHECK_U64(number_of(event_of(trace, "s", "ac2g", 0), "id"), 1);
+	CHECK_U64(number_of(event_of(trace, "s", "ac2g", 0), "tid"), number_of(launch, "tid"));
+	CHECK_U64(number_of(event_of(trace, "f", "ac2g", 0), "id"), 1);
+	CHECK_U64(number_of(event_of(trace, "f", "ac2g", 0), "tid"), number_of(kernel, "tid"));
+	CHECK_STRING(string_of(event_of(trace, "f", "ac2g", 0), "bp"), "e");
 	json_decref(trace);
 }
 

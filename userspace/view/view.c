@@ -39,22 +39,6 @@ static u64 add_saturated(u64 a, u64 b)
 	return a + b < a ? ~0ULL : a + b;
 }
 
-static const char *event_name(const struct view *view, const struct view_kind *kind,
-			      const struct record_header *record)
-{
-	const char *name = view_text(view, record->name);
-
-	if (!name && kind->named_by) {
-		u32 id = schema_field_value(kind->named_by, record, 0);
-		const struct record_header *fact = view_fact(view, kind->named_by_kind, id);
-
-		name = fact ? view_text(view, fact->name) : NULL;
-		if (!name)
-			name = view_label(view, kind->named_by_kind, id);
-	}
-	return name ? name : kind->kind->tag;
-}
-
 static void event_times(const struct view *view, struct view_event *event)
 {
 	const struct record_header *record = event->record;
@@ -70,6 +54,12 @@ static void event_times(const struct view *view, struct view_event *event)
 	event->dur = event->end - event->ts;
 }
 
+/* Calls nest. Work of a GPU overlaps, and is no call of what it overlaps. */
+static bool rows_nest(enum record_row row)
+{
+	return row == ROW_THREAD || row == ROW_PROCESS;
+}
+
 static int walk_event(struct walk *walk, const struct record_header *record,
 		      struct view_event *event)
 {
@@ -83,15 +73,19 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	*event = (struct view_event){
 		.record = record,
 		.kind = kind->kind,
-		.name = event_name(view, kind, record),
+		.name = view_event_name(view, kind, record),
 		.row = &view->rows.rows[row],
 		.row_index = row,
 	};
 	event_times(view, event);
 	if (kind->kind->shape == SHAPE_SPAN)
-		result = view_lanes_place(&walk->lanes, row, event->ts, event->end, &event->lane,
-					  &event->depth);
-	return result < 0 ? result : view_causes_add(&walk->causes, kind, event);
+		result = view_lanes_place(&walk->lanes, row, rows_nest(kind->kind->row), event->ts,
+					  event->end, &event->lane, &event->depth);
+	if (result == 0)
+		result = view_causes_add(&walk->causes, kind, event);
+	if (!walk->survey && !view_causes_caused(&view->causes, event->launch))
+		event->launch = 0;
+	return result;
 }
 
 #define STEPS_BETWEEN_LOOKS 4096 /* at the stop flag */
@@ -139,6 +133,7 @@ static void survey_count(struct view_survey *survey, struct view_event *event,
 		survey->first_ns = event->ts;
 	survey->last_ns = end > survey->last_ns ? end : survey->last_ns;
 	rows->rows[event->row_index].event_count++;
+	rows->rows[event->row_index].span_count += event->kind->shape == SHAPE_SPAN;
 }
 
 static void survey_window(struct view *view)
@@ -206,16 +201,20 @@ static bool survey_is_cut(const struct view *view)
 	return capture_reader_cut(view->reader);
 }
 
-static int survey_finish(struct view *view, const struct walk *walk)
+static int survey_finish(struct view *view, struct walk *walk)
 {
 	struct view_survey *survey = &view->survey;
 	int result;
 
+	/* What launched something is known only now. */
+	view->causes = walk->causes;
+	walk->causes = (struct view_causes){0};
+	view_causes_finish(&view->causes);
 	for (size_t i = 0; i < view->rows.count; i++)
 		view->rows.rows[i].lane_count = view_lanes_count(&walk->lanes, i);
 	result = view_rows_finish(view);
 	if (result == 0)
-		result = view_ledger_init(view, &walk->causes, walk->outside_window);
+		result = view_ledger_init(view, &view->causes, walk->outside_window);
 	if (result == 0)
 		result = survey_attributes(view);
 	survey->rows = view->rows.rows;
@@ -282,6 +281,7 @@ struct view *view_free(struct view *view)
 	view_names_free(view->names);
 	view_keys_free(view->keys);
 	view_ledger_free(&view->ledger);
+	view_causes_free(&view->causes);
 	free(view->attributes);
 	free(view);
 	return NULL;

@@ -16,13 +16,16 @@ struct view_row {
 	enum record_row type;
 	u32 pid;
 	u32 tid;    /* ROW_THREAD */
-	u32 device; /* ROW_STREAM: renumbered ids of the facts; source tells sessions apart */
-	u32 stream;
-	u32 source;
+	u32 device; /* ROW_STREAM, ROW_SYNC, ROW_DEVICE: renumbered ids of the facts */
+	u32 stream; /* 0: none */
+	u32 device_number; /* as its process and other tools number it; the id where that is not known */
+	u32 stream_number;
+	u32 source; /* of what came first; tells the sessions of streams and GPUs apart */
 	const char *name;	  /* of the thread or stream; never NULL */
 	const char *process_name; /* never NULL ("" when unknown) */
 	unsigned lane_count;	  /* 1, or more where spans overlap without nesting; 4,096 at most */
 	u64 event_count;
+	u64 span_count; /* of them */
 };
 
 /* The place of entries of the ledger that reading the capture added. */
@@ -63,8 +66,11 @@ struct view_survey {
 /* What launched an effect. */
 struct view_cause {
 	u64 number; /* unique in the capture, from 1; also the launch's own view_event.launch */
-	u64 ts, dur;
+	u64 ts, dur; /* dur of a launch that is open: up to the end of the window */
 	u32 pid, tid;
+	size_t row_index; /* where it is drawn */
+	unsigned lane;
+	bool open;
 	const char *name;
 };
 
@@ -75,13 +81,14 @@ struct view_event {
 	u64 dur; /* open spans: up to the end of the window */
 	u64 end; /* ts + dur */
 	bool open;	  /* a span that had not ended */
-	const char *name; /* never NULL */
+	const char *name; /* for people: demangled, of nameless records made from their fields; never NULL */
 	const struct view_row *row;
 	size_t row_index;
 	unsigned lane; /* 0 .. row->lane_count - 1: where it can be drawn without overlap */
 	unsigned depth; /* number of enclosing spans in its lane */
-	u64 launch;	/* number that effects may name as their cause, 0: none */
+	u64 launch;	/* number that effects name as their cause, 0: it launched nothing */
 	const struct view_cause *cause; /* NULL: none */
+	bool computed; /* made by the view from other events, so not one of the capture (counters only) */
 };
 
 /* What an exporter implements. NULL members are skipped (without `end` no ends are computed). Every
@@ -119,18 +126,25 @@ const char *view_label(const struct view *view, u16 kind, u32 id);
  * were renumbered: a device that is not known reads as 0 here.) */
 bool view_field_absent(const struct schema_field *field, const struct record_header *record);
 size_t view_stack(const struct view *view, u32 id, const u64 **ret_addresses);
+/* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
+const char *view_device_name(const struct view *view, u32 device);
 /* Name of the process at time ts, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);
 
 /* ---- fields and computed values by key: the columns of tables in exporters --------------------------
  * Looks up once, reads often. Keys: a field of the kind or of the header; or "field.field" through an ID
  * ("probe.address", "probe.binary"); or a computed value ("launch_delay_ns"). */
-enum view_value_type { VALUE_ABSENT, VALUE_U64, VALUE_HEX, VALUE_STRING };
+enum view_value_type { VALUE_ABSENT, VALUE_U64, VALUE_HEX, VALUE_STRING, VALUE_DECIMAL, VALUE_ARRAY };
+
+#define VALUE_ARRAY_MAX 4 /* longer ones are strings */
 
 struct view_value {
 	enum view_value_type type;
 	u64 number;
+	double decimal;	    /* finite */
 	const char *string; /* enum tags, texts; valid as long as the view */
+	unsigned count;	    /* VALUE_ARRAY */
+	u64 numbers[VALUE_ARRAY_MAX];
 };
 
 struct view_key; /* constant, owned by the view */

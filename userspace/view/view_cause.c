@@ -1,12 +1,14 @@
 /*
- * What launched what: calls on a thread with a correlation number are launches, spans on a stream
- * with one are effects. The numbers mean something only with their source, and come again after a
- * while, so a later launch takes the place of one that is over. Of two calls with one number of
- * which one is inside the other (runtime and driver API) the outer is the launch; it comes first in
- * time order.
+ * What launched what: calls on a thread with a correlation number are launches, all other spans with
+ * one are effects. The numbers mean something only with their source, and come again after a while, so
+ * a later launch takes the place of one that is over; a launch has any number of effects (a graph), none
+ * before itself and none of another process. Of two calls of a thread with one number of which one is
+ * inside the other (runtime and driver API) the outer is the launch; it comes first in time order.
+ * Work on a stream has a launch, so one without is missed; waits and overhead may well have none.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "view/view_internal.h"
@@ -27,7 +29,48 @@ void view_causes_free(struct view_causes *causes)
 	map_free(&causes->table);
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
+	map_free(&causes->sources);
 	free(causes->launches);
+	free(causes->caused);
+}
+
+void view_causes_finish(struct view_causes *causes)
+{
+	map_free(&causes->table);
+	map_free(&causes->forgotten);
+	map_free(&causes->unmatched);
+	free(causes->launches);
+	causes->launches = NULL;
+	causes->launch_capacity = 0;
+}
+
+bool view_causes_caused(const struct view_causes *causes, u64 launch)
+{
+	u64 place = (launch - 1) / 64;
+
+	return launch && place < causes->caused_capacity &&
+	       causes->caused[place] >> (launch - 1) % 64 & 1;
+}
+
+/* Capacity is what is zeroed here. */
+static int note_caused(struct view_causes *causes, u64 launch)
+{
+	size_t place = (launch - 1) / 64, before = causes->caused_capacity;
+
+	if (array_reserve(&causes->caused, &causes->caused_capacity, place + 1) < 0)
+		return -ENOMEM;
+	if (causes->caused_capacity > before)
+		memset(causes->caused + before, 0,
+		       (causes->caused_capacity - before) * sizeof(*causes->caused));
+	causes->caused[place] |= 1ULL << (launch - 1) % 64;
+	return 0;
+}
+
+static int note_source(struct view_causes *causes, u32 source)
+{
+	if (map_find(&causes->sources, source, 0))
+		return 0;
+	return map_set(&causes->sources, source, 0, causes->sources.count);
 }
 
 /* The oldest launch gives its place away. Kernels come about in the order of their launches, so one
@@ -70,9 +113,11 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 	if (there) {
 		const struct view_cause *outer = &causes->launches[*there].cause;
 
-		if (outer->ts + outer->dur > event->ts)
+		if (outer->ts + outer->dur > event->ts && outer->tid == record->tid)
 			return 0;
 	}
+	if (note_source(causes, record->source) < 0)
+		return -ENOMEM;
 	if (causes->launch_count >= causes->launches_max && forget_oldest(causes, place) < 0)
 		return -ENOMEM;
 	if (array_reserve(&causes->launches, &causes->launch_capacity, place + 1) < 0 ||
@@ -86,6 +131,9 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			  .dur = event->dur,
 			  .pid = record->pid,
 			  .tid = record->tid,
+			  .row_index = event->row_index,
+			  .lane = event->lane,
+			  .open = event->open,
 			  .name = event->name},
 		.source = record->source,
 		.correlation = correlation,
@@ -115,10 +163,20 @@ static int count_unmatched(struct view_causes *causes, u32 source, u32 correlati
 	return map_set(&causes->unmatched, source, correlation, 1);
 }
 
+/* Events come in time order, so that a launch found has begun. Records of a GPU know no thread. */
+static bool may_cause(const struct view_cause *cause, const struct view_event *event)
+{
+	const struct record_header *effect = event->record;
+
+	return (!effect->pid || !cause->pid || effect->pid == cause->pid) &&
+	       (!effect->tid || effect->tid == cause->tid);
+}
+
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_event *event)
 {
 	u32 correlation, source = event->record->source;
+	const struct view_cause *cause;
 	u64 *there;
 
 	if (!kind->correlation || kind->kind->shape != SHAPE_SPAN)
@@ -129,8 +187,10 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	if (kind->kind->row == ROW_THREAD)
 		return add_launch(causes, event, correlation);
 	there = map_find(&causes->table, source, correlation);
-	if (!there)
-		return count_unmatched(causes, source, correlation);
-	event->cause = &causes->launches[*there].cause;
-	return 0;
+	cause = there ? &causes->launches[*there].cause : NULL;
+	if (!cause || !may_cause(cause, event))
+		return kind->kind->row == ROW_STREAM ? count_unmatched(causes, source, correlation)
+						     : 0;
+	event->cause = cause;
+	return note_caused(causes, cause->number);
 }

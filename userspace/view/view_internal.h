@@ -7,13 +7,17 @@
 
 /* ---- view_kinds: what the view wants to know of a kind, looked up once ---- */
 
+#define VIEW_NAME_FIELDS_MAX 3
+
 struct view_kind {
 	const struct schema_kind *kind;
 	const struct schema_field *correlation; /* NULL: none; the same below */
 	const struct schema_field *device;
 	const struct schema_field *stream;
-	const struct schema_field *named_by; /* the ID field whose fact gives the name of a nameless record */
-	u16 named_by_kind;
+	const struct schema_field *probe; /* its fact gives the name of a nameless record */
+	const char *name_pattern; /* what nameless records are called, NULL: see view_event_names.c */
+	const struct schema_field *name_fields[VIEW_NAME_FIELDS_MAX]; /* those that stand in it */
+	unsigned name_field_count;
 };
 
 struct view_kinds {
@@ -47,6 +51,8 @@ struct view_rows {
 /* Place of the record's row; a new one if there is none and add is set, else -ENOENT. */
 s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
 		   const struct record_header *record, bool add);
+/* The same for a GPU as a whole. */
+s64 view_rows_find_device(struct view_rows *rows, u32 source, u32 pid, u32 device, bool add);
 /* Names and sorts them, after the survey. */
 int view_rows_finish(struct view *view);
 void view_rows_free(struct view_rows *rows);
@@ -58,6 +64,8 @@ struct view_names {
 	const char ***labels; /* [kind number][id - 1]; NULL for kinds without labels */
 	size_t *label_counts;
 	size_t kind_count;
+	struct map made;     /* (kind, values of fields) -> const char *, of nameless records */
+	struct map displays; /* (text id, how) -> const char *, as people write it */
 	struct string_table strings; /* what was made here; they never move */
 };
 
@@ -67,6 +75,17 @@ void view_names_free(struct view_names *names);
 const char *view_task_name(const struct view *view, u32 pid, u32 tid);
 /* A copy that lives as long as the view; NULL without memory. */
 const char *view_intern(const struct view *view, const char *string, size_t length);
+
+/* ---- view_event_names ---- */
+
+void view_event_names_init(struct view_kind *kind);
+/* Never NULL. */
+const char *view_event_name(const struct view *view, const struct view_kind *kind,
+			    const struct record_header *record);
+/* The function of a kernel without namespaces, template arguments and parameters; NULL without a name. */
+const char *view_short_name(const struct view *view, const struct record_header *record);
+/* What other CUDA tools call an enum value, NULL where they do not. */
+const char *view_word(const char *enum_name, u32 number);
 
 /* ---- view_lanes: spans of a row nest within a lane ---- */
 
@@ -78,8 +97,9 @@ struct view_lanes {
 	size_t row_capacity;
 };
 
-int view_lanes_place(struct view_lanes *lanes, size_t row, u64 ts, u64 end, unsigned *ret_lane,
-		     unsigned *ret_depth);
+/* nest: whether a span may lie inside another one of its lane. */
+int view_lanes_place(struct view_lanes *lanes, size_t row, bool nest, u64 ts, u64 end,
+		     unsigned *ret_lane, unsigned *ret_depth);
 unsigned view_lanes_count(const struct view_lanes *lanes, size_t row);
 void view_lanes_free(struct view_lanes *lanes);
 
@@ -94,8 +114,11 @@ struct view_causes {
 	u64 launch_count; /* ever; launch n lies at n % launches_max */
 	size_t launches_max;
 	struct map forgotten; /* source -> highest correlation forgotten */
+	struct map sources;   /* source -> its place among those with launches, from 0 */
 	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
 	u64 forgotten_count, missing_count, after_kernel_count;
+	u64 *caused; /* bit n - 1: launch n launched something */
+	size_t caused_capacity;
 };
 
 /* launches_max: 0 for LAUNCHES_MAX. */
@@ -104,6 +127,10 @@ void view_causes_free(struct view_causes *causes);
 /* Fills launch and cause of the event, which come in time order. */
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_event *event);
+/* Frees what only the adding needs. */
+void view_causes_finish(struct view_causes *causes);
+/* Did this launch launch anything, up to now? */
+bool view_causes_caused(const struct view_causes *causes, u64 launch);
 
 /* ---- view_ends: spans that are open, by their end ---- */
 
@@ -132,6 +159,26 @@ struct view_ledger {
 int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window);
 void view_ledger_free(struct view_ledger *ledger);
 
+/* ---- view_computed: the computed values ---- */
+
+typedef struct view_value view_compute(const struct view *view, const struct view_event *event);
+
+/* NULL when no value of that name is computed for the kind. */
+view_compute *view_computed(const struct schema_kind *kind, const char *name);
+
+static inline struct view_value value_u64(u64 number)
+{
+	return (struct view_value){.type = VALUE_U64, .number = number};
+}
+
+/* Absent for NULL. */
+static inline struct view_value value_string(const char *string)
+{
+	if (!string)
+		return (struct view_value){.type = VALUE_ABSENT};
+	return (struct view_value){.type = VALUE_STRING, .string = string};
+}
+
 /* ---- view_values ---- */
 
 struct view_keys {
@@ -152,6 +199,7 @@ struct view {
 	struct view_names *names; /* pointers: they grow behind a const view */
 	struct view_keys *keys;
 	struct view_ledger ledger;
+	struct view_causes causes; /* as the survey left them */
 	struct view_attribute *attributes;
 };
 

@@ -22,14 +22,8 @@ int view_kinds_init(struct view_kinds *view_kinds)
 		kind->correlation = schema_field(kind->kind, "correlation");
 		kind->device = schema_field(kind->kind, "device");
 		kind->stream = schema_field(kind->kind, "stream");
-		for (size_t j = 0; j < kinds[i].field_count && !kind->named_by; j++) {
-			const struct schema_field *field = &kinds[i].fields[j];
-
-			if (field->unit != UNIT_ID || strcmp(field->name, "id") == 0)
-				continue;
-			kind->named_by = field;
-			kind->named_by_kind = schema_kind_by_tag(field->reference)->number;
-		}
+		kind->probe = schema_field(kind->kind, "probe");
+		view_event_names_init(kind);
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * Lanes: a span goes to the first lane of its row in which it nests, i.e. in which what is still
- * open lasts at least as long. Spans come in time order, so a lane is a stack of the ends of its
+ * open lasts at least as long; on rows where nothing nests (work of a GPU does not call other work),
+ * to the first lane that is free. Spans come in time order, so a lane is a stack of the ends of its
  * open spans.
  */
 #include <errno.h>
@@ -31,15 +32,15 @@ static int lanes_reach(struct view_lanes *lanes, size_t row)
 }
 
 /* Ends what is over at ts; does a span that ends at `end` nest in what is left? */
-static bool lane_fits(struct lane *lane, u64 ts, u64 end)
+static bool lane_fits(struct lane *lane, bool nest, u64 ts, u64 end)
 {
 	while (lane->count && lane->ends[lane->count - 1] <= ts)
 		lane->count--;
-	return !lane->count || lane->ends[lane->count - 1] >= end;
+	return !lane->count || (nest && lane->ends[lane->count - 1] >= end);
 }
 
-int view_lanes_place(struct view_lanes *lanes, size_t row, u64 ts, u64 end, unsigned *ret_lane,
-		     unsigned *ret_depth)
+int view_lanes_place(struct view_lanes *lanes, size_t row, bool nest, u64 ts, u64 end,
+		     unsigned *ret_lane, unsigned *ret_depth)
 {
 	struct lane_row *lane_row;
 	struct lane *lane;
@@ -48,7 +49,7 @@ int view_lanes_place(struct view_lanes *lanes, size_t row, u64 ts, u64 end, unsi
 	if (row >= lanes->row_count && lanes_reach(lanes, row) < 0)
 		return -ENOMEM;
 	lane_row = &lanes->rows[row];
-	while (place < lane_row->count && !lane_fits(&lane_row->lanes[place], ts, end))
+	while (place < lane_row->count && !lane_fits(&lane_row->lanes[place], nest, ts, end))
 		place++;
 	if (place == LANES_MAX) {
 		*ret_lane = place - 1;

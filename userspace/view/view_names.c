@@ -168,6 +168,8 @@ void view_names_free(struct view_names *names)
 	free(names->labels);
 	free(names->label_counts);
 	map_free(&names->tasks);
+	map_free(&names->made);
+	map_free(&names->displays);
 	string_table_free(&names->strings);
 	free(names);
 }

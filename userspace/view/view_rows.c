@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "view/view_internal.h"
 
 /* ---- keys ---- */
@@ -16,7 +17,7 @@ static u32 field_or_0(const struct schema_field *field, const struct record_head
 
 static bool is_of_stream(enum record_row type)
 {
-	return type == ROW_STREAM || type == ROW_SYNC;
+	return type == ROW_STREAM || type == ROW_SYNC || type == ROW_DEVICE;
 }
 
 /* A stream belongs to the session that numbered it, threads and processes to the host. */
@@ -36,28 +37,45 @@ static struct row_key row_key_of(const struct view_kind *kind, const struct reco
 	};
 }
 
-static s64 row_add(struct view_rows *rows, struct row_key key, const struct view_kind *kind,
-		   const struct record_header *record)
+static s64 row_add(struct view_rows *rows, struct row_key key, const struct view_row *row)
 {
-	enum record_row type = kind->kind->row;
-
 	if (array_reserve(&rows->rows, &rows->capacity, rows->count + 1) < 0 ||
 	    array_reserve(&rows->keys, &rows->key_capacity, rows->count + 1) < 0 ||
 	    map_set(&rows->index, key.a, key.b, rows->count) < 0)
 		return -ENOMEM;
 	rows->keys[rows->count] = key;
-	rows->rows[rows->count++] = (struct view_row){
+	rows->rows[rows->count] = *row;
+	rows->rows[rows->count].name = rows->rows[rows->count].process_name = "";
+	rows->rows[rows->count].lane_count = 1;
+	return rows->count++;
+}
+
+static s64 row_add_of_record(struct view_rows *rows, struct row_key key,
+			     const struct view_kind *kind, const struct record_header *record)
+{
+	enum record_row type = kind->kind->row;
+	const struct view_row row = {
 		.type = type,
 		.pid = record->pid,
 		.tid = type == ROW_THREAD ? record->tid : 0,
 		.device = is_of_stream(type) ? field_or_0(kind->device, record) : 0,
 		.stream = is_of_stream(type) ? field_or_0(kind->stream, record) : 0,
 		.source = record->source,
-		.name = "",
-		.process_name = "",
-		.lane_count = 1,
 	};
-	return rows->count - 1;
+
+	return row_add(rows, key, &row);
+}
+
+s64 view_rows_find_device(struct view_rows *rows, u32 source, u32 pid, u32 device, bool add)
+{
+	const struct row_key key = {(u64)device << 32, (u64)source << 8 | ROW_DEVICE};
+	const struct view_row row = {
+		.type = ROW_DEVICE, .pid = pid, .device = device, .source = source};
+	u64 *found = map_find(&rows->index, key.a, key.b);
+
+	if (found)
+		return *found;
+	return add ? row_add(rows, key, &row) : -ENOENT;
 }
 
 s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
@@ -75,7 +93,7 @@ s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
 	if (found)
 		place = *found;
 	else if (add)
-		place = row_add(rows, key, kind, record);
+		place = row_add_of_record(rows, key, kind, record);
 	else
 		return -ENOENT;
 	if (place < 0)
@@ -93,26 +111,78 @@ static const char *row_number_name(const struct view *view, u32 number)
 	return view_intern(view, digits, snprintf(digits, sizeof(digits), "%u", number));
 }
 
+/* The number that other tools show too; what a stream or GPU without one is told apart by. */
+static u32 number_of_fact(const struct view *view, u16 kind, u32 id)
+{
+	const struct record_header *fact = view_fact(view, kind, id);
+	const struct schema_field *field = schema_field(schema_kind(kind), "number");
+
+	if (fact && field && !view_field_absent(field, fact))
+		return schema_field_value(field, fact, 0);
+	return id;
+}
+
+static const char *stream_name(const struct view *view, const struct view_row *row)
+{
+	const struct record_header *fact = view_fact(view, KIND_stream, row->stream);
+	const char *own = fact ? view_text(view, fact->name) : NULL;
+	struct text name _cleanup_text_ = {0};
+
+	if (!row->stream)
+		text_append(&name, row->type == ROW_SYNC ? "all streams" : "no stream");
+	else if (own)
+		text_append(&name, own);
+	else
+		text_appendf(&name, "stream %u", row->stream_number);
+	if (row->type == ROW_SYNC)
+		text_append(&name, " (sync)");
+	return name.failed ? NULL : view_intern(view, name.data, name.length);
+}
+
+const char *view_device_name(const struct view *view, u32 device)
+{
+	const struct record_device *fact =
+		(const struct record_device *)view_fact(view, KIND_device, device);
+	const char *model = fact ? view_text(view, fact->header.name) : NULL;
+	struct text name _cleanup_text_ = {0};
+
+	text_append(&name, "GPU");
+	if (fact && fact->number != ~0U)
+		text_appendf(&name, " %u%s", fact->number, model ? ":" : "");
+	if (model)
+		text_appendf(&name, " %s", model);
+	return name.failed ? NULL : view_intern(view, name.data, name.length);
+}
+
+static const char *thread_name(const struct view *view, const struct view_row *row)
+{
+	const char *name = view_task_name(view, row->pid, row->tid);
+
+	return name ? name : row_number_name(view, row->tid);
+}
+
+static const char *process_name(const struct view *view, const struct view_row *row)
+{
+	return *row->process_name ? row->process_name : row_number_name(view, row->pid);
+}
+
+static const char *device_name(const struct view *view, const struct view_row *row)
+{
+	return view_device_name(view, row->device);
+}
+
 static int row_name(struct view *view, struct view_row *row)
 {
-	const char *label;
+	static const char *(*const names[])(const struct view *view, const struct view_row *row) = {
+		[ROW_NONE] = process_name,  [ROW_PROCESS] = process_name,
+		[ROW_THREAD] = thread_name, [ROW_STREAM] = stream_name,
+		[ROW_SYNC] = stream_name,   [ROW_DEVICE] = device_name,
+	};
 
 	row->process_name = view_process_name(view, row->pid);
-	switch (row->type) {
-	case ROW_THREAD:
-		row->name = view_task_name(view, row->pid, row->tid);
-		if (!row->name)
-			row->name = row_number_name(view, row->tid);
-		break;
-	case ROW_STREAM:
-		label = view_label(view, KIND_stream, row->stream);
-		row->name = label ? label : "";
-		break;
-	default:
-		row->name =
-			*row->process_name ? row->process_name : row_number_name(view, row->pid);
-		break;
-	}
+	row->device_number = number_of_fact(view, KIND_device, row->device);
+	row->stream_number = number_of_fact(view, KIND_stream, row->stream);
+	row->name = names[row->type](view, row);
 	return row->name ? 0 : -ENOMEM;
 }
 
@@ -122,10 +192,16 @@ static int row_name(struct view *view, struct view_row *row)
 			return (a) < (b) ? -1 : 1; \
 	} while (0)
 
-/* Within a process: its own row, then its threads, then its streams. */
+/* Within a process: its own row, then its threads, then its GPUs. */
 static int row_rank(const struct view_row *row)
 {
-	return row->type == ROW_THREAD ? 1 : row->type == ROW_STREAM ? 2 : 0;
+	return row->type == ROW_THREAD ? 1 : is_of_stream(row->type) ? 2 : 0;
+}
+
+/* Within a GPU: its own row, then its streams, the waits for a stream below it. */
+static int row_rank_in_device(const struct view_row *row)
+{
+	return row->type == ROW_SYNC ? 2 : row->type == ROW_STREAM ? 1 : 0;
 }
 
 struct keyed_row {
@@ -143,8 +219,12 @@ static int compare_rows(const void *first, const void *second)
 	COMPARE(b->tid == b->pid, a->tid == a->pid);
 	COMPARE(a->tid, b->tid);
 	COMPARE(a->source, b->source);
+	COMPARE(a->device_number, b->device_number);
 	COMPARE(a->device, b->device);
+	COMPARE(a->type != ROW_DEVICE, b->type != ROW_DEVICE);
+	COMPARE(a->stream_number, b->stream_number);
 	COMPARE(a->stream, b->stream);
+	COMPARE(row_rank_in_device(a), row_rank_in_device(b));
 	return 0;
 }
 

@@ -12,95 +12,7 @@ struct view_key {
 	const struct schema_field *field; /* of the event, or of the fact that `through` leads to */
 	const struct schema_field *through; /* NULL: the event itself */
 	u16 fact_kind;
-	struct view_value (*compute)(const struct view *view, const struct view_event *event);
-};
-
-static struct view_value value_u64(u64 number)
-{
-	return (struct view_value){.type = VALUE_U64, .number = number};
-}
-
-static struct view_value value_string(const char *string)
-{
-	if (!string)
-		return (struct view_value){.type = VALUE_ABSENT};
-	return (struct view_value){.type = VALUE_STRING, .string = string};
-}
-
-/* ---- computed values ---- */
-
-static struct view_value compute_name(const struct view *view, const struct view_event *event)
-{
-	return value_string(event->name);
-}
-
-static struct view_value compute_end(const struct view *view, const struct view_event *event)
-{
-	return value_u64(event->end);
-}
-
-static struct view_value compute_dur(const struct view *view, const struct view_event *event)
-{
-	return value_u64(event->dur);
-}
-
-static struct view_value compute_lane(const struct view *view, const struct view_event *event)
-{
-	return value_u64(event->lane);
-}
-
-static struct view_value compute_depth(const struct view *view, const struct view_event *event)
-{
-	return value_u64(event->depth);
-}
-
-static struct view_value compute_row(const struct view *view, const struct view_event *event)
-{
-	return value_string(event->row->name);
-}
-
-static struct view_value compute_process(const struct view *view, const struct view_event *event)
-{
-	return value_string(event->row->process_name);
-}
-
-static struct view_value compute_launch(const struct view *view, const struct view_event *event)
-{
-	return event->launch ? value_u64(event->launch) : value_string(NULL);
-}
-
-static struct view_value compute_cause(const struct view *view, const struct view_event *event)
-{
-	return event->cause ? value_u64(event->cause->number) : value_string(NULL);
-}
-
-static struct view_value compute_cause_name(const struct view *view, const struct view_event *event)
-{
-	return value_string(event->cause ? event->cause->name : NULL);
-}
-
-static struct view_value compute_launch_delay(const struct view *view,
-					      const struct view_event *event)
-{
-	return event->cause ? value_u64(event->ts - event->cause->ts) : value_string(NULL);
-}
-
-static const struct view_key_row {
-	const char *name;
-	struct view_key key;
-} computed[] = {
-	{"name", {.compute = compute_name}},
-	{"dur", {.compute = compute_dur}},
-	{"end", {.compute = compute_end}},
-	{"lane", {.compute = compute_lane}},
-	{"depth", {.compute = compute_depth}},
-	{"row", {.compute = compute_row}},
-	{"process", {.compute = compute_process}},
-	{"launch", {.compute = compute_launch}},
-	{"cause", {.compute = compute_cause}},
-	{"cause_name", {.compute = compute_cause_name}},
-	/* From the start of the launch to the start of what it launched. */
-	{"launch_delay_ns", {.compute = compute_launch_delay}},
+	view_compute *compute;
 };
 
 /* ---- keys ---- */
@@ -142,10 +54,8 @@ const struct view_key *view_key(const struct view *view, const struct schema_kin
 	struct view_keys *keys = view->keys;
 	struct view_key parsed = {0}, *key;
 
-	for (size_t i = 0; i < ARRAY_SIZE(computed); i++)
-		if (strcmp(computed[i].name, name) == 0)
-			return &computed[i].key;
-	if (!parse_key(kind, name, &parsed) ||
+	parsed.compute = view_computed(kind, name);
+	if ((!parsed.compute && !parse_key(kind, name, &parsed)) ||
 	    array_reserve(&keys->keys, &keys->capacity, keys->count + 1) < 0)
 		return NULL;
 	key = malloc(sizeof(*key));
@@ -176,6 +86,13 @@ static struct view_value array_value(const struct view *view, const struct schem
 
 	if (field->unit == UNIT_CHARS)
 		return value_string(view_intern(view, bytes, strnlen(bytes, field->count)));
+	if (field->unit != UNIT_HEX && field->count <= VALUE_ARRAY_MAX) {
+		struct view_value value = {.type = VALUE_ARRAY, .count = field->count};
+
+		for (unsigned i = 0; i < field->count; i++)
+			value.numbers[i] = schema_field_value(field, record, i);
+		return value;
+	}
 	for (unsigned i = 0; i < field->count; i++) {
 		unsigned long long number = schema_field_value(field, record, i);
 

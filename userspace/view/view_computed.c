@@ -1,0 +1,392 @@
+/* The values that stand in no record: computed from an event, its cause, its row, and the facts it refers to. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/occupancy.h"
+#include "view/view_internal.h"
+
+static struct view_value value_absent(void)
+{
+	return (struct view_value){.type = VALUE_ABSENT};
+}
+
+/* Absent when it is no number. */
+static struct view_value value_decimal(double decimal)
+{
+	if (!isfinite(decimal))
+		return value_absent();
+	return (struct view_value){.type = VALUE_DECIMAL, .decimal = decimal};
+}
+
+/* ---- of every event ---- */
+
+static struct view_value compute_name(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->name);
+}
+
+static struct view_value compute_end(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->end);
+}
+
+static struct view_value compute_dur(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->dur);
+}
+
+static struct view_value compute_lane(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->lane);
+}
+
+static struct view_value compute_depth(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->depth);
+}
+
+static struct view_value compute_row(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->row->name);
+}
+
+static struct view_value compute_process(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->row->process_name);
+}
+
+/* ---- causes ---- */
+
+static struct view_value compute_launch(const struct view *view, const struct view_event *event)
+{
+	return event->launch ? value_u64(event->launch) : value_absent();
+}
+
+static struct view_value compute_cause(const struct view *view, const struct view_event *event)
+{
+	return event->cause ? value_u64(event->cause->number) : value_absent();
+}
+
+static struct view_value compute_cause_name(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->cause ? event->cause->name : NULL);
+}
+
+static struct view_value compute_launch_delay(const struct view *view,
+					      const struct view_event *event)
+{
+	return event->cause ? value_u64(event->ts - event->cause->ts) : value_absent();
+}
+
+/* Work that began before its launch had returned did not queue. */
+static struct view_value compute_queue(const struct view *view, const struct view_event *event)
+{
+	const struct view_cause *cause = event->cause;
+
+	if (!cause || cause->open || event->ts < cause->ts + cause->dur)
+		return value_absent();
+	return value_u64(event->ts - (cause->ts + cause->dur));
+}
+
+static struct view_value compute_total(const struct view *view, const struct view_event *event)
+{
+	const struct view_cause *cause = event->cause;
+	u64 end;
+
+	if (!cause)
+		return value_absent();
+	end = cause->ts + cause->dur > event->end ? cause->ts + cause->dur : event->end;
+	return value_u64(end - cause->ts);
+}
+
+static struct view_value compute_cause_dur(const struct view *view, const struct view_event *event)
+{
+	return event->cause && !event->cause->open ? value_u64(event->cause->dur) : value_absent();
+}
+
+static struct view_value compute_cause_tid(const struct view *view, const struct view_event *event)
+{
+	return event->cause && event->cause->tid ? value_u64(event->cause->tid) : value_absent();
+}
+
+/* The correlation id, made different in every source but the first one: readers of other formats know no
+ * sources, and would take the launches of one process for those of another. */
+static struct view_value compute_correlation(const struct view *view,
+					     const struct view_event *event)
+{
+	const struct schema_field *field = schema_field(event->kind, "correlation");
+	const u64 *place = map_find(&view->causes.sources, event->record->source, 0);
+
+	if (view_field_absent(field, event->record))
+		return value_absent();
+	return value_u64((place ? *place : view->causes.sources.count) << 32 |
+			 schema_field_value(field, event->record, 0));
+}
+
+/* ---- numbers of devices, contexts and streams ---- */
+
+/* As the process numbers what the field refers to; an id without such a fact stands for itself. */
+static struct view_value number_of(const struct view *view, const struct view_event *event,
+				   const char *name)
+{
+	const struct schema_field *field = schema_field(event->kind, name);
+	const struct schema_kind *kind = schema_kind_by_tag(field->reference);
+	const struct schema_field *number = schema_field(kind, "number");
+	const struct record_header *fact;
+
+	if (view_field_absent(field, event->record))
+		return value_absent();
+	fact = view_fact(view, kind->number, schema_field_value(field, event->record, 0));
+	if (fact && !view_field_absent(number, fact))
+		return value_u64(schema_field_value(number, fact, 0));
+	return value_u64(schema_field_value(field, event->record, 0));
+}
+
+static struct view_value compute_device(const struct view *view, const struct view_event *event)
+{
+	return number_of(view, event, "device");
+}
+
+static struct view_value compute_context(const struct view *view, const struct view_event *event)
+{
+	return number_of(view, event, "context");
+}
+
+static struct view_value compute_stream(const struct view *view, const struct view_event *event)
+{
+	return number_of(view, event, "stream");
+}
+
+static struct view_value compute_source_device(const struct view *view,
+					       const struct view_event *event)
+{
+	return number_of(view, event, "source_device");
+}
+
+static struct view_value compute_destination_device(const struct view *view,
+						    const struct view_event *event)
+{
+	return number_of(view, event, "destination_device");
+}
+
+static struct view_value compute_device_name(const struct view *view,
+					     const struct view_event *event)
+{
+	const struct schema_field *field = schema_field(event->kind, "device");
+
+	return value_string(view_device_name(view, schema_field_value(field, event->record, 0)));
+}
+
+/* ---- kernels ---- */
+
+static struct view_value compute_mangled(const struct view *view, const struct view_event *event)
+{
+	const char *name = view_text(view, event->record->name);
+
+	return value_string(name && strcmp(name, event->name) ? name : NULL);
+}
+
+static struct view_value compute_short_name(const struct view *view, const struct view_event *event)
+{
+	const char *name = view_short_name(view, event->record);
+
+	return value_string(name ? name : event->name);
+}
+
+static const struct record_kernel *kernel_of(const struct view_event *event)
+{
+	return (const struct record_kernel *)event->record;
+}
+
+static const struct record_device *device_of(const struct view *view,
+					     const struct view_event *event)
+{
+	return (const struct record_device *)view_fact(view, KIND_device, kernel_of(event)->device);
+}
+
+static struct view_value compute_shared_memory(const struct view *view,
+					       const struct view_event *event)
+{
+	const struct record_kernel *kernel = kernel_of(event);
+
+	if (kernel->static_shared_memory_bytes == ~0U || kernel->dynamic_shared_memory_bytes == ~0U)
+		return value_absent();
+	return value_u64((u64)kernel->static_shared_memory_bytes +
+			 kernel->dynamic_shared_memory_bytes);
+}
+
+static double blocks_per_sm(const struct view *view, const struct view_event *event)
+{
+	const struct record_device *device = device_of(view, event);
+	u64 blocks = kernel_blocks(kernel_of(event));
+
+	return device && device->multiprocessors && blocks
+		       ? (double)blocks / device->multiprocessors
+		       : NAN;
+}
+
+static struct view_value compute_blocks_per_sm(const struct view *view,
+					       const struct view_event *event)
+{
+	return value_decimal(blocks_per_sm(view, event));
+}
+
+static struct view_value compute_warps_per_sm(const struct view *view,
+					      const struct view_event *event)
+{
+	const struct record_device *device = device_of(view, event);
+	u64 threads = kernel_threads(kernel_of(event));
+
+	if (!device || !device->threads_per_warp || !threads)
+		return value_absent();
+	return value_decimal(blocks_per_sm(view, event) * threads / device->threads_per_warp);
+}
+
+static bool occupancy_of_event(const struct view *view, const struct view_event *event,
+			       struct occupancy *ret_occupancy)
+{
+	const struct record_device *device = device_of(view, event);
+
+	return device && occupancy_of(kernel_of(event), device, ret_occupancy);
+}
+
+static struct view_value compute_occupancy(const struct view *view, const struct view_event *event)
+{
+	struct occupancy occupancy;
+
+	return occupancy_of_event(view, event, &occupancy)
+		       ? value_decimal(100 * occupancy.theoretical)
+		       : value_absent();
+}
+
+static struct view_value compute_occupancy_estimate(const struct view *view,
+						    const struct view_event *event)
+{
+	struct occupancy occupancy;
+
+	return occupancy_of_event(view, event, &occupancy)
+		       ? value_u64(0.5 + 100 * occupancy.estimate)
+		       : value_absent();
+}
+
+static struct view_value compute_occupancy_limit(const struct view *view,
+						 const struct view_event *event)
+{
+	static const char *const limits[] = {
+		[LIMIT_WARPS] = "warps",
+		[LIMIT_BLOCKS] = "blocks",
+		[LIMIT_REGISTERS] = "registers",
+		[LIMIT_SHARED_MEMORY] = "shared memory",
+	};
+	struct occupancy occupancy;
+
+	return value_string(occupancy_of_event(view, event, &occupancy) ? limits[occupancy.limit]
+									: NULL);
+}
+
+/* ---- memory ---- */
+
+/* Gigabytes a second is bytes a nanosecond. */
+static struct view_value compute_bandwidth(const struct view *view, const struct view_event *event)
+{
+	const struct schema_field *bytes = schema_field(event->kind, "bytes");
+
+	if (view_field_absent(bytes, event->record) || !event->dur || event->open)
+		return value_absent();
+	return value_decimal((double)schema_field_value(bytes, event->record, 0) /
+			     (double)event->dur);
+}
+
+/* ---- words of enums, as other CUDA tools write them ---- */
+
+static struct view_value word_of(const struct view_event *event, const char *name)
+{
+	const struct schema_field *field = schema_field(event->kind, name);
+
+	return value_string(
+		view_word(field->reference, schema_field_value(field, event->record, 0)));
+}
+
+static struct view_value compute_type_word(const struct view *view, const struct view_event *event)
+{
+	return word_of(event, "type");
+}
+
+/* "[CUDA memcpy HtoD]" */
+static struct view_value compute_operation(const struct view *view, const struct view_event *event)
+{
+	struct view_value direction;
+	char name[64];
+
+	if (event->kind->number == KIND_set)
+		return value_string("[CUDA memset]");
+	direction = word_of(event, "direction");
+	return value_string(view_intern(
+		view, name,
+		snprintf(name, sizeof(name), "[CUDA memcpy %s]",
+			 direction.type == VALUE_STRING ? direction.string : "Unknown")));
+}
+
+/* ---- the table ---- */
+
+/* clang-format off */
+static const struct computed_row {
+	const char *name;
+	const char *field; /* only of kinds that have it; NULL: of all */
+	u16 kind;	   /* only of this one; 0: of all */
+	view_compute *compute;
+} computed_rows[] = {
+	{"name",                      NULL,                 0,           compute_name},
+	{"dur",                       NULL,                 0,           compute_dur},
+	{"end",                       NULL,                 0,           compute_end},
+	{"lane",                      NULL,                 0,           compute_lane},
+	{"depth",                     NULL,                 0,           compute_depth},
+	{"row",                       NULL,                 0,           compute_row},
+	{"process",                   NULL,                 0,           compute_process},
+	{"launch",                    NULL,                 0,           compute_launch},
+	{"cause",                     NULL,                 0,           compute_cause},
+	{"cause_name",                NULL,                 0,           compute_cause_name},
+	{"cause_dur_ns",              NULL,                 0,           compute_cause_dur},
+	{"cause_tid",                 NULL,                 0,           compute_cause_tid},
+	/* From the start of the launch to the start of what it launched. */
+	{"launch_delay_ns",           NULL,                 0,           compute_launch_delay},
+	/* From the end of the launch to the start of what it launched. */
+	{"queue_ns",                  NULL,                 0,           compute_queue},
+	/* From the start of the launch to the end of both. */
+	{"launch_to_end_ns",          NULL,                 0,           compute_total},
+	{"unique_correlation",        "correlation",        0,           compute_correlation},
+	{"device_number",             "device",             0,           compute_device},
+	{"context_number",            "context",            0,           compute_context},
+	{"stream_number",             "stream",             0,           compute_stream},
+	{"source_device_number",      "source_device",      0,           compute_source_device},
+	{"destination_device_number", "destination_device", 0,           compute_destination_device},
+	{"device_name",               "device",             0,           compute_device_name},
+	{"mangled",                   NULL,                 KIND_kernel, compute_mangled},
+	{"short_name",                NULL,                 KIND_kernel, compute_short_name},
+	{"shared_memory_bytes",       NULL,                 KIND_kernel, compute_shared_memory},
+	{"blocks_per_sm",             NULL,                 KIND_kernel, compute_blocks_per_sm},
+	{"warps_per_sm",              NULL,                 KIND_kernel, compute_warps_per_sm},
+	/* Percent: what fits, and what a grid of this size fills on average. */
+	{"occupancy",                 NULL,                 KIND_kernel, compute_occupancy},
+	{"occupancy_estimate",        NULL,                 KIND_kernel, compute_occupancy_estimate},
+	{"occupancy_limit",           NULL,                 KIND_kernel, compute_occupancy_limit},
+	{"bandwidth",                 NULL,                 KIND_copy,   compute_bandwidth},
+	{"bandwidth",                 NULL,                 KIND_set,    compute_bandwidth},
+	{"operation_name",            NULL,                 KIND_copy,   compute_operation},
+	{"operation_name",            NULL,                 KIND_set,    compute_operation},
+	{"type_word",                 NULL,                 KIND_sync,   compute_type_word},
+};
+/* clang-format on */
+
+view_compute *view_computed(const struct schema_kind *kind, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(computed_rows); i++) {
+		const struct computed_row *row = &computed_rows[i];
+
+		if (strcmp(row->name, name) == 0 && (!row->kind || row->kind == kind->number) &&
+		    (!row->field || schema_field(kind, row->field)))
+			return row->compute;
+	}
+	return NULL;
+}

@@ -1,0 +1,279 @@
+/*
+ * What an event is called. Records with a name show it as people write it (kernels demangled, API calls without
+ * their version); nameless ones are named from their fields, in the words of other CUDA tools.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/demangle.h"
+#include "base/text.h"
+#include "view/view_internal.h"
+
+/* Beyond them nameless records are called by their kind: fields come from the target. */
+#define MADE_NAMES_MAX 65536
+
+/* clang-format off */
+/* {field} is the word for its value. */
+static const struct name_row {
+	u16 kind;
+	const char *pattern;
+} name_rows[] = {
+	{KIND_copy,         "Memcpy {direction} ({from} -> {to})"},
+	{KIND_set,          "Memset ({memory})"},
+	{KIND_sync,         "{type}"},
+	{KIND_graph_launch, "CUDA graph {graph}"},
+	{KIND_overhead,     "{type}"},
+	{KIND_migration,    "{type}"},
+	{KIND_gpu_memory,   "{operation} ({memory})"},
+	{KIND_gpu_pool,     "Memory pool {operation}"},
+	{KIND_gpu_event,    "cudaEvent"},
+};
+
+static const struct word_row {
+	const char *enum_name;
+	u32 number;
+	const char *word;
+} word_rows[] = {
+	{"copy_direction",   VALUE_copy_direction_host_to_device,   "HtoD"},
+	{"copy_direction",   VALUE_copy_direction_device_to_host,   "DtoH"},
+	{"copy_direction",   VALUE_copy_direction_host_to_array,    "HtoA"},
+	{"copy_direction",   VALUE_copy_direction_array_to_host,    "AtoH"},
+	{"copy_direction",   VALUE_copy_direction_array_to_array,   "AtoA"},
+	{"copy_direction",   VALUE_copy_direction_array_to_device,  "AtoD"},
+	{"copy_direction",   VALUE_copy_direction_device_to_array,  "DtoA"},
+	{"copy_direction",   VALUE_copy_direction_device_to_device, "DtoD"},
+	{"copy_direction",   VALUE_copy_direction_host_to_host,     "HtoH"},
+	{"copy_direction",   VALUE_copy_direction_peer_to_peer,     "PtoP"},
+	{"memory_kind",      VALUE_memory_kind_pageable,            "Pageable"},
+	{"memory_kind",      VALUE_memory_kind_pinned,              "Pinned"},
+	{"memory_kind",      VALUE_memory_kind_device,              "Device"},
+	{"memory_kind",      VALUE_memory_kind_array,               "Array"},
+	{"memory_kind",      VALUE_memory_kind_managed,             "Managed"},
+	{"memory_kind",      VALUE_memory_kind_device_static,       "Device Static"},
+	{"memory_kind",      VALUE_memory_kind_managed_static,      "Managed Static"},
+	{"sync_type",        VALUE_sync_type_event,                 "Event Sync"},
+	{"sync_type",        VALUE_sync_type_stream_wait_event,     "Stream Wait Event"},
+	{"sync_type",        VALUE_sync_type_stream,                "Stream Sync"},
+	{"sync_type",        VALUE_sync_type_context,               "Context Sync"},
+	{"memory_operation", VALUE_memory_operation_allocate,       "Malloc"},
+	{"memory_operation", VALUE_memory_operation_release,        "Free"},
+	{"pool_operation",   VALUE_pool_operation_create,           "Create"},
+	{"pool_operation",   VALUE_pool_operation_destroy,          "Destroy"},
+	{"pool_operation",   VALUE_pool_operation_trim,             "Trim"},
+	{"migration_type",   VALUE_migration_type_host_to_device,   "Unified Memory Memcpy HtoD"},
+	{"migration_type",   VALUE_migration_type_device_to_host,   "Unified Memory Memcpy DtoH"},
+	{"migration_type",   VALUE_migration_type_device_to_device, "Unified Memory Memcpy DtoD"},
+	{"migration_type",   VALUE_migration_type_cpu_faults,       "Unified Memory CPU Page Faults"},
+	{"migration_type",   VALUE_migration_type_gpu_fault,        "Unified Memory GPU Page Faults"},
+	{"migration_type",   VALUE_migration_type_thrashing,        "Unified Memory Thrashing"},
+	{"migration_type",   VALUE_migration_type_throttling,       "Unified Memory Throttling"},
+	{"migration_type",   VALUE_migration_type_remote_map,       "Unified Memory Remote Map"},
+	{"overhead_type",    VALUE_overhead_type_compiler,          "Driver Compiler"},
+	{"overhead_type",    VALUE_overhead_type_buffer_flush,      "Buffer Flush"},
+	{"overhead_type",    VALUE_overhead_type_instrumentation,   "Instrumentation"},
+	{"overhead_type",    VALUE_overhead_type_resource,          "Resource"},
+	{"overhead_type",    VALUE_overhead_type_module_loading,    "Runtime Triggered Module Loading"},
+	{"overhead_type",    VALUE_overhead_type_function_loading,  "Lazy Function Loading"},
+	{"overhead_type",    VALUE_overhead_type_command_buffer_full, "Command Buffer Full"},
+	{"overhead_type",    VALUE_overhead_type_buffer_request,    "Activity Buffer Request"},
+	{"overhead_type",    VALUE_overhead_type_unified_memory_start, "Unified Memory Init"},
+};
+/* clang-format on */
+
+const char *view_word(const char *enum_name, u32 number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(word_rows); i++)
+		if (word_rows[i].number == number && strcmp(word_rows[i].enum_name, enum_name) == 0)
+			return word_rows[i].word;
+	return NULL;
+}
+
+/* ---- nameless records ---- */
+
+void view_event_names_init(struct view_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(name_rows); i++) {
+		const char *at = name_rows[i].pattern;
+
+		if (name_rows[i].kind != kind->kind->number)
+			continue;
+		kind->name_pattern = at;
+		while ((at = strchr(at, '{')) && kind->name_field_count < VIEW_NAME_FIELDS_MAX) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "}") - 1, at + 1);
+			kind->name_fields[kind->name_field_count++] =
+				schema_field(kind->kind, name);
+			at++;
+		}
+	}
+}
+
+static void append_field(struct text *text, const struct schema_field *field,
+			 const struct record_header *record)
+{
+	u64 value = schema_field_value(field, record, 0);
+	const char *word =
+		field->unit == UNIT_ENUM ? view_word(field->reference, (u32)value) : NULL;
+
+	if (word)
+		text_append(text, word);
+	else if (field->unit == UNIT_ENUM || view_field_absent(field, record))
+		text_append(text, "Unknown");
+	else
+		text_appendf(text, "%llu", (unsigned long long)value);
+}
+
+static const char *make_name(const struct view *view, const struct view_kind *kind,
+			     const struct record_header *record)
+{
+	struct text name _cleanup_text_ = {0};
+	const char *at = kind->name_pattern;
+	unsigned field = 0;
+
+	while (*at) {
+		size_t plain = strcspn(at, "{");
+
+		text_append_bytes(&name, at, plain);
+		at += plain;
+		if (!*at)
+			break;
+		append_field(&name, kind->name_fields[field++], record);
+		at += strcspn(at, "}") + 1;
+	}
+	return name.failed ? NULL : view_intern(view, name.data, name.length);
+}
+
+/* The fields are few and small, so that their values together are the key of what was made of them. */
+static const char *made_name(const struct view *view, const struct view_kind *kind,
+			     const struct record_header *record)
+{
+	struct map *made = &view->names->made;
+	const char *name;
+	u64 key = 0, *known;
+
+	for (unsigned i = 0; i < kind->name_field_count; i++)
+		key = key << 8 * kind->name_fields[i]->element_bytes |
+		      schema_field_value(kind->name_fields[i], record, 0);
+	known = map_find(made, kind->kind->number, key);
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	if (made->count >= MADE_NAMES_MAX)
+		return kind->kind->tag;
+	name = make_name(view, kind, record);
+	if (!name || map_set(made, kind->kind->number, key, (uintptr_t)name) < 0)
+		return kind->kind->tag;
+	return name;
+}
+
+/* ---- names as people write them ---- */
+
+/* cudaLaunchKernel_v7000 -> cudaLaunchKernel: the version of its parameters, as CUPTI names the call. A driver
+ * call's _v2 is part of its name. */
+static bool shorten_api(const char *name, struct text *ret_name)
+{
+	const char *version = strrchr(name, '_');
+	size_t digits;
+
+	if (!version || version[1] != 'v')
+		return false;
+	digits = strspn(version + 2, "0123456789");
+	if (digits < 4 || version[2 + digits])
+		return false;
+	text_append_bytes(ret_name, name, version - name);
+	return true;
+}
+
+static bool demangle_full(const char *name, struct text *ret_name)
+{
+	return demangle_is_mangled(name) && demangle(name, DEMANGLE_FULL, ret_name);
+}
+
+/* Where the last part of "a::b<c>::name" begins. */
+static const char *last_part(const char *name, const char *end)
+{
+	unsigned depth = 0;
+
+	for (const char *at = end; at > name; at--) {
+		depth += at[-1] == '>' || at[-1] == ')';
+		depth -= depth && (at[-1] == '<' || at[-1] == '(');
+		if (!depth && at[-1] == ':')
+			return at;
+	}
+	return name;
+}
+
+/* "void ns::f<int>(int)" -> "f" */
+static bool demangle_short(const char *name, struct text *ret_name)
+{
+	struct text full _cleanup_text_ = {0};
+	const char *start, *end;
+
+	if (!demangle_is_mangled(name) || !demangle(name, DEMANGLE_NAME, &full))
+		return false;
+	start = text_string(&full);
+	end = start + full.length;
+	start = last_part(start, end);
+	/* "operator<" and the like stay whole. */
+	if (strncmp(start, "operator", strlen("operator")) != 0)
+		end = start + strcspn(start, "<(");
+	text_append_bytes(ret_name, start, end - start);
+	return ret_name->length > 0;
+}
+
+enum display { DISPLAY_KERNEL, DISPLAY_KERNEL_SHORT, DISPLAY_API };
+
+static const char *display_name(const struct view *view, enum display display, u32 text_id,
+				const char *name)
+{
+	static bool (*const displays[])(const char *name, struct text *ret_name) = {
+		[DISPLAY_KERNEL] = demangle_full,
+		[DISPLAY_KERNEL_SHORT] = demangle_short,
+		[DISPLAY_API] = shorten_api,
+	};
+	struct text shown _cleanup_text_ = {0};
+	u64 *known = map_find(&view->names->displays, text_id, display);
+
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	if (displays[display](name, &shown) && !shown.failed) {
+		const char *kept = view_intern(view, shown.data, shown.length);
+
+		name = kept ? kept : name;
+	}
+	/* Without memory it is only made again. */
+	(void)map_set(&view->names->displays, text_id, display, (uintptr_t)name);
+	return name;
+}
+
+const char *view_event_name(const struct view *view, const struct view_kind *kind,
+			    const struct record_header *record)
+{
+	const char *name = view_text(view, record->name);
+
+	if (name && kind->kind->number == KIND_kernel)
+		return display_name(view, DISPLAY_KERNEL, record->name, name);
+	if (name && kind->kind->number == KIND_api)
+		return display_name(view, DISPLAY_API, record->name, name);
+	if (!name && kind->name_pattern)
+		return made_name(view, kind, record);
+	if (!name && kind->probe) {
+		u32 id = schema_field_value(kind->probe, record, 0);
+		const struct record_header *fact = view_fact(view, KIND_probe, id);
+
+		name = fact ? view_text(view, fact->name) : NULL;
+		if (!name)
+			name = view_label(view, KIND_probe, id);
+	}
+	return name ? name : kind->kind->tag;
+}
+
+const char *view_short_name(const struct view *view, const struct record_header *record)
+{
+	const char *name = view_text(view, record->name);
+
+	return name ? display_name(view, DISPLAY_KERNEL_SHORT, record->name, name) : NULL;
+}
