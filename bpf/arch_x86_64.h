@@ -41,12 +41,6 @@ static __always_inline bool arch_ip_is_at(const struct pt_regs *registers, u64 l
 	       !bpf_probe_read_user(&breakpoint, sizeof(breakpoint), (void *)ip) && breakpoint == 0xcc;
 }
 
-/* Goes over an instruction that does nothing. */
-static __always_inline void arch_emulate_skip(struct pt_regs *registers, u64 instruction_bytes)
-{
-	registers->rip += instruction_bytes;
-}
-
 /* Does what `ret` (popped 8) or `ret n` does. A read that fails changes nothing: the kernel then steps the
  * instruction. */
 static __always_inline void arch_emulate_return(struct pt_regs *registers, u64 popped)

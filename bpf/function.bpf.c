@@ -3,7 +3,7 @@
  * - function_session: uprobe session (6.13), entry and return of one call, chosen call by call.
  * - function_entry: uprobe_multi, entries only.
  * - function_session_emulated, function_entry_emulated: the same, for kernels where a program may set registers
- *   (6.19): it goes itself over a first instruction that does nothing, which is cheaper.
+ *   (6.19): they do themselves what the instruction does where that is described, which is cheaper.
  * - function_entry_single: one perf event a function, where the kernel has no uprobe_multi; entries
  *   only.
  */
@@ -207,14 +207,13 @@ int function_session(struct pt_regs *registers)
 SEC("uprobe.multi")
 int function_session_emulated(struct pt_regs *registers)
 {
-	u64 bytes = 0;
 	int result;
 
+	preemption_off();
+	result = session_hit(registers);
 	if (!session_is_return(registers))
-		bytes = entry_skip_bytes(registers, bpf_get_attach_cookie(registers));
-	result = session(registers);
-	if (bytes)
-		arch_emulate_skip(registers, bytes);
+		entry_displace(registers);
+	preemption_on();
 	return result;
 }
 
@@ -249,11 +248,10 @@ int function_entry(struct pt_regs *registers)
 SEC("uprobe.multi")
 int function_entry_emulated(struct pt_regs *registers)
 {
-	u64 bytes = entry_skip_bytes(registers, bpf_get_attach_cookie(registers));
-
-	record_entry(registers);
-	if (bytes)
-		arch_emulate_skip(registers, bytes);
+	preemption_off();
+	entry_hit(registers);
+	entry_displace(registers);
+	preemption_on();
 	return 0;
 }
 

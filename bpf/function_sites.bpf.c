@@ -4,7 +4,7 @@
  * alternate signal stacks and whatever else a target does with its stack.
  *
  * - sites_entry: at the entry.
- * - sites_entry_emulated: the same, going itself over an instruction that does nothing.
+ * - sites_entry_emulated: the same, doing itself what the instruction does where that is described.
  * - sites_return: at the exits; the kernel single-steps the instruction.
  * - sites_return_emulated: the same, doing itself what the instruction does (Linux 6.19 lets a
  * program set the registers), which is an order of magnitude cheaper.
@@ -73,9 +73,12 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = thread_state_find(task);
 	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
+	const struct entry_site *site = entry_site_find(cookie);
 	u64 pid_tgid = task_pid_tgid(task);
 	u32 probe = cookie & COOKIE_PROBE_MASK;
 
+	if (site)
+		sp += site->stack_bytes;
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	state = thread_state_get(state, task, pid_tgid);
@@ -163,11 +166,10 @@ int sites_entry(struct pt_regs *registers)
 SEC("uprobe.multi")
 int sites_entry_emulated(struct pt_regs *registers)
 {
-	u64 bytes = entry_skip_bytes(registers, bpf_get_attach_cookie(registers));
-
-	enter(registers);
-	if (bytes)
-		arch_emulate_skip(registers, bytes);
+	preemption_off();
+	enter_hit(registers);
+	entry_displace(registers);
+	preemption_on();
 	return 0;
 }
 

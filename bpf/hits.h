@@ -3,6 +3,7 @@
 #define GPUPROBE_BPF_HITS_H
 
 #include "arch_x86_64.h"
+#include "displaced_execute.h"
 #include "emit.h"
 
 /* As bpf_get_current_pid_tgid(), without the call. */
@@ -44,14 +45,25 @@ static __always_inline bool entry_begins(const struct pt_regs *registers, u64 co
 	       !arch_condition_holds(registers, cookie_detail(cookie));
 }
 
-/* At an entry: does the program stand on an instruction that it is to go over? Another program on the same site
- * may have done so. For the program to do, which alone may write its context. */
-static __always_inline u64 entry_skip_bytes(const struct pt_regs *registers, u64 cookie)
+/* Of an entry of which there is more to know than the cookie says; else NULL. */
+static __always_inline const struct entry_site *entry_site_find(u64 cookie)
 {
-	if (cookie_site_kind(cookie) != COOKIE_SITE_SKIP_EMULATED ||
-	    !arch_ip_is_at(registers, cookie >> COOKIE_ADDRESS_SHIFT))
-		return 0;
-	return cookie_detail(cookie);
+	u32 probe = cookie & COOKIE_PROBE_MASK;
+
+	if (cookie_site_kind(cookie) != COOKIE_SITE_DESCRIBED)
+		return NULL;
+	return bpf_map_lookup_elem(&entry_sites, &probe);
+}
+
+/* At an entry: does the instruction that the program is to do, unless another program on the same site has. */
+static __noinline int entry_displace(struct pt_regs *registers)
+{
+	u64 cookie = bpf_get_attach_cookie(registers);
+	const struct entry_site *site = entry_site_find(cookie);
+
+	if (site && arch_ip_is_at(registers, cookie >> COOKIE_ADDRESS_SHIFT))
+		displaced_execute(registers, &site->instruction);
+	return 0;
 }
 
 #endif

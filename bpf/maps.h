@@ -68,6 +68,14 @@ MAP struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
+/* Of entries whose cookie says COOKIE_SITE_DESCRIBED. Sized by userspace. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32); /* id of the probe */
+	__type(value, struct entry_site);
+} entry_sites SEC(".maps");
+
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

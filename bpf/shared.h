@@ -1,9 +1,11 @@
 /*
  * What the BPF programs and userspace share besides records: the control words, the counters, the
- * cookie. Included by both; the includer provides u32 and u64.
+ * cookie. Included by both; the includer provides the integer names.
  */
 #ifndef GPUPROBE_BPF_SHARED_H
 #define GPUPROBE_BPF_SHARED_H
+
+#include "displaced.h"
 
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
 #define LOSS_REASONS_MAX 64 /* reasons of record.def, indexes of counters.losses */
@@ -28,11 +30,17 @@
 #define COOKIE_SITE_JUMP	    3ULL
 #define COOKIE_SITE_JUMP_EMULATED   4ULL /* to the address in a register: its number in the detail */
 #define COOKIE_SITE_CONDITION	    5ULL /* jcc: left only if the condition, in the detail, holds */
-#define COOKIE_SITE_SKIP_EMULATED   6ULL /* an entry that does nothing (endbr64): its bytes in the detail */
+#define COOKIE_SITE_DESCRIBED	    6ULL /* an entry with more to know of: struct entry_site */
 #define COOKIE_SITE_RESTART	    7ULL /* an entry where jcc, if it jumps, leads back to the start: no call yet */
 #define COOKIE_DETAIL_SHIFT	    36	 /* 4 bits */
 #define COOKIE_ADDRESS_SHIFT	    48	 /* low 12 bits of the site's address */
 #define COOKIE_POPPED_SHIFT	    60	 /* bytes / 8 that `ret n` takes off, 4 bits */
+
+/* What there is no room for in the cookie of an entry; by the probe's id. */
+struct entry_site {
+	struct displaced_instruction instruction; /* that the program does */
+	u64 stack_bytes; /* how much higher sp was at the function's first instruction */
+};
 
 /* What userspace is told at once, through a ring of its own. */
 struct process_event {

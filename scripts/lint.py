@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES = 600
 FUNCTION_LINES = 60
 
-# Area -> areas that it may include besides itself. "record" is bpf/record.h and record.def.
+# Area -> areas that it may include besides itself. "record" is what others know of bpf/:
+# record.h, record.def, displaced.h.
 DIRECTIONS = {
     "base": set(),
     "options": {"base"},
@@ -79,7 +80,7 @@ def sources():
 def area_of(path):
     """The area of DIRECTIONS that a file belongs to, None when no rule is about it."""
     parts = path.parts
-    if parts[0] == "bpf" and path.stem == "record":
+    if parts[0] == "bpf" and path.stem in ("record", "displaced"):
         return "record"
     if parts[0] == "userspace":
         return "main" if len(parts) == 2 else parts[1]

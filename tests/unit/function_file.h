@@ -24,6 +24,7 @@ struct file {
 	bool size_unknown, no_references;
 	u64 pointer; /* a relocation makes a pointer to this address */
 	u64 symbol;  /* another symbol */
+	unsigned allowed; /* PLACE_* */
 	/* what came out */
 	struct function_place place;
 	struct return_site *sites;
@@ -123,7 +124,7 @@ static inline void examine(struct file *file)
 	code_references_add(references, REFERENCE_JUMP, OTHER);
 	code_references_add(references, REFERENCE_JUMP, file->symbol);
 	code_references_add(references, REFERENCE_POINTER, file->pointer);
-	file->reason = function_code_place(decoder, &function, &file->place);
+	file->reason = function_code_place(decoder, &function, file->allowed, &file->place);
 	if (!file->reason)
 		CHECK(!function_code_returns(decoder, &function, &file->sites, &file->site_count,
 					     &file->reason));

@@ -20,23 +20,92 @@ static u64 placed(const char *hex)
 	return placed_in(file_with(hex));
 }
 
-static u64 first_bytes(const char *hex)
+/* Where it is probed when that is allowed: the bytes behind the start; what the program does there; how far sp is. */
+struct expected {
+	unsigned allowed;
+	u64 placed_bytes;
+	enum displaced_operation operation;
+	u64 stack_bytes;
+	enum instruction_cost cost;
+};
+
+static void check_place(const char *hex, struct expected expected)
 {
 	struct file file = file_with(hex);
 
+	file.allowed = expected.allowed;
 	examine(&file);
 	free(file.sites);
-	return file.place.first_bytes;
+	if (file.place.placed_bytes != expected.placed_bytes ||
+	    file.place.displaced.operation != expected.operation ||
+	    file.place.stack_bytes != expected.stack_bytes || file.place.cost != expected.cost)
+		UNIT_FAIL("%s, allowed %u: +%u, operation %u, stack %u, cost %u", hex,
+			  expected.allowed, file.place.placed_bytes, file.place.displaced.operation,
+			  file.place.stack_bytes, file.place.cost);
 }
 
-TEST(a_first_instruction_that_does_nothing_is_known)
+#define SUB_8 "48 83 ec 08 " /* sub $8,%rsp */
+#define ADD_8 "48 83 c4 08 " /* add $8,%rsp */
+#define LOAD  "48 8b 07 "    /* mov (%rdi),%rax */
+#define MOVE  "48 89 f8 "    /* mov %rdi,%rax */
+#define BOTH  (PLACE_DISPLACED | PLACE_STACK_MOVED)
+
+TEST(a_program_does_the_first_instruction)
 {
-	CHECK_U64(first_bytes(ENDBR64 "48 83 ec 08" RET), 4);
-	CHECK_U64(first_bytes(ENDBR64 PUSH_RBX POP_RBX RET), 4);
-	CHECK_U64(first_bytes("48 83 ec 08" RET), 0);
-	CHECK_U64(first_bytes(PUSH_RBX POP_RBX RET), 0);
-	CHECK_U64(first_bytes("0f 1f 44 00 00" RET), 0);
-	CHECK_U64(first_bytes(RET), 0);
+	check_place(ENDBR64 SUB_8 LOAD ADD_8 RET,
+		    (struct expected){PLACE_DISPLACED, 0, DISPLACED_SKIP, 0, COST_CHEAP});
+	check_place(MOVE LOAD RET,
+		    (struct expected){PLACE_DISPLACED, 0, DISPLACED_MOVE, 0, COST_CHEAP});
+	check_place(MOVE LOAD RET, (struct expected){0, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place(NOP5 RET,
+		    (struct expected){PLACE_DISPLACED, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	/* What the kernel does comes first. */
+	check_place(MOVE PUSH_RBX POP_RBX RET,
+		    (struct expected){BOTH, 3, DISPLACED_NONE, 0, COST_CHEAP});
+}
+
+TEST(a_program_does_one_further_on)
+{
+	check_place(LOAD MOVE LOAD RET,
+		    (struct expected){PLACE_DISPLACED, 3, DISPLACED_MOVE, 0, COST_CHEAP});
+	check_place(LOAD MOVE LOAD RET, (struct expected){0, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place("48 89 37" MOVE RET, /* mov %rsi,(%rdi): a store elsewhere */
+		    (struct expected){PLACE_DISPLACED, 3, DISPLACED_MOVE, 0, COST_CHEAP});
+	check_place(LOAD "48 89 c7" MOVE RET, /* mov %rax,%rdi: itself it may be */
+		    (struct expected){PLACE_DISPLACED, 3, DISPLACED_MOVE, 0, COST_CHEAP});
+}
+
+TEST(behind_the_frame_sp_is_known)
+{
+	check_place(SUB_8 "e8 f7 fd ff ff" ADD_8 RET, /* call */
+		    (struct expected){PLACE_STACK_MOVED, 4, DISPLACED_NONE, 8, COST_CHEAP});
+	check_place(SUB_8 "e8 f7 fd ff ff" ADD_8 RET,
+		    (struct expected){PLACE_DISPLACED, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place(SUB_8 MOVE ADD_8 RET,
+		    (struct expected){BOTH, 4, DISPLACED_MOVE, 8, COST_CHEAP});
+	check_place(SUB_8 MOVE ADD_8 RET,
+		    (struct expected){PLACE_STACK_MOVED, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place("48 81 ec 08 01 00 00" MOVE RET,
+		    (struct expected){BOTH, 7, DISPLACED_MOVE, 264, COST_CHEAP});
+	/* It stores into its frame: no one else's memory. */
+	check_place(SUB_8 "48 89 3c 24" MOVE RET,
+		    (struct expected){BOTH, 8, DISPLACED_MOVE, 8, COST_CHEAP});
+	/* Above it, below it; elsewhere it may. */
+	check_place(SUB_8 "48 89 7c 24 08" MOVE RET,
+		    (struct expected){BOTH, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place(SUB_8 "48 89 7c 24 04" MOVE RET,
+		    (struct expected){BOTH, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place(SUB_8 "48 89 7c 24 f8" MOVE RET,
+		    (struct expected){BOTH, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place(SUB_8 "48 89 37" MOVE RET,
+		    (struct expected){BOTH, 7, DISPLACED_MOVE, 8, COST_CHEAP});
+	/* Twice, by an odd number, upwards. */
+	check_place(SUB_8 SUB_8 MOVE RET,
+		    (struct expected){BOTH, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place("48 83 ec 04" MOVE RET,
+		    (struct expected){BOTH, 0, DISPLACED_NONE, 0, COST_STEPPED});
+	check_place("48 83 ec f8" MOVE RET,
+		    (struct expected){BOTH, 0, DISPLACED_NONE, 0, COST_STEPPED});
 }
 
 TEST(a_cheap_first_instruction_stays)

@@ -19,18 +19,21 @@ enum {
 	UNSAFE = 16,	 /* it may change sp, an argument register, memory */
 	EMULATED = 32,	 /* the kernel emulates it */
 	FIVE_BYTES = 64, /* nop of five bytes */
+	FRAME = 128,	 /* sub $n,%rsp */
+	OWN_FRAME = 256, /* mov to n(%rsp) */
+	REGISTERS = 512, /* only registers, not sp, and flags change, and no memory is read */
 };
 
 struct listing {
 	u64 start, end;
-	u8 *flags;
+	u16 *flags;
 	/* Sets of argument registers: those that an instruction mentions, but to replace them; those that it
 	 * replaces; those that it changes. */
 	u8 *mentioned, *replaced, *changed;
 	u64 last; /* address of the instruction before */
 };
 
-static void flag(struct listing *listing, u64 address, u8 flags)
+static void flag(struct listing *listing, u64 address, u16 flags)
 {
 	if (address >= listing->start && address < listing->end)
 		listing->flags[address - listing->start] |= flags;
@@ -101,15 +104,18 @@ static u8 argument_replaced(const char *text)
 /* mov to memory that no frame is in */
 static bool is_store(const char *text)
 {
-	const char *comma = strrchr(text, ',');
+	const char *comma, *closed;
+	char words[256];
 
-	const char *closed = strrchr(text, ')');
-
+	snprintf(words, sizeof(words), "%s", text);
+	words[strcspn(words, "#<")] = 0; /* a symbol may be called anything */
+	comma = strrchr(words, ',');
+	closed = strrchr(words, ')');
 	/* The last operand ends with the parenthesis. */
-	return STARTS_WITH(text, "mov ", "movb ", "movw ", "movl ", "movq ") && comma && closed &&
-	       strcspn(closed + 1, ",") == strlen(closed + 1) && !strstr(text, "%rsp") &&
-	       !strstr(text, "%rbp") && !strstr(text, "%fs") && !strstr(text, "%gs") &&
-	       !strstr(text, "mm");
+	return STARTS_WITH(words, "mov ", "movb ", "movw ", "movl ", "movq ") && comma && closed &&
+	       strcspn(closed + 1, ",") == strlen(closed + 1) && !strstr(words, "%rsp") &&
+	       !strstr(words, "%rbp") && !strstr(words, "%fs") && !strstr(words, "%gs") &&
+	       !strstr(words, "mm");
 }
 
 /* By the words alone: what is written is the last operand. */
@@ -140,6 +146,31 @@ static bool is_unsafe(const char *text, u8 *ret_changed)
 	return operand[0] != '%' || starts_with(operand, others, ARRAY_SIZE(others));
 }
 
+/* More of it, by the words. */
+static u16 kinds_of(const char *text)
+{
+	const char *address = strchr(text, '('), *stack = strstr(text, ",%rsp"), *last;
+	u16 kinds = 0;
+
+	if (STARTS_WITH(text, "sub    $0x") && stack && !address)
+		kinds |= FRAME;
+	last = strrchr(text, ',');
+	while (last && strchr(last, ')') && !strchr(last, '('))
+		for (last--; last > text && *last != ','; last--)
+			;
+	if (STARTS_WITH(text, "mov ", "movl ", "movq ", "movb ", "movw ", "movabs") && last &&
+	    strstr(last, "(%rsp)") && last[1] != '-')
+		kinds |= OWN_FRAME;
+	if (STARTS_WITH(text, "nop", "endbr64", "xchg   %ax,%ax", "lea ") && !stack)
+		kinds |= REGISTERS;
+	if (STARTS_WITH(text, "mov ", "movs", "movz", "movabs", "add ", "sub ", "cmp ", "and ",
+			"test ", "or ", "xor ") &&
+	    !address && !strstr(text, "(%rip)") && !strchr(text, ':') &&
+	    (!stack || STARTS_WITH(text, "cmp ", "test ")))
+		kinds |= REGISTERS;
+	return kinds;
+}
+
 static void line_read(struct listing *listing, char *line)
 {
 	char *colon = strchr(line, ':'), *end, *text, *comment;
@@ -154,9 +185,10 @@ static void line_read(struct listing *listing, char *line)
 	    listing->flags[listing->last - listing->start] & FIVE_BYTES)
 		listing->flags[listing->last - listing->start] |= FIVE_BYTES;
 	else if (listing->last >= listing->start && listing->last < listing->end)
-		listing->flags[listing->last - listing->start] &= (u8)~FIVE_BYTES;
+		listing->flags[listing->last - listing->start] &= (u16)~FIVE_BYTES;
 	listing->last = address;
-	flag(listing, address, BEGINS | (is_unsafe(text, &changed) ? UNSAFE : 0));
+	flag(listing, address,
+	     (u16)(BEGINS | (is_unsafe(text, &changed) ? UNSAFE : 0) | kinds_of(text)));
 	if (address >= listing->start && address < listing->end) {
 		u8 replaced = argument_replaced(text);
 
@@ -199,20 +231,27 @@ static bool listing_read(struct listing *listing, const char *path)
 
 /* The rules, once more and in another way. */
 static const char *judge(const struct listing *listing, const struct module_code *code,
-			 const struct function_place *place, u64 start)
+			 const struct function_place *place, unsigned allowed, u64 start)
 {
 	const struct elf_symbols *symbols = module_code_symbols(code);
-	const u8 *flags = listing->flags - listing->start;
+	bool displaced = place->displaced.operation != DISPLACED_NONE;
+	size_t frames = 0;
+	const u16 *flags = listing->flags - listing->start;
 	u8 used = 0, overwritten = 0;
 
 	if (!(flags[place->address] & BEGINS))
 		return "in the middle of an instruction";
-	if (!(flags[place->address] & EMULATED))
-		return "not cheap";
+	if (!(flags[place->address] & (displaced ? REGISTERS : EMULATED)))
+		return displaced ? "not for a program to do" : "not cheap";
+	if ((displaced && !(allowed & PLACE_DISPLACED)) ||
+	    (place->stack_bytes && !(allowed & PLACE_STACK_MOVED)))
+		return "not allowed";
 	if (flags[place->address] & FIVE_BYTES)
 		return "a nop of five bytes";
 	for (u64 at = start; at < place->address; at++) {
-		if (flags[at] & (BLOCK_ENDS | UNSAFE))
+		if (flags[at] & FRAME && place->stack_bytes && !frames++)
+			continue;
+		if (flags[at] & (BLOCK_ENDS | UNSAFE) && !(flags[at] & OWN_FRAME && frames))
 			return flags[at] & UNSAFE ? "behind a change" : "behind the entry block";
 		used |= listing->mentioned[at - listing->start] & (u8)~overwritten;
 		if (used & listing->replaced[at - listing->start] ||
@@ -232,40 +271,62 @@ static const char *judge(const struct listing *listing, const struct module_code
 	return NULL;
 }
 
+/* Of one function, all places that it may have. */
+static void places_judge(const struct module_code *code, const struct listing *listing,
+			 const struct function_place *places, const struct elf_symbol *symbol)
+{
+	for (unsigned allowed = 0; allowed < PLACE_ALLOWED_MAX; allowed++) {
+		const struct function_place *place = &places[allowed];
+		const char *wrong = NULL;
+
+		if (place->placed_bytes || place->displaced.operation)
+			wrong = judge(listing, code, place, allowed, symbol->address);
+		if (wrong)
+			UNIT_FAIL("%s +%u (%u) is %s", symbol->name, place->placed_bytes, allowed,
+				  wrong);
+		CHECK(!allowed || place->cost == COST_CHEAP ||
+		      places[allowed & (allowed - 1)].cost == COST_STEPPED);
+	}
+}
+
 static void functions_judge(struct module_code *code, const struct listing *listing,
 			    const char *path)
 {
 	const struct elf_symbols *symbols = module_code_symbols(code);
-	size_t count = 0, cheap_before = 0, cheap = 0, skipped = 0, lost = 0;
+	size_t count = 0, cheap_before = 0, cheap[PLACE_ALLOWED_MAX] = {0}, skipped = 0, lost = 0;
 
 	for (size_t i = 0; i < symbols->count; i++) {
 		u64 start = symbols->items[i].address;
-		struct function_place place;
-		const char *wrong;
+		struct function_place places[PLACE_ALLOWED_MAX];
 
 		if (symbols->items[i].ifunc || (i && symbols->items[i - 1].address == start))
 			continue;
 		count++;
-		if (module_code_place(code, start, &place)) {
+		if (module_code_place(code, start, 0, &places[0])) {
 			skipped++;
 			continue;
 		}
-		cheap += place.cost == COST_CHEAP;
-		cheap_before += place.cost == COST_CHEAP && !place.placed_bytes;
-		if (!(listing->flags[start - listing->start] & BEGINS)) {
-			lost++; /* data in the code: objdump has lost its step */
-			continue;
+		for (unsigned allowed = 0; allowed < PLACE_ALLOWED_MAX; allowed++) {
+			places[allowed] = places[0];
+			if (allowed && places[0].cost == COST_STEPPED)
+				CHECK(!module_code_place(code, start, allowed, &places[allowed]));
+			cheap[allowed] += places[allowed].cost == COST_CHEAP;
 		}
-		wrong = place.placed_bytes ? judge(listing, code, &place, start) : NULL;
-		if (wrong)
-			UNIT_FAIL("%s: %s +%u is %s", path, symbols->items[i].name,
-				  place.placed_bytes, wrong);
+		cheap_before += places[0].cost == COST_CHEAP && !places[0].placed_bytes;
+		if (listing->flags[start - listing->start] & BEGINS)
+			places_judge(code, listing, places, &symbols->items[i]);
+		else
+			lost++; /* data in the code: objdump has lost its step */
 	}
-	printf("# %s: %zu functions, %zu refused, cheap at the start %.1f %%, as placed %.1f %%\n",
-	       path, count, skipped, 100.0 * cheap_before / count, 100.0 * cheap / count);
+	printf("# %s: %zu functions, %zu refused, cheap at the start %.1f %%, as placed %.1f %%, "
+	       "also behind the frame %.1f %%, done by a program too %.1f %%, both %.1f %%\n",
+	       path, count, skipped, 100.0 * cheap_before / count, 100.0 * cheap[0] / count,
+	       100.0 * cheap[PLACE_STACK_MOVED] / count, 100.0 * cheap[PLACE_DISPLACED] / count,
+	       100.0 * cheap[PLACE_STACK_MOVED | PLACE_DISPLACED] / count);
 	CHECK(count > 500);
 	CHECK(lost <= count / 100);
-	CHECK(cheap > cheap_before);
+	CHECK(cheap[0] > cheap_before);
+	CHECK(cheap[PLACE_DISPLACED] > cheap[0]);
 }
 
 static void check_file(const char *path)
@@ -288,7 +349,7 @@ static void check_file(const char *path)
 			segments[i].address < listing.start ? segments[i].address : listing.start;
 		listing.end = end > listing.end ? end : listing.end;
 	}
-	listing.flags = calloc(listing.end - listing.start, 1);
+	listing.flags = calloc(listing.end - listing.start, sizeof(*listing.flags));
 	listing.mentioned = calloc(listing.end - listing.start, 1);
 	listing.replaced = calloc(listing.end - listing.start, 1);
 	listing.changed = calloc(listing.end - listing.start, 1);

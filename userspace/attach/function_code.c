@@ -44,9 +44,65 @@ static bool keeps_arguments(struct arguments *arguments, const struct instructio
 	return !(instruction->written & arguments->read);
 }
 
-/* The first cheap instruction of the entry block behind the first; false: there is none. */
-static bool candidate_find(struct decoder *decoder, const struct function_code *function,
-			   u64 *ret_offset)
+/* Kinds of places behind the first instruction, the better first: PLACE_* that they need. */
+static const unsigned place_kinds[] = {0, PLACE_DISPLACED, PLACE_STACK_MOVED,
+				       PLACE_STACK_MOVED | PLACE_DISPLACED};
+
+struct candidates {
+	struct function_place
+		places[PLACE_ALLOWED_MAX]; /* the first of each kind; by what it needs */
+	bool found[PLACE_ALLOWED_MAX];
+	u32 stack_bytes; /* how far the stack pointer has moved */
+};
+
+/* Does it make the function's frame? Below the stack pointer is nothing of anybody's then. */
+static bool makes_frame(struct candidates *candidates, const struct instruction *instruction)
+{
+	if (candidates->stack_bytes || !instruction->frame_bytes)
+		return false;
+	candidates->stack_bytes = instruction->frame_bytes;
+	return true;
+}
+
+/* Memory that was nobody's when the function was called. */
+static bool writes_own_frame(const struct candidates *candidates,
+			     const struct instruction *instruction)
+{
+	const struct instruction_memory *memory = &instruction->memory;
+
+	return instruction->frame_store_bytes && memory->displacement >= 0 &&
+	       (u64)memory->displacement + instruction->frame_store_bytes <=
+		       candidates->stack_bytes;
+}
+
+static void candidate_add(struct candidates *candidates, struct decoder *decoder,
+			  const struct code_range *range, u64 offset)
+{
+	const u8 *bytes = range->bytes + offset;
+	size_t size = range->size_bytes - offset;
+	struct function_place place = {.address = range->address + offset,
+				       .file_offset = range->file_offset + offset,
+				       .placed_bytes = (u8)offset,
+				       .stack_bytes = candidates->stack_bytes,
+				       .cost = COST_CHEAP};
+	unsigned needs = candidates->stack_bytes ? PLACE_STACK_MOVED : 0;
+	enum instruction_cost cost;
+
+	if (decoder_check(decoder, bytes, size, place.address, &cost))
+		return;
+	if (cost != COST_CHEAP) {
+		needs |= PLACE_DISPLACED;
+		if (!decoder_displace(decoder, bytes, size, place.address, &place.displaced))
+			return;
+	}
+	if (!candidates->found[needs])
+		candidates->places[needs] = place;
+	candidates->found[needs] = true;
+}
+
+/* Of the entry block behind the first instruction. */
+static void candidates_find(struct decoder *decoder, const struct function_code *function,
+			    struct candidates *candidates)
 {
 	const struct code_range *range = &function->ranges[0];
 	struct arguments arguments = {0};
@@ -54,23 +110,18 @@ static bool candidate_find(struct decoder *decoder, const struct function_code *
 
 	for (u64 offset = 0; offset < range->size_bytes && offset < ENTRY_BLOCK_MAX_BYTES;
 	     offset += instruction.size_bytes) {
-		const u8 *bytes = range->bytes + offset;
-		size_t size = range->size_bytes - offset;
-		u64 address = range->address + offset;
-		enum instruction_cost cost;
-
-		if (!decoder_read(decoder, bytes, size, address, &instruction))
-			return false;
-		if (offset && !instruction.five_byte_nop &&
-		    !decoder_check(decoder, bytes, size, address, &cost) && cost == COST_CHEAP) {
-			*ret_offset = offset;
-			return true;
-		}
+		if (!decoder_read(decoder, range->bytes + offset, range->size_bytes - offset,
+				  range->address + offset, &instruction))
+			return;
+		if (offset && !instruction.five_byte_nop)
+			candidate_add(candidates, decoder, range, offset);
+		if (makes_frame(candidates, &instruction))
+			continue;
+		instruction.stores |= writes_own_frame(candidates, &instruction);
 		if (!keeps_arguments(&arguments, &instruction) ||
 		    (function->size_unknown && !instruction.endbr64))
-			return false;
+			return;
 	}
-	return false;
 }
 
 /* ---- functions that begin again ---- */
@@ -279,37 +330,73 @@ static bool is_jumped_to(struct decoder *decoder, const struct function_code *fu
 	return walk.unknown;
 }
 
+void function_code_place_first(struct decoder *decoder, const struct function_code *function,
+			       struct function_place *ret_place)
+{
+	const struct code_range *range = &function->ranges[0];
+	struct function_place place = {.address = range->address,
+				       .file_offset = range->file_offset};
+
+	if (decoder_check(decoder, range->bytes, range->size_bytes, range->address, &place.cost) ||
+	    (place.cost == COST_STEPPED &&
+	     decoder_displace(decoder, range->bytes, range->size_bytes, range->address,
+			      &place.displaced)))
+		place.cost = COST_CHEAP;
+	*ret_place = place;
+}
+
+/* Of those that are allowed the best one. */
+static void place_choose(struct decoder *decoder, const struct function_code *function,
+			 unsigned allowed, struct function_place *place)
+{
+	struct candidates candidates = {0};
+	struct function_place first;
+
+	function_code_place_first(decoder, function, &first);
+	candidates_find(decoder, function, &candidates);
+	for (size_t i = 0; i < ARRAY_SIZE(place_kinds); i++) {
+		const struct function_place *candidate = &candidates.places[place_kinds[i]];
+
+		if (place_kinds[i] & ~allowed)
+			continue;
+		/* At the start: nothing else leads past it. */
+		if (place_kinds[i] == PLACE_DISPLACED && first.displaced.operation) {
+			*place = first;
+			return;
+		}
+		if (candidates.found[place_kinds[i]] &&
+		    is_only_fallen_into(decoder, function, function->ranges[0].address + 1,
+					candidate->address)) {
+			*place = *candidate;
+			return;
+		}
+	}
+}
+
 const char *function_code_place(struct decoder *decoder, const struct function_code *function,
-				struct function_place *ret_place)
+				unsigned allowed, struct function_place *ret_place)
 {
 	const struct code_range *range = &function->ranges[0];
 	struct function_place place = {.address = range->address,
 				       .file_offset = range->file_offset};
 	const char *refused = decoder_check(decoder, range->bytes, range->size_bytes,
 					    range->address, &place.cost);
-	u64 offset = 0, first = range->address + 1;
-	struct instruction instruction;
+	u64 offset = 0;
 
 	if (refused)
 		return refused;
-	if (place.cost == COST_STEPPED &&
-	    decoder_read(decoder, range->bytes, range->size_bytes, range->address, &instruction) &&
-	    instruction.endbr64)
-		place.first_bytes = instruction.size_bytes;
-	*ret_place = place;
 	if (restart_find(decoder, function, &offset, &place.condition)) {
-		place.restarts = true;
-		if (is_jumped_to(decoder, function, first, range->address + offset))
+		if (is_jumped_to(decoder, function, range->address + 1, range->address + offset))
 			return "it begins again when its stack has grown, and it is not known "
 			       "which of its beginnings are calls";
-	} else if (place.cost == COST_CHEAP || !candidate_find(decoder, function, &offset) ||
-		   !is_only_fallen_into(decoder, function, first, range->address + offset)) {
-		return NULL;
+		place.restarts = true;
+		place.address += offset;
+		place.file_offset += offset;
+		place.placed_bytes = (u8)offset;
+		place.cost = COST_CHEAP;
+	} else if (place.cost == COST_STEPPED) {
+		place_choose(decoder, function, allowed, &place);
 	}
-	place.address += offset;
-	place.file_offset += offset;
-	place.placed_bytes = (u8)offset;
-	place.cost = COST_CHEAP;
 	*ret_place = place;
 	return NULL;
 }

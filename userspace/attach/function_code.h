@@ -7,6 +7,7 @@
 #define GPUPROBE_ATTACH_FUNCTION_CODE_H
 
 #include "attach/code_references.h"
+#include "attach/displaced.h"
 #include "attach/instruction.h"
 #include "base/err.h"
 #include "base/types.h"
@@ -39,18 +40,27 @@ struct function_place {
 	u64 address;
 	u64 file_offset;
 	u8 placed_bytes; /* behind the function's first byte; 0: its first instruction */
-	u8 first_bytes;	 /* length of the function's first instruction if it is one that does nothing, but is
-			  * stepped (endbr64); else 0 */
+	u32 stack_bytes; /* how much higher the stack pointer was at the first instruction */
+	struct displaced_instruction displaced; /* for the program to do; DISPLACED_NONE: the kernel does it */
 	enum instruction_cost cost;
 	bool restarts; /* it is a conditional jump, by which the function begins again: see below */
 	u8 condition;  /* if this holds, the low four bits of its opcode */
+};
+
+/* What a place may be, by the kernel and by how the function's return is seen. */
+enum place_allowed {
+	PLACE_DISPLACED = 1,   /* an instruction that the program does */
+	PLACE_STACK_MOVED = 2, /* behind the one that makes the function's frame: no return address at [sp] */
+	PLACE_ALLOWED_MAX = 4,
 };
 
 /*
  * The first instruction of the entry block that the kernel emulates, if the stack pointer, the frame and the argument
  * registers are there as they were at the function's first: a return probe finds the return address at [sp], and who
  * reads arguments finds them. (A register that is overwritten whole before the function has read it held no argument
- * that it looks at.) The function may have stored elsewhere before: what an argument points to may be the later.
+ * that it looks at.) The function may have stored elsewhere before: what an argument points to may be the later. Without
+ * one, what the program can do, then what comes behind `sub $n,%rsp`, as far as that is allowed; else the first
+ * instruction, single-stepped.
  * Never behind the first branch, at or behind an address that anything but the function's start leads to, never
  * a 5-byte nop but as the first instruction. NULL; or why the function can't be probed at all.
  *
@@ -59,7 +69,10 @@ struct function_place {
  * that leads to that: a call begins when it is not taken. Where that is no good place: why not.
  */
 const char *function_code_place(struct decoder *decoder, const struct function_code *function,
-				struct function_place *ret_place);
+				unsigned allowed, struct function_place *ret_place);
+/* Always the first instruction, done by the program if it can be. For functions that can be probed. */
+void function_code_place_first(struct decoder *decoder, const struct function_code *function,
+			       struct function_place *ret_place);
 
 /* ---- returns ---------------------------------------------------------------------------------------- */
 

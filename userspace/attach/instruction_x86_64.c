@@ -1,13 +1,9 @@
 #include "attach/instruction.h"
 
-#include <capstone/capstone.h>
 #include <errno.h>
 #include <stdlib.h>
 
-struct decoder {
-	csh handle;
-	cs_insn *instruction;
-};
+#include "attach/instruction_parts.h"
 
 int decoder_create(struct decoder **ret_decoder, struct err *err)
 {
@@ -288,7 +284,7 @@ static const u8 effects[X86_INS_ENDING] = {
 	[X86_INS_CMOVNE] = EFFECT_FIRST,
 };
 
-static u8 register_number(x86_reg reg)
+u8 instruction_register_number(x86_reg reg)
 {
 	if (reg == X86_REG_RIP)
 		return REGISTER_RIP;
@@ -298,7 +294,7 @@ static u8 register_number(x86_reg reg)
 
 static u32 register_bit(x86_reg reg)
 {
-	u8 number = register_number(reg);
+	u8 number = instruction_register_number(reg);
 
 	return number < 16 ? 1U << number : 0;
 }
@@ -387,8 +383,8 @@ static struct instruction_memory memory_of(const cs_x86_op *operand)
 	const x86_op_mem *memory = &operand->mem;
 
 	return (struct instruction_memory){
-		.base = register_number(memory->base),
-		.index = register_number(memory->index),
+		.base = instruction_register_number(memory->base),
+		.index = instruction_register_number(memory->index),
 		.scale = (u8)memory->scale,
 		.other_segment = memory->segment == X86_REG_FS || memory->segment == X86_REG_GS,
 		.displacement = memory->disp,
@@ -449,7 +445,7 @@ static void flow_read(const cs_insn *instruction, struct instruction *ret_instru
 		ret_instruction->target = (u64)operand->imm;
 	} else if (ret_instruction->flow == FLOW_JUMP && operand->type == X86_OP_REG) {
 		ret_instruction->flow = FLOW_JUMP_REGISTER;
-		ret_instruction->jump_register = register_number(operand->reg);
+		ret_instruction->jump_register = instruction_register_number(operand->reg);
 	} else if (ret_instruction->flow == FLOW_JUMP) {
 		ret_instruction->flow = FLOW_JUMP_MEMORY;
 		ret_instruction->memory = memory_of(operand);
@@ -493,6 +489,23 @@ static u64 constant_of(const cs_x86 *x86)
 	return 0;
 }
 
+/* What makes a function's frame, and what writes to it. */
+static void frame_read(const cs_insn *instruction, struct instruction *ret_instruction)
+{
+	const cs_x86_op *operands = instruction->detail->x86.operands;
+
+	if (instruction->id == X86_INS_SUB && operands[0].type == X86_OP_REG &&
+	    operands[0].reg == X86_REG_RSP && operands[1].type == X86_OP_IMM &&
+	    operands[1].imm > 0 && operands[1].imm <= INT32_MAX && operands[1].imm % 8 == 0)
+		ret_instruction->frame_bytes = (u32)operands[1].imm;
+	if (instruction->id == X86_INS_MOV && operands[0].type == X86_OP_MEM &&
+	    operands[0].mem.base == X86_REG_RSP && operands[0].mem.index == X86_REG_INVALID &&
+	    operands[0].mem.segment == X86_REG_INVALID) {
+		ret_instruction->memory = memory_of(&operands[0]);
+		ret_instruction->frame_store_bytes = operands[0].size;
+	}
+}
+
 static void data_read(const cs_insn *instruction, struct instruction *ret_instruction)
 {
 	const cs_x86 *x86 = &instruction->detail->x86;
@@ -502,11 +515,12 @@ static void data_read(const cs_insn *instruction, struct instruction *ret_instru
 	if (x86->op_count != 2)
 		return;
 	if (first->type == X86_OP_REG)
-		ret_instruction->destination = register_number(first->reg);
+		ret_instruction->destination = instruction_register_number(first->reg);
 	if (second->type == X86_OP_REG)
-		ret_instruction->source = register_number(second->reg);
+		ret_instruction->source = instruction_register_number(second->reg);
 	if (second->type == X86_OP_MEM)
 		ret_instruction->memory = memory_of(second);
+	frame_read(instruction, ret_instruction);
 	if (instruction->id == X86_INS_CMP && second->type == X86_OP_IMM) {
 		ret_instruction->data = DATA_COMPARE;
 		ret_instruction->compared = second->imm;
@@ -577,6 +591,6 @@ bool decoder_read(struct decoder *decoder, const u8 *bytes, size_t size, u64 add
 	if (ret_instruction->flow == FLOW_NEXT)
 		data_read(instruction, ret_instruction);
 	if (ret_instruction->restores_stack && instruction->id == X86_INS_POP)
-		ret_instruction->destination = register_number(x86->operands[0].reg);
+		ret_instruction->destination = instruction_register_number(x86->operands[0].reg);
 	return true;
 }

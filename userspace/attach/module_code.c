@@ -299,7 +299,7 @@ static int function_read(struct module_code *code, u64 address, struct function_
 	return result == -ENOENT ? 0 : result;
 }
 
-const char *module_code_place(struct module_code *code, u64 address,
+const char *module_code_place(struct module_code *code, u64 address, unsigned allowed,
 			      struct function_place *ret_place)
 {
 	struct function_code function;
@@ -307,13 +307,26 @@ const char *module_code_place(struct module_code *code, u64 address,
 
 	if (function_read(code, address, &function))
 		return "its first instruction can't be read from the file";
-	refused = function_code_place(code->decoder, &function, ret_place);
 	/* Most are good as they are; what refers to where, which takes long to find out, they need not know. */
-	if (refused || ret_place->cost == COST_CHEAP || code->scanned)
-		return refused;
-	references_need(code);
-	function.references = code->references;
-	return function_code_place(code->decoder, &function, ret_place);
+	if (!code->scanned) {
+		refused = function_code_place(code->decoder, &function, 0, ret_place);
+		if (refused || ret_place->cost == COST_CHEAP)
+			return refused;
+		references_need(code);
+		function.references = code->references;
+	}
+	return function_code_place(code->decoder, &function, allowed, ret_place);
+}
+
+bool module_code_place_first(struct module_code *code, u64 address,
+			     struct function_place *ret_place)
+{
+	struct function_code function;
+
+	if (function_read(code, address, &function))
+		return false;
+	function_code_place_first(code->decoder, &function, ret_place);
+	return true;
 }
 
 int module_code_returns(struct module_code *code, u64 address, struct return_site **ret_sites,

@@ -19,7 +19,10 @@ const struct elf_symbols *module_code_symbols(const struct module_code *code);
 /* Both are for the function of which a symbol is at this address. */
 
 /* See function_code_place(). NULL; or why it can't be probed. */
-const char *module_code_place(struct module_code *code, u64 address, struct function_place *ret_place);
+const char *module_code_place(struct module_code *code, u64 address, unsigned allowed,
+			      struct function_place *ret_place);
+/* See function_code_place_first(). False: it can't be read. */
+bool module_code_place_first(struct module_code *code, u64 address, struct function_place *ret_place);
 /* See function_code_returns(). */
 int module_code_returns(struct module_code *code, u64 address, struct return_site **ret_sites,
 			size_t *ret_count, const char **ret_reason);

@@ -91,25 +91,6 @@ static int patterns_build(struct plan_builder *builder, char *const *patterns, s
 	return 0;
 }
 
-/* Entries that would be stepped, though their instruction does nothing. Not those that move the stack pointer:
- * where another tool takes the function's return, the kernel would look for its address at the new one. */
-static void entries_emulate(const struct plan_builder *builder)
-{
-	struct plan *plan = builder->plan;
-
-	if (!builder->limits->can_emulate || builder->limits->single_probes)
-		return;
-	for (size_t i = 0; i < plan->function_count; i++) {
-		struct plan_function *function = &plan->functions[i];
-
-		function->skipped = function->cost == COST_STEPPED && !function->placed_bytes &&
-				    function->first_bytes &&
-				    !plan->modules[function->module].by_thread;
-		if (function->skipped)
-			function->cost = COST_CHEAP;
-	}
-}
-
 static int functions_build(struct plan_builder *builder, char *const *patterns, struct err *err)
 {
 	int result;
@@ -132,8 +113,6 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 		result = plan_reach_apply(builder, err);
 	if (!result)
 		result = plan_exits_apply(builder, err);
-	if (!result)
-		entries_emulate(builder);
 	return result;
 }
 

@@ -49,9 +49,9 @@ struct plan_function {
 	u64 address;	 /* of its start, in the file */
 	u64 file_offset; /* of the probed instruction */
 	u8 placed_bytes; /* how far behind the start that is */
-	u8 first_bytes;	 /* see struct function_place */
-	bool skipped;	 /* the probed instruction is the first one, and its program goes over it: cheap */
 	enum instruction_cost cost;
+	struct displaced_instruction displaced; /* what the program does there; DISPLACED_NONE: the kernel does it */
+	u32 stack_bytes; /* see struct function_place */
 	bool restarts; /* see struct function_place */
 	u8 condition;
 	u8 returns;	      /* VALUE_returns_* of record.def */

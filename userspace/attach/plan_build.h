@@ -26,6 +26,8 @@ void plan_code_close(struct plan_builder *builder, size_t module);
 
 /* plan_match.c: patterns and symbols -> functions and skipped ones. */
 int plan_match(struct plan_builder *builder, struct err *err);
+/* Does a target map that byte of the file executable? */
+bool plan_is_mapped(const struct plan_module *module, u64 file_offset);
 /* A part of a function that is jumped to, not called; gcc and clang: foo.cold, BOLT: foo.cold.0, sections for
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
@@ -40,6 +42,9 @@ int plan_reach_apply(struct plan_builder *builder, struct err *err);
 int plan_exits_apply(struct plan_builder *builder, struct err *err);
 /* Does a target have one (CET)? Return addresses then stand in two places. */
 bool plan_has_shadow_stack(const struct plan_builder *builder);
+/* plan_entries.c: better places for the entries of a module that would be stepped, once it is known how their
+ * returns are seen. */
+void plan_entries_apply(struct plan_builder *builder, size_t module);
 /* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
 u8 plan_policy_by_name(const char *mangled, const char **ret_why);
 

@@ -144,10 +144,12 @@ int plan_exits_apply(struct plan_builder *builder, struct err *err)
 
 		/* Each exit of a single probe takes another 0.1 s to take out: only when it was
 		 * asked for. */
-		if (single && builder->limits->returns != PLAN_RETURNS_STEPPED)
-			continue;
-		result = module_apply(
-			builder, i, emulate ? VALUE_returns_emulated : VALUE_returns_stepped, err);
+		if (!single || builder->limits->returns == PLAN_RETURNS_STEPPED)
+			result = module_apply(
+				builder, i,
+				emulate ? VALUE_returns_emulated : VALUE_returns_stepped, err);
+		if (!result)
+			plan_entries_apply(builder, i);
 		plan_code_close(builder, i);
 	}
 	return result;

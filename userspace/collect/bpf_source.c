@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "collect/bpf_records.h"
 #include "collect/cookie.h"
+#include "collect/entry_sites.h"
 
 #define TARGETS_MAX_CHILDREN (1 << 16) /* targets with the children that they fork */
 
@@ -101,8 +102,8 @@ static void choose_programs(struct bpf_source *source, bool guarded)
 static int configure(struct bpf_source *source, const struct bpf_source_settings *settings,
 		     struct err *err)
 {
-	u64 ring_bytes = settings->ring_bytes;
 	struct gpuprobe_bpf *skeleton = source->skeleton;
+	u64 ring_bytes = settings->ring_bytes;
 	_cleanup_close_ int template = -1;
 	int cpus = libbpf_num_possible_cpus();
 
@@ -110,6 +111,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
 	skeleton->rodata->follow_children = settings->follow_children;
+	bpf_map__set_max_entries(skeleton->maps.entry_sites, (u32)settings->function_count + 1);
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	choose_programs(source, settings->guarded);
@@ -357,7 +359,7 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 		      struct err *err)
 {
 	struct reach everyone = {plan, 0, &source->uprobes};
-	int result = 0;
+	int result = entry_sites_put(bpf_map__fd(source->skeleton->maps.entry_sites), plan, err);
 
 	if (!single && plan_hijacks_returns(plan))
 		result = bpf_source_prepare_hijacking(source, plan, targets, err);

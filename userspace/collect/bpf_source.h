@@ -20,6 +20,7 @@ struct bpf_source_settings {
 	u64 ring_bytes;	      /* a power of two, for each CPU */
 	bool follow_children; /* what a target forks becomes one from its first instruction on */
 	bool guarded;	      /* a plan with guards will be attached */
+	size_t function_count; /* of that plan */
 };
 
 /* Loads the programs that abilities allow. */

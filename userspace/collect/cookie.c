@@ -1,15 +1,15 @@
 #include "collect/cookie.h"
 
 #include "../bpf/shared.h"
+#include "collect/entry_sites.h"
 
 u64 cookie_of_entry(const struct plan_function *function, size_t index)
 {
 	u64 cookie = (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
 		     (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
 
-	if (function->skipped)
-		cookie |= COOKIE_SITE_SKIP_EMULATED << COOKIE_SITE_SHIFT |
-			  (u64)function->first_bytes << COOKIE_DETAIL_SHIFT |
+	if (entry_site_is_needed(function))
+		cookie |= COOKIE_SITE_DESCRIBED << COOKIE_SITE_SHIFT |
 			  (function->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT;
 	if (function->restarts)
 		cookie |= COOKIE_SITE_RESTART << COOKIE_SITE_SHIFT | (u64)function->condition

@@ -545,6 +545,7 @@ static int prepare(struct session *session, struct err *err)
 		.ring_bytes = ring_bytes(config->options),
 		.follow_children = config->options->children,
 		.guarded = config->plan->guard_count != 0,
+		.function_count = config->plan->function_count,
 	};
 	int result = open_fds(session, err);
 

@@ -50,13 +50,30 @@ __attribute__((noinline, noclone, naked)) void paired_stepped(void)
 	__asm__("sub $8, %rsp; add $8, %rsp; ret");
 }
 
+/* Each begins with another instruction that a program can do itself, and has nothing that is cheap by itself. */
+#define BEGINS_WITH(name, code)                                   \
+	__attribute__((noinline, noclone, naked)) void name(void) \
+	{                                                         \
+		__asm__(code);                                    \
+	}
+BEGINS_WITH(paired_skip, "endbr64; lea 1(%rdi), %rax; ret")
+BEGINS_WITH(paired_lea, "lea 1(%rdi), %rax; ret")
+BEGINS_WITH(paired_mov, "mov %rdi, %rax; ret")
+BEGINS_WITH(paired_xor, "xor %eax, %eax; ret")
+BEGINS_WITH(paired_cmp, "cmp %rdi, %rsi; setg %al; ret")
+BEGINS_WITH(paired_frame, "sub $8, %rsp; mov %rdi, %rax; add $8, %rsp; ret")
+/* Only the kernel can do this one. */
+BEGINS_WITH(paired_load, "mov (%rsp), %rax; ret")
+
 static const struct {
 	const char *name;
 	void (*call)(void);
 } functions[] = {
-	{"paired", paired},
-	{"paired_endbr64", paired_endbr64},
-	{"paired_stepped", paired_stepped},
+	{"paired_skip", paired_skip},	    {"paired_lea", paired_lea},
+	{"paired_mov", paired_mov},	    {"paired_xor", paired_xor},
+	{"paired_cmp", paired_cmp},	    {"paired_frame", paired_frame},
+	{"paired_load", paired_load},	    {"paired", paired},
+	{"paired_endbr64", paired_endbr64}, {"paired_stepped", paired_stepped},
 };
 
 static void (*function_by_name(const char *name))(void)

@@ -48,7 +48,7 @@ end_truth() {
 
 # start_recording OPTION...: until the window is open; RECORDER is its pid. (With -o out.ndjson for recorded.)
 start_recording() {
-	/test/gpuprobe -p "$TARGET" -d 110 -o out.gpr "$@" >gpuprobe.out 2>gpuprobe.err 3>&- 4<&- &
+	/test/gpuprobe -p "$TARGET" -d 290 -o out.gpr "$@" >gpuprobe.out 2>gpuprobe.err 3>&- 4<&- &
 	RECORDER=$!
 	until grep -q '^recording ' gpuprobe.err; do
 		kill -0 "$RECORDER" 2>/dev/null || fail "gpuprobe did not record"

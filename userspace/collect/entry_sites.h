@@ -1,0 +1,13 @@
+/* Telling the programs what the cookies of entries have no room for. */
+#ifndef GPUPROBE_COLLECT_ENTRY_SITES_H
+#define GPUPROBE_COLLECT_ENTRY_SITES_H
+
+#include "attach/plan.h"
+#include "base/err.h"
+
+/* Is there more to tell of it than fits into its cookie? */
+bool entry_site_is_needed(const struct plan_function *function);
+/* Fills the map entry_sites (bpf/maps.h); before anything is attached. */
+int entry_sites_put(int map_fd, const struct plan *plan, struct err *err);
+
+#endif
