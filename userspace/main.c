@@ -40,7 +40,7 @@ static int keep_standard_files(void)
 
 static int run_verb(const struct options *options)
 {
-	if (options->help)
+	if (options->help || options->help_levels)
 		return verb_help(options);
 	if (options->version)
 		return verb_version(options);

@@ -349,7 +349,8 @@ TEST(each_option_as_text)
 		     "pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
 		     "output=x.json! rows=20 "
 		     "max-functions=4000 buffer-mb=8 attach=multi! returns=auto no-inject=false "
-		     "agent-buffer-mb=16 quiet=false verbose=false ");
+		     "agent-buffer-mb=16 host-tracer-level=2 device-tracer-level=1 "
+		     "python-tracer-level=0 quiet=false verbose=false ");
 	text_clear(&seen.text);
 	seen.stop_after = 2;
 	CHECK_U64(options_each(&options, see, &seen), 7);

@@ -7,7 +7,9 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "options/levels.h"
 #include "options/options_table.h"
+#include "options/profile.h"
 
 /* Quoted words in messages are cut: a command line can be megabytes long. */
 #define SHOWN "%.100s"
@@ -279,6 +281,7 @@ static int check_needs(const struct options *options, struct err *err)
 static int set_defaults(struct options *options, struct err *err)
 {
 	options->verb = VERB_RECORD;
+	profile_set_defaults(options);
 	for (const struct option_row *row = option_rows; row->member; row++) {
 		if (row->type == OPTION_NUMBER)
 			*(u64 *)value_of(options, row) = row->number_default;
@@ -305,8 +308,12 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 	result = set_defaults(&options, err);
 	if (result == 0)
 		result = take_words(&parser);
-	if (result == 0 && !options.help && !options.version) {
+	if (result == 0 && !options.help && !options.version && !options.help_levels) {
 		result = check_verbs(&options, err);
+		if (result == 0)
+			result = profile_apply(&options, err);
+		if (result == 0)
+			result = levels_check(&options, err);
 		if (result == 0)
 			result = check_needs(&options, err);
 	}

@@ -34,6 +34,17 @@ struct options_pids {
 	size_t count;
 };
 
+/* One member per PROFILE row of profile.def: the number, 0 or 1, or for a string whether it is not empty. */
+struct options_profile {
+#define PROFILE(name, type, value, minimum, maximum, acts, help) s64 name;
+#include "options/profile.def"
+};
+
+struct options_profile_given {
+#define PROFILE(name, type, value, minimum, maximum, acts, help) bool name;
+#include "options/profile.def"
+};
+
 /* One member per OPTION row, by its TYPE; and given.MEMBER: whether the user named it. */
 struct options {
 #define OPTION_MEMBER_FLAG(member)    bool member;
@@ -51,6 +62,8 @@ struct options {
 	bool member;
 #include "options/options.def"
 	} given;
+	struct options_profile profile;
+	struct options_profile_given profile_given;
 	enum options_verb verb;
 	bool verb_given; /* false: record because no verb was named */
 	struct options_list arguments; /* positional: CAPTURE; for help a verb; for completion a shell */
@@ -59,19 +72,21 @@ struct options {
 
 /* argv[0] is skipped; the first word that is no option (nor the value of one) may be a verb, else it is
  * record. Messages name the option, what was given and what is allowed, and the nearest name for an unknown
- * one. With --help or --version what the verb needs besides is not asked for. On failure ret_options is
+ * one. With --help, --help-levels or --version what the verb needs besides is not asked for. On failure ret_options is
  * empty. */
 int options_parse(int argc, char **argv, struct options *ret_options, struct err *err);
 void options_free(struct options *options);
 
-/* Calls back for every option of the verb (but --help and --version) with its long name and its value as
- * text, whether given or default. Lists: once per item; a text without default: only when given. For the
- * option facts. Ends with the first result that is not 0, and returns it. */
+/* Calls back for every option of the verb (but those that only print) with its long name and its value as
+ * text, whether given or default. Lists: once per item; a text without default, and what profile.def adds: only
+ * when given. For the option facts. Ends with the first result that is not 0, and returns it. */
 int options_each(const struct options *options,
 		 int (*callback)(void *data, const char *name, const char *value, bool given),
 		 void *data);
 
 void options_print_help(FILE *file, enum options_verb verb); /* VERB_ALL: the overview */
+/* --help-levels: what the levels switch on, and the options of profile.def. */
+void options_print_levels(FILE *file);
 /* The block of README.md between its markers. */
 void options_print_markdown(FILE *file);
 /* The verb of this name, 0 when there is none. */

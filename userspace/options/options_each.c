@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "options/options_table.h"
+#include "options/profile.h"
 
 struct visit {
 	const struct option_row *row;
@@ -105,10 +106,13 @@ int options_each(const struct options *options,
 				      callback, data};
 
 		/* They end the program: no capture can tell of them. */
-		if (strcmp(row->member, "help") == 0 || strcmp(row->member, "version") == 0)
+		if (strcmp(row->member, "help") == 0 || strcmp(row->member, "version") == 0 ||
+		    strcmp(row->member, "help_levels") == 0)
 			continue;
 		if (row->verbs & options->verb)
 			result = each[row->type](&visit);
 	}
+	if (result == 0)
+		result = profile_each(options, callback, data);
 	return result;
 }

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "options/levels.h"
 #include "options/options_table.h"
+#include "options/profile.h"
 
 #define WIDTH	      96
 #define OPTION_INDENT 30
@@ -161,6 +163,15 @@ void options_print_help(FILE *file, enum options_verb verb)
 	fputs(text_string(&text), file);
 }
 
+void options_print_levels(FILE *file)
+{
+	_cleanup_text_ struct text text = {0};
+
+	levels_append_help(&text);
+	profile_append_help(&text);
+	fputs(text_string(&text), file);
+}
+
 /* A cell of a markdown table: | ends it, * _ ` [ ] < > mean something. */
 static void append_markdown(struct text *text, const char *string)
 {
@@ -206,5 +217,9 @@ void options_print_markdown(FILE *file)
 	text_append(&text, "\n| option | verbs | meaning |\n|---|---|---|\n");
 	for (const struct option_row *row = option_rows; row->member; row++)
 		append_markdown_row(&text, row);
+	text_append(&text, "\n| level | switches on |\n|---|---|\n");
+	levels_append_markdown(&text);
+	text_append(&text, "\n| `--option` | allowed | meaning |\n|---|---|---|\n");
+	profile_append_markdown(&text);
 	fputs(text_string(&text), file);
 }

@@ -7,44 +7,7 @@
 #include "attach/inject.h"
 #include "base/log.h"
 #include "base/text.h"
-
-/* clang-format off */
-/* CUpti_ActivityKind: what is recorded unless an option says otherwise. */
-static const u8 activity_kinds[] = {
-	1,  /* memcpy */
-	2,  /* memset */
-	4,  /* driver */
-	5,  /* runtime */
-	8,  /* device */
-	9,  /* context */
-	10, /* concurrent kernel */
-	17, /* overhead */
-	22, /* memcpy from GPU to GPU */
-	25, /* unified memory */
-	36, /* event */
-	37, /* stream */
-	38, /* synchronization */
-	49, /* memory */
-	50, /* memory pool */
-};
-/* clang-format on */
-
-#define BUFFER_BYTES	    (512U << 10)
-#define BUFFER_COUNT_MAX    256
-#define FLUSH_PERIOD_MS	    100
-#define TEXTS_MAX	    65536
-#define FINALIZE_TIMEOUT_MS 2000
-
-static void fill_cupti(const struct options *options, struct agent_cupti_config *cupti)
-{
-	*cupti = (struct agent_cupti_config){.buffer_bytes = BUFFER_BYTES,
-					     .buffer_count_max = BUFFER_COUNT_MAX,
-					     .flush_period_ms = FLUSH_PERIOD_MS,
-					     .texts_max = TEXTS_MAX,
-					     .finalize_timeout_ms = FINALIZE_TIMEOUT_MS};
-	for (size_t i = 0; i < ARRAY_SIZE(activity_kinds); i++)
-		cupti->kinds |= 1ULL << activity_kinds[i];
-}
+#include "verbs/gpu_config.h"
 
 int gpu_look(const struct options *options, const struct attachment *attachment,
 	     struct gpu *ret_gpu, struct err *err)
@@ -54,8 +17,8 @@ int gpu_look(const struct options *options, const struct attachment *attachment,
 				     .cupti_named = options->cupti,
 				     .ring_bytes = options->agent_buffer_mb << 20}};
 
-	fill_cupti(options, &gpu.agents.cupti);
-	for (size_t i = 0; i < attachment->target_count && !options->no_inject; i++) {
+	gpu_config_fill(options, &gpu.agents.cupti);
+	for (size_t i = 0; i < attachment->target_count && gpu_config_wants_agent(options); i++) {
 		struct gpu_target found;
 		struct cupti_supply supply;
 		int result = gpu_target_read(&attachment->targets[i], &found, err);

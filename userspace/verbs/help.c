@@ -36,9 +36,17 @@ int verb_help(const struct options *options)
 
 	if (page_open(&page) < 0)
 		return out_of_memory();
+	if (options->help_levels && !options->help) {
+		options_print_levels(page.file);
+		return page_write(&page);
+	}
 	if (verb == VERB_HELP && !options->help) {
 		const char *about = options->arguments.count ? options->arguments.items[0] : NULL;
 
+		if (about && strcmp(about, "levels") == 0) {
+			options_print_levels(page.file);
+			return page_write(&page);
+		}
 		if (about && strcmp(about, "markdown") == 0) {
 			options_print_markdown(page.file);
 			return page_write(&page);

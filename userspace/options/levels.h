@@ -1,0 +1,33 @@
+/* What the levels of the tracers switch on, from levels.def. */
+#ifndef GPUPROBE_OPTIONS_LEVELS_H
+#define GPUPROBE_OPTIONS_LEVELS_H
+
+#include "base/text.h"
+#include "options/options.h"
+
+enum level_feature {
+#define FEATURE(feature, tracer, level, how, words) LEVEL_##feature,
+#include "options/levels.def"
+	LEVEL_FEATURES
+};
+
+/* How a feature is had: see levels.def. */
+enum level_how { LEVEL_BY_AGENT, LEVEL_BY_CATALOGUE, LEVEL_BY_PROBES, LEVEL_BY_NOT_YET };
+
+struct level_row {
+	const char *tracer; /* as the option is spelled: host_tracer_level */
+	unsigned level;	    /* from which on */
+	enum level_how how;
+	const char *words;
+};
+
+const struct level_row *level_row(enum level_feature feature);
+/* Does the level that is in force switch it on? Never what is not there yet. */
+bool levels_has(const struct options *options, enum level_feature feature);
+/* A level of which nothing can be had is refused by name. */
+int levels_check(const struct options *options, struct err *err);
+/* For --help-levels; rows of a table of two columns. */
+void levels_append_help(struct text *text);
+void levels_append_markdown(struct text *text);
+
+#endif
