@@ -12,9 +12,15 @@
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 
-static bool is_own(const char *name)
+static bool begins_with(const char *name, const char *prefix)
 {
-	return strstr(name, PROCESS_AUDIT_OWN_PREFIX) != NULL;
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* As /proc shows a memfd. A file of the target's whose path contains our name is not ours. */
+static bool is_own_path(const char *path)
+{
+	return begins_with(path, "/memfd:" PROCESS_AUDIT_OWN_PREFIX);
 }
 
 /* ---- what a folder of /proc/PID has ---- */
@@ -54,14 +60,15 @@ static bool thread_is_own(int directory_fd, const char *name)
 	size_t size;
 
 	snprintf(path, sizeof(path), "%.32s/comm", name);
-	return !proc_file_read(directory_fd, path, &comm, &size) && is_own(comm);
+	return !proc_file_read(directory_fd, path, &comm, &size) &&
+	       begins_with(comm, PROCESS_AUDIT_OWN_PREFIX);
 }
 
 static bool fd_is_own(int directory_fd, const char *name)
 {
 	_cleanup_free_ char *link = NULL;
 
-	return !proc_link_read(directory_fd, name, &link) && is_own(link);
+	return !proc_link_read(directory_fd, name, &link) && is_own_path(link);
 }
 
 static int count_mappings(int proc_fd, struct process_audit *audit)
@@ -78,7 +85,7 @@ static int count_mappings(int proc_fd, struct process_audit *audit)
 	while (maps_next(&text, &line)) {
 		audit->mapping_count++;
 		audit->executable_mapping_count += line.executable;
-		audit->own_mapping_count += is_own(line.path);
+		audit->own_mapping_count += is_own_path(line.path);
 	}
 	return 0;
 }

@@ -36,7 +36,8 @@ uint64_t sim_clock_now(void)
 	return callback ? callback() : read_clock(CLOCK_REALTIME);
 }
 
-/* The tightest of some readings. */
+/* The tightest of some readings. A callback that reads the same clock gives a time between the two, and device times that
+ * are exact. */
 static struct pair take_pair(void)
 {
 	struct pair best = {.width_ns = UINT64_MAX};
@@ -48,6 +49,8 @@ static struct pair take_pair(void)
 
 		if (width_ns < best.width_ns)
 			best = (struct pair){before_ns + width_ns / 2, clock_ns, width_ns};
+		if (clock_ns >= before_ns && clock_ns <= before_ns + width_ns)
+			return (struct pair){clock_ns, clock_ns, width_ns};
 	}
 	return best;
 }

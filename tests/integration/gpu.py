@@ -1,0 +1,272 @@
+"""What the tests of the GPU side share: processes on the simulated CUDA (tests/sim), recordings of them, and the
+comparison of a recording with what the driver was asked for."""
+import re
+import socket
+
+from lib import *
+
+SIM = ROOT / "build" / "sim"
+RELEASE = "13.0"
+# Left out by the agent: gpu/chatty_apis.def.
+CHATTY = {"cudaGetLastError", "cudaEventQuery", "cuEventQuery"}
+DIRECTIONS = {"HtoD": "host_to_device", "DtoH": "device_to_host", "DtoD": "device_to_device",
+	      "HtoH": "host_to_host", "PtoP": "peer_to_peer"}
+SYNCS = {"event": "event", "wait_event": "stream_wait_event", "stream": "stream", "context": "context"}
+
+
+def need_sim():
+	if not (SIM / "sim-train").exists():
+		raise Skip("no build/sim (make sim says why)")
+
+
+def cupti(release=RELEASE):
+	need_sim()
+	return next((SIM / f"cupti-{release}").glob("libcupti.so.*"))
+
+
+class Train:
+	"""A running sim-train. Its control socket is below `folder`."""
+
+	def __init__(self, process, folder, pid=None):
+		self.process = process
+		self.folder = pathlib.Path(folder)
+		self.pid = pid or process.pid
+		self.socket = None
+
+	def ask(self, word):
+		if not self.socket:
+			self.socket = socket.socket(socket.AF_UNIX)
+			self.socket.settimeout(60)
+			for attempt in range(200):
+				try:
+					self.socket.connect(str(self.folder / "control"))
+					break
+				except OSError:
+					time.sleep(0.05)
+			self.lines = self.socket.makefile("r")
+		self.socket.sendall(word.encode() + b"\n")
+		line = self.lines.readline()
+		check(line, f"sim-train gave no answer to {word}")
+		return json.loads(line)
+
+	def pause(self):
+		check_equal(self.ask("pause"), {"paused": True, "drained": True}, "answer to pause")
+
+	def set_knobs(self, **knobs):
+		"""Of the simulated CUDA, in force within 20 ms."""
+		write_knobs(self.folder, knobs)
+		time.sleep(0.05)
+
+	def finish(self):
+		"""It ends as by itself; its exit status is 0 unless a call of CUDA failed."""
+		if self.socket:
+			self.socket.close()
+		os.kill(self.pid, signal.SIGTERM)
+		check_equal(self.process.wait(30), 0, "exit status of sim-train")
+
+
+def write_knobs(folder, knobs):
+	path = pathlib.Path(folder) / "knobs"
+	path.with_suffix(".new").write_text("".join(f"{name}={value}\n" for name, value in knobs.items()))
+	path.with_suffix(".new").rename(path)
+
+
+@contextlib.contextmanager
+def training(*arguments, prefix=(), program=None, knobs={}, **options):
+	"""A sim-train with its knobs; `prefix`: a command that runs it."""
+	need_sim()
+	with tempfile.TemporaryDirectory(prefix="gpuprobe-sim-") as folder:
+		write_knobs(folder, knobs)
+		command = [*prefix, program or SIM / "sim-train", "--control", f"{folder}/control", *arguments]
+		with open(f"{folder}/output", "w+") as output, \
+		     running(command, stdout=output, stderr=output, env={**os.environ, "SIM_KNOBS": f"{folder}/knobs"},
+			     **options) as process:
+			train = Train(process, folder)
+			for attempt in range(600):
+				if (pathlib.Path(folder) / "control").exists():
+					break
+				check(process.poll() is None, f"sim-train ended: {open(output.name).read()}")
+				time.sleep(0.02)
+			yield train
+
+
+def recording_gpu(pid, *arguments, release=RELEASE, outputs=("ndjson",), **options):
+	return recording("-p", pid, "--cupti", cupti(release), *arguments, outputs=outputs, **options)
+
+
+def record_exactly(train, seconds=0.5, release=RELEASE, arguments=(), pid=None):
+	"""What the driver was asked for in the window, and what was recorded: (truth, records, stderr of gpuprobe)."""
+	train.pause()
+	before = train.ask("truth")
+	with recording_gpu(pid or train.pid, *arguments, release=release) as record:
+		train.ask("mark")
+		train.ask("resume")
+		time.sleep(seconds)
+		train.pause()
+		truth = train.ask("truth")
+		# A call of CUDA, so that the agent need not wait for one.
+		train.ask("resume")
+		record.stop()
+		check_equal(record.exit_status, 0, f"exit status of gpuprobe: {record.stderr}")
+		truth["memory_before"] = before["device_memory"]
+		return truth, record.events(), record.stderr
+
+
+# ---- the comparison -----------------------------------------------------------------------------------------
+
+def within(records, truth):
+	"""Without what came after the truth was asked for: sim-train went on for the agent's sake."""
+	return [record for record in records if record["kind"] in FACTS or record.get("ts", 0) <= truth["until_ns"]]
+
+
+FACTS = ("task", "module", "attribute", "clock", "window", "loss", "device", "stream", "context")
+
+
+def counted(records, kind, key):
+	return dict(collections.Counter(record[key] for record in events_of(records, kind)))
+
+
+def summed(records, kind, key):
+	"""key -> (count, bytes)"""
+	sums = {}
+	for record in events_of(records, kind):
+		count, size = sums.get(record[key], (0, 0))
+		sums[record[key]] = (count + 1, size + record["bytes"])
+	return sums
+
+
+def api_name(name):
+	"""As the headers have it: CUPTI adds the version in which a runtime function was new."""
+	return re.sub(r"_v\d{4,5}$", "", name)
+
+
+def check_counts(records, truth, events=True):
+	kernels = {name: kernel["count"] for name, kernel in truth["kernels"].items()}
+	check(kernels, "sim-train launched nothing")
+	check_equal(counted(records, "kernel", "name"), kernels, "kernels")
+	in_graphs = {name: kernel["in_graphs"] for name, kernel in truth["kernels"].items() if kernel["in_graphs"]}
+	nodes = [record for record in events_of(records, "kernel") if "graph_node" in record]
+	check_equal(counted(nodes, "kernel", "name"), in_graphs, "kernels of graphs")
+	times = collections.Counter()
+	for record in events_of(records, "kernel"):
+		times[record["name"]] += record["dur"]
+	check_equal(dict(times), {name: kernel["device_ns"] for name, kernel in truth["kernels"].items()},
+		    "times of kernels")
+	check_equal(summed(records, "copy", "direction"),
+		    {DIRECTIONS[name]: (copy["count"], copy["bytes"]) for name, copy in truth["copies"].items()}, "copies")
+	sets = events_of(records, "set")
+	check_equal({"count": len(sets), "bytes": sum(record["bytes"] for record in sets)}, truth["sets"], "sets")
+	check_equal(counted(records, "sync", "type"),
+		    {SYNCS[name]: count for name, count in truth["syncs"].items()}, "synchronizations")
+	if events:
+		check_equal(len(events_of(records, "gpu_event")), truth["event_records"], "events recorded")
+	streams = collections.Counter()
+	numbers = {record["id"]: record["number"] for record in events_of(records, "stream")}
+	for record in records:
+		if record["kind"] in ("kernel", "copy", "set"):
+			streams[str(numbers[record["stream"]])] += 1
+	check_equal(dict(streams), truth["streams"], "work by stream")
+
+
+def check_api(records, truth):
+	for domain in ("runtime", "driver"):
+		calls = collections.Counter(api_name(record["name"]) for record in events_of(records, "api")
+					    if record["domain"] == domain)
+		expected = {name: count for name, count in truth["api"][domain].items() if name not in CHATTY}
+		check_equal(dict(calls), expected, f"calls of the {domain} API")
+	failed = [record for record in events_of(records, "api") if record["result"] not in (0, 600)]
+	check_equal(failed[:3], [], "calls that failed")
+	launches = [record for record in events_of(records, "api") if record["name"].startswith("cuGraphLaunch")]
+	check_equal(len(launches), truth["graph_launches"], "launches of graphs")
+
+
+def check_memory(records, truth):
+	for operation, key in (("allocate", "allocations"), ("release", "releases")):
+		of_it = [record for record in events_of(records, "gpu_memory") if record["operation"] == operation]
+		check_equal(summed(of_it, "gpu_memory", "memory"),
+			    {kind: (entry["count"], entry["bytes"]) for kind, entry in truth[key].items()}, key)
+	devices = {record["id"]: record["number"] for record in events_of(records, "device")}
+	for number, memory in truth["device_memory"].items():
+		live = truth["memory_before"][number]["live_bytes"]
+		peak = live
+		for record in sorted(events_of(records, "gpu_memory"), key=lambda record: record["ts"]):
+			if str(devices[record["device"]]) != number or record["memory"] != "device":
+				continue
+			live += record["bytes"] if record["operation"] == "allocate" else -record["bytes"]
+			peak = max(peak, live)
+		check_equal(live, memory["live_bytes"], f"bytes in use on device {number}")
+		check(peak <= memory["peak_bytes"], f"peak of device {number}: {peak} > {memory['peak_bytes']}")
+		if memory["peak_bytes"] > truth["memory_before"][number]["peak_bytes"]:
+			check_equal(peak, memory["peak_bytes"], f"peak of device {number}")
+
+
+def launches(records):
+	"""(source, correlation) -> the calls of the API that carry it, the outer one first."""
+	calls = collections.defaultdict(list)
+	for record in events_of(records, "api"):
+		calls[record["source"], record["correlation"]].append(record)
+	for same_id in calls.values():
+		same_id.sort(key=lambda call: (call["ts"], -call["dur"], call["domain"] != "runtime"))
+	return calls
+
+
+def check_causes(records, truth, pid):
+	"""Every piece of work has its call, made by the thread whose stream it is, begun before the work."""
+	calls = launches(records)
+	for outer, *inner in calls.values():
+		check(not inner or outer["domain"] == "runtime", f"driver calls share a correlation id: {outer} {inner}")
+		for call in inner:
+			check(call["domain"] == "driver" and call["tid"] == outer["tid"] and
+			      call["ts"] + call["dur"] <= outer["ts"] + outer["dur"], f"{call} is not inside {outer}")
+	comms = {record["tid"]: record["comm"] for record in events_of(records, "task") if "tid" in record}
+	threads_of = collections.defaultdict(set)
+	for record in records:
+		if record["kind"] not in ("kernel", "copy", "set"):
+			continue
+		check((record["source"], record["correlation"]) in calls, f"no call launched {record}")
+		call = calls[record["source"], record["correlation"]][0]
+		check_equal((call["pid"], record["pid"]), (pid, pid), "processes of a call and its work")
+		check(record["ts"] >= call["ts"], f"{record} begins before {call}")
+		check(re.match({"kernel": "cu(da)?(Launch|GraphLaunch)", "copy": "cu(da)?Memcpy", "set": "cu(da)?(Memset|GraphL)"}
+			       [record["kind"]], call["name"]), f"{record} by {call}")
+		check_equal("Graph" in call["name"], "graph_node" in record, f"graph of {record} by {call}")
+		threads_of[record["source"], record["stream"]].add(call["tid"])
+	for stream, tids in threads_of.items():
+		check_equal(len(tids), 1, f"threads that use stream {stream}")
+		check(comms.get(*tids, "").startswith("train-"), f"thread of stream {stream}: {tids} in {comms}")
+	check_equal(len(set().union(*threads_of.values())) * 3, len(threads_of), "streams, three a thread")
+
+
+def row(record):
+	"""What one thing at a time happens on. Branches of a graph run beside each other on one stream."""
+	if record["kind"] == "api":
+		return ("thread", record["tid"], record["domain"])
+	return ("stream", record["source"], record["stream"], record.get("graph_node"))
+
+
+def check_times(records, truth):
+	"""Inside the window, and one after the other on each stream and thread."""
+	window = [record for record in events_of(records, "window") if "dur" in record][-1]
+	ends = {}
+	timed = [record for record in records if record["kind"] in ("kernel", "copy", "set", "api", "sync")]
+	for record in sorted(timed, key=lambda record: record["ts"]):
+		end = record["ts"] + record["dur"]
+		check(window["ts"] <= record["ts"] and end <= window["ts"] + window["dur"],
+		      f"outside the window {window}: {record}")
+		check(truth["since_ns"] <= record["ts"], f"before the truth began at {truth['since_ns']}: {record}")
+		if record["kind"] == "sync":
+			continue
+		check(ends.get(row(record), 0) <= record["ts"], f"overlaps what ended at {ends.get(row(record))}: {record}")
+		ends[row(record)] = end
+
+
+def check_truth(records, truth, pid, events=True):
+	check_equal(truth["overflowed"], 0, "truth overflowed")
+	losses_seen = {reason: count for reason, count in losses(records).items() if reason != "outside_window"}
+	check_equal(losses_seen, {}, "ledger")
+	records = within(records, truth)
+	check_counts(records, truth, events)
+	check_api(records, truth)
+	check_memory(records, truth)
+	check_causes(records, truth, pid)
+	check_times(records, truth)
