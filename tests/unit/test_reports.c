@@ -211,7 +211,8 @@ TEST(reports_and_formats_are_found)
 	CHECK_OK(report_find("ledger", &report, &err), err);
 	CHECK_STRING(report->name, "ledger");
 	CHECK_U64(report_find("function", &report, &err), (unsigned long long)-22);
-	CHECK(strstr(err.message, "functions, ledger") && strstr(err.message, "mean functions"));
+	CHECK(strstr(err.message, "functions, cuda_api_sum (api)") &&
+	      strstr(err.message, "mean functions"));
 	CHECK_OK(report_format_find("csv", &format, &err), err);
 	CHECK_U64(format, REPORT_CSV);
 	CHECK_U64(report_format_find("xml", &format, &err), (unsigned long long)-22);

@@ -198,6 +198,26 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 	return first_result;
 }
 
+/* What GPU or host gave something to; functions, where neither did. */
+static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err)
+{
+	size_t known, count = 0;
+	_cleanup_free_ const struct report **tables =
+		(reports(&known), calloc(known, sizeof(*tables)));
+	int result = tables ? reports_with_rows(view, tables, &count, err)
+			    : err_errno(err, -ENOMEM, "can't print the tables");
+
+	if (result == 0 && !count) {
+		result = report_find("functions", &tables[0], err);
+		count = 1;
+	}
+	for (size_t i = 0; i < count && result == 0; i++) {
+		fputs(i ? "\n" : "", file);
+		result = report_print(tables[i], view, REPORT_COLUMN, rows, file, err);
+	}
+	return result;
+}
+
 int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct err *err)
 {
 	const struct report *report;
@@ -207,9 +227,7 @@ int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct er
 	result = view_open(reader, &view, err);
 	if (result < 0)
 		return result;
-	result = report_find("functions", &report, err);
-	if (result == 0)
-		result = report_print(report, view, REPORT_COLUMN, rows, file, err);
+	result = print_tables(view, rows, file, err);
 	if (result == 0 && view_survey(view)->loss_count) {
 		fputc('\n', file);
 		result = report_find("ledger", &report, err);

@@ -20,25 +20,37 @@ struct request {
 
 static int read_request(const struct options *options, struct request *request, struct err *err)
 {
-	static const char *const by_default[] = {"functions"};
 	const char *const *names = (const char *const *)options->report.items;
+	size_t known;
 	int result = 0;
 
+	reports(&known);
 	request->count = options->report.count;
-	if (!request->count) {
-		names = by_default;
-		request->count = ARRAY_SIZE(by_default);
-	}
 	if (options->format)
 		result = report_format_find(options->format, &request->format, err);
 	/* Programs want everything; people ask for more. */
 	request->rows = request->format == REPORT_COLUMN || options->given.rows ? options->rows : 0;
-	request->reports = calloc(request->count, sizeof(*request->reports));
+	request->reports = calloc(request->count + known, sizeof(*request->reports));
 	if (!request->reports)
 		return err_errno(err, -ENOMEM, "can't print the reports");
 	for (size_t i = 0; i < request->count && result == 0; i++)
 		result = report_find(names[i], &request->reports[i], err);
 	return result;
+}
+
+/* People get what the capture holds something of; for programs the shape does not depend on that. */
+static int add_default_reports(struct request *request, struct view *view, struct err *err)
+{
+	int result = 0;
+
+	if (request->count)
+		return 0;
+	if (request->format == REPORT_COLUMN)
+		result = reports_with_rows(view, request->reports, &request->count, err);
+	if (result < 0 || request->count)
+		return result;
+	request->count = 1;
+	return report_find("functions", &request->reports[0], err);
 }
 
 /* Several tables of JSON are one object, with the name of each report as its key. */
@@ -103,6 +115,8 @@ int verb_stats(const struct options *options)
 		result = input_open(path, &input, &err);
 	if (result == 0)
 		result = view_open(input.reader, &view, &err);
+	if (result == 0)
+		result = add_default_reports(&request, view, &err);
 	if (result == 0 && page_open(&page) < 0)
 		result = err_errno(&err, -ENOMEM, "can't print the reports");
 	if (result == 0)

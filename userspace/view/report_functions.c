@@ -190,7 +190,8 @@ static int add_marked_note(struct report_table *table, const struct view_survey 
 	return table->marked_note ? 0 : -ENOMEM;
 }
 
-int report_functions_make(struct view *view, struct report_table *table, struct err *err)
+int report_functions_make(struct view *view, const struct report *report,
+			  struct report_table *table, struct err *err)
 {
 	_cleanup_(statistics_cleanup) struct statistics *statistics = NULL;
 	const struct statistics_row *rows;

@@ -12,7 +12,8 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_MEANING] = {"Meaning", REPORT_TEXT},
 };
 
-int report_ledger_make(struct view *view, struct report_table *table, struct err *err)
+int report_ledger_make(struct view *view, const struct report *report, struct report_table *table,
+		       struct err *err)
 {
 	const struct view_survey *survey = view_survey(view);
 

@@ -50,6 +50,10 @@ static void append_for_people(struct text *text, const struct report_column *col
 		text_append_terminal(text, cell->text, strlen(cell->text));
 		return;
 	}
+	if (column->type == REPORT_NUMBER) {
+		text_appendf(text, "%llu", (unsigned long long)cell->count);
+		return;
+	}
 	if (column->type == REPORT_COUNT)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
 	else
@@ -60,7 +64,7 @@ static void append_for_people(struct text *text, const struct report_column *col
 static void append_for_programs(struct text *text, const struct report_column *column,
 				const struct report_cell *cell)
 {
-	if (column->type == REPORT_COUNT)
+	if (column->type != REPORT_DECIMAL)
 		text_appendf(text, "%llu", (unsigned long long)cell->count);
 	else
 		append_exact(text, cell->decimal);

@@ -57,6 +57,8 @@ void report_table_free(struct report_table *table)
 	}
 	free(table->rows);
 	free(table->marked_note);
+	free(table->made_columns);
+	table->made_columns = NULL;
 	table->marked_note = NULL;
 	table->rows = NULL;
 	table->row_count = table->row_capacity = 0;

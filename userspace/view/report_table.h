@@ -9,7 +9,12 @@
 #include "base/types.h"
 #include "view/reports.h"
 
-enum report_value { REPORT_TEXT, REPORT_COUNT, REPORT_DECIMAL };
+enum report_value {
+	REPORT_TEXT,
+	REPORT_COUNT,
+	REPORT_NUMBER, /* as a count, but it counts nothing: the number of a process, of a device, ... */
+	REPORT_DECIMAL,
+};
 
 struct report_column {
 	const char *name; /* with its unit; the key in JSON */
@@ -36,6 +41,7 @@ struct report_table {
 	const char *warning; /* stands under the title, NULL: none */
 	const char *empty; /* what to say when it has no rows */
 	const struct report_column *columns;
+	struct report_column *made_columns; /* where columns is malloc'ed; NULL: it is constant */
 	size_t column_count;
 	struct report_row *rows;
 	size_t row_count, row_capacity;
@@ -56,8 +62,10 @@ int report_table_print(const struct report_table *table, enum report_format form
 		       FILE *file, struct err *err);
 
 /* The reports. */
-int report_functions_make(struct view *view, struct report_table *table, struct err *err);
-int report_ledger_make(struct view *view, struct report_table *table, struct err *err);
+typedef int report_make(struct view *view, const struct report *report, struct report_table *table,
+			struct err *err);
+report_make report_functions_make, report_ledger_make, report_summary_make, report_launch_make,
+	report_idle_make;
 
 /* The part of the report functions behind the statistics, apart for the tests. */
 struct statistics_row;

@@ -8,8 +8,18 @@
 #include "view/report_table.h"
 
 static const struct report report_rows[] = {
-	{"functions", "time in each function", report_functions_make},
-	{"ledger", "what is missing or not as it seems", report_ledger_make},
+	{"functions", NULL, "time in each function", report_functions_make},
+	{"cuda_api_sum", "api", "time in each CUDA API call", report_summary_make},
+	{"cuda_gpu_kern_sum", "kernels", "GPU time of each kernel", report_summary_make},
+	{"cuda_gpu_mem_time_sum", "memtime", "GPU time of copies and sets of memory",
+	 report_summary_make},
+	{"cuda_gpu_mem_size_sum", "memsize", "bytes of copies and sets of memory",
+	 report_summary_make},
+	{"cuda_kern_exec_sum", "launch",
+	 "from the API call through the queue to the end of each kernel", report_launch_make},
+	{"gpu_gaps", "gpu-idle", "when a GPU had nothing to do, the longest first",
+	 report_idle_make},
+	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make},
 };
 
 static const char *const format_names[] = {
@@ -30,15 +40,57 @@ int report_find(const char *name, const struct report **ret_report, struct err *
 	_cleanup_text_ struct text known = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(report_rows); i++) {
-		if (strcmp(report_rows[i].name, name) == 0) {
-			*ret_report = &report_rows[i];
+		const struct report *row = &report_rows[i];
+
+		if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0)) {
+			*ret_report = row;
 			return 0;
 		}
-		nearest_offer(&nearest, report_rows[i].name);
-		text_appendf(&known, "%s%s", i ? ", " : "", report_rows[i].name);
+		nearest_offer(&nearest, row->name);
+		if (row->alias)
+			nearest_offer(&nearest, row->alias);
+		text_appendf(&known, "%s%s", i ? ", " : "", row->name);
+		if (row->alias)
+			text_appendf(&known, " (%s)", row->alias);
 	}
 	return err_set(err, -EINVAL, "unknown report \"%.100s\": there are %s%s", name,
 		       text_string(&known), nearest_hint(&nearest, ""));
+}
+
+/* What each table of a summary is made of. */
+static const struct {
+	u16 kind;
+	const char *report;
+} summary_kinds[] = {
+	{KIND_call, "functions"},
+	{KIND_entry, "functions"},
+	{KIND_kernel, "cuda_gpu_kern_sum"},
+	{KIND_api, "cuda_api_sum"},
+	{KIND_copy, "cuda_gpu_mem_time_sum"},
+	{KIND_set, "cuda_gpu_mem_time_sum"},
+	{KIND_copy, "cuda_gpu_mem_size_sum"},
+	{KIND_set, "cuda_gpu_mem_size_sum"},
+};
+
+int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,
+		      struct err *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(summary_kinds); i++) {
+		const struct report *report;
+		int result;
+
+		if (!view_kind_count(view, summary_kinds[i].kind))
+			continue;
+		result = report_find(summary_kinds[i].report, &report, err);
+		if (result < 0)
+			return result;
+		if (!count || ret_reports[count - 1] != report)
+			ret_reports[count++] = report;
+	}
+	*ret_count = count;
+	return 0;
 }
 
 int report_format_find(const char *name, enum report_format *ret_format, struct err *err)
@@ -62,7 +114,7 @@ int report_print(const struct report *report, struct view *view, enum report_for
 		 u64 max_rows, FILE *file, struct err *err)
 {
 	_cleanup_report_table_ struct report_table table = {0};
-	int result = report->make(view, &table, err);
+	int result = report->make(view, report, &table, err);
 
 	return result < 0 ? result : report_table_print(&table, format, max_rows, file, err);
 }

@@ -15,13 +15,18 @@ enum report_format { REPORT_COLUMN, REPORT_CSV, REPORT_JSON };
 struct report_table; /* view/report_table.h */
 
 struct report {
-	const char *name;    /* for -r */
+	const char *name;    /* for -r; those of nsys stats where it has the same */
+	const char *alias;   /* for -r too, NULL: none */
 	const char *meaning; /* for people */
 	/* Makes all rows, in their order; table is empty. */
-	int (*make)(struct view *view, struct report_table *table, struct err *err);
+	int (*make)(struct view *view, const struct report *report, struct report_table *table,
+		    struct err *err);
 };
 
 const struct report *reports(size_t *ret_count);
+/* The reports that have something to say of a capture, in the order of a summary; room for those of reports(). */
+int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,
+		      struct err *err);
 /* -EINVAL names the known ones and the nearest. */
 int report_find(const char *name, const struct report **ret_report, struct err *err);
 int report_format_find(const char *name, enum report_format *ret_format, struct err *err);

@@ -117,9 +117,10 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 
 /* ---- survey ---- */
 
-static void survey_count(struct view_survey *survey, struct view_event *event,
-			 struct view_rows *rows)
+static void survey_count(struct view *view, const struct view_event *event)
 {
+	struct view_survey *survey = &view->survey;
+	struct view_rows *rows = &view->rows;
 	u64 *const counts[] = {
 		[SHAPE_SPAN] = &survey->span_count,
 		[SHAPE_POINT] = &survey->point_count,
@@ -129,6 +130,7 @@ static void survey_count(struct view_survey *survey, struct view_event *event,
 	u64 end = event->open ? event->ts : event->end;
 
 	(*counts[event->kind->shape])++;
+	view->kinds.kinds[event->kind->number].event_count++;
 	if (!survey->event_count++)
 		survey->first_ns = event->ts;
 	survey->last_ns = end > survey->last_ns ? end : survey->last_ns;
@@ -234,7 +236,7 @@ static int view_survey_events(struct view *view, struct err *err)
 	if (result < 0)
 		return result;
 	while ((result = walk_next(&walk, &event, err)) > 0)
-		survey_count(&view->survey, &event, &view->rows);
+		survey_count(view, &event);
 	if (result == 0) {
 		result = survey_finish(view, &walk);
 		if (result < 0)
@@ -290,6 +292,11 @@ struct view *view_free(struct view *view)
 const struct view_survey *view_survey(const struct view *view)
 {
 	return &view->survey;
+}
+
+u64 view_kind_count(const struct view *view, u16 kind)
+{
+	return kind < view->kinds.count ? view->kinds.kinds[kind].event_count : 0;
 }
 
 /* ---- events ---- */

@@ -88,6 +88,7 @@ struct view_event {
 	unsigned depth; /* number of enclosing spans in its lane */
 	u64 launch;	/* number that effects name as their cause, 0: it launched nothing */
 	const struct view_cause *cause; /* NULL: none */
+	bool inner_call; /* a call inside another one with its correlation id: the same work, seen again */
 	bool computed; /* made by the view from other events, so not one of the capture (counters only) */
 };
 
@@ -108,6 +109,8 @@ struct view_sink {
 /* Runs the survey. reader stays the caller's and must outlive the view. */
 int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err);
 const struct view_survey *view_survey(const struct view *view);
+/* How many events of a kind there are. */
+u64 view_kind_count(const struct view *view, u16 kind);
 /* Runs the events through one sink; may be called again for another one. */
 int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err);
 struct view *view_free(struct view *view);

@@ -113,8 +113,10 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 	if (there) {
 		const struct view_cause *outer = &causes->launches[*there].cause;
 
-		if (outer->ts + outer->dur > event->ts && outer->tid == record->tid)
+		if (outer->ts + outer->dur > event->ts && outer->tid == record->tid) {
+			event->inner_call = true;
 			return 0;
+		}
 	}
 	if (note_source(causes, record->source) < 0)
 		return -ENOMEM;

@@ -18,6 +18,7 @@ struct view_kind {
 	const char *name_pattern; /* what nameless records are called, NULL: see view_event_names.c */
 	const struct schema_field *name_fields[VIEW_NAME_FIELDS_MAX]; /* those that stand in it */
 	unsigned name_field_count;
+	u64 event_count; /* counted by the survey */
 };
 
 struct view_kinds {

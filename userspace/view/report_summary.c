@@ -1,0 +1,289 @@
+/*
+ * Summaries of a value of events by their name, with the titles, columns and order of `nsys stats`: a table of
+ * reports. A call inside another one with the same correlation id is the same work: only the outer counts.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "view/report_table.h"
+#include "view/statistics.h"
+
+/* Of values; beyond it they are sorted in a file. */
+#define MEMORY_BYTES	(32 << 20)
+#define MEGABYTE	1e6
+#define SUMMARY_KINDS	2
+#define SUMMARY_COLUMNS 9
+
+/* What stands in a column. */
+enum cell {
+	CELL_SHARE,
+	CELL_TOTAL,
+	CELL_COUNT,
+	CELL_AVERAGE,
+	CELL_MEDIAN,
+	CELL_MINIMUM,
+	CELL_MAXIMUM,
+	CELL_DEVIATION,
+	CELL_NAME
+};
+
+struct summary_column {
+	enum cell cell;
+	struct report_column column;
+};
+
+#define TIME_COLUMNS(counted, name)                                           \
+	{                                                                     \
+		{CELL_SHARE, {"Time (%)", REPORT_DECIMAL, 1}},                \
+			{CELL_TOTAL, {"Total Time (ns)", REPORT_COUNT, 0}},   \
+			{CELL_COUNT, {counted, REPORT_COUNT, 0}},             \
+			{CELL_AVERAGE, {"Avg (ns)", REPORT_DECIMAL, 1}},      \
+			{CELL_MEDIAN, {"Med (ns)", REPORT_DECIMAL, 1}},       \
+			{CELL_MINIMUM, {"Min (ns)", REPORT_COUNT, 0}},        \
+			{CELL_MAXIMUM, {"Max (ns)", REPORT_COUNT, 0}},        \
+			{CELL_DEVIATION, {"StdDev (ns)", REPORT_DECIMAL, 1}}, \
+		{                                                             \
+			CELL_NAME,                                            \
+			{                                                     \
+				name, REPORT_TEXT, 0                          \
+			}                                                     \
+		}                                                             \
+	}
+#define SIZE_COLUMNS(counted, name)                                           \
+	{                                                                     \
+		{CELL_TOTAL, {"Total (MB)", REPORT_DECIMAL, 3}},              \
+			{CELL_COUNT, {counted, REPORT_COUNT, 0}},             \
+			{CELL_AVERAGE, {"Avg (MB)", REPORT_DECIMAL, 3}},      \
+			{CELL_MEDIAN, {"Med (MB)", REPORT_DECIMAL, 3}},       \
+			{CELL_MINIMUM, {"Min (MB)", REPORT_DECIMAL, 3}},      \
+			{CELL_MAXIMUM, {"Max (MB)", REPORT_DECIMAL, 3}},      \
+			{CELL_DEVIATION, {"StdDev (MB)", REPORT_DECIMAL, 3}}, \
+		{                                                             \
+			CELL_NAME,                                            \
+			{                                                     \
+				name, REPORT_TEXT, 0                          \
+			}                                                     \
+		}                                                             \
+	}
+
+static const struct summary {
+	const char *report;
+	const char *title;
+	const char *empty;
+	u16 kinds[SUMMARY_KINDS]; /* 0: none */
+	const char *group;	  /* view_key() that a row stands for */
+	const char *value;	  /* view_key() of what is summed */
+	double unit;		  /* that values are shown in */
+	size_t column_count;
+	struct summary_column columns[SUMMARY_COLUMNS];
+} summaries[] = {
+	{"cuda_api_sum",
+	 "CUDA API Summary",
+	 "No calls of the CUDA API were recorded.",
+	 {KIND_api},
+	 "name",
+	 "dur",
+	 1,
+	 9,
+	 TIME_COLUMNS("Num Calls", "Name")},
+	{"cuda_gpu_kern_sum",
+	 "CUDA GPU Kernel Summary",
+	 "No kernels were recorded.",
+	 {KIND_kernel},
+	 "name",
+	 "dur",
+	 1,
+	 9,
+	 TIME_COLUMNS("Instances", "Name")},
+	{"cuda_gpu_mem_time_sum",
+	 "CUDA GPU MemOps Summary (by Time)",
+	 "No copies or sets of memory were recorded.",
+	 {KIND_copy, KIND_set},
+	 "operation_name",
+	 "dur",
+	 1,
+	 9,
+	 TIME_COLUMNS("Count", "Operation")},
+	{"cuda_gpu_mem_size_sum",
+	 "CUDA GPU MemOps Summary (by Size)",
+	 "No copies or sets of memory were recorded.",
+	 {KIND_copy, KIND_set},
+	 "operation_name",
+	 "bytes",
+	 MEGABYTE,
+	 8,
+	 SIZE_COLUMNS("Count", "Operation")},
+};
+
+/* One run of a summary over the events. */
+struct run {
+	const struct summary *summary;
+	const struct view *view;
+	struct statistics *statistics;
+	const struct view_key *groups[SUMMARY_KINDS], *values[SUMMARY_KINDS];
+};
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	struct run *run = data;
+
+	run->view = view;
+	for (unsigned i = 0; i < SUMMARY_KINDS && run->summary->kinds[i]; i++) {
+		const struct schema_kind *kind = schema_kind(run->summary->kinds[i]);
+
+		run->groups[i] = view_key(view, kind, run->summary->group);
+		run->values[i] = view_key(view, kind, run->summary->value);
+		if (!run->groups[i] || !run->values[i])
+			return err_errno(err, -ENOMEM, "can't make the report %s",
+					 run->summary->report);
+	}
+	return 0;
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	struct view_value group, value;
+	unsigned kind = 0;
+	u32 number;
+	int result;
+
+	while (kind < SUMMARY_KINDS && run->summary->kinds[kind] != event->kind->number)
+		kind++;
+	if (kind == SUMMARY_KINDS || event->inner_call)
+		return 0;
+	group = view_value(run->view, run->groups[kind], event);
+	value = view_value(run->view, run->values[kind], event);
+	result = statistics_function(
+		run->statistics, group.type == VALUE_STRING ? group.string : "", "", &number, err);
+	if (result < 0)
+		return result;
+	if (!event->open && value.type == VALUE_U64)
+		return statistics_add(run->statistics, number, value.number, err);
+	statistics_add_untimed(run->statistics, number);
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static void fill_number(struct report_cell *cell, const struct report_column *column, double value,
+			u64 exact, double unit)
+{
+	if (column->type == REPORT_COUNT)
+		report_cell_count(cell, exact);
+	else
+		report_cell_decimal(cell, value / unit);
+}
+
+static int fill_cell(const struct run *run, const struct summary_column *column,
+		     const struct statistics_row *row, double all, struct report_cell *cell)
+{
+	const struct {
+		double value;
+		u64 exact;
+	} numbers[] = {
+		[CELL_TOTAL] = {row->total_ns, row->total_ns},
+		[CELL_AVERAGE] = {row->average_ns, 0},
+		[CELL_MEDIAN] = {row->median_ns, 0},
+		[CELL_MINIMUM] = {row->minimum_ns, row->minimum_ns},
+		[CELL_MAXIMUM] = {row->maximum_ns, row->maximum_ns},
+		[CELL_DEVIATION] = {row->deviation_ns, 0},
+	};
+
+	if (column->cell == CELL_NAME)
+		return report_cell_text(cell, row->name);
+	if (column->cell == CELL_COUNT)
+		report_cell_count(cell, row->call_count);
+	else if (!row->timed_count)
+		return 0;
+	else if (column->cell == CELL_SHARE)
+		report_cell_decimal(cell, all > 0 ? 100.0 * row->total_ns / all : 0);
+	else
+		fill_number(cell, &column->column, numbers[column->cell].value,
+			    numbers[column->cell].exact, run->summary->unit);
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct statistics_row *left = *(const struct statistics_row *const *)a;
+	const struct statistics_row *right = *(const struct statistics_row *const *)b;
+
+	if (left->total_ns != right->total_ns)
+		return left->total_ns < right->total_ns ? 1 : -1;
+	return strcmp(left->name, right->name);
+}
+
+static int fill_table(const struct run *run, const struct statistics_row *rows, size_t count,
+		      struct report_table *table)
+{
+	_cleanup_free_ const struct statistics_row **sorted = calloc(count + 1, sizeof(*sorted));
+	double all = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = &rows[i];
+		all += rows[i].total_ns;
+	}
+	qsort(sorted, count, sizeof(*sorted), compare_rows);
+	for (size_t i = 0; i < count; i++) {
+		struct report_row *row = report_table_add(table);
+
+		if (!row)
+			return -ENOMEM;
+		for (size_t j = 0; j < table->column_count; j++)
+			if (fill_cell(run, &run->summary->columns[j], sorted[i], all,
+				      &row->cells[j]) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static const struct summary *find_summary(const char *report)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(summaries); i++)
+		if (strcmp(summaries[i].report, report) == 0)
+			return &summaries[i];
+	return NULL;
+}
+
+static int set_up_table(const struct summary *summary, struct report_table *table)
+{
+	table->title = summary->title;
+	table->empty = summary->empty;
+	table->empty_cells = "Rows without figures: the end of none of them was seen.";
+	table->made_columns = calloc(summary->column_count, sizeof(*table->made_columns));
+	if (!table->made_columns)
+		return -ENOMEM;
+	for (size_t i = 0; i < summary->column_count; i++)
+		table->made_columns[i] = summary->columns[i].column;
+	table->columns = table->made_columns;
+	table->column_count = summary->column_count;
+	return 0;
+}
+
+int report_summary_make(struct view *view, const struct report *report, struct report_table *table,
+			struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run run = {.summary = find_summary(report->name)};
+	const struct statistics_row *rows;
+	size_t count;
+	int result = statistics_create(MEMORY_BYTES, &run.statistics, err);
+
+	if (result == 0)
+		result = view_run(view, &sink, &run, err);
+	if (result == 0)
+		result = statistics_finish(run.statistics, &rows, &count, err);
+	if (result == 0 &&
+	    (set_up_table(run.summary, table) < 0 || fill_table(&run, rows, count, table) < 0))
+		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
+	statistics_free(run.statistics);
+	if (view_survey(view)->cut)
+		table->warning = "The recording was cut: what came later is missing.";
+	return result;
+}
