@@ -270,3 +270,39 @@ def check_truth(records, truth, pid, events=True):
 	check_memory(records, truth)
 	check_causes(records, truth, pid)
 	check_times(records, truth)
+
+
+# ---- what is in a process ------------------------------------------------------------------------------------
+
+def footprint(pid):
+	"""What it has, and what of that is an agent's but the page that may stay: it says so in its name."""
+	maps = [line.split(maxsplit=5)[5].strip() for line in open(f"/proc/{pid}/maps") if len(line.split()) > 5]
+	fds = []
+	for name in os.listdir(f"/proc/{pid}/fd"):
+		with contextlib.suppress(FileNotFoundError):
+			fds.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+	threads = []
+	for tid in os.listdir(f"/proc/{pid}/task"):
+		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+			threads.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
+	own = [name for name in maps + fds if name.startswith("/memfd:gpuprobe-") and "resident" not in name]
+	return {"threads": sorted(threads), "fds": sorted(fds),
+		"own": own + [name for name in threads if name.startswith("gpuprobe")],
+		"resident": sum("gpuprobe-resident" in name for name in maps)}
+
+
+def wait_for(condition, what, seconds=10):
+	deadline = time.monotonic() + seconds
+	while not condition():
+		check(time.monotonic() < deadline, f"waited {seconds} s for {what}")
+		time.sleep(0.02)
+
+
+def settled(pid, before, what, seconds=10):
+	"""Nothing of an agent is left but at most its one page twice (code and data), threads and descriptors are as before."""
+	try:
+		wait_for(lambda: not footprint(pid)["own"] and footprint(pid)["threads"] == before["threads"] and
+			 footprint(pid)["fds"] == before["fds"], what, seconds)
+	except Failure as failure:
+		raise Failure(f"{failure}: before {before}, now {footprint(pid)}") from failure
+	check(footprint(pid)["resident"] <= 2, f"{what}: pages stay more than once: {footprint(pid)}")

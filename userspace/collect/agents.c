@@ -38,6 +38,7 @@ struct agent {
 	u32 source;
 	u32 place; /* text id (tool) for the ledger */
 	bool answered;
+	u64 records_at_open; /* facts of what exists */
 };
 
 struct agents {
@@ -195,6 +196,11 @@ static void start_one(struct agents *agents, struct agent *agent)
 	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
+	if (agents->config.refusal) {
+		snprintf(agent->report.why, sizeof(agent->report.why), "%s",
+			 agents->config.refusal);
+		return;
+	}
 	agent->clock_shift_ns = clock_shift_ns(agent->target);
 	if (supply(agents, agent, &err) || put_in(agents, agent, &err)) {
 		copy_string(agent->report.why, sizeof(agent->report.why), err.message,
@@ -362,6 +368,10 @@ static void set_time(struct agents *agents, size_t offset, u64 now_ns)
 void agents_open_window(struct agents *agents, u64 now_ns)
 {
 	set_time(agents, offsetof(struct agent_control, window_start_ns), now_ns);
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].control)
+			agents->agents[i].records_at_open =
+				counter_of(&agents->agents[i], AGENT_COUNT_RECORDS);
 }
 
 void agents_close_window(struct agents *agents, u64 now_ns)
@@ -408,6 +418,23 @@ static const struct {
 	{AGENT_COUNT_CAPPED_CALLBACKS, VALUE_loss_reason_events_capped},
 	{AGENT_COUNT_CAPPED_ACTIVITIES, VALUE_loss_reason_events_capped},
 };
+
+u64 agents_lost(const struct agents *agents)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; agents && i < agents->count; i++) {
+		const struct agent *agent = &agents->agents[i];
+
+		if (!agent->control || agent->report.outcome != AGENT_WORKS)
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(counted_losses); j++)
+			if (schema_loss_class(counted_losses[j].reason) == LOSS_CLASS_RECORDS)
+				sum += counter_of(agent, counted_losses[j].counter);
+		sum += agent_ring_damaged(agent->ring);
+	}
+	return sum;
+}
 
 static int add_losses_of(const struct agent *agent, struct batch *batch)
 {
@@ -472,6 +499,8 @@ static void audit(struct agent *agent, u64 deadline_ns)
 	u32 state = state_of(agent);
 
 	agent->report.cut = state < AGENT_STATE_DRAINED;
+	agent->report.silent = agent->report.outcome == AGENT_WORKS &&
+			       counter_of(agent, AGENT_COUNT_RECORDS) == agent->records_at_open;
 	while (!process_audit_take(agent->target->pid, &after, NULL)) {
 		bool left = after.own_thread_count || after.own_fd_count ||
 			    (after.own_mapping_count && state != AGENT_STATE_RESIDENT);

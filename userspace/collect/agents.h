@@ -26,13 +26,14 @@ struct agents_config {
 	struct agent_cupti_config cupti; /* but for what each target is supplied with */
 	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
 	u64 ring_bytes;			 /* of one agent */
+	const char *refusal; /* why no agent is put in any, e.g. "--no-inject"; NULL: they are */
 };
 
 enum agent_outcome {
-	AGENT_NOT_CUDA,	  /* the target does not use CUDA: nothing was done */
+	AGENT_NOT_CUDA, /* the target does not use CUDA: nothing was done */
 	AGENT_WORKS,
-	AGENT_REFUSED,	  /* it was not put in, the target was not changed: why */
-	AGENT_FAILED,	  /* it was put in and gives no GPU times: why */
+	AGENT_REFUSED, /* it was not put in, the target was not changed: why */
+	AGENT_FAILED,  /* it was put in and gives no GPU times: why */
 };
 
 /* For people and for the capture. */
@@ -41,12 +42,14 @@ struct agent_report {
 	struct gpu_target gpu;
 	struct cupti_supply supply;
 	enum agent_outcome outcome;
-	char why[AGENT_REPORT_BYTES];	 /* REFUSED, FAILED; else a remark, or "" */
-	struct agent_cupti_facts cupti; /* WORKS: its paths and names are as the target wrote them */
+	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
+	struct agent_cupti_facts
+		cupti; /* WORKS: its paths and names are as the target wrote them */
 	/* After agents_leave(): */
-	bool cut;	  /* it did not hand over all that CUPTI had */
+	bool silent; /* WORKS: not one record came of the window */
+	bool cut; /* it did not hand over all that CUPTI had */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
-	char audit[256];  /* what the target has, before and after, in words; "": it has ended */
+	char audit[256]; /* what the target has, before and after, in words; "": it has ended */
 };
 
 /* Injects into every target that uses CUDA. Blocks some ms for each. Only -ENOMEM is an error. */
@@ -59,6 +62,8 @@ void agents_give_up(struct agents *agents);
 size_t agents_count(const struct agents *agents); /* one for each target */
 const struct agent_report *agents_report(const struct agents *agents, size_t index);
 size_t agents_working(const struct agents *agents);
+/* Records that were lost in them so far. NULL is allowed. */
+u64 agents_lost(const struct agents *agents);
 
 /* The texts and facts of the agents that work. After agents_all_answered(). */
 int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);

@@ -247,6 +247,7 @@ static void update_status(struct session *session)
 	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
 	status->lost_count =
 		bpf_source_missed(session->source) + losses_of_class(&counters, LOSS_CLASS_RECORDS);
+	status->lost_count += agents_lost(session->result.agents);
 	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
 	status->unseen_children = counters.forks;
 	status->refused_children = counters.children_refused;
@@ -467,9 +468,12 @@ static void put_last_facts(struct session *session, struct batch *batch)
 /* While their rings are drained: they hand over what CUPTI still has. */
 static void leave_agents(struct session *session)
 {
+	u64 lost_count = agents_lost(session->result.agents);
+
 	if (session->result.agents && !session->agents_left)
 		agents_leave(session->result.agents, AGENT_LEAVE_MS);
 	session->agents_left = true;
+	session->result.status.lost_count += agents_lost(session->result.agents) - lost_count;
 }
 
 static int close_window(struct session *session, struct err *err)

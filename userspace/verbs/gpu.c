@@ -16,21 +16,24 @@ int gpu_look(const struct options *options, const struct attachment *attachment,
 				     .target_count = attachment->target_count,
 				     .cupti_named = options->cupti,
 				     .ring_bytes = options->agent_buffer_mb << 20}};
+	bool wants_agent = gpu_config_wants_agent(options);
 
 	gpu_config_fill(options, &gpu.agents.cupti);
-	for (size_t i = 0; i < attachment->target_count && gpu_config_wants_agent(options); i++) {
+	for (size_t i = 0; i < attachment->target_count; i++) {
 		struct gpu_target found;
 		struct cupti_supply supply;
 		int result = gpu_target_read(&attachment->targets[i], &found, err);
 
 		/* A file that was named must be there, before anything is touched. */
-		if (!result && found.cuda && options->cupti)
+		if (!result && found.cuda && wants_agent && options->cupti)
 			result = cupti_supply_choose(&attachment->targets[i], &found,
 						     options->cupti, "/", &supply, err);
 		if (result)
 			return result;
-		gpu.target_count += found.cuda;
+		gpu.cuda_count += found.cuda;
 	}
+	gpu.target_count = wants_agent ? gpu.cuda_count : 0;
+	gpu.agents.refusal = options->no_inject ? gpu_config_no_agent_reason(options) : NULL;
 	*ret_gpu = gpu;
 	return 0;
 }
@@ -154,6 +157,10 @@ void gpu_say_result(const struct agents *agents)
 		const char *comm = report->target->comm;
 		u32 pid = report->target->pid;
 
+		if (report->silent)
+			log_warning("%s (%u): CUPTI gave not one record: the process called no "
+				    "CUDA function in the window, or CUPTI does not work in it",
+				    comm, pid);
 		if (!*report->audit)
 			continue;
 		if (report->left_behind)

@@ -6,16 +6,18 @@
 #include "verbs/attachment.h"
 
 struct gpu {
-	size_t target_count;	     /* that use CUDA and may be given an agent */
+	size_t cuda_count;	     /* targets that use CUDA */
+	size_t target_count;	     /* those of them that may be given an agent */
 	struct agents_config agents; /* for session_config */
 };
 
 /* Looks at /proc only. */
-int gpu_look(const struct options *options, const struct attachment *attachment, struct gpu *ret_gpu,
-	     struct err *err);
+int gpu_look(const struct options *options, const struct attachment *attachment,
+	     struct gpu *ret_gpu, struct err *err);
 /* What would be done in each target that uses CUDA, and why not. Looks at the targets' threads, touches nothing. */
 struct text;
-void gpu_append_plan(const struct options *options, const struct attachment *attachment, struct text *text);
+void gpu_append_plan(const struct options *options, const struct attachment *attachment,
+		     struct text *text);
 /* For people: which agents work, and why the others do not. */
 void gpu_say_agents(const struct agents *agents);
 /* What is left in the targets. NULL is allowed. */

@@ -20,6 +20,7 @@
 #include "verbs/attachment.h"
 #include "verbs/follow.h"
 #include "verbs/gpu.h"
+#include "verbs/gpu_config.h"
 #include "verbs/outputs.h"
 #include "verbs/page.h"
 #include "verbs/progress.h"
@@ -131,6 +132,11 @@ static int check_something_to_record(const struct recording *recording, struct e
 
 	if (plan->function_count || recording->gpu.target_count)
 		return 0;
+	if (!recording->options->functions.count && recording->gpu.cuda_count)
+		return err_set(err, -EINVAL,
+			       "nothing to record: %s, and no functions are named, e.g. -F "
+			       "'libcuda.so.1:cu*'",
+			       gpu_config_no_agent_reason(recording->options));
 	if (!recording->options->functions.count)
 		return err_set(
 			err, -EINVAL,
@@ -283,7 +289,9 @@ static int run_session(struct recording *recording, struct err *err)
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,
-		.agents = recording->gpu.target_count ? &recording->gpu.agents : NULL,
+		.agents = recording->gpu.target_count || recording->gpu.agents.refusal
+				  ? &recording->gpu.agents
+				  : NULL,
 		.on_agents = on_agents,
 		.on_window_open = on_window_open,
 		.on_tick = on_tick,
