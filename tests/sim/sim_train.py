@@ -19,10 +19,10 @@ from pathlib import Path
 
 SIM = Path(__file__).resolve().parents[2] / "build" / "sim"
 KERNELS = (
-    b"_ZN7cutlass7Kernel2I66cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align8EEvNT_6ParamsE",
+    b"_ZN7cutlass7Kernel2I63cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align8EEvNT_6ParamsE",
     b"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
     b"_ZN5flash16flash_fwd_kernelI23Flash_fwd_kernel_traitsILi128EEEEv16Flash_fwd_params",
-    b"_Z33ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevCommmP8ncclWork",
+    b"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevCommmP8ncclWork",
 )
 BATCH_BYTES = 1 << 20
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2

@@ -56,7 +56,7 @@ enum kernel {
 };
 
 static const char *const kernel_names[KERNEL_COUNT] = {
-	[KERNEL_CUTLASS] = "_ZN7cutlass7Kernel2I66cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_"
+	[KERNEL_CUTLASS] = "_ZN7cutlass7Kernel2I63cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_"
 			   "32x4_nn_align8EEvNT_6ParamsE",
 	[KERNEL_SGEMM] = "ampere_sgemm_128x64_tn",
 	[KERNEL_ELEMENTWISE] = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
@@ -68,7 +68,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 	[KERNEL_ADAM] = "_ZN2at6native12_GLOBAL__N_125multi_tensor_apply_kernelINS1_"
 			"18TensorListMetadataILi4EEEEEvT_",
 	[KERNEL_ALL_REDUCE] =
-		"_Z33ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevCommmP8ncclWork",
+		"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevCommmP8ncclWork",
 };
 /* Addresses that stand for host stubs, as nvcc would write them. */
 static const char kernel_stubs[KERNEL_COUNT];
