@@ -76,6 +76,9 @@ const until = async (expression) => {
 };
 
 await until(`document.querySelector('button[title="Track filter"]') !== null`);
+// Plugins that still run add tracks.
+await until(`[...document.querySelectorAll('input')].some((input) => input.placeholder.startsWith('Search'))`);
+await sleep(3000);
 await click('Expand all');
 if (parameters.includes('ts='))
 	await click('Show panel');
