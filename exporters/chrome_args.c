@@ -24,6 +24,7 @@ static const struct chrome_arg_row {
 
 	{"api",          "callback",                     "cbid",                       NULL},
 	{"api",          "unique_correlation",           "correlation",                NULL},
+	{"api",          "outer_correlation",            "correlation of the outer call", NULL},
 	{"api",          "result",                       "result",                     "0"},
 
 	{"kernel",       "queued",                       "queued",                     NULL},
@@ -255,6 +256,8 @@ const char *chrome_args_category(const struct chrome_args *args, const struct vi
 {
 	const struct chrome_kind *found = chrome_kind(args, event->kind);
 
+	if (event->computed)
+		return "computed";
 	for (size_t i = 0; i < found->category_count; i++) {
 		const struct chrome_category *category = &found->categories[i];
 		struct view_value value;

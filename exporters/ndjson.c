@@ -283,7 +283,8 @@ static int ndjson_open(void *data, const struct view *view, const struct view_su
 
 static int ndjson_event(void *data, const struct view_event *event, struct err *err)
 {
-	return ndjson_write_record(data, event->kind, event->record, err);
+	/* What was computed is computed again from what is written. */
+	return event->computed ? 0 : ndjson_write_record(data, event->kind, event->record, err);
 }
 
 const struct view_sink ndjson_sink = {

@@ -163,6 +163,13 @@ class Judge:
                 return fact.get("number", place)
         raise ValueError(f"no fact of {kind} {line[kind]}")
 
+    def is_inner_call(self, line):
+        """Inside another call of the thread with the same correlation id?"""
+        key = line.get("source"), line.get("tid"), line["correlation"]
+        return line["kind"] == "api" and any(
+            outer is not line and outer["ts"] <= line["ts"] < outer["ts"] + outer["dur"] and outer["dur"] >= line["dur"]
+            for outer in self.calls[key])
+
     def gpu_args(self, line):
         args = {}
         for key in ("bytes", "grid", "block", *GPU_FIELDS):
@@ -171,7 +178,7 @@ class Judge:
         for kind in ("device", "context", "stream"):
             if kind in line:
                 args[kind] = self.number_of(kind, line)
-        if "correlation" in line:
+        if "correlation" in line and not self.is_inner_call(line):
             place = self.sources.setdefault(line.get("source"), len(self.sources))
             args["correlation"] = place << 32 | line["correlation"]
         return {key: value for key, value in args.items() if key in GPU_ARGS}
@@ -222,10 +229,11 @@ class Judge:
         for line in self.lines:
             if line["kind"] == "probe":
                 self.probes[line.get("id", line.get("name"))] = line
-        self.sources = {}
+        self.sources, self.calls = {}, collections.defaultdict(list)
         for line in self.lines:
             if line["kind"] == "api" and "correlation" in line:
                 self.sources.setdefault(line.get("source"), len(self.sources))
+                self.calls[line.get("source"), line.get("tid"), line["correlation"]].append(line)
         kinds = {CATEGORIES.get((kind, domain), CATEGORIES.get(kind, kind)): kind
                  for kind in self.shapes for domain in (None, "driver")}
         expected = [self.expected_event(line) for line in self.lines

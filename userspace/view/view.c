@@ -13,6 +13,7 @@ struct walk {
 	struct capture_cursor *cursor;
 	struct view_lanes lanes;
 	struct view_causes causes;
+	struct view_counters counters;
 	bool survey; /* rows are found now */
 	u64 outside_window;
 	u64 steps;
@@ -22,6 +23,7 @@ static int walk_init(struct walk *walk, struct view *view, bool survey, struct e
 {
 	*walk = (struct walk){.view = view, .survey = survey};
 	view_causes_init(&walk->causes, 0);
+	view_counters_init(&walk->counters, view);
 	return capture_cursor_open(view->reader, &walk->cursor, err);
 }
 
@@ -30,6 +32,7 @@ static void walk_free(struct walk *walk)
 	capture_cursor_free(walk->cursor);
 	view_lanes_free(&walk->lanes);
 	view_causes_free(&walk->causes);
+	view_counters_free(&walk->counters);
 }
 
 /* ---- one event ---- */
@@ -211,6 +214,8 @@ static int survey_finish(struct view *view, struct walk *walk)
 	/* What launched something is known only now. */
 	view->causes = walk->causes;
 	walk->causes = (struct view_causes){0};
+	view->counters = walk->counters;
+	walk->counters = (struct view_counters){0};
 	view_causes_finish(&view->causes);
 	for (size_t i = 0; i < view->rows.count; i++)
 		view->rows.rows[i].lane_count = view_lanes_count(&walk->lanes, i);
@@ -235,8 +240,16 @@ static int view_survey_events(struct view *view, struct err *err)
 
 	if (result < 0)
 		return result;
-	while ((result = walk_next(&walk, &event, err)) > 0)
+	while ((result = walk_next(&walk, &event, err)) > 0) {
 		survey_count(view, &event);
+		result = view_counters_advance(&walk.counters, event.ts, err);
+		if (result == 0)
+			result = view_counters_add(&walk.counters, &event, err);
+		if (result < 0)
+			break;
+	}
+	if (result == 0)
+		result = view_counters_advance(&walk.counters, ~0ULL, err);
 	if (result == 0) {
 		result = survey_finish(view, &walk);
 		if (result < 0)
@@ -284,6 +297,7 @@ struct view *view_free(struct view *view)
 	view_keys_free(view->keys);
 	view_ledger_free(&view->ledger);
 	view_causes_free(&view->causes);
+	view_counters_free(&view->counters);
 	free(view->attributes);
 	free(view);
 	return NULL;
@@ -303,53 +317,87 @@ u64 view_kind_count(const struct view *view, u16 kind)
 
 typedef int view_event_function(void *data, const struct view_event *event, struct err *err);
 
-static int run_events(struct walk *walk, struct view_ends *ends, const struct view_sink *sink,
-		      void *data, struct err *err)
+/* One run through a sink. */
+struct run {
+	struct walk walk;
+	struct view_ends ends;
+	const struct view_sink *sink;
+	void *data;
+};
+
+/* Ends and counters come between the events. */
+static int run_computed(void *data, const struct view_event *event, struct err *err)
 {
+	struct run *run = data;
+	int result = 0;
+
+	if (run->sink->end)
+		result = view_ends_flush(&run->ends, event->ts, run->sink, run->data, err);
+	return result < 0 ? result : run->sink->counter(run->data, event, err);
+}
+
+static int run_event(struct run *run, struct view_event *event, struct err *err)
+{
+	const struct view_sink *sink = run->sink;
 	view_event_function *const functions[] = {
 		[SHAPE_FACT] = NULL,	     [SHAPE_SPAN] = sink->span,
 		[SHAPE_POINT] = sink->point, [SHAPE_COUNTER] = sink->counter,
 		[SHAPE_TOTAL] = sink->total,
 	};
+	view_event_function *function = functions[event->kind->shape];
+	int result = 0;
+
+	if (sink->counter)
+		result = view_counters_advance(&run->walk.counters, event->ts, err);
+	if (result >= 0 && sink->end)
+		result = view_ends_flush(&run->ends, event->ts, sink, run->data, err);
+	if (result >= 0 && function)
+		result = function(run->data, event, err);
+	if (result >= 0 && sink->counter)
+		result = view_counters_add(&run->walk.counters, event, err);
+	if (result >= 0 && sink->end && event->kind->shape == SHAPE_SPAN) {
+		result = view_ends_push(&run->ends, event);
+		if (result < 0)
+			err_errno(err, result, "can't read the capture");
+	}
+	return result;
+}
+
+static int run_events(struct run *run, struct err *err)
+{
 	struct view_event event;
 	int result;
 
-	while ((result = walk_next(walk, &event, err)) > 0) {
-		view_event_function *function = functions[event.kind->shape];
-
-		if (sink->end)
-			result = view_ends_flush(ends, event.ts, sink, data, err);
-		if (result >= 0 && function)
-			result = function(data, &event, err);
-		if (result >= 0 && sink->end && event.kind->shape == SHAPE_SPAN) {
-			result = view_ends_push(ends, &event);
-			if (result < 0)
-				err_errno(err, result, "can't read the capture");
-		}
+	while ((result = walk_next(&run->walk, &event, err)) > 0) {
+		result = run_event(run, &event, err);
 		if (result < 0)
 			return result;
 	}
-	if (result == 0 && sink->end)
-		result = view_ends_flush(ends, ~0ULL, sink, data, err);
+	if (result == 0 && run->sink->counter)
+		result = view_counters_advance(&run->walk.counters, ~0ULL, err);
+	if (result == 0 && run->sink->end)
+		result = view_ends_flush(&run->ends, ~0ULL, run->sink, run->data, err);
 	return result;
 }
 
 int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err)
 {
-	struct view_ends ends = {0};
-	struct walk walk;
-	int result = walk_init(&walk, view, false, err);
+	struct run run = {.sink = sink, .data = data};
+	int result = walk_init(&run.walk, view, false, err);
 
 	if (result < 0)
 		return result;
+	view_counters_set_surveyed(&run.walk.counters, &view->counters);
+	run.walk.counters.emit = run_computed;
+	run.walk.counters.emit_data = &run;
 	if (sink->open)
 		result = sink->open(data, view, &view->survey, err);
 	if (result >= 0)
-		result = run_events(&walk, &ends, sink, data, err);
+		result = run_events(&run, err);
 	if (result >= 0 && sink->close)
 		result = sink->close(data, err);
-	view_ends_free(&ends);
-	walk_free(&walk);
+	view_ends_free(&run.ends);
+	walk_free(&run.walk);
 	return result < 0 ? result : 0;
 }
 

@@ -112,8 +112,7 @@ static struct view_value compute_cause_tid(const struct view *view, const struct
 
 /* The correlation id, made different in every source but the first one: readers of other formats know no
  * sources, and would take the launches of one process for those of another. */
-static struct view_value compute_correlation(const struct view *view,
-					     const struct view_event *event)
+static struct view_value unique_correlation(const struct view *view, const struct view_event *event)
 {
 	const struct schema_field *field = schema_field(event->kind, "correlation");
 	const u64 *place = map_find(&view->causes.sources, event->record->source, 0);
@@ -122,6 +121,18 @@ static struct view_value compute_correlation(const struct view *view,
 		return value_absent();
 	return value_u64((place ? *place : view->causes.sources.count) << 32 |
 			 schema_field_value(field, event->record, 0));
+}
+
+/* They would count what a call inside another one launched twice, too. */
+static struct view_value compute_correlation(const struct view *view,
+					     const struct view_event *event)
+{
+	return event->inner_call ? value_absent() : unique_correlation(view, event);
+}
+
+static struct view_value compute_outer(const struct view *view, const struct view_event *event)
+{
+	return event->inner_call ? unique_correlation(view, event) : value_absent();
 }
 
 /* ---- numbers of devices, contexts and streams ---- */
@@ -356,6 +367,7 @@ static const struct computed_row {
 	/* From the start of the launch to the end of both. */
 	{"launch_to_end_ns",          NULL,                 0,           compute_total},
 	{"unique_correlation",        "correlation",        0,           compute_correlation},
+	{"outer_correlation",         "correlation",        0,           compute_outer},
 	{"device_number",             "device",             0,           compute_device},
 	{"context_number",            "context",            0,           compute_context},
 	{"stream_number",             "stream",             0,           compute_stream},

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "view/view.h"
+#include "view/view_counters.h"
 
 /* ---- view_kinds: what the view wants to know of a kind, looked up once ---- */
 
@@ -201,6 +202,7 @@ struct view {
 	struct view_keys *keys;
 	struct view_ledger ledger;
 	struct view_causes causes; /* as the survey left them */
+	struct view_counters counters; /* the same */
 	struct view_attribute *attributes;
 };
 
