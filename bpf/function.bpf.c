@@ -41,13 +41,18 @@ static __always_inline int entry_only(u32 probe, u64 pid_tgid, u32 reason, u32 l
 }
 
 /* A trampoline was judged safe by what the target mapped then: a library that it opened since may throw through
- * the frame or switch its stack. Frames that are open already are outside of whatever that library catches. */
+ * the frame or switch its stack, until userspace has looked at it. Frames that are open already are outside of whatever that library catches. */
 static __always_inline bool has_mapped_code(u32 tgid)
 {
-	u32 mapped = code_mapped;
+	u32 mapped = code_mapped, *changes, *judged;
 
-	return mapped && (mapped == CODE_MAPPED_BY_ANY ||
-			  bpf_map_lookup_elem(&changed_targets, &tgid) != NULL);
+	if (mapped != CODE_MAPPED_BY_SOME)
+		return mapped != CODE_MAPPED_BY_NONE;
+	changes = bpf_map_lookup_elem(&changed_targets, &tgid);
+	if (!changes)
+		return false;
+	judged = bpf_map_lookup_elem(&judged_targets, &tgid);
+	return !judged || *judged != *changes;
 }
 
 /* Ends the frames at one sp from the innermost to that of until_probe. */

@@ -38,14 +38,24 @@ MAP struct {
 	__type(value, u32); /* the thread whose end userspace wants to know of; 0: none */
 } targets SEC(".maps");
 
-/* Targets that have loaded libraries or executed another program since the plan was made, or may have unseen. */
+/* Targets that have loaded libraries or executed another program since the plan was made, or may have unseen: how
+ * often, with CHANGED_FOR_GOOD. */
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, CHANGED_TARGETS_MAX);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u32); /* tgid as the host sees it */
 	__type(value, u32);
 } changed_targets SEC(".maps");
+
+/* Up to which of these changes userspace found what they map harmless; written by it, and at a fork. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CHANGED_TARGETS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, u32);
+} judged_targets SEC(".maps");
 
 /* Processes that have inherited hijacked return addresses, see is_heir(). */
 MAP struct {

@@ -14,6 +14,9 @@
 #define CODE_MAPPED_BY_NONE 0
 #define CODE_MAPPED_BY_SOME 1 /* by those in changed_targets */
 #define CODE_MAPPED_BY_ANY  2 /* there was no room for one */
+#define CHANGED_TARGETS_MAX 65536
+/* In the number of a target's changes: it executed another program, of which the plan knows nothing. */
+#define CHANGED_FOR_GOOD 0x80000000U
 
 /* The cookie of a probe: its id, and what a hit of it costs. */
 #define COOKIE_PROBE_MASK 0xffffffffULL
@@ -43,9 +46,17 @@ struct entry_site {
 };
 
 /* What userspace is told at once, through a ring of its own. */
+enum process_event_kind {
+	PROCESS_FORKED = 1,   /* by a target; it is one itself from now on */
+	PROCESS_THREAD_ENDED, /* one that was to be watched */
+	PROCESS_MAPPED_CODE,  /* told once, until userspace has judged it */
+};
+
 struct process_event {
+	u32 kind; /* enum process_event_kind */
 	u32 pid;
-	u32 thread; /* the one that ended; 0: a target has forked the process, which is one itself from now on */
+	u32 thread; /* the one that ended, else 0 */
+	u32 pad;
 	u64 ts;
 };
 

@@ -22,26 +22,44 @@ int task_renamed(u64 *context)
 	return 0;
 }
 
-/* What was known of the target when the probes were planned holds no longer. */
-static __always_inline void note_mapped_code(u32 tgid)
+static __always_inline void tell_userspace(u32 kind, u32 pid, u32 thread)
 {
-	u32 one = 1;
+	struct process_event event = {
+		.kind = kind, .pid = pid, .thread = thread, .ts = bpf_ktime_get_ns()};
 
-	if (bpf_map_update_elem(&changed_targets, &tgid, &one, BPF_ANY))
+	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
+/* What was known of the target when the probes were planned holds no longer. */
+static __always_inline void changes_set(u32 tgid, u32 changes)
+{
+	if (bpf_map_update_elem(&changed_targets, &tgid, &changes, BPF_ANY))
 		code_mapped = CODE_MAPPED_BY_ANY;
 	else if (code_mapped == CODE_MAPPED_BY_NONE)
 		code_mapped = CODE_MAPPED_BY_SOME;
 }
 
 /* On the function that the dynamic linker calls for debuggers each time it has mapped or unmapped libraries,
- * before their first instruction runs. */
+ * before their first instruction runs. The linker lets one thread at a time do so. */
 SEC("uprobe.multi")
 int loader_hit(struct pt_regs *registers)
 {
-	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	u32 tgid = bpf_get_current_pid_tgid() >> 32, *changes, *judged, before = 0;
 
-	if (is_target(tgid))
-		note_mapped_code(tgid);
+	if (!is_target(tgid))
+		return 0;
+	changes = bpf_map_lookup_elem(&changed_targets, &tgid);
+	if (changes) {
+		before = *changes;
+		__sync_fetch_and_add(changes, 1);
+	} else {
+		changes_set(tgid, 1);
+	}
+	/* Read behind the change (an atomic addition is a barrier): userspace, which writes this one first, would
+	 * else miss it. */
+	judged = bpf_map_lookup_elem(&judged_targets, &tgid);
+	if (before == (judged ? *judged : 0))
+		tell_userspace(PROCESS_MAPPED_CODE, tgid, 0);
 	return 0;
 }
 
@@ -70,11 +88,16 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 	return 0;
 }
 
-static __always_inline void tell_userspace(u32 pid, u32 thread)
+/* The child has mapped what its parent has. */
+static __always_inline void inherit_changes(u32 parent, u32 child)
 {
-	struct process_event event = {.pid = pid, .thread = thread, .ts = bpf_ktime_get_ns()};
+	u32 *judged = bpf_map_lookup_elem(&judged_targets, &parent);
+	u32 *changes = bpf_map_lookup_elem(&changed_targets, &parent);
 
-	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+	if (changes && judged)
+		bpf_map_update_elem(&judged_targets, &child, judged, BPF_ANY);
+	if (changes)
+		changes_set(child, *changes);
 }
 
 static __always_inline void follow_child(u32 parent, struct task_struct *child,
@@ -88,13 +111,12 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 		return;
 	}
 	mine->children++;
-	if (bpf_map_lookup_elem(&changed_targets, &parent))
-		note_mapped_code(pid);
+	inherit_changes(parent, pid);
 	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
 		    (u64)pid << 32 | pid, 0);
 	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), child->comm);
 	emit(&record.header, sizeof(record));
-	tell_userspace(pid, 0);
+	tell_userspace(PROCESS_FORKED, pid, 0);
 }
 
 /* Its stack is a copy, with the return addresses that were hijacked in the thread that forked it. */
@@ -146,6 +168,7 @@ int task_freed(u64 *context)
 	mine->ended_cpu_ns += task->signal->sum_sched_runtime;
 	bpf_map_delete_elem(&targets, &pid);
 	bpf_map_delete_elem(&changed_targets, &pid);
+	bpf_map_delete_elem(&judged_targets, &pid);
 	return 0;
 }
 
@@ -159,7 +182,7 @@ int task_exit(void *context)
 	u32 pid = pid_tgid >> 32, *watched = bpf_map_lookup_elem(&targets, &pid);
 
 	if (watched && *watched == (u32)pid_tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT))
-		tell_userspace(pid, *watched);
+		tell_userspace(PROCESS_THREAD_ENDED, pid, *watched);
 	return end_calls(VALUE_call_ended_thread_exit, false);
 }
 
@@ -169,7 +192,7 @@ int task_exec(void *context)
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
 
 	if (is_target(tgid))
-		note_mapped_code(tgid);
+		changes_set(tgid, CHANGED_FOR_GOOD);
 	return end_calls(VALUE_call_ended_exec, true);
 }
 

@@ -10,6 +10,7 @@
 #include "attach/instruction.h"
 #include "attach/target.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/types.h"
 #include "options/options.h"
 
@@ -118,6 +119,11 @@ struct plan {
 int plan_build(const struct target *targets, size_t target_count, char *const *patterns,
 	       size_t pattern_count, const struct plan_limits *limits, struct plan **ret_plan,
 	       struct err *err);
+/* Does anything that the target maps now speak against overwriting return addresses in it, as the plan decides it? known:
+ * what was found out about its files, kept from one call to the next; the caller's to free. Reads its maps and the
+ * unwind tables of files that it does not know: up to a second. */
+int plan_judge_again(const struct target *target, struct map *known, bool *ret_harmless,
+		     struct err *err);
 /* Does it have return addresses overwritten? */
 bool plan_hijacks_returns(const struct plan *plan);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "attach/modules.h"
 #include "attach/proc_file.h"
@@ -336,4 +337,76 @@ int plan_policy_apply(struct plan_builder *builder, struct err *err)
 	for (size_t i = 0; i < plan->module_count; i++)
 		free(verdicts[i].detail);
 	return result;
+}
+
+/* ---- what was mapped since ---- */
+
+enum { FACT_PERSONALITY = 1, FACT_SWITCHES_STACKS = 2, FACT_GO = 4 };
+
+/* By what a file is the same one, though its number may have become another's. */
+static void file_key(const struct plan_module *module, u64 ret_key[2])
+{
+	struct stat status;
+
+	ret_key[0] = module->inode;
+	ret_key[1] = module->device;
+	if (fstat(module->fd, &status) == 0)
+		ret_key[1] ^=
+			((u64)status.st_ctim.tv_sec << 32) ^ ((u64)status.st_ctim.tv_nsec << 16);
+}
+
+static int facts_recall(struct policy *policy, size_t module, struct map *known)
+{
+	struct file_facts *facts = &policy->facts[module];
+	const u64 *found;
+	u64 key[2], bits;
+
+	file_key(&policy->builder->plan->modules[module], key);
+	found = map_find(known, key[0], key[1]);
+	if (found) {
+		*facts = (struct file_facts){.personality = *found & FACT_PERSONALITY ? YES : NO,
+					     .switches_stacks =
+						     *found & FACT_SWITCHES_STACKS ? YES : NO,
+					     .go = *found & FACT_GO ? YES : NO};
+		return 0;
+	}
+	facts_read(policy, module);
+	bits = (facts->personality == YES ? FACT_PERSONALITY : 0) |
+	       (facts->switches_stacks == YES ? FACT_SWITCHES_STACKS : 0) |
+	       (facts->go == YES ? FACT_GO : 0);
+	return map_set(known, key[0], key[1], bits);
+}
+
+int plan_judge_again(const struct target *target, struct map *known, bool *ret_harmless,
+		     struct err *err)
+{
+	static const struct plan_limits limits = {.returns = PLAN_RETURNS_AUTO};
+	_cleanup_free_ struct file_facts *facts = NULL;
+	struct module_list list = {0};
+	struct verdict verdict = {0};
+	int result = modules_load(target, 1, &list, err);
+
+	if (result)
+		return result;
+	struct plan plan = {.modules = list.items, .module_count = list.count};
+	struct plan_builder builder = {.plan = &plan, .limits = &limits};
+	struct policy policy = {.builder = &builder};
+
+	policy.facts = facts = calloc(list.count + 1, sizeof(*facts));
+	if (!facts)
+		result = -ENOMEM;
+	for (size_t i = 0; i < list.count && !result; i++)
+		result = facts_recall(&policy, i, known);
+	/* As for a file that is none of them. */
+	if (!result)
+		result = target_judge(&policy, SIZE_MAX, 0, &verdict);
+	for (size_t i = 0; i < list.count && !result; i++)
+		if (facts[i].go == YES)
+			verdict.reason = VALUE_entry_only_reason_stack_switch;
+	free(verdict.detail);
+	modules_free(&list);
+	if (result)
+		return err_errno(err, result, "can't judge what %u maps", target->pid);
+	*ret_harmless = verdict.reason == 0;
+	return 0;
 }

@@ -52,6 +52,10 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 typedef void (*bpf_source_event_callback)(void *data, const struct process_event *event);
 int bpf_source_event_fd(const struct bpf_source *source); /* polls readable when there are any */
 void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback callback, void *data);
+/* How often a target has mapped or unmapped code since it is recorded, CHANGED_FOR_GOOD among it. 0: never, or unseen. */
+u32 bpf_source_changes(const struct bpf_source *source, u32 pid);
+/* What it had mapped after so many changes is harmless: its returns are taken again, until the next one. */
+int bpf_source_judge(struct bpf_source *source, u32 pid, u32 changes);
 /* One function of a file, for calibration. */
 int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
 			  u32 pid, struct err *err);

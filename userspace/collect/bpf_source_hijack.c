@@ -75,3 +75,19 @@ int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *p
 		result = watch_loader(source, &plan->modules[m], targets, err);
 	return result;
 }
+
+u32 bpf_source_changes(const struct bpf_source *source, u32 pid)
+{
+	u32 changes = 0;
+
+	if (bpf_map__lookup_elem(source->skeleton->maps.changed_targets, &pid, sizeof(pid),
+				 &changes, sizeof(changes), 0))
+		return 0;
+	return changes;
+}
+
+int bpf_source_judge(struct bpf_source *source, u32 pid, u32 changes)
+{
+	return bpf_map__update_elem(source->skeleton->maps.judged_targets, &pid, sizeof(pid),
+				    &changes, sizeof(changes), 0);
+}

@@ -14,6 +14,7 @@
 #include "attach/loader.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "collect/mapped_code.h"
 #include "../bpf/record.h"
 
 #define THREADS_MAX_TRIES 100
@@ -41,6 +42,7 @@ struct processes {
 	struct remover remover;
 	struct uprobe_set renewed; /* attached again after a thread had ended */
 	struct uprobe_set held;	   /* see uprobe_hold() */
+	struct mapped_code *mapped;
 	struct processes_status status;
 };
 
@@ -274,10 +276,22 @@ static void on_thread_end(struct processes *processes, const struct process_even
 
 static void on_event(void *data, const struct process_event *event)
 {
-	if (event->thread)
-		on_thread_end(data, event);
-	else
-		on_fork(data, event->pid, event->ts);
+	struct processes *processes = data;
+
+	switch (event->kind) {
+	case PROCESS_FORKED:
+		on_fork(processes, event->pid, event->ts);
+		/* What its parent had loaded may not be judged yet. */
+		if (bpf_source_changes(processes->config.source, event->pid))
+			mapped_code_note(processes->mapped, event->pid, event->ts);
+		break;
+	case PROCESS_THREAD_ENDED:
+		on_thread_end(processes, event);
+		break;
+	case PROCESS_MAPPED_CODE:
+		mapped_code_note(processes->mapped, event->pid, event->ts);
+		break;
+	}
 }
 
 /* Those that were forked between the look at /proc and the moment from which on the kernel tells. Their links
@@ -320,10 +334,15 @@ int processes_open(const struct processes_config *config, struct processes **ret
 		   struct err *err)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
+	const struct mapped_code_config mapped = {config->source, config->targets,
+						  config->target_count,
+						  config->plan->guard_count != 0};
 	int result = 0;
 
-	if (!processes)
+	if (!processes || !(processes->mapped = mapped_code_create(&mapped))) {
+		free(processes);
 		return err_errno(err, -ENOMEM, "can't follow the targets");
+	}
 	processes->config = *config;
 	processes->names_children = config->children && plan_names_processes(config);
 	for (size_t i = 0; i < config->target_count && !result; i++) {
@@ -351,6 +370,7 @@ int processes_event_fd(const struct processes *processes)
 void processes_handle(struct processes *processes)
 {
 	bpf_source_take_events(processes->config.source, on_event, processes);
+	mapped_code_judge(processes->mapped, false);
 }
 
 void processes_tick(struct processes *processes)
@@ -362,11 +382,46 @@ void processes_tick(struct processes *processes)
 			processes->status.children_alive = true;
 	}
 	remove_links(processes);
+	mapped_code_judge(processes->mapped, true);
 }
 
 struct processes_status processes_status(const struct processes *processes)
 {
-	return processes->status;
+	struct processes_status status = processes->status;
+
+	status.mapped_code = mapped_code_status(processes->mapped);
+	return status;
+}
+
+void processes_put_results(const struct processes_status *processes, u64 refused_count,
+			   struct recording_facts *facts, struct batch *batch)
+{
+	const struct {
+		const char *key;
+		double value;
+	} results[] = {
+		{"children recorded since they were forked", processes->child_count},
+		{"children that could not be followed",
+		 refused_count + processes->child_failed_count},
+		{"children that ended before their probes were in shared files",
+		 processes->child_ended_count},
+		{"children whose first calls in shared files were missed",
+		 processes->child_gap_count},
+		{"time missed of these children at most (ns)", processes->child_gap_max_ns},
+		{"threads that named probes and ended", processes->thread_end_count},
+		{"time without these probes at most (ns)", processes->thread_gap_max_ns},
+		{"probes that other tracers may have taken out", processes->unheld_count},
+		{"times that libraries loaded by a target were found harmless",
+		 processes->mapped_code.harmless_count},
+		{"time without durations until then at most (ns)",
+		 processes->mapped_code.harmless_max_ns},
+		{"processes that loaded code that may throw or switch stacks",
+		 processes->mapped_code.harmful_count},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		if (results[i].value)
+			recording_facts_result(facts, batch, results[i].key, results[i].value);
 }
 
 u64 processes_cpu_time_ns(const struct processes *processes)
@@ -395,6 +450,7 @@ struct processes *processes_free(struct processes *processes)
 	processes_detach(processes);
 	for (size_t i = 0; i < processes->child_count; i++)
 		cleanup_close(&processes->children[i].pidfd);
+	mapped_code_free(processes->mapped);
 	free(processes->children);
 	free(processes);
 	return NULL;

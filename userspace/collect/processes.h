@@ -8,6 +8,8 @@
 #include "attach/plan.h"
 #include "base/err.h"
 #include "collect/bpf_source.h"
+#include "collect/mapped_code.h"
+#include "collect/recording_facts.h"
 
 struct processes_config {
 	struct bpf_source *source;
@@ -29,6 +31,7 @@ struct processes_status {
 	u64 thread_end_count;	/* ends of threads that named single probes; */
 	u64 thread_gap_max_ns;	/* the longest time without probes after one */
 	u64 unheld_count; /* probes in processes whose first thread has ended, that other tracers may take out */
+	struct mapped_code_status mapped_code;
 	bool children_alive;
 };
 
@@ -42,6 +45,9 @@ void processes_handle(struct processes *processes);
 /* Some times a second: looks which children live; lets a thread take off what was attached to the others. */
 void processes_tick(struct processes *processes);
 struct processes_status processes_status(const struct processes *processes);
+/* Facts of what happened, nothing for what did not; refused_count: children for which the BPF programs had no room. */
+void processes_put_results(const struct processes_status *processes, u64 refused_count,
+			   struct recording_facts *facts, struct batch *batch);
 /* CPU time of the children so far, nanoseconds. */
 u64 processes_cpu_time_ns(const struct processes *processes);
 /* Takes everything off. */

@@ -80,6 +80,16 @@ int recording_facts_host(struct recording_facts *facts, struct batch *batch)
 	return result ? result : add_clock(batch);
 }
 
+/* Best effort: what is in the capture already stays readable without it. */
+void recording_facts_result(struct recording_facts *facts, struct batch *batch, const char *key,
+			    double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g", value);
+	recording_facts_attribute(facts, batch, VALUE_attribute_group_result, key, text);
+}
+
 /* The last number of the NSpid line of a status file: the id in the innermost namespace. */
 static u32 id_in_namespace(FILE *status)
 {

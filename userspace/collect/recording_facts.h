@@ -22,6 +22,8 @@ void recording_facts_free(struct recording_facts *facts);
 /* group: VALUE_attribute_group_*; an empty value is left out. */
 int recording_facts_attribute(struct recording_facts *facts, struct batch *batch, u8 group,
 			      const char *key, const char *value);
+/* A number that is known only at the end. */
+void recording_facts_result(struct recording_facts *facts, struct batch *batch, const char *key, double value);
 /* Host name, kernel, CPUs; clocks read now. */
 int recording_facts_host(struct recording_facts *facts, struct batch *batch);
 /* Its processes and threads as /proc has them now. */

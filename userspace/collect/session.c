@@ -391,41 +391,6 @@ static int take_open_call(void *data, const struct record_header *record, size_t
 	return batch_add(calls->batch, record);
 }
 
-/* What is known only now. Best effort: what is in the capture already stays readable without it. */
-static void put_result(struct session *session, struct batch *batch, const char *key, double value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.6g", value);
-	recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_result, key, text);
-}
-
-/* Nothing for what did not happen. */
-static void put_process_results(struct session *session, struct batch *batch)
-{
-	const struct processes_status *processes = &session->result.status.processes;
-	const struct {
-		const char *key;
-		double value;
-	} results[] = {
-		{"children recorded since they were forked", processes->child_count},
-		{"children that could not be followed",
-		 session->result.status.refused_children + processes->child_failed_count},
-		{"children that ended before their probes were in shared files",
-		 processes->child_ended_count},
-		{"children whose first calls in shared files were missed",
-		 processes->child_gap_count},
-		{"time missed of these children at most (ns)", processes->child_gap_max_ns},
-		{"threads that named probes and ended", processes->thread_end_count},
-		{"time without these probes at most (ns)", processes->thread_gap_max_ns},
-		{"probes that other tracers may have taken out", processes->unheld_count},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
-		if (results[i].value)
-			put_result(session, batch, results[i].key, results[i].value);
-}
-
 static void put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {.batch = batch};
@@ -442,22 +407,28 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
 	if (status->overhead_percent >= 0)
-		put_result(session, batch, "estimated overhead (% of the targets' CPU time)",
-			   status->overhead_percent);
+		recording_facts_result(&session->facts, batch,
+				       "estimated overhead (% of the targets' CPU time)",
+				       status->overhead_percent);
 	if (!bpf_source_counters(session->source, &counters)) {
-		put_result(session, batch, "hits in processes that are not recorded",
-			   counters.strangers);
-		put_result(session, batch, "forked children that carry the probes unseen",
-			   counters.forks);
+		recording_facts_result(&session->facts, batch,
+				       "hits in processes that are not recorded",
+				       counters.strangers);
+		recording_facts_result(&session->facts, batch,
+				       "forked children that carry the probes unseen",
+				       counters.forks);
 	}
 	if (session->calibrated) {
-		put_result(session, batch, "recorded entry (ns)", session->calibration.entry_ns);
-		put_result(session, batch, "recorded return (ns)", session->calibration.return_ns);
-		put_result(session, batch, "single step (ns)", session->calibration.stepped_ns);
+		recording_facts_result(&session->facts, batch, "recorded entry (ns)",
+				       session->calibration.entry_ns);
+		recording_facts_result(&session->facts, batch, "recorded return (ns)",
+				       session->calibration.return_ns);
+		recording_facts_result(&session->facts, batch, "single step (ns)",
+				       session->calibration.stepped_ns);
 	}
-	put_process_results(session, batch);
-	put_result(session, batch, "return addresses put back at the end",
-		   status->open_returns.put_back_count);
+	processes_put_results(&status->processes, status->refused_children, &session->facts, batch);
+	recording_facts_result(&session->facts, batch, "return addresses put back at the end",
+			       status->open_returns.put_back_count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_return_left,
 			     session->facts.bpf_place, status->open_returns.left_count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
