@@ -69,6 +69,26 @@ TEST(kernels_without_launch_are_counted)
 	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_forgotten), 0);
 }
 
+TEST(a_launch_of_another_process_is_none)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		"{\"kind\":\"api\",\"pid\":2,\"tid\":2,\"name\":\"theirs\",\"correlation\":7,"
+		"\"ts\":10,\"dur\":5}\n" KERNEL("k", 7, 20));
+
+	check_causes(fixture.view, "k<?");
+	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_missing), 1);
+}
+
+TEST(waits_and_overhead_need_no_launch)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		"{\"kind\":\"sync\",\"pid\":1,\"correlation\":7,\"ts\":20,\"dur\":5,\"type\":"
+		"\"stream\"}\n"
+		"{\"kind\":\"overhead\",\"pid\":1,\"correlation\":8,\"ts\":30,\"dur\":5}\n");
+
+	CHECK_U64(view_survey(fixture.view)->loss_count, 0);
+}
+
 static struct view_event make_event(struct record_header *record, u64 ts)
 {
 	record->ts = ts;
@@ -181,6 +201,9 @@ TEST(values_by_key)
 	check_key(fixture.view, "correlation", "none 3 3");
 	check_key(fixture.view, "device", "none none gpu");
 	check_key(fixture.view, "launch", "absent 1 absent");
+	check_key(fixture.view, "queue_ns", "absent absent 3");
+	check_key(fixture.view, "occupancy", "none none absent");
+	check_key(fixture.view, "bandwidth", "none none none");
 	check_key(fixture.view, "cause", "absent absent 1");
 	check_key(fixture.view, "cause_name", "absent absent launch");
 	check_key(fixture.view, "launch_delay_ns", "absent absent 5");
