@@ -93,6 +93,11 @@ def flatten(prefix, value):
         yield prefix, value
 
 
+def as_written(value):
+    """The engine reads decimals to the last bit but one: what is written has 9 digits."""
+    return float(f"{value:.9g}")
+
+
 @functools.lru_cache(None)
 def demangled(name):
     return subprocess.run(["c++filt", name], capture_output=True, text=True, check=True).stdout.strip()
@@ -296,7 +301,7 @@ class Judge:
         found = collections.defaultdict(dict)
         for arg in self.answer["args"]:
             value = arg[kinds.get(arg["value_type"], "string_value")]
-            found[arg["arg_set_id"]][arg["key"]] = {"bool": bool, "real": float}.get(arg["value_type"], lambda it: it)(value)
+            found[arg["arg_set_id"]][arg["key"]] = {"bool": bool, "real": as_written}.get(arg["value_type"], lambda it: it)(value)
         return found
 
     def judge_slices(self):
@@ -312,7 +317,7 @@ class Judge:
             expected.append((nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)), event["name"],
                              event["cat"], event["pid"] if on_thread else None,
                              event["tid"] if on_thread else None,
-                             json.dumps(dict(flatten("args", event.get("args", {}))), sort_keys=True, default=float)))
+                             json.dumps(dict(flatten("args", event.get("args", {}))), sort_keys=True, default=as_written)))
         self.same("trace processor: slices", actual, expected)
         self.same("trace processor: counters",
                   [(row["ts"], float(row["value"]), row["name"], row["pid"]) for row in self.answer["counters"]],

@@ -57,8 +57,8 @@ def judge(gpuprobe, folder):
         if len(kernels) and (kernels[column].astype(float) < 0).any():
             complaints.append(f"kernels without {column}")
     launched = sum(row["Count"] for row in stats(gpuprobe, folder, "launch"))
-    calls = trace[trace["cat"].map(names) == "cuda_runtime"]
-    joined = kernels.merge(calls, on="correlation")
+    calls = trace[trace["cat"].map(names).isin(["cuda_runtime", "cuda_driver"])]
+    joined = kernels.merge(calls[calls["correlation"] >= 0], on="correlation")
     joined = joined[joined["ts_y"] <= joined["ts_x"]].drop_duplicates("index_x")
     if len(joined) != launched:
         complaints.append(f"{len(joined)} kernels have a launch, expected {launched}")
