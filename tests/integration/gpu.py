@@ -87,6 +87,7 @@ def training(*arguments, prefix=(), program=None, knobs={}, **options):
 					break
 				check(process.poll() is None, f"sim-train ended: {open(output.name).read()}")
 				time.sleep(0.02)
+			wait_for(lambda: "--paused" in arguments or train.ask("truth")["outermost_calls"] > 30, "sim-train to begin")
 			yield train
 
 
@@ -285,6 +286,8 @@ def footprint(pid):
 	for tid in os.listdir(f"/proc/{pid}/task"):
 		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
 			threads.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
+	# CUPTI's own thread stays where CUPTI has to.
+	threads = [name for name in threads if name != "cupti-sim"]
 	own = [name for name in maps + fds if name.startswith("/memfd:gpuprobe-") and "resident" not in name]
 	return {"threads": sorted(threads), "fds": sorted(fds),
 		"own": own + [name for name in threads if name.startswith("gpuprobe")],

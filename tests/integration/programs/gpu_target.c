@@ -1,0 +1,88 @@
+/*
+ * Small users of the simulated CUDA. It launches a kernel every few ms until stdin ends, then says how often:
+ *	plain		nothing else
+ *	fork		every tenth time it forks a child that ends at once, and one that executes "true"
+ *	exec PROGRAM...	it executes that after a line on stdin
+ *	spin NS		one kernel of so many ns only, and it waits for it
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct dim3 {
+	unsigned x, y, z;
+};
+
+int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared_bytes,
+		     void *stream);
+int cudaDeviceSynchronize(void);
+int cudaGetDevice(int *device);
+void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function, const char *device_name,
+			    int thread_limit, void *thread_id, void *block_id, void *block, void *grid, int *warp);
+
+static const char stub;
+static long failed;
+
+static void launch(unsigned long long ns)
+{
+	void *arguments[] = {&ns};
+
+	failed += cudaLaunchKernel(&stub, (struct dim3){1, 1, 1}, (struct dim3){32, 1, 1}, arguments, 0, NULL) != 0;
+}
+
+static int stdin_ready(int timeout_ms)
+{
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+
+	return poll(&input, 1, timeout_ms) > 0;
+}
+
+static void fork_children(void)
+{
+	if (!fork()) {
+		free(malloc(100000));
+		_exit(0);
+	}
+	if (!fork()) {
+		execlp("true", "true", (char *)NULL);
+		_exit(1);
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "plain";
+	long count = 0;
+
+	__cudaRegisterFunction(NULL, &stub, NULL, "_Z8sim_spiny", -1, NULL, NULL, NULL, NULL, NULL);
+	failed += cudaDeviceSynchronize() != 0;
+	if (!strcmp(mode, "spin")) {
+		launch(strtoull(argv[2], NULL, 10));
+		puts("ready");
+		fflush(stdout);
+		failed += cudaDeviceSynchronize() != 0;
+		printf("%d %ld\n", 1, failed);
+		return failed != 0;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (!stdin_ready(5)) {
+		launch(20000);
+		if (!strcmp(mode, "fork") && ++count % 10 == 0)
+			fork_children();
+		else if (strcmp(mode, "fork"))
+			count++;
+	}
+	if (!strcmp(mode, "exec")) {
+		execv(argv[2], argv + 2);
+		return 3;
+	}
+	failed += cudaDeviceSynchronize() != 0;
+	printf("%ld %ld\n", count, failed);
+	return failed != 0;
+}
