@@ -27,11 +27,18 @@ def cupti(release=RELEASE):
 class Train:
 	"""A running sim-train. Its control socket is below `folder`."""
 
-	def __init__(self, process, folder, pid=None):
+	def __init__(self, process, folder):
 		self.process = process
 		self.folder = pathlib.Path(folder)
-		self.pid = pid or process.pid
 		self.socket = None
+
+	@property
+	def pid(self):
+		"""As the host sees it. It listens on the control socket: what runs it does not."""
+		pids = [self.process.pid]
+		for pid in pids:
+			pids += map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+		return pids[-1]
 
 	def ask(self, word):
 		if not self.socket:
@@ -73,11 +80,11 @@ def write_knobs(folder, knobs):
 
 @contextlib.contextmanager
 def training(*arguments, prefix=(), program=None, knobs={}, **options):
-	"""A sim-train with its knobs; `prefix`: a command that runs it."""
+	"""A sim-train with its knobs; `prefix`: a command that runs it; `program`: another one with the same control."""
 	need_sim()
 	with tempfile.TemporaryDirectory(prefix="gpuprobe-sim-") as folder:
 		write_knobs(folder, knobs)
-		command = [*prefix, program or SIM / "sim-train", "--control", f"{folder}/control", *arguments]
+		command = [*prefix, *(program or [SIM / "sim-train"]), "--control", f"{folder}/control", *arguments]
 		with open(f"{folder}/output", "w+") as output, \
 		     running(command, stdout=output, stderr=output, env={**os.environ, "SIM_KNOBS": f"{folder}/knobs"},
 			     **options) as process:
@@ -92,14 +99,16 @@ def training(*arguments, prefix=(), program=None, knobs={}, **options):
 
 
 def recording_gpu(pid, *arguments, release=RELEASE, outputs=("ndjson",), **options):
-	return recording("-p", pid, "--cupti", cupti(release), *arguments, outputs=outputs, **options)
+	"""release: of the CUPTI that gpuprobe supplies; None: it is not told of any."""
+	named = ["--cupti", cupti(release)] if release else []
+	return recording("-p", pid, *named, *arguments, outputs=outputs, **options)
 
 
-def record_exactly(train, seconds=0.5, release=RELEASE, arguments=(), pid=None):
+def record_exactly(train, seconds=0.5, release=RELEASE, arguments=()):
 	"""What the driver was asked for in the window, and what was recorded: (truth, records, stderr of gpuprobe)."""
 	train.pause()
 	before = train.ask("truth")
-	with recording_gpu(pid or train.pid, *arguments, release=release) as record:
+	with recording_gpu(train.pid, *arguments, release=release) as record:
 		train.ask("mark")
 		train.ask("resume")
 		time.sleep(seconds)
@@ -211,7 +220,7 @@ def launches(records):
 	return calls
 
 
-def check_causes(records, truth, pid):
+def check_causes(records, truth, pid, streams_a_thread):
 	"""Every piece of work has its call, made by the thread whose stream it is, begun before the work."""
 	calls = launches(records)
 	for outer, *inner in calls.values():
@@ -234,8 +243,10 @@ def check_causes(records, truth, pid):
 		threads_of[record["source"], record["stream"]].add(call["tid"])
 	for stream, tids in threads_of.items():
 		check_equal(len(tids), 1, f"threads that use stream {stream}")
-		check(comms.get(*tids, "").startswith("train-"), f"thread of stream {stream}: {tids} in {comms}")
-	check_equal(len(set().union(*threads_of.values())) * 3, len(threads_of), "streams, three a thread")
+		check(pathlib.Path(f"/proc/{pid}/task/{min(tids)}").exists(), f"no thread {tids} uses stream {stream}")
+		if streams_a_thread == 3:  # of sim-train
+			check(comms.get(*tids, "").startswith("train-"), f"thread of stream {stream}: {tids} in {comms}")
+	check_equal(len(set().union(*threads_of.values())) * streams_a_thread, len(threads_of), "streams")
 
 
 def row(record):
@@ -261,7 +272,7 @@ def check_times(records, truth):
 		ends[row(record)] = end
 
 
-def check_truth(records, truth, pid, events=True):
+def check_truth(records, truth, pid, events=True, streams_a_thread=3):
 	check_equal(truth["overflowed"], 0, "truth overflowed")
 	losses_seen = {reason: count for reason, count in losses(records).items() if reason != "outside_window"}
 	check_equal(losses_seen, {}, "ledger")
@@ -269,7 +280,7 @@ def check_truth(records, truth, pid, events=True):
 	check_counts(records, truth, events)
 	check_api(records, truth)
 	check_memory(records, truth)
-	check_causes(records, truth, pid)
+	check_causes(records, truth, pid, streams_a_thread)
 	check_times(records, truth)
 
 

@@ -140,13 +140,16 @@ void gpu_say_agents(const struct agents *agents)
 		const struct agent_report *report = agents_report(agents, i);
 		const char *comm = report->target->comm;
 		u32 pid = report->target->pid;
+		bool failed_in_cupti = report->outcome == AGENT_FAILED && *report->supply.path;
 
 		if (report->outcome == AGENT_WORKS)
 			log_info("%s (%u): CUPTI %u (%s) records its GPU work%s%s", comm, pid,
 				 report->cupti.cupti_version, report->cupti.path,
 				 *report->why ? "; " : "", report->why);
 		else if (report->outcome != AGENT_NOT_CUDA)
-			log_warning("%s (%u): GPU times are missing: %s", comm, pid, report->why);
+			log_warning("%s (%u): GPU times are missing: %s%s%s", comm, pid,
+				    report->why, failed_in_cupti ? "; CUPTI: " : "",
+				    failed_in_cupti ? report->supply.path : "");
 	}
 }
 
