@@ -83,13 +83,17 @@ void *ring_reserve(struct ring_writer *writer, u32 bytes)
 		if (writer->cursor >= ring->chunk_count)
 			writer->cursor = 0;
 		chunk = chunk_at(ring, writer->cursor);
-		if (chunk_take(chunk, writer->tid, bytes))
-			writer->chunk = chunk;
-		else
+		if (!chunk_take(chunk, writer->tid, bytes)) {
 			writer->cursor++;
+		} else if (has_room(chunk, bytes)) {
+			writer->chunk = chunk;
+		} else {
+			/* A partial one that has grown between the look at it and the taking. */
+			chunk_leave(chunk, AGENT_CHUNK_FULL);
+			writer->cursor++;
+		}
 	}
-	/* A partial chunk may have grown between the look at it and the taking. */
-	if (!has_room(writer->chunk, bytes))
+	if (!writer->chunk)
 		return NULL;
 	return writer->chunk->records + writer->chunk->fill_bytes;
 }
