@@ -35,6 +35,10 @@ struct agent {
 	bool has_loader;
 	struct loader loader;
 	struct cupti_session *cupti;
+	/* Where CUDA_INJECTION64_PATH loaded it. Both are waited for. */
+	bool launched;
+	u32 exiting; /* the process calls exit() */
+	u32 done;    /* nothing comes any more */
 };
 
 static bool is_error(long result)
@@ -134,6 +138,8 @@ static void watch(struct agent *agent)
 	for (;;) {
 		u64 now_ns = system_now_ns();
 
+		if (__atomic_load_n(&agent->exiting, __ATOMIC_ACQUIRE))
+			return;
 		/* Records can come faster than that. */
 		if (now_ns - watched_ns >= WATCH_PERIOD_NS) {
 			if (must_leave(agent))
@@ -163,7 +169,8 @@ static bool leave(struct agent *agent)
 		set_state(agent, AGENT_STATE_RESIDENT);
 		return false;
 	}
-	system_unmap(agent->live, PAGE_BYTES);
+	if (!agent->launched)
+		system_unmap(agent->live, PAGE_BYTES);
 	set_state(agent, left == CUPTI_LEFT_PAGES ? AGENT_STATE_RESIDENT : AGENT_STATE_GONE);
 	return true;
 }
@@ -174,22 +181,37 @@ static void fail(struct agent *agent, const char *hint)
 	set_state(agent, AGENT_STATE_FAILED);
 }
 
-static bool run(struct agent *agent)
+/* On any thread. false: the state says why. */
+static bool begin(struct agent *agent)
 {
 	agent->live = system_map_wiped_on_fork(PAGE_BYTES);
 	if (!agent->live) {
 		fail(agent, "no memory that forks leave alone (Linux 4.14 and later have it)");
-		return true;
+		return false;
 	}
 	*agent->live = 1;
-	arch_syscall(SYS_prctl, PR_SET_NAME, (long)AGENT_THREAD_NAME, 0, 0, 0, 0);
-	agent->control->fixed.agent_tid = system_tid();
 	ring_open(&agent->ring, agent->control, agent->mapped_bytes);
 	ring_writer_open(&agent->writer, &agent->ring, system_tid());
 	start_features(agent);
+	return true;
+}
+
+/* On the agent's own thread, which begin() need not have run on. false: the library must stay. */
+static bool follow(struct agent *agent)
+{
+	arch_syscall(SYS_prctl, PR_SET_NAME, (long)AGENT_THREAD_NAME, 0, 0, 0, 0);
+	ring_writer_open(&agent->writer, &agent->ring, system_tid());
+	if (agent->cupti)
+		cupti_session_take_over(agent->cupti);
+	agent->control->fixed.agent_tid = system_tid();
 	set_state(agent, AGENT_STATE_READY);
 	watch(agent);
-	return leave(agent);
+	if (!agent->exiting)
+		return leave(agent);
+	/* The process ends: what there is goes out, the rest goes with it. */
+	cupti_session_hand_over(agent->cupti);
+	set_state(agent, AGENT_STATE_DRAINED);
+	return false;
 }
 
 int gpuprobe_agent_run(const struct agent_start *start)
@@ -199,8 +221,8 @@ int gpuprobe_agent_run(const struct agent_start *start)
 
 	if (!map_ring(&agent)) {
 		agent.has_loader = loader_find(&agent.loader, start);
-		if (claim_ring(&agent))
-			may_unload = run(&agent);
+		if (claim_ring(&agent) && begin(&agent))
+			may_unload = follow(&agent);
 		system_unmap(agent.control, agent.mapped_bytes);
 	}
 	system_close(agent.ring_fd);
@@ -214,51 +236,101 @@ extern int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 			  void *(*function)(void *), void *restrict argument) __attribute__((weak));
 extern int pthread_detach(pthread_t thread) __attribute__((weak));
 
-static void *injected(void *ring_fd)
-{
-	struct agent_start start = {.start_bytes = sizeof(start), .ring_fd = (long)ring_fd};
+/* Is not versioned, as the functions above are not, and there in every glibc. */
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library)
+	__attribute__((weak));
 
-	gpuprobe_agent_run(&start);
+#define EXIT_TIMEOUT_NS (5 * NS_PER_SECOND)
+
+/* By exit(), before the driver and CUPTI go: handlers run in the reverse order. A fork()ed child finds live zeroed. */
+static void at_exit(void *data)
+{
+	u64 end_ns = system_now_ns() + EXIT_TIMEOUT_NS;
+	struct agent *agent = data;
+
+	if (__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) || !*agent->live)
+		return;
+	__atomic_store_n(&agent->exiting, 1, __ATOMIC_RELEASE);
+	cupti_session_wake(agent->cupti);
+	while (!__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) && system_now_ns() < end_ns)
+		system_wait(&agent->done, 0, WATCH_PERIOD_NS);
+}
+
+static void *injected(void *data)
+{
+	struct agent *agent = data;
+
+	follow(agent);
+	__atomic_store_n(&agent->done, 1, __ATOMIC_RELEASE);
+	system_wake(&agent->done);
 	return NULL;
 }
 
 /* A description of our own of the ring that the environment names, or -errno. */
 static long open_ring(void)
 {
-	const char *number = getenv(AGENT_RING_VARIABLE);
+	const char *value = getenv(AGENT_RING_VARIABLE);
 	char path[64];
 	struct words words = words_begin(path, sizeof(path));
 	long fd;
 
-	if (!number || !*number)
+	if (!value || !*value)
 		return -ENOENT;
-	words_add(&words, "/proc/self/fd/");
-	words_add(&words, number);
+	words_add(&words, *value == '/' ? "" : "/proc/self/fd/");
+	words_add(&words, value);
 	do {
 		fd = arch_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
 	} while (fd == -EINTR);
 	return fd;
 }
 
-/* Called once by cuInit, in a thread of the application. 1: all is well. */
-int InitializeInjection(void)
+/* The thread inherits the mask: no signal of the application's is delivered to it. */
+static int start_thread(struct agent *agent)
 {
 	u64 all = ~0ULL, before;
 	pthread_t thread;
-	long fd;
+	int result;
 
-	if (!pthread_create || !pthread_detach)
-		return 1;
-	fd = open_ring();
-	if (fd < 0)
-		return 1;
-	/* The new thread inherits the mask: no signal of the application's is delivered to it. */
 	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, SIGSET_BYTES, 0,
 		     0);
-	if (!pthread_create(&thread, NULL, injected, (void *)fd))
+	result = pthread_create(&thread, NULL, injected, agent);
+	if (!result)
 		pthread_detach(thread);
-	else
-		system_close(fd);
 	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGSET_BYTES, 0, 0);
+	return result;
+}
+
+/*
+ * Called once by cuInit, in a thread of the application. 1: all is well. CUPTI is started here and not on a thread of
+ * our own: the driver may hold a lock of its own, and no work shall be missed. The library is never unloaded, and
+ * struct agent stays, because exit() comes back to it.
+ */
+int InitializeInjection(void)
+{
+	struct agent_start start = {.start_bytes = sizeof(start)};
+	long fd = pthread_create && pthread_detach ? open_ring() : -ENOSYS;
+	struct agent *agent = fd >= 0 ? system_map(sizeof(*agent)) : NULL;
+
+	if (!agent) {
+		if (fd >= 0)
+			system_close(fd);
+		return 1;
+	}
+	agent->ring_fd = fd;
+	agent->launched = true;
+	if (map_ring(agent) || !claim_ring(agent)) {
+		system_unmap(agent->control, agent->mapped_bytes);
+		system_close(fd);
+		return 1;
+	}
+	agent->has_loader = loader_find(&agent->loader, &start);
+	if (!begin(agent))
+		return 1;
+	if (start_thread(agent)) {
+		leave(agent);
+		fail(agent, "the target can't start another thread");
+	} else if (__cxa_atexit) {
+		__cxa_atexit(at_exit, agent, NULL);
+	}
 	return 1;
 }

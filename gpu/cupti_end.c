@@ -62,6 +62,12 @@ static void drain(struct cupti_session *session)
 	cupti_session_count_dropped(session);
 }
 
+void cupti_session_hand_over(struct cupti_session *session)
+{
+	if (session && session->subscriber)
+		drain(session);
+}
+
 static const char *why_not_finalize(const struct cupti_session *session)
 {
 	if (!session->library.calls.Finalize || !session->control->cupti.finalize_timeout_ms)

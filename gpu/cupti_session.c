@@ -163,6 +163,17 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 	system_wait(&session->buffers.full_count, seen, timeout_ns);
 }
 
+void cupti_session_take_over(struct cupti_session *session)
+{
+	session->tid = system_tid();
+}
+
+void cupti_session_wake(struct cupti_session *session)
+{
+	if (session)
+		system_wake(&session->buffers.full_count);
+}
+
 /* ---- begin ---- */
 
 static const char *callback_name(void *data, u32 domain, u32 callback)

@@ -47,6 +47,13 @@ struct cupti_session *cupti_session_begin(const struct cupti_session_config *con
 /* Buffers that are full are converted; flushes when it is time. Waits for work until timeout_ns have passed. */
 void cupti_session_tick(struct cupti_session *session, u64 timeout_ns);
 
+/* The calling thread is the agent's from here on. */
+void cupti_session_take_over(struct cupti_session *session);
+/* Ends the waiting of a tick, from any thread. NULL allowed. */
+void cupti_session_wake(struct cupti_session *session);
+/* What CUPTI has goes out, even what is not complete; the target is about to end. NULL allowed. */
+void cupti_session_hand_over(struct cupti_session *session);
+
 enum cupti_left {
 	CUPTI_LEFT_NOTHING,
 	CUPTI_LEFT_PAGES,  /* those of resident.h, and what the hint says */

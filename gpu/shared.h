@@ -191,7 +191,9 @@ struct agent_start {
 
 /*
  * InitializeInjection has no arguments: the number of an inherited file descriptor of the ring stands in this
- * variable. The agent opens it anew (a description of its own, for the lock) and leaves the inherited one alone.
+ * variable, or a path to it (descendants may have closed it: /proc/PID/fd/N). The agent opens it anew (a description
+ * of its own, for the lock) and leaves the inherited one alone. CUPTI is started before it returns, so that nothing
+ * is missed; at exit() the agent hands over what there is, and stops at AGENT_STATE_DRAINED.
  * Of the processes that inherit it the first to start CUDA takes the ring (fixed.state, by compare and swap from
  * NONE); all others stay silent.
  */

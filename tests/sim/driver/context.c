@@ -1,4 +1,5 @@
 /* cuInit, devices, contexts. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,20 @@ static void init_device(int ordinal)
 	device->pool.address = 0x5100000000ull + (uint64_t)ordinal * 0x100;
 }
 
+static pthread_once_t injected = PTHREAD_ONCE_INIT;
+
+/* As the driver does: a library of a tool, before the first cuInit returns. */
+static void load_injection(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	int (*initialize)(void) =
+		library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+
+	if (initialize)
+		initialize();
+}
+
 CUresult run_cuInit(const cuInit_params *params)
 {
 	struct timespec pause;
@@ -86,6 +101,7 @@ CUresult run_cuInit(const cuInit_params *params)
 		is_initialized = true;
 	}
 	pthread_mutex_unlock(&sim_lock);
+	pthread_once(&injected, load_injection);
 	return sim_device_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
