@@ -34,7 +34,8 @@ static int become_user(void)
 }
 
 /* In the child. Reports an errno through the pipe, which exec closes. */
-static void run_child(char *const *arguments, int report_fd)
+static void run_child(char *const *arguments, void (*in_child)(void *data), void *data,
+		      int report_fd)
 {
 	sigset_t none;
 	int error;
@@ -43,6 +44,8 @@ static void run_child(char *const *arguments, int report_fd)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	if (in_child)
+		in_child(data);
 	error = -become_user();
 	if (!error && ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		error = errno;
@@ -115,7 +118,8 @@ static int run_to_entry(pid_t pid)
 	return arch_rewind_breakpoint(pid, entry) ? 0 : -ENOEXEC;
 }
 
-int command_start(char *const *arguments, struct command *ret_command, struct err *err)
+int command_start(char *const *arguments, void (*in_child)(void *data), void *data,
+		  struct command *ret_command, struct err *err)
 {
 	_cleanup_close_ int read_fd = -1;
 	struct command command = {0};
@@ -126,7 +130,7 @@ int command_start(char *const *arguments, struct command *ret_command, struct er
 	read_fd = pipe_fds[0];
 	command.pid = fork();
 	if (command.pid == 0)
-		run_child(arguments, pipe_fds[1]);
+		run_child(arguments, in_child, data, pipe_fds[1]);
 	result = command.pid < 0 ? -errno : 0;
 	close(pipe_fds[1]);
 	if (result)

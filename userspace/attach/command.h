@@ -13,9 +13,11 @@ struct command {
 	pid_t pid; /* 0: none */
 };
 
-/* Messages name the program and why it could not be started. Blocks until it stands at its entry point
+/* in_child, which may be NULL, is called in the child, before it becomes the user's and another program.
+ * Messages name the program and why it could not be started. Blocks until it stands at its entry point
  * (constructors of its libraries have run). */
-int command_start(char *const *arguments, struct command *ret_command, struct err *err);
+int command_start(char *const *arguments, void (*in_child)(void *data), void *data,
+		  struct command *ret_command, struct err *err);
 /* Lets it run, untraced. */
 int command_release(struct command *command, struct err *err);
 /* Waits for its end; its exit status as a shell shows it (128 + signal). -errno on failure. */

@@ -15,6 +15,7 @@
 #include "attach/inject_session.h"
 #include "attach/inject_stack.h"
 #include "attach/maps.h"
+#include "attach/memfd.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -27,9 +28,6 @@
 #define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
-#endif
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
 #endif
 
 struct injector {
@@ -127,18 +125,6 @@ static int region_map(struct injector *injector, struct err *err)
 		return err_errno(err, mapped < 0 && mapped > -4096 ? (int)mapped : -EEXIST,
 				 "can't map memory in %u", injector->plan->pid);
 	return 0;
-}
-
-static u32 memfd_flags(void)
-{
-	_cleanup_free_ char *value = NULL;
-	u32 flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-
-	/* 2: without this flag there are none. It is about execve(), not about mappings. */
-	if (!proc_file_read(AT_FDCWD, "/proc/sys/vm/memfd_noexec", &value, NULL) &&
-	    atoi(value) >= 2)
-		flags |= MFD_NOEXEC_SEAL;
-	return flags;
 }
 
 static void data_fill(struct injector *injector)

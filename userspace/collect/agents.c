@@ -10,13 +10,10 @@
 #include <unistd.h>
 
 #include "attach/agent_library.h"
-#include "attach/inject.h"
-#include "attach/proc_file.h"
-#include "attach/process_audit.h"
+#include "attach/time_namespace.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "collect/agent_ring.h"
-#include "collect/agent_threads.h"
+#include "collect/agents_internal.h"
 #include "../bpf/shared.h"
 
 /* BPF is source 2, imports have captures of their own. */
@@ -25,29 +22,6 @@
 #define INJECT_DEADLINE_MS 5000
 #define RECLAIM_NS	   NS_PER_SECOND
 #define LEAVE_POLL_US	   2000
-
-struct agent {
-	const struct target *target;
-	struct agent_report report;
-	struct injection injection;
-	struct agent_control *control; /* NULL: none was put in */
-	struct agent_ring *ring;
-	struct agent_threads threads;
-	struct process_audit before;
-	s64 clock_shift_ns; /* to the host's clock */
-	u32 source;
-	u32 place; /* text id (tool) for the ledger */
-	bool answered;
-	u64 records_at_open; /* facts of what exists */
-};
-
-struct agents {
-	struct agents_config config;
-	struct agent *agents; /* one for each target */
-	size_t count;
-	u32 chunk_count;
-	u64 reclaimed_ns;
-};
 
 /* ---- reading what the target wrote ---- */
 
@@ -91,33 +65,10 @@ static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_byte
 
 /* ---- putting in ---- */
 
-/* CLOCK_MONOTONIC of a time namespace is the host's plus an offset. */
-static s64 clock_shift_ns(const struct target *target)
+void agents_fill_control(const struct agents *agents, const struct agent *agent,
+			 struct agent_control *control)
 {
-	_cleanup_free_ char *offsets = NULL;
-	long long seconds, nanoseconds;
-	const char *line;
-
-	if (proc_inode(target->proc_fd, "ns/time") == proc_inode(AT_FDCWD, "/proc/self/ns/time") ||
-	    proc_file_read(target->proc_fd, "timens_offsets", &offsets, NULL))
-		return 0;
-	line = strstr(offsets, "monotonic");
-	if (!line || sscanf(line, "monotonic %lld %lld", &seconds, &nanoseconds) != 2)
-		return 0;
-	return -(seconds * (s64)NS_PER_SECOND + nanoseconds);
-}
-
-struct preparation {
-	const struct agents *agents;
-	const struct agent *agent;
-};
-
-static void prepare_control(void *data, void *shared)
-{
-	const struct preparation *preparation = data;
-	const struct agents *agents = preparation->agents;
-	const struct cupti_supply *supply = &preparation->agent->report.supply;
-	struct agent_control *control = shared;
+	const struct cupti_supply *supply = &agent->report.supply;
 
 	*control = (struct agent_control){
 		.fixed = {.magic = AGENT_MAGIC,
@@ -135,24 +86,52 @@ static void prepare_control(void *data, void *shared)
 			    sizeof(supply->path));
 }
 
-static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
+struct preparation {
+	const struct agents *agents;
+	const struct agent *agent;
+};
+
+static void prepare_control(void *data, void *shared)
+{
+	const struct preparation *preparation = data;
+
+	agents_fill_control(preparation->agents, preparation->agent, shared);
+}
+
+int agents_map_control(struct agents *agents, struct agent *agent, struct err *err)
 {
 	size_t bytes = AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES;
-	struct agent_ring_config config = {.chunk_count = agents->chunk_count,
-					   .source = agent->source,
-					   .pid = agent->target->pid,
-					   .clock_shift_ns = agent->clock_shift_ns,
-					   .host_thread = agent_threads_host,
-					   .thread_lives = agent_threads_live,
-					   .data = &agent->threads};
 	void *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, agent->injection.ring_fd, 0);
-	int result;
 
 	if (memory == MAP_FAILED)
 		return err_errno(err, -errno, "can't map the memory shared with the agent");
-	agent->control = config.control = memory;
-	result = agent_ring_create(&config, &agent->ring);
+	agent->control = memory;
+	return 0;
+}
+
+int agents_create_ring(struct agents *agents, struct agent *agent, const struct target *process)
+{
+	struct agent_ring_config config = {.control = agent->control,
+					   .chunk_count = agents->chunk_count,
+					   .source = agent->source,
+					   .pid = process->pid,
+					   .clock_shift_ns = time_namespace_shift_ns(process),
+					   .host_thread = agent_threads_host,
+					   .thread_lives = agent_threads_live,
+					   .data = &agent->threads};
+
+	agent->clock_shift_ns = config.clock_shift_ns;
+	return agent_ring_create(&config, &agent->ring);
+}
+
+static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
+{
+	int result = agents_map_control(agents, agent, err);
+
+	if (result)
+		return result;
+	result = agents_create_ring(agents, agent, agent->target);
 	return result ? err_errno(err, result, "can't read from the agent") : 0;
 }
 
@@ -190,9 +169,16 @@ static int supply(const struct agents *agents, struct agent *agent, struct err *
 
 static void start_one(struct agents *agents, struct agent *agent)
 {
+	const struct agents_config *config = &agents->config;
 	struct err err = {0};
 
 	agent->answered = true;
+	if (config->launch && agent->target->pid == config->launch_pid) {
+		if (gpu_target_read(agent->target, &agent->report.gpu, &err) ||
+		    agents_launched_start(agents, agent, &err))
+			fail(agent, err.message);
+		return;
+	}
 	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
@@ -201,7 +187,7 @@ static void start_one(struct agents *agents, struct agent *agent)
 			 agents->config.refusal);
 		return;
 	}
-	agent->clock_shift_ns = clock_shift_ns(agent->target);
+	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
 	if (supply(agents, agent, &err) || put_in(agents, agent, &err)) {
 		copy_string(agent->report.why, sizeof(agent->report.why), err.message,
 			    sizeof(err.message));
@@ -248,7 +234,7 @@ static void look_for_answer(struct agent *agent)
 	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
 	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = state_of(agent);
 
-	if (target_is_gone(agent->target)) {
+	if (!agent->launch && target_is_gone(agent->target)) {
 		fail(agent, "the target ended");
 	} else if (state == AGENT_STATE_FAILED) {
 		fail_by_hint(agent, agent->control->hint, AGENT_HINT_BYTES);
@@ -354,6 +340,26 @@ int agents_put_facts(struct agents *agents, struct recording_facts *facts, struc
 	return result;
 }
 
+int agents_put_launched_facts(struct agents *agents, struct recording_facts *facts,
+			      struct batch *batch)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < agents->count && !result; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (!agent->launch || agent->report.outcome == AGENT_NOT_CUDA)
+			continue;
+		if (agent->taker.pid) {
+			agent->target = agent->report.target = &agent->taker;
+			result = recording_facts_target(facts, batch, agent->target);
+		}
+		if (!result)
+			result = put_agent_facts(agent, facts, batch);
+	}
+	return result;
+}
+
 static void set_time(struct agents *agents, size_t offset, u64 now_ns)
 {
 	for (size_t i = 0; i < agents->count; i++) {
@@ -392,6 +398,10 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 		struct agent *agent = &agents->agents[i];
 		int taken = 0;
 
+		if (agent->launch)
+			taken = agents_launched_look(agents, agent, callback, callback_data);
+		if (taken < 0)
+			return taken;
 		if (agent->ring && reclaim)
 			agent_ring_reclaim(agent->ring);
 		if (agent->ring)
@@ -480,7 +490,8 @@ static bool has_left(struct agent *agent)
 	u32 state = state_of(agent);
 
 	return state == AGENT_STATE_GONE || state == AGENT_STATE_RESIDENT ||
-	       state == AGENT_STATE_FAILED || target_is_gone(agent->target);
+	       state == AGENT_STATE_FAILED || (agent->launch && state == AGENT_STATE_DRAINED) ||
+	       target_is_gone(agent->target);
 }
 
 static bool all_have_left(struct agents *agents)
@@ -520,6 +531,19 @@ static void audit(struct agent *agent, u64 deadline_ns)
 			    AGENT_HINT_BYTES);
 }
 
+/* Of a command it is known at the end only whether there was anything to record. */
+static void resolve(struct agent *agent)
+{
+	if (agent->report.outcome != AGENT_AWAITED)
+		return;
+	agent->report.outcome = AGENT_WORKS;
+	agent->report.cut = state_of(agent) < AGENT_STATE_DRAINED;
+	look_for_answer(agent);
+	if (state_of(agent) == AGENT_STATE_RESIDENT)
+		copy_string(agent->report.why, sizeof(agent->report.why), agent->control->hint,
+			    AGENT_HINT_BYTES);
+}
+
 void agents_leave(struct agents *agents, u32 timeout_ms)
 {
 	u64 deadline_ns = clock_monotonic_ns() + timeout_ms * NS_PER_MILLISECOND;
@@ -528,10 +552,15 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 		if (agents->agents[i].control)
 			__atomic_store_n(&agents->agents[i].control->fixed.wanted,
 					 AGENT_WANTED_LEAVE, __ATOMIC_RELEASE);
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].launch && !agents_launched_end(&agents->agents[i]))
+			agents->agents[i].report.outcome = AGENT_NOT_CUDA;
 	while (!all_have_left(agents) && clock_monotonic_ns() < deadline_ns)
 		usleep(LEAVE_POLL_US);
 	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control)
+		if (agents->agents[i].launch)
+			resolve(&agents->agents[i]);
+		else if (agents->agents[i].control)
 			audit(&agents->agents[i], deadline_ns);
 }
 
@@ -547,6 +576,9 @@ struct agents *agents_free(struct agents *agents)
 									     AGENT_CHUNK_BYTES);
 		cleanup_close(&agent->injection.ring_fd);
 		agent_threads_free(&agent->threads);
+		map_free(&agent->tasks);
+		if (agent->taker.pid)
+			target_close(&agent->taker);
 	}
 	if (agents)
 		free(agents->agents);

@@ -8,6 +8,7 @@
 #ifndef GPUPROBE_COLLECT_AGENTS_H
 #define GPUPROBE_COLLECT_AGENTS_H
 
+#include "attach/agent_launch.h"
 #include "attach/cupti_supply.h"
 #include "attach/gpu_target.h"
 #include "attach/target.h"
@@ -27,11 +28,14 @@ struct agents_config {
 	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
 	u64 ring_bytes;			 /* of one agent */
 	const char *refusal; /* why no agent is put in any, e.g. "--no-inject"; NULL: they are */
+	struct agent_launch *launch;	 /* NULL: none; its ring becomes ours */
+	u32 launch_pid;			 /* that of the targets which was started with it */
 };
 
 enum agent_outcome {
 	AGENT_NOT_CUDA, /* the target does not use CUDA: nothing was done */
 	AGENT_WORKS,
+	AGENT_AWAITED, /* of a command: until agents_leave(), which knows whether it used CUDA */
 	AGENT_REFUSED, /* it was not put in, the target was not changed: why */
 	AGENT_FAILED,  /* it was put in and gives no GPU times: why */
 };
@@ -42,6 +46,7 @@ struct agent_report {
 	struct gpu_target gpu;
 	struct cupti_supply supply;
 	enum agent_outcome outcome;
+	bool launched; /* with the command, by the driver */
 	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
@@ -67,6 +72,8 @@ u64 agents_lost(const struct agents *agents);
 
 /* The texts and facts of the agents that work. After agents_all_answered(). */
 int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Those of the agents that were awaited, and of the process that they were found in; after the drain thread. */
+int agents_put_launched_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
 /* Nothing that ended before it opened or began after it closed is recorded. */
 void agents_open_window(struct agents *agents, u64 now_ns);
 void agents_close_window(struct agents *agents, u64 now_ns);

@@ -107,7 +107,8 @@ static u32 id_in_namespace(FILE *status)
 	return id;
 }
 
-static int add_thread(struct batch *batch, const struct target *target, u32 tid)
+/* false: it has ended since. */
+static bool read_thread(const struct target *target, u32 tid, struct record_task *ret_fact)
 {
 	struct record_task fact = {
 		.header = fact_header(KIND_task, sizeof(fact), RECORD_SOURCE_TOOL)};
@@ -122,7 +123,7 @@ static int add_thread(struct batch *batch, const struct target *target, u32 tid)
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", target->pid, tid);
 	comm = fopen(path, "re");
 	if (!comm)
-		return 0; /* the thread has ended since */
+		return false;
 	length = fread(fact.comm, 1, sizeof(fact.comm) - 1, comm);
 	if (length && fact.comm[length - 1] == '\n')
 		fact.comm[length - 1] = 0;
@@ -132,28 +133,50 @@ static int add_thread(struct batch *batch, const struct target *target, u32 tid)
 		fact.tid_in_namespace = id_in_namespace(status);
 		fact.pid_in_namespace = target->pid_in_namespace;
 	}
-	return batch_add(batch, &fact.header);
+	*ret_fact = fact;
+	return true;
+}
+
+int recording_facts_threads(const struct target *target, struct map *known,
+			    record_callback callback, void *data)
+{
+	_cleanup_closedir_ DIR *tasks = NULL;
+	struct record_task fact;
+	struct dirent *entry;
+	char path[64];
+	int result = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", target->pid);
+	tasks = opendir(path);
+	while (result >= 0 && tasks && (entry = readdir(tasks))) {
+		u32 tid = strtoul(entry->d_name, NULL, 10);
+
+		if (!tid || map_find(known, tid, 0) || !read_thread(target, tid, &fact))
+			continue;
+		map_set(known, tid, 0, 1);
+		result = callback(data, &fact.header, sizeof(fact));
+	}
+	return result < 0 ? result : 0;
+}
+
+static int add_to_batch(void *data, const struct record_header *record, size_t size_bytes)
+{
+	return batch_add(data, record);
 }
 
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target)
 {
-	_cleanup_closedir_ DIR *tasks = NULL;
-	char path[64], key[64];
-	struct dirent *entry;
+	struct map known = {0};
+	char key[64];
 	int result;
 
 	snprintf(key, sizeof(key), "executable of %u", target->pid);
 	result = recording_facts_attribute(facts, batch, VALUE_attribute_group_target, key,
 					   target->executable);
-	snprintf(path, sizeof(path), "/proc/%u/task", target->pid);
-	tasks = opendir(path);
-	while (!result && tasks && (entry = readdir(tasks))) {
-		u32 tid = strtoul(entry->d_name, NULL, 10);
-
-		if (tid)
-			result = add_thread(batch, target, tid);
-	}
+	if (!result)
+		result = recording_facts_threads(target, &known, add_to_batch, batch);
+	map_free(&known);
 	return result;
 }
 

@@ -6,6 +6,8 @@
 #define GPUPROBE_COLLECT_RECORDING_FACTS_H
 
 #include "attach/plan.h"
+#include "base/map.h"
+#include "collect/source.h"
 #include "store/batch.h"
 
 struct recording_facts {
@@ -29,6 +31,11 @@ int recording_facts_host(struct recording_facts *facts, struct batch *batch);
 /* Its processes and threads as /proc has them now. */
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target);
+/*
+ * Only the threads that are not in `known` (by tid), which then are; for callers that have no facts, in any thread of
+ * ours. 0 or the negative result of the callback.
+ */
+int recording_facts_threads(const struct target *target, struct map *known, record_callback callback, void *data);
 /* Modules and probes; must be the first to use facts->probes. */
 int recording_facts_plan(struct recording_facts *facts, struct batch *batch, const struct plan *plan,
 			 const struct target *targets);

@@ -38,6 +38,13 @@ int gpu_look(const struct options *options, const struct attachment *attachment,
 	return 0;
 }
 
+void gpu_set_launch(struct gpu *gpu, struct agent_launch *launch, u32 pid)
+{
+	gpu->agents.launch = launch;
+	gpu->agents.launch_pid = pid;
+	gpu->target_count++;
+}
+
 /* ---- the plan, for check ---- */
 
 #define THREADS_SHOWN	   8
@@ -146,11 +153,42 @@ void gpu_say_agents(const struct agents *agents)
 			log_info("%s (%u): CUPTI %u (%s) records its GPU work%s%s", comm, pid,
 				 report->cupti.cupti_version, report->cupti.path,
 				 *report->why ? "; " : "", report->why);
+		else if (report->outcome == AGENT_AWAITED)
+			log_info("%s (%u): its GPU work is recorded from its first use of CUDA on",
+				 comm, pid);
 		else if (report->outcome != AGENT_NOT_CUDA)
 			log_warning("%s (%u): GPU times are missing: %s%s%s", comm, pid,
 				    report->why, failed_in_cupti ? "; CUPTI: " : "",
 				    failed_in_cupti ? report->supply.path : "");
 	}
+}
+
+static void say_audit(const struct agent_report *report)
+{
+	const char *comm = report->target->comm, *why = report->why;
+	u32 pid = report->target->pid;
+
+	if (report->left_behind)
+		log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
+			    *why ? ": " : "", why);
+	else
+		log_info("%s (%u) after detach: %s%s%s", comm, pid, report->audit, *why ? ": " : "",
+			 why);
+}
+
+static void say_launched(const struct agent_report *report)
+{
+	const char *comm = report->target->comm;
+	u32 pid = report->target->pid;
+
+	if (report->outcome == AGENT_WORKS)
+		log_info("%s (%u): CUPTI %u (%s) recorded its GPU work%s%s", comm, pid,
+			 report->cupti.cupti_version, report->cupti.path, *report->why ? "; " : "",
+			 report->why);
+	else if (report->outcome == AGENT_NOT_CUDA)
+		log_info("%s (%u): it did not start CUDA", comm, pid);
+	else
+		log_warning("%s (%u): GPU times are missing: %s", comm, pid, report->why);
 }
 
 void gpu_say_result(const struct agents *agents)
@@ -164,14 +202,10 @@ void gpu_say_result(const struct agents *agents)
 			log_warning("%s (%u): CUPTI gave not one record: the process called no "
 				    "CUDA function in the window, or CUPTI does not work in it",
 				    comm, pid);
-		if (!*report->audit)
-			continue;
-		if (report->left_behind)
-			log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
-				    *report->why ? ": " : "", report->why);
-		else
-			log_info("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
-				 *report->why ? ": " : "", report->why);
+		if (report->launched)
+			say_launched(report);
+		if (*report->audit)
+			say_audit(report);
 		if (report->cut)
 			log_warning("%s (%u): the agent did not end in time: the last GPU work may "
 				    "be missing",

@@ -14,6 +14,8 @@ struct gpu {
 /* Looks at /proc only. */
 int gpu_look(const struct options *options, const struct attachment *attachment,
 	     struct gpu *ret_gpu, struct err *err);
+/* launch: what the command was started with, pid: the command. */
+void gpu_set_launch(struct gpu *gpu, struct agent_launch *launch, u32 pid);
 /* What would be done in each target that uses CUDA, and why not. Looks at the targets' threads, touches nothing. */
 struct text;
 void gpu_append_plan(const struct options *options, const struct attachment *attachment,

@@ -31,6 +31,8 @@
 struct recording {
 	const struct options *options;
 	struct command command;
+	struct agent_launch launch;
+	bool launches; /* an agent with the command */
 	struct attachment attachment;
 	struct gpu gpu;
 	struct text what; /* "redis-server (4242)" */
@@ -196,18 +198,35 @@ static void name_targets(const struct recording *recording, struct text *what)
 		text_append(what, " and its children");
 }
 
+static int start_command(struct recording *recording, struct err *err)
+{
+	const struct options *options = recording->options;
+	struct err why = {0};
+
+	if (gpu_config_wants_agent(options)) {
+		recording->launches = !agent_launch_open(options->agent_buffer_mb << 20,
+							 &recording->launch, &why);
+		if (!recording->launches)
+			log_warning("GPU times are missing: %s", why.message);
+	}
+	return command_start(options->command, recording->launches ? agent_launch_in_child : NULL,
+			     &recording->launch, &recording->command, err);
+}
+
 static int prepare(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
 	int result = privileges_check(err);
 
 	if (!result && options->command)
-		result = command_start(options->command, &recording->command, err);
+		result = start_command(recording, err);
 	if (!result)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
 	if (!result)
 		result = gpu_look(options, &recording->attachment, &recording->gpu, err);
+	if (!result && recording->launches)
+		gpu_set_launch(&recording->gpu, &recording->launch, recording->command.pid);
 	if (!result)
 		result = check_something_to_record(recording, err);
 	if (!result)
@@ -405,7 +424,8 @@ static int finish(struct recording *recording, int session_result, const struct 
 
 int verb_record(const struct options *options)
 {
-	struct recording recording = {.options = options, .capture.fd = -1};
+	struct recording recording = {
+		.options = options, .capture.fd = -1, .launch = {-1, -1, -1, -1, 0}};
 	struct err err = {0};
 	int result, exit_code = EXIT_FAILURE;
 
@@ -430,6 +450,7 @@ int verb_record(const struct options *options)
 	if (recording.command.pid && exit_code == EXIT_SUCCESS)
 		exit_code = command_wait(&recording.command);
 	agents_free(recording.result.agents);
+	agent_launch_close(&recording.launch);
 	attachment_free(&recording.attachment);
 	text_free(&recording.what);
 	free(recording.capture_path);

@@ -1,0 +1,55 @@
+/* Between agents.c and agents_launched.c. */
+#ifndef GPUPROBE_COLLECT_AGENTS_INTERNAL_H
+#define GPUPROBE_COLLECT_AGENTS_INTERNAL_H
+
+#include "attach/inject.h"
+#include "attach/process_audit.h"
+#include "collect/agent_ring.h"
+#include "collect/agent_threads.h"
+#include "collect/agents.h"
+
+struct agent {
+	const struct target *target;
+	struct agent_report report;
+	struct injection injection;
+	struct agent_control *control; /* NULL: none was put in */
+	struct agent_ring *ring;
+	struct agent_threads threads;
+	struct process_audit before;
+	s64 clock_shift_ns; /* to the host's clock */
+	const struct agent_launch *launch; /* NULL: put in by force; else the ring waits for the command */
+	struct target taker;		   /* launched: who has taken the ring, if not the command itself; pid 0 */
+	struct map tasks;		   /* launched: threads of it that were told of, by tid */
+	u64 tasks_ns;			   /* when */
+	u32 source;
+	u32 place; /* text id (tool) for the ledger */
+	bool answered;
+	u64 records_at_open; /* facts of what exists */
+};
+
+struct agents {
+	struct agents_config config;
+	struct agent *agents; /* one for each target */
+	size_t count;
+	u32 chunk_count;
+	u64 reclaimed_ns;
+};
+
+/* What the agent finds in its memory when it begins. */
+void agents_fill_control(const struct agents *agents, const struct agent *agent, struct agent_control *control);
+/* The memory of the ring, that stands in injection.ring_fd. */
+int agents_map_control(struct agents *agents, struct agent *agent, struct err *err);
+/* The reader of it: records are those of the process. */
+int agents_create_ring(struct agents *agents, struct agent *agent, const struct target *process);
+
+/* ---- agents_launched.c ---- */
+
+/* Before the command runs. */
+int agents_launched_start(struct agents *agents, struct agent *agent, struct err *err);
+/* The drain thread's: has somebody taken the ring? Then it can be read, and the callback is told of its threads, now
+ * and then. 0 or a negative result. */
+int agents_launched_look(struct agents *agents, struct agent *agent, record_callback callback, void *callback_data);
+/* Nobody takes it any more. Returns whether somebody has. */
+bool agents_launched_end(struct agent *agent);
+
+#endif
