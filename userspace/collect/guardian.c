@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 #include "collect/open_returns.h"
 
+#define SINGLE_MAX 100 /* 0.1 s for each */
+
 /* In memory that both share. */
 struct guardian {
 	pid_t pid; /* of the guardian; for the guarded one */
@@ -35,10 +37,13 @@ static void undo(const struct guardian_work *work, bool was_busy)
 {
 	struct open_returns open_returns = {0};
 
+	bool single = work->single && !work->has_multi;
+
 	bpf_source_set_window(work->source, false);
-	if (was_busy && !work->single) {
+	/* Of single ones at most one stayed behind; to take all of them off again is better than that only for few. */
+	if (was_busy && (!single || work->plan->function_count <= SINGLE_MAX)) {
 		(void)bpf_source_attach(work->source, work->plan, work->targets, work->target_count,
-					false, NULL);
+					single, NULL);
 		bpf_source_detach(work->source, NULL, NULL);
 	}
 	if (plan_hijacks_returns(work->plan))
@@ -51,6 +56,7 @@ static _Noreturn void guard(const struct guardian_work *work, const struct guard
 	struct pollfd poll_fd = {.fd = guarded_pidfd, .events = POLLIN};
 
 	detach_from_terminal();
+	agents_free(work->agents);
 	while (poll(&poll_fd, 1, -1) < 0 && errno == EINTR)
 		;
 	/* It is gone, and its links with it. */

@@ -11,6 +11,7 @@
 
 #include "attach/plan.h"
 #include "base/types.h"
+#include "collect/agents.h"
 #include "collect/bpf_source.h"
 
 struct guardian_work {
@@ -18,7 +19,9 @@ struct guardian_work {
 	const struct plan *plan;
 	const struct target *targets;
 	size_t target_count;
-	bool single; /* probes are single ones: of them at most one stays behind, and only open calls are seen to */
+	bool single;	 /* probes are single ones */
+	bool has_multi;	 /* the kernel has uprobe_multi: what single ones left behind goes quickly */
+	struct agents *agents; /* NULL: none. Their locks are to end with the guarded process: the guardian lets them go */
 };
 
 struct guardian;

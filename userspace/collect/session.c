@@ -138,8 +138,10 @@ static int attach(struct session *session, struct err *err)
 					     .target_count = config->target_count,
 					     .children = config->options->children,
 					     .single = config->single_probes};
-	struct guardian_work undo = {session->source, config->plan, config->targets,
-				     config->target_count, config->single_probes};
+	struct guardian_work undo = {session->source,	    config->plan,
+				     config->targets,	    config->target_count,
+				     config->single_probes, config->abilities->uprobe_multi,
+				     session->result.agents};
 	int result = processes_open(&processes, &session->processes, err);
 
 	if (!result && watch(session, processes_event_fd(session->processes), WAIT_PROCESSES, 0))
