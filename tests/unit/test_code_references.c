@@ -149,4 +149,36 @@ TEST(pieces_add_up)
 	}
 }
 
+static size_t read_bytes(const void *data, u64 address, void *ret_bytes, size_t size)
+{
+	const struct reading *reading = data;
+	u64 offset = address - CODE;
+
+	if (offset >= reading->size)
+		return 0;
+	if (size > reading->size - offset)
+		size = reading->size - offset;
+	memcpy(ret_bytes, reading->bytes + offset, size);
+	return size;
+}
+
+/* As where a linker puts what is only read into the segment of the code. */
+TEST(a_jump_table_among_the_code_is_followed)
+{
+	enum { TABLE = 64 };
+	/* Distances from the table; the last leads nowhere. */
+	const u32 distances[] = {0x100, 0x200, (u32)-16, 0x7fffffff};
+	u8 bytes[128] = {0x8d, 0x05, TABLE - 6};
+	struct reading reading;
+
+	memcpy(bytes + TABLE, distances, sizeof(distances));
+	reading = read_code(bytes, sizeof(bytes), sizeof(bytes));
+	code_references_add_tables(reading.references, read_bytes, &reading);
+	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE));
+	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE + 0x100));
+	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE + 0x200));
+	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE - 16));
+	reading_free(&reading);
+}
+
 UNIT_MAIN()

@@ -17,7 +17,8 @@
 struct code_references {
 	u64 start, end;
 	u64 *bits[KINDS];
-	/* What code takes the address of outside the code: strings, variables, jump tables. */
+	/* What code takes the address of: strings, variables, functions, jump tables; some linkers put what is only
+	 * read, tables too, among the code. */
 	u64 *bases;
 	size_t base_count, base_capacity;
 };
@@ -138,8 +139,7 @@ static int reference_read(struct code_references *references, u64 address, const
 	} else if (readable >= LONG_JUMP_BYTES && is_lea_rip(code)) {
 		target = displaced(address + LONG_JUMP_BYTES, code + 2);
 		code_references_add(references, REFERENCE_POINTER, target);
-		if (!is_code(references, target))
-			return base_add(references, target);
+		return base_add(references, target);
 	}
 	return 0;
 }

@@ -32,8 +32,8 @@ int code_references_add_code(struct code_references *references, u64 address, co
 /* Reads code or data of a file that is not moved when it is loaded: every four bytes that are an address in the
  * code. */
 void code_references_add_absolute(struct code_references *references, const u8 *bytes, size_t size);
-/* Jump tables: follows each address outside the code that code takes, as far as there are distances that lead
- * into the code. Call it when all code was added. */
+/* Jump tables: follows each address that code takes, wherever it is, as far as there are distances that lead into
+ * the code. Call it when all code was added. */
 void code_references_add_tables(struct code_references *references, code_read_function read, const void *data);
 
 /* The first address in [start, end) that anything of this kind refers to, or `end`. */
