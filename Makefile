@@ -173,9 +173,10 @@ deps: ## install the packages that the build needs (WITH="demo test lint bench" 
 	$(Q)scripts/deps.sh build $(WITH)
 
 .PHONY: demo
-demo: ## install what is missing, build, record a redis-server of its own (root)
+demo: ## install what is missing, build, record a redis-server of its own and a GPU (root)
 	$(Q)scripts/deps.sh build demo
-	$(Q)$(SUBMAKE) all
+	$(Q)scripts/deps.sh sim || echo "going on with what is here" >&2
+	$(Q)$(SUBMAKE) all sim
 	$(Q)scripts/demo.sh
 
 .PHONY: check
@@ -192,6 +193,12 @@ check-kernels: ## boot Debian's kernels 6.1, 6.12, 6.19, 7 under qemu, run build
 	$(Q)scripts/deps.sh kernels || echo "going on with what is here" >&2
 	$(Q)$(SUBMAKE) all
 	$(Q)tests/kernels/run
+
+.PHONY: check-gpu
+check-gpu: ## on a machine with a GPU: record CUDA, PyTorch, JAX, compare with CUPTI's own numbers (root)
+	$(Q)scripts/deps.sh build
+	$(Q)$(SUBMAKE) all
+	$(Q)tests/gpu/run
 
 .PHONY: lint
 lint: ## include direction, file and function length, format, cppcheck

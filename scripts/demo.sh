@@ -1,6 +1,8 @@
 #!/bin/bash
-# Records a redis-server of its own under load and writes build/demo/redis.json.gz. `make demo` builds
-# gpuprobe and calls it. Nothing stays behind but that file: server and load are ended by their own pids.
+# Records a redis-server of its own under load and writes build/demo/redis.json.gz; then a GPU: a loop of CUDA where
+# there is a GPU (build/demo/gpu.json.gz), else the simulated CUDA of the tests (build/demo/sim.gpr, sim.json.gz).
+# `make demo` builds all of it and calls this. Nothing stays behind but these files: what is started is ended by its
+# own pid.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,10 +18,10 @@ fi
 
 mkdir -p "$(dirname "$OUTPUT")"
 folder=$(mktemp -d "$PWD/build/demo/run.XXXXXX")
-server='' load=''
+server='' load='' cuda=''
 cleanup() {
 	local pid
-	for pid in $load $server; do
+	for pid in $cuda $load $server; do
 		kill "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
@@ -76,6 +78,67 @@ status=0
 [ $status = 0 ] || { echo "scripts/demo.sh: gpuprobe ended with status $status" >&2; exit "$status"; }
 kill -0 "$server" 2>/dev/null || { echo "scripts/demo.sh: redis-server did not survive" >&2; exit 1; }
 
+
+# ---- the GPU --------------------------------------------------------------------------------------------------------
+
+SIM=build/sim
+GPU_SECONDS=${GPU_SECONDS:-3}
+outputs=("$OUTPUT")
+
+# A program that keeps a real GPU busy; nothing where there is none, or nothing to make one with.
+real_program() {
+	nvidia-smi -L 2>/dev/null | grep -q '^GPU ' || return 1
+	local nvcc
+	nvcc=$(command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null) || {
+		echo "there is a GPU, but no nvcc to build a program for it" >&2
+		return 1
+	}
+	"$nvcc" -O2 -o build/demo/launches tests/gpu/programs/launches.cu >&2 || return 1
+	echo build/demo/launches
+}
+
+# record_gpu FILES OPTIONS...: of the process $cuda
+record_gpu() {
+	local files=$1
+	shift
+	echo "\$ sudo build/gpuprobe -p $cuda -d $GPU_SECONDS $* $files"
+	# shellcheck disable=SC2086
+	build/gpuprobe -p "$cuda" -d "$GPU_SECONDS" "$@" $files || {
+		echo "scripts/demo.sh: gpuprobe could not record the GPU" >&2
+		exit 1
+	}
+	kill -0 "$cuda" 2>/dev/null || { echo "scripts/demo.sh: what was recorded did not survive" >&2; exit 1; }
+}
+
+wait_for_cuda() {
+	local tenths
+	for ((tenths = 0; tenths < SERVER_WAIT_TENTHS; tenths++)); do
+		grep -q 'libcuda\.so' "/proc/$cuda/maps" 2>/dev/null && sleep 0.5 && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 echo
-echo "Open https://ui.perfetto.dev in a browser and drop $PWD/$OUTPUT on it"
-echo "(it is read in the browser; nothing is uploaded)."
+if program=$(real_program); then
+	"$program" 600 >"$folder/cuda.log" 2>&1 </dev/null &
+	cuda=$!
+	wait_for_cuda
+	echo "a loop of CUDA ($cuda) keeps the GPU busy"
+	record_gpu "-o build/demo/gpu.json.gz"
+	outputs+=(build/demo/gpu.json.gz)
+elif [ -x $SIM/sim-train ]; then
+	$SIM/sim-train --seconds 600 >"$folder/cuda.log" 2>&1 </dev/null &
+	cuda=$!
+	wait_for_cuda
+	echo "no GPU here: the process $cuda runs on the SIMULATED CUDA of the tests (tests/sim). No figure below is a GPU's."
+	record_gpu "-o build/demo/sim.gpr -o build/demo/sim.json.gz" --cupti "$(ls $SIM/cupti-13.0/libcupti.so.*)"
+	outputs+=(build/demo/sim.json.gz)
+else
+	echo "no GPU here and no simulated CUDA (make sim says why): only the host was recorded"
+fi
+
+echo
+echo "Open https://ui.perfetto.dev in a browser and drop one of these files on it (it is read in the browser;"
+echo "nothing is uploaded):"
+printf '  %s\n' "${outputs[@]/#/$PWD/}"

@@ -1,0 +1,59 @@
+"""PyTorch, eager and with a CUDA graph, told what to do as launches.cu is: "run N", and "profile N" for the same under
+torch.profiler, whose kernels (name -> [count, ns]) are in the answer."""
+import json
+import sys
+import time
+
+import torch
+
+SIZE = 256
+x = torch.randn(SIZE, SIZE, device="cuda")
+y = torch.randn(SIZE, SIZE, device="cuda")
+
+
+def eager():
+	z = torch.relu(x @ y)
+	return torch.softmax(z + 1.0, dim=1).sum()
+
+
+def make_graph():
+	side = torch.cuda.Stream()
+	side.wait_stream(torch.cuda.current_stream())
+	with torch.cuda.stream(side):
+		for _ in range(3):
+			eager()
+	torch.cuda.current_stream().wait_stream(side)
+	graph = torch.cuda.CUDAGraph()
+	with torch.cuda.graph(graph):
+		eager()
+	return graph
+
+
+def run(graph, steps):
+	start = time.monotonic()
+	for _ in range(steps):
+		eager()
+		graph.replay()
+	torch.cuda.synchronize()
+	return time.monotonic() - start
+
+
+def profile(graph, steps):
+	from torch.profiler import ProfilerActivity, profile as profiler
+	with profiler(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled:
+		seconds = run(graph, steps)
+	kernels = {}
+	for event in profiled.events():
+		if event.device_type == torch.autograd.DeviceType.CUDA and not event.name.startswith(("Memcpy", "Memset")):
+			count, total = kernels.get(event.name, (0, 0))
+			kernels[event.name] = (count + 1, total + int(event.time_range.elapsed_us() * 1000))
+	return {"seconds": seconds, "profiled": kernels}
+
+
+graph = make_graph()
+torch.cuda.synchronize()
+print("ready", flush=True)
+for line in sys.stdin:
+	word, steps = line.split()
+	answer = profile(graph, int(steps)) if word == "profile" else {"seconds": run(graph, int(steps))}
+	print(json.dumps(answer), flush=True)
