@@ -1,7 +1,8 @@
 /*
  * Small users of the simulated CUDA. It launches a kernel every few ms until stdin ends, then says how often:
  *	plain		nothing else
- *	fork		every tenth time it forks a child that ends at once, and one that executes "true"
+ *	fork		every tenth time it forks a child that ends at once, and one that executes it as "once"
+ *	once		one kernel only, without a word
  *	exec PROGRAM...	it executes that after a line on stdin
  *	spin NS		one kernel of so many ns only, and it waits for it
  */
@@ -16,12 +17,13 @@ struct dim3 {
 	unsigned x, y, z;
 };
 
-int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared_bytes,
-		     void *stream);
+int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments,
+		     size_t shared_bytes, void *stream);
 int cudaDeviceSynchronize(void);
 int cudaGetDevice(int *device);
-void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function, const char *device_name,
-			    int thread_limit, void *thread_id, void *block_id, void *block, void *grid, int *warp);
+void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
+			    const char *device_name, int thread_limit, void *thread_id,
+			    void *block_id, void *block, void *grid, int *warp);
 
 static const char stub;
 static long failed;
@@ -30,7 +32,8 @@ static void launch(unsigned long long ns)
 {
 	void *arguments[] = {&ns};
 
-	failed += cudaLaunchKernel(&stub, (struct dim3){1, 1, 1}, (struct dim3){32, 1, 1}, arguments, 0, NULL) != 0;
+	failed += cudaLaunchKernel(&stub, (struct dim3){1, 1, 1}, (struct dim3){32, 1, 1},
+				   arguments, 0, NULL) != 0;
 }
 
 static int stdin_ready(int timeout_ms)
@@ -42,16 +45,18 @@ static int stdin_ready(int timeout_ms)
 
 static void fork_children(void)
 {
+	int status;
+
 	if (!fork()) {
 		free(malloc(100000));
 		_exit(0);
 	}
 	if (!fork()) {
-		execlp("true", "true", (char *)NULL);
+		execl("/proc/self/exe", "gpu_target", "once", (char *)NULL);
 		_exit(1);
 	}
-	while (wait(NULL) > 0)
-		;
+	while (wait(&status) > 0)
+		failed += status != 0;
 }
 
 int main(int argc, char **argv)
@@ -68,6 +73,10 @@ int main(int argc, char **argv)
 		failed += cudaDeviceSynchronize() != 0;
 		printf("%d %ld\n", 1, failed);
 		return failed != 0;
+	}
+	if (!strcmp(mode, "once")) {
+		launch(20000);
+		return cudaDeviceSynchronize() || failed;
 	}
 	puts("ready");
 	fflush(stdout);
