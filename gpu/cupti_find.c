@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "cupti_handover.h"
+#include "system.h"
 #include "words.h"
 
 static u32 driver_version(const struct loader *loader, const char *path)
@@ -30,11 +32,28 @@ static enum agent_feature_state say(enum agent_feature_state state, char *hint, 
 	return state;
 }
 
+/* The one that gpuprobe names, from a file or handed over. */
+static void *load(const struct loader *loader, struct agent_control *control)
+{
+	char path[CUPTI_HANDOVER_PATH_BYTES];
+	void *handle;
+	long fd;
+
+	if (!control->cupti.handover)
+		return loader->open(control->cupti.path, RTLD_NOW | RTLD_LOCAL);
+	fd = cupti_handover_take(control, path);
+	if (fd < 0)
+		return NULL;
+	handle = loader->open(path, RTLD_NOW | RTLD_LOCAL);
+	system_close(fd);
+	return handle;
+}
+
 enum agent_feature_state cupti_find(struct cupti_library *library, const struct loader *loader,
-				    const char *path, char *hint)
+				    struct agent_control *control, char *hint)
 {
 	struct loader_match cupti = {.prefix = "libcupti.so"}, driver = {.prefix = "libcuda.so"};
-	const char *missing;
+	const char *missing, *path = control->cupti.path;
 
 	loader_match(&driver);
 	if (!driver.count)
@@ -51,7 +70,8 @@ enum agent_feature_state cupti_find(struct cupti_library *library, const struct 
 			   "the target has not loaded libcupti and none was supplied; name one "
 			   "that fits its driver: --cupti PATH",
 			   "", "");
-	library->handle = loader->open(path, RTLD_NOW | (cupti.count ? RTLD_NOLOAD : RTLD_LOCAL));
+	library->handle =
+		cupti.count ? loader->open(path, RTLD_NOW | RTLD_NOLOAD) : load(loader, control);
 	if (!library->handle)
 		return say(AGENT_FEATURE_FAILED, hint, "the target can't load ", path,
 			   "; name another libcupti: --cupti PATH");

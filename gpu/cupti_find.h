@@ -18,10 +18,10 @@ struct cupti_library {
 };
 
 /*
- * path: what to load where none is mapped, "": nothing. AGENT_FEATURE_READY, or what became of it with the reason in
+ * control->cupti says what to load where none is mapped. AGENT_FEATURE_READY, or what became of it with the reason in
  * hint (AGENT_HINT_BYTES). No function of CUPTI is called: without a driver some versions crash in every one.
  */
 enum agent_feature_state cupti_find(struct cupti_library *library, const struct loader *loader,
-				    const char *path, char *hint);
+				    struct agent_control *control, char *hint);
 
 #endif

@@ -312,8 +312,8 @@ static void enable(struct cupti_session *session)
 void cupti_session_start(struct cupti_session *session)
 {
 	struct agent_feature *feature = session->feature;
-	u32 state = cupti_find(&session->library, &session->loader, session->control->cupti.path,
-			       feature->hint);
+	u32 state =
+		cupti_find(&session->library, &session->loader, session->control, feature->hint);
 	u32 result;
 
 	if (state != AGENT_FEATURE_READY) {

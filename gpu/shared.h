@@ -19,6 +19,7 @@
 #define AGENT_MEMFD_RING      "gpuprobe-ring"
 #define AGENT_MEMFD_LIBRARY   "gpuprobe-agent"
 #define AGENT_MEMFD_RESIDENT  "gpuprobe-resident" /* gpu/resident.h: what may stay behind, and says so */
+#define AGENT_MEMFD_CUPTI     "libcupti.so" /* handed over by gpuprobe; stays mapped, as a file would */
 #define AGENT_THREAD_NAME     "gpuprobe-agent"
 #define AGENT_CHUNK_BYTES     (64U << 10)
 #define AGENT_CHUNKS_MAX      4096U
@@ -95,7 +96,7 @@ struct agent_cupti_config {
 	u64 callback_events_max;  /* 0: no cap; of API calls */
 	u64 activity_events_max;  /* 0: no cap; of everything else */
 	u32 finalize_timeout_ms;  /* how long to wait for an API exit on which cuptiFinalize is safe */
-	u32 pad;
+	u32 handover;		  /* bool: path is gpuprobe's, the target can't open it: ask for it (handover_state) */
 };
 
 /* By the agent. */
@@ -124,6 +125,13 @@ enum agent_counter {
 	AGENT_COUNTERS
 };
 
+enum agent_handover {
+	AGENT_HANDOVER_NONE = 0,
+	AGENT_HANDOVER_ASKED = 1, /* by the agent */
+	AGENT_HANDOVER_DONE = 2,  /* by gpuprobe */
+	AGENT_HANDOVER_FAILED = 3,
+};
+
 struct agent_control {
 	struct agent_control_fixed fixed;
 	struct agent_feature features[AGENT_FEATURES];
@@ -135,6 +143,8 @@ struct agent_control {
 	u32 chunk_count; /* by gpuprobe */
 	u32 flush_wanted; /* gpuprobe counts up: the agent flushes, then sets flush_done to it */
 	u32 flush_done;
+	u32 handover_state; /* enum agent_handover */
+	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */
 	u32 pad;
 	char hint[AGENT_HINT_BYTES]; /* of the state as a whole; by the agent */
 };

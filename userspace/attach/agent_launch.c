@@ -19,7 +19,6 @@
 #include "../gpu/shared.h"
 
 #define INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
-#define CUPTI_NAME	   "libcupti.so"
 /* Low numbers are what programs are used to be given by those that start them. */
 #define FD_FIRST 200
 
@@ -70,7 +69,7 @@ int agent_launch_open(u64 ring_bytes, struct agent_launch *ret_launch, struct er
 			       "(" INJECTION_VARIABLE "=%s): unset it, or use --no-inject",
 			       other);
 	launch.library_fd = make_file(AGENT_MEMFD_LIBRARY);
-	launch.cupti_fd = make_file(CUPTI_NAME);
+	launch.cupti_fd = make_file(AGENT_MEMFD_CUPTI);
 	launch.ring_fd = make_file(AGENT_MEMFD_RING);
 	result = launch.library_fd < 0 ? launch.library_fd
 		 : launch.cupti_fd < 0 ? launch.cupti_fd

@@ -48,8 +48,11 @@ static void note_library(struct gpu_target *gpu, size_t row, const char *path)
 
 static void note_mapping(struct gpu_target *gpu, const char *path)
 {
+	static const char memfd[] = "memfd:"; /* what gpuprobe handed over */
 	const char *name = base_name(path);
 
+	if (!strncmp(name, memfd, strlen(memfd)))
+		name += strlen(memfd);
 	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
 		if (!strncmp(name, libraries[i].prefix, strlen(libraries[i].prefix)))
 			note_library(gpu, i, path);

@@ -13,6 +13,7 @@
 #include "attach/time_namespace.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "collect/agent_handover.h"
 #include "collect/agents_internal.h"
 #include "../bpf/shared.h"
 
@@ -84,6 +85,7 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 	if (supply->place != CUPTI_PLACE_MAPPED)
 		copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
 			    sizeof(supply->path));
+	control->cupti.handover = supply->by_memfd;
 }
 
 struct preparation {
@@ -263,6 +265,8 @@ bool agents_all_answered(struct agents *agents)
 
 		if (!agent->answered)
 			look_for_answer(agent);
+		if (!agent->answered)
+			agent_handover_serve(agent->target, agent->control, &agent->report.supply);
 		all &= agent->answered;
 	}
 	return all;

@@ -26,7 +26,8 @@ int agents_launched_start(struct agents *agents, struct agent *agent, struct err
 	if (result)
 		return result;
 	agents_fill_control(agents, agent, agent->control);
-	/* One that the command maps itself goes first. */
+	/* One that the command maps itself goes first; it has inherited what it can't open. */
+	agent->control->cupti.handover = 0;
 	memcpy(agent->control->cupti.path, path, sizeof(path));
 	agent->launch = launch;
 	agent->report.launched = true;

@@ -48,7 +48,8 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *records_m
 	*records_max = 0;
 }
 
-static void CUPTIAPI completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void CUPTIAPI completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+			       size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	size_t lost = 0;
