@@ -414,12 +414,13 @@ static void fill(struct conversion *conversion)
 	record->header.pid = conversion->convert->pid;
 }
 
-/* Only the first devices may be wanted. */
+/* Only the first devices may be wanted; facts are there for what refers to them. */
 static bool is_device_wanted(const struct conversion *conversion)
 {
 	u32 devices_max = conversion->convert->control->cupti.devices_max;
 
-	return !devices_max || conversion->device == NOT_KNOWN || conversion->device < devices_max;
+	return !devices_max || conversion->type->layout->times == TIMES_NONE ||
+	       conversion->device == NOT_KNOWN || conversion->device < devices_max;
 }
 
 static void send(struct conversion *conversion)

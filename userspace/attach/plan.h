@@ -91,6 +91,7 @@ struct plan_limits {
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
+	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file */
 };
 
 /* Where return addresses are put back, because an unwinder begins. */
@@ -111,7 +112,7 @@ struct plan {
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
 };
 
-/* patterns: `[!][binary:]glob`, see attach/pattern.h. Each pattern must match something. No match: -ENOENT,
+/* patterns: `[!][binary:]glob`, see attach/pattern.h. Each pattern but the optional ones must match something. No match: -ENOENT,
  * naming the nearest names; unknown binary: names those mapped; more than max_functions: -E2BIG with the
  * number and how to narrow. With no patterns the plan has modules but no functions. Reads the symbols of the
  * files that patterns name and, where returns are wanted, the unwind tables of all mapped files and

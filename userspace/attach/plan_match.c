@@ -254,6 +254,11 @@ static int module_match(struct matcher *matcher, struct err *err)
 	return result;
 }
 
+static bool is_optional(const struct plan_builder *builder, size_t pattern)
+{
+	return pattern < builder->limits->optional_patterns;
+}
+
 /* Which patterns mean which modules. An unknown BINARY is an error, in an exclusion too: it is a
  * typing mistake that would leave in what was to be left out. */
 static int relevance_find(const struct plan_builder *builder, bool *ret_relevant, struct err *err)
@@ -270,7 +275,7 @@ static int relevance_find(const struct plan_builder *builder, bool *ret_relevant
 							   builder->targets);
 			known |= *relevant;
 		}
-		if (!known)
+		if (!known && !is_optional(builder, p))
 			return plan_suggest_binary(builder, &builder->patterns[p], err);
 	}
 	return 0;
@@ -289,11 +294,16 @@ static int check_hits(const struct plan_builder *builder, struct err *err)
 {
 	const struct plan *plan = builder->plan;
 
+	bool includes = false;
+
 	for (size_t p = 0; p < builder->pattern_count; p++) {
-		if (!builder->hits[p] && !builder->patterns[p].exclude)
+		bool needed = !is_optional(builder, p) && !builder->patterns[p].exclude;
+
+		if (!builder->hits[p] && needed)
 			return plan_suggest_function(builder, &builder->patterns[p], err);
+		includes |= needed;
 	}
-	if (!plan->matched_count)
+	if (!plan->matched_count && includes)
 		return err_set(err, -ENOENT,
 			       "nothing is left to probe: the patterns with ! exclude every "
 			       "function that the "

@@ -172,6 +172,8 @@ static int supply(const struct agents *agents, struct agent *agent, struct err *
 static void start_one(struct agents *agents, struct agent *agent)
 {
 	const struct agents_config *config = &agents->config;
+	const char *const *refused = config->refused;
+	const char *why = refused ? refused[agent - agents->agents] : NULL;
 	struct err err = {0};
 
 	agent->answered = true;
@@ -184,13 +186,10 @@ static void start_one(struct agents *agents, struct agent *agent)
 	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
-	if (agents->config.refusal) {
-		snprintf(agent->report.why, sizeof(agent->report.why), "%s",
-			 agents->config.refusal);
-		return;
-	}
 	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
-	if (supply(agents, agent, &err) || put_in(agents, agent, &err)) {
+	if (why)
+		err_set(&err, -ECANCELED, "%s", why);
+	if (why || supply(agents, agent, &err) || put_in(agents, agent, &err)) {
 		copy_string(agent->report.why, sizeof(agent->report.why), err.message,
 			    sizeof(err.message));
 		return;
@@ -288,6 +287,12 @@ size_t agents_count(const struct agents *agents)
 const struct agent_report *agents_report(const struct agents *agents, size_t index)
 {
 	return &agents->agents[index].report;
+}
+
+bool agent_report_failed(const struct agent_report *report)
+{
+	return (report->outcome == AGENT_REFUSED || report->outcome == AGENT_FAILED) &&
+	       !target_is_gone(report->target);
 }
 
 size_t agents_working(const struct agents *agents)
@@ -530,7 +535,7 @@ static void audit(struct agent *agent, u64 deadline_ns)
 		agent->report.left_behind = left;
 		break;
 	}
-	if (state == AGENT_STATE_RESIDENT)
+	if (state == AGENT_STATE_RESIDENT && agent->report.outcome == AGENT_WORKS)
 		copy_string(agent->report.why, sizeof(agent->report.why), agent->control->hint,
 			    AGENT_HINT_BYTES);
 }

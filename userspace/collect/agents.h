@@ -27,9 +27,9 @@ struct agents_config {
 	struct agent_cupti_config cupti; /* but for what each target is supplied with */
 	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
 	u64 ring_bytes;			 /* of one agent */
-	const char *refusal; /* why no agent is put in any, e.g. "--no-inject"; NULL: they are */
 	struct agent_launch *launch;	 /* NULL: none; its ring becomes ours */
 	u32 launch_pid;			 /* that of the targets which was started with it */
+	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
 };
 
 enum agent_outcome {
@@ -66,6 +66,8 @@ bool agents_all_answered(struct agents *agents);
 void agents_give_up(struct agents *agents);
 size_t agents_count(const struct agents *agents); /* one for each target */
 const struct agent_report *agents_report(const struct agents *agents, size_t index);
+/* Its target lives, and is recorded without GPU times. */
+bool agent_report_failed(const struct agent_report *report);
 size_t agents_working(const struct agents *agents);
 /* Records that were lost in them so far. NULL is allowed. */
 u64 agents_lost(const struct agents *agents);

@@ -158,11 +158,24 @@ static int attach(struct session *session, struct err *err)
 	return result;
 }
 
+/* Has one failed that was to be put in? */
+static bool has_agent_failed(const struct session *session)
+{
+	const char *const *refused = session->config->agents->refused;
+
+	for (size_t i = 0; i < agents_count(session->result.agents); i++)
+		if (agent_report_failed(agents_report(session->result.agents, i)) &&
+		    !(refused && refused[i]))
+			return true;
+	return false;
+}
+
 /* Puts the agents in and waits for their answers; a signal ends the waiting, and later the recording. */
 static int start_agents(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 	struct pollfd signal = {.fd = session->signal_fd, .events = POLLIN};
+	bool interrupted = false;
 	u64 deadline_ns;
 	int result;
 
@@ -173,12 +186,17 @@ static int start_agents(struct session *session, struct err *err)
 		return result;
 	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;
 	while (!agents_all_answered(session->result.agents) && clock_monotonic_ns() < deadline_ns)
-		if (poll(&signal, 1, AGENT_POLL_MS) > 0)
+		if (poll(&signal, 1, AGENT_POLL_MS) > 0) {
+			interrupted = true;
 			break;
+		}
 	agents_give_up(session->result.agents);
+	session->result.agents_failed =
+		config->agents_needed && !interrupted && has_agent_failed(session);
 	if (config->on_agents)
-		config->on_agents(config->callback_data, session->result.agents);
-	return 0;
+		config->on_agents(config->callback_data, session->result.agents,
+				  session->result.agents_failed);
+	return session->result.agents_failed ? err_set(err, -ECANCELED, "an agent failed") : 0;
 }
 
 static int start_threads(struct session *session, struct err *err)

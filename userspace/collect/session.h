@@ -45,10 +45,12 @@ struct session_config {
 	struct command *command; /* released when the window is open; NULL: none */
 	bool single_probes;
 	const struct agents_config *agents; /* NULL: none are put in */
+	bool agents_needed; /* end before anything is attached when one that was put in does not work */
 	u64 duration_ns; /* 0: none */
 	int capture_fd;	 /* an empty file */
 	/* All may be NULL. */
-	void (*on_agents)(void *data, const struct agents *agents); /* they have given their answers */
+	/* They have given their answers; ends: by agents_needed the session ends here. */
+	void (*on_agents)(void *data, const struct agents *agents, bool ends);
 	void (*on_window_open)(void *data, const struct session_status *status);
 	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */
 	void (*on_detach)(void *data, size_t links_left);
@@ -58,6 +60,7 @@ struct session_config {
 struct session_result {
 	enum session_end end;
 	bool window_opened; /* there is something in the capture */
+	bool agents_failed;  /* agents_needed, and one does not work: nothing was recorded */
 	struct agents *agents; /* for agents_report(); the caller frees; NULL: there were none */
 	struct session_status status;
 };

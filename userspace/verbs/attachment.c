@@ -104,10 +104,35 @@ static int mode_choose(const struct options *options, struct attachment *attachm
 	return 0;
 }
 
+/* Those of the catalogue, which may match nothing; then those of -F, so that these may exclude. */
+int attachment_plan_anew(const struct options *options, struct attachment *attachment,
+			 struct err *err)
+{
+	struct plan_limits limits = {
+		.max_functions = options->max_functions,
+		.has_session = attachment->abilities.uprobe_session,
+		.single_probes = attachment->single_probes,
+		.can_emulate = attachment->abilities.set_registers,
+		.children = options->children,
+		.returns = (enum plan_returns)options->returns_mode,
+		.optional_patterns = attachment->gpu.pattern_count,
+	};
+	size_t added = attachment->gpu.pattern_count, count = added + options->functions.count;
+	_cleanup_free_ char **patterns = calloc(count + 1, sizeof(*patterns));
+
+	if (!patterns)
+		return err_errno(err, -ENOMEM, "can't plan the probes");
+	for (size_t i = 0; i < count; i++)
+		patterns[i] = i < added ? (char *)attachment->gpu.patterns[i]
+					: options->functions.items[i - added];
+	attachment->plan = plan_free(attachment->plan);
+	return plan_build(attachment->targets, attachment->target_count, patterns, count, &limits,
+			  &attachment->plan, err);
+}
+
 static int attachment_fill(const struct options *options, u32 command_pid,
 			   struct attachment *attachment, struct err *err)
 {
-	struct plan_limits limits = {.max_functions = options->max_functions};
 	int result = privileges_check(err);
 
 	if (!result)
@@ -118,15 +143,10 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 		result = kernel_abilities_probe(&attachment->abilities, err);
 	if (!result)
 		result = mode_choose(options, attachment, err);
-	if (result)
-		return result;
-	limits.has_session = attachment->abilities.uprobe_session;
-	limits.single_probes = attachment->single_probes;
-	limits.can_emulate = attachment->abilities.set_registers;
-	limits.children = options->children;
-	limits.returns = (enum plan_returns)options->returns_mode;
-	return plan_build(attachment->targets, attachment->target_count, options->functions.items,
-			  options->functions.count, &limits, &attachment->plan, err);
+	if (!result)
+		result = gpu_fallback_find(options, attachment->targets, attachment->target_count,
+					   &attachment->gpu, err);
+	return result ? result : attachment_plan_anew(options, attachment, err);
 }
 
 int attachment_plan(const struct options *options, u32 command_pid,
@@ -146,6 +166,7 @@ int attachment_plan(const struct options *options, u32 command_pid,
 void attachment_free(struct attachment *attachment)
 {
 	plan_free(attachment->plan);
+	gpu_fallback_free(&attachment->gpu);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		target_close(&attachment->targets[i]);
 	free(attachment->targets);

@@ -5,6 +5,7 @@
 #include "attach/kernel.h"
 #include "attach/plan.h"
 #include "options/options.h"
+#include "verbs/gpu_fallback.h"
 
 struct attachment {
 	struct kernel_abilities abilities;
@@ -13,6 +14,7 @@ struct attachment {
 	size_t target_count, descendant_count;
 	size_t refused_count;	/* descendants that can't be recorded, */
 	struct err refused_err; /* and why the first one of them can't */
+	struct gpu_fallback gpu; /* which targets get no agent, and what is probed instead */
 	struct plan *plan;
 };
 
@@ -20,6 +22,8 @@ struct attachment {
  * gpuprobe started and traces, added to the targets; 0: none. Attaches nothing. */
 int attachment_plan(const struct options *options, u32 command_pid, struct attachment *ret_attachment,
 		    struct err *err);
+/* After gpu has changed: what is probed instead of agents belongs to the plan. */
+int attachment_plan_anew(const struct options *options, struct attachment *attachment, struct err *err);
 void attachment_free(struct attachment *attachment);
 
 /* "redis-server (4242): 214 functions match, 209 probed (201 cheap, 8 stepped), 5 skipped", and what has

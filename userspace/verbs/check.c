@@ -208,8 +208,9 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	for (size_t i = 0; i < attachment->target_count; i++)
 		append_target(text, &attachment->targets[i]);
 	append_kernel(text, attachment);
-	if (!options->functions.count) {
+	if (!options->functions.count)
 		append_modules(text, attachment);
+	if (!attachment->plan->function_count && !options->functions.count) {
 		gpu_append_plan(options, attachment, text);
 		return;
 	}

@@ -7,42 +7,20 @@
 #include "attach/inject.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "options/levels.h"
 #include "verbs/gpu_config.h"
 
-int gpu_look(const struct options *options, const struct attachment *attachment,
-	     struct gpu *ret_gpu, struct err *err)
+void gpu_look(const struct options *options, const struct attachment *attachment,
+	      struct agents_config *ret_agents)
 {
-	struct gpu gpu = {.agents = {.targets = attachment->targets,
-				     .target_count = attachment->target_count,
-				     .cupti_named = options->cupti,
-				     .ring_bytes = options->agent_buffer_mb << 20}};
-	bool wants_agent = gpu_config_wants_agent(options);
-
-	gpu_config_fill(options, &gpu.agents.cupti);
-	for (size_t i = 0; i < attachment->target_count; i++) {
-		struct gpu_target found;
-		struct cupti_supply supply;
-		int result = gpu_target_read(&attachment->targets[i], &found, err);
-
-		/* A file that was named must be there, before anything is touched. */
-		if (!result && found.cuda && wants_agent && options->cupti)
-			result = cupti_supply_choose(&attachment->targets[i], &found,
-						     options->cupti, "/", &supply, err);
-		if (result)
-			return result;
-		gpu.cuda_count += found.cuda;
-	}
-	gpu.target_count = wants_agent ? gpu.cuda_count : 0;
-	gpu.agents.refusal = options->no_inject ? gpu_config_no_agent_reason(options) : NULL;
-	*ret_gpu = gpu;
-	return 0;
-}
-
-void gpu_set_launch(struct gpu *gpu, struct agent_launch *launch, u32 pid)
-{
-	gpu->agents.launch = launch;
-	gpu->agents.launch_pid = pid;
-	gpu->target_count++;
+	*ret_agents = (struct agents_config){
+		.targets = attachment->targets,
+		.target_count = attachment->target_count,
+		.refused = (const char *const *)attachment->gpu.refused,
+		.cupti_named = options->cupti,
+		.ring_bytes = options->agent_buffer_mb << 20,
+	};
+	gpu_config_fill(options, &ret_agents->cupti);
 }
 
 /* ---- the plan, for check ---- */
@@ -73,6 +51,31 @@ static void append_cupti(const struct options *options, const struct target *tar
 	if (found->cupti_count > 1)
 		text_appendf(text, "  %u different libcupti.so are mapped: one of them is blind\n",
 			     found->cupti_count);
+}
+
+/* Each feature of the levels: does record switch it on in this process, and why not. */
+static void append_levels(const struct options *options, bool agent, struct text *text)
+{
+	text_append(text, "  levels:\n");
+	for (size_t i = 0; i < LEVEL_FEATURES; i++) {
+		const struct level_row *row = level_row(i);
+		bool on = levels_has(options, i);
+		const char *why = "";
+
+		if (on && row->how == LEVEL_BY_AGENT && !agent)
+			why = "there is no agent";
+		if (on && row->how == LEVEL_BY_CATALOGUE && agent)
+			why = "the agent records them";
+		if (row->how == LEVEL_BY_NOT_YET)
+			why = "not yet: this version does not record it";
+		text_appendf(text, "    %s %s", on && !*why ? "yes" : "no ", row->words);
+		if (*why)
+			text_appendf(text, " (%s)\n", why);
+		else if (!on)
+			text_appendf(text, " (%s %u)\n", row->tracer, row->level);
+		else
+			text_append_char(text, '\n');
+	}
 }
 
 static void append_threads(const struct target *target, struct text *text)
@@ -107,7 +110,8 @@ static void append_threads(const struct target *target, struct text *text)
 }
 
 static void append_target_plan(const struct options *options, const struct target *target,
-			       const struct gpu_target *found, struct text *text)
+			       const struct gpu_target *found, const char *refused,
+			       struct text *text)
 {
 	text_append(text, "\nGPU side of ");
 	text_append_terminal(text, target->comm, strlen(target->comm));
@@ -122,10 +126,14 @@ static void append_target_plan(const struct options *options, const struct targe
 		text_append_terminal(text, found->other_tool, strlen(found->other_tool));
 		text_append(text, " may hold CUPTI\n");
 	}
-	if (options->no_inject)
-		text_append(text, "  agent: none (--no-inject)\n");
-	else
+	if (refused) {
+		text_append(text, "  agent: none, GPU times will be missing: ");
+		text_append_terminal(text, refused, strlen(refused));
+		text_append_char(text, '\n');
+	} else {
 		append_threads(target, text);
+	}
+	append_levels(options, !refused, text);
 }
 
 void gpu_append_plan(const struct options *options, const struct attachment *attachment,
@@ -135,7 +143,8 @@ void gpu_append_plan(const struct options *options, const struct attachment *att
 		struct gpu_target found;
 
 		if (!gpu_target_read(&attachment->targets[i], &found, NULL) && found.cuda)
-			append_target_plan(options, &attachment->targets[i], &found, text);
+			append_target_plan(options, &attachment->targets[i], &found,
+					   attachment->gpu.refused[i], text);
 	}
 }
 
@@ -204,6 +213,9 @@ void gpu_say_result(const struct agents *agents)
 				    comm, pid);
 		if (report->launched)
 			say_launched(report);
+		else if (report->outcome == AGENT_REFUSED || report->outcome == AGENT_FAILED)
+			log_warning("%s (%u): recorded without GPU times: %s", comm, pid,
+				    report->why);
 		if (*report->audit)
 			say_audit(report);
 		if (report->cut)

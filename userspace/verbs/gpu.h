@@ -5,17 +5,9 @@
 #include "collect/agents.h"
 #include "verbs/attachment.h"
 
-struct gpu {
-	size_t cuda_count;	     /* targets that use CUDA */
-	size_t target_count;	     /* those of them that may be given an agent */
-	struct agents_config agents; /* for session_config */
-};
-
-/* Looks at /proc only. */
-int gpu_look(const struct options *options, const struct attachment *attachment,
-	     struct gpu *ret_gpu, struct err *err);
-/* launch: what the command was started with, pid: the command. */
-void gpu_set_launch(struct gpu *gpu, struct agent_launch *launch, u32 pid);
+/* For session_config. attachment must outlive it. */
+void gpu_look(const struct options *options, const struct attachment *attachment,
+	      struct agents_config *ret_agents);
 /* What would be done in each target that uses CUDA, and why not. Looks at the targets' threads, touches nothing. */
 struct text;
 void gpu_append_plan(const struct options *options, const struct attachment *attachment,

@@ -16,6 +16,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "collect/session.h"
+#include "options/levels.h"
 #include "store/capture_reader.h"
 #include "verbs/attachment.h"
 #include "verbs/follow.h"
@@ -34,8 +35,9 @@ struct recording {
 	struct agent_launch launch;
 	bool launches; /* an agent with the command */
 	struct attachment attachment;
-	struct gpu gpu;
-	struct text what; /* "redis-server (4242)" */
+	struct agents_config agents;
+	int refuse_result; /* of noting whose agents failed */
+	struct text what;  /* "redis-server (4242)" */
 	char *capture_path;
 	struct output_file capture;
 	struct err publish_err;
@@ -131,14 +133,16 @@ static void say_skipped(const struct plan *plan)
 static int check_something_to_record(const struct recording *recording, struct err *err)
 {
 	const struct plan *plan = recording->attachment.plan;
+	const struct gpu_fallback *gpu = &recording->attachment.gpu;
 
-	if (plan->function_count || recording->gpu.target_count)
+	if (plan->function_count || recording->launches || gpu->cuda_count > gpu->refused_count)
 		return 0;
-	if (!recording->options->functions.count && recording->gpu.cuda_count)
+	if (!recording->options->functions.count && gpu->cuda_count)
 		return err_set(err, -EINVAL,
-			       "nothing to record: %s, and no functions are named, e.g. -F "
-			       "'libcuda.so.1:cu*'",
-			       gpu_config_no_agent_reason(recording->options));
+			       "nothing to record: no functions are named, there is no agent for "
+			       "the GPU side (gpuprobe check -p PID says why), and "
+			       "host_tracer_level is %llu, which records no API calls",
+			       (unsigned long long)recording->options->host_tracer_level);
 	if (!recording->options->functions.count)
 		return err_set(
 			err, -EINVAL,
@@ -151,19 +155,24 @@ static int check_something_to_record(const struct recording *recording, struct e
 		       plan->skipped_count ? plan->skipped[0].reason : "");
 }
 
+static void say_summary(const struct attachment *attachment)
+{
+	_cleanup_text_ struct text line = {0};
+
+	attachment_summary(attachment, &line);
+	log_info("%s", text_string(&line));
+}
+
 static void say_plan(const struct recording *recording)
 {
 	const struct attachment *attachment = &recording->attachment;
 	const struct plan *plan = attachment->plan;
-	_cleanup_text_ struct text line = {0};
 	size_t probes = plan->function_count;
 
 	for (size_t i = 0; i < plan->function_count; i++)
 		probes += plan->functions[i].site_count;
-	if (recording->options->functions.count) {
-		attachment_summary(attachment, &line);
-		log_info("%s", text_string(&line));
-	}
+	if (recording->options->functions.count || plan->function_count)
+		say_summary(attachment);
 	say_skipped(plan);
 	say_entries_only(plan);
 	if (recording->options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
@@ -213,6 +222,16 @@ static int start_command(struct recording *recording, struct err *err)
 			     &recording->launch, &recording->command, err);
 }
 
+static int check_plan(const struct recording *recording, struct err *err)
+{
+	const struct attachment *attachment = &recording->attachment;
+	int result = check_something_to_record(recording, err);
+
+	return result ? result
+		      : memory_room_check(attachment->plan, attachment->targets,
+					  attachment->target_count, err);
+}
+
 static int prepare(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
@@ -224,15 +243,7 @@ static int prepare(struct recording *recording, struct err *err)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
 	if (!result)
-		result = gpu_look(options, &recording->attachment, &recording->gpu, err);
-	if (!result && recording->launches)
-		gpu_set_launch(&recording->gpu, &recording->launch, recording->command.pid);
-	if (!result)
-		result = check_something_to_record(recording, err);
-	if (!result)
-		result =
-			memory_room_check(recording->attachment.plan, recording->attachment.targets,
-					  recording->attachment.target_count, err);
+		result = check_plan(recording, err);
 	if (!result)
 		result = open_capture(recording, err);
 	return result;
@@ -269,6 +280,27 @@ static void say_result(const struct recording *recording)
 	text_free(&line);
 }
 
+/* Are there probes that take the place of an agent? */
+static bool may_fall_back(const struct options *options)
+{
+	return levels_has(options, LEVEL_api_functions);
+}
+
+/* Their reasons, before letting go of them adds others. */
+static int refuse_failed(struct recording *recording, const struct agents *agents)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < agents_count(agents) && !result; i++) {
+		const struct agent_report *report = agents_report(agents, i);
+
+		if (agent_report_failed(report))
+			result = gpu_fallback_refuse(recording->options, i, report->why,
+						     &recording->attachment.gpu);
+	}
+	return result;
+}
+
 /* From here on the capture is worth its name. */
 static void on_window_open(void *data, const struct session_status *status)
 {
@@ -278,9 +310,15 @@ static void on_window_open(void *data, const struct session_status *status)
 	progress_window_open(&recording->progress, status);
 }
 
-static void on_agents(void *data, const struct agents *agents)
+/* Where one failed the recording begins anew, without these: then is the time to speak. */
+static void on_agents(void *data, const struct agents *agents, bool ends)
 {
-	gpu_say_agents(agents);
+	struct recording *recording = data;
+
+	if (ends)
+		recording->refuse_result = refuse_failed(recording, agents);
+	else
+		gpu_say_agents(agents);
 }
 
 static void on_tick(void *data, const struct session_status *status)
@@ -308,9 +346,9 @@ static int run_session(struct recording *recording, struct err *err)
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,
-		.agents = recording->gpu.target_count || recording->gpu.agents.refusal
-				  ? &recording->gpu.agents
-				  : NULL,
+		.agents = attachment->gpu.cuda_count || recording->launches ? &recording->agents
+									    : NULL,
+		.agents_needed = may_fall_back(options) && !recording->launches,
 		.on_agents = on_agents,
 		.on_window_open = on_window_open,
 		.on_tick = on_tick,
@@ -319,12 +357,45 @@ static int run_session(struct recording *recording, struct err *err)
 	};
 	int result;
 
+	gpu_look(options, attachment, &recording->agents);
+	if (recording->launches) {
+		recording->agents.launch = &recording->launch;
+		recording->agents.launch_pid = recording->command.pid;
+	}
 	progress_init(&recording->progress, text_string(&recording->what),
 		      attachment->single_probes);
 	result = session_run(&config, &recording->result, err);
 	progress_end(&recording->progress);
 	if (recording->result.window_opened)
 		say_result(recording);
+	return result;
+}
+
+/* Processes whose agents failed are recorded by what is probed instead of them. */
+static int plan_without_failed(struct recording *recording, struct err *err)
+{
+	int result = recording->refuse_result;
+
+	if (result)
+		return err_errno(err, result, "can't go on without an agent");
+	result = attachment_plan_anew(recording->options, &recording->attachment, err);
+	return result ? result : check_plan(recording, err);
+}
+
+/* Each time one more target is left without an agent. */
+static int run_sessions(struct recording *recording, struct err *err)
+{
+	int result = run_session(recording, err);
+
+	while (recording->result.agents_failed) {
+		result = plan_without_failed(recording, err);
+		recording->result.agents = agents_free(recording->result.agents);
+		recording->result.agents_failed = false;
+		if (result)
+			break;
+		say_summary(&recording->attachment);
+		result = run_session(recording, err);
+	}
 	return result;
 }
 
@@ -442,7 +513,7 @@ int verb_record(const struct options *options)
 	} else {
 		say_plan(&recording);
 		name_targets(&recording, &recording.what);
-		result = run_session(&recording, &err);
+		result = run_sessions(&recording, &err);
 		exit_code = finish(&recording, result, &err);
 	}
 	if (!recording.result.window_opened)
