@@ -145,7 +145,7 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 		result = mode_choose(options, attachment, err);
 	if (!result)
 		result = gpu_fallback_find(options, attachment->targets, attachment->target_count,
-					   &attachment->gpu, err);
+					   command_pid, &attachment->gpu, err);
 	return result ? result : attachment_plan_anew(options, attachment, err);
 }
 

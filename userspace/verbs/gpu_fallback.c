@@ -11,7 +11,8 @@
 #include "options/levels.h"
 #include "verbs/gpu_config.h"
 
-#define THREAD_DEADLINE_MS 2000
+/* The agent of a gpuprobe that was killed takes more than 2 s to leave where no CUDA call comes. */
+#define THREAD_DEADLINE_MS 5000
 
 /* Would it get an agent? why is set where not. An error is one of what the user named. */
 static int look(const struct options *options, const struct target *target,
@@ -61,7 +62,7 @@ static int note_refusal(struct gpu_fallback *fallback, size_t target, const char
 	return fallback->refused[target] ? 0 : -ENOMEM;
 }
 
-static int look_at_all(const struct options *options, const struct target *targets,
+static int look_at_all(const struct options *options, const struct target *targets, u32 command_pid,
 		       struct gpu_fallback *fallback, struct err *err)
 {
 	for (size_t i = 0; i < fallback->target_count; i++) {
@@ -69,7 +70,10 @@ static int look_at_all(const struct options *options, const struct target *targe
 		struct err why = {0};
 		int result = gpu_target_read(&targets[i], &gpu, err);
 
-		if (!result && gpu.cuda)
+		/* A command brings its agent along. */
+		bool brings = targets[i].pid == command_pid && gpu_config_wants_agent(options);
+
+		if (!result && gpu.cuda && !brings)
 			result = look(options, &targets[i], &gpu, &why, err);
 		if (result)
 			return result;
@@ -81,14 +85,15 @@ static int look_at_all(const struct options *options, const struct target *targe
 }
 
 int gpu_fallback_find(const struct options *options, const struct target *targets,
-		      size_t target_count, struct gpu_fallback *ret_fallback, struct err *err)
+		      size_t target_count, u32 command_pid, struct gpu_fallback *ret_fallback,
+		      struct err *err)
 {
 	struct gpu_fallback fallback = {.target_count = target_count,
 					.refused = calloc(target_count + 1, sizeof(char *))};
 	int result = -ENOMEM;
 
 	if (fallback.refused)
-		result = look_at_all(options, targets, &fallback, err);
+		result = look_at_all(options, targets, command_pid, &fallback, err);
 	else
 		err_errno(err, result, "can't look at the GPU side");
 	if (!result && choose_patterns(options, &fallback))

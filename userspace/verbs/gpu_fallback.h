@@ -16,10 +16,10 @@ struct gpu_fallback {
 	size_t pattern_count;
 };
 
-/* Looks at /proc and at the threads of the targets, some ms each; touches nothing. -ENOENT: what --cupti names is not
- * there. */
+/* Looks at /proc and at the threads of the targets, some ms each; touches nothing. command_pid: one that is started with
+ * an agent; 0: none. -ENOENT: what --cupti names is not there. */
 int gpu_fallback_find(const struct options *options, const struct target *targets, size_t target_count,
-		      struct gpu_fallback *ret_fallback, struct err *err);
+		      u32 command_pid, struct gpu_fallback *ret_fallback, struct err *err);
 /* One more gets none; the patterns are made anew. */
 int gpu_fallback_refuse(const struct options *options, size_t target, const char *why,
 			struct gpu_fallback *fallback);
