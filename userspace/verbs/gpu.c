@@ -150,13 +150,20 @@ void gpu_append_plan(const struct options *options, const struct attachment *att
 
 /* ---- what is said while recording ---- */
 
+void gpu_append_failure(const struct agent_report *report, struct text *text)
+{
+	text_append(text, report->why);
+	if (report->outcome == AGENT_FAILED && *report->supply.path)
+		text_appendf(text, "; CUPTI: %s", report->supply.path);
+}
+
 void gpu_say_agents(const struct agents *agents)
 {
 	for (size_t i = 0; i < agents_count(agents); i++) {
 		const struct agent_report *report = agents_report(agents, i);
 		const char *comm = report->target->comm;
 		u32 pid = report->target->pid;
-		bool failed_in_cupti = report->outcome == AGENT_FAILED && *report->supply.path;
+		_cleanup_text_ struct text failure = {0};
 
 		if (report->outcome == AGENT_WORKS)
 			log_info("%s (%u): CUPTI %u (%s) records its GPU work%s%s", comm, pid,
@@ -165,10 +172,10 @@ void gpu_say_agents(const struct agents *agents)
 		else if (report->outcome == AGENT_AWAITED)
 			log_info("%s (%u): its GPU work is recorded from its first use of CUDA on",
 				 comm, pid);
-		else if (report->outcome != AGENT_NOT_CUDA)
-			log_warning("%s (%u): GPU times are missing: %s%s%s", comm, pid,
-				    report->why, failed_in_cupti ? "; CUPTI: " : "",
-				    failed_in_cupti ? report->supply.path : "");
+		if (report->outcome != AGENT_REFUSED && report->outcome != AGENT_FAILED)
+			continue;
+		gpu_append_failure(report, &failure);
+		log_warning("%s (%u): GPU times are missing: %s", comm, pid, text_string(&failure));
 	}
 }
 

@@ -12,6 +12,8 @@ void gpu_look(const struct options *options, const struct attachment *attachment
 struct text;
 void gpu_append_plan(const struct options *options, const struct attachment *attachment,
 		     struct text *text);
+/* Why this agent gives no GPU times. */
+void gpu_append_failure(const struct agent_report *report, struct text *text);
 /* For people: which agents work, and why the others do not. */
 void gpu_say_agents(const struct agents *agents);
 /* What is left in the targets. NULL is allowed. */

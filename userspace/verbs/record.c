@@ -293,10 +293,13 @@ static int refuse_failed(struct recording *recording, const struct agents *agent
 
 	for (size_t i = 0; i < agents_count(agents) && !result; i++) {
 		const struct agent_report *report = agents_report(agents, i);
+		_cleanup_text_ struct text why = {0};
 
-		if (agent_report_failed(report))
-			result = gpu_fallback_refuse(recording->options, i, report->why,
-						     &recording->attachment.gpu);
+		if (!agent_report_failed(report))
+			continue;
+		gpu_append_failure(report, &why);
+		result = gpu_fallback_refuse(recording->options, i, text_string(&why),
+					     &recording->attachment.gpu);
 	}
 	return result;
 }
