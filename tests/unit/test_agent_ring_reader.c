@@ -92,6 +92,46 @@ static void put(struct agent_chunk *chunk, const void *record, size_t size_bytes
 	__atomic_store_n(&chunk->fill_bytes, chunk->fill_bytes + size_bytes, __ATOMIC_RELEASE);
 }
 
+/* It goes on writing while it is read. */
+static int take_and_refill(void *data, const struct record_header *record, size_t size_bytes)
+{
+	struct fixture *fixture = data;
+
+	for (u32 i = 0; i < CHUNKS; i++) {
+		struct agent_chunk *chunk = chunk_at(fixture, i);
+
+		while (chunk->state != AGENT_CHUNK_FULL &&
+		       chunk->fill_bytes + size_bytes <= sizeof(chunk->records)) {
+			struct record_kernel record_again = kernel(1);
+
+			put(chunk, &record_again, sizeof(record_again));
+		}
+		chunk->state = AGENT_CHUNK_FULL;
+	}
+	return take(data, record, size_bytes);
+}
+
+TEST(writing_on_does_not_keep_the_reader)
+{
+	struct fixture fixture;
+	struct record_kernel record = kernel(1);
+	u64 room = CHUNKS * (sizeof(chunk_at(&fixture, 0)->records) / sizeof(record));
+	int taken = 0, rounds = 0;
+
+	fixture_begin(&fixture, 0);
+	put(chunk_at(&fixture, 0), &record, sizeof(record));
+	CHECK(agent_ring_drain(fixture.ring, take_and_refill, &fixture) > 0);
+	CHECK(agent_ring_drain(fixture.ring, take_and_refill, &fixture) > 0);
+	agent_ring_end(fixture.ring);
+	fixture.count = 0;
+	do
+		taken = agent_ring_drain(fixture.ring, take_and_refill, &fixture);
+	while (taken && ++rounds < 100);
+	CHECK_U64(taken, 0);
+	CHECK(fixture.count >= room - CHUNKS && fixture.count <= room * 2);
+	fixture_end(&fixture);
+}
+
 TEST(records_are_stamped_and_shifted)
 {
 	struct fixture fixture;

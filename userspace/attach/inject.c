@@ -16,6 +16,7 @@
 #include "attach/inject_stack.h"
 #include "attach/maps.h"
 #include "attach/memfd.h"
+#include "attach/memfd_open.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -188,20 +189,18 @@ static int region_fill(struct injector *injector, struct err *err)
 static int file_open(const struct injector *injector, s32 fd, const char *name, int *ret_fd,
 		     struct err *err)
 {
-	_cleanup_free_ char *link = NULL;
-	char path[32], wanted[64];
+	char path[32];
+	int result;
 
 	if (fd < 0)
 		return err_errno(err, fd, "can't make a memfd in %u", injector->plan->pid);
 	snprintf(path, sizeof(path), "fd/%d", fd);
-	snprintf(wanted, sizeof(wanted), "/memfd:%s (deleted)", name);
-	if (proc_link_read(injector->target->proc_fd, path, &link) || strcmp(link, wanted) != 0)
-		return err_set(err, -EBUSY, "%u has closed a file that was made in it",
+	result = memfd_open(injector->target->proc_fd, path, name, ret_fd);
+	if (result == -EBUSY || result == -ENOENT)
+		return err_set(err, -EBUSY, "%u has closed or replaced a file that was made in it",
 			       injector->plan->pid);
-	*ret_fd = openat(injector->target->proc_fd, path, O_RDWR | O_CLOEXEC);
-	return *ret_fd < 0
-		       ? err_errno(err, -errno, "can't open the memfd of %u", injector->plan->pid)
-		       : 0;
+	return result ? err_errno(err, result, "can't open the memfd of %u", injector->plan->pid)
+		      : 0;
 }
 
 static int library_copy(const struct injector *injector, struct err *err)

@@ -15,6 +15,7 @@
 #include "attach/inject_stack.h"
 #include "attach/inject_threads.h"
 #include "attach/maps.h"
+#include "attach/memfd_open.h"
 #include "attach/modules.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
@@ -87,10 +88,10 @@ enum left { LEFT_NOTHING, LEFT_LIVES, LEFT_DEAD };
 /* A ring whose lock nobody holds makes its agent leave; one that is held has a living gpuprobe. */
 static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid)
 {
-	_cleanup_close_ int fd = openat(directory_fd, name, O_RDWR | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
 	struct agent_control_fixed fixed;
 
-	if (fd < 0)
+	if (memfd_open(directory_fd, name, AGENT_MEMFD_RING, &fd))
 		return LEFT_NOTHING;
 	*ret_tool_pid = 0;
 	if (pread(fd, &fixed, sizeof(fixed), 0) == sizeof(fixed) && fixed.magic == AGENT_MAGIC)

@@ -11,6 +11,8 @@ struct agent_ring {
 	struct agent_ring_config config;
 	u32 *read_bytes; /* of each chunk, ours alone */
 	u64 damaged_count;
+	u64 last_bytes; /* taken since the end */
+	bool ending;
 	union {
 		struct record_header header;
 		u8 bytes[AGENT_CHUNK_RECORDS_BYTES];
@@ -158,6 +160,18 @@ static void chunk_recycle(struct agent_ring *ring, struct agent_chunk *chunk, u3
 		chunk_change(chunk, AGENT_CHUNK_TAKEN, AGENT_CHUNK_PARTIAL);
 }
 
+/* What is in the memory when the agent has left is no more than fits in. */
+static bool is_over(const struct agent_ring *ring)
+{
+	return __atomic_load_n(&ring->ending, __ATOMIC_ACQUIRE) &&
+	       ring->last_bytes >= (u64)ring->config.chunk_count * AGENT_CHUNK_RECORDS_BYTES;
+}
+
+void agent_ring_end(struct agent_ring *ring)
+{
+	__atomic_store_n(&ring->ending, true, __ATOMIC_RELEASE);
+}
+
 static int chunk_drain(struct agent_ring *ring, u32 index, record_callback callback,
 		       void *callback_data)
 {
@@ -180,6 +194,8 @@ static int chunk_drain(struct agent_ring *ring, u32 index, record_callback callb
 			break;
 		}
 		count++;
+		if (__atomic_load_n(&ring->ending, __ATOMIC_ACQUIRE))
+			ring->last_bytes += ring->record.header.size_bytes;
 		result = callback(callback_data, &ring->record.header,
 				  ring->record.header.size_bytes);
 	}
@@ -193,7 +209,7 @@ int agent_ring_drain(void *data, record_callback callback, void *callback_data)
 	struct agent_ring *ring = data;
 	int count = 0;
 
-	for (u32 i = 0; i < ring->config.chunk_count; i++) {
+	for (u32 i = 0; i < ring->config.chunk_count && !is_over(ring); i++) {
 		int taken = chunk_drain(ring, i, callback, callback_data);
 
 		if (taken < 0)

@@ -30,6 +30,11 @@ struct agent_ring *agent_ring_free(struct agent_ring *ring); /* NULL allowed; re
 
 /* struct record_source.drain; data: the ring. */
 int agent_ring_drain(void *data, record_callback callback, void *callback_data);
+/*
+ * The agent has left, or had its time: from now on no more is taken than the memory has room for, so that
+ * a target that goes on writing can't keep us for ever. From any thread.
+ */
+void agent_ring_end(struct agent_ring *ring);
 /* Chunks whose writer died are read as far as they are whole; now and then, not in every round. */
 void agent_ring_reclaim(struct agent_ring *ring);
 /* Records, or places where one should be, that were not good. */

@@ -571,6 +571,9 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 			resolve(&agents->agents[i]);
 		else if (agents->agents[i].control)
 			audit(&agents->agents[i], deadline_ns);
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].ring)
+			agent_ring_end(agents->agents[i].ring);
 }
 
 /* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */
