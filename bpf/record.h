@@ -2,7 +2,7 @@
  * The records: the same bytes in the kernel, in the agent, in a capture file. The structs are the
  * rows of record.def expanded; this header adds the header that every record starts with. Included
  * by BPF programs, the agent and userspace alike, so it includes nothing itself: the includer
- * provides u8..u64.
+ * provides u8..u64 and s32.
  */
 #ifndef GPUPROBE_RECORD_H
 #define GPUPROBE_RECORD_H
@@ -31,7 +31,6 @@ struct record_header {
 };
 
 enum record_shape { SHAPE_FACT, SHAPE_SPAN, SHAPE_POINT, SHAPE_COUNTER, SHAPE_TOTAL };
-/* ROW_DEVICE, a GPU as a whole, is for what is computed from the records: no kind is drawn there. */
 enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM, ROW_SYNC, ROW_DEVICE };
 
 /* struct record_TAG */

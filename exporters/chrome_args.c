@@ -47,6 +47,8 @@ static const struct chrome_arg_row {
 	{"kernel",       "channel",                      "channel",                    NULL},
 	{"kernel",       "channel_type",                 "channel_type",               NULL},
 	{"kernel",       "launch",                       "launch type",                "regular"},
+	{"kernel",       "priority",                     "priority",                   NULL},
+	{"kernel",       "device_launched",              "launched by a kernel",       "no"},
 	{"kernel",       "launch_delay_ns",              "launch delay (ns)",          NULL},
 	{"kernel",       "queue_ns",                     "queue time (ns)",            NULL},
 	{"kernel",       "mangled",                      "mangled",                    NULL},
@@ -122,6 +124,14 @@ static const struct chrome_arg_row {
 	{"migration",    "address",                      "address",                    NULL},
 	{"migration",    "source_device_number",         "fromDevice",                 NULL},
 	{"migration",    "destination_device_number",    "toDevice",                   NULL},
+
+	/* Of counters each is a track, whose name begins with the event's. */
+	{"gpu_environment", "sm_clock_mhz",              "SM clock (MHz)",             NULL},
+	{"gpu_environment", "memory_clock_mhz",          "memory clock (MHz)",         NULL},
+	{"gpu_environment", "temperature_celsius",       "temperature (degrees C)",    NULL},
+	{"gpu_environment", "power_milliwatts",          "power (mW)",                 NULL},
+	{"gpu_environment", "power_limit_milliwatts",    "power limit (mW)",           NULL},
+	{"gpu_environment", "fan_percent",               "fan speed (%)",              NULL},
 
 	{"overhead",     "unique_correlation",           "correlation",                NULL},
 	{"overhead",     "type",                         "type",                       NULL},
@@ -302,6 +312,9 @@ static void append_value(struct text *text, const struct view_value *value)
 		break;
 	case VALUE_HEX:
 		json_append_hex(text, value->number);
+		break;
+	case VALUE_S64:
+		json_append_signed(text, value->number);
 		break;
 	case VALUE_DECIMAL:
 		append_decimal(text, value->decimal);

@@ -43,6 +43,12 @@ static void ndjson_append_plain(const struct view *view, struct text *text,
 	json_append_number(text, value);
 }
 
+static void ndjson_append_signed(const struct view *view, struct text *text,
+				 const struct schema_field *field, u64 value)
+{
+	json_append_signed(text, schema_field_signed(field, value));
+}
+
 static void ndjson_append_address(const struct view *view, struct text *text,
 				  const struct schema_field *field, u64 value)
 {
@@ -87,7 +93,8 @@ static ndjson_append_value *const ndjson_units[] = {
 	[UNIT_ID] = ndjson_append_id,	     [UNIT_ENUM] = ndjson_append_enum,
 	[UNIT_TEXT] = ndjson_append_text,    [UNIT_STACK] = ndjson_append_stack,
 	[UNIT_ADDR] = ndjson_append_address, [UNIT_HEX] = ndjson_append_address,
-	[UNIT_CHARS] = ndjson_append_plain,  [UNIT_PAD] = ndjson_append_plain,
+	[UNIT_CHARS] = ndjson_append_plain,  [UNIT_SIGNED] = ndjson_append_signed,
+	[UNIT_PAD] = ndjson_append_plain,
 };
 
 /* A build id: "a1b2...", in the order of its bytes. */

@@ -20,6 +20,10 @@ enum how {
 	HOW_TEXT,
 	HOW_CALLBACK,
 	HOW_TIME,
+	HOW_SPEED,
+	HOW_TEMPERATURE,
+	HOW_POWER,
+	HOW_COOLING,
 	HOW_OF_POOL,
 	HOW_POOL,
 	HOW_PLUS_1,
@@ -29,6 +33,14 @@ enum how {
 	HOW_THREAD,
 	HOW_BYTES,
 	HOW_CONTEXT,
+};
+
+/* CUpti_ActivityEnvironmentKind */
+enum environment {
+	ENVIRONMENT_SPEED = 1,
+	ENVIRONMENT_TEMPERATURE = 2,
+	ENVIRONMENT_POWER = 3,
+	ENVIRONMENT_COOLING = 4,
 };
 
 enum times { TIMES_NONE, TIMES_SPAN, TIMES_MAYBE, TIMES_POINT };
@@ -59,7 +71,7 @@ struct layout {
 #define END(family) \
 	}           \
 	;
-#define ACTIVITY(number, layout, domain)
+#define ACTIVITY(number, layout, domain, feature)
 #include "cupti_layout.def"
 #undef LAYOUT
 #undef FIELD
@@ -80,7 +92,7 @@ struct layout {
 
 #define LAYOUT(family, tag, bytes, start, end, times, header)
 #define END(family)
-#define ACTIVITY(number, name, domain) [number] = {&layout_##name, domain},
+#define ACTIVITY(number, name, domain, feature) [number] = {&layout_##name, domain},
 static const struct activity {
 	const struct layout *layout;
 	u32 domain;
@@ -264,6 +276,31 @@ static bool how_time(struct conversion *conversion, const struct field *field, u
 	return true;
 }
 
+static bool is_environment(struct conversion *conversion, enum environment environment)
+{
+	return read_number(conversion, 16, 4) == environment;
+}
+
+static bool how_speed(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return is_environment(conversion, ENVIRONMENT_SPEED);
+}
+
+static bool how_temperature(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return is_environment(conversion, ENVIRONMENT_TEMPERATURE);
+}
+
+static bool how_power(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return is_environment(conversion, ENVIRONMENT_POWER);
+}
+
+static bool how_cooling(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return is_environment(conversion, ENVIRONMENT_COOLING);
+}
+
 static bool how_of_pool(struct conversion *conversion, const struct field *field, u64 *value)
 {
 	return read_number(conversion, 80, 4) == POOL_LOCAL;
@@ -323,6 +360,8 @@ static const how_function hows[] = {
 	[HOW_DEVICE] = how_device,     [HOW_DEVICE_OF] = how_device_of,
 	[HOW_STREAM] = how_stream,     [HOW_TEXT] = how_text,
 	[HOW_CALLBACK] = how_callback, [HOW_TIME] = how_time,
+	[HOW_SPEED] = how_speed,       [HOW_TEMPERATURE] = how_temperature,
+	[HOW_POWER] = how_power,       [HOW_COOLING] = how_cooling,
 	[HOW_OF_POOL] = how_of_pool,   [HOW_POOL] = how_pool,
 	[HOW_PLUS_1] = how_plus_1,     [HOW_ASYNC] = how_async,
 	[HOW_YES_NO] = how_yes_no,     [HOW_OVERHEAD] = how_overhead,
@@ -441,6 +480,9 @@ static void send(struct conversion *conversion)
 		convert->sent_callbacks++;
 	else if (conversion->type->layout->times != TIMES_NONE)
 		convert->sent_activities++;
+	if (conversion->type->layout->times != TIMES_NONE &&
+	    record->header.kind != KIND_gpu_environment)
+		count(conversion, AGENT_COUNT_WORK);
 }
 
 void cupti_convert(struct cupti_convert *convert, const void *activity, size_t room_bytes)

@@ -113,6 +113,7 @@ struct agent_cupti_facts {
 /* Never reset while a session lasts. By the agent, atomically; read at any time. */
 enum agent_counter {
 	AGENT_COUNT_RECORDS,		/* published, facts included */
+	AGENT_COUNT_WORK,		/* those of what the process did: no facts, no environment */
 	AGENT_COUNT_RING_FULL,		/* events for which no chunk was free */
 	AGENT_COUNT_CUPTI_DROPPED,
 	AGENT_COUNT_NO_TIMESTAMPS,

@@ -28,7 +28,8 @@ GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "bloc
 GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread", "graph": "graph id",
               "graph_node": "graph node id"}
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
-NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event")
+NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event",
+		   "gpu_environment")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel")
@@ -217,7 +218,7 @@ class Judge:
         category = CATEGORIES.get((line["kind"], line.get("domain")), CATEGORIES.get(line["kind"], line["kind"]))
         args = None if line["kind"] in NAMED_BY_FIELDS and line["kind"] not in GPU_KINDS else self.expected_args(line)
         return (phase, category, self.name_of(line), line["ts"] - self.base, dur,
-                line.get("pid", 0) if row not in ("STREAM", "SYNC") else "gpu", json.dumps(args, sort_keys=True))
+                line.get("pid", 0) if row not in ("STREAM", "SYNC", "DEVICE") else "gpu", json.dumps(args, sort_keys=True))
 
     def name_of(self, line):
         if line["kind"] in NAMED_BY_FIELDS:

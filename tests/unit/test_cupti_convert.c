@@ -151,6 +151,67 @@ TEST(a_kernel_becomes_a_record_with_its_name_and_stream_in_front)
 	fixture_free(fixture);
 }
 
+TEST(a_priority_is_signed_and_only_in_records_that_have_it)
+{
+	struct fixture *fixture = fixture_make();
+	const struct record_kernel *kernel;
+	u8 record[248];
+
+	make_kernel(record);
+	put(record, 208, 1, 1);
+	put(record, 216, (u32)-5, 4);
+	fixture->convert.record_bytes[10] = 208;
+	cupti_convert(&fixture->convert, record, 208);
+	kernel = last(fixture, KIND_kernel);
+	CHECK(kernel->priority == INT32_MIN);
+	CHECK_U64(kernel->device_launched, 0);
+	fixture->convert.record_bytes[10] = 224;
+	cupti_convert(&fixture->convert, record, 224);
+	kernel = last(fixture, KIND_kernel);
+	CHECK(kernel->priority == -5);
+	CHECK_U64(kernel->device_launched, VALUE_yes_no_yes);
+	fixture_free(fixture);
+}
+
+static const struct record_gpu_environment *convert_environment(struct fixture *fixture, u32 kind)
+{
+	u8 record[40] = {0};
+
+	put(record, 0, 20, 4);
+	put(record, 4, 3, 4);
+	put(record, 8, 1000, 8);
+	put(record, 16, kind, 4);
+	put(record, 20, 71, 4);
+	put(record, 24, 72, 4);
+	cupti_convert(&fixture->convert, record, sizeof(record));
+	return last(fixture, KIND_gpu_environment);
+}
+
+TEST(of_the_environment_that_is_known_which_the_record_tells)
+{
+	struct fixture *fixture = fixture_make();
+	static const u32 expected[][6] = {
+		{~0U, ~0U, ~0U, ~0U, ~0U, ~0U}, {71, 72, ~0U, ~0U, ~0U, ~0U},
+		{~0U, ~0U, 71, ~0U, ~0U, ~0U},	{~0U, ~0U, ~0U, 71, 72, ~0U},
+		{~0U, ~0U, ~0U, ~0U, ~0U, 71},	{~0U, ~0U, ~0U, ~0U, ~0U, ~0U},
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(expected); i++) {
+		const struct record_gpu_environment *record = convert_environment(fixture, i);
+
+		CHECK(record);
+		CHECK_U64(record->header.ts, 1000);
+		CHECK_U64(record->device, 3);
+		CHECK_U64(record->sm_clock_mhz, expected[i][0]);
+		CHECK_U64(record->memory_clock_mhz, expected[i][1]);
+		CHECK_U64(record->temperature_celsius, expected[i][2]);
+		CHECK_U64(record->power_milliwatts, expected[i][3]);
+		CHECK_U64(record->power_limit_milliwatts, expected[i][4]);
+		CHECK_U64(record->fan_percent, expected[i][5]);
+	}
+	fixture_free(fixture);
+}
+
 TEST(a_record_is_read_only_as_far_as_it_goes)
 {
 	struct fixture *fixture = fixture_make();
@@ -369,8 +430,9 @@ TEST(a_foreign_clock_is_fitted)
 #define FIELD(family, offset, bytes, member, name, how)      \
 	CHECK_U64(offset, offsetof(cupti_##family, member)); \
 	CHECK_U64(bytes, sizeof(((cupti_##family *)NULL)->member));
+#define LATER(family, offset, bytes, member, name, how)
 #define END(family) }
-#define ACTIVITY(number, family, domain)
+#define ACTIVITY(number, family, domain, feature)
 #include "../gpu/cupti_layout.def"
 #undef LAYOUT
 #undef FIELD
@@ -382,6 +444,7 @@ TEST(the_table_agrees_with_the_headers_of_cupti)
 	check_##family();                                     \
 	CHECK(bytes <= sizeof(cupti_##family));
 #define FIELD(family, offset, bytes, member, name, how)
+#define LATER(family, offset, bytes, member, name, how)
 #define END(family)
 #include "../gpu/cupti_layout.def"
 }
@@ -396,9 +459,9 @@ TEST(the_real_library_steps_over_records_as_the_table_says)
 {
 	static const struct {
 		u32 kind, bytes;
-	} of_13_0[] = {{1, 96},	  {2, 88},   {4, 40},  {5, 40},	  {8, 184}, {9, 32},
-		       {10, 216}, {17, 56},  {22, 96}, {25, 104}, {36, 56}, {37, 24},
-		       {38, 56},  {49, 128}, {50, 80}, {51, 56}};
+	} of_13_0[] = {{1, 96},	  {2, 88},  {4, 40},   {5, 40},	 {8, 184},  {9, 32},
+		       {10, 216}, {17, 56}, {20, 40},  {22, 96}, {25, 104}, {36, 56},
+		       {37, 24},  {38, 56}, {49, 128}, {50, 80}, {51, 56}};
 	struct loader loader = {dlopen, dlsym, dlclose};
 	u16 record_bytes[AGENT_ACTIVITY_KINDS];
 	void *handle = dlopen("/usr/local/cuda/lib64/libcupti.so", RTLD_NOW | RTLD_LOCAL);

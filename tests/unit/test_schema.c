@@ -96,6 +96,8 @@ TEST(references_lead_somewhere)
 				CHECK_U64(field->element_bytes, 1);
 				CHECK_U64(field->absent, 0);
 			}
+			if (field->unit == UNIT_SIGNED)
+				CHECK_U64(field->count, 1);
 			if (field->unit == UNIT_HEX || field->unit == UNIT_CHARS)
 				CHECK_U64(field->element_bytes, 1);
 		}

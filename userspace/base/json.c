@@ -102,6 +102,13 @@ void json_append_number(struct text *text, u64 value)
 		json_append_hex(text, value);
 }
 
+void json_append_signed(struct text *text, s64 value)
+{
+	if (value < 0)
+		text_append_char(text, '-');
+	json_append_u64(text, value < 0 ? 0 - (u64)value : (u64)value);
+}
+
 void json_append_hex_array(struct text *text, const u64 *values, size_t count)
 {
 	text_append_char(text, '[');

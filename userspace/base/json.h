@@ -14,6 +14,7 @@ void json_append_string_bytes(struct text *text, const char *string, size_t leng
 void json_append_u64(struct text *text, u64 value);
 /* As a number where readers keep it whole: they have signed 64 bits, so what is greater is written as hex. */
 void json_append_number(struct text *text, u64 value);
+void json_append_signed(struct text *text, s64 value);
 /* "0x1a2b" with quotes: 64-bit addresses do not fit the numbers of most JSON readers. */
 void json_append_hex(struct text *text, u64 value);
 /* ["0x1a2b","0x3c"] */

@@ -21,10 +21,17 @@ struct agent_ring {
 
 /* What an agent has a say in; everything else in a capture is ours. */
 static const u16 agent_kinds[] = {
-	KIND_text,	KIND_attribute,	 KIND_device,	    KIND_stream,
-	KIND_context,	KIND_api,	 KIND_kernel,	    KIND_copy,
-	KIND_set,	KIND_sync,	 KIND_graph_launch, KIND_overhead,
-	KIND_migration, KIND_gpu_memory, KIND_gpu_pool,	    KIND_gpu_event,
+	KIND_text,
+	KIND_attribute,
+#define LAYOUT(layout, tag, bytes, start, end, times, header) KIND_##tag,
+#define FIELD(layout, offset, bytes, member, destination, how)
+#define END(layout)
+#define ACTIVITY(number, layout, domain, feature)
+#include "../gpu/cupti_layout.def"
+#undef LAYOUT
+#undef FIELD
+#undef END
+#undef ACTIVITY
 };
 
 static bool is_agent_kind(u16 kind)

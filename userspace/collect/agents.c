@@ -383,10 +383,6 @@ static void set_time(struct agents *agents, size_t offset, u64 now_ns)
 void agents_open_window(struct agents *agents, u64 now_ns)
 {
 	set_time(agents, offsetof(struct agent_control, window_start_ns), now_ns);
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control)
-			agents->agents[i].records_at_open =
-				counter_of(&agents->agents[i], AGENT_COUNT_RECORDS);
 }
 
 void agents_close_window(struct agents *agents, u64 now_ns)
@@ -519,8 +515,8 @@ static void audit(struct agent *agent, u64 deadline_ns)
 	u32 state = state_of(agent);
 
 	agent->report.cut = state < AGENT_STATE_DRAINED;
-	agent->report.silent = agent->report.outcome == AGENT_WORKS &&
-			       counter_of(agent, AGENT_COUNT_RECORDS) == agent->records_at_open;
+	agent->report.silent =
+		agent->report.outcome == AGENT_WORKS && !counter_of(agent, AGENT_COUNT_WORK);
 	while (!process_audit_take(agent->target->pid, &after, NULL)) {
 		bool left = after.own_thread_count || after.own_fd_count ||
 			    (after.own_mapping_count && state != AGENT_STATE_RESIDENT);

@@ -51,7 +51,7 @@ struct agent_report {
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
 	/* After agents_leave(): */
-	bool silent; /* WORKS: not one record came of the window */
+	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
 	char audit[256]; /* what the target has, before and after, in words; "": it has ended */

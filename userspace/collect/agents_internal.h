@@ -24,7 +24,6 @@ struct agent {
 	u32 source;
 	u32 place; /* text id (tool) for the ledger */
 	bool answered;
-	u64 records_at_open; /* facts of what exists */
 };
 
 struct agents {

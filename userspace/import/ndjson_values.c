@@ -82,6 +82,21 @@ static int parse_integer(const struct target *target, json_t *value, u64 *ret_va
 	return 0;
 }
 
+static int parse_signed(const struct target *target, json_t *value, u64 *ret_value)
+{
+	s64 number = json_integer_value(value);
+
+	if (!json_is_integer(value))
+		return wrong_value(target, "an integer");
+	if (schema_field_signed(target->field, number) != number)
+		return import_error(target->context, target->err,
+				    "%s of %s: %lld does not fit %u bits", target->field->name,
+				    target->kind->tag, (long long)number,
+				    8 * target->field->element_bytes);
+	*ret_value = number;
+	return 0;
+}
+
 static int parse_id(const struct target *target, json_t *value, u64 *ret_value)
 {
 	u32 id;
@@ -185,7 +200,7 @@ static import_parse *const parsers[] = {
 	[UNIT_COUNT] = parse_integer, [UNIT_NUMBER] = parse_integer, [UNIT_ID] = parse_id,
 	[UNIT_ENUM] = parse_enum,     [UNIT_TEXT] = parse_text,	     [UNIT_STACK] = parse_stack,
 	[UNIT_TASK] = parse_integer,  [UNIT_ADDR] = parse_integer,   [UNIT_HEX] = parse_integer,
-	[UNIT_CHARS] = parse_integer, [UNIT_PAD] = parse_integer,
+	[UNIT_CHARS] = parse_integer, [UNIT_SIGNED] = parse_signed,  [UNIT_PAD] = parse_integer,
 };
 
 /* ---- arrays ---- */

@@ -169,6 +169,13 @@ static u64 convert_enum(const struct schema_table *foreign, const struct convert
 	return field->to->absent;
 }
 
+static bool fits(const struct schema_field *field, u64 value)
+{
+	if (field->unit == UNIT_SIGNED)
+		return schema_field_signed(field, value) == (s64)value;
+	return field->element_bytes == 8 || !(value >> (8 * field->element_bytes));
+}
+
 static void convert_value(const struct schema_table *foreign, const struct convert_field *field,
 			  const struct record_header *raw, struct record_header *out)
 {
@@ -182,8 +189,10 @@ static void convert_value(const struct schema_table *foreign, const struct conve
 			value = to->absent;
 		else if (to->unit == UNIT_ENUM)
 			value = convert_enum(foreign, field, value);
+		else if (to->unit == UNIT_SIGNED)
+			value = schema_field_signed(from, value);
 		/* What does not fit the field of this build is not known to it. */
-		if (to->element_bytes < 8 && value >> (8 * to->element_bytes))
+		if (!fits(to, value))
 			value = to->absent;
 		schema_field_set(to, out, i, value);
 	}

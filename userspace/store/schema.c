@@ -173,7 +173,7 @@ static const char *const unit_names[] = {
 	[UNIT_COUNT] = "COUNT", [UNIT_NUMBER] = "NUMBER", [UNIT_ID] = "ID",
 	[UNIT_ENUM] = "ENUM",	[UNIT_TEXT] = "TEXT",	  [UNIT_STACK] = "STACK",
 	[UNIT_TASK] = "TASK",	[UNIT_ADDR] = "ADDR",	  [UNIT_HEX] = "HEX",
-	[UNIT_CHARS] = "CHARS", [UNIT_PAD] = "PAD",
+	[UNIT_CHARS] = "CHARS", [UNIT_SIGNED] = "SIGNED", [UNIT_PAD] = "PAD",
 };
 
 static const char *const shape_names[] = {
@@ -209,6 +209,13 @@ u64 schema_field_value(const struct schema_field *field, const struct record_hea
 	/* Little-endian, as the files are. */
 	memcpy(&value, bytes, field->element_bytes);
 	return value;
+}
+
+s64 schema_field_signed(const struct schema_field *field, u64 value)
+{
+	unsigned unused_bits = 64 - 8 * field->element_bytes;
+
+	return (s64)(value << unused_bits) >> unused_bits;
 }
 
 void schema_field_set(const struct schema_field *field, struct record_header *record,

@@ -10,7 +10,7 @@
 
 enum schema_unit {
 	UNIT_TIME, UNIT_NS, UNIT_BYTES, UNIT_COUNT, UNIT_NUMBER, UNIT_ID, UNIT_ENUM, UNIT_TEXT,
-	UNIT_STACK, UNIT_TASK, UNIT_ADDR, UNIT_HEX, UNIT_CHARS, UNIT_PAD,
+	UNIT_STACK, UNIT_TASK, UNIT_ADDR, UNIT_HEX, UNIT_CHARS, UNIT_SIGNED, UNIT_PAD,
 };
 
 enum schema_tail { TAIL_NONE, TAIL_BYTES, TAIL_ADDRESSES };
@@ -78,6 +78,8 @@ const char *schema_shape_name(enum record_shape shape);
  * its kind. */
 u64 schema_field_value(const struct schema_field *field, const struct record_header *record,
 		       unsigned index);
+/* The number that a value of a SIGNED field stands for: schema_field_value() gives its bits. */
+s64 schema_field_signed(const struct schema_field *field, u64 value);
 void schema_field_set(const struct schema_field *field, struct record_header *record, unsigned index,
 		      u64 value);
 /* Absent as the row says; arrays: all bytes 0. For records as producers write them: in what a capture

@@ -8,7 +8,7 @@
 
 static const char *const row_names[] = {
 	[ROW_NONE] = "NONE",	 [ROW_THREAD] = "THREAD", [ROW_PROCESS] = "PROCESS",
-	[ROW_STREAM] = "STREAM", [ROW_SYNC] = "SYNC",
+	[ROW_STREAM] = "STREAM", [ROW_SYNC] = "SYNC",	  [ROW_DEVICE] = "DEVICE",
 };
 
 static const char *const tail_names[] = {

@@ -2,29 +2,22 @@
 
 #include "options/levels.h"
 
-/* clang-format off */
 /* CUpti_ActivityKind, and the feature of levels.def that it belongs to. */
 static const struct {
 	u8 kind;
 	enum level_feature feature;
 } activity_kinds[] = {
-	{1,  LEVEL_activities}, /* memcpy */
-	{2,  LEVEL_activities}, /* memset */
-	{4,  LEVEL_api_calls},  /* driver */
-	{5,  LEVEL_api_calls},  /* runtime */
-	{8,  LEVEL_activities}, /* device */
-	{9,  LEVEL_activities}, /* context */
-	{10, LEVEL_activities}, /* concurrent kernel */
-	{17, LEVEL_activities}, /* overhead */
-	{22, LEVEL_activities}, /* memcpy from GPU to GPU */
-	{25, LEVEL_activities}, /* unified memory */
-	{36, LEVEL_activities}, /* event */
-	{37, LEVEL_activities}, /* stream */
-	{38, LEVEL_activities}, /* synchronization */
-	{49, LEVEL_activities}, /* memory */
-	{50, LEVEL_activities}, /* memory pool */
+#define LAYOUT(layout, tag, bytes, start, end, times, header)
+#define FIELD(layout, offset, bytes, member, destination, how)
+#define END(layout)
+#define ACTIVITY(number, layout, domain, feature) {number, LEVEL_##feature},
+#define UNASKED(number, layout, domain)
+#include "../gpu/cupti_layout.def"
+#undef LAYOUT
+#undef FIELD
+#undef END
+#undef ACTIVITY
 };
-/* clang-format on */
 
 #define BUFFER_BYTES	    (512U << 10)
 #define BUFFER_COUNT_MAX    256

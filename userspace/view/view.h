@@ -137,13 +137,15 @@ const char *view_process_name(const struct view *view, u32 pid);
 /* ---- fields and computed values by key: the columns of tables in exporters --------------------------
  * Looks up once, reads often. Keys: a field of the kind or of the header; or "field.field" through an ID
  * ("probe.address", "probe.binary"); or a computed value ("launch_delay_ns"). */
-enum view_value_type { VALUE_ABSENT, VALUE_U64, VALUE_HEX, VALUE_STRING, VALUE_DECIMAL, VALUE_ARRAY };
+enum view_value_type {
+	VALUE_ABSENT, VALUE_U64, VALUE_S64, VALUE_HEX, VALUE_STRING, VALUE_DECIMAL, VALUE_ARRAY,
+};
 
 #define VALUE_ARRAY_MAX 4 /* longer ones are strings */
 
 struct view_value {
 	enum view_value_type type;
-	u64 number;
+	u64 number; /* VALUE_S64: cast it */
 	double decimal;	    /* finite */
 	const char *string; /* enum tags, texts; valid as long as the view */
 	unsigned count;	    /* VALUE_ARRAY */

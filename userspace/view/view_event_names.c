@@ -30,6 +30,7 @@ static const struct name_row {
 	{KIND_gpu_memory,   "{operation} ({memory})"},
 	{KIND_gpu_pool,     "Memory pool {operation}"},
 	{KIND_gpu_event,    "cudaEvent"},
+	{KIND_gpu_environment, "GPU"},
 };
 
 static const struct word_row {

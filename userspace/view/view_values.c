@@ -139,6 +139,9 @@ static struct view_value field_value(const struct view *view, const struct schem
 			view_label(view, schema_kind_by_tag(field->reference)->number, number));
 	case UNIT_STACK:
 		return stack_value(view, number);
+	case UNIT_SIGNED:
+		return (struct view_value){.type = VALUE_S64,
+					   .number = schema_field_signed(field, number)};
 	case UNIT_ADDR:
 	case UNIT_HEX:
 		return (struct view_value){.type = VALUE_HEX, .number = number};

@@ -238,6 +238,7 @@ static void *worker_main(void *unused)
 			break;
 		pthread_mutex_unlock(&queue_lock);
 		drain_queue();
+		sim_record_environment();
 		deliver(false);
 		pthread_mutex_lock(&queue_lock);
 	}

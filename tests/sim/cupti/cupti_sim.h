@@ -86,6 +86,8 @@ void sim_record_device(const struct sim_device_facts *facts, uint32_t id);
 void sim_record_context(const struct sim_context_facts *facts);
 void sim_record_stream(const struct sim_stream_facts *facts, uint32_t correlation);
 void sim_record_overhead(unsigned kind, uint64_t start_ns, uint64_t end_ns);
+/* Of all devices, where that kind is enabled. */
+void sim_record_environment(void);
 /* The kind of record that an activity becomes by what is enabled now, 0: none. */
 unsigned sim_wanted_kind(const struct sim_activity *activity);
 uint32_t sim_thread_id(void);

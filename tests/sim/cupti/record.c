@@ -422,3 +422,40 @@ void sim_record_overhead(unsigned kind, uint64_t start_ns, uint64_t end_ns)
 	PUT(&draft, OVERHEAD, end, end_ns);
 	append(&draft, CUPTI_ACTIVITY_KIND_OVERHEAD, true);
 }
+
+static void append_environment(struct draft *draft, uint32_t device, unsigned kind)
+{
+	PUT(draft, ENVIRONMENT, deviceId, device);
+	PUT(draft, ENVIRONMENT, timestamp, sim_clock_now());
+	PUT(draft, ENVIRONMENT, environmentKind, kind);
+	append(draft, CUPTI_ACTIVITY_KIND_ENVIRONMENT, false);
+}
+
+/* What differs from device to device is the temperature. */
+static void record_environment(uint32_t device)
+{
+	struct draft speed = {0}, temperature = {0}, power = {0}, cooling = {0};
+
+	PUT(&speed, ENVIRONMENT, smClock, sim_cupti_knob("sm_clock", 1980));
+	PUT(&speed, ENVIRONMENT, memoryClock, sim_cupti_knob("memory_clock", 3201));
+	append_environment(&speed, device, CUPTI_ACTIVITY_ENVIRONMENT_SPEED);
+	PUT(&temperature, ENVIRONMENT, gpuTemperature, sim_cupti_knob("temperature", 40) + device);
+	append_environment(&temperature, device, CUPTI_ACTIVITY_ENVIRONMENT_TEMPERATURE);
+	PUT(&power, ENVIRONMENT, power, sim_cupti_knob("power", 350000));
+	PUT(&power, ENVIRONMENT, powerLimit, sim_cupti_knob("power_limit", 700000));
+	append_environment(&power, device, CUPTI_ACTIVITY_ENVIRONMENT_POWER);
+	PUT(&cooling, ENVIRONMENT, fanSpeed, sim_cupti_knob("fan_speed", 0));
+	append_environment(&cooling, device, CUPTI_ACTIVITY_ENVIRONMENT_COOLING);
+}
+
+void sim_record_environment(void)
+{
+	struct sim_device_facts facts[SIM_MAX_DEVICES];
+	size_t count;
+
+	if (!is_on(CUPTI_ACTIVITY_KIND_ENVIRONMENT))
+		return;
+	count = sim_state.driver->devices(facts, SIM_MAX_DEVICES);
+	for (size_t i = 0; i < count && i < SIM_MAX_DEVICES; i++)
+		record_environment((uint32_t)i);
+}

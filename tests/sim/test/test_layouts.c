@@ -19,6 +19,7 @@ typedef CUpti_ActivityOverhead3 header_OVERHEAD;
 typedef CUpti_ActivityCudaEvent2 header_CUDA_EVENT;
 typedef CUpti_ActivityDevice5 header_DEVICE;
 typedef CUpti_ActivityContext3 header_CONTEXT;
+typedef CUpti_ActivityEnvironment header_ENVIRONMENT;
 typedef CUpti_ActivityStream header_STREAM;
 typedef CUpti_ActivityMarker2 header_MARKER;
 
