@@ -184,10 +184,19 @@ static void drain(struct ring *ring, const struct options *options, int cycle)
 
 static void print_control(const struct ring *ring, int cycle, u64 leaving_ns)
 {
-	static const char *const counters[] = {
-		"records",	    "ring_full",     "cupti_dropped",	 "no_timestamps",
-		"activity_unknown", "facts_capped",  "capped_callbacks", "capped_activities",
-		"buffers_out",	    "outside_window"};
+	static const char *const counters[AGENT_COUNTERS] = {
+		[AGENT_COUNT_RECORDS] = "records",
+		[AGENT_COUNT_WORK] = "work",
+		[AGENT_COUNT_RING_FULL] = "ring_full",
+		[AGENT_COUNT_CUPTI_DROPPED] = "cupti_dropped",
+		[AGENT_COUNT_NO_TIMESTAMPS] = "no_timestamps",
+		[AGENT_COUNT_ACTIVITY_UNKNOWN] = "activity_unknown",
+		[AGENT_COUNT_FACTS_CAPPED] = "facts_capped",
+		[AGENT_COUNT_CAPPED_CALLBACKS] = "capped_callbacks",
+		[AGENT_COUNT_CAPPED_ACTIVITIES] = "capped_activities",
+		[AGENT_COUNT_BUFFERS_OUT] = "buffers_out",
+		[AGENT_COUNT_OUTSIDE_WINDOW] = "outside_window",
+	};
 	const struct agent_control *control = ring->control;
 	const struct agent_feature *feature = &control->features[AGENT_FEATURE_CUPTI];
 
