@@ -253,7 +253,7 @@ class Judge:
             counts[event["ph"]] += 1
             pid = event["pid"]
             kind = kinds[event["cat"]]
-            if self.shapes[kind][1] in ("STREAM", "SYNC"):
+            if self.shapes[kind][1] in ("STREAM", "SYNC", "DEVICE"):
                 pid = "gpu" if pid >= FIRST_OWN_PID else pid
             elif pid in nobody:
                 pid = 0
