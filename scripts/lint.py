@@ -29,7 +29,7 @@ DIRECTIONS = {
     "view": {"base", "store", "record"},
     "exporters": {"base", "view", "record"},
     "collect": {"base", "attach", "options", "store", "record", "skeleton", "bpf", "gpu"},
-    "verbs": {"base", "options", "elf", "net", "attach", "store", "import", "resolve", "view",
+    "verbs": {"base", "gpu", "options", "elf", "net", "attach", "store", "import", "resolve", "view",
               "exporters", "collect", "record"},
     "main": {"base", "options", "verbs"},
     "bpf": {"record"},
