@@ -49,9 +49,14 @@ def descriptors(pid):
 
 def threads(pid):
 	"""Threads with their names and signal masks."""
-	return {tid: [line for line in pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text().splitlines()
-		      if line.startswith(("Name:", "SigBlk:", "ShdPnd:"))]
-		for tid in os.listdir(f"/proc/{pid}/task")}
+	found = {}
+	for tid in os.listdir(f"/proc/{pid}/task"):
+		try:
+			status = pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text()
+		except (FileNotFoundError, ProcessLookupError):
+			continue  # it has ended since it was listed
+		found[tid] = [line for line in status.splitlines() if line.startswith(("Name:", "SigBlk:", "ShdPnd:"))]
+	return found
 
 
 def footprint(pid):
