@@ -53,9 +53,13 @@ def judge(gpuprobe, folder):
     expected_ns = sum(row["Total Time (ns)"] for row in stats(gpuprobe, folder, "memtime"))
     if sum(times(copies).values()) != expected_ns:
         complaints.append(f"copies: {times(copies)}, expected {expected_ns} ns")
+    lines = map(json.loads, (folder / "capture.ndjson").read_text("utf-8").splitlines())
+    recorded = [line for line in lines if line["kind"] == "kernel"]
     for column in ("stream", "correlation"):
-        if len(kernels) and (kernels[column].astype(float) < 0).any():
-            complaints.append(f"kernels without {column}")
+        missing = (kernels[column].astype(float) < 0).sum() if len(kernels) else 0
+        expected = sum(column not in line for line in recorded)
+        if missing != expected:
+            complaints.append(f"{missing} kernels without {column}, expected {expected}")
     launched = sum(row["Count"] for row in stats(gpuprobe, folder, "launch"))
     calls = trace[trace["cat"].map(names).isin(["cuda_runtime", "cuda_driver"])]
     joined = kernels.merge(calls[calls["correlation"] >= 0], on="correlation")
