@@ -3,6 +3,9 @@
  * behind a tail call, in a child. Then an exception passes through all of these frames.
  *
  *	open_frames WAY COUNT...	that many threads (child: processes) of each way
+ *	calm 0, together 0		no exception; all threads begin at once
+ *
+ * They begin one after the other: whether a thread is on its own stack can't be asked while another maps one.
  */
 #include <cerrno>
 #include <cstring>
@@ -17,7 +20,7 @@
 #include "protocol.h"
 
 static volatile int sink;
-static volatile bool go_on, throws = true;
+static volatile bool go_on, together, throws = true;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned long inside, caught, returned, interrupted;
@@ -157,6 +160,14 @@ static void *thread_main(void *argument)
 
 static std::vector<pthread_t> threads;
 
+static void wait_for_all()
+{
+	pthread_mutex_lock(&mutex);
+	while (inside < threads.size())
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
 static void start(const std::string &way, int count)
 {
 	pthread_attr_t small;
@@ -170,15 +181,9 @@ static void start(const std::string &way, int count)
 			if (pthread_create(&thread, &small, thread_main, reinterpret_cast<void *>(known.function)))
 				abort();
 			threads.push_back(thread);
+			if (!together)
+				wait_for_all();
 		}
-}
-
-static void wait_for_all()
-{
-	pthread_mutex_lock(&mutex);
-	while (inside < threads.size())
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
 }
 
 int main(int count, char **words)
@@ -189,6 +194,8 @@ int main(int count, char **words)
 	for (int i = 1; i + 1 < count; i += 2) {
 		if (!strcmp(words[i], "calm"))
 			throws = false;
+		if (!strcmp(words[i], "together"))
+			together = true;
 		start(words[i], atoi(words[i + 1]));
 	}
 	wait_for_all();
