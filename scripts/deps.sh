@@ -206,11 +206,11 @@ install_rows() {
 # Headers of CUDA 13 for the simulated CUDA of the tests: from a toolkit, or NVIDIA's wheels. Never committed.
 provide_cuda_headers() {
 	local wheels=build/sim/headers
-	[ -e "${CUDA_HOME:-/usr/local/cuda}/include/cupti.h" ] || [ -e $wheels/nvidia/cu13/include/cupti.h ] || {
+	[ -e "${CUDA_HOME:-/usr/local/cuda}/include/cupti.h" ] || [ -e $wheels/nvidia/cu13/include/nvtx3 ] || {
 		rm -rf $wheels
 		python3 -m pip install --quiet --no-deps --target $wheels nvidia-cuda-cupti==13.0.* \
-			nvidia-cuda-runtime==13.0.* nvidia-cuda-crt==13.0.* ||
-			die "no CUDA toolkit, and no nvidia-cuda-cupti, -runtime and -crt by pip: no simulated CUDA"
+			nvidia-cuda-runtime==13.0.* nvidia-cuda-crt==13.0.* nvidia-nvtx==13.0.* ||
+			die "no CUDA toolkit, and no nvidia-cuda-cupti, -runtime, -crt and nvidia-nvtx by pip: no simulated CUDA"
 	}
 }
 

@@ -14,13 +14,12 @@
 /* Beginnings of file names, and what of gpu_target they fill in. */
 static const struct {
 	const char *prefix;
-	size_t path_offset;  /* the first such file; 0: only counted */
+	size_t path_offset;  /* the first such file */
 	size_t count_offset; /* different ones; 0: not counted */
 } libraries[] = {
 	{"libcuda.so",               offsetof(struct gpu_target, driver_path),  0},
 	{"libcupti.so",              offsetof(struct gpu_target, cupti_path),   offsetof(struct gpu_target, cupti_count)},
 	{"libcudart.so",             offsetof(struct gpu_target, runtime_path), 0},
-	{"libnvToolsExt.so",         0,                                         offsetof(struct gpu_target, nvtx_count)},
 	{"libToolsInjection",        offsetof(struct gpu_target, other_tool),   0}, /* Nsight Systems */
 	{"libcuda-injection",        offsetof(struct gpu_target, other_tool),   0}, /* Nsight Compute */
 	{"libsanitizer-collection",  offsetof(struct gpu_target, other_tool),   0}, /* compute-sanitizer */
@@ -40,7 +39,7 @@ static void note_library(struct gpu_target *gpu, size_t row, const char *path)
 	char *first = (char *)gpu + libraries[row].path_offset;
 	unsigned *count = (unsigned *)((char *)gpu + libraries[row].count_offset);
 
-	if (libraries[row].path_offset && !*first)
+	if (!*first)
 		snprintf(first, sizeof(gpu->cupti_path), "%s", path);
 	if (libraries[row].count_offset)
 		(*count)++;

@@ -13,7 +13,6 @@ struct gpu_target {
 	char cupti_path[256];	 /* the first libcupti.so mapped; "": none */
 	unsigned cupti_count;	 /* different ones: with two, one of them is blind */
 	char runtime_path[256];	 /* libcudart.so; "": none, or linked statically */
-	unsigned nvtx_count;	 /* libnvToolsExt.so and the like */
 	char other_tool[256];	 /* an injection library of another profiler that is mapped; "": none */
 };
 

@@ -10,6 +10,7 @@ struct maps_line {
 	u64 device; /* makedev() of its two numbers */
 	u64 inode;
 	bool executable;
+	bool writable; /* and private: a store changes nobody else's */
 	const char *path; /* "": anonymous */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/inject.h"
+#include "attach/nvtx_users.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "options/levels.h"
@@ -109,18 +110,23 @@ static void append_threads(const struct target *target, struct text *text)
 	inject_plan_free(&plan);
 }
 
-static void append_target_plan(const struct options *options, const struct target *target,
-			       const struct gpu_target *found, const char *refused,
-			       struct text *text)
+static void append_heading(const char *words, const struct target *target, struct text *text)
 {
-	text_append(text, "\nGPU side of ");
+	text_append(text, words);
 	text_append_terminal(text, target->comm, strlen(target->comm));
-	text_appendf(text, " (%u)\n  driver: ", target->pid);
+	text_appendf(text, " (%u)\n", target->pid);
+}
+
+static void append_target_plan(const struct options *options, const struct target *target,
+			       const struct gpu_target *found, const struct nvtx_users *users,
+			       const char *refused, struct text *text)
+{
+	append_heading("\nGPU side of ", target, text);
+	text_append(text, "  driver: ");
 	text_append_terminal(text, found->driver_path, strlen(found->driver_path));
 	text_append_char(text, '\n');
 	append_cupti(options, target, found, text);
-	if (found->nvtx_count)
-		text_append(text, "  NVTX: mapped (libnvToolsExt)\n");
+	nvtx_users_append(users, text);
 	if (*found->other_tool) {
 		text_append(text, "  another tool: ");
 		text_append_terminal(text, found->other_tool, strlen(found->other_tool));
@@ -136,15 +142,32 @@ static void append_target_plan(const struct options *options, const struct targe
 	append_levels(options, !refused, text);
 }
 
+/* Of a process that has no GPU side. */
+static void append_users(const struct target *target, const struct nvtx_users *users,
+			 struct text *text)
+{
+	if (!users->count && !*users->old_library)
+		return;
+	append_heading("\nWithout CUDA, so without an agent: ", target, text);
+	nvtx_users_append(users, text);
+}
+
 void gpu_append_plan(const struct options *options, const struct attachment *attachment,
 		     struct text *text)
 {
 	for (size_t i = 0; i < attachment->target_count; i++) {
+		const struct target *target = &attachment->targets[i];
+		struct nvtx_users users = {0};
 		struct gpu_target found;
 
-		if (!gpu_target_read(&attachment->targets[i], &found, NULL) && found.cuda)
-			append_target_plan(options, &attachment->targets[i], &found,
+		if (gpu_target_read(target, &found, NULL))
+			continue;
+		nvtx_users_find(target, &users, NULL);
+		if (found.cuda)
+			append_target_plan(options, target, &found, &users,
 					   attachment->gpu.refused[i], text);
+		else
+			append_users(target, &users, text);
 	}
 }
 
