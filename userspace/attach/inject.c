@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -45,6 +46,7 @@ struct injector {
 	struct inject_data data; /* as it was read or written last */
 	u64 region;
 	int memory_fd, ring_fd;
+	struct process_own own;
 };
 
 static u64 data_address(const struct injector *injector)
@@ -203,12 +205,25 @@ static int file_open(const struct injector *injector, s32 fd, const char *name, 
 		      : 0;
 }
 
-static int library_copy(const struct injector *injector, struct err *err)
+static int file_note(struct injector *injector, int fd, ino_t *ret_inode, struct err *err)
+{
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return err_errno(err, -errno, "can't look at the memfd of %u", injector->plan->pid);
+	injector->own.device = status.st_dev;
+	*ret_inode = status.st_ino;
+	return 0;
+}
+
+static int library_copy(struct injector *injector, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
 	size_t written = 0;
 	int result = file_open(injector, injector->data.library_fd, AGENT_MEMFD_LIBRARY, &fd, err);
 
+	if (!result)
+		result = file_note(injector, fd, &injector->own.library_inode, err);
 	if (result)
 		return result;
 	while (written < injector->library_bytes) {
@@ -230,6 +245,8 @@ static int ring_make(struct injector *injector, struct err *err)
 	void *shared;
 	int result = file_open(injector, injector->data.ring_fd, AGENT_MEMFD_RING, &fd, err);
 
+	if (!result)
+		result = file_note(injector, fd, &injector->own.ring_inode, err);
 	if (result)
 		return result;
 	if (ftruncate(fd, (off_t)injector->ring_bytes) ||
@@ -300,7 +317,7 @@ static int run(struct injector *injector, u64 address, u64 marker, struct err *e
  */
 static void region_leave(struct injector *injector)
 {
-	if (injector->session.thread_made) {
+	if (injector->session.made_tid) {
 		word_write(injector, offsetof(struct inject_data, cancelled), 1);
 		injector->session.deadline_ns = clock_monotonic_ns() + LEAVE_NS;
 		run(injector, 0, 0, NULL);
@@ -321,7 +338,7 @@ static int create_thread(struct injector *injector, struct err *err)
 		result = run(injector, 0, 0, err);
 	if (result)
 		region_leave(injector);
-	else if (!injector->session.thread_made)
+	else if (!injector->session.made_tid)
 		result = err_set(err, -EAGAIN, "pthread_create failed in %u", injector->plan->pid);
 	return result;
 }
@@ -490,14 +507,16 @@ int inject_run(const struct target *target, const struct inject_plan *plan, cons
 	result = borrow_any(&injector, err);
 	if (!result)
 		result = loaded_wait(&injector, err);
-	if (!result)
+	if (!result) {
+		injector.own.tid = tid_of_host(target, injector.session.made_tid);
 		*ret_injection = (struct injection){
 			.pid = target->pid,
 			.ring_fd = take_fd(&injector.ring_fd),
 			.code_address = injector.region,
 			.code_bytes = INJECT_REGION_BYTES,
-			.agent_tid = tid_of_host(target, injector.data.tid),
+			.own = injector.own,
 		};
+	}
 	cleanup_close(&injector.ring_fd);
 	close(injector.memory_fd);
 	return result;

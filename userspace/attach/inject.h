@@ -13,6 +13,7 @@
 #ifndef GPUPROBE_ATTACH_INJECT_H
 #define GPUPROBE_ATTACH_INJECT_H
 
+#include "attach/process_audit.h"
 #include "attach/target.h"
 #include "base/err.h"
 
@@ -64,7 +65,7 @@ struct injection {
 	int ring_fd;	/* of the shared memory, a file description of our own, locked (gpu/shared.h); ours to close */
 	u64 code_address; /* pages that the thread runs on until it leaves */
 	u64 code_bytes;
-	u32 agent_tid;	/* as the host sees it */
+	struct process_own own;
 };
 
 /*

@@ -23,6 +23,7 @@
 #include "../gpu/shared.h"
 
 #define AGAIN_NS	 (20 * NS_PER_MILLISECOND)
+#define ORPHAN_NS	 (200 * NS_PER_MILLISECOND) /* for a thread of an agent to show */
 #define SECCOMP_STRICT	 1
 #define SECCOMP_FILTER	 2
 #define MEMFD_PREFIX	 "/memfd:"
@@ -83,7 +84,8 @@ static int check_process(const struct target *target, struct inject_plan *plan, 
 
 /* ---- what an earlier gpuprobe left ------------------------------------------------------------------------- */
 
-enum left { LEFT_NOTHING, LEFT_LIVES, LEFT_DEAD };
+/* The later one counts for more. */
+enum left { LEFT_NOTHING, LEFT_DEAD, LEFT_LIVES };
 
 /* A ring whose lock nobody holds makes its agent leave; one that is held has a living gpuprobe. */
 static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid)
@@ -115,18 +117,41 @@ static enum left rings_look(const struct target *target, u32 *ret_tool_pid)
 	enum left result = LEFT_NOTHING;
 	struct dirent *entry;
 
-	while (directory && result == LEFT_NOTHING && (entry = readdir(directory))) {
+	while (directory && result != LEFT_LIVES && (entry = readdir(directory))) {
 		_cleanup_free_ char *link = NULL;
+		enum left found = LEFT_NOTHING;
 
 		if (!proc_link_read(dirfd(directory), entry->d_name, &link) &&
 		    strncmp(link, wanted, strlen(wanted)) == 0)
-			result = ring_look(dirfd(directory), entry->d_name, ret_tool_pid);
+			found = ring_look(dirfd(directory), entry->d_name, ret_tool_pid);
+		result = found > result ? found : result;
 	}
 	return result;
 }
 
+/* A ring without one is of nobody: a child that was forked while its parent was recorded has its parent's. */
+static bool agent_runs(const struct target *target)
+{
+	int fd = openat(target->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks))) {
+		_cleanup_free_ char *comm = NULL;
+		char path[64];
+
+		snprintf(path, sizeof(path), "%.20s/comm", entry->d_name);
+		if (!proc_file_read(dirfd(tasks), path, &comm, NULL) &&
+		    strcmp(comm, AGENT_THREAD_NAME "\n") == 0)
+			return true;
+	}
+	return false;
+}
+
 static int check_left(const struct target *target, u64 deadline_ns, struct err *err)
 {
+	u64 orphan_ns = clock_monotonic_ns() + ORPHAN_NS;
+
 	for (;;) {
 		u32 tool_pid = 0;
 
@@ -142,6 +167,8 @@ static int check_left(const struct target *target, u64 deadline_ns, struct err *
 				       "(pid %u) is in it. Wait until it is done.",
 				       target->pid, target->comm, tool_pid);
 		case LEFT_DEAD:
+			if (clock_monotonic_ns() >= orphan_ns && !agent_runs(target))
+				return 0;
 			break;
 		}
 		if (clock_monotonic_ns() >= deadline_ns)

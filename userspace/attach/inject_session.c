@@ -196,8 +196,6 @@ static int system_call_info(struct inject_session *session, struct __ptrace_sysc
 	memset(ret_info, 0, sizeof(*ret_info));
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, session->tid, (void *)sizeof(*ret_info), ret_info) <= 0)
 		return ended(session, err);
-	if (ret_info->op == PTRACE_SYSCALL_INFO_EXIT && ret_info->exit.rval > 0)
-		return 1;
 	return 0;
 }
 
@@ -256,10 +254,11 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 		result = next_system_call(session, err);
 		if (!result)
 			result = system_call_info(session, &info, err);
-		if (result < 0)
+		if (result)
 			return result;
 		if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-			session->thread_made |= result > 0 && makes_thread(number);
+			if (makes_thread(number) && info.exit.rval > 0)
+				session->made_tid = (u32)info.exit.rval;
 			continue;
 		}
 		number = info.entry.nr;
@@ -280,8 +279,8 @@ static int system_call_undo(struct inject_session *session)
 	struct __ptrace_syscall_info info;
 	int result = system_call_info(session, &info, NULL);
 
-	if (result < 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY)
-		return result < 0 ? result : 0;
+	if (result || info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return result;
 	result = registers_read_general(session->tid, &general);
 	if (result)
 		return result;

@@ -19,7 +19,7 @@ struct inject_session {
 	struct registers saved; /* what the thread is given back with */
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
-	bool thread_made;	/* by a clone() of the borrowed thread */
+	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };
 
 /* -EAGAIN: the thread is not in a system call that blocks, or has ended: take another one. -EPERM: somebody

@@ -11,24 +11,14 @@
 #include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
-
-static bool begins_with(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
-}
-
-/* As /proc shows a memfd. A file of the target's whose path contains our name is not ours. */
-static bool is_own_path(const char *path)
-{
-	return begins_with(path, "/memfd:" PROCESS_AUDIT_OWN_PREFIX);
-}
+#include "../gpu/shared.h"
 
 /* ---- what a folder of /proc/PID has ---- */
 
-typedef bool (*entry_is_own)(int directory_fd, const char *name);
+typedef bool (*entry_is_own)(const struct process_own *own, int directory_fd, const char *name);
 
-static int count_entries(int proc_fd, const char *folder, entry_is_own entry_own, size_t *ret_count,
-			 size_t *ret_own_count)
+static int count_entries(int proc_fd, const char *folder, const struct process_own *own,
+			 entry_is_own entry_own, size_t *ret_count, size_t *ret_own_count)
 {
 	_cleanup_closedir_ DIR *directory = NULL;
 	size_t count = 0, own_count = 0;
@@ -46,32 +36,41 @@ static int count_entries(int proc_fd, const char *folder, entry_is_own entry_own
 		if (entry->d_name[0] == '.')
 			continue;
 		count++;
-		own_count += entry_own(fd, entry->d_name);
+		own_count += own && entry_own(own, fd, entry->d_name);
 	}
 	*ret_count = count;
 	*ret_own_count = own_count;
 	return 0;
 }
 
-static bool thread_is_own(int directory_fd, const char *name)
+static bool thread_is_own(const struct process_own *own, int directory_fd, const char *name)
 {
-	_cleanup_free_ char *comm = NULL;
-	char path[64];
-	size_t size;
-
-	snprintf(path, sizeof(path), "%.32s/comm", name);
-	return !proc_file_read(directory_fd, path, &comm, &size) &&
-	       begins_with(comm, PROCESS_AUDIT_OWN_PREFIX);
+	(void)directory_fd;
+	return own->tid && strtoul(name, NULL, 10) == own->tid;
 }
 
-static bool fd_is_own(int directory_fd, const char *name)
+static bool file_is_own(const struct process_own *own, dev_t device, ino_t inode)
 {
-	_cleanup_free_ char *link = NULL;
-
-	return !proc_link_read(directory_fd, name, &link) && is_own_path(link);
+	return inode && device == own->device &&
+	       (inode == own->ring_inode || inode == own->library_inode);
 }
 
-static int count_mappings(int proc_fd, struct process_audit *audit)
+static bool fd_is_own(const struct process_own *own, int directory_fd, const char *name)
+{
+	struct stat status;
+
+	return !fstatat(directory_fd, name, &status, 0) &&
+	       file_is_own(own, status.st_dev, status.st_ino);
+}
+
+static bool is_resident(const struct process_own *own, const struct maps_line *line)
+{
+	static const char path[] = "/memfd:" AGENT_MEMFD_RESIDENT;
+
+	return line->device == own->device && !strncmp(line->path, path, strlen(path));
+}
+
+static int count_mappings(int proc_fd, const struct process_own *own, struct process_audit *audit)
 {
 	_cleanup_free_ char *maps = NULL;
 	struct maps_line line;
@@ -85,12 +84,14 @@ static int count_mappings(int proc_fd, struct process_audit *audit)
 	while (maps_next(&text, &line)) {
 		audit->mapping_count++;
 		audit->executable_mapping_count += line.executable;
-		audit->own_mapping_count += is_own_path(line.path);
+		audit->own_mapping_count += own && file_is_own(own, line.device, line.inode);
+		audit->resident_mapping_count += own && is_resident(own, &line);
 	}
 	return 0;
 }
 
-int process_audit_take(u32 pid, struct process_audit *ret_audit, struct err *err)
+int process_audit_take(u32 pid, const struct process_own *own, struct process_audit *ret_audit,
+		       struct err *err)
 {
 	struct process_audit audit = {0};
 	_cleanup_close_ int proc_fd = -1;
@@ -102,13 +103,13 @@ int process_audit_take(u32 pid, struct process_audit *ret_audit, struct err *err
 	if (proc_fd < 0)
 		result = -errno;
 	if (!result)
-		result = count_entries(proc_fd, "task", thread_is_own, &audit.thread_count,
+		result = count_entries(proc_fd, "task", own, thread_is_own, &audit.thread_count,
 				       &audit.own_thread_count);
 	if (!result)
-		result = count_entries(proc_fd, "fd", fd_is_own, &audit.fd_count,
+		result = count_entries(proc_fd, "fd", own, fd_is_own, &audit.fd_count,
 				       &audit.own_fd_count);
 	if (!result)
-		result = count_mappings(proc_fd, &audit);
+		result = count_mappings(proc_fd, own, &audit);
 	if (result == -ENOENT)
 		result = -ESRCH;
 	if (result)
@@ -122,23 +123,20 @@ static void compare(struct text *text, const char *what, size_t before, size_t a
 	text_appendf(text, "%s %zu %s %zu", what, before, before == after ? "=" : "->", after);
 }
 
-bool process_audit_own(const struct process_audit *audit)
-{
-	return audit->own_thread_count || audit->own_fd_count || audit->own_mapping_count;
-}
-
 void process_audit_compare(const struct process_audit *before, const struct process_audit *after,
 			   struct text *text)
 {
+	size_t own_mapping_count;
+
 	compare(text, "threads", before->thread_count, after->thread_count);
 	compare(text, ", descriptors", before->fd_count, after->fd_count);
 	compare(text, ", mappings", before->mapping_count, after->mapping_count);
 	compare(text, " (code", before->executable_mapping_count, after->executable_mapping_count);
 	text_append(text, "), ours left: ");
-	if (!process_audit_own(after))
+	own_mapping_count = after->own_mapping_count + after->resident_mapping_count;
+	if (!after->own_thread_count && !after->own_fd_count && !own_mapping_count)
 		text_append(text, "none");
 	else
 		text_appendf(text, "%zu threads, %zu descriptors, %zu mappings",
-			     after->own_thread_count, after->own_fd_count,
-			     after->own_mapping_count);
+			     after->own_thread_count, after->own_fd_count, own_mapping_count);
 }

@@ -22,22 +22,10 @@
 #define THREAD_DEADLINE_MS 2000
 #define INJECT_DEADLINE_MS 5000
 #define RECLAIM_NS	   NS_PER_SECOND
-#define LEAVE_POLL_US	   2000
 
 /* ---- reading what the target wrote ---- */
 
-static u32 state_of(const struct agent *agent)
-{
-	return __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);
-}
-
-static u64 counter_of(const struct agent *agent, enum agent_counter counter)
-{
-	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
-}
-
-/* A string of the target: it may have no end, and anything in it. */
-static void copy_string(char *to, size_t to_bytes, const char *from, size_t from_bytes)
+void agents_copy_string(char *to, size_t to_bytes, const char *from, size_t from_bytes)
 {
 	size_t length = 0;
 
@@ -60,7 +48,7 @@ static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_byte
 {
 	char words[AGENT_HINT_BYTES + 1];
 
-	copy_string(words, sizeof(words), hint, hint_bytes);
+	agents_copy_string(words, sizeof(words), hint, hint_bytes);
 	fail(agent, *words ? words : "the agent ended without a reason");
 }
 
@@ -83,8 +71,8 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 		.chunk_count = agents->chunk_count,
 	};
 	if (supply->place != CUPTI_PLACE_MAPPED)
-		copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
-			    sizeof(supply->path));
+		agents_copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
+				   sizeof(supply->path));
 	control->cupti.handover = supply->by_memfd;
 }
 
@@ -146,7 +134,7 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	int result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
 
 	if (!result)
-		result = process_audit_take(agent->target->pid, &agent->before, err);
+		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
 	if (!result)
 		result = inject_run(
 			agent->target, &plan, library, library_bytes,
@@ -177,6 +165,7 @@ static void start_one(struct agents *agents, struct agent *agent)
 	struct err err = {0};
 
 	agent->answered = true;
+	agent->started_ns = clock_monotonic_ns();
 	if (config->launch && agent->target->pid == config->launch_pid) {
 		if (gpu_target_read(agent->target, &agent->report.gpu, &err) ||
 		    agents_launched_start(agents, agent, &err))
@@ -190,8 +179,8 @@ static void start_one(struct agents *agents, struct agent *agent)
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
 	if (why || supply(agents, agent, &err) || put_in(agents, agent, &err)) {
-		copy_string(agent->report.why, sizeof(agent->report.why), err.message,
-			    sizeof(err.message));
+		agents_copy_string(agent->report.why, sizeof(agent->report.why), err.message,
+				   sizeof(err.message));
 		return;
 	}
 	agent->answered = false;
@@ -230,10 +219,10 @@ int agents_start(const struct agents_config *config, struct agents **ret_agents,
 
 /* ---- getting ready ---- */
 
-static void look_for_answer(struct agent *agent)
+void agents_look_for_answer(struct agent *agent)
 {
 	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
-	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = state_of(agent);
+	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
 
 	if (!agent->launch && target_is_gone(agent->target)) {
 		fail(agent, "the target ended");
@@ -242,15 +231,15 @@ static void look_for_answer(struct agent *agent)
 	} else if (feature == AGENT_FEATURE_FAILED || feature == AGENT_FEATURE_IGNORED) {
 		fail_by_hint(agent, cupti->hint, AGENT_HINT_BYTES);
 	} else if (feature == AGENT_FEATURE_READY && state >= AGENT_STATE_READY) {
-		copy_string(agent->report.why, sizeof(agent->report.why), cupti->hint,
-			    AGENT_HINT_BYTES);
+		agents_copy_string(agent->report.why, sizeof(agent->report.why), cupti->hint,
+				   AGENT_HINT_BYTES);
 		agent->report.cupti = agent->control->cupti_facts;
-		copy_string(agent->report.cupti.path, AGENT_PATH_BYTES,
-			    agent->control->cupti_facts.path, AGENT_PATH_BYTES);
-		copy_string(agent->report.cupti.other_client,
-			    sizeof(agent->report.cupti.other_client),
-			    agent->control->cupti_facts.other_client,
-			    sizeof(agent->report.cupti.other_client));
+		agents_copy_string(agent->report.cupti.path, AGENT_PATH_BYTES,
+				   agent->control->cupti_facts.path, AGENT_PATH_BYTES);
+		agents_copy_string(agent->report.cupti.other_client,
+				   sizeof(agent->report.cupti.other_client),
+				   agent->control->cupti_facts.other_client,
+				   sizeof(agent->report.cupti.other_client));
 		agent->answered = true;
 	}
 }
@@ -263,7 +252,7 @@ bool agents_all_answered(struct agents *agents)
 		struct agent *agent = &agents->agents[i];
 
 		if (!agent->answered)
-			look_for_answer(agent);
+			agents_look_for_answer(agent);
 		if (!agent->answered)
 			agent_handover_serve(agent->target, agent->control, &agent->report.supply);
 		all &= agent->answered;
@@ -336,6 +325,10 @@ static int put_agent_facts(struct agent *agent, struct recording_facts *facts, s
 	if (!result)
 		result = put_version(facts, batch, "driver", agent,
 				     agent->report.gpu.driver_version);
+	if (!result && agent->report.gpu.cupti_count > 1) {
+		snprintf(version, sizeof(version), "%u", agent->report.gpu.cupti_count);
+		result = put_version(facts, batch, "copies of CUPTI", agent, version);
+	}
 	return result;
 }
 
@@ -420,156 +413,10 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 	return count;
 }
 
-/* Counters of the agent, and the reasons of the ledger that they are. */
-static const struct {
-	enum agent_counter counter;
-	u32 reason;
-} counted_losses[] = {
-	{AGENT_COUNT_RING_FULL, VALUE_loss_reason_agent_ring_full},
-	{AGENT_COUNT_CUPTI_DROPPED, VALUE_loss_reason_cupti_dropped},
-	{AGENT_COUNT_NO_TIMESTAMPS, VALUE_loss_reason_no_timestamps},
-	{AGENT_COUNT_ACTIVITY_UNKNOWN, VALUE_loss_reason_activity_unknown},
-	{AGENT_COUNT_FACTS_CAPPED, VALUE_loss_reason_facts_capped},
-	{AGENT_COUNT_CAPPED_CALLBACKS, VALUE_loss_reason_events_capped},
-	{AGENT_COUNT_CAPPED_ACTIVITIES, VALUE_loss_reason_events_capped},
-};
-
-u64 agents_lost(const struct agents *agents)
-{
-	u64 sum = 0;
-
-	for (size_t i = 0; agents && i < agents->count; i++) {
-		const struct agent *agent = &agents->agents[i];
-
-		if (!agent->control || agent->report.outcome != AGENT_WORKS)
-			continue;
-		for (size_t j = 0; j < ARRAY_SIZE(counted_losses); j++)
-			if (schema_loss_class(counted_losses[j].reason) == LOSS_CLASS_RECORDS)
-				sum += counter_of(agent, counted_losses[j].counter);
-		sum += agent_ring_damaged(agent->ring);
-	}
-	return sum;
-}
-
-static int add_losses_of(const struct agent *agent, struct batch *batch)
-{
-	u64 counts[LOSS_REASONS_MAX] = {0};
-	int result = 0;
-
-	if (agent->report.outcome == AGENT_REFUSED || agent->report.outcome == AGENT_FAILED)
-		counts[VALUE_loss_reason_gpu_times_missing] = 1;
-	if (agent->control && agent->report.outcome == AGENT_WORKS) {
-		for (size_t i = 0; i < ARRAY_SIZE(counted_losses); i++)
-			counts[counted_losses[i].reason] +=
-				counter_of(agent, counted_losses[i].counter);
-		counts[VALUE_loss_reason_record_damaged] = agent_ring_damaged(agent->ring);
-		counts[VALUE_loss_reason_clock_fitted] = !agent->report.cupti.timestamps_ours;
-		counts[VALUE_loss_reason_agent_cut] = agent->report.cut;
-	}
-	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
-		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL, reason, agent->place,
-					      counts[reason]);
-	return result;
-}
-
-static int add_losses(void *data, struct batch *batch)
-{
-	struct agents *agents = data;
-	int result = 0;
-
-	for (size_t i = 0; i < agents->count && !result; i++)
-		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
-			result = add_losses_of(&agents->agents[i], batch);
-	return result;
-}
-
 struct record_source agents_source(struct agents *agents)
 {
-	return (struct record_source){.data = agents, .drain = drain_all, .add_losses = add_losses};
-}
-
-/* ---- letting go ---- */
-
-static bool has_left(struct agent *agent)
-{
-	u32 state = state_of(agent);
-
-	return state == AGENT_STATE_GONE || state == AGENT_STATE_RESIDENT ||
-	       state == AGENT_STATE_FAILED || (agent->launch && state == AGENT_STATE_DRAINED) ||
-	       target_is_gone(agent->target);
-}
-
-static bool all_have_left(struct agents *agents)
-{
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control && !has_left(&agents->agents[i]))
-			return false;
-	return true;
-}
-
-/* The agent's last words come before its library is unloaded and its thread has ended. */
-static void audit(struct agent *agent, u64 deadline_ns)
-{
-	struct text _cleanup_text_ text = {0};
-	struct process_audit after;
-	u32 state = state_of(agent);
-
-	agent->report.cut = state < AGENT_STATE_DRAINED;
-	agent->report.silent =
-		agent->report.outcome == AGENT_WORKS && !counter_of(agent, AGENT_COUNT_WORK);
-	while (!process_audit_take(agent->target->pid, &after, NULL)) {
-		bool left = after.own_thread_count || after.own_fd_count ||
-			    (after.own_mapping_count && state != AGENT_STATE_RESIDENT);
-
-		if (left && clock_monotonic_ns() < deadline_ns) {
-			usleep(LEAVE_POLL_US);
-			continue;
-		}
-		process_audit_compare(&agent->before, &after, &text);
-		snprintf(agent->report.audit, sizeof(agent->report.audit), "%s",
-			 text_string(&text));
-		agent->report.left_behind = left;
-		break;
-	}
-	if (state == AGENT_STATE_RESIDENT && agent->report.outcome == AGENT_WORKS)
-		copy_string(agent->report.why, sizeof(agent->report.why), agent->control->hint,
-			    AGENT_HINT_BYTES);
-}
-
-/* Of a command it is known at the end only whether there was anything to record. */
-static void resolve(struct agent *agent)
-{
-	if (agent->report.outcome != AGENT_AWAITED)
-		return;
-	agent->report.outcome = AGENT_WORKS;
-	agent->report.cut = state_of(agent) < AGENT_STATE_DRAINED;
-	look_for_answer(agent);
-	if (state_of(agent) == AGENT_STATE_RESIDENT)
-		copy_string(agent->report.why, sizeof(agent->report.why), agent->control->hint,
-			    AGENT_HINT_BYTES);
-}
-
-void agents_leave(struct agents *agents, u32 timeout_ms)
-{
-	u64 deadline_ns = clock_monotonic_ns() + timeout_ms * NS_PER_MILLISECOND;
-
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control)
-			__atomic_store_n(&agents->agents[i].control->fixed.wanted,
-					 AGENT_WANTED_LEAVE, __ATOMIC_RELEASE);
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].launch && !agents_launched_end(&agents->agents[i]))
-			agents->agents[i].report.outcome = AGENT_NOT_CUDA;
-	while (!all_have_left(agents) && clock_monotonic_ns() < deadline_ns)
-		usleep(LEAVE_POLL_US);
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].launch)
-			resolve(&agents->agents[i]);
-		else if (agents->agents[i].control)
-			audit(&agents->agents[i], deadline_ns);
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].ring)
-			agent_ring_end(agents->agents[i].ring);
+	return (struct record_source){
+		.data = agents, .drain = drain_all, .add_losses = agents_add_losses};
 }
 
 /* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */

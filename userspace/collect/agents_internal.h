@@ -1,4 +1,4 @@
-/* Between agents.c and agents_launched.c. */
+/* Between agents.c, agents_losses.c, agents_leave.c and agents_launched.c. */
 #ifndef GPUPROBE_COLLECT_AGENTS_INTERNAL_H
 #define GPUPROBE_COLLECT_AGENTS_INTERNAL_H
 
@@ -22,7 +22,8 @@ struct agent {
 	struct map tasks;		   /* launched: threads of it that were told of, by tid */
 	u64 tasks_ns;			   /* when */
 	u32 source;
-	u32 place; /* text id (tool) for the ledger */
+	u32 place;	/* text id (tool) for the ledger */
+	u64 started_ns; /* when it began to be put in */
 	bool answered;
 };
 
@@ -40,6 +41,26 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 int agents_map_control(struct agents *agents, struct agent *agent, struct err *err);
 /* The reader of it: records are those of the process. */
 int agents_create_ring(struct agents *agents, struct agent *agent, const struct target *process);
+
+/* A string of the target: it may have no end, and anything in it. */
+void agents_copy_string(char *to, size_t to_bytes, const char *from, size_t from_bytes);
+/* Has it said by now whether it works? Then the report has its answer. */
+void agents_look_for_answer(struct agent *agent);
+
+static inline u32 agents_state(const struct agent *agent)
+{
+	return __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);
+}
+
+static inline u64 agents_counter(const struct agent *agent, enum agent_counter counter)
+{
+	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
+}
+
+/* ---- agents_losses.c ---- */
+
+/* struct record_source.add_losses; data: struct agents. */
+int agents_add_losses(void *data, struct batch *batch);
 
 /* ---- agents_launched.c ---- */
 

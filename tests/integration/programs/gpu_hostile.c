@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -131,6 +133,32 @@ static void garbage(struct agent_control *control, u32 chunk_count)
 	}
 }
 
+/* The agent has never left, and what it lost is beyond all counting. */
+static void forge(struct agent_control *control, u32 chunk_count)
+{
+	for (u32 i = 0; i < AGENT_COUNTERS; i++)
+		__atomic_store_n(&control->counters[i], ~0ULL - i, __ATOMIC_RELAXED);
+	__atomic_store_n(&control->features[0].state, AGENT_FEATURE_READY, __ATOMIC_RELEASE);
+	__atomic_store_n(&control->fixed.state, AGENT_STATE_READY, __ATOMIC_RELEASE);
+	(void)chunk_count;
+}
+
+/* Files and a thread that are called as ours. */
+static void imitate(void)
+{
+	static const char *const names[] = {AGENT_MEMFD_RING, AGENT_MEMFD_LIBRARY,
+					    AGENT_MEMFD_RESIDENT};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int fd = memfd_create(names[i], 0);
+
+		if (fd < 0 || ftruncate(fd, AGENT_CONTROL_BYTES) ||
+		    mmap(NULL, AGENT_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) ==
+			    MAP_FAILED)
+			_exit(1);
+	}
+}
+
 static void attack_ring(void (*step)(struct agent_control *control, u32 chunk_count))
 {
 	struct agent_control *control;
@@ -144,6 +172,7 @@ static void attack_ring(void (*step)(struct agent_control *control, u32 chunk_co
 	control = mmap(NULL, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (control == MAP_FAILED)
 		return;
+	prctl(PR_SET_NAME, AGENT_THREAD_NAME);
 	while (__atomic_load_n(&control->features[0].state, __ATOMIC_ACQUIRE) <=
 	       AGENT_FEATURE_PENDING)
 		usleep(200);
@@ -191,6 +220,8 @@ static void *attack(void *data)
 		attack_ring(flood);
 	else if (!strcmp(how, "garbage"))
 		attack_ring(garbage);
+	else if (!strcmp(how, "forge"))
+		attack_ring(forge);
 	else if (!strcmp(how, "files"))
 		attack_files();
 	return NULL;
@@ -199,7 +230,15 @@ static void *attack(void *data)
 __attribute__((constructor)) static void begin(void)
 {
 	pthread_t thread;
+	sigset_t all, before;
 
-	if (getenv("HOSTILE"))
-		pthread_create(&thread, NULL, attack, NULL);
+	if (!getenv("HOSTILE"))
+		return;
+	if (!strcmp(getenv("HOSTILE"), "forge"))
+		imitate();
+	/* Signals are for the program. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_create(&thread, NULL, attack, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -132,7 +132,7 @@ static int leave(const struct target *target, const struct injection *injection)
 		if (state == AGENT_STATE_READY)
 			__atomic_store_n(&fixed->wanted, AGENT_WANTED_LEAVE, __ATOMIC_RELEASE);
 		if (state == AGENT_STATE_GONE &&
-		    !target_thread_lives(target->pid, injection->agent_tid))
+		    !target_thread_lives(target->pid, injection->own.tid))
 			break;
 		if (target_is_gone(target))
 			break;
@@ -184,7 +184,7 @@ static int hold(const struct target *target, struct library library)
 	if (enter(target, &plan, library, DEADLINE_MS, &injection))
 		return 1;
 	inject_plan_free(&plan);
-	printf("in %u\n", injection.agent_tid);
+	printf("in %u\n", injection.own.tid);
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)
 		;
