@@ -130,6 +130,15 @@ static void say_skipped(const struct plan *plan)
 		log_warning("%s is not probed: %s", plan->skipped[i].name, plan->skipped[i].reason);
 }
 
+/* Why the first of the processes that use CUDA gets no agent. */
+static const char *why_no_agent(const struct gpu_fallback *gpu)
+{
+	for (size_t i = 0; i < gpu->target_count; i++)
+		if (gpu->refused[i])
+			return gpu->refused[i];
+	return "it has ended";
+}
+
 static int check_something_to_record(const struct recording *recording, struct err *err)
 {
 	const struct plan *plan = recording->attachment.plan;
@@ -139,10 +148,11 @@ static int check_something_to_record(const struct recording *recording, struct e
 		return 0;
 	if (!recording->options->functions.count && gpu->cuda_count)
 		return err_set(err, -EINVAL,
-			       "nothing to record: no functions are named, there is no agent for "
-			       "the GPU side (gpuprobe check -p PID says why), and "
-			       "host_tracer_level is %llu, which records no API calls",
-			       (unsigned long long)recording->options->host_tracer_level);
+			       "nothing to record: no functions are named, host_tracer_level is "
+			       "%llu, which records no API calls, and there is no agent for the "
+			       "GPU side: %s",
+			       (unsigned long long)recording->options->host_tracer_level,
+			       why_no_agent(gpu));
 	if (!recording->options->functions.count)
 		return err_set(
 			err, -EINVAL,
@@ -280,10 +290,12 @@ static void say_result(const struct recording *recording)
 	text_free(&line);
 }
 
-/* Are there probes that take the place of an agent? */
-static bool may_fall_back(const struct options *options)
+/* Without an agent that was to be put in the recording is another one, or none: there are probes that take its place,
+ * or it was all that there was to record. */
+static bool needs_agents(const struct recording *recording)
 {
-	return levels_has(options, LEVEL_api_functions);
+	return !recording->launches && (levels_has(recording->options, LEVEL_api_functions) ||
+					!recording->attachment.plan->function_count);
 }
 
 /* Their reasons, before letting go of them adds others. */
@@ -351,7 +363,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.capture_fd = recording->capture.fd,
 		.agents = attachment->gpu.cuda_count || recording->launches ? &recording->agents
 									    : NULL,
-		.agents_needed = may_fall_back(options) && !recording->launches,
+		.agents_needed = needs_agents(recording),
 		.on_agents = on_agents,
 		.on_window_open = on_window_open,
 		.on_tick = on_tick,
