@@ -224,6 +224,11 @@ static void enable_kinds(struct cupti_session *session)
 		words_add_number(&words, result);
 		words_add(&words, ")");
 	}
+	if (session->library.copies > 1) {
+		words_add(&words, words.length_bytes ? "; " : "");
+		words_add(&words, "a second copy of CUPTI is loaded, one of them is blind: ");
+		words_add(&words, session->library.other_path);
+	}
 }
 
 /* From 12.5 on CUPTI itself can leave them out, which costs the target less than our doing it. */
