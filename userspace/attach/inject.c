@@ -433,17 +433,11 @@ static u32 tid_of_host(const struct target *target, u32 tid)
 		return tid;
 	while (tasks && (entry = readdir(tasks))) {
 		_cleanup_free_ char *status = NULL;
-		char path[64], *line, *last;
+		char path[64];
 
 		snprintf(path, sizeof(path), "%.20s/status", entry->d_name);
-		if (proc_file_read(dirfd(tasks), path, &status, NULL))
-			continue;
-		line = strstr(status, "\nNSpid:");
-		if (!line)
-			return 0;
-		line[1 + strcspn(line + 1, "\n")] = 0;
-		last = strrchr(line, '\t');
-		if (last && strtoul(last, NULL, 10) == tid)
+		if (!proc_file_read(dirfd(tasks), path, &status, NULL) &&
+		    proc_status_id_in_namespace(status) == tid)
 			return (u32)strtoul(entry->d_name, NULL, 10);
 	}
 	return 0;

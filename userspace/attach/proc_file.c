@@ -68,6 +68,23 @@ bool proc_status_number(const char *status, const char *key, int base, u64 *ret_
 	return false;
 }
 
+u32 proc_status_id_in_namespace(const char *status)
+{
+	const char *line = strstr(status, "\nNSpid:");
+	u32 id = 0;
+	char *end;
+
+	/* "NSpid: HOST ... INNERMOST" */
+	for (line = line ? line + strlen("\nNSpid:") : ""; *line && *line != '\n'; line = end) {
+		unsigned long number = strtoul(line, &end, 10);
+
+		if (end == line)
+			break;
+		id = (u32)number;
+	}
+	return id;
+}
+
 bool proc_status_has_shadow_stack(const char *status)
 {
 	const char *features = strstr(status, "\nx86_Thread_features:");

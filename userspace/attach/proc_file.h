@@ -12,6 +12,8 @@
 int proc_file_read(int directory_fd, const char *path, char **ret_content, size_t *ret_size);
 /* The value behind "KEY:" of /proc/PID/status, as a number; false when it has no such line. */
 bool proc_status_number(const char *status, const char *key, int base, u64 *ret_value);
+/* The number of the process or thread in its own (innermost) pid namespace; 0: /proc/PID/status does not say. */
+u32 proc_status_id_in_namespace(const char *status);
 /* Does /proc/PID/status say that the thread has a shadow stack (CET), a second copy of its return addresses? */
 bool proc_status_has_shadow_stack(const char *status);
 /* Where a link points to; the caller frees. -errno. */

@@ -178,7 +178,7 @@ static int read_executable(struct target *target, struct err *err)
 
 static void read_namespaces(struct target *target, const char *status)
 {
-	const char *line = strstr(status, "\nNSpid:");
+	u32 id = proc_status_id_in_namespace(status);
 	u64 own = proc_inode(AT_FDCWD, "/proc/self/ns/mnt");
 	u64 theirs = proc_inode(target->proc_fd, "ns/mnt");
 
@@ -186,17 +186,7 @@ static void read_namespaces(struct target *target, const char *status)
 	own = proc_inode(AT_FDCWD, "/proc/self/ns/pid");
 	theirs = proc_inode(target->proc_fd, "ns/pid");
 	target->other_pid_namespace = own && theirs && own != theirs;
-	target->pid_in_namespace = target->pid;
-	/* "NSpid: HOST ... INNERMOST" */
-	for (line = line ? line + strlen("\nNSpid:") : ""; *line && *line != '\n';) {
-		char *end;
-		unsigned long number = strtoul(line, &end, 10);
-
-		if (end == line)
-			break;
-		target->pid_in_namespace = (u32)number;
-		line = end;
-	}
+	target->pid_in_namespace = id ? id : target->pid;
 }
 
 static int read_all(struct target *target, bool traced_by_us, struct err *err)

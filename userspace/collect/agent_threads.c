@@ -22,19 +22,6 @@ void agent_threads_free(struct agent_threads *threads)
 	map_free(&threads->hosts);
 }
 
-/* The last number of the line NSpid. */
-static u32 number_in_namespace(const char *status)
-{
-	const char *line = strstr(status, "\nNSpid:"), *end, *last;
-
-	if (!line)
-		return 0;
-	end = strchrnul(line + 1, '\n');
-	for (last = end; last > line && last[-1] != '\t'; last--)
-		;
-	return strtoul(last, NULL, 10);
-}
-
 static void look(struct agent_threads *threads)
 {
 	_cleanup_closedir_ DIR *tasks = NULL;
@@ -51,7 +38,7 @@ static void look(struct agent_threads *threads)
 		snprintf(path, sizeof(path), "%.32s/status", entry->d_name);
 		if (entry->d_name[0] == '.' || proc_file_read(fd, path, &status, &size))
 			continue;
-		map_set(&threads->hosts, number_in_namespace(status), 0,
+		map_set(&threads->hosts, proc_status_id_in_namespace(status), 0,
 			strtoul(entry->d_name, NULL, 10));
 	}
 }

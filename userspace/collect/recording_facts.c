@@ -1,14 +1,16 @@
 #include "collect/recording_facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "attach/proc_file.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 static struct record_header fact_header(u32 kind, size_t size_bytes, u32 source)
 {
@@ -90,29 +92,13 @@ void recording_facts_result(struct recording_facts *facts, struct batch *batch, 
 	recording_facts_attribute(facts, batch, VALUE_attribute_group_result, key, text);
 }
 
-/* The last number of the NSpid line of a status file: the id in the innermost namespace. */
-static u32 id_in_namespace(FILE *status)
-{
-	char line[256];
-	u32 id = 0;
-
-	while (status && fgets(line, sizeof(line), status)) {
-		char *last;
-
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		last = strrchr(line, '\t');
-		id = last ? strtoul(last, NULL, 10) : 0;
-	}
-	return id;
-}
-
 /* false: it has ended since. */
 static bool read_thread(const struct target *target, u32 tid, struct record_task *ret_fact)
 {
 	struct record_task fact = {
 		.header = fact_header(KIND_task, sizeof(fact), RECORD_SOURCE_TOOL)};
-	_cleanup_fclose_ FILE *comm = NULL, *status = NULL;
+	_cleanup_free_ char *status = NULL;
+	_cleanup_fclose_ FILE *comm = NULL;
 	char path[64];
 	size_t length;
 
@@ -129,8 +115,8 @@ static bool read_thread(const struct target *target, u32 tid, struct record_task
 		fact.comm[length - 1] = 0;
 	if (target->other_pid_namespace) {
 		snprintf(path, sizeof(path), "/proc/%u/task/%u/status", target->pid, tid);
-		status = fopen(path, "re");
-		fact.tid_in_namespace = id_in_namespace(status);
+		if (!proc_file_read(AT_FDCWD, path, &status, NULL))
+			fact.tid_in_namespace = proc_status_id_in_namespace(status);
 		fact.pid_in_namespace = target->pid_in_namespace;
 	}
 	*ret_fact = fact;
