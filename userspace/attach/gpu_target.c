@@ -9,6 +9,7 @@
 #include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 /* clang-format off */
 /* Beginnings of file names, and what of gpu_target they fill in. */
@@ -27,13 +28,6 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void note_library(struct gpu_target *gpu, size_t row, const char *path)
 {
 	char *first = (char *)gpu + libraries[row].path_offset;
@@ -48,7 +42,7 @@ static void note_library(struct gpu_target *gpu, size_t row, const char *path)
 static void note_mapping(struct gpu_target *gpu, const char *path)
 {
 	static const char memfd[] = "memfd:"; /* what gpuprobe handed over */
-	const char *name = base_name(path);
+	const char *name = path_base_name(path);
 
 	if (!strncmp(name, memfd, strlen(memfd)))
 		name += strlen(memfd);
@@ -60,7 +54,7 @@ static void note_mapping(struct gpu_target *gpu, const char *path)
 /* libcuda.so.580.65.06; libcuda.so.1 says nothing. */
 static void read_driver_version(struct gpu_target *gpu)
 {
-	const char *name = base_name(gpu->driver_path) + strlen("libcuda.so");
+	const char *name = path_base_name(gpu->driver_path) + strlen("libcuda.so");
 
 	if (*name == '.' && strchr(name + 1, '.') && strspn(name, ".0123456789") == strlen(name))
 		snprintf(gpu->driver_version, sizeof(gpu->driver_version), "%s", name + 1);

@@ -61,8 +61,7 @@ static int check_process(const struct target *target, struct inject_plan *plan, 
 			target, err, -EOPNOTSUPP,
 			"seccomp in strict mode kills it at any system call but read and write");
 	plan->filtered = seccomp == SECCOMP_FILTER;
-	if (strstr(status, "\nx86_Thread_features:") &&
-	    strstr(strstr(status, "\nx86_Thread_features:"), "shstk"))
+	if (proc_status_has_shadow_stack(status))
 		return refuse(
 			target, err, -EOPNOTSUPP,
 			"its threads have shadow stacks, which a borrowed thread would break");
