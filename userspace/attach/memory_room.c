@@ -20,14 +20,6 @@ static int u64_compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static bool is_mapped_by(const struct plan_module *module, size_t target)
-{
-	for (size_t i = 0; i < module->target_count; i++)
-		if (module->targets[i] == target)
-			return true;
-	return false;
-}
-
 /* (module, page) of every probe, in `pages` if it is not NULL. */
 static size_t list_pages(const struct plan *plan, size_t target, u64 *pages)
 {
@@ -37,7 +29,7 @@ static size_t list_pages(const struct plan *plan, size_t target, u64 *pages)
 		const struct plan_function *function = &plan->functions[i];
 		u64 module = (u64)function->module << 40;
 
-		if (!is_mapped_by(&plan->modules[function->module], target))
+		if (!plan_is_mapped_by(&plan->modules[function->module], target))
 			continue;
 		if (pages)
 			pages[count] = module | function->file_offset / PAGE_BYTES;

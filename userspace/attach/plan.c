@@ -170,6 +170,14 @@ struct plan *plan_free(struct plan *plan)
 	return NULL;
 }
 
+bool plan_is_mapped_by(const struct plan_module *module, size_t target)
+{
+	for (size_t i = 0; i < module->target_count; i++)
+		if (module->targets[i] == target)
+			return true;
+	return false;
+}
+
 bool plan_hijacks_returns(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)

@@ -125,6 +125,8 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
  * unwind tables of files that it does not know: up to a second. */
 int plan_judge_again(const struct target *target, struct map *known, bool *ret_harmless,
 		     struct err *err);
+/* Does the target with this index map the file? */
+bool plan_is_mapped_by(const struct plan_module *module, size_t target);
 /* Does it have return addresses overwritten? */
 bool plan_hijacks_returns(const struct plan *plan);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */

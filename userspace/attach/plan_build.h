@@ -27,7 +27,7 @@ void plan_code_close(struct plan_builder *builder, size_t module);
 /* plan_match.c: patterns and symbols -> functions and skipped ones. */
 int plan_match(struct plan_builder *builder, struct err *err);
 /* Does a target map that byte of the file executable? */
-bool plan_is_mapped(const struct plan_module *module, u64 file_offset);
+bool plan_maps_offset(const struct plan_module *module, u64 file_offset);
 /* A part of a function that is jumped to, not called; gcc and clang: foo.cold, BOLT: foo.cold.0, sections for
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);

@@ -42,7 +42,7 @@ static void function_apply(const struct plan_module *module, struct module_code 
 	    (!(allowed & PLACE_DISPLACED) ||
 	     !module_code_place_first(code, function->address, &place)))
 		return;
-	if (place.cost == COST_STEPPED || !plan_is_mapped(module, place.file_offset))
+	if (place.cost == COST_STEPPED || !plan_maps_offset(module, place.file_offset))
 		return;
 	function->file_offset = place.file_offset;
 	function->placed_bytes = place.placed_bytes;

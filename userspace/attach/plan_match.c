@@ -157,7 +157,7 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 
 /* Programs that copy their code to huge pages leave the file's pages unmapped: a probe there is
  * never hit. */
-bool plan_is_mapped(const struct plan_module *module, u64 file_offset)
+bool plan_maps_offset(const struct plan_module *module, u64 file_offset)
 {
 	for (size_t i = 0; i < module->range_count; i++) {
 		const struct plan_range *range = &module->ranges[i];
@@ -188,10 +188,10 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 		       "probe it)";
 	if (elf_file_offset(module_code_file(matcher->code), symbol->address, &file_offset))
 		return "its address is in no executable segment";
-	if (!plan_is_mapped(module, file_offset))
+	if (!plan_maps_offset(module, file_offset))
 		return "its page is not mapped from the file: the program has moved its code";
 	reason = module_code_place(matcher->code, symbol->address, 0, ret_place);
-	if (!reason && !plan_is_mapped(module, ret_place->file_offset))
+	if (!reason && !plan_maps_offset(module, ret_place->file_offset))
 		reason = "it reaches into a page that is not mapped from the file";
 	return reason;
 }

@@ -139,15 +139,6 @@ static bool has_personality(struct policy *policy, size_t module)
 	return policy->facts[module].personality == YES;
 }
 
-static bool maps_module(const struct plan_module *module, size_t target)
-{
-	for (size_t i = 0; i < module->target_count; i++) {
-		if (module->targets[i] == target)
-			return true;
-	}
-	return false;
-}
-
 static int verdict_set(struct verdict *verdict, u8 reason, const char *detail, const char *why)
 {
 	verdict->reason = reason;
@@ -167,7 +158,7 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 	for (size_t i = 0; i < plan->module_count; i++) {
 		const struct plan_module *other = &plan->modules[i];
 
-		if (i != module && other->main_executable && maps_module(other, target) &&
+		if (i != module && other->main_executable && plan_is_mapped_by(other, target) &&
 		    has_personality(policy, i))
 			return verdict_set(verdict, VALUE_entry_only_reason_exceptions, other->path,
 					   NULL);
@@ -175,7 +166,7 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 	for (size_t i = 0; i < plan->module_count; i++) {
 		const struct plan_module *other = &plan->modules[i];
 
-		if (i != module && maps_module(other, target) &&
+		if (i != module && plan_is_mapped_by(other, target) &&
 		    !row_find_module(harmless_unwinders, ARRAY_SIZE(harmless_unwinders), other) &&
 		    has_personality(policy, i))
 			return verdict_set(verdict, VALUE_entry_only_reason_foreign_code,
@@ -185,7 +176,7 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 		const struct plan_module *other = &plan->modules[i];
 		const struct row *row;
 
-		if (!maps_module(other, target))
+		if (!plan_is_mapped_by(other, target))
 			continue;
 		row = row_find_module(stack_switchers, ARRAY_SIZE(stack_switchers), other);
 		facts_read(policy, i);

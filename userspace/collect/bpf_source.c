@@ -326,14 +326,6 @@ static bool names_no_process(const struct plan_module *module, const struct prob
 	return use->kind != UPROBE_SINGLE && (use->all_processes || module->reaches_all);
 }
 
-static bool is_mapped_by(const struct plan_module *module, size_t target)
-{
-	for (size_t i = 0; i < module->target_count; i++)
-		if (module->targets[i] == target)
-			return true;
-	return target == SIZE_MAX;
-}
-
 int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
 			      const struct process_links *links, struct uprobe_set *set,
 			      struct err *err)
@@ -344,7 +336,8 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 	for (size_t m = 0; m < plan->module_count; m++) {
 		const struct plan_module *module = &plan->modules[m];
 
-		if (module->reaches_all || !is_mapped_by(module, links->target))
+		if (module->reaches_all ||
+		    (links->target != SIZE_MAX && !plan_is_mapped_by(module, links->target)))
 			continue;
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
 			if ((probe_uses[u].kind == UPROBE_SINGLE) == links->single &&
