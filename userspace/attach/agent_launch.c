@@ -16,6 +16,7 @@
 #include "attach/memfd.h"
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "../gpu/shared.h"
 
 #define INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
@@ -40,7 +41,7 @@ static int fill_library(struct agent_launch *launch)
 {
 	size_t bytes;
 	const void *library = agent_library(&bytes);
-	int result = memfd_write(launch->library_fd, library, bytes);
+	int result = file_write(launch->library_fd, library, bytes);
 
 	return result ? result : memfd_seal(launch->library_fd);
 }

@@ -21,6 +21,7 @@
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
@@ -219,24 +220,17 @@ static int file_note(struct injector *injector, int fd, ino_t *ret_inode, struct
 static int library_copy(struct injector *injector, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
-	size_t written = 0;
 	int result = file_open(injector, injector->data.library_fd, AGENT_MEMFD_LIBRARY, &fd, err);
 
 	if (!result)
 		result = file_note(injector, fd, &injector->own.library_inode, err);
 	if (result)
 		return result;
-	while (written < injector->library_bytes) {
-		ssize_t count = pwrite(fd, (const char *)injector->library + written,
-				       injector->library_bytes - written, (off_t)written);
-
-		if (count <= 0 && errno != EINTR)
-			return err_errno(err, -errno, "can't copy the agent's library");
-		written += count > 0 ? (size_t)count : 0;
-	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return err_errno(err, -errno, "can't seal the agent's library");
-	return 0;
+	result = file_write(fd, injector->library, injector->library_bytes);
+	if (result)
+		return err_errno(err, result, "can't copy the agent's library");
+	result = memfd_seal(fd);
+	return result ? err_errno(err, result, "can't seal the agent's library") : 0;
 }
 
 static int ring_make(struct injector *injector, struct err *err)

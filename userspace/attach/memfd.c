@@ -8,6 +8,7 @@
 
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -27,38 +28,22 @@ u32 memfd_flags(void)
 	return flags;
 }
 
-int memfd_write(int fd, const void *bytes, size_t size_bytes)
-{
-	size_t written = 0;
-
-	while (written < size_bytes) {
-		ssize_t count = write(fd, (const char *)bytes + written, size_bytes - written);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return count < 0 ? -errno : -EIO;
-		written += count;
-	}
-	return 0;
-}
-
 int memfd_copy(int fd, int from_fd)
 {
 	_cleanup_free_ char *bytes = malloc(COPY_BYTES);
-	off_t offset = 0;
+	u64 offset = 0;
 	ssize_t count;
 
 	if (!bytes)
 		return -ENOMEM;
-	while ((count = pread(from_fd, bytes, COPY_BYTES, offset))) {
-		int result = count < 0 ? -errno : memfd_write(fd, bytes, count);
+	while ((count = file_read_at(from_fd, bytes, COPY_BYTES, offset)) > 0) {
+		int result = file_write(fd, bytes, count);
 
-		if (result && result != -EINTR)
+		if (result)
 			return result;
-		offset += count > 0 ? count : 0;
+		offset += count;
 	}
-	return 0;
+	return (int)count;
 }
 
 int memfd_seal(int fd)

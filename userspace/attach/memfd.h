@@ -6,8 +6,6 @@
 
 /* Flags for memfd_create() of a file that code is mapped from, whatever vm.memfd_noexec says. */
 u32 memfd_flags(void);
-/* The whole of it. 0 or -errno. */
-int memfd_write(int fd, const void *bytes, size_t size_bytes);
 /* All of from_fd, from its beginning. */
 int memfd_copy(int fd, int from_fd);
 /* From here on nobody changes it. */

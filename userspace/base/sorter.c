@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/temporary_file.h"
 
 #define SORTER_MINIMUM_PAIRS 256
@@ -70,24 +71,14 @@ int sorter_create(size_t memory_bytes, struct sorter **ret_sorter, struct err *e
 
 static int sorter_write(struct sorter *sorter, struct err *err)
 {
-	const u8 *data = (const u8 *)sorter->pairs;
-	size_t left = sorter->count * sizeof(struct sorter_pair);
-	u64 offset = sorter->spilled * sizeof(struct sorter_pair);
+	int result =
+		file_write_at(sorter->fd, sorter->pairs, sorter->count * sizeof(struct sorter_pair),
+			      sorter->spilled * sizeof(struct sorter_pair));
 
-	while (left) {
-		ssize_t written = pwrite(sorter->fd, data, left, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return err_errno(err, written ? -errno : -EIO,
-					 "can't sort: writing a temporary file (set TMPDIR to a "
-					 "folder with space)");
-		data += written;
-		left -= (size_t)written;
-		offset += (u64)written;
-	}
-	return 0;
+	return result ? err_errno(err, result,
+				  "can't sort: writing a temporary file (set TMPDIR to a "
+				  "folder with space)")
+		      : 0;
 }
 
 static int sorter_spill(struct sorter *sorter, struct err *err)
@@ -134,20 +125,13 @@ static int sorter_refill(struct sorter *sorter, struct sorter_run *run, struct e
 {
 	u64 left = run->end - run->first;
 	size_t count = left < sorter->window_pairs ? (size_t)left : sorter->window_pairs;
-	size_t wanted = count * sizeof(struct sorter_pair), got = 0;
-	u64 offset = run->first * sizeof(struct sorter_pair);
+	size_t wanted = count * sizeof(struct sorter_pair);
+	ssize_t got = file_read_at(sorter->fd, run->pairs, wanted,
+				   run->first * sizeof(struct sorter_pair));
 
-	while (got < wanted) {
-		ssize_t size = pread(sorter->fd, (u8 *)run->pairs + got, wanted - got,
-				     (off_t)(offset + got));
-
-		if (size < 0 && errno == EINTR)
-			continue;
-		if (size <= 0)
-			return err_errno(err, size ? -errno : -EIO,
-					 "can't sort: reading a temporary file");
-		got += (size_t)size;
-	}
+	if (got != (ssize_t)wanted)
+		return err_errno(err, got < 0 ? (int)got : -EIO,
+				 "can't sort: reading a temporary file");
 	run->first += count;
 	run->count = count;
 	run->at = 0;

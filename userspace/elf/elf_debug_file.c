@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define DEBUG_DIRECTORY	     "/usr/lib/debug"
 #define CHECKSUM_MAX_BYTES   (8ULL << 30)
@@ -116,10 +117,8 @@ static bool checksum_is(int fd, u32 expected)
 	u64 offset = 0;
 
 	while (offset < CHECKSUM_MAX_BYTES) {
-		ssize_t count = pread(fd, chunk, sizeof(chunk), (off_t)offset);
+		ssize_t count = file_read_at(fd, chunk, sizeof(chunk), offset);
 
-		if (count < 0 && errno == EINTR)
-			continue;
 		if (count <= 0)
 			return count == 0 && checksum == expected;
 		checksum = crc32(checksum, chunk, (uInt)count);

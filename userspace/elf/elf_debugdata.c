@@ -6,30 +6,15 @@
 #include <lzma.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 /* A few hundred bytes of xz can claim any amount: bound what the decoder takes and what comes out.
  */
 #define DECODER_MEMORY_MAX_BYTES (128ULL << 20)
 #define UNPACKED_MAX_BYTES	 (128ULL << 20)
 #define CHUNK_BYTES		 65536
-
-static int write_all(int fd, const u8 *bytes, size_t size)
-{
-	while (size) {
-		ssize_t count = write(fd, bytes, size);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return -EIO;
-		bytes += count;
-		size -= (size_t)count;
-	}
-	return 0;
-}
 
 static int unpack(lzma_stream *stream, int fd)
 {
@@ -43,7 +28,7 @@ static int unpack(lzma_stream *stream, int fd)
 		stream->avail_out = sizeof(chunk);
 		result = lzma_code(stream, LZMA_FINISH);
 		produced = sizeof(chunk) - stream->avail_out;
-		if (stream->total_out > UNPACKED_MAX_BYTES || write_all(fd, chunk, produced))
+		if (stream->total_out > UNPACKED_MAX_BYTES || file_write(fd, chunk, produced))
 			return -EFBIG;
 		if (result == LZMA_STREAM_END)
 			return 0;

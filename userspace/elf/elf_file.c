@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define DYNAMIC_ENTRIES_MAX 4096
 #define SEGMENTS_MAX	    4096
@@ -59,21 +60,9 @@ Elf_Data *elf_section_data(const struct elf_file *file, Elf_Scn *section)
 
 static size_t read_at(int fd, u64 offset, void *ret_bytes, size_t size)
 {
-	size_t done = 0;
+	ssize_t count = offset > INT64_MAX - size ? 0 : file_read_at(fd, ret_bytes, size, offset);
 
-	if (offset > INT64_MAX - size)
-		return 0;
-	while (done < size) {
-		ssize_t count =
-			pread(fd, (char *)ret_bytes + done, size - done, (off_t)(offset + done));
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			break;
-		done += (size_t)count;
-	}
-	return done;
+	return count < 0 ? 0 : (size_t)count;
 }
 
 ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, size_t size)

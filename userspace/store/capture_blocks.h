@@ -29,9 +29,6 @@ struct capture_reader {
 	u64 losses[32];	       /* by loss reason */
 };
 
-/* pread that goes on until size bytes are read or the file ends; the bytes read, or -errno. */
-ssize_t capture_pread(int fd, void *data, size_t size, u64 offset);
-
 /*
  * The record at `raw`, of which `available` bytes are there, converted but not yet renumbered.
  * 1: in out; 0: a kind that we do not know; -EINVAL: damaged, but the next one begins raw->size_bytes on;

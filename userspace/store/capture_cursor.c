@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "store/capture_blocks.h"
 #include "store/record_order.h"
 
@@ -68,8 +69,8 @@ static int open_block_fill(struct capture_cursor *cursor, struct open_block *ope
 	wanted -= rest;
 	if (wanted > open->block->payload_bytes - open->read_bytes)
 		wanted = open->block->payload_bytes - open->read_bytes;
-	got = capture_pread(cursor->reader->fd, open->buffer + rest, wanted,
-			    open->block->offset + open->read_bytes);
+	got = file_read_at(cursor->reader->fd, open->buffer + rest, wanted,
+			   open->block->offset + open->read_bytes);
 	if (got < 0)
 		return got;
 	/* The file was cut behind our back: the block ends here. */

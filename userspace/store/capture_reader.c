@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "store/capture_blocks.h"
 
 #define SCAN_BYTES (1U << 18)
@@ -27,24 +28,6 @@ struct pass {
 	u64 blocks;
 	bool ended;
 };
-
-ssize_t capture_pread(int fd, void *data, size_t size, u64 offset)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t got = pread(fd, (u8 *)data + done, size - done, offset + done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		done += got;
-	}
-	return done;
-}
 
 /* ---- records ---- */
 
@@ -238,7 +221,7 @@ static int find_block(struct pass *pass, u64 offset, u64 *ret_offset)
 	if (!window)
 		return -ENOMEM;
 	while (offset + header_bytes <= pass->file_bytes) {
-		ssize_t got = capture_pread(pass->reader->fd, window, SCAN_BYTES, offset);
+		ssize_t got = file_read_at(pass->reader->fd, window, SCAN_BYTES, offset);
 		size_t at = 0;
 
 		if (got < 0)
@@ -262,8 +245,8 @@ static int read_payload(struct pass *pass, const struct capture_block_header *he
 
 	if (array_reserve(&pass->payload, &pass->payload_capacity, header->payload_bytes) < 0)
 		return -ENOMEM;
-	got = capture_pread(pass->reader->fd, pass->payload, header->payload_bytes,
-			    pass->offset + sizeof(*header));
+	got = file_read_at(pass->reader->fd, pass->payload, header->payload_bytes,
+			   pass->offset + sizeof(*header));
 	if (got < 0)
 		return got;
 	return (u64)got == header->payload_bytes &&
@@ -302,8 +285,7 @@ static int read_blocks(struct pass *pass)
 {
 	while (!pass->ended && pass->offset < pass->file_bytes) {
 		struct capture_block_header header;
-		ssize_t got =
-			capture_pread(pass->reader->fd, &header, sizeof(header), pass->offset);
+		ssize_t got = file_read_at(pass->reader->fd, &header, sizeof(header), pass->offset);
 		int result;
 
 		if (got < 0)
@@ -337,7 +319,7 @@ static int check_file_header(int fd, u64 file_bytes, struct err *err)
 
 	if (!file_bytes)
 		return err_set(err, -EINVAL, "it is no capture: it is empty");
-	got = capture_pread(fd, &header, sizeof(header), 0);
+	got = file_read_at(fd, &header, sizeof(header), 0);
 	if (got < 0)
 		return err_errno(err, got, "can't read it");
 	if ((size_t)got < sizeof(header.magic) ||

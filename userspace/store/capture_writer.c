@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "store/capture_format.h"
 #include "store/schema_text.h"
 
@@ -28,24 +29,15 @@ struct capture_writer {
 
 static int writer_put(struct capture_writer *writer, const void *data, size_t size, struct err *err)
 {
-	size_t done = 0;
+	int result = file_write_at(writer->fd, data, size, writer->size_bytes);
 
-	while (done < size) {
-		ssize_t written = pwrite(writer->fd, (const u8 *)data + done, size - done,
-					 writer->size_bytes + done);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0) {
-			writer->failure = written < 0 ? -errno : -EIO;
-			/* Best effort: a reader drops the torn block as well. */
-			(void)!ftruncate(writer->fd, writer->size_bytes);
-			return err_errno(
-				err, writer->failure,
-				"can't write the capture (%llu bytes so far, all readable)",
-				(unsigned long long)writer->size_bytes);
-		}
-		done += written;
+	if (result) {
+		writer->failure = result;
+		/* Best effort: a reader drops the torn block as well. */
+		(void)!ftruncate(writer->fd, writer->size_bytes);
+		return err_errno(err, result,
+				 "can't write the capture (%llu bytes so far, all readable)",
+				 (unsigned long long)writer->size_bytes);
 	}
 	writer->size_bytes += size;
 	return 0;

@@ -7,25 +7,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/temporary_file.h"
 #include "import/ndjson.h"
 
 #define CHUNK_BYTES (64 * 1024)
-
-static int write_all(int fd, const char *data, size_t size_bytes)
-{
-	while (size_bytes) {
-		ssize_t written = write(fd, data, size_bytes);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		data += written;
-		size_bytes -= written;
-	}
-	return 0;
-}
 
 /* Replaces *fd by a temporary file with the same bytes, where it is nothing that can be read twice.
  */
@@ -47,7 +33,7 @@ static int make_seekable(int *fd, struct err *err)
 			return err_errno(err, -errno, "reading");
 		if (size_bytes == 0)
 			break;
-		result = write_all(temporary, chunk, size_bytes);
+		result = file_write(temporary, chunk, size_bytes);
 		if (result < 0)
 			err_errno(err, result,
 				  "keeping it in a temporary file (set TMPDIR to a folder with "

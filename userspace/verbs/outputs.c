@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -108,7 +109,7 @@ static int copy_capture(int capture_fd, const char *path, u64 *ret_size_bytes, s
 {
 	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
 	struct output *output;
-	off_t offset = 0;
+	u64 offset = 0;
 	int result;
 
 	if (!chunk)
@@ -117,13 +118,11 @@ static int copy_capture(int capture_fd, const char *path, u64 *ret_size_bytes, s
 	if (result < 0)
 		return result;
 	while (result == 0) {
-		ssize_t size_bytes = pread(capture_fd, chunk, CHUNK_BYTES, offset);
+		ssize_t size_bytes = file_read_at(capture_fd, chunk, CHUNK_BYTES, offset);
 
-		if (size_bytes < 0 && errno == EINTR)
-			continue;
 		if (size_bytes < 0) {
-			result =
-				err_errno(err, -errno, "can't write %s: reading the capture", path);
+			result = err_errno(err, (int)size_bytes,
+					   "can't write %s: reading the capture", path);
 			output_discard(output);
 			return result;
 		}

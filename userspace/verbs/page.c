@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 
 int page_open(struct page *page)
@@ -23,21 +24,6 @@ void page_discard(struct page *page)
 	memset(page, 0, sizeof(*page));
 }
 
-static int write_all(const char *data, size_t size_bytes)
-{
-	while (size_bytes) {
-		ssize_t written = write(STDOUT_FILENO, data, size_bytes);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			data += written;
-			size_bytes -= written;
-		}
-	}
-	return 0;
-}
-
 int page_write(struct page *page)
 {
 	int failed = fclose(page->file);
@@ -46,7 +32,7 @@ int page_write(struct page *page)
 	page->file = NULL;
 	signal(SIGPIPE, SIG_IGN);
 	if (result == 0)
-		result = write_all(page->data, page->size_bytes);
+		result = file_write(STDOUT_FILENO, page->data, page->size_bytes);
 	page_discard(page);
 	if (result == 0 || result == -EPIPE)
 		return EXIT_SUCCESS;

@@ -1,0 +1,38 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/temporary_file.h"
+#include "unit.h"
+
+TEST(what_is_written_is_read)
+{
+	_cleanup_close_ int fd = -1;
+	struct err err = {0};
+	char read[16] = "";
+
+	CHECK_OK(temporary_file_open(&fd, &err), err);
+	CHECK(file_write(fd, "0123", 4) == 0);
+	CHECK(file_write_at(fd, "abcd", 4, 2) == 0);
+	CHECK_U64(file_read_at(fd, read, 6, 0), 6);
+	CHECK_STRING(read, "01abcd");
+	CHECK_U64(file_read_at(fd, read, sizeof(read), 4), 2);
+	CHECK_U64(file_read_at(fd, read, sizeof(read), 6), 0);
+}
+
+TEST(errors_are_told)
+{
+	_cleanup_close_ int full = open("/dev/full", O_RDWR | O_CLOEXEC);
+	char byte;
+
+	CHECK(file_write(full, "x", 1) == -ENOSPC);
+	CHECK(file_write_at(full, "x", 1, 0) == -ENOSPC);
+	CHECK(file_write(-1, "x", 1) == -EBADF);
+	CHECK(file_read_at(-1, &byte, 1, 0) == -EBADF);
+}
+
+UNIT_MAIN()

@@ -1,0 +1,56 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int file_write(int fd, const void *data, size_t size_bytes)
+{
+	size_t done = 0;
+
+	while (done < size_bytes) {
+		ssize_t count = write(fd, (const u8 *)data + done, size_bytes - done);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return count < 0 ? -errno : -EIO;
+		done += (size_t)count;
+	}
+	return 0;
+}
+
+int file_write_at(int fd, const void *data, size_t size_bytes, u64 offset)
+{
+	size_t done = 0;
+
+	while (done < size_bytes) {
+		ssize_t count = pwrite(fd, (const u8 *)data + done, size_bytes - done,
+				       (off_t)(offset + done));
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return count < 0 ? -errno : -EIO;
+		done += (size_t)count;
+	}
+	return 0;
+}
+
+ssize_t file_read_at(int fd, void *ret_data, size_t size_bytes, u64 offset)
+{
+	size_t done = 0;
+
+	while (done < size_bytes) {
+		ssize_t count =
+			pread(fd, (u8 *)ret_data + done, size_bytes - done, (off_t)(offset + done));
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			break;
+		done += (size_t)count;
+	}
+	return (ssize_t)done;
+}

@@ -1,0 +1,15 @@
+/* Reading and writing as many bytes as are asked for, also where a signal comes in between. */
+#ifndef GPUPROBE_BASE_FILE_H
+#define GPUPROBE_BASE_FILE_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+/* All of it, or -errno: some of it may have been written then. */
+int file_write(int fd, const void *data, size_t size_bytes);
+int file_write_at(int fd, const void *data, size_t size_bytes, u64 offset);
+/* How many bytes were read, fewer only where the file ends; or -errno. */
+ssize_t file_read_at(int fd, void *ret_data, size_t size_bytes, u64 offset);
+
+#endif
