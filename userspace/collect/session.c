@@ -1,92 +1,22 @@
-#include "collect/session.h"
-
+/* The state machine: see session.h. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/version.h"
-#include "collect/bpf_record_source.h"
-#include "collect/calibrate.h"
-#include "collect/capture_thread.h"
-#include "collect/drain.h"
-#include "collect/guardian.h"
 #include "collect/open_returns.h"
 #include "collect/processes.h"
-#include "collect/recording_facts.h"
+#include "collect/session_parts.h"
 
-#define TICK_NS	    (250 * NS_PER_MILLISECOND)
 #define BATCH_COUNT 8
 /* CUPTI takes 7 to 15 s to start in a process that never had it. */
 #define AGENT_READY_NS (60 * NS_PER_SECOND)
 #define AGENT_POLL_MS  10
 #define AGENT_LEAVE_MS 10000
-
-struct session {
-	const struct session_config *config;
-	struct bpf_source *source;
-	struct bpf_drained records;
-	struct processes *processes;
-	struct batch_queue *queue;
-	struct capture_thread *capture;
-	struct drain *drain;
-	struct recording_facts facts;
-	struct calibration calibration;
-	bool calibrated;
-	int epoll_fd, signal_fd, timer_fd;
-	struct guardian *guardian;
-	sigset_t old_signals;
-	u64 window_start_ns, window_end_ns, cpu_start_ns;
-	u64 unstored_count; /* records for which there was no memory */
-	size_t targets_alive;
-	bool *target_ended;
-	bool agents_left;
-	struct session_result result;
-};
-
-/* ---- what the main loop waits for ---- */
-
-enum wait_for { WAIT_SIGNAL, WAIT_TIMER, WAIT_CAPTURE_ERROR, WAIT_TARGET, WAIT_PROCESSES };
-
-static int watch(struct session *session, int fd, enum wait_for what, u32 index)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (u64)what << 32 | index};
-
-	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-/* Signals are blocked from here on, in all threads that are started later. */
-static int open_fds(struct session *session, struct err *err)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
-	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	session->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (session->epoll_fd < 0 || session->signal_fd < 0 || session->timer_fd < 0 ||
-	    watch(session, session->signal_fd, WAIT_SIGNAL, 0) ||
-	    watch(session, session->timer_fd, WAIT_TIMER, 0))
-		return err_errno(err, -errno, "can't prepare the main loop");
-	for (size_t i = 0; i < session->config->target_count; i++)
-		if (watch(session, session->config->targets[i].pidfd, WAIT_TARGET, i))
-			return err_errno(err, -errno, "can't watch process %u",
-					 session->config->targets[i].pid);
-	return 0;
-}
 
 /* ---- beginning ---- */
 
@@ -144,7 +74,8 @@ static int attach(struct session *session, struct err *err)
 				     session->result.agents};
 	int result = processes_open(&processes, &session->processes, err);
 
-	if (!result && watch(session, processes_event_fd(session->processes), WAIT_PROCESSES, 0))
+	if (!result && session_loop_watch(session, processes_event_fd(session->processes),
+					  SESSION_WAIT_PROCESSES, 0))
 		result = err_errno(err, -errno, "can't watch the targets");
 	if (!result)
 		session->guardian = guardian_start(&undo);
@@ -220,7 +151,8 @@ static int start_threads(struct session *session, struct err *err)
 	batch_queue_put_full(session->queue, batch);
 	if (result)
 		return err_errno(err, result, "can't write the facts of the recording");
-	if (watch(session, capture_thread_error_fd(session->capture), WAIT_CAPTURE_ERROR, 0))
+	if (session_loop_watch(session, capture_thread_error_fd(session->capture),
+			       SESSION_WAIT_CAPTURE_ERROR, 0))
 		return err_errno(err, -errno, "can't watch the writing of the capture");
 	session->records =
 		(struct bpf_drained){.source = session->source, .place = session->facts.bpf_place};
@@ -231,169 +163,23 @@ static int start_threads(struct session *session, struct err *err)
 	return drain_start(&drain, &session->drain, err);
 }
 
-static u64 targets_cpu_time_ns(const struct session *session)
-{
-	u64 sum = 0;
-
-	for (size_t i = 0; i < session->config->target_count; i++)
-		sum += target_cpu_time_ns(&session->config->targets[i]);
-	return sum + processes_cpu_time_ns(session->processes);
-}
-
-/* ---- while recording ---- */
-
-static u64 losses_of_class(const struct counters *counters, enum schema_loss_class class)
-{
-	u64 sum = 0;
-
-	for (u32 reason = 0; reason < LOSS_REASONS_MAX; reason++)
-		if (schema_loss_class(reason) == class)
-			sum += counters->losses[reason];
-	return sum;
-}
-
-static void update_status(struct session *session)
-{
-	struct session_status *status = &session->result.status;
-	struct counters counters;
-	u64 cpu_ns;
-
-	status->elapsed_ns = clock_monotonic_ns() - session->window_start_ns;
-	status->duration_ns = session->config->duration_ns;
-	status->event_count = drain_event_count(session->drain);
-	if (bpf_source_counters(session->source, &counters))
-		return;
-	cpu_ns = targets_cpu_time_ns(session) + counters.ended_cpu_ns;
-	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
-	status->lost_count =
-		bpf_source_missed(session->source) + losses_of_class(&counters, LOSS_CLASS_RECORDS);
-	status->lost_count += agents_lost(session->result.agents);
-	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
-	status->unseen_children = counters.forks;
-	status->refused_children = counters.children_refused;
-	status->processes = processes_status(session->processes);
-	/* A zombie has no CPU time to read any more, and none is added up yet: the last estimate stays. */
-	if (session->calibrated && cpu_ns > session->cpu_start_ns)
-		status->overhead_percent = 100.0 *
-					   calibration_cost_ns(&session->calibration, &counters) /
-					   (cpu_ns - session->cpu_start_ns);
-}
+/* ---- the window ---- */
 
 static int open_window(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
-	struct itimerspec tick = {.it_value.tv_nsec = TICK_NS, .it_interval.tv_nsec = TICK_NS};
 
-	session->cpu_start_ns = targets_cpu_time_ns(session);
+	session->cpu_start_ns = session_cpu_time_ns(session);
 	session->window_start_ns = clock_monotonic_ns();
 	bpf_source_set_window(session->source, true);
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
 	session->result.window_opened = true;
-	timerfd_settime(session->timer_fd, 0, &tick, NULL);
-	update_status(session);
+	session_loop_start_ticks(session);
+	session_status_update(session);
 	if (config->on_window_open)
 		config->on_window_open(config->callback_data, &session->result.status);
 	return config->command ? command_release(config->command, err) : 0;
-}
-
-static bool is_time_over(const struct session *session, u64 now)
-{
-	u64 duration = session->config->duration_ns;
-
-	return duration && now - session->window_start_ns >= duration;
-}
-
-static void on_timer(struct session *session)
-{
-	const struct session_config *config = session->config;
-	u64 expirations;
-
-	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
-		return;
-	processes_tick(session->processes);
-	update_status(session);
-	if (config->on_tick)
-		config->on_tick(config->callback_data, &session->result.status);
-}
-
-static void on_target_ended(struct session *session, u32 index)
-{
-	epoll_ctl(session->epoll_fd, EPOLL_CTL_DEL, session->config->targets[index].pidfd, NULL);
-	if (!session->target_ended[index]) {
-		session->target_ended[index] = true;
-		session->targets_alive--;
-	}
-}
-
-/* Takes what has come, so that it does not strike when signals are let through again. */
-static void take_signals(const struct session *session)
-{
-	struct signalfd_siginfo info;
-
-	while (read(session->signal_fd, &info, sizeof(info)) > 0)
-		;
-}
-
-static void on_signal(struct session *session)
-{
-	take_signals(session);
-	session->result.end = SESSION_SIGNAL;
-}
-
-/* Children go on without those that forked them. */
-static bool all_ended(struct session *session)
-{
-	if (session->targets_alive)
-		return false;
-	processes_handle(session->processes);
-	processes_tick(session->processes);
-	session->result.end = SESSION_TARGETS_ENDED;
-	return !processes_status(session->processes).children_alive;
-}
-
-/* True when the event ends the recording. */
-static bool handle(struct session *session, const struct epoll_event *event)
-{
-	switch ((enum wait_for)(event->data.u64 >> 32)) {
-	case WAIT_TIMER:
-		on_timer(session);
-		return all_ended(session);
-	case WAIT_SIGNAL:
-		on_signal(session);
-		return true;
-	case WAIT_CAPTURE_ERROR:
-		session->result.end = SESSION_FAILED;
-		return true;
-	case WAIT_TARGET:
-		on_target_ended(session, (u32)event->data.u64);
-		return all_ended(session);
-	case WAIT_PROCESSES:
-		processes_handle(session->processes);
-		return false;
-	}
-	return false;
-}
-
-static void record_until_end(struct session *session)
-{
-	for (;;) {
-		u64 now = clock_monotonic_ns(), end;
-		int timeout_ms = -1;
-		struct epoll_event event;
-
-		if (is_time_over(session, now)) {
-			session->result.end = SESSION_TIME_OVER;
-			return;
-		}
-		if (session->config->duration_ns) {
-			end = session->window_start_ns + session->config->duration_ns;
-			timeout_ms = (end - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND;
-		}
-		if (epoll_wait(session->epoll_fd, &event, 1, timeout_ms) == 1 &&
-		    handle(session, &event))
-			return;
-	}
 }
 
 /* ---- the way back ---- */
@@ -479,7 +265,7 @@ static int close_window(struct session *session, struct err *err)
 	session->window_end_ns = clock_monotonic_ns();
 	if (session->result.agents)
 		agents_close_window(session->result.agents, session->window_end_ns);
-	update_status(session);
+	session_status_update(session);
 	guardian_set_busy(session->guardian, true);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
@@ -512,13 +298,7 @@ static void session_cleanup(struct session *session)
 	batch_queue_free(session->queue);
 	recording_facts_free(&session->facts);
 	free(session->target_ended);
-	cleanup_close(&session->epoll_fd);
-	/* A second Ctrl-C, while the first one was being obeyed, asks for nothing more. */
-	if (session->signal_fd >= 0)
-		take_signals(session);
-	cleanup_close(&session->signal_fd);
-	cleanup_close(&session->timer_fd);
-	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
+	session_loop_close(session);
 }
 
 /* Of all rings together, unless the user asked for more. */
@@ -543,7 +323,7 @@ static int prepare(struct session *session, struct err *err)
 		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
 	};
-	int result = open_fds(session, err);
+	int result = session_loop_open(session, err);
 
 	session->targets_alive = config->target_count;
 	session->target_ended = calloc(config->target_count + 1, sizeof(bool));
@@ -580,7 +360,7 @@ int session_run(const struct session_config *config, struct session_result *ret_
 	if (!result)
 		result = open_window(&session, err);
 	if (!result) {
-		record_until_end(&session);
+		session_loop_run(&session);
 		result = close_window(&session, err);
 	}
 	session_cleanup(&session);

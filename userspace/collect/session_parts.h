@@ -1,0 +1,64 @@
+/* What the files that make a session share among themselves. */
+#ifndef GPUPROBE_COLLECT_SESSION_PARTS_H
+#define GPUPROBE_COLLECT_SESSION_PARTS_H
+
+#include <signal.h>
+
+#include "collect/bpf_record_source.h"
+#include "collect/calibrate.h"
+#include "collect/capture_thread.h"
+#include "collect/drain.h"
+#include "collect/guardian.h"
+#include "collect/recording_facts.h"
+#include "collect/session.h"
+
+struct session {
+	const struct session_config *config;
+	struct bpf_source *source;
+	struct bpf_drained records;
+	struct processes *processes;
+	struct batch_queue *queue;
+	struct capture_thread *capture;
+	struct drain *drain;
+	struct recording_facts facts;
+	struct calibration calibration;
+	bool calibrated;
+	int epoll_fd, signal_fd, timer_fd;
+	struct guardian *guardian;
+	sigset_t old_signals;
+	u64 window_start_ns, window_end_ns, cpu_start_ns;
+	u64 unstored_count; /* records for which there was no memory */
+	size_t targets_alive;
+	bool *target_ended;
+	bool agents_left;
+	struct session_result result;
+};
+
+/* ---- session_loop.c: what the main thread waits for ---- */
+
+enum session_wait {
+	SESSION_WAIT_SIGNAL,
+	SESSION_WAIT_TIMER,
+	SESSION_WAIT_CAPTURE_ERROR,
+	SESSION_WAIT_TARGET,
+	SESSION_WAIT_PROCESSES
+};
+
+/* Signals are blocked from here on, in all threads that are started later. */
+int session_loop_open(struct session *session, struct err *err);
+/* index: which of several. 0 or -errno. */
+int session_loop_watch(struct session *session, int fd, enum session_wait what, u32 index);
+/* From here on the status is brought up to date some times a second. */
+void session_loop_start_ticks(struct session *session);
+/* Until time is over, a signal comes, all targets have ended, or the capture can't be written: result.end says. */
+void session_loop_run(struct session *session);
+void session_loop_close(struct session *session);
+
+/* ---- session_status.c ---- */
+
+/* What the targets, and the children that are recorded, have used of the CPU. */
+u64 session_cpu_time_ns(const struct session *session);
+/* result.status, as it is now. */
+void session_status_update(struct session *session);
+
+#endif
