@@ -25,6 +25,36 @@ static __always_inline u64 arch_trampoline(struct task_struct *task)
 	return area ? BPF_CORE_READ(area, vaddr) : 0;
 }
 
+/* Whole words in registers; what comes behind them lies on the stack, above the return address. */
+#define ARCH_REGISTER_ARGUMENTS 6
+
+/* Of the function at whose entry this is: 1 to ARCH_REGISTER_ARGUMENTS; any other number: 0. The empty asm keeps
+ * each read apart, see arch_emulate_jump(). */
+static __always_inline u64 arch_argument(const struct pt_regs *registers, u32 number)
+{
+	u64 value = 0;
+
+#define ARGUMENT(place, name)                            \
+	if (number == place) {                           \
+		value = registers->name;                 \
+		__asm__ volatile("" : "+r"(value));      \
+	}
+	ARGUMENT(1, rdi)
+	ARGUMENT(2, rsi)
+	ARGUMENT(3, rdx)
+	ARGUMENT(4, rcx)
+	ARGUMENT(5, r8)
+	ARGUMENT(6, r9)
+#undef ARGUMENT
+	return value;
+}
+
+/* What a function returns, at its return. */
+static __always_inline u64 arch_result(const struct pt_regs *registers)
+{
+	return registers->rax;
+}
+
 static __always_inline u64 arch_ip(const struct pt_regs *registers)
 {
 	return registers->rip;

@@ -8,6 +8,7 @@
  *   only.
  */
 #include "emit.h"
+#include "allocation.h"
 #include "hits.h"
 #include "home_stack.h"
 #define PREEMPTION_FLAVOUR return_address
@@ -33,10 +34,11 @@ static __always_inline bool session_is_return(struct pt_regs *registers)
 }
 
 /* An entry whose return is not taken. */
-static __always_inline int entry_only(u32 probe, u64 pid_tgid, u32 reason, u32 loss_reason)
+static __always_inline int entry_only(u64 cookie, u64 pid_tgid, u32 reason, u32 loss_reason)
 {
 	count_loss(loss_reason);
-	emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), reason);
+	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(), reason);
+	allocation_unseen(cookie, pid_tgid >> 32);
 	return LEAVE_RETURN;
 }
 
@@ -99,13 +101,13 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		return LEAVE_RETURN;
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state)
-		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_no_storage,
+		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_no_storage,
 				  VALUE_loss_reason_no_storage);
 	reason = home_stack_check(state, task, sp);
 	if (reason == VALUE_entry_only_reason_off_home_stack)
-		return entry_only(probe, pid_tgid, reason, VALUE_loss_reason_off_home_stack);
+		return entry_only(cookie, pid_tgid, reason, VALUE_loss_reason_off_home_stack);
 	if (reason)
-		return entry_only(probe, pid_tgid, reason, VALUE_loss_reason_stack_unknown);
+		return entry_only(cookie, pid_tgid, reason, VALUE_loss_reason_stack_unknown);
 	top = frames_top(&state->frames);
 	if (top && top->sp <= sp) {
 		bool hijacked = slot_is_hijacked(task, sp);
@@ -113,15 +115,19 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		close_dead_frames(state, pid_tgid, sp, hijacked);
 		if (hijacked && frames_is_open_at(&state->frames, sp, probe)) {
 			replace_call(state, pid_tgid, sp, probe);
+			if (cookie & COOKIE_ALLOCATOR)
+				allocation_begin(registers, probe, sp);
 			return LEAVE_RETURN;
 		}
 	}
 	if (has_mapped_code(task->tgid))
-		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_code_mapped,
+		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_code_mapped,
 				  VALUE_loss_reason_code_mapped);
 	if (state->frames.depth >= FRAMES_MAX)
-		return entry_only(probe, pid_tgid, VALUE_entry_only_reason_too_deep,
+		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_too_deep,
 				  VALUE_loss_reason_too_deep);
+	if (cookie & COOKIE_ALLOCATOR)
+		allocation_begin(registers, probe, sp);
 	/* The clock is read last: what we spent so far is not part of the call. */
 	frames_push(&state->frames, sp, bpf_ktime_get_ns(), probe);
 	return TAKE_RETURN;
@@ -170,6 +176,8 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 		return;
 	mine->returns++;
 	sp = find_entry_sp(&state->frames, sp, probe);
+	if (cookie & COOKIE_ALLOCATOR)
+		allocation_end(registers, probe, sp);
 	close_dead_frames(state, pid_tgid, sp, true);
 	top = frames_top(&state->frames);
 	if (top && top->sp == sp && top->probe == probe) {
@@ -232,7 +240,8 @@ static __noinline int entry_hit(struct pt_regs *registers)
 		return 0;
 	thread_state_get(state, task, pid_tgid); /* for its name */
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(),
-		   cookie >> COOKIE_REASON_SHIFT);
+		   (cookie >> COOKIE_REASON_SHIFT) & COOKIE_REASON_MASK);
+	allocation_unseen(cookie, task->tgid);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
  * - sites_entry_single, sites_return_single: the first two as one perf event a site.
  */
 #include "emit.h"
+#include "allocation.h"
 #include "hits.h"
 #include "home_stack.h"
 #define PREEMPTION_FLAVOUR sites
@@ -81,6 +82,8 @@ static __noinline int enter_hit(struct pt_regs *registers)
 		sp += site->stack_bytes;
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
+	if (cookie & COOKIE_ALLOCATOR)
+		allocation_begin(registers, probe, sp);
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state) {
 		count_loss(VALUE_loss_reason_no_storage);
@@ -129,7 +132,7 @@ static __always_inline bool end_away(struct thread_state *state, u64 pid_tgid, u
 }
 
 /* sp: where the return address lies. A call that began before the window has no frame: that is no loss. */
-static __always_inline void leave(u64 cookie, u64 sp, u8 ended)
+static __always_inline void leave(struct pt_regs *registers, u64 cookie, u64 sp, u8 ended)
 {
 	u64 end_ts = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -147,6 +150,10 @@ static __always_inline void leave(u64 cookie, u64 sp, u8 ended)
 		mine->exits++;
 	if (!end_away(state, pid_tgid, sp, probe, end_ts, ended))
 		end_home(state, pid_tgid, sp, probe, end_ts, ended);
+	if (cookie & COOKIE_ALLOCATOR && ended == VALUE_call_ended_returned)
+		allocation_end(registers, probe, sp);
+	else if (cookie & COOKIE_ALLOCATOR)
+		allocation_jumped(probe, sp);
 }
 
 static __always_inline int enter(struct pt_regs *registers)
@@ -194,7 +201,7 @@ static __noinline int leave_hit(struct pt_regs *registers)
 	switch (cookie_site_kind(cookie)) {
 	case COOKIE_SITE_RETURN:
 	case COOKIE_SITE_RETURN_EMULATED:
-		leave(cookie, still_to_do ? sp : sp - site_popped_bytes(cookie),
+		leave(registers, cookie, still_to_do ? sp : sp - site_popped_bytes(cookie),
 		      VALUE_call_ended_returned);
 		break;
 	case COOKIE_SITE_CONDITION:
@@ -203,7 +210,7 @@ static __noinline int leave_hit(struct pt_regs *registers)
 			break;
 		/* fall through */
 	default:
-		leave(cookie, sp, VALUE_call_ended_replaced);
+		leave(registers, cookie, sp, VALUE_call_ended_replaced);
 	}
 	return still_to_do;
 }

@@ -4,6 +4,8 @@
 const volatile unsigned int ring_count = 1;
 const volatile unsigned long long ring_wakeup_bytes = 1 << 19;
 const volatile bool follow_children = false;
+const volatile unsigned int device_number = ~0U;
+volatile unsigned int device_name = 0;
 volatile unsigned int window_open = 0;
 volatile unsigned int code_mapped = 0;
 

@@ -18,6 +18,17 @@ struct thread_state {
 	struct away_frames away; /* elsewhere */
 };
 
+/* The outermost function of the map allocators that a thread is in. Only of threads that were in one. */
+struct allocating {
+	u32 probe; /* 0: in none */
+	u32 device_told; /* the fact of what its memory is drawn as was sent */
+	u64 sp; /* at the first instruction of the function */
+	u64 return_address;
+	u64 ts;
+	u64 address_at, bytes, factor, pool; /* see struct allocator */
+	u64 released, released_bytes, released_memory;
+};
+
 #ifdef MAPS_DEFINE
 #define MAP
 #else
@@ -93,6 +104,39 @@ MAP struct {
 	__type(value, struct thread_state);
 } threads SEC(".maps");
 
+/* Of probes whose cookie says COOKIE_ALLOCATOR. Sized by userspace, as the next one. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32); /* id of the probe */
+	__type(value, struct allocator);
+} allocators SEC(".maps");
+
+/* What was seen to be allocated and not yet to be released. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct allocation_key);
+	__type(value, struct allocation);
+} allocations SEC(".maps");
+
+/* Processes whose memory an agent records. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, u32);
+} accounted_by_agent SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct allocating);
+} allocating SEC(".maps");
+
 #undef MAP
 
 /* Set by userspace before loading. */
@@ -101,6 +145,10 @@ extern const volatile unsigned long long
 	ring_wakeup_bytes; /* fill at which a ring may wake the reader */
 /* What targets fork become targets. */
 extern const volatile bool follow_children;
+/* Of the only GPU of this machine; else ~0. */
+extern const volatile unsigned int device_number;
+/* Text id of its name, or of what is said where there are several. Set before the window opens. */
+extern volatile unsigned int device_name;
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
 /* CODE_MAPPED_* of shared.h. */

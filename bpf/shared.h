@@ -5,6 +5,7 @@
 #ifndef GPUPROBE_BPF_SHARED_H
 #define GPUPROBE_BPF_SHARED_H
 
+#include "allocator.h"
 #include "displaced.h"
 
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
@@ -21,8 +22,10 @@
 /* The cookie of a probe: its id, and what a hit of it costs. */
 #define COOKIE_PROBE_MASK 0xffffffffULL
 #define COOKIE_STEPPED	  (1ULL << 32) /* its first instruction is single-stepped */
-/* Why only entries are recorded (enum entry_only_reason): bits 40 to 47. */
+/* Why only entries are recorded (enum entry_only_reason): bits 40 to 46. */
 #define COOKIE_REASON_SHIFT 40
+#define COOKIE_REASON_MASK  0x7f
+#define COOKIE_ALLOCATOR    (1ULL << 47) /* the map allocators says more of it, by the probe's id */
 
 /* The probed instruction, and who does what it does: the kernel, or (emulated) the program that stands on it. */
 #define COOKIE_SITE_SHIFT	    33
@@ -44,6 +47,8 @@ struct entry_site {
 	struct displaced_instruction instruction; /* that the program does */
 	u64 stack_bytes; /* how much higher sp was at the function's first instruction */
 };
+
+#define ALLOCATIONS_MAX 65536 /* of which the size is known when they are released */
 
 /* What userspace is told at once, through a ring of its own. */
 enum process_event_kind {

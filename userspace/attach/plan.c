@@ -178,6 +178,14 @@ bool plan_is_mapped_by(const struct plan_module *module, size_t target)
 	return false;
 }
 
+bool plan_sees_results(const struct plan_function *function)
+{
+	for (size_t i = 0; i < function->site_count; i++)
+		if (function->sites[i].kind != RETURN_SITE_RET)
+			return false;
+	return function->returns != VALUE_returns_none;
+}
+
 bool plan_hijacks_returns(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)

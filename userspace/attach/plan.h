@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_ATTACH_PLAN_H
 #define GPUPROBE_ATTACH_PLAN_H
 
+#include "attach/allocators.h"
 #include "attach/function_code.h"
 #include "attach/instruction.h"
 #include "attach/target.h"
@@ -58,6 +59,7 @@ struct plan_function {
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
+	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
 	struct return_site *sites; /* all its exits, where its returns are seen there */
 	size_t site_count;
 };
@@ -129,6 +131,8 @@ int plan_judge_again(const struct target *target, struct map *known, bool *ret_h
 bool plan_is_mapped_by(const struct plan_module *module, size_t target);
 /* Does it have return addresses overwritten? */
 bool plan_hijacks_returns(const struct plan *plan);
+/* Will what it returns be seen at each of its returns? */
+bool plan_sees_results(const struct plan_function *function);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */
 
 #endif

@@ -150,6 +150,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 	/* Any of its names may be the one that tells. */
 	for (size_t i = 0; i < group->count && !function->entry_only_reason; i++)
 		function->entry_only_reason = plan_policy_by_name(group->symbols[i].name, &why);
+	for (size_t i = 0; i < group->count && !function->allocator; i++)
+		function->allocator = allocator_find(group->symbols[i].name);
 	if (why && !(function->detail = strdup(why)))
 		return -ENOMEM;
 	return function->name ? 0 : -ENOMEM;

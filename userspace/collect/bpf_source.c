@@ -112,6 +112,12 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
 	skeleton->rodata->follow_children = settings->follow_children;
 	bpf_map__set_max_entries(skeleton->maps.entry_sites, (u32)settings->function_count + 1);
+	if (settings->allocators) {
+		bpf_map__set_max_entries(skeleton->maps.allocators,
+					 (u32)settings->function_count + 1);
+		bpf_map__set_max_entries(skeleton->maps.allocations, ALLOCATIONS_MAX);
+		skeleton->rodata->device_number = settings->device_number;
+	}
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	choose_programs(source, settings->guarded);
@@ -286,8 +292,9 @@ static int group_fill(struct uprobe_group *group, const struct plan *plan, size_
 		}
 		for (size_t s = 0; use->exits && s < function->site_count; s++) {
 			group->offsets[group->count] = function->sites[s].file_offset;
-			group->cookies[group->count++] = cookie_of_exit(
-				&function->sites[s], i, use->returns == VALUE_returns_emulated);
+			group->cookies[group->count++] =
+				cookie_of_exit(function, &function->sites[s], i,
+					       use->returns == VALUE_returns_emulated);
 		}
 	}
 	return 0;
@@ -353,6 +360,9 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 {
 	struct reach everyone = {plan, 0, &source->uprobes};
 	int result = entry_sites_put(bpf_map__fd(source->skeleton->maps.entry_sites), plan, err);
+
+	if (!result)
+		result = bpf_source_put_allocators(source, plan, err);
 
 	if (!single && plan_hijacks_returns(plan))
 		result = bpf_source_prepare_hijacking(source, plan, targets, err);

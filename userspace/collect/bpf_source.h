@@ -21,6 +21,8 @@ struct bpf_source_settings {
 	bool follow_children; /* what a target forks becomes one from its first instruction on */
 	bool guarded;	      /* a plan with guards will be attached */
 	size_t function_count; /* of that plan */
+	bool allocators;       /* some of them allocate memory; then: */
+	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
 };
 
 /* Loads the programs that abilities allow. */
@@ -48,6 +50,10 @@ struct process_links {
 int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
 			      const struct process_links *links, struct uprobe_set *set,
 			      struct err *err);
+/* An agent records what this process does to GPU memory. */
+int bpf_source_leave_memory_to_agent(struct bpf_source *source, u32 pid, struct err *err);
+/* Text id, in the source of BPF, of what GPU memory is drawn as; before the window opens. */
+void bpf_source_set_device_name(struct bpf_source *source, u32 name);
 /* Events of the processes, until none is left. */
 typedef void (*bpf_source_event_callback)(void *data, const struct process_event *event);
 int bpf_source_event_fd(const struct bpf_source *source); /* polls readable when there are any */

@@ -25,6 +25,9 @@ struct bpf_source {
 	void *event_data;
 };
 
+/* Tells the programs what is in the plan; before anything is attached. bpf_source_memory.c */
+int bpf_source_put_allocators(struct bpf_source *source, const struct plan *plan, struct err *err);
+
 /* Before any return address is overwritten. bpf_source_hijack.c */
 int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *plan,
 				 const struct target *targets, struct err *err);

@@ -8,6 +8,8 @@ u64 cookie_of_entry(const struct plan_function *function, size_t index)
 	u64 cookie = (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
 		     (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
 
+	if (function->allocator)
+		cookie |= COOKIE_ALLOCATOR;
 	if (entry_site_is_needed(function))
 		cookie |= COOKIE_SITE_DESCRIBED << COOKIE_SITE_SHIFT |
 			  (function->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT;
@@ -17,7 +19,8 @@ u64 cookie_of_entry(const struct plan_function *function, size_t index)
 	return cookie;
 }
 
-u64 cookie_of_exit(const struct return_site *site, size_t index, bool emulated)
+u64 cookie_of_exit(const struct plan_function *function, const struct return_site *site,
+		   size_t index, bool emulated)
 {
 	static const struct {
 		u64 cookie, emulated; /* COOKIE_SITE_* */
@@ -38,5 +41,6 @@ u64 cookie_of_exit(const struct return_site *site, size_t index, bool emulated)
 	return (index + 1) | kind << COOKIE_SITE_SHIFT | (detail & 0xf) << COOKIE_DETAIL_SHIFT |
 	       (site->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT |
 	       (u64)(fits ? site->popped_bytes / 8 : 0) << COOKIE_POPPED_SHIFT |
+	       (function->allocator ? COOKIE_ALLOCATOR : 0) |
 	       (kinds[site->kind].stepped && !by_program ? COOKIE_STEPPED : 0);
 }

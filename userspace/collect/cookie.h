@@ -8,6 +8,7 @@
 /* index: of the function in its plan. */
 u64 cookie_of_entry(const struct plan_function *function, size_t index);
 /* emulated: by a program that may set registers. */
-u64 cookie_of_exit(const struct return_site *site, size_t index, bool emulated);
+u64 cookie_of_exit(const struct plan_function *function, const struct return_site *site, size_t index,
+		   bool emulated);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/version.h"
+#include "collect/memory_accounts.h"
 #include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "collect/session_parts.h"
@@ -54,6 +55,9 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result)
 		result =
 			recording_facts_plan(&session->facts, batch, config->plan, config->targets);
+	if (!result)
+		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
+						   batch);
 	if (!result && session->result.agents)
 		result = agents_put_facts(session->result.agents, &session->facts, batch);
 	return result;
@@ -317,7 +321,7 @@ static u64 ring_bytes(const struct options *options)
 static int prepare(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
-	const struct bpf_source_settings settings = {
+	struct bpf_source_settings settings = {
 		.ring_bytes = ring_bytes(config->options),
 		.follow_children = config->options->children,
 		.guarded = config->plan->guard_count != 0,
@@ -325,6 +329,7 @@ static int prepare(struct session *session, struct err *err)
 	};
 	int result = session_loop_open(session, err);
 
+	memory_accounts_configure(config->plan, &settings);
 	session->targets_alive = config->target_count;
 	session->target_ended = calloc(config->target_count + 1, sizeof(bool));
 	recording_facts_init(&session->facts);
@@ -340,6 +345,9 @@ static int prepare(struct session *session, struct err *err)
 		result = bpf_source_reset_counters(session->source, err);
 	if (!result)
 		result = start_agents(session, err);
+	if (!result)
+		result = memory_accounts_leave_to_agents(session->source, session->result.agents,
+							 err);
 	if (!result)
 		result = attach(session, err);
 	return result;

@@ -118,6 +118,25 @@ static void say_entries_only(const struct plan *plan)
 		    example->detail ? ")" : "");
 }
 
+/* Functions that allocate memory whose results nobody will see. */
+static void say_unseen_memory(const struct plan *plan)
+{
+	const struct plan_function *example = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		if (!plan->functions[i].allocator || plan_sees_results(&plan->functions[i]))
+			continue;
+		example = &plan->functions[i];
+		count++;
+	}
+	if (count)
+		log_warning(
+			"GPU memory by %zu function%s is not counted, unless inside another one "
+			"that is: what they return is not seen (%s)",
+			count, count == 1 ? "" : "s", example->name);
+}
+
 #define SKIPPED_SHOWN 3
 
 /* Matches that are not probed: all of a few, else where to look. */
@@ -185,6 +204,7 @@ static void say_plan(const struct recording *recording)
 		say_summary(attachment);
 	say_skipped(plan);
 	say_entries_only(plan);
+	say_unseen_memory(plan);
 	if (recording->options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
 		log_warning(
 			"--returns trampoline: the target dies if it throws an exception, switches "
