@@ -207,7 +207,5 @@ int report_functions_make(struct view *view, const struct report *report,
 		result = report_functions_fill(rows, count, table, err);
 	if (result == 0)
 		result = add_marked_note(table, view_survey(view));
-	if (view_survey(view)->cut)
-		table->warning = "The recording was cut: what came later is missing.";
 	return result;
 }

@@ -145,7 +145,5 @@ int report_idle_make(struct view *view, const struct report *report, struct repo
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_gaps");
 	free(run.gaps);
 	map_free(&run.busy_until);
-	if (view_survey(view)->cut)
-		table->warning = "The recording was cut: what came later is missing.";
 	return result;
 }

@@ -194,7 +194,5 @@ int report_launch_make(struct view *view, const struct report *report, struct re
 	for (unsigned i = 0; i < VALUES; i++)
 		statistics_free(run.values[i]);
 	free(run.groups);
-	if (view_survey(view)->cut)
-		table->warning = "The recording was cut: what came later is missing.";
 	return result;
 }

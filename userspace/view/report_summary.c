@@ -11,10 +11,9 @@
 #include "view/statistics.h"
 
 /* Of values; beyond it they are sorted in a file. */
-#define MEMORY_BYTES	(32 << 20)
-#define MEGABYTE	1e6
-#define SUMMARY_KINDS	2
-#define SUMMARY_COLUMNS 9
+#define MEMORY_BYTES  (32 << 20)
+#define MEGABYTE      1e6
+#define SUMMARY_KINDS 2
 
 /* What stands in a column. */
 enum cell {
@@ -34,50 +33,43 @@ struct summary_column {
 	struct report_column column;
 };
 
-#define TIME_COLUMNS(counted, name)                                           \
-	{                                                                     \
-		{CELL_SHARE, {"Time (%)", REPORT_DECIMAL, 1}},                \
-			{CELL_TOTAL, {"Total Time (ns)", REPORT_COUNT, 0}},   \
-			{CELL_COUNT, {counted, REPORT_COUNT, 0}},             \
-			{CELL_AVERAGE, {"Avg (ns)", REPORT_DECIMAL, 1}},      \
-			{CELL_MEDIAN, {"Med (ns)", REPORT_DECIMAL, 1}},       \
-			{CELL_MINIMUM, {"Min (ns)", REPORT_COUNT, 0}},        \
-			{CELL_MAXIMUM, {"Max (ns)", REPORT_COUNT, 0}},        \
-			{CELL_DEVIATION, {"StdDev (ns)", REPORT_DECIMAL, 1}}, \
-		{                                                             \
-			CELL_NAME,                                            \
-			{                                                     \
-				name, REPORT_TEXT, 0                          \
-			}                                                     \
-		}                                                             \
-	}
-#define SIZE_COLUMNS(counted, name)                                           \
-	{                                                                     \
-		{CELL_TOTAL, {"Total (MB)", REPORT_DECIMAL, 3}},              \
-			{CELL_COUNT, {counted, REPORT_COUNT, 0}},             \
-			{CELL_AVERAGE, {"Avg (MB)", REPORT_DECIMAL, 3}},      \
-			{CELL_MEDIAN, {"Med (MB)", REPORT_DECIMAL, 3}},       \
-			{CELL_MINIMUM, {"Min (MB)", REPORT_DECIMAL, 3}},      \
-			{CELL_MAXIMUM, {"Max (MB)", REPORT_DECIMAL, 3}},      \
-			{CELL_DEVIATION, {"StdDev (MB)", REPORT_DECIMAL, 3}}, \
-		{                                                             \
-			CELL_NAME,                                            \
-			{                                                     \
-				name, REPORT_TEXT, 0                          \
-			}                                                     \
-		}                                                             \
-	}
+/* clang-format off */
+/* The names of CELL_COUNT and CELL_NAME are the summary's. */
+static const struct summary_column time_columns[] = {
+	{CELL_SHARE,     {"Time (%)",        REPORT_DECIMAL, 1}},
+	{CELL_TOTAL,     {"Total Time (ns)", REPORT_COUNT,   0}},
+	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}},
+	{CELL_AVERAGE,   {"Avg (ns)",        REPORT_DECIMAL, 1}},
+	{CELL_MEDIAN,    {"Med (ns)",        REPORT_DECIMAL, 1}},
+	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}},
+	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}},
+	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}},
+	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
+};
+
+static const struct summary_column size_columns[] = {
+	{CELL_TOTAL,     {"Total (MB)",      REPORT_DECIMAL, 3}},
+	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}},
+	{CELL_AVERAGE,   {"Avg (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_MEDIAN,    {"Med (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_MINIMUM,   {"Min (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_MAXIMUM,   {"Max (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_DEVIATION, {"StdDev (MB)",     REPORT_DECIMAL, 3}},
+	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
+};
+/* clang-format on */
 
 static const struct summary {
 	const char *report;
 	const char *title;
 	const char *empty;
-	u16 kinds[SUMMARY_KINDS]; /* 0: none */
-	const char *group;	  /* view_key() that a row stands for */
-	const char *value;	  /* view_key() of what is summed */
-	double unit;		  /* that values are shown in */
+	u16 kinds[SUMMARY_KINDS];    /* 0: none */
+	const char *group;	     /* view_key() that a row stands for */
+	const char *value;	     /* view_key() of what is summed */
+	double unit;		     /* that values are shown in */
+	const char *counted, *named; /* what CELL_COUNT and CELL_NAME are called */
+	const struct summary_column *columns;
 	size_t column_count;
-	struct summary_column columns[SUMMARY_COLUMNS];
 } summaries[] = {
 	{"cuda_api_sum",
 	 "CUDA API Summary",
@@ -86,8 +78,10 @@ static const struct summary {
 	 "name",
 	 "dur",
 	 1,
-	 9,
-	 TIME_COLUMNS("Num Calls", "Name")},
+	 "Num Calls",
+	 "Name",
+	 time_columns,
+	 ARRAY_SIZE(time_columns)},
 	{"cuda_gpu_kern_sum",
 	 "CUDA GPU Kernel Summary",
 	 "No kernels were recorded.",
@@ -95,8 +89,10 @@ static const struct summary {
 	 "name",
 	 "dur",
 	 1,
-	 9,
-	 TIME_COLUMNS("Instances", "Name")},
+	 "Instances",
+	 "Name",
+	 time_columns,
+	 ARRAY_SIZE(time_columns)},
 	{"cuda_gpu_mem_time_sum",
 	 "CUDA GPU MemOps Summary (by Time)",
 	 "No copies or sets of memory were recorded.",
@@ -104,8 +100,10 @@ static const struct summary {
 	 "operation_name",
 	 "dur",
 	 1,
-	 9,
-	 TIME_COLUMNS("Count", "Operation")},
+	 "Count",
+	 "Operation",
+	 time_columns,
+	 ARRAY_SIZE(time_columns)},
 	{"cuda_gpu_mem_size_sum",
 	 "CUDA GPU MemOps Summary (by Size)",
 	 "No copies or sets of memory were recorded.",
@@ -113,8 +111,10 @@ static const struct summary {
 	 "operation_name",
 	 "bytes",
 	 MEGABYTE,
-	 8,
-	 SIZE_COLUMNS("Count", "Operation")},
+	 "Count",
+	 "Operation",
+	 size_columns,
+	 ARRAY_SIZE(size_columns)},
 };
 
 /* One run of a summary over the events. */
@@ -259,8 +259,14 @@ static int set_up_table(const struct summary *summary, struct report_table *tabl
 	table->made_columns = calloc(summary->column_count, sizeof(*table->made_columns));
 	if (!table->made_columns)
 		return -ENOMEM;
-	for (size_t i = 0; i < summary->column_count; i++)
-		table->made_columns[i] = summary->columns[i].column;
+	for (size_t i = 0; i < summary->column_count; i++) {
+		struct report_column *column = &table->made_columns[i];
+
+		*column = summary->columns[i].column;
+		if (!column->name)
+			column->name = summary->columns[i].cell == CELL_NAME ? summary->named
+									     : summary->counted;
+	}
 	table->columns = table->made_columns;
 	table->column_count = summary->column_count;
 	return 0;
@@ -283,7 +289,5 @@ int report_summary_make(struct view *view, const struct report *report, struct r
 	    (set_up_table(run.summary, table) < 0 || fill_table(&run, rows, count, table) < 0))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
 	statistics_free(run.statistics);
-	if (view_survey(view)->cut)
-		table->warning = "The recording was cut: what came later is missing.";
 	return result;
 }

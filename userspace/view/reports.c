@@ -8,18 +8,18 @@
 #include "view/report_table.h"
 
 static const struct report report_rows[] = {
-	{"functions", NULL, "time in each function", report_functions_make},
-	{"cuda_api_sum", "api", "time in each CUDA API call", report_summary_make},
-	{"cuda_gpu_kern_sum", "kernels", "GPU time of each kernel", report_summary_make},
+	{"functions", NULL, "time in each function", report_functions_make, true},
+	{"cuda_api_sum", "api", "time in each CUDA API call", report_summary_make, true},
+	{"cuda_gpu_kern_sum", "kernels", "GPU time of each kernel", report_summary_make, true},
 	{"cuda_gpu_mem_time_sum", "memtime", "GPU time of copies and sets of memory",
-	 report_summary_make},
+	 report_summary_make, true},
 	{"cuda_gpu_mem_size_sum", "memsize", "bytes of copies and sets of memory",
-	 report_summary_make},
+	 report_summary_make, true},
 	{"cuda_kern_exec_sum", "launch",
-	 "from the API call through the queue to the end of each kernel", report_launch_make},
+	 "from the API call through the queue to the end of each kernel", report_launch_make, true},
 	{"gpu_gaps", "gpu-idle", "when a GPU had nothing to do, the longest first",
-	 report_idle_make},
-	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make},
+	 report_idle_make, true},
+	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make, false},
 };
 
 static const char *const format_names[] = {
@@ -116,5 +116,7 @@ int report_print(const struct report *report, struct view *view, enum report_for
 	_cleanup_report_table_ struct report_table table = {0};
 	int result = report->make(view, report, &table, err);
 
+	if (report->of_events && view_survey(view)->cut)
+		table.warning = "The recording was cut: what came later is missing.";
 	return result < 0 ? result : report_table_print(&table, format, max_rows, file, err);
 }

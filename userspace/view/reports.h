@@ -21,6 +21,7 @@ struct report {
 	/* Makes all rows, in their order; table is empty. */
 	int (*make)(struct view *view, const struct report *report, struct report_table *table,
 		    struct err *err);
+	bool of_events; /* what a recording that was cut lost is missing in it */
 };
 
 const struct report *reports(size_t *ret_count);
