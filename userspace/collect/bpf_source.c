@@ -473,20 +473,10 @@ int bpf_source_counters(const struct bpf_source *source, struct counters *ret_co
 	if (bpf_map__lookup_elem(source->skeleton->maps.counters, &zero, sizeof(zero), per_cpu,
 				 cpus * sizeof(*per_cpu), 0))
 		return -errno;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		for (size_t i = 0; i < LOSS_REASONS_MAX; i++)
-			sum.losses[i] += per_cpu[cpu].losses[i];
-		sum.entries += per_cpu[cpu].entries;
-		sum.stepped_entries += per_cpu[cpu].stepped_entries;
-		sum.returns += per_cpu[cpu].returns;
-		sum.exits += per_cpu[cpu].exits;
-		sum.stepped_exits += per_cpu[cpu].stepped_exits;
-		sum.strangers += per_cpu[cpu].strangers;
-		sum.forks += per_cpu[cpu].forks;
-		sum.ended_cpu_ns += per_cpu[cpu].ended_cpu_ns;
-		sum.children += per_cpu[cpu].children;
-		sum.children_refused += per_cpu[cpu].children_refused;
-	}
+	/* Nothing but numbers, all of them u64. */
+	for (int cpu = 0; cpu < cpus; cpu++)
+		for (size_t i = 0; i < sizeof(sum) / sizeof(u64); i++)
+			((u64 *)&sum)[i] += ((const u64 *)&per_cpu[cpu])[i];
 	*ret_counters = sum;
 	return 0;
 }
