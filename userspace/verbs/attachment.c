@@ -62,46 +62,51 @@ static int descendants_open(struct attachment *attachment, struct err *err)
 	return 0;
 }
 
-static int mode_choose(const struct options *options, struct attachment *attachment,
+/* What the options ask of the kernel, and what to do where it can't. */
+static int modes_check(const struct options *options, const struct kernel_abilities *can,
 		       struct err *err)
 {
-	if (options->attach_mode == CHOICE_attach_mode_multi && !attachment->abilities.uprobe_multi)
-		return err_set(err, -EOPNOTSUPP,
-			       "--attach multi: this kernel (%s) has no uprobe_multi (Linux 6.6 "
-			       "and later have). Leave --attach out.",
-			       attachment->abilities.release);
-	if (options->returns_mode == PLAN_RETURNS_EMULATED && !attachment->abilities.set_registers)
-		return err_set(err, -EOPNOTSUPP,
-			       "--returns emulated: this kernel (%s) does not let a program set "
-			       "registers (Linux 6.19 and later do). Leave --returns out, or use "
-			       "--returns stepped.",
-			       attachment->abilities.release);
-	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE &&
-	    !attachment->abilities.uprobe_session)
-		return err_set(
-			err, -EOPNOTSUPP,
-			"--returns trampoline: this kernel (%s) has no uprobe sessions (Linux "
-			"6.13 and later have). Leave --returns out, or use --returns stepped.",
-			attachment->abilities.release);
-	if (options->returns_mode == PLAN_RETURNS_GUARDED && !attachment->abilities.uprobe_session)
-		return err_set(
-			err, -EOPNOTSUPP,
-			"--returns guarded: this kernel (%s) has no uprobe sessions (Linux 6.13 "
-			"and later have), without which a stack switch ends the target. Leave "
-			"--returns out, or use --returns stepped.",
-			attachment->abilities.release);
-	if (options->returns_mode == PLAN_RETURNS_GUARDED)
-		kernel_abilities_probe_write(&attachment->abilities);
-	if (options->returns_mode == PLAN_RETURNS_GUARDED && !attachment->abilities.write_user)
-		return err_set(
-			err, -EOPNOTSUPP,
-			"--returns guarded: this kernel (%s) lets no BPF program write to the "
-			"memory of a process (lockdown). Leave --returns out, or use --returns "
-			"stepped.",
-			attachment->abilities.release);
-	attachment->single_probes = options->attach_mode == CHOICE_attach_mode_single ||
-				    !attachment->abilities.uprobe_multi;
+	bool guarded = options->returns_mode == PLAN_RETURNS_GUARDED;
+	const struct {
+		bool asked, there;
+		const char *option, *missing;
+	} needs[] = {
+		{options->attach_mode == CHOICE_attach_mode_multi, can->uprobe_multi,
+		 "--attach multi",
+		 "has no uprobe_multi (Linux 6.6 and later have). Leave --attach out."},
+		{options->returns_mode == PLAN_RETURNS_EMULATED, can->set_registers,
+		 "--returns emulated",
+		 "does not let a program set registers (Linux 6.19 and later do). Leave --returns "
+		 "out, or use --returns stepped."},
+		{options->returns_mode == PLAN_RETURNS_TRAMPOLINE, can->uprobe_session,
+		 "--returns trampoline",
+		 "has no uprobe sessions (Linux 6.13 and later have). Leave --returns out, or use "
+		 "--returns stepped."},
+		{guarded, can->uprobe_session, "--returns guarded",
+		 "has no uprobe sessions (Linux 6.13 and later have), without which a stack switch "
+		 "ends the target. Leave --returns out, or use --returns stepped."},
+		{guarded, can->write_user, "--returns guarded",
+		 "lets no BPF program write to the memory of a process (lockdown). Leave --returns "
+		 "out, or use --returns stepped."},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+		if (needs[i].asked && !needs[i].there)
+			return err_set(err, -EOPNOTSUPP, "%s: this kernel (%s) %s", needs[i].option,
+				       can->release, needs[i].missing);
 	return 0;
+}
+
+static int modes_choose(const struct options *options, struct attachment *attachment,
+			struct err *err)
+{
+	struct kernel_abilities *can = &attachment->abilities;
+
+	if (options->returns_mode == PLAN_RETURNS_GUARDED && can->uprobe_session)
+		kernel_abilities_probe_write(can);
+	attachment->single_probes =
+		options->attach_mode == CHOICE_attach_mode_single || !can->uprobe_multi;
+	return modes_check(options, can, err);
 }
 
 /* Those of the catalogue, which may match nothing; then those of -F, so that these may exclude. */
@@ -142,7 +147,7 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 	if (!result)
 		result = kernel_abilities_probe(&attachment->abilities, err);
 	if (!result)
-		result = mode_choose(options, attachment, err);
+		result = modes_choose(options, attachment, err);
 	if (!result)
 		result = gpu_fallback_find(options, attachment->targets, attachment->target_count,
 					   command_pid, &attachment->gpu, err);
