@@ -20,6 +20,8 @@
 
 #define EXPORT		__attribute__((visibility("default")))
 #define WATCH_PERIOD_NS (100 * NS_PER_MILLISECOND)
+#define MET_TIMEOUT_NS	NS_PER_SECOND
+#define MET_PERIOD_NS	(2 * NS_PER_MILLISECOND)
 #define SIGSET_BYTES	8 /* of the kernel */
 
 EXPORT int gpuprobe_agent_run(const struct agent_start *start);
@@ -53,15 +55,25 @@ static void set_state(struct agent *agent, u32 state)
 
 /* ---- the ring ---- */
 
-static int map_ring(struct agent *agent)
+static long memfd_bytes(const struct agent *agent)
 {
-	long bytes = arch_syscall(SYS_lseek, agent->ring_fd, 0, SEEK_END, 0, 0, 0);
+	return arch_syscall(SYS_lseek, agent->ring_fd, 0, SEEK_END, 0, 0, 0);
+}
+
+static void unmap_ring(struct agent *agent)
+{
+	system_unmap(agent->control, agent->mapped_bytes);
+	agent->control = NULL;
+}
+
+static int map_ring(struct agent *agent, u64 offset, long bytes)
+{
 	long memory;
 
 	if (bytes < (long)AGENT_CONTROL_BYTES)
 		return -EINVAL;
 	memory = arch_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      agent->ring_fd, 0);
+			      agent->ring_fd, (long)offset);
 	if (is_error(memory))
 		return memory;
 	agent->control = (struct agent_control *)memory;
@@ -69,8 +81,7 @@ static int map_ring(struct agent *agent)
 	if (agent->control->fixed.magic == AGENT_MAGIC &&
 	    agent->control->fixed.fixed_bytes == sizeof(agent->control->fixed))
 		return 0;
-	system_unmap(agent->control, bytes);
-	agent->control = NULL;
+	unmap_ring(agent);
 	return -EINVAL;
 }
 
@@ -196,6 +207,17 @@ static bool begin(struct agent *agent)
 	return true;
 }
 
+/* Whose records these are can be asked only while the process is there. */
+static void wait_until_met(const struct agent *agent)
+{
+	u64 end_ns = system_now_ns() + MET_TIMEOUT_NS;
+	u32 never = 0;
+
+	while (!__atomic_load_n(&agent->control->met, __ATOMIC_ACQUIRE) && !must_leave(agent) &&
+	       system_now_ns() < end_ns)
+		system_wait(&never, 0, MET_PERIOD_NS);
+}
+
 /* On the agent's own thread, which begin() need not have run on. false: the library must stay. */
 static bool follow(struct agent *agent)
 {
@@ -210,6 +232,7 @@ static bool follow(struct agent *agent)
 		return leave(agent);
 	/* The process ends: what there is goes out, the rest goes with it. */
 	cupti_session_hand_over(agent->cupti);
+	wait_until_met(agent);
 	set_state(agent, AGENT_STATE_DRAINED);
 	return false;
 }
@@ -219,11 +242,11 @@ int gpuprobe_agent_run(const struct agent_start *start)
 	struct agent agent = {.ring_fd = start->ring_fd};
 	bool may_unload = true;
 
-	if (!map_ring(&agent)) {
+	if (!map_ring(&agent, 0, memfd_bytes(&agent))) {
 		agent.has_loader = loader_find(&agent.loader, start);
 		if (claim_ring(&agent) && begin(&agent))
 			may_unload = follow(&agent);
-		system_unmap(agent.control, agent.mapped_bytes);
+		unmap_ring(&agent);
 	}
 	system_close(agent.ring_fd);
 	return may_unload;
@@ -300,6 +323,29 @@ static int start_thread(struct agent *agent)
 	return result;
 }
 
+/* The first ring of the memfd that nobody has. */
+static bool take_ring(struct agent *agent)
+{
+	long all_bytes = memfd_bytes(agent), bytes;
+
+	if (map_ring(agent, 0, AGENT_CONTROL_BYTES))
+		return false;
+	bytes = agent->control->fixed.total_bytes;
+	unmap_ring(agent);
+	for (long offset = 0; bytes > 0 && offset + bytes <= all_bytes; offset += bytes) {
+		if (map_ring(agent, offset, bytes))
+			return false;
+		if (claim_ring(agent))
+			return true;
+		unmap_ring(agent);
+	}
+	if (!map_ring(agent, 0, AGENT_CONTROL_BYTES)) {
+		__atomic_fetch_add(&agent->control->turned_away, 1, __ATOMIC_RELAXED);
+		unmap_ring(agent);
+	}
+	return false;
+}
+
 /*
  * Called once by cuInit, in a thread of the application. 1: all is well. CUPTI is started here and not on a thread of
  * our own: the driver may hold a lock of its own, and no work shall be missed. The library is never unloaded, and
@@ -318,9 +364,9 @@ int InitializeInjection(void)
 	}
 	agent->ring_fd = fd;
 	agent->launched = true;
-	if (map_ring(agent) || !claim_ring(agent)) {
-		system_unmap(agent->control, agent->mapped_bytes);
+	if (!take_ring(agent)) {
 		system_close(fd);
+		system_unmap(agent, sizeof(*agent));
 		return 1;
 	}
 	agent->has_loader = loader_find(&agent->loader, &start);

@@ -50,7 +50,7 @@ enum agent_state {
 struct agent_control_fixed { /* 64 bytes */
 	u64 magic;	    /* AGENT_MAGIC; by gpuprobe */
 	u32 fixed_bytes;    /* sizeof(struct agent_control_fixed); by gpuprobe */
-	u32 total_bytes;    /* of the memfd; by gpuprobe */
+	u32 total_bytes;    /* of this ring; a memfd of a command has several, one behind another; by gpuprobe */
 	u64 schema_hash;    /* of record.def and this header, of who made the memfd */
 	u32 wanted;	    /* enum agent_wanted; by gpuprobe */
 	u32 state;	    /* enum agent_state; by the agent */
@@ -146,6 +146,8 @@ struct agent_control {
 	u32 flush_done;
 	u32 handover_state; /* enum agent_handover */
 	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */
+	u32 turned_away;    /* by agents, in the first ring of a memfd: processes that found no ring free */
+	u32 met;	    /* by gpuprobe, of a command's: it has seen whose ring this is; a process waits a second for it before it ends */
 	u32 pad;
 	char hint[AGENT_HINT_BYTES]; /* of the state as a whole; by the agent */
 };
@@ -205,8 +207,8 @@ struct agent_start {
  * variable, or a path to it (descendants may have closed it: /proc/PID/fd/N). The agent opens it anew (a description
  * of its own, for the lock) and leaves the inherited one alone. CUPTI is started before it returns, so that nothing
  * is missed; at exit() the agent hands over what there is, and stops at AGENT_STATE_DRAINED.
- * Of the processes that inherit it the first to start CUDA takes the ring (fixed.state, by compare and swap from
- * NONE); all others stay silent.
+ * Each of the processes that inherit it and start CUDA takes the first ring of the memfd that is free (fixed.state, by
+ * compare and swap from NONE); one that finds none is counted (turned_away) and stays silent.
  */
 #define AGENT_RING_VARIABLE "GPUPROBE_AGENT_RING"
 

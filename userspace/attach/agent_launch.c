@@ -46,21 +46,21 @@ static int fill_library(struct agent_launch *launch)
 	return result ? result : memfd_seal(launch->library_fd);
 }
 
-static int make_ring(struct agent_launch *launch)
+static int make_rings(struct agent_launch *launch)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", launch->ring_fd);
-	if (ftruncate(launch->ring_fd, AGENT_CONTROL_BYTES + launch->ring_bytes) ||
+	if (ftruncate(launch->ring_fd, (off_t)(AGENT_LAUNCH_RINGS * launch->ring_bytes)) ||
 	    fcntl(launch->ring_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	launch->lock_fd = open(path, O_RDWR | O_CLOEXEC);
 	return launch->lock_fd < 0 || flock(launch->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
-int agent_launch_open(u64 ring_bytes, struct agent_launch *ret_launch, struct err *err)
+int agent_launch_open(u64 chunk_bytes, struct agent_launch *ret_launch, struct err *err)
 {
-	struct agent_launch launch = {-1, -1, -1, -1, ring_bytes};
+	struct agent_launch launch = {-1, -1, -1, -1, AGENT_CONTROL_BYTES + chunk_bytes};
 	const char *other = getenv(INJECTION_VARIABLE);
 	int result;
 
@@ -77,7 +77,7 @@ int agent_launch_open(u64 ring_bytes, struct agent_launch *ret_launch, struct er
 		 : launch.ring_fd < 0  ? launch.ring_fd
 				       : fill_library(&launch);
 	if (!result)
-		result = make_ring(&launch);
+		result = make_rings(&launch);
 	if (result) {
 		agent_launch_close(&launch);
 		return err_errno(err, result, "can't prepare the agent for the command");
@@ -139,9 +139,10 @@ int agent_launch_supply(struct agent_launch *launch, u32 pid, const struct cupti
 	return 0;
 }
 
-/* ---- who has taken it ---- */
+/* ---- who has taken them ---- */
 
-static bool maps_ring(u32 pid, u64 inode)
+/* inode 0: any. */
+static bool maps_memfd(u32 pid, const char *name, u64 inode, u64 offset)
 {
 	_cleanup_free_ char *maps = NULL;
 	struct maps_line line;
@@ -152,7 +153,30 @@ static bool maps_ring(u32 pid, u64 inode)
 		return false;
 	text = maps;
 	while (maps_next(&text, &line))
-		if (line.inode == inode && strstr(line.path, "memfd:" AGENT_MEMFD_RING))
+		if ((!inode || line.inode == inode) && line.file_offset == offset &&
+		    !strncmp(line.path, name, strlen(name)))
+			return true;
+	return false;
+}
+
+bool agent_launch_has_library(u32 pid)
+{
+	return maps_memfd(pid, "/memfd:" AGENT_MEMFD_LIBRARY, 0, 0);
+}
+
+bool agent_launch_reaches(u32 pid)
+{
+	static const char wanted[] = AGENT_RING_VARIABLE "=";
+	_cleanup_free_ char *environment = NULL;
+	char path[32];
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	if (proc_file_read(AT_FDCWD, path, &environment, &size))
+		return false;
+	for (const char *entry = environment; entry < environment + size;
+	     entry += strlen(entry) + 1)
+		if (!strncmp(entry, wanted, strlen(wanted)))
 			return true;
 	return false;
 }
@@ -171,23 +195,25 @@ static u32 process_of_thread(u32 tid)
 	return pid;
 }
 
-u32 agent_launch_taker(const struct agent_launch *launch, u32 command_pid, u32 agent_tid)
+u32 agent_launch_taker(const struct agent_launch *launch, u32 ring, u32 command_pid, u32 agent_tid)
 {
+	static const char name[] = "/memfd:" AGENT_MEMFD_RING;
+	u64 offset = ring * launch->ring_bytes;
 	_cleanup_free_ u32 *pids = NULL;
 	u32 pid = process_of_thread(agent_tid);
-	struct stat ring;
+	struct stat file;
 	size_t count = 0;
 
-	if (fstat(launch->ring_fd, &ring))
+	if (fstat(launch->ring_fd, &file))
 		return 0;
-	if (pid && maps_ring(pid, ring.st_ino))
+	if (pid && maps_memfd(pid, name, file.st_ino, offset))
 		return pid;
-	if (maps_ring(command_pid, ring.st_ino))
+	if (maps_memfd(command_pid, name, file.st_ino, offset))
 		return command_pid;
 	if (descendants_list(&command_pid, 1, &pids, &count, NULL))
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		if (maps_ring(pids[i], ring.st_ino))
+		if (maps_memfd(pids[i], name, file.st_ino, offset))
 			return pids[i];
 	return 0;
 }

@@ -97,6 +97,9 @@ static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid
 	*ret_tool_pid = 0;
 	if (pread(fd, &fixed, sizeof(fixed), 0) == sizeof(fixed) && fixed.magic == AGENT_MAGIC)
 		*ret_tool_pid = fixed.tool_pid;
+	/* A descendant of our command has inherited it. */
+	if (*ret_tool_pid == (u32)getpid())
+		return LEFT_NOTHING;
 	if (!flock(fd, LOCK_EX | LOCK_NB)) {
 		u32 wanted = AGENT_WANTED_LEAVE;
 

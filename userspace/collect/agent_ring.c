@@ -243,5 +243,5 @@ void agent_ring_reclaim(struct agent_ring *ring)
 
 u64 agent_ring_damaged(const struct agent_ring *ring)
 {
-	return ring->damaged_count;
+	return ring ? ring->damaged_count : 0;
 }

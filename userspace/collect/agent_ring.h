@@ -37,7 +37,7 @@ int agent_ring_drain(void *data, record_callback callback, void *callback_data);
 void agent_ring_end(struct agent_ring *ring);
 /* Chunks whose writer died are read as far as they are whole; now and then, not in every round. */
 void agent_ring_reclaim(struct agent_ring *ring);
-/* Records, or places where one should be, that were not good. */
+/* Records, or places where one should be, that were not good; NULL: 0. */
 u64 agent_ring_damaged(const struct agent_ring *ring);
 
 #endif

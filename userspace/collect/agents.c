@@ -37,7 +37,7 @@ void agents_copy_string(char *to, size_t to_bytes, const char *from, size_t from
 	to[length] = 0;
 }
 
-static void fail(struct agent *agent, const char *why)
+void agents_fail(struct agent *agent, const char *why)
 {
 	agent->report.outcome = AGENT_FAILED;
 	snprintf(agent->report.why, sizeof(agent->report.why), "%s", why);
@@ -49,10 +49,15 @@ static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_byte
 	char words[AGENT_HINT_BYTES + 1];
 
 	agents_copy_string(words, sizeof(words), hint, hint_bytes);
-	fail(agent, *words ? words : "the agent ended without a reason");
+	agents_fail(agent, *words ? words : "the agent ended without a reason");
 }
 
 /* ---- putting in ---- */
+
+size_t agents_ring_bytes(const struct agents *agents)
+{
+	return AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES;
+}
 
 void agents_fill_control(const struct agents *agents, const struct agent *agent,
 			 struct agent_control *control)
@@ -62,12 +67,14 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 	*control = (struct agent_control){
 		.fixed = {.magic = AGENT_MAGIC,
 			  .fixed_bytes = sizeof(control->fixed),
-			  .total_bytes =
-				  AGENT_CONTROL_BYTES + agents->chunk_count * AGENT_CHUNK_BYTES,
+			  .total_bytes = agents_ring_bytes(agents),
 			  .schema_hash = schema_hash(),
 			  .tool_pid = getpid()},
 		.features[AGENT_FEATURE_CUPTI] = {.wanted = 1, .state = AGENT_FEATURE_PENDING},
 		.cupti = agents->config.cupti,
+		.window_start_ns = agents->window_start_ns
+					   ? agents->window_start_ns - agent->clock_shift_ns
+					   : 0,
 		.chunk_count = agents->chunk_count,
 	};
 	if (supply->place != CUPTI_PLACE_MAPPED)
@@ -90,9 +97,9 @@ static void prepare_control(void *data, void *shared)
 
 int agents_map_control(struct agents *agents, struct agent *agent, struct err *err)
 {
-	size_t bytes = AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES;
-	void *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, agent->injection.ring_fd, 0);
+	size_t bytes = agents_ring_bytes(agents);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    agent->injection.ring_fd, (off_t)(agent->ring_number * bytes));
 
 	if (memory == MAP_FAILED)
 		return err_errno(err, -errno, "can't map the memory shared with the agent");
@@ -110,9 +117,14 @@ int agents_create_ring(struct agents *agents, struct agent *agent, const struct 
 					   .host_thread = agent_threads_host,
 					   .thread_lives = agent_threads_live,
 					   .data = &agent->threads};
+	struct agent_ring *ring;
+	int result = agent_ring_create(&config, &ring);
 
+	if (result)
+		return result;
 	agent->clock_shift_ns = config.clock_shift_ns;
-	return agent_ring_create(&config, &agent->ring);
+	__atomic_store_n(&agent->ring, ring, __ATOMIC_RELEASE);
+	return 0;
 }
 
 static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
@@ -136,10 +148,9 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
 	if (!result)
-		result = inject_run(
-			agent->target, &plan, library, library_bytes,
-			AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES,
-			prepare_control, &preparation, INJECT_DEADLINE_MS, &agent->injection, err);
+		result = inject_run(agent->target, &plan, library, library_bytes,
+				    agents_ring_bytes(agents), prepare_control, &preparation,
+				    INJECT_DEADLINE_MS, &agent->injection, err);
 	inject_plan_free(&plan);
 	return result;
 }
@@ -157,21 +168,12 @@ static int supply(const struct agents *agents, struct agent *agent, struct err *
 	return result;
 }
 
-static void start_one(struct agents *agents, struct agent *agent)
+void agents_start_one(struct agents *agents, struct agent *agent, const char *why)
 {
-	const struct agents_config *config = &agents->config;
-	const char *const *refused = config->refused;
-	const char *why = refused ? refused[agent - agents->agents] : NULL;
 	struct err err = {0};
 
 	agent->answered = true;
 	agent->started_ns = clock_monotonic_ns();
-	if (config->launch && agent->target->pid == config->launch_pid) {
-		if (gpu_target_read(agent->target, &agent->report.gpu, &err) ||
-		    agents_launched_start(agents, agent, &err))
-			fail(agent, err.message);
-		return;
-	}
 	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
@@ -186,33 +188,67 @@ static void start_one(struct agents *agents, struct agent *agent)
 	agent->answered = false;
 	agent->report.outcome = AGENT_WORKS;
 	if (map_ring(agents, agent, &err))
-		fail(agent, err.message);
+		agents_fail(agent, err.message);
+}
+
+struct agent *agents_next(struct agents *agents, const struct target *target)
+{
+	struct agent *agent = &agents->agents[agents->count];
+
+	if (agents->count == agents->capacity)
+		return NULL;
+	*agent = (struct agent){.target = target,
+				.report.target = target,
+				.source = FIRST_SOURCE + agents->count,
+				.injection.ring_fd = -1};
+	agent_threads_init(&agent->threads, agent->target);
+	return agent;
+}
+
+void agents_count_in(struct agents *agents)
+{
+	__atomic_store_n(&agents->count, agents->count + 1, __ATOMIC_RELEASE);
+}
+
+static void start_command(struct agents *agents, struct agent *agent)
+{
+	struct err err = {0};
+
+	if (gpu_target_read(agent->target, &agent->report.gpu, &err) ||
+	    agents_launched_start(agents, agent, &err))
+		agents_fail(agent, err.message);
 }
 
 int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err)
 {
 	struct agents *agents = calloc(1, sizeof(*agents));
+	size_t capacity = config->target_count + (config->launch ? AGENT_LAUNCH_RINGS : 0) +
+			  (config->follow ? AGENTS_FOLLOWED_MAX : 0);
+	struct agent *command = NULL;
 
 	if (agents)
-		agents->agents = calloc(config->target_count + 1, sizeof(*agents->agents));
+		agents->agents = calloc(capacity + 1, sizeof(*agents->agents));
 	if (!agents || !agents->agents) {
 		free(agents);
 		return err_errno(err, -ENOMEM, "can't prepare the agents");
 	}
 	agents->config = *config;
-	agents->count = config->target_count;
+	agents->capacity = capacity;
 	agents->chunk_count = config->ring_bytes / AGENT_CHUNK_BYTES;
 	if (agents->chunk_count > AGENT_CHUNKS_MAX)
 		agents->chunk_count = AGENT_CHUNKS_MAX;
-	for (size_t i = 0; i < agents->count; i++) {
-		struct agent *agent = &agents->agents[i];
+	for (size_t i = 0; i < config->target_count; i++) {
+		struct agent *agent = agents_next(agents, &config->targets[i]);
 
-		agent->target = agent->report.target = &config->targets[i];
-		agent->source = FIRST_SOURCE + i;
-		agent->injection.ring_fd = -1;
-		agent_threads_init(&agent->threads, agent->target);
-		start_one(agents, agent);
+		agents_count_in(agents);
+		if (config->launch && agent->target->pid == config->launch_pid)
+			command = agent;
+		else
+			agents_start_one(agents, agent,
+					 config->refused ? config->refused[i] : NULL);
 	}
+	if (command)
+		start_command(agents, command);
 	*ret_agents = agents;
 	return 0;
 }
@@ -225,7 +261,7 @@ void agents_look_for_answer(struct agent *agent)
 	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
 
 	if (!agent->launch && target_is_gone(agent->target)) {
-		fail(agent, "the target ended");
+		agents_fail(agent, "the target ended");
 	} else if (state == AGENT_STATE_FAILED) {
 		fail_by_hint(agent, agent->control->hint, AGENT_HINT_BYTES);
 	} else if (feature == AGENT_FEATURE_FAILED || feature == AGENT_FEATURE_IGNORED) {
@@ -264,8 +300,8 @@ void agents_give_up(struct agents *agents)
 {
 	for (size_t i = 0; i < agents->count; i++)
 		if (!agents->agents[i].answered)
-			fail(&agents->agents[i],
-			     "the agent gave no answer in time: CUPTI takes long to start");
+			agents_fail(&agents->agents[i],
+				    "the agent gave no answer in time: CUPTI takes long to start");
 }
 
 size_t agents_count(const struct agents *agents)
@@ -295,73 +331,6 @@ size_t agents_working(const struct agents *agents)
 
 /* ---- the window ---- */
 
-static int put_version(struct recording_facts *facts, struct batch *batch, const char *what,
-		       const struct agent *agent, const char *value)
-{
-	char key[64];
-
-	snprintf(key, sizeof(key), "%s of %u", what, agent->target->pid);
-	return recording_facts_attribute(facts, batch, VALUE_attribute_group_gpu, key, value);
-}
-
-static int put_agent_facts(struct agent *agent, struct recording_facts *facts, struct batch *batch)
-{
-	const struct agent_cupti_facts *cupti = &agent->report.cupti;
-	char version[32], driver[32], place[64];
-	int result;
-
-	snprintf(place, sizeof(place), "%s (%u)", agent->target->comm, agent->target->pid);
-	result = text_ids_get(&facts->tool, batch, place, &agent->place);
-	if (result || agent->report.outcome != AGENT_WORKS)
-		return result;
-	snprintf(version, sizeof(version), "%u", cupti->cupti_version);
-	snprintf(driver, sizeof(driver), "%u.%u", cupti->driver_version / 1000,
-		 cupti->driver_version % 1000 / 10);
-	result = put_version(facts, batch, "CUPTI version", agent, version);
-	if (!result)
-		result = put_version(facts, batch, "CUPTI library", agent, cupti->path);
-	if (!result)
-		result = put_version(facts, batch, "CUDA version of the driver", agent, driver);
-	if (!result)
-		result = put_version(facts, batch, "driver", agent,
-				     agent->report.gpu.driver_version);
-	if (!result && agent->report.gpu.cupti_count > 1) {
-		snprintf(version, sizeof(version), "%u", agent->report.gpu.cupti_count);
-		result = put_version(facts, batch, "copies of CUPTI", agent, version);
-	}
-	return result;
-}
-
-int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < agents->count && !result; i++)
-		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
-			result = put_agent_facts(&agents->agents[i], facts, batch);
-	return result;
-}
-
-int agents_put_launched_facts(struct agents *agents, struct recording_facts *facts,
-			      struct batch *batch)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < agents->count && !result; i++) {
-		struct agent *agent = &agents->agents[i];
-
-		if (!agent->launch || agent->report.outcome == AGENT_NOT_CUDA)
-			continue;
-		if (agent->taker.pid) {
-			agent->target = agent->report.target = &agent->taker;
-			result = recording_facts_target(facts, batch, agent->target);
-		}
-		if (!result)
-			result = put_agent_facts(agent, facts, batch);
-	}
-	return result;
-}
-
 static void set_time(struct agents *agents, size_t offset, u64 now_ns)
 {
 	for (size_t i = 0; i < agents->count; i++) {
@@ -375,6 +344,7 @@ static void set_time(struct agents *agents, size_t offset, u64 now_ns)
 
 void agents_open_window(struct agents *agents, u64 now_ns)
 {
+	agents->window_start_ns = now_ns;
 	set_time(agents, offsetof(struct agent_control, window_start_ns), now_ns);
 }
 
@@ -392,18 +362,20 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 	bool reclaim = now - agents->reclaimed_ns > RECLAIM_NS;
 	int count = 0;
 
-	for (size_t i = 0; i < agents->count; i++) {
+	for (size_t i = 0; i < __atomic_load_n(&agents->count, __ATOMIC_ACQUIRE); i++) {
 		struct agent *agent = &agents->agents[i];
+		struct agent_ring *ring;
 		int taken = 0;
 
-		if (agent->launch)
-			taken = agents_launched_look(agents, agent, callback, callback_data);
+		if (agent->launch || agent->report.late)
+			taken = agents_late_look(agents, agent, callback, callback_data);
+		ring = __atomic_load_n(&agent->ring, __ATOMIC_ACQUIRE);
 		if (taken < 0)
 			return taken;
-		if (agent->ring && reclaim)
-			agent_ring_reclaim(agent->ring);
-		if (agent->ring)
-			taken = agent_ring_drain(agent->ring, callback, callback_data);
+		if (ring && reclaim)
+			agent_ring_reclaim(ring);
+		if (ring)
+			taken = agent_ring_drain(ring, callback, callback_data);
 		if (taken < 0)
 			return taken;
 		count += taken;
@@ -427,16 +399,17 @@ struct agents *agents_free(struct agents *agents)
 
 		agent_ring_free(agent->ring);
 		if (agent->control)
-			munmap(agent->control, AGENT_CONTROL_BYTES + (size_t)agents->chunk_count *
-									     AGENT_CHUNK_BYTES);
+			munmap(agent->control, agents_ring_bytes(agents));
 		cleanup_close(&agent->injection.ring_fd);
 		agent_threads_free(&agent->threads);
 		map_free(&agent->tasks);
 		if (agent->taker.pid)
 			target_close(&agent->taker);
 	}
-	if (agents)
+	if (agents) {
+		map_free(&agents->unreached);
 		free(agents->agents);
+	}
 	free(agents);
 	return NULL;
 }

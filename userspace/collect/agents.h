@@ -1,5 +1,5 @@
 /*
- * The agents of a recording, one for each target that uses CUDA: put in, made ready, read, asked to leave, and
+ * The agents of a recording, one for each target, and later each descendant of one, that uses CUDA: put in, made ready, read, asked to leave, and
  * what they left behind compared with what was there before. An agent that fails sinks nothing: its target is
  * recorded without GPU times, which the ledger says.
  *
@@ -27,8 +27,9 @@ struct agents_config {
 	struct agent_cupti_config cupti; /* but for what each target is supplied with */
 	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
 	u64 ring_bytes;			 /* of one agent */
-	struct agent_launch *launch;	 /* NULL: none; its ring becomes ours */
+	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
 	u32 launch_pid;			 /* that of the targets which was started with it */
+	bool follow; /* descendants of the targets that start CUDA later get one too: agents_follow() */
 	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
 };
 
@@ -46,13 +47,14 @@ struct agent_report {
 	struct gpu_target gpu;
 	struct cupti_supply supply;
 	enum agent_outcome outcome;
-	bool launched; /* with the command, by the driver */
+	bool late; /* it came inside the window: with a command, or in a descendant */
 	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
 	/* After agents_leave(): */
 	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */
+	bool ended; /* its target did, before it was asked to leave */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
 	char audit[256]; /* what the target has, before and after, in words; "": it has ended */
 };
@@ -64,7 +66,7 @@ int agents_start(const struct agents_config *config, struct agents **ret_agents,
 bool agents_all_answered(struct agents *agents);
 /* Time is over: those without an answer have failed. */
 void agents_give_up(struct agents *agents);
-size_t agents_count(const struct agents *agents); /* one for each target */
+size_t agents_count(const struct agents *agents); /* one for each target, then those of descendants */
 const struct agent_report *agents_report(const struct agents *agents, size_t index);
 /* Its target lives, and is recorded without GPU times. */
 bool agent_report_failed(const struct agent_report *report);
@@ -74,11 +76,21 @@ u64 agents_lost(const struct agents *agents);
 
 /* The texts and facts of the agents that work. After agents_all_answered(). */
 int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
-/* Those of the agents that were awaited, and of the process that they were found in; after the drain thread. */
-int agents_put_launched_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Those of the agents that came late, and of the processes that they are in; after the drain thread. */
+int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
 /* Nothing that ended before it opened or began after it closed is recorded. */
 void agents_open_window(struct agents *agents, u64 now_ns);
 void agents_close_window(struct agents *agents, u64 now_ns);
+/*
+ * Inside the window, some times a second: puts agents into descendants of the targets that have mapped the driver and
+ * have none. May block 2 s for each.
+ */
+void agents_follow(struct agents *agents);
+bool agents_follows(const struct agents *agents);
+/* Descendants of a command in which the driver is mapped, and into which it loaded no agent; ret_example: one of them. */
+size_t agents_unreached(const struct agents *agents, u32 *ret_example);
+/* Processes that start CUDA and get no agent, since there are too many of them. */
+u64 agents_turned_away(const struct agents *agents);
 /* For the drain thread. */
 struct record_source agents_source(struct agents *agents);
 /* Asks all to leave and waits until they have, or timeout_ms; the drain thread must still run. */

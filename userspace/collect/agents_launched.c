@@ -1,37 +1,74 @@
-/* The agent of a command: it waits in the ring until the command, or a descendant, starts CUDA. */
+/* The agents of a command: each ring waits until the command, or a descendant, starts CUDA. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "collect/agents_internal.h"
 
 #define TASKS_PERIOD_NS (100 * NS_PER_MILLISECOND)
 
-int agents_launched_start(struct agents *agents, struct agent *agent, struct err *err)
+/* path: of the CUPTI that the agent is to load. */
+static int prepare_ring(struct agents *agents, struct agent *agent, u32 number,
+			const char path[AGENT_PATH_BYTES], struct err *err)
 {
 	struct agent_launch *launch = agents->config.launch;
-	struct cupti_supply *supply = &agent->report.supply;
-	char path[AGENT_PATH_BYTES];
-	int result = cupti_supply_choose(agent->target, &agent->report.gpu,
-					 agents->config.cupti_named, "/", supply, err);
+	int result;
 
-	if (!result)
-		result = agent_launch_supply(launch, agent->target->pid, supply, path, sizeof(path),
-					     err);
-	if (result)
-		return result;
-	agent->injection.ring_fd = launch->lock_fd;
-	launch->lock_fd = -1;
+	agent->answered = true;
+	agent->ring_number = number;
+	/* Of one description: the lock is held until the last is closed. */
+	agent->injection.ring_fd = fcntl(launch->lock_fd, F_DUPFD_CLOEXEC, 0);
+	if (agent->injection.ring_fd < 0)
+		return err_errno(err, -errno, "can't prepare an agent for the command");
 	result = agents_map_control(agents, agent, err);
 	if (result)
 		return result;
 	agents_fill_control(agents, agent, agent->control);
 	/* One that the command maps itself goes first; it has inherited what it can't open. */
 	agent->control->cupti.handover = 0;
-	memcpy(agent->control->cupti.path, path, sizeof(path));
+	memcpy(agent->control->cupti.path, path, AGENT_PATH_BYTES);
 	agent->launch = launch;
-	agent->report.launched = true;
+	return 0;
+}
+
+/* Without room for all there are fewer rings. */
+static void prepare_more_rings(struct agents *agents, const struct agent *first,
+			       const char path[AGENT_PATH_BYTES])
+{
+	for (u32 number = 1; number < AGENT_LAUNCH_RINGS; number++) {
+		struct agent *agent = agents_next(agents, first->target);
+
+		if (!agent)
+			return;
+		agent->report.supply = first->report.supply;
+		agents_count_in(agents);
+		if (prepare_ring(agents, agent, number, path, NULL))
+			return;
+	}
+}
+
+int agents_launched_start(struct agents *agents, struct agent *agent, struct err *err)
+{
+	struct agent_launch *launch = agents->config.launch;
+	struct cupti_supply *supply = &agent->report.supply;
+	char path[AGENT_PATH_BYTES] = "";
+	int result = cupti_supply_choose(agent->target, &agent->report.gpu,
+					 agents->config.cupti_named, "/", supply, err);
+
+	if (!result)
+		result = agent_launch_supply(launch, agent->target->pid, supply, path, sizeof(path),
+					     err);
+	if (!result)
+		result = prepare_ring(agents, agent, 0, path, err);
+	if (result)
+		return result;
+	agent->report.late = true;
 	agent->report.outcome = AGENT_AWAITED;
+	prepare_more_rings(agents, agent, path);
+	cleanup_close(&launch->lock_fd);
+	launch->lock_fd = -1;
 	return 0;
 }
 
@@ -40,7 +77,7 @@ static int meet(struct agents *agents, struct agent *agent)
 {
 	u32 tid = agent->control->fixed.agent_tid;
 	const struct target *process = agent->target;
-	u32 pid = agent_launch_taker(agent->launch, process->pid, tid);
+	u32 pid = agent_launch_taker(agent->launch, agent->ring_number, process->pid, tid);
 
 	if (pid && pid != process->pid && !target_open(pid, false, &agent->taker, NULL)) {
 		process = &agent->taker;
@@ -51,10 +88,11 @@ static int meet(struct agents *agents, struct agent *agent)
 	return agents_create_ring(agents, agent, process);
 }
 
-int agents_launched_look(struct agents *agents, struct agent *agent, record_callback callback,
-			 void *callback_data)
+int agents_late_look(struct agents *agents, struct agent *agent, record_callback callback,
+		     void *callback_data)
 {
-	u32 state = __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);
+	u32 state = agent->control ? __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE)
+				   : AGENT_STATE_NONE;
 	u64 now_ns = clock_monotonic_ns();
 	int result = 0;
 
@@ -65,16 +103,25 @@ int agents_launched_look(struct agents *agents, struct agent *agent, record_call
 		result = meet(agents, agent);
 	else if (now_ns - agent->tasks_ns < TASKS_PERIOD_NS)
 		return 0;
+	if (!result)
+		result = recording_facts_threads(agent->taker.pid ? &agent->taker : agent->target,
+						 &agent->tasks, callback, callback_data);
 	agent->tasks_ns = now_ns;
-	return result ? result
-		      : recording_facts_threads(agent->taker.pid ? &agent->taker : agent->target,
-						&agent->tasks, callback, callback_data);
+	__atomic_store_n(&agent->control->met, 1, __ATOMIC_RELEASE);
+	return result;
 }
 
-bool agents_launched_end(struct agent *agent)
+void agents_launched_end(struct agents *agents, struct agent *agent)
 {
 	u32 none = AGENT_STATE_NONE;
 
-	return !__atomic_compare_exchange_n(&agent->control->fixed.state, &none, AGENT_STATE_GONE,
-					    false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	agents->turned_away += __atomic_load_n(&agent->control->turned_away, __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(&agent->control->fixed.state, &none, AGENT_STATE_GONE,
+					false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		agent->report.outcome = AGENT_NOT_CUDA;
+		return;
+	}
+	agent->report.late = true;
+	agent->report.outcome = AGENT_AWAITED;
+	agent->answered = false;
 }

@@ -22,7 +22,7 @@ static bool has_left(const struct agent *agent)
 {
 	u32 tid = agent->injection.own.tid;
 
-	if (target_is_gone(agent->target))
+	if (target_is_gone(agent->taker.pid ? &agent->taker : agent->target))
 		return true;
 	return tid ? !target_thread_lives(agent->target->pid, tid) : says_it_left(agent);
 }
@@ -58,7 +58,9 @@ static void audit(struct agent *agent)
 	agent->report.cut = state < AGENT_STATE_DRAINED;
 	agent->report.silent =
 		agent->report.outcome == AGENT_WORKS && !agents_counter(agent, AGENT_COUNT_WORK);
-	if (!process_audit_take(agent->target->pid, &agent->injection.own, &after, NULL)) {
+	agent->report.ended = target_is_gone(agent->target);
+	if (!agent->report.ended &&
+	    !process_audit_take(agent->target->pid, &agent->injection.own, &after, NULL)) {
 		process_audit_compare(&agent->before, &after, &text);
 		snprintf(agent->report.audit, sizeof(agent->report.audit), "%s",
 			 text_string(&text));
@@ -78,6 +80,10 @@ static void resolve(struct agent *agent)
 	agent->report.outcome = AGENT_WORKS;
 	agent->report.cut = agents_state(agent) < AGENT_STATE_DRAINED;
 	agents_look_for_answer(agent);
+	if (!agent->answered)
+		agents_fail(agent, "the agent gave no answer");
+	agent->report.silent =
+		agent->report.outcome == AGENT_WORKS && !agents_counter(agent, AGENT_COUNT_WORK);
 	if (agents_state(agent) == AGENT_STATE_RESIDENT)
 		copy_hint(agent);
 }
@@ -87,9 +93,10 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 	u64 deadline_ns = clock_monotonic_ns() + timeout_ms * NS_PER_MILLISECOND;
 
 	ask_to_leave(agents);
+	agents_give_up(agents);
 	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].launch && !agents_launched_end(&agents->agents[i]))
-			agents->agents[i].report.outcome = AGENT_NOT_CUDA;
+		if (agents->agents[i].launch)
+			agents_launched_end(agents, &agents->agents[i]);
 	while (!all_have_left(agents) && clock_monotonic_ns() < deadline_ns) {
 		usleep(LEAVE_POLL_US);
 		/* The target may have written over it. */

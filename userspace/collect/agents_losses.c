@@ -82,5 +82,9 @@ int agents_add_losses(void *data, struct batch *batch)
 	for (size_t i = 0; i < agents->count && !result; i++)
 		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
 			result = add_losses_of(&agents->agents[i], batch);
+	if (!result)
+		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL,
+					      VALUE_loss_reason_gpu_times_missing, agents->place,
+					      agents->turned_away);
 	return result;
 }

@@ -212,7 +212,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	if (session->result.agents) {
 		struct record_source agents = agents_source(session->result.agents);
 
-		agents_put_launched_facts(session->result.agents, &session->facts, batch);
+		agents_put_late_facts(session->result.agents, &session->facts, batch);
 		agents.add_losses(agents.data, batch);
 	}
 	recording_facts_window(batch, session->window_start_ns,

@@ -65,6 +65,8 @@ static void on_timer(struct session *session)
 	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
 		return;
 	processes_tick(session->processes);
+	if (session->result.agents)
+		agents_follow(session->result.agents);
 	session_status_update(session);
 	if (config->on_tick)
 		config->on_tick(config->callback_data, &session->result.status);

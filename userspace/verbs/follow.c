@@ -101,7 +101,8 @@ void follow_say_result(const struct attachment *attachment, const struct session
 	const struct processes_status *processes = &status->processes;
 
 	/* Out of a process that is not meant the kernel takes a single probe at its first hit. */
-	if (status->unseen_children && !attachment->single_probes)
+	if (status->unseen_children && !attachment->single_probes &&
+	    attachment->plan->function_count)
 		log_warning("%llu forked children carry the probes too and pay for them without "
 			    "being seen (--children records them)",
 			    (unsigned long long)status->unseen_children);

@@ -21,6 +21,7 @@ void gpu_look(const struct options *options, const struct attachment *attachment
 		.cupti_named = options->cupti,
 		.ring_bytes = options->agent_buffer_mb << 20,
 	};
+	ret_agents->follow = options->children && gpu_config_wants_agent(options);
 	gpu_config_fill(options, &ret_agents->cupti);
 }
 
@@ -215,7 +216,7 @@ static void say_audit(const struct agent_report *report)
 			 why);
 }
 
-static void say_launched(const struct agent_report *report)
+static void say_late(const struct agent_report *report)
 {
 	const char *comm = report->target->comm;
 	u32 pid = report->target->pid;
@@ -224,14 +225,43 @@ static void say_launched(const struct agent_report *report)
 		log_info("%s (%u): CUPTI %u (%s) recorded its GPU work%s%s", comm, pid,
 			 report->cupti.cupti_version, report->cupti.path, *report->why ? "; " : "",
 			 report->why);
-	else if (report->outcome == AGENT_NOT_CUDA)
-		log_info("%s (%u): it did not start CUDA", comm, pid);
-	else
+	else if (report->outcome != AGENT_NOT_CUDA)
 		log_warning("%s (%u): GPU times are missing: %s", comm, pid, report->why);
+}
+
+static bool has_met_cuda(const struct agents *agents)
+{
+	for (size_t i = 0; i < agents_count(agents); i++)
+		if (agents_report(agents, i)->outcome != AGENT_NOT_CUDA)
+			return true;
+	return false;
+}
+
+/* What started CUDA in vain. */
+static void say_descendants(const struct agents *agents)
+{
+	u64 turned_away = agents_turned_away(agents);
+	u32 example = 0;
+	size_t unreached = agents_unreached(agents, &example);
+
+	if (turned_away)
+		log_warning("GPU times of %llu more processes are missing: too many start CUDA in "
+			    "this recording",
+			    (unsigned long long)turned_away);
+	if (unreached)
+		log_warning("%zu process%s (%s%u) mapped the CUDA driver, but the driver loaded no "
+			    "agent there: CUDA was not started, or the command's files below "
+			    "/proc can't be seen from there (gpuprobe -p PID can do without)",
+			    unreached, unreached == 1 ? "" : "es", unreached == 1 ? "" : "e.g. ",
+			    example);
+	else if (!has_met_cuda(agents) && agents_follows(agents))
+		log_info("no process started CUDA");
 }
 
 void gpu_say_result(const struct agents *agents)
 {
+	if (agents)
+		say_descendants(agents);
 	for (size_t i = 0; agents && i < agents_count(agents); i++) {
 		const struct agent_report *report = agents_report(agents, i);
 		const char *comm = report->target->comm;
@@ -241,14 +271,18 @@ void gpu_say_result(const struct agents *agents)
 			log_warning("%s (%u): CUPTI gave not one record: the process called no "
 				    "CUDA function in the window, or CUPTI does not work in it",
 				    comm, pid);
-		if (report->launched)
-			say_launched(report);
+		if (report->late)
+			say_late(report);
 		else if (report->outcome == AGENT_REFUSED || report->outcome == AGENT_FAILED)
 			log_warning("%s (%u): recorded without GPU times: %s", comm, pid,
 				    report->why);
 		if (*report->audit)
 			say_audit(report);
-		if (report->cut)
+		if (report->cut && report->ended)
+			log_warning("%s (%u) ended while it was recorded: GPU work of its last "
+				    "100 ms may be missing",
+				    comm, pid);
+		else if (report->cut)
 			log_warning("%s (%u): the agent did not end in time: the last GPU work may "
 				    "be missing",
 				    comm, pid);

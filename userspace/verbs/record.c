@@ -33,7 +33,8 @@ struct recording {
 	const struct options *options;
 	struct command command;
 	struct agent_launch launch;
-	bool launches; /* an agent with the command */
+	bool launches;	      /* an agent with the command */
+	struct err no_launch; /* why there is none, though one is wanted */
 	struct attachment attachment;
 	struct agents_config agents;
 	int refuse_result; /* of noting whose agents failed */
@@ -158,12 +159,19 @@ static const char *why_no_agent(const struct gpu_fallback *gpu)
 	return "it has ended";
 }
 
+/* Do children get agents, that start CUDA later? */
+static bool may_follow(const struct options *options)
+{
+	return options->children && gpu_config_wants_agent(options);
+}
+
 static int check_something_to_record(const struct recording *recording, struct err *err)
 {
 	const struct plan *plan = recording->attachment.plan;
 	const struct gpu_fallback *gpu = &recording->attachment.gpu;
 
-	if (plan->function_count || recording->launches || gpu->cuda_count > gpu->refused_count)
+	if (plan->function_count || recording->launches || gpu->cuda_count > gpu->refused_count ||
+	    may_follow(recording->options))
 		return 0;
 	if (!recording->options->functions.count && gpu->cuda_count)
 		return err_set(err, -EINVAL,
@@ -240,16 +248,45 @@ static void name_targets(const struct recording *recording, struct text *what)
 static int start_command(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
-	struct err why = {0};
 
 	if (gpu_config_wants_agent(options)) {
 		recording->launches = !agent_launch_open(options->agent_buffer_mb << 20,
-							 &recording->launch, &why);
+							 &recording->launch, &recording->no_launch);
 		if (!recording->launches)
-			log_warning("GPU times are missing: %s", why.message);
+			log_warning("GPU times are missing: %s", recording->no_launch.message);
 	}
 	return command_start(options->command, recording->launches ? agent_launch_in_child : NULL,
 			     &recording->launch, &recording->command, err);
+}
+
+/* What --cupti names must be there before the command runs. */
+static int check_named_cupti(const struct recording *recording, struct err *err)
+{
+	const struct attachment *attachment = &recording->attachment;
+	const struct target *target = &attachment->targets[recording->options->pids.count];
+	struct cupti_supply supply;
+	struct gpu_target gpu;
+	int result = gpu_target_read(target, &gpu, err);
+
+	return result ? result
+		      : cupti_supply_choose(target, &gpu, recording->options->cupti, "/", &supply,
+					    err);
+}
+
+/* Its API calls are recorded by probes, as far as the driver is mapped before it runs. */
+static int plan_without_launch(struct recording *recording, struct err *err)
+{
+	struct attachment *attachment = &recording->attachment;
+	int result = 0;
+
+	for (size_t i = 0; i < attachment->target_count && !result; i++)
+		if (attachment->targets[i].pid == (u32)recording->command.pid)
+			result =
+				gpu_fallback_refuse(recording->options, i,
+						    recording->no_launch.message, &attachment->gpu);
+	if (result)
+		return err_errno(err, result, "can't plan the probes");
+	return attachment_plan_anew(recording->options, attachment, err);
 }
 
 static int check_plan(const struct recording *recording, struct err *err)
@@ -272,6 +309,10 @@ static int prepare(struct recording *recording, struct err *err)
 	if (!result)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
+	if (!result && recording->launches && options->cupti)
+		result = check_named_cupti(recording, err);
+	if (!result && recording->no_launch.code)
+		result = plan_without_launch(recording, err);
 	if (!result)
 		result = check_plan(recording, err);
 	if (!result)
@@ -381,8 +422,9 @@ static int run_session(struct recording *recording, struct err *err)
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,
-		.agents = attachment->gpu.cuda_count || recording->launches ? &recording->agents
-									    : NULL,
+		.agents = attachment->gpu.cuda_count || recording->launches || may_follow(options)
+				  ? &recording->agents
+				  : NULL,
 		.agents_needed = needs_agents(recording),
 		.on_agents = on_agents,
 		.on_window_open = on_window_open,
@@ -396,6 +438,7 @@ static int run_session(struct recording *recording, struct err *err)
 	if (recording->launches) {
 		recording->agents.launch = &recording->launch;
 		recording->agents.launch_pid = recording->command.pid;
+		recording->agents.follow = true;
 	}
 	progress_init(&recording->progress, text_string(&recording->what),
 		      attachment->single_probes);
