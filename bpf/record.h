@@ -39,46 +39,24 @@ enum record_row { ROW_NONE, ROW_THREAD, ROW_PROCESS, ROW_STREAM, ROW_SYNC, ROW_D
 		struct record_header header;
 #define FIELD(tag, type, name, unit, reference, absent, meaning)	type name;
 #define ARRAY(tag, type, name, count, unit, reference, absent, meaning) type name[count];
-#define TAIL(tag, tail_shape)
 #define END(tag)                                             \
 	}                                                    \
 	;                                                    \
 	_Static_assert(sizeof(struct record_##tag) % 8 == 0, \
 		       "record_" #tag ": not a multiple of 8");
-#define ENUM_VALUE(name, number, tag, meaning)
 #include "record.def"
-#undef KIND
-#undef FIELD
-#undef ARRAY
-#undef TAIL
-#undef END
-#undef ENUM_VALUE
 
 /* KIND_TAG */
 #define KIND(number, tag, shape, row, meaning) KIND_##tag = number,
-#define FIELD(tag, type, name, unit, reference, absent, meaning)
-#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
-#define TAIL(tag, tail_shape)
-#define END(tag)
-#define ENUM_VALUE(name, number, tag, meaning)
 enum record_kind {
 #include "record.def"
 };
-#undef KIND
-#undef ENUM_VALUE
 
 /* VALUE_ENUM_TAG */
-#define KIND(number, tag, shape, row, meaning)
 #define ENUM_VALUE(name, number, tag, meaning) VALUE_##name##_##tag = number,
 enum record_enum_value {
 #include "record.def"
 };
-#undef KIND
-#undef FIELD
-#undef ARRAY
-#undef TAIL
-#undef END
-#undef ENUM_VALUE
 
 _Static_assert(sizeof(struct record_header) == 40, "the record header is 40 bytes");
 /* A function call with the ring buffer's own 8-byte header stays within one cache line. */

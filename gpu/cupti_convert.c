@@ -71,27 +71,17 @@ struct layout {
 #define END(family) \
 	}           \
 	;
-#define ACTIVITY(number, layout, domain, feature)
 #include "cupti_layout.def"
-#undef LAYOUT
-#undef FIELD
-#undef END
 
 #define LAYOUT(family, tag, bytes, start, end, times, header)                                  \
 	static const struct layout layout_##family = {fields_##family,                         \
 						      ARRAY_SIZE(fields_##family), KIND_##tag, \
 						      bytes, start, end, TIMES_##times,
-#define FIELD(family, offset, bytes, member, name, how)
 #define END(family) \
 	}           \
 	;
 #include "cupti_layout.def"
-#undef LAYOUT
-#undef END
-#undef ACTIVITY
 
-#define LAYOUT(family, tag, bytes, start, end, times, header)
-#define END(family)
 #define ACTIVITY(number, name, domain, feature) [number] = {&layout_##name, domain},
 static const struct activity {
 	const struct layout *layout;
@@ -100,18 +90,10 @@ static const struct activity {
 #include "cupti_layout.def"
 };
 
-#undef FIELD
 /* Every record of ours that is made here. */
 union record {
 	struct record_header header;
 #define KIND(number, tag, shape, row, meaning) struct record_##tag tag;
-#define FIELD(tag, type, name, unit, reference, absent, meaning)
-#undef ARRAY
-#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
-#define TAIL(tag, tail_shape)
-#undef END
-#define END(tag)
-#define ENUM_VALUE(name, number, tag, meaning)
 #include "../bpf/record.def"
 	u8 bytes[512];
 };

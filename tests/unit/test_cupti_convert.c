@@ -432,20 +432,13 @@ TEST(a_foreign_clock_is_fitted)
 	CHECK_U64(bytes, sizeof(((cupti_##family *)NULL)->member));
 #define LATER(family, offset, bytes, member, name, how)
 #define END(family) }
-#define ACTIVITY(number, family, domain, feature)
 #include "../gpu/cupti_layout.def"
-#undef LAYOUT
-#undef FIELD
-#undef END
 
 TEST(the_table_agrees_with_the_headers_of_cupti)
 {
 #define LAYOUT(family, tag, bytes, start, end, times, header) \
 	check_##family();                                     \
 	CHECK(bytes <= sizeof(cupti_##family));
-#define FIELD(family, offset, bytes, member, name, how)
-#define LATER(family, offset, bytes, member, name, how)
-#define END(family)
 #include "../gpu/cupti_layout.def"
 }
 #else

@@ -24,14 +24,7 @@ static const u16 agent_kinds[] = {
 	KIND_text,
 	KIND_attribute,
 #define LAYOUT(layout, tag, bytes, start, end, times, header) KIND_##tag,
-#define FIELD(layout, offset, bytes, member, destination, how)
-#define END(layout)
-#define ACTIVITY(number, layout, domain, feature)
 #include "../gpu/cupti_layout.def"
-#undef LAYOUT
-#undef FIELD
-#undef END
-#undef ACTIVITY
 };
 
 static bool is_agent_kind(u16 kind)

@@ -18,21 +18,9 @@
 
 /* clang-format off */
 #define KIND(number, tag, shape, row, meaning) static const struct schema_field fields_##tag[] = {
-#define TAIL(tag, tail_shape)
 #define END(tag) };
-#define ENUM_VALUE(name, number, tag, meaning)
 #include "../bpf/record.def"
-/* clang-format on */
-#undef KIND
-#undef FIELD
-#undef ARRAY
-#undef TAIL
-#undef END
 
-#define FIELD(tag, type, name, unit, reference, absent, meaning)
-#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
-
-/* clang-format off */
 #define KIND(kind_number, kind_tag, kind_shape, kind_row, words)                                   \
 	{.number = kind_number, .tag = #kind_tag, .shape = SHAPE_##kind_shape,                     \
 	 .row = ROW_##kind_row, .size_bytes = sizeof(struct record_##kind_tag),                    \
@@ -44,12 +32,6 @@ static const struct schema_kind kinds[] = {
 #include "../bpf/record.def"
 };
 /* clang-format on */
-#undef KIND
-#undef TAIL
-#undef END
-
-#define TAIL(tag, tail_shape)
-#define END(tag)
 
 /* Place of each kind in kinds[], and from its number to its place plus 1: record numbers are
  * sparse. */
@@ -57,26 +39,16 @@ static const struct schema_kind kinds[] = {
 enum kind_place {
 #include "../bpf/record.def"
 };
-#undef KIND
 
 #define KIND(number, tag, shape, row, meaning) [number] = PLACE_##tag + 1,
 static const u8 place_of_number[] = {
 #include "../bpf/record.def"
 };
-#undef KIND
-#undef ENUM_VALUE
 
-#define KIND(number, tag, shape, row, meaning)
 #define ENUM_VALUE(name, number, tag, meaning) {#name, number, #tag, meaning},
 static const struct schema_enum_value enum_values[] = {
 #include "../bpf/record.def"
 };
-#undef KIND
-#undef FIELD
-#undef ARRAY
-#undef TAIL
-#undef END
-#undef ENUM_VALUE
 
 #define HEADER_FIELD(name, unit, reference, absent, meaning)                                  \
 	{                                                                                     \
@@ -313,20 +285,8 @@ u64 schema_hash(void)
 enum schema_loss_class schema_loss_class(u32 loss_reason)
 {
 	static const u8 classes[] = {
-#define KIND(number, tag, shape, row, meaning)
-#define FIELD(tag, type, name, unit, reference, absent, meaning)
-#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
-#define TAIL(tag, tail_shape)
-#define END(tag)
-#define ENUM_VALUE(name, number, tag, meaning)
 #define LOSS_CLASS(reason, class) [VALUE_loss_reason_##reason] = LOSS_CLASS_##class,
 #include "../bpf/record.def"
-#undef KIND
-#undef FIELD
-#undef ARRAY
-#undef TAIL
-#undef END
-#undef ENUM_VALUE
 	};
 
 	return loss_reason < ARRAY_SIZE(classes) ? classes[loss_reason] : LOSS_CLASS_OTHER;

@@ -7,16 +7,9 @@ static const struct {
 	u8 kind;
 	enum level_feature feature;
 } activity_kinds[] = {
-#define LAYOUT(layout, tag, bytes, start, end, times, header)
-#define FIELD(layout, offset, bytes, member, destination, how)
-#define END(layout)
 #define ACTIVITY(number, layout, domain, feature) {number, LEVEL_##feature},
 #define UNASKED(number, layout, domain)
 #include "../gpu/cupti_layout.def"
-#undef LAYOUT
-#undef FIELD
-#undef END
-#undef ACTIVITY
 };
 
 #define BUFFER_BYTES	    (512U << 10)

@@ -85,15 +85,8 @@ static void print_string(const char *bytes, size_t length)
 	for (int i = 0; i < count; i++)                                              \
 		printf("%s%llu", i ? "," : "", (unsigned long long)record->name[i]); \
 	printf("]");
-#define TAIL(tag, shape)
 #define END(tag) }
-#define ENUM_VALUE(name, number, tag, meaning)
 #include "../../../bpf/record.def"
-#undef KIND
-#undef FIELD
-#undef ARRAY
-#undef TAIL
-#undef END
 
 static void print_record(int cycle, const struct record_header *header)
 {
@@ -106,10 +99,6 @@ static void print_record(int cycle, const struct record_header *header)
 		printf(",\"kind\":\"" #tag "\"");  \
 		print_##tag((const void *)header); \
 		break;
-#define FIELD(tag, type, name, unit, reference, absent, meaning)
-#define ARRAY(tag, type, name, count, unit, reference, absent, meaning)
-#define TAIL(tag, shape)
-#define END(tag)
 #include "../../../bpf/record.def"
 	}
 	if (header->kind == KIND_text) {
