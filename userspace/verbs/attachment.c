@@ -178,6 +178,17 @@ void attachment_free(struct attachment *attachment)
 	*attachment = (struct attachment){0};
 }
 
+void attachment_append_targets(const struct attachment *attachment, struct text *text)
+{
+	for (size_t i = 0; i < attachment->target_count - attachment->descendant_count; i++) {
+		const struct target *target = &attachment->targets[i];
+
+		text_append(text, i ? ", " : "");
+		text_append_terminal(text, target->comm, strlen(target->comm));
+		text_appendf(text, " (%u)", target->pid);
+	}
+}
+
 void attachment_summary(const struct attachment *attachment, struct text *text)
 {
 	const struct plan *plan = attachment->plan;
@@ -187,13 +198,7 @@ void attachment_summary(const struct attachment *attachment, struct text *text)
 		cheap += plan->functions[i].cost == COST_CHEAP;
 		entries += plan->functions[i].returns == VALUE_returns_none;
 	}
-	for (size_t i = 0; i < attachment->target_count - attachment->descendant_count; i++) {
-		const struct target *target = &attachment->targets[i];
-
-		text_append(text, i ? ", " : "");
-		text_append_terminal(text, target->comm, strlen(target->comm));
-		text_appendf(text, " (%u)", target->pid);
-	}
+	attachment_append_targets(attachment, text);
 	if (attachment->descendant_count)
 		text_appendf(text, " and %zu descendant%s", attachment->descendant_count,
 			     attachment->descendant_count == 1 ? "" : "s");

@@ -26,9 +26,11 @@ int attachment_plan(const struct options *options, u32 command_pid, struct attac
 int attachment_plan_anew(const struct options *options, struct attachment *attachment, struct err *err);
 void attachment_free(struct attachment *attachment);
 
+/* "redis-server (4242), redis-server (4243)": those that were asked for, escaped for the terminal. */
+struct text;
+void attachment_append_targets(const struct attachment *attachment, struct text *text);
 /* "redis-server (4242): 214 functions match, 209 probed (201 cheap, 8 stepped), 5 skipped", and what has
  * no durations. For people, no newline, escaped for the terminal. */
-struct text;
 void attachment_summary(const struct attachment *attachment, struct text *text);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "attach/uprobe.h"
 #include "base/log.h"
 
 #define BAR_COLUMNS 12
@@ -110,7 +111,7 @@ void progress_detach(void *data, size_t links_left)
 	if (!progress->on_terminal || !progress->single_probes)
 		return;
 	fprintf(stderr, "\r\033[Ktaking probes out: %zu left, about %.1f s", links_left,
-		links_left * 0.1);
+		links_left * UPROBE_SINGLE_DETACH_SECONDS);
 	fflush(stderr);
 	progress->line_shown = true;
 }

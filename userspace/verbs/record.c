@@ -9,7 +9,6 @@
 
 #include "attach/command.h"
 #include "attach/memory_room.h"
-#include "attach/uprobe.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -18,8 +17,8 @@
 #include "collect/session.h"
 #include "options/levels.h"
 #include "store/capture_reader.h"
+#include "verbs/announce.h"
 #include "verbs/attachment.h"
-#include "verbs/follow.h"
 #include "verbs/gpu.h"
 #include "verbs/gpu_config.h"
 #include "verbs/outputs.h"
@@ -47,8 +46,7 @@ struct recording {
 	struct session_result result;
 };
 
-/* ---- before anything is touched
- * ------------------------------------------------------------------------- */
+/* ---- before anything is touched ---- */
 
 /* Beside the first output, so that it lies where there is room; under a name of its own otherwise.
  * The attempts differ in their names. */
@@ -92,64 +90,6 @@ static int open_capture(struct recording *recording, struct err *err)
 	return result;
 }
 
-/* The most frequent reason for which only entries are recorded. */
-static void say_entries_only(const struct plan *plan)
-{
-	size_t by_reason[256] = {0}, total = 0, most = 0;
-	const struct plan_function *example = NULL;
-	const struct schema_enum_value *reason;
-
-	for (size_t i = 0; i < plan->function_count; i++) {
-		const struct plan_function *function = &plan->functions[i];
-
-		if (!function->entry_only_reason)
-			continue;
-		total++;
-		if (++by_reason[function->entry_only_reason] > most) {
-			most = by_reason[function->entry_only_reason];
-			example = function;
-		}
-	}
-	if (!example)
-		return;
-	reason = schema_enum("entry_only_reason", example->entry_only_reason);
-	log_warning("%zu of %zu functions without durations (entries only), most because %s%s%s%s",
-		    total, plan->function_count, reason ? reason->meaning : "?",
-		    example->detail ? " (" : "", example->detail ? example->detail : "",
-		    example->detail ? ")" : "");
-}
-
-/* Functions that allocate memory whose results nobody will see. */
-static void say_unseen_memory(const struct plan *plan)
-{
-	const struct plan_function *example = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < plan->function_count; i++) {
-		if (!plan->functions[i].allocator || plan_sees_results(&plan->functions[i]))
-			continue;
-		example = &plan->functions[i];
-		count++;
-	}
-	if (count)
-		log_warning(
-			"GPU memory by %zu function%s is not counted, unless inside another one "
-			"that is: what they return is not seen (%s)",
-			count, count == 1 ? "" : "s", example->name);
-}
-
-#define SKIPPED_SHOWN 3
-
-/* Matches that are not probed: all of a few, else where to look. */
-static void say_skipped(const struct plan *plan)
-{
-	if (plan->skipped_count > SKIPPED_SHOWN)
-		log_info("%zu matches are not probed: gpuprobe check shows why",
-			 plan->skipped_count);
-	for (size_t i = 0; i < plan->skipped_count && plan->skipped_count <= SKIPPED_SHOWN; i++)
-		log_warning("%s is not probed: %s", plan->skipped[i].name, plan->skipped[i].reason);
-}
-
 /* Why the first of the processes that use CUDA gets no agent. */
 static const char *why_no_agent(const struct gpu_fallback *gpu)
 {
@@ -190,59 +130,6 @@ static int check_something_to_record(const struct recording *recording, struct e
 		       "nothing to record: of %zu functions that match none can be probed. %s: %s",
 		       plan->skipped_count, plan->skipped_count ? plan->skipped[0].name : "",
 		       plan->skipped_count ? plan->skipped[0].reason : "");
-}
-
-static void say_summary(const struct attachment *attachment)
-{
-	_cleanup_text_ struct text line = {0};
-
-	attachment_summary(attachment, &line);
-	log_info("%s", text_string(&line));
-}
-
-static void say_plan(const struct recording *recording)
-{
-	const struct attachment *attachment = &recording->attachment;
-	const struct plan *plan = attachment->plan;
-	size_t probes = plan->function_count;
-
-	for (size_t i = 0; i < plan->function_count; i++)
-		probes += plan->functions[i].site_count;
-	if (recording->options->functions.count || plan->function_count)
-		say_summary(attachment);
-	say_skipped(plan);
-	say_entries_only(plan);
-	say_unseen_memory(plan);
-	if (recording->options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
-		log_warning(
-			"--returns trampoline: the target dies if it throws an exception, switches "
-			"stacks or handles a signal on another stack through a probed function");
-	if (recording->options->returns_mode == PLAN_RETURNS_GUARDED)
-		log_warning("--returns guarded: the target dies if an exception passes a probed "
-			    "function whose stack is swapped out or has been shared by a fork");
-	if (attachment->single_probes)
-		log_warning("without uprobe_multi each probe takes about %.1f s to take out: about "
-			    "%.1f s for %zu at the end",
-			    UPROBE_SINGLE_DETACH_SECONDS,
-			    probes * UPROBE_SINGLE_DETACH_SECONDS * attachment->target_count,
-			    probes);
-	follow_say_plan(attachment, recording->options);
-	for (size_t i = 0; i < attachment->target_count; i++)
-		if (target_is_stopped(&attachment->targets[i]))
-			log_warning(
-				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
-				attachment->targets[i].comm, attachment->targets[i].pid);
-}
-
-static void name_targets(const struct recording *recording, struct text *what)
-{
-	const struct attachment *attachment = &recording->attachment;
-
-	for (size_t i = 0; i < attachment->target_count - attachment->descendant_count; i++)
-		text_appendf(what, "%s%s (%u)", i ? ", " : "", attachment->targets[i].comm,
-			     attachment->targets[i].pid);
-	if (recording->options->children)
-		text_append(what, " and its children");
 }
 
 static int start_command(struct recording *recording, struct err *err)
@@ -320,36 +207,7 @@ static int prepare(struct recording *recording, struct err *err)
 	return result;
 }
 
-/* ---- recording
- * ---------------------------------------------------------------------------------------------- */
-
-static void say_result(const struct recording *recording)
-{
-	const struct session_status *status = &recording->result.status;
-	struct text line = {0};
-
-	text_appendf(&line, "recorded %.1f s: %llu events, %llu lost", status->elapsed_ns / 1e9,
-		     (unsigned long long)status->event_count,
-		     (unsigned long long)status->lost_count);
-	if (status->no_duration_count)
-		text_appendf(&line, ", %llu of them without duration",
-			     (unsigned long long)status->no_duration_count);
-	if (status->overhead_percent >= 0)
-		text_appendf(&line, ", about %.1f %% of the target's CPU time",
-			     status->overhead_percent);
-	if (recording->result.end == SESSION_TARGETS_ENDED)
-		text_append(&line, recording->attachment.target_count == 1
-					   ? " (the target ended)"
-					   : " (the targets ended)");
-	if (recording->result.end == SESSION_SIGNAL)
-		text_append(&line, " (ended by a signal)");
-	log_info("%s", text_string(&line));
-	if (status->refused_count)
-		log_warning("the kernel refused %zu probes", status->refused_count);
-	follow_say_result(&recording->attachment, status);
-	gpu_say_result(recording->result.agents);
-	text_free(&line);
-}
+/* ---- recording ---- */
 
 /* Without an agent that was to be put in the recording is another one, or none: there are probes that take its place,
  * or it was all that there was to record. */
@@ -445,7 +303,7 @@ static int run_session(struct recording *recording, struct err *err)
 	result = session_run(&config, &recording->result, err);
 	progress_end(&recording->progress);
 	if (recording->result.window_opened)
-		say_result(recording);
+		announce_result(&recording->attachment, &recording->result);
 	return result;
 }
 
@@ -471,14 +329,13 @@ static int run_sessions(struct recording *recording, struct err *err)
 		recording->result.agents_failed = false;
 		if (result)
 			break;
-		say_summary(&recording->attachment);
+		announce_summary(&recording->attachment);
 		result = run_session(recording, err);
 	}
 	return result;
 }
 
-/* ---- afterwards
- * --------------------------------------------------------------------------------------------- */
+/* ---- afterwards ---- */
 
 static bool writes_to_stdout(const struct options *options)
 {
@@ -589,8 +446,10 @@ int verb_record(const struct options *options)
 	if (result) {
 		log_error("%s", err.message);
 	} else {
-		say_plan(&recording);
-		name_targets(&recording, &recording.what);
+		announce_plan(&recording.attachment, options);
+		attachment_append_targets(&recording.attachment, &recording.what);
+		if (options->children)
+			text_append(&recording.what, " and its children");
 		result = run_sessions(&recording, &err);
 		exit_code = finish(&recording, result, &err);
 	}

@@ -1,0 +1,135 @@
+#include "verbs/announce.h"
+
+#include <string.h>
+
+#include "attach/uprobe.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "verbs/follow.h"
+#include "verbs/gpu.h"
+
+/* The most frequent reason for which only entries are recorded. */
+static void say_entries_only(const struct plan *plan)
+{
+	size_t by_reason[256] = {0}, total = 0, most = 0;
+	const struct plan_function *example = NULL;
+	const struct schema_enum_value *reason;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		const struct plan_function *function = &plan->functions[i];
+
+		if (!function->entry_only_reason)
+			continue;
+		total++;
+		if (++by_reason[function->entry_only_reason] > most) {
+			most = by_reason[function->entry_only_reason];
+			example = function;
+		}
+	}
+	if (!example)
+		return;
+	reason = schema_enum("entry_only_reason", example->entry_only_reason);
+	log_warning("%zu of %zu functions without durations (entries only), most because %s%s%s%s",
+		    total, plan->function_count, reason ? reason->meaning : "?",
+		    example->detail ? " (" : "", example->detail ? example->detail : "",
+		    example->detail ? ")" : "");
+}
+
+/* Functions that allocate memory whose results nobody will see. */
+static void say_unseen_memory(const struct plan *plan)
+{
+	const struct plan_function *example = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		if (!plan->functions[i].allocator || plan_sees_results(&plan->functions[i]))
+			continue;
+		example = &plan->functions[i];
+		count++;
+	}
+	if (count)
+		log_warning(
+			"GPU memory by %zu function%s is not counted, unless inside another one "
+			"that is: what they return is not seen (%s)",
+			count, count == 1 ? "" : "s", example->name);
+}
+
+#define SKIPPED_SHOWN 3
+
+/* Matches that are not probed: all of a few, else where to look. */
+static void say_skipped(const struct plan *plan)
+{
+	if (plan->skipped_count > SKIPPED_SHOWN)
+		log_info("%zu matches are not probed: gpuprobe check shows why",
+			 plan->skipped_count);
+	for (size_t i = 0; i < plan->skipped_count && plan->skipped_count <= SKIPPED_SHOWN; i++)
+		log_warning("%s is not probed: %s", plan->skipped[i].name, plan->skipped[i].reason);
+}
+
+void announce_summary(const struct attachment *attachment)
+{
+	_cleanup_text_ struct text line = {0};
+
+	attachment_summary(attachment, &line);
+	log_info("%s", text_string(&line));
+}
+
+void announce_plan(const struct attachment *attachment, const struct options *options)
+{
+	const struct plan *plan = attachment->plan;
+	size_t probes = plan->function_count;
+
+	for (size_t i = 0; i < plan->function_count; i++)
+		probes += plan->functions[i].site_count;
+	if (options->functions.count || plan->function_count)
+		announce_summary(attachment);
+	say_skipped(plan);
+	say_entries_only(plan);
+	say_unseen_memory(plan);
+	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
+		log_warning(
+			"--returns trampoline: the target dies if it throws an exception, switches "
+			"stacks or handles a signal on another stack through a probed function");
+	if (options->returns_mode == PLAN_RETURNS_GUARDED)
+		log_warning("--returns guarded: the target dies if an exception passes a probed "
+			    "function whose stack is swapped out or has been shared by a fork");
+	if (attachment->single_probes)
+		log_warning("without uprobe_multi each probe takes about %.1f s to take out: about "
+			    "%.1f s for %zu at the end",
+			    UPROBE_SINGLE_DETACH_SECONDS,
+			    probes * UPROBE_SINGLE_DETACH_SECONDS * attachment->target_count,
+			    probes);
+	follow_say_plan(attachment, options);
+	for (size_t i = 0; i < attachment->target_count; i++)
+		if (target_is_stopped(&attachment->targets[i]))
+			log_warning(
+				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
+				attachment->targets[i].comm, attachment->targets[i].pid);
+}
+
+void announce_result(const struct attachment *attachment, const struct session_result *result)
+{
+	const struct session_status *status = &result->status;
+	struct text line = {0};
+
+	text_appendf(&line, "recorded %.1f s: %llu events, %llu lost", status->elapsed_ns / 1e9,
+		     (unsigned long long)status->event_count,
+		     (unsigned long long)status->lost_count);
+	if (status->no_duration_count)
+		text_appendf(&line, ", %llu of them without duration",
+			     (unsigned long long)status->no_duration_count);
+	if (status->overhead_percent >= 0)
+		text_appendf(&line, ", about %.1f %% of the target's CPU time",
+			     status->overhead_percent);
+	if (result->end == SESSION_TARGETS_ENDED)
+		text_append(&line, attachment->target_count == 1 ? " (the target ended)"
+								 : " (the targets ended)");
+	if (result->end == SESSION_SIGNAL)
+		text_append(&line, " (ended by a signal)");
+	log_info("%s", text_string(&line));
+	if (status->refused_count)
+		log_warning("the kernel refused %zu probes", status->refused_count);
+	follow_say_result(attachment, status);
+	gpu_say_result(result->agents);
+	text_free(&line);
+}

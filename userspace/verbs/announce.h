@@ -1,0 +1,16 @@
+/* What record says of a recording: before it begins, and when it has ended. By base/log.h. */
+#ifndef GPUPROBE_VERBS_ANNOUNCE_H
+#define GPUPROBE_VERBS_ANNOUNCE_H
+
+#include "collect/session.h"
+#include "options/options.h"
+#include "verbs/attachment.h"
+
+/* One line: how many functions match, and how they are probed. */
+void announce_summary(const struct attachment *attachment);
+/* The same, and what the user should know before it is too late. */
+void announce_plan(const struct attachment *attachment, const struct options *options);
+/* How much was recorded, what was lost and what it cost. */
+void announce_result(const struct attachment *attachment, const struct session_result *result);
+
+#endif
