@@ -47,8 +47,7 @@ bool arch_rewind_breakpoint(pid_t tid, u64 address)
 	return !ptrace(PTRACE_SETREGS, tid, NULL, &registers);
 }
 
-/* Those that end with EINTR by any stop, and have done nothing then (signal(7)). */
-static bool ends_by_stop(long call)
+bool arch_call_ends_by_stop(long call)
 {
 	static const long calls[] = {
 		SYS_read,	  SYS_readv,	      SYS_recvfrom,	   SYS_recvmsg,
@@ -68,7 +67,7 @@ void arch_restart_call(pid_t tid)
 	struct user_regs_struct registers;
 
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &registers) || (long)registers.rax != -EINTR ||
-	    !ends_by_stop((long)registers.orig_rax))
+	    !arch_call_ends_by_stop((long)registers.orig_rax))
 		return;
 	registers.rax = -ERESTARTNOHAND;
 	ptrace(PTRACE_SETREGS, tid, NULL, &registers);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -333,7 +334,10 @@ static int create_thread(struct injector *injector, struct err *err)
 	if (result)
 		region_leave(injector);
 	else if (!injector->session.made_tid)
-		result = err_set(err, -EAGAIN, "pthread_create failed in %u", injector->plan->pid);
+		result = err_set(err, -ENOMEM,
+				 "%u can't start another thread: its limits (RLIMIT_NPROC, "
+				 "RLIMIT_AS, RLIMIT_MEMLOCK) or those of its cgroup are reached",
+				 injector->plan->pid);
 	return result;
 }
 
@@ -354,18 +358,36 @@ static int borrowed_run(struct injector *injector, struct err *err)
 	return create_thread(injector, err);
 }
 
+/* A thread can take on a filter at any time; without PTRACE_O_SUSPEND_SECCOMP it may be killed by what we have it do. */
+static int check_filter(const struct injector *injector, u32 tid, bool filtered, struct err *err)
+{
+	u32 mode;
+
+	if (inject_filter_mode(injector->target->proc_fd, tid, &mode))
+		return err_set(err, -EAGAIN, "thread %u has ended", tid);
+	if ((mode != SECCOMP_MODE_DISABLED) != filtered)
+		return err_set(err, -EAGAIN,
+			       "thread %u has put itself under a system call filter (seccomp)",
+			       tid);
+	return 0;
+}
+
 /* The last word about a thread, now that it is stopped and shows all its registers. */
-static int check_stack(struct injector *injector, struct err *err)
+static int check_stack(struct injector *injector, bool filtered, struct err *err)
 {
 	const struct user_regs_struct *general = &injector->session.saved.general;
 	char reason[INJECT_REASON_BYTES];
 	struct elf_frame frame;
+	int result;
 	bool own;
 
 	if (inject_image(injector->target) != injector->plan->image)
 		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
-	if (injector->plan->filtered && inject_filter_check(injector->session.tid, err))
-		return -EOPNOTSUPP;
+	result = check_filter(injector, injector->session.tid, filtered, err);
+	if (!result && filtered)
+		result = inject_filter_check(injector->session.tid, err);
+	if (result)
+		return result;
 	registers_frame(general, &frame);
 	if (inject_stack_is_own(injector->target->proc_fd, registers_stack_pointer(general),
 				registers_thread_pointer(general), &own))
@@ -379,16 +401,18 @@ static int check_stack(struct injector *injector, struct err *err)
 	return 0;
 }
 
-static int borrow(struct injector *injector, u32 tid, struct err *err)
+static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
 {
 	struct err end_err = {0};
-	int result = inject_session_begin(&injector->session, injector->plan->pid, tid,
-					  injector->memory_fd, injector->plan->filtered,
-					  injector->deadline_ns, err);
+	int result = check_filter(injector, thread->tid, thread->filtered, err);
 
+	if (!result)
+		result = inject_session_begin(&injector->session, injector->plan->pid, thread->tid,
+					      injector->memory_fd, thread->filtered,
+					      injector->deadline_ns, err);
 	if (result)
 		return result;
-	result = check_stack(injector, err);
+	result = check_stack(injector, thread->filtered, err);
 	if (!result)
 		result = borrowed_run(injector, err);
 	if (inject_session_end(&injector->session, &end_err) && !result)
@@ -401,7 +425,7 @@ static int borrow_any(struct injector *injector, struct err *err)
 	const struct inject_plan *plan = injector->plan;
 
 	for (size_t i = 0;; i = i + 1 < plan->usable_count ? i + 1 : 0) {
-		int result = plan->usable_count ? borrow(injector, plan->threads[i].tid, err)
+		int result = plan->usable_count ? borrow(injector, &plan->threads[i], err)
 						: err_set(err, -EAGAIN, "none is usable");
 
 		if (result != -EAGAIN || target_is_gone(injector->target))

@@ -26,6 +26,7 @@ struct inject_thread {
 	u32 tid; /* as the host sees it */
 	char comm[16];
 	bool usable;
+	bool filtered; /* by seccomp: our system calls take PTRACE_O_SUSPEND_SECCOMP */
 	char reason[INJECT_REASON_BYTES]; /* "waits in epoll_wait, no malloc, loader, CUDA or Python frame on its stack" */
 };
 
@@ -42,7 +43,6 @@ struct inject_plan {
 	u64 munmap_address;
 	u64 syscall_return_address;	/* of "syscall; ret" */
 	u64 signal_return_address;	/* of what a signal handler returns to */
-	bool filtered;			/* by seccomp: our system calls take PTRACE_O_SUSPEND_SECCOMP */
 	u32 agent_libraries;		/* of earlier agents, still mapped */
 	struct inject_thread *threads;	/* the usable ones first, the best first */
 	size_t thread_count, usable_count;
@@ -57,7 +57,8 @@ struct inject_plan {
  */
 int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan, struct err *err);
 void inject_plan_free(struct inject_plan *plan);
-/* Where the stack of its program began, which is random. 0: the process has ended. */
+/* Differs from one program of a process to the next: where its stack began, which is random as a rule, and random bytes
+ * that the kernel put there. 0: the process has ended. */
 u64 inject_image(const struct target *target);
 
 struct injection {

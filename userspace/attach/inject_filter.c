@@ -3,9 +3,13 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+
+#include "attach/proc_file.h"
+#include "base/cleanup.h"
 
 #ifndef PTRACE_SECCOMP_GET_FILTER
 #define PTRACE_SECCOMP_GET_FILTER 0x420c
@@ -157,6 +161,21 @@ u32 inject_filter_run(const struct sock_filter *program, size_t count, u32 numbe
 										   : at->jf;
 	}
 	return SECCOMP_RET_KILL_PROCESS;
+}
+
+int inject_filter_mode(int proc_fd, u32 tid, u32 *ret_mode)
+{
+	_cleanup_free_ char *status = NULL;
+	u64 mode = SECCOMP_MODE_DISABLED;
+	char path[64];
+
+	snprintf(path, sizeof(path), "task/%u/status", tid);
+	if (proc_file_read(proc_fd, path, &status, NULL))
+		return -ESRCH;
+	/* No such line: a kernel without seccomp. */
+	proc_status_number(status, "Seccomp", 10, &mode);
+	*ret_mode = (u32)mode;
+	return 0;
 }
 
 static bool kills(u32 action)

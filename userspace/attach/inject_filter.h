@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+/* SECCOMP_MODE_... of one thread: threads may differ. -ESRCH when it has ended. */
+int inject_filter_mode(int proc_fd, u32 tid, u32 *ret_mode);
 /* Runs one program on a system call without arguments; SECCOMP_RET_..., that of killing for a program that is
  * damaged. */
 u32 inject_filter_run(const struct sock_filter *program, size_t count, u32 number);

@@ -167,7 +167,8 @@ static int code_find(const struct library_file *library, struct inject_plan *pla
 
 static int refuse_without(const struct module_list *modules, struct err *err)
 {
-	static const char *const musl[] = {"ld-musl*", "libc.musl*", NULL};
+	/* "libc.so": as musl itself installs it; glibc's is never called so. */
+	static const char *const musl[] = {"ld-musl*", "libc.musl*", "libc.so", NULL};
 
 	for (size_t i = 0; i < modules->count; i++)
 		if (name_matches(&modules->items[i], musl))

@@ -1,5 +1,6 @@
 #include "attach/inject.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/inject_libc.h"
 #include "attach/inject_stack.h"
@@ -24,8 +26,6 @@
 
 #define AGAIN_NS	 (20 * NS_PER_MILLISECOND)
 #define ORPHAN_NS	 (200 * NS_PER_MILLISECOND) /* for a thread of an agent to show */
-#define SECCOMP_STRICT	 1
-#define SECCOMP_FILTER	 2
 #define MEMFD_PREFIX	 "/memfd:"
 #define THREADS_MAX_SAID 3
 #define STAT_START_STACK 28 /* field of /proc/PID/stat */
@@ -48,19 +48,12 @@ static bool sees_proc(const struct target *target)
 	return !statfs(path, &status) && status.f_type == PROC_SUPER_MAGIC;
 }
 
-static int check_process(const struct target *target, struct inject_plan *plan, struct err *err)
+static int check_process(const struct target *target, struct err *err)
 {
 	_cleanup_free_ char *status = NULL;
-	u64 seccomp = 0;
 
 	if (proc_file_read(target->proc_fd, "status", &status, NULL))
 		return refuse(target, err, -ESRCH, "it has ended");
-	proc_status_number(status, "Seccomp", 10, &seccomp);
-	if (seccomp == SECCOMP_STRICT)
-		return refuse(
-			target, err, -EOPNOTSUPP,
-			"seccomp in strict mode kills it at any system call but read and write");
-	plan->filtered = seccomp == SECCOMP_FILTER;
 	if (proc_status_has_shadow_stack(status))
 		return refuse(
 			target, err, -EOPNOTSUPP,
@@ -245,7 +238,7 @@ static int plan_make(const struct target *target, u64 deadline_ns, struct inject
 		     struct err *err)
 {
 	struct module_list modules;
-	int result = check_process(target, plan, err);
+	int result = check_process(target, err);
 
 	if (!result)
 		result = check_left(target, deadline_ns, err);
@@ -268,13 +261,33 @@ static int plan_make(const struct target *target, u64 deadline_ns, struct inject
 	return threads_wait(target, deadline_ns, plan, err);
 }
 
+/* The bytes that the kernel gives a program when it starts, from which libcs make their secrets. */
+static u64 random_bytes(const struct target *target)
+{
+	_cleanup_close_ int memory_fd = openat(target->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *content = NULL;
+	const Elf64_auxv_t *entry;
+	size_t size;
+	u64 bytes = 0;
+
+	if (proc_file_read(target->proc_fd, "auxv", &content, &size))
+		return 0;
+	entry = (const Elf64_auxv_t *)content;
+	for (size_t i = 0; i < size / sizeof(*entry); i++)
+		if (entry[i].a_type == AT_RANDOM &&
+		    pread(memory_fd, &bytes, sizeof(bytes), (off_t)entry[i].a_un.a_val) !=
+			    sizeof(bytes))
+			return 0;
+	return bytes;
+}
+
 u64 inject_image(const struct target *target)
 {
 	_cleanup_free_ char *stat = NULL;
 
-	return proc_file_read(target->proc_fd, "stat", &stat, NULL)
-		       ? 0
-		       : proc_stat_field(stat, STAT_START_STACK);
+	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+		return 0;
+	return proc_stat_field(stat, STAT_START_STACK) ^ random_bytes(target);
 }
 
 int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan,

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "attach/arch_x86_64.h"
 #include "attach/inject_wait.h"
 #include "base/clock.h"
 
@@ -129,11 +130,13 @@ static int check_place(struct inject_session *session, struct err *err)
 	u64 number, arguments[6];
 	u8 instruction[2];
 
-	if (!registers_in_system_call(&session->saved, &number, arguments) ||
-	    !inject_wait_find(number))
+	if (!registers_in_system_call(&session->saved, &number, arguments))
 		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
 	/* Also a thread that is not taken goes on with its call, which our stop has interrupted. */
-	registers_restart(&session->saved);
+	if (inject_wait_find(number) || arch_call_ends_by_stop((long)number))
+		registers_restart(&session->saved);
+	if (!inject_wait_find(number))
+		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
 	if (inject_memory_read(session->memory_fd,
 			       registers_program_counter(&session->saved.general) -
 				       sizeof(instruction),

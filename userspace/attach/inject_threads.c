@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/inject_filter.h"
 #include "attach/inject_stack.h"
 #include "attach/inject_wait.h"
 #include "attach/proc_file.h"
@@ -70,10 +72,21 @@ static void stack_judge(struct candidates *candidates, struct candidate *candida
 static void candidate_judge(struct candidates *candidates, struct candidate *candidate,
 			    const char *system_call)
 {
-	const struct inject_plan *plan = candidates->plan;
 	struct elf_frame frame = {0};
 	u64 arguments[6];
+	u32 seccomp = SECCOMP_MODE_DISABLED;
 	s64 number;
+
+	if (inject_filter_mode(candidates->target->proc_fd, candidate->thread.tid, &seccomp)) {
+		unusable(candidate, "has ended");
+		return;
+	}
+	if (seccomp == SECCOMP_MODE_STRICT) {
+		unusable(candidate, "has seccomp in strict mode, which kills it at any system call "
+				    "but read and write");
+		return;
+	}
+	candidate->thread.filtered = seccomp != SECCOMP_MODE_DISABLED;
 
 	if (!system_call_parse(system_call, &number, arguments, &frame)) {
 		unusable(candidate, "runs");
@@ -91,7 +104,7 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 		return;
 	}
 	candidate->limited = inject_wait_has_limit(candidate->wait, arguments);
-	if (plan->filtered && candidate->limited) {
+	if (candidate->thread.filtered && candidate->limited) {
 		unusable(candidate,
 			 "waits in %s with a time limit, which goes on by restart_syscall, and its "
 			 "system call filter (seccomp) may forbid that",
@@ -124,7 +137,7 @@ static int candidate_add(struct candidates *candidates, u32 tid)
 	return 0;
 }
 
-/* What the stack says; other threads before the first one, which as a rule does the program's main work; waits
+/* No filter of system calls, which may forbid the agent; what the stack says; other threads before the first one, which as a rule does the program's main work; waits
  * without a time limit before others; then by the table of waits. */
 static int compare(const void *a, const void *b)
 {
@@ -132,6 +145,8 @@ static int compare(const void *a, const void *b)
 
 	if (left->thread.usable != right->thread.usable)
 		return left->thread.usable ? -1 : 1;
+	if (left->thread.filtered != right->thread.filtered)
+		return left->thread.filtered ? 1 : -1;
 	if (left->verdict != right->verdict)
 		return left->verdict < right->verdict ? -1 : 1;
 	if (left->leader != right->leader)

@@ -4,6 +4,7 @@
  *	inject_driver plan PID
  *	inject_driver cycle PID LIBRARY COUNT [DEADLINE_MS]	in and out, COUNT times
  *	inject_driver hold PID LIBRARY				in; out at the end of standard input
+ *	inject_driver late PID LIBRARY				plans; in after a line on standard input, and out
  *	inject_driver die PID LIBRARY CALL before|after|prepare	in; killed at its CALLth call of ptrace
  *
  * One line a step; exit status 0: as wanted, 1: refused or failed, with the reason.
@@ -191,6 +192,24 @@ static int hold(const struct target *target, struct library library)
 	return leave(target, &injection);
 }
 
+/* What may the target do between the plan and the injection? */
+static int late(const struct target *target, struct library library)
+{
+	struct injection injection;
+	struct inject_plan plan;
+	struct err err = {0};
+	char byte;
+
+	if (inject_plan(target, DEADLINE_MS, &plan, &err))
+		return fail("plan", &err);
+	printf("planned\n");
+	fflush(stdout);
+	if (read(0, &byte, 1) < 0 || enter(target, &plan, library, 1000, &injection))
+		return 1;
+	inject_plan_free(&plan);
+	return leave(target, &injection);
+}
+
 int main(int argc, char **argv)
 {
 	struct target target;
@@ -208,6 +227,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "cycle") && argc > 4)
 		return cycle(&target, library, strtoul(argv[4], NULL, 10),
 			     argc > 5 ? (u32)atoi(argv[5]) : DEADLINE_MS);
+	if (!strcmp(argv[1], "late"))
+		return late(&target, library);
 	if (!strcmp(argv[1], "hold"))
 		return hold(&target, library);
 	if (!strcmp(argv[1], "die") && argc > 5) {
