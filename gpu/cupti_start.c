@@ -1,6 +1,7 @@
 /* The way to the first record: everything that CUPTI must be told, in the order that it wants. */
 #include "cupti_session.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "chatty_apis.h"
@@ -314,6 +315,24 @@ static void enable(struct cupti_session *session)
 	__atomic_store_n(&session->feature->state, AGENT_FEATURE_READY, __ATOMIC_RELEASE);
 }
 
+static const char *why_not_resident(int error)
+{
+	static const struct {
+		int error;
+		const char *words;
+	} reasons[] = {
+		{EFBIG, "the target may not write to files, not even in memory (RLIMIT_FSIZE)"},
+		{EMFILE, "the target may not open another file (RLIMIT_NOFILE)"},
+		{ENOMEM, "no memory for it in the target (RLIMIT_AS, RLIMIT_MEMLOCK)"},
+		{EAGAIN, "no memory for it in the target (RLIMIT_AS, RLIMIT_MEMLOCK)"},
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].error == error)
+			return reasons[i].words;
+	return "the target may not map executable memory (SELinux, vm.memfd_noexec)";
+}
+
 void cupti_session_start(struct cupti_session *session)
 {
 	struct agent_feature *feature = session->feature;
@@ -325,9 +344,9 @@ void cupti_session_start(struct cupti_session *session)
 		__atomic_store_n(&feature->state, state, __ATOMIC_RELEASE);
 		return;
 	}
-	if (resident_open(&session->resident)) {
-		words_set(feature->hint, AGENT_HINT_BYTES,
-			  "the target may not map executable memory (SELinux, vm.memfd_noexec)");
+	result = resident_open(&session->resident);
+	if (result) {
+		words_set(feature->hint, AGENT_HINT_BYTES, why_not_resident(-(int)result));
 		__atomic_store_n(&feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
 		return;
 	}

@@ -124,17 +124,17 @@ static int make(struct resident *resident)
 {
 	long fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_RESIDENT, MFD_CLOEXEC | MFD_EXEC,
 			       0, 0, 0, 0);
-	long memory, code;
+	long memory, code, written;
 
 	if (fd == -EINVAL) /* before Linux 6.3 all are executable */
 		fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_RESIDENT, MFD_CLOEXEC, 0, 0,
 				  0, 0);
 	if (fd < 0)
 		return fd;
-	if (arch_syscall(SYS_pwrite64, fd, (long)resident_pages, RESIDENT_BYTES, 0, 0, 0) !=
-	    RESIDENT_BYTES) {
+	written = arch_syscall(SYS_pwrite64, fd, (long)resident_pages, RESIDENT_BYTES, 0, 0, 0);
+	if (written != RESIDENT_BYTES) {
 		system_close(fd);
-		return -ENOSPC;
+		return written < 0 ? written : -ENOSPC;
 	}
 	memory = arch_syscall(SYS_mmap, 0, RESIDENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd,
 			      0);

@@ -123,6 +123,44 @@ def running(command, **options):
 		process.wait()
 
 
+# ---- a memory cgroup of a target's own ----------------------------------------------------------------
+
+def cgroup_parent():
+	"""Folder in which a memory cgroup can be made, and the name of its limit; by what this process is in."""
+	for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+		number, controllers, path = line.split(":", 2)
+		if "memory" in controllers.split(","):
+			yield pathlib.Path("/sys/fs/cgroup/memory" + path), "memory.limit_in_bytes"
+	yield pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"
+	yield pathlib.Path("/sys/fs/cgroup"), "memory.max"
+
+
+@contextlib.contextmanager
+def memory_cgroup(limit_bytes):
+	for parent, limit in cgroup_parent():
+		folder = parent / f"gpuprobe-test-{os.getpid()}"
+		try:
+			folder.mkdir()
+		except OSError:
+			continue
+		try:
+			(folder / limit).write_text(str(limit_bytes))
+		except OSError:
+			folder.rmdir()
+			continue
+		try:
+			yield folder
+		finally:
+			for _ in range(100):
+				try:
+					folder.rmdir()
+					break
+				except OSError:
+					time.sleep(0.05)
+		return
+	raise Skip("no memory cgroup can be made here")
+
+
 class Truth:
 	"""A running `truth` program (programs/truth.c) that waits to begin."""
 

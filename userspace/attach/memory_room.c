@@ -12,6 +12,7 @@
 
 #define PAGE_BYTES    4096
 #define SHARE_OF_ROOM 4
+#define BUFFERS_MIN   8
 
 static int u64_compare(const void *left, const void *right)
 {
@@ -188,4 +189,23 @@ int memory_room_check(const struct plan *plan, const struct target *targets, siz
 			targets[i].comm, targets[i].pid, left >> 10, needed >> 10);
 	}
 	return 0;
+}
+
+int memory_room_buffers(const struct target *target, u32 buffer_bytes, u32 *count, struct err *err)
+{
+	u64 left = memory_room_left(target), fit = left / SHARE_OF_ROOM / buffer_bytes;
+
+	if (left == UINT64_MAX)
+		return 0;
+	if (fit < *count)
+		*count = fit;
+	if (fit >= BUFFERS_MIN)
+		return 0;
+	return err_set(
+		err, -ENOMEM,
+		"can't put the agent into %u (%s): its memory cgroup has %" PRIu64
+		" KB left, and the agent and CUPTI want %u KB: at the limit the kernel would "
+		"kill it. Raise the limit.",
+		target->pid, target->comm, left >> 10,
+		SHARE_OF_ROOM * BUFFERS_MIN * (buffer_bytes >> 10));
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach/agent_library.h"
+#include "attach/memory_room.h"
 #include "attach/time_namespace.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -77,6 +78,9 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 					   : 0,
 		.chunk_count = agents->chunk_count,
 	};
+	/* As many as there is room for, be that for none: one that is launched can't be refused. */
+	memory_room_buffers(agent->target, control->cupti.buffer_bytes,
+			    &control->cupti.buffer_count_max, NULL);
 	if (supply->place != CUPTI_PLACE_MAPPED)
 		agents_copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
 				   sizeof(supply->path));
@@ -104,6 +108,9 @@ int agents_map_control(struct agents *agents, struct agent *agent, struct err *e
 	if (memory == MAP_FAILED)
 		return err_errno(err, -errno, "can't map the memory shared with the agent");
 	agent->control = memory;
+	/* Ours, not the target's, whose memory cgroup would be charged for what it touches first. Best effort. */
+	if (fallocate(agent->injection.ring_fd, 0, 0, (off_t)bytes))
+		errno = 0;
 	return 0;
 }
 
@@ -170,6 +177,7 @@ static int supply(const struct agents *agents, struct agent *agent, struct err *
 
 void agents_start_one(struct agents *agents, struct agent *agent, const char *why)
 {
+	u32 buffer_count = agents->config.cupti.buffer_count_max;
 	struct err err = {0};
 
 	agent->answered = true;
@@ -180,7 +188,10 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
-	if (why || supply(agents, agent, &err) || put_in(agents, agent, &err)) {
+	if (why ||
+	    memory_room_buffers(agent->target, agents->config.cupti.buffer_bytes, &buffer_count,
+				&err) ||
+	    supply(agents, agent, &err) || put_in(agents, agent, &err)) {
 		agents_copy_string(agent->report.why, sizeof(agent->report.why), err.message,
 				   sizeof(err.message));
 		return;
@@ -258,6 +269,8 @@ int agents_start(const struct agents_config *config, struct agents **ret_agents,
 void agents_look_for_answer(struct agent *agent)
 {
 	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
+	/* First, so that its last word is seen. */
+	bool ended = agents_thread_has_ended(agent);
 	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
 
 	if (!agent->launch && target_is_gone(agent->target)) {
@@ -277,6 +290,10 @@ void agents_look_for_answer(struct agent *agent)
 				   agent->control->cupti_facts.other_client,
 				   sizeof(agent->report.cupti.other_client));
 		agent->answered = true;
+	} else if (ended) {
+		fail(agent, "the agent ended at once: the limits of the target (RLIMIT_AS, "
+			    "RLIMIT_MEMLOCK) leave no room for the memory that it shares with "
+			    "gpuprobe; --agent-buffer-mb makes that smaller");
 	}
 }
 

@@ -65,6 +65,14 @@ void agents_fail(struct agent *agent, const char *why);
 /* Has it said by now whether it works? Then the report has its answer. */
 void agents_look_for_answer(struct agent *agent);
 
+/* The one that was put in; false where its number is not known. */
+static inline bool agents_thread_has_ended(const struct agent *agent)
+{
+	u32 tid = agent->injection.own.tid;
+
+	return tid && !target_thread_lives(agent->target->pid, tid);
+}
+
 static inline u32 agents_state(const struct agent *agent)
 {
 	return __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);

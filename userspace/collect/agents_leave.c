@@ -20,11 +20,10 @@ static bool says_it_left(const struct agent *agent)
 
 static bool has_left(const struct agent *agent)
 {
-	u32 tid = agent->injection.own.tid;
-
-	if (target_is_gone(agent->taker.pid ? &agent->taker : agent->target))
+	if (target_is_gone(agent->taker.pid ? &agent->taker : agent->target) ||
+	    agents_thread_has_ended(agent))
 		return true;
-	return tid ? !target_thread_lives(agent->target->pid, tid) : says_it_left(agent);
+	return !agent->injection.own.tid && says_it_left(agent);
 }
 
 static bool all_have_left(struct agents *agents)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/inject.h"
+#include "attach/memory_room.h"
 #include "attach/nvtx_users.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -80,12 +81,16 @@ static void append_levels(const struct options *options, bool agent, struct text
 	}
 }
 
-static void append_threads(const struct target *target, struct text *text)
+static void append_threads(const struct options *options, const struct target *target,
+			   struct text *text)
 {
+	struct agent_cupti_config cupti = {0};
 	struct inject_plan plan = {0};
 	struct err err = {0};
 
-	if (inject_plan(target, THREAD_DEADLINE_MS, &plan, &err)) {
+	gpu_config_fill(options, &cupti);
+	if (memory_room_buffers(target, cupti.buffer_bytes, &cupti.buffer_count_max, &err) ||
+	    inject_plan(target, THREAD_DEADLINE_MS, &plan, &err)) {
 		text_append(text, "  agent: refused: ");
 		text_append_terminal(text, err.message, strlen(err.message));
 		text_append_char(text, '\n');
@@ -138,7 +143,7 @@ static void append_target_plan(const struct options *options, const struct targe
 		text_append_terminal(text, refused, strlen(refused));
 		text_append_char(text, '\n');
 	} else {
-		append_threads(target, text);
+		append_threads(options, target, text);
 	}
 	append_levels(options, !refused, text);
 }
