@@ -291,7 +291,8 @@ void agents_look_for_answer(struct agent *agent)
 				   sizeof(agent->report.cupti.other_client));
 		agent->answered = true;
 	} else if (ended) {
-		fail(agent, "the agent ended at once: the limits of the target (RLIMIT_AS, "
+		agents_fail(agent,
+			    "the agent ended at once: the limits of the target (RLIMIT_AS, "
 			    "RLIMIT_MEMLOCK) leave no room for the memory that it shares with "
 			    "gpuprobe; --agent-buffer-mb makes that smaller");
 	}
