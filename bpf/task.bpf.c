@@ -100,6 +100,15 @@ static __always_inline void inherit_changes(u32 parent, u32 child)
 		changes_set(child, *changes);
 }
 
+/* What its parent's agent does for the parent, an agent of its own does for it, once it starts CUDA. */
+static __always_inline void inherit_accounts(u32 parent, u32 child)
+{
+	u32 *by_agent = bpf_map_lookup_elem(&accounted_by_agent, &parent);
+
+	if (by_agent)
+		bpf_map_update_elem(&accounted_by_agent, &child, by_agent, BPF_ANY);
+}
+
 static __always_inline void follow_child(u32 parent, struct task_struct *child,
 					 struct counters *mine)
 {
@@ -112,6 +121,7 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 	}
 	mine->children++;
 	inherit_changes(parent, pid);
+	inherit_accounts(parent, pid);
 	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
 		    (u64)pid << 32 | pid, 0);
 	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), child->comm);
@@ -169,6 +179,7 @@ int task_freed(u64 *context)
 	bpf_map_delete_elem(&targets, &pid);
 	bpf_map_delete_elem(&changed_targets, &pid);
 	bpf_map_delete_elem(&judged_targets, &pid);
+	bpf_map_delete_elem(&accounted_by_agent, &pid);
 	return 0;
 }
 

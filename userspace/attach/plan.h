@@ -58,6 +58,7 @@ struct plan_function {
 	u8 condition;
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
+	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
 	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
 	struct return_site *sites; /* all its exits, where its returns are seen there */

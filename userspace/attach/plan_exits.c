@@ -82,8 +82,27 @@ static int set_reason(struct plan_function *function, const char *detail)
 	return 0;
 }
 
+/* Its exits tell that it was left, not what came of it: the function that it jumps to returns in its place. */
+static bool hides_its_result(const struct return_site *sites, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sites[i].kind != RETURN_SITE_RET)
+			return true;
+	return false;
+}
+
+static int take_return_address(struct plan_function *function)
+{
+	function->returns = VALUE_returns_session;
+	function->entry_only_reason = 0;
+	free(function->detail);
+	function->detail = NULL;
+	return 0;
+}
+
 /* One that never returns has no exits: its calls end with their thread, by longjmp or an exception. */
-static int function_apply(struct module_code *code, struct plan_function *function, u8 returns)
+static int function_apply(struct module_code *code, struct plan_function *function, u8 returns,
+			  bool sites_asked)
 {
 	_cleanup_free_ struct return_site *sites = NULL;
 	const char *reason = NULL;
@@ -92,6 +111,9 @@ static int function_apply(struct module_code *code, struct plan_function *functi
 
 	if (result)
 		return result;
+	if (function->session_safe && !sites_asked && function->allocator &&
+	    (reason || hides_its_result(sites, count)))
+		return take_return_address(function);
 	if (!reason && !keep_entry_apart(function, sites, count))
 		reason = "it is a single instruction";
 	/* Where a trampoline is safe it stays what it was. */
@@ -111,6 +133,8 @@ static int function_apply(struct module_code *code, struct plan_function *functi
 static int module_apply(struct plan_builder *builder, size_t module, u8 returns, struct err *err)
 {
 	const struct plan_limits *limits = builder->limits;
+	bool sites_asked =
+		limits->returns == PLAN_RETURNS_STEPPED || limits->returns == PLAN_RETURNS_EMULATED;
 	struct plan *plan = builder->plan;
 	struct module_code *code = NULL;
 
@@ -126,7 +150,7 @@ static int module_apply(struct plan_builder *builder, size_t module, u8 returns,
 		/* Go moves its stacks: sp at the end of a call may be another than at its start. */
 		if (elf_file_is_go(module_code_file(code)))
 			return 0;
-		if (function_apply(code, function, returns))
+		if (function_apply(code, function, returns, sites_asked))
 			return err_errno(err, -ENOMEM, "can't plan the probes");
 	}
 	return 0;

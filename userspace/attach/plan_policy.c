@@ -36,6 +36,12 @@ static const struct row callback_functions[] = {
 #undef CALLBACK_FUNCTION
 };
 
+static const struct row quiet_functions[] = {
+#define QUIET_FUNCTION(glob, why) {glob, why},
+#include "attach/quiet_functions.def"
+#undef QUIET_FUNCTION
+};
+
 static const struct row harmless_unwinders[] = {
 #define HARMLESS_UNWINDER(glob, why) {glob, why},
 #include "attach/harmless_unwinders.def"
@@ -98,6 +104,7 @@ struct verdict {
 	bool known;
 	u8 reason;
 	char *detail;
+	bool quiet_safe; /* nothing speaks against it for a function of quiet_functions.def */
 };
 
 struct policy {
@@ -149,6 +156,29 @@ static int verdict_set(struct verdict *verdict, u8 reason, const char *detail, c
 	return 0;
 }
 
+/* Does this target switch stacks in place? */
+static int switches_judge(struct policy *policy, size_t target, struct verdict *verdict)
+{
+	const struct plan *plan = policy->builder->plan;
+
+	for (size_t i = 0; i < plan->module_count; i++) {
+		const struct plan_module *other = &plan->modules[i];
+		const struct row *row;
+
+		if (!plan_is_mapped_by(other, target))
+			continue;
+		row = row_find_module(stack_switchers, ARRAY_SIZE(stack_switchers), other);
+		facts_read(policy, i);
+		if (!row && other->main_executable && policy->facts[i].switches_stacks == YES)
+			return verdict_set(verdict, VALUE_entry_only_reason_stack_switch,
+					   other->path, "it uses makecontext or swapcontext");
+		if (row)
+			return verdict_set(verdict, VALUE_entry_only_reason_stack_switch,
+					   other->path, row->why);
+	}
+	return 0;
+}
+
 /* Does anything else that this target maps speak against durations in `module`? */
 static int target_judge(struct policy *policy, size_t module, size_t target,
 			struct verdict *verdict)
@@ -172,22 +202,21 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 			return verdict_set(verdict, VALUE_entry_only_reason_foreign_code,
 					   other->path, NULL);
 	}
-	for (size_t i = 0; i < plan->module_count; i++) {
-		const struct plan_module *other = &plan->modules[i];
-		const struct row *row;
+	return switches_judge(policy, target, verdict);
+}
 
-		if (!plan_is_mapped_by(other, target))
-			continue;
-		row = row_find_module(stack_switchers, ARRAY_SIZE(stack_switchers), other);
-		facts_read(policy, i);
-		if (!row && other->main_executable && policy->facts[i].switches_stacks == YES)
-			return verdict_set(verdict, VALUE_entry_only_reason_stack_switch,
-					   other->path, "it uses makecontext or swapcontext");
-		if (row)
-			return verdict_set(verdict, VALUE_entry_only_reason_stack_switch,
-					   other->path, row->why);
-	}
-	return 0;
+/* For functions that no exception can pass, whatever the targets of the module map. */
+static int quiet_judge(struct policy *policy, size_t index)
+{
+	const struct plan_module *module = &policy->builder->plan->modules[index];
+	struct verdict verdict = {0};
+	int result = 0;
+
+	for (size_t i = 0; i < module->target_count && !verdict.reason && !result; i++)
+		result = switches_judge(policy, module->targets[i], &verdict);
+	free(verdict.detail);
+	policy->verdicts[index].quiet_safe = !verdict.reason;
+	return result;
 }
 
 /* All but sharing, which is asked once for all modules together. */
@@ -206,6 +235,7 @@ static int module_judge(struct policy *policy, size_t index)
 				   "Go moves its stacks");
 	if (has_personality(policy, index))
 		return verdict_set(verdict, VALUE_entry_only_reason_exceptions, module->path, NULL);
+	result = quiet_judge(policy, index);
 	for (size_t i = 0; i < module->target_count && !verdict->reason && !result; i++)
 		result = target_judge(policy, index, module->targets[i], verdict);
 	return result;
@@ -223,6 +253,9 @@ static int sharing_judge(struct policy *policy, struct err *err)
 		char detail[64], comm[16];
 
 		if (!policy->wanted[i] || !plan->modules[i].shared_with_others)
+			continue;
+		policy->verdicts[i].quiet_safe = false;
+		if (policy->verdicts[i].reason)
 			continue;
 		proc_comm(plan->modules[i].shared_with_pid, comm);
 		snprintf(detail, sizeof(detail), "%u %s", plan->modules[i].shared_with_pid, comm);
@@ -248,6 +281,12 @@ static int function_set(struct plan_function *function, u8 reason, const char *d
 	return 0;
 }
 
+static bool is_quiet(const struct plan_function *function)
+{
+	return row_find(quiet_functions, ARRAY_SIZE(quiet_functions),
+			function->mangled ? function->mangled : function->name);
+}
+
 static int function_judge(const struct policy *policy, struct plan_function *function)
 {
 	const struct verdict *verdict = &policy->verdicts[function->module];
@@ -261,6 +300,8 @@ static int function_judge(const struct policy *policy, struct plan_function *fun
 		result = function_set(function, verdict->reason, verdict->detail);
 	function->returns =
 		function->entry_only_reason ? VALUE_returns_none : VALUE_returns_session;
+	function->session_safe = function->returns == VALUE_returns_session ||
+				 (verdict->quiet_safe && is_quiet(function));
 	return result;
 }
 
@@ -280,12 +321,13 @@ static int functions_judge(struct policy *policy, struct err *err)
 	int result = 0;
 
 	for (size_t i = 0; i < plan->function_count && !result; i++) {
-		size_t module = plan->functions[i].module;
+		const struct plan_function *function = &plan->functions[i];
+		const struct verdict *verdict = &policy->verdicts[function->module];
 
-		result = module_judge(policy, module);
-		if (!result && !policy->verdicts[module].reason &&
-		    !plan->functions[i].entry_only_reason)
-			policy->wanted[module] = true;
+		result = module_judge(policy, function->module);
+		if ((!verdict->reason && !function->entry_only_reason) ||
+		    (verdict->quiet_safe && is_quiet(function)))
+			policy->wanted[function->module] = true;
 	}
 	if (result)
 		return err_errno(err, result, "can't plan the probes");
