@@ -1,4 +1,4 @@
-/* What the files that decode x86-64 share: instruction_x86_64.c, displaced_x86_64.c. */
+/* What the files that decode x86-64 share: instruction_x86_64.c, instruction_cost_x86_64.c, displaced_x86_64.c. */
 #ifndef GPUPROBE_ATTACH_INSTRUCTION_PARTS_H
 #define GPUPROBE_ATTACH_INSTRUCTION_PARTS_H
 
