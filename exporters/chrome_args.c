@@ -12,7 +12,7 @@
 static const struct chrome_arg_row {
 	const char *kind;
 	const char *key;    /* of view_key() */
-	const char *name;   /* in the args */
+	const char *name;   /* in the args; "object>name": within an object, whose rows stand together */
 	const char *unless; /* this value goes without saying */
 } chrome_arg_rows[] = {
 	{"call",         "probe.address",                "address",                    NULL},
@@ -40,6 +40,14 @@ static const struct chrome_arg_row {
 	{"kernel",       "block",                        "block",                      NULL},
 	{"kernel",       "cluster",                      "cluster",                    NULL},
 	{"kernel",       "occupancy_estimate",           "est. achieved occupancy %",  NULL},
+	{"kernel",       "occupancy_active_blocks",      "occupancy>activeBlocksPerMultiprocessor", NULL},
+	{"kernel",       "occupancy_factors",            "occupancy>limitingFactors",  NULL},
+	{"kernel",       "occupancy_registers",          "occupancy>blockLimitRegs",   NULL},
+	{"kernel",       "occupancy_shared_memory",      "occupancy>blockLimitSharedMem", NULL},
+	{"kernel",       "occupancy_warps",              "occupancy>blockLimitWarps",  NULL},
+	{"kernel",       "occupancy_blocks",             "occupancy>blockLimitBlocks", NULL},
+	{"kernel",       "block_registers",              "occupancy>allocatedRegistersPerBlock", NULL},
+	{"kernel",       "block_shared_memory_bytes",    "occupancy>allocatedSharedMemPerBlock", NULL},
 	{"kernel",       "occupancy",                    "theoretical occupancy %",    NULL},
 	{"kernel",       "occupancy_limit",              "occupancy limited by",       NULL},
 	{"kernel",       "graph",                        "graph id",                   NULL},
@@ -346,9 +354,32 @@ static void append_stack(const struct view *view, struct text *text, u32 id)
 	json_append_hex_array(text, addresses, depth);
 }
 
+/* The name of one arg. object: the one that is open, NULL: none; returns the one that is open now. */
+static const char *append_name(struct text *text, const char *name, const char *object, bool first)
+{
+	const char *arrow = strchr(name, '>');
+	size_t length = arrow ? (size_t)(arrow - name) : 0;
+	bool same = object && arrow && !strncmp(object, name, length + 1);
+
+	if (object && !same)
+		text_append_char(text, '}');
+	if (!first)
+		text_append_char(text, ',');
+	if (arrow && !same) {
+		text_append_char(text, '"');
+		text_append_bytes(text, name, length);
+		text_append(text, "\":{");
+	}
+	text_append_char(text, '"');
+	text_append(text, arrow ? arrow + 1 : name);
+	text_append(text, "\":");
+	return arrow ? name : NULL;
+}
+
 void chrome_args_append(const struct chrome_args *args, const struct view_event *event,
 			struct text *text)
 {
+	const char *object = NULL;
 	const struct chrome_kind *found = chrome_kind(args, event->kind);
 	size_t start = text->length, before;
 
@@ -360,12 +391,11 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 
 		if (goes_without_saying(&value, arg->unless))
 			continue;
-		text_append_bytes(text, ",\"", text->length == before ? 0 : 1);
-		text_append_char(text, '"');
-		text_append(text, arg->name);
-		text_append(text, "\":");
+		object = append_name(text, arg->name, object, text->length == before);
 		append_value(text, &value);
 	}
+	if (object)
+		text_append_char(text, '}');
 	if (event->open)
 		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
 	if (event->record->stack) {

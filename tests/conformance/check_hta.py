@@ -2,7 +2,8 @@
 """Reads Chrome traces with HolisticTraceAnalysis (PyTorch's own reader): check_hta.py GPUPROBE FOLDER...
 
 Each FOLDER holds trace.json and capture.ndjson of one capture with work of a GPU. Its kernels and copies must be there with the
-times that `gpuprobe stats` says, joined to their launches as the capture joins them, and its analyses must run.
+times that `gpuprobe stats` says, joined to their launches as the capture joins them, and its analyses must come to what the
+ndjson says by definitions of our own.
 Prints "ok hta NAME" or "not ok hta NAME" and what is wrong, and exits 1.
 """
 import collections
@@ -27,6 +28,105 @@ from hta.trace_analysis import TraceAnalysis  # noqa: E402
 def stats(gpuprobe, folder, report):
     command = [gpuprobe, "stats", str(folder / "capture.ndjson"), "-r", report, "-f", "json"]
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync")
+DIRECTIONS = {"host_to_device": "HtoD", "device_to_host": "DtoH", "device_to_device": "DtoD", "host_to_host": "HtoH",
+              "peer_to_peer": "PtoP"}
+
+
+class Truth:
+    """Of one capture: what its analyses should come to."""
+
+    def __init__(self, path):
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        numbers = {line["id"]: line["number"] for line in lines if line["kind"] == "stream"}
+        self.work = [dict(line, stream=numbers.get(line.get("stream"), -1), end=line["ts"] + line["dur"]) for line in lines
+                     if line["kind"] in ("kernel", "copy", "set") and "dur" in line]
+        ids = collections.Counter((line["pid"], line["correlation"]) for line in lines
+                                  if line["kind"] == "api" and line.get("correlation") and line["domain"] == "runtime")
+        self.unique = all(count == 1 for count in ids.values())
+        # Of a runtime call and the driver call in it the outer one launches.
+        self.calls = {}
+        for line in sorted((line for line in lines if line["kind"] == "api" and line.get("correlation")), key=lambda l: -l["dur"]):
+            name = line["name"].split("_v")[0]
+            if name in LAUNCHES:
+                self.calls.setdefault((line["pid"], line["correlation"]), line)
+
+    def launched(self):
+        for work in self.work:
+            call = self.calls.get((work.get("pid"), work.get("correlation")))
+            if call:
+                yield call, work
+
+    def queue_lengths(self):
+        """stream -> (changes, longest)"""
+        steps = collections.defaultdict(list)
+        for call, work in self.launched():
+            steps[work["stream"]] += [(call["ts"], 1), (work["ts"], -1)]
+        return {stream: (len(found), longest(found)) for stream, found in steps.items()}
+
+    def idle_ns(self):
+        """stream -> time from the end of one to the start of the next"""
+        idle = {}
+        for stream in {work["stream"] for work in self.work} - {-1}:
+            row = sorted((work for work in self.work if work["stream"] == stream), key=lambda work: work["ts"])
+            idle[stream] = sum(after["ts"] - before["end"] for before, after in zip(row, row[1:]))
+        return idle
+
+    def launches(self):
+        """(how many, ns in the calls, ns on the GPU)"""
+        pairs = [(call, work) for call, work in self.launched() if call["domain"] == "runtime"]
+        return len(pairs), sum(call["dur"] for call, work in pairs), sum(work["dur"] for call, work in pairs)
+
+    def bandwidths(self):
+        """kind of copy -> its highest bandwidth, where several at a time add up"""
+        steps = collections.defaultdict(list)
+        for work in self.work:
+            if work["kind"] != "kernel" and work["stream"] >= 0 and work["dur"] and "bytes" in work:
+                name = "Memset" if work["kind"] == "set" else "Memcpy " + DIRECTIONS.get(work.get("direction"), "")
+                steps[name] += [(work["ts"], work["bytes"] / work["dur"]), (work["end"], -work["bytes"] / work["dur"])]
+        return {name: longest(found) for name, found in steps.items()}
+
+
+def longest(steps):
+    level = highest = 0
+    for moment, change in sorted(steps):
+        level += change
+        highest = max(highest, level)
+    return highest
+
+
+def near(found, expected):
+    return set(found) == set(expected) and all(abs(found[key] - expected[key]) <= 1 + 1e-3 * abs(expected[key]) for key in expected)
+
+
+def judge_analyses(analysis, truth):
+    complaints = []
+
+    def compare(what, found, expected):
+        if not near(found, expected):
+            complaints.append(f"{what}: {found}, expected {expected}")
+
+    lengths = analysis.get_queue_length_summary()["queue_length"]
+    compare("changes of the queue lengths", {stream: row["count"] for (_, stream), row in lengths.iterrows()},
+            {stream: changes for stream, (changes, _) in truth.queue_lengths().items()})
+    compare("longest queues", {stream: row["max"] for (_, stream), row in lengths.iterrows()},
+            {stream: most for stream, (_, most) in truth.queue_lengths().items()})
+    idle, _ = analysis.get_idle_time_breakdown(visualize=False)
+    compare("idle times (us)", idle.groupby("stream")["idle_time"].sum().to_dict(),
+            {stream: ns / 1000 for stream, ns in truth.idle_ns().items()})
+    launches = analysis.get_cuda_kernel_launch_stats(visualize=False)[0]
+    # HTA joins by correlation alone: a fixture uses one twice.
+    if truth.unique:
+        compare("launches (count, us in calls, us on the GPU)",
+                dict(enumerate((len(launches), launches["cpu_duration"].sum(), launches["gpu_duration"].sum()))),
+                dict(enumerate(value / unit for value, unit in zip(truth.launches(), (1, 1000, 1000)))))
+    bandwidths = analysis.get_memory_bw_summary()
+    if bandwidths is not None:
+        compare("highest bandwidths (GB/s)", {name: row["max"] for (_, name), row in bandwidths["memory_bw_gbps"].iterrows()},
+                truth.bandwidths())
+    return complaints
 
 
 def judge(gpuprobe, folder):
@@ -68,6 +168,8 @@ def judge(gpuprobe, folder):
         complaints.append(f"{len(joined)} kernels have a launch, expected {launched}")
     for work in ("get_gpu_kernel_breakdown", "get_temporal_breakdown") if len(kernels) else ():
         getattr(analysis, work)(visualize=False)
+    if launched:
+        complaints += judge_analyses(analysis, Truth(folder / "capture.ndjson"))
     return complaints
 
 

@@ -102,6 +102,20 @@ TEST(levels_switch_on_what_their_table_says)
 	CHECK_U64(config.chatty_apis, 1);
 }
 
+TEST(libraries_beside_an_agent_belong_to_the_default_level)
+{
+	struct options options;
+	struct err err;
+
+	CHECK_OK(parse(&options, &err, WORDS("-q")), err);
+	CHECK(levels_has(&options, LEVEL_library_functions));
+	CHECK(!levels_has(&options, LEVEL_chatty_api_calls));
+	options_free(&options);
+	CHECK_OK(parse(&options, &err, WORDS("--host-tracer-level", "1")), err);
+	CHECK(!levels_has(&options, LEVEL_library_functions));
+	options_free(&options);
+}
+
 TEST(without_a_device_level_there_is_no_agent)
 {
 	struct options options;

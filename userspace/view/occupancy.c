@@ -68,12 +68,16 @@ static bool is_known(const struct record_kernel *kernel, const struct record_dev
 	       device->shared_memory_per_multiprocessor_bytes;
 }
 
-static u32 limit_of_registers(const struct record_kernel *kernel,
-			      const struct record_device *device,
-			      const struct granularity *granularity, u32 warps)
+static u64 registers_of_warp(const struct record_kernel *kernel, const struct record_device *device,
+			     const struct granularity *granularity)
 {
-	u64 of_warp = round_up((u64)kernel->registers_per_thread * device->threads_per_warp,
-			       granularity->registers);
+	return round_up((u64)kernel->registers_per_thread * device->threads_per_warp,
+			granularity->registers);
+}
+
+static u32 limit_of_registers(const struct record_device *device,
+			      const struct granularity *granularity, u64 of_warp, u32 warps)
+{
 	u64 of_partition = device->registers_per_multiprocessor / granularity->partitions;
 
 	if (!of_warp)
@@ -81,16 +85,12 @@ static u32 limit_of_registers(const struct record_kernel *kernel,
 	return of_partition / of_warp * granularity->partitions / warps;
 }
 
-static u32 limit_of_shared_memory(const struct record_kernel *kernel,
-				  const struct record_device *device,
+static u64 shared_memory_of_block(const struct record_kernel *kernel,
 				  const struct granularity *granularity)
 {
-	u64 of_block =
-		round_up((u64)kernel->static_shared_memory_bytes +
-				 kernel->dynamic_shared_memory_bytes + granularity->reserved_bytes,
-			 granularity->shared_memory_bytes);
-
-	return of_block ? device->shared_memory_per_multiprocessor_bytes / of_block : ~0U;
+	return round_up((u64)kernel->static_shared_memory_bytes +
+				kernel->dynamic_shared_memory_bytes + granularity->reserved_bytes,
+			granularity->shared_memory_bytes);
 }
 
 bool occupancy_of(const struct record_kernel *kernel, const struct record_device *device,
@@ -98,6 +98,7 @@ bool occupancy_of(const struct record_kernel *kernel, const struct record_device
 {
 	const struct granularity *granularity = granularity_of(device);
 	struct occupancy occupancy = {0};
+	u64 of_warp, of_block;
 	double blocks_there;
 	u32 warps;
 
@@ -107,8 +108,13 @@ bool occupancy_of(const struct record_kernel *kernel, const struct record_device
 		device->threads_per_warp;
 	occupancy.limits[LIMIT_WARPS] = device->warps_per_multiprocessor / warps;
 	occupancy.limits[LIMIT_BLOCKS] = device->blocks_per_multiprocessor;
-	occupancy.limits[LIMIT_REGISTERS] = limit_of_registers(kernel, device, granularity, warps);
-	occupancy.limits[LIMIT_SHARED_MEMORY] = limit_of_shared_memory(kernel, device, granularity);
+	of_warp = registers_of_warp(kernel, device, granularity);
+	of_block = shared_memory_of_block(kernel, granularity);
+	occupancy.block_registers = of_warp * warps;
+	occupancy.block_shared_memory_bytes = of_block;
+	occupancy.limits[LIMIT_REGISTERS] = limit_of_registers(device, granularity, of_warp, warps);
+	occupancy.limits[LIMIT_SHARED_MEMORY] =
+		of_block ? device->shared_memory_per_multiprocessor_bytes / of_block : ~0U;
 	for (unsigned i = 0; i < LIMIT_COUNT; i++)
 		if (occupancy.limits[i] < occupancy.limits[occupancy.limit])
 			occupancy.limit = i;

@@ -14,6 +14,7 @@ struct occupancy {
 	u32 blocks_per_multiprocessor; /* that fit at once */
 	u32 limits[LIMIT_COUNT]; /* how many would fit by each alone, ~0: any number */
 	enum occupancy_limit limit; /* the first that is reached */
+	u64 block_registers, block_shared_memory_bytes; /* what a block is given, rounded up as the hardware does */
 	double theoretical; /* share of the warps that an SM can hold, 0 .. 1 */
 	double estimate; /* the same, of a grid that may be too small to fill the GPU, on average */
 };

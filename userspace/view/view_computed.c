@@ -296,6 +296,98 @@ static struct view_value compute_occupancy_limit(const struct view *view,
 									: NULL);
 }
 
+/* ---- the same, as CUDA's occupancy calculator calls it ---- */
+
+static struct view_value occupancy_limit_value(const struct view *view,
+					       const struct view_event *event,
+					       enum occupancy_limit limit)
+{
+	struct occupancy occupancy;
+
+	return occupancy_of_event(view, event, &occupancy) && occupancy.limits[limit] != ~0U
+		       ? value_u64(occupancy.limits[limit])
+		       : value_absent();
+}
+
+static struct view_value compute_limit_warps(const struct view *view,
+					     const struct view_event *event)
+{
+	return occupancy_limit_value(view, event, LIMIT_WARPS);
+}
+
+static struct view_value compute_limit_blocks(const struct view *view,
+					      const struct view_event *event)
+{
+	return occupancy_limit_value(view, event, LIMIT_BLOCKS);
+}
+
+static struct view_value compute_limit_registers(const struct view *view,
+						 const struct view_event *event)
+{
+	return occupancy_limit_value(view, event, LIMIT_REGISTERS);
+}
+
+static struct view_value compute_limit_shared_memory(const struct view *view,
+						     const struct view_event *event)
+{
+	return occupancy_limit_value(view, event, LIMIT_SHARED_MEMORY);
+}
+
+static struct view_value compute_active_blocks(const struct view *view,
+					       const struct view_event *event)
+{
+	struct occupancy occupancy;
+
+	return occupancy_of_event(view, event, &occupancy)
+		       ? value_u64(occupancy.blocks_per_multiprocessor)
+		       : value_absent();
+}
+
+static struct view_value compute_block_registers(const struct view *view,
+						 const struct view_event *event)
+{
+	struct occupancy occupancy;
+
+	return occupancy_of_event(view, event, &occupancy) ? value_u64(occupancy.block_registers)
+							   : value_absent();
+}
+
+static struct view_value compute_block_shared_memory(const struct view *view,
+						     const struct view_event *event)
+{
+	struct occupancy occupancy;
+
+	return occupancy_of_event(view, event, &occupancy)
+		       ? value_u64(occupancy.block_shared_memory_bytes)
+		       : value_absent();
+}
+
+/* All that allow no more than the first does. */
+static struct view_value compute_limiting_factors(const struct view *view,
+						  const struct view_event *event)
+{
+	static const struct {
+		enum occupancy_limit limit;
+		const char *word;
+	} factors[] = {
+		{LIMIT_WARPS, "WARPS"},
+		{LIMIT_REGISTERS, "REGS"},
+		{LIMIT_SHARED_MEMORY, "SMEM"},
+		{LIMIT_BLOCKS, "BLOCKS"},
+	};
+	struct occupancy occupancy;
+	char words[32] = "";
+	size_t length = 0;
+
+	if (!occupancy_of_event(view, event, &occupancy))
+		return value_absent();
+	for (size_t i = 0; i < ARRAY_SIZE(factors); i++)
+		if (occupancy.limits[factors[i].limit] == occupancy.blocks_per_multiprocessor)
+			length += snprintf(words + length, sizeof(words) - length, "%s%s",
+					   length ? "|" : "", factors[i].word);
+	return value_string(view_intern(view, words, length));
+}
+
 /* ---- memory ---- */
 
 /* Gigabytes a second is bytes a nanosecond. */
@@ -383,6 +475,14 @@ static const struct computed_row {
 	{"occupancy",                 NULL,                 KIND_kernel, compute_occupancy},
 	{"occupancy_estimate",        NULL,                 KIND_kernel, compute_occupancy_estimate},
 	{"occupancy_limit",           NULL,                 KIND_kernel, compute_occupancy_limit},
+	{"occupancy_active_blocks",   NULL,                 KIND_kernel, compute_active_blocks},
+	{"occupancy_factors",         NULL,                 KIND_kernel, compute_limiting_factors},
+	{"occupancy_registers",       NULL,                 KIND_kernel, compute_limit_registers},
+	{"occupancy_shared_memory",   NULL,                 KIND_kernel, compute_limit_shared_memory},
+	{"occupancy_warps",           NULL,                 KIND_kernel, compute_limit_warps},
+	{"occupancy_blocks",          NULL,                 KIND_kernel, compute_limit_blocks},
+	{"block_registers",           NULL,                 KIND_kernel, compute_block_registers},
+	{"block_shared_memory_bytes", NULL,                 KIND_kernel, compute_block_shared_memory},
 	{"bandwidth",                 NULL,                 KIND_copy,   compute_bandwidth},
 	{"bandwidth",                 NULL,                 KIND_set,    compute_bandwidth},
 	{"operation_name",            NULL,                 KIND_copy,   compute_operation},
