@@ -62,6 +62,8 @@ static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop 
 				    : WSTOPSIG(status) == SYSTEM_CALL_STOP ? STOP_SYSTEM_CALL
 									   : STOP_SIGNAL;
 			session->trapped = *ret_stop != STOP_SYSTEM_CALL;
+			session->stop_signal =
+				*ret_stop == STOP_SIGNAL && *ret_signal == SIGSTOP ? SIGSTOP : 0;
 			return 0;
 		}
 		if (clock_monotonic_ns() >= deadline_ns)
@@ -75,6 +77,10 @@ static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop 
 static int resume(struct inject_session *session, int request, int signal_number, struct err *err)
 {
 	session->stopped = false;
+	/* It stops the process, and us not before we go. */
+	if (!signal_number)
+		signal_number = session->stop_signal;
+	session->stop_signal = 0;
 	if (!ptrace(request, session->tid, NULL, (void *)(long)signal_number))
 		return 0;
 	return ended(session, err);
@@ -185,7 +191,7 @@ static int next_system_call(struct inject_session *session, struct err *err)
 			return result;
 		if (stop == STOP_SYSTEM_CALL)
 			return 0;
-		if (stop == STOP_SIGNAL)
+		if (stop == STOP_SIGNAL && !session->stop_signal)
 			return err_set(err, -EFAULT, "thread %u of %u: signal %d (%s) in our code",
 				       session->tid, session->pid, signal_number,
 				       strsignal(signal_number));
@@ -333,7 +339,8 @@ int inject_session_end(struct inject_session *session, struct err *err)
 					    : result;
 	if (session->saved.extended_bytes && registers_write(session->tid, &session->saved))
 		result = ended(session, err);
-	if (ptrace(PTRACE_DETACH, session->tid, NULL, NULL) && !result)
+	if (ptrace(PTRACE_DETACH, session->tid, NULL, (void *)(long)session->stop_signal) &&
+	    !result)
 		result = ended(session, err);
 	session->stopped = false;
 	return result;

@@ -18,6 +18,7 @@ struct inject_session {
 	u64 deadline_ns;	/* CLOCK_MONOTONIC */
 	struct registers saved; /* what the thread is given back with */
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
+	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
 	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };

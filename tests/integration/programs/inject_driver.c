@@ -5,6 +5,7 @@
  *	inject_driver cycle PID LIBRARY COUNT [DEADLINE_MS]	in and out, COUNT times
  *	inject_driver hold PID LIBRARY				in; out at the end of standard input
  *	inject_driver late PID LIBRARY				plans; in after a line on standard input, and out
+ *	inject_driver signal PID LIBRARY CALL NUMBER		in and out; sends that signal at its CALLth call of ptrace
  *	inject_driver die PID LIBRARY CALL before|after|prepare	in; killed at its CALLth call of ptrace
  *
  * One line a step; exit status 0: as wanted, 1: refused or failed, with the reason.
@@ -33,6 +34,9 @@
 
 static unsigned long die_at, calls;
 static bool die_before, die_in_prepare;
+static unsigned long signal_at;
+static int signal_number;
+static pid_t signal_pid;
 
 /* All calls of libgpuprobe.a come by here. */
 long ptrace(enum __ptrace_request request, ...)
@@ -45,6 +49,10 @@ long ptrace(enum __ptrace_request request, ...)
 	void *address = va_arg(list, void *), *data = va_arg(list, void *);
 	va_end(list);
 	calls++;
+	if (calls == signal_at) {
+		kill(signal_pid, signal_number);
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
 	if (calls == die_at && die_before)
 		raise(SIGKILL);
 	result = syscall(SYS_ptrace, request, pid, address, data);
@@ -231,6 +239,15 @@ int main(int argc, char **argv)
 		return late(&target, library);
 	if (!strcmp(argv[1], "hold"))
 		return hold(&target, library);
+	if (!strcmp(argv[1], "signal") && argc > 5) {
+		int result;
+
+		signal_at = strtoul(argv[4], NULL, 10);
+		signal_number = atoi(argv[5]);
+		signal_pid = (pid_t)target.pid;
+		result = cycle(&target, library, 1, 1000);
+		return calls < signal_at ? 3 : result;
+	}
 	if (!strcmp(argv[1], "die") && argc > 5) {
 		die_at = strtoul(argv[4], NULL, 10);
 		die_before = !strcmp(argv[5], "before");
