@@ -278,14 +278,21 @@ static void configure(struct cupti_session *session)
 		calls->ActivityEnableLatencyTimestamps(1);
 }
 
-static void connect(struct cupti_session *session)
+static bool connect(struct cupti_session *session)
 {
 	struct resident_slots slots = {session, cupti_session_requested, cupti_session_completed,
 				       cupti_end_callback};
 
 	if (session->version < CUPTI_VERSION_NO_BUFFER_SAFE)
 		resident_keep_spare(&session->resident);
-	resident_connect(&session->resident, &slots);
+	if (resident_connect(&session->resident, &slots))
+		return true;
+	/* Nothing of it is ours. */
+	session->resident.data = NULL;
+	words_set(session->feature->hint, AGENT_HINT_BYTES,
+		  "the agent of another gpuprobe is in the target: wait until it is done");
+	__atomic_store_n(&session->feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
+	return false;
 }
 
 static void enable(struct cupti_session *session)
@@ -353,7 +360,8 @@ void cupti_session_start(struct cupti_session *session)
 	result = session->library.calls.GetVersion(&session->version);
 	session->convert.version = session->version;
 	note_library(session);
-	connect(session);
+	if (!connect(session))
+		return;
 	if (result) {
 		fail(session, AGENT_FEATURE_FAILED, "cuptiGetVersion", result);
 		return;

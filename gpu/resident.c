@@ -160,9 +160,11 @@ int resident_open(struct resident *resident)
 
 	if (result)
 		return result;
-	/* A child of a target that was recorded has the count of its parent's threads. */
-	if (resident->data->pid != system_pid())
+	/* A child of a target that was recorded has the count of its parent's threads, and its parent's agent. */
+	if (resident->data->pid != system_pid()) {
+		resident->data->slots = (struct resident_slots){0};
 		resident->data->users = 0;
+	}
 	resident->data->pid = system_pid();
 	resident->data->clock_gettime = (void *)clock_gettime;
 	return 0;
@@ -180,14 +182,21 @@ void resident_keep_spare(const struct resident *resident)
 
 /* ---- use ---- */
 
-void resident_connect(const struct resident *resident, const struct resident_slots *slots)
+bool resident_connect(const struct resident *resident, const struct resident_slots *slots)
 {
 	struct resident_data *data = resident->data;
+	struct cupti_session *session = __atomic_load_n(&data->slots.session, __ATOMIC_SEQ_CST);
 
-	__atomic_store_n(&data->slots.session, slots->session, __ATOMIC_SEQ_CST);
+	/* Without a callback it is one that has left, but for a thread that never came out of it. */
+	if (session && __atomic_load_n(&data->slots.callback, __ATOMIC_SEQ_CST))
+		return false;
+	if (!__atomic_compare_exchange_n(&data->slots.session, &session, slots->session, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return false;
 	__atomic_store_n(&data->slots.requested, slots->requested, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&data->slots.completed, slots->completed, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&data->slots.callback, slots->callback, __ATOMIC_SEQ_CST);
+	return true;
 }
 
 bool resident_disconnect(const struct resident *resident, u32 timeout_ms)

@@ -67,8 +67,8 @@ int resident_open(struct resident *resident);
 /* Before 12.9 CUPTI can crash when it asks for a buffer and gets none: from now on it gets one that nobody reads,
  * 64 KiB which are never freed. */
 void resident_keep_spare(const struct resident *resident);
-/* From now on calls reach the agent. */
-void resident_connect(const struct resident *resident, const struct resident_slots *slots);
+/* From now on calls reach the agent. false: they reach another one, and go on doing so. */
+bool resident_connect(const struct resident *resident, const struct resident_slots *slots);
 /* From now on they do not. false: after timeout_ms there was still a thread in the agent: it must stay mapped. */
 bool resident_disconnect(const struct resident *resident, u32 timeout_ms);
 

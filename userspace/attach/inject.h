@@ -51,6 +51,11 @@ struct inject_plan {
 };
 
 /*
+ * Of several gpuprobes one at a time plans and injects: whoever comes second then sees the first one's agent. ret_lock_fd
+ * is the caller's to close, which gives the lock back. -EBUSY: another one held it for deadline_ms.
+ */
+int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, struct err *err);
+/*
  * Looks and decides, for one injection; the target runs on. -EBUSY: an agent of a living gpuprobe is in it; -EOPNOTSUPP with what and
  * why: 32-bit, static or musl, no dlopen in its libc, traced, seccomp in strict mode, gVisor, no thread that is
  * safe to borrow within deadline_ms (it looks again until then).

@@ -199,6 +199,25 @@ static int maps_look(const struct target *target, struct inject_plan *plan)
 	return 0;
 }
 
+/* The folder of the process is what all of them have in common, and is there without its having been made. */
+int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, struct err *err)
+{
+	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
+	_cleanup_close_ int fd = openat(target->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return refuse(target, err, -ESRCH, "it has ended");
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (clock_monotonic_ns() >= deadline_ns)
+			return refuse(
+				target, err, -EBUSY,
+				"another gpuprobe is about to put its agent into it; try again");
+		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
+	}
+	*ret_lock_fd = take_fd(&fd);
+	return 0;
+}
+
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
 static int refuse_threads(const struct target *target, const struct inject_plan *plan,

@@ -150,8 +150,11 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	struct inject_plan plan = {0};
 	size_t library_bytes;
 	const void *library = agent_library(&library_bytes);
-	int result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
+	_cleanup_close_ int lock_fd = -1;
+	int result = inject_lock(agent->target, INJECT_DEADLINE_MS, &lock_fd, err);
 
+	if (!result)
+		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
 	if (!result)
