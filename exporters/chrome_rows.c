@@ -211,12 +211,21 @@ static void chrome_append_sort_index(struct text *text, const char *kind, u32 pi
 }
 
 /* "CPU", "GPU 0": where Kineto says it. */
-static void chrome_append_labels(const struct chrome_process *process, struct text *text)
+static void chrome_append_labels(const struct chrome_process *process, const struct view *view,
+				 struct text *text)
 {
+	const struct record_device *device =
+		chrome_row_is_of_gpu(process->row)
+			? (const struct record_device *)view_fact(view, KIND_device,
+								  process->row->device)
+			: NULL;
+
 	if (!process->row->pid && !chrome_row_is_of_gpu(process->row))
 		return;
 	chrome_begin_name(text, "process_labels", process->pid, 0);
-	if (chrome_row_is_of_gpu(process->row))
+	if (device && device->number == ~0U)
+		text_append(text, "\"labels\":\"GPU\"}},\n");
+	else if (chrome_row_is_of_gpu(process->row))
 		text_appendf(text, "\"labels\":\"GPU %u\"}},\n", process->row->device_number);
 	else
 		text_append(text, "\"labels\":\"CPU\"}},\n");
@@ -243,7 +252,7 @@ static void chrome_append_process(const struct chrome_process *process, const st
 	}
 	if (name.length)
 		chrome_append_name(text, "process_name", process->pid, 0, text_string(&name));
-	chrome_append_labels(process, text);
+	chrome_append_labels(process, view, text);
 	chrome_append_sort_index(text, "process_sort_index", process->pid, 0, index);
 }
 

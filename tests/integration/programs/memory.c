@@ -266,6 +266,19 @@ static void left(void)
 	got(DEVICE, cudaMalloc(&address, 4003), 4003);
 }
 
+/* More at once than gpuprobe keeps the sizes of. */
+#define MANY 66000
+
+static void many(void)
+{
+	static uint64_t addresses[MANY];
+
+	for (int i = 0; i < MANY; i++)
+		got(DEVICE, cuMemAlloc_v2(&addresses[i], 10), 10);
+	for (int i = 0; i < MANY; i++)
+		gave(DEVICE, cuMemFree_v2(addresses[i]), 10);
+}
+
 /* ---- */
 
 static const struct {
@@ -273,7 +286,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{"driver", driver},   {"jumps", jumps},	  {"runtime", runtime}, {"failures", failures},
-	{"threads", threads}, {"before", before}, {"left", left},
+	{"threads", threads}, {"before", before}, {"left", left},	{"many", many},
 };
 
 static void run(const char *name)

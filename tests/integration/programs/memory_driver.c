@@ -8,27 +8,28 @@
 
 #include "memory.h"
 
-#define BLOCKS_MAX  4096
+#define BLOCKS_MAX  (1 << 17)
 #define FIRST	    0x7a0000000000ULL
-#define BLOCK_BYTES (1ULL << 32)
+#define BLOCK_BYTES (1ULL << 24)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool taken[BLOCKS_MAX];
+static size_t freed[BLOCKS_MAX], freed_count, never_used;
 
 static int allocate(uint64_t *address, size_t bytes)
 {
 	int result = 2;
+	size_t block;
 
 	if (bytes >= FAILS)
 		return result;
 	if (!bytes)
 		return 1;
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < BLOCKS_MAX && result; i++) {
-		if (taken[i])
-			continue;
-		taken[i] = true;
-		*address = FIRST + i * BLOCK_BYTES;
+	if (freed_count || never_used < BLOCKS_MAX) {
+		block = freed_count ? freed[--freed_count] : never_used++;
+		taken[block] = true;
+		*address = FIRST + block * BLOCK_BYTES;
 		result = 0;
 	}
 	pthread_mutex_unlock(&lock);
@@ -45,6 +46,7 @@ static int release(uint64_t address)
 	pthread_mutex_lock(&lock);
 	if (address >= FIRST && block < BLOCKS_MAX && taken[block]) {
 		taken[block] = false;
+		freed[freed_count++] = block;
 		result = 0;
 	}
 	pthread_mutex_unlock(&lock);
