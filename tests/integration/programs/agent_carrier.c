@@ -14,11 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int32_t s32;
+#include "../../../gpu/types.h"
 #include "../../../gpu/shared.h"
 
 static void run_once(const char *library, int inherited)

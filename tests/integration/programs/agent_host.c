@@ -25,11 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int32_t s32;
+#include "../../../gpu/types.h"
 #include "../../../bpf/record.h"
 #include "../../../gpu/shared.h"
 

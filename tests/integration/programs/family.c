@@ -7,24 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "leaf_and_outer.h"
 #include "protocol.h"
 
 #define CALLS	 500
 #define CHILDREN 4
 #define PAUSE_US 200000 /* longer than it takes to follow a child */
-
-static volatile long sink;
-
-PROBED long leaf(long value)
-{
-	sink += value;
-	return value + 1;
-}
-
-PROBED long outer(long value)
-{
-	return leaf(value) + leaf(value);
-}
 
 static int call(void)
 {

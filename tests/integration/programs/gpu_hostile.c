@@ -17,12 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int32_t s32;
-typedef int64_t s64;
+#include "gpu/types.h"
 #include "bpf/record.h"
 #include "gpu/shared.h"
 

@@ -6,24 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "leaf_and_outer.h"
 #include "protocol.h"
 
 #define CALLS	    300
 #define GENERATIONS 3
 #define PAUSE_US    400000 /* time enough to notice that a thread has ended */
-
-static volatile long sink;
-
-PROBED long leaf(long value)
-{
-	sink += value;
-	return value + 1;
-}
-
-PROBED long outer(long value)
-{
-	return leaf(value) + leaf(value);
-}
 
 static void call(void)
 {

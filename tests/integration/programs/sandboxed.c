@@ -4,20 +4,8 @@
 #include <linux/seccomp.h>
 #include <unistd.h>
 
+#include "leaf_and_outer.h"
 #include "protocol.h"
-
-static volatile long sink;
-
-PROBED long leaf(long value)
-{
-	sink += value;
-	return value + 1;
-}
-
-PROBED long outer(long value)
-{
-	return leaf(value) + leaf(value);
-}
 
 int main(void)
 {
