@@ -25,6 +25,7 @@ WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes 
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
 
+GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc
 SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
 OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o)
 # The file that defines the maps goes first: the linker of libbpf 1.4 loses their offsets otherwise.
@@ -49,7 +50,13 @@ $(B)/libgpuprobe.a: $(OBJECTS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/obj/%.o: %.c | $(B)/gen/gpuprobe.skel.h
+# The numbers of system calls, of the headers that are here.
+$(B)/gen/system_calls.inc:
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE 's/^#define __NR_([a-z0-9_]+) ([0-9]+)$$/[\2] = "\1",/p' | sort -V > $@
+
+$(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -107,7 +114,7 @@ UNIT        := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/
 SAN_SOURCES := $(SOURCES) $(filter-out gpu/freestanding.c,$(wildcard gpu/*.c))
 SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(B)/agent/gpu/resident_$(shell uname -m).o
 
-$(B)/san/%.o: %.c | $(B)/gen/gpuprobe.skel.h
+$(B)/san/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,SAN,$<)
 	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
@@ -143,7 +150,7 @@ FUZZ          := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/fuzz_%,$(wildcard test
 FUZZ_OBJECTS  := $(SAN_SOURCES:%.c=$(B)/fuzz/obj/%.o) $(B)/agent/gpu/resident_$(shell uname -m).o
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -O1 -g -w
 
-$(B)/fuzz/obj/%.o: %.c | $(B)/gen/gpuprobe.skel.h
+$(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
 	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
@@ -203,7 +210,7 @@ check-gpu: ## on a machine with a GPU: record CUDA, PyTorch, JAX, compare with C
 .PHONY: lint
 lint: ## include direction, file and function length, format, cppcheck
 	$(Q)scripts/deps.sh build lint
-	$(Q)$(SUBMAKE) $(B)/gen/gpuprobe.skel.h
+	$(Q)$(SUBMAKE) $(GENERATED)
 	$(Q)scripts/lint.py
 
 .PHONY: docs

@@ -60,6 +60,19 @@ static __always_inline u64 arch_ip(const struct pt_regs *registers)
 	return registers->rip;
 }
 
+#define ARCH_KERNEL_STACK_BYTES 16384
+
+/* Did the thread come into the kernel by a system call? After a fault or an interrupt the number of the call is -1. */
+static __always_inline bool arch_is_system_call(const struct pt_regs *registers)
+{
+	return (s64)registers->orig_rax >= 0;
+}
+
+static __always_inline u64 arch_system_call(const struct pt_regs *registers)
+{
+	return registers->orig_rax;
+}
+
 /* Does ip still point to the probe whose cookie has these low 12 bits? Another program on the same site may have
  * done the instruction already; where that led looks like a probe of the same 12 bits only by chance. */
 static __always_inline bool arch_ip_is_at(const struct pt_regs *registers, u64 low_bits)
@@ -68,7 +81,8 @@ static __always_inline bool arch_ip_is_at(const struct pt_regs *registers, u64 l
 	u8 breakpoint;
 
 	return !((ip ^ low_bits) & 0xfff) &&
-	       !bpf_probe_read_user(&breakpoint, sizeof(breakpoint), (void *)ip) && breakpoint == 0xcc;
+	       !bpf_probe_read_user(&breakpoint, sizeof(breakpoint), (void *)ip) &&
+	       breakpoint == 0xcc;
 }
 
 /* Does what `ret` (popped 8) or `ret n` does. A read that fails changes nothing: the kernel then steps the
@@ -128,12 +142,12 @@ static __always_inline bool arch_condition_holds(const struct pt_regs *registers
  * the compiler would join them to one at a computed place, which the verifier of 6.19 refuses. */
 static __always_inline void arch_emulate_jump(struct pt_regs *registers, u32 number)
 {
-#define JUMP(value, name)                                                                          \
-	if (number == value) {                                                                     \
-		u64 address = registers->name;                                                     \
-                                                                                                   \
-		__asm__ volatile("" : "+r"(address));                                              \
-		registers->rip = address;                                                          \
+#define JUMP(value, name)                             \
+	if (number == value) {                        \
+		u64 address = registers->name;        \
+                                                      \
+		__asm__ volatile("" : "+r"(address)); \
+		registers->rip = address;             \
 	}
 	JUMP(0, rax)
 	JUMP(1, rcx)

@@ -6,6 +6,7 @@ const volatile unsigned long long ring_wakeup_bytes = 1 << 19;
 const volatile bool follow_children = false;
 const volatile unsigned int device_number = ~0U;
 volatile unsigned int device_name = 0;
+const volatile unsigned long long off_cpu_min_ns = 0;
 volatile unsigned int window_open = 0;
 volatile unsigned int code_mapped = 0;
 

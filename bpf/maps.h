@@ -12,8 +12,8 @@ struct thread_state {
 	u64 home_high;
 	u64 alternate_low; /* the alternate signal stack that it had last; size 0: never had one */
 	u64 alternate_bytes;
-	u32 home_unknown; /* it cannot be determined: do not ask again */
-	u32 named;	  /* its task fact was sent */
+	u32 home_unknown;	 /* it cannot be determined: do not ask again */
+	u32 named;		 /* its task fact was sent */
 	struct frames frames;	 /* on the home stack */
 	struct away_frames away; /* elsewhere */
 };
@@ -45,7 +45,7 @@ MAP struct {
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
-	__type(key, u32); /* tgid as the host sees it */
+	__type(key, u32);   /* tgid as the host sees it */
 	__type(value, u32); /* the thread whose end userspace wants to know of; 0: none */
 } targets SEC(".maps");
 
@@ -137,6 +137,14 @@ MAP struct {
 	__type(value, struct allocating);
 } allocating SEC(".maps");
 
+/* Stacks that were sent: by their hash, their id. Sized by userspace. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u32);
+} stacks SEC(".maps");
+
 #undef MAP
 
 /* Set by userspace before loading. */
@@ -149,6 +157,8 @@ extern const volatile bool follow_children;
 extern const volatile unsigned int device_number;
 /* Text id of its name, or of what is said where there are several. Set before the window opens. */
 extern volatile unsigned int device_name;
+/* Threads that are off their CPU for less are not recorded. */
+extern const volatile unsigned long long off_cpu_min_ns;
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
 /* CODE_MAPPED_* of shared.h. */

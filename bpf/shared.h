@@ -11,6 +11,17 @@
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
 #define LOSS_REASONS_MAX 64 /* reasons of record.def, indexes of counters.losses */
 
+#define STACK_DEPTH_MAX	  127 /* what the kernel gives (kernel.perf_event_max_stack) */
+#define STACK_ID_BITS	  20
+#define STACK_IDS_PER_CPU (1U << STACK_ID_BITS)
+#define STACK_CPUS_MAX	  (1U << (32 - STACK_ID_BITS))
+
+/* Ids of texts that BPF programs give as names: beyond those of any probe. Userspace sends the texts. */
+#define TEXT_SYSTEM_CALL 0x40000000U /* + its number */
+#define SYSTEM_CALLS_MAX 1024
+#define TEXT_OFF_CPU \
+	(TEXT_SYSTEM_CALL + SYSTEM_CALLS_MAX) /* + enum off_cpu_reason, outside of system calls */
+
 /* Which targets have mapped code that the plan does not know (the control word code_mapped). */
 #define CODE_MAPPED_BY_NONE 0
 #define CODE_MAPPED_BY_SOME 1 /* by those in changed_targets */
@@ -37,10 +48,11 @@
 #define COOKIE_SITE_JUMP_EMULATED   4ULL /* to the address in a register: its number in the detail */
 #define COOKIE_SITE_CONDITION	    5ULL /* jcc: left only if the condition, in the detail, holds */
 #define COOKIE_SITE_DESCRIBED	    6ULL /* an entry with more to know of: struct entry_site */
-#define COOKIE_SITE_RESTART	    7ULL /* an entry where jcc, if it jumps, leads back to the start: no call yet */
-#define COOKIE_DETAIL_SHIFT	    36	 /* 4 bits */
-#define COOKIE_ADDRESS_SHIFT	    48	 /* low 12 bits of the site's address */
-#define COOKIE_POPPED_SHIFT	    60	 /* bytes / 8 that `ret n` takes off, 4 bits */
+#define COOKIE_SITE_RESTART \
+	7ULL /* an entry where jcc, if it jumps, leads back to the start: no call yet */
+#define COOKIE_DETAIL_SHIFT  36 /* 4 bits */
+#define COOKIE_ADDRESS_SHIFT 48 /* low 12 bits of the site's address */
+#define COOKIE_POPPED_SHIFT  60 /* bytes / 8 that `ret n` takes off, 4 bits */
 
 /* What there is no room for in the cookie of an entry; by the probe's id. */
 struct entry_site {
@@ -79,16 +91,18 @@ struct counters {
 	u64 losses[LOSS_REASONS_MAX];
 	u64 entries; /* hits of entry programs, recorded or not */
 	u64 stepped_entries;
-	u64 returns;	  /* taken by trampoline */
-	u64 exits;	  /* taken at the function's exits */
+	u64 returns; /* taken by trampoline */
+	u64 exits;   /* taken at the function's exits */
 	u64 stepped_exits;
 	u64 strangers; /* hits in processes that are no targets */
-	u64 forks;     /* of targets, by which a process came to be that carries the probes and is no target */
-	u64 children;  /* forked by targets and made targets themselves */
-	u64 ended_cpu_ns; /* CPU time of the targets that have ended */
+	u64 forks; /* of targets, by which a process came to be that carries the probes and is no target */
+	u64 children;	      /* forked by targets and made targets themselves */
+	u64 ended_cpu_ns;     /* CPU time of the targets that have ended */
 	u64 children_refused; /* the same, but there was no room for them */
-	u64 wakeup_ns; /* when this CPU last woke the reader */
-	u64 records;   /* that this CPU tried to send */
+	u64 stacks;	      /* ids that this CPU has given */
+	u64 switches;	      /* of targets' threads that left a CPU */
+	u64 wakeup_ns;	      /* when this CPU last woke the reader */
+	u64 records;	      /* that this CPU tried to send */
 };
 
 #endif

@@ -61,6 +61,9 @@ struct signal_struct {
 };
 
 struct task_struct {
+	unsigned int __state; /* TASK_* */
+	void *stack;	      /* of the kernel */
+	unsigned int flags;   /* PF_* */
 	int pid;
 	int tgid;
 	struct mm_struct *mm;

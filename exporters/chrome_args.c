@@ -134,6 +134,13 @@ static const struct chrome_arg_row {
 	{"migration",    "destination_device_number",    "toDevice",                   NULL},
 
 	/* Of counters each is a track, whose name begins with the event's. */
+	{"off_cpu",      "reason",                       "reason",                     NULL},
+	{"off_cpu",      "runnable_ns",                  "waited for a CPU (ns)",      NULL},
+	{"off_cpu",      "woken_by",                     "woken by",                   NULL},
+	{"off_cpu",      "waker_pid",                    "process that woke it",       NULL},
+	{"off_cpu",      "waker_tid",                    "thread that woke it",        NULL},
+	{"off_cpu",      "before",                       "since before the window",    NULL},
+
 	{"gpu_environment", "sm_clock_mhz",              "SM clock (MHz)",             NULL},
 	{"gpu_environment", "memory_clock_mhz",          "memory clock (MHz)",         NULL},
 	{"gpu_environment", "temperature_celsius",       "temperature (degrees C)",    NULL},

@@ -27,6 +27,8 @@ GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "bloc
             "graph id", "graph node id")
 GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread", "graph": "graph id",
               "graph_node": "graph node id"}
+OFF_CPU_FIELDS = {"reason": "reason", "runnable_ns": "waited for a CPU (ns)", "woken_by": "woken by",
+                  "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window"}
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
 NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event",
 		   "gpu_environment")
@@ -200,6 +202,8 @@ class Judge:
             args["ended"] = line["ended"]
         if kind in GPU_KINDS:
             args = self.gpu_args(line)
+        if kind == "off_cpu":
+            args = {name: line[key] for key, name in OFF_CPU_FIELDS.items() if key in line}
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
                 args[key] = line[key]

@@ -13,6 +13,7 @@
 #include "collect/cookie.h"
 #include "collect/entry_sites.h"
 
+#define STACKS_MAX	     (1 << 16) /* different ones in a recording */
 #define TARGETS_MAX_CHILDREN (1 << 16) /* targets with the children that they fork */
 
 /* What libbpf and the verifier say is for -v. */
@@ -68,7 +69,7 @@ static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err
 }
 
 /* Those that the kernel takes, of two for the same place the better one: see probe_uses. */
-static void choose_programs(struct bpf_source *source, bool guarded)
+static void choose_programs(struct bpf_source *source, const struct bpf_source_settings *settings)
 {
 	const struct kernel_abilities *can = &source->abilities;
 	struct gpuprobe_bpf *skeleton = source->skeleton;
@@ -81,14 +82,19 @@ static void choose_programs(struct bpf_source *source, bool guarded)
 		 can->uprobe_session && can->set_registers},
 		{skeleton->progs.loader_hit, can->uprobe_session},
 		{skeleton->progs.hijacked_returns, can->uprobe_session},
-		{skeleton->progs.unwind_begins, guarded},
-		{skeleton->progs.before_fork, guarded},
+		{skeleton->progs.unwind_begins, settings->guarded},
+		{skeleton->progs.before_fork, settings->guarded},
 		{skeleton->progs.function_entry, can->uprobe_multi && !can->set_registers},
 		{skeleton->progs.function_entry_emulated, can->set_registers},
 		{skeleton->progs.sites_entry, can->uprobe_multi && !can->set_registers},
 		{skeleton->progs.sites_entry_emulated, can->set_registers},
 		{skeleton->progs.sites_return, can->uprobe_multi},
 		{skeleton->progs.sites_return_emulated, can->set_registers},
+		{skeleton->progs.task_switched, settings->off_cpu},
+		{skeleton->progs.task_woken, settings->off_cpu},
+		{skeleton->progs.thread_ended, settings->off_cpu},
+		{skeleton->progs.threads_off_cpu, settings->off_cpu},
+		{skeleton->progs.open_off_cpu, settings->off_cpu},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
@@ -120,7 +126,11 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	}
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
-	choose_programs(source, settings->guarded);
+	skeleton->rodata->off_cpu_min_ns = settings->off_cpu_min_ns;
+	bpf_map__set_max_entries(skeleton->maps.stacks, settings->off_cpu ? STACKS_MAX : 1);
+	if (!settings->off_cpu)
+		bpf_map__set_max_entries(skeleton->maps.off_cpu_threads, 1);
+	choose_programs(source, settings);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(
@@ -192,6 +202,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	uprobe_detach(&source->uprobes, NULL, NULL);
 	uprobe_detach(&source->guards, NULL, NULL);
 	bpf_link__destroy(source->fork_link);
+	bpf_source_detach_off_cpu(source);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);

@@ -17,12 +17,14 @@
 struct bpf_source;
 
 struct bpf_source_settings {
-	u64 ring_bytes;	      /* a power of two, for each CPU */
-	bool follow_children; /* what a target forks becomes one from its first instruction on */
-	bool guarded;	      /* a plan with guards will be attached */
+	u64 ring_bytes;	       /* a power of two, for each CPU */
+	bool follow_children;  /* what a target forks becomes one from its first instruction on */
+	bool guarded;	       /* a plan with guards will be attached */
 	size_t function_count; /* of that plan */
 	bool allocators;       /* some of them allocate memory; then: */
 	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
+	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
+	u64 off_cpu_min_ns;    /* shorter waits are not recorded */
 };
 
 /* Loads the programs that abilities allow. */
@@ -57,7 +59,8 @@ void bpf_source_set_device_name(struct bpf_source *source, u32 name);
 /* Events of the processes, until none is left. */
 typedef void (*bpf_source_event_callback)(void *data, const struct process_event *event);
 int bpf_source_event_fd(const struct bpf_source *source); /* polls readable when there are any */
-void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback callback, void *data);
+void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback callback,
+			    void *data);
 /* How often a target has mapped or unmapped code since it is recorded, CHANGED_FOR_GOOD among it. 0: never, or unseen. */
 u32 bpf_source_changes(const struct bpf_source *source, u32 pid);
 /* What it had mapped after so many changes is harmless: its returns are taken again, until the next one. */
@@ -73,7 +76,8 @@ void bpf_source_set_window(struct bpf_source *source, bool open);
 
 /* Hands each record that is in the rings to the callback; a negative result of it ends this round (the
  * record counts as taken). Returns the number of records or that result. */
-typedef int (*bpf_source_callback)(void *data, const struct record_header *record, size_t size_bytes);
+typedef int (*bpf_source_callback)(void *data, const struct record_header *record,
+				   size_t size_bytes);
 int bpf_source_drain(struct bpf_source *source, bpf_source_callback callback, void *data);
 /* Until a ring fills up or the time is over. */
 void bpf_source_wait(struct bpf_source *source, int timeout_ms);
@@ -91,5 +95,14 @@ int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callbac
  * they have forked. Only after detaching. -errno. */
 int bpf_source_hijacked_returns(struct bpf_source *source, u32 tid,
 				void (*callback)(void *data, const void *record), void *data);
+
+/* ---- threads that are off their CPU; bpf_source_off_cpu.c ---- */
+
+int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err);
+/* Those that are so now; right after the window was opened. -errno: they will be seen from their next wait on. */
+int bpf_source_note_off_cpu(struct bpf_source *source);
+void bpf_source_detach_off_cpu(struct bpf_source *source);
+/* Hands over the waits still open (struct record_off_cpu); only after the window was closed. */
+int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data);
 
 #endif

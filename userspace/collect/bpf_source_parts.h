@@ -8,16 +8,19 @@
 #include "collect/bpf_source.h"
 #include "gpuprobe.skel.h"
 
-#define TASK_PROGRAMS 5 /* of task.bpf.c, on tracepoints */
+#define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
+#define OFF_CPU_PROGRAMS 3 /* of scheduling.bpf.c, the same */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
 	struct ring_buffer *rings, *events;
 	u32 ring_count;
 	struct uprobe_set uprobes;
-	struct uprobe_set guards; /* stay in until the return addresses of open calls are put back */
+	struct uprobe_set
+		guards; /* stay in until the return addresses of open calls are put back */
 	struct bpf_link *fork_link; /* NULL: nothing is guarded */
 	struct bpf_link *task_links[TASK_PROGRAMS];
+	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;

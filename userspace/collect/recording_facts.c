@@ -11,6 +11,8 @@
 #include "attach/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "../bpf/shared.h"
+#include "collect/system_calls.h"
 
 static struct record_header fact_header(u32 kind, size_t size_bytes, u32 source)
 {
@@ -229,6 +231,30 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 		result = add_probe(facts, batch, function, plan->modules[function->module].path,
 				   i + 1);
 	}
+	return result;
+}
+
+int recording_facts_off_cpu(struct batch *batch)
+{
+	static const char *const names[] = {
+		[VALUE_off_cpu_reason_sleeping] = "asleep",
+		[VALUE_off_cpu_reason_uninterruptible] = "page fault",
+		[VALUE_off_cpu_reason_preempted] = "preempted",
+		[VALUE_off_cpu_reason_stopped] = "stopped",
+	};
+	int result = 0;
+
+	for (u32 i = 0; i < SYSTEM_CALLS_MAX && !result; i++) {
+		const char *name = system_call_name(i);
+
+		if (name)
+			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_SYSTEM_CALL + i,
+						name, strlen(name));
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(names) && !result; i++)
+		if (names[i])
+			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_OFF_CPU + i,
+						names[i], strlen(names[i]));
 	return result;
 }
 

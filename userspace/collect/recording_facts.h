@@ -11,9 +11,10 @@
 #include "store/batch.h"
 
 struct recording_facts {
-	struct text_ids tool;	/* ids of RECORD_SOURCE_TOOL */
-	struct text_ids probes; /* ids of RECORD_SOURCE_BPF: from 1 on the names of the plan's functions */
-	u32 bpf_place;		/* text id (BPF) of the place that BPF losses name */
+	struct text_ids tool; /* ids of RECORD_SOURCE_TOOL */
+	struct text_ids
+		probes; /* ids of RECORD_SOURCE_BPF: from 1 on the names of the plan's functions */
+	u32 bpf_place;	/* text id (BPF) of the place that BPF losses name */
 };
 
 void recording_facts_init(struct recording_facts *facts);
@@ -25,7 +26,8 @@ void recording_facts_free(struct recording_facts *facts);
 int recording_facts_attribute(struct recording_facts *facts, struct batch *batch, u8 group,
 			      const char *key, const char *value);
 /* A number that is known only at the end. */
-void recording_facts_result(struct recording_facts *facts, struct batch *batch, const char *key, double value);
+void recording_facts_result(struct recording_facts *facts, struct batch *batch, const char *key,
+			    double value);
 /* Host name, kernel, CPUs; clocks read now. */
 int recording_facts_host(struct recording_facts *facts, struct batch *batch);
 /* Its processes and threads as /proc has them now. */
@@ -35,10 +37,13 @@ int recording_facts_target(struct recording_facts *facts, struct batch *batch,
  * Only the threads that are not in `known` (by tid), which then are; for callers that have no facts, in any thread of
  * ours. 0 or the negative result of the callback.
  */
-int recording_facts_threads(const struct target *target, struct map *known, record_callback callback, void *data);
+int recording_facts_threads(const struct target *target, struct map *known,
+			    record_callback callback, void *data);
 /* Modules and probes; must be the first to use facts->probes. */
-int recording_facts_plan(struct recording_facts *facts, struct batch *batch, const struct plan *plan,
-			 const struct target *targets);
+int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
+			 const struct plan *plan, const struct target *targets);
+/* The names that the BPF programs give to waits: system calls, and why else a thread left its CPU. */
+int recording_facts_off_cpu(struct batch *batch);
 /* dur_ns RECORD_DURATION_OPEN: not closed yet. */
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns);
 /* place: text id of source. Nothing for a count of 0. */

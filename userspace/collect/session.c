@@ -58,6 +58,8 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result)
 		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
 						   batch);
+	if (!result && config->off_cpu)
+		result = recording_facts_off_cpu(batch);
 	if (!result && session->result.agents)
 		result = agents_put_facts(session->result.agents, &session->facts, batch);
 	return result;
@@ -86,6 +88,8 @@ static int attach(struct session *session, struct err *err)
 	if (!result)
 		result = bpf_source_attach(session->source, config->plan, config->targets,
 					   config->target_count, config->single_probes, err);
+	if (!result && config->off_cpu)
+		result = bpf_source_attach_off_cpu(session->source, err);
 	/* Of children they are attached and detached all the time. */
 	guardian_set_busy(session->guardian, result || config->options->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
@@ -176,6 +180,8 @@ static int open_window(struct session *session, struct err *err)
 	session->cpu_start_ns = session_cpu_time_ns(session);
 	session->window_start_ns = clock_monotonic_ns();
 	bpf_source_set_window(session->source, true);
+	if (config->off_cpu)
+		bpf_source_note_off_cpu(session->source);
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
 	session->result.window_opened = true;
@@ -209,6 +215,8 @@ static void put_last_facts(struct session *session, struct batch *batch)
 
 	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
 	bpf_record_source_add_losses(&session->records, calls.count, batch);
+	if (session->config->off_cpu)
+		bpf_source_open_off_cpu(session->source, take_open_call, &calls);
 	if (session->result.agents) {
 		struct record_source agents = agents_source(session->result.agents);
 
@@ -270,6 +278,7 @@ static int close_window(struct session *session, struct err *err)
 	if (session->result.agents)
 		agents_close_window(session->result.agents, session->window_end_ns);
 	session_status_update(session);
+	bpf_source_detach_off_cpu(session->source);
 	guardian_set_busy(session->guardian, true);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
@@ -326,6 +335,8 @@ static int prepare(struct session *session, struct err *err)
 		.follow_children = config->options->children,
 		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
+		.off_cpu = config->off_cpu,
+		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
 	};
 	int result = session_loop_open(session, err);
 

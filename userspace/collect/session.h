@@ -25,13 +25,13 @@ struct session_status {
 	u64 event_count;
 	u64 lost_count;	       /* records that did not make it */
 	u64 no_duration_count; /* calls of which only the entry could be taken */
-	u64 unseen_children;   /* forked by the targets: they carry the probes too, and are not recorded */
-	u64 refused_children;  /* forked by the targets, but there was no room for them among the targets */
+	u64 unseen_children; /* forked by the targets: they carry the probes too, and are not recorded */
+	u64 refused_children; /* forked by the targets, but there was no room for them among the targets */
 	struct processes_status processes;
 	struct open_returns open_returns; /* after the end */
-	double overhead_percent; /* of the targets' CPU time, estimated; < 0: unknown */
-	size_t function_count; /* attached */
-	size_t refused_count;  /* that the kernel refused */
+	double overhead_percent;	  /* of the targets' CPU time, estimated; < 0: unknown */
+	size_t function_count;		  /* attached */
+	size_t refused_count;		  /* that the kernel refused */
 };
 
 enum session_end { SESSION_TIME_OVER, SESSION_SIGNAL, SESSION_TARGETS_ENDED, SESSION_FAILED };
@@ -43,6 +43,7 @@ struct session_config {
 	size_t target_count;
 	const struct plan *plan;
 	struct command *command; /* released when the window is open; NULL: none */
+	bool off_cpu;		 /* record when and why threads are off their CPU */
 	bool single_probes;
 	const struct agents_config *agents; /* NULL: none are put in */
 	bool agents_needed; /* end before anything is attached when one that was put in does not work */
@@ -59,8 +60,8 @@ struct session_config {
 
 struct session_result {
 	enum session_end end;
-	bool window_opened; /* there is something in the capture */
-	bool agents_failed;  /* agents_needed, and one does not work: nothing was recorded */
+	bool window_opened;    /* there is something in the capture */
+	bool agents_failed;    /* agents_needed, and one does not work: nothing was recorded */
 	struct agents *agents; /* for agents_report(); the caller frees; NULL: there were none */
 	struct session_status status;
 };

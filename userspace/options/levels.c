@@ -48,6 +48,11 @@ bool levels_has(const struct options *options, enum level_feature feature)
 	       level_of(options, feature_tracers[feature]) >= level_rows[feature].level;
 }
 
+bool levels_wants_blocking(const struct options *options)
+{
+	return !options->no_blocking && levels_has(options, LEVEL_blocking);
+}
+
 int levels_check(const struct options *options, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tracers); i++)
@@ -67,6 +72,7 @@ static const char *how_words(enum level_how how)
 		[LEVEL_BY_AGENT] = "",
 		[LEVEL_BY_CATALOGUE] = " (where no agent is in the process)",
 		[LEVEL_BY_PROBES] = " (beside an agent too)",
+		[LEVEL_BY_KERNEL] = "",
 		[LEVEL_BY_NOT_YET] = " (not yet: this version does not record it)",
 	};
 

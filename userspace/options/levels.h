@@ -12,7 +12,13 @@ enum level_feature {
 };
 
 /* How a feature is had: see levels.def. */
-enum level_how { LEVEL_BY_AGENT, LEVEL_BY_CATALOGUE, LEVEL_BY_PROBES, LEVEL_BY_NOT_YET };
+enum level_how {
+	LEVEL_BY_AGENT,
+	LEVEL_BY_CATALOGUE,
+	LEVEL_BY_PROBES,
+	LEVEL_BY_KERNEL,
+	LEVEL_BY_NOT_YET
+};
 
 struct level_row {
 	const char *tracer; /* as the option is spelled: host_tracer_level */
@@ -24,6 +30,8 @@ struct level_row {
 const struct level_row *level_row(enum level_feature feature);
 /* Does the level that is in force switch it on? Never what is not there yet. */
 bool levels_has(const struct options *options, enum level_feature feature);
+/* The feature blocking, unless --no-blocking takes it out. */
+bool levels_wants_blocking(const struct options *options);
 /* A level of which nothing can be had is refused by name. */
 int levels_check(const struct options *options, struct err *err);
 /* For --help-levels; rows of a table of two columns. */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "elf/elf_file.h"
 #include "store/schema.h"
+#include "options/levels.h"
 #include "verbs/attachment.h"
 #include "verbs/follow.h"
 #include "verbs/gpu.h"
@@ -208,6 +209,9 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	for (size_t i = 0; i < attachment->target_count; i++)
 		append_target(text, &attachment->targets[i]);
 	append_kernel(text, attachment);
+	if (levels_wants_blocking(options))
+		text_appendf(text, "Recorded in any case: %s (--no-blocking: not)\n",
+			     level_row(LEVEL_blocking)->words);
 	if (!options->functions.count)
 		append_modules(text, attachment);
 	if (!attachment->plan->function_count && !options->functions.count) {

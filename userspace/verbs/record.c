@@ -113,6 +113,8 @@ static int check_something_to_record(const struct recording *recording, struct e
 	if (plan->function_count || recording->launches || gpu->cuda_count > gpu->refused_count ||
 	    may_follow(recording->options))
 		return 0;
+	if (!recording->options->functions.count && levels_wants_blocking(recording->options))
+		return 0;
 	if (!recording->options->functions.count && gpu->cuda_count)
 		return err_set(err, -EINVAL,
 			       "nothing to record: no functions are named, host_tracer_level is "
@@ -277,6 +279,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.target_count = attachment->target_count,
 		.plan = attachment->plan,
 		.command = options->command ? &recording->command : NULL,
+		.off_cpu = levels_wants_blocking(options),
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,

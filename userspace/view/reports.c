@@ -19,6 +19,8 @@ static const struct report report_rows[] = {
 	 "from the API call through the queue to the end of each kernel", report_launch_make, true},
 	{"gpu_gaps", "gpu-idle", "when a GPU had nothing to do, the longest first",
 	 report_idle_make, true},
+	{"off_cpu_sum", "blocking", "for what threads were off their CPU, and how long",
+	 report_summary_make, true},
 	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make, false},
 };
 
@@ -70,6 +72,7 @@ static const struct {
 	{KIND_set, "cuda_gpu_mem_time_sum"},
 	{KIND_copy, "cuda_gpu_mem_size_sum"},
 	{KIND_set, "cuda_gpu_mem_size_sum"},
+	{KIND_off_cpu, "off_cpu_sum"},
 };
 
 int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,

@@ -1,0 +1,280 @@
+/*
+ * Why threads of targets do not run: what they left their CPU for, how long, and who woke them. Every switch of the
+ * machine comes here, only those of targets reach a ring. The scheduler calls with its lock held, so nothing is
+ * allocated: a thread has its place in a table made beforehand.
+ */
+#include "stacks.h"
+#include "arch_x86_64.h"
+
+#define OFF_CPU_THREADS_MAX 65536
+
+/* States of a task that leaves its CPU. */
+#define TASK_RUNNING	     0x0
+#define TASK_INTERRUPTIBLE   0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED	     0x4
+#define TASK_TRACED	     0x8
+#define TASK_DEAD	     0x80
+#define TASK_FROZEN	     0x8000
+
+/* Flags of tasks that never were outside the kernel. */
+#define PF_IO_WORKER   0x10
+#define PF_USER_WORKER 0x4000
+#define PF_KTHREAD     0x200000
+
+struct waking {
+	u64 ts; /* 0: none */
+	u32 pid, tid;
+	u64 by; /* VALUE_woken_by_* */
+};
+
+struct off_cpu {
+	u64 since_ns; /* 0: it is on a CPU */
+	struct waking woken;
+	struct waking early; /* while it was still on its CPU, on its way to sleep */
+	u32 stack;
+	u32 name;
+	u8 reason, before;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, OFF_CPU_THREADS_MAX);
+	__type(key, u32); /* tid as the host sees it */
+	__type(value, struct off_cpu);
+} off_cpu_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+} off_cpu_scratch SEC(".maps");
+
+/* Is it the current thread that does what is done here? An interrupt that strikes inside the kernel runs on a stack of
+ * the CPU, one that strikes a program finds it outside of any system call. (The counter that would say so, preempt_count, is
+ * out of reach on kernels without CONFIG_KALLSYMS_ALL.) The frame must be on the kernel's stack: from 6.13 on a program with
+ * 64 bytes of its own or more has another. */
+static __always_inline bool is_thread_itself(struct task_struct *task)
+{
+	u64 frame;
+
+	/* The low half: of a whole pointer the verifier lets no number be made. */
+	__asm__ volatile("w1 = w10\n%0 = r1" : "=r"(frame) : : "r1");
+	if ((u32)frame - (u32)(u64)task->stack >= ARCH_KERNEL_STACK_BYTES)
+		return false;
+	return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) ||
+	       arch_is_system_call((void *)bpf_task_pt_regs(task));
+}
+
+/* One that could go on: whether it was made to leave or gave way (sched_yield) the kernel does not tell. */
+static __always_inline u8 reason_of(bool preempted, u32 state)
+{
+	if (preempted || state == TASK_RUNNING)
+		return VALUE_off_cpu_reason_preempted;
+	if (state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN))
+		return VALUE_off_cpu_reason_stopped;
+	return state & TASK_UNINTERRUPTIBLE ? VALUE_off_cpu_reason_uninterruptible
+					    : VALUE_off_cpu_reason_sleeping;
+}
+
+/* The system call that the thread is in, or why else it left its CPU. */
+static __always_inline u32 name_of(struct task_struct *task, u8 reason)
+{
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
+	u64 number = arch_system_call(registers);
+
+	if (reason == VALUE_off_cpu_reason_preempted || !arch_is_system_call(registers) ||
+	    number >= SYSTEM_CALLS_MAX)
+		return TEXT_OFF_CPU + reason;
+	return TEXT_SYSTEM_CALL + number;
+}
+
+/* Not on the stack, see is_thread_itself(). */
+static const volatile struct off_cpu nothing_yet;
+
+/* The place of a thread, made when it first waits or is woken. It is never replaced: others write into it at the same time. */
+static __always_inline struct off_cpu *place_get(u32 tid)
+{
+	struct off_cpu *off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+
+	if (off)
+		return off;
+	bpf_map_update_elem(&off_cpu_threads, &tid, (const void *)&nothing_yet, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&off_cpu_threads, &tid);
+}
+
+static __always_inline void leave_cpu(void *context, struct task_struct *task, bool preempted,
+				      u32 state)
+{
+	struct counters *mine = counters_get();
+	u64 pid_tgid = (u64)task->tgid << 32 | (u32)task->pid;
+	u32 zero = 0;
+	struct stack_scratch *scratch = bpf_map_lookup_elem(&off_cpu_scratch, &zero);
+	struct off_cpu *off = place_get(task->pid);
+
+	if (!mine || !scratch)
+		return;
+	mine->switches++;
+	if (!off) {
+		count_loss(VALUE_loss_reason_threads_full);
+		return;
+	}
+	/* Nobody told that it came back: kernels can hide processes of theirs (the agent of a virtual machine) from
+	 * tracepoints, and with them whom they switch to. */
+	if (off->since_ns)
+		count_loss(VALUE_loss_reason_missed);
+	off->reason = reason_of(preempted, state);
+	off->name = name_of(task, off->reason);
+	off->stack = stack_take(context, scratch, pid_tgid);
+	off->before = 0;
+	off->woken.ts = 0;
+	/* From here on a waker knows that it is off. */
+	off->since_ns = bpf_ktime_get_ns();
+}
+
+/* A thread that slept and was not woken since was woken before. */
+static __always_inline void fill_waking(struct record_off_cpu *record, const struct off_cpu *off,
+					u64 dur)
+{
+	const struct waking *waking = off->woken.ts ? &off->woken : &off->early;
+	u64 end = off->since_ns + dur;
+
+	record->runnable_ns = ~0ULL;
+	if (off->reason == VALUE_off_cpu_reason_preempted) {
+		record->runnable_ns = dur;
+		return;
+	}
+	if (!waking->ts)
+		return;
+	record->woken_by = waking->by;
+	record->waker_pid = waking->pid;
+	record->waker_tid = waking->tid;
+	/* What was open when the window closed has no end to measure from. */
+	if (dur != RECORD_DURATION_OPEN)
+		record->runnable_ns = waking->ts < off->since_ns ? dur : end - waking->ts;
+}
+
+static __always_inline void fill_off_cpu(struct record_off_cpu *record, const struct off_cpu *off,
+					 u64 pid_tgid, u64 dur)
+{
+	fill_header(&record->header, sizeof(*record), KIND_off_cpu, off->since_ns, dur, pid_tgid,
+		    off->name);
+	record->header.stack = off->stack;
+	record->reason = off->reason;
+	record->before = off->before;
+	fill_waking(record, off, dur);
+}
+
+static __always_inline void take_cpu(struct task_struct *task)
+{
+	u32 tid = task->pid;
+	struct off_cpu *off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+	struct record_off_cpu record = {};
+	u64 dur;
+
+	if (!off || !off->since_ns)
+		return;
+	dur = bpf_ktime_get_ns() - off->since_ns;
+	if (dur >= off_cpu_min_ns) {
+		fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, dur);
+		emit(&record.header, sizeof(record));
+	}
+	off->since_ns = off->early.ts = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int task_switched(u64 *context)
+{
+	bool preempted = context[0];
+	struct task_struct *previous = (void *)context[1], *next = (void *)context[2];
+	u32 state = context[3];
+
+	if (!window_open)
+		return 0;
+	/* Its first thread ends last, and with it the process is no target any more. */
+	if (!(state & TASK_DEAD) && is_target(previous->tgid))
+		leave_cpu(context, previous, preempted, state);
+	if (is_target(next->tgid))
+		take_cpu(next);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int task_woken(u64 *context)
+{
+	struct task_struct *task = (void *)context[0], *waker = bpf_get_current_task_btf();
+	struct waking waking = {.by = VALUE_woken_by_interrupt};
+	struct off_cpu *off;
+
+	if (!window_open || !is_target(task->tgid))
+		return 0;
+	off = place_get(task->pid);
+	if (!off)
+		return 0;
+	if (is_thread_itself(waker)) {
+		waking.by = VALUE_woken_by_thread;
+		waking.pid = waker->tgid;
+		waking.tid = waker->pid;
+	}
+	waking.ts = bpf_ktime_get_ns();
+	if (off->since_ns)
+		off->woken = waking;
+	else
+		off->early = waking;
+	return 0;
+}
+
+/* A thread that has ended leaves its place to others. */
+SEC("tp_btf/sched_process_exit")
+int thread_ended(void *context)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+
+	bpf_map_delete_elem(&off_cpu_threads, &tid);
+	return 0;
+}
+
+/* Read when the window opens, for the threads that are off their CPU then: their stacks nobody can take. */
+SEC("iter/task")
+int threads_off_cpu(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct off_cpu off = {.before = VALUE_yes_no_yes};
+	u32 tid, state;
+
+	if (!task || !is_target(task->tgid))
+		return 0;
+	tid = task->pid;
+	state = task->__state;
+	if (state == TASK_RUNNING || state & TASK_DEAD)
+		return 0;
+	off.reason = reason_of(false, state);
+	off.name = name_of(task, off.reason);
+	off.since_ns = bpf_ktime_get_ns();
+	/* One that was switched since is known better; one that came back unseen in between is not off. */
+	if (!bpf_map_update_elem(&off_cpu_threads, &tid, &off, BPF_NOEXIST) &&
+	    BPF_CORE_READ(task, __state) == TASK_RUNNING)
+		bpf_map_delete_elem(&off_cpu_threads, &tid);
+	return 0;
+}
+
+/* Read when the window is closed: nothing changes the table any more. */
+SEC("iter/task")
+int open_off_cpu(struct bpf_iter__task *context)
+{
+	struct record_off_cpu record = {};
+	struct task_struct *task = context->task;
+	struct off_cpu *off;
+	u32 tid;
+
+	if (!task || !is_target(task->tgid))
+		return 0;
+	tid = task->pid;
+	off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+	if (!off || !off->since_ns)
+		return 0;
+	fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, RECORD_DURATION_OPEN);
+	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	return 0;
+}
