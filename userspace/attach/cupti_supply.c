@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/cupti_version.h"
+#include "attach/library_file.h"
 #include "attach/maps.h"
 #include "attach/proc_file.h"
 #include "attach/root_file.h"
@@ -323,6 +324,18 @@ int cupti_supply_choose(const struct target *target, const struct gpu_target *gp
 	explain(&supply, search.wanted, search.too_new);
 	*ret_supply = supply;
 	return 0;
+}
+
+int cupti_supply_check(const struct cupti_supply *supply, const struct target *target,
+		       struct err *err)
+{
+	_cleanup_close_ int root_fd = supply->by_memfd ? open("/", O_PATH | O_CLOEXEC)
+						       : openat(target->proc_fd, "root",
+								O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (supply->place == CUPTI_PLACE_NONE || supply->place == CUPTI_PLACE_MAPPED)
+		return 0;
+	return library_file_check(root_fd, supply->path, err);
 }
 
 int cupti_supply_open(const struct cupti_supply *supply)

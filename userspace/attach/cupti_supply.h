@@ -34,6 +34,8 @@ struct cupti_supply {
  */
 int cupti_supply_choose(const struct target *target, const struct gpu_target *gpu, const char *named,
 			const char *host_root, struct cupti_supply *ret_supply, struct err *err);
+/* Can it be loaded without harm (attach/library_file.h)? 0 for one that is mapped already. */
+int cupti_supply_check(const struct cupti_supply *supply, const struct target *target, struct err *err);
 /* The file of a supply that is by_memfd, open for reading; the caller closes. -errno. */
 int cupti_supply_open(const struct cupti_supply *supply);
 

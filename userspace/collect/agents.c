@@ -175,6 +175,8 @@ static int supply(const struct agents *agents, struct agent *agent, struct err *
 	if (!result && report->supply.place == CUPTI_PLACE_NONE)
 		result = err_set(err, -ENOENT, "the target has not loaded libcupti, and %s",
 				 report->supply.why);
+	if (!result)
+		result = cupti_supply_check(&report->supply, agent->target, err);
 	return result;
 }
 

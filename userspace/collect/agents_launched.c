@@ -58,6 +58,8 @@ int agents_launched_start(struct agents *agents, struct agent *agent, struct err
 					 agents->config.cupti_named, "/", supply, err);
 
 	if (!result)
+		result = cupti_supply_check(supply, agent->target, err);
+	if (!result)
 		result = agent_launch_supply(launch, agent->target->pid, supply, path, sizeof(path),
 					     err);
 	if (!result)
