@@ -123,7 +123,7 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task, b
 	/* Nobody told that it came back: kernels can hide processes of theirs (the agent of a virtual machine) from
 	 * tracepoints, and with them whom they switch to. */
 	if (off->since_ns)
-		count_loss(VALUE_loss_reason_missed);
+		count_loss(VALUE_loss_reason_wait_end_unseen);
 	off->reason = reason_of(preempted, state);
 	off->name = name_of(task, off->reason);
 	off->stack = stack_take(context, scratch, pid_tgid);
