@@ -33,7 +33,7 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_MINIMUM] = {"Min (ns)", REPORT_COUNT},
 	[COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT},
 	[COLUMN_DEVIATION] = {"StdDev (ns)", REPORT_DECIMAL, 1},
-	[COLUMN_NAME] = {"Name", REPORT_TEXT},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
 };
 
 static int compare_by_time(const void *a, const void *b)

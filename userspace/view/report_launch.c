@@ -29,7 +29,7 @@ static const struct report_column columns[] = {
 	{"PID", REPORT_NUMBER, 0}, {"TID", REPORT_NUMBER, 0}, {"DevId", REPORT_NUMBER, 0},
 	{"Count", REPORT_COUNT, 0}, {"QCount", REPORT_COUNT, 0},
 	VALUE_COLUMNS("T"), VALUE_COLUMNS("A"), VALUE_COLUMNS("Q"), VALUE_COLUMNS("K"),
-	{"API Name", REPORT_TEXT, 0}, {"Kernel Name", REPORT_TEXT, 0},
+	{"API Name", REPORT_NAME, 0}, {"Kernel Name", REPORT_NAME, 0},
 };
 /* clang-format on */
 enum { COLUMN_COUNTED = IDS, COLUMN_QUEUED, COLUMN_VALUES, VALUE_WIDTH = 5 };

@@ -9,6 +9,9 @@
 #include "view/report_table.h"
 
 #define NOTES_MAX 5
+/* As nsys does. */
+#define NAME_COLUMNS 100
+#define CUT	     "..."
 
 /* Long enough for every double in %.Nf with separators. */
 #define NUMBER_SIZE 512
@@ -39,6 +42,28 @@ static void append_exact(struct text *text, double value)
 	text_append(text, number);
 }
 
+static bool is_text(const struct report_column *column)
+{
+	return column->type == REPORT_TEXT || column->type == REPORT_NAME;
+}
+
+/* Templates have names of thousands of characters. */
+static void append_name(struct text *text, const char *name)
+{
+	size_t start = text->length, columns = 0, i = start;
+
+	text_append_terminal(text, name, strlen(name));
+	if (text->failed || text_columns(text->data + start) <= NAME_COLUMNS)
+		return;
+	for (; text->data[i]; i++) {
+		columns += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+		if (columns > NAME_COLUMNS - strlen(CUT))
+			break;
+	}
+	text->length = i;
+	text_append(text, CUT);
+}
+
 static void append_for_people(struct text *text, const struct report_column *column,
 			      const struct report_cell *cell)
 {
@@ -46,6 +71,10 @@ static void append_for_people(struct text *text, const struct report_column *col
 
 	if (cell->empty)
 		return;
+	if (column->type == REPORT_NAME) {
+		append_name(text, cell->text);
+		return;
+	}
 	if (column->type == REPORT_TEXT) {
 		text_append_terminal(text, cell->text, strlen(cell->text));
 		return;
@@ -86,10 +115,10 @@ static void append_aligned(struct text *text, const struct report_table *table, 
 	bool last = column + 1 == table->column_count;
 
 	append_spaces(text, column ? 2 : 1);
-	if (table->columns[column].type != REPORT_TEXT)
+	if (!is_text(&table->columns[column]))
 		append_spaces(text, padding);
 	text_append(text, string);
-	if (table->columns[column].type == REPORT_TEXT && !last)
+	if (is_text(&table->columns[column]) && !last)
 		append_spaces(text, padding);
 }
 
@@ -206,7 +235,7 @@ static int print_csv(const struct report_table *table, size_t shown, struct text
 			text_append(text, j ? "," : "");
 			if (cell->empty)
 				continue;
-			if (table->columns[j].type == REPORT_TEXT)
+			if (is_text(&table->columns[j]))
 				append_csv_text(text, cell->text);
 			else
 				append_for_programs(text, &table->columns[j], cell);
@@ -232,7 +261,7 @@ static int print_json(const struct report_table *table, size_t shown, struct tex
 			text_append(text, ": ");
 			if (cell->empty)
 				text_append(text, "null");
-			else if (column->type == REPORT_TEXT)
+			else if (is_text(column))
 				json_append_string(text, cell->text);
 			else
 				append_for_programs(text, column, cell);

@@ -44,7 +44,7 @@ static const struct summary_column time_columns[] = {
 	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}},
 	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}},
 	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}},
-	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
 
 static const struct summary_column size_columns[] = {
@@ -55,7 +55,7 @@ static const struct summary_column size_columns[] = {
 	{CELL_MINIMUM,   {"Min (MB)",        REPORT_DECIMAL, 3}},
 	{CELL_MAXIMUM,   {"Max (MB)",        REPORT_DECIMAL, 3}},
 	{CELL_DEVIATION, {"StdDev (MB)",     REPORT_DECIMAL, 3}},
-	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
 /* clang-format on */
 

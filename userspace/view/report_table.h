@@ -11,6 +11,7 @@
 
 enum report_value {
 	REPORT_TEXT,
+	REPORT_NAME, /* text, of code: a long one is cut in column format; csv and json have all of it */
 	REPORT_COUNT,
 	REPORT_NUMBER, /* as a count, but it counts nothing: the number of a process, of a device, ... */
 	REPORT_DECIMAL,
