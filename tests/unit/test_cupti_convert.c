@@ -1,6 +1,8 @@
 /* CUPTI's records become ours: the table of offsets against CUPTI's own headers and library, and what is counted. */
+#include "cupti_buffers.h"
 #include "unit.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <time.h>
@@ -473,6 +475,114 @@ TEST(the_real_library_steps_over_records_as_the_table_says)
 		CHECK(record_bytes[of_13_0[i].kind] >=
 		      cupti_convert_smallest_bytes(of_13_0[i].kind));
 	}
+}
+
+/* ---- buffers as a CUPTI filled them: tests/gpu/run brings them home ---- */
+
+#define BUFFERS_FOLDER "tests/unit/fixtures/cupti_buffers"
+#define BUFFERS_BYTES  (64 << 10)
+
+/* Of a CUPTI kind, what its records become. */
+static const struct {
+	u32 activity;
+	u16 kind;
+} replayed[] = {
+	{1, KIND_copy}, {2, KIND_set},	   {4, KIND_api},
+	{5, KIND_api},	{10, KIND_kernel}, {38, KIND_sync},
+};
+
+struct replay {
+	u64 records[256]; /* by our kind */
+	u64 kernel_ns;
+};
+
+static void add_up(const struct fixture *fixture, struct replay *replay)
+{
+	for (u32 i = 0; i < CHUNKS; i++) {
+		const struct agent_chunk *chunk =
+			(const void *)((u8 *)fixture->control + AGENT_CONTROL_BYTES +
+				       (size_t)i * AGENT_CHUNK_BYTES);
+
+		for (u32 offset = 0; offset < chunk->fill_bytes;) {
+			const struct record_header *header =
+				(const void *)(chunk->records + offset);
+
+			replay->records[header->kind]++;
+			replay->kernel_ns += header->kind == KIND_kernel ? header->dur : 0;
+			offset += header->size_bytes;
+		}
+	}
+}
+
+static void convert_all(struct fixture *fixture, const struct cupti_buffers_header *header,
+			const u8 *records)
+{
+	u32 offset = 0, seen[CUPTI_BUFFERS_KINDS] = {0};
+
+	fixture->control->cupti.chatty_apis = 1;
+	fixture->convert.version = header->version;
+	memcpy(fixture->convert.record_bytes, header->record_bytes, sizeof(header->record_bytes));
+	while (offset < header->bytes) {
+		u32 kind;
+
+		memcpy(&kind, records + offset, sizeof(kind));
+		CHECK(kind < CUPTI_BUFFERS_KINDS && header->record_bytes[kind]);
+		cupti_convert(&fixture->convert, records + offset, header->bytes - offset);
+		offset += header->record_bytes[kind];
+		seen[kind]++;
+	}
+	for (u32 kind = 0; kind < CUPTI_BUFFERS_KINDS; kind++)
+		CHECK_U64(seen[kind], header->records[kind]);
+}
+
+static void replay_file(const char *name)
+{
+	struct fixture *fixture = fixture_make();
+	struct cupti_buffers_header header;
+	u64 expected[256] = {0};
+	struct replay replay = {0};
+	u8 *records = malloc(BUFFERS_BYTES);
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), BUFFERS_FOLDER "/%s", name);
+	file = fopen(path, "rb");
+	CHECK(file && fread(&header, sizeof(header), 1, file) == 1);
+	CHECK_U64(header.magic, CUPTI_BUFFERS_MAGIC);
+	CHECK(header.bytes <= BUFFERS_BYTES);
+	CHECK_U64(fread(records, 1, header.bytes, file), header.bytes);
+	fclose(file);
+	convert_all(fixture, &header, records);
+	add_up(fixture, &replay);
+	for (size_t i = 0; i < ARRAY_SIZE(replayed); i++)
+		expected[replayed[i].kind] += header.records[replayed[i].activity];
+	for (size_t i = 0; i < ARRAY_SIZE(replayed); i++)
+		CHECK_U64(replay.records[replayed[i].kind], expected[replayed[i].kind]);
+	CHECK(expected[KIND_kernel] > 0);
+	CHECK_U64(replay.kernel_ns, header.kernel_ns);
+	CHECK_U64(counted(fixture, AGENT_COUNT_ACTIVITY_UNKNOWN), 0);
+	CHECK_U64(counted(fixture, AGENT_COUNT_RING_FULL), 0);
+	free(records);
+	fixture_free(fixture);
+}
+
+TEST(recorded_buffers_are_replayed)
+{
+	DIR *directory = opendir(BUFFERS_FOLDER);
+	const struct dirent *entry;
+	size_t count = 0;
+
+	CHECK(directory);
+	while ((entry = readdir(directory))) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (!dot || strcmp(dot, ".bin"))
+			continue;
+		replay_file(entry->d_name);
+		count++;
+	}
+	closedir(directory);
+	CHECK(count > 0);
 }
 
 UNIT_MAIN()
