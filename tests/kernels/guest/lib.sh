@@ -66,7 +66,7 @@ end_recording() {
 	wait "$RECORDER"
 	status=$?
 	[ $status = 0 ] || fail "exit status of gpuprobe: $status"
-	/test/gpuprobe stats out.gpr -f csv >functions.csv 2>>gpuprobe.err || fail "gpuprobe stats failed"
+	/test/gpuprobe stats out.gpr -r functions -f csv >functions.csv 2>>gpuprobe.err || fail "gpuprobe stats failed"
 	/test/gpuprobe stats out.gpr -r ledger -f csv >ledger.csv 2>>gpuprobe.err || fail "gpuprobe stats -r ledger failed"
 }
 
