@@ -76,6 +76,17 @@ def settled(pid, expected, what):
 		check(now[key] == expected[key], f"{what}: {key}: new {new}, gone {gone}, {now[key] if key == 'threads' else ''}")
 
 
+def nothing_of_ours(pid):
+	for attempt in range(100):
+		left = [line for line in maps(pid) if "gpuprobe" in line] + \
+		       [name for _, name in descriptors(pid) if "gpuprobe" in name] + \
+		       [lines for lines in threads(pid).values() if "gpuprobe" in str(lines)]
+		if not left:
+			return
+		time.sleep(0.05)
+	raise Failure(f"left in the target: {left}")
+
+
 @contextlib.contextmanager
 def ordinary(allocating=2):
 	"""The multi-threaded target, which must end well."""
