@@ -150,6 +150,30 @@ static const struct chrome_arg_row {
 
 	{"overhead",     "unique_correlation",           "correlation",                NULL},
 	{"overhead",     "type",                         "type",                       NULL},
+
+	{"range",         "domain",                        "domain",                     NULL},
+	{"range",         "category_name",                 "category name",              NULL},
+	{"range",         "category",                      "category",                   NULL},
+	{"range",         "color",                         "color",                      NULL},
+	{"range",         "payload",                       "payload",                    NULL},
+	{"range",         "payload_signed",                "payload",                    NULL},
+	{"range",         "payload_double",                "payload",                    NULL},
+	{"range",         "ended",                         "ended",                      "ended"},
+	{"process_range", "domain",                        "domain",                     NULL},
+	{"process_range", "category_name",                 "category name",              NULL},
+	{"process_range", "category",                      "category",                   NULL},
+	{"process_range", "color",                         "color",                      NULL},
+	{"process_range", "payload",                       "payload",                    NULL},
+	{"process_range", "payload_signed",                "payload",                    NULL},
+	{"process_range", "payload_double",                "payload",                    NULL},
+	{"process_range", "ended",                         "ended",                      "ended"},
+	{"mark",          "domain",                        "domain",                     NULL},
+	{"mark",          "category_name",                 "category name",              NULL},
+	{"mark",          "category",                      "category",                   NULL},
+	{"mark",          "color",                         "color",                      NULL},
+	{"mark",          "payload",                       "payload",                    NULL},
+	{"mark",          "payload_signed",                "payload",                    NULL},
+	{"mark",          "payload_double",                "payload",                    NULL},
 };
 
 static const struct chrome_category_row {
@@ -164,6 +188,9 @@ static const struct chrome_category_row {
 	{"set",      NULL,     NULL,     "gpu_memset"},
 	{"sync",     NULL,     NULL,     "cuda_sync"},
 	{"gpu_event", NULL,    NULL,     "cuda_event"},
+	{"range",    NULL,     NULL,     "user_annotation"},
+	{"process_range", NULL, NULL,    "user_annotation"},
+	{"mark",     NULL,     NULL,     "user_annotation"},
 };
 /* clang-format on */
 

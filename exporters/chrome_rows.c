@@ -262,7 +262,7 @@ static void chrome_append_thread(const struct chrome_lane *lane, const struct vi
 	struct text name _cleanup_text_ = {0};
 
 	if (row->type == ROW_PROCESS)
-		text_append(&name, "CUDA overhead and unified memory");
+		text_append(&name, "CUDA overhead, unified memory, ranges of the process");
 	else
 		text_append(&name,
 			    row->type == ROW_THREAD && !row->tid ? "(no thread)" : row->name);

@@ -15,6 +15,7 @@
 
 #include "arch_x86_64.h"
 #include "cupti_session.h"
+#include "nvtx_session.h"
 #include "system.h"
 #include "words.h"
 
@@ -37,6 +38,7 @@ struct agent {
 	bool has_loader;
 	struct loader loader;
 	struct cupti_session *cupti;
+	struct nvtx_session *nvtx;
 	/* Where CUDA_INJECTION64_PATH loaded it. Both are waited for. */
 	bool launched;
 	u32 exiting; /* the process calls exit() */
@@ -119,7 +121,7 @@ static bool must_leave(const struct agent *agent)
 
 /* ---- features ---- */
 
-static void start_features(struct agent *agent)
+static void start_cupti(struct agent *agent)
 {
 	struct agent_feature *feature = &agent->control->features[AGENT_FEATURE_CUPTI];
 	struct cupti_session_config config = {.control = agent->control,
@@ -141,6 +143,14 @@ static void start_features(struct agent *agent)
 	__atomic_store_n(&feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
 }
 
+/* CUPTI may take long; the window opens when all have answered. */
+static void start_features(struct agent *agent)
+{
+	start_cupti(agent);
+	if (agent->control->features[AGENT_FEATURE_NVTX].wanted)
+		agent->nvtx = nvtx_session_begin(agent->control, &agent->ring, agent->live);
+}
+
 static void watch(struct agent *agent)
 {
 	u64 watched_ns = 0;
@@ -155,6 +165,7 @@ static void watch(struct agent *agent)
 		if (now_ns - watched_ns >= WATCH_PERIOD_NS) {
 			if (must_leave(agent))
 				return;
+			nvtx_session_tick(agent->nvtx);
 			watched_ns = now_ns;
 		}
 		if (agent->cupti)
@@ -166,23 +177,44 @@ static void watch(struct agent *agent)
 
 /* ---- the thread ---- */
 
+/* What of the features stays, in one sentence. */
+static void say_left(struct agent *agent, const char *cupti_hint, enum cupti_left cupti_left,
+		     const char *nvtx_hint, enum nvtx_left nvtx_left)
+{
+	struct words words = words_begin(agent->control->hint, AGENT_HINT_BYTES);
+	bool pages_said = cupti_left == CUPTI_LEFT_PAGES || nvtx_left != NVTX_LEFT_PAGES;
+
+	words_add(&words, cupti_hint);
+	if (!pages_said) {
+		words_add(&words, *cupti_hint ? "; " : "");
+		words_add(&words, "8 KiB (memfd:" AGENT_MEMFD_RESIDENT
+				  ") stay for calls of NVTX to land on");
+	}
+	words_add(&words, *nvtx_hint && words.length_bytes ? "; " : "");
+	words_add(&words, nvtx_hint);
+}
+
 /* false: a thread of the target is still in our code. */
 static bool leave(struct agent *agent)
 {
-	char hint[AGENT_HINT_BYTES] = "";
+	char cupti_hint[AGENT_HINT_BYTES] = "", nvtx_hint[AGENT_HINT_BYTES] = "";
+	enum nvtx_left nvtx_left;
 	enum cupti_left left;
 
 	set_state(agent, AGENT_STATE_LEAVING);
-	left = cupti_session_end(agent->cupti, hint);
-	words_set(agent->control->hint, AGENT_HINT_BYTES, hint);
+	nvtx_left = nvtx_session_end(agent->nvtx, nvtx_hint);
+	left = cupti_session_end(agent->cupti, cupti_hint);
+	say_left(agent, cupti_hint, left, nvtx_hint, nvtx_left);
 	set_state(agent, AGENT_STATE_DRAINED);
-	if (left == CUPTI_LEFT_THREAD) {
+	if (left == CUPTI_LEFT_THREAD || nvtx_left == NVTX_LEFT_THREAD) {
 		set_state(agent, AGENT_STATE_RESIDENT);
 		return false;
 	}
 	if (!agent->launched)
 		system_unmap(agent->live, PAGE_BYTES);
-	set_state(agent, left == CUPTI_LEFT_PAGES ? AGENT_STATE_RESIDENT : AGENT_STATE_GONE);
+	set_state(agent, left == CUPTI_LEFT_PAGES || nvtx_left == NVTX_LEFT_PAGES
+				 ? AGENT_STATE_RESIDENT
+				 : AGENT_STATE_GONE);
 	return true;
 }
 
@@ -231,6 +263,7 @@ static bool follow(struct agent *agent)
 	if (!agent->exiting)
 		return leave(agent);
 	/* The process ends: what there is goes out, the rest goes with it. */
+	nvtx_session_end(agent->nvtx, NULL);
 	cupti_session_hand_over(agent->cupti);
 	wait_until_met(agent);
 	set_state(agent, AGENT_STATE_DRAINED);

@@ -1,4 +1,4 @@
-/* What of the agent depends on the processor: system calls. The other file is resident_x86_64.S. */
+/* What of the agent depends on the processor: system calls, who a thread is. The other file is resident_x86_64.S. */
 #ifndef GPUPROBE_GPU_ARCH_X86_64_H
 #define GPUPROBE_GPU_ARCH_X86_64_H
 
@@ -15,6 +15,15 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+/* An address of its own for each thread that lives: that of its libc's data about it, which begins with itself. */
+static inline unsigned long arch_thread_self(void)
+{
+	unsigned long self;
+
+	__asm__("mov %%fs:0, %0" : "=r"(self));
+	return self;
 }
 
 #endif

@@ -29,6 +29,15 @@ _Static_assert(offsetof(struct resident_data, spare) == RESIDENT_OFFSET_SPARE, "
 _Static_assert(offsetof(struct resident_data, spare_bytes) == RESIDENT_OFFSET_SPARE_BYTES,
 	       "spare_bytes");
 
+_Static_assert(offsetof(struct resident_data, nvtx_users) == RESIDENT_OFFSET_NVTX_USERS,
+	       "nvtx_users");
+_Static_assert(offsetof(struct resident_data, nvtx_session) == RESIDENT_OFFSET_NVTX_SESSION,
+	       "nvtx_session");
+_Static_assert(offsetof(struct resident_data, nvtx_slots) == RESIDENT_OFFSET_NVTX_SLOTS,
+	       "nvtx_slots");
+_Static_assert(offsetof(struct resident_data, nvtx_results) == RESIDENT_OFFSET_NVTX_RESULTS,
+	       "nvtx_results");
+
 extern const u8 resident_pages[RESIDENT_BYTES] __attribute__((visibility("hidden")));
 
 static bool is_error(long result)
@@ -154,6 +163,13 @@ static int make(struct resident *resident)
 	return 0;
 }
 
+static void forget_nvtx(struct resident_data *data)
+{
+	data->nvtx_session = NULL;
+	for (u32 i = 0; i < RESIDENT_NVTX_ENTRIES; i++)
+		data->nvtx_slots[i] = NULL;
+}
+
 int resident_open(struct resident *resident)
 {
 	int result = find(resident) ? 0 : make(resident);
@@ -163,7 +179,8 @@ int resident_open(struct resident *resident)
 	/* A child of a target that was recorded has the count of its parent's threads, and its parent's agent. */
 	if (resident->data->pid != system_pid()) {
 		resident->data->slots = (struct resident_slots){0};
-		resident->data->users = 0;
+		forget_nvtx(resident->data);
+		resident->data->users = resident->data->nvtx_users = 0;
 	}
 	resident->data->pid = system_pid();
 	resident->data->clock_gettime = (void *)clock_gettime;
@@ -199,23 +216,82 @@ bool resident_connect(const struct resident *resident, const struct resident_slo
 	return true;
 }
 
-bool resident_disconnect(const struct resident *resident, u32 timeout_ms)
+/* Who is counted in from now on finds no slot; who was before may still be inside. */
+static bool wait_for_users(const u64 *users, u32 timeout_ms)
 {
-	struct resident_data *data = resident->data;
 	u64 end_ns = system_now_ns() + timeout_ms * NS_PER_MILLISECOND;
 	u32 never = 0;
 
-	__atomic_store_n(&data->slots.requested, NULL, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&data->slots.completed, NULL, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&data->slots.callback, NULL, __ATOMIC_SEQ_CST);
-	/* Who is counted in from now on finds no slot; who was before may still be inside. */
-	while (__atomic_load_n(&data->users, __ATOMIC_SEQ_CST)) {
+	while (__atomic_load_n(users, __ATOMIC_SEQ_CST)) {
 		if (system_now_ns() > end_ns)
 			return false;
 		system_wait(&never, 0, NS_PER_MILLISECOND);
 	}
+	return true;
+}
+
+bool resident_disconnect(const struct resident *resident, u32 timeout_ms)
+{
+	struct resident_data *data = resident->data;
+
+	__atomic_store_n(&data->slots.requested, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.completed, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->slots.callback, NULL, __ATOMIC_SEQ_CST);
+	if (!wait_for_users(&data->users, timeout_ms))
+		return false;
 	__atomic_store_n(&data->slots.session, NULL, __ATOMIC_SEQ_CST);
 	return true;
+}
+
+static bool has_nvtx_slot(const struct resident_data *data)
+{
+	for (u32 i = 0; i < RESIDENT_NVTX_ENTRIES; i++)
+		if (__atomic_load_n(&data->nvtx_slots[i], __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
+
+bool resident_connect_nvtx(const struct resident *resident, struct nvtx_session *session,
+			   const nvtx_slot *slots, const u64 *results)
+{
+	struct resident_data *data = resident->data;
+	struct nvtx_session *other = __atomic_load_n(&data->nvtx_session, __ATOMIC_SEQ_CST);
+
+	/* Without a slot it is one that has left, but for a thread that never came out of it. */
+	if (other && has_nvtx_slot(data))
+		return false;
+	if (!__atomic_compare_exchange_n(&data->nvtx_session, &other, session, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return false;
+	for (u32 i = 0; i < RESIDENT_NVTX_ENTRIES; i++) {
+		data->nvtx_results[i] = results[i];
+		__atomic_store_n(&data->nvtx_slots[i], slots[i], __ATOMIC_SEQ_CST);
+	}
+	return true;
+}
+
+bool resident_disconnect_nvtx(const struct resident *resident, u32 timeout_ms)
+{
+	struct resident_data *data = resident->data;
+
+	for (u32 i = 0; i < RESIDENT_NVTX_ENTRIES; i++)
+		__atomic_store_n(&data->nvtx_slots[i], NULL, __ATOMIC_SEQ_CST);
+	if (!wait_for_users(&data->nvtx_users, timeout_ms))
+		return false;
+	__atomic_store_n(&data->nvtx_session, NULL, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+u64 resident_nvtx(const struct resident *resident, u32 number)
+{
+	return (u64)resident->code + RESIDENT_NVTX_ENTRIES_BEGIN +
+	       number * RESIDENT_NVTX_ENTRY_BYTES;
+}
+
+bool resident_has_nvtx(const struct resident *resident, u64 word)
+{
+	return word >= resident_nvtx(resident, 0) &&
+	       word < resident_nvtx(resident, RESIDENT_NVTX_ENTRIES);
 }
 
 static void *entry(const struct resident *resident, u32 number)

@@ -3,6 +3,7 @@
  * CUPTI never gets one into the agent's library, but into two pages that are never freed: a mapping named
  * memfd:gpuprobe-resident, 8 KiB. Each entry counts its caller in, jumps through a slot to the agent, counts it out;
  * without an agent it does what harms nobody. A later agent, of any version, finds the pages and uses them again.
+ * What the target's users of NVTX call is given entries there for the same reason: one for each function, of 16 bytes.
  *
  * The pages are a private mapping: a fork()ed child has its own.
  */
@@ -13,7 +14,7 @@
 #define RESIDENT_CODE_BYTES	 4096
 #define RESIDENT_BYTES		 8192
 #define RESIDENT_MAGIC		 0x746e656469736572 /* "resident" */
-#define RESIDENT_VERSION	 1
+#define RESIDENT_VERSION	 2
 #define RESIDENT_ENTRY_BYTES	 256
 #define RESIDENT_ENTRY_TIMESTAMP 0
 #define RESIDENT_ENTRY_REQUESTED 1
@@ -29,12 +30,24 @@
 #define RESIDENT_OFFSET_CLOCK	 56
 #define RESIDENT_OFFSET_SPARE	 64
 #define RESIDENT_OFFSET_SPARE_BYTES 72
+#define RESIDENT_OFFSET_NVTX_USERS   80
+#define RESIDENT_OFFSET_NVTX_SESSION 88
+#define RESIDENT_OFFSET_NVTX_SLOTS   96
+#define RESIDENT_OFFSET_NVTX_RESULTS 608
+
+#define RESIDENT_NVTX_ENTRIES	    64
+#define RESIDENT_NVTX_ENTRY_BYTES   16
+#define RESIDENT_NVTX_ENTRIES_BEGIN 1024
 
 #ifndef __ASSEMBLER__
 
 #include "cupti_calls.h"
 
 struct cupti_session;
+struct nvtx_session;
+
+/* A function of NVTX: up to three arguments, the session behind them, whatever it returns. */
+typedef u64 (*nvtx_slot)(u64 first, u64 second, u64 third, struct nvtx_session *session);
 
 /* Where the entries lead to; each with the session as its last argument. NULL: nowhere. */
 struct resident_slots {
@@ -55,6 +68,11 @@ struct resident_data {
 	void *clock_gettime; /* libc's, which is never unloaded; NULL: by system call */
 	void *spare; /* handed to CUPTI as a buffer when there is no agent; NULL: CUPTI gets none */
 	u64 spare_bytes;
+	/* Apart from users, so that neither waits for the other. */
+	u64 nvtx_users;
+	struct nvtx_session *nvtx_session;
+	nvtx_slot nvtx_slots[RESIDENT_NVTX_ENTRIES];
+	u64 nvtx_results[RESIDENT_NVTX_ENTRIES]; /* what an entry returns without an agent */
 };
 
 struct resident {
@@ -71,6 +89,16 @@ void resident_keep_spare(const struct resident *resident);
 bool resident_connect(const struct resident *resident, const struct resident_slots *slots);
 /* From now on they do not. false: after timeout_ms there was still a thread in the agent: it must stay mapped. */
 bool resident_disconnect(const struct resident *resident, u32 timeout_ms);
+
+/* The same for users of NVTX: slots and results of RESIDENT_NVTX_ENTRIES functions, NULL: nowhere. false: another
+ * agent has them. */
+bool resident_connect_nvtx(const struct resident *resident, struct nvtx_session *session, const nvtx_slot *slots,
+			   const u64 *results);
+bool resident_disconnect_nvtx(const struct resident *resident, u32 timeout_ms);
+/* What the word of NVTX's function with this number gets. */
+u64 resident_nvtx(const struct resident *resident, u32 number);
+/* Does a word lead there? */
+bool resident_has_nvtx(const struct resident *resident, u64 word);
 
 /* What CUPTI gets. */
 u64 (*resident_timestamp(const struct resident *resident))(void);

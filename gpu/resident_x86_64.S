@@ -78,6 +78,33 @@ resident_pages:
 5:	lock decq DATA(USERS)
 	ret
 
+/* u64 nvtx(u64 first, u64 second, u64 third), of each function: its number, eight times, in %eax */
+	.org	resident_pages + RESIDENT_NVTX_ENTRIES_BEGIN
+	.set	number, 0
+	.rept	RESIDENT_NVTX_ENTRIES
+	.org	resident_pages + RESIDENT_NVTX_ENTRIES_BEGIN + number * RESIDENT_NVTX_ENTRY_BYTES
+	endbr64
+	mov	$(number * 8), %eax
+	jmp	6f
+	.set	number, number + 1
+	.endr
+	.org	resident_pages + RESIDENT_NVTX_ENTRIES_BEGIN + RESIDENT_NVTX_ENTRIES * RESIDENT_NVTX_ENTRY_BYTES
+6:	lock incq DATA(NVTX_USERS)
+	lea	DATA(NVTX_SLOTS), %r10
+	mov	(%r10, %rax), %r11
+	test	%r11, %r11
+	jz	7f
+	mov	DATA(NVTX_SESSION), %rcx
+	sub	$8, %rsp
+	call	*%r11
+	add	$8, %rsp
+	lock decq DATA(NVTX_USERS)
+	ret
+7:	lea	DATA(NVTX_RESULTS), %r10
+	mov	(%r10, %rax), %rax
+	lock decq DATA(NVTX_USERS)
+	ret
+
 	.org	resident_pages + RESIDENT_CODE_BYTES
 data:
 	.quad	RESIDENT_MAGIC

@@ -24,10 +24,11 @@
 #define AGENT_CHUNK_BYTES     (64U << 10)
 #define AGENT_CHUNKS_MAX      4096U
 #define AGENT_CONTROL_BYTES   8192U
-#define AGENT_HINT_BYTES      232
+#define AGENT_HINT_BYTES      360
 #define AGENT_PATH_BYTES      256
 #define AGENT_FEATURES	      8
 #define AGENT_ACTIVITY_KINDS  64 /* of CUPTI, by its numbers */
+#define AGENT_NVTX_SITES      64
 
 /* ---- what never changes: by these words alone any version asks any other to leave ------------------ */
 
@@ -63,6 +64,7 @@ struct agent_control_fixed { /* 64 bytes */
 
 enum agent_feature_id {
 	AGENT_FEATURE_CUPTI = 0,
+	AGENT_FEATURE_NVTX = 1,
 };
 
 enum agent_feature_state {
@@ -110,6 +112,26 @@ struct agent_cupti_facts {
 	char other_client[64];	     /* who holds CUPTI, where it says so */
 };
 
+/*
+ * Where gpuprobe has found what gpu/nvtx_globals.h describes; the agent looks for itself before it believes it. By
+ * gpuprobe, at any time: sites first, then generation, which counts up.
+ */
+struct agent_nvtx_sites {
+	u32 generation;
+	u32 count;
+	u32 tool_named; /* bool: NVTX_INJECTION64_PATH is set: what is not initialised yet belongs to that tool */
+	u32 pad;
+	u64 addresses[AGENT_NVTX_SITES];
+};
+
+/* By the agent. */
+struct agent_nvtx_facts {
+	u32 taken;    /* sites whose calls it takes */
+	u32 foreign;  /* another tool has them, or will have */
+	u32 starting; /* being initialised by a thread of the target: looked at again */
+	u32 gone;     /* not there, not writable */
+};
+
 /* Never reset while a session lasts. By the agent, atomically; read at any time. */
 enum agent_counter {
 	AGENT_COUNT_RECORDS,		/* published, facts included */
@@ -123,6 +145,9 @@ enum agent_counter {
 	AGENT_COUNT_CAPPED_ACTIVITIES,	/* over activity_events_max */
 	AGENT_COUNT_BUFFERS_OUT,	/* activity buffers that CUPTI has */
 	AGENT_COUNT_OUTSIDE_WINDOW,	/* ended before window_start or began after window_end: not sent */
+	AGENT_COUNT_RANGES,		/* ranges and marks of NVTX, published */
+	AGENT_COUNT_RANGE_UNMATCHED,	/* ends of ranges that were not seen to begin */
+	AGENT_COUNT_RANGE_LOST,		/* more open at once than can be kept */
 	AGENT_COUNTERS
 };
 
@@ -138,6 +163,8 @@ struct agent_control {
 	struct agent_feature features[AGENT_FEATURES];
 	struct agent_cupti_config cupti;
 	struct agent_cupti_facts cupti_facts;
+	struct agent_nvtx_sites nvtx;
+	struct agent_nvtx_facts nvtx_facts;
 	u64 window_start_ns; /* by gpuprobe: 0: not open yet; CLOCK_MONOTONIC of the target */
 	u64 window_end_ns;   /* by gpuprobe: 0: still open */
 	u64 counters[AGENT_COUNTERS];

@@ -67,6 +67,11 @@ u32 system_pid(void)
 	return arch_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
+bool system_thread_lives(u32 pid, u32 tid)
+{
+	return arch_syscall(SYS_tgkill, pid, tid, 0, 0, 0, 0) != -ESRCH;
+}
+
 void system_wait(const u32 *word, u32 value, u64 timeout_ns)
 {
 	u64 end_ns = system_now_ns() + timeout_ns;

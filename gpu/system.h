@@ -17,6 +17,7 @@ u64 system_now_ns(void); /* CLOCK_MONOTONIC */
 u64 system_realtime_ns(void);
 u32 system_tid(void);
 u32 system_pid(void);
+bool system_thread_lives(u32 pid, u32 tid);
 
 /* Sleeps until *word is not value any more, somebody wakes it, or time is over. */
 void system_wait(const u32 *word, u32 value, u64 timeout_ns);

@@ -23,20 +23,25 @@ class NvtxUser:
 
 	def do(self, word, index=0, words=""):
 		"""What it says of one of its calls."""
-		self.process.stdin.write(f"{word} {index} {words}\n")
-		self.process.stdin.flush()
+		self.tell(f"{word} {index} {words}")
+		return self.answer(word)
+
+	def answer(self, word="what it was told"):
 		line = self.process.stdout.readline()
 		check(line, f"nvtx_user gave no answer to {word}")
 		return json.loads(line)
+
+	def tell(self, line):
+		self.process.stdin.write(line + "\n")
+		self.process.stdin.flush()
 
 	def load_library(self):
 		"""The same code as a library without symbols."""
 		library = build_nvtx("nvtx_user.c", "-DLIBRARY", "-shared", "-fPIC", "-s", name="libnvtx_user.so")
 		symbols = subprocess.run([need("nm"), str(library)], capture_output=True, text=True)
 		check("nvtxGlobals" not in symbols.stdout, "the library has symbols: nothing is shown")
-		self.process.stdin.write(f"library {library}\n")
-		self.process.stdin.flush()
-		check_equal(json.loads(self.process.stdout.readline()), {"value": 1}, "answer to library")
+		self.tell(f"library {library}")
+		check_equal(self.answer(), {"value": 1}, "answer to library")
 
 	def finish(self):
 		"""It ends by itself."""
@@ -50,6 +55,23 @@ def nvtx_user(*flags, name=None, environment={}):
 	with running([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
 		     env={**os.environ, **environment}) as process:
 		yield NvtxUser(process)
+
+
+@contextlib.contextmanager
+def cuda_nvtx_user(**options):
+	"""One with the simulated CUDA, so that an agent is put in."""
+	need_sim()
+	with nvtx_user(f"-L{SIM}", "-Wl,--no-as-needed", "-l:libcudart.so.13", "-l:libcuda.so.1", f"-Wl,-rpath,{SIM}",
+		       name="nvtx_user_cuda", **options) as user:
+		yield user
+
+
+RANGES = ("range", "process_range", "mark")
+
+
+def ranges_of(records):
+	"""In the order of their starts."""
+	return sorted((record for record in records if record["kind"] in RANGES), key=lambda record: record["ts"])
 
 
 def plan_of(user):

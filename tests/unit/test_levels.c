@@ -141,13 +141,14 @@ TEST(what_is_not_there_yet_is_not_claimed)
 	struct err err;
 
 	CHECK_OK(parse(&options, &err, WORDS("--host-tracer-level", "3")), err);
-	CHECK(!levels_has(&options, LEVEL_nvtx) && !levels_has(&options, LEVEL_usdt));
+	CHECK(levels_has(&options, LEVEL_nvtx) && !levels_has(&options, LEVEL_usdt));
 	CHECK(!levels_has(&options, LEVEL_memory_growth) &&
 	      !levels_has(&options, LEVEL_allocations));
 	CHECK(levels_has(&options, LEVEL_library_functions));
 	options_free(&options);
 	levels_append_help(&text);
-	CHECK(strstr(text_string(&text), "ranges and marks of NVTX (not yet"));
+	CHECK(strstr(text_string(&text), "ranges and marks of NVTX\n"));
+	CHECK(strstr(text_string(&text), "marks of USDT (not yet"));
 	CHECK(strstr(text_string(&text), "growth of memory (not yet"));
 	text_free(&text);
 }
@@ -237,8 +238,6 @@ TEST(what_can_not_act_is_refused_by_name)
 {
 	static const char class[] = "Unimplemented: ";
 
-	check_refused(WORDS("--option", "gpu_enable_nvtx_tracking=true"), class,
-		      "gpu_enable_nvtx_tracking|NVTX");
 	check_refused(WORDS("--option", "gpu_dump_graph_node_mapping=true"), class,
 		      "gpu_dump_graph_node_mapping");
 	check_refused(WORDS("--option", "gpu_pm_sample_counters=sm__cycles"), class,
@@ -248,9 +247,33 @@ TEST(what_can_not_act_is_refused_by_name)
 	check_refused(WORDS("--option", "gpu_pm_sample_buffer_size_per_gpu_mb=64"), class,
 		      "gpu_pm_sample_buffer_size_per_gpu_mb");
 	/* Off is what they are. */
-	config_of(WORDS("--option", "gpu_enable_nvtx_tracking=false", "--option",
-			"gpu_dump_graph_node_mapping=False", "--option",
+	config_of(WORDS("--option", "gpu_dump_graph_node_mapping=False", "--option",
 			"gpu_pm_sample_counters="));
+}
+
+/* Does it record NVTX? */
+static bool has_nvtx(const char *level, const char *option)
+{
+	struct options options;
+	struct err err = {0};
+	bool has;
+
+	CHECK_OK(option ? parse(&options, &err,
+				WORDS("--host-tracer-level", level, "--option", option))
+			: parse(&options, &err, WORDS("--host-tracer-level", level)),
+		 err);
+	has = levels_has(&options, LEVEL_nvtx);
+	options_free(&options);
+	return has;
+}
+
+TEST(nvtx_goes_by_its_option_else_by_the_level)
+{
+	CHECK(!has_nvtx("0", NULL));
+	CHECK(has_nvtx("1", NULL));
+	CHECK(has_nvtx("2", NULL));
+	CHECK(has_nvtx("0", "gpu_enable_nvtx_tracking=true"));
+	CHECK(!has_nvtx("3", "gpu_enable_nvtx_tracking=false"));
 }
 
 TEST(a_file_of_lines)

@@ -9,6 +9,7 @@
 
 #include "attach/maps.h"
 #include "attach/proc_file.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "../gpu/nvtx_globals.h"
 #include "../gpu/shared.h"
@@ -145,33 +146,86 @@ static bool was_started_with_tool(const struct target *target)
 	return false;
 }
 
-int nvtx_users_find(const struct target *target, struct nvtx_users *ret_users, struct err *err)
+/* Was it there both times? *cursor goes through the known data as the caller goes through the maps, by address. */
+static bool is_known(const struct nvtx_watch *watch, size_t *cursor, const struct nvtx_data *data)
+{
+	const struct nvtx_data *known = watch->known[1];
+
+	while (*cursor < watch->known_count[1] && known[*cursor].start < data->start)
+		++*cursor;
+	return *cursor < watch->known_count[1] && !memcmp(&known[*cursor], data, sizeof(*data));
+}
+
+static void shift(struct nvtx_watch *watch, struct nvtx_data *latest, size_t count)
+{
+	free(watch->known[1]);
+	watch->known[1] = watch->known[0];
+	watch->known_count[1] = watch->known_count[0];
+	watch->known[0] = latest;
+	watch->known_count[0] = count;
+}
+
+/* Goes through maps, which it takes apart. */
+static int search_all(struct search *search, struct nvtx_watch *watch, char *maps)
+{
+	struct nvtx_data *latest = NULL;
+	size_t count = 0, capacity = 0, cursor = 0;
+	struct maps_line line;
+
+	while (maps_next(&maps, &line)) {
+		struct nvtx_data data = {line.start, line.end, line.inode};
+
+		if (line.inode && !line.file_offset)
+			note_old_library(search->users, line.path);
+		if (!line.inode || !line.writable)
+			continue;
+		if (array_reserve(&latest, &capacity, count + 1) < 0) {
+			free(latest);
+			return -ENOMEM;
+		}
+		latest[count++] = data;
+		if (!is_known(watch, &cursor, &data))
+			search_mapping(search, &line);
+	}
+	shift(watch, latest, count);
+	return 0;
+}
+
+int nvtx_watch_look(struct nvtx_watch *watch, const struct target *target,
+		    struct nvtx_users *ret_users, struct err *err)
 {
 	_cleanup_close_ int memory_fd = openat(target->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ u8 *block = malloc(BLOCK_BYTES);
 	_cleanup_free_ char *maps = NULL, *whole = NULL;
 	struct search search = {.users = ret_users, .memory_fd = memory_fd, .block = block};
-	struct maps_line line;
 	size_t size;
-	char *text;
 	int result = memory_fd < 0 ? -errno : proc_file_read(target->proc_fd, "maps", &maps, &size);
 
 	if (result)
 		return err_errno(err, result, "can't read the memory of %s (%u)", target->comm,
 				 target->pid);
 	whole = strdup(maps);
-	if (!whole || !block)
-		return err_errno(err, -ENOMEM, "can't look for users of NVTX");
 	*ret_users = (struct nvtx_users){.tool_named = was_started_with_tool(target)};
 	search.maps_text = whole;
-	text = maps;
-	while (maps_next(&text, &line)) {
-		if (line.inode && !line.file_offset)
-			note_old_library(ret_users, line.path);
-		if (line.inode && line.writable)
-			search_mapping(&search, &line);
-	}
+	if (!whole || !block || search_all(&search, watch, maps))
+		return err_errno(err, -ENOMEM, "can't look for users of NVTX");
 	return 0;
+}
+
+void nvtx_watch_free(struct nvtx_watch *watch)
+{
+	free(watch->known[0]);
+	free(watch->known[1]);
+	*watch = (struct nvtx_watch){0};
+}
+
+int nvtx_users_find(const struct target *target, struct nvtx_users *ret_users, struct err *err)
+{
+	struct nvtx_watch watch = {0};
+	int result = nvtx_watch_look(&watch, target, ret_users, err);
+
+	nvtx_watch_free(&watch);
+	return result;
 }
 
 /* ---- for people ---- */

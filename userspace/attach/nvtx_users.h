@@ -35,6 +35,19 @@ struct nvtx_users {
 
 /* 0 or -errno (the process has ended, ...). Blocks for some ms, with gigabytes of such data for longer. */
 int nvtx_users_find(const struct target *target, struct nvtx_users *ret_users, struct err *err);
+
+/* Data that was looked at before, twice: a library is mapped before its pointers are in place. Zero-initialise. */
+struct nvtx_watch {
+	struct nvtx_data {
+		u64 start, end, inode;
+	} *known[2]; /* by start; [0]: when it was looked at last, [1]: the time before */
+	size_t known_count[2];
+};
+
+/* The same of what is new. */
+int nvtx_watch_look(struct nvtx_watch *watch, const struct target *target, struct nvtx_users *ret_users, struct err *err);
+void nvtx_watch_free(struct nvtx_watch *watch);
+
 /* A paragraph for people, indented; nothing where nobody uses NVTX. */
 void nvtx_users_append(const struct nvtx_users *users, struct text *text);
 

@@ -85,6 +85,7 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 		agents_copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
 				   sizeof(supply->path));
 	control->cupti.handover = supply->by_memfd;
+	agents_nvtx_fill(agents, agent, control);
 }
 
 struct preparation {
@@ -193,6 +194,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
+	agents_nvtx_begin(agents, agent);
 	if (why ||
 	    memory_room_buffers(agent->target, agents->config.cupti.buffer_bytes, &buffer_count,
 				&err) ||
@@ -278,6 +280,7 @@ void agents_look_for_answer(struct agent *agent)
 	bool ended = agents_thread_has_ended(agent);
 	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
 
+	agents_nvtx_report(agent);
 	if (!agent->launch && target_is_gone(agent->target)) {
 		agents_fail(agent, "the target ended");
 	} else if (state == AGENT_STATE_FAILED) {
@@ -395,8 +398,11 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 		ring = __atomic_load_n(&agent->ring, __ATOMIC_ACQUIRE);
 		if (taken < 0)
 			return taken;
-		if (ring && reclaim)
+		if (ring && reclaim) {
 			agent_ring_reclaim(ring);
+			agents_nvtx_look(agents, agent,
+					 agent->taker.pid ? &agent->taker : agent->target);
+		}
 		if (ring)
 			taken = agent_ring_drain(ring, callback, callback_data);
 		if (taken < 0)
@@ -426,6 +432,7 @@ struct agents *agents_free(struct agents *agents)
 		cleanup_close(&agent->injection.ring_fd);
 		agent_threads_free(&agent->threads);
 		map_free(&agent->tasks);
+		nvtx_watch_free(&agent->nvtx_watch);
 		if (agent->taker.pid)
 			target_close(&agent->taker);
 	}

@@ -11,6 +11,7 @@
 #include "attach/agent_launch.h"
 #include "attach/cupti_supply.h"
 #include "attach/gpu_target.h"
+#include "attach/nvtx_users.h"
 #include "attach/target.h"
 #include "base/err.h"
 #include "collect/recording_facts.h"
@@ -25,6 +26,7 @@ struct agents_config {
 	const struct target *targets;
 	size_t target_count;
 	struct agent_cupti_config cupti; /* but for what each target is supplied with */
+	bool nvtx; /* ranges and marks of NVTX too */
 	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
 	u64 ring_bytes;			 /* of one agent */
 	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
@@ -51,6 +53,9 @@ struct agent_report {
 	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
+	struct nvtx_users nvtx_users; /* when it was put in; of a command none */
+	struct agent_nvtx_facts nvtx;
+	char nvtx_why[AGENT_HINT_BYTES]; /* why none is recorded though it was asked for; "": it is */
 	/* After agents_leave(): */
 	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */

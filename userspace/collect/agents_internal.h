@@ -1,4 +1,4 @@
-/* Between agents.c, agents_facts.c, agents_losses.c, agents_leave.c, agents_launched.c and agents_followed.c. */
+/* Between agents.c, agents_facts.c, agents_nvtx.c, agents_losses.c, agents_leave.c, agents_launched.c and agents_followed.c. */
 #ifndef GPUPROBE_COLLECT_AGENTS_INTERNAL_H
 #define GPUPROBE_COLLECT_AGENTS_INTERNAL_H
 
@@ -26,6 +26,7 @@ struct agent {
 	u32 place;	/* text id (tool) for the ledger */
 	u64 started_ns; /* when it began to be put in */
 	u32 tries;	/* to put it in, after the first */
+	struct nvtx_watch nvtx_watch;
 	bool answered;
 };
 
@@ -82,6 +83,16 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 {
 	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
 }
+
+/* ---- agents_nvtx.c ---- */
+
+/* Who uses NVTX, before the agent is put in; it finds it in its memory when it begins. */
+void agents_nvtx_begin(const struct agents *agents, struct agent *agent);
+void agents_nvtx_fill(const struct agents *agents, const struct agent *agent, struct agent_control *control);
+/* What the agent says of it goes into the report. */
+void agents_nvtx_report(struct agent *agent);
+/* Who does so by now. Blocks for some ms. */
+void agents_nvtx_look(const struct agents *agents, struct agent *agent, const struct target *process);
 
 /* ---- agents_losses.c ---- */
 

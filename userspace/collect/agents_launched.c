@@ -87,6 +87,7 @@ static int meet(struct agents *agents, struct agent *agent)
 		agent_threads_init(&agent->threads, process);
 	}
 	gpu_target_read(process, &agent->report.gpu, NULL);
+	agents_nvtx_look(agents, agent, process);
 	return agents_create_ring(agents, agent, process);
 }
 

@@ -20,6 +20,8 @@ static const struct {
 	{AGENT_COUNT_FACTS_CAPPED, VALUE_loss_reason_facts_capped},
 	{AGENT_COUNT_CAPPED_CALLBACKS, VALUE_loss_reason_events_capped},
 	{AGENT_COUNT_CAPPED_ACTIVITIES, VALUE_loss_reason_events_capped},
+	{AGENT_COUNT_RANGE_UNMATCHED, VALUE_loss_reason_range_unmatched},
+	{AGENT_COUNT_RANGE_LOST, VALUE_loss_reason_range_lost},
 };
 
 static void count_losses(const struct agent *agent, u64 counts[LOSS_REASONS_MAX])

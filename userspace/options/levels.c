@@ -44,6 +44,8 @@ const struct level_row *level_row(enum level_feature feature)
 
 bool levels_has(const struct options *options, enum level_feature feature)
 {
+	if (feature == LEVEL_nvtx && options->profile_given.gpu_enable_nvtx_tracking)
+		return options->profile.gpu_enable_nvtx_tracking;
 	return level_rows[feature].how != LEVEL_BY_NOT_YET &&
 	       level_of(options, feature_tracers[feature]) >= level_rows[feature].level;
 }

@@ -28,7 +28,7 @@ struct level_row {
 };
 
 const struct level_row *level_row(enum level_feature feature);
-/* Does the level that is in force switch it on? Never what is not there yet. */
+/* Does the level that is in force switch it on, or an option of its own? Never what is not there yet. */
 bool levels_has(const struct options *options, enum level_feature feature);
 /* The feature blocking, unless --no-blocking takes it out. */
 bool levels_wants_blocking(const struct options *options);

@@ -19,6 +19,7 @@ void gpu_look(const struct options *options, const struct attachment *attachment
 		.targets = attachment->targets,
 		.target_count = attachment->target_count,
 		.refused = (const char *const *)attachment->gpu.refused,
+		.nvtx = levels_has(options, LEVEL_nvtx),
 		.cupti_named = options->cupti,
 		.ring_bytes = options->agent_buffer_mb << 20,
 	};
@@ -186,6 +187,32 @@ void gpu_append_failure(const struct agent_report *report, struct text *text)
 		text_appendf(text, "; CUPTI: %s", report->supply.path);
 }
 
+/* Whose ranges are recorded, and whose another tool has. */
+static void say_nvtx(const struct agent_report *report)
+{
+	const struct nvtx_users *users = &report->nvtx_users;
+	const char *comm = report->target->comm;
+	u32 pid = report->target->pid;
+
+	if (report->nvtx.taken)
+		log_info("%s (%u): NVTX is recorded in %u programs and libraries", comm, pid,
+			 report->nvtx.taken);
+	if (*report->nvtx_why)
+		log_warning("%s (%u): NVTX is not recorded: %s", comm, pid, report->nvtx_why);
+	for (size_t i = 0; i < users->count; i++)
+		if (users->items[i].state == NVTX_USER_TOOL)
+			log_warning("%s (%u): NVTX of %s is not recorded: another tool holds it: "
+				    "%s",
+				    comm, pid, users->items[i].module, users->items[i].tool);
+		else if (users->items[i].state == NVTX_USER_FRESH && users->tool_named)
+			log_warning("%s (%u): NVTX of %s is not recorded: it is left to the tool "
+				    "that NVTX_INJECTION64_PATH names",
+				    comm, pid, users->items[i].module);
+	if (*users->old_library)
+		log_warning("%s (%u): %s is NVTX 2, which is not recorded", comm, pid,
+			    users->old_library);
+}
+
 void gpu_say_agents(const struct agents *agents)
 {
 	for (size_t i = 0; i < agents_count(agents); i++) {
@@ -201,6 +228,7 @@ void gpu_say_agents(const struct agents *agents)
 		else if (report->outcome == AGENT_AWAITED)
 			log_info("%s (%u): its GPU work is recorded from its first use of CUDA on",
 				 comm, pid);
+		say_nvtx(report);
 		if (report->outcome != AGENT_REFUSED && report->outcome != AGENT_FAILED)
 			continue;
 		gpu_append_failure(report, &failure);

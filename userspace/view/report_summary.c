@@ -25,6 +25,7 @@ enum cell {
 	CELL_MINIMUM,
 	CELL_MAXIMUM,
 	CELL_DEVIATION,
+	CELL_STYLE,
 	CELL_NAME
 };
 
@@ -45,6 +46,19 @@ static const struct summary_column time_columns[] = {
 	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}},
 	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}},
 	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+static const struct summary_column range_columns[] = {
+	{CELL_SHARE,     {"Time (%)",        REPORT_DECIMAL, 1}},
+	{CELL_TOTAL,     {"Total Time (ns)", REPORT_COUNT,   0}},
+	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}},
+	{CELL_AVERAGE,   {"Avg (ns)",        REPORT_DECIMAL, 1}},
+	{CELL_MEDIAN,    {"Med (ns)",        REPORT_DECIMAL, 1}},
+	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}},
+	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}},
+	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}},
+	{CELL_STYLE,     {"Style",           REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
 };
 
 static const struct summary_column size_columns[] = {
@@ -70,6 +84,7 @@ static const struct summary {
 	const char *counted, *named; /* what CELL_COUNT and CELL_NAME are called */
 	const struct summary_column *columns;
 	size_t column_count;
+	const char *styles[SUMMARY_KINDS]; /* words that tell the kinds apart; NULL: they are one */
 } summaries[] = {
 	{"cuda_api_sum",
 	 "CUDA API Summary",
@@ -81,7 +96,8 @@ static const struct summary {
 	 "Num Calls",
 	 "Name",
 	 time_columns,
-	 ARRAY_SIZE(time_columns)},
+	 ARRAY_SIZE(time_columns),
+	 {NULL}},
 	{"cuda_gpu_kern_sum",
 	 "CUDA GPU Kernel Summary",
 	 "No kernels were recorded.",
@@ -92,7 +108,8 @@ static const struct summary {
 	 "Instances",
 	 "Name",
 	 time_columns,
-	 ARRAY_SIZE(time_columns)},
+	 ARRAY_SIZE(time_columns),
+	 {NULL}},
 	{"cuda_gpu_mem_time_sum",
 	 "CUDA GPU MemOps Summary (by Time)",
 	 "No copies or sets of memory were recorded.",
@@ -103,7 +120,8 @@ static const struct summary {
 	 "Count",
 	 "Operation",
 	 time_columns,
-	 ARRAY_SIZE(time_columns)},
+	 ARRAY_SIZE(time_columns),
+	 {NULL}},
 	{"off_cpu_sum",
 	 "Off-CPU Summary: system calls, page faults, preemption",
 	 "No waits were recorded.",
@@ -114,7 +132,8 @@ static const struct summary {
 	 "Num Waits",
 	 "Name",
 	 time_columns,
-	 ARRAY_SIZE(time_columns)},
+	 ARRAY_SIZE(time_columns),
+	 {NULL}},
 	{"cuda_gpu_mem_size_sum",
 	 "CUDA GPU MemOps Summary (by Size)",
 	 "No copies or sets of memory were recorded.",
@@ -125,7 +144,20 @@ static const struct summary {
 	 "Count",
 	 "Operation",
 	 size_columns,
-	 ARRAY_SIZE(size_columns)},
+	 ARRAY_SIZE(size_columns),
+	 {NULL}},
+	{"nvtx_sum",
+	 "NVTX Range Summary",
+	 "No ranges of NVTX were recorded.",
+	 {KIND_range, KIND_process_range},
+	 "range_name",
+	 "dur",
+	 1,
+	 "Instances",
+	 "Range",
+	 range_columns,
+	 ARRAY_SIZE(range_columns),
+	 {"PushPop", "StartEnd"}},
 };
 
 /* One run of a summary over the events. */
@@ -158,6 +190,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
 	struct view_value group, value;
+	const char *style;
 	unsigned kind = 0;
 	u32 number;
 	int result;
@@ -168,8 +201,10 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		return 0;
 	group = view_value(run->view, run->groups[kind], event);
 	value = view_value(run->view, run->values[kind], event);
-	result = statistics_function(
-		run->statistics, group.type == VALUE_STRING ? group.string : "", "", &number, err);
+	style = run->summary->styles[kind];
+	result =
+		statistics_function(run->statistics, group.type == VALUE_STRING ? group.string : "",
+				    style ? style : "", &number, err);
 	if (result < 0)
 		return result;
 	if (!event->open && value.type == VALUE_U64)
@@ -206,6 +241,8 @@ static int fill_cell(const struct run *run, const struct summary_column *column,
 
 	if (column->cell == CELL_NAME)
 		return report_cell_text(cell, row->name);
+	if (column->cell == CELL_STYLE)
+		return report_cell_text(cell, row->binary);
 	if (column->cell == CELL_COUNT)
 		report_cell_count(cell, row->call_count);
 	else if (!row->timed_count)

@@ -17,6 +17,7 @@ static const struct report report_rows[] = {
 	 report_summary_make, true},
 	{"cuda_kern_exec_sum", "launch",
 	 "from the API call through the queue to the end of each kernel", report_launch_make, true},
+	{"nvtx_sum", "nvtx", "time in each range of NVTX", report_summary_make, true},
 	{"gpu_gaps", "gpu-idle", "when a GPU had nothing to do, the longest first",
 	 report_idle_make, true},
 	{"off_cpu_sum", "blocking", "for what threads were off their CPU, and how long",
@@ -72,6 +73,8 @@ static const struct {
 	{KIND_set, "cuda_gpu_mem_time_sum"},
 	{KIND_copy, "cuda_gpu_mem_size_sum"},
 	{KIND_set, "cuda_gpu_mem_size_sum"},
+	{KIND_range, "nvtx_sum"},
+	{KIND_process_range, "nvtx_sum"},
 	{KIND_off_cpu, "off_cpu_sum"},
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "view/occupancy.h"
 #include "view/view_internal.h"
 
@@ -54,6 +55,34 @@ static struct view_value compute_row(const struct view *view, const struct view_
 static struct view_value compute_process(const struct view *view, const struct view_event *event)
 {
 	return value_string(event->row->process_name);
+}
+
+/* ---- of ranges ---- */
+
+static struct view_value compute_payload_double(const struct view *view,
+						const struct view_event *event)
+{
+	/* The same place in all of them. */
+	const struct record_range *range = (const struct record_range *)event->record;
+	double decimal;
+
+	memcpy(&decimal, &range->payload_double_bits, sizeof(decimal));
+	return value_decimal(decimal);
+}
+
+/* As Nsight's tables name it: with its domain in front. */
+static struct view_value compute_range_name(const struct view *view, const struct view_event *event)
+{
+	const struct record_range *range = (const struct record_range *)event->record;
+	const char *domain = view_text(view, range->domain);
+	_cleanup_text_ struct text name = {0};
+
+	if (!domain)
+		return value_string(event->name);
+	text_append(&name, domain);
+	text_append_char(&name, ':');
+	text_append(&name, event->name);
+	return value_string(view_intern(view, text_string(&name), name.length));
 }
 
 /* ---- causes ---- */
@@ -447,6 +476,9 @@ static const struct computed_row {
 	{"depth",                     NULL,                 0,           compute_depth},
 	{"row",                       NULL,                 0,           compute_row},
 	{"process",                   NULL,                 0,           compute_process},
+	{"payload_double",            "payload_double_bits", 0,          compute_payload_double},
+	{"range_name",                NULL,                 KIND_range,  compute_range_name},
+	{"range_name",                NULL,                 KIND_process_range, compute_range_name},
 	{"launch",                    NULL,                 0,           compute_launch},
 	{"cause",                     NULL,                 0,           compute_cause},
 	{"cause_name",                NULL,                 0,           compute_cause_name},

@@ -158,14 +158,14 @@ static long long registered(int index, const char *words)
 
 /* ---- many threads ---- */
 
-static unsigned long rounds;
+static unsigned long rounds, until_ns;
 
 static void *work(void *data)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "thread %ld", (long)data);
-	for (unsigned long i = 0; i < rounds; i++) {
+	for (unsigned long i = 0; i < rounds || now_ns() < until_ns; i++) {
 		nvtxRangeId_t id = nvtxRangeStartA("overlapping");
 
 		nvtxRangePushA(name);
@@ -178,12 +178,15 @@ static void *work(void *data)
 	return NULL;
 }
 
-/* ROUNDS in each of index threads. */
+/* ROUNDS in each of index threads, and then until MS have passed. */
 static long long threads(int index, const char *words)
 {
+	unsigned long ms = 0;
 	pthread_t all[64];
 
-	rounds = strtoul(words, NULL, 10);
+	rounds = 0;
+	sscanf(words, "%lu %lu", &rounds, &ms);
+	until_ns = ms ? now_ns() + ms * 1000000 : 0;
 	for (long i = 0; i < index; i++)
 		pthread_create(&all[i], NULL, work, (void *)i);
 	for (long i = 0; i < index; i++)
@@ -197,6 +200,7 @@ static long long short_lived(int index, const char *words)
 	pthread_t thread;
 
 	rounds = 1;
+	until_ns = 0;
 	for (long i = 0; i < index; i++) {
 		pthread_create(&thread, NULL, work, (void *)0);
 		pthread_join(thread, NULL);
