@@ -94,6 +94,8 @@ static const struct chrome_arg_row {
 	{"sync",         "unique_correlation",           "correlation",                NULL},
 	{"sync",         "device_number",                "device",                     NULL},
 	{"sync",         "context_number",               "context",                    NULL},
+	{"sync",         "recorded_in",                  "wait_on_stream",             NULL},
+	{"sync",         "recorded_by",                  "wait_on_cuda_event_record_corr_id", NULL},
 	{"sync",         "event",                        "wait_on_cuda_event_id",      NULL},
 	{"sync",         "result",                       "result",                     "0"},
 

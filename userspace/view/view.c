@@ -217,6 +217,7 @@ static int survey_finish(struct view *view, struct walk *walk)
 	view->counters = walk->counters;
 	walk->counters = (struct view_counters){0};
 	view_causes_finish(&view->causes);
+	view_recordings_finish(&view->recordings);
 	for (size_t i = 0; i < view->rows.count; i++)
 		view->rows.rows[i].lane_count = view_lanes_count(&walk->lanes, i);
 	result = view_rows_finish(view);
@@ -242,7 +243,11 @@ static int view_survey_events(struct view *view, struct err *err)
 		return result;
 	while ((result = walk_next(&walk, &event, err)) > 0) {
 		survey_count(view, &event);
-		result = view_counters_advance(&walk.counters, event.ts, err);
+		if (event.kind->number == KIND_gpu_event &&
+		    view_recordings_add(&view->recordings, event.record) < 0)
+			result = err_errno(err, -ENOMEM, "can't look over the events");
+		else
+			result = view_counters_advance(&walk.counters, event.ts, err);
 		if (result == 0)
 			result = view_counters_add(&walk.counters, &event, err);
 		if (result < 0)
@@ -297,6 +302,7 @@ struct view *view_free(struct view *view)
 	view_keys_free(view->keys);
 	view_ledger_free(&view->ledger);
 	view_causes_free(&view->causes);
+	view_recordings_free(&view->recordings);
 	view_counters_free(&view->counters);
 	free(view->attributes);
 	free(view);

@@ -139,16 +139,23 @@ static struct view_value compute_cause_tid(const struct view *view, const struct
 	return event->cause && event->cause->tid ? value_u64(event->cause->tid) : value_absent();
 }
 
+/* What makes the correlation ids of a source different from those of others: their upper half. */
+static u64 source_number(const struct view *view, u32 source)
+{
+	const u64 *place = map_find(&view->causes.sources, source, 0);
+
+	return (place ? *place : view->causes.sources.count) << 32;
+}
+
 /* The correlation id, made different in every source but the first one: readers of other formats know no
  * sources, and would take the launches of one process for those of another. */
 static struct view_value unique_correlation(const struct view *view, const struct view_event *event)
 {
 	const struct schema_field *field = schema_field(event->kind, "correlation");
-	const u64 *place = map_find(&view->causes.sources, event->record->source, 0);
 
 	if (view_field_absent(field, event->record))
 		return value_absent();
-	return value_u64((place ? *place : view->causes.sources.count) << 32 |
+	return value_u64(source_number(view, event->record->source) |
 			 schema_field_value(field, event->record, 0));
 }
 
@@ -165,6 +172,14 @@ static struct view_value compute_outer(const struct view *view, const struct vie
 }
 
 /* ---- numbers of devices, contexts and streams ---- */
+
+static u64 stream_number(const struct view *view, u32 id)
+{
+	const struct record_stream *fact =
+		(const struct record_stream *)view_fact(view, KIND_stream, id);
+
+	return fact && fact->number != ~0U ? fact->number : id;
+}
 
 /* As the process numbers what the field refers to; an id without such a fact stands for itself. */
 static struct view_value number_of(const struct view *view, const struct view_event *event,
@@ -196,6 +211,28 @@ static struct view_value compute_context(const struct view *view, const struct v
 static struct view_value compute_stream(const struct view *view, const struct view_event *event)
 {
 	return number_of(view, event, "stream");
+}
+
+/* ---- what a wait for a CUDA event waits for ---- */
+
+static struct view_value compute_recorded_by(const struct view *view,
+					     const struct view_event *event)
+{
+	const struct view_recording *recording =
+		view_recordings_find(&view->recordings, (const struct record_sync *)event->record);
+
+	return recording
+		       ? value_u64(source_number(view, recording->source) | recording->correlation)
+		       : value_absent();
+}
+
+static struct view_value compute_recorded_in(const struct view *view,
+					     const struct view_event *event)
+{
+	const struct view_recording *recording =
+		view_recordings_find(&view->recordings, (const struct record_sync *)event->record);
+
+	return recording ? value_u64(stream_number(view, recording->stream)) : value_absent();
 }
 
 static struct view_value compute_source_device(const struct view *view,
@@ -495,6 +532,8 @@ static const struct computed_row {
 	{"device_number",             "device",             0,           compute_device},
 	{"context_number",            "context",            0,           compute_context},
 	{"stream_number",             "stream",             0,           compute_stream},
+	{"recorded_by",               "event",              KIND_sync,   compute_recorded_by},
+	{"recorded_in",               "event",              KIND_sync,   compute_recorded_in},
 	{"source_device_number",      "source_device",      0,           compute_source_device},
 	{"destination_device_number", "destination_device", 0,           compute_destination_device},
 	{"device_name",               "device",             0,           compute_device_name},

@@ -134,6 +134,28 @@ void view_causes_finish(struct view_causes *causes);
 /* Did this launch launch anything, up to now? */
 bool view_causes_caused(const struct view_causes *causes, u64 launch);
 
+/* ---- view_recordings: which call recorded a CUDA event ---- */
+
+#define RECORDINGS_MAX (1U << 20) /* later ones are not known */
+
+struct view_recording {
+	u32 source, context, event, correlation, stream;
+};
+
+struct view_recordings {
+	struct view_recording *items;
+	size_t count, capacity;
+};
+
+/* In the survey, of each gpu_event. 0 or -ENOMEM. */
+int view_recordings_add(struct view_recordings *recordings, const struct record_header *record);
+/* After it, before any is looked for. */
+void view_recordings_finish(struct view_recordings *recordings);
+/* The last one before the wait; NULL when none was seen. */
+const struct view_recording *view_recordings_find(const struct view_recordings *recordings,
+						  const struct record_sync *sync);
+void view_recordings_free(struct view_recordings *recordings);
+
 /* ---- view_ends: spans that are open, by their end ---- */
 
 struct view_ends {
@@ -203,6 +225,7 @@ struct view {
 	struct view_ledger ledger;
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */
+	struct view_recordings recordings;
 	struct view_attribute *attributes;
 };
 
