@@ -286,8 +286,24 @@ def check_truth(records, truth, pid, events=True, streams_a_thread=3):
 
 # ---- what is in a process ------------------------------------------------------------------------------------
 
+def wait_for_names(pid):
+	"""A thread has the name of its process until it has given itself one."""
+	def names():
+		found = []
+		for tid in os.listdir(f"/proc/{pid}/task"):
+			with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+				found.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
+		return found
+	own = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+	for attempt in range(100):
+		if names().count(own) <= 1:
+			return
+		time.sleep(0.02)
+
+
 def footprint(pid):
 	"""What it has, and what of that is an agent's but the page that may stay: it says so in its name."""
+	wait_for_names(pid)
 	maps = [line.split(maxsplit=5)[5].strip() for line in open(f"/proc/{pid}/maps") if len(line.split()) > 5]
 	fds = []
 	for name in os.listdir(f"/proc/{pid}/fd"):
