@@ -183,6 +183,14 @@ static __always_inline void take_cpu(struct task_struct *task)
 	off->since_ns = off->early.ts = 0;
 }
 
+/* A thread that will never run again leaves its place to others. */
+static __always_inline void leave_for_good(struct task_struct *task)
+{
+	u32 tid = task->pid;
+
+	bpf_map_delete_elem(&off_cpu_threads, &tid);
+}
+
 SEC("tp_btf/sched_switch")
 int task_switched(u64 *context)
 {
@@ -192,9 +200,13 @@ int task_switched(u64 *context)
 
 	if (!window_open)
 		return 0;
-	/* Its first thread ends last, and with it the process is no target any more. */
-	if (!(state & TASK_DEAD) && is_target(previous->tgid))
-		leave_cpu(context, previous, preempted, state);
+	/* Of a process its first thread goes last, and only then it is no target any more. */
+	if (is_target(previous->tgid)) {
+		if (state & TASK_DEAD)
+			leave_for_good(previous);
+		else
+			leave_cpu(context, previous, preempted, state);
+	}
 	if (is_target(next->tgid))
 		take_cpu(next);
 	return 0;
@@ -222,16 +234,6 @@ int task_woken(u64 *context)
 		off->woken = waking;
 	else
 		off->early = waking;
-	return 0;
-}
-
-/* A thread that has ended leaves its place to others. */
-SEC("tp_btf/sched_process_exit")
-int thread_ended(void *context)
-{
-	u32 tid = bpf_get_current_pid_tgid();
-
-	bpf_map_delete_elem(&off_cpu_threads, &tid);
 	return 0;
 }
 

@@ -92,7 +92,6 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.sites_return_emulated, can->set_registers},
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
-		{skeleton->progs.thread_ended, settings->off_cpu},
 		{skeleton->progs.threads_off_cpu, settings->off_cpu},
 		{skeleton->progs.open_off_cpu, settings->off_cpu},
 	};

@@ -9,8 +9,8 @@
 int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
-	struct bpf_program *programs[] = {skeleton->progs.task_switched, skeleton->progs.task_woken,
-					  skeleton->progs.thread_ended};
+	struct bpf_program *programs[] = {skeleton->progs.task_switched,
+					  skeleton->progs.task_woken};
 
 	_Static_assert(ARRAY_SIZE(programs) == OFF_CPU_PROGRAMS, "a link for each");
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {

@@ -9,7 +9,7 @@
 #include "gpuprobe.skel.h"
 
 #define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
-#define OFF_CPU_PROGRAMS 3 /* of scheduling.bpf.c, the same */
+#define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;

@@ -1,6 +1,8 @@
 /*
  * Threads that wait, each in a system call of its own, and what they know of it: for each call when it began and ended
  * (CLOCK_MONOTONIC) and which thread it was. The main thread wakes those that wait for somebody, once they are asleep.
+ *
+ *	waits COUNT	so many threads one after the other instead, each of which sleeps once
  */
 #include <poll.h>
 #include <pthread.h>
@@ -146,11 +148,35 @@ static void *wait_always(void *tid)
 	return NULL;
 }
 
-int main(void)
+static void *sleep_once(void *unused)
+{
+	usleep(10);
+	return NULL;
+}
+
+static int one_after_the_other(int count)
+{
+	pthread_t thread;
+
+	protocol_begin();
+	for (int i = 0; i < count; i++) {
+		if (pthread_create(&thread, NULL, sleep_once, NULL))
+			return 1;
+		pthread_join(thread, NULL);
+	}
+	protocol_done();
+	while (protocol_next())
+		;
+	return 0;
+}
+
+int main(int count, char **words)
 {
 	volatile int always_tid = 0;
 	pthread_t always;
 
+	if (count > 1)
+		return one_after_the_other(atoi(words[1]));
 	if (pipe(pipe_fds) || pipe(never_fds) || sem_init(&semaphore, 0, 0) ||
 	    pthread_create(&always, NULL, wait_always, (void *)&always_tid))
 		return 1;
