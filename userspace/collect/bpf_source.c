@@ -110,7 +110,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 	u64 ring_bytes = settings->ring_bytes;
 	_cleanup_close_ int template = -1;
-	int cpus = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus(), result;
 
 	source->ring_count = cpus < 1 ? 1 : cpus > RINGS_MAX ? RINGS_MAX : cpus;
 	skeleton->rodata->ring_count = source->ring_count;
@@ -138,7 +138,12 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 			"unlimited, a larger memory cgroup, or --buffer-mb)",
 			(unsigned long long)ring_bytes >> 20);
 	bpf_map__set_inner_map_fd(skeleton->maps.rings, template);
-	if (gpuprobe_bpf__load(skeleton))
+	result = gpuprobe_bpf__load(skeleton);
+	if (result == -EMFILE || result == -ENFILE)
+		return err_errno(err, result,
+				 "can't load the BPF programs (gpuprobe needs about 100 "
+				 "descriptors: ulimit -n)");
+	if (result)
 		return err_errno(
 			err, -errno,
 			"can't load the BPF programs into this kernel (%s), which should not "
