@@ -45,11 +45,6 @@ struct agent {
 	u32 done;    /* nothing comes any more */
 };
 
-static bool is_error(long result)
-{
-	return result < 0 && result > -4096;
-}
-
 static void set_state(struct agent *agent, u32 state)
 {
 	__atomic_store_n(&agent->control->fixed.state, state, __ATOMIC_RELEASE);
@@ -76,7 +71,7 @@ static int map_ring(struct agent *agent, u64 offset, long bytes)
 		return -EINVAL;
 	memory = arch_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			      agent->ring_fd, (long)offset);
-	if (is_error(memory))
+	if (system_failed(memory))
 		return memory;
 	agent->control = (struct agent_control *)memory;
 	agent->mapped_bytes = bytes;

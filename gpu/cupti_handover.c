@@ -2,35 +2,18 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
-#include "arch_x86_64.h"
 #include "system.h"
 #include "words.h"
 
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
-
 #define TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PERIOD_NS  (5 * NS_PER_MILLISECOND)
-
-static long make_file(void)
-{
-	u32 flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	long fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_CUPTI, flags | MFD_EXEC, 0, 0, 0,
-			       0);
-
-	if (fd == -EINVAL) /* before Linux 6.3 all are executable */
-		fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_CUPTI, flags, 0, 0, 0, 0);
-	return fd;
-}
 
 long cupti_handover_take(struct agent_control *control, char ret_path[CUPTI_HANDOVER_PATH_BYTES])
 {
 	struct words words = words_begin(ret_path, CUPTI_HANDOVER_PATH_BYTES);
 	u64 end_ns = system_now_ns() + TIMEOUT_NS;
-	long fd = make_file();
+	long fd = system_memfd(AGENT_MEMFD_CUPTI, MFD_ALLOW_SEALING);
 	u32 state, never = 0;
 
 	if (fd < 0)

@@ -4,6 +4,7 @@
 
 #include "../bpf/record.h"
 #include "system.h"
+#include "texts.h"
 
 #define FIRST_ID    (1U << 21) /* behind those of texts.c */
 #define SLOTS	    (1U << 16)
@@ -48,17 +49,6 @@ void nvtx_texts_close(struct nvtx_texts *texts)
 		return;
 	system_unmap(texts->arena, ARENA_BYTES);
 	system_unmap(texts, sizeof(*texts));
-}
-
-/* FNV-1a. */
-static u32 hash_of(const char *string, u32 *ret_length)
-{
-	u32 hash = 0x811c9dc5, length = 0;
-
-	for (; string[length] && length < NVTX_TEXT_BYTES_MAX; length++)
-		hash = (hash ^ (u8)string[length]) * 0x01000193;
-	*ret_length = length;
-	return hash;
 }
 
 static u64 head_of(u32 hash, enum slot_state state)
@@ -121,27 +111,15 @@ static u32 find(struct nvtx_texts *texts, const char *string, u32 length, u32 ha
 u32 nvtx_texts_send(struct nvtx_texts *texts, struct ring_writer *writer, u32 id)
 {
 	struct slot *slot = &texts->slots[(id - FIRST_ID) % SLOTS];
-	struct record_text *record;
-	u32 bytes;
 
 	if (id < FIRST_ID || id >= FIRST_ID + SLOTS ||
 	    (u32)__atomic_load_n(&slot->head, __ATOMIC_ACQUIRE) != SLOT_READY)
 		return 0;
 	if (__atomic_load_n(&slot->sent, __ATOMIC_ACQUIRE))
 		return id;
-	bytes = (sizeof(*record) + slot->length_bytes + 7) & ~7U;
-	record = ring_reserve(writer, bytes);
-	if (!record)
-		return id;
-	memset(record, 0, bytes);
-	record->header.size_bytes = bytes;
-	record->header.kind = KIND_text;
-	record->header.ts = texts->fact_ns;
-	record->id = id;
-	record->length_bytes = slot->length_bytes;
-	memcpy(record + 1, texts->arena + slot->offset_bytes, slot->length_bytes);
-	ring_commit(writer, bytes);
-	__atomic_store_n(&slot->sent, 1, __ATOMIC_RELEASE);
+	if (text_fact_send(writer, id, texts->fact_ns, texts->arena + slot->offset_bytes,
+			   slot->length_bytes))
+		__atomic_store_n(&slot->sent, 1, __ATOMIC_RELEASE);
 	return id;
 }
 
@@ -151,7 +129,7 @@ u32 nvtx_texts_put(struct nvtx_texts *texts, struct ring_writer *writer, const c
 
 	if (!string || !*string)
 		return 0;
-	hash = hash_of(string, &length);
+	hash = text_hash(string, NVTX_TEXT_BYTES_MAX, &length);
 	index = find(texts, string, length, hash);
 	if (index < SLOTS)
 		return nvtx_texts_send(texts, writer, FIRST_ID + index);

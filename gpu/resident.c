@@ -9,10 +9,6 @@
 #include "arch_x86_64.h"
 #include "system.h"
 
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
-
 #define SPARE_BYTES (64UL << 10)
 
 _Static_assert(offsetof(struct resident_data, version) == RESIDENT_OFFSET_VERSION, "version");
@@ -39,11 +35,6 @@ _Static_assert(offsetof(struct resident_data, nvtx_results) == RESIDENT_OFFSET_N
 	       "nvtx_results");
 
 extern const u8 resident_pages[RESIDENT_BYTES] __attribute__((visibility("hidden")));
-
-static bool is_error(long result)
-{
-	return result < 0 && result > -4096;
-}
 
 /* ---- finding ---- */
 
@@ -131,13 +122,9 @@ static bool find(struct resident *resident)
 
 static int make(struct resident *resident)
 {
-	long fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_RESIDENT, MFD_CLOEXEC | MFD_EXEC,
-			       0, 0, 0, 0);
+	long fd = system_memfd(AGENT_MEMFD_RESIDENT, 0);
 	long memory, code, written;
 
-	if (fd == -EINVAL) /* before Linux 6.3 all are executable */
-		fd = arch_syscall(SYS_memfd_create, (long)AGENT_MEMFD_RESIDENT, MFD_CLOEXEC, 0, 0,
-				  0, 0);
 	if (fd < 0)
 		return fd;
 	written = arch_syscall(SYS_pwrite64, fd, (long)resident_pages, RESIDENT_BYTES, 0, 0, 0);
@@ -147,14 +134,14 @@ static int make(struct resident *resident)
 	}
 	memory = arch_syscall(SYS_mmap, 0, RESIDENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd,
 			      0);
-	if (is_error(memory)) {
+	if (system_failed(memory)) {
 		system_close(fd);
 		return memory;
 	}
 	code = arch_syscall(SYS_mmap, memory, RESIDENT_CODE_BYTES, PROT_READ | PROT_EXEC,
 			    MAP_PRIVATE | MAP_FIXED, fd, 0);
 	system_close(fd);
-	if (is_error(code)) {
+	if (system_failed(code)) {
 		system_unmap((void *)memory, RESIDENT_BYTES);
 		return code;
 	}

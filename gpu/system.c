@@ -9,16 +9,24 @@
 
 #include "arch_x86_64.h"
 
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+
+bool system_failed(long result)
+{
+	return result < 0 && result > -4096;
+}
 
 void *system_map(size_t bytes)
 {
 	long result = arch_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return result < 0 && result > -4096 ? NULL : (void *)result;
+	return system_failed(result) ? NULL : (void *)result;
 }
 
 void *system_map_wiped_on_fork(size_t bytes)
@@ -88,6 +96,16 @@ void system_wait(const u32 *word, u32 value, u64 timeout_ns)
 void system_wake(const u32 *word)
 {
 	arch_syscall(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
+}
+
+long system_memfd(const char *name, u32 flags)
+{
+	long fd = arch_syscall(SYS_memfd_create, (long)name, flags | MFD_CLOEXEC | MFD_EXEC, 0, 0,
+			       0, 0);
+
+	if (fd == -EINVAL) /* before Linux 6.3 all are executable */
+		fd = arch_syscall(SYS_memfd_create, (long)name, flags | MFD_CLOEXEC, 0, 0, 0, 0);
+	return fd;
 }
 
 long system_open(const char *path)

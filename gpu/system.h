@@ -23,6 +23,11 @@ bool system_thread_lives(u32 pid, u32 tid);
 void system_wait(const u32 *word, u32 value, u64 timeout_ns);
 void system_wake(const u32 *word);
 
+/* Is it what a system call returns when it fails, and no address? */
+bool system_failed(long result);
+
+/* A file without a path, of which code may run; flags: MFD_* beside MFD_CLOEXEC. */
+long system_memfd(const char *name, u32 flags);
 long system_open(const char *path); /* read-only, O_CLOEXEC */
 /* Reads up to bytes from the current position, whole where it can: how many were read. */
 long system_read(int fd, void *buffer, size_t bytes);

@@ -61,15 +61,34 @@ void texts_close(struct texts *texts)
 	system_unmap(texts, texts->own_bytes);
 }
 
-/* FNV-1a. */
-static u32 hash_of(const char *string, u32 *ret_length)
+u32 text_hash(const char *string, u32 max_bytes, u32 *ret_length)
 {
 	u32 hash = 0x811c9dc5, length = 0;
 
-	for (; string[length] && length < TEXT_BYTES_MAX; length++)
+	for (; string[length] && length < max_bytes; length++)
 		hash = (hash ^ (u8)string[length]) * 0x01000193;
 	*ret_length = length;
 	return hash;
+}
+
+bool text_fact_send(struct ring_writer *writer, u32 id, u64 fact_ns, const char *string,
+		    u32 length_bytes)
+{
+	struct record_text *record;
+	u32 bytes = (sizeof(*record) + length_bytes + 7) & ~7U;
+
+	record = ring_reserve(writer, bytes);
+	if (!record)
+		return false;
+	memset(record, 0, bytes);
+	record->header.size_bytes = bytes;
+	record->header.kind = KIND_text;
+	record->header.ts = fact_ns;
+	record->id = id;
+	record->length_bytes = length_bytes;
+	memcpy(record + 1, string, length_bytes);
+	ring_commit(writer, bytes);
+	return true;
 }
 
 /* A new entry; 0: no room. */
@@ -88,24 +107,11 @@ static u32 text_add(struct texts *texts, const char *string, u32 length, u32 has
 void texts_send(struct texts *texts, struct ring_writer *writer, u32 id)
 {
 	struct text *text = &texts->entries[id - 1];
-	struct record_text *record;
-	u32 bytes;
 
 	if (!id || id > texts->count || text->sent)
 		return;
-	bytes = (sizeof(*record) + text->length_bytes + 7) & ~7U;
-	record = ring_reserve(writer, bytes);
-	if (!record)
-		return;
-	memset(record, 0, bytes);
-	record->header.size_bytes = bytes;
-	record->header.kind = KIND_text;
-	record->header.ts = texts->fact_ns;
-	record->id = id;
-	record->length_bytes = text->length_bytes;
-	memcpy(record + 1, texts->arena + text->offset_bytes, text->length_bytes);
-	ring_commit(writer, bytes);
-	text->sent = true;
+	text->sent = text_fact_send(writer, id, texts->fact_ns, texts->arena + text->offset_bytes,
+				    text->length_bytes);
 }
 
 u32 texts_put(struct texts *texts, struct ring_writer *writer, const char *string)
@@ -114,7 +120,7 @@ u32 texts_put(struct texts *texts, struct ring_writer *writer, const char *strin
 
 	if (!string || !*string)
 		return 0;
-	hash = hash_of(string, &length);
+	hash = text_hash(string, TEXT_BYTES_MAX, &length);
 	for (slot = hash & texts->slot_mask; texts->slots[slot];
 	     slot = (slot + 1) & texts->slot_mask) {
 		const struct text *text = &texts->entries[texts->slots[slot] - 1];

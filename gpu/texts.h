@@ -21,4 +21,11 @@ u32 texts_put(struct texts *texts, struct ring_writer *writer, const char *strin
 /* For an id that texts_put() gave: sends the string if that has not succeeded yet. */
 void texts_send(struct texts *texts, struct ring_writer *writer, u32 id);
 
+/* ---- what every table of strings does ---- */
+
+/* FNV-1a of max_bytes of the string at most; ret_length: of how many. */
+u32 text_hash(const char *string, u32 max_bytes, u32 *ret_length);
+/* Sends the string as a fact. False: the ring has no room. */
+bool text_fact_send(struct ring_writer *writer, u32 id, u64 fact_ns, const char *string, u32 length_bytes);
+
 #endif

@@ -533,19 +533,26 @@ struct record_taker {
 	void *data;
 };
 
-static void take_call(void *data, const void *record)
+static void take_record(void *data, const void *record)
 {
 	const struct record_taker *taker = data;
 
-	taker->callback(taker->data, record, sizeof(struct record_call));
+	taker->callback(taker->data, record, ((const struct record_header *)record)->size_bytes);
+}
+
+int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes,
+			 bpf_source_callback callback, void *data)
+{
+	struct record_taker taker = {callback, data};
+
+	return bpf_records_read(iterator, 0, record_bytes, take_record, &taker);
 }
 
 int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
 			  struct err *err)
 {
-	struct record_taker taker = {callback, data};
-	int result = bpf_records_read(source->skeleton->progs.open_calls, 0,
-				      sizeof(struct record_call), take_call, &taker);
+	int result = bpf_source_take_open(source->skeleton->progs.open_calls,
+					  sizeof(struct record_call), callback, data);
 
 	return result ? err_errno(err, result, "can't read the calls that are still open") : 0;
 }

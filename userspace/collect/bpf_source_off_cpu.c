@@ -41,22 +41,8 @@ int bpf_source_note_off_cpu(struct bpf_source *source)
 				sizeof(struct record_off_cpu), nothing, NULL);
 }
 
-struct record_taker {
-	bpf_source_callback callback;
-	void *data;
-};
-
-static void take(void *data, const void *record)
-{
-	const struct record_taker *taker = data;
-
-	taker->callback(taker->data, record, sizeof(struct record_off_cpu));
-}
-
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
-	struct record_taker taker = {callback, data};
-
-	return bpf_records_read(source->skeleton->progs.open_off_cpu, 0,
-				sizeof(struct record_off_cpu), take, &taker);
+	return bpf_source_take_open(source->skeleton->progs.open_off_cpu,
+				    sizeof(struct record_off_cpu), callback, data);
 }

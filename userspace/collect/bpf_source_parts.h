@@ -31,6 +31,9 @@ struct bpf_source {
 /* Tells the programs what is in the plan; before anything is attached. bpf_source_memory.c */
 int bpf_source_put_allocators(struct bpf_source *source, const struct plan *plan, struct err *err);
 
+/* Hands the records of an iterator over, each of record_bytes. 0 or -errno. bpf_source.c */
+int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes, bpf_source_callback callback,
+			 void *data);
 /* Before any return address is overwritten. bpf_source_hijack.c */
 int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *plan,
 				 const struct target *targets, struct err *err);
