@@ -123,7 +123,8 @@ static int first_stop(struct inject_session *session, struct err *err)
 		if (stop == STOP_TRAP && signal_number == SIGTRAP)
 			return 0;
 		if (stop == STOP_TRAP)
-			return err_set(err, -EAGAIN, "the process is stopped by a signal");
+			return err_set(err, -EAGAIN,
+				       "it is stopped (SIGSTOP); let it go on (SIGCONT) first");
 		result = resume(session, PTRACE_CONT, stop == STOP_SIGNAL ? signal_number : 0, err);
 		if (result)
 			return result;
