@@ -93,8 +93,8 @@ $(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
 
 # In the process of test_real there must be no libcuda.
-$(SIM)/test/test_cupti: tests/sim/test/load.c tests/sim/test/load.h
-$(SIM)/test/test_cupti: SIM_TEST_LIBS := -L$(SIM) -l:libcuda.so.1
+$(SIM)/test/test_cupti $(SIM)/test/test_nvtx: tests/sim/test/load.c tests/sim/test/load.h
+$(SIM)/test/test_cupti $(SIM)/test/test_nvtx: SIM_TEST_LIBS := -L$(SIM) -l:libcuda.so.1
 
 $(SIM)/test/%: tests/sim/test/%.c tests/sim/test/client.c tests/sim/test/client.h tests/sim/cupti/layouts.def $(SIM)/libcuda.so.1
 	@mkdir -p $(@D)

@@ -34,6 +34,12 @@ static void deliver(unsigned domain, unsigned cbid, const void *data)
 		callback(sim_state.subscriber.user_data, (CUpti_CallbackDomain)domain, cbid, data);
 }
 
+void sim_deliver(unsigned domain, unsigned cbid, const void *data)
+{
+	if (is_subscribed(domain, cbid))
+		deliver(domain, cbid, data);
+}
+
 static void deliver_call(struct sim_call *call, CUpti_ApiCallbackSite site)
 {
 	CUpti_CallbackData data = {
@@ -151,8 +157,7 @@ static void synchronized(uint32_t cbid, CUcontext context, CUstream stream)
 {
 	CUpti_SynchronizeData data = {.context = context, .stream = stream};
 
-	if (is_subscribed(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid))
-		deliver(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid, &data);
+	sim_deliver(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid, &data);
 }
 
 const struct sim_tools sim_tools = {enter, exit_, submit, done, resource, synchronized};

@@ -52,6 +52,9 @@ extern struct sim_state sim_state;
 extern pthread_mutex_t sim_cupti_lock; /* attach, detach, subscription */
 extern const struct sim_tools sim_tools;
 
+/* callback.c: to the subscriber, where it asked for it */
+void sim_deliver(unsigned domain, unsigned cbid, const void *data);
+
 /* version.c */
 const struct sim_version *sim_version(void);
 extern const char sim_cupti_release[];
