@@ -9,7 +9,7 @@
 #include "displaced.h"
 
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
-#define LOSS_REASONS_MAX 64 /* reasons of record.def, indexes of counters.losses */
+#define LOSS_REASONS_MAX 128 /* reasons of record.def, indexes of counters.losses */
 
 #define STACK_DEPTH_MAX	  127 /* what the kernel gives (kernel.perf_event_max_stack) */
 #define STACK_ID_BITS	  20
