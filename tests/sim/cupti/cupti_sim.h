@@ -100,6 +100,8 @@ uint32_t sim_thread_id(void);
 void sim_buffer_append(const void *record, size_t size, bool is_own);
 /* Work that is done waits for the worker to write its records: callable under the driver's locks. */
 void sim_buffer_queue(const struct sim_activity *activity);
+/* Asks the client for a buffer, and hands it back empty. */
+void sim_buffer_exchange(void);
 void sim_buffer_start(void);
 void sim_buffer_stop(void);
 void sim_buffer_flush(bool forced);

@@ -1,8 +1,12 @@
 /* How the library finds the driver, and what calls return where it cannot, or where a knob says so. */
 #include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "cupti_sim.h"
 
 #define DEFAULT_DRIVER 13000
@@ -52,6 +56,42 @@ static CUptiResult injected(const char *function)
 	return CUPTI_SUCCESS;
 }
 
+static __thread bool is_meanwhile;
+
+static int no_library(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	return 1;
+}
+
+static void *call_back(void *unused)
+{
+	is_meanwhile = true;
+	dl_iterate_phdr(no_library, NULL);
+	sim_buffer_exchange();
+	return unused;
+}
+
+/* The knob meanwhile_ms=N: threads of the application and of CUPTI are not kept waiting by who calls it. */
+static void go_on_meanwhile(const char *function)
+{
+	uint64_t limit_ms = is_meanwhile ? 0 : sim_cupti_knob("meanwhile_ms", 0);
+	struct timespec limit;
+	pthread_t thread;
+
+	if (!limit_ms)
+		return;
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit_ms += (uint64_t)limit.tv_nsec / 1000000;
+	limit.tv_sec += (time_t)(limit_ms / 1000);
+	limit.tv_nsec = (long)(limit_ms % 1000) * 1000000;
+	if (pthread_create(&thread, NULL, call_back, NULL) ||
+	    !pthread_timedjoin_np(thread, NULL, &limit))
+		return;
+	fprintf(stderr, "simulated CUPTI: %s was called with a lock held that a callback or the loader needs\n",
+		function);
+	abort();
+}
+
 CUptiResult sim_gate(const char *function)
 {
 	unsigned code = sim_version()->code;
@@ -65,6 +105,7 @@ CUptiResult sim_gate(const char *function)
 	/* A driver of an older major is not for this library. */
 	if (sim_cupti_knob("driver_version", DEFAULT_DRIVER) / 1000 < code / 1000)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	go_on_meanwhile(function);
 	return injected(function);
 }
 
@@ -72,9 +113,12 @@ CUptiResult sim_gate_free(const char *function)
 {
 	unsigned code = sim_version()->code;
 
-	if (code < 13020)
-		return sim_state.driver ? injected(function) : CUPTI_SUCCESS;
-	return sim_gate(function);
+	if (code >= 13020)
+		return sim_gate(function);
+	if (!sim_state.driver)
+		return CUPTI_SUCCESS;
+	go_on_meanwhile(function);
+	return injected(function);
 }
 
 CUptiResult sim_attach(void)

@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -472,6 +473,24 @@ static void test_clock_twice(void)
 	}
 }
 
+/* This client calls CUPTI under the lock that its callback takes: that is seen. */
+static void test_lock_across_a_call(void)
+{
+	struct load load;
+	int status;
+
+	if (fork() == 0) {
+		prepare(&load);
+		if (!client_open(library) || client_start(work_kinds))
+			_exit(1);
+		work(&load);
+		CALL(cuptiActivityFlushAll, 0);
+		_exit(0);
+	}
+	wait(&status);
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 /* A child of fork has no CUDA. */
 static void test_fork(void)
 {
@@ -503,6 +522,7 @@ static const struct test_case cases[] = {
 	{"mute", test_mute, "SIM_MUTE", "1"},
 	{"late_buffers", test_late_buffers, "SIM_LATE_BUFFERS_MS", "600000"},
 	{"clock_twice", test_clock_twice, NULL, NULL},
+	{"lock_across_a_call", test_lock_across_a_call, "SIM_MEANWHILE_MS", "500"},
 	{"fork", test_fork, NULL, NULL},
 };
 
