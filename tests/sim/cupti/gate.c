@@ -87,7 +87,9 @@ static void go_on_meanwhile(const char *function)
 	if (pthread_create(&thread, NULL, call_back, NULL) ||
 	    !pthread_timedjoin_np(thread, NULL, &limit))
 		return;
-	fprintf(stderr, "simulated CUPTI: %s was called with a lock held that a callback or the loader needs\n",
+	fprintf(stderr,
+		"simulated CUPTI: %s was called with a lock held that a callback or the loader "
+		"needs\n",
 		function);
 	abort();
 }

@@ -38,12 +38,12 @@ static void tell(unsigned cbid, const char *name, const void *params, const void
 	sim_deliver(CUPTI_CB_DOMAIN_NVTX, cbid, &data);
 }
 
-#define NVTX_NOTHING(module, name, parameters, ...)                               \
-	static void on_##name parameters                                          \
-	{                                                                         \
-		nvtx##name##_params params = __VA_ARGS__;                         \
-                                                                                  \
-		tell(CUPTI_CBID_NVTX_nvtx##name, "nvtx" #name, &params, NULL);    \
+#define NVTX_NOTHING(module, name, parameters, ...)                            \
+	static void on_##name parameters                                       \
+	{                                                                      \
+		nvtx##name##_params params = __VA_ARGS__;                      \
+                                                                               \
+		tell(CUPTI_CBID_NVTX_nvtx##name, "nvtx" #name, &params, NULL); \
 	}
 #define NVTX_VALUE(module, name, type, value, parameters, ...)                    \
 	static type on_##name parameters                                          \
