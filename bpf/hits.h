@@ -56,7 +56,7 @@ static __always_inline const struct entry_site *entry_site_find(u64 cookie)
 }
 
 /* At an entry: does the instruction that the program is to do, unless another program on the same site has. */
-static __noinline int entry_displace(struct pt_regs *registers)
+static __noinline __attribute__((unused)) int entry_displace(struct pt_regs *registers)
 {
 	u64 cookie = bpf_get_attach_cookie(registers);
 	const struct entry_site *site = entry_site_find(cookie);

@@ -58,6 +58,29 @@ enum record_enum_value {
 #include "record.def"
 };
 
+/* One argument in a tail ARGS: this, then the value, padded with zeros to a multiple of 8 bytes. */
+struct record_arg {
+	u8 type;  /* enum record_arg_type */
+	u8 place; /* of the argument, from 0 on */
+	u8 group; /* enum record_arg_group */
+	u8 pad;
+	u16 length_bytes; /* of the value: of numbers 8, of what could not be read 0 */
+	u16 pad2;
+};
+
+enum record_arg_type {
+	RECORD_ARG_UNSIGNED = 1,
+	RECORD_ARG_SIGNED,
+	RECORD_ARG_STRING,     /* without a terminating 0 */
+	RECORD_ARG_STRING_CUT, /* there was more of it */
+	RECORD_ARG_UNREADABLE,
+};
+
+/* Arguments of one group have different places. */
+enum record_arg_group { RECORD_ARG_OF_BEGIN, RECORD_ARG_OF_END };
+
+#define RECORD_ARG_PLACES 16
+
 _Static_assert(sizeof(struct record_header) == 40, "the record header is 40 bytes");
 /* A function call with the ring buffer's own 8-byte header stays within one cache line. */
 _Static_assert(sizeof(struct record_call) + 8 <= 64, "a call fits a 64-byte ring record");

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "exporters/args.h"
 
 /* clang-format off */
 /* Kinds without a row show all their fields, by their own names. */
@@ -136,6 +137,10 @@ static const struct chrome_arg_row {
 	{"migration",    "destination_device_number",    "toDevice",                   NULL},
 
 	/* Of counters each is a track, whose name begins with the event's. */
+	{"usdt_span",    "usdt.binary",                  "binary",                     NULL},
+	{"usdt_span",    "ended",                        "ended",                      "ended"},
+	{"usdt_point",   "usdt.binary",                  "binary",                     NULL},
+
 	{"off_cpu",      "reason",                       "reason",                     NULL},
 	{"off_cpu",      "runnable_ns",                  "waited for a CPU (ns)",      NULL},
 	{"off_cpu",      "woken_by",                     "woken by",                   NULL},
@@ -412,6 +417,18 @@ static const char *append_name(struct text *text, const char *name, const char *
 	return arrow ? name : NULL;
 }
 
+/* Those that the record ends in. before: where the args begin. */
+static void append_tail(struct text *text, const struct view_event *event, size_t before)
+{
+	struct record_args args = record_args_begin(event->kind, event->record);
+	struct record_arg_value value;
+
+	while (record_args_next(&args, &value)) {
+		text_append(text, text->length == before ? "" : ",");
+		args_append_json(text, &value);
+	}
+}
+
 void chrome_args_append(const struct chrome_args *args, const struct view_event *event,
 			struct text *text)
 {
@@ -432,6 +449,7 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	}
 	if (object)
 		text_append_char(text, '}');
+	append_tail(text, event, before);
 	if (event->open)
 		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
 	if (event->record->stack) {

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "exporters/args.h"
 #include "exporters/writer.h"
 
 struct ndjson {
@@ -141,7 +142,8 @@ static void ndjson_append_fields(const struct view *view, struct text *text,
 	for (size_t i = 0; i < kind->field_count; i++) {
 		const struct schema_field *field = &kind->fields[i];
 
-		if (field->unit == UNIT_PAD || view_field_absent(field, record))
+		if (field->unit == UNIT_PAD || field == schema_tail_field(kind) ||
+		    view_field_absent(field, record))
 			continue;
 		ndjson_append_key(text, field->name);
 		if (field->count > 1)
@@ -150,6 +152,23 @@ static void ndjson_append_fields(const struct view *view, struct text *text,
 			ndjson_units[field->unit](view, text, field,
 						  schema_field_value(field, record, 0));
 	}
+}
+
+/* ,"args":{"arg0":-5,"arg1":"text","end.arg0":null} */
+static void ndjson_append_args(struct text *text, const struct schema_kind *kind,
+			       const struct record_header *record)
+{
+	struct record_args args = record_args_begin(kind, record);
+	struct record_arg_value value;
+	bool any = false;
+
+	while (record_args_next(&args, &value)) {
+		text_append(text, any ? "," : ",\"args\":{");
+		args_append_json(text, &value);
+		any = true;
+	}
+	if (any)
+		text_append_char(text, '}');
 }
 
 static void ndjson_append_nonzero(struct text *text, const char *name, u64 value)
@@ -200,6 +219,7 @@ static int ndjson_write_record(struct ndjson *ndjson, const struct schema_kind *
 	text_append_char(text, '"');
 	ndjson_append_header(ndjson->view, text, kind, record);
 	ndjson_append_fields(ndjson->view, text, kind, record);
+	ndjson_append_args(text, kind, record);
 	text_append(text, "}\n");
 	return writer_flush(&ndjson->writer, err);
 }

@@ -36,6 +36,7 @@ test   libclang-rt-dev                       -  libFuzzer and its sanitizers
 test   redis-tools                           -  redis-benchmark: a load
 test   redis-server               redis-server  recorded by tests
 test   postgresql                   postgresql  recorded by tests
+test   systemtap-sdt-dev                     -  <sys/sdt.h>: probes of test programs
 test   python3                               -  recorded by tests, checks JSON
 test   jq                                    -  checks JSON
 test   zsh                                   -  takes its completion script

@@ -211,7 +211,7 @@ TEST(reports_and_formats_are_found)
 	CHECK_OK(report_find("ledger", &report, &err), err);
 	CHECK_STRING(report->name, "ledger");
 	CHECK_U64(report_find("function", &report, &err), (unsigned long long)-22);
-	CHECK(strstr(err.message, "functions, cuda_api_sum (api)") &&
+	CHECK(strstr(err.message, "functions, usdt_sum (usdt), cuda_api_sum (api)") &&
 	      strstr(err.message, "mean functions"));
 	CHECK_OK(report_format_find("csv", &format, &err), err);
 	CHECK_U64(format, REPORT_CSV);

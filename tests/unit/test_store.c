@@ -105,7 +105,7 @@ TEST(a_file_cut_anywhere_is_a_prefix)
 		int cut _cleanup_close_ = memory_file();
 		struct capture_reader *reader = NULL;
 		struct err err = {0};
-		char data[16384];
+		char data[65536];
 		u64 count;
 
 		CHECK(size <= sizeof(data));

@@ -59,11 +59,12 @@ static bool has_link(enum uprobe_kind kind)
 {
 	_cleanup_close_ int program = load_empty_program(uprobe_attach_type(kind));
 	u64 offset = 1;
+	struct uprobe_group group = {.kind = kind, .program_fd = program, .offsets = &offset};
 	int link;
 
 	if (program < 0)
 		return false;
-	link = uprobe_link_create(program, kind, "/", &offset, NULL, 1, 0);
+	link = uprobe_link_create(&group, "/", 0, 1);
 	if (link >= 0)
 		close(link);
 	return link == -EBADF;

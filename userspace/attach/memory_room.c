@@ -21,6 +21,33 @@ static int u64_compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+/* Those of USDT probes: of the code, and of the counters of their listeners. */
+static size_t list_usdt_pages(const struct plan *plan, size_t target, u64 *pages)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->usdt_count; i++) {
+		const struct plan_usdt *usdt = &plan->usdt[i];
+		u64 module = (u64)usdt->module << 40;
+
+		if (!plan_is_mapped_by(&plan->modules[usdt->module], target))
+			continue;
+		for (size_t s = 0; s < usdt->site_count; s++, count += 2) {
+			const struct plan_usdt_site *site = &usdt->sites[s];
+			u64 code = module | site->file_offset / PAGE_BYTES;
+
+			if (!pages)
+				continue;
+			pages[count] = code;
+			pages[count + 1] =
+				site->semaphore_file_offset
+					? module | site->semaphore_file_offset / PAGE_BYTES
+					: code;
+		}
+	}
+	return count;
+}
+
 /* (module, page) of every probe, in `pages` if it is not NULL. */
 static size_t list_pages(const struct plan *plan, size_t target, u64 *pages)
 {
@@ -39,7 +66,7 @@ static size_t list_pages(const struct plan *plan, size_t target, u64 *pages)
 			if (pages)
 				pages[count] = module | function->sites[s].file_offset / PAGE_BYTES;
 	}
-	return count;
+	return count + list_usdt_pages(plan, target, pages ? pages + count : NULL);
 }
 
 u64 memory_room_needed(const struct plan *plan, size_t target)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/modules.h"
+#include "attach/plan_usdt.h"
 #include "base/cleanup.h"
 #include "../bpf/record.h"
 
@@ -161,6 +162,7 @@ struct plan *plan_free(struct plan *plan)
 	modules_free(&modules);
 	for (size_t i = 0; i < plan->function_count; i++)
 		function_free(&plan->functions[i]);
+	plan_usdt_free(plan);
 	for (size_t i = 0; i < plan->skipped_count; i++)
 		free(plan->skipped[i].name);
 	free(plan->functions);

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "options/options.h"
+#include "../bpf/usdt.h"
 
 struct plan_range {
 	u64 file_offset, size_bytes;
@@ -74,6 +75,27 @@ struct plan_skipped {
 	const char *reason;
 };
 
+/* One place of a USDT probe. */
+struct plan_usdt_site {
+	u64 address; /* in the file */
+	u64 file_offset;
+	u64 semaphore_file_offset; /* 0: it has none */
+	bool long_nop; /* five bytes: see plan_usdt.c */
+	size_t argument_count; /* in its note: more than USDT_ARGUMENTS_MAX are not recorded */
+	struct usdt_argument arguments[USDT_ARGUMENTS_MAX];
+};
+
+/* A USDT probe of a file. */
+struct plan_usdt {
+	size_t module; /* index */
+	char *provider, *name;
+	u8 role;	/* VALUE_usdt_role_* */
+	size_t partner; /* index of what ends or begins the span; unless role says point */
+	size_t stem_length; /* of its name without what it shares with no partner */
+	struct plan_usdt_site *sites;
+	size_t site_count, site_capacity;
+};
+
 /* What the kernel can do, and what the user allows; filled by the caller. */
 struct plan_limits {
 	bool has_session;      /* uprobe sessions: durations are possible */
@@ -112,6 +134,8 @@ struct plan {
 	size_t skipped_count;
 	struct plan_guard *guards;
 	size_t guard_count, guard_capacity;
+	struct plan_usdt *usdt; /* by module, then provider and name; added by plan_add_usdt() */
+	size_t usdt_count, usdt_capacity;
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
 };
 

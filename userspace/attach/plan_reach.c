@@ -21,6 +21,14 @@ static bool lacks_first_thread(const struct plan_builder *builder, const struct 
 	return false;
 }
 
+static void want_reach(const struct plan_builder *builder, size_t index, bool *wanted)
+{
+	const struct plan_module *module = &builder->plan->modules[index];
+
+	wanted[index] = !module->shared_with_others &&
+			(builder->limits->children || lacks_first_thread(builder, module));
+}
+
 int plan_reach_apply(struct plan_builder *builder, struct err *err)
 {
 	struct plan *plan = builder->plan;
@@ -32,13 +40,10 @@ int plan_reach_apply(struct plan_builder *builder, struct err *err)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
 	if (builder->limits->single_probes)
 		return 0;
-	for (size_t i = 0; i < plan->function_count; i++) {
-		struct plan_module *module = &plan->modules[plan->functions[i].module];
-
-		wanted[plan->functions[i].module] =
-			!module->shared_with_others &&
-			(builder->limits->children || lacks_first_thread(builder, module));
-	}
+	for (size_t i = 0; i < plan->function_count; i++)
+		want_reach(builder, plan->functions[i].module, wanted);
+	for (size_t i = 0; i < plan->usdt_count; i++)
+		want_reach(builder, plan->usdt[i].module, wanted);
 	result = modules_shared_with_others(&list, wanted, builder->targets, builder->target_count,
 					    err);
 	for (size_t i = 0; i < plan->module_count && !result; i++) {

@@ -58,17 +58,25 @@ static int link_create(const struct link_create_attr *attr)
 	return fd < 0 ? -errno : fd;
 }
 
-int uprobe_link_create(int program_fd, enum uprobe_kind kind, const char *path, const u64 *offsets,
-		       const u64 *cookies, size_t count, u32 pid)
+/* Arrays that are not there stay NULL. */
+static u64 array_from(const u64 *array, size_t first)
+{
+	return array ? (uintptr_t)(array + first) : 0;
+}
+
+int uprobe_link_create(const struct uprobe_group *group, const char *path, size_t first,
+		       size_t count)
 {
 	struct link_create_attr attr = {
-		.program_fd = program_fd,
-		.attach_type = uprobe_attach_type(kind),
+		.program_fd = group->program_fd,
+		.attach_type = uprobe_attach_type(group->kind),
 		.uprobe_multi = {.path = (uintptr_t)path,
-				 .offsets = (uintptr_t)offsets,
-				 .cookies = (uintptr_t)cookies,
+				 .offsets = array_from(group->offsets, first),
+				 .reference_counter_offsets =
+					 array_from(group->reference_counters, first),
+				 .cookies = array_from(group->cookies, first),
 				 .count = count,
-				 .pid = pid},
+				 .pid = group->pid},
 	};
 
 	return link_create(&attr);
@@ -86,7 +94,7 @@ static int uprobe_event_type(void)
 }
 
 /* pid: 0 for all processes. A disabled one counts nothing, but has its breakpoint. */
-static int event_open(const char *path, u64 offset, u32 pid, bool disabled)
+static int event_open(const char *path, u64 offset, u64 reference_counter, u32 pid, bool disabled)
 {
 	struct perf_event_attr event = {.size = sizeof(event), .disabled = disabled};
 	int type = uprobe_event_type(), fd;
@@ -94,6 +102,9 @@ static int event_open(const char *path, u64 offset, u32 pid, bool disabled)
 	if (type < 0)
 		return type;
 	event.type = type;
+	if (reference_counter > UINT32_MAX)
+		return -EFBIG;
+	event.config = reference_counter << 32;
 	event.config1 = (uintptr_t)path;
 	event.config2 = offset;
 	fd = syscall(__NR_perf_event_open, &event, pid ? (int)pid : -1, pid ? -1 : 0, -1,
@@ -102,15 +113,18 @@ static int event_open(const char *path, u64 offset, u32 pid, bool disabled)
 }
 
 /* The link keeps the event alive. */
-static int single_link_create(int program_fd, const char *path, u64 offset, u64 cookie, u32 pid)
+static int single_link_create(const struct uprobe_group *group, const char *path, size_t index)
 {
-	struct link_create_attr attr = {.program_fd = program_fd, .attach_type = BPF_PERF_EVENT};
-	_cleanup_close_ int fd = event_open(path, offset, pid, false);
+	struct link_create_attr attr = {.program_fd = group->program_fd,
+					.attach_type = BPF_PERF_EVENT};
+	u64 counter = group->reference_counters ? group->reference_counters[index] : 0;
+	_cleanup_close_ int fd =
+		event_open(path, group->offsets[index], counter, group->pid, false);
 
 	if (fd < 0)
 		return fd;
 	attr.target_fd = fd;
-	attr.perf_event.cookie = cookie;
+	attr.perf_event.cookie = group->cookies[index];
 	return link_create(&attr);
 }
 
@@ -155,14 +169,11 @@ static int attach_range(struct uprobe_set *set, const struct uprobe_group *group
 	int link, result;
 
 	if (group->kind == UPROBE_SINGLE && count == 1)
-		link = single_link_create(group->program_fd, path, group->offsets[first],
-					  group->cookies[first], group->pid);
+		link = single_link_create(group, path, first);
 	else if (group->kind == UPROBE_SINGLE)
 		link = -E2BIG;
 	else
-		link = uprobe_link_create(group->program_fd, group->kind, path,
-					  group->offsets + first, group->cookies + first, count,
-					  group->pid);
+		link = uprobe_link_create(group, path, first, count);
 	if (link >= 0)
 		return set_add_link(set, link, count);
 	if (is_general(link))
@@ -208,7 +219,7 @@ int uprobe_hold(struct uprobe_set *set, int file_fd, u64 offset, u32 thread)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	fd = event_open(path, offset, thread, true);
+	fd = event_open(path, offset, 0, thread, true);
 	return fd < 0 ? fd : set_add_link(set, fd, 0);
 }
 

@@ -25,6 +25,7 @@ struct uprobe_group {
 	u32 pid;     /* 0: every process that maps the file */
 	u64 *offsets;
 	u64 *cookies;
+	u64 *reference_counters; /* file offsets of counters that the kernel raises for as long; 0: none. NULL: none at all */
 	size_t count;
 };
 
@@ -64,8 +65,7 @@ void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t l
 
 /* enum bpf_attach_type of the kernel; newer than the headers of the distributions that we build on. */
 unsigned uprobe_attach_type(enum uprobe_kind kind);
-/* The bpf() call. A link fd or -errno. Not for UPROBE_SINGLE. */
-int uprobe_link_create(int program_fd, enum uprobe_kind kind, const char *path, const u64 *offsets,
-		       const u64 *cookies, size_t count, u32 pid);
+/* The bpf() call for functions [first, first + count) of the group. A link fd or -errno. Not for UPROBE_SINGLE. */
+int uprobe_link_create(const struct uprobe_group *group, const char *path, size_t first, size_t count);
 
 #endif

@@ -130,6 +130,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	if (!settings->off_cpu)
 		bpf_map__set_max_entries(skeleton->maps.off_cpu_threads, 1);
 	choose_programs(source, settings);
+	bpf_source_configure_usdt(source, settings);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(
@@ -207,6 +208,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	uprobe_detach(&source->guards, NULL, NULL);
 	bpf_link__destroy(source->fork_link);
 	bpf_source_detach_off_cpu(source);
+	bpf_source_unwatch_usdt(source);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
@@ -353,6 +355,7 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 			      struct err *err)
 {
 	struct reach reach = {plan, links->thread, set};
+	const struct usdt_reach usdt = {links->thread, links->single, set};
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count; m++) {
@@ -365,6 +368,8 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 			if ((probe_uses[u].kind == UPROBE_SINGLE) == links->single &&
 			    !names_no_process(module, &probe_uses[u]))
 				result = attach_use(source, &reach, m, &probe_uses[u], err);
+		if (!result)
+			result = bpf_source_attach_usdt(source, plan, m, &usdt, err);
 	}
 	return result;
 }
@@ -374,17 +379,24 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 		      struct err *err)
 {
 	struct reach everyone = {plan, 0, &source->uprobes};
+	const struct usdt_reach usdt = {0, false, &source->uprobes};
 	int result = entry_sites_put(bpf_map__fd(source->skeleton->maps.entry_sites), plan, err);
 
 	if (!result)
 		result = bpf_source_put_allocators(source, plan, err);
-
+	if (!result)
+		result = bpf_source_put_usdt(source, plan, err);
+	if (!result && plan->usdt_count)
+		result = bpf_source_watch_usdt(source, err);
 	if (!single && plan_hijacks_returns(plan))
 		result = bpf_source_prepare_hijacking(source, plan, targets, err);
 	for (size_t m = 0; m < plan->module_count; m++)
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result && !single; u++)
 			if (names_no_process(&plan->modules[m], &probe_uses[u]))
 				result = attach_use(source, &everyone, m, &probe_uses[u], err);
+	for (size_t m = 0; m < plan->module_count && !result && !single; m++)
+		if (plan->modules[m].reaches_all)
+			result = bpf_source_attach_usdt(source, plan, m, &usdt, err);
 	for (size_t t = 0; t < target_count && !result; t++) {
 		struct process_links links = {targets[t].thread, t,
 					      single || targets[t].first_thread_ended};

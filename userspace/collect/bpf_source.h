@@ -21,6 +21,7 @@ struct bpf_source_settings {
 	bool follow_children;  /* what a target forks becomes one from its first instruction on */
 	bool guarded;	       /* a plan with guards will be attached */
 	size_t function_count; /* of that plan */
+	size_t usdt_sites;     /* of its USDT probes */
 	bool allocators;       /* some of them allocate memory; then: */
 	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
 	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
@@ -95,6 +96,10 @@ int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callbac
  * they have forked. Only after detaching. -errno. */
 int bpf_source_hijacked_returns(struct bpf_source *source, u32 tid,
 				void (*callback)(void *data, const void *record), void *data);
+
+/* Hands over the spans of USDT probes that are still open (struct record_usdt_span); only after detaching, and only where
+ * there are USDT probes. */
+int bpf_source_open_usdt_spans(struct bpf_source *source, bpf_source_callback callback, void *data);
 
 /* ---- threads that are off their CPU; bpf_source_off_cpu.c ---- */
 

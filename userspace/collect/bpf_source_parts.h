@@ -10,6 +10,7 @@
 
 #define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
 #define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
+#define USDT_PROGRAMS	 2 /* of usdt.bpf.c, the same */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
@@ -21,6 +22,7 @@ struct bpf_source {
 	struct bpf_link *fork_link; /* NULL: nothing is guarded */
 	struct bpf_link *task_links[TASK_PROGRAMS];
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
+	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
@@ -30,6 +32,25 @@ struct bpf_source {
 
 /* Tells the programs what is in the plan; before anything is attached. bpf_source_memory.c */
 int bpf_source_put_allocators(struct bpf_source *source, const struct plan *plan, struct err *err);
+
+/* ---- bpf_source_usdt.c ---- */
+
+/* Before loading. */
+void bpf_source_configure_usdt(struct bpf_source *source, const struct bpf_source_settings *settings);
+/* Tells the programs what the probes mean; before they are attached. */
+int bpf_source_put_usdt(struct bpf_source *source, const struct plan *plan, struct err *err);
+/* Their ends that are no probe's. */
+int bpf_source_watch_usdt(struct bpf_source *source, struct err *err);
+void bpf_source_unwatch_usdt(struct bpf_source *source);
+
+/* Where the links of a file go. */
+struct usdt_reach {
+	u32 thread; /* that names the process; 0: every process that maps the file */
+	bool single;
+	struct uprobe_set *set;
+};
+int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, size_t module,
+			   const struct usdt_reach *reach, struct err *err);
 
 /* Hands the records of an iterator over, each of record_bytes. 0 or -errno. bpf_source.c */
 int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes, bpf_source_callback callback,

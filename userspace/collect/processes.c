@@ -56,6 +56,9 @@ static bool plan_names_processes(const struct processes_config *config)
 		if (config->single || (!plan->modules[plan->functions[i].module].reaches_all &&
 				       plan->functions[i].returns != VALUE_returns_session))
 			return true;
+	for (size_t i = 0; i < plan->usdt_count; i++)
+		if (config->single || !plan->modules[plan->usdt[i].module].reaches_all)
+			return true;
 	return false;
 }
 
@@ -214,6 +217,11 @@ static int hold_probes(struct processes *processes, u32 thread)
 	for (size_t m = 0; m < plan->module_count && !result; m++)
 		if (!loader_find(&plan->modules[m], &offset))
 			result = hold_one(processes, &plan->modules[m], offset, thread);
+	for (size_t i = 0; i < plan->usdt_count && !result; i++)
+		for (size_t s = 0; s < plan->usdt[i].site_count && !result; s++)
+			if (!plan->modules[plan->usdt[i].module].reaches_all)
+				result = hold_one(processes, &plan->modules[plan->usdt[i].module],
+						  plan->usdt[i].sites[s].file_offset, thread);
 	for (size_t i = 0; i < plan->function_count && !result; i++) {
 		const struct plan_function *function = &plan->functions[i];
 		const struct plan_module *module = &plan->modules[function->module];

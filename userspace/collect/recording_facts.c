@@ -215,7 +215,7 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 
 		result = batch_add_text(batch, RECORD_SOURCE_BPF, i + 1, name, strlen(name));
 	}
-	facts->probes.base = plan->function_count;
+	facts->probes.base = plan->function_count + USDT_TEXTS_PER_PROBE * plan->usdt_count;
 	if (!result)
 		result = text_ids_get(&facts->probes, batch, "BPF programs", &facts->bpf_place);
 	for (size_t i = 0; i < plan->module_count && !result; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/plan_usdt.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/version.h"
@@ -12,6 +13,7 @@
 #include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "collect/session_parts.h"
+#include "collect/usdt_facts.h"
 
 #define BATCH_COUNT 8
 /* CUPTI takes 7 to 15 s to start in a process that never had it. */
@@ -55,6 +57,8 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result)
 		result =
 			recording_facts_plan(&session->facts, batch, config->plan, config->targets);
+	if (!result)
+		result = usdt_facts_put(&session->facts, batch, config->plan);
 	if (!result)
 		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
 						   batch);
@@ -214,6 +218,8 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	struct counters counters;
 
 	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
+	if (session->config->plan->usdt_count)
+		bpf_source_open_usdt_spans(session->source, take_open_call, &calls);
 	bpf_record_source_add_losses(&session->records, calls.count, batch);
 	if (session->config->off_cpu)
 		bpf_source_open_off_cpu(session->source, take_open_call, &calls);
@@ -335,6 +341,7 @@ static int prepare(struct session *session, struct err *err)
 		.follow_children = config->options->children,
 		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
+		.usdt_sites = plan_usdt_sites(config->plan),
 		.off_cpu = config->off_cpu,
 		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
 	};
@@ -349,7 +356,7 @@ static int prepare(struct session *session, struct err *err)
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
 	/* Without probes there is no price to tell: what CUPTI takes in the target nobody can see. */
-	if (!result && config->plan->function_count)
+	if (!result && (config->plan->function_count || config->plan->usdt_count))
 		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
 						 &session->calibration, NULL);
 	if (!result)

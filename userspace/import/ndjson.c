@@ -147,7 +147,7 @@ static int import_kind(struct import *import, json_t *object, const struct schem
 		return import_error(&import->context, err, "unknown kind \"%.80s\"%s", tag,
 				    nearest_hint(&nearest, ""));
 	}
-	if (kind->tail != TAIL_NONE)
+	if (kind->tail != TAIL_NONE && kind->tail != TAIL_ARGS)
 		return import_error(&import->context, err,
 				    "a %s has no line of its own: it is written where it is used",
 				    tag);
@@ -183,7 +183,7 @@ static int import_fields(struct import *import, const struct schema_kind *kind, 
 			 struct record_header *record, struct err *err)
 {
 	const char *key;
-	json_t *value;
+	json_t *value, *args = NULL;
 
 	json_object_foreach(object, key, value)
 	{
@@ -192,13 +192,17 @@ static int import_fields(struct import *import, const struct schema_kind *kind, 
 
 		if (strcmp(key, "kind") == 0)
 			continue;
-		if (!field || field->unit == UNIT_PAD)
+		if (kind->tail == TAIL_ARGS && strcmp(key, "args") == 0) {
+			args = value;
+			continue;
+		}
+		if (!field || field->unit == UNIT_PAD || field == schema_tail_field(kind))
 			return unknown_field(import, kind, key, err);
 		result = import_set_field(&import->context, kind, field, value, record, err);
 		if (result < 0)
 			return result;
 	}
-	return 0;
+	return args ? import_set_args(&import->context, kind, args, record, err) : 0;
 }
 
 /* A fact with an id needs one; marks that its label has a fact. */

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "store/record_args.h"
 
 int import_error(const struct import_context *context, struct err *err, const char *format, ...)
 {
@@ -281,6 +282,53 @@ int import_set_field(struct import_context *context, const struct schema_kind *k
 	if (result < 0)
 		return result;
 	schema_field_set(field, record, 0, number);
+	return 0;
+}
+
+/* ---- arguments ---- */
+
+static bool arg_from_json(json_t *value, struct record_arg_value *arg)
+{
+	arg->type = RECORD_ARG_UNREADABLE;
+	if (json_is_null(value))
+		return true;
+	if (json_is_string(value)) {
+		arg->type = RECORD_ARG_STRING;
+		arg->string = json_string_value(value);
+		arg->length_bytes = json_string_length(value);
+		return arg->length_bytes <= UINT16_MAX;
+	}
+	if (!json_is_integer(value))
+		return false;
+	arg->type = json_integer_value(value) < 0 ? RECORD_ARG_SIGNED : RECORD_ARG_UNSIGNED;
+	arg->number = (u64)json_integer_value(value);
+	return true;
+}
+
+int import_set_args(struct import_context *context, const struct schema_kind *kind, json_t *args,
+		    struct record_header *record, struct err *err)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(args))
+		return import_error(context, err, "args of %s: expected an object", kind->tag);
+	json_object_foreach(args, key, value)
+	{
+		struct record_arg_value arg = {0};
+
+		if (!record_arg_parse_name(key, &arg))
+			return import_error(context, err,
+					    "args of %s: unknown name \"%.80s\": expected arg0 to "
+					    "arg%u, end.arg0, ...",
+					    kind->tag, key, RECORD_ARG_PLACES - 1);
+		if (!arg_from_json(value, &arg))
+			return import_error(context, err,
+					    "%.80s of %s: expected an integer, a string or null",
+					    key, kind->tag);
+		if (!record_args_add(kind, record, &arg))
+			return import_error(context, err, "args of %s: too long", kind->tag);
+	}
 	return 0;
 }
 

@@ -35,6 +35,9 @@ struct import_context {
 int import_set_field(struct import_context *context, const struct schema_kind *kind,
 		     const struct schema_field *field, json_t *value, struct record_header *record,
 		     struct err *err);
+/* Appends the arguments of the JSON object "args" to the record, which has room for RECORD_SIZE_MAX_BYTES and all its fields. */
+int import_set_args(struct import_context *context, const struct schema_kind *kind, json_t *args,
+		    struct record_header *record, struct err *err);
 /* Id of a label, new or known. */
 int import_label_id(struct import_context *context, const struct schema_kind *kind,
 		    const char *label, size_t length, u32 *ret_id);

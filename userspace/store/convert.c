@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "store/record_args.h"
 
 #define KIND_NUMBERS (UINT16_MAX + 1)
 
@@ -224,6 +225,8 @@ static bool tail_fits(const struct schema_kind *kind, const struct record_header
 	u64 length = schema_field_value(schema_tail_field(kind), record, 0);
 	u64 room = record->size_bytes - kind->size_bytes;
 
+	if (kind->tail == TAIL_ARGS)
+		return length <= room && record_args_valid(kind, record);
 	return kind->tail == TAIL_ADDRESSES ? length <= room / sizeof(u64) : length <= room;
 }
 

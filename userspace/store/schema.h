@@ -13,7 +13,7 @@ enum schema_unit {
 	UNIT_STACK, UNIT_TASK, UNIT_ADDR, UNIT_HEX, UNIT_CHARS, UNIT_SIGNED, UNIT_PAD,
 };
 
-enum schema_tail { TAIL_NONE, TAIL_BYTES, TAIL_ADDRESSES };
+enum schema_tail { TAIL_NONE, TAIL_BYTES, TAIL_ADDRESSES, TAIL_ARGS };
 
 struct schema_field {
 	const char *name;
@@ -90,7 +90,7 @@ bool schema_field_absent(const struct schema_field *field, const struct record_h
 void schema_record_clear(const struct schema_kind *kind, struct record_header *record);
 /* The field "id" of kinds that have one; NULL else. */
 const struct schema_field *schema_id_field(const struct schema_kind *kind);
-/* The field that says how long the tail is (in bytes or addresses): the last one; NULL without a tail. */
+/* The field that says how long the tail is (in bytes, or in addresses): the last one; NULL without a tail. */
 const struct schema_field *schema_tail_field(const struct schema_kind *kind);
 
 /* A hash of names, kinds and layouts: two builds with the same hash understand each other's records. */

@@ -15,6 +15,7 @@ static const char *const tail_names[] = {
 	[TAIL_NONE] = "NONE",
 	[TAIL_BYTES] = "BYTES",
 	[TAIL_ADDRESSES] = "ADDRESSES",
+	[TAIL_ARGS] = "ARGS",
 };
 
 #define SHAPES_END (SHAPE_TOTAL + 1)

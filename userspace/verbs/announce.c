@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "attach/plan_usdt.h"
 #include "attach/uprobe.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -81,7 +82,8 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 
 	for (size_t i = 0; i < plan->function_count; i++)
 		probes += plan->functions[i].site_count;
-	if (options->functions.count || plan->function_count)
+	probes += plan_usdt_sites(plan);
+	if (options->functions.count || plan->function_count || plan->usdt_count)
 		announce_summary(attachment);
 	say_skipped(plan);
 	say_entries_only(plan);

@@ -6,6 +6,7 @@
 
 #include "../bpf/record.h"
 #include "attach/descendants.h"
+#include "attach/plan_usdt.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -124,6 +125,8 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 	};
 	size_t added = attachment->gpu.pattern_count, count = added + options->functions.count;
 	_cleanup_free_ char **patterns = calloc(count + 1, sizeof(*patterns));
+	const struct plan_usdt_request usdt = {options->usdt.items, options->usdt.count, 0};
+	int result;
 
 	if (!patterns)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
@@ -131,8 +134,11 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		patterns[i] = i < added ? (char *)attachment->gpu.patterns[i]
 					: options->functions.items[i - added];
 	attachment->plan = plan_free(attachment->plan);
-	return plan_build(attachment->targets, attachment->target_count, patterns, count, &limits,
-			  &attachment->plan, err);
+	result = plan_build(attachment->targets, attachment->target_count, patterns, count, &limits,
+			    &attachment->plan, err);
+	return result ? result
+		      : plan_add_usdt(attachment->plan, attachment->targets,
+				      attachment->target_count, &usdt, &limits, err);
 }
 
 static int attachment_fill(const struct options *options, u32 command_pid,
@@ -189,6 +195,22 @@ void attachment_append_targets(const struct attachment *attachment, struct text 
 	}
 }
 
+static void append_usdt(const struct plan *plan, struct text *text)
+{
+	size_t spans = 0;
+
+	if (!plan->usdt_count)
+		return;
+	for (size_t i = 0; i < plan->usdt_count; i++)
+		spans += plan->usdt[i].role == VALUE_usdt_role_begin;
+	text_appendf(text, "%zu USDT probe%s at %zu place%s", plan->usdt_count,
+		     plan->usdt_count == 1 ? "" : "s", plan_usdt_sites(plan),
+		     plan_usdt_sites(plan) == 1 ? "" : "s");
+	if (spans)
+		text_appendf(text, ", %zu pair%s of them span%s", spans, spans == 1 ? "" : "s",
+			     spans == 1 ? "" : "s");
+}
+
 void attachment_summary(const struct attachment *attachment, struct text *text)
 {
 	const struct plan *plan = attachment->plan;
@@ -202,7 +224,12 @@ void attachment_summary(const struct attachment *attachment, struct text *text)
 	if (attachment->descendant_count)
 		text_appendf(text, " and %zu descendant%s", attachment->descendant_count,
 			     attachment->descendant_count == 1 ? "" : "s");
-	text_appendf(text, ": %zu function%s match%s, %zu probed (%zu cheap, %zu stepped)",
+	text_append(text, ": ");
+	append_usdt(plan, text);
+	if (plan->usdt_count && !plan->matched_count)
+		return;
+	text_append(text, plan->usdt_count ? "; " : "");
+	text_appendf(text, "%zu function%s match%s, %zu probed (%zu cheap, %zu stepped)",
 		     plan->matched_count, plan->matched_count == 1 ? "" : "s",
 		     plan->matched_count == 1 ? "es" : "", plan->function_count, cheap,
 		     plan->function_count - cheap);

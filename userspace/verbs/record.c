@@ -110,10 +110,11 @@ static int check_something_to_record(const struct recording *recording, struct e
 	const struct plan *plan = recording->attachment.plan;
 	const struct gpu_fallback *gpu = &recording->attachment.gpu;
 
-	if (plan->function_count || recording->launches || gpu->cuda_count > gpu->refused_count ||
-	    may_follow(recording->options))
+	if (plan->function_count || plan->usdt_count || recording->launches ||
+	    gpu->cuda_count > gpu->refused_count || may_follow(recording->options))
 		return 0;
-	if (!recording->options->functions.count && levels_wants_blocking(recording->options))
+	if (!recording->options->functions.count && !recording->options->usdt.count &&
+	    levels_wants_blocking(recording->options))
 		return 0;
 	if (!recording->options->functions.count && gpu->cuda_count)
 		return err_set(err, -EINVAL,
@@ -216,7 +217,8 @@ static int prepare(struct recording *recording, struct err *err)
 static bool needs_agents(const struct recording *recording)
 {
 	return !recording->launches && (levels_has(recording->options, LEVEL_api_functions) ||
-					!recording->attachment.plan->function_count);
+					(!recording->attachment.plan->function_count &&
+					 !recording->attachment.plan->usdt_count));
 }
 
 /* Their reasons, before letting go of them adds others. */

@@ -9,6 +9,8 @@
 
 static const struct report report_rows[] = {
 	{"functions", NULL, "time in each function", report_functions_make, true},
+	{"usdt_sum", "usdt", "hits of each USDT probe, and time between those of pairs",
+	 report_usdt_make, true},
 	{"cuda_api_sum", "api", "time in each CUDA API call", report_summary_make, true},
 	{"cuda_gpu_kern_sum", "kernels", "GPU time of each kernel", report_summary_make, true},
 	{"cuda_gpu_mem_time_sum", "memtime", "GPU time of copies and sets of memory",
@@ -67,6 +69,8 @@ static const struct {
 } summary_kinds[] = {
 	{KIND_call, "functions"},
 	{KIND_entry, "functions"},
+	{KIND_usdt_span, "usdt_sum"},
+	{KIND_usdt_point, "usdt_sum"},
 	{KIND_kernel, "cuda_gpu_kern_sum"},
 	{KIND_api, "cuda_api_sum"},
 	{KIND_copy, "cuda_gpu_mem_time_sum"},

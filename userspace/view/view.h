@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "store/capture_reader.h"
+#include "store/record_args.h"
 
 struct view;
 

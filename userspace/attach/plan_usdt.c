@@ -1,0 +1,448 @@
+/*
+ * A USDT probe is a nop. A long one (five bytes) the kernels 6.18 and 6.19 turn into a call, which writes below sp: where
+ * a leaf function keeps something there it is overwritten (shared/reference/uprobes.md). So such places are told apart.
+ */
+#include "attach/plan_usdt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bpf/record.h"
+#include "attach/plan_build.h"
+#include "attach/usdt_arguments.h"
+#include "attach/usdt_pattern.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "elf/elf_usdt.h"
+
+struct usdt_builder {
+	struct plan *plan;
+	const struct target *targets;
+	size_t target_count;
+	const struct plan_usdt_request *request;
+	const struct plan_limits *limits;
+	struct usdt_pattern *patterns;
+	bool *hits; /* of each pattern */
+	bool *here; /* of each: does it fit the module that is read? */
+	struct decoder *decoder;
+	/* The module that is read. */
+	size_t module;
+	struct elf_file *file;
+	size_t site_count; /* in all */
+};
+
+/* ---- one place ---- */
+
+static bool find_variable(void *data, const char *name, size_t length, u64 *ret_address)
+{
+	return !elf_variable_address(data, name, length, ret_address);
+}
+
+/* NULL and whether it is a long nop; or why it is not probed. */
+static const char *place_check(const struct usdt_builder *builder, u64 file_offset, u64 address,
+			       bool *ret_long_nop)
+{
+	u8 bytes[INSTRUCTION_MAX_BYTES] = {0};
+	struct instruction instruction;
+	ssize_t size = elf_file_read(builder->file, file_offset, bytes, sizeof(bytes));
+
+	if (!plan_maps_offset(&builder->plan->modules[builder->module], file_offset))
+		return "no target maps this part of the file executable";
+	if (size <= 0 ||
+	    !decoder_read(builder->decoder, bytes, (size_t)size, address, &instruction))
+		return "what stands there is no instruction that is known";
+	if (!instruction.nop)
+		return "what stands there is no nop: the note is wrong, or the file was changed";
+	*ret_long_nop = instruction.size_bytes == 5;
+	return NULL;
+}
+
+static int skip(struct plan *plan, size_t module, const struct elf_usdt_note *note,
+		const char *reason)
+{
+	struct plan_skipped *skipped =
+		reallocarray(plan->skipped, plan->skipped_count + 1, sizeof(*skipped));
+	char *name;
+
+	if (!skipped)
+		return -ENOMEM;
+	plan->skipped = skipped;
+	if (asprintf(&name, "%s:%s", note->provider, note->name) < 0)
+		return -ENOMEM;
+	skipped[plan->skipped_count++] = (struct plan_skipped){
+		.module = module, .name = name, .address = note->address, .reason = reason};
+	return 0;
+}
+
+static struct plan_usdt *usdt_find(struct plan *plan, size_t module,
+				   const struct elf_usdt_note *note)
+{
+	for (size_t i = plan->usdt_count; i > 0 && plan->usdt[i - 1].module == module; i--)
+		if (!strcmp(plan->usdt[i - 1].provider, note->provider) &&
+		    !strcmp(plan->usdt[i - 1].name, note->name))
+			return &plan->usdt[i - 1];
+	return NULL;
+}
+
+static struct plan_usdt *usdt_get(struct plan *plan, size_t module,
+				  const struct elf_usdt_note *note)
+{
+	struct plan_usdt *usdt = usdt_find(plan, module, note);
+
+	if (usdt)
+		return usdt;
+	if (array_reserve(&plan->usdt, &plan->usdt_capacity, plan->usdt_count + 1))
+		return NULL;
+	usdt = &plan->usdt[plan->usdt_count++];
+	*usdt = (struct plan_usdt){.module = module,
+				   .provider = strdup(note->provider),
+				   .name = strdup(note->name),
+				   .role = VALUE_usdt_role_point};
+	return usdt->provider && usdt->name ? usdt : NULL;
+}
+
+static void mark_strings(struct plan_usdt_site *site, const struct usdt_pattern *pattern)
+{
+	for (size_t i = 0; i < site->argument_count && i < USDT_ARGUMENTS_MAX; i++) {
+		struct usdt_argument *argument = &site->arguments[i];
+		bool may_point = argument->size_bytes == sizeof(u64) &&
+				 argument->kind != USDT_UNREADABLE &&
+				 argument->kind != USDT_CONSTANT;
+
+		if (may_point && (pattern->all_strings || pattern->strings & 1U << i))
+			argument->as_string = true;
+	}
+}
+
+static bool has_site(const struct plan_usdt *usdt, u64 file_offset)
+{
+	for (size_t i = 0; i < usdt->site_count; i++)
+		if (usdt->sites[i].file_offset == file_offset)
+			return true;
+	return false;
+}
+
+static int site_add(struct usdt_builder *builder, const struct elf_usdt_note *note,
+		    const struct plan_usdt_site *site)
+{
+	struct plan_usdt *usdt = usdt_get(builder->plan, builder->module, note);
+
+	if (!usdt)
+		return -ENOMEM;
+	if (has_site(usdt, site->file_offset))
+		return 0;
+	if (++builder->site_count > builder->limits->max_functions)
+		return 0;
+	if (array_reserve(&usdt->sites, &usdt->site_capacity, usdt->site_count + 1))
+		return -ENOMEM;
+	usdt->sites[usdt->site_count++] = *site;
+	return 0;
+}
+
+/* Do the patterns that fit this file want the probe? Notes which did. */
+static bool is_wanted(struct usdt_builder *builder, const struct elf_usdt_note *note)
+{
+	bool wanted = false, excluded = false;
+
+	for (size_t i = 0; i < builder->request->count; i++) {
+		const struct usdt_pattern *pattern = &builder->patterns[i];
+
+		if (!builder->here[i] || !usdt_pattern_matches(pattern, note->provider, note->name))
+			continue;
+		builder->hits[i] = true;
+		wanted |= !pattern->exclude;
+		excluded |= pattern->exclude;
+	}
+	return wanted && !excluded;
+}
+
+static int visit_note(void *data, const struct elf_usdt_note *note)
+{
+	struct usdt_builder *builder = data;
+	struct usdt_place place = {note->address, elf_file_is_movable(builder->file), find_variable,
+				   builder->file};
+	struct plan_usdt_site site = {.address = note->address,
+				      .file_offset = note->file_offset,
+				      .semaphore_file_offset = note->semaphore_file_offset};
+	const char *reason;
+
+	if (!is_wanted(builder, note))
+		return 0;
+	reason = place_check(builder, note->file_offset, note->address, &site.long_nop);
+	if (reason)
+		return skip(builder->plan, builder->module, note, reason);
+	site.argument_count = usdt_arguments_parse(note->arguments, &place, site.arguments);
+	for (size_t i = 0; i < builder->request->count; i++)
+		if (builder->here[i] && !builder->patterns[i].exclude &&
+		    usdt_pattern_matches(&builder->patterns[i], note->provider, note->name))
+			mark_strings(&site, &builder->patterns[i]);
+	return site_add(builder, note, &site);
+}
+
+/* ---- files ---- */
+
+static int module_read(struct usdt_builder *builder, size_t index)
+{
+	const struct plan_module *module = &builder->plan->modules[index];
+	bool any = false;
+	int result;
+
+	for (size_t i = 0; i < builder->request->count; i++) {
+		builder->here[i] = usdt_pattern_matches_module(&builder->patterns[i], module,
+							       builder->targets);
+		any |= builder->here[i] && !builder->patterns[i].exclude;
+	}
+	/* A file that is no ELF has no probes. */
+	if (!any || elf_file_open(module->fd, module->path, &builder->file, NULL))
+		return 0;
+	builder->module = index;
+	result = elf_usdt_visit(builder->file, visit_note, builder, NULL);
+	builder->file = elf_file_free(builder->file);
+	return result;
+}
+
+/* ---- pairs ---- */
+
+static const struct {
+	const char *begin, *end;
+} pairs[] = {
+#define USDT_PAIR(begin, end) {begin, end},
+#include "attach/usdt_pairs.def"
+#undef USDT_PAIR
+};
+
+/* The length of name without `ending`; SIZE_MAX: it does not end so. */
+static size_t stem(const char *name, const char *ending)
+{
+	size_t length = strlen(name), cut = strlen(ending);
+
+	if (length < cut || strcmp(name + length - cut, ending) != 0)
+		return SIZE_MAX;
+	length -= cut;
+	if (length && name[length - 1] != '_' && name[length - 1] != '-')
+		return SIZE_MAX;
+	return length;
+}
+
+static bool find_end(struct plan *plan, size_t begin, const char *end, size_t length)
+{
+	struct plan_usdt *usdt = &plan->usdt[begin];
+
+	for (size_t i = 0; i < plan->usdt_count; i++) {
+		struct plan_usdt *other = &plan->usdt[i];
+
+		if (other->module != usdt->module || other->role != VALUE_usdt_role_point ||
+		    strcmp(other->provider, usdt->provider) != 0 ||
+		    stem(other->name, end) != length || strncmp(other->name, usdt->name, length))
+			continue;
+		usdt->role = VALUE_usdt_role_begin;
+		usdt->partner = i;
+		other->role = VALUE_usdt_role_end;
+		other->partner = begin;
+		while (length && (usdt->name[length - 1] == '_' || usdt->name[length - 1] == '-'))
+			length--;
+		usdt->stem_length = other->stem_length = length;
+		return true;
+	}
+	return false;
+}
+
+static void find_pairs(struct plan *plan)
+{
+	for (size_t p = 0; p < ARRAY_SIZE(pairs); p++)
+		for (size_t i = 0; i < plan->usdt_count; i++) {
+			size_t length = stem(plan->usdt[i].name, pairs[p].begin);
+
+			if (plan->usdt[i].role == VALUE_usdt_role_point && length != SIZE_MAX)
+				find_end(plan, i, pairs[p].end, length);
+		}
+}
+
+char *plan_usdt_span_name(const struct plan_usdt *usdt)
+{
+	char *name;
+
+	if (asprintf(&name, "%s%s%.*s", usdt->provider, usdt->stem_length ? ":" : "",
+		     (int)usdt->stem_length, usdt->name) < 0)
+		return NULL;
+	return name;
+}
+
+/* ---- what matches nothing ---- */
+
+#define NAMES_SHOWN 12
+
+struct offered {
+	struct text *text;
+	size_t count;
+	char *last;
+};
+
+static int list_note(void *data, const struct elf_usdt_note *note)
+{
+	struct offered *offered = data;
+	size_t length = strlen(note->provider);
+
+	/* One name a provider: the notes of one stand together. */
+	if (offered->last && !strncmp(offered->last, note->provider, length) &&
+	    offered->last[length] == ':')
+		return 0;
+	free(offered->last);
+	if (asprintf(&offered->last, "%s:%s", note->provider, note->name) < 0)
+		offered->last = NULL;
+	if (offered->last && offered->count++ < NAMES_SHOWN)
+		text_appendf(offered->text, "%s%s", offered->count > 1 ? ", " : "", offered->last);
+	return 0;
+}
+
+static int say_unmatched(const struct usdt_builder *builder, const struct usdt_pattern *pattern,
+			 struct err *err)
+{
+	struct text names _cleanup_text_ = {0};
+	struct offered offered = {.text = &names};
+	size_t files = 0;
+
+	for (size_t i = 0; i < builder->plan->module_count; i++) {
+		const struct plan_module *module = &builder->plan->modules[i];
+		struct elf_file *file;
+
+		if (!usdt_pattern_matches_module(pattern, module, builder->targets) ||
+		    elf_file_open(module->fd, module->path, &file, NULL))
+			continue;
+		files++;
+		elf_usdt_visit(file, list_note, &offered, NULL);
+		elf_file_free(file);
+	}
+	free(offered.last);
+	if (!files)
+		return err_set(err, -ENOENT,
+			       "no target maps a file \"%s\" (-U \"%s\"): gpuprobe check -p PID "
+			       "lists those that are mapped",
+			       pattern->binary.binary, pattern->text);
+	if (!offered.count)
+		return err_set(err, -ENOENT,
+			       "no USDT probe matches \"%s\": the files that are mapped have none",
+			       pattern->text);
+	return err_set(
+		err, -ENOENT,
+		"no USDT probe matches \"%s\". There are, one of each provider: %s (gpuprobe "
+		"check -p PID -U '*:*' lists all)",
+		pattern->text, text_string(&names));
+}
+
+/* ---- all ---- */
+
+static int usdt_compare_sites(const void *left, const void *right)
+{
+	const struct plan_usdt_site *a = left, *b = right;
+
+	return a->file_offset < b->file_offset ? -1 : a->file_offset > b->file_offset;
+}
+
+static int patterns_parse(struct usdt_builder *builder, struct err *err)
+{
+	size_t count = builder->request->count, excluded = 0;
+
+	builder->patterns = calloc(count + 1, sizeof(*builder->patterns));
+	builder->hits = calloc(count + 1, sizeof(*builder->hits));
+	builder->here = calloc(count + 1, sizeof(*builder->here));
+	if (!builder->patterns || !builder->hits || !builder->here)
+		return err_errno(err, -ENOMEM, "can't match USDT probes");
+	for (size_t i = 0; i < count; i++) {
+		int result = usdt_pattern_parse(builder->request->patterns[i],
+						&builder->patterns[i], err);
+
+		if (result)
+			return result;
+		excluded += builder->patterns[i].exclude;
+	}
+	if (excluded == count)
+		return err_set(err, -EINVAL,
+			       "the patterns of -U only exclude probes. Add one that says what to "
+			       "record, such as -U '*:*'");
+	return 0;
+}
+
+/* As plan_reach.c does for functions, for files without any. */
+static int reach_apply(struct usdt_builder *builder, struct err *err)
+{
+	struct plan_builder functions = {.plan = builder->plan,
+					 .targets = builder->targets,
+					 .target_count = builder->target_count,
+					 .limits = builder->limits};
+
+	return plan_reach_apply(&functions, err);
+}
+
+static int usdt_build(struct usdt_builder *builder, struct err *err)
+{
+	struct plan *plan = builder->plan;
+	int result = patterns_parse(builder, err);
+
+	if (!result)
+		result = decoder_create(&builder->decoder, err);
+	if (result)
+		return result;
+	for (size_t i = 0; i < plan->module_count && !result; i++)
+		result = module_read(builder, i);
+	if (result)
+		return err_errno(err, result, "can't plan the USDT probes");
+	for (size_t i = builder->request->optional_count; i < builder->request->count; i++)
+		if (!builder->hits[i] && !builder->patterns[i].exclude)
+			return say_unmatched(builder, &builder->patterns[i], err);
+	if (builder->site_count > builder->limits->max_functions)
+		return err_set(err, -E2BIG,
+			       "%zu places of USDT probes match, more than %llu: name fewer, or "
+			       "raise --max-functions",
+			       builder->site_count,
+			       (unsigned long long)builder->limits->max_functions);
+	for (size_t i = 0; i < plan->usdt_count; i++)
+		qsort(plan->usdt[i].sites, plan->usdt[i].site_count, sizeof(*plan->usdt[i].sites),
+		      usdt_compare_sites);
+	find_pairs(plan);
+	return plan->usdt_count ? reach_apply(builder, err) : 0;
+}
+
+int plan_add_usdt(struct plan *plan, const struct target *targets, size_t target_count,
+		  const struct plan_usdt_request *request, const struct plan_limits *limits,
+		  struct err *err)
+{
+	struct usdt_builder builder = {.plan = plan,
+				       .targets = targets,
+				       .target_count = target_count,
+				       .request = request,
+				       .limits = limits};
+	int result;
+
+	if (!request->count)
+		return 0;
+	result = usdt_build(&builder, err);
+	for (size_t i = 0; builder.patterns && i < request->count; i++)
+		usdt_pattern_free(&builder.patterns[i]);
+	decoder_free(builder.decoder);
+	free(builder.patterns);
+	free(builder.hits);
+	free(builder.here);
+	return result;
+}
+
+void plan_usdt_free(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->usdt_count; i++) {
+		free(plan->usdt[i].provider);
+		free(plan->usdt[i].name);
+		free(plan->usdt[i].sites);
+	}
+	free(plan->usdt);
+}
+
+size_t plan_usdt_sites(const struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->usdt_count; i++)
+		count += plan->usdt[i].site_count;
+	return count;
+}
