@@ -61,6 +61,14 @@ static __always_inline u64 arch_ip(const struct pt_regs *registers)
 }
 
 #define ARCH_KERNEL_STACK_BYTES 16384
+#define ARCH_PAGE_BYTES		4096
+#define ARCH_USER_ADDRESS_END	(1ULL << 63)
+
+/* Can there be code of a program? (mmap_min_addr; 5-level paging) */
+static __always_inline bool arch_is_code_address(u64 address)
+{
+	return address >= 0x10000 && address < 1ULL << 56;
+}
 
 /* Did the thread come into the kernel by a system call? After a fault or an interrupt the number of the call is -1. */
 static __always_inline bool arch_is_system_call(const struct pt_regs *registers)

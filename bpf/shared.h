@@ -22,6 +22,8 @@
 #define TEXT_OFF_CPU \
 	(TEXT_SYSTEM_CALL + SYSTEM_CALLS_MAX) /* + enum off_cpu_reason, outside of system calls */
 
+#define TEXT_PAGE_FAULT (TEXT_OFF_CPU + 16)
+
 /* Which targets have mapped code that the plan does not know (the control word code_mapped). */
 #define CODE_MAPPED_BY_NONE 0
 #define CODE_MAPPED_BY_SOME 1 /* by those in changed_targets */
@@ -85,6 +87,22 @@ struct hijacked_return {
 	u64 address;	/* what stood there */
 	u64 trampoline; /* what stands there while the call is open */
 };
+
+/* How the memory of a process grew, by who asked for it. */
+struct growth_key {
+	u32 pid;
+	u32 name;  /* text id: a system call, or TEXT_PAGE_FAULT */
+	u32 stack; /* stack id; 0: not known */
+	u32 pad;
+};
+
+struct growth_sums {
+	u64 maps, mapped_bytes; /* that made the address space larger */
+	u64 unmaps, unmapped_bytes;
+	u64 faults, faulted_bytes;
+};
+
+#define GROWTHS_MAX 16384
 
 /* One a CPU. */
 struct counters {

@@ -6,6 +6,7 @@
 #define GPUPROBE_BPF_STACKS_H
 
 #include "emit.h"
+#include "arch_x86_64.h"
 
 /* A stack fact as it is sent, and where it is built: of those that may interrupt each other every program has its own. */
 struct stack_scratch {
@@ -16,13 +17,15 @@ struct stack_scratch {
 struct stack_hash {
 	const u64 *addresses;
 	u64 hash;
-	u32 depth;
+	u32 depth; /* how many of them went into it */
 };
 
+/* Code that uses the frame pointer for numbers leads to what is no address: there the chain ends. */
 static long stack_hash_next(u32 index, struct stack_hash *state)
 {
-	if (index >= STACK_DEPTH_MAX)
+	if (index >= STACK_DEPTH_MAX || !arch_is_code_address(state->addresses[index]))
 		return 1;
+	state->depth = index + 1;
 	state->hash = (state->hash ^ state->addresses[index]) * 0x9e3779b97f4a7c15ULL;
 	state->hash ^= state->hash >> 29;
 	return 0;
@@ -59,6 +62,8 @@ static __always_inline u32 stack_send(struct stack_scratch *scratch, u64 hash, u
 	return 0;
 }
 
+_Static_assert((STACK_DEPTH_MAX & (STACK_DEPTH_MAX + 1)) == 0, "used as a mask");
+
 /* The id of the stack of the current thread; 0 when there is none or no room for it. */
 static __always_inline u32 stack_take(void *context, struct stack_scratch *scratch, u64 pid_tgid)
 {
@@ -69,10 +74,11 @@ static __always_inline u32 stack_take(void *context, struct stack_scratch *scrat
 
 	if (size <= 0)
 		return 0;
-	state.depth = (u32)size / sizeof(u64);
-	if (state.depth > STACK_DEPTH_MAX)
+	bpf_loop((u32)size / sizeof(u64), stack_hash_next, &state, 0);
+	/* No larger, but the verifier does not know it. */
+	state.depth &= STACK_DEPTH_MAX;
+	if (!state.depth)
 		return 0;
-	bpf_loop(state.depth, stack_hash_next, &state, 0);
 	known = bpf_map_lookup_elem(&stacks, &state.hash);
 	return known ? *known : stack_send(scratch, state.hash, pid_tgid, state.depth);
 }

@@ -31,6 +31,7 @@ struct uprobes_state {
 
 struct mm_struct {
 	unsigned long start_brk, brk;
+	unsigned long total_vm; /* pages that are mapped */
 	unsigned long start_stack; /* where the main thread's stack began */
 	struct uprobes_state uprobes_state;
 };
@@ -67,6 +68,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct mm_struct *mm;
+	int pagefault_disabled;	 /* not 0: a fault is not served, who reads looks at it */
 	unsigned long sas_ss_sp; /* alternate signal stack */
 	unsigned long sas_ss_size;
 	struct thread_struct thread;

@@ -256,11 +256,13 @@ class Recording:
 
 
 @contextlib.contextmanager
-def recording(*arguments, outputs=("ndjson",), blocking=False, **options):
-	"""gpuprobe with -o out.SUFFIX for each of outputs, in a folder of its own. Without what its threads wait for, of which
-	no two runs have the same, unless it is asked for."""
+def recording(*arguments, outputs=("ndjson",), blocking=False, growth=False, **options):
+	"""gpuprobe with -o out.SUFFIX for each of outputs, in a folder of its own. Without what its threads wait for and how its
+	memory grows, of which no two runs have the same, unless it is asked for."""
 	if not blocking:
 		arguments = ("--no-blocking", *arguments)
+	if not growth:
+		arguments = ("--alloc", "off", *arguments)
 	with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
 		paths = {suffix: os.path.join(folder, "out." + suffix) for suffix in outputs}
 		command = [str(GPUPROBE), *map(str, arguments)]

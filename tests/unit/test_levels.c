@@ -142,15 +142,35 @@ TEST(what_is_not_there_yet_is_not_claimed)
 
 	CHECK_OK(parse(&options, &err, WORDS("--host-tracer-level", "3")), err);
 	CHECK(levels_has(&options, LEVEL_nvtx) && !levels_has(&options, LEVEL_usdt));
-	CHECK(!levels_has(&options, LEVEL_memory_growth) &&
-	      !levels_has(&options, LEVEL_allocations));
+	CHECK(!levels_has(&options, LEVEL_allocations));
 	CHECK(levels_has(&options, LEVEL_library_functions));
 	options_free(&options);
 	levels_append_help(&text);
 	CHECK(strstr(text_string(&text), "ranges and marks of NVTX\n"));
 	CHECK(strstr(text_string(&text), "marks of USDT (not yet"));
-	CHECK(strstr(text_string(&text), "growth of memory (not yet"));
+	CHECK(strstr(text_string(&text), "every allocation of memory (not yet"));
 	text_free(&text);
+}
+
+static u64 alloc_mode(const char *const *words)
+{
+	struct options options;
+	struct err err;
+	u64 mode;
+
+	CHECK_OK(parse(&options, &err, words), err);
+	mode = levels_alloc_mode(&options);
+	options_free(&options);
+	return mode;
+}
+
+TEST(alloc_goes_by_the_level_unless_it_is_said)
+{
+	CHECK_U64(alloc_mode(WORDS("-F", "x")), CHOICE_alloc_mode_growth);
+	CHECK_U64(alloc_mode(WORDS("--host-tracer-level", "1")), CHOICE_alloc_mode_off);
+	CHECK_U64(alloc_mode(WORDS("--alloc", "off")), CHOICE_alloc_mode_off);
+	CHECK_U64(alloc_mode(WORDS("--alloc", "growth", "--host-tracer-level", "0")),
+		  CHOICE_alloc_mode_growth);
 }
 
 TEST(python_is_refused_by_name)

@@ -4,6 +4,7 @@
 #include <asm/ptrace.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -70,6 +71,37 @@ static bool has_link(enum uprobe_kind kind)
 	return link == -EBADF;
 }
 
+/* How many values a tracepoint tells of; 0: there is none of that name. */
+static u32 tracepoint_arguments(const struct btf *btf, const char *name)
+{
+	char type_name[64];
+	const struct btf_type *type;
+	s32 id;
+
+	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type_name, BTF_KIND_TYPEDEF);
+	type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	type = type ? btf__type_by_id(btf, type->type) : NULL;
+	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+	/* The first one is not the tracepoint's. */
+	return type && btf_is_func_proto(type) && btf_vlen(type) ? btf_vlen(type) - 1 : 0;
+}
+
+static enum kernel_growth growth_by_tracepoints(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	u32 locked = tracepoint_arguments(btf, "mmap_lock_acquire_returned");
+	bool others = tracepoint_arguments(btf, "mmap_lock_released") &&
+		      tracepoint_arguments(btf, "page_fault_user") == 3 &&
+		      tracepoint_arguments(btf, "page_fault_kernel") == 3 &&
+		      tracepoint_arguments(btf, "mm_page_alloc") == 4;
+
+	btf__free(btf);
+	return !others || locked < 3 || locked > 4 ? KERNEL_GROWTH_NONE
+	       : locked == 3			   ? KERNEL_GROWTH_LOCKS
+						   : KERNEL_GROWTH_LOCKS_NAMED;
+}
+
 int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err)
 {
 	struct kernel_abilities abilities = {0};
@@ -101,6 +133,7 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 	abilities.uprobe_multi = has_link(UPROBE_MULTI);
 	abilities.uprobe_session = has_link(UPROBE_SESSION);
 	abilities.set_registers = abilities.uprobe_multi && can_set_registers();
+	abilities.growth = growth_by_tracepoints();
 	*ret_abilities = abilities;
 	return 0;
 }

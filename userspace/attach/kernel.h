@@ -5,7 +5,15 @@
 #include "base/err.h"
 #include "base/types.h"
 
+/* What its tracepoints tell of the memory of processes. */
+enum kernel_growth {
+	KERNEL_GROWTH_NONE,	   /* not all that is needed */
+	KERNEL_GROWTH_LOCKS,	   /* who locks an address space */
+	KERNEL_GROWTH_LOCKS_NAMED, /* the same, and the name of its cgroup (before 6.13) */
+};
+
 struct kernel_abilities {
+	enum kernel_growth growth;
 	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */

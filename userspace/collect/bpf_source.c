@@ -126,11 +126,13 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	skeleton->rodata->off_cpu_min_ns = settings->off_cpu_min_ns;
-	bpf_map__set_max_entries(skeleton->maps.stacks, settings->off_cpu ? STACKS_MAX : 1);
+	bpf_map__set_max_entries(skeleton->maps.stacks,
+				 settings->off_cpu || settings->growth ? STACKS_MAX : 1);
 	if (!settings->off_cpu)
 		bpf_map__set_max_entries(skeleton->maps.off_cpu_threads, 1);
 	choose_programs(source, settings);
 	bpf_source_configure_usdt(source, settings);
+	bpf_source_choose_growth(source, settings->growth);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(
@@ -209,6 +211,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	bpf_link__destroy(source->fork_link);
 	bpf_source_detach_off_cpu(source);
 	bpf_source_unwatch_usdt(source);
+	bpf_source_detach_growth(source);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
@@ -452,6 +455,11 @@ void bpf_source_set_window(struct bpf_source *source, bool open)
 	__atomic_store_n(&source->skeleton->bss->window_open, open, __ATOMIC_SEQ_CST);
 }
 
+bool bpf_source_window_is_open(const struct bpf_source *source)
+{
+	return __atomic_load_n(&source->skeleton->bss->window_open, __ATOMIC_SEQ_CST);
+}
+
 int bpf_source_drain(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
 	int total = 0;
@@ -522,20 +530,25 @@ int bpf_source_reset_counters(struct bpf_source *source, struct err *err)
 	return 0;
 }
 
+u64 bpf_source_program_missed(int program_fd)
+{
+	struct bpf_prog_info info = {0};
+	u32 size = sizeof(info);
+
+	return program_fd < 0 || bpf_obj_get_info_by_fd(program_fd, &info, &size)
+		       ? 0
+		       : info.recursion_misses;
+}
+
 u64 bpf_source_missed(const struct bpf_source *source)
 {
-	u64 missed = 0;
+	u64 missed = bpf_source_missed_growth(source);
 
 	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
-		struct bpf_prog_info info = {0};
-		u32 size = sizeof(info);
-		int fd = program_fd(source, &probe_uses[i]);
-
 		/* sites_entry serves two rows. */
 		if (i && probe_uses[i].program == probe_uses[i - 1].program)
 			continue;
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
-			missed += info.recursion_misses;
+		missed += bpf_source_program_missed(program_fd(source, &probe_uses[i]));
 	}
 	return missed;
 }

@@ -26,6 +26,7 @@ struct bpf_source_settings {
 	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
 	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
 	u64 off_cpu_min_ns;    /* shorter waits are not recorded */
+	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
 };
 
 /* Loads the programs that abilities allow. */
@@ -74,6 +75,7 @@ void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, s
 		       void *data);
 
 void bpf_source_set_window(struct bpf_source *source, bool open);
+bool bpf_source_window_is_open(const struct bpf_source *source); /* any thread */
 
 /* Hands each record that is in the rings to the callback; a negative result of it ends this round (the
  * record counts as taken). Returns the number of records or that result. */
@@ -109,5 +111,14 @@ int bpf_source_note_off_cpu(struct bpf_source *source);
 void bpf_source_detach_off_cpu(struct bpf_source *source);
 /* Hands over the waits still open (struct record_off_cpu); only after the window was closed. */
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data);
+
+/* ---- how memory grows; bpf_source_growth.c ---- */
+
+int bpf_source_attach_growth(struct bpf_source *source, struct err *err);
+void bpf_source_detach_growth(struct bpf_source *source);
+/* Hands over the sums (struct record_growth), of the time that is given; only after the window was closed. 0 or what the
+ * callback said. */
+int bpf_source_take_growth(struct bpf_source *source, u64 start_ns, u64 dur_ns,
+			   bpf_source_callback callback, void *data);
 
 #endif

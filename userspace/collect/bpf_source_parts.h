@@ -11,6 +11,7 @@
 #define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
 #define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
 #define USDT_PROGRAMS	 2 /* of usdt.bpf.c, the same */
+#define GROWTH_PROGRAMS	 5 /* of growth.bpf.c, the same */
 
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
@@ -23,6 +24,7 @@ struct bpf_source {
 	struct bpf_link *task_links[TASK_PROGRAMS];
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
+	struct bpf_link *growth_links[GROWTH_PROGRAMS];
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
@@ -52,6 +54,13 @@ struct usdt_reach {
 int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, size_t module,
 			   const struct usdt_reach *reach, struct err *err);
 
+/* Which programs are loaded, and how large their maps are; before they are. bpf_source_growth.c */
+void bpf_source_choose_growth(const struct bpf_source *source, bool wanted);
+/* But for the program of faults in the kernel: it is missed where it looks at a stack that is not there. */
+u64 bpf_source_missed_growth(const struct bpf_source *source);
+
+/* How often the kernel did not run a program because it ran already on that CPU. bpf_source.c */
+u64 bpf_source_program_missed(int program_fd);
 /* Hands the records of an iterator over, each of record_bytes. 0 or -errno. bpf_source.c */
 int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes, bpf_source_callback callback,
 			 void *data);

@@ -234,7 +234,7 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 	return result;
 }
 
-int recording_facts_off_cpu(struct batch *batch)
+int recording_facts_bpf_names(struct batch *batch)
 {
 	static const char *const names[] = {
 		[VALUE_off_cpu_reason_sleeping] = "asleep",
@@ -255,7 +255,9 @@ int recording_facts_off_cpu(struct batch *batch)
 		if (names[i])
 			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_OFF_CPU + i,
 						names[i], strlen(names[i]));
-	return result;
+	return result ? result
+		      : batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_PAGE_FAULT, "page fault",
+				       strlen("page fault"));
 }
 
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns)

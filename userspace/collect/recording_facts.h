@@ -42,8 +42,8 @@ int recording_facts_threads(const struct target *target, struct map *known,
 /* Modules and probes; must be the first to use facts->probes. */
 int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 			 const struct plan *plan, const struct target *targets);
-/* The names that the BPF programs give to waits: system calls, and why else a thread left its CPU. */
-int recording_facts_off_cpu(struct batch *batch);
+/* The names that the BPF programs give to what threads do: system calls, why else one left its CPU, page faults. */
+int recording_facts_bpf_names(struct batch *batch);
 /* dur_ns RECORD_DURATION_OPEN: not closed yet. */
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns);
 /* place: text id of source. Nothing for a count of 0. */

@@ -62,8 +62,8 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result)
 		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
 						   batch);
-	if (!result && config->off_cpu)
-		result = recording_facts_off_cpu(batch);
+	if (!result && (config->off_cpu || config->growth))
+		result = recording_facts_bpf_names(batch);
 	if (!result && session->result.agents)
 		result = agents_put_facts(session->result.agents, &session->facts, batch);
 	return result;
@@ -94,6 +94,8 @@ static int attach(struct session *session, struct err *err)
 					   config->target_count, config->single_probes, err);
 	if (!result && config->off_cpu)
 		result = bpf_source_attach_off_cpu(session->source, err);
+	if (!result && config->growth)
+		result = bpf_source_attach_growth(session->source, err);
 	/* Of children they are attached and detached all the time. */
 	guardian_set_busy(session->guardian, result || config->options->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
@@ -172,6 +174,10 @@ static int start_threads(struct session *session, struct err *err)
 	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
 	if (session->result.agents)
 		drain.sources[drain.source_count++] = agents_source(session->result.agents);
+	session->memory.source = session->source;
+	session->memory.place = session->facts.bpf_place;
+	if (session->config->growth)
+		drain.sources[drain.source_count++] = process_memory_source(&session->memory);
 	return drain_start(&drain, &session->drain, err);
 }
 
@@ -211,6 +217,22 @@ static int take_open_call(void *data, const struct record_header *record, size_t
 	return batch_add(calls->batch, record);
 }
 
+static int take_record(void *data, const struct record_header *record, size_t size_bytes)
+{
+	return batch_add(data, record);
+}
+
+/* What was summed by stack, and what the processes have now. */
+static void put_growth(struct session *session, struct batch *batch)
+{
+	if (!session->config->growth)
+		return;
+	bpf_source_take_growth(session->source, session->window_start_ns,
+			       session->window_end_ns - session->window_start_ns, take_record,
+			       batch);
+	process_memory_read(&session->memory, session->window_end_ns, take_record, batch);
+}
+
 static void put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {.batch = batch};
@@ -223,6 +245,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	bpf_record_source_add_losses(&session->records, calls.count, batch);
 	if (session->config->off_cpu)
 		bpf_source_open_off_cpu(session->source, take_open_call, &calls);
+	put_growth(session, batch);
 	if (session->result.agents) {
 		struct record_source agents = agents_source(session->result.agents);
 
@@ -285,6 +308,7 @@ static int close_window(struct session *session, struct err *err)
 		agents_close_window(session->result.agents, session->window_end_ns);
 	session_status_update(session);
 	bpf_source_detach_off_cpu(session->source);
+	bpf_source_detach_growth(session->source);
 	guardian_set_busy(session->guardian, true);
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
@@ -315,6 +339,7 @@ static void session_cleanup(struct session *session)
 	bpf_source_free(session->source);
 	guardian_stop(session->guardian);
 	batch_queue_free(session->queue);
+	process_memory_free(&session->memory);
 	recording_facts_free(&session->facts);
 	free(session->target_ended);
 	session_loop_close(session);
@@ -343,6 +368,7 @@ static int prepare(struct session *session, struct err *err)
 		.function_count = config->plan->function_count,
 		.usdt_sites = plan_usdt_sites(config->plan),
 		.off_cpu = config->off_cpu,
+		.growth = config->growth,
 		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
 	};
 	int result = session_loop_open(session, err);

@@ -44,6 +44,7 @@ struct session_config {
 	const struct plan *plan;
 	struct command *command; /* released when the window is open; NULL: none */
 	bool off_cpu;		 /* record when and why threads are off their CPU */
+	bool growth;		 /* record how memory grows; the abilities allow it */
 	bool single_probes;
 	const struct agents_config *agents; /* NULL: none are put in */
 	bool agents_needed; /* end before anything is attached when one that was put in does not work */

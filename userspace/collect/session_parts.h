@@ -9,6 +9,7 @@
 #include "collect/capture_thread.h"
 #include "collect/drain.h"
 #include "collect/guardian.h"
+#include "collect/process_memory.h"
 #include "collect/recording_facts.h"
 #include "collect/session.h"
 
@@ -16,6 +17,7 @@ struct session {
 	const struct session_config *config;
 	struct bpf_source *source;
 	struct bpf_drained records;
+	struct process_memory memory;
 	struct processes *processes;
 	struct batch_queue *queue;
 	struct capture_thread *capture;

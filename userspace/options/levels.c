@@ -55,6 +55,14 @@ bool levels_wants_blocking(const struct options *options)
 	return !options->no_blocking && levels_has(options, LEVEL_blocking);
 }
 
+u64 levels_alloc_mode(const struct options *options)
+{
+	if (options->alloc_mode != CHOICE_alloc_mode_auto)
+		return options->alloc_mode;
+	return levels_has(options, LEVEL_memory_growth) ? CHOICE_alloc_mode_growth
+							: CHOICE_alloc_mode_off;
+}
+
 int levels_check(const struct options *options, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tracers); i++)

@@ -6,6 +6,7 @@
 #include "attach/uprobe.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "options/levels.h"
 #include "verbs/follow.h"
 #include "verbs/gpu.h"
 
@@ -101,6 +102,11 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 			    UPROBE_SINGLE_DETACH_SECONDS,
 			    probes * UPROBE_SINGLE_DETACH_SECONDS * attachment->target_count,
 			    probes);
+	if (levels_alloc_mode(options) >= CHOICE_alloc_mode_growth &&
+	    !attachment_wants_growth(attachment, options))
+		log_warning("how memory grows is not recorded: this kernel (%s) does not have the "
+			    "tracepoints",
+			    attachment->abilities.release);
 	follow_say_plan(attachment, options);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		if (target_is_stopped(&attachment->targets[i]))

@@ -9,6 +9,7 @@
 #include "attach/plan_usdt.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "options/levels.h"
 
 static int targets_open(const struct options *options, u32 command_pid,
 			struct attachment *attachment, struct err *err)
@@ -89,6 +90,9 @@ static int modes_check(const struct options *options, const struct kernel_abilit
 		{guarded, can->write_user, "--returns guarded",
 		 "lets no BPF program write to the memory of a process (lockdown). Leave --returns "
 		 "out, or use --returns stepped."},
+		{options->alloc_mode > CHOICE_alloc_mode_off, can->growth, "--alloc",
+		 "does not have the tracepoints (mmap_lock, page_fault, mm_page_alloc). Leave "
+		 "--alloc out."},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
@@ -96,6 +100,12 @@ static int modes_check(const struct options *options, const struct kernel_abilit
 			return err_set(err, -EOPNOTSUPP, "%s: this kernel (%s) %s", needs[i].option,
 				       can->release, needs[i].missing);
 	return 0;
+}
+
+bool attachment_wants_growth(const struct attachment *attachment, const struct options *options)
+{
+	return attachment->abilities.growth != KERNEL_GROWTH_NONE &&
+	       levels_alloc_mode(options) >= CHOICE_alloc_mode_growth;
 }
 
 static int modes_choose(const struct options *options, struct attachment *attachment,

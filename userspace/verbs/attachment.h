@@ -26,6 +26,9 @@ int attachment_plan(const struct options *options, u32 command_pid, struct attac
 int attachment_plan_anew(const struct options *options, struct attachment *attachment, struct err *err);
 void attachment_free(struct attachment *attachment);
 
+/* Is how memory grows to be recorded, and can it be? */
+bool attachment_wants_growth(const struct attachment *attachment, const struct options *options);
+
 /* "redis-server (4242), redis-server (4243)": those that were asked for, escaped for the terminal. */
 struct text;
 void attachment_append_targets(const struct attachment *attachment, struct text *text);

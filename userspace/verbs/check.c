@@ -261,6 +261,9 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	if (levels_wants_blocking(options))
 		text_appendf(text, "Recorded in any case: %s (--no-blocking: not)\n",
 			     level_row(LEVEL_blocking)->words);
+	if (attachment_wants_growth(attachment, options))
+		text_appendf(text, "Recorded in any case: %s (--alloc off: not)\n",
+			     level_row(LEVEL_memory_growth)->words);
 	if (!options->functions.count && !options->usdt.count)
 		append_modules(text, attachment);
 	append_usdt(text, attachment->plan);

@@ -114,7 +114,8 @@ static int check_something_to_record(const struct recording *recording, struct e
 	    gpu->cuda_count > gpu->refused_count || may_follow(recording->options))
 		return 0;
 	if (!recording->options->functions.count && !recording->options->usdt.count &&
-	    levels_wants_blocking(recording->options))
+	    (levels_wants_blocking(recording->options) ||
+	     attachment_wants_growth(&recording->attachment, recording->options)))
 		return 0;
 	if (!recording->options->functions.count && gpu->cuda_count)
 		return err_set(err, -EINVAL,
@@ -282,6 +283,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.plan = attachment->plan,
 		.command = options->command ? &recording->command : NULL,
 		.off_cpu = levels_wants_blocking(options),
+		.growth = attachment_wants_growth(attachment, options),
 		.single_probes = attachment->single_probes,
 		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,

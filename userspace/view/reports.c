@@ -24,6 +24,8 @@ static const struct report report_rows[] = {
 	 report_idle_make, true},
 	{"off_cpu_sum", "blocking", "for what threads were off their CPU, and how long",
 	 report_summary_make, true},
+	{"growth", NULL, "how memory grew, by stack: system calls and page faults",
+	 report_growth_make, true},
 	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make, false},
 };
 
@@ -80,6 +82,7 @@ static const struct {
 	{KIND_range, "nvtx_sum"},
 	{KIND_process_range, "nvtx_sum"},
 	{KIND_off_cpu, "off_cpu_sum"},
+	{KIND_growth, "growth"},
 };
 
 int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,

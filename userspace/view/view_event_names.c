@@ -31,6 +31,7 @@ static const struct name_row {
 	{KIND_gpu_pool,     "Memory pool {operation}"},
 	{KIND_gpu_event,    "cudaEvent"},
 	{KIND_gpu_environment, "GPU"},
+	{KIND_process_memory, "Process memory"},
 };
 
 static const struct word_row {

@@ -1,0 +1,315 @@
+/*
+ * How the memory of targets grows: calls that change the size of an address space, and page faults with the memory that
+ * the kernel takes for them, summed by stack. Neither costs a system call or a fault of anybody else more than a look at
+ * who it is. (Tracepoints of system calls would slow down every system call of the machine.)
+ */
+#include "stacks.h"
+#include "arch_x86_64.h"
+
+#define MAPPINGS_OPEN_MAX 4096
+
+/* What is done at most within a second of a CPU, so that a program that does nothing but fault is not slowed down much. */
+#define INTERVAL_NS	     1000000000
+#define STACKS_AN_INTERVAL   10000
+#define MAPPINGS_AN_INTERVAL 1000
+/* Beyond that, one in so many faults has its stack taken. */
+#define FAULTS_A_STACK 16
+
+/* ___GFP_MOVABLE: pages of processes and of files; the kernel's own are not. */
+#define ALLOCATION_MOVABLE 0x8
+
+struct interval {
+	u64 start_ns;
+	u32 count;
+};
+
+/* The last fault of this CPU. */
+struct faulting {
+	struct growth_key key;
+	struct interval stacks;
+	u32 tid;
+	u32 grouped;
+	bool in_kernel; /* the kernel touched memory of the thread, in a system call */
+	bool took;	/* memory came for it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct faulting);
+} growth_faulting SEC(".maps");
+
+struct mapping_limits {
+	struct interval stacks, records;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct mapping_limits);
+} growth_limits SEC(".maps");
+
+/* Pages of its address space when a thread got the right to change it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAPPINGS_OPEN_MAX);
+	__type(key, u32); /* tid as the host sees it */
+	__type(value, u64);
+} growth_open SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GROWTHS_MAX);
+	__type(key, struct growth_key);
+	__type(value, struct growth_sums);
+} growths SEC(".maps");
+
+/* Of the programs of this file none interrupts another one here: a fault while a stack is taken is none that is served. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+} growth_scratch SEC(".maps");
+
+/* False: there were as many in this interval already. */
+static __always_inline bool interval_has_room(struct interval *interval, u32 most)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	if (now - interval->start_ns >= INTERVAL_NS) {
+		interval->start_ns = now;
+		interval->count = 0;
+	}
+	if (interval->count >= most)
+		return false;
+	interval->count++;
+	return true;
+}
+
+static __always_inline u32 stack_of_current(void *context, u64 pid_tgid)
+{
+	u32 zero = 0;
+	struct stack_scratch *scratch = bpf_map_lookup_elem(&growth_scratch, &zero);
+
+	return scratch ? stack_take(context, scratch, pid_tgid) : 0;
+}
+
+static __always_inline struct growth_sums *sums_find(const struct growth_key *key)
+{
+	struct growth_sums *sums = bpf_map_lookup_elem(&growths, key), none = {};
+
+	if (sums)
+		return sums;
+	bpf_map_update_elem(&growths, key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&growths, key);
+}
+
+/* NULL: there is no room, and it is counted. */
+static __always_inline struct growth_sums *sums_get(struct growth_key *key)
+{
+	struct growth_sums *sums = sums_find(key);
+
+	if (sums)
+		return sums;
+	count_loss(VALUE_loss_reason_growth_full);
+	key->stack = 0;
+	return sums_find(key);
+}
+
+/* ---- the address space ---- */
+
+/* Who may change an address space holds its lock: nobody else changes its size until the lock is given back. */
+static __always_inline int mapping_begins(struct mm_struct *mm, bool write, bool success)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 tid = task->pid;
+	u64 pages;
+
+	if (!write || !success || !window_open || task->mm != mm || !is_target(task->tgid))
+		return 0;
+	pages = mm->total_vm;
+	if (bpf_map_update_elem(&growth_open, &tid, &pages, BPF_ANY))
+		count_loss(VALUE_loss_reason_growth_full);
+	return 0;
+}
+
+SEC("tp_btf/mmap_lock_acquire_returned")
+int mapping_locked(u64 *context)
+{
+	return mapping_begins((void *)context[0], context[1], context[2]);
+}
+
+/* Before 6.13 the tracepoint tells the name of the cgroup too. */
+SEC("tp_btf/mmap_lock_acquire_returned")
+int mapping_locked_named(u64 *context)
+{
+	return mapping_begins((void *)context[0], context[2], context[3]);
+}
+
+static __always_inline u32 mapping_name(struct task_struct *task)
+{
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
+	u64 number = arch_system_call(registers);
+
+	/* A stack grows by a fault. */
+	if (!arch_is_system_call(registers) || number >= SYSTEM_CALLS_MAX)
+		return TEXT_PAGE_FAULT;
+	return TEXT_SYSTEM_CALL + number;
+}
+
+static __always_inline void mapping_send(const struct growth_key *key, u64 pid_tgid, s64 bytes,
+					 u64 mapped_bytes)
+{
+	struct record_mapping record = {.bytes = bytes, .mapped_bytes = mapped_bytes};
+
+	fill_header(&record.header, sizeof(record), KIND_mapping, bpf_ktime_get_ns(), 0, pid_tgid,
+		    key->name);
+	record.header.stack = key->stack;
+	emit(&record.header, sizeof(record));
+}
+
+static __always_inline void mapping_add(void *context, struct task_struct *task, s64 bytes,
+					u64 mapped_bytes)
+{
+	u64 pid_tgid = (u64)task->tgid << 32 | (u32)task->pid;
+	struct growth_key key = {.pid = task->tgid, .name = mapping_name(task)};
+	struct growth_sums *sums;
+	u32 zero = 0;
+	struct mapping_limits *limits = bpf_map_lookup_elem(&growth_limits, &zero);
+
+	if (!limits)
+		return;
+	if (interval_has_room(&limits->stacks, STACKS_AN_INTERVAL))
+		key.stack = stack_of_current(context, pid_tgid);
+	if (interval_has_room(&limits->records, MAPPINGS_AN_INTERVAL))
+		mapping_send(&key, pid_tgid, bytes, mapped_bytes);
+	else
+		count_loss(VALUE_loss_reason_mappings_summed);
+	sums = sums_get(&key);
+	if (!sums)
+		return;
+	if (bytes > 0) {
+		__sync_fetch_and_add(&sums->maps, 1);
+		__sync_fetch_and_add(&sums->mapped_bytes, bytes);
+	} else {
+		__sync_fetch_and_add(&sums->unmaps, 1);
+		__sync_fetch_and_add(&sums->unmapped_bytes, -bytes);
+	}
+}
+
+/* Before it is given back. Where munmap goes on as one of several readers before it is done, no writer comes in between. */
+SEC("tp_btf/mmap_lock_released")
+int mapping_unlocked(u64 *context)
+{
+	struct mm_struct *mm = (void *)context[0];
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 tid = task->pid;
+	u64 *before, pages;
+
+	if (task->mm != mm || !is_target(task->tgid))
+		return 0;
+	before = bpf_map_lookup_elem(&growth_open, &tid);
+	if (!before)
+		return 0;
+	pages = *before;
+	bpf_map_delete_elem(&growth_open, &tid);
+	if (window_open && mm->total_vm != pages)
+		mapping_add(context, task, ((s64)mm->total_vm - (s64)pages) * ARCH_PAGE_BYTES,
+			    mm->total_vm * ARCH_PAGE_BYTES);
+	return 0;
+}
+
+/* ---- page faults ---- */
+
+static __always_inline bool fault_has_stack(struct faulting *faulting, u32 pid)
+{
+	if (faulting->key.pid == pid && !interval_has_room(&faulting->stacks, STACKS_AN_INTERVAL) &&
+	    ++faulting->grouped % FAULTS_A_STACK)
+		return false;
+	return true;
+}
+
+static __always_inline int fault_add(void *context, bool in_kernel)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 pid = pid_tgid >> 32, zero = 0;
+	struct faulting *faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
+	struct growth_key key = {.pid = pid, .name = TEXT_PAGE_FAULT};
+	struct growth_sums *sums;
+
+	if (!faulting)
+		return 0;
+	if (fault_has_stack(faulting, pid)) {
+		key.stack = stack_of_current(context, pid_tgid);
+	} else {
+		key.stack = faulting->key.stack;
+		count_loss(VALUE_loss_reason_faults_grouped);
+	}
+	sums = sums_get(&key);
+	faulting->key = key;
+	faulting->tid = (u32)pid_tgid;
+	faulting->in_kernel = in_kernel;
+	faulting->took = false;
+	if (sums)
+		__sync_fetch_and_add(&sums->faults, 1);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int fault_in_user(u64 *context)
+{
+	if (!window_open || !is_target(bpf_get_current_pid_tgid() >> 32))
+		return 0;
+	return fault_add(context, false);
+}
+
+/* The kernel touches memory of the thread for it. What it may not wait for is not served, and no growth. */
+SEC("tp_btf/page_fault_kernel")
+int fault_in_kernel(u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!window_open || context[0] >= ARCH_USER_ADDRESS_END || task->pagefault_disabled ||
+	    !is_target(task->tgid))
+		return 0;
+	return fault_add(context, true);
+}
+
+/* Is the memory for the fault of the thread that this CPU saw last? */
+static __always_inline bool is_for_fault(struct faulting *faulting, struct task_struct *task)
+{
+	if (faulting->tid != (u32)task->pid)
+		return false;
+	/* In a system call pages of files come too: of them the first one after the fault is its own. */
+	if (faulting->in_kernel && faulting->took)
+		return false;
+	return faulting->in_kernel || !arch_is_system_call((void *)bpf_task_pt_regs(task));
+}
+
+SEC("tp_btf/mm_page_alloc")
+int memory_taken(u64 *context)
+{
+	struct task_struct *task;
+	struct faulting *faulting;
+	struct growth_sums *sums;
+	struct growth_key key;
+	u32 zero = 0;
+
+	if (!(context[2] & ALLOCATION_MOVABLE) || !context[0] || !window_open)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (!is_target(task->tgid))
+		return 0;
+	faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
+	if (!faulting || !is_for_fault(faulting, task))
+		return 0;
+	faulting->took = true;
+	key = faulting->key;
+	sums = sums_get(&key);
+	if (sums)
+		__sync_fetch_and_add(&sums->faulted_bytes, (u64)ARCH_PAGE_BYTES << context[1]);
+	return 0;
+}
