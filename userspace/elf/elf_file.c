@@ -253,6 +253,13 @@ size_t elf_file_build_id(const struct elf_file *file, u8 ret_id[ELF_BUILD_ID_MAX
 	return file_note_find(file, ELF_NOTE_GNU, NT_GNU_BUILD_ID, ret_id, ELF_BUILD_ID_MAX_BYTES);
 }
 
+bool elf_file_has_device_code(const struct elf_file *file)
+{
+	GElf_Shdr header;
+
+	return elf_section_find(file, ".nvFatBinSegment", SHT_NULL, &header);
+}
+
 bool elf_file_is_go(const struct elf_file *file)
 {
 	static const char *const sections[] = {".gopclntab", ".data.rel.ro.gopclntab",

@@ -45,6 +45,7 @@ void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u6
 
 /* Go programs move their stacks: no return probes ever (.gopclntab / .go.buildinfo present). */
 bool elf_file_is_go(const struct elf_file *file);
+bool elf_file_has_device_code(const struct elf_file *file); /* code for GPUs, as nvcc puts it in */
 bool elf_file_is_static(const struct elf_file *file); /* no PT_INTERP and no DT_NEEDED */
 /* The name that others are linked with (DT_SONAME: libcuda.so.1), NULL when it has none. The caller frees. */
 char *elf_file_soname(const struct elf_file *file);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/cuda_runtime.h"
 #include "attach/inject.h"
 #include "attach/memory_room.h"
 #include "attach/nvtx_users.h"
@@ -124,16 +125,23 @@ static void append_heading(const char *words, const struct target *target, struc
 	text_appendf(text, " (%u)\n", target->pid);
 }
 
+/* What a process has for CUDA in its own code. */
+struct gpu_users {
+	struct nvtx_users nvtx;
+	struct cuda_runtime runtime;
+};
+
 static void append_target_plan(const struct options *options, const struct target *target,
-			       const struct gpu_target *found, const struct nvtx_users *users,
+			       const struct gpu_target *found, const struct gpu_users *users,
 			       const char *refused, struct text *text)
 {
 	append_heading("\nGPU side of ", target, text);
 	text_append(text, "  driver: ");
 	text_append_terminal(text, found->driver_path, strlen(found->driver_path));
 	text_append_char(text, '\n');
+	cuda_runtime_append(&users->runtime, text);
 	append_cupti(options, target, found, text);
-	nvtx_users_append(users, text);
+	nvtx_users_append(&users->nvtx, text);
 	if (*found->other_tool) {
 		text_append(text, "  another tool: ");
 		text_append_terminal(text, found->other_tool, strlen(found->other_tool));
@@ -150,13 +158,18 @@ static void append_target_plan(const struct options *options, const struct targe
 }
 
 /* Of a process that has no GPU side. */
-static void append_users(const struct target *target, const struct nvtx_users *users,
+static void append_users(const struct target *target, const struct gpu_users *users,
 			 struct text *text)
 {
-	if (!users->count && !*users->old_library)
+	bool runtime = *users->runtime.shared_path || users->runtime.device_code_count;
+
+	if (!runtime && !users->nvtx.count && !*users->nvtx.old_library)
 		return;
-	append_heading("\nWithout CUDA, so without an agent: ", target, text);
-	nvtx_users_append(users, text);
+	append_heading(runtime ? "\nCUDA is not begun, so without an agent: "
+			       : "\nWithout CUDA, so without an agent: ",
+		       target, text);
+	cuda_runtime_append(&users->runtime, text);
+	nvtx_users_append(&users->nvtx, text);
 }
 
 void gpu_append_plan(const struct options *options, const struct attachment *attachment,
@@ -164,12 +177,13 @@ void gpu_append_plan(const struct options *options, const struct attachment *att
 {
 	for (size_t i = 0; i < attachment->target_count; i++) {
 		const struct target *target = &attachment->targets[i];
-		struct nvtx_users users = {0};
+		struct gpu_users users = {0};
 		struct gpu_target found;
 
 		if (gpu_target_read(target, &found, NULL))
 			continue;
-		nvtx_users_find(target, &users, NULL);
+		nvtx_users_find(target, &users.nvtx, NULL);
+		cuda_runtime_find(target, &found, &users.runtime, NULL);
 		if (found.cuda)
 			append_target_plan(options, target, &found, &users,
 					   attachment->gpu.refused[i], text);
