@@ -1,6 +1,7 @@
 /*
  * Call stacks of targets as facts: each is sent once, and records refer to it by its id. By frame pointers: code that
- * keeps none cuts the chain.
+ * keeps none cuts the chain. Who looks for names takes the first address as that of an instruction and one byte off the
+ * others, which are return addresses: a stack that begins with a return address begins with that byte.
  */
 #ifndef GPUPROBE_BPF_STACKS_H
 #define GPUPROBE_BPF_STACKS_H

@@ -386,13 +386,25 @@ static bool goes_without_saying(const struct view_value *value, const char *unle
 					   : value->number == strtoull(unless, NULL, 10);
 }
 
-static void append_stack(const struct view *view, struct text *text, u32 id)
+/* The functions, innermost first. */
+static void append_stack(const struct view *view, struct text *text,
+			 const struct record_header *record)
 {
-	const u64 *addresses;
-	size_t depth = view_stack(view, id, &addresses);
+	_cleanup_text_ struct text frame = {0};
+	const struct view_frame *frames;
+	bool cut;
+	size_t count = view_frames(view, record->pid, record->stack, &frames, &cut);
 
-	text_append(text, "\"stack\":");
-	json_append_hex_array(text, addresses, depth);
+	text_append(text, "\"stack\":[");
+	for (size_t i = 0; i < count; i++) {
+		text_clear(&frame);
+		view_frame_append(&frames[i], &frame);
+		text_append(text, i ? "," : "");
+		json_append_string(text, text_string(&frame));
+	}
+	if (cut)
+		text_append(text, count ? ",\"" VIEW_FRAME_CUT "\"" : "\"" VIEW_FRAME_CUT "\"");
+	text_append_char(text, ']');
 }
 
 /* The name of one arg. object: the one that is open, NULL: none; returns the one that is open now. */
@@ -454,7 +466,7 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
 	if (event->record->stack) {
 		text_append(text, text->length == before ? "" : ",");
-		append_stack(args->view, text, event->record->stack);
+		append_stack(args->view, text, event->record);
 	}
 	if (text->length == before)
 		text->length = start;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "exporters/chrome.h"
+#include "exporters/folded.h"
 #include "exporters/ndjson.h"
 
 #define EXPORTER_CAPTURE_SUFFIX ".gpr"
@@ -26,6 +27,14 @@ static const struct exporter exporter_table[] = {
 		.sink = &ndjson_sink,
 		.create = ndjson_create,
 		.finish = ndjson_finish,
+	},
+	{
+		.format = "folded",
+		.suffixes = ".folded .folded.gz",
+		.meaning = "sums by stack: flamegraph.pl, inferno, speedscope",
+		.sink = &folded_sink,
+		.create = folded_create,
+		.finish = folded_finish,
 	},
 };
 

@@ -37,8 +37,15 @@ static int take_record(void *data, const struct record_header *record, size_t si
 	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
 }
 
+static void note_stacks(struct drain *drain)
+{
+	if (drain->config.stacks)
+		stack_addresses_add_batch(drain->config.stacks, drain->batch);
+}
+
 static void hand_over(struct drain *drain)
 {
+	note_stacks(drain);
 	drain->handed_over_count += batch_event_count(drain->batch);
 	for (size_t i = 0; i < drain->config.source_count; i++)
 		drain->config.sources[i].add_losses(drain->config.sources[i].data, drain->batch);
@@ -88,6 +95,7 @@ static void *drain_main(void *data)
 		if (taken >= 0 && taken < BUSY_RECORDS && !last_round)
 			drain->config.wait(drain->config.wait_data, POLL_MS);
 	}
+	note_stacks(drain);
 	batch_queue_put_full(drain->config.queue, drain->batch);
 	return NULL;
 }

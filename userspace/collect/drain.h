@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "collect/batch_queue.h"
 #include "collect/source.h"
+#include "store/stack_addresses.h"
 
 #define DRAIN_SOURCES_MAX 4
 
@@ -20,6 +21,7 @@ struct drain_config {
 	void (*wait)(void *data, int timeout_ms);
 	void *wait_data;
 	struct batch_queue *queue;
+	struct stack_addresses *stacks; /* gathers those of all stacks that come by; the thread's until it is joined; NULL: not */
 };
 
 /* config is copied. */

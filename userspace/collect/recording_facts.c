@@ -168,19 +168,22 @@ int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 	return result;
 }
 
-static int add_module(struct recording_facts *facts, struct batch *batch,
-		      const struct plan_module *module, u32 id, u32 pid)
+int recording_facts_mapping(struct recording_facts *facts, struct batch *batch,
+			    const struct code_map *map, const struct code_mapping *mapping)
 {
 	struct record_module fact = {
-		.header = fact_header(KIND_module, sizeof(fact), RECORD_SOURCE_BPF),
-		.id = id,
-		.start = module->start,
-		.end = module->end,
-		.file_offset = module->file_offset};
-	int result = text_ids_get(&facts->probes, batch, module->path, &fact.header.name);
+		.header = fact_header(KIND_module, sizeof(fact), RECORD_SOURCE_TOOL),
+		.id = mapping->id,
+		.start = mapping->start,
+		.end = mapping->end,
+		.file_offset = mapping->file_offset};
+	const char *path = mapping->path[0] ? mapping->path : "[anonymous]";
+	int result = text_ids_get(&facts->tool, batch, path, &fact.header.name);
 
-	fact.header.pid = pid;
-	memcpy(fact.build_id, module->build_id, sizeof(fact.build_id));
+	fact.header.pid = mapping->pid;
+	fact.header.ts = mapping->first_seen_ns;
+	if (mapping->file != SIZE_MAX)
+		memcpy(fact.build_id, map->files[mapping->file].build_id, sizeof(fact.build_id));
 	return result ? result : batch_add(batch, &fact.header);
 }
 
@@ -205,7 +208,7 @@ static int add_probe(struct recording_facts *facts, struct batch *batch,
 }
 
 int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
-			 const struct plan *plan, const struct target *targets)
+			 const struct plan *plan)
 {
 	int result = 0;
 
@@ -218,13 +221,6 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 	facts->probes.base = plan->function_count + USDT_TEXTS_PER_PROBE * plan->usdt_count;
 	if (!result)
 		result = text_ids_get(&facts->probes, batch, "BPF programs", &facts->bpf_place);
-	for (size_t i = 0; i < plan->module_count && !result; i++) {
-		const struct plan_module *module = &plan->modules[i];
-
-		if (module->target_count)
-			result = add_module(facts, batch, module, i + 1,
-					    targets[module->targets[0]].pid);
-	}
 	for (size_t i = 0; i < plan->function_count && !result; i++) {
 		const struct plan_function *function = &plan->functions[i];
 

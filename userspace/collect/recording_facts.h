@@ -5,6 +5,7 @@
 #ifndef GPUPROBE_COLLECT_RECORDING_FACTS_H
 #define GPUPROBE_COLLECT_RECORDING_FACTS_H
 
+#include "attach/code_map.h"
 #include "attach/plan.h"
 #include "base/map.h"
 #include "collect/source.h"
@@ -39,9 +40,12 @@ int recording_facts_target(struct recording_facts *facts, struct batch *batch,
  */
 int recording_facts_threads(const struct target *target, struct map *known,
 			    record_callback callback, void *data);
-/* Modules and probes; must be the first to use facts->probes. */
+/* Probes; must be the first to use facts->probes. */
 int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
-			 const struct plan *plan, const struct target *targets);
+			 const struct plan *plan);
+/* A module fact of the tool, with the id of the mapping. */
+int recording_facts_mapping(struct recording_facts *facts, struct batch *batch, const struct code_map *map,
+			    const struct code_mapping *mapping);
 /* The names that the BPF programs give to what threads do: system calls, why else one left its CPU, page faults. */
 int recording_facts_bpf_names(struct batch *batch);
 /* dur_ns RECORD_DURATION_OPEN: not closed yet. */

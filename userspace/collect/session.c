@@ -55,8 +55,9 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	for (size_t i = 0; i < config->target_count && !result; i++)
 		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
 	if (!result)
-		result =
-			recording_facts_plan(&session->facts, batch, config->plan, config->targets);
+		result = recording_facts_plan(&session->facts, batch, config->plan);
+	if (!result)
+		result = code_facts_put(&session->code, &session->facts, batch);
 	if (!result)
 		result = usdt_facts_put(&session->facts, batch, config->plan);
 	if (!result)
@@ -156,6 +157,7 @@ static int start_threads(struct session *session, struct err *err)
 					      &session->capture, err);
 	if (result)
 		return result;
+	code_facts_look(&session->code, session->source, true);
 	batch = batch_queue_take_empty(session->queue);
 	result = put_first_facts(session, batch);
 	session->window_start_ns = clock_monotonic_ns();
@@ -171,6 +173,7 @@ static int start_threads(struct session *session, struct err *err)
 	session->records =
 		(struct bpf_drained){.source = session->source, .place = session->facts.bpf_place};
 	drain.queue = session->queue;
+	drain.stacks = &session->stacks;
 	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
 	if (session->result.agents)
 		drain.sources[drain.source_count++] = agents_source(session->result.agents);
@@ -295,18 +298,31 @@ static void leave_agents(struct session *session)
 	session->result.status.lost_count += agents_lost(session->result.agents) - lost_count;
 }
 
+/* Names for what stacks lead to. */
+static int put_frames(struct session *session, struct batch *batch)
+{
+	const struct session_config *config = session->config;
+	int result = code_facts_put(&session->code, &session->facts, batch);
+
+	if (!result && session->stacks.count && config->on_stacks)
+		result = config->on_stacks(config->callback_data, &session->stacks,
+					   &session->code.map, &session->facts.tool, batch);
+	return result;
+}
+
 static int close_window(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 	struct batch *batch;
 	u64 dropped = 0;
-	int result;
+	int result, frames_result;
 
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
 	if (session->result.agents)
 		agents_close_window(session->result.agents, session->window_end_ns);
 	session_status_update(session);
+	code_facts_look(&session->code, session->source, true);
 	bpf_source_detach_off_cpu(session->source);
 	bpf_source_detach_growth(session->source);
 	guardian_set_busy(session->guardian, true);
@@ -319,9 +335,12 @@ static int close_window(struct session *session, struct err *err)
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
 	put_last_facts(session, batch);
+	frames_result = put_frames(session, batch);
 	batch_queue_put_full(session->queue, batch);
 	result = capture_thread_finish(&session->capture, &dropped, err);
 	session->result.status.lost_count += dropped;
+	if (!result && frames_result)
+		result = err_errno(err, frames_result, "can't name what stacks lead to");
 	return result;
 }
 
@@ -341,6 +360,8 @@ static void session_cleanup(struct session *session)
 	batch_queue_free(session->queue);
 	process_memory_free(&session->memory);
 	recording_facts_free(&session->facts);
+	code_facts_free(&session->code);
+	stack_addresses_free(&session->stacks);
 	free(session->target_ended);
 	session_loop_close(session);
 }

@@ -10,6 +10,7 @@
 #ifndef GPUPROBE_COLLECT_SESSION_H
 #define GPUPROBE_COLLECT_SESSION_H
 
+#include "attach/code_map.h"
 #include "attach/command.h"
 #include "attach/kernel.h"
 #include "attach/plan.h"
@@ -18,6 +19,7 @@
 #include "collect/open_returns.h"
 #include "collect/processes.h"
 #include "options/options.h"
+#include "store/stack_addresses.h"
 
 struct session_status {
 	u64 elapsed_ns;	 /* of the window */
@@ -56,6 +58,10 @@ struct session_config {
 	void (*on_window_open)(void *data, const struct session_status *status);
 	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */
 	void (*on_detach)(void *data, size_t links_left);
+	/* Stacks were recorded: adds what is known of their addresses to batch, texts by texts. Detached is everything,
+	 * and the targets live on as a rule. -ENOMEM ends the recording. */
+	int (*on_stacks)(void *data, const struct stack_addresses *stacks, const struct code_map *code,
+			 struct text_ids *texts, struct batch *batch);
 	void *callback_data;
 };
 

@@ -65,6 +65,7 @@ static void on_timer(struct session *session)
 	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
 		return;
 	processes_tick(session->processes);
+	code_facts_look(&session->code, session->source, false);
 	if (session->result.agents)
 		agents_follow(session->result.agents);
 	session_status_update(session);

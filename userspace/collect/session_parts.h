@@ -7,6 +7,7 @@
 #include "collect/bpf_record_source.h"
 #include "collect/calibrate.h"
 #include "collect/capture_thread.h"
+#include "collect/code_facts.h"
 #include "collect/drain.h"
 #include "collect/guardian.h"
 #include "collect/process_memory.h"
@@ -23,6 +24,8 @@ struct session {
 	struct capture_thread *capture;
 	struct drain *drain;
 	struct recording_facts facts;
+	struct code_facts code;
+	struct stack_addresses stacks; /* the drain thread's until it is joined */
 	struct calibration calibration;
 	bool calibrated;
 	int epoll_fd, signal_fd, timer_fd;

@@ -179,3 +179,57 @@ int elf_debug_file_open(const struct elf_file *file, const char *root_path, int 
 	}
 	return -ENOENT;
 }
+
+/* Of all sections of debug information, as long as they are once decompressed; 0 without any code description. */
+static u64 debug_info_bytes(const struct elf_file *file)
+{
+	Elf_Scn *section = NULL;
+	u64 bytes = 0;
+	bool found = false;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names))
+		return 0;
+	while ((section = elf_nextscn(file->elf, section))) {
+		const char *name;
+		GElf_Shdr header;
+		GElf_Chdr compressed;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(file->elf, names, header.sh_name);
+		if (!name || strncmp(name, ".debug_", strlen(".debug_")))
+			continue;
+		found |= strcmp(name, ".debug_info") == 0;
+		if ((header.sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &compressed))
+			bytes += compressed.ch_size;
+		else
+			bytes += header.sh_size;
+	}
+	return found ? bytes : 0;
+}
+
+int elf_file_debug_info_open(const struct elf_file *file, const char *root_path, int *ret_fd,
+			     u64 *ret_bytes)
+{
+	_cleanup_close_ int fd = -1;
+	struct elf_file *companion;
+	int result;
+
+	*ret_bytes = debug_info_bytes(file);
+	if (*ret_bytes) {
+		*ret_fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+		return *ret_fd < 0 ? -errno : 0;
+	}
+	result = elf_debug_file_open(file, root_path, &fd);
+	if (!result)
+		result = elf_file_open(fd, file->path, &companion, NULL);
+	if (result)
+		return -ENOENT;
+	*ret_bytes = debug_info_bytes(companion);
+	elf_file_free(companion);
+	if (!*ret_bytes)
+		return -ENOENT;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}

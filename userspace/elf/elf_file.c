@@ -92,6 +92,20 @@ int elf_file_offset(const struct elf_file *file, u64 address, u64 *ret_offset)
 	return 0;
 }
 
+int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret_address)
+{
+	for (size_t i = 0; i < file->executable_count; i++) {
+		const struct elf_segment *segment = &file->executable[i];
+
+		if (offset >= segment->offset &&
+		    offset - segment->offset < segment->file_size_bytes) {
+			*ret_address = segment->address + (offset - segment->offset);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 size_t elf_file_read_address(const struct elf_file *file, u64 address, void *ret_bytes, size_t size)
 {
 	const struct elf_segment *segment = segment_find(file->loaded, file->loaded_count, address);

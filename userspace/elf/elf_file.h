@@ -23,6 +23,8 @@ struct elf_file *elf_file_free(struct elf_file *file); /* NULL allowed; returns 
 size_t elf_file_build_id(const struct elf_file *file, u8 ret_id[ELF_BUILD_ID_MAX_BYTES]);
 /* File offset of a virtual address in an executable PT_LOAD; -ENOENT when it lies in none. */
 int elf_file_offset(const struct elf_file *file, u64 address, u64 *ret_offset);
+/* The other way round. */
+int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret_address);
 /* Up to size bytes of the file at offset; returns how many. */
 ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, size_t size);
 /* Up to size bytes at a virtual address of any PT_LOAD; returns how many. */
@@ -77,6 +79,10 @@ struct elf_symbols {
 int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
 		     struct err *err);
 void elf_symbols_free(struct elf_symbols *symbols);
+
+/* The file with the debug information (DWARF) of this one: itself, or the separate debug file that elf_symbols_load() would
+ * find. ret_fd: the caller closes; ret_bytes: how much of it there is. -ENOENT: none. */
+int elf_file_debug_info_open(const struct elf_file *file, const char *root_path, int *ret_fd, u64 *ret_bytes);
 
 /* ---- exceptions ------------------------------------------------------------------------------------- */
 

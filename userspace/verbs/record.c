@@ -19,6 +19,7 @@
 #include "store/capture_reader.h"
 #include "verbs/announce.h"
 #include "verbs/attachment.h"
+#include "verbs/frames.h"
 #include "verbs/gpu.h"
 #include "verbs/gpu_config.h"
 #include "verbs/outputs.h"
@@ -270,6 +271,13 @@ static void on_detach(void *data, size_t links_left)
 	progress_detach(&((struct recording *)data)->progress, links_left);
 }
 
+static int on_stacks(void *data, const struct stack_addresses *stacks, const struct code_map *code,
+		     struct text_ids *texts, struct batch *batch)
+{
+	(void)data;
+	return frames_put(stacks, code, texts, batch);
+}
+
 static int run_session(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
@@ -295,6 +303,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_window_open = on_window_open,
 		.on_tick = on_tick,
 		.on_detach = on_detach,
+		.on_stacks = on_stacks,
 		.callback_data = recording,
 	};
 	int result;

@@ -18,6 +18,31 @@ struct request {
 	u64 rows;
 };
 
+static bool has_report(const struct request *request, const struct report *report)
+{
+	for (size_t i = 0; i < request->count; i++)
+		if (request->reports[i] == report)
+			return true;
+	return false;
+}
+
+/* For people with the one that belongs behind it; programs get one table for one name. */
+static int add_report(struct request *request, const char *name, struct err *err)
+{
+	const struct report *report, *then;
+	int result = report_find(name, &report, err);
+
+	if (result < 0)
+		return result;
+	request->reports[request->count++] = report;
+	if (!report->then || request->format != REPORT_COLUMN)
+		return 0;
+	result = report_find(report->then, &then, err);
+	if (result == 0 && !has_report(request, then))
+		request->reports[request->count++] = then;
+	return result;
+}
+
 static int read_request(const struct options *options, struct request *request, struct err *err)
 {
 	const char *const *names = (const char *const *)options->report.items;
@@ -30,11 +55,12 @@ static int read_request(const struct options *options, struct request *request, 
 		result = report_format_find(options->format, &request->format, err);
 	/* Programs want everything; people ask for more. */
 	request->rows = request->format == REPORT_COLUMN || options->given.rows ? options->rows : 0;
-	request->reports = calloc(request->count + known, sizeof(*request->reports));
+	request->reports = calloc(2 * request->count + known, sizeof(*request->reports));
 	if (!request->reports)
 		return err_errno(err, -ENOMEM, "can't print the reports");
-	for (size_t i = 0; i < request->count && result == 0; i++)
-		result = report_find(names[i], &request->reports[i], err);
+	request->count = 0;
+	for (size_t i = 0; i < options->report.count && result == 0; i++)
+		result = add_report(request, names[i], err);
 	return result;
 }
 

@@ -12,6 +12,7 @@
 /* As nsys does. */
 #define NAME_COLUMNS 100
 #define CUT	     "..."
+#define LINES_MAX    16 /* below a row */
 
 /* Long enough for every double in %.Nf with separators. */
 #define NUMBER_SIZE 512
@@ -44,7 +45,8 @@ static void append_exact(struct text *text, double value)
 
 static bool is_text(const struct report_column *column)
 {
-	return column->type == REPORT_TEXT || column->type == REPORT_NAME;
+	return column->type == REPORT_TEXT || column->type == REPORT_NAME ||
+	       column->type == REPORT_LINES;
 }
 
 /* Templates have names of thousands of characters. */
@@ -107,12 +109,46 @@ static void append_spaces(struct text *text, size_t count)
 		text_append_char(text, ' ');
 }
 
+/* How many stand beside each other. */
+static size_t shown_columns(const struct report_table *table)
+{
+	size_t count = table->column_count;
+
+	return count && table->columns[count - 1].type == REPORT_LINES ? count - 1 : count;
+}
+
+/* What stands in the last column, if that has lines. */
+static void append_lines(struct text *text, const struct report_table *table,
+			 const struct report_row *row)
+{
+	const struct report_cell *cell = &row->cells[table->column_count - 1];
+	const char *line = cell->text;
+	size_t count = 0, more = 0;
+
+	if (shown_columns(table) == table->column_count || cell->empty)
+		return;
+	for (const char *next; *line; line = next) {
+		size_t length = strcspn(line, "\n");
+
+		next = line + length + (line[length] == '\n');
+		if (count++ >= LINES_MAX) {
+			more++;
+			continue;
+		}
+		append_spaces(text, 12);
+		text_append_terminal(text, line, length);
+		text_append_char(text, '\n');
+	}
+	if (more)
+		text_appendf(text, "            and %zu more\n", more);
+}
+
 /* One blank before the first column, two between the others; numbers to the right. */
 static void append_aligned(struct text *text, const struct report_table *table, size_t column,
 			   const char *string, size_t width)
 {
 	size_t columns = text_columns(string), padding = width > columns ? width - columns : 0;
-	bool last = column + 1 == table->column_count;
+	bool last = column + 1 == shown_columns(table);
 
 	append_spaces(text, column ? 2 : 1);
 	if (!is_text(&table->columns[column]))
@@ -130,7 +166,7 @@ static void append_notes(struct text *text, const struct report_table *table, si
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_row *row = &table->rows[i];
 
-		for (size_t j = 0; j < table->column_count; j++)
+		for (size_t j = 0; j < shown_columns(table); j++)
 			empty |= row->cells[j].empty;
 		marked |= row->marked;
 		if (!row->note || notes++ >= NOTES_MAX)
@@ -151,7 +187,7 @@ static int measure(const struct report_table *table, size_t shown, size_t *width
 {
 	_cleanup_text_ struct text cell = {0};
 
-	for (size_t j = 0; j < table->column_count; j++) {
+	for (size_t j = 0; j < shown_columns(table); j++) {
 		widths[j] = text_columns(table->columns[j].name);
 		for (size_t i = 0; i < shown; i++) {
 			size_t width;
@@ -180,23 +216,43 @@ static int print_columns(const struct report_table *table, size_t shown, struct 
 		text_appendf(text, " %s\n", table->empty);
 		return 0;
 	}
-	for (size_t j = 0; j < table->column_count; j++)
+	for (size_t j = 0; j < shown_columns(table); j++)
 		append_aligned(text, table, j, table->columns[j].name, widths[j]);
 	text_append_char(text, '\n');
 	for (size_t i = 0; i < shown; i++) {
-		for (size_t j = 0; j < table->column_count; j++) {
+		for (size_t j = 0; j < shown_columns(table); j++) {
 			text_clear(&cell);
 			append_for_people(&cell, &table->columns[j], &table->rows[i].cells[j]);
 			append_aligned(text, table, j, text_string(&cell), widths[j]);
 		}
 		text_append(text, table->rows[i].note ? " *" : "");
 		text_append(text, table->rows[i].marked && table->marked_note ? " +\n" : "\n");
+		append_lines(text, table, &table->rows[i]);
 	}
 	if (shown < table->row_count)
 		text_appendf(text, " and %zu more rows: --rows 0 shows all\n",
 			     table->row_count - shown);
 	append_notes(text, table, shown);
 	return cell.failed ? -ENOMEM : 0;
+}
+
+/* ---- for programs ---- */
+
+/* A cell of text; lines in one. The caller frees. */
+static char *one_line(const struct report_column *column, const struct report_cell *cell)
+{
+	struct text text = {0};
+
+	for (const char *c = cell->text; *c; c++) {
+		if (*c == '\n' && column->type == REPORT_LINES)
+			text_append(&text, c[1] ? " < " : "");
+		else
+			text_append_char(&text, *c);
+	}
+	if (text.data && !text.failed)
+		return text.data;
+	text_free(&text);
+	return strdup("");
 }
 
 /* ---- csv ---- */
@@ -235,9 +291,11 @@ static int print_csv(const struct report_table *table, size_t shown, struct text
 			text_append(text, j ? "," : "");
 			if (cell->empty)
 				continue;
-			if (is_text(&table->columns[j]))
-				append_csv_text(text, cell->text);
-			else
+			if (is_text(&table->columns[j])) {
+				_cleanup_free_ char *line = one_line(&table->columns[j], cell);
+
+				append_csv_text(text, line ? line : "");
+			} else
 				append_for_programs(text, &table->columns[j], cell);
 		}
 		text_append_char(text, '\n');
@@ -261,9 +319,11 @@ static int print_json(const struct report_table *table, size_t shown, struct tex
 			text_append(text, ": ");
 			if (cell->empty)
 				text_append(text, "null");
-			else if (is_text(column))
-				json_append_string(text, cell->text);
-			else
+			else if (is_text(column)) {
+				_cleanup_free_ char *line = one_line(&table->columns[j], cell);
+
+				json_append_string(text, line ? line : "");
+			} else
 				append_for_programs(text, column, cell);
 		}
 		text_append_char(text, '}');

@@ -12,6 +12,7 @@
 enum report_value {
 	REPORT_TEXT,
 	REPORT_NAME, /* text, of code: a long one is cut in column format; csv and json have all of it */
+	REPORT_LINES, /* lines of text below the row in column format; programs get them with " < " between; last column only */
 	REPORT_COUNT,
 	REPORT_NUMBER, /* as a count, but it counts nothing: the number of a process, of a device, ... */
 	REPORT_DECIMAL,
@@ -66,7 +67,7 @@ int report_table_print(const struct report_table *table, enum report_format form
 typedef int report_make(struct view *view, const struct report *report, struct report_table *table,
 			struct err *err);
 report_make report_functions_make, report_ledger_make, report_summary_make, report_launch_make,
-	report_idle_make, report_usdt_make, report_growth_make;
+	report_idle_make, report_usdt_make, report_growth_make, report_stacks_make;
 
 /* The part of the report functions behind the statistics, apart for the tests. */
 struct statistics_row;

@@ -21,6 +21,7 @@ struct report {
 	/* Makes all rows, in their order; table is empty. */
 	int (*make)(struct view *view, const struct report *report, struct report_table *table,
 		    struct err *err);
+	const char *then; /* what people get behind it where they ask for it, NULL: nothing */
 	bool of_events; /* what a recording that was cut lost is missing in it */
 };
 

@@ -7,6 +7,7 @@
 #define GPUPROBE_VIEW_VIEW_H
 
 #include "base/err.h"
+#include "base/text.h"
 #include "store/capture_reader.h"
 #include "store/record_args.h"
 
@@ -130,6 +131,28 @@ const char *view_label(const struct view *view, u16 kind, u32 id);
  * were renumbered: a device that is not known reads as 0 here.) */
 bool view_field_absent(const struct schema_field *field, const struct record_header *record);
 size_t view_stack(const struct view *view, u32 id, const u64 **ret_addresses);
+
+/* A function of a stack. */
+struct view_frame {
+	const char *name;   /* "": no symbol covers it */
+	const char *module; /* base name of the file that it is mapped from, "" where that is not known */
+	const char *file;   /* source file, "": unknown */
+	u32 line;	    /* in it; 0: unknown */
+	u64 address;	    /* of an instruction in it; as in the stack, where nothing is known of it */
+	u64 file_address;   /* the same in the module, ~0: unknown */
+	bool inlined;	    /* into the next one */
+};
+
+#define VIEW_FRAME_CUT "[cut]" /* what outputs put where the callers of a stack that is cut would stand */
+
+/* The functions of a stack of process pid, innermost first, as many as can be trusted; ret_cut: whether their callers are
+ * missing, because code without frame pointers cut the chain. Valid until the next call. */
+size_t view_frames(const struct view *view, u32 pid, u32 stack, const struct view_frame **ret_frames, bool *ret_cut);
+/* "ns::f<int>", "libfoo.so+0x1234" where it has no name. */
+void view_frame_append_name(const struct view_frame *frame, struct text *text);
+/* The same with its source line or module: "ns::f<int> (foo.cc:12)". */
+void view_frame_append(const struct view_frame *frame, struct text *text);
+
 /* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
 const char *view_device_name(const struct view *view, u32 device);
 /* Name of the process at time ts, "" when unknown. */

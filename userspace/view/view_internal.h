@@ -203,6 +203,18 @@ static inline struct view_value value_string(const char *string)
 	return (struct view_value){.type = VALUE_STRING, .string = string};
 }
 
+/* ---- view_frames: stacks as functions ---- */
+
+struct view_frames {
+	const struct record_frame **sorted; /* by process, address, level */
+	size_t count;
+	struct view_frame *found; /* of the stack that was asked for last */
+	size_t found_count, capacity;
+};
+
+int view_frames_init(struct view *view);
+void view_frames_free(struct view_frames *frames);
+
 /* ---- view_values ---- */
 
 struct view_keys {
@@ -222,6 +234,7 @@ struct view {
 	struct view_rows rows;
 	struct view_names *names; /* pointers: they grow behind a const view */
 	struct view_keys *keys;
+	struct view_frames *frames;
 	struct view_ledger ledger;
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */

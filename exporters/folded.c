@@ -1,0 +1,205 @@
+#include "exporters/folded.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "exporters/writer.h"
+
+/* What can be summed by stack: the events, and the value of each. */
+static const struct folded_value {
+	const char *name; /* in the name of the output */
+	u16 kind;
+	const char *
+		key; /* of view_key(); NULL: its duration in ns, of what is open to the end of the window */
+} folded_values[] = {
+	{"off-cpu", KIND_off_cpu, NULL},
+};
+
+struct line {
+	u64 value;
+	char *text; /* in strings */
+};
+
+struct folded {
+	struct writer writer;
+	const struct view *view;
+	const struct folded_value *value; /* NULL: not chosen yet */
+	const struct view_key *key;
+	struct string_table strings;
+	struct map by_stack; /* (row and name, stack) -> place in lines */
+	struct line *lines;  /* by number of their string */
+	size_t count, capacity;
+};
+
+/* ---- lines ---- */
+
+/* A ';' would begin another function. */
+static void append_part(struct text *text, const char *name)
+{
+	size_t start = text->length;
+
+	text_append_terminal(text, name, strlen(name));
+	for (size_t i = start; i < text->length; i++)
+		if (text->data[i] == ';')
+			text->data[i] = ':';
+	text_append_char(text, ';');
+}
+
+static void append_stack(const struct view *view, const struct record_header *record,
+			 struct text *text)
+{
+	_cleanup_text_ struct text name = {0};
+	const struct view_frame *frames;
+	bool cut;
+	size_t count = view_frames(view, record->pid, record->stack, &frames, &cut);
+
+	text_append(text, cut ? VIEW_FRAME_CUT ";" : "");
+	for (size_t i = count; i > 0; i--) {
+		text_clear(&name);
+		view_frame_append_name(&frames[i - 1], &name);
+		append_part(text, text_string(&name));
+	}
+}
+
+static int line_make(struct folded *folded, const struct view_event *event, u64 *ret_place)
+{
+	_cleanup_text_ struct text text = {0};
+	_cleanup_text_ struct text name = {0};
+	s64 number;
+
+	append_part(&text, event->row->process_name);
+	append_part(&text, event->row->name);
+	append_stack(folded->view, event->record, &text);
+	text_appendf(&name, "[%s]", event->name);
+	append_part(&text, text_string(&name));
+	if (text.failed || name.failed)
+		return -ENOMEM;
+	/* Without the last separator. */
+	number = string_table_add(&folded->strings, text.data, text.length - 1);
+	if (number < 0 || array_reserve(&folded->lines, &folded->capacity, (size_t)number + 1))
+		return -ENOMEM;
+	if ((size_t)number == folded->count)
+		folded->lines[folded->count++] =
+			(struct line){.text = folded->strings.strings[number]};
+	*ret_place = number;
+	return 0;
+}
+
+static int folded_event(void *data, const struct view_event *event, struct err *err)
+{
+	struct folded *folded = data;
+	u64 row = (u64)event->row_index << 32 | event->record->name, *known, place;
+	struct view_value value = {.type = VALUE_U64, .number = event->dur};
+
+	if (!folded->value || event->kind->number != folded->value->kind)
+		return 0;
+	if (folded->key)
+		value = view_value(folded->view, folded->key, event);
+	if (value.type != VALUE_U64)
+		return 0;
+	known = map_find(&folded->by_stack, row, event->record->stack);
+	if (!known) {
+		if (line_make(folded, event, &place) ||
+		    map_set(&folded->by_stack, row, event->record->stack, place))
+			return err_errno(err, -ENOMEM, "can't write %s", folded->writer.path);
+		known = &place;
+	}
+	folded->lines[*known].value += value.number;
+	return 0;
+}
+
+/* ---- beginning and end ---- */
+
+/* The word before ".folded": "x.off-cpu.folded". */
+static const struct folded_value *value_named(const char *path)
+{
+	const char *base = path_base_name(path), *end = strstr(base, ".folded");
+
+	for (size_t i = 0; end && i < ARRAY_SIZE(folded_values); i++) {
+		size_t length = strlen(folded_values[i].name);
+
+		if ((size_t)(end - base) > length && end[-(ptrdiff_t)length - 1] == '.' &&
+		    !strncmp(end - length, folded_values[i].name, length))
+			return &folded_values[i];
+	}
+	return NULL;
+}
+
+static int folded_open(void *data, const struct view *view, const struct view_survey *survey,
+		       struct err *err)
+{
+	struct folded *folded = data;
+
+	(void)survey;
+	folded->view = view;
+	folded->value = value_named(folded->writer.path);
+	for (size_t i = 0; !folded->value && i < ARRAY_SIZE(folded_values); i++)
+		if (view_kind_count(view, folded_values[i].kind))
+			folded->value = &folded_values[i];
+	if (!folded->value || !folded->value->key)
+		return 0;
+	folded->key = view_key(view, schema_kind(folded->value->kind), folded->value->key);
+	return folded->key ? 0 : err_errno(err, -ENOMEM, "can't write %s", folded->writer.path);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+}
+
+static int folded_close(void *data, struct err *err)
+{
+	struct folded *folded = data;
+	int result = 0;
+
+	if (folded->count)
+		qsort(folded->lines, folded->count, sizeof(*folded->lines), compare_lines);
+	for (size_t i = 0; i < folded->count && !result; i++) {
+		const struct line *line = &folded->lines[i];
+
+		if (line->value)
+			text_appendf(&folded->writer.text, "%s %llu\n", line->text,
+				     (unsigned long long)line->value);
+		result = writer_flush(&folded->writer, err);
+	}
+	return result;
+}
+
+const struct view_sink folded_sink = {
+	.open = folded_open,
+	.span = folded_event,
+	.point = folded_event,
+	.total = folded_event,
+	.close = folded_close,
+};
+
+int folded_create(const char *path, bool gzip, void **ret_data, struct err *err)
+{
+	struct folded *folded _cleanup_free_ = calloc(1, sizeof(*folded));
+	int result;
+
+	if (!folded)
+		return err_set(err, -ENOMEM, "can't write %s: out of memory", path);
+	result = writer_create(&folded->writer, path, gzip, err);
+	if (result < 0)
+		return result;
+	*ret_data = take_pointer(&folded);
+	return 0;
+}
+
+int folded_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
+{
+	struct folded *folded = data;
+	int result = writer_finish(&folded->writer, commit, ret_size_bytes, err);
+
+	string_table_free(&folded->strings);
+	map_free(&folded->by_stack);
+	free(folded->lines);
+	free(folded);
+	return result;
+}

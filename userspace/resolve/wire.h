@@ -1,0 +1,29 @@
+/* What the process that looks names up writes into its pipe: a struct wire_message, then its two strings. */
+#ifndef GPUPROBE_RESOLVE_WIRE_H
+#define GPUPROBE_RESOLVE_WIRE_H
+
+#include "base/types.h"
+
+#define WIRE_NAME_MAX_BYTES 16384
+#define WIRE_FILE_MAX_BYTES 4096
+
+enum wire_type {
+	WIRE_GROUP = 1, /* begins with group `index` */
+	WIRE_FRAME,	/* level `level` at address `index`; level 0 replaces all that was said of the address */
+	WIRE_CUT,	/* group `index` has more debug information than is read */
+	WIRE_END,	/* all groups are done */
+};
+
+struct wire_message {
+	u32 type;
+	u32 index;
+	u64 file_address;
+	u32 offset_bytes;
+	u32 line;
+	u8 level, origin, inlined, begins;
+	u16 name_bytes, file_bytes;
+};
+
+_Static_assert(sizeof(struct wire_message) == 32, "no padding is sent");
+
+#endif

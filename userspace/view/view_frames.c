@@ -1,0 +1,184 @@
+/*
+ * Stacks as functions, by frame facts. A chain of frame pointers that breaks leads anywhere: what lies in no code that was
+ * mapped is no frame, unless what comes behind it leads to where a thread begins.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "store/stack_addresses.h"
+#include "view/view_internal.h"
+
+static int compare_key(const struct record_frame *frame, u32 pid, u64 address)
+{
+	if (frame->header.pid != pid)
+		return frame->header.pid < pid ? -1 : 1;
+	return (frame->address > address) - (frame->address < address);
+}
+
+static int compare_frames(const void *a, const void *b)
+{
+	const struct record_frame *left = *(const struct record_frame *const *)a;
+	const struct record_frame *right = *(const struct record_frame *const *)b;
+	int order = compare_key(left, right->header.pid, right->address);
+
+	return order ? order : left->level - right->level;
+}
+
+int view_frames_init(struct view *view)
+{
+	struct view_frames *frames = view->frames = calloc(1, sizeof(*frames));
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_frame, &count);
+
+	if (!frames)
+		return -ENOMEM;
+	frames->sorted = calloc(count + 1, sizeof(*frames->sorted));
+	if (!frames->sorted)
+		return -ENOMEM;
+	frames->count = count;
+	for (size_t i = 0; i < count; i++)
+		frames->sorted[i] = (const struct record_frame *)facts[i];
+	qsort(frames->sorted, count, sizeof(*frames->sorted), compare_frames);
+	return 0;
+}
+
+void view_frames_free(struct view_frames *frames)
+{
+	if (!frames)
+		return;
+	free(frames->sorted);
+	free(frames->found);
+	free(frames);
+}
+
+/* Its facts, innermost level first. */
+static size_t find_facts(const struct view_frames *frames, u32 pid, u64 address,
+			 const struct record_frame *const **ret_facts)
+{
+	size_t low = 0, high = frames->count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_key(frames->sorted[middle], pid, address) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < frames->count; end++)
+		if (compare_key(frames->sorted[end], pid, address))
+			break;
+	*ret_facts = &frames->sorted[low];
+	return end - low;
+}
+
+static const char *module_name(const struct view *view, u32 module)
+{
+	const struct record_header *fact = view_fact(view, KIND_module, module);
+	const char *path = fact ? view_text(view, fact->name) : NULL;
+
+	return path ? path_base_name(path) : "";
+}
+
+static struct view_frame frame_of(const struct view *view, const struct record_frame *fact)
+{
+	const char *name = view_text(view, fact->header.name);
+	const char *file = view_text(view, fact->file);
+
+	return (struct view_frame){
+		.name = name ? name : "",
+		.module = module_name(view, fact->module),
+		.file = file ? file : "",
+		.line = fact->line,
+		.address = fact->address,
+		.file_address = fact->file_address,
+		.inlined = fact->inlined == VALUE_yes_no_yes,
+	};
+}
+
+static int add_found(struct view_frames *frames, const struct view_frame *frame)
+{
+	if (array_reserve(&frames->found, &frames->capacity, frames->found_count + 1))
+		return -ENOMEM;
+	frames->found[frames->found_count++] = *frame;
+	return 0;
+}
+
+/* All levels at one address; 1: there are some and the last one is where a thread begins. */
+static int add_address(const struct view *view, u32 pid, const u64 *addresses, size_t index,
+		       bool *ret_known)
+{
+	const struct record_frame *const *facts;
+	size_t count = find_facts(view->frames, pid, stack_code_address(addresses, index), &facts);
+	const struct view_frame unknown = {.name = "",
+					   .module = "",
+					   .file = "",
+					   .address = addresses[index],
+					   .file_address = ~0ULL};
+	int result = 0;
+
+	*ret_known = count > 0;
+	if (!count)
+		return add_found(view->frames, &unknown);
+	for (size_t i = 0; i < count && !result; i++) {
+		struct view_frame frame = frame_of(view, facts[i]);
+
+		result = add_found(view->frames, &frame);
+	}
+	return result ? result : facts[count - 1]->begins == VALUE_yes_no_yes;
+}
+
+size_t view_frames(const struct view *view, u32 pid, u32 stack,
+		   const struct view_frame **ret_frames, bool *ret_cut)
+{
+	struct view_frames *frames = view->frames;
+	const u64 *addresses;
+	size_t depth = view_stack(view, stack, &addresses), kept = 0;
+	bool any = false, gap = false;
+	int result = 0;
+
+	frames->found_count = 0;
+	for (size_t i = 0; i < depth && result == 0; i++) {
+		bool known;
+
+		result = add_address(view, pid, addresses, i, &known);
+		any |= known;
+		gap |= i && !known;
+		/* Up to here the chain holds. */
+		if (!gap)
+			kept = frames->found_count;
+	}
+	*ret_cut = any && result <= 0;
+	if (*ret_cut)
+		frames->found_count = kept;
+	*ret_frames = frames->found;
+	return frames->found_count;
+}
+
+void view_frame_append_name(const struct view_frame *frame, struct text *text)
+{
+	if (frame->name[0])
+		text_append(text, frame->name);
+	else if (frame->module[0] && frame->file_address != ~0ULL)
+		text_appendf(text, "%s+%#llx", frame->module,
+			     (unsigned long long)frame->file_address);
+	else if (frame->module[0])
+		text_append(text, frame->module);
+	else
+		text_appendf(text, "%#llx", (unsigned long long)frame->address);
+}
+
+void view_frame_append(const struct view_frame *frame, struct text *text)
+{
+	view_frame_append_name(frame, text);
+	if (frame->file[0])
+		text_appendf(text, " (%s:%u%s)", path_base_name(frame->file), frame->line,
+			     frame->inlined ? ", inlined" : "");
+	else if (frame->inlined)
+		text_append(text, " (inlined)");
+	else if (frame->name[0] && frame->module[0])
+		text_appendf(text, " (%s)", frame->module);
+}
