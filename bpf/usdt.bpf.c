@@ -387,7 +387,7 @@ static __noinline int span_begins(struct usdt_thread *thread, const struct usdt_
 	if (!thread || !site)
 		return 0;
 	search.sp = thread->registers[4];
-	if (thread->depth)
+	if (thread->depth && !site->repeats)
 		bpf_loop(USDT_DEPTH_MAX, search_step, &search, 0);
 	if (search.found) {
 		search.found--;

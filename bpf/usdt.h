@@ -39,7 +39,8 @@ struct usdt_argument {
 struct usdt_site {
 	u32 usdt; /* id of the fact */
 	u32 name; /* text id of PROVIDER:NAME */
-	u32 role; /* VALUE_usdt_role_* */
+	u16 role; /* VALUE_usdt_role_* */
+	u16 repeats; /* it may begin a span inside one that it began at the same place with the same sp */
 	u32 begin;     /* of a span: the fact of the probe that begins it, for both */
 	u32 span_name; /* text id */
 	u32 argument_count;

@@ -41,3 +41,69 @@ void args_append_json(struct text *text, const struct record_arg_value *value)
 		break;
 	}
 }
+
+/* ---- key=value ---- */
+
+static bool is_key_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == '-';
+}
+
+/* The length of a key that '=' follows; 0: there is none here. */
+static size_t key_length(const char *at, const char *end)
+{
+	size_t length = 0;
+
+	while (at + length < end && is_key_character(at[length]))
+		length++;
+	return at + length < end && at[length] == '=' ? length : 0;
+}
+
+/* A value ends where the next key begins: it may have blanks. */
+static const char *value_end(const char *at, const char *end)
+{
+	for (; at < end; at++)
+		if (*at == ' ' && key_length(at + 1, end))
+			return at;
+	return end;
+}
+
+#define NUMBER_MAX_LENGTH 18 /* what certainly fits 64 bits */
+
+/* An integer as JSON writes it. */
+static bool is_integer(const char *at, size_t length)
+{
+	size_t sign = length && *at == '-';
+
+	if (length == sign || length > NUMBER_MAX_LENGTH || (at[sign] == '0' && length > sign + 1))
+		return false;
+	for (size_t i = sign; i < length; i++)
+		if (at[i] < '0' || at[i] > '9')
+			return false;
+	return true;
+}
+
+bool args_append_key_values(struct text *text, const struct record_arg_value *value)
+{
+	const char *at = value->string, *end = at + value->length_bytes;
+	bool first = true;
+
+	if (value->type != RECORD_ARG_STRING || !key_length(at, end))
+		return false;
+	while (at < end) {
+		size_t length = key_length(at, end);
+		const char *content = at + length + 1, *stop = value_end(content, end);
+
+		text_append(text, first ? "" : ",");
+		first = false;
+		json_append_string_bytes(text, at, length);
+		text_append_char(text, ':');
+		if (is_integer(content, (size_t)(stop - content)))
+			text_append_bytes(text, content, (size_t)(stop - content));
+		else
+			json_append_string_bytes(text, content, (size_t)(stop - content));
+		at = stop + (stop < end);
+	}
+	return true;
+}

@@ -112,7 +112,9 @@ static int chrome_point(void *data, const struct view_event *event, struct err *
 {
 	struct chrome *chrome = data;
 
-	if (event->row->type == ROW_PROCESS)
+	if (view_annotation(chrome->view, event) == VALUE_usdt_annotation_counter)
+		chrome_begin_event(chrome, "C\"", event);
+	else if (event->row->type == ROW_PROCESS)
 		chrome_begin_event(chrome, "i\",\"s\":\"p\"", event);
 	else
 		chrome_begin_event(chrome, "i\",\"s\":\"t\"", event);

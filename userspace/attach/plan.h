@@ -90,6 +90,7 @@ struct plan_usdt {
 	size_t module; /* index */
 	char *provider, *name;
 	u8 role;	/* VALUE_usdt_role_* */
+	u8 annotation;	/* VALUE_usdt_annotation_* for those of provider gpuprobe; 0 */
 	size_t partner; /* index of what ends or begins the span; unless role says point */
 	size_t stem_length; /* of its name without what it shares with no partner */
 	struct plan_usdt_site *sites;

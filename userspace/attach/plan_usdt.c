@@ -76,6 +76,27 @@ static int skip(struct plan *plan, size_t module, const struct elf_usdt_note *no
 	return 0;
 }
 
+/* What gpuprobe.h gives to programs. */
+static const struct annotation_row {
+	const char *name;
+	u8 annotation;
+	u32 strings; /* as in struct usdt_pattern */
+} annotations[] = {
+#define USDT_ANNOTATION(name, annotation, strings) \
+	{name, VALUE_usdt_annotation_##annotation, strings},
+#include "attach/usdt_annotations.def"
+#undef USDT_ANNOTATION
+};
+
+static const struct annotation_row *annotation_find(const char *provider, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(annotations); i++)
+		if (!strcmp(provider, USDT_ANNOTATION_PROVIDER) &&
+		    !strcmp(name, annotations[i].name))
+			return &annotations[i];
+	return NULL;
+}
+
 static struct plan_usdt *usdt_find(struct plan *plan, size_t module,
 				   const struct elf_usdt_note *note)
 {
@@ -90,6 +111,7 @@ static struct plan_usdt *usdt_get(struct plan *plan, size_t module,
 				  const struct elf_usdt_note *note)
 {
 	struct plan_usdt *usdt = usdt_find(plan, module, note);
+	const struct annotation_row *annotation;
 
 	if (usdt)
 		return usdt;
@@ -100,10 +122,12 @@ static struct plan_usdt *usdt_get(struct plan *plan, size_t module,
 				   .provider = strdup(note->provider),
 				   .name = strdup(note->name),
 				   .role = VALUE_usdt_role_point};
+	annotation = annotation_find(note->provider, note->name);
+	usdt->annotation = annotation ? annotation->annotation : 0;
 	return usdt->provider && usdt->name ? usdt : NULL;
 }
 
-static void mark_strings(struct plan_usdt_site *site, const struct usdt_pattern *pattern)
+static void mark_strings(struct plan_usdt_site *site, u32 strings, bool all)
 {
 	for (size_t i = 0; i < site->argument_count && i < USDT_ARGUMENTS_MAX; i++) {
 		struct usdt_argument *argument = &site->arguments[i];
@@ -111,7 +135,7 @@ static void mark_strings(struct plan_usdt_site *site, const struct usdt_pattern 
 				 argument->kind != USDT_UNREADABLE &&
 				 argument->kind != USDT_CONSTANT;
 
-		if (may_point && (pattern->all_strings || pattern->strings & 1U << i))
+		if (may_point && (all || strings & 1U << i))
 			argument->as_string = true;
 	}
 }
@@ -166,6 +190,7 @@ static int visit_note(void *data, const struct elf_usdt_note *note)
 	struct plan_usdt_site site = {.address = note->address,
 				      .file_offset = note->file_offset,
 				      .semaphore_file_offset = note->semaphore_file_offset};
+	const struct annotation_row *annotation = annotation_find(note->provider, note->name);
 	const char *reason;
 
 	if (!is_wanted(builder, note))
@@ -177,7 +202,10 @@ static int visit_note(void *data, const struct elf_usdt_note *note)
 	for (size_t i = 0; i < builder->request->count; i++)
 		if (builder->here[i] && !builder->patterns[i].exclude &&
 		    usdt_pattern_matches(&builder->patterns[i], note->provider, note->name))
-			mark_strings(&site, &builder->patterns[i]);
+			mark_strings(&site, builder->patterns[i].strings,
+				     builder->patterns[i].all_strings);
+	if (annotation)
+		mark_strings(&site, annotation->strings, false);
 	return site_add(builder, note, &site);
 }
 
@@ -343,7 +371,8 @@ static int usdt_compare_sites(const void *left, const void *right)
 
 static int patterns_parse(struct usdt_builder *builder, struct err *err)
 {
-	size_t count = builder->request->count, excluded = 0;
+	size_t count = builder->request->count, optional = builder->request->optional_count;
+	size_t excluded = 0;
 
 	builder->patterns = calloc(count + 1, sizeof(*builder->patterns));
 	builder->hits = calloc(count + 1, sizeof(*builder->hits));
@@ -358,7 +387,7 @@ static int patterns_parse(struct usdt_builder *builder, struct err *err)
 			return result;
 		excluded += builder->patterns[i].exclude;
 	}
-	if (excluded == count)
+	if (count > optional && excluded == count - optional)
 		return err_set(err, -EINVAL,
 			       "the patterns of -U only exclude probes. Add one that says what to "
 			       "record, such as -U '*:*'");

@@ -42,6 +42,7 @@ static int put_fact(struct recording_facts *facts, struct batch *batch, const st
 		.sites = (u32)usdt->site_count,
 		.partner = usdt->role == VALUE_usdt_role_point ? 0 : (u32)usdt->partner + 1,
 		.role = usdt->role,
+		.annotation = usdt->annotation,
 	};
 	int result = text_ids_get(&facts->probes, batch, usdt->provider, &fact.provider);
 

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "options/levels.h"
 
+#define ANNOTATIONS "gpuprobe:*" /* of gpuprobe.h, for -U */
+
 static int targets_open(const struct options *options, u32 command_pid,
 			struct attachment *attachment, struct err *err)
 {
@@ -135,11 +137,17 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 	};
 	size_t added = attachment->gpu.pattern_count, count = added + options->functions.count;
 	_cleanup_free_ char **patterns = calloc(count + 1, sizeof(*patterns));
-	const struct plan_usdt_request usdt = {options->usdt.items, options->usdt.count, 0};
+	_cleanup_free_ char **probes = calloc(options->usdt.count + 2, sizeof(*probes));
+	struct plan_usdt_request usdt = {probes, 0, 0};
 	int result;
 
-	if (!patterns)
+	if (!patterns || !probes)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
+	if (levels_has(options, LEVEL_usdt))
+		probes[usdt.optional_count++] = (char *)ANNOTATIONS;
+	for (usdt.count = usdt.optional_count;
+	     usdt.count < usdt.optional_count + options->usdt.count; usdt.count++)
+		probes[usdt.count] = options->usdt.items[usdt.count - usdt.optional_count];
 	for (size_t i = 0; i < count; i++)
 		patterns[i] = i < added ? (char *)attachment->gpu.patterns[i]
 					: options->functions.items[i - added];

@@ -155,6 +155,8 @@ void view_frame_append(const struct view_frame *frame, struct text *text);
 
 /* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
 const char *view_device_name(const struct view *view, u32 device);
+/* VALUE_usdt_annotation_* of an event of gpuprobe.h, whose argument 0 is its name already; else 0. */
+u8 view_annotation(const struct view *view, const struct view_event *event);
 /* Name of the process at time ts, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);
 

@@ -254,8 +254,11 @@ static const char *display_name(const struct view *view, enum display display, u
 const char *view_event_name(const struct view *view, const struct view_kind *kind,
 			    const struct record_header *record)
 {
-	const char *name = view_text(view, record->name);
+	const char *name = view_annotation_name(view, kind, record);
 
+	if (name)
+		return name;
+	name = view_text(view, record->name);
 	if (name && kind->kind->number == KIND_kernel)
 		return display_name(view, DISPLAY_KERNEL, record->name, name);
 	if (name && kind->kind->number == KIND_api)

@@ -82,6 +82,9 @@ const char *view_intern(const struct view *view, const char *string, size_t leng
 
 void view_event_names_init(struct view_kind *kind);
 /* Never NULL. */
+/* view_annotations.c: the name that an event of gpuprobe.h carries with it; NULL: it is none. */
+const char *view_annotation_name(const struct view *view, const struct view_kind *kind,
+				 const struct record_header *record);
 const char *view_event_name(const struct view *view, const struct view_kind *kind,
 			    const struct record_header *record);
 /* The function of a kernel without namespaces, template arguments and parameters; NULL without a name. */
