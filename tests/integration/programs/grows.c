@@ -196,7 +196,10 @@ static void prepare(void)
 	fixed = map(8 * PAGE);
 	aligned = map(5 * HUGE);
 	huge = (char *)(((unsigned long)aligned + HUGE - 1) & ~(HUGE - 1));
+	/* Whatever else this kernel makes of one piece. */
 	madvise(room, TOUCHED * PAGE, MADV_NOHUGEPAGE);
+	madvise(small_pages, THREADS * THREAD_PAGES * PAGE, MADV_NOHUGEPAGE);
+	madvise(read_into, 40 * PAGE, MADV_NOHUGEPAGE);
 	madvise(huge, 4 * HUGE, MADV_HUGEPAGE);
 }
 
