@@ -107,6 +107,20 @@ $(B)/agent.so: $(AGENT_OBJECTS) scripts/check-agent.sh
 # It travels inside gpuprobe.
 $(foreach objects,obj san fuzz/obj,$(B)/$(objects)/userspace/attach/agent_library.o): $(B)/agent.so
 
+# ---- what programs use of their own will to annotate themselves: gpuprobe.h, and a Python module with its probes inside ----
+$(B)/annotate/gpuprobe_python.so: gpu/annotate/gpuprobe_python.c gpu/annotate/gpuprobe.h
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -std=gnu11 $(WARNINGS) -O2 -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -nostdlib -shared -Wl,--strip-all \
+		-Wl,-z,noexecstack,-z,now,--build-id -Wl,-soname,gpuprobe_python.so -o $@ $<
+
+$(B)/annotate/gpuprobe.py: gpu/annotate/gpuprobe.py $(B)/annotate/gpuprobe_python.so scripts/embed-library.py
+	$(call say,GEN,$@)
+	$(Q)python3 scripts/embed-library.py $^ > $@.new && mv $@.new $@
+
+.PHONY: annotate
+annotate: $(B)/annotate/gpuprobe.py ## build build/annotate/gpuprobe.py, for Python programs
+
 # ---- tests: sanitizers on, no root -----------------------------------------------------------------
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g -fno-omit-frame-pointer
 UNIT        := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/unit/test_*.c))
@@ -190,7 +204,7 @@ demo: ## install what is missing, build, record a redis-server of its own and a 
 check: ## install what is missing, build, run all tests
 	$(Q)scripts/deps.sh build test
 	$(Q)scripts/deps.sh sim || echo "going on without the simulated CUDA" >&2
-	$(Q)$(SUBMAKE) all unit fuzz-programs sim
+	$(Q)$(SUBMAKE) all annotate unit fuzz-programs sim
 	$(Q)tests/run
 
 # Not part of check: it needs packages of 110 MB and minutes. What cannot be had is a SKIP.
@@ -235,13 +249,15 @@ fuzz: ## fuzz every reader of foreign bytes, FUZZ_SECONDS=60 each
 	$(Q)tests/fuzz/run $(FUZZ_SECONDS)
 
 .PHONY: install
-install: $(B)/gpuprobe ## install program and completion below $(DESTDIR)$(PREFIX)
+install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py ## install program, completion, gpuprobe.h and gpuprobe.py below $(DESTDIR)$(PREFIX)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/gpuprobe)
 	$(Q)install -D -m 0755 $(B)/gpuprobe $(DESTDIR)$(PREFIX)/bin/gpuprobe
 	$(Q)$(B)/gpuprobe completion bash > $(B)/gen/completion.bash
 	$(Q)$(B)/gpuprobe completion zsh > $(B)/gen/completion.zsh
 	$(Q)install -D -m 0644 $(B)/gen/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gpuprobe
 	$(Q)install -D -m 0644 $(B)/gen/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gpuprobe
+	$(Q)install -D -m 0644 gpu/annotate/gpuprobe.h $(DESTDIR)$(PREFIX)/include/gpuprobe.h
+	$(Q)install -D -m 0644 $(B)/annotate/gpuprobe.py $(DESTDIR)$(PREFIX)/share/gpuprobe/python/gpuprobe.py
 
 .PHONY: clean
 clean: ## remove build/
