@@ -141,6 +141,20 @@ static const struct chrome_arg_row {
 	{"usdt_span",    "ended",                        "ended",                      "ended"},
 	{"usdt_point",   "usdt.binary",                  "binary",                     NULL},
 
+	{"mapping",      "bytes",                        "bytes",                      NULL},
+	{"mapping",      "mapped_bytes",                 "address space (bytes)",      NULL},
+
+	{"growth",       "dur",                          "in (ns)",                    NULL},
+	{"growth",       "maps",                         "maps",                       NULL},
+	{"growth",       "mapped_bytes",                 "mapped (bytes)",             NULL},
+	{"growth",       "unmaps",                       "unmaps",                     NULL},
+	{"growth",       "unmapped_bytes",               "unmapped (bytes)",           NULL},
+	{"growth",       "faults",                       "page faults",                NULL},
+	{"growth",       "faulted_bytes",                "faulted (bytes)",            NULL},
+
+	{"process_memory", "resident_bytes",             "resident",                   NULL},
+	{"process_memory", "mapped_bytes",               "address space",              NULL},
+
 	{"off_cpu",      "reason",                       "reason",                     NULL},
 	{"off_cpu",      "runnable_ns",                  "waited for a CPU (ns)",      NULL},
 	{"off_cpu",      "woken_by",                     "woken by",                   NULL},

@@ -29,9 +29,14 @@ GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread"
               "graph_node": "graph node id"}
 OFF_CPU_FIELDS = {"reason": "reason", "runnable_ns": "waited for a CPU (ns)", "woken_by": "woken by",
                   "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window"}
+GROWTH_FIELDS = {"dur": "in (ns)", "maps": "maps", "mapped_bytes": "mapped (bytes)", "unmaps": "unmaps",
+                 "unmapped_bytes": "unmapped (bytes)", "faults": "page faults", "faulted_bytes": "faulted (bytes)"}
+MAPPING_FIELDS = {"bytes": "bytes", "mapped_bytes": "address space (bytes)"}
+MEMORY_FIELDS = {"resident_bytes": "resident", "mapped_bytes": "address space"}
+RENAMED = {"off_cpu": OFF_CPU_FIELDS, "growth": GROWTH_FIELDS, "mapping": MAPPING_FIELDS, "process_memory": MEMORY_FIELDS}
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
 NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event",
-		   "gpu_environment")
+		   "gpu_environment", "process_memory")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel")
@@ -202,8 +207,8 @@ class Judge:
             args["ended"] = line["ended"]
         if kind in GPU_KINDS:
             args = self.gpu_args(line)
-        if kind == "off_cpu":
-            args = {name: line[key] for key, name in OFF_CPU_FIELDS.items() if key in line}
+        if kind in RENAMED:
+            args = {name: line[key] for key, name in RENAMED[kind].items() if key in line}
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
                 args[key] = line[key]

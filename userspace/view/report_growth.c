@@ -1,130 +1,153 @@
-/* The report "growth": how the memory of the processes grew, by stack, what grew most first. */
+/*
+ * The report "growth": how the memory of each process grew, by where in the code, what grew most first. A row is a chain of
+ * functions and what it did there; where in the functions does not tell chains apart.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "view/report_table.h"
 
-/* What stands in a column: a key of the kind. */
-static const struct growth_column {
-	const char *key;
-	struct report_column column;
-} growth_columns[] = {
-	{"faulted_bytes", {"Faulted (bytes)", REPORT_COUNT, 0}},
-	{"faults", {"Faults", REPORT_COUNT, 0}},
-	{"mapped_bytes", {"Mapped (bytes)", REPORT_COUNT, 0}},
-	{"maps", {"Maps", REPORT_COUNT, 0}},
-	{"unmapped_bytes", {"Unmapped (bytes)", REPORT_COUNT, 0}},
-	{"unmaps", {"Unmaps", REPORT_COUNT, 0}},
-	{"pid", {"PID", REPORT_NUMBER, 0}},
-	{"name", {"By", REPORT_TEXT, 0}},
-	{"stack", {"Stack", REPORT_NAME, 0}},
+enum column {
+	COLUMN_FAULTED,
+	COLUMN_FAULTS,
+	COLUMN_MAPPED,
+	COLUMN_MAPS,
+	COLUMN_UNMAPPED,
+	COLUMN_UNMAPS,
+	COLUMN_PID,
+	COLUMN_NAME,
+	COLUMN_STACK,
+	COLUMNS
 };
 
-#define COLUMN_COUNT ARRAY_SIZE(growth_columns)
+static const struct report_column columns[COLUMNS] = {
+	[COLUMN_FAULTED] = {"Faulted (bytes)", REPORT_COUNT},
+	[COLUMN_FAULTS] = {"Faults", REPORT_COUNT},
+	[COLUMN_MAPPED] = {"Mapped (bytes)", REPORT_COUNT},
+	[COLUMN_MAPS] = {"Maps", REPORT_COUNT},
+	[COLUMN_UNMAPPED] = {"Unmapped (bytes)", REPORT_COUNT},
+	[COLUMN_UNMAPS] = {"Unmaps", REPORT_COUNT},
+	[COLUMN_PID] = {"PID", REPORT_NUMBER},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
+	[COLUMN_STACK] = {"Stack", REPORT_LINES},
+};
 
-struct growth_row {
-	u64 faulted_bytes, other_bytes;
-	size_t order;
-	u64 numbers[COLUMN_COUNT];
-	const char *strings[COLUMN_COUNT]; /* the view's */
+struct grown {
+	u64 sums[COLUMN_PID]; /* by column */
+	u32 pid;
+	const char *name; /* of the view */
+	size_t stack;	  /* in strings */
 };
 
 struct run {
 	const struct view *view;
-	const struct view_key *keys[COLUMN_COUNT];
-	struct growth_row *rows;
+	struct string_table strings;
+	struct map places; /* (pid and name, string) -> place in rows */
+	struct grown *rows;
 	size_t count, capacity;
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
 		    struct err *err)
 {
-	struct run *run = data;
-
-	run->view = view;
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		run->keys[i] = view_key(view, schema_kind(KIND_growth), growth_columns[i].key);
-		if (!run->keys[i])
-			return err_errno(err, -ENOMEM, "can't make the report growth");
-	}
+	(void)survey;
+	(void)err;
+	((struct run *)data)->view = view;
 	return 0;
+}
+
+/* A line a function, innermost first. */
+static s64 stack_string(struct run *run, const struct record_header *record)
+{
+	_cleanup_text_ struct text text = {0};
+	const struct view_frame *frames;
+	size_t count;
+	bool cut;
+	s64 number;
+
+	count = view_frames(run->view, record->pid, record->stack, &frames, &cut);
+	for (size_t i = 0; i < count; i++) {
+		view_frame_append_name(&frames[i], &text);
+		text_append_char(&text, '\n');
+	}
+	text_append(&text, cut ? VIEW_FRAME_CUT "\n" : "");
+	number = string_table_add(&run->strings, text_string(&text), text.length);
+	return text.failed ? -ENOMEM : number;
+}
+
+/* NULL: no memory. */
+static struct grown *row_of(struct run *run, const struct view_event *event)
+{
+	u64 key = (u64)event->record->pid << 32 | event->record->name, *place;
+	s64 stack = stack_string(run, event->record);
+
+	if (stack < 0)
+		return NULL;
+	place = map_find(&run->places, key, stack);
+	if (place)
+		return &run->rows[*place];
+	if (array_reserve(&run->rows, &run->capacity, run->count + 1) ||
+	    map_set(&run->places, key, stack, run->count))
+		return NULL;
+	run->rows[run->count] =
+		(struct grown){.pid = event->record->pid, .name = event->name, .stack = stack};
+	return &run->rows[run->count++];
 }
 
 static int run_total(void *data, const struct view_event *event, struct err *err)
 {
 	const struct record_growth *record = (const void *)event->record;
-	struct run *run = data;
-	struct growth_row *row;
+	struct grown *row;
 
 	if (event->kind->number != KIND_growth)
 		return 0;
-	if (array_reserve(&run->rows, &run->capacity, run->count + 1) < 0)
+	row = row_of(data, event);
+	if (!row)
 		return err_errno(err, -ENOMEM, "can't make the report growth");
-	row = &run->rows[run->count];
-	*row = (struct growth_row){.faulted_bytes = record->faulted_bytes,
-				   .other_bytes = record->mapped_bytes + record->unmapped_bytes,
-				   .order = run->count++};
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		struct view_value value = view_value(run->view, run->keys[i], event);
-
-		if (value.type == VALUE_STRING)
-			row->strings[i] = value.string;
-		else if (value.type != VALUE_ABSENT)
-			row->numbers[i] = value.number;
-	}
+	row->sums[COLUMN_FAULTED] += record->faulted_bytes;
+	row->sums[COLUMN_FAULTS] += record->faults;
+	row->sums[COLUMN_MAPPED] += record->mapped_bytes;
+	row->sums[COLUMN_MAPS] += record->maps;
+	row->sums[COLUMN_UNMAPPED] += record->unmapped_bytes;
+	row->sums[COLUMN_UNMAPS] += record->unmaps;
 	return 0;
 }
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct growth_row *left = a, *right = b;
+	static const enum column order[] = {COLUMN_FAULTED, COLUMN_MAPPED, COLUMN_UNMAPPED,
+					    COLUMN_FAULTS};
+	const struct grown *left = a, *right = b;
 
-	if (left->faulted_bytes != right->faulted_bytes)
-		return left->faulted_bytes < right->faulted_bytes ? 1 : -1;
-	if (left->other_bytes != right->other_bytes)
-		return left->other_bytes < right->other_bytes ? 1 : -1;
-	return left->order < right->order ? -1 : left->order > right->order;
-}
-
-static int fill_row(const struct growth_row *row, struct report_table *table)
-{
-	struct report_row *shown = report_table_add(table);
-	int result = shown ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < COLUMN_COUNT && !result; i++) {
-		enum report_value type = growth_columns[i].column.type;
-
-		if (type == REPORT_COUNT || type == REPORT_NUMBER)
-			report_cell_count(&shown->cells[i], row->numbers[i]);
-		else
-			result =
-				report_cell_text(&shown->cells[i],
-						 row->strings[i] ? row->strings[i] : "(not taken)");
-	}
-	return result;
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (left->sums[order[i]] != right->sums[order[i]])
+			return left->sums[order[i]] < right->sums[order[i]] ? 1 : -1;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
 static int fill_table(struct run *run, struct report_table *table)
 {
-	int result = 0;
+	qsort(run->rows, run->count, sizeof(*run->rows), compare_rows);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct grown *grown = &run->rows[i];
+		struct report_row *row = report_table_add(table);
 
-	table->title = "Memory Growth Summary: system calls and page faults by stack";
-	table->empty = "No growth of memory was recorded.";
-	table->made_columns = calloc(COLUMN_COUNT, sizeof(*table->made_columns));
-	if (!table->made_columns)
-		return -ENOMEM;
-	for (size_t i = 0; i < COLUMN_COUNT; i++)
-		table->made_columns[i] = growth_columns[i].column;
-	table->columns = table->made_columns;
-	table->column_count = COLUMN_COUNT;
-	if (run->count)
-		qsort(run->rows, run->count, sizeof(*run->rows), compare_rows);
-	for (size_t i = 0; i < run->count && !result; i++)
-		result = fill_row(&run->rows[i], table);
-	return result;
+		if (!row)
+			return -ENOMEM;
+		for (size_t j = 0; j < ARRAY_SIZE(grown->sums); j++)
+			report_cell_count(&row->cells[j], grown->sums[j]);
+		report_cell_count(&row->cells[COLUMN_PID], grown->pid);
+		if (report_cell_text(&row->cells[COLUMN_NAME], grown->name) ||
+		    report_cell_text(&row->cells[COLUMN_STACK], run->strings.strings[grown->stack]))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int report_growth_make(struct view *view, const struct report *report, struct report_table *table,
@@ -134,8 +157,14 @@ int report_growth_make(struct view *view, const struct report *report, struct re
 	struct run run = {0};
 	int result = view_run(view, &sink, &run, err);
 
-	if (result == 0 && fill_table(&run, table) < 0)
+	table->title = "Memory growth by stack (innermost function first)";
+	table->empty = "No growth of memory was recorded.";
+	table->columns = columns;
+	table->column_count = COLUMNS;
+	if (result == 0 && run.count && fill_table(&run, table) < 0)
 		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
 	free(run.rows);
+	map_free(&run.places);
+	string_table_free(&run.strings);
 	return result;
 }
