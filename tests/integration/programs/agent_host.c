@@ -181,6 +181,9 @@ static void print_control(const struct ring *ring, int cycle, u64 leaving_ns)
 		[AGENT_COUNT_CAPPED_ACTIVITIES] = "capped_activities",
 		[AGENT_COUNT_BUFFERS_OUT] = "buffers_out",
 		[AGENT_COUNT_OUTSIDE_WINDOW] = "outside_window",
+		[AGENT_COUNT_RANGES] = "ranges",
+		[AGENT_COUNT_RANGE_UNMATCHED] = "range_unmatched",
+		[AGENT_COUNT_RANGE_LOST] = "range_lost",
 	};
 	const struct agent_control *control = ring->control;
 	const struct agent_feature *feature = &control->features[AGENT_FEATURE_CUPTI];
