@@ -200,6 +200,34 @@ class Judge:
         probe = self.probes.get(line.get("probe"), {})
         return {key: probe[key] for key in ("address", "binary") if key in probe}
 
+    def functions_of(self, line):
+        """The stack as functions, by the frame facts: none for addresses outside of mapped code, where a broken chain leads."""
+        shown, whole, gap, known = [], 0, False, False
+        begins = None
+        for place, address in enumerate(line["stack"]):
+            levels = self.frames.get((line["pid"], hex(int(address, 16) - (place > 0))), [])
+            known |= bool(levels)
+            gap |= not levels and place > 0
+            shown += [self.function_of(frame) for frame in levels] or [address]
+            whole = whole if gap else len(shown)
+            begins = levels[-1].get("begins") if levels else None
+            if begins:
+                return shown
+        return shown[:whole] + ["[cut]"] if known else shown
+
+    def function_of(self, frame):
+        module = frame.get("module", "").split("#")[0].split("/")[-1]
+        inlined = "inlined" in frame
+        if "name" not in frame:
+            name = module + "+" + frame["file_address"] if "file_address" in frame else module
+        else:
+            name = frame["name"]
+        if "file" in frame:
+            return f"{name} ({frame['file'].split('/')[-1]}:{frame.get('line', 0)}{', inlined' if inlined else ''})"
+        if inlined:
+            return name + " (inlined)"
+        return f"{name} ({module})" if "name" in frame and module else name
+
     def expected_args(self, line):
         kind = line["kind"]
         args = self.probe_args(line) if kind in ("call", "entry") else {}
@@ -215,7 +243,7 @@ class Judge:
         if self.shapes[kind][0] == "SPAN" and "dur" not in line:
             args["open"] = True
         if "stack" in line:
-            args["stack"] = line["stack"]
+            args["stack"] = self.functions_of(line)
         return args
 
     def expected_event(self, line):
@@ -244,6 +272,9 @@ class Judge:
 
     def judge_events(self):
         self.probes = {}
+        self.frames = collections.defaultdict(list)
+        for line in sorted((line for line in self.lines if line["kind"] == "frame"), key=lambda frame: frame["level"]):
+            self.frames[line["pid"], line["address"]].append(line)
         counts = collections.Counter()
         for line in self.lines:
             if line["kind"] == "probe":

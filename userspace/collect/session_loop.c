@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "collect/session_parts.h"
 
-#define TICK_NS (250 * NS_PER_MILLISECOND)
+#define TICK_NS		  (250 * NS_PER_MILLISECOND)
+#define COMMAND_STARTS_NS NS_PER_SECOND
+#define COMMAND_LOOK_MS	  10
 
 int session_loop_watch(struct session *session, int fd, enum session_wait what, u32 index)
 {
@@ -131,6 +133,17 @@ static bool handle(struct session *session, const struct epoll_event *event)
 	return false;
 }
 
+/* A command maps its libraries at its start, and may have ended before the first tick: how long to wait for anything else. */
+static int look_at_command(struct session *session, u64 now, int timeout_ms)
+{
+	u64 elapsed_ns = now - session->window_start_ns;
+
+	if (!session->config->command || elapsed_ns > COMMAND_STARTS_NS)
+		return timeout_ms;
+	code_facts_look(&session->code, session->source, false);
+	return timeout_ms < 0 || timeout_ms > COMMAND_LOOK_MS ? COMMAND_LOOK_MS : timeout_ms;
+}
+
 void session_loop_run(struct session *session)
 {
 	for (;;) {
@@ -146,6 +159,7 @@ void session_loop_run(struct session *session)
 			end = session->window_start_ns + session->config->duration_ns;
 			timeout_ms = (end - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND;
 		}
+		timeout_ms = look_at_command(session, now, timeout_ms);
 		if (epoll_wait(session->epoll_fd, &event, 1, timeout_ms) == 1 &&
 		    handle(session, &event))
 			return;
