@@ -195,7 +195,7 @@ TEST(values_by_key)
 	check_key(fixture.view, "probe.returns", "session none none");
 	check_key(fixture.view, "probe.nothing", "none none none");
 	check_key(fixture.view, "probe.pad", "none none none");
-	check_key(fixture.view, "stack", "0xa,0xb absent absent");
+	check_key(fixture.view, "stack", "0xa < 0xb absent absent");
 	check_key(fixture.view, "process", "me me me");
 	check_key(fixture.view, "row", "me me s");
 	check_key(fixture.view, "correlation", "none 3 3");

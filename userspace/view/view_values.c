@@ -104,15 +104,20 @@ static struct view_value array_value(const struct view *view, const struct schem
 	return value_string(text.failed ? NULL : view_intern(view, text.data, text.length));
 }
 
-static struct view_value stack_value(const struct view *view, u32 id)
+/* Its functions, innermost first. */
+static struct view_value stack_value(const struct view *view, u32 pid, u32 id)
 {
 	struct text text _cleanup_text_ = {0};
-	const u64 *addresses;
-	size_t depth = view_stack(view, id, &addresses);
+	const struct view_frame *frames;
+	bool cut;
+	size_t count = view_frames(view, pid, id, &frames, &cut);
 
-	for (size_t i = 0; i < depth; i++)
-		text_appendf(&text, "%s%#llx", i ? "," : "", (unsigned long long)addresses[i]);
-	if (text.failed || !depth)
+	for (size_t i = 0; i < count; i++) {
+		text_append(&text, i ? " < " : "");
+		view_frame_append_name(&frames[i], &text);
+	}
+	text_append(&text, cut ? " < " VIEW_FRAME_CUT : "");
+	if (text.failed || !text.length)
 		return value_string(NULL);
 	return value_string(view_intern(view, text.data, text.length));
 }
@@ -138,7 +143,7 @@ static struct view_value field_value(const struct view *view, const struct schem
 		return value_string(
 			view_label(view, schema_kind_by_tag(field->reference)->number, number));
 	case UNIT_STACK:
-		return stack_value(view, number);
+		return stack_value(view, record->pid, number);
 	case UNIT_SIGNED:
 		return (struct view_value){.type = VALUE_S64,
 					   .number = schema_field_signed(field, number)};
