@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
+#include "attach/usdt_arguments.h"
 #include "elf/elf_file.h"
+#include "elf/elf_usdt.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -28,6 +30,49 @@ static void check_symbols(const struct elf_file *file, const struct elf_symbols 
 		}
 	}
 	text_free(&name);
+}
+
+static bool find_variable(void *data, const char *name, size_t length, u64 *ret_address)
+{
+	return !elf_variable_address(data, name, length, ret_address);
+}
+
+static void check_arguments(const char *text, const struct usdt_place *place)
+{
+	struct usdt_argument arguments[USDT_ARGUMENTS_MAX];
+	size_t count = usdt_arguments_parse(text, place, arguments);
+	struct text shown = {0};
+
+	for (size_t i = 0; i < count && i < USDT_ARGUMENTS_MAX; i++) {
+		const struct usdt_argument *argument = &arguments[i];
+		u8 size = argument->size_bytes;
+
+		if ((size != 1 && size != 2 && size != 4 && size != 8) ||
+		    argument->base > USDT_REGISTER_NONE || argument->index > USDT_REGISTER_NONE)
+			abort();
+	}
+	usdt_arguments_append(arguments, count, &shown);
+	text_free(&shown);
+}
+
+/* What elf_usdt.h promises of notes. */
+static int check_note(void *data, const struct elf_usdt_note *note)
+{
+	const struct elf_file *file = data;
+	struct usdt_place place = {note->address, elf_file_is_movable(file), find_variable, data};
+	u64 offset;
+
+	if (!note->provider[0] || !note->name[0] ||
+	    elf_file_offset(file, note->address, &offset) < 0 || offset != note->file_offset)
+		abort();
+	check_arguments(note->arguments, &place);
+	return 0;
+}
+
+static bool no_variable(void *data, const char *name, size_t length, u64 *ret_address)
+{
+	*ret_address = length;
+	return length % 2;
 }
 
 static void read_file(int fd)
@@ -54,6 +99,7 @@ static void read_file(int fd)
 		check_symbols(file, &symbols);
 		elf_symbols_free(&symbols);
 	}
+	elf_usdt_visit(file, check_note, file, NULL);
 	elf_file_free(file);
 }
 
@@ -69,7 +115,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		abort();
 	read_file(fd);
 
-	/* The same bytes as a mangled name. */
+	/* The same bytes as arguments of a USDT probe, and as a mangled name. */
+	if (size && size < sizeof(name) - 2) {
+		const struct usdt_place place = {0x1000, size % 2, no_variable, NULL};
+
+		memcpy(name, data, size);
+		name[size] = 0;
+		check_arguments(name, &place);
+	}
 	if (size && size < sizeof(name) - 2) {
 		memcpy(name, "_Z", 2);
 		memcpy(name + 2, data, size);

@@ -13,11 +13,22 @@ static int hidden(int a) { return a; }
 static int (*resolve(void))(int) { return hidden; }
 int chosen(int) __attribute__((ifunc("resolve")));
 """
+# A USDT probe, as <sys/sdt.h> writes it.
+USDT = """
+__asm__(".pushsection .note.stapsdt,\\"\\",\\"note\\"\\n.balign 4\\n.4byte 8, 2f-1f, 3\\n"
+        ".asciz \\"stapsdt\\"\\n1: .8byte place, 0, counter\\n"
+        ".asciz \\"one\\", \\"first\\", \\"-4@%edi 8@-8(%rbp,%rax,4) 4@counter(%rip) 8f@%xmm0\\"\\n"
+        "2: .balign 4\\n.popsection\\n");
+unsigned short counter __attribute__((section(".probes"))) = 7;
+void place(void) {}
+"""
 LIBRARY = ["-shared", "-nostdlib",
            "-Wl,-z,noseparate-code,-z,max-page-size=4096,--build-id,-soname,libseed.so"]
 COMMANDS = [
     ["gcc", "-Os", "-fexceptions", "-fPIC", *LIBRARY, "-o", "whole", "seed.c"],
     ["gcc", "-Os", "-fexceptions", "-c", "-o", "object", "seed.c"],
+    ["gcc", "-Os", "-no-pie", "-nostdlib", "-Wl,-e,place,-z,noseparate-code,-z,max-page-size=4096",
+     "-o", "usdt", "usdt.c"],
     ["strip", "-o", "stripped", "whole"],
     ["objcopy", "--only-keep-debug", "whole", "debug"],
     ["xz", "-kf", "debug"],
@@ -25,7 +36,7 @@ COMMANDS = [
     ["objcopy", "--add-gnu-debuglink=debug", "stripped", "debuglink"],
     ["objcopy", "--add-section", ".gopclntab=seed.c", "stripped", "go"],
 ]
-SEEDS = ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go"]
+SEEDS = ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go", "usdt"]
 
 
 def main():
@@ -33,6 +44,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "seed.c").write_text(SOURCE)
+        (folder / "usdt.c").write_text(USDT)
         for command in COMMANDS:
             subprocess.run(command, cwd=folder, check=True)
         for seed in SEEDS:

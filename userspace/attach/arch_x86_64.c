@@ -30,6 +30,17 @@ __asm__(".pushsection .text\n"
 	"	xor %eax, %eax\n"
 	"	ret\n"
 	".size arch_calibrate_stepped, . - arch_calibrate_stepped\n"
+	".p2align 4\n"
+	".globl arch_keep_below_stack\n"
+	".type arch_keep_below_stack, @function\n"
+	"arch_keep_below_stack:\n"
+	"	movq %rdi, -8(%rsp)\n"
+	".globl arch_keep_below_stack_nop\n"
+	"arch_keep_below_stack_nop:\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	movq -8(%rsp), %rax\n"
+	"	ret\n"
+	".size arch_keep_below_stack, . - arch_keep_below_stack\n"
 	".popsection\n");
 
 long arch_word_with_breakpoint(long word)

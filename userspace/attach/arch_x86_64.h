@@ -13,6 +13,10 @@
 void arch_calibrate_cheap(void);
 void arch_calibrate_stepped(void);
 
+/* Returns value, which it keeps below the stack pointer; at the label in it there is a nop of five bytes. */
+u64 arch_keep_below_stack(u64 value);
+void arch_keep_below_stack_nop(void);
+
 /* word with a breakpoint instruction in place of its first bytes. */
 long arch_word_with_breakpoint(long word);
 /* The traced, stopped thread has run into a breakpoint at address: makes address its next instruction.

@@ -72,6 +72,8 @@ struct instruction {
 	u32 frame_bytes; /* of `sub $n,%rsp`, n positive and a multiple of 8 */
 	u8 frame_store_bytes; /* of a mov to `memory` at a constant distance from rsp; 0: it is none */
 	bool stores; /* mov to memory that no frame is in: not by rsp or rbp, in no segment of its own */
+	bool uses_below_stack; /* has memory at a constant distance below rsp */
+	bool uses_below_frame; /* the same, below rbp */
 	bool restores_stack; /* pop, leave, add to or lea into rsp: as an epilogue does */
 	/* What a jump table is recognised by */
 	enum {

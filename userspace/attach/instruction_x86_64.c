@@ -196,6 +196,18 @@ static bool is_store(const cs_insn *instruction)
 	       !is_on_stack(first->mem.index);
 }
 
+/* Is an operand memory at a constant distance below the register? */
+static bool uses_below(const cs_insn *instruction, x86_reg base)
+{
+	const cs_x86 *x86 = &instruction->detail->x86;
+
+	for (unsigned i = 0; i < x86->op_count && instruction->id != X86_INS_LEA; i++)
+		if (x86->operands[i].type == X86_OP_MEM && x86->operands[i].mem.base == base &&
+		    x86->operands[i].mem.disp < 0)
+			return true;
+	return false;
+}
+
 static struct instruction_memory memory_of(const cs_x86_op *operand)
 {
 	const x86_op_mem *memory = &operand->mem;
@@ -402,6 +414,8 @@ bool decoder_read(struct decoder *decoder, const u8 *bytes, size_t size, u64 add
 		.harmless = is_harmless(instruction),
 		.stores = is_store(instruction),
 		.restores_stack = restores_stack(instruction),
+		.uses_below_stack = uses_below(instruction, X86_REG_RSP),
+		.uses_below_frame = uses_below(instruction, X86_REG_RBP),
 	};
 	registers_read(decoder, ret_instruction);
 	ret_instruction->five_byte_nop = ret_instruction->nop && ret_instruction->size_bytes == 5;

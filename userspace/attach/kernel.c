@@ -9,6 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attach/arch_x86_64.h"
+#include "attach/own_code.h"
 #include "attach/uprobe.h"
 #include "base/cleanup.h"
 
@@ -136,6 +138,28 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 	abilities.growth = growth_by_tracepoints();
 	*ret_abilities = abilities;
 	return 0;
+}
+
+#define KEPT   0x5a5a5a5a12345678ULL
+#define ROUNDS 100 /* the kernel does so from the second hit on */
+
+bool kernel_writes_below_stack(void)
+{
+	_cleanup_close_ int program = load_empty_program(uprobe_attach_type(UPROBE_MULTI));
+	u64 offset = 0;
+	struct uprobe_group group = {.kind = UPROBE_MULTI,
+				     .program_fd = program,
+				     .pid = (u32)getpid(),
+				     .offsets = &offset};
+	_cleanup_close_ int link = -1;
+
+	if (program < 0 || own_code_offset(arch_keep_below_stack_nop, &offset))
+		return false;
+	link = uprobe_link_create(&group, "/proc/self/exe", 0, 1);
+	for (int i = 0; link >= 0 && i < ROUNDS; i++)
+		if (arch_keep_below_stack(KEPT) != KEPT)
+			return true;
+	return false;
 }
 
 /* Never runs. */

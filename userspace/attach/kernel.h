@@ -24,6 +24,9 @@ struct kernel_abilities {
 /* Loads and links nothing that stays. -EPERM, -ENOSYS, ... with what to do when BPF itself is refused or
  * missing, or the kernel has no BTF. */
 int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err);
+/* Does this kernel turn a probed nop of five bytes into a call, which writes below the stack pointer (6.18, 6.19)? Tried
+ * with a link on a function of our own. */
+bool kernel_writes_below_stack(void);
 /* Fills abilities->write_user. Not asked without need: the kernel's log names each program that could. */
 void kernel_abilities_probe_write(struct kernel_abilities *abilities);
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "../bpf/record.h"
+#include "attach/below_stack.h"
+#include "attach/kernel.h"
 #include "attach/plan_build.h"
 #include "attach/usdt_arguments.h"
 #include "attach/usdt_pattern.h"
@@ -30,7 +32,10 @@ struct usdt_builder {
 	/* The module that is read. */
 	size_t module;
 	struct elf_file *file;
-	size_t site_count; /* in all */
+	struct elf_symbols symbols; /* loaded when first needed */
+	bool symbols_loaded;
+	bool kernel_asked, kernel_writes; /* below sp, where a long nop is probed */
+	size_t site_count;		  /* in all */
 };
 
 /* ---- one place ---- */
@@ -40,8 +45,29 @@ static bool find_variable(void *data, const char *name, size_t length, u64 *ret_
 	return !elf_variable_address(data, name, length, ret_address);
 }
 
+/* Where the kernel writes below sp, may something stand there? A function whose extent is not known may have it. */
+static bool long_nop_harms(struct usdt_builder *builder, u64 address)
+{
+	const struct plan_module *module = &builder->plan->modules[builder->module];
+	const struct target *target = &builder->targets[module->targets[0]];
+	const char *root = target->other_mount_namespace ? target->root_path : "";
+
+	if (!builder->kernel_asked) {
+		builder->kernel_asked = true;
+		builder->kernel_writes = kernel_writes_below_stack();
+	}
+	if (!builder->kernel_writes)
+		return false;
+	if (!builder->symbols_loaded &&
+	    elf_symbols_load(builder->file, root, &builder->symbols, NULL))
+		builder->symbols = (struct elf_symbols){0};
+	builder->symbols_loaded = true;
+	return function_may_keep_below_stack(builder->file, &builder->symbols, builder->decoder,
+					     address);
+}
+
 /* NULL and whether it is a long nop; or why it is not probed. */
-static const char *place_check(const struct usdt_builder *builder, u64 file_offset, u64 address,
+static const char *place_check(struct usdt_builder *builder, u64 file_offset, u64 address,
 			       bool *ret_long_nop)
 {
 	u8 bytes[INSTRUCTION_MAX_BYTES] = {0};
@@ -56,6 +82,10 @@ static const char *place_check(const struct usdt_builder *builder, u64 file_offs
 	if (!instruction.nop)
 		return "what stands there is no nop: the note is wrong, or the file was changed";
 	*ret_long_nop = instruction.size_bytes == 5;
+	if (*ret_long_nop && long_nop_harms(builder, address))
+		return "it is a nop of five bytes, which this kernel makes a call that would "
+		       "overwrite "
+		       "what the function keeps below its stack pointer";
 	return NULL;
 }
 
@@ -228,6 +258,9 @@ static int module_read(struct usdt_builder *builder, size_t index)
 	builder->module = index;
 	result = elf_usdt_visit(builder->file, visit_note, builder, NULL);
 	builder->file = elf_file_free(builder->file);
+	if (builder->symbols_loaded)
+		elf_symbols_free(&builder->symbols);
+	builder->symbols_loaded = false;
 	return result;
 }
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_CHARACTERS "0123456789abcdefABCDEFxX"
+#define DIGITS	   "0123456789"
+#define HEX_DIGITS DIGITS "abcdefABCDEFxX"
 
 /* ---- registers ---- */
 
@@ -100,12 +101,14 @@ static bool take_register(struct span *span, u8 *ret_number, u8 *ret_shift_bits)
 /* A number without sign: decimal, 0x..., 0... */
 static bool take_number(struct span *span, u64 *ret_value)
 {
+	bool hex = span->end - span->at > 2 && span->at[0] == '0' && (span->at[1] | 0x20) == 'x';
+	const char *characters = hex ? HEX_DIGITS : DIGITS;
 	char digits[32];
 	size_t length = 0;
 	char *end;
 
 	while (span->at + length < span->end && length < sizeof(digits) - 1 &&
-	       memchr(NUMBER_CHARACTERS, span->at[length], sizeof(NUMBER_CHARACTERS) - 1))
+	       memchr(characters, span->at[length], strlen(characters)))
 		length++;
 	if (!length || span->at[0] < '0' || span->at[0] > '9')
 		return false;

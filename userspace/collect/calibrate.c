@@ -5,31 +5,12 @@
 #include <unistd.h>
 
 #include "attach/arch_x86_64.h"
-#include "attach/maps.h"
-#include "attach/proc_file.h"
+#include "attach/own_code.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
 
 #define ROUNDS 20
 #define CALLS  50 /* a round; stepped ones take about 15 us each in a VM */
-
-/* Where in our own file a function of ours lies. */
-static int own_file_offset(void (*function)(void), u64 *ret_offset)
-{
-	_cleanup_free_ char *maps = NULL;
-	u64 address = (uintptr_t)function;
-	struct maps_line line;
-	char *at;
-	int result = proc_file_read(AT_FDCWD, "/proc/self/maps", &maps, NULL);
-
-	for (at = maps; !result && maps_next(&at, &line);) {
-		if (address < line.start || address >= line.end)
-			continue;
-		*ret_offset = address - line.start + line.file_offset;
-		return 0;
-	}
-	return result ? result : -ENOENT;
-}
 
 static int discard(void *data, const struct record_header *record, size_t size_bytes)
 {
@@ -56,7 +37,7 @@ static int time_probed(struct bpf_source *source, int file_fd, void (*function)(
 		       u64 *ret_ns, struct err *err)
 {
 	u64 offset = 0;
-	int result = own_file_offset(function, &offset);
+	int result = own_code_offset(function, &offset);
 
 	if (result)
 		return err_errno(err, result, "can't find our own functions");

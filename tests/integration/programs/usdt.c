@@ -123,10 +123,7 @@ int main(int argc, char **argv)
 	int rounds = argc > 1 ? atoi(argv[1]) : 20;
 	char string[64];
 
-	printf("ready %p\n", (void *)&truth_guarded_semaphore);
-	fflush(stdout);
-	if (!protocol_next())
-		return 1;
+	protocol_begin();
 	for (int i = 0; i < rounds; i++) {
 		pthread_t thread;
 
