@@ -6,8 +6,10 @@
 
 #include "protocol.h"
 
+/* clang-format off */
 #undef _SDT_NOP
 #define _SDT_NOP nopw 8(%%rax)
+/* clang-format on */
 
 #define ROUNDS 2000
 
