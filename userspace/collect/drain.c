@@ -37,15 +37,18 @@ static int take_record(void *data, const struct record_header *record, size_t si
 	return batch_size_bytes(drain->batch) >= BATCH_FULL_BYTES ? -ENOBUFS : 0;
 }
 
-static void note_stacks(struct drain *drain)
+/* What userspace knows of the records that are in the batch. */
+static void complete_batch(struct drain *drain)
 {
+	if (drain->config.system_calls)
+		system_calls_put(drain->config.system_calls, drain->batch);
 	if (drain->config.stacks)
 		stack_addresses_add_batch(drain->config.stacks, drain->batch);
 }
 
 static void hand_over(struct drain *drain)
 {
-	note_stacks(drain);
+	complete_batch(drain);
 	drain->handed_over_count += batch_event_count(drain->batch);
 	for (size_t i = 0; i < drain->config.source_count; i++)
 		drain->config.sources[i].add_losses(drain->config.sources[i].data, drain->batch);
@@ -95,7 +98,7 @@ static void *drain_main(void *data)
 		if (taken >= 0 && taken < BUSY_RECORDS && !last_round)
 			drain->config.wait(drain->config.wait_data, POLL_MS);
 	}
-	note_stacks(drain);
+	complete_batch(drain);
 	batch_queue_put_full(drain->config.queue, drain->batch);
 	return NULL;
 }

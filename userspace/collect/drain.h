@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "collect/batch_queue.h"
 #include "collect/source.h"
+#include "collect/system_calls.h"
 #include "store/stack_addresses.h"
 
 #define DRAIN_SOURCES_MAX 4
@@ -21,6 +22,7 @@ struct drain_config {
 	void (*wait)(void *data, int timeout_ms);
 	void *wait_data;
 	struct batch_queue *queue;
+	struct system_calls *system_calls; /* whose names are sent; the thread's until it is joined; NULL: none */
 	struct stack_addresses *stacks; /* gathers those of all stacks that come by; the thread's until it is joined; NULL: not */
 };
 

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "../bpf/shared.h"
-#include "collect/system_calls.h"
 
 static struct record_header fact_header(u32 kind, size_t size_bytes, u32 source)
 {
@@ -240,13 +239,6 @@ int recording_facts_bpf_names(struct batch *batch)
 	};
 	int result = 0;
 
-	for (u32 i = 0; i < SYSTEM_CALLS_MAX && !result; i++) {
-		const char *name = system_call_name(i);
-
-		if (name)
-			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_SYSTEM_CALL + i,
-						name, strlen(name));
-	}
 	for (u32 i = 0; i < ARRAY_SIZE(names) && !result; i++)
 		if (names[i])
 			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_OFF_CPU + i,

@@ -46,7 +46,7 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 /* A module fact of the tool, with the id of the mapping. */
 int recording_facts_mapping(struct recording_facts *facts, struct batch *batch, const struct code_map *map,
 			    const struct code_mapping *mapping);
-/* The names that the BPF programs give to what threads do: system calls, why else one left its CPU, page faults. */
+/* The names that the BPF programs give to what threads do but for system calls: why else one left its CPU, page faults. */
 int recording_facts_bpf_names(struct batch *batch);
 /* dur_ns RECORD_DURATION_OPEN: not closed yet. */
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns);

@@ -174,6 +174,7 @@ static int start_threads(struct session *session, struct err *err)
 		(struct bpf_drained){.source = session->source, .place = session->facts.bpf_place};
 	drain.queue = session->queue;
 	drain.stacks = &session->stacks;
+	drain.system_calls = &session->system_calls;
 	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
 	if (session->result.agents)
 		drain.sources[drain.source_count++] = agents_source(session->result.agents);
@@ -335,6 +336,7 @@ static int close_window(struct session *session, struct err *err)
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
 	put_last_facts(session, batch);
+	system_calls_put(&session->system_calls, batch);
 	frames_result = put_frames(session, batch);
 	batch_queue_put_full(session->queue, batch);
 	result = capture_thread_finish(&session->capture, &dropped, err);

@@ -25,7 +25,8 @@ struct session {
 	struct drain *drain;
 	struct recording_facts facts;
 	struct code_facts code;
-	struct stack_addresses stacks; /* the drain thread's until it is joined */
+	struct stack_addresses stacks; /* the drain thread's until it is joined, */
+	struct system_calls system_calls; /* and so are these */
 	struct calibration calibration;
 	bool calibrated;
 	int epoll_fd, signal_fd, timer_fd;

@@ -3,10 +3,16 @@
 #define GPUPROBE_COLLECT_SYSTEM_CALLS_H
 
 #include "base/types.h"
+#include "store/batch.h"
+#include "../bpf/shared.h"
 
-#define SYSTEM_CALL_NUMBERS 1024 /* are below this */
+/* Those that a capture has. Zero-initialise; one thread at a time. */
+struct system_calls {
+	bool sent[SYSTEM_CALLS_MAX];
+};
 
-/* NULL: this build knows of none with the number. */
-const char *system_call_name(u32 number);
+/* Adds to batch the texts of those system calls that its events are named by, each once a recording: of some hundred that there
+ * are a target uses few. One for which there is no memory is shown as its number. */
+void system_calls_put(struct system_calls *calls, struct batch *batch);
 
 #endif
