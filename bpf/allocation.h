@@ -12,21 +12,9 @@
 #define GPUPROBE_BPF_ALLOCATION_H
 
 #include "maps.h"
-#include "arch_x86_64.h"
+#include "arguments.h"
 #include "emit.h"
 #include "threads.h"
-
-static __always_inline u64 allocation_argument(const struct pt_regs *registers, u64 sp, u32 number)
-{
-	u64 value = 0;
-
-	if (number <= ARCH_REGISTER_ARGUMENTS)
-		return arch_argument(registers, number);
-	/* The first one lies above the return address. */
-	bpf_probe_read_user(&value, sizeof(value),
-			    (void *)(sp + 8 * (number - ARCH_REGISTER_ARGUMENTS)));
-	return value;
-}
 
 /* What the accounts of a process are drawn as. */
 static __always_inline bool allocation_tell_device(u64 pid_tgid)

@@ -28,6 +28,7 @@ struct allocator {
 	u8 pool;
 	u8 memory; /* VALUE_memory_kind_* of record.def */
 	u8 async;  /* VALUE_yes_no_* */
+	u8 place;  /* who calls it is to be known, for functions that it calls in its turn: operator new */
 };
 
 /* Of memory that was seen to be allocated; address and pid are its key. */

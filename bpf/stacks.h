@@ -18,12 +18,14 @@ struct stack_scratch {
 struct stack_hash {
 	const u64 *addresses;
 	u64 hash;
-	u32 depth; /* how many of them went into it */
+	u32 first; /* behind so many of the addresses */
+	u32 depth; /* up to which they went into it */
 };
 
 /* Code that uses the frame pointer for numbers leads to what is no address: there the chain ends. */
 static long stack_hash_next(u32 index, struct stack_hash *state)
 {
+	index += state->first;
 	if (index >= STACK_DEPTH_MAX || !arch_is_code_address(state->addresses[index]))
 		return 1;
 	state->depth = index + 1;
@@ -46,8 +48,11 @@ static __always_inline u32 stack_id_new(void)
 static __always_inline u32 stack_send(struct stack_scratch *scratch, u64 hash, u64 pid_tgid,
 				      u32 depth)
 {
-	u32 id = stack_id_new(), size_bytes = sizeof(scratch->fact) + depth * sizeof(u64);
+	u64 size_bytes = sizeof(scratch->fact) + (u64)depth * sizeof(u64);
+	u32 id = stack_id_new();
 
+	/* Asked where the verifier sees it, whatever the compiler knows. */
+	__asm__ volatile("" : "+r"(size_bytes));
 	if (!id || size_bytes > sizeof(*scratch) ||
 	    bpf_map_update_elem(&stacks, &hash, &id, BPF_NOEXIST)) {
 		count_loss(VALUE_loss_reason_stacks_full);
@@ -82,6 +87,51 @@ static __always_inline u32 stack_take(void *context, struct stack_scratch *scrat
 		return 0;
 	known = bpf_map_lookup_elem(&stacks, &state.hash);
 	return known ? *known : stack_send(scratch, state.hash, pid_tgid, state.depth);
+}
+
+/*
+ * At the entry of a function: there the chain of frame pointers leaves out who called it, whose frame is not linked yet;
+ * the byte before caller, the return address, becomes the first address. The function itself is left out. *ret_depth is how
+ * many addresses there are, behind the first *ret_skipped of scratch (kernels from 6.11 on know the caller too, where the
+ * function begins with `push %rbp`). The hash of them.
+ */
+static __always_inline u64 stack_of_caller(void *context, struct stack_scratch *scratch, u32 pid,
+					   u64 caller, u32 *ret_depth, u32 *ret_skipped)
+{
+	long size = bpf_get_stack(context, scratch->addresses + 1,
+				  sizeof(scratch->addresses) - sizeof(u64),
+				  BPF_F_USER_STACK | 1);
+	struct stack_hash state = {.addresses = scratch->addresses, .hash = pid};
+	u32 depth = 1;
+
+	scratch->addresses[0] = caller - 1;
+	*ret_skipped = 0;
+	if (size > 0 && size < (long)sizeof(scratch->addresses)) {
+		depth += (u32)size / sizeof(u64);
+		*ret_skipped = scratch->addresses[1] == caller;
+	}
+	if (*ret_skipped)
+		scratch->addresses[1] = caller - 1;
+	state.first = *ret_skipped;
+	bpf_loop(depth - *ret_skipped, stack_hash_next, &state, 0);
+	*ret_depth = state.depth > state.first ? state.depth - state.first : 0;
+	return state.hash;
+}
+
+/* Its id, by what stack_of_caller() said; 0: there is no room for it. */
+static __always_inline u32 stack_of_caller_id(void *context, struct stack_scratch *scratch,
+					      u64 pid_tgid, u64 caller, u64 hash, u32 depth,
+					      u32 skipped)
+{
+	u32 *known = bpf_map_lookup_elem(&stacks, &hash);
+
+	if (known)
+		return *known;
+	if (skipped && bpf_get_stack(context, scratch->addresses, sizeof(scratch->addresses),
+				     BPF_F_USER_STACK | 1) <= 0)
+		return 0;
+	scratch->addresses[0] = caller - 1;
+	return depth && depth <= STACK_DEPTH_MAX ? stack_send(scratch, hash, pid_tgid, depth) : 0;
 }
 
 #endif

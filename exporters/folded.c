@@ -20,6 +20,8 @@ static const struct folded_value {
 	{"off-cpu", KIND_off_cpu, NULL},
 	{"growth", KIND_growth, "faulted_bytes"},
 	{"mapped", KIND_growth, "mapped_bytes"},
+	{"allocated", KIND_heap_stack, "bytes"},
+	{"live", KIND_heap_stack, "live_bytes"},
 };
 
 struct line {

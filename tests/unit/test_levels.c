@@ -142,13 +142,14 @@ TEST(what_is_not_there_yet_is_not_claimed)
 
 	CHECK_OK(parse(&options, &err, WORDS("--host-tracer-level", "3")), err);
 	CHECK(levels_has(&options, LEVEL_nvtx) && levels_has(&options, LEVEL_usdt));
-	CHECK(!levels_has(&options, LEVEL_allocations));
+	CHECK(levels_has(&options, LEVEL_allocations));
 	CHECK(levels_has(&options, LEVEL_library_functions));
 	options_free(&options);
 	levels_append_help(&text);
 	CHECK(strstr(text_string(&text), "ranges and marks of NVTX\n"));
 	CHECK(strstr(text_string(&text), "ranges, marks and counters of gpuprobe.h"));
-	CHECK(strstr(text_string(&text), "every allocation of memory (not yet"));
+	CHECK(strstr(text_string(&text), "every allocation of host memory, by probes"));
+	CHECK(strstr(text_string(&text), "calls of Python functions (not yet"));
 	text_free(&text);
 }
 
@@ -169,6 +170,8 @@ TEST(alloc_goes_by_the_level_unless_it_is_said)
 	CHECK_U64(alloc_mode(WORDS("-F", "x")), CHOICE_alloc_mode_growth);
 	CHECK_U64(alloc_mode(WORDS("--host-tracer-level", "1")), CHOICE_alloc_mode_off);
 	CHECK_U64(alloc_mode(WORDS("--alloc", "off")), CHOICE_alloc_mode_off);
+	CHECK_U64(alloc_mode(WORDS("--alloc", "heap")), CHOICE_alloc_mode_heap);
+	CHECK_U64(alloc_mode(WORDS("--host-tracer-level", "3")), CHOICE_alloc_mode_events);
 	CHECK_U64(alloc_mode(WORDS("--alloc", "growth", "--host-tracer-level", "0")),
 		  CHOICE_alloc_mode_growth);
 }

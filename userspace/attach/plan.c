@@ -107,6 +107,8 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	if (result)
 		return result;
 	functions_sort(builder->plan);
+	if (builder->limits->heap)
+		return plan_heap_apply(builder, err);
 	result = plan_guards_apply(builder, err);
 	if (!result)
 		result = plan_policy_apply(builder, err);

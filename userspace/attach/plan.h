@@ -117,6 +117,7 @@ struct plan_limits {
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
+	bool heap; /* only the functions of attach/heap_functions.def, by rules of their own: plan_heap.c */
 	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file */
 };
 

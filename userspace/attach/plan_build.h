@@ -40,6 +40,8 @@ int plan_policy_apply(struct plan_builder *builder, struct err *err);
 int plan_reach_apply(struct plan_builder *builder, struct err *err);
 /* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_reach_apply. */
 int plan_exits_apply(struct plan_builder *builder, struct err *err);
+/* plan_heap.c: with limits->heap, instead of the four above. */
+int plan_heap_apply(struct plan_builder *builder, struct err *err);
 /* Does a target have one (CET)? Return addresses then stand in two places. */
 bool plan_has_shadow_stack(const struct plan_builder *builder);
 /* plan_entries.c: better places for the entries of a module that would be stepped, once it is known how their

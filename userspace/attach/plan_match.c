@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/heap_functions.h"
 #include "base/cleanup.h"
 #include "base/demangle.h"
 
@@ -50,6 +51,24 @@ static bool name_is_better(const struct elf_symbol *a, const struct elf_symbol *
 	if (length_a != length_b)
 		return length_a < length_b;
 	return strcmp(a->name, b->name) < 0;
+}
+
+static const struct allocator *find_allocator(const struct matcher *matcher, const char *name)
+{
+	return matcher->builder->limits->heap ? heap_function_find(name) : allocator_find(name);
+}
+
+/* There are too many for patterns. */
+static bool group_allocates(const struct matcher *matcher, struct alias_group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		const struct elf_symbol *symbol = &group->symbols[i];
+
+		if (find_allocator(matcher, symbol->name) &&
+		    (!group->best || name_is_better(symbol, group->best)))
+			group->best = symbol;
+	}
+	return group->best;
 }
 
 /* Applies all patterns to all aliases: an exclusion of one name takes the function away. */
@@ -151,7 +170,7 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 	for (size_t i = 0; i < group->count && !function->entry_only_reason; i++)
 		function->entry_only_reason = plan_policy_by_name(group->symbols[i].name, &why);
 	for (size_t i = 0; i < group->count && !function->allocator; i++)
-		function->allocator = allocator_find(group->symbols[i].name);
+		function->allocator = find_allocator(matcher, group->symbols[i].name);
 	if (why && !(function->detail = strdup(why)))
 		return -ENOMEM;
 	return function->name ? 0 : -ENOMEM;
@@ -204,7 +223,8 @@ static int group_visit(struct matcher *matcher, struct alias_group *group)
 	struct function_place place;
 	const char *reason;
 
-	if (!group_matches(matcher, group))
+	if (builder->limits->heap ? !group_allocates(matcher, group)
+				  : !group_matches(matcher, group))
 		return 0;
 	builder->plan->matched_count++;
 	reason = group_check(matcher, group, &place);

@@ -116,7 +116,12 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
 	skeleton->rodata->follow_children = settings->follow_children;
-	bpf_map__set_max_entries(skeleton->maps.entry_sites, (u32)settings->function_count + 1);
+	bpf_map__set_max_entries(
+		skeleton->maps.entry_sites,
+		(u32)(settings->function_count +
+		      (settings->heap_plan ? settings->heap_plan->function_count : 0)) +
+			1);
+	bpf_source_configure_heap(source, settings);
 	if (settings->allocators) {
 		bpf_map__set_max_entries(skeleton->maps.allocators,
 					 (u32)settings->function_count + 1);
@@ -126,8 +131,9 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	skeleton->rodata->off_cpu_min_ns = settings->off_cpu_min_ns;
-	bpf_map__set_max_entries(skeleton->maps.stacks,
-				 settings->off_cpu || settings->growth ? STACKS_MAX : 1);
+	bpf_map__set_max_entries(
+		skeleton->maps.stacks,
+		settings->off_cpu || settings->growth || settings->heap_plan ? STACKS_MAX : 1);
 	if (!settings->off_cpu)
 		bpf_map__set_max_entries(skeleton->maps.off_cpu_threads, 1);
 	choose_programs(source, settings);
@@ -212,6 +218,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	bpf_source_detach_off_cpu(source);
 	bpf_source_unwatch_usdt(source);
 	bpf_source_detach_growth(source);
+	bpf_link__destroy(source->heap_link);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
@@ -250,16 +257,8 @@ int bpf_source_targets(const struct bpf_source *source, u32 **ret_pids, size_t *
 	return 0;
 }
 
-/* Which program goes where, for each way in which returns are seen. Exits come before entries: a
- * call that is seen to begin must be seen to end. */
-static const struct probe_use {
-	u8 returns; /* VALUE_returns_* */
-	bool exits; /* at the exits of the functions, else at the entries */
-	enum uprobe_kind kind;
-	bool all_processes; /* its program turns strangers away; else a link for each target */
-	size_t program;	    /* offset in the skeleton's programs */
-	size_t emulating; /* the same for kernels where a program may set registers; 0: as elsewhere */
-} probe_uses[] = {
+/* Exits come before entries: a call that is seen to begin must be seen to end. */
+static const struct probe_use probe_uses[] = {
 #define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
 	/* A session turns strangers away itself: a filter by pid would leave forked children with
 	 * hijacked returns and without our rules (DESIGN section 4). */
@@ -279,7 +278,7 @@ static const struct probe_use {
 #undef PROGRAM
 };
 
-static int program_fd(const struct bpf_source *source, const struct probe_use *use)
+int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use)
 {
 	size_t program =
 		use->emulating && source->abilities.set_registers ? use->emulating : use->program;
@@ -288,9 +287,10 @@ static int program_fd(const struct bpf_source *source, const struct probe_use *u
 }
 
 /* Places and cookies of a use in a module. The group's arrays are the caller's to free. */
-static int group_fill(struct uprobe_group *group, const struct plan *plan, size_t module,
+static int group_fill(struct uprobe_group *group, const struct probe_reach *reach, size_t module,
 		      const struct probe_use *use)
 {
+	const struct plan *plan = reach->plan;
 	size_t capacity = 1;
 
 	for (size_t i = 0; i < plan->function_count; i++)
@@ -308,35 +308,29 @@ static int group_fill(struct uprobe_group *group, const struct plan *plan, size_
 			continue;
 		if (!use->exits) {
 			group->offsets[group->count] = function->file_offset;
-			group->cookies[group->count++] = cookie_of_entry(function, i);
+			group->cookies[group->count++] =
+				cookie_of_entry(function, reach->first + i);
 		}
 		for (size_t s = 0; use->exits && s < function->site_count; s++) {
 			group->offsets[group->count] = function->sites[s].file_offset;
 			group->cookies[group->count++] =
-				cookie_of_exit(function, &function->sites[s], i,
+				cookie_of_exit(function, &function->sites[s], reach->first + i,
 					       use->returns == VALUE_returns_emulated);
 		}
 	}
 	return 0;
 }
 
-/* Where the links of a use go. */
-struct reach {
-	const struct plan *plan;
-	u32 thread; /* that names the process; 0: every process that maps the file */
-	struct uprobe_set *set;
-};
-
-static int attach_use(struct bpf_source *source, const struct reach *reach, size_t module,
-		      const struct probe_use *use, struct err *err)
+int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
+			  const struct probe_use *use, struct err *err)
 {
 	const struct plan_module *file = &reach->plan->modules[module];
 	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
 	struct uprobe_group group = {.kind = use->kind,
-				     .program_fd = program_fd(source, use),
+				     .program_fd = bpf_source_program_fd(source, use),
 				     .file_fd = file->fd,
 				     .pid = reach->thread};
-	int result = group_fill(&group, reach->plan, module, use);
+	int result = group_fill(&group, reach, module, use);
 
 	offsets = group.offsets;
 	cookies = group.cookies;
@@ -357,7 +351,7 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 			      const struct process_links *links, struct uprobe_set *set,
 			      struct err *err)
 {
-	struct reach reach = {plan, links->thread, set};
+	struct probe_reach reach = {plan, 0, links->thread, set};
 	const struct usdt_reach usdt = {links->thread, links->single, set};
 	int result = 0;
 
@@ -370,20 +364,21 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
 			if ((probe_uses[u].kind == UPROBE_SINGLE) == links->single &&
 			    !names_no_process(module, &probe_uses[u]))
-				result = attach_use(source, &reach, m, &probe_uses[u], err);
+				result = bpf_source_attach_use(source, &reach, m, &probe_uses[u],
+							       err);
 		if (!result)
 			result = bpf_source_attach_usdt(source, plan, m, &usdt, err);
 	}
-	return result;
+	return result ? result : bpf_source_attach_heap_process(source, links, set, err);
 }
 
 int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 		      const struct target *targets, size_t target_count, bool single,
 		      struct err *err)
 {
-	struct reach everyone = {plan, 0, &source->uprobes};
+	struct probe_reach everyone = {plan, 0, 0, &source->uprobes};
 	const struct usdt_reach usdt = {0, false, &source->uprobes};
-	int result = entry_sites_put(bpf_map__fd(source->skeleton->maps.entry_sites), plan, err);
+	int result = entry_sites_put(bpf_map__fd(source->skeleton->maps.entry_sites), plan, 0, err);
 
 	if (!result)
 		result = bpf_source_put_allocators(source, plan, err);
@@ -396,10 +391,13 @@ int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
 	for (size_t m = 0; m < plan->module_count; m++)
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result && !single; u++)
 			if (names_no_process(&plan->modules[m], &probe_uses[u]))
-				result = attach_use(source, &everyone, m, &probe_uses[u], err);
+				result = bpf_source_attach_use(source, &everyone, m, &probe_uses[u],
+							       err);
 	for (size_t m = 0; m < plan->module_count && !result && !single; m++)
 		if (plan->modules[m].reaches_all)
 			result = bpf_source_attach_usdt(source, plan, m, &usdt, err);
+	if (!result && !single)
+		result = bpf_source_attach_heap(source, err);
 	for (size_t t = 0; t < target_count && !result; t++) {
 		struct process_links links = {targets[t].thread, t,
 					      single || targets[t].first_thread_ended};
@@ -429,7 +427,7 @@ int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offse
 		probe_use_find(session ? VALUE_returns_session : VALUE_returns_none, kind);
 	u64 cookie = 1;
 	struct uprobe_group group = {.kind = kind,
-				     .program_fd = program_fd(source, use),
+				     .program_fd = bpf_source_program_fd(source, use),
 				     .file_fd = file_fd,
 				     .pid = session ? 0 : pid,
 				     .offsets = &file_offset,
@@ -548,9 +546,9 @@ u64 bpf_source_missed(const struct bpf_source *source)
 		/* sites_entry serves two rows. */
 		if (i && probe_uses[i].program == probe_uses[i - 1].program)
 			continue;
-		missed += bpf_source_program_missed(program_fd(source, &probe_uses[i]));
+		missed += bpf_source_program_missed(bpf_source_program_fd(source, &probe_uses[i]));
 	}
-	return missed;
+	return missed + bpf_source_heap_missed(source);
 }
 
 struct record_taker {

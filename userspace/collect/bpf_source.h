@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "../bpf/record.h"
+#include "../bpf/heap.h"
 #include "../bpf/shared.h"
 #include "attach/kernel.h"
 #include "attach/plan.h"
@@ -24,6 +25,8 @@ struct bpf_source_settings {
 	size_t usdt_sites;     /* of its USDT probes */
 	bool allocators;       /* some of them allocate memory; then: */
 	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
+	const struct plan *heap_plan; /* of allocations of host memory; must outlive the source; NULL: none */
+	bool heap_events;	      /* every one of them is to be a record */
 	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
 	u64 off_cpu_min_ns;    /* shorter waits are not recorded */
 	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
@@ -120,5 +123,21 @@ void bpf_source_detach_growth(struct bpf_source *source);
  * callback said. */
 int bpf_source_take_growth(struct bpf_source *source, u64 start_ns, u64 dur_ns,
 			   bpf_source_callback callback, void *data);
+
+/* ---- allocations of host memory; bpf_source_heap.c ---- */
+
+/* Attached with everything else, also to children. The ids of its probes come behind those of the other plan. */
+
+/* Each process of which anything was counted. 0 or the negative result of the callback. */
+typedef int (*bpf_source_heap_process_callback)(void *data, u32 pid,
+						const struct heap_process *process);
+int bpf_source_heap_processes(const struct bpf_source *source,
+			      bpf_source_heap_process_callback callback, void *data);
+/* Each stack with what of it is live: counted by what is there, not as the programs have it. oldest_ns: 0: none. Only after the
+ * window was closed; may take a second. */
+typedef int (*bpf_source_heap_site_callback)(void *data, const struct heap_site *site,
+					     u64 oldest_ns);
+int bpf_source_heap_sites(const struct bpf_source *source, bpf_source_heap_site_callback callback,
+			  void *data);
 
 #endif

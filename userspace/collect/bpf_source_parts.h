@@ -25,12 +25,48 @@ struct bpf_source {
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
 	struct bpf_link *growth_links[GROWTH_PROGRAMS];
+	const struct plan *heap_plan; /* NULL: allocations of host memory are not recorded */
+	size_t heap_first;	      /* probes of the other plan, which come before its own */
+	struct bpf_link *heap_link;
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
 	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
 	void *event_data;
 };
+
+/* Which program goes where, for each way in which returns are seen. */
+struct probe_use {
+	u8 returns; /* VALUE_returns_* */
+	bool exits; /* at the exits of the functions, else at the entries */
+	enum uprobe_kind kind;
+	bool all_processes; /* its program turns strangers away; else a link for each target */
+	size_t program;	    /* offset in the skeleton's programs */
+	size_t emulating; /* the same for kernels where a program may set registers; 0: as elsewhere */
+};
+
+/* Where the links of a use go. */
+struct probe_reach {
+	const struct plan *plan;
+	size_t first; /* added to the ids of its probes */
+	u32 thread;   /* that names the process; 0: every process that maps the file */
+	struct uprobe_set *set;
+};
+
+int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use);
+int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
+			  const struct probe_use *use, struct err *err);
+
+/* ---- bpf_source_heap.c ---- */
+
+/* Before the programs are loaded. */
+void bpf_source_configure_heap(struct bpf_source *source, const struct bpf_source_settings *settings);
+/* What names no process. Nothing without a plan, as the next one. */
+int bpf_source_attach_heap(struct bpf_source *source, struct err *err);
+/* What names a process, as bpf_source_attach_process(). Never by single probes. */
+int bpf_source_attach_heap_process(struct bpf_source *source, const struct process_links *links,
+				   struct uprobe_set *set, struct err *err);
+u64 bpf_source_heap_missed(const struct bpf_source *source);
 
 /* Tells the programs what is in the plan; before anything is attached. bpf_source_memory.c */
 int bpf_source_put_allocators(struct bpf_source *source, const struct plan *plan, struct err *err);

@@ -7,7 +7,7 @@
 
 /* Is there more to tell of it than fits into its cookie? */
 bool entry_site_is_needed(const struct plan_function *function);
-/* Fills the map entry_sites (bpf/maps.h); before anything is attached. */
-int entry_sites_put(int map_fd, const struct plan *plan, struct err *err);
+/* Fills the map entry_sites (bpf/maps.h); before anything is attached. first: added to the ids of the probes. */
+int entry_sites_put(int map_fd, const struct plan *plan, size_t first, struct err *err);
 
 #endif

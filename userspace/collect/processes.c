@@ -50,8 +50,11 @@ struct processes {
 
 static bool plan_names_processes(const struct processes_config *config)
 {
-	const struct plan *plan = config->plan;
+	const struct plan *plan = config->plan, *heap = config->heap;
 
+	for (size_t i = 0; heap && i < heap->function_count; i++)
+		if (!config->single && !heap->modules[heap->functions[i].module].reaches_all)
+			return true;
 	for (size_t i = 0; i < plan->function_count; i++)
 		if (config->single || (!plan->modules[plan->functions[i].module].reaches_all &&
 				       plan->functions[i].returns != VALUE_returns_session))

@@ -14,6 +14,7 @@
 struct processes_config {
 	struct bpf_source *source;
 	const struct plan *plan;
+	const struct plan *heap; /* attached with it, see struct bpf_source_settings; NULL: none */
 	const struct target *targets;
 	size_t target_count;
 	bool children; /* follow them */

@@ -63,6 +63,9 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result)
 		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
 						   batch);
+	if (!result && config->heap_plan)
+		result = heap_counts_put_names(config->heap_plan, config->plan->function_count,
+					       batch);
 	if (!result && (config->off_cpu || config->growth))
 		result = recording_facts_bpf_names(batch);
 	if (!result && session->result.agents)
@@ -78,6 +81,7 @@ static int attach(struct session *session, struct err *err)
 					     .targets = config->targets,
 					     .target_count = config->target_count,
 					     .children = config->options->children,
+					     .heap = config->heap_plan,
 					     .single = config->single_probes};
 	struct guardian_work undo = {session->source,	    config->plan,
 				     config->targets,	    config->target_count,
@@ -176,6 +180,9 @@ static int start_threads(struct session *session, struct err *err)
 	drain.stacks = &session->stacks;
 	drain.system_calls = &session->system_calls;
 	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
+	session->heap.source = session->source;
+	if (session->config->heap_plan)
+		drain.sources[drain.source_count++] = heap_counts_source(&session->heap);
 	if (session->result.agents)
 		drain.sources[drain.source_count++] = agents_source(session->result.agents);
 	session->memory.source = session->source;
@@ -250,6 +257,9 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	if (session->config->off_cpu)
 		bpf_source_open_off_cpu(session->source, take_open_call, &calls);
 	put_growth(session, batch);
+	if (session->config->heap_plan)
+		heap_counts_put_sums(&session->heap, session->window_start_ns,
+				     session->window_end_ns, batch);
 	if (session->result.agents) {
 		struct record_source agents = agents_source(session->result.agents);
 
@@ -318,6 +328,7 @@ static int close_window(struct session *session, struct err *err)
 	u64 dropped = 0;
 	int result, frames_result;
 
+	heap_counts_close(&session->heap);
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
 	if (session->result.agents)
@@ -364,6 +375,7 @@ static void session_cleanup(struct session *session)
 	recording_facts_free(&session->facts);
 	code_facts_free(&session->code);
 	stack_addresses_free(&session->stacks);
+	heap_counts_free(&session->heap);
 	free(session->target_ended);
 	session_loop_close(session);
 }
@@ -390,6 +402,8 @@ static int prepare(struct session *session, struct err *err)
 		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
 		.usdt_sites = plan_usdt_sites(config->plan),
+		.heap_plan = config->heap_plan,
+		.heap_events = config->heap_events,
 		.off_cpu = config->off_cpu,
 		.growth = config->growth,
 		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
@@ -405,7 +419,8 @@ static int prepare(struct session *session, struct err *err)
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
 	/* Without probes there is no price to tell: what CUPTI takes in the target nobody can see. */
-	if (!result && (config->plan->function_count || config->plan->usdt_count))
+	if (!result &&
+	    (config->plan->function_count || config->plan->usdt_count || config->heap_plan))
 		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
 						 &session->calibration, NULL);
 	if (!result)

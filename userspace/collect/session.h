@@ -45,6 +45,8 @@ struct session_config {
 	size_t target_count;
 	const struct plan *plan;
 	struct command *command; /* released when the window is open; NULL: none */
+	const struct plan *heap_plan; /* of allocations of host memory; NULL: they are not recorded */
+	bool heap_events;	      /* each of them */
 	bool off_cpu;		 /* record when and why threads are off their CPU */
 	bool growth;		 /* record how memory grows; the abilities allow it */
 	bool single_probes;

@@ -10,6 +10,7 @@
 #include "collect/code_facts.h"
 #include "collect/drain.h"
 #include "collect/guardian.h"
+#include "collect/heap_counts.h"
 #include "collect/process_memory.h"
 #include "collect/recording_facts.h"
 #include "collect/session.h"
@@ -19,6 +20,7 @@ struct session {
 	struct bpf_source *source;
 	struct bpf_drained records;
 	struct process_memory memory;
+	struct heap_counts heap;
 	struct processes *processes;
 	struct batch_queue *queue;
 	struct capture_thread *capture;

@@ -59,8 +59,15 @@ u64 levels_alloc_mode(const struct options *options)
 {
 	if (options->alloc_mode != CHOICE_alloc_mode_auto)
 		return options->alloc_mode;
+	if (levels_has(options, LEVEL_allocations))
+		return CHOICE_alloc_mode_events;
 	return levels_has(options, LEVEL_memory_growth) ? CHOICE_alloc_mode_growth
 							: CHOICE_alloc_mode_off;
+}
+
+bool levels_wants_heap(const struct options *options)
+{
+	return levels_alloc_mode(options) >= CHOICE_alloc_mode_heap;
 }
 
 int levels_check(const struct options *options, struct err *err)

@@ -34,6 +34,8 @@ bool levels_has(const struct options *options, enum level_feature feature);
 bool levels_wants_blocking(const struct options *options);
 /* CHOICE_alloc_mode_*, never auto: what --alloc says, else the level. */
 u64 levels_alloc_mode(const struct options *options);
+/* Its heap or events. */
+bool levels_wants_heap(const struct options *options);
 /* A level of which nothing can be had is refused by name. */
 int levels_check(const struct options *options, struct err *err);
 /* For --help-levels; rows of a table of two columns. */

@@ -9,6 +9,7 @@
 #include "options/levels.h"
 #include "verbs/follow.h"
 #include "verbs/gpu.h"
+#include "verbs/heap.h"
 
 /* The most frequent reason for which only entries are recorded. */
 static void say_entries_only(const struct plan *plan)
@@ -89,6 +90,7 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 	say_skipped(plan);
 	say_entries_only(plan);
 	say_unseen_memory(plan);
+	heap_say_plan(attachment, options);
 	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
 		log_warning(
 			"--returns trampoline: the target dies if it throws an exception, switches "

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "options/levels.h"
+#include "verbs/heap.h"
 
 #define ANNOTATIONS "gpuprobe:*" /* of gpuprobe.h, for -U */
 
@@ -154,9 +155,10 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 	attachment->plan = plan_free(attachment->plan);
 	result = plan_build(attachment->targets, attachment->target_count, patterns, count, &limits,
 			    &attachment->plan, err);
-	return result ? result
-		      : plan_add_usdt(attachment->plan, attachment->targets,
-				      attachment->target_count, &usdt, &limits, err);
+	if (!result)
+		result = plan_add_usdt(attachment->plan, attachment->targets,
+				       attachment->target_count, &usdt, &limits, err);
+	return result ? result : heap_plan_make(options, attachment, err);
 }
 
 static int attachment_fill(const struct options *options, u32 command_pid,
@@ -195,6 +197,7 @@ int attachment_plan(const struct options *options, u32 command_pid,
 void attachment_free(struct attachment *attachment)
 {
 	plan_free(attachment->plan);
+	plan_free(attachment->heap_plan);
 	gpu_fallback_free(&attachment->gpu);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		target_close(&attachment->targets[i]);

@@ -16,6 +16,7 @@ struct attachment {
 	struct err refused_err; /* and why the first one of them can't */
 	struct gpu_fallback gpu; /* which targets get no agent, and what is probed instead */
 	struct plan *plan;
+	struct plan *heap_plan; /* of allocations of host memory; NULL: they are not to be recorded */
 };
 
 /* By the options pids, functions, max_functions, attach_mode, returns_mode. command_pid: a process that

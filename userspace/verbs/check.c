@@ -15,6 +15,7 @@
 #include "verbs/attachment.h"
 #include "verbs/follow.h"
 #include "verbs/gpu.h"
+#include "verbs/heap.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 
@@ -267,6 +268,10 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	if (!options->functions.count && !options->usdt.count)
 		append_modules(text, attachment);
 	append_usdt(text, attachment->plan);
+	if (attachment->heap_plan) {
+		heap_append_plan(text, attachment, options);
+		append_functions(text, attachment->heap_plan);
+	}
 	if (!attachment->plan->function_count && !options->functions.count &&
 	    !options->usdt.count) {
 		gpu_append_plan(options, attachment, text);

@@ -111,8 +111,9 @@ static int check_something_to_record(const struct recording *recording, struct e
 	const struct plan *plan = recording->attachment.plan;
 	const struct gpu_fallback *gpu = &recording->attachment.gpu;
 
-	if (plan->function_count || plan->usdt_count || recording->launches ||
-	    gpu->cuda_count > gpu->refused_count || may_follow(recording->options))
+	if (plan->function_count || plan->usdt_count || recording->attachment.heap_plan ||
+	    recording->launches || gpu->cuda_count > gpu->refused_count ||
+	    may_follow(recording->options))
 		return 0;
 	if (!recording->options->functions.count && !recording->options->usdt.count &&
 	    (levels_wants_blocking(recording->options) ||
@@ -186,9 +187,13 @@ static int check_plan(const struct recording *recording, struct err *err)
 	const struct attachment *attachment = &recording->attachment;
 	int result = check_something_to_record(recording, err);
 
-	return result ? result
-		      : memory_room_check(attachment->plan, attachment->targets,
-					  attachment->target_count, err);
+	if (!result)
+		result = memory_room_check(attachment->plan, attachment->targets,
+					   attachment->target_count, err);
+	if (!result && attachment->heap_plan)
+		result = memory_room_check(attachment->heap_plan, attachment->targets,
+					   attachment->target_count, err);
+	return result;
 }
 
 static int prepare(struct recording *recording, struct err *err)
@@ -290,6 +295,8 @@ static int run_session(struct recording *recording, struct err *err)
 		.target_count = attachment->target_count,
 		.plan = attachment->plan,
 		.command = options->command ? &recording->command : NULL,
+		.heap_plan = attachment->heap_plan,
+		.heap_events = levels_alloc_mode(options) == CHOICE_alloc_mode_events,
 		.off_cpu = levels_wants_blocking(options),
 		.growth = attachment_wants_growth(attachment, options),
 		.single_probes = attachment->single_probes,

@@ -30,6 +30,10 @@ static const struct report report_rows[] = {
 	 NULL, true},
 	{"growth", NULL, "how memory grew, by stack: system calls and page faults",
 	 report_growth_make, NULL, true},
+	{"allocations", NULL, "host memory that was allocated, by stack", report_allocations_make,
+	 NULL, true},
+	{"leaks", NULL, "host memory that was allocated and not freed, by stack, the oldest first",
+	 report_allocations_make, NULL, true},
 	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make, NULL, false},
 };
 
@@ -87,6 +91,7 @@ static const struct {
 	{KIND_process_range, "nvtx_sum"},
 	{KIND_off_cpu, "off_cpu_sum"},
 	{KIND_growth, "growth"},
+	{KIND_heap_stack, "allocations"},
 };
 
 int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,
