@@ -1,6 +1,8 @@
 /*
  * A program whose memory grows, and which knows how: bytes mapped and unmapped by each way, and the page faults of each
  * way as the kernel counts them for the thread (getrusage). Each way is a function of its own.
+ *
+ *	grows storm	nothing but faults and mappings instead, more than are looked at one by one
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -184,6 +186,37 @@ static void touch_in_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+#define STORM_PAGES 60000UL
+#define STORM_MAPS  4000
+
+PROBED void touch_storm(char *address)
+{
+	touch(address, STORM_PAGES);
+}
+
+PROBED void map_storm(void)
+{
+	for (int i = 0; i < STORM_MAPS; i++)
+		do_munmap(map(PAGE), PAGE);
+}
+
+static int storm(void)
+{
+	char *address = map(STORM_PAGES * PAGE);
+	long before;
+
+	madvise(address, STORM_PAGES * PAGE, MADV_NOHUGEPAGE);
+	faults();
+	protocol_begin();
+	before = faults();
+	touch_storm(address);
+	protocol_count("faults", faults() - before);
+	map_storm();
+	protocol_count("maps", STORM_MAPS);
+	protocol_end();
+	return 0;
+}
+
 static void prepare(void)
 {
 	char name[] = "/tmp/gpuprobe-grows-XXXXXX", *aligned;
@@ -232,10 +265,12 @@ static unsigned long huge_bytes(void)
 	return kilobytes << 10;
 }
 
-int main(void)
+int main(int count, char **words)
 {
 	static long counts[WAYS];
 
+	if (count == 2 && !strcmp(words[1], "storm"))
+		return storm();
 	prepare();
 	faults();
 	protocol_begin();
