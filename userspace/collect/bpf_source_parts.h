@@ -81,6 +81,9 @@ int bpf_source_put_usdt(struct bpf_source *source, const struct plan *plan, stru
 int bpf_source_watch_usdt(struct bpf_source *source, struct err *err);
 void bpf_source_unwatch_usdt(struct bpf_source *source);
 
+/* Hits that the kernel dropped before the programs ran. */
+u64 bpf_source_missed_usdt(const struct bpf_source *source);
+
 /* Where the links of a file go. */
 struct usdt_reach {
 	u32 thread; /* that names the process; 0: every process that maps the file */

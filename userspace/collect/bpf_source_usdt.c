@@ -142,6 +142,12 @@ int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, s
 	return result;
 }
 
+u64 bpf_source_missed_usdt(const struct bpf_source *source)
+{
+	return bpf_source_program_missed(bpf_program__fd(source->skeleton->progs.usdt_hit)) +
+	       bpf_source_program_missed(bpf_program__fd(source->skeleton->progs.usdt_hit_single));
+}
+
 int bpf_source_open_usdt_spans(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
 	return bpf_source_take_open(source->skeleton->progs.open_usdt_spans, OPEN_RECORD_BYTES,

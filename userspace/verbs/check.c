@@ -6,13 +6,13 @@
 
 #include "attach/memory_room.h"
 #include "attach/uprobe.h"
-#include "attach/usdt_arguments.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "elf/elf_file.h"
 #include "store/schema.h"
 #include "options/levels.h"
 #include "verbs/attachment.h"
+#include "verbs/check_usdt.h"
 #include "verbs/follow.h"
 #include "verbs/gpu.h"
 #include "verbs/heap.h"
@@ -192,54 +192,6 @@ static void append_functions(struct text *text, const struct plan *plan)
 	}
 }
 
-/* ---- USDT probes ---- */
-
-static void append_usdt_probe(struct text *text, const struct plan *plan,
-			      const struct plan_usdt *usdt)
-{
-	const struct plan_usdt_site *first = &usdt->sites[0];
-	size_t long_nops = 0, semaphores = 0;
-	char places[32];
-
-	for (size_t i = 0; i < usdt->site_count; i++) {
-		long_nops += usdt->sites[i].long_nop;
-		semaphores += usdt->sites[i].semaphore_file_offset != 0;
-	}
-	snprintf(places, sizeof(places), "%zu place%s", usdt->site_count,
-		 usdt->site_count == 1 ? "" : "s");
-	text_appendf(text, "  0x%010llx  %-10s  %-9s  ", (unsigned long long)first->address, places,
-		     semaphores ? "semaphore" : "");
-	append_escaped(text, usdt->provider);
-	text_append_char(text, ':');
-	append_escaped(text, usdt->name);
-	text_append_char(text, '(');
-	usdt_arguments_append(first->arguments, first->argument_count, text);
-	text_append_char(text, ')');
-	if (usdt->role != VALUE_usdt_role_point) {
-		text_append(text, usdt->role == VALUE_usdt_role_begin ? "  begins what "
-								      : "  ends what ");
-		append_escaped(text, plan->usdt[usdt->partner].name);
-		text_append(text, usdt->role == VALUE_usdt_role_begin ? " ends" : " begins");
-	}
-	if (long_nops)
-		text_appendf(text, "  (%zu on a nop of five bytes)", long_nops);
-	text_append_char(text, '\n');
-}
-
-static void append_usdt(struct text *text, const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->usdt_count; i++) {
-		size_t module = plan->usdt[i].module;
-
-		if (i == 0 || plan->usdt[i - 1].module != module) {
-			text_append(text, "\nUSDT probes of ");
-			append_escaped(text, plan->modules[module].path);
-			text_append_char(text, '\n');
-		}
-		append_usdt_probe(text, plan, &plan->usdt[i]);
-	}
-}
-
 /* What `record` would find when it begins. */
 static void append_refusal(struct text *text, const struct attachment *attachment)
 {
@@ -251,6 +203,12 @@ static void append_refusal(struct text *text, const struct attachment *attachmen
 	text_append(text, "record refuses: ");
 	append_escaped(text, err.message);
 	text_append_char(text, '\n');
+}
+
+static void append_offers(struct text *text, const struct attachment *attachment)
+{
+	append_modules(text, attachment);
+	check_append_usdt_offers(text, attachment->plan);
 }
 
 static void append_all(struct text *text, const struct attachment *attachment,
@@ -266,8 +224,8 @@ static void append_all(struct text *text, const struct attachment *attachment,
 		text_appendf(text, "Recorded in any case: %s (--alloc off: not)\n",
 			     level_row(LEVEL_memory_growth)->words);
 	if (!options->functions.count && !options->usdt.count)
-		append_modules(text, attachment);
-	append_usdt(text, attachment->plan);
+		append_offers(text, attachment);
+	check_append_usdt(text, attachment->plan);
 	if (attachment->heap_plan) {
 		heap_append_plan(text, attachment, options);
 		append_functions(text, attachment->heap_plan);
