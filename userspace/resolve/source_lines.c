@@ -41,13 +41,15 @@ static size_t first_from(const u64 *addresses, size_t count, u64 start)
 
 /* ---- one tree of functions ---- */
 
-static bool is_function(int tag)
+/* A function begins a chain, what is inlined goes on with it, a block changes none. Several names of one function, as
+ * assemblers write them, are no chain: the first one counts. */
+static bool belongs(const struct place *place, int tag)
 {
-	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+	return tag != DW_TAG_subprogram || !place->depth;
 }
 
 /* Notes the function at each address that it covers; true when it covers any. */
-static bool function_note(struct unit *unit, Dwarf_Die *die, bool function)
+static bool function_note(struct unit *unit, Dwarf_Die *die, int tag)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
@@ -58,8 +60,10 @@ static bool function_note(struct unit *unit, Dwarf_Die *die, bool function)
 		     i < unit->count && unit->addresses[i] < end; i++) {
 			struct place *place = &unit->places[i];
 
+			if (!belongs(place, tag))
+				continue;
 			any = true;
-			if (function && place->depth < SOURCE_LEVELS_MAX)
+			if (tag != DW_TAG_lexical_block && place->depth < SOURCE_LEVELS_MAX)
 				place->chain[place->depth++] = *die;
 		}
 	}
@@ -79,7 +83,7 @@ static void tree_walk(struct unit *unit, Dwarf_Die *parent, unsigned depth)
 		case DW_TAG_subprogram:
 		case DW_TAG_inlined_subroutine:
 		case DW_TAG_lexical_block:
-			if (function_note(unit, &die, is_function(tag)))
+			if (function_note(unit, &die, tag))
 				tree_walk(unit, &die, depth + 1);
 			break;
 		case DW_TAG_namespace:
