@@ -8,7 +8,7 @@
 
 /* Probes that are put in for each process by its number. */
 struct by_process {
-	size_t functions;
+	size_t functions; /* and USDT probes */
 	size_t single; /* of them in files that a target without its first thread maps: single ones */
 	const char *file; /* one of these */
 };
@@ -25,6 +25,16 @@ static struct by_process count_by_process(const struct attachment *attachment)
 			continue;
 		count.functions++;
 		count.single += module->by_thread ? 1 + function->site_count : 0;
+		count.file = module->path;
+	}
+	for (size_t i = 0; i < attachment->plan->usdt_count; i++) {
+		const struct plan_usdt *usdt = &attachment->plan->usdt[i];
+		const struct plan_module *module = &attachment->plan->modules[usdt->module];
+
+		if (module->reaches_all)
+			continue;
+		count.functions++;
+		count.single += module->by_thread ? usdt->site_count : 0;
 		count.file = module->path;
 	}
 	return count;
@@ -55,7 +65,7 @@ static void append_children(struct text *text, const struct attachment *attachme
 {
 	const struct plan *plan = attachment->plan;
 
-	if (!plan->function_count)
+	if (!plan->function_count && !plan->usdt_count)
 		return;
 	text_append(text, "children: ");
 	if (!count->functions) {
@@ -63,9 +73,10 @@ static void append_children(struct text *text, const struct attachment *attachme
 		return;
 	}
 	text_appendf(text,
-		     "%zu of %zu functions are recorded in a child only from some milliseconds "
+		     "%zu of %zu %s are recorded in a child only from some milliseconds "
 		     "after its fork on: other processes map the file (",
-		     count->functions, plan->function_count);
+		     count->functions, plan->function_count + plan->usdt_count,
+		     plan->usdt_count ? "probes" : "functions");
 	text_append_terminal(text, count->file, strlen(count->file));
 	text_append(text, ")\n");
 }
@@ -102,7 +113,7 @@ void follow_say_result(const struct attachment *attachment, const struct session
 
 	/* Out of a process that is not meant the kernel takes a single probe at its first hit. */
 	if (status->unseen_children && !attachment->single_probes &&
-	    attachment->plan->function_count)
+	    attachment->plan->function_count + attachment->plan->usdt_count)
 		log_warning("%llu forked children carry the probes too and pay for them without "
 			    "being seen (--children records them)",
 			    (unsigned long long)status->unseen_children);
