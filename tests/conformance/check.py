@@ -203,11 +203,13 @@ class Judge:
     def functions_of(self, line):
         """The stack as functions, by the frame facts: none for addresses outside of mapped code, where a broken chain leads."""
         shown, whole, gap, known = [], 0, False, False
-        begins = None
+        begins, missing = None, False
         for place, address in enumerate(line["stack"]):
             levels = self.frames.get((line["pid"], hex(int(address, 16) - (place > 0))), [])
             known |= bool(levels)
             gap |= not levels and place > 0
+            shown += ["[missing]"] if missing else []
+            missing = bool(levels) and "caller_missing" in levels[-1]
             shown += [self.function_of(frame) for frame in levels] or [address]
             whole = whole if gap else len(shown)
             begins = levels[-1].get("begins") if levels else None

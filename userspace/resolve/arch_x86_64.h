@@ -6,4 +6,6 @@
 #define ARCH_SYSTEM_CALL_INSTRUCTION {0x0f, 0x05}
 #define ARCH_SYSTEM_CALL_BYTES	     2
 
+#define ARCH_FRAME_POINTER_REGISTER 6 /* rbp, as DWARF numbers it */
+
 #endif

@@ -62,6 +62,7 @@ struct resolve_frame {
 	u8 origin;	  /* VALUE_frame_origin_*, 0: no name */
 	bool inlined;	  /* into the next level */
 	bool begins;	  /* threads or processes begin in it */
+	bool caller_missing; /* the chain of frame pointers leaves its caller out */
 	const char *name; /* demangled, without parameters; "": none */
 	const char *file; /* "": unknown */
 };

@@ -14,13 +14,17 @@ enum wire_type {
 	WIRE_END,	/* all groups are done */
 };
 
+#define WIRE_CHAIN_BEGINS	  1
+#define WIRE_CHAIN_CALLER_MISSING 2
+
 struct wire_message {
 	u32 type;
 	u32 index;
 	u64 file_address;
 	u32 offset_bytes;
 	u32 line;
-	u8 level, origin, inlined, begins;
+	u8 level, origin, inlined;
+	u8 chain; /* WIRE_CHAIN_* */
 	u16 name_bytes, file_bytes;
 };
 

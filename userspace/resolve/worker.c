@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "elf/elf_file.h"
 #include "resolve/arch_x86_64.h"
+#include "resolve/frame_chain.h"
 #include "resolve/function_names.h"
 #include "resolve/jit_map.h"
 #include "resolve/source_lines.h"
@@ -23,7 +24,8 @@ struct worker {
 	struct elf_file *elf; /* of the group */
 	struct elf_symbols symbols;
 	u64 *file_addresses; /* of the group's addresses; ~0: outside of what is loaded as code */
-	u64 *looked_up;	     /* the same, in a system call that of its instruction */
+	bool *caller_missing;
+	u64 *looked_up; /* the same, in a system call that of its instruction */
 	struct text name, buffer;
 	bool failed; /* nobody reads */
 };
@@ -61,7 +63,9 @@ static struct wire_message frame_of(const struct worker *worker, size_t i)
 	return (struct wire_message){.type = WIRE_FRAME,
 				     .index = worker->group->addresses[i].index,
 				     .file_address = worker->file_addresses[i],
-				     .offset_bytes = ~0U};
+				     .offset_bytes = ~0U,
+				     .chain = worker->caller_missing[i] ? WIRE_CHAIN_CALLER_MISSING
+									: 0};
 }
 
 static const struct elf_symbol *symbol_at(const struct worker *worker, size_t i)
@@ -78,7 +82,8 @@ static void fill_symbol(struct worker *worker, size_t i, const struct elf_symbol
 
 	function_names_append(symbol->name, &worker->name);
 	message->origin = VALUE_frame_origin_symbols;
-	message->begins = function_names_begins(symbol->name);
+	if (function_names_begins(symbol->name))
+		message->chain = WIRE_CHAIN_BEGINS;
 	message->offset_bytes = offset < ~0U ? offset : ~0U;
 }
 
@@ -179,6 +184,17 @@ static void find_file_addresses(struct worker *worker)
 	}
 }
 
+static void find_missing_callers(struct worker *worker)
+{
+	struct frame_chain *chain = frame_chain_open(worker->group->fd);
+
+	for (size_t i = 0; chain && i < worker->group->count; i++)
+		if (worker->file_addresses[i] != ~0ULL)
+			worker->caller_missing[i] =
+				frame_chain_leaves_out_caller(chain, worker->looked_up[i]);
+	frame_chain_close(chain);
+}
+
 static void run_file(struct worker *worker)
 {
 	const struct worker_group *group = worker->group;
@@ -188,6 +204,7 @@ static void run_file(struct worker *worker)
 		return;
 	root_path_of(group, root_path);
 	find_file_addresses(worker);
+	find_missing_callers(worker);
 	if (!elf_symbols_load(worker->elf, root_path, &worker->symbols, NULL)) {
 		send_symbols(worker);
 		find_lines(worker, root_path);
@@ -234,7 +251,8 @@ static void run_group(struct worker *worker, size_t index)
 	send(worker, begin, "", "");
 	worker->file_addresses = calloc(worker->group->count + 1, sizeof(u64));
 	worker->looked_up = calloc(worker->group->count + 1, sizeof(u64));
-	if (!worker->file_addresses || !worker->looked_up)
+	worker->caller_missing = calloc(worker->group->count + 1, sizeof(bool));
+	if (!worker->file_addresses || !worker->looked_up || !worker->caller_missing)
 		worker->failed = true;
 	else if (worker->group->fd >= 0)
 		run_file(worker);
@@ -242,6 +260,7 @@ static void run_group(struct worker *worker, size_t index)
 		run_jit(worker);
 	free(worker->file_addresses);
 	free(worker->looked_up);
+	free(worker->caller_missing);
 	flush(worker);
 }
 

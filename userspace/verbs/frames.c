@@ -59,7 +59,8 @@ static int add_frame(void *data, const struct resolve_frame *frame)
 				    .level = frame->level,
 				    .inlined = yes_no(frame->inlined),
 				    .origin = frame->origin,
-				    .begins = yes_no(frame->begins)};
+				    .begins = yes_no(frame->begins),
+				    .caller_missing = yes_no(frame->caller_missing)};
 	int result = text_ids_get(output->texts, output->batch, frame->name, &fact.header.name);
 
 	if (!result)

@@ -143,6 +143,7 @@ struct view_frame {
 	bool inlined;	    /* into the next one */
 };
 
+#define VIEW_FRAME_MISSING "[missing]" /* the name of a frame that stands for one or more that the chain left out */
 #define VIEW_FRAME_CUT "[cut]" /* what outputs put where the callers of a stack that is cut would stand */
 
 /* The functions of a stack of process pid, innermost first, as many as can be trusted; ret_cut: whether their callers are

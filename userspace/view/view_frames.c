@@ -121,6 +121,8 @@ static int add_address(const struct view *view, u32 pid, const u64 *addresses, s
 	int result = 0;
 
 	*ret_known = count > 0;
+	view->frames->caller_missing =
+		count && facts[count - 1]->caller_missing == VALUE_yes_no_yes;
 	if (!count)
 		return add_found(view->frames, &unknown);
 	for (size_t i = 0; i < count && !result; i++) {
@@ -129,6 +131,15 @@ static int add_address(const struct view *view, u32 pid, const u64 *addresses, s
 		result = add_found(view->frames, &frame);
 	}
 	return result ? result : facts[count - 1]->begins == VALUE_yes_no_yes;
+}
+
+/* Between a frame and the next one, which did not call it. */
+static int add_missing(struct view_frames *frames)
+{
+	const struct view_frame missing = {
+		.name = VIEW_FRAME_MISSING, .module = "", .file = "", .file_address = ~0ULL};
+
+	return add_found(frames, &missing);
 }
 
 size_t view_frames(const struct view *view, u32 pid, u32 stack,
@@ -141,10 +152,14 @@ size_t view_frames(const struct view *view, u32 pid, u32 stack,
 	int result = 0;
 
 	frames->found_count = 0;
+	frames->caller_missing = false;
 	for (size_t i = 0; i < depth && result == 0; i++) {
-		bool known;
+		bool known = false;
 
-		result = add_address(view, pid, addresses, i, &known);
+		if (frames->caller_missing)
+			result = add_missing(frames);
+		if (!result)
+			result = add_address(view, pid, addresses, i, &known);
 		any |= known;
 		gap |= i && !known;
 		/* Up to here the chain holds. */

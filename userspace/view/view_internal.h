@@ -213,6 +213,7 @@ struct view_frames {
 	size_t count;
 	struct view_frame *found; /* of the stack that was asked for last */
 	size_t found_count, capacity;
+	bool caller_missing; /* of the last address */
 };
 
 int view_frames_init(struct view *view);

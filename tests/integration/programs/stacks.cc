@@ -70,6 +70,15 @@ extern "C" NOT_INLINED long chain_of_made_code(long (*function)())
 	return result + 1;
 }
 
+/* By the C library, which may keep no frame pointers. */
+extern "C" NOT_INLINED int chain_of_libc()
+{
+	struct timespec time = {0, 2000000};
+	int result = nanosleep(&time, nullptr);
+	NO_TAIL_CALL;
+	return result + 1;
+}
+
 /* push %rbp; mov %rsp,%rbp; mov $wait_static,%rax; call *%rax; pop %rbp; ret */
 static long (*make_code())()
 {
@@ -111,6 +120,7 @@ int main(int argc, char **argv)
 
 		for (int i = 0; i < ROUNDS; i++) {
 			chain_of_methods();
+			chain_of_libc();
 			chain_of_made_code(made);
 			if (function)
 				chain_of_library(function);
