@@ -17,10 +17,8 @@ static const struct folded_value {
 	const char *
 		key; /* of view_key(); NULL: its duration in ns, of what is open to the end of the window */
 } folded_values[] = {
-	{"off-cpu", KIND_off_cpu, NULL},
-	{"growth", KIND_growth, "faulted_bytes"},
-	{"mapped", KIND_growth, "mapped_bytes"},
-	{"allocated", KIND_heap_stack, "bytes"},
+	{"off-cpu", KIND_off_cpu, NULL},	 {"growth", KIND_growth, "faulted_bytes"},
+	{"mapped", KIND_growth, "mapped_bytes"}, {"allocated", KIND_heap_stack, "bytes"},
 	{"live", KIND_heap_stack, "live_bytes"},
 };
 
