@@ -2,6 +2,7 @@
 #ifndef GPUPROBE_BPF_EMIT_H
 #define GPUPROBE_BPF_EMIT_H
 
+#include "counts.h"
 #include "maps.h"
 
 #define RECORDS_BETWEEN_LOOKS 32 /* at how full the ring is: 2 KB */
@@ -85,11 +86,57 @@ static __always_inline void fill_header(struct record_header *header, u32 size_b
 	header->stack = 0;
 }
 
+/* NULL: it never was. */
+static __always_inline const struct switched_probe *switched_probe_find(u32 probe)
+{
+	if (!any_switched_off)
+		return NULL;
+	probe &= PROBE_ID_MASK;
+	return bpf_map_lookup_elem(&switched_off, &probe);
+}
+
+static __always_inline u64 switched_off_since(u32 probe)
+{
+	const struct switched_probe *found = switched_probe_find(probe);
+
+	return found ? found->since_ns : 0;
+}
+
+static __always_inline bool is_switched_off(u32 probe)
+{
+	const struct switched_probe *found = switched_probe_find(probe);
+
+	return found && found->is_off;
+}
+
+/* Did nobody see when a call with this end ended? */
+static __always_inline bool end_is_late(u8 ended)
+{
+	return ended != VALUE_call_ended_returned && ended != VALUE_call_ended_replaced;
+}
+
+static __always_inline void count_call(u32 probe, u64 pid_tgid, u64 dur)
+{
+	if (!function_count_add(pid_tgid >> 32, probe, dur))
+		count_loss(VALUE_loss_reason_counts_full);
+}
+
 static __always_inline void emit_call(const struct frame *frame, u64 pid_tgid, u64 end_ts, u8 ended)
 {
-	u64 dur = ended == VALUE_call_ended_open ? RECORD_DURATION_OPEN : end_ts - frame->ts;
+	u64 since = end_is_late(ended) ? switched_off_since(frame->probe) : 0, dur;
 	struct record_call call = {};
 
+	/* What became of it since then nobody saw. */
+	if (since > frame->ts) {
+		end_ts = since;
+		ended = VALUE_call_ended_switched_off;
+	}
+	dur = ended == VALUE_call_ended_open ? RECORD_DURATION_OPEN : end_ts - frame->ts;
+	if (frame->probe & PROBE_COUNTED) {
+		count_call(frame->probe, pid_tgid,
+			   ended == VALUE_call_ended_switched_off ? RECORD_DURATION_OPEN : dur);
+		return;
+	}
 	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, dur, pid_tgid, frame->probe);
 	call.probe = frame->probe;
 	call.ended = ended;
@@ -100,6 +147,10 @@ static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reaso
 {
 	struct record_entry entry = {};
 
+	if (probe & PROBE_COUNTED) {
+		count_call(probe, pid_tgid, RECORD_DURATION_OPEN);
+		return;
+	}
 	fill_header(&entry.header, sizeof(entry), KIND_entry, ts, 0, pid_tgid, probe);
 	entry.probe = probe;
 	entry.reason = reason;

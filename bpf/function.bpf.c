@@ -116,7 +116,7 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		if (hijacked && frames_is_open_at(&state->frames, sp, probe)) {
 			replace_call(state, pid_tgid, sp, probe);
 			if (cookie & COOKIE_ALLOCATOR)
-				allocation_begin(registers, probe, sp);
+				allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 			return LEAVE_RETURN;
 		}
 	}
@@ -127,10 +127,37 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_too_deep,
 				  VALUE_loss_reason_too_deep);
 	if (cookie & COOKIE_ALLOCATOR)
-		allocation_begin(registers, probe, sp);
+		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	/* The clock is read last: what we spent so far is not part of the call. */
 	frames_push(&state->frames, sp, bpf_ktime_get_ns(), probe);
 	return TAKE_RETURN;
+}
+
+/* Calls in the same slot whose probes are switched off: their returns come to nobody. */
+static long close_abandoned(u32 index, struct close_range *range)
+{
+	struct frame *top = frames_top(range->frames);
+
+	if (!top || top->sp != range->sp || top->probe == range->until_probe ||
+	    switched_off_since(top->probe) <= top->ts)
+		return 1;
+	emit_call(top, range->pid_tgid, range->end_ts, range->ended);
+	frames_pop(range->frames);
+	return 0;
+}
+
+static __always_inline void close_abandoned_frames(struct thread_state *state, u64 pid_tgid, u64 sp,
+						   u32 probe, u64 end_ts)
+{
+	struct close_range range = {.frames = &state->frames,
+				    .pid_tgid = pid_tgid,
+				    .end_ts = end_ts,
+				    .ended = VALUE_call_ended_unwound,
+				    .until_probe = probe,
+				    .sp = sp};
+
+	if (any_switched_off)
+		bpf_loop(FRAMES_MAX, close_abandoned, &range, 0);
 }
 
 struct return_query {
@@ -165,6 +192,7 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 	u64 pid_tgid = task_pid_tgid(task);
 	u32 probe = cookie & COOKIE_PROBE_MASK;
 	struct counters *mine = counters_get();
+	struct probe_hits *hits = probe_hits_of(cookie);
 	struct thread_state *state;
 	struct frame *top;
 
@@ -172,13 +200,14 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 	if (!window_open)
 		return;
 	state = thread_state_find(task);
-	if (!state || !mine)
+	if (!state || !mine || !hits)
 		return;
-	mine->returns++;
+	hits->exits++;
 	sp = find_entry_sp(&state->frames, sp, probe);
 	if (cookie & COOKIE_ALLOCATOR)
-		allocation_end(registers, probe, sp);
+		allocation_end(registers, probe & PROBE_ID_MASK, sp);
 	close_dead_frames(state, pid_tgid, sp, true);
+	close_abandoned_frames(state, pid_tgid, sp, probe, end_ts);
 	top = frames_top(&state->frames);
 	if (top && top->sp == sp && top->probe == probe) {
 		emit_call(top, pid_tgid, end_ts, VALUE_call_ended_returned);

@@ -83,7 +83,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	if (cookie & COOKIE_ALLOCATOR)
-		allocation_begin(registers, probe, sp);
+		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state) {
 		count_loss(VALUE_loss_reason_no_storage);
@@ -139,21 +139,21 @@ static __always_inline void leave(struct pt_regs *registers, u64 cookie, u64 sp,
 	struct thread_state *state = thread_state_find(task);
 	u64 pid_tgid = task_pid_tgid(task);
 	u32 probe = cookie & COOKIE_PROBE_MASK;
-	struct counters *mine = counters_get();
+	struct probe_hits *hits = probe_hits_of(cookie);
 
 	/* After the window nothing changes any more: what is open then is written as open. */
-	if (!window_open || !mine || !state)
+	if (!window_open || !hits || !state)
 		return;
 	if (cookie & COOKIE_STEPPED)
-		mine->stepped_exits++;
+		hits->stepped_exits++;
 	else
-		mine->exits++;
+		hits->exits++;
 	if (!end_away(state, pid_tgid, sp, probe, end_ts, ended))
 		end_home(state, pid_tgid, sp, probe, end_ts, ended);
 	if (cookie & COOKIE_ALLOCATOR && ended == VALUE_call_ended_returned)
-		allocation_end(registers, probe, sp);
+		allocation_end(registers, probe & PROBE_ID_MASK, sp);
 	else if (cookie & COOKIE_ALLOCATOR)
-		allocation_jumped(probe, sp);
+		allocation_jumped(probe & PROBE_ID_MASK, sp);
 }
 
 static __always_inline int enter(struct pt_regs *registers)

@@ -22,25 +22,31 @@ static __always_inline u32 cookie_detail(u64 cookie)
 	return (cookie >> COOKIE_DETAIL_SHIFT) & 0xf;
 }
 
+/* NULL never happens: there is one for each probe. */
+static __always_inline struct probe_hits *probe_hits_of(u64 cookie)
+{
+	u32 probe = cookie & PROBE_ID_MASK;
+
+	return bpf_map_lookup_elem(&probe_hits, &probe);
+}
+
 /* Counts the hit. False when it is not ours to record. A thread with a state is a target's: only
  * the others have to be looked up. */
 static __always_inline bool entry_begins(const struct pt_regs *registers, u64 cookie,
 					 const struct thread_state *state, u32 tgid)
 {
 	struct counters *mine = counters_get();
+	struct probe_hits *hits = probe_hits_of(cookie);
 
-	if (!mine)
+	if (!mine || !hits)
 		return false;
 	if (!state && !is_target(tgid)) {
 		mine->strangers++;
 		return false;
 	}
-	if (!window_open)
+	if (!window_open || is_switched_off(cookie & COOKIE_PROBE_MASK))
 		return false;
-	if (cookie & COOKIE_STEPPED)
-		mine->stepped_entries++;
-	else
-		mine->entries++;
+	hits->entries++;
 	return cookie_site_kind(cookie) != COOKIE_SITE_RESTART ||
 	       !arch_condition_holds(registers, cookie_detail(cookie));
 }
@@ -48,7 +54,7 @@ static __always_inline bool entry_begins(const struct pt_regs *registers, u64 co
 /* Of an entry of which there is more to know than the cookie says; else NULL. */
 static __always_inline const struct entry_site *entry_site_find(u64 cookie)
 {
-	u32 probe = cookie & COOKIE_PROBE_MASK;
+	u32 probe = cookie & PROBE_ID_MASK;
 
 	if (cookie_site_kind(cookie) != COOKIE_SITE_DESCRIBED)
 		return NULL;

@@ -89,6 +89,30 @@ MAP struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
+/* By the probe's id. Sized by userspace, as the next ones. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct probe_hits);
+} probe_hits SEC(".maps");
+
+/* Probes that are, or were, switched off inside the window, by their id. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct switched_probe);
+} switched_off SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct function_count_key);
+	__type(value, struct function_count);
+} function_counts SEC(".maps");
+
 /* Of entries whose cookie says COOKIE_SITE_DESCRIBED. Sized by userspace. */
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -161,6 +185,8 @@ extern volatile unsigned int device_name;
 extern const volatile unsigned long long off_cpu_min_ns;
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
+/* Is there anything in switched_off? */
+extern volatile unsigned int any_switched_off;
 /* CODE_MAPPED_* of shared.h. */
 extern volatile unsigned int code_mapped;
 

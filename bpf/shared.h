@@ -34,6 +34,8 @@
 
 /* The cookie of a probe: its id, and what a hit of it costs. */
 #define COOKIE_PROBE_MASK 0xffffffffULL
+#define PROBE_COUNTED	  (1U << 31) /* in the number of a probe: its calls are only counted */
+#define PROBE_ID_MASK	  (~PROBE_COUNTED)
 #define COOKIE_STEPPED	  (1ULL << 32) /* its first instruction is single-stepped */
 /* Why only entries are recorded (enum entry_only_reason): bits 40 to 46. */
 #define COOKIE_REASON_SHIFT 40
@@ -104,10 +106,37 @@ struct growth_sums {
 
 #define GROWTHS_MAX 16384
 
+/* How often the places of a probe were hit in targets while the window was open; one a CPU. */
+struct probe_hits {
+	u64 entries;
+	u64 exits; /* returns by trampoline, or the function's exits */
+	u64 stepped_exits;
+};
+
+struct switched_probe {
+	u64 since_ns; /* calls open then ended there, as far as anybody knows; 0: it was never switched off */
+	u64 is_off;   /* else it was for a moment */
+};
+
+/* Calls that are only counted, by function and process. */
+struct function_count_key {
+	u32 pid;
+	u32 probe;
+};
+
+#define COUNT_BUCKETS 48 /* bucket n: durations from 2^n ns to below 2^(n + 1); 0 ns in the first, the longest in the last */
+
+/* One a CPU. Calls whose end was not seen are in none of the times. */
+struct function_count {
+	u64 calls, timed_calls;
+	u64 time_ns, minimum_ns, maximum_ns;
+	u64 buckets[COUNT_BUCKETS];
+};
+
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
-	u64 entries; /* hits of entry programs, recorded or not */
+	u64 entries; /* hits of the programs of the heap, as struct probe_hits has them of functions */
 	u64 stepped_entries;
 	u64 returns; /* taken by trampoline */
 	u64 exits;   /* taken at the function's exits */

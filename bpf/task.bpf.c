@@ -210,14 +210,18 @@ int task_exec(void *context)
 static __always_inline void write_open_call(struct seq_file *seq, struct task_struct *task,
 					    const struct frame *frame)
 {
+	u64 since = switched_off_since(frame->probe);
+	bool is_off = since > frame->ts;
 	struct record_call call = {};
+	u32 probe = frame->probe & PROBE_ID_MASK;
 
 	if (!frame->sp)
 		return;
-	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, RECORD_DURATION_OPEN,
-		    (u64)task->tgid << 32 | (u32)task->pid, frame->probe);
-	call.probe = frame->probe;
-	call.ended = VALUE_call_ended_open;
+	fill_header(&call.header, sizeof(call), KIND_call, frame->ts,
+		    is_off ? since - frame->ts : RECORD_DURATION_OPEN,
+		    (u64)task->tgid << 32 | (u32)task->pid, probe);
+	call.probe = probe;
+	call.ended = is_off ? VALUE_call_ended_switched_off : VALUE_call_ended_open;
 	bpf_seq_write(seq, &call, sizeof(call));
 }
 

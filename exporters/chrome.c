@@ -177,7 +177,7 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 		return result;
 	text_append_char(text, '{');
 	chrome_append_header(view, text);
-	chrome_append_metadata(survey, text);
+	chrome_append_metadata(view, text);
 	text_append(text, ",\n\"traceEvents\":[\n");
 	chrome_rows_append_names(&chrome->rows, view, text);
 	if (chrome->rows.own_pid)

@@ -169,6 +169,18 @@ static const struct chrome_arg_row {
 	{"gpu_environment", "power_limit_milliwatts",    "power limit (mW)",           NULL},
 	{"gpu_environment", "fan_percent",               "fan speed (%)",              NULL},
 
+	{"probing",      "percent",                      "overhead (% of CPU time)",   NULL},
+
+	{"function_total", "calls",                      "calls",                      NULL},
+	{"function_total", "timed_calls",                "calls seen to end",          NULL},
+	{"function_total", "time_ns",                    "total (ns)",                 NULL},
+	{"function_total", "average_ns",                 "average (ns)",               NULL},
+	{"function_total", "minimum_ns",                 "minimum (ns)",               NULL},
+	{"function_total", "maximum_ns",                 "maximum (ns)",               NULL},
+	{"function_total", "distribution",               "distribution",               NULL},
+	{"function_total", "probe.address",              "address",                    NULL},
+	{"function_total", "probe.binary",               "binary",                     NULL},
+
 	{"overhead",     "unique_correlation",           "correlation",                NULL},
 	{"overhead",     "type",                         "type",                       NULL},
 

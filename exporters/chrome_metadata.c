@@ -230,11 +230,45 @@ void chrome_append_header(const struct view *view, struct text *text)
 	text_append(text, ",\n");
 }
 
-void chrome_append_metadata(const struct view_survey *survey, struct text *text)
+/* What each probe cost, estimated; where it is known of any. */
+static void chrome_append_costs(const struct view *view, struct text *text)
 {
+	size_t count, listed = 0;
+	const struct record_header *const *facts = view_facts(view, KIND_probe_cost, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record_probe_cost *cost = (const struct record_probe_cost *)facts[i];
+		const char *name = cost ? view_text(view, cost->header.name) : NULL;
+
+		if (!name || cost->cost_ns == ~0ULL || cost->cpu_ns == ~0ULL)
+			continue;
+		text_append(text, listed++ ? ",\n{\"name\":" : "\"overhead\":[\n{\"name\":");
+		json_append_string(text, name);
+		text_append(text, ",\"hits\":");
+		json_append_number(text, cost->entries == ~0ULL ? 0 : cost->entries);
+		text_append(text, ",\"costNanoseconds\":");
+		json_append_number(text, cost->cost_ns);
+		text_append(text, ",\"ofCpuNanoseconds\":");
+		json_append_number(text, cost->cpu_ns);
+		if (cost->switched_off) {
+			text_append(text, ",\"switchedOffNanoseconds\":");
+			json_append_number(text, cost->switched_off -
+							 chrome_time_base_ns(view_survey(view)));
+		}
+		text_append_char(text, '}');
+	}
+	if (listed)
+		text_append(text, "],\n");
+}
+
+void chrome_append_metadata(const struct view *view, struct text *text)
+{
+	const struct view_survey *survey = view_survey(view);
+
 	text_append(text, "\"metadata\":{\n");
 	chrome_append_attributes(survey, text);
 	chrome_append_clock(survey, text);
+	chrome_append_costs(view, text);
 	text_append(text, "\"capture_complete\":");
 	text_append(text, chrome_capture_complete(survey) ? "true" : "false");
 	if (survey->cut)

@@ -21,7 +21,7 @@ bool chrome_capture_complete(const struct view_survey *survey);
 void chrome_append_header(const struct view *view, struct text *text);
 
 /* "metadata":{...} without what goes before and behind it. */
-void chrome_append_metadata(const struct view_survey *survey, struct text *text);
+void chrome_append_metadata(const struct view *view, struct text *text);
 
 /* [{"reason":..,"meaning":..,"place":..,"count":..},...] */
 void chrome_append_losses(const struct view_survey *survey, struct text *text);

@@ -348,7 +348,8 @@ TEST(each_option_as_text)
 	CHECK_STRING(text_string(&seen.text),
 		     "pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
 		     "output=x.json! rows=20 "
-		     "max-functions=4000 buffer-mb=8 attach=multi! returns=auto no-blocking=false "
+		     "max-functions=4000 buffer-mb=8 count=false max-overhead=0 attach=multi! "
+		     "returns=auto no-blocking=false "
 		     "blocking-min-us=10 alloc=auto no-inject=false "
 		     "agent-buffer-mb=16 host-tracer-level=2 device-tracer-level=1 "
 		     "python-tracer-level=0 quiet=false verbose=false ");

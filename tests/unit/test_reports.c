@@ -15,7 +15,7 @@ static char *print_rows(const struct statistics_row *rows, size_t count, enum re
 	size_t size;
 	FILE *file = open_memstream(&data, &size);
 
-	CHECK_OK(report_functions_fill(rows, count, &table, &err), err);
+	CHECK_OK(report_functions_fill(rows, count, 1000000000, &table, &err), err);
 	CHECK_OK(report_table_print(&table, format, max_rows, file, &err), err);
 	fclose(file);
 	return data;
@@ -53,6 +53,31 @@ TEST(columns_are_aligned_with_separators)
 			   "812,331,000        402.1  a\n"
 			   "      0.0            1,000          4       250       540         1    "
 			   "    1,000        402.1  b\n");
+	free(text);
+}
+
+TEST(counted_functions_have_no_median_and_probes_have_a_price)
+{
+	u64 buckets[STATISTICS_BUCKETS] = {0};
+	struct statistics_row rows[] = {
+		make_row("a", "/bin/x", 4, 4, 1000),
+		make_row("b", "/bin/x", 2, 2, 500),
+	};
+	char *text;
+
+	rows[0].buckets = buckets;
+	rows[1].cost_ns = 25;
+	rows[1].cpu_ns = 1000;
+	rows[1].switched_off_ns = 3500000000;
+	text = print_rows(rows, 2, REPORT_CSV, 0);
+	CHECK_STRING(text, "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),"
+			   "StdDev (ns),Overhead (%),Name\n"
+			   "66.66666666666667,1000,4,250,,1,1000,,,a\n"
+			   "33.333333333333336,500,2,250,540.5,1,500,402.125,2.5,b\n");
+	free(text);
+	text = print_rows(rows, 2, REPORT_COLUMN, 0);
+	CHECK(strstr(text, " * b: recorded only up to 2.500 s after the start of the window"));
+	CHECK(strstr(text, "those without median were only counted"));
 	free(text);
 }
 
@@ -211,7 +236,7 @@ TEST(reports_and_formats_are_found)
 	CHECK_OK(report_find("ledger", &report, &err), err);
 	CHECK_STRING(report->name, "ledger");
 	CHECK_U64(report_find("function", &report, &err), (unsigned long long)-22);
-	CHECK(strstr(err.message, "functions, usdt_sum (usdt), cuda_api_sum (api)") &&
+	CHECK(strstr(err.message, "functions, distribution, usdt_sum (usdt), cuda_api_sum (api)") &&
 	      strstr(err.message, "mean functions"));
 	CHECK_OK(report_format_find("csv", &format, &err), err);
 	CHECK_U64(format, REPORT_CSV);

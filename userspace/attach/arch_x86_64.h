@@ -9,9 +9,15 @@
 
 #include "base/types.h"
 
-/* Do nothing but return; the first instruction is one that the kernel emulates / single-steps. */
+/* Do nothing but return; the first instruction is one that the kernel emulates / single-steps. Of the first one there
+ * are copies, one behind the other, so many bytes apart; their return instruction is so far behind their start. */
+#define ARCH_CALIBRATE_COPIES	    8
+#define ARCH_CALIBRATE_COPY_BYTES   16
+#define ARCH_CALIBRATE_RETURN_BYTES 1
 void arch_calibrate_cheap(void);
 void arch_calibrate_stepped(void);
+/* Calls the function so often, below so many frames that are linked by frame pointers. */
+void arch_call_deep(void (*function)(void), u32 calls, u32 depth);
 
 /* Returns value, which it keeps below the stack pointer; at the label in it there is a nop of five bytes. */
 u64 arch_keep_below_stack(u64 value);

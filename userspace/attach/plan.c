@@ -190,6 +190,15 @@ bool plan_sees_results(const struct plan_function *function)
 	return function->returns != VALUE_returns_none;
 }
 
+size_t plan_counted(const struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++)
+		count += plan->functions[i].counted;
+	return count;
+}
+
 bool plan_hijacks_returns(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)

@@ -59,6 +59,8 @@ struct plan_function {
 	u8 condition;
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
+	bool by_level;	      /* a level switched it on, no pattern of the user's */
+	bool counted;	      /* its calls are only counted */
 	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
 	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
@@ -118,7 +120,8 @@ struct plan_limits {
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
 	bool heap; /* only the functions of attach/heap_functions.def, by rules of their own: plan_heap.c */
-	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file */
+	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
+	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */
 };
 
 /* Where return addresses are put back, because an unwinder begins. */
@@ -158,6 +161,8 @@ int plan_judge_again(const struct target *target, struct map *known, bool *ret_h
 bool plan_is_mapped_by(const struct plan_module *module, size_t target);
 /* Does it have return addresses overwritten? */
 bool plan_hijacks_returns(const struct plan *plan);
+/* Of how many functions calls are only counted. */
+size_t plan_counted(const struct plan *plan);
 /* Will what it returns be seen at each of its returns? */
 bool plan_sees_results(const struct plan_function *function);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */

@@ -23,6 +23,7 @@ struct alias_group {
 	size_t count;
 	const struct elf_symbol *best; /* of those that a pattern includes */
 	bool exact;		       /* a pattern names one of them without wildcards */
+	bool by_user, counted;	       /* what the patterns that include one of them are for */
 };
 
 bool plan_is_cold_part(const char *name)
@@ -93,6 +94,8 @@ static bool group_matches(struct matcher *matcher, struct alias_group *group)
 			hit = true;
 			if (pattern->exclude)
 				break;
+			group->by_user |= p >= builder->limits->optional_patterns;
+			group->counted |= p >= builder->limits->recorded_patterns;
 			group->exact |= pattern_is_exactly(pattern, symbol->name);
 			if (!group->best || name_is_better(symbol, group->best))
 				group->best = symbol;
@@ -161,6 +164,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.cost = place->cost,
 		.restarts = place->restarts,
 		.condition = place->condition,
+		.by_level = !group->by_user,
+		.counted = group->counted,
 		.name = readable_name(matcher, group->best->name),
 	};
 	if (function->name && strcmp(function->name, group->best->name) != 0 &&

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -128,12 +130,12 @@ static int single_link_create(const struct uprobe_group *group, const char *path
 	return link_create(&attr);
 }
 
-static int set_add_link(struct uprobe_set *set, int link, size_t function_count)
+static int set_add_link(struct uprobe_set *set, struct uprobe_link link, size_t function_count)
 {
-	int *links = realloc(set->links, (set->link_count + 1) * sizeof(*links));
+	struct uprobe_link *links = realloc(set->links, (set->link_count + 1) * sizeof(*links));
 
 	if (!links) {
-		close(link);
+		close(link.fd);
 		return -ENOMEM;
 	}
 	set->links = links;
@@ -175,7 +177,11 @@ static int attach_range(struct uprobe_set *set, const struct uprobe_group *group
 	else
 		link = uprobe_link_create(group, path, first, count);
 	if (link >= 0)
-		return set_add_link(set, link, count);
+		return set_add_link(set,
+				    (struct uprobe_link){.fd = link,
+							 .tag = group->tag,
+							 .single = group->kind == UPROBE_SINGLE},
+				    count);
 	if (is_general(link))
 		return link;
 	if (count == 1)
@@ -196,7 +202,7 @@ int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, stru
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", group->file_fd);
 	result = attach_range(set, group, path, 0, group->count);
-	if (!result && set->function_count == attached_before)
+	if (!result && set->function_count == attached_before && !group->tag)
 		result = set->refused[set->refused_count - 1].error;
 	if (result == -ESRCH)
 		return err_set(err, result, "can't put probes in: process %u has ended",
@@ -220,12 +226,12 @@ int uprobe_hold(struct uprobe_set *set, int file_fd, u64 offset, u32 thread)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	fd = event_open(path, offset, 0, thread, true);
-	return fd < 0 ? fd : set_add_link(set, fd, 0);
+	return fd < 0 ? fd : set_add_link(set, (struct uprobe_link){.fd = fd, .single = true}, 0);
 }
 
 void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from)
 {
-	int *links;
+	struct uprobe_link *links;
 
 	if (!from->link_count)
 		return;
@@ -240,13 +246,69 @@ void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from)
 	*from = (struct uprobe_set){0};
 }
 
+void uprobe_detach_tagged(struct uprobe_set *set, u32 tag)
+{
+	size_t kept = 0;
+
+	for (size_t i = set->link_count; i-- > 0;) {
+		if (set->links[i].tag != tag)
+			continue;
+		close(set->links[i].fd);
+		set->links[i].fd = -1;
+	}
+	for (size_t i = 0; i < set->link_count; i++)
+		if (set->links[i].fd >= 0)
+			set->links[kept++] = set->links[i];
+	set->link_count = kept;
+}
+
+/* ---- many links at once: what the kernel waits for when it takes one off, it waits for once, whatever their number ---- */
+
+#define CLOSERS 32
+
+struct closing {
+	struct uprobe_set *set;
+	atomic_size_t next;
+};
+
+static void *close_links(void *data)
+{
+	struct closing *closing = data;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&closing->next, 1)) < closing->set->link_count)
+		if (!closing->set->links[i].single)
+			close(closing->set->links[i].fd);
+	return NULL;
+}
+
+/* All but single ones, which do not get faster by it. */
+static void detach_multi(struct uprobe_set *set)
+{
+	struct closing closing = {.set = set};
+	pthread_t threads[CLOSERS];
+	size_t started = 0;
+
+	while (started < CLOSERS && started + 1 < set->link_count &&
+	       !pthread_create(&threads[started], NULL, close_links, &closing))
+		started++;
+	close_links(&closing);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
 		   void *data)
 {
+	detach_multi(set);
 	while (set->link_count) {
+		const struct uprobe_link *link = &set->links[--set->link_count];
+
+		if (!link->single)
+			continue;
 		if (progress)
-			progress(data, set->link_count);
-		close(set->links[--set->link_count]);
+			progress(data, set->link_count + 1);
+		close(link->fd);
 	}
 	free(set->links);
 	free(set->refused);

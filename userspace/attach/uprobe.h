@@ -27,10 +27,15 @@ struct uprobe_group {
 	u64 *cookies;
 	u64 *reference_counters; /* file offsets of counters that the kernel raises for as long; 0: none. NULL: none at all */
 	size_t count;
+	u32 tag; /* of its links: those with one may go alone, and none of its functions need be attachable; 0: none */
 };
 
 struct uprobe_set {
-	int *links;
+	struct uprobe_link {
+		int fd;
+		u32 tag;
+		bool single;
+	} *links;
 	size_t link_count;
 	size_t function_count; /* attached */
 	/* Offsets that the kernel refused though the plan thought them good. */
@@ -56,8 +61,11 @@ int uprobe_hold(struct uprobe_set *set, int file_fd, u64 offset, u32 thread);
 /* Hands all links on; what does not fit into memory stays where it is. */
 void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from);
 
-/* Takes everything off. progress (may be NULL) is called before each link with the number still to go.
- * Blocks: a link of any size a few hundred ms under load. */
+/* Takes off the links with this tag: entries before exits, as they were attached the other way round. Blocks: a link
+ * of any size about 50 ms, a few hundred under load. */
+void uprobe_detach_tagged(struct uprobe_set *set, u32 tag);
+/* Takes everything off. progress (may be NULL) is called before each single probe with the number still to go.
+ * Blocks: a few hundred ms under load, and UPROBE_SINGLE_DETACH_SECONDS for each single probe. */
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
 		   void *data);
 

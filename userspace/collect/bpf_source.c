@@ -10,11 +10,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "collect/bpf_records.h"
-#include "collect/cookie.h"
-#include "collect/entry_sites.h"
 
 #define STACKS_MAX	     (1 << 16) /* different ones in a recording */
 #define TARGETS_MAX_CHILDREN (1 << 16) /* targets with the children that they fork */
+#define COUNT_PROCESSES \
+	64 /* in which each function is counted, if there are not too many of both */
+#define COUNTS_MAX (1 << 18)
 
 /* What libbpf and the verifier say is for -v. */
 static int print_message(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -90,6 +91,7 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.sites_entry_emulated, can->set_registers},
 		{skeleton->progs.sites_return, can->uprobe_multi},
 		{skeleton->progs.sites_return_emulated, can->set_registers},
+		{skeleton->progs.calibrate_stack, can->uprobe_multi},
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
 		{skeleton->progs.threads_off_cpu, settings->off_cpu},
@@ -104,6 +106,23 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 					      uprobe_attach_type(UPROBE_SESSION));
 }
 
+/* Calibration has probes of its own. */
+static void size_by_functions(struct gpuprobe_bpf *skeleton,
+			      const struct bpf_source_settings *settings)
+{
+	size_t probes = settings->function_count +
+			(settings->heap_plan ? settings->heap_plan->function_count : 0);
+	u32 count = (u32)(probes > CALIBRATION_PROBES ? probes : CALIBRATION_PROBES) + 1;
+	u32 counts = settings->counted_count > COUNTS_MAX / COUNT_PROCESSES
+			     ? COUNTS_MAX
+			     : (u32)settings->counted_count * COUNT_PROCESSES;
+
+	bpf_map__set_max_entries(skeleton->maps.entry_sites, count);
+	bpf_map__set_max_entries(skeleton->maps.probe_hits, count);
+	bpf_map__set_max_entries(skeleton->maps.switched_off, count);
+	bpf_map__set_max_entries(skeleton->maps.function_counts, counts + CALIBRATION_PROBES);
+}
+
 static int configure(struct bpf_source *source, const struct bpf_source_settings *settings,
 		     struct err *err)
 {
@@ -116,11 +135,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
 	skeleton->rodata->follow_children = settings->follow_children;
-	bpf_map__set_max_entries(
-		skeleton->maps.entry_sites,
-		(u32)(settings->function_count +
-		      (settings->heap_plan ? settings->heap_plan->function_count : 0)) +
-			1);
+	size_by_functions(skeleton, settings);
 	bpf_source_configure_heap(source, settings);
 	if (settings->allocators) {
 		bpf_map__set_max_entries(skeleton->maps.allocators,
@@ -214,6 +229,8 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 		return NULL;
 	uprobe_detach(&source->uprobes, NULL, NULL);
 	uprobe_detach(&source->guards, NULL, NULL);
+	free(source->split.tags);
+	free(source->split.off);
 	bpf_link__destroy(source->fork_link);
 	bpf_source_detach_off_cpu(source);
 	bpf_source_unwatch_usdt(source);
@@ -255,186 +272,6 @@ int bpf_source_targets(const struct bpf_source *source, u32 **ret_pids, size_t *
 	*ret_pids = pids;
 	*ret_count = count;
 	return 0;
-}
-
-/* Exits come before entries: a call that is seen to begin must be seen to end. */
-static const struct probe_use probe_uses[] = {
-#define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
-	/* A session turns strangers away itself: a filter by pid would leave forked children with
-	 * hijacked returns and without our rules (DESIGN section 4). */
-	{VALUE_returns_session, false, UPROBE_SESSION, true, PROGRAM(function_session),
-	 PROGRAM(function_session_emulated)},
-	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(function_entry),
-	 PROGRAM(function_entry_emulated)},
-	{VALUE_returns_none, false, UPROBE_SINGLE, false, PROGRAM(function_entry_single), 0},
-	{VALUE_returns_stepped, true, UPROBE_MULTI, false, PROGRAM(sites_return), 0},
-	{VALUE_returns_stepped, true, UPROBE_SINGLE, false, PROGRAM(sites_return_single), 0},
-	{VALUE_returns_emulated, true, UPROBE_MULTI, false, PROGRAM(sites_return_emulated), 0},
-	{VALUE_returns_stepped, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
-	 PROGRAM(sites_entry_emulated)},
-	{VALUE_returns_emulated, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
-	 PROGRAM(sites_entry_emulated)},
-	{VALUE_returns_stepped, false, UPROBE_SINGLE, false, PROGRAM(sites_entry_single), 0},
-#undef PROGRAM
-};
-
-int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use)
-{
-	size_t program =
-		use->emulating && source->abilities.set_registers ? use->emulating : use->program;
-
-	return bpf_program__fd(*(struct bpf_program **)((char *)source->skeleton + program));
-}
-
-/* Places and cookies of a use in a module. The group's arrays are the caller's to free. */
-static int group_fill(struct uprobe_group *group, const struct probe_reach *reach, size_t module,
-		      const struct probe_use *use)
-{
-	const struct plan *plan = reach->plan;
-	size_t capacity = 1;
-
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].module == module &&
-		    plan->functions[i].returns == use->returns)
-			capacity += use->exits ? plan->functions[i].site_count : 1;
-	group->offsets = calloc(capacity, sizeof(*group->offsets));
-	group->cookies = calloc(capacity, sizeof(*group->cookies));
-	if (!group->offsets || !group->cookies)
-		return -ENOMEM;
-	for (size_t i = 0; i < plan->function_count; i++) {
-		const struct plan_function *function = &plan->functions[i];
-
-		if (function->module != module || function->returns != use->returns)
-			continue;
-		if (!use->exits) {
-			group->offsets[group->count] = function->file_offset;
-			group->cookies[group->count++] =
-				cookie_of_entry(function, reach->first + i);
-		}
-		for (size_t s = 0; use->exits && s < function->site_count; s++) {
-			group->offsets[group->count] = function->sites[s].file_offset;
-			group->cookies[group->count++] =
-				cookie_of_exit(function, &function->sites[s], reach->first + i,
-					       use->returns == VALUE_returns_emulated);
-		}
-	}
-	return 0;
-}
-
-int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
-			  const struct probe_use *use, struct err *err)
-{
-	const struct plan_module *file = &reach->plan->modules[module];
-	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
-	struct uprobe_group group = {.kind = use->kind,
-				     .program_fd = bpf_source_program_fd(source, use),
-				     .file_fd = file->fd,
-				     .pid = reach->thread};
-	int result = group_fill(&group, reach, module, use);
-
-	offsets = group.offsets;
-	cookies = group.cookies;
-	if (result)
-		return err_errno(err, result, "can't list the probes");
-	result = uprobe_attach(reach->set, &group, err);
-	if (result)
-		err_prefix(err, "%s", file->path);
-	return result;
-}
-
-static bool names_no_process(const struct plan_module *module, const struct probe_use *use)
-{
-	return use->kind != UPROBE_SINGLE && (use->all_processes || module->reaches_all);
-}
-
-int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
-			      const struct process_links *links, struct uprobe_set *set,
-			      struct err *err)
-{
-	struct probe_reach reach = {plan, 0, links->thread, set};
-	const struct usdt_reach usdt = {links->thread, links->single, set};
-	int result = 0;
-
-	for (size_t m = 0; m < plan->module_count; m++) {
-		const struct plan_module *module = &plan->modules[m];
-
-		if (module->reaches_all ||
-		    (links->target != SIZE_MAX && !plan_is_mapped_by(module, links->target)))
-			continue;
-		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
-			if ((probe_uses[u].kind == UPROBE_SINGLE) == links->single &&
-			    !names_no_process(module, &probe_uses[u]))
-				result = bpf_source_attach_use(source, &reach, m, &probe_uses[u],
-							       err);
-		if (!result)
-			result = bpf_source_attach_usdt(source, plan, m, &usdt, err);
-	}
-	return result ? result : bpf_source_attach_heap_process(source, links, set, err);
-}
-
-int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
-		      const struct target *targets, size_t target_count, bool single,
-		      struct err *err)
-{
-	struct probe_reach everyone = {plan, 0, 0, &source->uprobes};
-	const struct usdt_reach usdt = {0, false, &source->uprobes};
-	int result = entry_sites_put(bpf_map__fd(source->skeleton->maps.entry_sites), plan, 0, err);
-
-	if (!result)
-		result = bpf_source_put_allocators(source, plan, err);
-	if (!result)
-		result = bpf_source_put_usdt(source, plan, err);
-	if (!result && plan->usdt_count)
-		result = bpf_source_watch_usdt(source, err);
-	if (!single && plan_hijacks_returns(plan))
-		result = bpf_source_prepare_hijacking(source, plan, targets, err);
-	for (size_t m = 0; m < plan->module_count; m++)
-		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result && !single; u++)
-			if (names_no_process(&plan->modules[m], &probe_uses[u]))
-				result = bpf_source_attach_use(source, &everyone, m, &probe_uses[u],
-							       err);
-	for (size_t m = 0; m < plan->module_count && !result && !single; m++)
-		if (plan->modules[m].reaches_all)
-			result = bpf_source_attach_usdt(source, plan, m, &usdt, err);
-	if (!result && !single)
-		result = bpf_source_attach_heap(source, err);
-	for (size_t t = 0; t < target_count && !result; t++) {
-		struct process_links links = {targets[t].thread, t,
-					      single || targets[t].first_thread_ended};
-
-		result = bpf_source_attach_process(source, plan, &links, &source->uprobes, err);
-	}
-	return result;
-}
-
-/* That of entries; there is one. */
-static const struct probe_use *probe_use_find(u8 returns, enum uprobe_kind kind)
-{
-	const struct probe_use *use = probe_uses;
-
-	while (use->returns != returns || use->exits || use->kind != kind)
-		use++;
-	return use;
-}
-
-int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
-			  u32 pid, struct err *err)
-{
-	enum uprobe_kind kind = session				 ? UPROBE_SESSION
-				: source->abilities.uprobe_multi ? UPROBE_MULTI
-								 : UPROBE_SINGLE;
-	const struct probe_use *use =
-		probe_use_find(session ? VALUE_returns_session : VALUE_returns_none, kind);
-	u64 cookie = 1;
-	struct uprobe_group group = {.kind = kind,
-				     .program_fd = bpf_source_program_fd(source, use),
-				     .file_fd = file_fd,
-				     .pid = session ? 0 : pid,
-				     .offsets = &file_offset,
-				     .cookies = &cookie,
-				     .count = 1};
-
-	return uprobe_attach(&source->uprobes, &group, err);
 }
 
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source)
@@ -492,63 +329,6 @@ void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback
 	source->event_callback = callback;
 	source->event_data = data;
 	ring_buffer__consume(source->events);
-}
-
-int bpf_source_counters(const struct bpf_source *source, struct counters *ret_counters)
-{
-	int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct counters *per_cpu = calloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
-	struct counters sum = {0};
-	u32 zero = 0;
-
-	if (!per_cpu || cpus < 1)
-		return -ENOMEM;
-	if (bpf_map__lookup_elem(source->skeleton->maps.counters, &zero, sizeof(zero), per_cpu,
-				 cpus * sizeof(*per_cpu), 0))
-		return -errno;
-	/* Nothing but numbers, all of them u64. */
-	for (int cpu = 0; cpu < cpus; cpu++)
-		for (size_t i = 0; i < sizeof(sum) / sizeof(u64); i++)
-			((u64 *)&sum)[i] += ((const u64 *)&per_cpu[cpu])[i];
-	*ret_counters = sum;
-	return 0;
-}
-
-int bpf_source_reset_counters(struct bpf_source *source, struct err *err)
-{
-	int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct counters *per_cpu = calloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
-	u32 zero = 0;
-
-	if (!per_cpu || cpus < 1)
-		return err_errno(err, -ENOMEM, "can't reset the counters");
-	if (bpf_map__update_elem(source->skeleton->maps.counters, &zero, sizeof(zero), per_cpu,
-				 cpus * sizeof(*per_cpu), 0))
-		return err_errno(err, -errno, "can't reset the counters");
-	return 0;
-}
-
-u64 bpf_source_program_missed(int program_fd)
-{
-	struct bpf_prog_info info = {0};
-	u32 size = sizeof(info);
-
-	return program_fd < 0 || bpf_obj_get_info_by_fd(program_fd, &info, &size)
-		       ? 0
-		       : info.recursion_misses;
-}
-
-u64 bpf_source_missed(const struct bpf_source *source)
-{
-	u64 missed = bpf_source_missed_growth(source) + bpf_source_missed_usdt(source);
-
-	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
-		/* sites_entry serves two rows. */
-		if (i && probe_uses[i].program == probe_uses[i - 1].program)
-			continue;
-		missed += bpf_source_program_missed(bpf_source_program_fd(source, &probe_uses[i]));
-	}
-	return missed + bpf_source_heap_missed(source);
 }
 
 struct record_taker {

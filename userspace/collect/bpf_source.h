@@ -23,6 +23,7 @@ struct bpf_source_settings {
 	bool guarded;	       /* a plan with guards will be attached */
 	size_t function_count; /* of that plan */
 	size_t usdt_sites;     /* of its USDT probes */
+	size_t counted_count;  /* of them: functions of which calls are only counted */
 	bool allocators;       /* some of them allocate memory; then: */
 	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
 	const struct plan *heap_plan; /* of allocations of host memory; must outlive the source; NULL: none */
@@ -44,15 +45,26 @@ int bpf_source_add_target(struct bpf_source *source, u32 pid, u32 watched_thread
 int bpf_source_targets(const struct bpf_source *source, u32 **ret_pids, size_t *ret_count);
 void bpf_source_remove_target(struct bpf_source *source, u32 pid);
 
+struct source_targets {
+	const struct plan *plan;
+	const struct target *targets;
+	size_t target_count;
+	bool single; /* all probes are single ones */
+};
+
+/* Functions for which may_go() says so get links that can go without the others, a few functions together where there are
+ * many. Before anything of the plan is attached. 0 or -ENOMEM. */
+int bpf_source_split(struct bpf_source *source, const struct plan *plan,
+		     bool (*may_go)(const struct plan_function *function));
 /* The id of a probe (and of its name's text) is 1 + the function's place in the plan. */
-int bpf_source_attach(struct bpf_source *source, const struct plan *plan,
-		      const struct target *targets, size_t target_count, bool single,
+int bpf_source_attach(struct bpf_source *source, const struct source_targets *targets,
 		      struct err *err);
 /* The part of it that names a process, for one process. They belong to set. */
 struct process_links {
 	u32 thread;    /* that names the process: the first one, but for single probes */
 	size_t target; /* only modules that this target maps; SIZE_MAX: all */
 	bool single;
+	u32 tag; /* only links with this one; 0: all */
 };
 int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
 			      const struct process_links *links, struct uprobe_set *set,
@@ -70,9 +82,21 @@ void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback
 u32 bpf_source_changes(const struct bpf_source *source, u32 pid);
 /* What it had mapped after so many changes is harmless: its returns are taken again, until the next one. */
 int bpf_source_judge(struct bpf_source *source, u32 pid, u32 changes);
-/* One function of a file, for calibration. */
-int bpf_source_attach_one(struct bpf_source *source, int file_fd, u64 file_offset, bool session,
-			  u32 pid, struct err *err);
+/* For calibration: a plan of at most CALIBRATION_PROBES functions of our own program, in our own process. */
+#define CALIBRATION_PROBES 8
+int bpf_source_attach_own(struct bpf_source *source, const struct plan *plan, struct err *err);
+/* The same for a program that takes a stack, and nothing else. */
+int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_offset, struct err *err);
+
+/*
+ * Takes the probe of a function off, and those that share its links, inside the window: from now_ns on no call is taken;
+ * calls that are open then end there. Returns the tag of its links, for those that other sets hold
+ * (uprobe_detach_tagged()); 0: it can't go alone. Then the others are put in again: how many there are; they were not
+ * recorded from since_ns on (0 with err set: nor will they be). Blocks: some 50 ms for each link.
+ */
+u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
+size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
+				   u32 tag, u64 since_ns, struct err *err);
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);
 void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, size_t links_left),
 		       void *data);
@@ -90,6 +114,13 @@ void bpf_source_wait(struct bpf_source *source, int timeout_ms);
 
 /* Summed over all CPUs. */
 int bpf_source_counters(const struct bpf_source *source, struct counters *ret_counters);
+/* Hits of each function of a plan, summed over all CPUs; hits has room for function_count. 0 or -errno. */
+int bpf_source_hits(const struct bpf_source *source, size_t function_count, struct probe_hits *ret_hits);
+/* Hands over what was counted of each function and process, summed over all CPUs; after the window was closed. */
+int bpf_source_function_counts(const struct bpf_source *source,
+			       int (*callback)(void *data, const struct function_count_key *key,
+					       const struct function_count *count),
+			       void *data);
 /* To zero: what calibration counted is not the target's. */
 int bpf_source_reset_counters(struct bpf_source *source, struct err *err);
 /* Hits that the kernel dropped before our programs ran. */
@@ -112,6 +143,10 @@ int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err);
 /* Those that are so now; right after the window was opened. -errno: they will be seen from their next wait on. */
 int bpf_source_note_off_cpu(struct bpf_source *source);
 void bpf_source_detach_off_cpu(struct bpf_source *source);
+/* Shorter waits are not recorded. */
+u64 bpf_source_off_cpu_min_ns(const struct bpf_source *source);
+/* How long its programs have run while the kernel's BPF statistics were on. */
+u64 bpf_source_off_cpu_run_time_ns(const struct bpf_source *source);
 /* Hands over the waits still open (struct record_off_cpu); only after the window was closed. */
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data);
 

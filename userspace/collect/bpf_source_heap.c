@@ -107,7 +107,8 @@ static int attach_modules(struct bpf_source *source, const struct probe_reach *r
 
 int bpf_source_attach_heap(struct bpf_source *source, struct err *err)
 {
-	struct probe_reach everyone = {source->heap_plan, source->heap_first, 0, &source->uprobes};
+	struct probe_reach everyone = {source->heap_plan, source->heap_first, 0, &source->uprobes,
+				       0};
 	int result;
 
 	if (!source->heap_plan)
@@ -124,7 +125,7 @@ int bpf_source_attach_heap(struct bpf_source *source, struct err *err)
 int bpf_source_attach_heap_process(struct bpf_source *source, const struct process_links *links,
 				   struct uprobe_set *set, struct err *err)
 {
-	struct probe_reach reach = {source->heap_plan, source->heap_first, links->thread, set};
+	struct probe_reach reach = {source->heap_plan, source->heap_first, links->thread, set, 0};
 
 	if (!source->heap_plan || links->single)
 		return 0;

@@ -13,6 +13,14 @@
 #define USDT_PROGRAMS	 2 /* of usdt.bpf.c, the same */
 #define GROWTH_PROGRAMS	 5 /* of growth.bpf.c, the same */
 
+/* How the functions of a plan share links. */
+struct probe_split {
+	const struct plan *plan; /* NULL: those of all plans go together */
+	u32 *tags;		 /* of each function; 0: it stays to the end */
+	u32 tag_count;
+	bool *off; /* of each function */
+};
+
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
 	struct ring_buffer *rings, *events;
@@ -20,6 +28,7 @@ struct bpf_source {
 	struct uprobe_set uprobes;
 	struct uprobe_set
 		guards; /* stay in until the return addresses of open calls are put back */
+	struct probe_split split;
 	struct bpf_link *fork_link; /* NULL: nothing is guarded */
 	struct bpf_link *task_links[TASK_PROGRAMS];
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
@@ -51,6 +60,7 @@ struct probe_reach {
 	size_t first; /* added to the ids of its probes */
 	u32 thread;   /* that names the process; 0: every process that maps the file */
 	struct uprobe_set *set;
+	u32 tag; /* only links with this one; 0: all */
 };
 
 int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use);

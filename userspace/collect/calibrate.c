@@ -2,15 +2,100 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/arch_x86_64.h"
 #include "attach/own_code.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
 
-#define ROUNDS 20
-#define CALLS  50 /* a round; stepped ones take about 15 us each in a VM */
+#define ROUNDS	      20
+#define CALLS	      50 /* a round; stepped ones take about 15 us each in a VM */
+#define ROUNDS_MAX_NS (8 * NS_PER_MILLISECOND)
+
+/* The functions that are measured, by their place in the plan. */
+enum own {
+	OWN_ENTRY,
+	OWN_STEPPED,
+	OWN_COUNTED,
+	OWN_SESSION,
+	OWN_STEPPED_EXIT,
+	OWN_EMULATED_EXIT,
+	OWN_COUNT,
+	OWN_STACK = OWN_COUNT, /* in no plan: it has a program of its own */
+	OWN_BARE,	       /* without a probe */
+};
+
+_Static_assert(OWN_COUNT <= CALIBRATION_PROBES, "there is room for them in the maps");
+_Static_assert(OWN_BARE < ARCH_CALIBRATE_COPIES, "each has a copy");
+
+typedef void own_function(void);
+
+static own_function *own_function_of(enum own own)
+{
+	if (own == OWN_STEPPED)
+		return arch_calibrate_stepped;
+	return (own_function *)((uintptr_t)arch_calibrate_cheap + own * ARCH_CALIBRATE_COPY_BYTES);
+}
+
+/* ---- the plan ---- */
+
+struct own_plan {
+	struct plan plan;
+	struct plan_module module;
+	struct plan_function functions[OWN_COUNT];
+	struct return_site sites[OWN_COUNT];
+};
+
+static int fill_plan(struct own_plan *own, const struct kernel_abilities *can, int file_fd)
+{
+	static const struct {
+		u8 returns;
+		bool counted;
+		enum instruction_cost cost;
+	} rows[OWN_COUNT] = {
+		[OWN_ENTRY] = {VALUE_returns_none, false, COST_CHEAP},
+		[OWN_STEPPED] = {VALUE_returns_none, false, COST_STEPPED},
+		[OWN_COUNTED] = {VALUE_returns_none, true, COST_CHEAP},
+		[OWN_SESSION] = {VALUE_returns_session, false, COST_CHEAP},
+		[OWN_STEPPED_EXIT] = {VALUE_returns_stepped, false, COST_CHEAP},
+		[OWN_EMULATED_EXIT] = {VALUE_returns_emulated, false, COST_CHEAP},
+	};
+	const bool can_do[CALIBRATION_RETURNS] = {
+		[VALUE_returns_none] = true,
+		[VALUE_returns_session] = can->uprobe_session,
+		[VALUE_returns_stepped] = can->uprobe_multi,
+		[VALUE_returns_emulated] = can->set_registers,
+	};
+
+	own->module = (struct plan_module){.path = (char *)"/proc/self/exe", .fd = file_fd};
+	for (size_t i = 0; i < OWN_COUNT; i++) {
+		struct plan_function *function = &own->functions[i];
+		int result = own_code_offset(own_function_of(i), &function->file_offset);
+
+		if (result)
+			return result;
+		function->name = (char *)"calibration";
+		function->cost = rows[i].cost;
+		function->counted = rows[i].counted;
+		function->returns = can_do[rows[i].returns] ? rows[i].returns : VALUE_returns_none;
+		own->sites[i] = (struct return_site){.file_offset = function->file_offset +
+								    ARCH_CALIBRATE_RETURN_BYTES,
+						     .kind = RETURN_SITE_RET};
+		function->sites = &own->sites[i];
+		function->site_count = function->returns == VALUE_returns_stepped ||
+				       function->returns == VALUE_returns_emulated;
+	}
+	own->plan = (struct plan){.modules = &own->module,
+				  .module_count = 1,
+				  .functions = own->functions,
+				  .function_count = OWN_COUNT};
+	return 0;
+}
+
+/* ---- measuring ---- */
 
 static int discard(void *data, const struct record_header *record, size_t size_bytes)
 {
@@ -18,71 +103,149 @@ static int discard(void *data, const struct record_header *record, size_t size_b
 }
 
 /* Nanoseconds of CPU time a call, the best of some rounds: what disturbs only adds. */
-static u64 time_calls(void (*function)(void))
+static u64 time_calls(own_function *function, u32 depth)
 {
-	u64 best = UINT64_MAX;
+	u64 begin = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), end = begin, best = UINT64_MAX;
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < ROUNDS && end - begin < ROUNDS_MAX_NS; round++) {
 		u64 start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), spent;
 
-		for (int i = 0; i < CALLS; i++)
-			function();
-		spent = (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - start) / CALLS;
+		arch_call_deep(function, CALLS, depth);
+		end = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+		spent = (end - start) / CALLS;
 		best = spent < best ? spent : best;
 	}
 	return best;
 }
 
-static int time_probed(struct bpf_source *source, int file_fd, void (*function)(void), bool session,
-		       u64 *ret_ns, struct err *err)
+static u64 above(u64 value, u64 base)
 {
-	u64 offset = 0;
-	int result = own_code_offset(function, &offset);
-
-	if (result)
-		return err_errno(err, result, "can't find our own functions");
-	result = bpf_source_attach_one(source, file_fd, offset, session, getpid(), err);
-	if (result)
-		return result;
-	*ret_ns = time_calls(function);
-	bpf_source_detach(source, NULL, NULL);
-	return 0;
+	return value > base ? value - base : 0;
 }
 
-int calibrate(struct bpf_source *source, bool has_session, struct calibration *ret_calibration,
-	      struct err *err)
+/* What a child pays for the breakpoints that it inherits; 0: it can't be found out. */
+static u64 time_inherited(u64 bare_ns)
+{
+	u64 spent_ns = bare_ns;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return 0;
+	pid = fork();
+	if (pid == 0) {
+		spent_ns = time_calls(own_function_of(OWN_ENTRY), 0);
+		_exit(write(ends[1], &spent_ns, sizeof(spent_ns)) != sizeof(spent_ns));
+	}
+	cleanup_close(&ends[1]);
+	if (pid > 0 && read(ends[0], &spent_ns, sizeof(spent_ns)) != sizeof(spent_ns))
+		spent_ns = bare_ns;
+	cleanup_close(&ends[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return above(spent_ns, bare_ns);
+}
+
+static int attach_stack(struct bpf_source *source, int file_fd, struct err *err)
+{
+	u64 offset = 0;
+	int result = own_code_offset(own_function_of(OWN_STACK), &offset);
+
+	return result ? err_errno(err, result, "can't find our own functions")
+		      : bpf_source_attach_stack(source, file_fd, offset, err);
+}
+
+/* Everything is attached, and we are a target. */
+static void measure(struct bpf_source *source, const struct own_plan *own,
+		    struct calibration *calibration)
+{
+	u64 bare_ns = time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT], silent_ns;
+	u64 deep_ns = time_calls(own_function_of(OWN_STACK), CALIBRATION_STACK_DEPTH);
+
+	bpf_source_set_window(source, true);
+	for (enum own i = 0; i < OWN_COUNT; i++) {
+		spent_ns[i] = above(time_calls(own_function_of(i), 0), bare_ns);
+		bpf_source_drain(source, discard, NULL);
+	}
+	bpf_source_set_window(source, false);
+	silent_ns = above(time_calls(own_function_of(OWN_ENTRY), 0), bare_ns);
+	calibration->entry_ns[VALUE_returns_none] = spent_ns[OWN_ENTRY];
+	calibration->stepped_ns = above(spent_ns[OWN_STEPPED], spent_ns[OWN_ENTRY]);
+	calibration->record_ns = above(spent_ns[OWN_ENTRY], silent_ns);
+	calibration->count_ns = above(spent_ns[OWN_COUNTED], silent_ns);
+	/* Without a record an entry costs about the same, whatever is done with the return. */
+	for (enum own i = OWN_SESSION; i < OWN_COUNT; i++) {
+		u8 returns = own->functions[i].returns;
+
+		if (returns == VALUE_returns_none)
+			continue;
+		calibration->entry_ns[returns] = silent_ns;
+		calibration->exit_ns[returns] = above(spent_ns[i], silent_ns);
+	}
+	calibration->stack_ns = above(deep_ns, silent_ns + bare_ns);
+	/* Its step has a place of its own. */
+	calibration->exit_ns[VALUE_returns_stepped] =
+		above(calibration->exit_ns[VALUE_returns_stepped], calibration->stepped_ns);
+}
+
+static int measure_functions(struct bpf_source *source, const struct kernel_abilities *abilities,
+			     struct calibration *calibration, struct err *err)
 {
 	_cleanup_close_ int file_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	u64 bare = time_calls(arch_calibrate_cheap), entry = 0, stepped = 0, pair = 0;
+	struct own_plan own = {0};
 	int result;
 
 	if (file_fd < 0)
 		return err_errno(err, -errno, "can't open our own file");
-	result = bpf_source_add_target(source, getpid(), 0, err);
+	result = fill_plan(&own, abilities, file_fd);
 	if (result)
-		return result;
-	bpf_source_set_window(source, true);
-	result = time_probed(source, file_fd, arch_calibrate_cheap, false, &entry, err);
+		return err_errno(err, result, "can't find our own functions");
+	result = bpf_source_attach_own(source, &own.plan, err);
+	if (!result && abilities->uprobe_multi)
+		result = attach_stack(source, file_fd, err);
 	if (!result)
-		result = time_probed(source, file_fd, arch_calibrate_stepped, false, &stepped, err);
-	if (!result && has_session)
-		result = time_probed(source, file_fd, arch_calibrate_cheap, true, &pair, err);
-	bpf_source_set_window(source, false);
-	bpf_source_remove_target(source, getpid());
+		result = bpf_source_add_target(source, (u32)getpid(), 0, err);
+	if (!result)
+		measure(source, &own, calibration);
+	/* A child of a target would be counted. */
+	bpf_source_remove_target(source, (u32)getpid());
+	if (!result)
+		calibration->inherited_ns =
+			time_inherited(time_calls(own_function_of(OWN_BARE), 0));
+	bpf_source_detach(source, NULL, NULL);
+	return result;
+}
+
+int calibrate(struct bpf_source *source, const struct kernel_abilities *abilities,
+	      const struct calibration_wishes *wishes, struct calibration *ret_calibration,
+	      struct err *err)
+{
+	struct calibration calibration = {0};
+	u64 start_ns = clock_monotonic_ns();
+	int result =
+		wishes->functions ? measure_functions(source, abilities, &calibration, err) : 0;
+
+	if (!result && wishes->off_cpu)
+		result = calibrate_waits(source, &calibration.wait_ns, err);
 	bpf_source_drain(source, discard, NULL);
 	if (result)
 		return result;
-	ret_calibration->entry_ns = entry > bare ? entry - bare : 0;
-	ret_calibration->stepped_ns = stepped > entry ? stepped - entry : 0;
-	ret_calibration->return_ns = pair > entry ? pair - entry : 0;
+	calibration.took_ns = clock_monotonic_ns() - start_ns;
+	*ret_calibration = calibration;
 	return 0;
 }
 
-u64 calibration_cost_ns(const struct calibration *calibration, const struct counters *counters)
+u64 calibration_cost_ns(const struct calibration *calibration, const struct plan_function *function,
+			const struct probe_hits *hits)
 {
-	return (counters->entries + counters->stepped_entries) * calibration->entry_ns +
-	       counters->stepped_entries * calibration->stepped_ns +
-	       counters->returns * calibration->return_ns +
-	       (counters->exits + counters->stepped_exits) * calibration->entry_ns +
-	       counters->stepped_exits * calibration->stepped_ns;
+	u64 entry_ns = calibration->entry_ns[function->returns];
+	u64 exit_ns = calibration->exit_ns[function->returns];
+	u64 *recorded_ns = function->returns == VALUE_returns_none ? &entry_ns : &exit_ns;
+
+	if (function->counted)
+		*recorded_ns = above(*recorded_ns, calibration->record_ns) + calibration->count_ns;
+	if (function->cost == COST_STEPPED)
+		entry_ns += calibration->stepped_ns;
+	return hits->entries * entry_ns + (hits->exits + hits->stepped_exits) * exit_ns +
+	       hits->stepped_exits * calibration->stepped_ns;
 }

@@ -1,21 +1,45 @@
-/* What a probe costs on this machine, measured on functions of our own before anything is attached. */
+/*
+ * What recording costs on this machine, measured on functions of our own before anything is attached: CPU time of
+ * the thread that makes the call, or that waits.
+ */
 #ifndef GPUPROBE_COLLECT_CALIBRATE_H
 #define GPUPROBE_COLLECT_CALIBRATE_H
 
 #include "collect/bpf_source.h"
 
+#define CALIBRATION_STACK_DEPTH 16 /* frames */
+#define CALIBRATION_RETURNS	(VALUE_returns_emulated + 1)
+
 struct calibration {
-	u64 entry_ns;	/* an entry that is recorded, cheap first instruction */
-	u64 return_ns;	/* what a return adds */
-	u64 stepped_ns; /* what a single-stepped first instruction adds */
+	/* By how returns are seen (VALUE_returns_*): an entry, its first instruction cheap, and an exit. The record of a
+	 * call is part of its exit, and of an entry where there are no exits. 0: not had on this kernel. */
+	u64 entry_ns[CALIBRATION_RETURNS], exit_ns[CALIBRATION_RETURNS];
+	u64 stepped_ns;	  /* what a single-stepped instruction adds */
+	u64 record_ns;	  /* what of all this the record is */
+	u64 count_ns;	  /* what counting the call costs instead */
+	u64 stack_ns;	  /* a stack of CALIBRATION_STACK_DEPTH frames, by frame pointers */
+	u64 inherited_ns; /* a hit in a forked child that is no target */
+	u64 wait_ns;	  /* a wait that is recorded with its stack; 0: they are not recorded */
+	u64 took_ns;	  /* to find all this out */
 };
 
-/* Takes a few ten milliseconds. Nothing of it stays: no link, no target, no record. Errors are not fatal
- * for a recording: without figures there is no estimate. */
-int calibrate(struct bpf_source *source, bool has_session, struct calibration *ret_calibration,
+struct calibration_wishes {
+	bool functions; /* are to be recorded */
+	bool off_cpu;	/* waits are */
+};
+
+/* Takes 100 to 200 ms, most of which the kernel takes to take probes off. Nothing of it
+ * stays: no link, no target, no record. Errors are not fatal for a recording: without figures there is no
+ * estimate. */
+int calibrate(struct bpf_source *source, const struct kernel_abilities *abilities,
+	      const struct calibration_wishes *wishes, struct calibration *ret_calibration,
 	      struct err *err);
 
-/* Nanoseconds that the counted hits cost. */
-u64 calibration_cost_ns(const struct calibration *calibration, const struct counters *counters);
+/* Nanoseconds that these hits of a function cost. */
+u64 calibration_cost_ns(const struct calibration *calibration, const struct plan_function *function,
+			const struct probe_hits *hits);
+
+/* calibrate_waits.c: a wait, from leaving the CPU to being back on it. */
+int calibrate_waits(struct bpf_source *source, u64 *ret_wait_ns, struct err *err);
 
 #endif

@@ -5,7 +5,8 @@
 
 u64 cookie_of_entry(const struct plan_function *function, size_t index)
 {
-	u64 cookie = (index + 1) | (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
+	u64 cookie = (index + 1) | (function->counted ? PROBE_COUNTED : 0) |
+		     (function->cost == COST_STEPPED ? COOKIE_STEPPED : 0) |
 		     (u64)function->entry_only_reason << COOKIE_REASON_SHIFT;
 
 	if (function->allocator)
@@ -38,7 +39,8 @@ u64 cookie_of_exit(const struct plan_function *function, const struct return_sit
 	bool by_program = emulated && kinds[site->kind].emulated && fits;
 	u64 kind = by_program ? kinds[site->kind].emulated : kinds[site->kind].cookie;
 
-	return (index + 1) | kind << COOKIE_SITE_SHIFT | (detail & 0xf) << COOKIE_DETAIL_SHIFT |
+	return (index + 1) | (function->counted ? PROBE_COUNTED : 0) | kind << COOKIE_SITE_SHIFT |
+	       (detail & 0xf) << COOKIE_DETAIL_SHIFT |
 	       (site->file_offset & 0xfff) << COOKIE_ADDRESS_SHIFT |
 	       (u64)(fits ? site->popped_bytes / 8 : 0) << COOKIE_POPPED_SHIFT |
 	       (function->allocator ? COOKIE_ALLOCATOR : 0) |

@@ -37,16 +37,18 @@ static void undo(const struct guardian_work *work, bool was_busy)
 {
 	struct open_returns open_returns = {0};
 
-	bool single = work->single && !work->has_multi;
+	bool single = work->targets.single && !work->has_multi;
 
 	bpf_source_set_window(work->source, false);
 	/* Of single ones at most one stayed behind; to take all of them off again is better than that only for few. */
-	if (was_busy && (!single || work->plan->function_count <= SINGLE_MAX)) {
-		(void)bpf_source_attach(work->source, work->plan, work->targets, work->target_count,
-					single, NULL);
+	if (was_busy && (!single || work->targets.plan->function_count <= SINGLE_MAX)) {
+		struct source_targets targets = work->targets;
+
+		targets.single = single;
+		(void)bpf_source_attach(work->source, &targets, NULL);
 		bpf_source_detach(work->source, NULL, NULL);
 	}
-	if (plan_hijacks_returns(work->plan))
+	if (plan_hijacks_returns(work->targets.plan))
 		open_returns_put_back(work->source, &open_returns);
 }
 

@@ -16,10 +16,7 @@
 
 struct guardian_work {
 	struct bpf_source *source; /* nothing attached yet */
-	const struct plan *plan;
-	const struct target *targets;
-	size_t target_count;
-	bool single;	 /* probes are single ones */
+	struct source_targets targets;
 	bool has_multi;	 /* the kernel has uprobe_multi: what single ones left behind goes quickly */
 	struct agents *agents; /* NULL: none. Their locks are to end with the guarded process: the guardian lets them go */
 };

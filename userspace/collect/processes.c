@@ -88,7 +88,7 @@ static void child_attach(struct processes *processes, struct child *child, u64 f
 {
 	const struct processes_config *config = &processes->config;
 	struct processes_status *status = &processes->status;
-	struct process_links links = {child->pid, SIZE_MAX, config->single};
+	struct process_links links = {child->pid, SIZE_MAX, config->single, 0};
 	u64 gap_ns;
 	int result;
 
@@ -442,6 +442,28 @@ u64 processes_cpu_time_ns(const struct processes *processes)
 	for (size_t i = 0; i < processes->child_count; i++)
 		sum += processes->children[i].cpu_time_ns;
 	return sum;
+}
+
+void processes_switch_off(struct processes *processes, u32 tag)
+{
+	for (size_t i = 0; i < processes->child_count; i++)
+		uprobe_detach_tagged(&processes->children[i].links, tag);
+	uprobe_detach_tagged(&processes->renewed, tag);
+}
+
+/* One that has ended by now has none. Those in renewed are put in again with the target's own. */
+void processes_switch_on(struct processes *processes, u32 tag)
+{
+	const struct processes_config *config = &processes->config;
+
+	for (size_t i = 0; i < processes->child_count; i++) {
+		struct child *child = &processes->children[i];
+		struct process_links links = {child->pid, SIZE_MAX, config->single, tag};
+
+		if (processes->names_children && child->pidfd >= 0)
+			(void)bpf_source_attach_process(config->source, config->plan, &links,
+							&child->links, NULL);
+	}
 }
 
 void processes_detach(struct processes *processes)

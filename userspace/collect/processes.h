@@ -51,6 +51,10 @@ void processes_put_results(const struct processes_status *processes, u64 refused
 			   struct recording_facts *facts, struct batch *batch);
 /* CPU time of the children so far, nanoseconds. */
 u64 processes_cpu_time_ns(const struct processes *processes);
+/* Links with this tag in all processes that have links of their own: taken off; then, but for functions that are switched off,
+ * put in again. */
+void processes_switch_off(struct processes *processes, u32 tag);
+void processes_switch_on(struct processes *processes, u32 tag);
 /* Takes everything off. */
 void processes_detach(struct processes *processes);
 struct processes *processes_free(struct processes *processes); /* NULL allowed; returns NULL */

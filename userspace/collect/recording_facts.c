@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "../bpf/shared.h"
 
-static struct record_header fact_header(u32 kind, size_t size_bytes, u32 source)
+struct record_header recording_facts_header(u32 kind, size_t size_bytes, u32 source)
 {
 	return (struct record_header){.size_bytes = size_bytes,
 				      .kind = kind,
@@ -37,7 +37,7 @@ int recording_facts_attribute(struct recording_facts *facts, struct batch *batch
 			      const char *key, const char *value)
 {
 	struct record_attribute fact = {
-		.header = fact_header(KIND_attribute, sizeof(fact), RECORD_SOURCE_TOOL),
+		.header = recording_facts_header(KIND_attribute, sizeof(fact), RECORD_SOURCE_TOOL),
 		.group = group};
 	int result;
 
@@ -52,7 +52,7 @@ int recording_facts_attribute(struct recording_facts *facts, struct batch *batch
 static int add_clock(struct batch *batch)
 {
 	struct record_clock fact = {
-		.header = fact_header(KIND_clock, sizeof(fact), RECORD_SOURCE_TOOL)};
+		.header = recording_facts_header(KIND_clock, sizeof(fact), RECORD_SOURCE_TOOL)};
 
 	fact.realtime_ns = clock_read_ns(CLOCK_REALTIME);
 	fact.boottime_ns = clock_read_ns(CLOCK_BOOTTIME);
@@ -97,7 +97,7 @@ void recording_facts_result(struct recording_facts *facts, struct batch *batch, 
 static bool read_thread(const struct target *target, u32 tid, struct record_task *ret_fact)
 {
 	struct record_task fact = {
-		.header = fact_header(KIND_task, sizeof(fact), RECORD_SOURCE_TOOL)};
+		.header = recording_facts_header(KIND_task, sizeof(fact), RECORD_SOURCE_TOOL)};
 	_cleanup_free_ char *status = NULL;
 	_cleanup_fclose_ FILE *comm = NULL;
 	char path[64];
@@ -171,7 +171,7 @@ int recording_facts_mapping(struct recording_facts *facts, struct batch *batch,
 			    const struct code_map *map, const struct code_mapping *mapping)
 {
 	struct record_module fact = {
-		.header = fact_header(KIND_module, sizeof(fact), RECORD_SOURCE_TOOL),
+		.header = recording_facts_header(KIND_module, sizeof(fact), RECORD_SOURCE_TOOL),
 		.id = mapping->id,
 		.start = mapping->start,
 		.end = mapping->end,
@@ -190,7 +190,7 @@ static int add_probe(struct recording_facts *facts, struct batch *batch,
 		     const struct plan_function *function, const char *binary, u32 id)
 {
 	struct record_probe fact = {
-		.header = fact_header(KIND_probe, sizeof(fact), RECORD_SOURCE_BPF),
+		.header = recording_facts_header(KIND_probe, sizeof(fact), RECORD_SOURCE_BPF),
 		.id = id,
 		.returns = function->returns,
 		.cost = function->cost == COST_STEPPED ? VALUE_probe_cost_stepped
@@ -251,7 +251,7 @@ int recording_facts_bpf_names(struct batch *batch)
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns)
 {
 	struct record_window fact = {
-		.header = fact_header(KIND_window, sizeof(fact), RECORD_SOURCE_TOOL)};
+		.header = recording_facts_header(KIND_window, sizeof(fact), RECORD_SOURCE_TOOL)};
 
 	fact.header.ts = start_ns;
 	fact.header.dur = dur_ns;
@@ -260,7 +260,8 @@ int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns)
 
 int recording_facts_loss(struct batch *batch, u32 source, u32 reason, u32 place, u64 count)
 {
-	struct record_loss fact = {.header = fact_header(KIND_loss, sizeof(fact), source),
+	struct record_loss fact = {.header =
+					   recording_facts_header(KIND_loss, sizeof(fact), source),
 				   .reason = reason,
 				   .place = place,
 				   .count = count};

@@ -21,6 +21,9 @@ struct recording_facts {
 void recording_facts_init(struct recording_facts *facts);
 void recording_facts_free(struct recording_facts *facts);
 
+/* Of a fact from now on. */
+struct record_header recording_facts_header(u32 kind, size_t size_bytes, u32 source);
+
 /* ---- each adds its facts to batch: 0 or -ENOMEM ---- */
 
 /* group: VALUE_attribute_group_*; an empty value is left out. */

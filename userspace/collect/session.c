@@ -73,6 +73,14 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	return result;
 }
 
+struct source_targets session_source_targets(const struct session *session)
+{
+	const struct session_config *config = session->config;
+
+	return (struct source_targets){config->plan, config->targets, config->target_count,
+				       config->single_probes};
+}
+
 static int attach(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -83,9 +91,8 @@ static int attach(struct session *session, struct err *err)
 					     .children = config->options->children,
 					     .heap = config->heap_plan,
 					     .single = config->single_probes};
-	struct guardian_work undo = {session->source,	    config->plan,
-				     config->targets,	    config->target_count,
-				     config->single_probes, config->abilities->uprobe_multi,
+	struct source_targets targets = session_source_targets(session);
+	struct guardian_work undo = {session->source, targets, config->abilities->uprobe_multi,
 				     session->result.agents};
 	int result = processes_open(&processes, &session->processes, err);
 
@@ -95,8 +102,7 @@ static int attach(struct session *session, struct err *err)
 	if (!result)
 		session->guardian = guardian_start(&undo);
 	if (!result)
-		result = bpf_source_attach(session->source, config->plan, config->targets,
-					   config->target_count, config->single_probes, err);
+		result = bpf_source_attach(session->source, &targets, err);
 	if (!result && config->off_cpu)
 		result = bpf_source_attach_off_cpu(session->source, err);
 	if (!result && config->growth)
@@ -206,6 +212,10 @@ static int open_window(struct session *session, struct err *err)
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
 	session->result.window_opened = true;
+	session->budget_open = true;
+	if (session->overhead)
+		overhead_begin(session->overhead, session->window_start_ns);
+	session->result.status.inherited_ns = session->calibration.inherited_ns;
 	session_loop_start_ticks(session);
 	session_status_update(session);
 	if (config->on_window_open)
@@ -216,16 +226,30 @@ static int open_window(struct session *session, struct err *err)
 /* ---- the way back ---- */
 
 struct open_calls {
+	struct session *session;
 	struct batch *batch;
 	u64 count;
 };
 
 static int take_open_call(void *data, const struct record_header *record, size_t size_bytes)
 {
+	const struct record_call *call = (const struct record_call *)record;
+	struct open_calls *calls = data;
+	int counted = function_counts_take_open(&calls->session->counts, call);
+
+	if (call->ended == VALUE_call_ended_open)
+		calls->count++;
+	return counted ? counted : batch_add(calls->batch, record);
+}
+
+static int take_open_wait(void *data, const struct record_header *record, size_t size_bytes)
+{
+	struct record_off_cpu wait = *(const struct record_off_cpu *)record;
 	struct open_calls *calls = data;
 
 	calls->count++;
-	return batch_add(calls->batch, record);
+	session_budget_end_wait(calls->session, &wait.header);
+	return batch_add(calls->batch, &wait.header);
 }
 
 static int take_record(void *data, const struct record_header *record, size_t size_bytes)
@@ -246,7 +270,7 @@ static void put_growth(struct session *session, struct batch *batch)
 
 static void put_last_facts(struct session *session, struct batch *batch)
 {
-	struct open_calls calls = {.batch = batch};
+	struct open_calls calls = {session, batch, 0};
 	struct session_status *status = &session->result.status;
 	struct counters counters;
 
@@ -255,7 +279,9 @@ static void put_last_facts(struct session *session, struct batch *batch)
 		bpf_source_open_usdt_spans(session->source, take_open_call, &calls);
 	bpf_record_source_add_losses(&session->records, calls.count, batch);
 	if (session->config->off_cpu)
-		bpf_source_open_off_cpu(session->source, take_open_call, &calls);
+		bpf_source_open_off_cpu(session->source, take_open_wait, &calls);
+	function_counts_put(&session->counts, session->source, session->window_start_ns,
+			    session->window_end_ns - session->window_start_ns, batch);
 	put_growth(session, batch);
 	if (session->config->heap_plan)
 		heap_counts_put_sums(&session->heap, session->window_start_ns,
@@ -268,10 +294,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	}
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
-	if (status->overhead_percent >= 0)
-		recording_facts_result(&session->facts, batch,
-				       "estimated overhead (% of the targets' CPU time)",
-				       status->overhead_percent);
+	session_budget_put_facts(session, batch);
 	if (!bpf_source_counters(session->source, &counters)) {
 		recording_facts_result(&session->facts, batch,
 				       "hits in processes that are not recorded",
@@ -279,14 +302,6 @@ static void put_last_facts(struct session *session, struct batch *batch)
 		recording_facts_result(&session->facts, batch,
 				       "forked children that carry the probes unseen",
 				       counters.forks);
-	}
-	if (session->calibrated) {
-		recording_facts_result(&session->facts, batch, "recorded entry (ns)",
-				       session->calibration.entry_ns);
-		recording_facts_result(&session->facts, batch, "recorded return (ns)",
-				       session->calibration.return_ns);
-		recording_facts_result(&session->facts, batch, "single step (ns)",
-				       session->calibration.stepped_ns);
 	}
 	processes_put_results(&status->processes, status->refused_children, &session->facts, batch);
 	recording_facts_result(&session->facts, batch, "return addresses put back at the end",
@@ -329,6 +344,7 @@ static int close_window(struct session *session, struct err *err)
 	int result, frames_result;
 
 	heap_counts_close(&session->heap);
+	session->budget_open = false;
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
 	if (session->result.agents)
@@ -376,6 +392,8 @@ static void session_cleanup(struct session *session)
 	code_facts_free(&session->code);
 	stack_addresses_free(&session->stacks);
 	heap_counts_free(&session->heap);
+	overhead_free(session->overhead);
+	map_free(&session->counts.open);
 	free(session->target_ended);
 	session_loop_close(session);
 }
@@ -404,12 +422,14 @@ static int prepare(struct session *session, struct err *err)
 		.usdt_sites = plan_usdt_sites(config->plan),
 		.heap_plan = config->heap_plan,
 		.heap_events = config->heap_events,
+		.counted_count = plan_counted(config->plan),
 		.off_cpu = config->off_cpu,
 		.growth = config->growth,
 		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
 	};
 	int result = session_loop_open(session, err);
 
+	session->counts.plan = config->plan;
 	memory_accounts_configure(config->plan, &settings);
 	session->targets_alive = config->target_count;
 	session->target_ended = calloc(config->target_count + 1, sizeof(bool));
@@ -418,11 +438,9 @@ static int prepare(struct session *session, struct err *err)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
-	/* Without probes there is no price to tell: what CUPTI takes in the target nobody can see. */
-	if (!result &&
-	    (config->plan->function_count || config->plan->usdt_count || config->heap_plan))
-		session->calibrated = !calibrate(session->source, config->abilities->uprobe_session,
-						 &session->calibration, NULL);
+	/* What CUPTI takes in the target nobody can see. */
+	if (!result)
+		result = session_budget_open(session, err);
 	if (!result)
 		result = bpf_source_reset_counters(session->source, err);
 	if (!result)

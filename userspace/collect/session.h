@@ -32,6 +32,11 @@ struct session_status {
 	struct processes_status processes;
 	struct open_returns open_returns; /* after the end */
 	double overhead_percent;	  /* of the targets' CPU time, estimated; < 0: unknown */
+	double recent_percent;		  /* the same of the last second or so, */
+	const char *dearest_name;	  /* and what of it costs most; NULL: nothing does */
+	double dearest_percent;
+	u64 inherited_ns; /* what a hit costs a forked child that is not recorded; 0: not known */
+	size_t switched_off_count;
 	size_t function_count;		  /* attached */
 	size_t refused_count;		  /* that the kernel refused */
 };
@@ -64,6 +69,8 @@ struct session_config {
 	 * and the targets live on as a rule. -ENOMEM ends the recording. */
 	int (*on_stacks)(void *data, const struct stack_addresses *stacks, const struct code_map *code,
 			 struct text_ids *texts, struct batch *batch);
+	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
+	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
 	void *callback_data;
 };
 

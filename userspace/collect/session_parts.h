@@ -9,9 +9,11 @@
 #include "collect/capture_thread.h"
 #include "collect/code_facts.h"
 #include "collect/drain.h"
+#include "collect/function_counts.h"
 #include "collect/guardian.h"
 #include "collect/heap_counts.h"
 #include "collect/process_memory.h"
+#include "collect/overhead.h"
 #include "collect/recording_facts.h"
 #include "collect/session.h"
 
@@ -31,6 +33,10 @@ struct session {
 	struct system_calls system_calls; /* and so are these */
 	struct calibration calibration;
 	bool calibrated;
+	struct function_counts counts;
+	struct overhead *overhead; /* NULL: what it costs is not known */
+	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
+	bool budget_open;	   /* probes may be switched off now */
 	int epoll_fd, signal_fd, timer_fd;
 	struct guardian *guardian;
 	sigset_t old_signals;
@@ -68,5 +74,18 @@ void session_loop_close(struct session *session);
 u64 session_cpu_time_ns(const struct session *session);
 /* result.status, as it is now. */
 void session_status_update(struct session *session);
+
+/* ---- session_budget.c ---- */
+
+/* Calibrates, and plans the links of what may be switched off. Before anything is attached. */
+int session_budget_open(struct session *session, struct err *err);
+/* Some times a second: estimates, and switches off what costs more than it may. cpu_ns: of the targets, in the window. */
+void session_budget_look(struct session *session, u64 cpu_ns);
+/* A wait that is open at the end. */
+void session_budget_end_wait(const struct session *session, struct record_header *wait);
+void session_budget_put_facts(struct session *session, struct batch *batch);
+
+/* session.c */
+struct source_targets session_source_targets(const struct session *session);
 
 #endif

@@ -42,8 +42,6 @@ void session_status_update(struct session *session)
 	status->refused_children = counters.children_refused;
 	status->processes = processes_status(session->processes);
 	/* A zombie has no CPU time to read any more, and none is added up yet: the last estimate stays. */
-	if (session->calibrated && cpu_ns > session->cpu_start_ns)
-		status->overhead_percent = 100.0 *
-					   calibration_cost_ns(&session->calibration, &counters) /
-					   (cpu_ns - session->cpu_start_ns);
+	if (cpu_ns > session->cpu_start_ns)
+		session_budget_look(session, cpu_ns - session->cpu_start_ns);
 }

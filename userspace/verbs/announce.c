@@ -85,7 +85,8 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 	for (size_t i = 0; i < plan->function_count; i++)
 		probes += plan->functions[i].site_count;
 	probes += plan_usdt_sites(plan);
-	if (options->functions.count || plan->function_count || plan->usdt_count)
+	if (options->functions.count || options->count_functions.count || plan->function_count ||
+	    plan->usdt_count)
 		announce_summary(attachment);
 	say_skipped(plan);
 	say_entries_only(plan);
@@ -115,6 +116,28 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 			log_warning(
 				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
 				attachment->targets[i].comm, attachment->targets[i].pid);
+}
+
+void announce_price(const struct session_status *status)
+{
+	const char *name = status->dearest_name ? status->dearest_name : "?";
+	_cleanup_text_ struct text shown = {0};
+
+	text_append_terminal(&shown, name, strlen(name));
+	log_warning(
+		"recording takes about %.0f %% of the targets' CPU time, %s most of it: %.0f %% "
+		"(--max-overhead switches off what costs too much, --count only counts calls)",
+		status->recent_percent, text_string(&shown), status->dearest_percent);
+}
+
+void announce_switched_off(const char *name, u64 elapsed_ns, double percent)
+{
+	_cleanup_text_ struct text shown = {0};
+
+	text_append_terminal(&shown, name, strlen(name));
+	log_warning("%s is not recorded from %.1f s on: it took about %.1f %% of the targets' CPU "
+		    "time",
+		    text_string(&shown), (double)elapsed_ns / 1e9, percent);
 }
 
 void announce_result(const struct attachment *attachment, const struct session_result *result)

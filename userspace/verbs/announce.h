@@ -10,6 +10,9 @@
 void announce_summary(const struct attachment *attachment);
 /* The same, and what the user should know before it is too late. */
 void announce_plan(const struct attachment *attachment, const struct options *options);
+/* Inside the window: what it costs, and what can be done. */
+void announce_price(const struct session_status *status);
+void announce_switched_off(const char *name, u64 elapsed_ns, double percent);
 /* How much was recorded, what was lost and what it cost. */
 void announce_result(const struct attachment *attachment, const struct session_result *result);
 

@@ -135,8 +135,11 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.children = options->children,
 		.returns = (enum plan_returns)options->returns_mode,
 		.optional_patterns = attachment->gpu.pattern_count,
+		.recorded_patterns = attachment->gpu.pattern_count +
+				     (options->count ? 0 : options->functions.count),
 	};
-	size_t added = attachment->gpu.pattern_count, count = added + options->functions.count;
+	size_t added = attachment->gpu.pattern_count, named = added + options->functions.count;
+	size_t count = named + options->count_functions.count;
 	_cleanup_free_ char **patterns = calloc(count + 1, sizeof(*patterns));
 	_cleanup_free_ char **probes = calloc(options->usdt.count + 2, sizeof(*probes));
 	struct plan_usdt_request usdt = {probes, 0, 0};
@@ -150,8 +153,9 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 	     usdt.count < usdt.optional_count + options->usdt.count; usdt.count++)
 		probes[usdt.count] = options->usdt.items[usdt.count - usdt.optional_count];
 	for (size_t i = 0; i < count; i++)
-		patterns[i] = i < added ? (char *)attachment->gpu.patterns[i]
-					: options->functions.items[i - added];
+		patterns[i] = i < added	  ? (char *)attachment->gpu.patterns[i]
+			      : i < named ? options->functions.items[i - added]
+					  : options->count_functions.items[i - named];
 	attachment->plan = plan_free(attachment->plan);
 	result = plan_build(attachment->targets, attachment->target_count, patterns, count, &limits,
 			    &attachment->plan, err);
@@ -192,6 +196,11 @@ int attachment_plan(const struct options *options, u32 command_pid,
 	}
 	*ret_attachment = attachment;
 	return 0;
+}
+
+bool attachment_names_probes(const struct options *options)
+{
+	return options->functions.count || options->count_functions.count || options->usdt.count;
 }
 
 void attachment_free(struct attachment *attachment)

@@ -25,6 +25,8 @@ int attachment_plan(const struct options *options, u32 command_pid, struct attac
 		    struct err *err);
 /* After gpu has changed: what is probed instead of agents belongs to the plan. */
 int attachment_plan_anew(const struct options *options, struct attachment *attachment, struct err *err);
+/* Does the user name any: functions, USDT probes? */
+bool attachment_names_probes(const struct options *options);
 void attachment_free(struct attachment *attachment);
 
 /* Is how memory grows to be recorded, and can it be? */

@@ -223,15 +223,14 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	if (attachment_wants_growth(attachment, options))
 		text_appendf(text, "Recorded in any case: %s (--alloc off: not)\n",
 			     level_row(LEVEL_memory_growth)->words);
-	if (!options->functions.count && !options->usdt.count)
+	if (!attachment_names_probes(options))
 		append_offers(text, attachment);
 	check_append_usdt(text, attachment->plan);
 	if (attachment->heap_plan) {
 		heap_append_plan(text, attachment, options);
 		append_functions(text, attachment->heap_plan);
 	}
-	if (!attachment->plan->function_count && !options->functions.count &&
-	    !options->usdt.count) {
+	if (!attachment->plan->function_count && !attachment_names_probes(options)) {
 		gpu_append_plan(options, attachment, text);
 		return;
 	}

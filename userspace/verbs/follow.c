@@ -107,6 +107,18 @@ void follow_say_plan(const struct attachment *attachment, const struct options *
 			log_info("%s", line);
 }
 
+static void say_unseen_children(const struct session_status *status)
+{
+	_cleanup_text_ struct text price = {0};
+
+	if (status->inherited_ns)
+		text_appendf(&price, ", about %.1f us for each call of a probed function",
+			     (double)status->inherited_ns / 1e3);
+	log_warning("%llu forked children carry the probes too and pay for them without "
+		    "being seen%s (--children records them)",
+		    (unsigned long long)status->unseen_children, text_string(&price));
+}
+
 void follow_say_result(const struct attachment *attachment, const struct session_status *status)
 {
 	const struct processes_status *processes = &status->processes;
@@ -114,9 +126,7 @@ void follow_say_result(const struct attachment *attachment, const struct session
 	/* Out of a process that is not meant the kernel takes a single probe at its first hit. */
 	if (status->unseen_children && !attachment->single_probes &&
 	    attachment->plan->function_count + attachment->plan->usdt_count)
-		log_warning("%llu forked children carry the probes too and pay for them without "
-			    "being seen (--children records them)",
-			    (unsigned long long)status->unseen_children);
+		say_unseen_children(status);
 	if (processes->child_gap_count)
 		log_warning("%llu children were recorded in files that other processes map too "
 			    "only from some time after their fork on, at most %.1f ms",

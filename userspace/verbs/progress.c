@@ -77,7 +77,8 @@ static void format_bar(char *bar, const struct session_status *status)
 void progress_tick(void *data, const struct session_status *status)
 {
 	struct progress *progress = data;
-	char bar[BAR_COLUMNS + 1], events[40], lost[40], rate[32], time_left[64], overhead[48] = "";
+	char bar[BAR_COLUMNS + 1], events[40], lost[40], rate[32], time_left[64],
+		overhead[128] = "";
 	u64 elapsed = status->elapsed_ns - progress->last_elapsed_ns;
 
 	if (!progress->on_terminal || !elapsed)
@@ -93,8 +94,9 @@ void progress_tick(void *data, const struct session_status *status)
 	else
 		snprintf(time_left, sizeof(time_left), "%.1f s", status->elapsed_ns / 1e9);
 	if (status->overhead_percent >= 0)
-		snprintf(overhead, sizeof(overhead), "  overhead about %.1f %%",
-			 status->overhead_percent);
+		snprintf(overhead, sizeof(overhead), "  overhead about %.1f %%%s",
+			 status->overhead_percent,
+			 status->switched_off_count ? ", some switched off" : "");
 	fprintf(stderr, "\r\033[K%s  %s events  %s  %s lost%s", time_left, events, rate, lost,
 		overhead);
 	fflush(stderr);

@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "collect/budget.h"
 #include "collect/session.h"
 #include "options/levels.h"
 #include "store/capture_reader.h"
@@ -44,6 +45,7 @@ struct recording {
 	struct err publish_err;
 	bool capture_asked; /* the user wants the capture itself */
 	struct progress progress;
+	bool price_told;
 	struct session_result result;
 };
 
@@ -115,18 +117,18 @@ static int check_something_to_record(const struct recording *recording, struct e
 	    recording->launches || gpu->cuda_count > gpu->refused_count ||
 	    may_follow(recording->options))
 		return 0;
-	if (!recording->options->functions.count && !recording->options->usdt.count &&
+	if (!attachment_names_probes(recording->options) &&
 	    (levels_wants_blocking(recording->options) ||
 	     attachment_wants_growth(&recording->attachment, recording->options)))
 		return 0;
-	if (!recording->options->functions.count && gpu->cuda_count)
+	if (!attachment_names_probes(recording->options) && gpu->cuda_count)
 		return err_set(err, -EINVAL,
 			       "nothing to record: no functions are named, host_tracer_level is "
 			       "%llu, which records no API calls, and there is no agent for the "
 			       "GPU side: %s",
 			       (unsigned long long)recording->options->host_tracer_level,
 			       why_no_agent(gpu));
-	if (!recording->options->functions.count)
+	if (!attachment_names_probes(recording->options))
 		return err_set(
 			err, -EINVAL,
 			"nothing to record: no process uses CUDA, and no functions are named, "
@@ -268,7 +270,24 @@ static void on_agents(void *data, const struct agents *agents, bool ends)
 
 static void on_tick(void *data, const struct session_status *status)
 {
-	progress_tick(&((struct recording *)data)->progress, status);
+	struct recording *recording = data;
+
+	/* What levels switch on is held to its budget anyway. */
+	if (!recording->price_told && !recording->options->max_overhead &&
+	    status->recent_percent > BUDGET_OF_LEVELS_PERCENT) {
+		recording->price_told = true;
+		progress_end(&recording->progress);
+		announce_price(status);
+	}
+	progress_tick(&recording->progress, status);
+}
+
+static void on_switched_off(void *data, const char *name, u64 elapsed_ns, double percent)
+{
+	struct recording *recording = data;
+
+	progress_end(&recording->progress);
+	announce_switched_off(name, elapsed_ns, percent);
 }
 
 static void on_detach(void *data, size_t links_left)
@@ -311,6 +330,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_tick = on_tick,
 		.on_detach = on_detach,
 		.on_stacks = on_stacks,
+		.on_switched_off = on_switched_off,
 		.callback_data = recording,
 	};
 	int result;

@@ -22,6 +22,8 @@ enum column {
 	COLUMN_DEVIATION,
 	COLUMN_NAME,
 	COLUMN_COUNT,
+	/* In the place of the name, which then follows. */
+	COLUMN_OVERHEAD = COLUMN_NAME,
 };
 
 static const struct report_column columns[COLUMN_COUNT] = {
@@ -96,32 +98,53 @@ static int shown_name(const struct statistics_row *const *by_name, size_t count,
 	return text->failed ? -ENOMEM : 0;
 }
 
-static int add_note(struct report_row *row, const struct statistics_row *function, const char *name)
+static int add_note(struct report_row *row, const struct statistics_row *function, const char *name,
+		    u64 window_start_ns)
 {
 	_cleanup_text_ struct text note = {0};
 	u64 untimed = function->call_count - function->timed_count;
 
-	if (!untimed || !function->timed_count)
+	if (function->switched_off_ns)
+		text_appendf(
+			&note,
+			"%s: recorded only up to %.3f s after the start of the window: its probe "
+			"cost too much and was switched off",
+			name, (double)(s64)(function->switched_off_ns - window_start_ns) / 1e9);
+	if (untimed && function->timed_count)
+		text_appendf(
+			&note,
+			"%s%s: of %llu calls %llu have no duration, since their end was not seen: "
+			"they "
+			"count, but not in the times",
+			note.length ? "; " : "", name, (unsigned long long)function->call_count,
+			(unsigned long long)untimed);
+	if (!note.length && !note.failed)
 		return 0;
-	text_appendf(&note,
-		     "%s: of %llu calls %llu have no duration, since their end was not seen: they "
-		     "count, but not in the times",
-		     name, (unsigned long long)function->call_count, (unsigned long long)untimed);
 	if (note.failed)
 		return -ENOMEM;
 	row->note = take_pointer(&note.data);
 	return 0;
 }
 
+/* What all rows are seen against. */
+struct whole {
+	double all_ns;
+	u64 window_start_ns;
+};
+
 static int add_row(struct report_table *table, const struct statistics_row *function,
-		   const char *name, double all_ns)
+		   const char *name, const struct whole *whole)
 {
 	struct report_row *row = report_table_add(table);
+	double all_ns = whole->all_ns;
 	struct report_cell *cells;
 
-	if (!row || report_cell_text(&row->cells[COLUMN_NAME], name) < 0)
+	if (!row || report_cell_text(&row->cells[table->column_count - 1], name) < 0)
 		return -ENOMEM;
 	cells = row->cells;
+	if (table->column_count > COLUMN_COUNT && function->cpu_ns)
+		report_cell_decimal(&cells[COLUMN_OVERHEAD],
+				    100.0 * (double)function->cost_ns / (double)function->cpu_ns);
 	report_cell_count(&cells[COLUMN_CALLS], function->call_count);
 	row->marked = function->stepped && function->timed_count;
 	if (function->timed_count) {
@@ -129,31 +152,66 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 				    all_ns > 0 ? 100.0 * function->total_ns / all_ns : 0);
 		report_cell_count(&cells[COLUMN_TOTAL], function->total_ns);
 		report_cell_decimal(&cells[COLUMN_AVERAGE], function->average_ns);
-		report_cell_decimal(&cells[COLUMN_MEDIAN], function->median_ns);
 		report_cell_count(&cells[COLUMN_MINIMUM], function->minimum_ns);
 		report_cell_count(&cells[COLUMN_MAXIMUM], function->maximum_ns);
+	}
+	if (function->timed_count && !function->buckets) {
+		report_cell_decimal(&cells[COLUMN_MEDIAN], function->median_ns);
 		report_cell_decimal(&cells[COLUMN_DEVIATION], function->deviation_ns);
 	}
-	return add_note(row, function, name);
+	return add_note(row, function, name, whole->window_start_ns);
 }
 
-int report_functions_fill(const struct statistics_row *rows, size_t count,
+/* With the price of each probe, where it is known of any. */
+static int choose_columns(const struct statistics_row *rows, size_t count,
+			  struct report_table *table)
+{
+	bool priced = false;
+
+	for (size_t i = 0; i < count; i++)
+		priced |= rows[i].cpu_ns != 0;
+	table->columns = columns;
+	table->column_count = COLUMN_COUNT;
+	if (!priced)
+		return 0;
+	table->made_columns = calloc(COLUMN_COUNT + 1, sizeof(*table->made_columns));
+	if (!table->made_columns)
+		return -ENOMEM;
+	memcpy(table->made_columns, columns, sizeof(columns));
+	table->made_columns[COLUMN_OVERHEAD] =
+		(struct report_column){"Overhead (%)", REPORT_DECIMAL, 1};
+	table->made_columns[COLUMN_OVERHEAD + 1] = columns[COLUMN_NAME];
+	table->columns = table->made_columns;
+	table->column_count = COLUMN_COUNT + 1;
+	return 0;
+}
+
+/* Why cells may be empty. */
+static const char *empty_cells_note(const struct statistics_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].buckets)
+			return "Functions without times: the end of none of their calls was seen; "
+			       "those "
+			       "without median were only counted, see the report distribution.";
+	return "Functions without times: the end of none of their calls was seen.";
+}
+
+int report_functions_fill(const struct statistics_row *rows, size_t count, u64 window_start_ns,
 			  struct report_table *table, struct err *err)
 {
 	_cleanup_free_ const struct statistics_row **by_name = calloc(count + 1, sizeof(*by_name));
 	_cleanup_free_ const struct statistics_row **by_time = calloc(count + 1, sizeof(*by_time));
 	_cleanup_text_ struct text name = {0};
-	double all_ns = 0;
-	int result = by_name && by_time ? 0 : -ENOMEM;
+	struct whole whole = {.window_start_ns = window_start_ns};
+	int result = by_name && by_time ? choose_columns(rows, count, table) : -ENOMEM;
 
 	table->title = "Functions, by the time in them";
 	table->empty = "No calls were recorded.";
-	table->empty_cells = "Functions without times: the end of none of their calls was seen.";
-	table->columns = columns;
-	table->column_count = COLUMN_COUNT;
+	table->empty_cells = empty_cells_note(rows, count);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		by_name[i] = by_time[i] = &rows[i];
-		all_ns += rows[i].total_ns;
+		whole.all_ns += (double)rows[i].total_ns;
 	}
 	if (result == 0) {
 		qsort(by_name, count, sizeof(*by_name), compare_by_name);
@@ -163,7 +221,7 @@ int report_functions_fill(const struct statistics_row *rows, size_t count,
 		text_clear(&name);
 		result = shown_name(by_name, count, by_time[i], &name);
 		if (result == 0)
-			result = add_row(table, by_time[i], text_string(&name), all_ns);
+			result = add_row(table, by_time[i], text_string(&name), &whole);
 	}
 	return result < 0 ? err_errno(err, result, "can't make the report functions") : 0;
 }
@@ -190,6 +248,17 @@ static int add_marked_note(struct report_table *table, const struct view_survey 
 	return table->marked_note ? 0 : -ENOMEM;
 }
 
+static void add_costs(struct view *view, struct statistics *statistics)
+{
+	size_t count;
+	const struct record_header *const *costs = view_facts(view, KIND_probe_cost, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (costs[i])
+			statistics_add_cost(statistics, view,
+					    (const struct record_probe_cost *)costs[i]);
+}
+
 int report_functions_make(struct view *view, const struct report *report,
 			  struct report_table *table, struct err *err)
 {
@@ -201,10 +270,13 @@ int report_functions_make(struct view *view, const struct report *report,
 	result = statistics_create(MEMORY_BYTES, &statistics, err);
 	if (result == 0)
 		result = view_run(view, &statistics_sink, statistics, err);
-	if (result == 0)
+	if (result == 0) {
+		add_costs(view, statistics);
 		result = statistics_finish(statistics, &rows, &count, err);
+	}
 	if (result == 0)
-		result = report_functions_fill(rows, count, table, err);
+		result = report_functions_fill(rows, count, view_survey(view)->window_start_ns,
+					       table, err);
 	if (result == 0)
 		result = add_marked_note(table, view_survey(view));
 	return result;

@@ -66,13 +66,14 @@ int report_table_print(const struct report_table *table, enum report_format form
 /* The reports. */
 typedef int report_make(struct view *view, const struct report *report, struct report_table *table,
 			struct err *err);
+report_make report_distribution_make, report_overhead_make;
 report_make report_functions_make, report_ledger_make, report_summary_make, report_launch_make,
 	report_idle_make, report_usdt_make, report_growth_make, report_stacks_make,
 	report_allocations_make;
 
 /* The part of the report functions behind the statistics, apart for the tests. */
 struct statistics_row;
-int report_functions_fill(const struct statistics_row *rows, size_t count, struct report_table *table,
-			  struct err *err);
+int report_functions_fill(const struct statistics_row *rows, size_t count, u64 window_start_ns,
+			  struct report_table *table, struct err *err);
 
 #endif

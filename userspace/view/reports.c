@@ -9,6 +9,8 @@
 
 static const struct report report_rows[] = {
 	{"functions", NULL, "time in each function", report_functions_make, NULL, true},
+	{"distribution", NULL, "how long calls took that were only counted",
+	 report_distribution_make, NULL, true},
 	{"usdt_sum", "usdt", "hits of each USDT probe, and time between those of pairs",
 	 report_usdt_make, NULL, true},
 	{"cuda_api_sum", "api", "time in each CUDA API call", report_summary_make, NULL, true},
@@ -34,6 +36,7 @@ static const struct report report_rows[] = {
 	 NULL, true},
 	{"leaks", NULL, "host memory that was allocated and not freed, by stack, the oldest first",
 	 report_allocations_make, NULL, true},
+	{"overhead", NULL, "what recording cost, by probe", report_overhead_make, NULL, false},
 	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make, NULL, false},
 };
 
@@ -81,6 +84,8 @@ static const struct {
 	{KIND_entry, "functions"},
 	{KIND_usdt_span, "usdt_sum"},
 	{KIND_usdt_point, "usdt_sum"},
+	{KIND_function_total, "functions"},
+	{KIND_function_total, "distribution"},
 	{KIND_kernel, "cuda_gpu_kern_sum"},
 	{KIND_api, "cuda_api_sum"},
 	{KIND_copy, "cuda_gpu_mem_time_sum"},

@@ -42,6 +42,7 @@ struct statistics *statistics_free(struct statistics *statistics)
 	for (size_t i = 0; i < statistics->row_count; i++) {
 		free(statistics->rows[i].name);
 		free(statistics->rows[i].binary);
+		free(statistics->rows[i].buckets);
 	}
 	free(statistics->rows);
 	string_table_free(&statistics->functions);
@@ -70,15 +71,20 @@ static int add_row(struct statistics *statistics, const char *name, const char *
 	return 0;
 }
 
+static void append_key(struct text *key, const char *name, const char *binary)
+{
+	text_append(key, binary);
+	text_append_char(key, '\0');
+	text_append(key, name);
+}
+
 int statistics_function(struct statistics *statistics, const char *name, const char *binary,
 			u32 *ret_function, struct err *err)
 {
 	_cleanup_text_ struct text key = {0};
 	s64 number = -ENOMEM;
 
-	text_append(&key, binary);
-	text_append_char(&key, '\0');
-	text_append(&key, name);
+	append_key(&key, name, binary);
 	if (!key.failed)
 		number = string_table_add(&statistics->functions, key.data, key.length);
 	if (number >= 0 && (size_t)number == statistics->row_count &&
@@ -90,6 +96,16 @@ int statistics_function(struct statistics *statistics, const char *name, const c
 	return 0;
 }
 
+static void add_times(struct statistics_row *row, u64 total_ns, u64 minimum_ns, u64 maximum_ns)
+{
+	if (__builtin_add_overflow(row->total_ns, total_ns, &row->total_ns))
+		row->total_ns = UINT64_MAX;
+	if (minimum_ns < row->minimum_ns)
+		row->minimum_ns = minimum_ns;
+	if (maximum_ns > row->maximum_ns)
+		row->maximum_ns = maximum_ns;
+}
+
 int statistics_add(struct statistics *statistics, u32 function, u64 duration_ns, struct err *err)
 {
 	struct statistics_row *row = &statistics->rows[function];
@@ -99,13 +115,58 @@ int statistics_add(struct statistics *statistics, u32 function, u64 duration_ns,
 		return result;
 	row->call_count++;
 	row->timed_count++;
-	if (__builtin_add_overflow(row->total_ns, duration_ns, &row->total_ns))
-		row->total_ns = UINT64_MAX;
-	if (duration_ns < row->minimum_ns)
-		row->minimum_ns = duration_ns;
-	if (duration_ns > row->maximum_ns)
-		row->maximum_ns = duration_ns;
+	add_times(row, duration_ns, duration_ns, duration_ns);
 	return 0;
+}
+
+/* Counts come from a file: they may be anything. */
+static void add_number(u64 *sum, u64 number)
+{
+	if (__builtin_add_overflow(*sum, number, sum))
+		*sum = UINT64_MAX;
+}
+
+int statistics_add_total(struct statistics *statistics, u32 function,
+			 const struct record_function_total *total, struct err *err)
+{
+	struct statistics_row *row = &statistics->rows[function];
+
+	if (!row->buckets)
+		row->buckets = calloc(STATISTICS_BUCKETS, sizeof(*row->buckets));
+	if (!row->buckets)
+		return err_errno(err, -ENOMEM, "can't keep statistics of %s", row->name);
+	add_number(&row->call_count, total->calls == ~0ULL ? 0 : total->calls);
+	if (!total->timed_calls || total->timed_calls == ~0ULL || total->time_ns == ~0ULL)
+		return 0;
+	add_number(&row->timed_count, total->timed_calls);
+	add_times(row, total->time_ns, total->minimum_ns,
+		  total->maximum_ns == ~0ULL ? 0 : total->maximum_ns);
+	for (size_t i = 0; i < STATISTICS_BUCKETS; i++)
+		add_number(&row->buckets[i], total->buckets[i]);
+	return 0;
+}
+
+void statistics_add_cost(struct statistics *statistics, const struct view *view,
+			 const struct record_probe_cost *cost)
+{
+	const struct record_probe *probe =
+		(const struct record_probe *)view_fact(view, KIND_probe, cost->probe);
+	const char *name = probe ? view_text(view, probe->header.name) : NULL;
+	const char *binary = probe ? view_text(view, probe->binary) : NULL;
+	_cleanup_text_ struct text key = {0};
+	struct statistics_row *row;
+	s64 number;
+
+	if (!name || cost->cost_ns == ~0ULL || cost->cpu_ns == ~0ULL)
+		return;
+	append_key(&key, name, binary ? binary : "");
+	number = key.failed ? -1 : string_table_find(&statistics->functions, key.data, key.length);
+	if (number < 0)
+		return;
+	row = &statistics->rows[number];
+	add_number(&row->cost_ns, cost->cost_ns);
+	row->cpu_ns = cost->cpu_ns;
+	row->switched_off_ns = cost->switched_off;
 }
 
 void statistics_add_untimed(struct statistics *statistics, u32 function)
@@ -253,8 +314,23 @@ static int sink_point(void *data, const struct view_event *event, struct err *er
 	return result;
 }
 
+static int sink_total(void *data, const struct view_event *event, struct err *err)
+{
+	const struct record_function_total *total =
+		(const struct record_function_total *)event->record;
+	struct statistics *statistics = data;
+	u32 function;
+	int result;
+
+	if (event->kind->number != KIND_function_total)
+		return 0;
+	result = function_of_event(statistics, event, total->probe, &function, err);
+	return result < 0 ? result : statistics_add_total(statistics, function, total, err);
+}
+
 const struct view_sink statistics_sink = {
 	.open = sink_open,
+	.total = sink_total,
 	.span = sink_span,
 	.point = sink_point,
 };

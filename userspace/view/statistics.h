@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_VIEW_STATISTICS_H
 #define GPUPROBE_VIEW_STATISTICS_H
 
+#include "base/array.h"
 #include "base/err.h"
 #include "view/view.h"
 
@@ -20,7 +21,15 @@ struct statistics_row {
 	double average_ns;
 	double median_ns;    /* of an even count the mean of the two in the middle */
 	double deviation_ns; /* standard deviation of the sample (n - 1), 0 for a single call */
+	/* Of functions of which calls were only counted: how many took from 2^n ns to below 2^(n + 1); else NULL. Then median
+	 * and deviation are not known. */
+	u64 *buckets;
+	/* What its probe cost the targets; cpu_ns 0: not known. */
+	u64 cost_ns, cpu_ns;
+	u64 switched_off_ns; /* when its probe was switched off; 0: it was not */
 };
+
+#define STATISTICS_BUCKETS ARRAY_SIZE(((struct record_function_total *)0)->buckets)
 
 struct statistics;
 
@@ -35,6 +44,13 @@ int statistics_function(struct statistics *statistics, const char *name, const c
 int statistics_add(struct statistics *statistics, u32 function, u64 duration_ns, struct err *err);
 /* A call whose end was not seen. */
 void statistics_add_untimed(struct statistics *statistics, u32 function);
+
+/* Calls that were only counted. */
+int statistics_add_total(struct statistics *statistics, u32 function,
+			 const struct record_function_total *total, struct err *err);
+/* Of functions that are known by now. */
+void statistics_add_cost(struct statistics *statistics, const struct view *view,
+			 const struct record_probe_cost *cost);
 
 /* Ends the adding. Rows in the order in which the functions were first seen; statistics keeps them. */
 int statistics_finish(struct statistics *statistics, const struct statistics_row **ret_rows,

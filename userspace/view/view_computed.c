@@ -7,19 +7,6 @@
 #include "view/occupancy.h"
 #include "view/view_internal.h"
 
-static struct view_value value_absent(void)
-{
-	return (struct view_value){.type = VALUE_ABSENT};
-}
-
-/* Absent when it is no number. */
-static struct view_value value_decimal(double decimal)
-{
-	if (!isfinite(decimal))
-		return value_absent();
-	return (struct view_value){.type = VALUE_DECIMAL, .decimal = decimal};
-}
-
 /* ---- of every event ---- */
 
 static struct view_value compute_name(const struct view *view, const struct view_event *event)
@@ -559,6 +546,9 @@ static const struct computed_row {
 	{"operation_name",            NULL,                 KIND_copy,   compute_operation},
 	{"operation_name",            NULL,                 KIND_set,    compute_operation},
 	{"type_word",                 NULL,                 KIND_sync,   compute_type_word},
+	{"percent",                   NULL,                 KIND_probing, view_compute_probing_percent},
+	{"average_ns",                NULL,                 KIND_function_total, view_compute_average},
+	{"distribution",              NULL,                 KIND_function_total, view_compute_distribution},
 };
 /* clang-format on */
 

@@ -32,6 +32,7 @@ static const struct name_row {
 	{KIND_gpu_event,    "cudaEvent"},
 	{KIND_gpu_environment, "GPU"},
 	{KIND_process_memory, "Process memory"},
+	{KIND_probing,      "gpuprobe"},
 };
 
 static const struct word_row {

@@ -2,6 +2,8 @@
 #ifndef GPUPROBE_VIEW_INTERNAL_H
 #define GPUPROBE_VIEW_INTERNAL_H
 
+#include <math.h>
+
 #include "base/map.h"
 #include "view/view.h"
 #include "view/view_counters.h"
@@ -192,10 +194,25 @@ typedef struct view_value view_compute(const struct view *view, const struct vie
 
 /* NULL when no value of that name is computed for the kind. */
 view_compute *view_computed(const struct schema_kind *kind, const char *name);
+/* view_computed_counts.c */
+view_compute view_compute_probing_percent, view_compute_average, view_compute_distribution;
 
 static inline struct view_value value_u64(u64 number)
 {
 	return (struct view_value){.type = VALUE_U64, .number = number};
+}
+
+static inline struct view_value value_absent(void)
+{
+	return (struct view_value){.type = VALUE_ABSENT};
+}
+
+/* Absent when it is no number. */
+static inline struct view_value value_decimal(double decimal)
+{
+	if (!isfinite(decimal))
+		return value_absent();
+	return (struct view_value){.type = VALUE_DECIMAL, .decimal = decimal};
 }
 
 /* Absent for NULL. */

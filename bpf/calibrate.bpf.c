@@ -1,0 +1,30 @@
+/* What calibration measures besides the programs that record: taking a stack, on a function of our own. */
+#include "stacks.h"
+#define PREEMPTION_FLAVOUR calibration
+#include "preemption.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+} calibration_scratch SEC(".maps");
+
+static __noinline int take_stack(struct pt_regs *registers)
+{
+	u32 zero = 0;
+	struct stack_scratch *scratch = bpf_map_lookup_elem(&calibration_scratch, &zero);
+
+	if (scratch)
+		stack_take(registers, scratch, bpf_get_current_pid_tgid());
+	return 0;
+}
+
+SEC("uprobe.multi")
+int calibrate_stack(struct pt_regs *registers)
+{
+	preemption_off();
+	take_stack(registers);
+	preemption_on();
+	return 0;
+}
