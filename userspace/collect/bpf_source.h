@@ -94,6 +94,8 @@ int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_off
  * (uprobe_detach_tagged()); 0: it can't go alone. Then the others are put in again: how many there are; they were not
  * recorded from since_ns on (0 with err set: nor will they be). Blocks: some 50 ms for each link.
  */
+/* Before it: no call of these functions is taken any more. */
+void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
 size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
 				   u32 tag, u64 since_ns, struct err *err);

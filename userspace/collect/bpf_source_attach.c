@@ -336,6 +336,12 @@ static size_t speak_again(struct bpf_source *source, u32 tag, u64 since_ns)
 	return count;
 }
 
+void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns)
+{
+	if (source->split.tags[function])
+		silence(source, source->split.tags[function], now_ns);
+}
+
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns)
 {
 	u32 tag = source->split.tags[function];

@@ -88,8 +88,12 @@ static void switch_function_off(struct session *session, size_t function, u64 no
 static void switch_off(struct session *session, struct overhead_part *part, double percent)
 {
 	const struct session_config *config = session->config;
-	u64 now_ns = clock_monotonic_ns();
+	u64 now_ns;
 
+	/* First it is silent, then that is the time. */
+	if (part->function != SIZE_MAX)
+		bpf_source_silence(session->source, part->function, clock_monotonic_ns());
+	now_ns = clock_monotonic_ns();
 	part->switched_off_ns = now_ns;
 	if (part->function == SIZE_MAX)
 		bpf_source_detach_off_cpu(session->source);
