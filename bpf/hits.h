@@ -30,25 +30,51 @@ static __always_inline struct probe_hits *probe_hits_of(u64 cookie)
 	return bpf_map_lookup_elem(&probe_hits, &probe);
 }
 
-/* Counts the hit. False when it is not ours to record. A thread with a state is a target's: only
- * the others have to be looked up. */
+/* False when it is not ours to record. A thread with a state is a target's: only the others have to be looked up. */
+static __always_inline bool hit_is_ours(struct counters *mine, const struct thread_state *state,
+					u32 tgid)
+{
+	if (!state && !is_target(tgid)) {
+		mine->strangers++;
+		return false;
+	}
+	return window_open;
+}
+
+/* One that a jump back to its place makes is none. */
+static __always_inline bool is_first(const struct pt_regs *registers, u64 cookie)
+{
+	return cookie_site_kind(cookie) != COOKIE_SITE_RESTART ||
+	       !arch_condition_holds(registers, cookie_detail(cookie));
+}
+
+/* Counts the hit of a function's entry. False when it is not to be recorded. */
 static __always_inline bool entry_begins(const struct pt_regs *registers, u64 cookie,
 					 const struct thread_state *state, u32 tgid)
 {
 	struct counters *mine = counters_get();
 	struct probe_hits *hits = probe_hits_of(cookie);
 
-	if (!mine || !hits)
-		return false;
-	if (!state && !is_target(tgid)) {
-		mine->strangers++;
-		return false;
-	}
-	if (!window_open || is_switched_off(cookie & COOKIE_PROBE_MASK))
+	if (!mine || !hits || !hit_is_ours(mine, state, tgid) ||
+	    is_switched_off(cookie & COOKIE_PROBE_MASK))
 		return false;
 	hits->entries++;
-	return cookie_site_kind(cookie) != COOKIE_SITE_RESTART ||
-	       !arch_condition_holds(registers, cookie_detail(cookie));
+	return is_first(registers, cookie);
+}
+
+/* The same of a place that is no function's: its number is none of a function. */
+static __always_inline bool place_begins(const struct pt_regs *registers, u64 cookie,
+					 const struct thread_state *state, u32 tgid)
+{
+	struct counters *mine = counters_get();
+
+	if (!mine || !hit_is_ours(mine, state, tgid))
+		return false;
+	if (cookie & COOKIE_STEPPED)
+		mine->stepped_entries++;
+	else
+		mine->entries++;
+	return is_first(registers, cookie);
 }
 
 /* Of an entry of which there is more to know than the cookie says; else NULL. */

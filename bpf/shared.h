@@ -136,7 +136,7 @@ struct function_count {
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
-	u64 entries; /* hits of the programs of the heap, as struct probe_hits has them of functions */
+	u64 entries; /* hits of allocators and USDT probes, as struct probe_hits has them of functions */
 	u64 stepped_entries;
 	u64 returns; /* taken by trampoline */
 	u64 exits;   /* taken at the function's exits */

@@ -174,15 +174,13 @@ static __always_inline long read_string(struct args_builder *builder, u32 at, u6
 	return length - 1;
 }
 
+/* Zeros behind it up to the next multiple of 8, where earlier strings have left something. */
 static __always_inline void pad_string(struct args_builder *builder, u32 at, u32 length)
 {
-	/* Up to the next multiple of 8, where earlier strings have left something. */
-	for (u32 i = 0; i < 7 && (length + i) & 7; i++) {
-		u32 place = at + sizeof(struct record_arg) + length + i;
+	u64 *last = (u64 *)arg_at(builder->thread, at + sizeof(struct record_arg) + (length & ~7U));
 
-		__asm__ volatile("" : "+r"(place));
-		builder->thread->scratch.args[place & ARGS_MASK] = 0;
-	}
+	if (length & 7)
+		*last &= (1ULL << (8 * (length & 7))) - 1;
 }
 
 /* The mask, hidden from the compiler's knowledge, shows the verifier that place is inside. */
@@ -371,37 +369,40 @@ static long give_up_step(u32 step, struct usdt_search *search)
 	return 0;
 }
 
-static __noinline int span_begins(struct usdt_thread *thread, const struct usdt_site *site,
-				  u32 site_number, u64 ts)
+/* One that began again at the same place has lost its end. */
+static __noinline int give_up_lost(struct usdt_thread *thread, const struct usdt_site *site,
+				   u32 site_number, u64 ts)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct usdt_search search = {.thread = thread,
-				     .pid_tgid = pid_tgid,
+				     .pid_tgid = bpf_get_current_pid_tgid(),
 				     .ts = ts,
 				     .site = site_number,
 				     .ended = VALUE_usdt_ended_unseen};
-	struct usdt_begun_key key = {.tid = (u32)pid_tgid};
-	struct usdt_open *open;
-	u32 args_bytes;
 
-	if (!thread || !site)
+	if (!thread || !site || !thread->depth || site->repeats)
 		return 0;
 	search.sp = thread->registers[4];
-	if (thread->depth && !site->repeats)
-		bpf_loop(USDT_DEPTH_MAX, search_step, &search, 0);
-	if (search.found) {
-		search.found--;
-		bpf_loop(USDT_DEPTH_MAX, give_up_step, &search, 0);
-	}
-	args_bytes = add_arguments(thread, site, 0, RECORD_ARG_OF_BEGIN);
+	bpf_loop(USDT_DEPTH_MAX, search_step, &search, 0);
+	if (!search.found)
+		return 0;
+	search.found--;
+	bpf_loop(USDT_DEPTH_MAX, give_up_step, &search, 0);
+	return 0;
+}
+
+/* False: there is no room for it. */
+static __always_inline bool span_begins(struct usdt_thread *thread, const struct usdt_site *site,
+					u32 site_number, u64 pid_tgid, u32 args_bytes)
+{
+	struct usdt_begun_key key = {(u32)pid_tgid, thread->depth};
+	struct usdt_open *open;
+
 	if (thread->depth >= USDT_DEPTH_MAX) {
 		count_loss(VALUE_loss_reason_usdt_too_deep);
-		emit_point(thread, site, ts, pid_tgid, args_bytes);
-		return 0;
+		return false;
 	}
-	key.depth = thread->depth;
 	open = open_at(thread, thread->depth);
-	*open = (struct usdt_open){.sp = search.sp,
+	*open = (struct usdt_open){.sp = thread->registers[4],
 				   .site = site_number,
 				   .begin = site->begin,
 				   .name = site->span_name,
@@ -413,44 +414,70 @@ static __noinline int span_begins(struct usdt_thread *thread, const struct usdt_
 	/* The clock is read last: what we spent so far is not part of the span. */
 	open->ts = bpf_ktime_get_ns();
 	thread->depth++;
-	return 0;
+	return true;
 }
 
-static __noinline int span_ends(struct usdt_thread *thread, const struct usdt_site *site, u64 ts)
+/* The innermost span that ends here, without those inside it: its depth + 1, 0 when it was not seen to begin. */
+static __noinline u32 span_ending(struct usdt_thread *thread, const struct usdt_site *site, u64 ts)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct usdt_search search = {
-		.thread = thread, .pid_tgid = pid_tgid, .ts = ts, .ended = VALUE_usdt_ended_unseen};
-	struct usdt_begun_key key = {.tid = (u32)pid_tgid};
-	struct usdt_open *open;
-	u32 args_bytes;
+	struct usdt_search search = {.thread = thread,
+				     .pid_tgid = bpf_get_current_pid_tgid(),
+				     .ts = ts,
+				     .ended = VALUE_usdt_ended_unseen};
 
 	if (!thread || !site)
 		return 0;
 	search.begin = site->begin;
 	if (thread->depth)
 		bpf_loop(USDT_DEPTH_MAX, search_step, &search, 0);
-	if (!search.found) {
+	if (search.found)
+		bpf_loop(USDT_DEPTH_MAX, give_up_step, &search, 0);
+	else
 		count_loss(VALUE_loss_reason_usdt_end_unmatched);
-		args_bytes = add_arguments(thread, site, 0, RECORD_ARG_OF_BEGIN);
-		emit_point(thread, site, ts, pid_tgid, args_bytes);
-		return 0;
-	}
-	bpf_loop(USDT_DEPTH_MAX, give_up_step, &search, 0);
-	key.depth = search.found - 1;
-	open = open_at(thread, key.depth);
-	args_bytes = take_begun(thread, open, key.tid, key.depth);
-	if (args_bytes > USDT_ARGS_BYTES)
-		args_bytes = USDT_ARGS_BYTES;
-	args_bytes = add_arguments(thread, site, args_bytes, RECORD_ARG_OF_END);
+	return search.found;
+}
+
+static __always_inline void span_ends(struct usdt_thread *thread, u32 depth, u64 pid_tgid, u64 ts,
+				      u32 args_bytes)
+{
+	struct usdt_begun_key key = {(u32)pid_tgid, depth};
+	struct usdt_open *open = open_at(thread, depth);
+
 	emit_span(thread, open, pid_tgid, ts, VALUE_usdt_ended_ended, args_bytes);
 	if (open->args_bytes)
 		bpf_map_delete_elem(&usdt_begun, &key);
-	thread->depth = key.depth;
-	return 0;
+	thread->depth = depth;
 }
 
 /* ---- hits ---- */
+
+/* In three steps, so that the verifier goes through the arguments once: spans that are over, the arguments, the record. */
+static __noinline int usdt_site_hit(struct usdt_thread *thread, const struct usdt_site *site,
+				    u32 number, u64 ts)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 args_bytes = 0, ending = 0;
+
+	if (!thread || !site)
+		return 0;
+	if (site->role == VALUE_usdt_role_begin)
+		give_up_lost(thread, site, number, ts);
+	else if (site->role == VALUE_usdt_role_end)
+		ending = span_ending(thread, site, ts);
+	if (ending)
+		args_bytes =
+			take_begun(thread, open_at(thread, ending - 1), (u32)pid_tgid, ending - 1);
+	if (args_bytes > USDT_ARGS_BYTES)
+		args_bytes = USDT_ARGS_BYTES;
+	args_bytes = add_arguments(thread, site, args_bytes,
+				   ending ? RECORD_ARG_OF_END : RECORD_ARG_OF_BEGIN);
+	if (ending)
+		span_ends(thread, ending - 1, pid_tgid, ts, args_bytes);
+	else if (site->role != VALUE_usdt_role_begin ||
+		 !span_begins(thread, site, number, pid_tgid, args_bytes))
+		emit_point(thread, site, ts, pid_tgid, args_bytes);
+	return 0;
+}
 
 static __noinline int usdt_record(struct pt_regs *registers)
 {
@@ -462,7 +489,7 @@ static __noinline int usdt_record(struct pt_regs *registers)
 	struct usdt_site *site;
 	u64 ts;
 
-	if (!entry_begins(registers, cookie, state, task->tgid))
+	if (!place_begins(registers, cookie, state, task->tgid))
 		return 0;
 	ts = bpf_ktime_get_ns();
 	site = bpf_map_lookup_elem(&usdt_sites, &number);
@@ -475,14 +502,7 @@ static __noinline int usdt_record(struct pt_regs *registers)
 		return 0;
 	}
 	take_registers(thread, registers);
-	if (site->role == VALUE_usdt_role_begin)
-		span_begins(thread, site, number, ts);
-	else if (site->role == VALUE_usdt_role_end)
-		span_ends(thread, site, ts);
-	else
-		emit_point(thread, site, ts, pid_tgid,
-			   add_arguments(thread, site, 0, RECORD_ARG_OF_BEGIN));
-	return 0;
+	return usdt_site_hit(thread, site, number, ts);
 }
 
 static __always_inline int usdt(struct pt_regs *registers)
