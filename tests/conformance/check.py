@@ -111,6 +111,31 @@ def demangled(name):
     return subprocess.run(["c++filt", name], capture_output=True, text=True, check=True).stdout.strip()
 
 
+def key_values(text):
+    """The arguments of an annotation: step=3 phase=warm up."""
+    parts = re.split(r"(?:^| )([A-Za-z0-9_.-]+)=", text) if isinstance(text, str) else [""]
+    number = re.compile(r"-?(0|[1-9]\d{0,17})$")
+    return {key: int(value) if number.match(value) else value for key, value in zip(parts[1::2], parts[2::2])}
+
+
+def bucket_from(place):
+    """Where a bucket of a distribution begins: at 0, 2, 4, 8 ns..."""
+    ns = 2 ** place if place else 0
+    for unit, size in ("ns", 1), ("us", 10 ** 3), ("ms", 10 ** 6), ("s", 10 ** 9):
+        if ns < 1000 * size or unit == "s":
+            return f"from {ns / size:.3g} {unit}"
+
+
+def counted_args(line):
+    """Of a function that is only counted."""
+    args = {"calls": line["calls"], "calls seen to end": line["timed_calls"]}
+    if line["timed_calls"]:
+        args.update({"total (ns)": line["time_ns"], "minimum (ns)": line["minimum_ns"], "maximum (ns)": line["maximum_ns"],
+                     "average (ns)": line["time_ns"] / line["timed_calls"],
+                     "distribution": ", ".join(f"{bucket_from(place)}: {count}" for place, count in enumerate(line["buckets"]) if count)})
+    return args
+
+
 class Judge:
     def __init__(self, folder):
         self.name = folder.name
@@ -200,6 +225,19 @@ class Judge:
         probe = self.probes.get(line.get("probe"), {})
         return {key: probe[key] for key in ("address", "binary") if key in probe}
 
+    def annotation_of(self, line):
+        """What a hit of a USDT probe is to gpuprobe.h: range, mark, counter; None: anybody's probe."""
+        return self.usdt.get(line.get("usdt"), {}).get("annotation")
+
+    def usdt_args(self, line):
+        given = line.get("args", {})
+        if self.annotation_of(line) == "counter":
+            return {"value": given["arg1"]}
+        args = {"binary": self.usdt[line["usdt"]]["binary"]}
+        if line.get("ended", "ended") != "ended":
+            args["ended"] = line["ended"]
+        return {**args, **(key_values(given.get("arg1")) if self.annotation_of(line) else given)}
+
     def functions_of(self, line):
         """The stack as functions, by the frame facts: none for addresses outside of mapped code, where a broken chain leads."""
         shown, whole, gap, known = [], 0, False, False
@@ -242,6 +280,12 @@ class Judge:
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
                 args[key] = line[key]
+        if kind.startswith("usdt_"):
+            args = self.usdt_args(line)
+        if kind == "function_total":
+            args = {**self.probe_args(line), **counted_args(line)}
+        if kind == "probing":
+            args = {"overhead (% of CPU time)": 100 * line["cost_ns"] / line["cpu_ns"]}
         if self.shapes[kind][0] == "SPAN" and "dur" not in line:
             args["open"] = True
         if "stack" in line:
@@ -255,6 +299,10 @@ class Judge:
             dur = line.get("dur", max(self.window_end - line["ts"], 0))
         phase = {"SPAN": "X", "POINT": "i", "TOTAL": "i", "COUNTER": "C"}[shape]
         category = CATEGORIES.get((line["kind"], line.get("domain")), CATEGORIES.get(line["kind"], line["kind"]))
+        if self.annotation_of(line) in ("range", "mark"):
+            category = "user_annotation"
+        if self.annotation_of(line) == "counter":
+            phase = "C"
         args = None if line["kind"] in NAMED_BY_FIELDS and line["kind"] not in GPU_KINDS else self.expected_args(line)
         return (phase, category, self.name_of(line), line["ts"] - self.base, dur,
                 line.get("pid", 0) if row not in ("STREAM", "SYNC", "DEVICE") else "gpu", json.dumps(args, sort_keys=True))
@@ -264,6 +312,10 @@ class Judge:
             return None
         if line["kind"] == "kernel" and line.get("name", "").startswith("_Z"):
             return demangled(line["name"])
+        if line["kind"] == "probing":
+            return "gpuprobe"
+        if self.annotation_of(line):
+            return line["args"]["arg0"]
         if line["kind"] == "api":
             return re.sub(r"_v\d{4,}$", "", line["name"])
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
@@ -274,6 +326,7 @@ class Judge:
 
     def judge_events(self):
         self.probes = {}
+        self.usdt = {line["id"]: line for line in self.lines if line["kind"] == "usdt"}
         self.frames = collections.defaultdict(list)
         for line in sorted((line for line in self.lines if line["kind"] == "frame"), key=lambda frame: frame["level"]):
             self.frames[line["pid"], line["address"]].append(line)
@@ -288,6 +341,7 @@ class Judge:
                 self.calls[line.get("source"), line.get("tid"), line["correlation"]].append(line)
         kinds = {CATEGORIES.get((kind, domain), CATEGORIES.get(kind, kind)): kind
                  for kind in self.shapes for domain in (None, "driver")}
+        kinds["user_annotation"] = "usdt_span"
         expected = [self.expected_event(line) for line in self.lines
                     if self.shapes[line["kind"]][0] != "FACT" and not self.measures_nothing(line)]
         actual = []
@@ -364,7 +418,9 @@ class Judge:
             expected.append((nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)), event["name"],
                              event["cat"], event["pid"] if on_thread else None,
                              event["tid"] if on_thread else None,
-                             json.dumps(dict(flatten("args", event.get("args", {}))), sort_keys=True, default=as_written)))
+                             # The engine has no null.
+                             json.dumps({key: value for key, value in flatten("args", event.get("args", {})) if value is not None},
+                                        sort_keys=True, default=as_written)))
         self.same("trace processor: slices", actual, expected)
         self.same("trace processor: counters",
                   [(row["ts"], float(row["value"]), row["name"], row["pid"]) for row in self.answer["counters"]],
