@@ -165,7 +165,8 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 		return;
 	parts = overhead_parts(session->overhead, &count);
 	say_price(status, parts, count, spent_ns);
-	if (session->budget_open)
+	/* Without the option nothing goes unasked yet: the estimate knows no price of allocators, USDT probes and growth. */
+	if (session->budget_open && session->config->options->max_overhead)
 		keep_within(session, parts, count, spent_ns);
 	overhead_mark(session->overhead, now_ns);
 	session->looked_ns = now_ns;

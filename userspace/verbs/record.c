@@ -272,7 +272,6 @@ static void on_tick(void *data, const struct session_status *status)
 {
 	struct recording *recording = data;
 
-	/* What levels switch on is held to its budget anyway. */
 	if (!recording->price_told && !recording->options->max_overhead &&
 	    status->recent_percent > BUDGET_OF_LEVELS_PERCENT) {
 		recording->price_told = true;
