@@ -23,18 +23,21 @@ static __always_inline u32 count_bucket(u64 dur_ns)
 {
 	u32 bucket = 0;
 
+	/* Without branches, each of which would double the verifier's ways through what follows. */
 	for (u32 bits = 32; bits; bits /= 2) {
-		if (dur_ns >> bits) {
-			dur_ns >>= bits;
-			bucket += bits;
-		}
+		u64 high = dur_ns >> bits;
+		u32 shift = (u32)((high | -high) >> 63) * bits;
+
+		__asm__ volatile("" : "+r"(shift));
+		dur_ns >>= shift;
+		bucket += shift;
 	}
 	return bucket < COUNT_BUCKETS ? bucket : COUNT_BUCKETS - 1;
 }
 
-/* dur_ns RECORD_DURATION_OPEN: its end was not seen. False: there was no room for it. Not static: so the verifier looks
- * at it once, not at each of its callers' ways to it. */
-__weak __noinline int function_count_add(u32 pid, u32 probe, u64 dur_ns)
+/* dur_ns RECORD_DURATION_OPEN: its end was not seen. False: there was no room for it. Static: kernels before 6.14 allow no
+ * other function to be called with preemption off. */
+static __noinline int function_count_add(u32 pid, u32 probe, u64 dur_ns)
 {
 	struct function_count *count = function_count_get(pid, probe);
 	u32 bucket = count_bucket(dur_ns);
