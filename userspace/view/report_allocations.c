@@ -59,20 +59,15 @@ static int fill_pid(const struct row *row, struct report_cell *cell)
 	return 0;
 }
 
-/* A line a function, innermost first. */
 static int fill_stack(const struct row *row, struct report_cell *cell)
 {
+	const struct record_header *header = &row->record->header;
 	_cleanup_text_ struct text text = {0};
-	const struct view_frame *frames;
-	bool cut;
-	size_t count = view_frames(row->view, row->record->header.pid, row->record->header.stack,
-				   &frames, &cut);
 
-	for (size_t i = 0; i < count; i++) {
-		view_frame_append(&frames[i], &text);
-		text_append_char(&text, '\n');
-	}
-	text_append(&text, cut || !count ? VIEW_FRAME_CUT "\n" : "");
+	if (!view_frames_append_lines(row->view, header->pid, header->stack, view_frame_append,
+				      &text) &&
+	    !text.length)
+		text_append(&text, VIEW_FRAME_CUT "\n");
 	return text.failed ? -ENOMEM : report_cell_text(cell, text_string(&text));
 }
 

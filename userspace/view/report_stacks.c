@@ -56,24 +56,16 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	return 0;
 }
 
-/* A line a function, innermost first. */
 static s64 stack_string(struct run *run, const struct record_header *record)
 {
 	_cleanup_text_ struct text text = {0};
 	u64 pid = record->pid, *known = map_find(&run->by_stack, pid, record->stack);
-	const struct view_frame *frames;
-	size_t count;
 	s64 number;
-	bool cut;
 
 	if (known)
 		return *known;
-	count = view_frames(run->view, record->pid, record->stack, &frames, &cut);
-	for (size_t i = 0; i < count; i++) {
-		view_frame_append_name(&frames[i], &text);
-		text_append_char(&text, '\n');
-	}
-	text_append(&text, cut ? VIEW_FRAME_CUT "\n" : "");
+	view_frames_append_lines(run->view, record->pid, record->stack, view_frame_append_name,
+				 &text);
 	number = string_table_add(&run->strings, text_string(&text), text.length);
 	if (text.failed || number < 0 || map_set(&run->by_stack, pid, record->stack, number))
 		return -ENOMEM;

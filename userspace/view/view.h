@@ -153,6 +153,9 @@ size_t view_frames(const struct view *view, u32 pid, u32 stack, const struct vie
 void view_frame_append_name(const struct view_frame *frame, struct text *text);
 /* The same with its source line or module: "ns::f<int> (foo.cc:12)". */
 void view_frame_append(const struct view_frame *frame, struct text *text);
+/* The functions of a stack, a line each by one of these two, the mark of a cut last. How many functions they are. */
+size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
+				void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
 
 /* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
 const char *view_device_name(const struct view *view, u32 device);

@@ -197,3 +197,19 @@ void view_frame_append(const struct view_frame *frame, struct text *text)
 	else if (frame->name[0] && frame->module[0])
 		text_appendf(text, " (%s)", frame->module);
 }
+
+size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
+				void (*append)(const struct view_frame *frame, struct text *text),
+				struct text *text)
+{
+	const struct view_frame *frames;
+	bool cut;
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
+
+	for (size_t i = 0; i < count; i++) {
+		append(&frames[i], text);
+		text_append_char(text, '\n');
+	}
+	text_append(text, cut ? VIEW_FRAME_CUT "\n" : "");
+	return count;
+}
