@@ -13,25 +13,13 @@
 #include "home_stack.h"
 #define PREEMPTION_FLAVOUR return_address
 #include "preemption.h"
+#include "session_return.h"
 #include "threads.h"
 
 /* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone.
  */
 #define TAKE_RETURN  0
 #define LEAVE_RETURN 1
-
-/* From 7.x on the kfunc takes the context. */
-extern bool bpf_session_is_return___without_context(void) __ksym __weak;
-extern bool bpf_session_is_return___with_context(void *context) __ksym __weak;
-
-static __always_inline bool session_is_return(struct pt_regs *registers)
-{
-	if (bpf_ksym_exists(bpf_session_is_return___with_context))
-		return bpf_session_is_return___with_context(registers);
-	if (bpf_ksym_exists(bpf_session_is_return___without_context))
-		return bpf_session_is_return___without_context();
-	return false;
-}
 
 /* An entry whose return is not taken. */
 static __always_inline int entry_only(u64 cookie, u64 pid_tgid, u32 reason, u32 loss_reason)

@@ -19,6 +19,7 @@
 #include "hits.h"
 #define PREEMPTION_FLAVOUR heap
 #include "preemption.h"
+#include "session_return.h"
 
 #define TAKE_RETURN  0
 #define LEAVE_RETURN 1
@@ -239,20 +240,9 @@ static __always_inline void call_end(struct pt_regs *registers, struct heap_thre
 static __always_inline struct heap_thread *thread_get(struct task_struct *task, u64 cookie)
 {
 	struct heap_thread *thread = bpf_task_storage_get(&heap_threads, task, 0, 0);
-	struct counters *mine = counters_get();
 
-	if (!mine)
+	if (!place_hit(cookie, thread, task->tgid))
 		return NULL;
-	if (!thread && !is_target(task->tgid)) {
-		mine->strangers++;
-		return NULL;
-	}
-	if (!window_open)
-		return NULL;
-	if (cookie & COOKIE_STEPPED)
-		mine->stepped_entries++;
-	else
-		mine->entries++;
 	if (!thread)
 		thread = bpf_task_storage_get(&heap_threads, task, 0,
 					      BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -326,22 +316,9 @@ static __always_inline void end_hit(struct pt_regs *registers, u64 cookie, u64 s
 		call_end(registers, thread, task_pid_tgid(task));
 }
 
-extern bool bpf_session_is_return___heap_without_context(void) __ksym __weak;
-extern bool bpf_session_is_return___heap_with_context(void *context) __ksym __weak;
-
-/* See session_is_return() of function.bpf.c: one flavour a file. */
-static __always_inline bool is_return(struct pt_regs *registers)
-{
-	if (bpf_ksym_exists(bpf_session_is_return___heap_with_context))
-		return bpf_session_is_return___heap_with_context(registers);
-	if (bpf_ksym_exists(bpf_session_is_return___heap_without_context))
-		return bpf_session_is_return___heap_without_context();
-	return false;
-}
-
 static __noinline int session_hit(struct pt_regs *registers)
 {
-	if (!is_return(registers))
+	if (!session_is_return(registers))
 		return begin_hit(registers);
 	end_hit(registers, bpf_get_attach_cookie(registers), arch_entry_sp_at_return(registers));
 	return 0;
@@ -365,7 +342,7 @@ int heap_session_emulated(struct pt_regs *registers)
 
 	preemption_off();
 	result = session_hit(registers);
-	if (!is_return(registers))
+	if (!session_is_return(registers))
 		entry_displace(registers);
 	preemption_on();
 	return result;

@@ -30,11 +30,11 @@ static __always_inline struct probe_hits *probe_hits_of(u64 cookie)
 	return bpf_map_lookup_elem(&probe_hits, &probe);
 }
 
-/* False when it is not ours to record. A thread with a state is a target's: only the others have to be looked up. */
-static __always_inline bool hit_is_ours(struct counters *mine, const struct thread_state *state,
-					u32 tgid)
+/* False when it is not ours to record. known: the thread has been seen as a target's; only the others have to be looked
+ * up. */
+static __always_inline bool hit_is_ours(struct counters *mine, bool known, u32 tgid)
 {
-	if (!state && !is_target(tgid)) {
+	if (!known && !is_target(tgid)) {
 		mine->strangers++;
 		return false;
 	}
@@ -62,19 +62,25 @@ static __always_inline bool entry_begins(const struct pt_regs *registers, u64 co
 	return is_first(registers, cookie);
 }
 
-/* The same of a place that is no function's: its number is none of a function. */
-static __always_inline bool place_begins(const struct pt_regs *registers, u64 cookie,
-					 const struct thread_state *state, u32 tgid)
+/* Counts the hit of a place whose number is none of a function. False when it is not to be recorded. */
+static __always_inline bool place_hit(u64 cookie, bool known, u32 tgid)
 {
 	struct counters *mine = counters_get();
 
-	if (!mine || !hit_is_ours(mine, state, tgid))
+	if (!mine || !hit_is_ours(mine, known, tgid))
 		return false;
 	if (cookie & COOKIE_STEPPED)
 		mine->stepped_entries++;
 	else
 		mine->entries++;
-	return is_first(registers, cookie);
+	return true;
+}
+
+/* The same, of a place that a jump may lead back to. */
+static __always_inline bool place_begins(const struct pt_regs *registers, u64 cookie,
+					 const struct thread_state *state, u32 tgid)
+{
+	return place_hit(cookie, state, tgid) && is_first(registers, cookie);
 }
 
 /* Of an entry of which there is more to know than the cookie says; else NULL. */
