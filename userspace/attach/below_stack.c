@@ -10,16 +10,8 @@
 /* The symbol with the nearest start whose extent has the address; NULL: none. */
 static const struct elf_symbol *symbol_around(const struct elf_symbols *symbols, u64 address)
 {
-	size_t low = 0, high = symbols->count;
+	size_t low = elf_symbols_up_to(symbols, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low > 0; low--) {
 		const struct elf_symbol *symbol = &symbols->items[low - 1];
 

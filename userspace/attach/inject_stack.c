@@ -175,17 +175,9 @@ static const struct rule *rule_find(const struct rule *rules, size_t count, cons
 static const struct rule *function_rule(const struct stack_file *file, u64 address)
 {
 	const struct elf_symbol *symbols = file->symbols.items;
-	size_t low = 0, high = file->symbols.count;
+	size_t low = elf_symbols_up_to(&file->symbols, address);
 	u64 start;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	start = low ? symbols[low - 1].address : 0;
 	for (; low && symbols[low - 1].address == start; low--) {
 		const struct elf_symbol *symbol = &symbols[low - 1];

@@ -79,6 +79,8 @@ struct elf_symbols {
 int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
 		     struct err *err);
 void elf_symbols_free(struct elf_symbols *symbols);
+/* How many of them begin at or below the address. */
+size_t elf_symbols_up_to(const struct elf_symbols *symbols, u64 address);
 
 /* The file with the debug information (DWARF) of this one: itself, or the separate debug file that elf_symbols_load() would
  * find. ret_fd: the caller closes; ret_bytes: how much of it there is. -ENOENT: none. */

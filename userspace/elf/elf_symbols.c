@@ -217,3 +217,18 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	free(symbols->items);
 	*symbols = (struct elf_symbols){0};
 }
+
+size_t elf_symbols_up_to(const struct elf_symbols *symbols, u64 address)
+{
+	size_t low = 0, high = symbols->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

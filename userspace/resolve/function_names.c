@@ -41,17 +41,9 @@ static bool is_better(const struct elf_symbol *a, const struct elf_symbol *b)
 const struct elf_symbol *function_names_find(const struct elf_symbols *symbols, u64 address)
 {
 	const struct elf_symbol *best = NULL;
-	size_t low = 0, high = symbols->count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low, looked = 0; i > 0 && looked < NESTED_MAX; i--, looked++) {
+	for (size_t i = elf_symbols_up_to(symbols, address), looked = 0;
+	     i > 0 && looked < NESTED_MAX; i--, looked++) {
 		const struct elf_symbol *symbol = &symbols->items[i - 1];
 
 		/* The innermost one that covers it, and its aliases. */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "resolve/addresses.h"
 
 #define CHUNK_BYTES (256 * 1024) /* a longer line is none */
 
@@ -34,22 +35,6 @@ int jit_map_open(const struct resolve_process *process, int *ret_fd)
 		return -ENOENT;
 	*ret_fd = take_fd(&fd);
 	return 0;
-}
-
-/* The first address that is not below; count: none. */
-static size_t first_from(const u64 *addresses, size_t count, u64 start)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static bool hex_next(const char **at, const char *end, u64 *ret_value)
@@ -89,7 +74,7 @@ static void line_take(const struct reading *reading, const char *line, const cha
 
 	if (!hex_next(&line, end, &start) || !hex_next(&line, end, &size) || line == end)
 		return;
-	for (size_t i = first_from(reading->addresses, reading->count, start);
+	for (size_t i = addresses_from(reading->addresses, reading->count, start);
 	     i < reading->count && reading->addresses[i] - start < size; i++)
 		reading->found(reading->data, i, start, line, (size_t)(end - line));
 }

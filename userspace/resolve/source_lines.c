@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "resolve/addresses.h"
 
 #define TREE_DEPTH_MAX 256
 
@@ -23,21 +24,6 @@ struct unit {
 	size_t count;
 	struct place *places;
 };
-
-static size_t first_from(const u64 *addresses, size_t count, u64 start)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
 
 /* ---- one tree of functions ---- */
 
@@ -56,7 +42,7 @@ static bool function_note(struct unit *unit, Dwarf_Die *die, int tag)
 	bool any = false;
 
 	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
-		for (size_t i = first_from(unit->addresses, unit->count, start);
+		for (size_t i = addresses_from(unit->addresses, unit->count, start);
 		     i < unit->count && unit->addresses[i] < end; i++) {
 			struct place *place = &unit->places[i];
 
@@ -233,7 +219,7 @@ static void addresses_assign(struct search *search, const u64 *addresses, size_t
 	for (size_t r = 0; r < ranges->count; r++) {
 		const struct range *range = &ranges->items[r];
 
-		for (size_t i = first_from(addresses, count, range->start);
+		for (size_t i = addresses_from(addresses, count, range->start);
 		     i < count && addresses[i] < range->end; i++) {
 			if (taken[i])
 				continue;

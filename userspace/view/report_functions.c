@@ -38,20 +38,6 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
 };
 
-static int compare_by_time(const void *a, const void *b)
-{
-	const struct statistics_row *left = *(const struct statistics_row *const *)a;
-	const struct statistics_row *right = *(const struct statistics_row *const *)b;
-	int names;
-
-	if (left->total_ns != right->total_ns)
-		return left->total_ns < right->total_ns ? 1 : -1;
-	if (left->call_count != right->call_count)
-		return left->call_count < right->call_count ? 1 : -1;
-	names = strcmp(left->name, right->name);
-	return names ? names : strcmp(left->binary, right->binary);
-}
-
 static int compare_by_name(const void *a, const void *b)
 {
 	const struct statistics_row *left = *(const struct statistics_row *const *)a;
@@ -215,7 +201,7 @@ int report_functions_fill(const struct statistics_row *rows, size_t count, u64 w
 	}
 	if (result == 0) {
 		qsort(by_name, count, sizeof(*by_name), compare_by_name);
-		qsort(by_time, count, sizeof(*by_time), compare_by_time);
+		qsort(by_time, count, sizeof(*by_time), statistics_compare_by_time);
 	}
 	for (size_t i = 0; i < count && result == 0; i++) {
 		text_clear(&name);

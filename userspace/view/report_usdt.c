@@ -99,20 +99,6 @@ static const struct view_sink sums_sink = {
 	.point = sums_point,
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct statistics_row *left = *(const struct statistics_row *const *)a;
-	const struct statistics_row *right = *(const struct statistics_row *const *)b;
-	int names;
-
-	if (left->total_ns != right->total_ns)
-		return left->total_ns < right->total_ns ? 1 : -1;
-	if (left->call_count != right->call_count)
-		return left->call_count < right->call_count ? 1 : -1;
-	names = strcmp(left->name, right->name);
-	return names ? names : strcmp(left->binary, right->binary);
-}
-
 static int add_note(struct report_row *row, const struct statistics_row *sum)
 {
 	struct text note _cleanup_text_ = {0};
@@ -160,7 +146,7 @@ static int fill(const struct statistics_row *rows, size_t count, struct report_t
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		order[i] = &rows[i];
-	qsort(order, count, sizeof(*order), compare);
+	qsort(order, count, sizeof(*order), statistics_compare_by_time);
 	for (size_t i = 0; i < count && result == 0; i++)
 		result = add_row(table, order[i]);
 	return result;

@@ -334,3 +334,17 @@ const struct view_sink statistics_sink = {
 	.span = sink_span,
 	.point = sink_point,
 };
+
+int statistics_compare_by_time(const void *a, const void *b)
+{
+	const struct statistics_row *left = *(const struct statistics_row *const *)a;
+	const struct statistics_row *right = *(const struct statistics_row *const *)b;
+	int names;
+
+	if (left->total_ns != right->total_ns)
+		return left->total_ns < right->total_ns ? 1 : -1;
+	if (left->call_count != right->call_count)
+		return left->call_count < right->call_count ? 1 : -1;
+	names = strcmp(left->name, right->name);
+	return names ? names : strcmp(left->binary, right->binary);
+}

@@ -56,6 +56,9 @@ void statistics_add_cost(struct statistics *statistics, const struct view *view,
 int statistics_finish(struct statistics *statistics, const struct statistics_row **ret_rows,
 		      size_t *ret_count, struct err *err);
 
+/* For qsort() of pointers to rows: those that took most time first. */
+int statistics_compare_by_time(const void *a, const void *b);
+
 /* Adds all calls and entries of a view; data: struct statistics. It holds for one run. */
 extern const struct view_sink statistics_sink;
 
