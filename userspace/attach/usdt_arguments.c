@@ -221,6 +221,10 @@ static bool parse_memory(struct span *span, const struct usdt_place *place,
 		return false;
 	if (span->at < span->end && !parse_address_registers(span, argument))
 		return false;
+	/* A number alone: the constants of Intel's syntax look like that, and no compiler means an address by it. */
+	if (!variable && argument->base == USDT_REGISTER_NONE &&
+	    argument->index == USDT_REGISTER_NONE)
+		return false;
 	if (!variable)
 		return argument->base != USDT_REGISTER_IP;
 	/* The assembler counts from the next instruction to where the variable lies; we count from the probe. */
@@ -276,12 +280,26 @@ static struct usdt_argument parse_one(struct span span, const struct usdt_place 
 	return argument;
 }
 
-/* The end of the argument that begins at text: a blank that is in no parentheses. */
-static const char *argument_end(const char *text)
+/* "-4@", "8f@": is that what the text begins with? */
+static bool begins_with_size(const char *text)
+{
+	text += *text == '-';
+	text += strspn(text, DIGITS);
+	text += *text == 'f';
+	return *text == '@';
+}
+
+/* The end of the argument that begins at text: a blank that is in no parentheses and, where arguments have sizes, before the
+ * size of the next one (operands of Intel's syntax have blanks: "4@DWORD PTR -4[rbp]"). */
+static const char *argument_end(const char *text, bool sizes)
 {
 	unsigned depth = 0;
 
-	for (; *text && (*text != ' ' || depth); text++) {
+	for (; *text; text++) {
+		const char *next = text + strspn(text, " ");
+
+		if (*text == ' ' && !depth && (!sizes || !*next || begins_with_size(next)))
+			break;
 		depth += *text == '(';
 		depth -= *text == ')' && depth;
 	}
@@ -291,10 +309,11 @@ static const char *argument_end(const char *text)
 size_t usdt_arguments_parse(const char *text, const struct usdt_place *place,
 			    struct usdt_argument ret_arguments[USDT_ARGUMENTS_MAX])
 {
+	bool sizes = strchr(text, '@') != NULL;
 	size_t count = 0;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		const char *end = argument_end(text);
+		const char *end = argument_end(text, sizes);
 
 		if (count < USDT_ARGUMENTS_MAX)
 			ret_arguments[count] = parse_one((struct span){text, end}, place);

@@ -106,29 +106,35 @@ static bool is_variable(const GElf_Sym *symbol)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
 
-	return symbol->st_shndx != SHN_UNDEF && (type == STT_OBJECT || type == STT_NOTYPE);
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS &&
+	       (type == STT_OBJECT || type == STT_NOTYPE);
 }
 
+/* A file may have several variables of one name (static ones), and nothing says which of them is meant. The symbols for the
+ * linker alone (.dynsym) leave out the static ones, so they would name another variable of that name. */
 int elf_variable_address(const struct elf_file *file, const char *name, size_t name_length,
 			 u64 *ret_address)
 {
-	static const u32 tables[] = {SHT_SYMTAB, SHT_DYNSYM};
+	GElf_Shdr header;
+	Elf_Scn *section = elf_section_find(file, NULL, SHT_SYMTAB, &header);
+	Elf_Data *symbols = section ? elf_section_data(file, section) : NULL;
+	bool found = false;
+	u64 address = 0;
+	GElf_Sym symbol;
 
-	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
-		GElf_Shdr header;
-		Elf_Scn *section = elf_section_find(file, NULL, tables[t], &header);
-		Elf_Data *symbols = section ? elf_section_data(file, section) : NULL;
-		GElf_Sym symbol;
+	for (int i = 0; symbols && gelf_getsym(symbols, i, &symbol); i++) {
+		const char *other = elf_strptr(file->elf, header.sh_link, symbol.st_name);
 
-		for (int i = 0; symbols && gelf_getsym(symbols, i, &symbol); i++) {
-			const char *found = elf_strptr(file->elf, header.sh_link, symbol.st_name);
-
-			if (!found || !is_variable(&symbol) || strlen(found) != name_length ||
-			    memcmp(found, name, name_length) != 0)
-				continue;
-			*ret_address = symbol.st_value;
-			return 0;
-		}
+		if (!other || !is_variable(&symbol) || strlen(other) != name_length ||
+		    memcmp(other, name, name_length) != 0)
+			continue;
+		if (found && symbol.st_value != address)
+			return -ENOTUNIQ;
+		address = symbol.st_value;
+		found = true;
 	}
-	return -ENOENT;
+	if (!found)
+		return -ENOENT;
+	*ret_address = address;
+	return 0;
 }

@@ -17,7 +17,7 @@ struct elf_usdt_note {
  * damaged, or lies outside of what is loaded, is left out and counted (ret_damaged may be NULL). */
 int elf_usdt_visit(const struct elf_file *file, int (*visit)(void *data, const struct elf_usdt_note *note),
 		   void *data, size_t *ret_damaged);
-/* Address of a variable by its name, of .symtab or .dynsym; -ENOENT. */
+/* Address of a variable by its name, of .symtab; -ENOENT, or -ENOTUNIQ where several have it. */
 int elf_variable_address(const struct elf_file *file, const char *name, size_t name_length, u64 *ret_address);
 
 #endif
