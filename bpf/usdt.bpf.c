@@ -216,7 +216,8 @@ static long add_argument(u32 place, struct args_builder *builder)
 	builder->used_bytes = at + sizeof(*arg);
 	if (!argument_value(builder->thread, argument, &value))
 		return 0;
-	if (argument->as_string) {
+	/* Of a null pointer the attempt alone would be a page fault, which costs more than all the rest. */
+	if (argument->as_string && value) {
 		length = read_string(builder, at, value);
 		if (length >= 0) {
 			arg->length_bytes = length;
