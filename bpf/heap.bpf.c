@@ -211,13 +211,11 @@ static __always_inline void call_succeeded(struct heap_thread *thread, struct he
 	block_put(process, pid_tgid >> 32, address, &block);
 }
 
-/* At the return of a function whose sp was this at its first instruction. */
-static __always_inline void call_end(struct pt_regs *registers, struct heap_thread *thread,
-				     u64 pid_tgid)
+static __always_inline void call_end(struct heap_thread *thread, u64 pid_tgid, u64 result)
 {
 	const struct heap_function *function = bpf_map_lookup_elem(&heap_functions, &thread->probe);
 	struct heap_process *process = process_get(pid_tgid >> 32);
-	u64 result = arch_result(registers), address = result;
+	u64 address = result;
 
 	if (function && process) {
 		if (function->row.success == ALLOCATOR_ZERO) {
@@ -296,7 +294,7 @@ static __noinline int begin_hit(struct pt_regs *registers)
 }
 
 /* sp: where the return address lies, or lay. */
-static __always_inline void end_hit(struct pt_regs *registers, u64 cookie, u64 sp)
+static __always_inline void end_hit(u64 cookie, u64 sp, u64 result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct heap_thread *thread = bpf_task_storage_get(&heap_threads, task, 0, 0);
@@ -313,14 +311,15 @@ static __always_inline void end_hit(struct pt_regs *registers, u64 cookie, u64 s
 	else
 		mine->exits++;
 	if (thread->probe && thread->sp == sp)
-		call_end(registers, thread, task_pid_tgid(task));
+		call_end(thread, task_pid_tgid(task), result);
 }
 
 static __noinline int session_hit(struct pt_regs *registers)
 {
 	if (!session_is_return(registers))
 		return begin_hit(registers);
-	end_hit(registers, bpf_get_attach_cookie(registers), arch_entry_sp_at_return(registers));
+	end_hit(bpf_get_attach_cookie(registers), arch_entry_sp_at_return(registers),
+		arch_result(registers));
 	return 0;
 }
 
@@ -367,8 +366,8 @@ int heap_entry_emulated(struct pt_regs *registers)
 	return 0;
 }
 
-/* True when the instruction is still to be done. A jump out of the function leaves its call open: another one of ours
- * returns in its place, or nobody that is seen. */
+/* True when the instruction is still to be done. The jumps that are probed lead to what gives back its first argument; any other
+ * leaves the call open: another one of ours returns in its place, or nobody that is seen. */
 static __noinline int exit_hit(struct pt_regs *registers)
 {
 	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
@@ -376,8 +375,10 @@ static __noinline int exit_hit(struct pt_regs *registers)
 	u32 kind = cookie_site_kind(cookie);
 
 	if (kind == COOKIE_SITE_RETURN || kind == COOKIE_SITE_RETURN_EMULATED)
-		end_hit(registers, cookie,
-			still_to_do ? sp : sp - 8 - (cookie >> COOKIE_POPPED_SHIFT) * 8);
+		end_hit(cookie, still_to_do ? sp : sp - 8 - (cookie >> COOKIE_POPPED_SHIFT) * 8,
+			arch_result(registers));
+	else if (kind == COOKIE_SITE_JUMP)
+		end_hit(cookie, sp, arch_argument(registers, 1));
 	return still_to_do;
 }
 

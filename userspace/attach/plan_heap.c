@@ -95,8 +95,8 @@ static int by_exits(struct plan_builder *builder, struct plan_function *function
 	function->entry_only_reason = VALUE_entry_only_reason_exits_unknown;
 	if (plan_code_open(builder, function->module, &code, NULL))
 		return 0;
-	if (code_exits_find(module_code_file(code), function->address, &function->sites,
-			    &function->site_count, &complete))
+	if (code_exits_find(module_code_file(code), module_code_symbols(code), function->address,
+			    &function->sites, &function->site_count, &complete))
 		return -ENOMEM;
 	if (!function->site_count)
 		return 0;

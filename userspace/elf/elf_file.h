@@ -45,6 +45,19 @@ bool elf_file_is_movable(const struct elf_file *file);
  * as they go. */
 void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u64 address), void *data);
 
+#define ELF_BINDING_NAME_MAX_BYTES 128
+
+/* What a pointer in the file is bound to when it is loaded. */
+struct elf_binding {
+	char name[ELF_BINDING_NAME_MAX_BYTES]; /* of the symbol; empty: it has none, or a longer one */
+	u64 address;			       /* in this file, where it is one of this file's; else 0 */
+	bool resolver;			       /* that is the function that tells which one it is (IFUNC) */
+};
+
+/* By the relocation of the 8 bytes at this address. Of a symbol that this file has itself another file's may be taken
+ * instead. -ENOENT: there is none, of a kind that is known here. Goes through the tables. */
+int elf_file_binding(const struct elf_file *file, u64 slot, struct elf_binding *ret_binding);
+
 /* Go programs move their stacks: no return probes ever (.gopclntab / .go.buildinfo present). */
 bool elf_file_is_go(const struct elf_file *file);
 bool elf_file_has_device_code(const struct elf_file *file); /* code for GPUs, as nvcc puts it in */
