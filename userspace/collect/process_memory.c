@@ -80,9 +80,12 @@ int process_memory_read(struct process_memory *memory, u64 ts, record_callback c
 static int drain(void *data, record_callback callback, void *callback_data)
 {
 	struct process_memory *memory = data;
+	/* Asked before the clock and behind it: then that moment lies in the window. */
+	bool was_open = bpf_source_window_is_open(memory->source);
 	u64 now = clock_monotonic_ns();
 
-	if (now - memory->read_ns < READ_EVERY_NS || !bpf_source_window_is_open(memory->source))
+	if (now - memory->read_ns < READ_EVERY_NS || !was_open ||
+	    !bpf_source_window_is_open(memory->source))
 		return 0;
 	memory->read_ns = now;
 	return process_memory_read(memory, now, callback, callback_data);

@@ -155,6 +155,9 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 
 	if (!session->overhead || overhead_update(session->overhead, cpu_ns))
 		return;
+	/* What follows the end of the window belongs to its last moment. */
+	if (session->window_end_ns)
+		now_ns = session->window_end_ns;
 	status->overhead_percent = overhead_percent(session->overhead);
 	if (!session->looked_ns)
 		session->looked_ns = session->window_start_ns;
