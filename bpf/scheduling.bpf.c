@@ -7,6 +7,9 @@
 #include "arch_x86_64.h"
 
 #define OFF_CPU_THREADS_MAX 65536
+/* So long before it left its CPU a thread can have been woken from the sleep that it was about to begin: that takes it
+ * microseconds. What lies further back woke it from a sleep that it then did not need. */
+#define EARLY_WAKING_MAX_NS 1000000
 
 /* States of a task that leaves its CPU. */
 #define TASK_RUNNING	     0x0
@@ -134,10 +137,19 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task, b
 }
 
 /* A thread that slept and was not woken since was woken before. */
+static __always_inline const struct waking *waking_of(const struct off_cpu *off)
+{
+	if (off->woken.ts)
+		return &off->woken;
+	if (off->early.ts + EARLY_WAKING_MAX_NS >= off->since_ns)
+		return &off->early;
+	return NULL;
+}
+
 static __always_inline void fill_waking(struct record_off_cpu *record, const struct off_cpu *off,
 					u64 dur)
 {
-	const struct waking *waking = off->woken.ts ? &off->woken : &off->early;
+	const struct waking *waking = waking_of(off);
 	u64 end = off->since_ns + dur;
 
 	record->runnable_ns = ~0ULL;
@@ -145,7 +157,7 @@ static __always_inline void fill_waking(struct record_off_cpu *record, const str
 		record->runnable_ns = dur;
 		return;
 	}
-	if (!waking->ts)
+	if (!waking)
 		return;
 	record->woken_by = waking->by;
 	record->waker_pid = waking->pid;
