@@ -26,20 +26,20 @@ static bool has_report(const struct request *request, const struct report *repor
 	return false;
 }
 
-/* For people with the one that belongs behind it; programs get one table for one name. */
+/* For people with those that belong behind it; programs get one table for one name. */
 static int add_report(struct request *request, const char *name, struct err *err)
 {
-	const struct report *report, *then;
+	const struct report *report;
 	int result = report_find(name, &report, err);
 
 	if (result < 0)
 		return result;
 	request->reports[request->count++] = report;
-	if (!report->then || request->format != REPORT_COLUMN)
-		return 0;
-	result = report_find(report->then, &then, err);
-	if (result == 0 && !has_report(request, then))
-		request->reports[request->count++] = then;
+	while (result == 0 && report->then && request->format == REPORT_COLUMN) {
+		result = report_find(report->then, &report, err);
+		if (result == 0 && !has_report(request, report))
+			request->reports[request->count++] = report;
+	}
 	return result;
 }
 
