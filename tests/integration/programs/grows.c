@@ -3,6 +3,7 @@
  * way as the kernel counts them for the thread (getrusage). Each way is a function of its own.
  *
  *	grows storm	nothing but faults and mappings instead, more than are looked at one by one
+ *	grows child	it is a child that maps, touches and unmaps; its parent maps less, and touches nothing of it
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -265,12 +267,50 @@ static unsigned long huge_bytes(void)
 	return kilobytes << 10;
 }
 
+#define CHILD_PAGES 70UL
+
+PROBED void touch_in_child(char *address)
+{
+	touch(address, CHILD_PAGES);
+}
+
+static char *map_small(unsigned long bytes)
+{
+	char *address = map(bytes);
+
+	madvise(address, bytes, MADV_NOHUGEPAGE);
+	return address;
+}
+
+static int with_child(void)
+{
+	char *address;
+	pid_t child;
+
+	protocol_begin();
+	address = map_small(5 * PAGE);
+	child = fork();
+	if (!child) {
+		address = map_small(2 * CHILD_PAGES * PAGE);
+		touch_in_child(address);
+		check(!do_munmap(address, CHILD_PAGES * PAGE), "munmap");
+		_exit(0);
+	}
+	check(child > 0 && waitpid(child, NULL, 0) == child, "fork");
+	check(!do_munmap(address, 5 * PAGE), "munmap");
+	protocol_count("child", (unsigned long)child);
+	protocol_end();
+	return 0;
+}
+
 int main(int count, char **words)
 {
 	static long counts[WAYS];
 
 	if (count == 2 && !strcmp(words[1], "storm"))
 		return storm();
+	if (count == 2 && !strcmp(words[1], "child"))
+		return with_child();
 	prepare();
 	faults();
 	protocol_begin();
