@@ -77,8 +77,11 @@ static int line_make(struct folded *folded, const struct view_event *event, u64 
 	append_part(&text, event->row->process_name);
 	append_part(&text, event->row->name);
 	append_stack(folded->view, event->record, &text);
-	text_appendf(&name, "[%s]", event->name);
-	append_part(&text, text_string(&name));
+	/* Without one of its own it would be that of its kind, which says nothing here. */
+	if (event->record->name) {
+		text_appendf(&name, "[%s]", event->name);
+		append_part(&text, text_string(&name));
+	}
 	if (text.failed || name.failed)
 		return -ENOMEM;
 	/* Without the last separator. */
