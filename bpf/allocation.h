@@ -14,6 +14,7 @@
 #include "maps.h"
 #include "arguments.h"
 #include "emit.h"
+#include "price.h"
 #include "threads.h"
 
 /* What the accounts of a process are drawn as. */
@@ -71,8 +72,7 @@ static __always_inline void allocating_release(struct allocating *call, u32 pid)
 		bpf_map_delete_elem(&allocations, &key);
 }
 
-/* At the entry of a function of the table; sp: at its first instruction. */
-static __noinline int allocation_begin(struct pt_regs *registers, u32 probe, u64 sp)
+static __always_inline void allocation_note_call(struct pt_regs *registers, u32 probe, u64 sp)
 {
 	const struct allocator *row = bpf_map_lookup_elem(&allocators, &probe);
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -80,10 +80,10 @@ static __noinline int allocation_begin(struct pt_regs *registers, u32 probe, u64
 	struct allocating *call;
 
 	if (!row)
-		return 0;
+		return;
 	call = allocating_get(task, pid_tgid);
 	if (!call || allocating_is_open(call, task, sp))
-		return 0;
+		return;
 	call->sp = sp;
 	call->return_address = 0;
 	bpf_probe_read_user(&call->return_address, sizeof(call->return_address), (void *)sp);
@@ -99,6 +99,16 @@ static __noinline int allocation_begin(struct pt_regs *registers, u32 probe, u64
 	if (call->released)
 		allocating_release(call, task->tgid);
 	call->probe = probe;
+}
+
+/* At the entry of a function of the table; sp: at its first instruction. */
+static __noinline int allocation_begin(struct pt_regs *registers, u32 probe, u64 sp)
+{
+	u64 begin_ns = price_begin(PRICE_GPU_MEMORY);
+
+	price_count(PRICE_GPU_MEMORY);
+	allocation_note_call(registers, probe, sp);
+	price_end(PRICE_GPU_MEMORY, begin_ns);
 	return 0;
 }
 
@@ -178,8 +188,7 @@ static __always_inline struct allocating *allocating_find(struct task_struct *ta
 	return call && call->probe == probe && call->sp == sp ? call : NULL;
 }
 
-/* At its return; sp: as at its first instruction. */
-static __noinline int allocation_end(struct pt_regs *registers, u32 probe, u64 sp)
+static __always_inline void allocation_note_end(struct pt_regs *registers, u32 probe, u64 sp)
 {
 	const struct allocator *row = bpf_map_lookup_elem(&allocators, &probe);
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -187,11 +196,11 @@ static __noinline int allocation_end(struct pt_regs *registers, u32 probe, u64 s
 	struct allocating *call = allocating_find(task, probe, sp);
 
 	if (!row || !call)
-		return 0;
+		return;
 	call->probe = 0;
 	if (!allocation_succeeded(row, arch_result(registers))) {
 		allocation_restore(call, task->tgid);
-		return 0;
+		return;
 	}
 	call->probe = probe; /* the record's name */
 	if (call->released)
@@ -203,6 +212,15 @@ static __noinline int allocation_end(struct pt_regs *registers, u32 probe, u64 s
 		allocation_emit(call, row, pid_tgid, address);
 	}
 	call->probe = 0;
+}
+
+/* At its return; sp: as at its first instruction. */
+static __noinline int allocation_end(struct pt_regs *registers, u32 probe, u64 sp)
+{
+	u64 begin_ns = price_begin(PRICE_GPU_MEMORY);
+
+	allocation_note_end(registers, probe, sp);
+	price_end(PRICE_GPU_MEMORY, begin_ns);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What calibration measures besides the programs that record: taking a stack, on a function of our own. */
+/* What calibration measures besides the programs that record, on functions of our own: taking a stack, and nothing at all. */
 #include "stacks.h"
 #define PREEMPTION_FLAVOUR calibration
 #include "preemption.h"
@@ -26,5 +26,18 @@ int calibrate_stack(struct pt_regs *registers)
 	preemption_off();
 	take_stack(registers);
 	preemption_on();
+	return 0;
+}
+
+SEC("uprobe.multi")
+int calibrate_trap(struct pt_regs *registers)
+{
+	return 0;
+}
+
+/* Its return is taken too. */
+SEC("uprobe.multi")
+int calibrate_trap_session(struct pt_regs *registers)
+{
 	return 0;
 }

@@ -3,6 +3,7 @@
  * the kernel takes for them, summed by stack. Neither costs a system call or a fault of anybody else more than a look at
  * who it is. (Tracepoints of system calls would slow down every system call of the machine.)
  */
+#include "price.h"
 #include "stacks.h"
 #include "arch_x86_64.h"
 
@@ -126,13 +127,16 @@ static __always_inline int mapping_begins(struct mm_struct *mm, bool write, bool
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 tid = task->pid;
-	u64 pages;
+	u64 pages, begin_ns;
 
 	if (!write || !success || !window_open || task->mm != mm || !is_target(task->tgid))
 		return 0;
+	begin_ns = price_begin(PRICE_GROWTH);
+	price_count(PRICE_GROWTH);
 	pages = mm->total_vm;
 	if (bpf_map_update_elem(&growth_open, &tid, &pages, BPF_ANY))
 		count_loss(VALUE_loss_reason_growth_full);
+	price_end(PRICE_GROWTH, begin_ns);
 	return 0;
 }
 
@@ -207,18 +211,20 @@ int mapping_unlocked(u64 *context)
 	struct mm_struct *mm = (void *)context[0];
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 tid = task->pid;
-	u64 *before, pages;
+	u64 *before, pages, begin_ns;
 
 	if (task->mm != mm || !is_target(task->tgid))
 		return 0;
 	before = bpf_map_lookup_elem(&growth_open, &tid);
 	if (!before)
 		return 0;
+	begin_ns = price_begin(PRICE_GROWTH);
 	pages = *before;
 	bpf_map_delete_elem(&growth_open, &tid);
 	if (window_open && mm->total_vm != pages)
 		mapping_add(context, task, ((s64)mm->total_vm - (s64)pages) * ARCH_PAGE_BYTES,
 			    mm->total_vm * ARCH_PAGE_BYTES);
+	price_end(PRICE_GROWTH, begin_ns);
 	return 0;
 }
 
@@ -239,9 +245,11 @@ static __always_inline int fault_add(void *context, bool in_kernel)
 	struct faulting *faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
 	struct growth_key key = {.pid = pid, .name = TEXT_PAGE_FAULT};
 	struct growth_sums *sums;
+	u64 begin_ns = price_begin(PRICE_GROWTH);
 
 	if (!faulting)
 		return 0;
+	price_count(PRICE_GROWTH);
 	if (fault_has_stack(faulting, pid)) {
 		key.stack = stack_of_current(context, pid_tgid);
 	} else {
@@ -255,6 +263,7 @@ static __always_inline int fault_add(void *context, bool in_kernel)
 	faulting->took = false;
 	if (sums)
 		__sync_fetch_and_add(&sums->faults, 1);
+	price_end(PRICE_GROWTH, begin_ns);
 	return 0;
 }
 
@@ -296,6 +305,7 @@ int memory_taken(u64 *context)
 	struct faulting *faulting;
 	struct growth_sums *sums;
 	struct growth_key key;
+	u64 begin_ns;
 	u32 zero = 0;
 
 	if (!(context[2] & ALLOCATION_MOVABLE) || !context[0] || !window_open)
@@ -303,6 +313,7 @@ int memory_taken(u64 *context)
 	task = bpf_get_current_task_btf();
 	if (!is_target(task->tgid))
 		return 0;
+	begin_ns = price_begin(PRICE_GROWTH);
 	faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
 	if (!faulting || !is_for_fault(faulting, task))
 		return 0;
@@ -311,5 +322,6 @@ int memory_taken(u64 *context)
 	sums = sums_get(&key);
 	if (sums)
 		__sync_fetch_and_add(&sums->faulted_bytes, (u64)ARCH_PAGE_BYTES << context[1]);
+	price_end(PRICE_GROWTH, begin_ns);
 	return 0;
 }

@@ -239,7 +239,7 @@ static __always_inline struct heap_thread *thread_get(struct task_struct *task, 
 {
 	struct heap_thread *thread = bpf_task_storage_get(&heap_threads, task, 0, 0);
 
-	if (!place_hit(cookie, thread, task->tgid))
+	if (!place_hit(cookie, thread, task->tgid, PRICE_HEAP))
 		return NULL;
 	if (!thread)
 		thread = bpf_task_storage_get(&heap_threads, task, 0,
@@ -263,19 +263,13 @@ static __always_inline int place_begin(struct pt_regs *registers, struct heap_th
 }
 
 /* LEAVE_RETURN: there is no return to wait for. */
-static __noinline int begin_hit(struct pt_regs *registers)
+static __always_inline int thread_hit(struct pt_regs *registers, struct heap_thread *thread,
+				      const struct heap_function *function, u32 probe, u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
-	const struct entry_site *site = entry_site_find(cookie);
 	u64 pid_tgid = task_pid_tgid(task);
-	u32 probe = cookie & COOKIE_PROBE_MASK;
-	const struct heap_function *function = bpf_map_lookup_elem(&heap_functions, &probe);
-	struct heap_thread *thread = thread_get(task, cookie);
 
-	if (site)
-		sp += site->stack_bytes;
-	if (!function || !thread || call_is_open(thread, task, probe, sp))
+	if (call_is_open(thread, task, probe, sp))
 		return LEAVE_RETURN;
 	if (thread->probe)
 		call_forget(thread, task->tgid);
@@ -293,25 +287,48 @@ static __noinline int begin_hit(struct pt_regs *registers)
 	return LEAVE_RETURN;
 }
 
+/* The same. */
+static __noinline int begin_hit(struct pt_regs *registers)
+{
+	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers), begin_ns;
+	const struct entry_site *site = entry_site_find(cookie);
+	u32 probe = cookie & COOKIE_PROBE_MASK;
+	const struct heap_function *function = bpf_map_lookup_elem(&heap_functions, &probe);
+	struct heap_thread *thread = thread_get(bpf_get_current_task_btf(), cookie);
+	int result;
+
+	if (site)
+		sp += site->stack_bytes;
+	if (!function || !thread)
+		return LEAVE_RETURN;
+	begin_ns = price_begin(PRICE_HEAP);
+	result = thread_hit(registers, thread, function, probe, sp);
+	price_end(PRICE_HEAP, begin_ns);
+	return result;
+}
+
 /* sp: where the return address lies, or lay. */
 static __always_inline void end_hit(u64 cookie, u64 sp, u64 result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct heap_thread *thread = bpf_task_storage_get(&heap_threads, task, 0, 0);
 	struct counters *mine = counters_get();
+	u64 begin_ns;
 
 	/* After the window nothing changes any more. */
 	if (!window_open || !mine || !thread)
 		return;
 	if (cookie_site_kind(cookie) == COOKIE_SITE_OTHER ||
 	    cookie_site_kind(cookie) == COOKIE_SITE_DESCRIBED)
-		mine->returns++;
+		mine->prices[PRICE_HEAP].returns++;
 	else if (cookie & COOKIE_STEPPED)
-		mine->stepped_exits++;
+		mine->prices[PRICE_HEAP].stepped_exits++;
 	else
-		mine->exits++;
+		mine->prices[PRICE_HEAP].exits++;
+	begin_ns = price_begin(PRICE_HEAP);
 	if (thread->probe && thread->sp == sp)
 		call_end(thread, task_pid_tgid(task), result);
+	price_end(PRICE_HEAP, begin_ns);
 }
 
 static __noinline int session_hit(struct pt_regs *registers)

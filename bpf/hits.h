@@ -5,6 +5,7 @@
 #include "arch_x86_64.h"
 #include "displaced_execute.h"
 #include "emit.h"
+#include "price.h"
 
 /* As bpf_get_current_pid_tgid(), without the call. */
 static __always_inline u64 task_pid_tgid(const struct task_struct *task)
@@ -63,24 +64,24 @@ static __always_inline bool entry_begins(const struct pt_regs *registers, u64 co
 }
 
 /* Counts the hit of a place whose number is none of a function. False when it is not to be recorded. */
-static __always_inline bool place_hit(u64 cookie, bool known, u32 tgid)
+static __always_inline bool place_hit(u64 cookie, bool known, u32 tgid, u32 sort)
 {
 	struct counters *mine = counters_get();
 
-	if (!mine || !hit_is_ours(mine, known, tgid))
+	if (!mine || sort >= PRICE_SORTS || !hit_is_ours(mine, known, tgid))
 		return false;
 	if (cookie & COOKIE_STEPPED)
-		mine->stepped_entries++;
+		mine->prices[sort].stepped_entries++;
 	else
-		mine->entries++;
+		mine->prices[sort].entries++;
 	return true;
 }
 
 /* The same, of a place that a jump may lead back to. */
 static __always_inline bool place_begins(const struct pt_regs *registers, u64 cookie,
-					 const struct thread_state *state, u32 tgid)
+					 const struct thread_state *state, u32 tgid, u32 sort)
 {
-	return place_hit(cookie, state, tgid) && is_first(registers, cookie);
+	return place_hit(cookie, state, tgid, sort) && is_first(registers, cookie);
 }
 
 /* Of an entry of which there is more to know than the cookie says; else NULL. */

@@ -3,6 +3,7 @@
  * machine comes here, only those of targets reach a ring. The scheduler calls with its lock held, so nothing is
  * allocated: a thread has its place in a table made beforehand.
  */
+#include "price.h"
 #include "stacks.h"
 #include "arch_x86_64.h"
 
@@ -110,15 +111,14 @@ static __always_inline struct off_cpu *place_get(u32 tid)
 static __always_inline void leave_cpu(void *context, struct task_struct *task, bool preempted,
 				      u32 state)
 {
-	struct counters *mine = counters_get();
 	u64 pid_tgid = (u64)task->tgid << 32 | (u32)task->pid;
 	u32 zero = 0;
 	struct stack_scratch *scratch = bpf_map_lookup_elem(&off_cpu_scratch, &zero);
 	struct off_cpu *off = place_get(task->pid);
 
-	if (!mine || !scratch)
+	if (!scratch)
 		return;
-	mine->switches++;
+	price_count(PRICE_WAITS);
 	if (!off) {
 		count_loss(VALUE_loss_reason_threads_full);
 		return;
@@ -209,6 +209,7 @@ int task_switched(u64 *context)
 	bool preempted = context[0];
 	struct task_struct *previous = (void *)context[1], *next = (void *)context[2];
 	u32 state = context[3];
+	u64 begin_ns;
 
 	if (!window_open)
 		return 0;
@@ -216,11 +217,17 @@ int task_switched(u64 *context)
 	if (is_target(previous->tgid)) {
 		if (state & TASK_DEAD)
 			leave_for_good(previous);
-		else
+		else {
+			begin_ns = price_begin(PRICE_WAITS);
 			leave_cpu(context, previous, preempted, state);
+			price_end(PRICE_WAITS, begin_ns);
+		}
 	}
-	if (is_target(next->tgid))
+	if (is_target(next->tgid)) {
+		begin_ns = price_begin(PRICE_WAITS);
 		take_cpu(next);
+		price_end(PRICE_WAITS, begin_ns);
+	}
 	return 0;
 }
 
@@ -230,9 +237,11 @@ int task_woken(u64 *context)
 	struct task_struct *task = (void *)context[0], *waker = bpf_get_current_task_btf();
 	struct waking waking = {.by = VALUE_woken_by_interrupt};
 	struct off_cpu *off;
+	u64 begin_ns;
 
 	if (!window_open || !is_target(task->tgid))
 		return 0;
+	begin_ns = price_begin(PRICE_WAITS);
 	off = place_get(task->pid);
 	if (!off)
 		return 0;
@@ -246,6 +255,7 @@ int task_woken(u64 *context)
 		off->woken = waking;
 	else
 		off->early = waking;
+	price_end(PRICE_WAITS, begin_ns);
 	return 0;
 }
 

@@ -133,21 +133,35 @@ struct function_count {
 	u64 buckets[COUNT_BUCKETS];
 };
 
+/* What is recorded beside calls, by what its price is made of. */
+enum price_sort {
+	PRICE_WAITS,
+	PRICE_GROWTH,
+	PRICE_HEAP,
+	PRICE_USDT,
+	PRICE_GPU_MEMORY, /* accounts of it, kept by the probes of the functions that allocate */
+	PRICE_SORTS
+};
+
+/* Of a sort, in targets while the window was open. */
+struct price_hits {
+	u64 entries, stepped_entries; /* of probes, the single-stepped ones apart */
+	u64 returns;		      /* taken by trampoline */
+	u64 exits, stepped_exits;     /* taken at the function's exits */
+	u64 runs;		      /* of programs, those of the probes included */
+	u64 timed_runs, timed_ns;     /* of them */
+};
+
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
-	u64 entries; /* hits of allocators and USDT probes, as struct probe_hits has them of functions */
-	u64 stepped_entries;
-	u64 returns; /* taken by trampoline */
-	u64 exits;   /* taken at the function's exits */
-	u64 stepped_exits;
+	struct price_hits prices[PRICE_SORTS];
 	u64 strangers; /* hits in processes that are no targets */
 	u64 forks; /* of targets, by which a process came to be that carries the probes and is no target */
 	u64 children;	      /* forked by targets and made targets themselves */
 	u64 ended_cpu_ns;     /* CPU time of the targets that have ended */
 	u64 children_refused; /* the same, but there was no room for them */
 	u64 stacks;	      /* ids that this CPU has given */
-	u64 switches;	      /* of targets' threads that left a CPU */
 	u64 wakeup_ns;	      /* when this CPU last woke the reader */
 	u64 records;	      /* that this CPU tried to send */
 };

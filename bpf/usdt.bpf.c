@@ -488,10 +488,11 @@ static __noinline int usdt_record(struct pt_regs *registers)
 	u32 number = cookie & COOKIE_PROBE_MASK;
 	struct usdt_thread *thread;
 	struct usdt_site *site;
-	u64 ts;
+	u64 ts, begin_ns;
 
-	if (!place_begins(registers, cookie, state, task->tgid))
+	if (!place_begins(registers, cookie, state, task->tgid, PRICE_USDT))
 		return 0;
+	begin_ns = price_begin(PRICE_USDT);
 	ts = bpf_ktime_get_ns();
 	site = bpf_map_lookup_elem(&usdt_sites, &number);
 	if (!site)
@@ -503,7 +504,9 @@ static __noinline int usdt_record(struct pt_regs *registers)
 		return 0;
 	}
 	take_registers(thread, registers);
-	return usdt_site_hit(thread, site, number, ts);
+	usdt_site_hit(thread, site, number, ts);
+	price_end(PRICE_USDT, begin_ns);
+	return 0;
 }
 
 static __always_inline int usdt(struct pt_regs *registers)

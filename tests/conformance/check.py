@@ -284,7 +284,7 @@ class Judge:
             args = self.usdt_args(line)
         if kind == "function_total":
             args = {**self.probe_args(line), **counted_args(line)}
-        if kind == "probing":
+        if kind == "probing" and line["cpu_ns"]:
             args = {"overhead (% of CPU time)": 100 * line["cost_ns"] / line["cpu_ns"]}
         if self.shapes[kind][0] == "SPAN" and "dur" not in line:
             args["open"] = True

@@ -11,7 +11,7 @@
 
 /* Do nothing but return; the first instruction is one that the kernel emulates / single-steps. Of the first one there
  * are copies, one behind the other, so many bytes apart; their return instruction is so far behind their start. */
-#define ARCH_CALIBRATE_COPIES	    8
+#define ARCH_CALIBRATE_COPIES	    11
 #define ARCH_CALIBRATE_COPY_BYTES   16
 #define ARCH_CALIBRATE_RETURN_BYTES 1
 void arch_calibrate_cheap(void);

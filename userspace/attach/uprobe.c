@@ -202,7 +202,8 @@ int uprobe_attach(struct uprobe_set *set, const struct uprobe_group *group, stru
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", group->file_fd);
 	result = attach_range(set, group, path, 0, group->count);
-	if (!result && set->function_count == attached_before && !group->tag)
+	if (!result && set->function_count == attached_before &&
+	    (!group->tag || group->tag & UPROBE_TAG_WHOLE))
 		result = set->refused[set->refused_count - 1].error;
 	if (result == -ESRCH)
 		return err_set(err, result, "can't put probes in: process %u has ended",

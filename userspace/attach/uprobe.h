@@ -17,6 +17,9 @@ enum uprobe_kind {
 	UPROBE_SINGLE,	/* entries, one perf event each: UPROBE_SINGLE_DETACH_SECONDS each to detach */
 };
 
+/* A bit of a tag: its functions go all together or not at all. */
+#define UPROBE_TAG_WHOLE 0x80000000U
+
 /* One group: functions of one file for one program. */
 struct uprobe_group {
 	enum uprobe_kind kind;
@@ -27,7 +30,8 @@ struct uprobe_group {
 	u64 *cookies;
 	u64 *reference_counters; /* file offsets of counters that the kernel raises for as long; 0: none. NULL: none at all */
 	size_t count;
-	u32 tag; /* of its links: those with one may go alone, and none of its functions need be attachable; 0: none */
+	u32 tag; /* of its links: those with one may go alone, and, but with UPROBE_TAG_WHOLE, none of its functions need be
+		  * attachable; 0: none */
 };
 
 struct uprobe_set {

@@ -154,6 +154,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	choose_programs(source, settings);
 	bpf_source_configure_usdt(source, settings);
 	bpf_source_choose_growth(source, settings->growth);
+	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(

@@ -87,6 +87,10 @@ int bpf_source_judge(struct bpf_source *source, u32 pid, u32 changes);
 int bpf_source_attach_own(struct bpf_source *source, const struct plan *plan, struct err *err);
 /* The same for a program that takes a stack, and nothing else. */
 int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_offset, struct err *err);
+/* The same for one that does nothing, at the entry or at entry and return. Loaded where there are allocators of host memory
+ * or USDT probes. */
+int bpf_source_attach_trap(struct bpf_source *source, int file_fd, u64 file_offset, bool with_return,
+			   struct err *err);
 
 /*
  * Takes the probe of a function off, and those that share its links, inside the window: from now_ns on no call is taken;
@@ -99,6 +103,9 @@ void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
 size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
 				   u32 tag, u64 since_ns, struct err *err);
+/* Takes off all probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
+ * of its links, as bpf_source_switch_off(). */
+u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort);
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);
 void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, size_t links_left),
 		       void *data);
@@ -145,10 +152,6 @@ int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err);
 /* Those that are so now; right after the window was opened. -errno: they will be seen from their next wait on. */
 int bpf_source_note_off_cpu(struct bpf_source *source);
 void bpf_source_detach_off_cpu(struct bpf_source *source);
-/* Shorter waits are not recorded. */
-u64 bpf_source_off_cpu_min_ns(const struct bpf_source *source);
-/* How long its programs have run while the kernel's BPF statistics were on. */
-u64 bpf_source_off_cpu_run_time_ns(const struct bpf_source *source);
 /* Hands over the waits still open (struct record_off_cpu); only after the window was closed. */
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data);
 

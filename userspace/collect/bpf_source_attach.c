@@ -133,11 +133,12 @@ static int attach_tagged(struct bpf_source *source, const struct probe_reach *re
 {
 	const struct plan_module *file = &reach->plan->modules[choice->module];
 	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
-	struct uprobe_group group = {.kind = choice->use->kind,
-				     .program_fd = bpf_source_program_fd(source, choice->use),
-				     .file_fd = file->fd,
-				     .pid = reach->thread,
-				     .tag = choice->tag};
+	struct uprobe_group group = {
+		.kind = choice->use->kind,
+		.program_fd = bpf_source_program_fd(source, choice->use),
+		.file_fd = file->fd,
+		.pid = reach->thread,
+		.tag = choice->plan == source->heap_plan ? TAG_OF_SORT(PRICE_HEAP) : choice->tag};
 	int result = group_fill(&group, choice, reach->first);
 
 	offsets = group.offsets;
@@ -360,6 +361,15 @@ size_t bpf_source_switch_others_on(struct bpf_source *source, const struct sourc
 	if (attach_targets(source, targets, tag, err))
 		return 0;
 	return speak_again(source, tag, since_ns);
+}
+
+u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)
+{
+	source->sorts_off[sort] = true;
+	if (sort == PRICE_USDT)
+		bpf_source_unwatch_usdt(source);
+	uprobe_detach_tagged(&source->uprobes, TAG_OF_SORT(sort));
+	return TAG_OF_SORT(sort);
 }
 
 u64 bpf_source_program_missed(int program_fd)

@@ -127,7 +127,7 @@ int bpf_source_attach_heap_process(struct bpf_source *source, const struct proce
 {
 	struct probe_reach reach = {source->heap_plan, source->heap_first, links->thread, set, 0};
 
-	if (!source->heap_plan || links->single)
+	if (!source->heap_plan || source->sorts_off[PRICE_HEAP] || links->single)
 		return 0;
 	return attach_modules(source, &reach, links->target, false, err);
 }

@@ -31,27 +31,6 @@ void bpf_source_detach_off_cpu(struct bpf_source *source)
 	}
 }
 
-u64 bpf_source_off_cpu_min_ns(const struct bpf_source *source)
-{
-	return source->skeleton->rodata->off_cpu_min_ns;
-}
-
-u64 bpf_source_off_cpu_run_time_ns(const struct bpf_source *source)
-{
-	const struct bpf_program *programs[] = {source->skeleton->progs.task_switched,
-						source->skeleton->progs.task_woken};
-	u64 sum = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
-		struct bpf_prog_info info = {0};
-		u32 size = sizeof(info);
-
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size))
-			sum += info.run_time_ns;
-	}
-	return sum;
-}
-
 static void nothing(void *data, const void *record)
 {
 }

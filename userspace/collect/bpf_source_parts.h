@@ -21,6 +21,9 @@ struct probe_split {
 	bool *off; /* of each function */
 };
 
+/* Of links that go together, and with none of a split. */
+#define TAG_OF_SORT(sort) (UPROBE_TAG_WHOLE | (u32)(sort))
+
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
 	struct ring_buffer *rings, *events;
@@ -37,6 +40,7 @@ struct bpf_source {
 	const struct plan *heap_plan; /* NULL: allocations of host memory are not recorded */
 	size_t heap_first;	      /* probes of the other plan, which come before its own */
 	struct bpf_link *heap_link;
+	bool sorts_off[PRICE_SORTS]; /* of probes */
 	struct kernel_abilities abilities;
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
@@ -102,6 +106,9 @@ struct usdt_reach {
 };
 int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, size_t module,
 			   const struct usdt_reach *reach, struct err *err);
+
+/* Which programs are loaded; before they are. bpf_source_traps.c */
+void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
 
 /* Which programs are loaded, and how large their maps are; before they are. bpf_source_growth.c */
 void bpf_source_choose_growth(const struct bpf_source *source, bool wanted);

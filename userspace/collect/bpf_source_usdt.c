@@ -125,10 +125,11 @@ int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, s
 							    : skeleton->progs.usdt_hit),
 		.file_fd = file->fd,
 		.pid = reach->thread,
+		.tag = TAG_OF_SORT(PRICE_USDT),
 	};
 	int result;
 
-	if (!capacity)
+	if (!capacity || source->sorts_off[PRICE_USDT])
 		return 0;
 	if (!places)
 		return err_errno(err, -ENOMEM, "can't list the USDT probes");

@@ -19,18 +19,40 @@ static size_t dearest(const struct budget_part *parts, size_t part_count, bool o
 	return best;
 }
 
-size_t budget_choose(const struct budget_part *parts, size_t part_count, u64 cpu_ns,
-		     double max_percent)
+static u64 cost_of_levels(const struct budget_part *parts, size_t part_count)
 {
-	u64 of_levels_ns = 0, all_ns = 0;
+	u64 sum_ns = 0;
 
-	for (size_t i = 0; i < part_count; i++) {
+	for (size_t i = 0; i < part_count; i++)
+		sum_ns += parts[i].by_level ? parts[i].cost_ns : 0;
+	return sum_ns;
+}
+
+bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
+			    size_t part_count, u64 cpu_ns)
+{
+	u64 cost_ns = cost_of_levels(parts, part_count);
+
+	if (!is_over(cost_ns, cpu_ns, BUDGET_STREAK_PERCENT))
+		*streak = (struct budget_streak){0};
+	if (!is_over(cost_ns, cpu_ns, BUDGET_OF_LEVELS_PERCENT))
+		return false;
+	streak->readings++;
+	streak->cpu_ns += cpu_ns;
+	return streak->readings >= BUDGET_STREAK_READINGS && streak->cpu_ns >= BUDGET_STREAK_CPU_NS;
+}
+
+size_t budget_choose(const struct budget_part *parts, size_t part_count, u64 cpu_ns,
+		     const struct budget_limits *limits)
+{
+	u64 all_ns = 0;
+
+	for (size_t i = 0; i < part_count; i++)
 		all_ns += parts[i].cost_ns;
-		of_levels_ns += parts[i].by_level ? parts[i].cost_ns : 0;
-	}
-	if (is_over(of_levels_ns, cpu_ns, BUDGET_OF_LEVELS_PERCENT))
+	if (limits->of_levels &&
+	    is_over(cost_of_levels(parts, part_count), cpu_ns, BUDGET_OF_LEVELS_PERCENT))
 		return dearest(parts, part_count, true);
-	if (max_percent > 0 && is_over(all_ns, cpu_ns, max_percent))
+	if (limits->max_percent > 0 && is_over(all_ns, cpu_ns, limits->max_percent))
 		return dearest(parts, part_count, false);
 	return BUDGET_NONE;
 }

@@ -29,7 +29,8 @@ enum own {
 };
 
 _Static_assert(OWN_COUNT <= CALIBRATION_PROBES, "there is room for them in the maps");
-_Static_assert(OWN_BARE < ARCH_CALIBRATE_COPIES, "each has a copy");
+_Static_assert((int)OWN_BARE < (int)CALIBRATION_COPY_TRAP, "each has a copy of its own,");
+_Static_assert(CALIBRATION_COPIES <= ARCH_CALIBRATE_COPIES, "and there are enough");
 
 typedef void own_function(void);
 
@@ -103,7 +104,7 @@ static int discard(void *data, const struct record_header *record, size_t size_b
 }
 
 /* Nanoseconds of CPU time a call, the best of some rounds: what disturbs only adds. */
-static u64 time_calls(own_function *function, u32 depth)
+u64 calibrate_time_calls(own_function *function, u32 depth)
 {
 	u64 begin = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), end = begin, best = UINT64_MAX;
 
@@ -134,7 +135,7 @@ static u64 time_inherited(u64 bare_ns)
 		return 0;
 	pid = fork();
 	if (pid == 0) {
-		spent_ns = time_calls(own_function_of(OWN_ENTRY), 0);
+		spent_ns = calibrate_time_calls(own_function_of(OWN_ENTRY), 0);
 		_exit(write(ends[1], &spent_ns, sizeof(spent_ns)) != sizeof(spent_ns));
 	}
 	cleanup_close(&ends[1]);
@@ -159,16 +160,17 @@ static int attach_stack(struct bpf_source *source, int file_fd, struct err *err)
 static void measure(struct bpf_source *source, const struct own_plan *own,
 		    struct calibration *calibration)
 {
-	u64 bare_ns = time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT], silent_ns;
-	u64 deep_ns = time_calls(own_function_of(OWN_STACK), CALIBRATION_STACK_DEPTH);
+	u64 bare_ns = calibrate_time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT],
+	    silent_ns;
+	u64 deep_ns = calibrate_time_calls(own_function_of(OWN_STACK), CALIBRATION_STACK_DEPTH);
 
 	bpf_source_set_window(source, true);
 	for (enum own i = 0; i < OWN_COUNT; i++) {
-		spent_ns[i] = above(time_calls(own_function_of(i), 0), bare_ns);
+		spent_ns[i] = above(calibrate_time_calls(own_function_of(i), 0), bare_ns);
 		bpf_source_drain(source, discard, NULL);
 	}
 	bpf_source_set_window(source, false);
-	silent_ns = above(time_calls(own_function_of(OWN_ENTRY), 0), bare_ns);
+	silent_ns = above(calibrate_time_calls(own_function_of(OWN_ENTRY), 0), bare_ns);
 	calibration->entry_ns[VALUE_returns_none] = spent_ns[OWN_ENTRY];
 	calibration->stepped_ns = above(spent_ns[OWN_STEPPED], spent_ns[OWN_ENTRY]);
 	calibration->record_ns = above(spent_ns[OWN_ENTRY], silent_ns);
@@ -211,7 +213,7 @@ static int measure_functions(struct bpf_source *source, const struct kernel_abil
 	bpf_source_remove_target(source, (u32)getpid());
 	if (!result)
 		calibration->inherited_ns =
-			time_inherited(time_calls(own_function_of(OWN_BARE), 0));
+			time_inherited(calibrate_time_calls(own_function_of(OWN_BARE), 0));
 	bpf_source_detach(source, NULL, NULL);
 	return result;
 }
@@ -222,11 +224,14 @@ int calibrate(struct bpf_source *source, const struct kernel_abilities *abilitie
 {
 	struct calibration calibration = {0};
 	u64 start_ns = clock_monotonic_ns();
-	int result =
-		wishes->functions ? measure_functions(source, abilities, &calibration, err) : 0;
+	int result = wishes->traps && abilities->uprobe_multi
+			     ? calibrate_traps(source, abilities, &calibration, err)
+			     : 0;
 
-	if (!result && wishes->off_cpu)
-		result = calibrate_waits(source, &calibration.wait_ns, err);
+	if (!result && wishes->functions)
+		result = measure_functions(source, abilities, &calibration, err);
+	else
+		bpf_source_detach(source, NULL, NULL);
 	bpf_source_drain(source, discard, NULL);
 	if (result)
 		return result;
@@ -248,4 +253,11 @@ u64 calibration_cost_ns(const struct calibration *calibration, const struct plan
 		entry_ns += calibration->stepped_ns;
 	return hits->entries * entry_ns + (hits->exits + hits->stepped_exits) * exit_ns +
 	       hits->stepped_exits * calibration->stepped_ns;
+}
+
+u64 calibration_trap_cost_ns(const struct calibration *calibration, const struct price_hits *hits)
+{
+	return (hits->entries + hits->exits) * calibration->trap_ns +
+	       (hits->stepped_entries + hits->stepped_exits) * calibration->trap_stepped_ns +
+	       hits->returns * calibration->trap_return_ns;
 }

@@ -19,13 +19,15 @@ struct calibration {
 	u64 count_ns;	  /* what counting the call costs instead */
 	u64 stack_ns;	  /* a stack of CALIBRATION_STACK_DEPTH frames, by frame pointers */
 	u64 inherited_ns; /* a hit in a forked child that is no target */
-	u64 wait_ns;	  /* a wait that is recorded with its stack; 0: they are not recorded */
+	/* What the kernel takes for a hit of a probe, without any program of ours: where its instruction is cheap, where it is
+	 * single-stepped, and for the return by trampoline. */
+	u64 trap_ns, trap_stepped_ns, trap_return_ns;
 	u64 took_ns;	  /* to find all this out */
 };
 
 struct calibration_wishes {
 	bool functions; /* are to be recorded */
-	bool off_cpu;	/* waits are */
+	bool traps;	/* hits of other probes are to be priced */
 };
 
 /* Takes 100 to 200 ms, most of which the kernel takes to take probes off. Nothing of it
@@ -39,7 +41,23 @@ int calibrate(struct bpf_source *source, const struct kernel_abilities *abilitie
 u64 calibration_cost_ns(const struct calibration *calibration, const struct plan_function *function,
 			const struct probe_hits *hits);
 
-/* calibrate_waits.c: a wait, from leaving the CPU to being back on it. */
-int calibrate_waits(struct bpf_source *source, u64 *ret_wait_ns, struct err *err);
+/* The same of probes that are no functions' of the plan: of what is counted as hits, without what the programs take. */
+u64 calibration_trap_cost_ns(const struct calibration *calibration, const struct price_hits *hits);
+
+/* ---- between the files of calibration ---- */
+
+/* Copies of arch_calibrate_cheap() that calibrate_traps() uses. */
+enum calibration_copy {
+	CALIBRATION_COPY_TRAP = 8,
+	CALIBRATION_COPY_RETURN,
+	CALIBRATION_COPY_BARE,
+	CALIBRATION_COPIES
+};
+
+/* Nanoseconds of CPU time of a call below so many frames, the best of some rounds. */
+u64 calibrate_time_calls(void (*function)(void), u32 depth);
+/* The members trap_*; what it attaches stays to the next bpf_source_detach(). */
+int calibrate_traps(struct bpf_source *source, const struct kernel_abilities *abilities,
+		    struct calibration *calibration, struct err *err);
 
 #endif

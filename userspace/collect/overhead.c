@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 
@@ -24,16 +23,21 @@ struct overhead {
 	unsigned marks_a_sample, marks; /* marks since the last sample */
 };
 
-/* What levels record besides functions: how often, by the counters, and what one costs. */
+/* What is recorded besides calls. */
 static const struct sort {
 	const char *name;
-	size_t counter; /* offset in struct counters */
-	size_t cost;	/* offset in struct calibration */
-	size_t wanted;	/* offset of a bool in struct overhead_config */
+	bool has_probes; /* the hits of which have a price of their own */
+	bool may_go;
 } sorts[] = {
-	{"waits", offsetof(struct counters, switches), offsetof(struct calibration, wait_ns),
-	 offsetof(struct overhead_config, off_cpu)},
+	[PRICE_WAITS] = {"waits", false, true},
+	[PRICE_GROWTH] = {"memory growth", false, true},
+	[PRICE_HEAP] = {"allocations", true, true},
+	[PRICE_USDT] = {"USDT probes", true, true},
+	/* They are part of what the probes of functions do. */
+	[PRICE_GPU_MEMORY] = {"accounts of GPU memory", false, false},
 };
+
+_Static_assert(ARRAY_SIZE(sorts) == PRICE_SORTS, "each has a row");
 
 static void fill_parts(struct overhead *overhead)
 {
@@ -48,13 +52,14 @@ static void fill_parts(struct overhead *overhead)
 					       .by_level = function->by_level,
 					       .may_go = config->may_go(function)};
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(sorts); i++)
-		if (*(const bool *)((const char *)config + sorts[i].wanted))
+	for (size_t i = 0; i < PRICE_SORTS; i++)
+		if (config->sorts[i].recorded)
 			overhead->parts[overhead->part_count++] =
 				(struct overhead_part){.name = sorts[i].name,
 						       .function = SIZE_MAX,
-						       .by_level = true,
-						       .may_go = true};
+						       .sort = i,
+						       .by_level = config->sorts[i].by_level,
+						       .may_go = sorts[i].may_go};
 }
 
 int overhead_create(const struct overhead_config *config, struct overhead **ret_overhead,
@@ -93,12 +98,14 @@ struct overhead *overhead_free(struct overhead *overhead)
 static void update_sort(struct overhead_part *part, const struct counters *counters,
 			const struct calibration *calibration)
 {
-	const struct sort *sort = sorts;
+	const struct price_hits *hits = &counters->prices[part->sort];
+	double run_ns = hits->timed_runs ? (double)hits->timed_ns / (double)hits->timed_runs : 0;
 
-	while (strcmp(sort->name, part->name) != 0)
-		sort++;
-	part->entries = *(const u64 *)((const char *)counters + sort->counter);
-	part->cost_ns = part->entries * *(const u64 *)((const char *)calibration + sort->cost);
+	part->entries = hits->entries + hits->stepped_entries;
+	part->exits = hits->returns + hits->exits + hits->stepped_exits;
+	part->cost_ns = (u64)((double)hits->runs * run_ns);
+	if (sorts[part->sort].has_probes)
+		part->cost_ns += calibration_trap_cost_ns(calibration, hits);
 }
 
 int overhead_update(struct overhead *overhead, u64 cpu_ns)
@@ -169,13 +176,18 @@ static void add_sample(struct overhead *overhead, u64 cost_ns, u64 cpu_ns)
 {
 	struct sample *last = overhead->samples + overhead->sample_count - 1;
 
-	if (overhead->marks++ % overhead->marks_a_sample && overhead->sample_count) {
+	if (!cpu_ns && !cost_ns)
+		return;
+	/* Of a time without CPU time there is no percentage. */
+	if (overhead->sample_count && (!cpu_ns || overhead->marks % overhead->marks_a_sample)) {
+		overhead->marks++;
 		last->cost_ns += cost_ns;
 		last->cpu_ns += cpu_ns;
 		return;
 	}
 	if (overhead->sample_count == SAMPLES_MAX)
 		halve_samples(overhead);
+	overhead->marks++;
 	if (!array_reserve(&overhead->samples, &overhead->sample_capacity,
 			   overhead->sample_count + 1))
 		overhead->samples[overhead->sample_count++] =
@@ -218,7 +230,7 @@ static int put_cost(const struct overhead *overhead, const struct overhead_part 
 		.header = recording_facts_header(KIND_probe_cost, sizeof(cost), RECORD_SOURCE_BPF),
 		.probe = is_function ? (u32)part->function + 1 : 0,
 		.entries = part->entries,
-		.exits = is_function ? part->exits : ~0ULL,
+		.exits = is_function || sorts[part->sort].has_probes ? part->exits : ~0ULL,
 		.cost_ns = part->cost_ns,
 		.cpu_ns = overhead->cpu_ns,
 		.switched_off = part->switched_off_ns};

@@ -12,8 +12,9 @@
 /* Something that is recorded and costs: a function's probe, or all that a level records of one sort. */
 struct overhead_part {
 	const char *name; /* the plan's, or constant */
-	size_t function;  /* its place in the plan; SIZE_MAX: it is none */
-	bool by_level;	  /* no -F asked for it */
+	size_t function;  /* its place in the plan; SIZE_MAX: it is none, but */
+	enum price_sort sort; /* all of this */
+	bool by_level;	  /* no option asked for it */
 	bool may_go;	  /* it can be switched off alone */
 	u64 entries, exits, cost_ns; /* since the window opened */
 	u64 marked_cost_ns;	     /* at the last overhead_mark() */
@@ -26,7 +27,10 @@ struct overhead_config {
 	struct bpf_source *source;
 	const struct plan *plan;
 	const struct calibration *calibration; /* stays the caller's */
-	bool off_cpu; /* waits are recorded */
+	struct overhead_sort {
+		bool recorded;
+		bool by_level;
+	} sorts[PRICE_SORTS];
 	bool (*may_go)(const struct plan_function *function); /* of functions */
 };
 

@@ -242,13 +242,27 @@ static int take_open_call(void *data, const struct record_header *record, size_t
 	return counted ? counted : batch_add(calls->batch, record);
 }
 
+static int take_open_usdt_span(void *data, const struct record_header *record, size_t size_bytes)
+{
+	_Alignas(8) u8 copy[sizeof(struct record_usdt_span) + USDT_ARGS_BYTES];
+	struct record_header *span = (struct record_header *)copy;
+	struct open_calls *calls = data;
+
+	if (record->size_bytes > sizeof(copy))
+		return 0;
+	memcpy(copy, record, record->size_bytes);
+	calls->count++;
+	session_budget_end_span(calls->session, PRICE_USDT, span);
+	return batch_add(calls->batch, span);
+}
+
 static int take_open_wait(void *data, const struct record_header *record, size_t size_bytes)
 {
 	struct record_off_cpu wait = *(const struct record_off_cpu *)record;
 	struct open_calls *calls = data;
 
 	calls->count++;
-	session_budget_end_wait(calls->session, &wait.header);
+	session_budget_end_span(calls->session, PRICE_WAITS, &wait.header);
 	return batch_add(calls->batch, &wait.header);
 }
 
@@ -263,8 +277,9 @@ static void put_growth(struct session *session, struct batch *batch)
 	if (!session->config->growth)
 		return;
 	bpf_source_take_growth(session->source, session->window_start_ns,
-			       session->window_end_ns - session->window_start_ns, take_record,
-			       batch);
+			       session_budget_end_ns(session, PRICE_GROWTH) -
+				       session->window_start_ns,
+			       take_record, batch);
 	process_memory_read(&session->memory, session->window_end_ns, take_record, batch);
 }
 
@@ -276,7 +291,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 
 	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
 	if (session->config->plan->usdt_count)
-		bpf_source_open_usdt_spans(session->source, take_open_call, &calls);
+		bpf_source_open_usdt_spans(session->source, take_open_usdt_span, &calls);
 	bpf_record_source_add_losses(&session->records, calls.count, batch);
 	if (session->config->off_cpu)
 		bpf_source_open_off_cpu(session->source, take_open_wait, &calls);
@@ -285,7 +300,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	put_growth(session, batch);
 	if (session->config->heap_plan)
 		heap_counts_put_sums(&session->heap, session->window_start_ns,
-				     session->window_end_ns, batch);
+				     session_budget_end_ns(session, PRICE_HEAP), batch);
 	if (session->result.agents) {
 		struct record_source agents = agents_source(session->result.agents);
 

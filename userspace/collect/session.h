@@ -32,7 +32,7 @@ struct session_status {
 	struct processes_status processes;
 	struct open_returns open_returns; /* after the end */
 	double overhead_percent;	  /* of the targets' CPU time, estimated; < 0: unknown */
-	double recent_percent;		  /* the same of the last second or so, */
+	double recent_percent;		  /* the same of the last second or so, of what no level switched on, */
 	const char *dearest_name;	  /* and what of it costs most; NULL: nothing does */
 	double dearest_percent;
 	u64 inherited_ns; /* what a hit costs a forked child that is not recorded; 0: not known */

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "collect/budget.h"
 #include "collect/session_parts.h"
 
 /* Before less than that has passed, or the targets have run less than that, an estimate is worth nothing; one that is asleep
@@ -24,6 +23,22 @@ static bool goes(const struct plan_function *function)
 	return true;
 }
 
+/* What is recorded besides calls. Waits have no option that asks for them. */
+static void choose_sorts(const struct session_config *config,
+			 struct overhead_sort sorts[static PRICE_SORTS])
+{
+	bool asked_for_memory = config->options->given.alloc_mode;
+
+	sorts[PRICE_WAITS] = (struct overhead_sort){config->off_cpu, true};
+	sorts[PRICE_GROWTH] = (struct overhead_sort){config->growth, !asked_for_memory};
+	sorts[PRICE_HEAP] = (struct overhead_sort){config->heap_plan, !asked_for_memory};
+	sorts[PRICE_USDT] =
+		(struct overhead_sort){config->plan->usdt_count, !config->options->usdt.count};
+	for (size_t i = 0; i < config->plan->function_count; i++)
+		if (config->plan->functions[i].allocator)
+			sorts[PRICE_GPU_MEMORY] = (struct overhead_sort){true, true};
+}
+
 int session_budget_open(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -31,19 +46,14 @@ int session_budget_open(struct session *session, struct err *err)
 		.source = session->source,
 		.plan = config->plan,
 		.calibration = &session->calibration,
-		.off_cpu = config->off_cpu,
 		.may_go = config->options->max_overhead ? goes : goes_by_level,
 	};
-	struct calibration_wishes wishes = {.functions = config->plan->function_count ||
-							 config->plan->usdt_count ||
-							 config->heap_plan,
-					    .off_cpu = config->off_cpu};
+	struct calibration_wishes wishes = {.functions = config->plan->function_count,
+					    .traps = config->plan->usdt_count || config->heap_plan};
 
-	session->calibrated = (wishes.functions || wishes.off_cpu) &&
-			      !calibrate(session->source, config->abilities, &wishes,
-					 &session->calibration, NULL);
-	if (!session->calibrated)
+	if (calibrate(session->source, config->abilities, &wishes, &session->calibration, NULL))
 		return 0;
+	choose_sorts(config, overhead.sorts);
 	if (bpf_source_split(session->source, config->plan, overhead.may_go))
 		return err_errno(err, -ENOMEM, "can't plan the probes");
 	return overhead_create(&overhead, &session->overhead, err);
@@ -85,6 +95,24 @@ static void switch_function_off(struct session *session, size_t function, u64 no
 			 others);
 }
 
+/* Those of allocators and USDT probes have links of their own. */
+static void switch_probes_off(struct session *session, enum price_sort sort)
+{
+	guardian_set_busy(session->guardian, true);
+	processes_switch_off(session->processes, bpf_source_switch_sort_off(session->source, sort));
+	guardian_set_busy(session->guardian, session->config->options->children);
+}
+
+static void switch_sort_off(struct session *session, enum price_sort sort)
+{
+	if (sort == PRICE_WAITS)
+		bpf_source_detach_off_cpu(session->source);
+	else if (sort == PRICE_GROWTH)
+		bpf_source_detach_growth(session->source);
+	else
+		switch_probes_off(session, sort);
+}
+
 static void switch_off(struct session *session, struct overhead_part *part, double percent)
 {
 	const struct session_config *config = session->config;
@@ -96,7 +124,7 @@ static void switch_off(struct session *session, struct overhead_part *part, doub
 	now_ns = clock_monotonic_ns();
 	part->switched_off_ns = now_ns;
 	if (part->function == SIZE_MAX)
-		bpf_source_detach_off_cpu(session->source);
+		switch_sort_off(session, part->sort);
 	else
 		switch_function_off(session, part->function, now_ns);
 	put_loss(session, VALUE_loss_reason_switched_off, part->name, now_ns, 1);
@@ -108,6 +136,7 @@ static void switch_off(struct session *session, struct overhead_part *part, doub
 
 /* ---- looking ---- */
 
+/* What levels switched on is held to its budget anyway. */
 static void say_price(struct session_status *status, const struct overhead_part *parts,
 		      size_t count, u64 cpu_ns)
 {
@@ -116,6 +145,8 @@ static void say_price(struct session_status *status, const struct overhead_part 
 	for (size_t i = 0; i < count; i++) {
 		u64 cost_ns = parts[i].cost_ns - parts[i].marked_cost_ns;
 
+		if (parts[i].by_level)
+			continue;
 		sum_ns += cost_ns;
 		if (cost_ns <= most_ns)
 			continue;
@@ -130,7 +161,7 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 			u64 cpu_ns)
 {
 	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
-	double max_percent = session->config->options->max_overhead;
+	struct budget_limits limits = {.max_percent = session->config->options->max_overhead};
 	size_t next;
 
 	if (!budget)
@@ -139,7 +170,8 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 		budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].marked_cost_ns,
 						 parts[i].by_level,
 						 parts[i].may_go && !parts[i].switched_off_ns};
-	while ((next = budget_choose(budget, count, cpu_ns, max_percent)) != BUDGET_NONE) {
+	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
+	while ((next = budget_choose(budget, count, cpu_ns, &limits)) != BUDGET_NONE) {
 		switch_off(session, &parts[next],
 			   100.0 * (double)budget[next].cost_ns / (double)cpu_ns);
 		budget_drop(budget, next);
@@ -168,8 +200,7 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 		return;
 	parts = overhead_parts(session->overhead, &count);
 	say_price(status, parts, count, spent_ns);
-	/* Without the option nothing goes unasked yet: the estimate knows no price of allocators, USDT probes and growth. */
-	if (session->budget_open && session->config->options->max_overhead)
+	if (session->budget_open)
 		keep_within(session, parts, count, spent_ns);
 	overhead_mark(session->overhead, now_ns);
 	session->looked_ns = now_ns;
@@ -177,19 +208,27 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 
 /* ---- the end ---- */
 
-/* A wait that was open when they were switched off has no end that anybody saw. */
-void session_budget_end_wait(const struct session *session, struct record_header *wait)
+u64 session_budget_end_ns(const struct session *session, enum price_sort sort)
 {
-	size_t count;
+	size_t count = 0;
 	const struct overhead_part *parts =
 		session->overhead ? overhead_parts(session->overhead, &count) : NULL;
-	u64 off_ns = 0;
 
-	for (size_t i = 0; parts && i < count; i++)
-		if (parts[i].function == SIZE_MAX)
-			off_ns = parts[i].switched_off_ns;
-	if (off_ns > wait->ts)
-		wait->dur = off_ns - wait->ts;
+	for (size_t i = 0; i < count; i++)
+		if (parts[i].function == SIZE_MAX && parts[i].sort == sort &&
+		    parts[i].switched_off_ns)
+			return parts[i].switched_off_ns;
+	return session->window_end_ns;
+}
+
+/* One that was open when they were switched off has no end that anybody saw. */
+void session_budget_end_span(const struct session *session, enum price_sort sort,
+			     struct record_header *span)
+{
+	u64 end_ns = session_budget_end_ns(session, sort);
+
+	if (end_ns < session->window_end_ns && end_ns > span->ts)
+		span->dur = end_ns - span->ts;
 }
 
 void session_budget_put_facts(struct session *session, struct batch *batch)
@@ -210,7 +249,9 @@ void session_budget_put_facts(struct session *session, struct batch *batch)
 		{"record (ns)", calibration->record_ns},
 		{"counted call (ns)", calibration->count_ns},
 		{"stack of 16 frames (ns)", calibration->stack_ns},
-		{"recorded wait (ns)", calibration->wait_ns},
+		{"hit of a probe that does nothing (ns)", calibration->trap_ns},
+		{"the same, single-stepped (ns)", calibration->trap_stepped_ns},
+		{"the same, of a return by return address (ns)", calibration->trap_return_ns},
 		{"hit in a forked child that is not recorded (ns)", calibration->inherited_ns},
 		{"calibration took (ns)", calibration->took_ns},
 	};

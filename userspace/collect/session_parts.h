@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "collect/bpf_record_source.h"
+#include "collect/budget.h"
 #include "collect/calibrate.h"
 #include "collect/capture_thread.h"
 #include "collect/code_facts.h"
@@ -32,10 +33,10 @@ struct session {
 	struct stack_addresses stacks; /* the drain thread's until it is joined, */
 	struct system_calls system_calls; /* and so are these */
 	struct calibration calibration;
-	bool calibrated;
 	struct function_counts counts;
 	struct overhead *overhead; /* NULL: what it costs is not known */
 	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
+	struct budget_streak streak;
 	bool budget_open;	   /* probes may be switched off now */
 	int epoll_fd, signal_fd, timer_fd;
 	struct guardian *guardian;
@@ -81,8 +82,11 @@ void session_status_update(struct session *session);
 int session_budget_open(struct session *session, struct err *err);
 /* Some times a second: estimates, and switches off what costs more than it may. cpu_ns: of the targets, in the window. */
 void session_budget_look(struct session *session, u64 cpu_ns);
-/* A wait that is open at the end. */
-void session_budget_end_wait(const struct session *session, struct record_header *wait);
+/* Until when it was recorded: when it was switched off, or to the end of the window. */
+u64 session_budget_end_ns(const struct session *session, enum price_sort sort);
+/* A wait, or a span of USDT probes, that is open at the end. */
+void session_budget_end_span(const struct session *session, enum price_sort sort,
+			     struct record_header *span);
 void session_budget_put_facts(struct session *session, struct batch *batch);
 
 /* session.c */
