@@ -78,6 +78,7 @@ static bool no_variable(void *data, const char *name, size_t length, u64 *ret_ad
 static void read_file(int fd)
 {
 	u8 id[ELF_BUILD_ID_MAX_BYTES], bytes[16];
+	struct elf_binding binding;
 	struct elf_symbols symbols;
 	struct elf_file *file;
 	struct err err = {0};
@@ -93,6 +94,8 @@ static void read_file(int fd)
 	elf_file_is_static(file);
 	free(elf_file_soname(file));
 	elf_file_has_personality(file);
+	for (u64 slot = 0x3f80; slot < 0x4080; slot += 8)
+		elf_file_binding(file, slot, &binding);
 	if (!elf_file_offset(file, 0x1000, &offset))
 		elf_file_read(file, offset, bytes, sizeof(bytes));
 	if (!elf_symbols_load(file, "/nonexistent", &symbols, &err)) {

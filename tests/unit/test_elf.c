@@ -438,6 +438,7 @@ TEST(what_is_no_64_bit_elf_file_is_refused)
 
 static void read_all(int fd)
 {
+	struct elf_binding binding;
 	struct elf_symbols symbols;
 	struct elf_file *file;
 	u8 id[ELF_BUILD_ID_MAX_BYTES];
@@ -450,6 +451,9 @@ static void read_all(int fd)
 	elf_file_is_static(file);
 	free(elf_file_soname(file));
 	elf_file_has_personality(file);
+	for (u64 slot = 0x3e00; slot < 0x4100; slot += 8)
+		if (!elf_file_binding(file, slot, &binding))
+			CHECK(strlen(binding.name) < sizeof(binding.name));
 	if (!elf_symbols_load(file, "", &symbols, NULL)) {
 		for (size_t i = 0; i < symbols.count; i++) {
 			CHECK(strlen(symbols.items[i].name) > 0);
