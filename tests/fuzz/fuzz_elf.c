@@ -34,7 +34,7 @@ static void check_symbols(const struct elf_file *file, const struct elf_symbols 
 
 static bool find_variable(void *data, const char *name, size_t length, u64 *ret_address)
 {
-	return !elf_variable_address(data, name, length, ret_address);
+	return !elf_variables_find(data, name, length, ret_address);
 }
 
 static void check_arguments(const char *text, const struct usdt_place *place)
@@ -55,11 +55,18 @@ static void check_arguments(const char *text, const struct usdt_place *place)
 	text_free(&shown);
 }
 
+struct noted {
+	const struct elf_file *file;
+	struct elf_variables variables;
+};
+
 /* What elf_usdt.h promises of notes. */
 static int check_note(void *data, const struct elf_usdt_note *note)
 {
-	const struct elf_file *file = data;
-	struct usdt_place place = {note->address, elf_file_is_movable(file), find_variable, data};
+	struct noted *noted = data;
+	const struct elf_file *file = noted->file;
+	struct usdt_place place = {note->address, elf_file_is_movable(file), find_variable,
+				   &noted->variables};
 	u64 offset;
 
 	if (!note->provider[0] || !note->name[0] ||
@@ -102,7 +109,11 @@ static void read_file(int fd)
 		check_symbols(file, &symbols);
 		elf_symbols_free(&symbols);
 	}
-	elf_usdt_visit(file, check_note, file, NULL);
+	struct noted noted = {.file = file};
+
+	elf_variables_load(file, &noted.variables);
+	elf_usdt_visit(file, check_note, &noted, NULL);
+	elf_variables_free(&noted.variables);
 	elf_file_free(file);
 }
 

@@ -370,6 +370,7 @@ static void check_notes(const char *name, size_t expected_damaged)
 
 TEST(notes_of_a_file)
 {
+	struct elf_variables variables = {0};
 	struct elf_file *file = NULL;
 	u64 address = 0;
 
@@ -380,10 +381,12 @@ TEST(notes_of_a_file)
 	check_notes("damaged", 5);
 	_cleanup_close_ int fd = open_built("right", &file);
 
-	CHECK_U64(elf_variable_address(file, "counter", 7, &address), 0);
+	CHECK_U64(elf_variables_load(file, &variables), 0);
+	CHECK_U64(elf_variables_find(&variables, "counter", 7, &address), 0);
 	CHECK(address);
-	CHECK(elf_variable_address(file, "count", 5, &address) == -ENOENT);
-	CHECK(elf_variable_address(file, "twice", 5, &address) == -ENOTUNIQ);
+	CHECK(elf_variables_find(&variables, "count", 5, &address) == -ENOENT);
+	CHECK(elf_variables_find(&variables, "twice", 5, &address) == -ENOTUNIQ);
+	elf_variables_free(&variables);
 	elf_file_free(file);
 }
 

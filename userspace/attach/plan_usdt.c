@@ -34,6 +34,10 @@ struct usdt_builder {
 	struct elf_file *file;
 	struct elf_symbols symbols; /* loaded when first needed */
 	bool symbols_loaded;
+	struct elf_variables variables; /* loaded when first needed */
+	bool variables_loaded;
+	struct string_table names; /* "PROVIDER:NAME" of the module, in the order of the plan */
+	size_t first;		   /* in the plan, of the module */
 	bool kernel_asked, kernel_writes; /* below sp, where a long nop is probed */
 	size_t site_count;		  /* in all */
 };
@@ -42,7 +46,13 @@ struct usdt_builder {
 
 static bool find_variable(void *data, const char *name, size_t length, u64 *ret_address)
 {
-	return !elf_variable_address(data, name, length, ret_address);
+	struct usdt_builder *builder = data;
+
+	/* Without memory some are missing, and what names them is unreadable. */
+	if (!builder->variables_loaded)
+		elf_variables_load(builder->file, &builder->variables);
+	builder->variables_loaded = true;
+	return !elf_variables_find(&builder->variables, name, length, ret_address);
 }
 
 /* Where the kernel writes below sp, may something stand there? A function whose extent is not known may have it. */
@@ -127,28 +137,26 @@ static const struct annotation_row *annotation_find(const char *provider, const 
 	return NULL;
 }
 
-static struct plan_usdt *usdt_find(struct plan *plan, size_t module,
-				   const struct elf_usdt_note *note)
+/* Those of a module stand together. */
+static struct plan_usdt *usdt_get(struct usdt_builder *builder, const struct elf_usdt_note *note)
 {
-	for (size_t i = plan->usdt_count; i > 0 && plan->usdt[i - 1].module == module; i--)
-		if (!strcmp(plan->usdt[i - 1].provider, note->provider) &&
-		    !strcmp(plan->usdt[i - 1].name, note->name))
-			return &plan->usdt[i - 1];
-	return NULL;
-}
-
-static struct plan_usdt *usdt_get(struct plan *plan, size_t module,
-				  const struct elf_usdt_note *note)
-{
-	struct plan_usdt *usdt = usdt_find(plan, module, note);
+	struct text name _cleanup_text_ = {0};
+	struct plan *plan = builder->plan;
 	const struct annotation_row *annotation;
+	struct plan_usdt *usdt;
+	s64 number;
 
-	if (usdt)
-		return usdt;
+	text_appendf(&name, "%s:%s", note->provider, note->name);
+	number = name.failed ? -ENOMEM
+			     : string_table_add(&builder->names, text_string(&name), name.length);
+	if (number < 0)
+		return NULL;
+	if (builder->first + (size_t)number < plan->usdt_count)
+		return &plan->usdt[builder->first + (size_t)number];
 	if (array_reserve(&plan->usdt, &plan->usdt_capacity, plan->usdt_count + 1))
 		return NULL;
 	usdt = &plan->usdt[plan->usdt_count++];
-	*usdt = (struct plan_usdt){.module = module,
+	*usdt = (struct plan_usdt){.module = builder->module,
 				   .provider = strdup(note->provider),
 				   .name = strdup(note->name),
 				   .role = VALUE_usdt_role_point};
@@ -170,26 +178,12 @@ static void mark_strings(struct plan_usdt_site *site, u32 strings, bool all)
 	}
 }
 
-static bool has_site(const struct plan_usdt *usdt, u64 file_offset)
-{
-	for (size_t i = 0; i < usdt->site_count; i++)
-		if (usdt->sites[i].file_offset == file_offset)
-			return true;
-	return false;
-}
-
 static int site_add(struct usdt_builder *builder, const struct elf_usdt_note *note,
 		    const struct plan_usdt_site *site)
 {
-	struct plan_usdt *usdt = usdt_get(builder->plan, builder->module, note);
+	struct plan_usdt *usdt = usdt_get(builder, note);
 
-	if (!usdt)
-		return -ENOMEM;
-	if (has_site(usdt, site->file_offset))
-		return 0;
-	if (++builder->site_count > builder->limits->max_functions)
-		return 0;
-	if (array_reserve(&usdt->sites, &usdt->site_capacity, usdt->site_count + 1))
+	if (!usdt || array_reserve(&usdt->sites, &usdt->site_capacity, usdt->site_count + 1))
 		return -ENOMEM;
 	usdt->sites[usdt->site_count++] = *site;
 	return 0;
@@ -216,7 +210,7 @@ static int visit_note(void *data, const struct elf_usdt_note *note)
 {
 	struct usdt_builder *builder = data;
 	struct usdt_place place = {note->address, elf_file_is_movable(builder->file), find_variable,
-				   builder->file};
+				   builder};
 	struct plan_usdt_site site = {.address = note->address,
 				      .file_offset = note->file_offset,
 				      .semaphore_file_offset = note->semaphore_file_offset};
@@ -228,6 +222,9 @@ static int visit_note(void *data, const struct elf_usdt_note *note)
 	reason = place_check(builder, note->file_offset, note->address, &site.long_nop);
 	if (reason)
 		return skip(builder->plan, builder->module, note, reason);
+	/* They are counted on, to say how many there are. */
+	if (++builder->site_count > builder->limits->max_functions)
+		return 0;
 	site.argument_count = usdt_arguments_parse(note->arguments, &place, site.arguments);
 	for (size_t i = 0; i < builder->request->count; i++)
 		if (builder->here[i] && !builder->patterns[i].exclude &&
@@ -237,31 +234,6 @@ static int visit_note(void *data, const struct elf_usdt_note *note)
 	if (annotation)
 		mark_strings(&site, annotation->strings, false);
 	return site_add(builder, note, &site);
-}
-
-/* ---- files ---- */
-
-static int module_read(struct usdt_builder *builder, size_t index)
-{
-	const struct plan_module *module = &builder->plan->modules[index];
-	bool any = false;
-	int result;
-
-	for (size_t i = 0; i < builder->request->count; i++) {
-		builder->here[i] = usdt_pattern_matches_module(&builder->patterns[i], module,
-							       builder->targets);
-		any |= builder->here[i] && !builder->patterns[i].exclude;
-	}
-	/* A file that is no ELF has no probes. */
-	if (!any || elf_file_open(module->fd, module->path, &builder->file, NULL))
-		return 0;
-	builder->module = index;
-	result = elf_usdt_visit(builder->file, visit_note, builder, NULL);
-	builder->file = elf_file_free(builder->file);
-	if (builder->symbols_loaded)
-		elf_symbols_free(&builder->symbols);
-	builder->symbols_loaded = false;
-	return result;
 }
 
 /* ---- pairs ---- */
@@ -287,39 +259,80 @@ static size_t stem(const char *name, const char *ending)
 	return length;
 }
 
-static bool find_end(struct plan *plan, size_t begin, const char *end, size_t length)
+/* The probe of the same module and provider whose name is the first length bytes of this one's and `end`. */
+static int find_end(struct usdt_builder *builder, size_t begin, const char *end, size_t length)
 {
-	struct plan_usdt *usdt = &plan->usdt[begin];
+	struct plan_usdt *usdt = &builder->plan->usdt[begin], *other;
+	struct text name _cleanup_text_ = {0};
+	s64 number;
 
-	for (size_t i = 0; i < plan->usdt_count; i++) {
-		struct plan_usdt *other = &plan->usdt[i];
-
-		if (other->module != usdt->module || other->role != VALUE_usdt_role_point ||
-		    strcmp(other->provider, usdt->provider) != 0 ||
-		    stem(other->name, end) != length || strncmp(other->name, usdt->name, length))
-			continue;
-		usdt->role = VALUE_usdt_role_begin;
-		usdt->partner = i;
-		other->role = VALUE_usdt_role_end;
-		other->partner = begin;
-		while (length && (usdt->name[length - 1] == '_' || usdt->name[length - 1] == '-'))
-			length--;
-		usdt->stem_length = other->stem_length = length;
-		return true;
-	}
-	return false;
+	text_appendf(&name, "%s:%.*s%s", usdt->provider, (int)length, usdt->name, end);
+	if (name.failed)
+		return -ENOMEM;
+	number = string_table_find(&builder->names, text_string(&name), name.length);
+	if (number < 0)
+		return 0;
+	other = &builder->plan->usdt[builder->first + (size_t)number];
+	if (other->role != VALUE_usdt_role_point || other == usdt)
+		return 0;
+	usdt->role = VALUE_usdt_role_begin;
+	usdt->partner = builder->first + (size_t)number;
+	other->role = VALUE_usdt_role_end;
+	other->partner = begin;
+	while (length && (usdt->name[length - 1] == '_' || usdt->name[length - 1] == '-'))
+		length--;
+	usdt->stem_length = other->stem_length = length;
+	return 0;
 }
 
-static void find_pairs(struct plan *plan)
+/* Among the probes of a module. */
+static int find_pairs(struct usdt_builder *builder)
 {
+	struct plan *plan = builder->plan;
+	int result = 0;
+
 	for (size_t p = 0; p < ARRAY_SIZE(pairs); p++)
-		for (size_t i = 0; i < plan->usdt_count; i++) {
+		for (size_t i = builder->first; i < plan->usdt_count && !result; i++) {
 			size_t length = stem(plan->usdt[i].name, pairs[p].begin);
 
 			if (plan->usdt[i].role == VALUE_usdt_role_point && length != SIZE_MAX)
-				find_end(plan, i, pairs[p].end, length);
+				result = find_end(builder, i, pairs[p].end, length);
 		}
+	return result;
 }
+
+/* ---- files ---- */
+
+static int module_read(struct usdt_builder *builder, size_t index)
+{
+	const struct plan_module *module = &builder->plan->modules[index];
+	bool any = false;
+	int result;
+
+	for (size_t i = 0; i < builder->request->count; i++) {
+		builder->here[i] = usdt_pattern_matches_module(&builder->patterns[i], module,
+							       builder->targets);
+		any |= builder->here[i] && !builder->patterns[i].exclude;
+	}
+	/* A file that is no ELF has no probes. */
+	if (!any || elf_file_open(module->fd, module->path, &builder->file, NULL))
+		return 0;
+	builder->module = index;
+	builder->first = builder->plan->usdt_count;
+	result = elf_usdt_visit(builder->file, visit_note, builder, NULL);
+	if (!result && builder->site_count <= builder->limits->max_functions)
+		result = find_pairs(builder);
+	builder->file = elf_file_free(builder->file);
+	if (builder->symbols_loaded)
+		elf_symbols_free(&builder->symbols);
+	elf_variables_free(&builder->variables);
+	string_table_free(&builder->names);
+	builder->names = (struct string_table){0};
+	builder->symbols_loaded = builder->variables_loaded = false;
+	return result;
+}
+
+/* ---- names of spans ---- */
 
 char *plan_usdt_span_name(const struct plan_usdt *usdt)
 {
@@ -402,6 +415,18 @@ static int usdt_compare_sites(const void *left, const void *right)
 	return a->file_offset < b->file_offset ? -1 : a->file_offset > b->file_offset;
 }
 
+/* In the order of the file, each once. */
+static void sort_sites(struct plan_usdt *usdt)
+{
+	size_t count = 0;
+
+	qsort(usdt->sites, usdt->site_count, sizeof(*usdt->sites), usdt_compare_sites);
+	for (size_t i = 0; i < usdt->site_count; i++)
+		if (!count || usdt->sites[count - 1].file_offset != usdt->sites[i].file_offset)
+			usdt->sites[count++] = usdt->sites[i];
+	usdt->site_count = count;
+}
+
 static int patterns_parse(struct usdt_builder *builder, struct err *err)
 {
 	size_t count = builder->request->count, optional = builder->request->optional_count;
@@ -461,9 +486,7 @@ static int usdt_build(struct usdt_builder *builder, struct err *err)
 			       builder->site_count,
 			       (unsigned long long)builder->limits->max_functions);
 	for (size_t i = 0; i < plan->usdt_count; i++)
-		qsort(plan->usdt[i].sites, plan->usdt[i].site_count, sizeof(*plan->usdt[i].sites),
-		      usdt_compare_sites);
-	find_pairs(plan);
+		sort_sites(&plan->usdt[i]);
 	return plan->usdt_count ? reach_apply(builder, err) : 0;
 }
 

@@ -1,8 +1,10 @@
 #include "elf/elf_usdt.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "elf/elf.h"
 
 #define OWNER	  "stapsdt"
@@ -112,29 +114,47 @@ static bool is_variable(const GElf_Sym *symbol)
 
 /* A file may have several variables of one name (static ones), and nothing says which of them is meant. The symbols for the
  * linker alone (.dynsym) leave out the static ones, so they would name another variable of that name. */
-int elf_variable_address(const struct elf_file *file, const char *name, size_t name_length,
-			 u64 *ret_address)
+int elf_variables_load(const struct elf_file *file, struct elf_variables *variables)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = elf_section_find(file, NULL, SHT_SYMTAB, &header);
 	Elf_Data *symbols = section ? elf_section_data(file, section) : NULL;
-	bool found = false;
-	u64 address = 0;
 	GElf_Sym symbol;
 
 	for (int i = 0; symbols && gelf_getsym(symbols, i, &symbol); i++) {
-		const char *other = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+		const char *name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+		s64 number;
 
-		if (!other || !is_variable(&symbol) || strlen(other) != name_length ||
-		    memcmp(other, name, name_length) != 0)
+		if (!name || !*name || !is_variable(&symbol))
 			continue;
-		if (found && symbol.st_value != address)
-			return -ENOTUNIQ;
-		address = symbol.st_value;
-		found = true;
+		number = string_table_add(&variables->names, name, strlen(name));
+		if (number < 0 || array_reserve(&variables->addresses, &variables->capacity,
+						variables->names.count))
+			return -ENOMEM;
+		if ((size_t)number == variables->count)
+			variables->addresses[variables->count++] = symbol.st_value;
+		else if (variables->addresses[number] != symbol.st_value)
+			variables->addresses[number] = ELF_VARIABLE_AMBIGUOUS;
 	}
-	if (!found)
-		return -ENOENT;
-	*ret_address = address;
 	return 0;
+}
+
+int elf_variables_find(const struct elf_variables *variables, const char *name, size_t name_length,
+		       u64 *ret_address)
+{
+	s64 number = string_table_find(&variables->names, name, name_length);
+
+	if (number < 0 || (size_t)number >= variables->count)
+		return -ENOENT;
+	if (variables->addresses[number] == ELF_VARIABLE_AMBIGUOUS)
+		return -ENOTUNIQ;
+	*ret_address = variables->addresses[number];
+	return 0;
+}
+
+void elf_variables_free(struct elf_variables *variables)
+{
+	string_table_free(&variables->names);
+	free(variables->addresses);
+	*variables = (struct elf_variables){0};
 }
