@@ -31,6 +31,17 @@ static __always_inline u64 price_begin(u32 sort)
 	return bpf_ktime_get_ns();
 }
 
+/* The same of a program that first has to find out whether this is a target's: all its runs go on with price_end_of(), or were
+ * none. */
+static __always_inline u64 price_begin_any(void)
+{
+	struct counters *mine = counters_get();
+
+	if (!mine || mine->runs_of_any++ % PRICE_RUNS_A_TIME)
+		return 0;
+	return bpf_ktime_get_ns();
+}
+
 /* begin_ns: what price_begin() said. */
 static __always_inline void price_end(u32 sort, u64 begin_ns)
 {
@@ -45,6 +56,16 @@ static __always_inline void price_end(u32 sort, u64 begin_ns)
 		return;
 	mine->prices[sort].timed_runs++;
 	mine->prices[sort].timed_ns += spent_ns;
+}
+
+/* begin_ns: what price_begin_any() said, in a target. */
+static __always_inline void price_end_of(u32 sort, u64 begin_ns)
+{
+	struct counters *mine = counters_get();
+
+	if (mine && sort < PRICE_SORTS)
+		mine->prices[sort].runs++;
+	price_end(sort, begin_ns);
 }
 
 #endif

@@ -209,25 +209,23 @@ int task_switched(u64 *context)
 	bool preempted = context[0];
 	struct task_struct *previous = (void *)context[1], *next = (void *)context[2];
 	u32 state = context[3];
+	bool left, came;
 	u64 begin_ns;
 
 	if (!window_open)
 		return 0;
+	begin_ns = price_begin_any();
 	/* Of a process its first thread goes last, and only then it is no target any more. */
-	if (is_target(previous->tgid)) {
-		if (state & TASK_DEAD)
-			leave_for_good(previous);
-		else {
-			begin_ns = price_begin(PRICE_WAITS);
-			leave_cpu(context, previous, preempted, state);
-			price_end(PRICE_WAITS, begin_ns);
-		}
-	}
-	if (is_target(next->tgid)) {
-		begin_ns = price_begin(PRICE_WAITS);
+	left = is_target(previous->tgid);
+	came = is_target(next->tgid);
+	if (left && state & TASK_DEAD)
+		leave_for_good(previous);
+	else if (left)
+		leave_cpu(context, previous, preempted, state);
+	if (came)
 		take_cpu(next);
-		price_end(PRICE_WAITS, begin_ns);
-	}
+	if (left || came)
+		price_end_of(PRICE_WAITS, begin_ns);
 	return 0;
 }
 
@@ -239,9 +237,11 @@ int task_woken(u64 *context)
 	struct off_cpu *off;
 	u64 begin_ns;
 
-	if (!window_open || !is_target(task->tgid))
+	if (!window_open)
 		return 0;
-	begin_ns = price_begin(PRICE_WAITS);
+	begin_ns = price_begin_any();
+	if (!is_target(task->tgid))
+		return 0;
 	off = place_get(task->pid);
 	if (!off)
 		return 0;
@@ -255,7 +255,7 @@ int task_woken(u64 *context)
 		off->woken = waking;
 	else
 		off->early = waking;
-	price_end(PRICE_WAITS, begin_ns);
+	price_end_of(PRICE_WAITS, begin_ns);
 	return 0;
 }
 

@@ -156,6 +156,7 @@ struct price_hits {
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
 	struct price_hits prices[PRICE_SORTS];
+	u64 runs_of_any; /* of programs that have to find out first whether this is a target's */
 	u64 strangers; /* hits in processes that are no targets */
 	u64 forks; /* of targets, by which a process came to be that carries the probes and is no target */
 	u64 children;	      /* forked by targets and made targets themselves */

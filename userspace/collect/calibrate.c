@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,20 +104,28 @@ static int discard(void *data, const struct record_header *record, size_t size_b
 	return 0;
 }
 
-/* Nanoseconds of CPU time a call, the best of some rounds: what disturbs only adds. */
+static int compare(const void *a, const void *b)
+{
+	u64 left = *(const u64 *)a, right = *(const u64 *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* What disturbs a round disturbs the targets as well; the median leaves out what is rare. */
 u64 calibrate_time_calls(own_function *function, u32 depth)
 {
-	u64 begin = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), end = begin, best = UINT64_MAX;
+	u64 begin = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), end = begin, spent[ROUNDS];
+	size_t count = 0;
 
-	for (int round = 0; round < ROUNDS && end - begin < ROUNDS_MAX_NS; round++) {
-		u64 start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), spent;
+	while (count < ROUNDS && end - begin < ROUNDS_MAX_NS) {
+		u64 start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		arch_call_deep(function, CALLS, depth);
 		end = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-		spent = (end - start) / CALLS;
-		best = spent < best ? spent : best;
+		spent[count++] = (end - start) / CALLS;
 	}
-	return best;
+	qsort(spent, count, sizeof(*spent), compare);
+	return spent[count / 2];
 }
 
 static u64 above(u64 value, u64 base)

@@ -54,7 +54,7 @@ enum calibration_copy {
 	CALIBRATION_COPIES
 };
 
-/* Nanoseconds of CPU time of a call below so many frames, the best of some rounds. */
+/* Nanoseconds of CPU time of a call below so many frames, the median of some rounds. */
 u64 calibrate_time_calls(void (*function)(void), u32 depth);
 /* The members trap_*; what it attaches stays to the next bpf_source_detach(). */
 int calibrate_traps(struct bpf_source *source, const struct kernel_abilities *abilities,

@@ -166,10 +166,11 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 
 	if (!budget)
 		return;
+	/* What one that is gone cost before it went says nothing of the rest. */
 	for (size_t i = 0; i < count; i++)
-		budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].marked_cost_ns,
-						 parts[i].by_level,
-						 parts[i].may_go && !parts[i].switched_off_ns};
+		if (!parts[i].switched_off_ns)
+			budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].marked_cost_ns,
+							 parts[i].by_level, parts[i].may_go};
 	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
 	while ((next = budget_choose(budget, count, cpu_ns, &limits)) != BUDGET_NONE) {
 		switch_off(session, &parts[next],
