@@ -199,10 +199,16 @@ size_t plan_counted(const struct plan *plan)
 	return count;
 }
 
+u32 plan_returns(const struct plan *plan)
+{
+	u32 returns = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++)
+		returns |= 1u << plan->functions[i].returns;
+	return returns;
+}
+
 bool plan_hijacks_returns(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].returns == VALUE_returns_session)
-			return true;
-	return false;
+	return plan_returns(plan) >> VALUE_returns_session & 1;
 }

@@ -69,29 +69,34 @@ static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err
 	return source->events ? 0 : err_errno(err, -errno, "can't map a ring buffer");
 }
 
-/* Those that the kernel takes, of two for the same place the better one: see probe_uses. */
+/* Those that the kernel takes, and that are needed: of two for the same place the better one, see probe_uses. */
 static void choose_programs(struct bpf_source *source, const struct bpf_source_settings *settings)
 {
 	const struct kernel_abilities *can = &source->abilities;
 	struct gpuprobe_bpf *skeleton = source->skeleton;
+	bool functions = settings->returns;
+	bool hijacks = settings->returns >> VALUE_returns_session & 1;
 	const struct {
 		struct bpf_program *program;
 		bool load;
 	} choices[] = {
-		{skeleton->progs.function_session, can->uprobe_session && !can->set_registers},
-		{skeleton->progs.function_session_emulated,
-		 can->uprobe_session && can->set_registers},
-		{skeleton->progs.loader_hit, can->uprobe_session},
-		{skeleton->progs.hijacked_returns, can->uprobe_session},
+		{skeleton->progs.function_session, false}, /* to function_count: see below */
+		{skeleton->progs.function_session_emulated, false},
+		{skeleton->progs.function_entry, false},
+		{skeleton->progs.function_entry_single, false},
+		{skeleton->progs.function_entry_emulated, false},
+		{skeleton->progs.sites_entry, false},
+		{skeleton->progs.sites_entry_single, false},
+		{skeleton->progs.sites_entry_emulated, false},
+		{skeleton->progs.sites_return, false},
+		{skeleton->progs.sites_return_single, false},
+		{skeleton->progs.sites_return_emulated, false},
+		{skeleton->progs.open_calls, functions},
+		{skeleton->progs.loader_hit, hijacks},
+		{skeleton->progs.hijacked_returns, hijacks},
 		{skeleton->progs.unwind_begins, settings->guarded},
 		{skeleton->progs.before_fork, settings->guarded},
-		{skeleton->progs.function_entry, can->uprobe_multi && !can->set_registers},
-		{skeleton->progs.function_entry_emulated, can->set_registers},
-		{skeleton->progs.sites_entry, can->uprobe_multi && !can->set_registers},
-		{skeleton->progs.sites_entry_emulated, can->set_registers},
-		{skeleton->progs.sites_return, can->uprobe_multi},
-		{skeleton->progs.sites_return_emulated, can->set_registers},
-		{skeleton->progs.calibrate_stack, can->uprobe_multi},
+		{skeleton->progs.calibrate_stack, functions && can->uprobe_multi},
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
 		{skeleton->progs.threads_off_cpu, settings->off_cpu},
@@ -100,6 +105,7 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		bpf_program__set_autoload(choices[i].program, choices[i].load);
+	bpf_source_choose_uses(source, settings);
 	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
 					      uprobe_attach_type(UPROBE_SESSION));
 	bpf_program__set_expected_attach_type(skeleton->progs.function_session_emulated,
@@ -355,8 +361,11 @@ int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes
 int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
 			  struct err *err)
 {
-	int result = bpf_source_take_open(source->skeleton->progs.open_calls,
-					  sizeof(struct record_call), callback, data);
+	const struct bpf_program *iterator = source->skeleton->progs.open_calls;
+	int result = 0;
+
+	if (bpf_program__autoload(iterator))
+		result = bpf_source_take_open(iterator, sizeof(struct record_call), callback, data);
 
 	return result ? err_errno(err, result, "can't read the calls that are still open") : 0;
 }
@@ -364,6 +373,11 @@ int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callbac
 int bpf_source_hijacked_returns(struct bpf_source *source, u32 tid,
 				void (*callback)(void *data, const void *record), void *data)
 {
-	return bpf_records_read(source->skeleton->progs.hijacked_returns, tid,
-				sizeof(struct hijacked_return), callback, data);
+	const struct bpf_program *iterator = source->skeleton->progs.hijacked_returns;
+
+	/* Without it no return was. */
+	return bpf_program__autoload(iterator)
+		       ? bpf_records_read(iterator, tid, sizeof(struct hijacked_return), callback,
+					  data)
+		       : 0;
 }

@@ -20,6 +20,8 @@ struct bpf_source;
 struct bpf_source_settings {
 	u64 ring_bytes;	       /* a power of two, for each CPU */
 	bool follow_children;  /* what a target forks becomes one from its first instruction on */
+	u32 returns;	       /* VALUE_returns_* of the functions that will be attached, a bit each; 0: there are none */
+	bool single;	       /* some of them by single probes */
 	bool guarded;	       /* a plan with guards will be attached */
 	size_t function_count; /* of that plan */
 	size_t usdt_sites;     /* of its USDT probes */
@@ -33,7 +35,7 @@ struct bpf_source_settings {
 	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
 };
 
-/* Loads the programs that abilities allow. */
+/* Loads the programs that the settings need and the abilities allow. */
 int bpf_source_open(const struct kernel_abilities *abilities,
 		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
 		    struct err *err);

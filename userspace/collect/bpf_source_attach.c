@@ -34,12 +34,33 @@ static const struct probe_use probe_uses[] = {
 #undef PROGRAM
 };
 
-int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use)
+static struct bpf_program *program_of(const struct bpf_source *source, const struct probe_use *use)
 {
 	size_t program =
 		use->emulating && source->abilities.set_registers ? use->emulating : use->program;
 
-	return bpf_program__fd(*(struct bpf_program **)((char *)source->skeleton + program));
+	return *(struct bpf_program **)((char *)source->skeleton + program);
+}
+
+int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use)
+{
+	return bpf_program__fd(program_of(source, use));
+}
+
+/* The verifier takes up to 0.2 s of CPU time for one of them, in which nothing else of this process goes on. Multi ones take
+ * off what single ones left behind (guardian.c). */
+void bpf_source_choose_uses(const struct bpf_source *source,
+			    const struct bpf_source_settings *settings)
+{
+	bool multi = source->abilities.uprobe_multi;
+
+	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
+		const struct probe_use *use = &probe_uses[i];
+		bool can = use->kind == UPROBE_SINGLE ? settings->single || !multi : multi;
+
+		if (can && settings->returns >> use->returns & 1)
+			bpf_program__set_autoload(program_of(source, use), true);
+	}
 }
 
 /* ---- links that can go alone -------------------------------------------------------------------------- */

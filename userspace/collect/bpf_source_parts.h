@@ -67,6 +67,8 @@ struct probe_reach {
 	u32 tag; /* only links with this one; 0: all */
 };
 
+/* Which of the programs that go to functions are loaded; before they are. */
+void bpf_source_choose_uses(const struct bpf_source *source, const struct bpf_source_settings *settings);
 int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use);
 int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
 			  const struct probe_use *use, struct err *err);

@@ -49,52 +49,57 @@ struct own_plan {
 	struct plan_module module;
 	struct plan_function functions[OWN_COUNT];
 	struct return_site sites[OWN_COUNT];
+	bool has[OWN_COUNT];
 };
 
-static int fill_plan(struct own_plan *own, const struct kernel_abilities *can, int file_fd)
+static const struct {
+	u8 returns;
+	bool counted;
+	enum instruction_cost cost;
+} own_rows[OWN_COUNT] = {
+	[OWN_ENTRY] = {VALUE_returns_none, false, COST_CHEAP},
+	[OWN_STEPPED] = {VALUE_returns_none, false, COST_STEPPED},
+	[OWN_COUNTED] = {VALUE_returns_none, true, COST_CHEAP},
+	[OWN_SESSION] = {VALUE_returns_session, false, COST_CHEAP},
+	[OWN_STEPPED_EXIT] = {VALUE_returns_stepped, false, COST_CHEAP},
+	[OWN_EMULATED_EXIT] = {VALUE_returns_emulated, false, COST_CHEAP},
+};
+
+static int fill_function(struct own_plan *own, enum own which)
 {
-	static const struct {
-		u8 returns;
-		bool counted;
-		enum instruction_cost cost;
-	} rows[OWN_COUNT] = {
-		[OWN_ENTRY] = {VALUE_returns_none, false, COST_CHEAP},
-		[OWN_STEPPED] = {VALUE_returns_none, false, COST_STEPPED},
-		[OWN_COUNTED] = {VALUE_returns_none, true, COST_CHEAP},
-		[OWN_SESSION] = {VALUE_returns_session, false, COST_CHEAP},
-		[OWN_STEPPED_EXIT] = {VALUE_returns_stepped, false, COST_CHEAP},
-		[OWN_EMULATED_EXIT] = {VALUE_returns_emulated, false, COST_CHEAP},
-	};
-	const bool can_do[CALIBRATION_RETURNS] = {
-		[VALUE_returns_none] = true,
-		[VALUE_returns_session] = can->uprobe_session,
-		[VALUE_returns_stepped] = can->uprobe_multi,
-		[VALUE_returns_emulated] = can->set_registers,
-	};
+	size_t place = own->plan.function_count++;
+	struct plan_function *function = &own->functions[place];
+	int result = own_code_offset(own_function_of(which), &function->file_offset);
+
+	if (result)
+		return result;
+	function->name = (char *)"calibration";
+	function->cost = own_rows[which].cost;
+	function->counted = own_rows[which].counted;
+	function->returns = own_rows[which].returns;
+	own->sites[place] = (struct return_site){.file_offset = function->file_offset +
+								ARCH_CALIBRATE_RETURN_BYTES,
+						 .kind = RETURN_SITE_RET};
+	function->sites = &own->sites[place];
+	function->site_count = function->returns == VALUE_returns_stepped ||
+			       function->returns == VALUE_returns_emulated;
+	return 0;
+}
+
+static int fill_plan(struct own_plan *own, const struct calibration_wishes *wishes, int file_fd)
+{
+	int result = 0;
 
 	own->module = (struct plan_module){.path = (char *)"/proc/self/exe", .fd = file_fd};
-	for (size_t i = 0; i < OWN_COUNT; i++) {
-		struct plan_function *function = &own->functions[i];
-		int result = own_code_offset(own_function_of(i), &function->file_offset);
-
-		if (result)
-			return result;
-		function->name = (char *)"calibration";
-		function->cost = rows[i].cost;
-		function->counted = rows[i].counted;
-		function->returns = can_do[rows[i].returns] ? rows[i].returns : VALUE_returns_none;
-		own->sites[i] = (struct return_site){.file_offset = function->file_offset +
-								    ARCH_CALIBRATE_RETURN_BYTES,
-						     .kind = RETURN_SITE_RET};
-		function->sites = &own->sites[i];
-		function->site_count = function->returns == VALUE_returns_stepped ||
-				       function->returns == VALUE_returns_emulated;
+	own->plan = (struct plan){
+		.modules = &own->module, .module_count = 1, .functions = own->functions};
+	for (enum own i = 0; i < OWN_COUNT && !result; i++) {
+		own->has[i] = (wishes->returns >> own_rows[i].returns & 1) &&
+			      (!own_rows[i].counted || wishes->counts);
+		if (own->has[i])
+			result = fill_function(own, i);
 	}
-	own->plan = (struct plan){.modules = &own->module,
-				  .module_count = 1,
-				  .functions = own->functions,
-				  .function_count = OWN_COUNT};
-	return 0;
+	return result;
 }
 
 /* ---- measuring ---- */
@@ -169,12 +174,14 @@ static int attach_stack(struct bpf_source *source, int file_fd, struct err *err)
 static void measure(struct bpf_source *source, const struct own_plan *own,
 		    struct calibration *calibration)
 {
-	u64 bare_ns = calibrate_time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT],
+	u64 bare_ns = calibrate_time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT] = {0},
 	    silent_ns;
 	u64 deep_ns = calibrate_time_calls(own_function_of(OWN_STACK), CALIBRATION_STACK_DEPTH);
 
 	bpf_source_set_window(source, true);
 	for (enum own i = 0; i < OWN_COUNT; i++) {
+		if (!own->has[i])
+			continue;
 		spent_ns[i] = above(calibrate_time_calls(own_function_of(i), 0), bare_ns);
 		bpf_source_drain(source, discard, NULL);
 	}
@@ -186,9 +193,9 @@ static void measure(struct bpf_source *source, const struct own_plan *own,
 	calibration->count_ns = above(spent_ns[OWN_COUNTED], silent_ns);
 	/* Without a record an entry costs about the same, whatever is done with the return. */
 	for (enum own i = OWN_SESSION; i < OWN_COUNT; i++) {
-		u8 returns = own->functions[i].returns;
+		u8 returns = own_rows[i].returns;
 
-		if (returns == VALUE_returns_none)
+		if (!own->has[i])
 			continue;
 		calibration->entry_ns[returns] = silent_ns;
 		calibration->exit_ns[returns] = above(spent_ns[i], silent_ns);
@@ -200,6 +207,7 @@ static void measure(struct bpf_source *source, const struct own_plan *own,
 }
 
 static int measure_functions(struct bpf_source *source, const struct kernel_abilities *abilities,
+			     const struct calibration_wishes *wishes,
 			     struct calibration *calibration, struct err *err)
 {
 	_cleanup_close_ int file_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -208,7 +216,7 @@ static int measure_functions(struct bpf_source *source, const struct kernel_abil
 
 	if (file_fd < 0)
 		return err_errno(err, -errno, "can't open our own file");
-	result = fill_plan(&own, abilities, file_fd);
+	result = fill_plan(&own, wishes, file_fd);
 	if (result)
 		return err_errno(err, result, "can't find our own functions");
 	result = bpf_source_attach_own(source, &own.plan, err);
@@ -237,8 +245,8 @@ int calibrate(struct bpf_source *source, const struct kernel_abilities *abilitie
 			     ? calibrate_traps(source, abilities, &calibration, err)
 			     : 0;
 
-	if (!result && wishes->functions)
-		result = measure_functions(source, abilities, &calibration, err);
+	if (!result && wishes->returns)
+		result = measure_functions(source, abilities, wishes, &calibration, err);
 	else
 		bpf_source_detach(source, NULL, NULL);
 	bpf_source_drain(source, discard, NULL);

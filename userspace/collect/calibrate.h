@@ -26,11 +26,12 @@ struct calibration {
 };
 
 struct calibration_wishes {
-	bool functions; /* are to be recorded */
-	bool traps;	/* hits of other probes are to be priced */
+	u32 returns; /* VALUE_returns_* of the functions that are to be recorded, a bit each; 0: none are */
+	bool counts; /* calls of some are only counted */
+	bool traps;  /* hits of other probes are to be priced */
 };
 
-/* Takes 100 to 200 ms, most of which the kernel takes to take probes off. Nothing of it
+/* Only what the wishes need. Takes some 100 ms, most of which the kernel takes to take probes off. Nothing of it
  * stays: no link, no target, no record. Errors are not fatal for a recording: without figures there is no
  * estimate. */
 int calibrate(struct bpf_source *source, const struct kernel_abilities *abilities,

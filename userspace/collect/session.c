@@ -426,12 +426,30 @@ static u64 ring_bytes(const struct options *options)
 	return bytes;
 }
 
+u32 session_returns(const struct session_config *config)
+{
+	u32 returns = plan_returns(config->plan);
+
+	return returns ? returns | 1u << VALUE_returns_none : 0;
+}
+
+/* Only single probes reach such a target. */
+static bool has_lost_first_thread(const struct session_config *config)
+{
+	for (size_t i = 0; i < config->target_count; i++)
+		if (config->targets[i].first_thread_ended)
+			return true;
+	return false;
+}
+
 static int prepare(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 	struct bpf_source_settings settings = {
 		.ring_bytes = ring_bytes(config->options),
 		.follow_children = config->options->children,
+		.returns = session_returns(config),
+		.single = config->single_probes || has_lost_first_thread(config),
 		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
 		.usdt_sites = plan_usdt_sites(config->plan),

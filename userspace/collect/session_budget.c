@@ -48,7 +48,8 @@ int session_budget_open(struct session *session, struct err *err)
 		.calibration = &session->calibration,
 		.may_go = config->options->max_overhead ? goes : goes_by_level,
 	};
-	struct calibration_wishes wishes = {.functions = config->plan->function_count,
+	struct calibration_wishes wishes = {.returns = session_returns(config),
+					    .counts = plan_counted(config->plan) != 0,
 					    .traps = config->plan->usdt_count || config->heap_plan};
 
 	if (calibrate(session->source, config->abilities, &wishes, &session->calibration, NULL))
