@@ -2,10 +2,15 @@
  * How the memory of targets grows: calls that change the size of an address space, and page faults with the memory that
  * the kernel takes for them, summed by stack. Neither costs a system call or a fault of anybody else more than a look at
  * who it is. (Tracepoints of system calls would slow down every system call of the machine.)
+ *
+ * From 7.0 on the kernel lets the programs of such tracepoints be preempted, and leaves out the same program for whatever
+ * else comes to it on that CPU meanwhile: preemption is off while they work for a target.
  */
 #include "price.h"
 #include "stacks.h"
 #include "arch_x86_64.h"
+#define PREEMPTION_FLAVOUR growth
+#include "preemption.h"
 
 #define MAPPINGS_OPEN_MAX 4096
 
@@ -75,6 +80,19 @@ struct {
 	__type(value, struct stack_scratch);
 } growth_scratch SEC(".maps");
 
+/* What follows is for a target. The time for work_ends(). */
+static __always_inline u64 work_begins(void)
+{
+	preemption_off();
+	return price_begin(PRICE_GROWTH);
+}
+
+static __always_inline void work_ends(u64 begin_ns)
+{
+	price_end(PRICE_GROWTH, begin_ns);
+	preemption_on();
+}
+
 /* False: there were as many in this interval already. */
 static __always_inline bool interval_has_room(struct interval *interval, u32 most)
 {
@@ -131,12 +149,12 @@ static __always_inline int mapping_begins(struct mm_struct *mm, bool write, bool
 
 	if (!write || !success || !window_open || task->mm != mm || !is_target(task->tgid))
 		return 0;
-	begin_ns = price_begin(PRICE_GROWTH);
-	price_count(PRICE_GROWTH);
 	pages = mm->total_vm;
+	begin_ns = work_begins();
+	price_count(PRICE_GROWTH);
 	if (bpf_map_update_elem(&growth_open, &tid, &pages, BPF_ANY))
 		count_loss(VALUE_loss_reason_growth_full);
-	price_end(PRICE_GROWTH, begin_ns);
+	work_ends(begin_ns);
 	return 0;
 }
 
@@ -204,27 +222,33 @@ static __always_inline void mapping_add(void *context, struct task_struct *task,
 	}
 }
 
+static __always_inline void mapping_ends(void *context, struct task_struct *task, u64 pages)
+{
+	u32 tid = task->pid;
+	u64 *found = bpf_map_lookup_elem(&growth_open, &tid), before;
+
+	if (!found)
+		return;
+	before = *found;
+	bpf_map_delete_elem(&growth_open, &tid);
+	if (window_open && pages != before)
+		mapping_add(context, task, ((s64)pages - (s64)before) * ARCH_PAGE_BYTES,
+			    pages * ARCH_PAGE_BYTES);
+}
+
 /* Before it is given back. Where munmap goes on as one of several readers before it is done, no writer comes in between. */
 SEC("tp_btf/mmap_lock_released")
 int mapping_unlocked(u64 *context)
 {
 	struct mm_struct *mm = (void *)context[0];
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 tid = task->pid;
-	u64 *before, pages, begin_ns;
+	u64 begin_ns;
 
 	if (task->mm != mm || !is_target(task->tgid))
 		return 0;
-	before = bpf_map_lookup_elem(&growth_open, &tid);
-	if (!before)
-		return 0;
-	begin_ns = price_begin(PRICE_GROWTH);
-	pages = *before;
-	bpf_map_delete_elem(&growth_open, &tid);
-	if (window_open && mm->total_vm != pages)
-		mapping_add(context, task, ((s64)mm->total_vm - (s64)pages) * ARCH_PAGE_BYTES,
-			    mm->total_vm * ARCH_PAGE_BYTES);
-	price_end(PRICE_GROWTH, begin_ns);
+	begin_ns = work_begins();
+	mapping_ends(context, task, mm->total_vm);
+	work_ends(begin_ns);
 	return 0;
 }
 
@@ -238,17 +262,16 @@ static __always_inline bool fault_has_stack(struct faulting *faulting, u32 pid)
 	return true;
 }
 
-static __always_inline int fault_add(void *context, bool in_kernel)
+static __always_inline void fault_add(void *context, bool in_kernel)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u32 pid = pid_tgid >> 32, zero = 0;
 	struct faulting *faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
 	struct growth_key key = {.pid = pid, .name = TEXT_PAGE_FAULT};
 	struct growth_sums *sums;
-	u64 begin_ns = price_begin(PRICE_GROWTH);
 
 	if (!faulting)
-		return 0;
+		return;
 	price_count(PRICE_GROWTH);
 	if (fault_has_stack(faulting, pid)) {
 		key.stack = stack_of_current(context, pid_tgid);
@@ -263,16 +286,19 @@ static __always_inline int fault_add(void *context, bool in_kernel)
 	faulting->took = false;
 	if (sums)
 		__sync_fetch_and_add(&sums->faults, 1);
-	price_end(PRICE_GROWTH, begin_ns);
-	return 0;
 }
 
 SEC("tp_btf/page_fault_user")
 int fault_in_user(u64 *context)
 {
+	u64 begin_ns;
+
 	if (!window_open || !is_target(bpf_get_current_pid_tgid() >> 32))
 		return 0;
-	return fault_add(context, false);
+	begin_ns = work_begins();
+	fault_add(context, false);
+	work_ends(begin_ns);
+	return 0;
 }
 
 /* The kernel touches memory of the thread for it. What it may not wait for is not served, and no growth. */
@@ -280,11 +306,15 @@ SEC("tp_btf/page_fault_kernel")
 int fault_in_kernel(u64 *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	u64 begin_ns;
 
 	if (!window_open || context[0] >= ARCH_USER_ADDRESS_END || task->pagefault_disabled ||
 	    !is_target(task->tgid))
 		return 0;
-	return fault_add(context, true);
+	begin_ns = work_begins();
+	fault_add(context, true);
+	work_ends(begin_ns);
+	return 0;
 }
 
 /* Is the memory for the fault of the thread that this CPU saw last? */
@@ -298,30 +328,35 @@ static __always_inline bool is_for_fault(struct faulting *faulting, struct task_
 	return faulting->in_kernel || !arch_is_system_call((void *)bpf_task_pt_regs(task));
 }
 
+static __always_inline void memory_add(struct task_struct *task, u64 bytes)
+{
+	u32 zero = 0;
+	struct faulting *faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
+	struct growth_sums *sums;
+	struct growth_key key;
+
+	if (!faulting || !is_for_fault(faulting, task))
+		return;
+	faulting->took = true;
+	key = faulting->key;
+	sums = sums_get(&key);
+	if (sums)
+		__sync_fetch_and_add(&sums->faulted_bytes, bytes);
+}
+
 SEC("tp_btf/mm_page_alloc")
 int memory_taken(u64 *context)
 {
 	struct task_struct *task;
-	struct faulting *faulting;
-	struct growth_sums *sums;
-	struct growth_key key;
 	u64 begin_ns;
-	u32 zero = 0;
 
 	if (!(context[2] & ALLOCATION_MOVABLE) || !context[0] || !window_open)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (!is_target(task->tgid))
 		return 0;
-	begin_ns = price_begin(PRICE_GROWTH);
-	faulting = bpf_map_lookup_elem(&growth_faulting, &zero);
-	if (!faulting || !is_for_fault(faulting, task))
-		return 0;
-	faulting->took = true;
-	key = faulting->key;
-	sums = sums_get(&key);
-	if (sums)
-		__sync_fetch_and_add(&sums->faulted_bytes, (u64)ARCH_PAGE_BYTES << context[1]);
-	price_end(PRICE_GROWTH, begin_ns);
+	begin_ns = work_begins();
+	memory_add(task, (u64)ARCH_PAGE_BYTES << context[1]);
+	work_ends(begin_ns);
 	return 0;
 }

@@ -1,24 +1,33 @@
 /*
  * The life of targets: names that change, code that they map, calls that end with their thread or by execve, and
- * the calls that are still open when everything is detached.
+ * the calls that are still open when everything is detached. Preemption is off for what growth.bpf.c says.
  */
 #include "emit.h"
 #include "returns.h"
 #include "threads.h"
+#define PREEMPTION_FLAVOUR task
+#include "preemption.h"
+
+static __always_inline void send_name(const struct task_struct *task, const void *name)
+{
+	struct record_task record = {};
+
+	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
+		    (u64)task->tgid << 32 | (u32)task->pid, 0);
+	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), name);
+	emit(&record.header, sizeof(record));
+}
 
 SEC("tp_btf/task_rename")
 int task_renamed(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
-	struct record_task record = {};
-	u32 tgid = task->tgid;
 
-	if (!window_open || !is_target(tgid))
+	if (!window_open || !is_target(task->tgid))
 		return 0;
-	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
-		    (u64)tgid << 32 | (u32)task->pid, 0);
-	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), (void *)context[1]);
-	emit(&record.header, sizeof(record));
+	preemption_off();
+	send_name(task, (void *)context[1]);
+	preemption_on();
 	return 0;
 }
 
@@ -65,19 +74,16 @@ int loader_hit(struct pt_regs *registers)
 
 /* Runs in the thread that ends. After the window has closed its calls count as open; nobody could
  * read them later, because their thread takes its state along. */
-static __always_inline int end_calls(u8 ended, bool forget_stack)
+static __always_inline void end_calls(u8 ended, bool forget_stack)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct counters *mine = counters_get();
 	struct thread_state *state;
 
-	if (!mine || !is_target(pid_tgid >> 32))
-		return 0;
 	if (window_open && ended == VALUE_call_ended_exec)
 		count_loss(VALUE_loss_reason_target_exec);
 	state = thread_state_find(bpf_get_current_task_btf());
 	if (!state)
-		return 0;
+		return;
 	if (!window_open)
 		ended = VALUE_call_ended_open;
 	close_all_frames(state, pid_tgid, ended);
@@ -85,7 +91,6 @@ static __always_inline int end_calls(u8 ended, bool forget_stack)
 	if (forget_stack)
 		state->home_low = state->home_high = state->home_unknown = state->alternate_bytes =
 			0;
-	return 0;
 }
 
 /* The child has mapped what its parent has. */
@@ -112,7 +117,6 @@ static __always_inline void inherit_accounts(u32 parent, u32 child)
 static __always_inline void follow_child(u32 parent, struct task_struct *child,
 					 struct counters *mine)
 {
-	struct record_task record = {};
 	u32 pid = child->tgid, no_thread = 0;
 
 	if (bpf_map_update_elem(&targets, &pid, &no_thread, BPF_ANY)) {
@@ -122,10 +126,7 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 	mine->children++;
 	inherit_changes(parent, pid);
 	inherit_accounts(parent, pid);
-	fill_header(&record.header, sizeof(record), KIND_task, bpf_ktime_get_ns(), 0,
-		    (u64)pid << 32 | pid, 0);
-	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), child->comm);
-	emit(&record.header, sizeof(record));
+	send_name(child, child->comm);
 	tell_userspace(PROCESS_FORKED, pid, 0);
 }
 
@@ -138,6 +139,16 @@ static __always_inline void note_heir(struct task_struct *parent, struct task_st
 		bpf_map_update_elem(&heirs, &pid, &one, BPF_ANY);
 }
 
+static __always_inline void note_child(struct task_struct *parent, struct task_struct *child)
+{
+	struct counters *mine = counters_get();
+
+	if (mine && follow_children)
+		follow_child(parent->tgid, child, mine);
+	else if (mine && window_open && child->mm != parent->mm)
+		mine->forks++;
+}
+
 /*
  * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
  * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
@@ -146,19 +157,28 @@ SEC("tp_btf/sched_process_fork")
 int task_forked(u64 *context)
 {
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
+	bool target = is_target(parent->tgid);
+
+	if (child->tgid == parent->tgid || (!target && !is_heir(parent->tgid)))
+		return 0;
+	preemption_off();
+	note_heir(parent, child);
+	if (target)
+		note_child(parent, child);
+	preemption_on();
+	return 0;
+}
+
+static __always_inline void forget_target(struct task_struct *task, u32 pid)
+{
 	struct counters *mine = counters_get();
 
-	if (!mine || child->tgid == parent->tgid)
-		return 0;
-	if (is_target(parent->tgid) || is_heir(parent->tgid))
-		note_heir(parent, child);
-	if (!is_target(parent->tgid))
-		return 0;
-	if (follow_children)
-		follow_child(parent->tgid, child, mine);
-	else if (window_open && child->mm != parent->mm)
-		mine->forks++;
-	return 0;
+	if (mine)
+		mine->ended_cpu_ns += task->signal->sum_sched_runtime;
+	bpf_map_delete_elem(&targets, &pid);
+	bpf_map_delete_elem(&changed_targets, &pid);
+	bpf_map_delete_elem(&judged_targets, &pid);
+	bpf_map_delete_elem(&accounted_by_agent, &pid);
 }
 
 /* Its first thread goes last. The number of a process that is gone may become a stranger's. */
@@ -168,18 +188,13 @@ int task_freed(u64 *context)
 	struct task_struct *task = (void *)context[0];
 	u32 pid = task->tgid;
 
-	struct counters *mine = counters_get();
-
-	if (!mine || task->pid != task->tgid)
+	if (task->pid != task->tgid)
 		return 0;
+	preemption_off();
 	bpf_map_delete_elem(&heirs, &pid);
-	if (!is_target(pid))
-		return 0;
-	mine->ended_cpu_ns += task->signal->sum_sched_runtime;
-	bpf_map_delete_elem(&targets, &pid);
-	bpf_map_delete_elem(&changed_targets, &pid);
-	bpf_map_delete_elem(&judged_targets, &pid);
-	bpf_map_delete_elem(&accounted_by_agent, &pid);
+	if (is_target(pid))
+		forget_target(task, pid);
+	preemption_on();
 	return 0;
 }
 
@@ -192,9 +207,14 @@ int task_exit(void *context)
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u32 pid = pid_tgid >> 32, *watched = bpf_map_lookup_elem(&targets, &pid);
 
-	if (watched && *watched == (u32)pid_tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT))
+	if (!watched)
+		return 0;
+	preemption_off();
+	if (*watched == (u32)pid_tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT))
 		tell_userspace(PROCESS_THREAD_ENDED, pid, *watched);
-	return end_calls(VALUE_call_ended_thread_exit, false);
+	end_calls(VALUE_call_ended_thread_exit, false);
+	preemption_on();
+	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -202,9 +222,13 @@ int task_exec(void *context)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
 
-	if (is_target(tgid))
-		changes_set(tgid, CHANGED_FOR_GOOD);
-	return end_calls(VALUE_call_ended_exec, true);
+	if (!is_target(tgid))
+		return 0;
+	preemption_off();
+	changes_set(tgid, CHANGED_FOR_GOOD);
+	end_calls(VALUE_call_ended_exec, true);
+	preemption_on();
+	return 0;
 }
 
 static __always_inline void write_open_call(struct seq_file *seq, struct task_struct *task,

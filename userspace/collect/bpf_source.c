@@ -183,22 +183,40 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	return 0;
 }
 
+struct task_programs {
+	struct bpf_program *programs[TASK_PROGRAMS];
+};
+
+static struct task_programs task_programs_of(const struct bpf_source *source)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+
+	return (struct task_programs){{skeleton->progs.task_renamed, skeleton->progs.task_exit,
+				       skeleton->progs.task_exec, skeleton->progs.task_forked,
+				       skeleton->progs.task_freed}};
+}
+
 static int attach_task_programs(struct bpf_source *source, struct err *err)
 {
-	struct bpf_program *programs[] = {
-		source->skeleton->progs.task_renamed, source->skeleton->progs.task_exit,
-		source->skeleton->progs.task_exec,    source->skeleton->progs.task_forked,
-		source->skeleton->progs.task_freed,
-	};
+	struct task_programs task = task_programs_of(source);
 
-	_Static_assert(ARRAY_SIZE(programs) == TASK_PROGRAMS, "a link for each");
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
-		source->task_links[i] = bpf_program__attach(programs[i]);
+	for (size_t i = 0; i < TASK_PROGRAMS; i++) {
+		source->task_links[i] = bpf_program__attach(task.programs[i]);
 		if (!source->task_links[i])
 			return err_errno(err, -errno, "can't attach to the tracepoint of %s",
-					 bpf_program__name(programs[i]));
+					 bpf_program__name(task.programs[i]));
 	}
 	return 0;
+}
+
+u64 bpf_source_missed_events(const struct bpf_source *source)
+{
+	struct task_programs task = task_programs_of(source);
+	u64 missed = bpf_source_missed_growth(source);
+
+	for (size_t i = 0; i < TASK_PROGRAMS; i++)
+		missed += bpf_source_program_missed(bpf_program__fd(task.programs[i]));
+	return missed;
 }
 
 int bpf_source_open(const struct kernel_abilities *abilities,

@@ -136,6 +136,8 @@ int bpf_source_function_counts(const struct bpf_source *source,
 int bpf_source_reset_counters(struct bpf_source *source, struct err *err);
 /* Hits that the kernel dropped before our programs ran. */
 u64 bpf_source_missed(const struct bpf_source *source);
+/* The same on tracepoints: events of all processes of this machine, targets or not. */
+u64 bpf_source_missed_events(const struct bpf_source *source);
 /* Only after detaching. */
 int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
 			  struct err *err);

@@ -405,7 +405,7 @@ u64 bpf_source_program_missed(int program_fd)
 
 u64 bpf_source_missed(const struct bpf_source *source)
 {
-	u64 missed = bpf_source_missed_growth(source) + bpf_source_missed_usdt(source);
+	u64 missed = bpf_source_missed_usdt(source);
 
 	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
 		/* sites_entry serves two rows. */

@@ -6,6 +6,7 @@ fail() {
 		echo "$line"
 	done
 	[ ! -s gpuprobe.err ] || sed 's/^/gpuprobe said: /' gpuprobe.err
+	[ ! -s ledger.csv ] || sed 's/^/ledger: /' ledger.csv
 	exit 1
 }
 
