@@ -12,8 +12,10 @@ int bpf_record_source_add_losses(const struct bpf_drained *records, u64 open_cou
 	if (result)
 		return result;
 	counters.losses[VALUE_loss_reason_missed] += bpf_source_missed(records->source);
-	counters.losses[VALUE_loss_reason_tracepoint_missed] +=
-		bpf_source_missed_events(records->source);
+	counters.losses[VALUE_loss_reason_task_event_missed] +=
+		bpf_source_missed_task_events(records->source);
+	counters.losses[VALUE_loss_reason_growth_missed] +=
+		bpf_source_missed_growth(records->source);
 	counters.losses[VALUE_loss_reason_still_open] += open_count;
 	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
 		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, reason, records->place,

@@ -209,10 +209,10 @@ static int attach_task_programs(struct bpf_source *source, struct err *err)
 	return 0;
 }
 
-u64 bpf_source_missed_events(const struct bpf_source *source)
+u64 bpf_source_missed_task_events(const struct bpf_source *source)
 {
 	struct task_programs task = task_programs_of(source);
-	u64 missed = bpf_source_missed_growth(source);
+	u64 missed = 0;
 
 	for (size_t i = 0; i < TASK_PROGRAMS; i++)
 		missed += bpf_source_program_missed(bpf_program__fd(task.programs[i]));

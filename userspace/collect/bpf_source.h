@@ -136,8 +136,10 @@ int bpf_source_function_counts(const struct bpf_source *source,
 int bpf_source_reset_counters(struct bpf_source *source, struct err *err);
 /* Hits that the kernel dropped before our programs ran. */
 u64 bpf_source_missed(const struct bpf_source *source);
-/* The same on tracepoints: events of all processes of this machine, targets or not. */
-u64 bpf_source_missed_events(const struct bpf_source *source);
+/* The same on tracepoints, where events of all processes count, targets or not: of threads, and of memory but for faults in
+ * the kernel (their program is missed where it looks at a stack that is not there). */
+u64 bpf_source_missed_task_events(const struct bpf_source *source);
+u64 bpf_source_missed_growth(const struct bpf_source *source);
 /* Only after detaching. */
 int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
 			  struct err *err);

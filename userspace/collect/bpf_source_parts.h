@@ -114,8 +114,6 @@ void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
 
 /* Which programs are loaded, and how large their maps are; before they are. bpf_source_growth.c */
 void bpf_source_choose_growth(const struct bpf_source *source, bool wanted);
-/* But for the program of faults in the kernel: it is missed where it looks at a stack that is not there. */
-u64 bpf_source_missed_growth(const struct bpf_source *source);
 
 /* How often the kernel did not run a program because it ran already on that CPU. bpf_source.c */
 u64 bpf_source_program_missed(int program_fd);

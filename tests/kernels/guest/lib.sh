@@ -1,12 +1,16 @@
 # What the scripts of cases share; busybox's shell. Each runs in an empty folder of its own, with the name of the
 # kernel in KERNEL and what it can do in MODE (single, stepped, emulated).
 
+# A case that fails where the ledger says that the kernel left out programs of tracepoints is run again: on an emulated
+# machine Linux 7 does so now and then, and what is missing then is known.
+LEFT_OUT=75
 fail() {
 	for line in "$@"; do
 		echo "$line"
 	done
 	[ ! -s gpuprobe.err ] || sed 's/^/gpuprobe said: /' gpuprobe.err
 	[ ! -s ledger.csv ] || sed 's/^/ledger: /' ledger.csv
+	! grep -qE '^(task_event|growth)_missed,' ledger.csv 2>/dev/null || exit $LEFT_OUT
 	exit 1
 }
 
