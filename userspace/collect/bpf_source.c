@@ -80,17 +80,6 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		struct bpf_program *program;
 		bool load;
 	} choices[] = {
-		{skeleton->progs.function_session, false}, /* to function_count: see below */
-		{skeleton->progs.function_session_emulated, false},
-		{skeleton->progs.function_entry, false},
-		{skeleton->progs.function_entry_single, false},
-		{skeleton->progs.function_entry_emulated, false},
-		{skeleton->progs.sites_entry, false},
-		{skeleton->progs.sites_entry_single, false},
-		{skeleton->progs.sites_entry_emulated, false},
-		{skeleton->progs.sites_return, false},
-		{skeleton->progs.sites_return_single, false},
-		{skeleton->progs.sites_return_emulated, false},
 		{skeleton->progs.open_calls, functions},
 		{skeleton->progs.loader_hit, hijacks},
 		{skeleton->progs.hijacked_returns, hijacks},

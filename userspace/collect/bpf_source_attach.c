@@ -34,12 +34,16 @@ static const struct probe_use probe_uses[] = {
 #undef PROGRAM
 };
 
+static struct bpf_program *program_at(const struct bpf_source *source, size_t offset)
+{
+	return *(struct bpf_program **)((char *)source->skeleton + offset);
+}
+
 static struct bpf_program *program_of(const struct bpf_source *source, const struct probe_use *use)
 {
-	size_t program =
-		use->emulating && source->abilities.set_registers ? use->emulating : use->program;
+	bool emulates = use->emulating && source->abilities.set_registers;
 
-	return *(struct bpf_program **)((char *)source->skeleton + program);
+	return program_at(source, emulates ? use->emulating : use->program);
 }
 
 int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use)
@@ -54,6 +58,13 @@ void bpf_source_choose_uses(const struct bpf_source *source,
 {
 	bool multi = source->abilities.uprobe_multi;
 
+	/* Several rows have the same program. */
+	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
+		bpf_program__set_autoload(program_at(source, probe_uses[i].program), false);
+		if (probe_uses[i].emulating)
+			bpf_program__set_autoload(program_at(source, probe_uses[i].emulating),
+						  false);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
 		const struct probe_use *use = &probe_uses[i];
 		bool can = use->kind == UPROBE_SINGLE ? settings->single || !multi : multi;
