@@ -34,6 +34,9 @@ GROWTH_FIELDS = {"dur": "in (ns)", "maps": "maps", "mapped_bytes": "mapped (byte
 MAPPING_FIELDS = {"bytes": "bytes", "mapped_bytes": "address space (bytes)"}
 MEMORY_FIELDS = {"resident_bytes": "resident", "mapped_bytes": "address space"}
 RENAMED = {"off_cpu": OFF_CPU_FIELDS, "growth": GROWTH_FIELDS, "mapping": MAPPING_FIELDS, "process_memory": MEMORY_FIELDS}
+# These have all their fields as they are.
+HEAP_KINDS = ("heap", "heap_stack", "allocation", "release")
+HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack")
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
 NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event",
 		   "gpu_environment", "process_memory")
@@ -277,6 +280,8 @@ class Judge:
             args = self.gpu_args(line)
         if kind in RENAMED:
             args = {name: line[key] for key, name in RENAMED[kind].items() if key in line}
+        if kind in HEAP_KINDS:
+            args = {key: value for key, value in line.items() if key not in HEADER_FIELDS}
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
                 args[key] = line[key]
@@ -318,6 +323,8 @@ class Judge:
             return line["args"]["arg0"]
         if line["kind"] == "api":
             return re.sub(r"_v\d{4,}$", "", line["name"])
+        if line["kind"] in ("heap", "heap_stack"):
+            return line["kind"]
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
 
     def measures_nothing(self, line):
