@@ -21,23 +21,29 @@ static __always_inline void price_count(u32 sort)
 		mine->prices[sort].entries++;
 }
 
+/* All, until one was timed: of few there shall be a price too. */
+static __always_inline bool is_timed(const struct counters *mine, u32 sort, u64 run)
+{
+	return run % PRICE_RUNS_A_TIME == 0 || !mine->prices[sort].timed_runs;
+}
+
 /* A run begins. The time, or 0: it is not timed. */
 static __always_inline u64 price_begin(u32 sort)
 {
 	struct counters *mine = counters_get();
 
-	if (!mine || sort >= PRICE_SORTS || mine->prices[sort].runs++ % PRICE_RUNS_A_TIME)
+	if (!mine || sort >= PRICE_SORTS || !is_timed(mine, sort, mine->prices[sort].runs++))
 		return 0;
 	return bpf_ktime_get_ns();
 }
 
 /* The same of a program that first has to find out whether this is a target's: all its runs go on with price_end_of(), or were
  * none. */
-static __always_inline u64 price_begin_any(void)
+static __always_inline u64 price_begin_any(u32 sort)
 {
 	struct counters *mine = counters_get();
 
-	if (!mine || mine->runs_of_any++ % PRICE_RUNS_A_TIME)
+	if (!mine || sort >= PRICE_SORTS || !is_timed(mine, sort, mine->runs_of_any++))
 		return 0;
 	return bpf_ktime_get_ns();
 }

@@ -214,7 +214,7 @@ int task_switched(u64 *context)
 
 	if (!window_open)
 		return 0;
-	begin_ns = price_begin_any();
+	begin_ns = price_begin_any(PRICE_WAITS);
 	/* Of a process its first thread goes last, and only then it is no target any more. */
 	left = is_target(previous->tgid);
 	came = is_target(next->tgid);
@@ -239,7 +239,7 @@ int task_woken(u64 *context)
 
 	if (!window_open)
 		return 0;
-	begin_ns = price_begin_any();
+	begin_ns = price_begin_any(PRICE_WAITS);
 	if (!is_target(task->tgid))
 		return 0;
 	off = place_get(task->pid);

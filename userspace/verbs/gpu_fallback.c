@@ -75,6 +75,11 @@ static int look_at_all(const struct options *options, const struct target *targe
 
 		if (!result && gpu.cuda && !brings)
 			result = look(options, &targets[i], &gpu, &why, err);
+		/* Children come and go. */
+		if (result && i >= options->pids.count && target_is_gone(&targets[i])) {
+			*err = (struct err){0};
+			continue;
+		}
 		if (result)
 			return result;
 		fallback->cuda_count += gpu.cuda;
