@@ -43,6 +43,7 @@ test   zsh                                   -  takes its completion script
 test   nodejs                                -  recorded by tests
 test   gdb                                   -  a target that is traced already
 test   strace                                -  system calls that a test counts
+test   musl-tools                            -  test programs with another C library
 test   procps                                -  pidof, ps
 test   util-linux                            -  unshare, setpriv: namespaces and users
 test   binutils                              -  strip, objcopy: targets without symbols
