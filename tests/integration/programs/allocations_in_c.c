@@ -57,7 +57,8 @@ int main(void)
 	puts("ready");
 	fgets(line, sizeof(line), stdin);
 	work();
-	printf("all.calls %lu\nall.bytes %lu\nall.freed_calls %lu\nall.freed_bytes %lu\nall.live_calls %lu\nall.live_bytes %lu\n",
+	printf("all.calls %lu\nall.bytes %lu\nall.freed_calls %lu\nall.freed_bytes "
+	       "%lu\nall.live_calls %lu\nall.live_bytes %lu\n",
 	       calls, bytes, freed_calls, freed_bytes, calls - freed_calls, bytes - freed_bytes);
 	puts("done");
 	fgets(line, sizeof(line), stdin);
