@@ -3,7 +3,7 @@
 
 # A case that fails is run again where that shows nothing, as on an emulated machine now and then:
 # - The ledger says that the kernel (Linux 7) left out programs of tracepoints: what is missing then is known.
-# - The recording went to its own end: the guest stood still until then (KERNEL_ARGUMENTS of tests/kernels/run).
+# - The recording went to its own end: the guest stood still until then (PERIODIC_TIMERS of tests/kernels/run).
 AGAIN=75
 RECORDING_SECONDS=290
 fail() {
