@@ -96,18 +96,11 @@ static bool is_name_of_first(const char *name)
 
 static bool has_name_of_first(const struct walk *walk, u64 address)
 {
-	size_t low = 0, high = walk->symbols->count;
+	const struct elf_symbol *symbols = walk->symbols->items;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (walk->symbols->items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < walk->symbols->count && walk->symbols->items[low].address == address; low++)
-		if (is_name_of_first(walk->symbols->items[low].name))
+	for (size_t i = elf_symbols_up_to(walk->symbols, address);
+	     i > 0 && symbols[i - 1].address == address; i--)
+		if (is_name_of_first(symbols[i - 1].name))
 			return true;
 	return false;
 }

@@ -159,9 +159,9 @@ int plan_judge_again(const struct target *target, struct map *known, bool *ret_h
 		     struct err *err);
 /* Does the target with this index map the file? */
 bool plan_is_mapped_by(const struct plan_module *module, size_t target);
-/* Does it have return addresses overwritten? */
 /* VALUE_returns_* of its functions, a bit each. */
 u32 plan_returns(const struct plan *plan);
+/* Does it have return addresses overwritten? */
 bool plan_hijacks_returns(const struct plan *plan);
 /* Of how many functions calls are only counted. */
 size_t plan_counted(const struct plan *plan);

@@ -94,7 +94,7 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		bpf_program__set_autoload(choices[i].program, choices[i].load);
-	bpf_source_choose_uses(source, settings);
+	bpf_source_choose_functions(source, settings);
 	bpf_program__set_expected_attach_type(skeleton->progs.function_session,
 					      uprobe_attach_type(UPROBE_SESSION));
 	bpf_program__set_expected_attach_type(skeleton->progs.function_session_emulated,

@@ -51,27 +51,28 @@ int bpf_source_program_fd(const struct bpf_source *source, const struct probe_us
 	return bpf_program__fd(program_of(source, use));
 }
 
-/* The verifier takes up to 0.2 s of CPU time for one of them, in which nothing else of this process goes on. Multi ones take
- * off what single ones left behind (guardian.c). */
-void bpf_source_choose_uses(const struct bpf_source *source,
-			    const struct bpf_source_settings *settings)
+void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_use *uses,
+			    size_t count, u32 returns, bool single)
 {
 	bool multi = source->abilities.uprobe_multi;
 
 	/* Several rows have the same program. */
-	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
-		bpf_program__set_autoload(program_at(source, probe_uses[i].program), false);
-		if (probe_uses[i].emulating)
-			bpf_program__set_autoload(program_at(source, probe_uses[i].emulating),
-						  false);
+	for (size_t i = 0; i < count; i++) {
+		bpf_program__set_autoload(program_at(source, uses[i].program), false);
+		if (uses[i].emulating)
+			bpf_program__set_autoload(program_at(source, uses[i].emulating), false);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(probe_uses); i++) {
-		const struct probe_use *use = &probe_uses[i];
-		bool can = use->kind == UPROBE_SINGLE ? settings->single || !multi : multi;
+	for (size_t i = 0; i < count; i++)
+		if ((uses[i].kind == UPROBE_SINGLE ? single || !multi : multi) &&
+		    returns >> uses[i].returns & 1)
+			bpf_program__set_autoload(program_of(source, &uses[i]), true);
+}
 
-		if (can && settings->returns >> use->returns & 1)
-			bpf_program__set_autoload(program_of(source, use), true);
-	}
+void bpf_source_choose_functions(const struct bpf_source *source,
+				 const struct bpf_source_settings *settings)
+{
+	bpf_source_choose_uses(source, probe_uses, ARRAY_SIZE(probe_uses), settings->returns,
+			       settings->single);
 }
 
 /* ---- links that can go alone -------------------------------------------------------------------------- */
@@ -313,22 +314,6 @@ int bpf_source_attach_own(struct bpf_source *source, const struct plan *plan, st
 		result = bpf_source_attach_process(source, plan, &links, &source->uprobes, err);
 	source->heap_plan = heap_plan;
 	return result;
-}
-
-int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_offset,
-			    struct err *err)
-{
-	u64 cookie = 0;
-	struct uprobe_group group = {
-		.kind = UPROBE_MULTI,
-		.program_fd = bpf_program__fd(source->skeleton->progs.calibrate_stack),
-		.file_fd = file_fd,
-		.pid = (u32)getpid(),
-		.offsets = &file_offset,
-		.cookies = &cookie,
-		.count = 1};
-
-	return uprobe_attach(&source->uprobes, &group, err);
 }
 
 /* ---- switching off -------------------------------------------------------------------------------------- */

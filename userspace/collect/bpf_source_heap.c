@@ -30,24 +30,12 @@ static const struct probe_use heap_uses[] = {
 void bpf_source_configure_heap(struct bpf_source *source,
 			       const struct bpf_source_settings *settings)
 {
-	const struct kernel_abilities *can = &source->abilities;
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 	bool wanted = settings->heap_plan;
-	const struct {
-		struct bpf_program *program;
-		bool load;
-	} choices[] = {
-		{skeleton->progs.heap_session, can->uprobe_session && !can->set_registers},
-		{skeleton->progs.heap_session_emulated, can->uprobe_session && can->set_registers},
-		{skeleton->progs.heap_entry, can->uprobe_multi && !can->set_registers},
-		{skeleton->progs.heap_entry_emulated, can->set_registers},
-		{skeleton->progs.heap_exit, can->uprobe_multi},
-		{skeleton->progs.heap_exit_emulated, can->set_registers},
-		{skeleton->progs.heap_exec, true},
-	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
-		bpf_program__set_autoload(choices[i].program, wanted && choices[i].load);
+	bpf_source_choose_uses(source, heap_uses, ARRAY_SIZE(heap_uses),
+			       wanted ? plan_returns(settings->heap_plan) : 0, false);
+	bpf_program__set_autoload(skeleton->progs.heap_exec, wanted);
 	bpf_program__set_expected_attach_type(skeleton->progs.heap_session,
 					      uprobe_attach_type(UPROBE_SESSION));
 	bpf_program__set_expected_attach_type(skeleton->progs.heap_session_emulated,

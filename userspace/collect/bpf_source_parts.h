@@ -67,8 +67,14 @@ struct probe_reach {
 	u32 tag; /* only links with this one; 0: all */
 };
 
-/* Which of the programs that go to functions are loaded; before they are. */
-void bpf_source_choose_uses(const struct bpf_source *source, const struct bpf_source_settings *settings);
+/* Of the programs of such a table only those are loaded that functions with these returns (VALUE_returns_*, a bit each) need:
+ * the verifier takes up to 0.2 s of CPU time for one, in which nothing else of this process goes on. single: some go by single
+ * probes; multi ones are loaded all the same, they take off what single ones left behind (guardian.c). */
+void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_use *uses, size_t count,
+			    u32 returns, bool single);
+/* The same, of the functions of the plan. */
+void bpf_source_choose_functions(const struct bpf_source *source,
+				 const struct bpf_source_settings *settings);
 int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use);
 int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
 			  const struct probe_use *use, struct err *err);

@@ -19,7 +19,8 @@ void bpf_source_configure_usdt(struct bpf_source *source,
 		bool load;
 	} choices[] = {
 		{skeleton->progs.usdt_hit, source->abilities.uprobe_multi},
-		{skeleton->progs.usdt_hit_single, true},
+		{skeleton->progs.usdt_hit_single,
+		 settings->single || !source->abilities.uprobe_multi},
 		{skeleton->progs.usdt_thread_exit, true},
 		{skeleton->progs.usdt_exec, true},
 		{skeleton->progs.open_usdt_spans, true},

@@ -9,31 +9,18 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "view/report_table.h"
+#include "view/report_waits.h"
 
-enum column {
-	COLUMN_SHARE,
-	COLUMN_TOTAL,
-	COLUMN_COUNT,
-	COLUMN_AVERAGE,
-	COLUMN_MAXIMUM,
-	COLUMN_NAME,
-	COLUMN_STACK,
-	COLUMNS
-};
+enum column { COLUMN_NAME = WAITS_COLUMNS, COLUMN_STACK, COLUMNS };
 
 static const struct report_column columns[COLUMNS] = {
-	[COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},
-	[COLUMN_TOTAL] = {"Total Time (ns)", REPORT_COUNT},
-	[COLUMN_COUNT] = {"Num Waits", REPORT_COUNT},
-	[COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 1},
-	[COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT},
+	WAITS_COLUMN_ROWS,
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
 	[COLUMN_STACK] = {"Stack", REPORT_LINES},
 };
 
 struct chain {
-	u64 total_ns, count, maximum_ns;
+	struct wait_sum sum;
 	const char *name; /* of the view */
 	size_t stack;	  /* in strings */
 };
@@ -94,9 +81,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	} else {
 		chain = &run->chains[*place];
 	}
-	chain->count++;
-	chain->total_ns += event->dur;
-	chain->maximum_ns = event->dur > chain->maximum_ns ? event->dur : chain->maximum_ns;
+	wait_sum_add(&chain->sum, event->dur);
 	return 0;
 }
 
@@ -104,8 +89,8 @@ static int compare_chains(const void *a, const void *b)
 {
 	const struct chain *left = a, *right = b;
 
-	if (left->total_ns != right->total_ns)
-		return left->total_ns < right->total_ns ? 1 : -1;
+	if (left->sum.total_ns != right->sum.total_ns)
+		return left->sum.total_ns < right->sum.total_ns ? 1 : -1;
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
@@ -115,20 +100,14 @@ static int fill_table(struct run *run, struct report_table *table)
 
 	qsort(run->chains, run->count, sizeof(*run->chains), compare_chains);
 	for (size_t i = 0; i < run->count; i++)
-		all += run->chains[i].total_ns;
+		all += run->chains[i].sum.total_ns;
 	for (size_t i = 0; i < run->count; i++) {
 		const struct chain *chain = &run->chains[i];
 		struct report_row *row = report_table_add(table);
 
 		if (!row)
 			return -ENOMEM;
-		report_cell_decimal(&row->cells[COLUMN_SHARE],
-				    all > 0 ? 100.0 * chain->total_ns / all : 0);
-		report_cell_count(&row->cells[COLUMN_TOTAL], chain->total_ns);
-		report_cell_count(&row->cells[COLUMN_COUNT], chain->count);
-		report_cell_decimal(&row->cells[COLUMN_AVERAGE],
-				    (double)chain->total_ns / chain->count);
-		report_cell_count(&row->cells[COLUMN_MAXIMUM], chain->maximum_ns);
+		wait_sum_fill(&chain->sum, all, row);
 		if (report_cell_text(&row->cells[COLUMN_NAME], chain->name) ||
 		    report_cell_text(&row->cells[COLUMN_STACK], run->strings.strings[chain->stack]))
 			return -ENOMEM;

@@ -7,27 +7,12 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "view/report_table.h"
+#include "view/report_waits.h"
 
-enum column {
-	COLUMN_SHARE,
-	COLUMN_TOTAL,
-	COLUMN_COUNT,
-	COLUMN_AVERAGE,
-	COLUMN_MAXIMUM,
-	COLUMN_WAIT,
-	COLUMN_PID,
-	COLUMN_TID,
-	COLUMN_WAKER,
-	COLUMNS
-};
+enum column { COLUMN_WAIT = WAITS_COLUMNS, COLUMN_PID, COLUMN_TID, COLUMN_WAKER, COLUMNS };
 
 static const struct report_column columns[COLUMNS] = {
-	[COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},
-	[COLUMN_TOTAL] = {"Total Time (ns)", REPORT_COUNT},
-	[COLUMN_COUNT] = {"Num Waits", REPORT_COUNT},
-	[COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 1},
-	[COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT},
+	WAITS_COLUMN_ROWS,
 	[COLUMN_WAIT] = {"Waited in", REPORT_NAME},
 	[COLUMN_PID] = {"Waker PID", REPORT_NUMBER},
 	[COLUMN_TID] = {"Waker TID", REPORT_NUMBER},
@@ -35,7 +20,7 @@ static const struct report_column columns[COLUMNS] = {
 };
 
 struct waker {
-	u64 total_ns, count, maximum_ns;
+	struct wait_sum sum;
 	const char *wait; /* of the view */
 	u32 pid, tid;
 	u8 by; /* VALUE_woken_by_* */
@@ -77,9 +62,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	waker = waker_get(data, event);
 	if (!waker)
 		return err_errno(err, -ENOMEM, "can't make the report wakers");
-	waker->count++;
-	waker->total_ns += event->dur;
-	waker->maximum_ns = event->dur > waker->maximum_ns ? event->dur : waker->maximum_ns;
+	wait_sum_add(&waker->sum, event->dur);
 	return 0;
 }
 
@@ -87,8 +70,8 @@ static int compare_wakers(const void *a, const void *b)
 {
 	const struct waker *left = a, *right = b;
 
-	if (left->total_ns != right->total_ns)
-		return left->total_ns < right->total_ns ? 1 : -1;
+	if (left->sum.total_ns != right->sum.total_ns)
+		return left->sum.total_ns < right->sum.total_ns ? 1 : -1;
 	return (left->tid > right->tid) - (left->tid < right->tid);
 }
 
@@ -111,11 +94,7 @@ static const char *waker_name(const struct view_survey *survey, const struct wak
 static int fill_row(const struct view_survey *survey, const struct waker *waker, double all,
 		    struct report_row *row)
 {
-	report_cell_decimal(&row->cells[COLUMN_SHARE], all > 0 ? 100.0 * waker->total_ns / all : 0);
-	report_cell_count(&row->cells[COLUMN_TOTAL], waker->total_ns);
-	report_cell_count(&row->cells[COLUMN_COUNT], waker->count);
-	report_cell_decimal(&row->cells[COLUMN_AVERAGE], (double)waker->total_ns / waker->count);
-	report_cell_count(&row->cells[COLUMN_MAXIMUM], waker->maximum_ns);
+	wait_sum_fill(&waker->sum, all, row);
 	if (waker->by == VALUE_woken_by_thread) {
 		report_cell_count(&row->cells[COLUMN_PID], waker->pid);
 		report_cell_count(&row->cells[COLUMN_TID], waker->tid);
@@ -134,7 +113,7 @@ static int fill_table(struct run *run, const struct view_survey *survey, struct 
 
 	qsort(run->wakers, run->count, sizeof(*run->wakers), compare_wakers);
 	for (size_t i = 0; i < run->count; i++)
-		all += run->wakers[i].total_ns;
+		all += run->wakers[i].sum.total_ns;
 	for (size_t i = 0; i < run->count && !result; i++) {
 		struct report_row *row = report_table_add(table);
 
