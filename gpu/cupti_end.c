@@ -8,7 +8,6 @@
 #include "system.h"
 #include "words.h"
 
-#define FLUSH_FORCED	     1
 #define SITE_EXIT	     1 /* CUpti_ApiCallbackSite */
 #define BUFFERS_TIMEOUT_MS   2000
 #define BUFFERS_PAUSE_MS     50

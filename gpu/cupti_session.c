@@ -35,8 +35,8 @@ void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max,
 	*bytes = *buffer ? EXTRA_BYTES : 0;
 }
 
-/* Of a buffer that was only there so that CUPTI had one. */
-static void drop(struct cupti_session *session, u8 *buffer, size_t bytes, size_t valid_bytes)
+/* Of a buffer that is not read: one that was only there so that CUPTI had one, or an earlier session's. */
+static void count_unread(struct cupti_session *session, const u8 *buffer, size_t valid_bytes)
 {
 	u64 count = 0;
 	size_t offset = 0;
@@ -51,7 +51,6 @@ static void drop(struct cupti_session *session, u8 *buffer, size_t bytes, size_t
 		offset += step;
 	}
 	ring_count(session->writer->ring, AGENT_COUNT_CUPTI_DROPPED, count);
-	system_unmap(buffer, bytes);
 }
 
 void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes,
@@ -63,9 +62,13 @@ void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes
 		/* A flush by the agent itself: it could run out of buffers before it gets to read them. */
 		if (system_tid() == session->tid)
 			cupti_session_convert(session);
-	} else if (bytes == EXTRA_BYTES) {
-		drop(session, buffer, bytes, valid_bytes);
+		return;
 	}
+	/* Before that what comes is not of this session. */
+	if (session->control->cupti_facts.kinds_enabled)
+		count_unread(session, buffer, valid_bytes);
+	if (bytes == EXTRA_BYTES)
+		system_unmap(buffer, bytes);
 }
 
 /* ---- the agent's thread ---- */

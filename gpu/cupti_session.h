@@ -10,6 +10,8 @@
 #include "cupti_find.h"
 #include "resident.h"
 
+#define FLUSH_FORCED 1 /* of cuptiActivityFlushAll: also what is not complete */
+
 enum cupti_finalize { FINALIZE_NO, FINALIZE_WANTED, FINALIZE_RUNS, FINALIZE_DONE };
 
 struct cupti_session {

@@ -305,6 +305,11 @@ static void enable(struct cupti_session *session)
 		fail(session, AGENT_FEATURE_FAILED, "cuptiActivityRegisterCallbacks", result);
 		return;
 	}
+	/*
+	 * Work that ended after an earlier session lies in a buffer of that one's, which CUPTI would go on to fill; that
+	 * agent can no longer read it, and to us it says nothing.
+	 */
+	calls->ActivityFlushAll(FLUSH_FORCED);
 	enable_kinds(session);
 	session->control->cupti_facts.kinds_enabled = session->kinds_enabled;
 	if (!(session->kinds_enabled & session->control->cupti.kinds) &&

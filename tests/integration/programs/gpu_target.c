@@ -5,6 +5,7 @@
  *	once		one kernel only, without a word
  *	exec PROGRAM...	it executes that after a line on stdin
  *	spin NS		one kernel of so many ns only, and it waits for it
+ *	late NS		one of so many ns at the first line on stdin, for which it does not wait; one more at the second
  */
 #include <poll.h>
 #include <stdio.h>
@@ -59,6 +60,25 @@ static void fork_children(void)
 		failed += status != 0;
 }
 
+/* Between the lines it calls nothing of CUDA. */
+static int launch_late(unsigned long long ns)
+{
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != '\n' && !feof(stdin))
+		;
+	launch(ns);
+	while (getchar() != '\n' && !feof(stdin))
+		;
+	launch(20000);
+	failed += cudaDeviceSynchronize() != 0;
+	printf("%d %ld\n", 2, failed);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return failed != 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "plain";
@@ -74,6 +94,8 @@ int main(int argc, char **argv)
 		printf("%d %ld\n", 1, failed);
 		return failed != 0;
 	}
+	if (!strcmp(mode, "late"))
+		return launch_late(strtoull(argv[2], NULL, 10));
 	if (!strcmp(mode, "once")) {
 		launch(20000);
 		return cudaDeviceSynchronize() || failed;
