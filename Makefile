@@ -25,9 +25,12 @@ WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes 
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
 
-GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc
+PROTOS      := $(wildcard exporters/*.proto)
+GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc $(PROTOS:exporters/%.proto=$(B)/gen/%.pb-c.h)
 SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
-OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o)
+# Of messages: generated, as gen/NAME.pb-c.c.
+PB_OBJECTS   = $(PROTOS:exporters/%.proto=$(1)/gen/%.pb-c.o)
+OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o) $(call PB_OBJECTS,$(B)/obj)
 # The file that defines the maps goes first: the linker of libbpf 1.4 loses their offsets otherwise.
 BPF_SOURCES := $(wildcard bpf/maps.bpf.c) $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
@@ -35,7 +38,7 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # What archives need varies by distribution (elfutils 0.189 and later: zstd), so further ones are named where they
 # are installed; the linker takes nothing from an archive that nobody needs.
 have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
-LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
+LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -lprotobuf-c -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
 # Our own archive once more behind them: elf/elfutils_search.c is for archives that lack it (elfutils 0.192).
 STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl -lm
 
@@ -56,7 +59,17 @@ $(B)/gen/system_calls.inc:
 	$(call say,GEN,$@)
 	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE 's/^#define __NR_([a-z0-9_]+) ([0-9]+)$$/[\2] = "\1",/p' | sort -V > $@
 
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: exporters/%.proto
+	@mkdir -p $(@D)
+	$(call say,PROTO,$<)
+	$(Q)protoc-c --proto_path=exporters --c_out=$(B)/gen $<
+
 $(B)/obj/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/obj/%.o: $(B)/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -129,9 +142,14 @@ SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 
 UNIT        := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/unit/test_*.c))
 # Of the agent too, but for what replaces libc's functions.
 SAN_SOURCES := $(SOURCES) $(filter-out gpu/freestanding.c,$(wildcard gpu/*.c))
-SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(B)/agent/gpu/resident_$(shell uname -m).o
+SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(call PB_OBJECTS,$(B)/san) $(B)/agent/gpu/resident_$(shell uname -m).o
 
 $(B)/san/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,SAN,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+$(B)/san/%.o: $(B)/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,SAN,$<)
 	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
@@ -164,10 +182,15 @@ bench-programs: $(BENCH)
 
 # ---- fuzzing: the same sources by clang, one program a reader --------------------------------------
 FUZZ          := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/fuzz_%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJECTS  := $(SAN_SOURCES:%.c=$(B)/fuzz/obj/%.o) $(B)/agent/gpu/resident_$(shell uname -m).o
+FUZZ_OBJECTS  := $(SAN_SOURCES:%.c=$(B)/fuzz/obj/%.o) $(call PB_OBJECTS,$(B)/fuzz/obj) $(B)/agent/gpu/resident_$(shell uname -m).o
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -O1 -g -w
 
 $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)
+	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/obj/%.o: $(B)/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
 	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<

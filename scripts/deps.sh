@@ -25,6 +25,8 @@ build  libdw-dev                             -  finds debug files and build ids
 build  libcapstone-dev                       -  decodes instructions
 build  libjansson-dev                        -  reads JSON
 build  libiberty-dev                         -  demangles C++ and Rust names
+build  protobuf-c-compiler                   -  XPlane: messages to C
+build  libprotobuf-c-dev                     -  XPlane: packs them
 build  zlib1g-dev                            -  gzip, compressed sections
 build  liblzma-dev                           -  mini debug info; needed by libdw.a
 build  libbz2-dev                            -  needed by libdw.a
