@@ -2,11 +2,15 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "exporters/chrome.h"
 #include "exporters/folded.h"
 #include "exporters/ndjson.h"
+#include "exporters/xplane.h"
+#include "exporters/xplane_file.h"
 
 #define EXPORTER_CAPTURE_SUFFIX ".gpr"
 #define EXPORTER_GZIP_SUFFIX	".gz"
@@ -36,6 +40,16 @@ static const struct exporter exporter_table[] = {
 		.create = folded_create,
 		.finish = folded_finish,
 	},
+	{
+		.format = "xplane",
+		.suffixes = "/ .xplane.pb",
+		.meaning = "a profile for XProf and TensorBoard: xprof --logdir",
+		.sink = &xplane_sink,
+		.is_folder = xplane_path_is_folder,
+		.check = xplane_path_check,
+		.create = xplane_create,
+		.finish = xplane_finish,
+	},
 };
 
 const struct exporter *exporters(size_t *ret_count)
@@ -51,6 +65,14 @@ static bool exporter_ends_with(const char *string, const char *end, size_t end_l
 	return length >= end_length && memcmp(string + length - end_length, end, end_length) == 0;
 }
 
+/* Also without a slash at its end, where it is there. */
+static bool exporter_is_there_as_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static bool exporter_has_suffix(const struct exporter *exporter, const char *path)
 {
 	const char *suffix = exporter->suffixes;
@@ -58,7 +80,8 @@ static bool exporter_has_suffix(const struct exporter *exporter, const char *pat
 	while (*suffix) {
 		size_t length = strcspn(suffix, " ");
 
-		if (exporter_ends_with(path, suffix, length))
+		if (exporter_ends_with(path, suffix, length) ||
+		    (length == 1 && *suffix == '/' && exporter_is_there_as_folder(path)))
 			return true;
 		suffix += length;
 		suffix += strspn(suffix, " ");
@@ -105,6 +128,17 @@ int exporter_find(const char *path, const char *format, const struct exporter **
 		       "can't tell the format of output '%s' by the end of its name; known are "
 		       "%s" EXPORTER_CAPTURE_SUFFIX " (capture); or name the format",
 		       path, text_string(&known));
+}
+
+bool exporter_is_folder(const struct exporter *exporter, const char *path)
+{
+	return exporter && exporter->is_folder && exporter->is_folder(path);
+}
+
+int exporter_check(const struct exporter *exporter, const char *path, struct err *err)
+{
+	return exporter_is_folder(exporter, path) ? exporter->check(path, err)
+						  : output_check(path, err);
 }
 
 int exporter_write(const struct exporter *exporter, struct view *view, const char *path,

@@ -134,7 +134,8 @@ def hostname(space):
         if not name or set(name) & set(":/\0"):
             yield f"hostname {name!r} can't be a file's name"
     if space.path and space.path.parent.parent.name == "profile":
-        if names and space.path.name != f"{names[0]}.xplane.pb":
+        # HOST_PID: of several processes of a host.
+        if names and not re.fullmatch(re.escape(names[0]) + r"(_\d+)?\.xplane\.pb", space.path.name):
             yield f"the file is called {space.path.name}, its host {names[0]!r}"
         if not RUN_FOLDER.fullmatch(space.path.parent.name):
             yield f"the folder of the run is called {space.path.parent.name}, not YYYY_MM_DD_HH_MM_SS"
@@ -178,9 +179,9 @@ def environment(space):
     plane = space.plane(ENVIRONMENT)
     stats = plane.named(plane.message.stats) if plane else {}
     times = [stats.get(name, (None, None))[1] for name in ("profile_start_time", "profile_stop_time")]
-    if None in times:
+    if not plane or (None in times and times != [None, None]):
         yield f"no plane {ENVIRONMENT!r} with profile_start_time and profile_stop_time"
-    elif times[0] > times[1]:
+    elif None not in times and times[0] > times[1]:
         yield f"the profile stops at {times[1]}, before its start at {times[0]}"
 
 
@@ -410,7 +411,7 @@ def parse_details(text):
 
 @rule
 def kernels(space):
-    """A kernel is what has details and lasts; what is not in them is 0 in the table."""
+    """A kernel is what has details and lasts; what is not in them, because it was not known, is 0 in the table."""
     for plane in space.planes:
         for line, event in plane.events():
             kind_and_text = plane.stats_of(event).get("kernel_details")
@@ -423,8 +424,10 @@ def kernels(space):
             details = parse_details(str(kind_and_text[1]))
             for key in KERNEL_DETAILS:
                 pattern = r"\d+,\d+,\d+" if key in ("grid", "block") else r"\d+"
-                if not re.fullmatch(pattern, details.get(key, "")):
+                if key in details and not re.fullmatch(pattern, details[key]):
                     yield f"{where(plane, line, event)}: {key} in {str(kind_and_text[1])[:100]!r}"
+            if not details.keys() & set(KERNEL_DETAILS) and kind_and_text[1] != "unknown":
+                yield f"{where(plane, line, event)}: kernel_details {str(kind_and_text[1])[:100]!r}"
 
 
 @rule

@@ -80,13 +80,16 @@ int outputs_check(const struct options *options, struct err *err)
 	for (size_t i = 0; i < outputs->count; i++) {
 		result = find_exporter(options, outputs->items[i], &exporter, err);
 		if (result == 0)
-			result = output_check(outputs->items[i], err);
+			result = exporter_check(exporter, outputs->items[i], err);
+		/* Each profile in a folder has a name of its own. */
+		if (result == 0 && exporter_is_folder(exporter, outputs->items[i]))
+			continue;
 		if (result == 0)
 			result = find_place(outputs->items[i], &places[i], err);
 		if (result < 0)
 			return result;
 		for (size_t j = 0; j < i; j++)
-			if (same_place(&places[i], &places[j]))
+			if (*places[j].name && same_place(&places[i], &places[j]))
 				return err_set(err, -EINVAL,
 					       "-o %s: the same output is named twice",
 					       outputs->items[i]);
@@ -102,6 +105,28 @@ const char *outputs_capture_path(const struct options *options)
 		if (find_exporter(options, options->outputs.items[i], &exporter, NULL) == 0 &&
 		    !exporter)
 			return options->outputs.items[i];
+	return NULL;
+}
+
+char *outputs_name_beside(const struct options *options, const char *path, const char *end)
+{
+	const struct exporter *exporter = NULL;
+	size_t length = strlen(path);
+	char *beside = NULL;
+	bool is_folder = find_exporter(options, path, &exporter, NULL) == 0 &&
+			 exporter_is_folder(exporter, path);
+
+	if (!is_folder && !output_is_file(path))
+		return NULL;
+	while (is_folder && length && path[length - 1] == '/')
+		length--;
+	if (!length || path[length - 1] == '.' ||
+	    asprintf(&beside, "%.*s%s", (int)length, path, end) < 0)
+		return NULL;
+	/* A folder that is still to be made has nothing beside it. */
+	if (output_is_file(beside))
+		return beside;
+	free(beside);
 	return NULL;
 }
 

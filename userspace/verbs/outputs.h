@@ -14,6 +14,9 @@ int outputs_check(const struct options *options, struct err *err);
 /* The first output that is a capture (.gpr): where record writes it to begin with. NULL: none is. */
 const char *outputs_capture_path(const struct options *options);
 
+/* A name for a file beside an output that is a file or a folder: its own, and end behind it. NULL: it has no such place. */
+char *outputs_name_beside(const struct options *options, const char *path, const char *end);
+
 /* Writes all outputs but the file capture_path itself, where it is one of them. Prints what was written and
  * what failed: one that fails does not keep the others from being written. 0 or the first -errno. */
 int outputs_write(struct capture_reader *reader, int capture_fd, const char *capture_path,

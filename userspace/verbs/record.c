@@ -56,22 +56,21 @@ struct recording {
 static char *name_capture(const struct recording *recording, int attempt)
 {
 	const struct options *options = recording->options;
-	char *path = NULL, date[32], number[16] = "";
+	char *path = NULL, date[32], end[24] = ".gpr";
 	time_t now = time(NULL);
 	struct tm broken_down;
 	int length;
 
 	if (attempt)
-		snprintf(number, sizeof(number), ".%d", attempt + 1);
+		snprintf(end, sizeof(end), ".%d.gpr", attempt + 1);
 	for (size_t i = 0; i < options->outputs.count; i++) {
-		if (!output_is_file(options->outputs.items[i]))
-			continue;
-		length = asprintf(&path, "%s%s.gpr", options->outputs.items[i], number);
-		return length < 0 ? NULL : path;
+		path = outputs_name_beside(options, options->outputs.items[i], end);
+		if (path)
+			return path;
 	}
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &broken_down));
-	length = asprintf(&path, "gpuprobe-%u-%s%s.gpr", recording->attachment.targets[0].pid, date,
-			  number);
+	length = asprintf(&path, "gpuprobe-%u-%s%s", recording->attachment.targets[0].pid, date,
+			  end);
 	return length < 0 ? NULL : path;
 }
 

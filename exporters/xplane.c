@@ -1,0 +1,221 @@
+#include "exporters/xplane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "exporters/xplane_file.h"
+#include "exporters/xplane_rows.h"
+#include "exporters/xplane_values.h"
+
+struct xplane {
+	const char *path;
+	const struct view *view;
+	const struct view_survey *survey;
+	struct xplane_rows rows;
+	struct xplane_values values;
+	struct spool_store store;
+	u32 *work; /* of each place: bits of stream_work[] */
+	struct xplane_event event, counter;
+};
+
+/* What runs on a stream stands in its name, in the words of XLA; "Compute" makes readers draw it first. */
+static const struct {
+	u16 kind;
+	const char *name; /* of the event; NULL: any */
+	const char *word;
+} stream_work[] = {
+	{KIND_kernel, NULL, "Compute"},
+	{KIND_copy, "MemcpyHtoD", "MemcpyH2D"},
+	{KIND_copy, "MemcpyDtoH", "MemcpyD2H"},
+	{KIND_copy, "MemcpyDtoD", "MemcpyD2D"},
+	{KIND_copy, "MemcpyDtoD (peer)", "MemcpyP2P"},
+	{KIND_copy, NULL, "MemcpyOther"},
+	{KIND_set, NULL, "Memset"},
+	{KIND_graph_launch, NULL, "CudaGraph"},
+};
+
+static u32 work_of(const struct view_event *event, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(stream_work); i++)
+		if (event->kind->number == stream_work[i].kind &&
+		    (!stream_work[i].name || !strcmp(stream_work[i].name, name)))
+			return 1U << i;
+	return 0;
+}
+
+static u64 offset_of(const struct xplane *xplane, const struct view_event *event)
+{
+	return event->ts > xplane->rows.start_ns ? event->ts - xplane->rows.start_ns : 0;
+}
+
+static const struct xplane_place *place_of(const struct xplane *xplane,
+					   const struct view_event *event, struct err *err)
+{
+	const struct xplane_place *place =
+		xplane_rows_place(&xplane->rows, event->row_index, event->lane);
+
+	if (!place)
+		err_set(err, -EINVAL,
+			"can't write %s: event on row %zu, lane %u, which the survey did not find",
+			xplane->path, event->row_index, event->lane);
+	return place;
+}
+
+static int no_memory(const struct xplane *xplane, struct err *err)
+{
+	return err_errno(err, -ENOMEM, "can't write %s", xplane->path);
+}
+
+/* One event on its line; dur: 0 where it is a moment. */
+static int add_event(struct xplane *xplane, const struct view_event *event, u64 dur_ns,
+		     struct err *err)
+{
+	const struct xplane_place *place = place_of(xplane, event, err);
+	struct xplane_plane *plane = place ? &xplane->rows.planes[place->plane] : NULL;
+	const char *name;
+	int result;
+
+	if (!place)
+		return -EINVAL;
+	name = xplane_values_name(&xplane->values, event);
+	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
+		return no_memory(xplane, err);
+	xplane->work[place - xplane->rows.places] |= work_of(event, name);
+	result = xplane_values_add(&xplane->values, event, plane, &xplane->event);
+	if (result < 0)
+		return no_memory(xplane, err);
+	result = xplane_line_add(&plane->lines[place->line], &xplane->store, &xplane->event, err);
+	if (result == 0 && plane->lines[place->line].events.size_bytes > XPLANE_FILE_BYTES_MAX)
+		result = xplane_too_large(xplane->path, err);
+	return result;
+}
+
+static int xplane_span(void *data, const struct view_event *event, struct err *err)
+{
+	return add_event(data, event, event->dur, err);
+}
+
+static int xplane_point(void *data, const struct view_event *event, struct err *err)
+{
+	return add_event(data, event, 0, err);
+}
+
+/* Each value is a counter of its own, as XLA writes them: an event and a stat with one name. */
+static int xplane_counter(void *data, const struct view_event *event, struct err *err)
+{
+	struct xplane *xplane = data;
+	const struct xplane_place *place = place_of(xplane, event, err);
+	struct xplane_plane *plane = place ? &xplane->rows.planes[place->plane] : NULL;
+	bool many = xplane_values_many(&xplane->values, event);
+	int result = 0;
+
+	if (!place)
+		return -EINVAL;
+	if (!xplane_event_begin(&xplane->event, plane, xplane_values_name(&xplane->values, event),
+				0, 0) ||
+	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0)
+		return no_memory(xplane, err);
+	for (size_t i = 0; i < xplane->event.message.n_stats && result == 0; i++) {
+		s64 id = xplane->event.stats[i].metadata_id;
+		const char *name = many ? plane->stat_names.strings[id - 1]
+					: xplane_values_name(&xplane->values, event);
+		xplane_stat *stat;
+
+		if (!xplane_event_begin(&xplane->counter, plane, name, offset_of(xplane, event), 0))
+			return no_memory(xplane, err);
+		stat = xplane_event_stat(&xplane->counter, id);
+		stat->value_case = xplane->event.stats[i].value_case;
+		stat->double_value = xplane->event.stats[i].double_value;
+		result = xplane_line_add(xplane_rows_counters(&xplane->rows, place), &xplane->store,
+					 &xplane->counter, err);
+	}
+	return result;
+}
+
+static int xplane_open(void *data, const struct view *view, const struct view_survey *survey,
+		       struct err *err)
+{
+	struct xplane *xplane = data;
+	int result;
+
+	xplane->view = view;
+	xplane->survey = survey;
+	if (xplane_values_find(&xplane->values, view) < 0)
+		return no_memory(xplane, err);
+	result = xplane_rows_make(&xplane->rows, view, survey, err);
+	if (result < 0)
+		return result;
+	xplane->work = calloc(xplane->rows.place_count + 1, sizeof(*xplane->work));
+	return xplane->work ? 0 : no_memory(xplane, err);
+}
+
+/* "Stream #7(Compute,MemcpyH2D)" */
+static int name_streams(struct xplane *xplane)
+{
+	for (size_t i = 0; i < xplane->rows.place_count; i++) {
+		struct xplane_place place = xplane->rows.places[i];
+		struct text *name = &xplane->rows.planes[place.plane].lines[place.line].name;
+		const char *separator = "(";
+
+		for (size_t j = 0; j < ARRAY_SIZE(stream_work); j++) {
+			if (!(xplane->work[i] >> j & 1))
+				continue;
+			text_append(name, separator);
+			text_append(name, stream_work[j].word);
+			separator = ",";
+		}
+		if (xplane->work[i])
+			text_append_char(name, ')');
+		if (name->failed)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int xplane_close(void *data, struct err *err)
+{
+	struct xplane *xplane = data;
+
+	return name_streams(xplane) < 0 ? no_memory(xplane, err) : 0;
+}
+
+/* Sums over a time have no place on a time line: as in the other traces they stand where it begins. */
+const struct view_sink xplane_sink = {
+	.open = xplane_open,
+	.span = xplane_span,
+	.point = xplane_point,
+	.counter = xplane_counter,
+	.total = xplane_point,
+	.close = xplane_close,
+};
+
+int xplane_create(const char *path, bool gzip, void **ret_data, struct err *err)
+{
+	struct xplane *xplane = calloc(1, sizeof(*xplane));
+
+	if (!xplane)
+		return err_errno(err, -ENOMEM, "can't write %s", path);
+	xplane->path = path;
+	xplane->store = (struct spool_store)SPOOL_STORE_INIT;
+	*ret_data = xplane;
+	return 0;
+}
+
+int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
+{
+	struct xplane *xplane = data;
+	int result = 0;
+
+	if (commit)
+		result = xplane_files_write(xplane->path, xplane->view, &xplane->rows,
+					    &xplane->store, ret_size_bytes, err);
+	xplane_rows_free(&xplane->rows);
+	xplane_values_free(&xplane->values);
+	spool_store_close(&xplane->store);
+	free(xplane->work);
+	free(xplane);
+	return result;
+}

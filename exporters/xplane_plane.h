@@ -1,0 +1,75 @@
+/*
+ * One XPlane (exporters/xplane.proto) while it is made: events go line by line into spools, names and stats get their
+ * numbers; at the end it is written in one go, with the length of each message in front. Never one tree of messages.
+ */
+#ifndef GPUPROBE_EXPORTERS_XPLANE_PLANE_H
+#define GPUPROBE_EXPORTERS_XPLANE_PLANE_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/spool.h"
+#include "base/text.h"
+#include "xplane.pb-c.h"
+
+#define XPLANE_STATS_MAX 40 /* of an event */
+
+typedef Tensorflow__Profiler__XStat xplane_stat;
+
+struct xplane_line {
+	s64 id, display_id;
+	struct text name;
+	struct spool events; /* each with its tag and length, as in XLine */
+	u64 event_count;
+};
+
+struct xplane_plane {
+	s64 id;
+	const char *name; /* the plane's own */
+	struct xplane_line *lines; /* in the order of the file */
+	size_t line_count, line_capacity;
+	struct string_table event_names, stat_names; /* number + 1 is the id in the file */
+	struct text stats; /* the plane's own, packed */
+};
+
+/* An event while its stats are put together; strings in it must live until it is added. */
+struct xplane_event {
+	Tensorflow__Profiler__XEvent message;
+	xplane_stat stats[XPLANE_STATS_MAX];
+	xplane_stat *list[XPLANE_STATS_MAX];
+};
+
+/* name is copied. */
+int xplane_plane_init(struct xplane_plane *plane, s64 id, const char *name);
+void xplane_plane_free(struct xplane_plane *plane);
+
+/* A new line, valid until the next one; NULL without memory. */
+struct xplane_line *xplane_plane_line(struct xplane_plane *plane, s64 id);
+
+/* Ids of a stat's name, or of a string that stats refer to (ref_value); 0 without memory. */
+s64 xplane_plane_stat(struct xplane_plane *plane, const char *name);
+
+/* A stat of the plane itself. 0 or -ENOMEM. */
+int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *stat);
+int xplane_plane_add_string(struct xplane_plane *plane, const char *name, const char *value);
+int xplane_plane_add_u64(struct xplane_plane *plane, const char *name, u64 value);
+int xplane_plane_add_s64(struct xplane_plane *plane, const char *name, s64 value);
+
+/* Begins an event; false: no memory for its name. Readers take no name that is not UTF-8: see xplane_utf8(). */
+bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, const char *name, u64 offset_ns,
+			u64 dur_ns);
+/* The next stat of the event, without a value; NULL: it has as many as it can have. */
+xplane_stat *xplane_event_stat(struct xplane_event *event, s64 id);
+/* Appends the event to its line: in the order of (start, longest first), nested or apart. */
+int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
+		    struct err *err);
+
+/* The string, or a copy in scratch with '?' for each byte that is no UTF-8. */
+const char *xplane_utf8(const char *string, struct text *scratch);
+
+/* Bytes of the whole plane in its file, its tag and length included; write gives them. Lines without events are left
+ * out. Both need the same state. */
+int xplane_plane_pack(struct xplane_plane *plane, struct text *ret_head, u64 *ret_size_bytes, struct err *err);
+int xplane_plane_write(const struct xplane_plane *plane, const struct text *head, const struct spool_store *store,
+		       spool_callback write, void *data, struct err *err);
+
+#endif

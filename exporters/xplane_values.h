@@ -1,0 +1,30 @@
+/*
+ * What the stats of events are in an XPlane: one table from kinds and keys of the view to stats and the types that
+ * XProf's readers insist on (../shared/reference/xplane.md, rule 7), and one of the strings that they take apart.
+ */
+#ifndef GPUPROBE_EXPORTERS_XPLANE_VALUES_H
+#define GPUPROBE_EXPORTERS_XPLANE_VALUES_H
+
+#include "exporters/xplane_plane.h"
+#include "view/view.h"
+
+struct xplane_values {
+	const struct view *view;
+	struct xplane_values_kind *kinds; /* by number of the kind in schema_kinds() */
+	size_t kind_count;
+	struct text *texts; /* what stats of the event at hand point into */
+};
+
+/* Looks the keys up. Zero-initialise; xplane_values_free() after a failure too. */
+int xplane_values_find(struct xplane_values *values, const struct view *view);
+void xplane_values_free(struct xplane_values *values);
+
+/* The name of the event as XProf knows such work: "MemcpyHtoD", "CudaGraphExec:7"; else the view's own. */
+const char *xplane_values_name(struct xplane_values *values, const struct view_event *event);
+/* Adds the stats of the event, whose strings live until the next call. 0 or -ENOMEM. */
+int xplane_values_add(struct xplane_values *values, const struct view_event *event, struct xplane_plane *plane,
+		      struct xplane_event *ret_event);
+/* Of a counter: several values, each with a name of its own, may come in one event. */
+bool xplane_values_many(const struct xplane_values *values, const struct view_event *event);
+
+#endif

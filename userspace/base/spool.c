@@ -1,0 +1,138 @@
+#include "base/spool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/temporary_file.h"
+
+/* There may be thousands of spools, most of them short. */
+#define FIRST_CHUNK_BYTES 1024
+#define CHUNK_BYTES	  (64 * 1024)
+#define PIECE_BYTES	  (256 * 1024)
+
+void spool_store_close(struct spool_store *store)
+{
+	if (store && store->fd >= 0)
+		close(store->fd);
+	if (store)
+		*store = (struct spool_store)SPOOL_STORE_INIT;
+}
+
+/* The chunk goes to the file, behind everything else. */
+static int spill(struct spool *spool, struct spool_store *store, struct err *err)
+{
+	struct spool_extent *last;
+	int result = 0;
+
+	if (store->fd < 0)
+		result = temporary_file_open(&store->fd, err);
+	if (result < 0)
+		return result;
+	if (array_reserve(&spool->extents, &spool->extent_capacity, spool->extent_count + 1) < 0)
+		return err_errno(err, -ENOMEM, "can't keep an output's events");
+	result = file_write(store->fd, spool->chunk, spool->used_bytes);
+	if (result < 0)
+		return err_errno(err, result,
+				 "can't write a temporary file. Set TMPDIR to a folder with space");
+	last = spool->extent_count ? &spool->extents[spool->extent_count - 1] : NULL;
+	if (last && last->offset_bytes + last->size_bytes == store->size_bytes)
+		last->size_bytes += spool->used_bytes;
+	else
+		spool->extents[spool->extent_count++] =
+			(struct spool_extent){store->size_bytes, spool->used_bytes};
+	store->size_bytes += spool->used_bytes;
+	spool->used_bytes = 0;
+	return 0;
+}
+
+static int grow(struct spool *spool, size_t needed_bytes, struct err *err)
+{
+	size_t capacity = spool->capacity_bytes ? spool->capacity_bytes : FIRST_CHUNK_BYTES;
+	u8 *chunk;
+
+	while (capacity < needed_bytes)
+		capacity *= 2;
+	if (capacity == spool->capacity_bytes)
+		return 0;
+	chunk = realloc(spool->chunk, capacity);
+	if (!chunk)
+		return err_errno(err, -ENOMEM, "can't keep an output's events");
+	spool->chunk = chunk;
+	spool->capacity_bytes = capacity;
+	return 0;
+}
+
+int spool_reserve(struct spool *spool, struct spool_store *store, size_t size_bytes, u8 **ret_room,
+		  struct err *err)
+{
+	int result = 0;
+
+	if (spool->used_bytes && spool->used_bytes + size_bytes > CHUNK_BYTES)
+		result = spill(spool, store, err);
+	if (result == 0)
+		result = grow(spool, spool->used_bytes + size_bytes, err);
+	if (result < 0)
+		return result;
+	*ret_room = spool->chunk + spool->used_bytes;
+	spool->used_bytes += size_bytes;
+	spool->size_bytes += size_bytes;
+	return 0;
+}
+
+int spool_append(struct spool *spool, struct spool_store *store, const void *bytes,
+		 size_t size_bytes, struct err *err)
+{
+	u8 *room;
+	int result = spool_reserve(spool, store, size_bytes, &room, err);
+
+	if (result == 0 && size_bytes)
+		memcpy(room, bytes, size_bytes);
+	return result;
+}
+
+static int read_extent(const struct spool_store *store, const struct spool_extent *extent,
+		       u8 *piece, spool_callback callback, void *data, struct err *err)
+{
+	for (u64 done = 0; done < extent->size_bytes;) {
+		u64 rest = extent->size_bytes - done;
+		size_t wanted = rest < PIECE_BYTES ? rest : PIECE_BYTES;
+		ssize_t got = file_read_at(store->fd, piece, wanted, extent->offset_bytes + done);
+		int result;
+
+		if (got != (ssize_t)wanted)
+			return err_errno(err, got < 0 ? (int)got : -EIO,
+					 "can't read a temporary file");
+		result = callback(data, piece, wanted);
+		if (result < 0)
+			return result;
+		done += wanted;
+	}
+	return 0;
+}
+
+int spool_read(const struct spool *spool, const struct spool_store *store, spool_callback callback,
+	       void *data, struct err *err)
+{
+	_cleanup_free_ u8 *piece = spool->extent_count ? malloc(PIECE_BYTES) : NULL;
+	int result = 0;
+
+	if (spool->extent_count && !piece)
+		return err_errno(err, -ENOMEM, "can't read a temporary file");
+	for (size_t i = 0; i < spool->extent_count && result >= 0; i++)
+		result = read_extent(store, &spool->extents[i], piece, callback, data, err);
+	if (result >= 0 && spool->used_bytes)
+		result = callback(data, spool->chunk, spool->used_bytes);
+	return result < 0 ? result : 0;
+}
+
+void spool_free(struct spool *spool)
+{
+	free(spool->chunk);
+	free(spool->extents);
+	*spool = (struct spool){0};
+}

@@ -1,0 +1,46 @@
+/*
+ * Bytes that are appended to many places at once and read back as a whole, in little memory: each spool keeps its last
+ * chunk, full chunks go to one file without a name (base/temporary_file.h) that all spools of a store share.
+ */
+#ifndef GPUPROBE_BASE_SPOOL_H
+#define GPUPROBE_BASE_SPOOL_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+struct spool_store {
+	int fd; /* -1: nothing was too much for memory yet */
+	u64 size_bytes;
+};
+
+#define SPOOL_STORE_INIT {.fd = -1}
+
+struct spool_extent {
+	u64 offset_bytes;
+	u64 size_bytes;
+};
+
+/* Zero-initialise it. */
+struct spool {
+	u8 *chunk;
+	size_t used_bytes, capacity_bytes;
+	struct spool_extent *extents; /* of the store, in order; the chunk comes behind them */
+	size_t extent_count, extent_capacity;
+	u64 size_bytes; /* of all that was appended */
+};
+
+/* The end of the spools' life is the caller's; NULL is no store. */
+void spool_store_close(struct spool_store *store);
+
+/* Room for the next size_bytes, contiguous, to be filled before the next call. May write to the file. */
+int spool_reserve(struct spool *spool, struct spool_store *store, size_t size_bytes, u8 **ret_room, struct err *err);
+int spool_append(struct spool *spool, struct spool_store *store, const void *bytes, size_t size_bytes,
+		 struct err *err);
+
+/* Gives everything in order, in pieces; stops at the first that is negative, and returns it. */
+typedef int (*spool_callback)(void *data, const void *bytes, size_t size_bytes);
+int spool_read(const struct spool *spool, const struct spool_store *store, spool_callback callback, void *data,
+	       struct err *err);
+void spool_free(struct spool *spool);
+
+#endif
