@@ -4,11 +4,11 @@ import re
 import xplane_wire
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
-# Those that we may write, and for each the field without which loading it aborts.
+# Those that we may write, and for each the fields without which loading it aborts.
 OPCODES = {
-    "parameter": None, "constant": None, "custom-call": None, "fusion": "called_computation_ids", "dot": "operand_ids",
-    "copy": "operand_ids", "copy-start": "operand_ids", "infeed": "operand_ids", "outfeed": "operand_ids", "after-all": None,
-    "tuple": None, "all-reduce": "called_computation_ids", "all-gather": "dimensions", "reduce-scatter": "dimensions",
+    "parameter": "", "constant": "", "custom-call": "", "fusion": "called_computation_ids fusion_kind", "dot": "operand_ids",
+    "copy": "operand_ids", "copy-start": "operand_ids", "infeed": "operand_ids", "outfeed": "operand_ids", "after-all": "",
+    "tuple": "", "all-reduce": "called_computation_ids", "all-gather": "dimensions", "reduce-scatter": "dimensions",
     "all-to-all": "operand_ids", "collective-permute": "operand_ids", "collective-broadcast": "operand_ids",
     "add": "operand_ids", "convolution": "operand_ids", "broadcast": "operand_ids", "bitcast": "operand_ids",
 }
@@ -21,8 +21,9 @@ def check_instruction(one, ids, computations):
         yield f"{what}: XProf writes other characters than A-Z a-z 0-9 _ . - as _"
     if one.opcode not in OPCODES:
         yield f"{what}: opcode {one.opcode!r} is none that we know to be safe"
-    elif OPCODES[one.opcode] and not getattr(one, OPCODES[one.opcode]):
-        yield f"{what}: {one.opcode} without {OPCODES[one.opcode]}"
+    for needed in OPCODES.get(one.opcode, "").split():
+        if not getattr(one, needed):
+            yield f"{what}: {one.opcode} without {needed}"
     if one.shape is None or not one.shape.element_type:
         yield f"{what} has no shape"
     elif one.opcode in ("infeed", "copy-start", "tuple") and one.shape.element_type != TUPLE:
@@ -62,6 +63,8 @@ def check(data):
         complaints.append("no program shape with a result")
     if not module.computations:
         complaints.append("no computation")
+    elif module.entry_computation_id not in {computation.id for computation in module.computations}:
+        complaints.append(f"no computation has the id of the entry, {module.entry_computation_id}")
     computations = set()
     for computation in module.computations:
         complaints += check_computation(computation, computations, names)
