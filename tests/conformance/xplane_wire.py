@@ -30,7 +30,9 @@ MESSAGES = {
     "HloComputation": {1: ("name", "string"), 2: ("instructions", ["HloInstruction"]), 4: ("program_shape", "ProgramShape?"),
                        5: ("id", "int64"), 6: ("root_id", "int64")},
     "HloInstruction": {1: ("name", "string"), 2: ("opcode", "string"), 3: ("shape", "Shape?"), 7: ("metadata", "OpMetadata?"),
-                       11: ("fusion_kind", "string"), 14: ("dimensions", ["int64"]), 35: ("id", "int64"),
+                       11: ("fusion_kind", "string"), 14: ("dimensions", ["int64"]), 15: ("window", "bytes?"),
+                       16: ("convolution_dimension_numbers", "bytes?"), 29: ("outfeed_shape", "Shape?"),
+                       30: ("dot_dimension_numbers", "bytes?"), 35: ("id", "int64"),
                        36: ("operand_ids", ["int64"]), 38: ("called_computation_ids", ["int64"])},
     "OpMetadata": {1: ("op_type", "string"), 2: ("op_name", "string")},
 }
