@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Judges exported logdirs by the real XProf: check_xprof.py GPUPROBE FOLDER...
+
+Each FOLDER holds logdir/ and capture.ndjson, two exports of one capture. Every tool of TOOLS below reads the logdir, each in a
+process of its own, so that an abort or a hang is seen as what it is; what it shows is compared with `gpuprobe stats` and with the
+ndjson. Run by a Python that has xprof; without arguments it prints the table of what is checked.
+Prints "ok xprof NAME TOOL" or "not ok xprof NAME TOOL" and what is wrong, and exits 1.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import xprof_truth
+
+TIMEOUT_S = 120
+# Lines of its log that mean nothing: what XProf says of files of XLA's own, too.
+HARMLESS = re.compile(r"No (Unified)?ProfileProcessor registered|No CoreDetails found|TfOpRoofLineCostEstimator|No HLO proto|"
+                      r"unsupported GPU|Unknown GPU|before absl::InitializeLog")
+SEVERE = re.compile(r"^[EF]\d{4} .*?\] (.*)")
+
+
+class NotFilled(Exception):
+    """Nothing to compare; the text says why."""
+
+
+# ---- running a tool ------------------------------------------------------------------------------------------------------------
+
+def convert(tool, options, output, paths):
+    """In a process of its own."""
+    from xprof.convert import raw_to_tool_data
+    data, _ = raw_to_tool_data.xspace_to_tool_data(paths, tool, {**json.loads(options), "use_saved_result": False})
+    if data is None:
+        sys.exit(f"{tool} has no answer")
+    pathlib.Path(output).write_bytes(data if isinstance(data, bytes) else str(data).encode())
+
+
+def run_tool(tool, options, paths):
+    """(what it shows, complaints)"""
+    with tempfile.TemporaryDirectory() as folder:
+        # It writes files of its own beside the input.
+        inputs = []
+        for path in paths:
+            inputs.append(os.path.join(folder, path.parent.name, path.name))
+            os.makedirs(os.path.dirname(inputs[-1]), exist_ok=True)
+            os.link(path, inputs[-1])
+        output = pathlib.Path(folder, "output")
+        command = [sys.executable, __file__, "--convert", tool, json.dumps(options), str(output), *inputs]
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return None, [f"no answer within {TIMEOUT_S} s"]
+        severe = [match[1] for match in map(SEVERE.match, result.stderr.splitlines()) if match and not HARMLESS.search(match[1])]
+        if result.returncode:
+            last = (severe or result.stderr.strip().splitlines() or [""])[-1]
+            return None, [f"ended with {result.returncode}: {last[:300]}"]
+        try:
+            return json.loads(output.read_bytes()), [f"its log: {line[:300]}" for line in severe]
+        except ValueError as error:
+            return None, [f"its answer is no JSON: {error}"]
+
+
+def rows_of(table):
+    """Of a data table: its rows as dicts."""
+    names = [column["id"] for column in table.get("cols", [])]
+    return [dict(zip(names, (cell["v"] for cell in row["c"]))) for row in table.get("rows", [])]
+
+
+# ---- what each tool has to show -------------------------------------------------------------------------------------------------
+
+def rows_of_trace(trace):
+    """(process name, row name) by (pid, tid), and the events that last."""
+    processes, threads = {}, {}
+    for event in trace["traceEvents"]:
+        if event.get("name") == "process_name":
+            processes[event["pid"]] = event["args"]["name"]
+        elif event.get("name") == "thread_name":
+            threads[event["pid"], event["tid"]] = event["args"]["name"]
+    return {key: (processes.get(key[0], ""), name) for key, name in threads.items()}, [
+        event for event in trace["traceEvents"] if event.get("ph") == "X"]
+
+
+def own_rows(trace, prefix, derived):
+    """Events on rows of planes that begin so, without those that XProf derives."""
+    names, events = rows_of_trace(trace)
+    for event in events:
+        plane, row = names.get((event["pid"], event["tid"]), ("", ""))
+        if prefix in plane and not derived.search(row):
+            yield row, event
+
+
+DERIVED = re.compile(r" - from #|^(Steps|Launch Stats|Step spans|_counters_)")
+
+
+def differences(what, found, expected):
+    for item, count in list((expected - found).items())[:5]:
+        yield f"{what}: missing {count} x {item}"
+    for item, count in list((found - expected).items())[:5]:
+        yield f"{what}: unexpected {count} x {item}"
+
+
+def merged(traces):
+    """One trace of those of several files: their processes stay apart."""
+    merged_events = []
+    for number, trace in enumerate(traces):
+        merged_events += [{**event, "pid": (number, event["pid"])} for event in trace["traceEvents"] if "pid" in event]
+    return {"traceEvents": merged_events}
+
+
+def judge_trace(traces, truth):
+    """Each event with its time, each launch with its arrow, the bytes of copies."""
+    trace = merged(traces)
+    found = truth.Counter(truth.when(event["ts"], event["dur"]) for _, event in own_rows(trace, "/device:GPU:", DERIVED))
+    yield from differences("events of GPUs (begin, ns)", found, truth.times_of(truth.STREAM_KINDS))
+    host = list(own_rows(trace, "/host:CPU", DERIVED))
+    found = truth.Counter((event["args"].get("long_name", event["name"]), *truth.when(event["ts"], event["dur"])) for _, event in host)
+    expected = truth.named_times_of(truth.NAMED_HOST_KINDS)
+    yield from differences("events of threads (name, begin, ns)", found & expected, expected)
+    found = truth.Counter(truth.when(event["ts"], event["dur"]) for _, event in host)
+    expected = truth.times_of(truth.HOST_KINDS)
+    yield from differences("events of threads (begin, ns)", found & expected, expected)
+    out, into = ({int(event["args"]["flow"]) >> 2 for _, event in own_rows(trace, plane, DERIVED) if "flow" in event["args"]}
+                 for plane in ("/host:CPU", "/device:GPU:"))
+    arrows = sum("kernel_details" in event["args"] and int(event["args"].get("flow", 0)) >> 2 in out & into
+                 for _, event in own_rows(trace, "/device:GPU:", DERIVED))
+    if arrows != truth.launched_kernels():
+        yield f"{arrows} kernels have an arrow from their launch, expected {truth.launched_kernels()}"
+    moved = truth.Counter()
+    for _, event in own_rows(trace, "/device:GPU:", DERIVED):
+        details = event["args"].get("memcpy_details", "")
+        if details:
+            moved[event["name"].split()[0]] += int(re.match(r"num_bytes:(\d+)", details)[1])
+    yield from differences("bytes that were copied", moved, truth.copied_bytes())
+
+
+def judge_streaming_trace(traces, truth):
+    """As many events as the capture has, none thinned out; arrows."""
+    _, events = rows_of_trace(merged(traces))
+    expected = sum(truth.times_of(truth.STREAM_KINDS + truth.HOST_KINDS).values())
+    if len(events) < expected:
+        yield f"{len(events)} events, expected at least {expected}"
+    incoming = {event["bind_id"] for event in events if event.get("flow_in")}
+    outgoing = {event["bind_id"] for event in events if event.get("flow_out")}
+    if truth.launched_kernels() and not incoming & outgoing:
+        yield "no arrow from a launch to its kernel"
+
+
+def judge_kernel_stats(table, truth):
+    """Each row: grid, block, registers, shared memory, count, total, minimum, maximum; each name as `stats -r kernels`."""
+    rows = rows_of(table)
+    found = truth.Counter()
+    for row in rows:
+        found[(row["grid_dim"], row["block_dim"], round(row["registers_per_thread"]), round(row["shmem_bytes"]),
+               round(row["occurrences"]), *(round(row[key] * 1000) for key in ("total_duration_us", "min_duration_us", "max_duration_us")))] += 1
+    yield from differences("rows (grid, block, registers, shared memory, count, total, minimum, maximum)", found, truth.kernel_rows())
+    by_name = {}
+    for row in rows:
+        name = by_name.setdefault(row["kernel_name"], {"Instances": 0, "Total Time (ns)": 0, "Min (ns)": 1 << 62, "Max (ns)": 0})
+        name["Instances"] += round(row["occurrences"])
+        name["Total Time (ns)"] += round(row["total_duration_us"] * 1000)
+        name["Min (ns)"] = min(name["Min (ns)"], round(row["min_duration_us"] * 1000))
+        name["Max (ns)"] = max(name["Max (ns)"], round(row["max_duration_us"] * 1000))
+        if abs(row["avg_duration_us"] * row["occurrences"] - row["total_duration_us"]) > 1e-3 * row["occurrences"]:
+            yield f"average of {row['kernel_name']}: {row['avg_duration_us']}"
+    expected = {row["Name"]: {key: row[key] for key in ("Instances", "Total Time (ns)", "Min (ns)", "Max (ns)")}
+                for row in truth.stats("kernels")}
+    for name in sorted(set(by_name) | set(expected)):
+        if by_name.get(name) != expected.get(name):
+            yield f"{name}: {by_name.get(name)}, expected {expected.get(name)}"
+
+
+def judge_overview(tables, truth):
+    """Device type, number of GPUs and hosts, every loss as a warning; with steps, that their parts come to them."""
+    facts = {}
+    for table in tables:
+        facts.update(table.get("p") or {})
+    fewest, most = truth.gpus()
+    if not fewest <= int(facts["device_core_count"]) <= most:
+        yield f"{facts['device_core_count']} GPUs, expected {fewest} to {most}"
+    if fewest and truth.device_type() and truth.device_type() not in facts["device_type"]:
+        yield f"device type {facts['device_type']}, expected one with {truth.device_type()}"
+    if int(facts["host_count"]) != len(truth.hostnames()):
+        yield f"{facts['host_count']} hosts, expected {len(truth.hostnames())}"
+    messages = [row["message"] for table in tables for row in rows_of(table) if "severity" in row]
+    for row in truth.stats("ledger"):
+        if not any(re.search(rf"\b{row['Count']}\b", message.replace(",", "")) for message in messages):
+            yield f"no warning of {row['Count']} {row['Reason']} {row['Where']}"
+    for row in (row for table in tables for row in rows_of(table) if "stepTimeMs" in row):
+        parts = sum(value for key, value in row.items() if key.endswith("TimeMs") and key != "stepTimeMs")
+        if abs(parts - row["stepTimeMs"]) > 0.002 + 0.001 * row["stepTimeMs"]:
+            yield f"step {row['stepnum']}: {row['stepTimeMs']} ms, its parts come to {parts}"
+
+
+def judge_operations(tables, truth):
+    """Where operations are named: all of the GPU's time that has a name is there, and no more."""
+    found = sum(row["total_self_time"] for row in rows_of(tables[0]) if row["host_or_device"] == "Device" and row["operation"] != "IDLE")
+    yield from truth.near("time of operations on GPUs (us)", found, truth.operation_time_ns() / 1000)
+
+
+def judge_hlo(table, truth):
+    """Where kernels have instructions or names: their time and number."""
+    rows = rows_of(table)
+    yield from truth.near("time of operations (us)", sum(row["total_self_time"] for row in rows), truth.operation_time_ns() / 1000)
+
+
+def judge_op_profile(profile, truth):
+    """The time of all that has a name, in picoseconds."""
+    root = profile.get("byProgramExcludeIdle") or {}
+    yield from truth.near("time of operations (us)", root.get("metrics", {}).get("rawTime", 0) / 1e6, truth.operation_time_ns() / 1000)
+
+
+def judge_roofline(tables, truth):
+    """Peak figures of the device."""
+    facts = tables[0].get("p") or {}
+    if truth.gpus()[0] and truth.bandwidth_bytes_s() and truth.device_type():
+        yield from truth.near("peak bandwidth (GiB/s)", float(facts["peak_hbm_bw"]), truth.bandwidth_bytes_s() / 2 ** 30)
+        if float(facts["peak_flop_rate"]) <= 0:
+            yield "no peak rate of operations"
+
+
+def judge_memory(profiles, truth):
+    """Bytes in use over time and their peak, for each process and GPU."""
+    if not truth.has_events("MemoryAllocation") and truth.device_memory():
+        raise NotFilled("the exporter writes no allocations")
+    found = {(number, name): one for number, profile in enumerate(profiles)
+             for name, one in profile["memoryProfilePerAllocator"].items()}
+    expected = list(truth.device_memory().values())
+    peaks = truth.Counter(int(one["profileSummary"]["peakBytesUsageLifetime"]) for one in found.values())
+    yield from differences("peaks of memory in use (bytes)", peaks, truth.Counter(max(use for _, use in uses) for uses in expected))
+    seen = truth.Counter((truth.when(int(snapshot["timeOffsetPs"]) / 1e6, 0)[0], int(snapshot["aggregationStats"]["heapAllocatedBytes"]))
+                         for one in found.values() for snapshot in one["sampledTimelineSnapshots"])
+    # It keeps 1000 of each, those with most in use.
+    uses = truth.Counter(use for uses in expected if len(uses) <= 1000 for use in uses)
+    yield from differences("memory in use (ns, bytes)", seen & uses, uses)
+
+
+def judge_input(tables, truth):
+    """It reads the file; with steps, its rows are the overview's."""
+    if not any("stepTimeMs" in [column["id"] for column in table.get("cols", [])] for table in tables):
+        yield "no table of steps"
+
+
+def judge_counters(table, truth):
+    """It reads the file."""
+    if "cols" not in table:
+        yield "no table"
+
+
+ALL, EACH = "all files of the run", "each file by itself"
+# tool, options, which files, judge.
+TOOLS = [
+    ("trace_viewer", {"trace_viewer_options": {}}, EACH, judge_trace),
+    ("trace_viewer@", {"trace_viewer_options": {"resolution": 0, "format": "json"}}, EACH, judge_streaming_trace),
+    ("kernel_stats", {}, ALL, judge_kernel_stats),
+    ("overview_page", {}, ALL, judge_overview),
+    ("framework_op_stats", {}, ALL, judge_operations),
+    ("memory_profile", {}, EACH, judge_memory),
+    ("input_pipeline_analyzer", {}, ALL, judge_input),
+    ("op_profile", {"group_by": "program"}, ALL, judge_op_profile),
+    ("op_profile", {"group_by": "category"}, ALL, None),
+    ("op_profile", {"group_by": "provenance"}, ALL, None),
+    ("hlo_stats", {}, ALL, judge_hlo),
+    ("roofline_model", {}, ALL, judge_roofline),
+    ("perf_counters", {}, ALL, judge_counters),
+]
+
+
+def judge_tool(tool, options, which, judge, truth):
+    complaints, answers = [], []
+    for paths in [truth.paths] if which == ALL else [[path] for path in truth.paths]:
+        options = {**options, "hosts": [path.name.removesuffix(".xplane.pb") for path in paths]} if "@" in tool else options
+        answer, found = run_tool(tool, options, paths)
+        complaints += found
+        answers.append(answer)
+    if None not in answers and judge and not complaints:
+        answer = answers if which == EACH else answers[0]
+        complaints += judge(answer, truth)
+    return complaints
+
+
+def main():
+    if sys.argv[1:2] == ["--convert"]:
+        convert(*sys.argv[2:5], sys.argv[5:])
+        return 0
+    if len(sys.argv) < 3:
+        for tool, options, _, judge in TOOLS:
+            print(f"{tool:24} {options.get('group_by', ''):12} {judge.__doc__ if judge else 'It reads the file.'}")
+        return 0
+    failed = False
+    for folder in map(pathlib.Path, sys.argv[2:]):
+        truth = xprof_truth.Truth(sys.argv[1], folder)
+        if not truth.paths:
+            print(f"not ok xprof {folder.name}: no logdir/plugins/profile/*/*.xplane.pb")
+            failed = True
+        for tool, options, which, judge in TOOLS if truth.paths else ():
+            try:
+                complaints = judge_tool(tool, options, which, judge, truth)
+            except NotFilled as reason:
+                print(f"skip xprof {folder.name} {tool}: {reason}")
+                continue
+            print(f"{'not ok' if complaints else 'ok'} xprof {folder.name} {tool} {options.get('group_by', '')}".rstrip(), flush=True)
+            for complaint in complaints:
+                print(f"# {complaint}")
+            failed |= bool(complaints)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

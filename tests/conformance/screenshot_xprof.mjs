@@ -1,0 +1,24 @@
+// Opens a page of a running xprof in a browser without a window, prints its text and takes a picture:
+//	node screenshot_xprof.mjs ADDRESS TOOL HOST RUN OUT.png
+// The charts of the overview come from a server of Google's: where there is no way to it their places stay empty.
+import {open, sleep} from './browser.mjs';
+
+const [address, tool, host, name, picture] = process.argv.slice(2);
+const page = await open();
+const isTrace = tool.startsWith('trace_viewer');
+
+// The page, or in a trace the page in its frame.
+const root = `(document.querySelector('iframe')?.contentDocument ?? document)`;
+const text = async () => (await page.run(`document.body.innerText + '\\n' + ${root}.body.innerText`)).result?.value ?? '';
+await page.send('Page.navigate', {url: `${address}/data/plugin/profile/${tool}?run=${name}&tag=${tool}&host=${host}`});
+await page.until(isTrace ? `${root}.body.innerText.includes('/host:CPU')` : `document.body.innerText.includes('Device type')`, 40);
+await sleep(2000);
+if (isTrace) {
+	// Arrows are hidden at first.
+	await page.run(`[...${root}.querySelectorAll('*')].flatMap((one) => [...(one.shadowRoot?.querySelectorAll('*') ?? [])])
+		.find((one) => one.textContent.trim() === 'Flow events')?.click()`);
+	await sleep(1500);
+}
+console.log(await text());
+await page.picture(picture);
+await page.close();

@@ -1,0 +1,143 @@
+"""What XProf should show of a capture: from its ndjson and from `gpuprobe stats`, by definitions of our own."""
+import collections
+import functools
+import json
+import re
+import subprocess
+
+import xplane_wire
+
+DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "device_to_device": "MemcpyDtoD",
+              "host_to_host": "MemcpyHtoH", "peer_to_peer": "MemcpyDtoD", "host_to_array": "MemcpyHtoD",
+              "array_to_host": "MemcpyDtoH", "array_to_array": "MemcpyDtoD", "array_to_device": "MemcpyDtoD",
+              "device_to_array": "MemcpyDtoD"}
+GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
+
+
+class Truth:
+    Counter = collections.Counter
+    STREAM_KINDS = ("kernel", "copy", "set", "graph_launch")
+    NAMED_HOST_KINDS = ("api", "range", "call")
+    HOST_KINDS = NAMED_HOST_KINDS + ("off_cpu", "usdt_span")
+
+    def __init__(self, gpuprobe, folder):
+        self.gpuprobe, self.folder = gpuprobe, folder
+        self.paths = sorted(folder.glob("logdir/plugins/profile/*/*.xplane.pb"))
+        self.lines = [json.loads(line) for line in (folder / "capture.ndjson").read_text("utf-8").splitlines()]
+        self.spaces = [xplane_wire.read("XSpace", path.read_bytes()) for path in self.paths]
+        self.probes = {line["id"]: line for line in self.lines if line["kind"] == "probe" and "id" in line}
+        self.window_end = next((line["ts"] + line["dur"] for line in self.lines if line["kind"] == "window" and "dur" in line), None)
+
+    @functools.lru_cache(None)
+    def stats(self, report):
+        command = [self.gpuprobe, "stats", str(self.folder / "capture.ndjson"), "-r", report, "-f", "json"]
+        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    def of(self, *kinds):
+        return [line for line in self.lines if line["kind"] in kinds]
+
+    # ---- times
+
+    @functools.cached_property
+    def start_ns(self):
+        """The moment in the capture's time that is 0 in the file: by the clocks of both."""
+        clock = next(line for line in self.lines if line["kind"] == "clock")
+        for plane in self.spaces[0].planes:
+            for stat in plane.stats:
+                if plane.stat_metadata[stat.metadata_id].name == "profile_start_time":
+                    return stat.uint64 - clock["realtime_ns"] + clock["ts"]
+        return 0
+
+    def when(self, ts_us, dur_us):
+        """(begin, duration) in nanoseconds of the capture."""
+        return self.start_ns + round(ts_us * 1000), round(dur_us * 1000)
+
+    def end_of(self, line):
+        return line["ts"] + line["dur"] if "dur" in line else max(self.window_end or line["ts"], line["ts"])
+
+    def times_of(self, kinds):
+        return collections.Counter((line["ts"], self.end_of(line) - line["ts"]) for line in self.of(*kinds))
+
+    def named_times_of(self, kinds):
+        return collections.Counter((self.name_of(line), line["ts"], self.end_of(line) - line["ts"]) for line in self.of(*kinds))
+
+    def name_of(self, line):
+        name = line.get("name") or self.probes.get(line.get("probe"), {}).get("name", "")
+        return re.sub(r"_v\d{4,}$", "", name) if line["kind"] == "api" else name
+
+    # ---- work of GPUs
+
+    def launched_kernels(self):
+        return sum(row["Count"] for row in self.stats("launch"))
+
+    def copied_bytes(self):
+        moved = collections.Counter()
+        for line in self.of("copy"):
+            moved[DIRECTIONS.get(line.get("direction"), "MemcpyOther")] += line.get("bytes", 0)
+        return moved
+
+    def kernel_rows(self):
+        """As kernel_stats has them: (grid, block, registers, shared memory, count, total, minimum, maximum)."""
+        groups = collections.defaultdict(list)
+        for line in self.of("kernel"):
+            # Processes are files, and files have rows of their own.
+            key = (line.get("name"), line.get("pid"), ",".join(map(str, line.get("grid", (1, 1, 1)))), ",".join(map(str, line.get("block", (1, 1, 1)))),
+                   line.get("registers_per_thread", 0),
+                   line.get("static_shared_memory_bytes", 0) + line.get("dynamic_shared_memory_bytes", 0))
+            if self.end_of(line) > line["ts"]:
+                groups[key].append(self.end_of(line) - line["ts"])
+        return collections.Counter((*key[2:], len(times), sum(times), min(times), max(times)) for key, times in groups.items())
+
+    def operation_time_ns(self):
+        """Of all that runs on GPUs and carries the name of an operation in the file."""
+        total = 0
+        for plane in self.gpu_files():
+            names = {key: one.name for key, one in plane.stat_metadata.items()}
+            for line in plane.lines:
+                for event in line.events:
+                    if {names.get(stat.metadata_id) for stat in event.stats} & {"tf_op", "hlo_op"}:
+                        total += event.duration_ps
+        return total / 1000
+
+    # ---- devices, hosts
+
+    def gpu_files(self):
+        return [plane for space in self.spaces for plane in space.planes if plane.name.startswith("/device:GPU:")]
+
+    def gpus(self):
+        """How many there should be, at least (those that worked) and at most (all known); a file a process, each with its own."""
+        return (len({(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_KINDS) if "device" in line}),
+                len({(line["pid"], line["id"]) for line in self.of("device")}))
+
+    def hostnames(self):
+        return {name for space in self.spaces for name in space.hostnames}
+
+    def device_type(self):
+        devices = self.of("device")
+        return GENERATIONS.get(devices[0].get("compute_major")) if devices else None
+
+    def bandwidth_bytes_s(self):
+        return max((line.get("memory_bandwidth_kb_s", 0) * 1000 for line in self.of("device")), default=0)
+
+    def has_events(self, name):
+        """In any file."""
+        return any(one.name == name for space in self.spaces for plane in space.planes for one in plane.event_metadata.values())
+
+    def device_memory(self):
+        """(pid, device) -> [(ns, bytes in use)] after each allocation and each release of what was seen allocated."""
+        uses, live = collections.defaultdict(list), collections.defaultdict(dict)
+        for line in sorted(self.of("gpu_memory"), key=lambda line: line["ts"]):
+            if line.get("memory") != "device" or line.get("operation") not in ("allocate", "release"):
+                continue
+            key = (line["pid"], line.get("device"))
+            if line["operation"] == "allocate":
+                live[key][line["address"]] = line["bytes"]
+            elif live[key].pop(line["address"], None) is None:
+                continue
+            uses[key].append((line["ts"], sum(live[key].values())))
+        return uses
+
+    @staticmethod
+    def near(what, found, expected):
+        if abs(found - expected) > 0.002 + 1e-4 * abs(expected):
+            yield f"{what}: {found}, expected {expected}"
