@@ -259,7 +259,7 @@ docs: $(B)/gpuprobe ## write the table of options into README.md, that of record
 	$(Q)mkdir -p $(B)/docs && $(B)/gpuprobe help records >$(B)/docs/records.md
 
 .PHONY: conformance
-conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto engine (node; CAPTURES="a.gpr ...")
+conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto, PyTorch's reader, XProf (node, pip; CAPTURES="a.gpr ...")
 	$(Q)tests/conformance/run $(CAPTURES)
 
 .PHONY: bench
