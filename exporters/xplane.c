@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "exporters/xplane_file.h"
+#include "exporters/xplane_ops.h"
 #include "exporters/xplane_rows.h"
 #include "exporters/xplane_values.h"
 
@@ -16,6 +17,7 @@ struct xplane {
 	const struct view_survey *survey;
 	struct xplane_rows rows;
 	struct xplane_values values;
+	struct xplane_ops ops;
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
 	struct xplane_event event, counter;
@@ -69,6 +71,28 @@ static int no_memory(const struct xplane *xplane, struct err *err)
 	return err_errno(err, -ENOMEM, "can't write %s", xplane->path);
 }
 
+/* Of work on a GPU, by which readers sum it up. */
+static int add_operation(struct xplane *xplane, const struct view_event *event,
+			 struct xplane_plane *plane, struct xplane_event *ret_event)
+{
+	const char *operation;
+	xplane_stat *stat;
+	s64 name;
+
+	if (!event->cause || event->row->type != ROW_STREAM)
+		return 0;
+	operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
+	name = xplane_plane_stat(plane, "tf_op");
+	if (!operation || !name)
+		return -ENOMEM;
+	stat = xplane_event_stat(ret_event, name);
+	if (!stat)
+		return 0;
+	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
+	stat->ref_value = xplane_plane_stat(plane, operation);
+	return stat->ref_value ? 0 : -ENOMEM;
+}
+
 /* One event on its line; dur: 0 where it is a moment. */
 static int add_event(struct xplane *xplane, const struct view_event *event, u64 dur_ns,
 		     struct err *err)
@@ -84,8 +108,8 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
 		return no_memory(xplane, err);
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
-	result = xplane_values_add(&xplane->values, event, plane, &xplane->event);
-	if (result < 0)
+	if (add_operation(xplane, event, plane, &xplane->event) < 0 ||
+	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0)
 		return no_memory(xplane, err);
 	result = xplane_line_add(&plane->lines[place->line], &xplane->store, &xplane->event, err);
 	if (result == 0 && plane->lines[place->line].events.size_bytes > XPLANE_FILE_BYTES_MAX)
@@ -214,6 +238,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 					    &xplane->store, ret_size_bytes, err);
 	xplane_rows_free(&xplane->rows);
 	xplane_values_free(&xplane->values);
+	xplane_ops_free(&xplane->ops);
 	spool_store_close(&xplane->store);
 	free(xplane->work);
 	free(xplane);

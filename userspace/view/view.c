@@ -69,6 +69,7 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	struct view *view = walk->view;
 	const struct view_kind *kind = &view->kinds.kinds[record->kind];
 	s64 row = view_rows_find(&view->rows, kind, record, walk->survey);
+	u32 path = 0;
 	int result = 0;
 
 	if (row < 0)
@@ -84,8 +85,10 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	if (kind->kind->shape == SHAPE_SPAN)
 		result = view_lanes_place(&walk->lanes, row, rows_nest(kind->kind->row), event->ts,
 					  event->end, &event->lane, &event->depth);
+	if (result == 0 && !walk->survey)
+		result = view_paths_add(&view->paths, event, &path);
 	if (result == 0)
-		result = view_causes_add(&walk->causes, kind, event);
+		result = view_causes_add(&walk->causes, kind, event, path);
 	if (!walk->survey && !view_causes_caused(&view->causes, event->launch))
 		event->launch = 0;
 	return result;
@@ -307,6 +310,7 @@ struct view *view_free(struct view *view)
 	view_causes_free(&view->causes);
 	view_recordings_free(&view->recordings);
 	view_counters_free(&view->counters);
+	view_paths_free(&view->paths);
 	free(view->attributes);
 	free(view);
 	return NULL;
@@ -396,6 +400,7 @@ int view_run(struct view *view, const struct view_sink *sink, void *data, struct
 
 	if (result < 0)
 		return result;
+	view_paths_free(&view->paths);
 	view_counters_set_surveyed(&run.walk.counters, &view->counters);
 	run.walk.counters.emit = run_computed;
 	run.walk.counters.emit_data = &run;

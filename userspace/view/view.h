@@ -65,6 +65,13 @@ struct view_survey {
 	bool cut; /* recording was cut */
 };
 
+/* What a thread was in: a user range or a function, in what was around it. Numbers hold during a run. */
+struct view_path {
+	u32 parent; /* 0: nothing */
+	u16 kind;
+	const char *name;
+};
+
 /* What launched an effect. */
 struct view_cause {
 	u64 number; /* unique in the capture, from 1; also the launch's own view_event.launch */
@@ -74,6 +81,7 @@ struct view_cause {
 	unsigned lane;
 	bool open;
 	const char *name;
+	u32 path; /* of the launch: view_path(); 0: it was in nothing */
 };
 
 struct view_event {
@@ -156,6 +164,9 @@ void view_frame_append(const struct view_frame *frame, struct text *text);
 /* The functions of a stack, a line each by one of these two, the mark of a cut last. How many functions they are. */
 size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 				void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
+
+/* NULL for 0. */
+const struct view_path *view_path(const struct view *view, u32 path);
 
 /* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
 const char *view_device_name(const struct view *view, u32 device);

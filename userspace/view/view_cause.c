@@ -103,7 +103,8 @@ static void match_early_effects(struct view_causes *causes, u32 source, u32 corr
 	map_remove(&causes->unmatched, source, correlation);
 }
 
-static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation)
+static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation,
+		      u32 path)
 {
 	const struct record_header *record = event->record;
 	u64 *there = map_find(&causes->table, record->source, correlation);
@@ -136,7 +137,8 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			  .row_index = event->row_index,
 			  .lane = event->lane,
 			  .open = event->open,
-			  .name = event->name},
+			  .name = event->name,
+			  .path = path},
 		.source = record->source,
 		.correlation = correlation,
 	};
@@ -175,7 +177,7 @@ static bool may_cause(const struct view_cause *cause, const struct view_event *e
 }
 
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
-		    struct view_event *event)
+		    struct view_event *event, u32 path)
 {
 	u32 correlation, source = event->record->source;
 	const struct view_cause *cause;
@@ -187,7 +189,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	if (correlation == kind->correlation->absent)
 		return 0;
 	if (kind->kind->row == ROW_THREAD)
-		return add_launch(causes, event, correlation);
+		return add_launch(causes, event, correlation, path);
 	there = map_find(&causes->table, source, correlation);
 	cause = there ? &causes->launches[*there].cause : NULL;
 	if (!cause || !may_cause(cause, event))

@@ -131,13 +131,28 @@ struct view_causes {
 /* launches_max: 0 for LAUNCHES_MAX. */
 void view_causes_init(struct view_causes *causes, size_t launches_max);
 void view_causes_free(struct view_causes *causes);
-/* Fills launch and cause of the event, which come in time order. */
+/* Fills launch and cause of the event, which come in time order; path: what the event lies in. */
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
-		    struct view_event *event);
+		    struct view_event *event, u32 path);
 /* Frees what only the adding needs. */
 void view_causes_finish(struct view_causes *causes);
 /* Did this launch launch anything, up to now? */
 bool view_causes_caused(const struct view_causes *causes, u64 launch);
+
+/* ---- view_paths: what a thread was in ---- */
+
+struct view_paths {
+	struct view_path *paths; /* number n at n - 1 */
+	size_t count, capacity;
+	struct map numbers; /* (parent, name and kind) -> number */
+	struct string_table names;
+	struct path_row *rows;
+	size_t row_count, row_capacity;
+};
+
+/* Of each span, in time order; ret_path: what it lies in, 0: nothing. */
+int view_paths_add(struct view_paths *paths, const struct view_event *event, u32 *ret_path);
+void view_paths_free(struct view_paths *paths);
 
 /* ---- view_recordings: which call recorded a CUDA event ---- */
 
@@ -260,6 +275,7 @@ struct view {
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */
 	struct view_recordings recordings;
+	struct view_paths paths; /* of the run at hand, or the last one */
 	struct view_attribute *attributes;
 };
 

@@ -1,0 +1,135 @@
+/*
+ * Paths: what a thread was in at a moment, by name, the outermost first: user ranges and probed functions. Spans come in
+ * time order; those of a thread that are open stand in a list, each with the number of its path, so that what happens in
+ * it costs one look. Ranges may cross: one that is over goes from the middle too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "view/view_internal.h"
+
+#define PATHS_MAX (1U << 20) /* what would be a new one then is what is around it */
+#define NO_PATH	  0U
+
+struct open_scope {
+	u64 end;
+	s64 name; /* in the names */
+	u16 kind;
+	u32 path;
+};
+
+struct path_row {
+	struct open_scope *scopes; /* innermost last */
+	size_t count, capacity;
+};
+
+static bool is_scope(u16 kind)
+{
+	return kind == KIND_range || kind == KIND_usdt_span || kind == KIND_call;
+}
+
+/* The path of a name in another path. */
+static int find_path(struct view_paths *paths, u32 parent, s64 name, u16 kind, u32 *ret_path)
+{
+	u64 key = (u64)name << 16 | kind;
+	u64 *there = map_find(&paths->numbers, parent, key);
+
+	if (there) {
+		*ret_path = *there;
+		return 0;
+	}
+	*ret_path = parent;
+	if (paths->count == PATHS_MAX)
+		return 0;
+	if (array_reserve(&paths->paths, &paths->capacity, paths->count + 1) < 0 ||
+	    map_set(&paths->numbers, parent, key, paths->count + 1) < 0)
+		return -ENOMEM;
+	paths->paths[paths->count++] = (struct view_path){parent, kind, paths->names.strings[name]};
+	*ret_path = paths->count;
+	return 0;
+}
+
+static u32 innermost(const struct path_row *row)
+{
+	return row->count ? row->scopes[row->count - 1].path : NO_PATH;
+}
+
+/* Drops what is over at ts; what stays inside of it is now inside of what was around it. */
+static int drop_ended(struct view_paths *paths, struct path_row *row, u64 ts)
+{
+	bool is_moved = false;
+	size_t kept = 0;
+	int result = 0;
+
+	while (row->count && row->scopes[row->count - 1].end <= ts)
+		row->count--;
+	for (size_t i = 0; i < row->count && result == 0; i++) {
+		struct open_scope scope = row->scopes[i];
+
+		if (scope.end <= ts) {
+			is_moved = true;
+			continue;
+		}
+		if (is_moved)
+			result = find_path(paths, kept ? row->scopes[kept - 1].path : NO_PATH,
+					   scope.name, scope.kind, &scope.path);
+		row->scopes[kept++] = scope;
+	}
+	row->count = kept;
+	return result;
+}
+
+static int open_scope(struct view_paths *paths, struct path_row *row,
+		      const struct view_event *event)
+{
+	struct open_scope *scope;
+	s64 name = string_table_add(&paths->names, event->name, strlen(event->name));
+	u32 path;
+
+	if (name < 0 || find_path(paths, innermost(row), name, event->kind->number, &path) < 0 ||
+	    array_reserve(&row->scopes, &row->capacity, row->count + 1) < 0)
+		return -ENOMEM;
+	scope = &row->scopes[row->count++];
+	*scope = (struct open_scope){event->end, name, event->kind->number, path};
+	return 0;
+}
+
+int view_paths_add(struct view_paths *paths, const struct view_event *event, u32 *ret_path)
+{
+	struct path_row *row;
+	int result;
+
+	*ret_path = NO_PATH;
+	if (event->kind->shape != SHAPE_SPAN || event->row->type != ROW_THREAD)
+		return 0;
+	if (event->row_index >= paths->row_count && !is_scope(event->kind->number))
+		return 0;
+	if (array_reserve(&paths->rows, &paths->row_capacity, event->row_index + 1) < 0)
+		return -ENOMEM;
+	while (paths->row_count <= event->row_index)
+		paths->rows[paths->row_count++] = (struct path_row){0};
+	row = &paths->rows[event->row_index];
+	result = drop_ended(paths, row, event->ts);
+	*ret_path = innermost(row);
+	if (result == 0 && is_scope(event->kind->number))
+		result = open_scope(paths, row, event);
+	return result;
+}
+
+void view_paths_free(struct view_paths *paths)
+{
+	for (size_t i = 0; i < paths->row_count; i++)
+		free(paths->rows[i].scopes);
+	free(paths->rows);
+	free(paths->paths);
+	map_free(&paths->numbers);
+	string_table_free(&paths->names);
+	*paths = (struct view_paths){0};
+}
+
+const struct view_path *view_path(const struct view *view, u32 path)
+{
+	return path && path <= view->paths.count ? &view->paths.paths[path - 1] : NULL;
+}
