@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "exporters/exporter.h"
 #include "view/reports.h"
+#include "view/view_steps.h"
 
 #define CHUNK_BYTES (256 * 1024)
 
@@ -185,8 +186,11 @@ static int write_one(struct view **view, struct capture_reader *reader, int capt
 	int result;
 
 	result = find_exporter(options, path, &exporter, &err);
-	if (result == 0 && exporter && !*view)
+	if (result == 0 && exporter && !*view) {
 		result = view_open(reader, view, &err);
+		if (result == 0)
+			view_set_step_name(*view, options->step_name);
+	}
 	if (result == 0 && exporter)
 		result = exporter_write(exporter, *view, path, &size_bytes, &err);
 	else if (result == 0)

@@ -10,6 +10,7 @@
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 #include "view/reports.h"
+#include "view/view_steps.h"
 
 struct request {
 	const struct report **reports;
@@ -141,6 +142,8 @@ int verb_stats(const struct options *options)
 		result = input_open(path, &input, &err);
 	if (result == 0)
 		result = view_open(input.reader, &view, &err);
+	if (result == 0)
+		view_set_step_name(view, options->step_name);
 	if (result == 0)
 		result = add_default_reports(&request, view, &err);
 	if (result == 0 && page_open(&page) < 0)

@@ -26,6 +26,8 @@ static const struct report report_rows[] = {
 	{"nvtx_sum", "nvtx", "time in each range of NVTX", report_summary_make, NULL, true},
 	{"gpu_gaps", "gpu-idle", "when a GPU had nothing to do, the longest first",
 	 report_idle_make, NULL, true},
+	{"steps", NULL, "the steps of training or inference, and what GPUs did in each",
+	 report_steps_make, NULL, true},
 	{"off_cpu_sum", "blocking", "for what threads were off their CPU, and how long",
 	 report_summary_make, "off_cpu_stacks", true},
 	{"off_cpu_stacks", NULL, "the same by where in the code they were", report_stacks_make,

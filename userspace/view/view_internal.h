@@ -261,6 +261,13 @@ struct view_keys {
 
 void view_keys_free(struct view_keys *keys);
 
+/* ---- view_steps ---- */
+
+struct view_steps_state;
+
+int view_steps_init(struct view *view);
+void view_steps_free(struct view_steps_state *state);
+
 /* ------------------------------------------------------------------------------------------------------ */
 
 struct view {
@@ -271,6 +278,7 @@ struct view {
 	struct view_names *names; /* pointers: they grow behind a const view */
 	struct view_keys *keys;
 	struct view_frames *frames;
+	struct view_steps_state *steps;
 	struct view_ledger ledger;
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */

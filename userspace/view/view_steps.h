@@ -70,6 +70,8 @@ struct view_steps {
 	size_t count;	/* of the steps of all tracks */
 	u64 left_out;	/* steps beyond VIEW_STEPS_MAX */
 	const char *step_name; /* the GLOB that was in force, NULL: none */
+	u32 *row_tracks;     /* [row]: place of its track + 1; for the functions below, as the next */
+	u32 *process_tracks; /* [row]: the same, or of its process's only track */
 };
 
 #define VIEW_STEPS_MAX (1U << 17) /* of all tracks; the first ones are kept */
@@ -85,7 +87,7 @@ int view_steps(const struct view *view, const struct view_steps **ret_steps, str
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index);
 /* The step in which a thread was at time ts, e.g. a cause's row and time: of its own track or of the only one of its
  * process. NULL: none. */
-const struct view_step *view_steps_at(const struct view_steps *steps, size_t row_index, u32 pid, u64 ts);
+const struct view_step *view_steps_at(const struct view_steps *steps, size_t row_index, u64 ts);
 /* The step that this span is, NULL: none. */
 const struct view_step *view_steps_span(const struct view_steps *steps, const struct view_event *event);
 
