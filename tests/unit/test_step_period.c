@@ -78,19 +78,47 @@ TEST(nothing_and_too_few_periods)
 	CHECK_U64(root_of_loop("hABC", 4), 'A');
 }
 
+static unsigned random_below(unsigned *state, unsigned limit)
+{
+	*state = *state * 1103515245 + 12345;
+	return (*state >> 16) % limit;
+}
+
 TEST(without_a_period_there_is_none)
 {
 	static struct sequence sequence;
-	u32 random = 1;
+	unsigned state = 1;
 
 	sequence = (struct sequence){0};
 	for (unsigned i = 0; i < 4000; i++) {
-		char letters[] = {"ABCDEFNOPh"[(random >> 16) % 10], 0};
+		char letters[] = {"ABCDEFNOPh"[random_below(&state, 10)], 0};
 
 		put(&sequence, letters, 1);
-		random = random * 1103515245 + 12345;
 	}
 	CHECK_U64(root_of(&sequence), '-');
+}
+
+/* Hundreds of kernels of which each comes a few times: some of them at equal distances. */
+TEST(chance_is_no_period)
+{
+	static enum step_item_type kinds[400] = {STEP_ITEM_HOST};
+	static struct step_item items[2000];
+	unsigned state = 1, found = 0;
+
+	for (unsigned i = 1; i < ARRAY_SIZE(kinds); i++)
+		kinds[i] = i % 20 ? STEP_ITEM_KERNEL : STEP_ITEM_GRAPH;
+	for (unsigned round = 0; round < 50; round++) {
+		u32 root;
+
+		for (unsigned i = 0; i < ARRAY_SIZE(items); i++)
+			items[i] = (struct step_item){
+				i * 10, 0,
+				random_below(&state, 5) ? random_below(&state, ARRAY_SIZE(kinds))
+							: 0};
+		found += step_period_find(items, ARRAY_SIZE(items), kinds, ARRAY_SIZE(kinds),
+					  &root) == 0;
+	}
+	CHECK_U64(found, 0);
 }
 
 /* 24 layers and what comes behind them. */

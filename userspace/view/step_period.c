@@ -10,6 +10,7 @@
 /* About the same amount: within a tenth. */
 #define TOLERANCE	  10
 #define EXCEPTIONS_ONE_IN 32
+#define PERIODS_SURE	  8
 #define COVERED_PERCENT \
 	75 /* of the work between first and last occurrence: in periods of the usual amount */
 #define SPANNED_PERCENT 50 /* of all work: between first and last occurrence */
@@ -27,10 +28,9 @@ struct candidate {
 	u64 gap_ns; /* sum of the times for which the thread had paused before it */
 	struct progress first, last;
 	/* of the periods: */
-	u64 usual, votes; /* amount of work that most have */
-	u64 mixed;	  /* of the first one */
-	u64 same_count, same_work, host_count;
-	bool exact; /* all periods are of the same pieces */
+	u64 usual, votes;	  /* amount of work that most have */
+	u64 pieces, pieces_votes; /* the same of what pieces it is */
+	u64 same_count, same_work, exact_count, host_count;
 };
 
 static u64 hash(u64 number)
@@ -63,15 +63,22 @@ static bool about_same(u64 a, u64 b)
 	return difference <= (a > b ? a : b) / TOLERANCE;
 }
 
-/* The amount that most periods have, if most have one, is left over when each of another amount takes one of them away. */
-static void vote(struct candidate *candidate, u64 work)
+/* What most periods have, if most have one thing, is left over when each that has another takes one of them away. */
+static void vote(u64 *usual, u64 *votes, u64 value, bool same)
 {
-	if (!candidate->votes)
-		candidate->usual = work;
-	if (about_same(candidate->usual, work))
-		candidate->votes++;
-	else
-		candidate->votes--;
+	if (!*votes) {
+		*usual = value;
+		same = true;
+	}
+	*votes += same ? 1 : -1;
+}
+
+static void vote_for(struct candidate *candidate, const struct progress *now)
+{
+	u64 work = now->work - candidate->last.work, pieces = now->mixed - candidate->last.mixed;
+
+	vote(&candidate->usual, &candidate->votes, work, about_same(candidate->usual, work));
+	vote(&candidate->pieces, &candidate->pieces_votes, pieces, candidate->pieces == pieces);
 }
 
 static void measure(struct candidate *candidate, const struct progress *now)
@@ -82,11 +89,8 @@ static void measure(struct candidate *candidate, const struct progress *now)
 		candidate->same_count++;
 		candidate->same_work += work;
 	}
+	candidate->exact_count += candidate->pieces == now->mixed - candidate->last.mixed;
 	candidate->host_count += now->host != candidate->last.host;
-	if (candidate->count == 1)
-		candidate->mixed = now->mixed - candidate->last.mixed;
-	else if (candidate->mixed != now->mixed - candidate->last.mixed)
-		candidate->exact = false;
 }
 
 /* One time through the sequence: at first what is usual is found, then how many are like that. */
@@ -104,7 +108,7 @@ static struct progress go_through(const struct step_item *items, size_t count,
 			if (candidate->count && measuring)
 				measure(candidate, &progress);
 			else if (candidate->count)
-				vote(candidate, progress.work - candidate->last.work);
+				vote_for(candidate, &progress);
 			else
 				candidate->first = progress;
 			candidate->gap_ns += i ? items[i].ts_ns - items[i - 1].ts_ns : 0;
@@ -119,7 +123,18 @@ static struct progress go_through(const struct step_item *items, size_t count,
 static void begin_measuring(struct candidate *candidates, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		candidates[i] = (struct candidate){.usual = candidates[i].usual, .exact = true};
+		candidates[i] = (struct candidate){.usual = candidates[i].usual,
+						   .pieces = candidates[i].pieces};
+}
+
+/* Among hundreds of kernels that come a few times without any order, some do so at about equal distances. */
+static bool by_chance(const struct candidate *candidate, enum step_item_type type)
+{
+	u64 periods = candidate->count - 1;
+
+	if (type != STEP_ITEM_KERNEL && periods >= PERIODS_SURE)
+		return false;
+	return candidate->exact_count * 2 < periods;
 }
 
 static bool judge(const struct candidate *candidate, enum step_item_type type, u64 all_work)
@@ -127,15 +142,17 @@ static bool judge(const struct candidate *candidate, enum step_item_type type, u
 	u64 periods = candidate->count - 1, spanned = candidate->last.work - candidate->first.work;
 	u64 exceptions = periods - candidate->same_count;
 
-	if (candidate->count < STEP_PERIODS_MIN + 1 || !candidate->usual)
+	if (candidate->count < STEP_PERIODS_MIN + 1 || !candidate->usual ||
+	    by_chance(candidate, type))
 		return false;
-	if (exceptions > periods / EXCEPTIONS_ONE_IN + (periods >= 8))
+	if (exceptions > periods / EXCEPTIONS_ONE_IN + (periods >= PERIODS_SURE))
 		return false;
 	if (candidate->same_work < spanned * COVERED_PERCENT / 100 ||
 	    spanned < all_work * SPANNED_PERCENT / 100)
 		return false;
 	return candidate->host_count >= (periods * HOST_PERCENT + 99) / 100 ||
-	       (candidate->exact && (candidate->usual > 1 || type == STEP_ITEM_GRAPH));
+	       (candidate->exact_count == periods &&
+		(candidate->usual > 1 || type == STEP_ITEM_GRAPH));
 }
 
 /* The first and the last period are cut, so that roots of the same period may differ by one. */

@@ -2,7 +2,7 @@
  * What a thread does exactly once a period. Pure: from a sequence of things that it launched or called.
  *
  * A thing is a root when, between one occurrence and the next, the thread launches about the same amount of GPU work
- * nearly every time; when most of its work lies in such periods (else it is a loop inside of something larger); and
+ * nearly every time, and of a kernel exactly the same pieces half of the time; when most of its work lies in such periods (else it is a loop inside of something larger); and
  * when the host takes part in nearly each of them (a copy from or to it, a wait), or they are all exactly the same: layers of a
  * model repeat too, but the host has no part in them, and what comes before the first one makes one of them different. Of several roots those that
  * come most often are taken, of these graph launches before optimizers before kernels, of these the one before which

@@ -1,0 +1,375 @@
+#include "base/text.h"
+#include "capture_fixture.h"
+#include "view/view_steps.h"
+
+/* A capture in the making: times and correlation numbers go up. */
+struct lines {
+	struct text text;
+	unsigned long long now_ns;
+	unsigned correlation;
+};
+
+static void span(struct lines *lines, const char *kind, const char *name, unsigned tid,
+		 unsigned long long from, unsigned long long to)
+{
+	text_appendf(&lines->text,
+		     "{\"kind\":\"%s\",\"pid\":1,\"tid\":%u,\"name\":\"%s\",\"ts\":%llu,\"dur\":"
+		     "%llu}\n",
+		     kind, tid, name, from, to - from);
+}
+
+static void api(struct lines *lines, const char *name, unsigned tid)
+{
+	text_appendf(&lines->text,
+		     "{\"kind\":\"api\",\"pid\":1,\"tid\":%u,\"name\":\"%s\",\"ts\":%llu,\"dur\":5,"
+		     "\"correlation\":%u}\n",
+		     tid, name, lines->now_ns, ++lines->correlation);
+}
+
+/* A launch, and 10 ns later its kernel: 50 ns on stream `tid`. */
+static void kernel(struct lines *lines, const char *name, unsigned tid, unsigned graph)
+{
+	api(lines, graph ? "cudaGraphLaunch_v10000" : "cudaLaunchKernel_v7000", tid);
+	text_appendf(
+		&lines->text,
+		"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"%s\",\"correlation\":%u,\"ts\":%llu,"
+		"\"dur\":50,\"device\":\"gpu\",\"stream\":\"s%u\",\"graph\":%u}\n",
+		name, lines->correlation, lines->now_ns + 10, tid, graph);
+	lines->now_ns += 10;
+}
+
+static void copy(struct lines *lines, unsigned tid)
+{
+	api(lines, "cudaMemcpyAsync_v3020", tid);
+	text_appendf(&lines->text,
+		     "{\"kind\":\"copy\",\"pid\":1,\"correlation\":%u,\"ts\":%llu,\"dur\":5,"
+		     "\"bytes\":1000,\"direction\":\"host_to_device\",\"device\":\"gpu\","
+		     "\"stream\":\"s%u\"}\n",
+		     lines->correlation, lines->now_ns + 10, tid);
+	lines->now_ns += 10;
+}
+
+/* A step: a copy, kernels, a graph; then a pause. */
+static void work(struct lines *lines, unsigned tid, unsigned graph)
+{
+	copy(lines, tid);
+	kernel(lines, "first", tid, 0);
+	kernel(lines, "twice", tid, 0);
+	kernel(lines, "twice", tid, 0);
+	if (graph)
+		kernel(lines, "of_graph", tid, graph);
+	kernel(lines, "last", tid, 0);
+	lines->now_ns += 1000;
+}
+
+/* "tid:source:count" of each track. */
+static void check_tracks(const struct view_steps *steps, const char *expected)
+{
+	struct text text _cleanup_text_ = {0};
+
+	for (size_t i = 0; i < steps->track_count; i++)
+		text_appendf(&text, "%s%u:%s:%zu", i ? " " : "", steps->tracks[i].tid,
+			     view_step_source_text(steps->tracks[i].source),
+			     steps->tracks[i].count);
+	CHECK_STRING(text_string(&text), expected);
+}
+
+static const struct view_steps *steps_of(struct fixture *fixture, const char *glob)
+{
+	const struct view_steps *steps = NULL;
+	struct err err = {0};
+
+	view_set_step_name(fixture->view, glob);
+	CHECK_OK(view_steps(fixture->view, &steps, &err), err);
+	return steps;
+}
+
+static void check_lines(struct lines *lines, const char *glob, const char *expected)
+{
+	struct fixture fixture _fixture_ = fixture_open(text_string(&lines->text));
+
+	check_tracks(steps_of(&fixture, glob), expected);
+}
+
+TEST(ranges_named_like_steps)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	span(&lines, "range", "train", 1, 900, 30000);
+	for (unsigned i = 0; i < 5; i++) {
+		unsigned long long from = lines.now_ns;
+		char name[32];
+
+		snprintf(name, sizeof(name), "train_step %u", 10 + i);
+		work(&lines, 1, 0);
+		span(&lines, "range", "iteration", 1, from + 1, lines.now_ns - 501);
+		span(&lines, "range", name, 1, from, lines.now_ns - 500);
+	}
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = steps_of(&fixture, NULL);
+		const struct view_step *step = &steps->tracks[0].steps[3];
+
+		check_tracks(steps, "1:NVTX range:5");
+		CHECK(steps->tracks[0].spans);
+		CHECK_U64(step->number, 3);
+		CHECK_U64(step->named_number, 13);
+		CHECK_STRING(step->name, "train_step 13");
+		CHECK_U64(step->start_ns, 1000 + 3 * 1050);
+		CHECK_U64(step->end_ns, 1000 + 4 * 1050 - 500);
+		CHECK_U64(step->kernel_count, 4);
+		CHECK_U64(step->kernel_ns, 200);
+		CHECK_U64(step->copy_count, 1);
+		CHECK_U64(step->copy_bytes, 1000);
+		CHECK_U64(step->first_ns, step->start_ns + 10);
+		/* The last kernel begins 50 behind the begin; all overlap but the copy. */
+		CHECK_U64(step->last_ns, step->start_ns + 100);
+		CHECK_U64(step->busy_ns, 5 + 80);
+		CHECK_U64(step->device_count, 1);
+		CHECK_U64(step->devices[0].busy_ns, 85);
+		CHECK(view_steps_at(steps, steps->tracks[0].row_index, step->start_ns) == step);
+		CHECK(view_steps_at(steps, steps->tracks[0].row_index, step->end_ns - 1) == step);
+		CHECK(!view_steps_at(steps, steps->tracks[0].row_index, step->end_ns));
+		CHECK(!view_steps_at(steps, steps->tracks[0].row_index, 999));
+	}
+	text_free(&lines.text);
+}
+
+TEST(ranges_that_are_no_steps)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	/* A range once, an epoch three times, a part of each step, and one that had not ended. */
+	span(&lines, "range", "train", 1, 900, 90000);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned long long from = lines.now_ns;
+
+		kernel(&lines, "a", 1, 0);
+		span(&lines, "range", "forward step", 1, from, lines.now_ns);
+		kernel(&lines, "b", 1, 0);
+		span(&lines, "range", "epoch", 1, from, lines.now_ns);
+	}
+	text_append(&lines.text,
+		    "{\"kind\":\"range\",\"pid\":1,\"tid\":1,\"name\":\"step\",\"ts\":50000}\n");
+	check_lines(&lines, NULL, "");
+	text_free(&lines.text);
+}
+
+TEST(a_range_that_comes_again_with_all_launches_inside)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned long long from = lines.now_ns;
+
+		for (unsigned layer = 0; layer < 3; layer++) {
+			unsigned long long inner = lines.now_ns;
+
+			kernel(&lines, "layer", 1, 0);
+			span(&lines, "range", "layer", 1, inner, lines.now_ns);
+		}
+		span(&lines, "range", "request", 1, from, lines.now_ns);
+		lines.now_ns += 100;
+	}
+	check_lines(&lines, NULL, "1:NVTX range:20");
+	text_free(&lines.text);
+}
+
+TEST(graph_launches)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 10; i++)
+		work(&lines, 1, 7);
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = steps_of(&fixture, NULL);
+		const struct view_step_track *track = steps->tracks;
+
+		check_tracks(steps, "1:graph launch:9");
+		CHECK(!track->spans);
+		for (unsigned i = 0; i < 9; i++) {
+			CHECK_U64(track->steps[i].start_ns, 1000 + i * 1060 + 40);
+			CHECK_U64(track->steps[i].end_ns, 1000 + (i + 1) * 1060 + 40);
+			CHECK_U64(track->steps[i].kernel_count, 5);
+		}
+	}
+	text_free(&lines.text);
+}
+
+TEST(a_step_begins_where_a_call_around_its_root_begins)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	span(&lines, "call", "main", 1, 900, 90000);
+	for (unsigned i = 0; i < 10; i++) {
+		unsigned long long from = lines.now_ns;
+
+		work(&lines, 1, 7);
+		span(&lines, "call", "do_it", 1, from - 2, lines.now_ns - 100);
+		span(&lines, "call", "inner", 1, from - 1, lines.now_ns - 100);
+	}
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = steps_of(&fixture, NULL);
+
+		check_tracks(steps, "1:graph launch:9");
+		for (unsigned i = 0; i < 9; i++)
+			CHECK_U64(steps->tracks[0].steps[i].start_ns, 1000 + i * 1060 - 2);
+		CHECK_U64(steps->tracks[0].steps[8].end_ns, 1000 + 9 * 1060 - 2);
+		CHECK_U64(steps->tracks[0].steps[8].kernel_count, 5);
+	}
+	text_free(&lines.text);
+}
+
+TEST(optimizer_calls_and_kernels)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 10; i++)
+		work(&lines, 1, 0);
+	/* "first" comes behind the pause and the copy, "last" behind a kernel: all the same here. */
+	check_lines(&lines, NULL, "1:kernel launch:9");
+	text_free(&lines.text);
+	lines = (struct lines){.now_ns = 1000};
+	for (unsigned i = 0; i < 10; i++) {
+		work(&lines, 1, 0);
+		span(&lines, "call", "torch::optim::Adam::step(int)", 1, lines.now_ns - 900,
+		     lines.now_ns - 800);
+	}
+	check_lines(&lines, NULL, "1:optimizer call:9");
+	text_free(&lines.text);
+}
+
+TEST(a_function_named_like_a_step)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 10; i++) {
+		unsigned long long from = lines.now_ns;
+
+		work(&lines, 1, 7);
+		span(&lines, "call", "Trainer::train_step(int)", 1, from, lines.now_ns - 100);
+	}
+	check_lines(&lines, NULL, "1:function:10");
+	text_free(&lines.text);
+}
+
+TEST(what_is_not_periodic_has_no_steps)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0, random = 1; i < 400; i++) {
+		char name[16];
+
+		random = random * 1103515245 + 12345;
+		snprintf(name, sizeof(name), "k%u", (random >> 16) % 67);
+		kernel(&lines, name, 1, 0);
+		if ((random >> 8) % 11 == 3)
+			copy(&lines, 1);
+	}
+	check_lines(&lines, NULL, "");
+	text_free(&lines.text);
+}
+
+TEST(the_name_by_hand)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned long long from = lines.now_ns;
+
+		work(&lines, 1, 7);
+		span(&lines, "range", "step", 1, from, lines.now_ns - 700);
+		span(&lines, "range", "mine", 1, from + 1, lines.now_ns - 800);
+	}
+	check_lines(&lines, NULL, "1:NVTX range:4");
+	check_lines(&lines, "mi*", "1:--step-name:4");
+	check_lines(&lines, "cudaGraphLaunch*", "1:--step-name:3");
+	check_lines(&lines, "nothing", "");
+	/* What a recording was told holds, until something else is said. */
+	text_append(&lines.text, "{\"kind\":\"attribute\",\"name\":\"step-name\",\"group\":"
+				 "\"option\",\"value\":\"cudaGraph*\",\"ts\":1}\n");
+	check_lines(&lines, NULL, "1:--step-name:3");
+	check_lines(&lines, "mine", "1:--step-name:4");
+	text_free(&lines.text);
+}
+
+TEST(threads_of_their_own_and_threads_that_help)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	/* Thread 2 has a loop of its own, thread 3 launches for whoever. */
+	for (unsigned i = 0; i < 10; i++) {
+		work(&lines, 1, 7);
+		kernel(&lines, "gradient", 3, 0);
+		kernel(&lines, "gradients", 3, 0);
+		work(&lines, 2, 8);
+		work(&lines, 2, 8);
+	}
+	check_lines(&lines, NULL, "2:graph launch:19 1:graph launch:9");
+	text_free(&lines.text);
+	lines = (struct lines){.now_ns = 1000};
+	for (unsigned i = 0; i < 10; i++) {
+		work(&lines, 1, 7);
+		kernel(&lines, "gradient", 3, 0);
+		kernel(&lines, "gradients", 3, 0);
+	}
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = steps_of(&fixture, NULL);
+
+		check_tracks(steps, "1:graph launch:9");
+		/* Those of the other thread fall into them. */
+		CHECK_U64(steps->tracks[0].steps[4].kernel_count, 7);
+	}
+	text_free(&lines.text);
+}
+
+static int open_in_run(void *data, const struct view *view, const struct view_survey *survey,
+		       struct err *err)
+{
+	return view_steps(view, data, err);
+}
+
+static int count_span(void *data, const struct view_event *event, struct err *err)
+{
+	const struct view_steps **steps = data;
+	const struct view_step *step = view_steps_span(*steps, event);
+
+	CHECK((step != NULL) == (strcmp(event->name, "step") == 0));
+	return 0;
+}
+
+TEST(a_sink_asks_when_it_opens)
+{
+	const struct view_sink sink = {.open = open_in_run, .span = count_span};
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned long long from = lines.now_ns;
+
+		work(&lines, 1, 7);
+		span(&lines, "range", "step", 1, from, lines.now_ns - 700);
+	}
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = NULL;
+		struct err err = {0};
+
+		CHECK_OK(view_run(fixture.view, &sink, &steps, &err), err);
+		check_tracks(steps, "1:NVTX range:4");
+	}
+	text_free(&lines.text);
+}
+
+TEST(without_anything)
+{
+	struct fixture fixture _fixture_ = fixture_open("");
+	const struct view_steps *steps = steps_of(&fixture, NULL);
+
+	CHECK_U64(steps->count, 0);
+	CHECK_U64(steps->track_count, 0);
+}
+
+UNIT_MAIN()
