@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "exporters/xplane_file.h"
+#include "exporters/xplane_memory.h"
 #include "exporters/xplane_ops.h"
 #include "exporters/xplane_rows.h"
 #include "exporters/xplane_values.h"
@@ -18,6 +19,7 @@ struct xplane {
 	struct xplane_rows rows;
 	struct xplane_values values;
 	struct xplane_ops ops;
+	struct xplane_memory memory;
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
 	struct xplane_event event, counter;
@@ -122,9 +124,32 @@ static int xplane_span(void *data, const struct view_event *event, struct err *e
 	return add_event(data, event, event->dur, err);
 }
 
+/* Memory of GPUs is shown as what it is, and once more as the Memory Profile reads it. */
+static int add_memory(struct xplane *xplane, const struct view_event *event, struct err *err)
+{
+	const struct xplane_place *place = place_of(xplane, event, err);
+	struct xplane_memory_target target = {.store = &xplane->store,
+					      .offset_ns = offset_of(xplane, event)};
+
+	if (!place)
+		return -EINVAL;
+	target.plane = &xplane->rows.planes[place->plane];
+	target.line = xplane_rows_memory(&xplane->rows, place);
+	if (event->cause) {
+		target.operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
+		if (!target.operation)
+			return no_memory(xplane, err);
+	}
+	return xplane_memory_add(&xplane->memory, xplane->view, event, &target, err);
+}
+
 static int xplane_point(void *data, const struct view_event *event, struct err *err)
 {
-	return add_event(data, event, 0, err);
+	int result = add_event(data, event, 0, err);
+
+	if (result == 0 && event->kind->number == KIND_gpu_memory)
+		result = add_memory(data, event, err);
+	return result;
 }
 
 /* Each value is a counter of its own, as XLA writes them: an event and a stat with one name. */
@@ -239,6 +264,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	xplane_rows_free(&xplane->rows);
 	xplane_values_free(&xplane->values);
 	xplane_ops_free(&xplane->ops);
+	xplane_memory_free(&xplane->memory);
 	spool_store_close(&xplane->store);
 	free(xplane->work);
 	free(xplane);

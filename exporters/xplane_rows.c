@@ -11,9 +11,17 @@
 #define FIRST_OWN_ID  0x40000000
 #define COUNTERS_ID   INT64_MAX
 #define COUNTERS_NAME "_counters_"
+/* The first lines of planes, the second of the host's alone. */
+#define COUNTERS_LINE 0
+#define MEMORY_LINE   1
+#define MEMORY_ID     (FIRST_OWN_ID - 1)
+#define MEMORY_NAME   "GPU memory"
 #define HOST_PLANE    "/host:CPU"
 /* Of the host's plane: readers number GPUs by the ids of their planes. */
 #define HOST_PLANE_ID 500
+
+/* Of planes in struct builder; of GPUs their number + 1. */
+#define HOST_KEY 0
 
 struct builder {
 	struct xplane_rows *rows;
@@ -99,22 +107,30 @@ static int add_capabilities(struct xplane_plane *plane, const struct record_devi
 	return result;
 }
 
+static int add_named_line(struct xplane_plane *plane, s64 id, const char *name)
+{
+	struct xplane_line *line = xplane_plane_line(plane, id);
+
+	if (!line)
+		return -ENOMEM;
+	text_append(&line->name, name);
+	return line->name.failed ? -ENOMEM : 0;
+}
+
 static int add_plane(struct builder *builder, size_t space, u64 key, s64 id, const char *name)
 {
 	struct xplane_rows *rows = builder->rows;
 	struct xplane_plane *plane = &rows->planes[rows->plane_count];
-	struct xplane_line *counters;
 	int result = xplane_plane_init(plane, id, name);
 
 	if (result < 0)
 		return result;
 	rows->plane_count++;
 	rows->spaces[space].plane_count++;
-	counters = xplane_plane_line(plane, COUNTERS_ID);
-	if (!counters)
-		return -ENOMEM;
-	text_append(&counters->name, COUNTERS_NAME);
-	return map_set(&builder->planes, space, key, rows->plane_count - 1);
+	result = add_named_line(plane, COUNTERS_ID, COUNTERS_NAME);
+	if (result == 0 && key == HOST_KEY)
+		result = add_named_line(plane, MEMORY_ID, MEMORY_NAME);
+	return result < 0 ? result : map_set(&builder->planes, space, key, rows->plane_count - 1);
 }
 
 static int add_gpu(struct builder *builder, size_t space, const struct view_row *row)
@@ -146,7 +162,7 @@ static int find_planes(struct builder *builder)
 		return -ENOMEM;
 	for (size_t space = 0; space < rows->space_count && result == 0; space++) {
 		rows->spaces[space].first_plane = rows->plane_count;
-		result = add_plane(builder, space, 0, HOST_PLANE_ID, HOST_PLANE);
+		result = add_plane(builder, space, HOST_KEY, HOST_PLANE_ID, HOST_PLANE);
 		for (size_t i = 0; i < survey->row_count && result == 0; i++)
 			if (is_on_gpu(&survey->rows[i]) &&
 			    space_of(builder, &survey->rows[i]) == space)
@@ -190,7 +206,7 @@ static void name_line(struct xplane_line *line, const struct view_row *row, unsi
 static int add_line(struct builder *builder, const struct view_row *row, unsigned lane)
 {
 	struct xplane_rows *rows = builder->rows;
-	u64 key = is_on_gpu(row) ? (u64)row->device_number + 1 : 0;
+	u64 key = is_on_gpu(row) ? (u64)row->device_number + 1 : HOST_KEY;
 	size_t plane = *map_find(&builder->planes, space_of(builder, row), key);
 	u64 wanted = lane		       ? 0
 		     : row->type == ROW_THREAD ? row->tid
@@ -279,5 +295,11 @@ const struct xplane_place *xplane_rows_place(const struct xplane_rows *rows, siz
 struct xplane_line *xplane_rows_counters(const struct xplane_rows *rows,
 					 const struct xplane_place *place)
 {
-	return &rows->planes[place->plane].lines[0];
+	return &rows->planes[place->plane].lines[COUNTERS_LINE];
+}
+
+struct xplane_line *xplane_rows_memory(const struct xplane_rows *rows,
+				       const struct xplane_place *place)
+{
+	return &rows->planes[place->plane].lines[MEMORY_LINE];
 }

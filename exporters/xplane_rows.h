@@ -41,5 +41,7 @@ void xplane_rows_free(struct xplane_rows *rows);
 const struct xplane_place *xplane_rows_place(const struct xplane_rows *rows, size_t row_index, unsigned lane);
 /* The line of the place's plane that holds counters. */
 struct xplane_line *xplane_rows_counters(const struct xplane_rows *rows, const struct xplane_place *place);
+/* Of a plane of the host: the line that holds what its GPUs' memory was given for. */
+struct xplane_line *xplane_rows_memory(const struct xplane_rows *rows, const struct xplane_place *place);
 
 #endif

@@ -183,7 +183,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	const struct view_cause *cause;
 	u64 *there;
 
-	if (!kind->correlation || kind->kind->shape != SHAPE_SPAN)
+	if (!kind->correlation)
 		return 0;
 	correlation = schema_field_value(kind->correlation, event->record, 0);
 	if (correlation == kind->correlation->absent)
@@ -192,6 +192,11 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		return add_launch(causes, event, correlation, path);
 	there = map_find(&causes->table, source, correlation);
 	cause = there ? &causes->launches[*there].cause : NULL;
+	/* A moment is told of by its call alone: no arrow leads to it. */
+	if (kind->kind->shape == SHAPE_POINT) {
+		event->cause = cause && may_cause(cause, event) ? cause : NULL;
+		return 0;
+	}
 	if (!cause || !may_cause(cause, event))
 		return kind->kind->row == ROW_STREAM ? count_unmatched(causes, source, correlation)
 						     : 0;

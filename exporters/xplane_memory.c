@@ -1,0 +1,180 @@
+#include "exporters/xplane_memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define LIVE_MAX	(1U << 20) /* allocations at a time; what comes beyond is left out */
+#define NAME_BYTES	64
+#define ALLOCATION_NAME "MemoryAllocation"
+#define RELEASE_NAME	"MemoryDeallocation"
+
+/* By what readers choose: each name is a profile of its own. Other kinds are none of a GPU's. */
+static const struct {
+	u8 kind;
+	const char *name; /* with the number of the GPU, or without */
+} memory_kinds[] = {
+	{VALUE_memory_kind_device, "GPU_%u"},
+	{VALUE_memory_kind_array, "GPU_%u"},
+	{VALUE_memory_kind_device_static, "GPU_%u"},
+	{VALUE_memory_kind_managed, "GPU_%u managed"},
+	{VALUE_memory_kind_managed_static, "GPU_%u managed"},
+	{VALUE_memory_kind_pinned, "pinned (GPU_%u)"},
+};
+
+/* "4242 GPU_0"; readers get what stands behind the blank. false: no memory that is of interest. */
+static bool make_name(const struct view *view, const struct record_gpu_memory *record,
+		      char name[NAME_BYTES])
+{
+	const struct record_header *fact = view_fact(view, KIND_device, record->device);
+	const struct record_device *device = (const struct record_device *)fact;
+	char allocator[NAME_BYTES - 16];
+
+	for (size_t i = 0; i < ARRAY_SIZE(memory_kinds); i++) {
+		if (memory_kinds[i].kind != record->memory)
+			continue;
+		snprintf(allocator, sizeof(allocator), memory_kinds[i].name,
+			 device && device->number != ~0U ? device->number : record->device);
+		snprintf(name, NAME_BYTES, "%u %s", record->header.pid, allocator);
+		return true;
+	}
+	return false;
+}
+
+static int find_allocator(struct xplane_memory *memory, const char *name, size_t *ret_place)
+{
+	size_t count = memory->names.count;
+	s64 place = string_table_add(&memory->names, name, strlen(name));
+
+	if (place < 0 ||
+	    array_reserve(&memory->allocators, &memory->allocator_capacity, place + 1) < 0)
+		return -ENOMEM;
+	if ((size_t)place == count)
+		memory->allocators[place] = (struct xplane_allocator){0};
+	*ret_place = place;
+	return 0;
+}
+
+/* How much it was, and whose; false: it was not seen to come. */
+static bool forget(struct xplane_memory *memory, const struct record_gpu_memory *record,
+		   u64 *ret_bytes, size_t *ret_place)
+{
+	u64 *bytes = map_find(&memory->live_bytes, record->header.source, record->address);
+	u64 *place = map_find(&memory->live_allocators, record->header.source, record->address);
+
+	if (!bytes || !place)
+		return false;
+	*ret_bytes = *bytes;
+	*ret_place = *place;
+	memory->allocators[*place].used_bytes -= *bytes;
+	map_remove(&memory->live_bytes, record->header.source, record->address);
+	map_remove(&memory->live_allocators, record->header.source, record->address);
+	return true;
+}
+
+static int remember(struct xplane_memory *memory, const struct record_gpu_memory *record,
+		    size_t place)
+{
+	struct xplane_allocator *allocator = &memory->allocators[place];
+
+	if (map_set(&memory->live_bytes, record->header.source, record->address, record->bytes) <
+		    0 ||
+	    map_set(&memory->live_allocators, record->header.source, record->address, place) < 0)
+		return -ENOMEM;
+	allocator->used_bytes += record->bytes;
+	if (allocator->used_bytes > allocator->peak_bytes)
+		allocator->peak_bytes = allocator->used_bytes;
+	return 0;
+}
+
+/* ---- the event ---- */
+
+static xplane_stat *add_stat(const struct xplane_memory_target *target, struct xplane_event *event,
+			     const char *name)
+{
+	s64 id = xplane_plane_stat(target->plane, name);
+
+	return id ? xplane_event_stat(event, id) : NULL;
+}
+
+/* Readers take these numbers as int64 only. */
+static bool add_number(const struct xplane_memory_target *target, struct xplane_event *event,
+		       const char *name, s64 number)
+{
+	xplane_stat *stat = add_stat(target, event, name);
+
+	if (!stat)
+		return false;
+	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
+	stat->int64_value = number;
+	return true;
+}
+
+static bool add_string(const struct xplane_memory_target *target, struct xplane_event *event,
+		       const char *name, const char *string)
+{
+	xplane_stat *stat = string ? add_stat(target, event, name) : NULL;
+
+	if (!string)
+		return true;
+	if (!stat)
+		return false;
+	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
+	stat->str_value = (char *)string;
+	return true;
+}
+
+static int write_event(struct xplane_memory *memory, const struct record_gpu_memory *record,
+		       const char *event_name, size_t place, u64 bytes,
+		       const struct xplane_memory_target *target, struct err *err)
+{
+	const struct xplane_allocator *allocator = &memory->allocators[place];
+	const char *name = strchr(memory->names.strings[place], ' ') + 1;
+	struct xplane_event event;
+
+	if (!xplane_event_begin(&event, target->plane, event_name, target->offset_ns, 0) ||
+	    !add_string(target, &event, "allocator_name", name) ||
+	    !add_number(target, &event, "bytes_allocated", allocator->used_bytes) ||
+	    !add_number(target, &event, "bytes_reserved", 0) ||
+	    !add_number(target, &event, "peak_bytes_in_use", allocator->peak_bytes) ||
+	    !add_number(target, &event, "requested_bytes", (s64)bytes) ||
+	    !add_number(target, &event, "allocation_bytes", (s64)bytes) ||
+	    !add_number(target, &event, "addr", (s64)record->address) ||
+	    !add_string(target, &event, "tf_op", target->operation))
+		return err_errno(err, -ENOMEM, "can't write an allocation");
+	return xplane_line_add(target->line, target->store, &event, err);
+}
+
+int xplane_memory_add(struct xplane_memory *memory, const struct view *view,
+		      const struct view_event *event, const struct xplane_memory_target *target,
+		      struct err *err)
+{
+	const struct record_gpu_memory *record = (const struct record_gpu_memory *)event->record;
+	bool is_allocation = record->operation == VALUE_memory_operation_allocate;
+	char name[NAME_BYTES];
+	u64 bytes = 0;
+	size_t place;
+
+	if (!record->address || !make_name(view, record, name))
+		return 0;
+	/* An allocation where one is already: that one was freed unseen. */
+	if (forget(memory, record, &bytes, &place) && !is_allocation)
+		return write_event(memory, record, RELEASE_NAME, place, bytes, target, err);
+	if (!is_allocation || record->bytes > INT64_MAX / 2 || memory->live_bytes.count >= LIVE_MAX)
+		return 0;
+	if (find_allocator(memory, name, &place) < 0 || remember(memory, record, place) < 0)
+		return err_errno(err, -ENOMEM, "can't write an allocation");
+	return write_event(memory, record, ALLOCATION_NAME, place, record->bytes, target, err);
+}
+
+void xplane_memory_free(struct xplane_memory *memory)
+{
+	map_free(&memory->live_bytes);
+	map_free(&memory->live_allocators);
+	string_table_free(&memory->names);
+	free(memory->allocators);
+	*memory = (struct xplane_memory){0};
+}
