@@ -10,6 +10,7 @@
 #include "exporters/xplane_memory.h"
 #include "exporters/xplane_ops.h"
 #include "exporters/xplane_rows.h"
+#include "exporters/xplane_steps.h"
 #include "exporters/xplane_values.h"
 
 struct xplane {
@@ -20,6 +21,7 @@ struct xplane {
 	struct xplane_values values;
 	struct xplane_ops ops;
 	struct xplane_memory memory;
+	struct xplane_steps steps;
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
 	struct xplane_event event, counter;
@@ -81,7 +83,7 @@ static int add_operation(struct xplane *xplane, const struct view_event *event,
 	xplane_stat *stat;
 	s64 name;
 
-	if (!event->cause || event->row->type != ROW_STREAM)
+	if (!event->cause || event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
 		return 0;
 	operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
 	name = xplane_plane_stat(plane, "tf_op");
@@ -106,6 +108,9 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 
 	if (!place)
 		return -EINVAL;
+	result = xplane_steps_before(&xplane->steps, event, err);
+	if (result < 0)
+		return result;
 	name = xplane_values_name(&xplane->values, event);
 	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
 		return no_memory(xplane, err);
@@ -113,6 +118,9 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	if (add_operation(xplane, event, plane, &xplane->event) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0)
 		return no_memory(xplane, err);
+	result = xplane_steps_mark(&xplane->steps, event, plane, &xplane->event, err);
+	if (result < 0)
+		return result;
 	result = xplane_line_add(&plane->lines[place->line], &xplane->store, &xplane->event, err);
 	if (result == 0 && plane->lines[place->line].events.size_bytes > XPLANE_FILE_BYTES_MAX)
 		result = xplane_too_large(xplane->path, err);
@@ -195,6 +203,9 @@ static int xplane_open(void *data, const struct view *view, const struct view_su
 	if (xplane_values_find(&xplane->values, view) < 0)
 		return no_memory(xplane, err);
 	result = xplane_rows_make(&xplane->rows, view, survey, err);
+	if (result == 0)
+		result =
+			xplane_steps_find(&xplane->steps, view, &xplane->rows, &xplane->store, err);
 	if (result < 0)
 		return result;
 	xplane->work = calloc(xplane->rows.place_count + 1, sizeof(*xplane->work));
@@ -228,7 +239,9 @@ static int xplane_close(void *data, struct err *err)
 {
 	struct xplane *xplane = data;
 
-	return name_streams(xplane) < 0 ? no_memory(xplane, err) : 0;
+	if (name_streams(xplane) < 0)
+		return no_memory(xplane, err);
+	return xplane_steps_close(&xplane->steps, err);
 }
 
 /* Sums over a time have no place on a time line: as in the other traces they stand where it begins. */
@@ -265,6 +278,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	xplane_values_free(&xplane->values);
 	xplane_ops_free(&xplane->ops);
 	xplane_memory_free(&xplane->memory);
+	xplane_steps_free(&xplane->steps);
 	spool_store_close(&xplane->store);
 	free(xplane->work);
 	free(xplane);

@@ -11,12 +11,15 @@
 #define FIRST_OWN_ID  0x40000000
 #define COUNTERS_ID   INT64_MAX
 #define COUNTERS_NAME "_counters_"
-/* The first lines of planes, the second of the host's alone. */
-#define COUNTERS_LINE 0
-#define MEMORY_LINE   1
-#define MEMORY_ID     (FIRST_OWN_ID - 1)
-#define MEMORY_NAME   "GPU memory"
-#define HOST_PLANE    "/host:CPU"
+/* The first lines of planes; the second is of the host's or of GPUs'. */
+#define COUNTERS_LINE	0
+#define MEMORY_LINE	1
+#define MEMORY_ID	(FIRST_OWN_ID - 1)
+#define MEMORY_NAME	"GPU memory"
+#define STEP_SPANS_LINE 1
+#define STEP_SPANS_ID	(FIRST_OWN_ID - 2)
+#define STEP_SPANS_NAME "Step spans"
+#define HOST_PLANE	"/host:CPU"
 /* Of the host's plane: readers number GPUs by the ids of their planes. */
 #define HOST_PLANE_ID 500
 
@@ -130,6 +133,8 @@ static int add_plane(struct builder *builder, size_t space, u64 key, s64 id, con
 	result = add_named_line(plane, COUNTERS_ID, COUNTERS_NAME);
 	if (result == 0 && key == HOST_KEY)
 		result = add_named_line(plane, MEMORY_ID, MEMORY_NAME);
+	else if (result == 0)
+		result = add_named_line(plane, STEP_SPANS_ID, STEP_SPANS_NAME);
 	return result < 0 ? result : map_set(&builder->planes, space, key, rows->plane_count - 1);
 }
 
@@ -302,4 +307,9 @@ struct xplane_line *xplane_rows_memory(const struct xplane_rows *rows,
 				       const struct xplane_place *place)
 {
 	return &rows->planes[place->plane].lines[MEMORY_LINE];
+}
+
+struct xplane_line *xplane_rows_step_spans(struct xplane_plane *plane)
+{
+	return &plane->lines[STEP_SPANS_LINE];
 }

@@ -43,5 +43,7 @@ const struct xplane_place *xplane_rows_place(const struct xplane_rows *rows, siz
 struct xplane_line *xplane_rows_counters(const struct xplane_rows *rows, const struct xplane_place *place);
 /* Of a plane of the host: the line that holds what its GPUs' memory was given for. */
 struct xplane_line *xplane_rows_memory(const struct xplane_rows *rows, const struct xplane_place *place);
+/* Of a plane of a GPU: the line that holds how long steps took on it. */
+struct xplane_line *xplane_rows_step_spans(struct xplane_plane *plane);
 
 #endif

@@ -403,12 +403,13 @@ int view_run(struct view *view, const struct view_sink *sink, void *data, struct
 
 	if (result < 0)
 		return result;
-	view_paths_free(&view->paths);
 	view_counters_set_surveyed(&run.walk.counters, &view->counters);
 	run.walk.counters.emit = run_computed;
 	run.walk.counters.emit_data = &run;
 	if (sink->open)
 		result = sink->open(data, view, &view->survey, err);
+	/* Which may have run through the events itself. */
+	view_paths_free(&view->paths);
 	if (result >= 0)
 		result = run_events(&run, err);
 	if (result >= 0 && sink->close)

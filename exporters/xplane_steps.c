@@ -1,0 +1,183 @@
+#include "exporters/xplane_steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define NUMBER_UNKNOWN (~0ULL)
+
+int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struct xplane_rows *rows,
+		      struct spool_store *store, struct err *err)
+{
+	int result = view_steps(view, &steps->steps, err);
+
+	if (result < 0)
+		return result;
+	steps->rows = rows;
+	steps->store = store;
+	steps->tracks = calloc(rows->space_count, sizeof(*steps->tracks));
+	steps->next = calloc(rows->space_count, sizeof(*steps->next));
+	if (!steps->tracks || !steps->next)
+		return err_errno(err, -ENOMEM, "can't write steps");
+	for (size_t i = 0; i < rows->space_count; i++)
+		for (size_t j = 0; j < steps->steps->track_count && !steps->tracks[i]; j++)
+			if (steps->steps->tracks[j].pid == rows->spaces[i].pid)
+				steps->tracks[i] = &steps->steps->tracks[j];
+	return 0;
+}
+
+void xplane_steps_free(struct xplane_steps *steps)
+{
+	free(steps->tracks);
+	free(steps->next);
+	*steps = (struct xplane_steps){0};
+}
+
+static u64 offset_of(const struct xplane_steps *steps, u64 ts)
+{
+	return ts > steps->rows->start_ns ? ts - steps->rows->start_ns : 0;
+}
+
+static bool add_number(struct xplane_plane *plane, struct xplane_event *event, const char *name,
+		       u64 number)
+{
+	s64 id = xplane_plane_stat(plane, name);
+	xplane_stat *stat = id ? xplane_event_stat(event, id) : NULL;
+
+	if (!stat)
+		return !!id;
+	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
+	stat->int64_value = (s64)number;
+	return true;
+}
+
+/* ---- roots ---- */
+
+static bool add_root(struct xplane_plane *plane, struct xplane_event *event,
+		     const struct view_step *step)
+{
+	u64 number = step->named_number == NUMBER_UNKNOWN ? step->number : step->named_number;
+
+	return add_number(plane, event, "_r", 1) && add_number(plane, event, "step_num", number);
+}
+
+/* The steps that begin up to ts, as events of their own. */
+static int write_roots(struct xplane_steps *steps, size_t space, u64 ts, struct err *err)
+{
+	const struct view_step_track *track = steps->tracks[space];
+	const struct xplane_place *place = xplane_rows_place(steps->rows, track->row_index, 0);
+	int result = 0;
+
+	for (; steps->next[space] < track->count && result == 0; steps->next[space]++) {
+		const struct view_step *step = &track->steps[steps->next[space]];
+		struct xplane_plane *plane = place ? &steps->rows->planes[place->plane] : NULL;
+		struct text name _cleanup_text_ = {0}, scratch _cleanup_text_ = {0};
+		struct xplane_event event;
+
+		if (step->start_ns > ts || !plane)
+			break;
+		text_appendf(&name, "step of %s", xplane_utf8(step->name, &scratch));
+		if (name.failed ||
+		    !xplane_event_begin(&event, plane, text_string(&name),
+					offset_of(steps, step->start_ns),
+					step->end_ns - step->start_ns) ||
+		    !add_root(plane, &event, step))
+			return err_errno(err, -ENOMEM, "can't write steps");
+		result = xplane_line_add(&plane->lines[place->line], steps->store, &event, err);
+	}
+	return result;
+}
+
+static size_t space_of_track(const struct xplane_steps *steps, size_t row_index)
+{
+	for (size_t i = 0; i < steps->rows->space_count; i++)
+		if (steps->tracks[i] && steps->tracks[i]->row_index == row_index)
+			return i;
+	return steps->rows->space_count;
+}
+
+int xplane_steps_before(struct xplane_steps *steps, const struct view_event *event, struct err *err)
+{
+	size_t space;
+
+	if (event->lane)
+		return 0;
+	space = space_of_track(steps, event->row_index);
+	if (space == steps->rows->space_count || steps->tracks[space]->spans)
+		return 0;
+	return write_roots(steps, space, event->ts, err);
+}
+
+int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event,
+		      struct xplane_plane *plane, struct xplane_event *ret_event, struct err *err)
+{
+	size_t space = space_of_track(steps, event->row_index);
+	const struct view_step *step;
+
+	if (space == steps->rows->space_count || !steps->tracks[space]->spans)
+		return 0;
+	step = view_steps_span(steps->steps, event);
+	if (step && !add_root(plane, ret_event, step))
+		return err_errno(err, -ENOMEM, "can't write steps");
+	return 0;
+}
+
+/* ---- on the GPUs ---- */
+
+static const struct view_step_device *device_of(const struct view_step *step, u32 device_number)
+{
+	for (size_t i = 0; i < step->device_count; i++)
+		if (step->devices[i].device_number == device_number)
+			return &step->devices[i];
+	return NULL;
+}
+
+/* From the first work of a step to the first of the next: what is between them was waited for. */
+static int write_spans(struct xplane_steps *steps, const struct view_step_track *track,
+		       struct xplane_plane *plane, struct err *err)
+{
+	struct xplane_line *line = xplane_rows_step_spans(plane);
+	u64 begin_ns = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < track->count && result == 0; i++) {
+		const struct view_step_device *work = device_of(&track->steps[i], plane->id),
+					      *next = NULL;
+		struct xplane_event event;
+		u64 end_ns;
+
+		if (!work || work->first_ns < begin_ns)
+			continue;
+		if (i + 1 < track->count)
+			next = device_of(&track->steps[i + 1], plane->id);
+		begin_ns = work->first_ns;
+		end_ns = next && next->first_ns > begin_ns ? next->first_ns : work->last_ns;
+		if (!xplane_event_begin(&event, plane, "step", offset_of(steps, begin_ns),
+					end_ns - begin_ns) ||
+		    !add_number(plane, &event, "group_id", i))
+			return err_errno(err, -ENOMEM, "can't write steps");
+		result = xplane_line_add(line, steps->store, &event, err);
+		begin_ns = end_ns;
+	}
+	return result;
+}
+
+int xplane_steps_close(struct xplane_steps *steps, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < steps->rows->space_count && result == 0; i++) {
+		const struct xplane_space *space = &steps->rows->spaces[i];
+
+		if (!steps->tracks[i])
+			continue;
+		if (!steps->tracks[i]->spans)
+			result = write_roots(steps, i, ~0ULL, err);
+		/* The first plane is the host's. */
+		for (size_t j = 1; j < space->plane_count && result == 0; j++)
+			result = write_spans(steps, steps->tracks[i],
+					     &steps->rows->planes[space->first_plane + j], err);
+	}
+	return result;
+}
