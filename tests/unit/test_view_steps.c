@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "view/view_steps.h"
+#include "view/view_steps_internal.h"
 
 /* A capture in the making: times and correlation numbers go up. */
 struct lines {
@@ -80,7 +80,7 @@ static const struct view_steps *steps_of(struct fixture *fixture, const char *gl
 	struct err err = {0};
 
 	view_set_step_name(fixture->view, glob);
-	CHECK_OK(view_steps(fixture->view, &steps, &err), err);
+	CHECK_OK(view_steps_work(fixture->view, &steps, &err), err);
 	return steps;
 }
 
@@ -89,6 +89,27 @@ static void check_lines(struct lines *lines, const char *glob, const char *expec
 	struct fixture fixture _fixture_ = fixture_open(text_string(&lines->text));
 
 	check_tracks(steps_of(&fixture, glob), expected);
+}
+
+/* The same steps are found in a capture of which not so much can be kept. */
+static void check_limits(const struct lines *lines, const struct view_steps *expected,
+			 struct steps_limits limits)
+{
+	struct fixture fixture _fixture_ = fixture_open(text_string(&lines->text));
+	const struct view_step_track *track;
+
+	fixture.view->steps->limits = limits;
+	track = steps_of(&fixture, NULL)->tracks;
+	CHECK_U64(fixture.view->steps->steps.track_count, expected->track_count);
+	CHECK_U64(fixture.view->steps->steps.count, expected->count);
+	for (size_t i = 0; i < expected->tracks[0].count && track; i++) {
+		const struct view_step *step = &expected->tracks[0].steps[i];
+
+		CHECK_U64(track->steps[i].start_ns, step->start_ns);
+		CHECK_U64(track->steps[i].end_ns, step->end_ns);
+		CHECK_U64(track->steps[i].kernel_count, step->kernel_count);
+		CHECK_STRING(track->steps[i].name, step->name);
+	}
 }
 
 TEST(ranges_named_like_steps)
@@ -131,6 +152,7 @@ TEST(ranges_named_like_steps)
 		CHECK(view_steps_at(steps, steps->tracks[0].row_index, step->end_ns - 1) == step);
 		CHECK(!view_steps_at(steps, steps->tracks[0].row_index, step->end_ns));
 		CHECK(!view_steps_at(steps, steps->tracks[0].row_index, 999));
+		check_limits(&lines, steps, (struct steps_limits){.spans = 3});
 	}
 	text_free(&lines.text);
 }
@@ -193,6 +215,7 @@ TEST(graph_launches)
 			CHECK_U64(track->steps[i].end_ns, 1000 + (i + 1) * 1060 + 40);
 			CHECK_U64(track->steps[i].kernel_count, 5);
 		}
+		check_limits(&lines, steps, (struct steps_limits){.launches = 35});
 	}
 	text_free(&lines.text);
 }
@@ -218,6 +241,7 @@ TEST(a_step_begins_where_a_call_around_its_root_begins)
 			CHECK_U64(steps->tracks[0].steps[i].start_ns, 1000 + i * 1060 - 2);
 		CHECK_U64(steps->tracks[0].steps[8].end_ns, 1000 + 9 * 1060 - 2);
 		CHECK_U64(steps->tracks[0].steps[8].kernel_count, 5);
+		check_limits(&lines, steps, (struct steps_limits){.launches = 35});
 	}
 	text_free(&lines.text);
 }
@@ -326,18 +350,33 @@ TEST(threads_of_their_own_and_threads_that_help)
 	text_free(&lines.text);
 }
 
+struct asking {
+	const struct view *view;
+	const struct view_steps *steps;
+	unsigned kernels;
+};
+
 static int open_in_run(void *data, const struct view *view, const struct view_survey *survey,
 		       struct err *err)
 {
-	return view_steps(view, data, err);
+	struct asking *asking = data;
+
+	asking->view = view;
+	return view_steps_work(view, &asking->steps, err);
 }
 
 static int count_span(void *data, const struct view_event *event, struct err *err)
 {
-	const struct view_steps **steps = data;
-	const struct view_step *step = view_steps_span(*steps, event);
+	struct asking *asking = data;
+	const struct view_step *step = view_steps_span(asking->steps, event);
 
 	CHECK((step != NULL) == (strcmp(event->name, "step") == 0));
+	if (event->kind->number != KIND_kernel)
+		return 0;
+	asking->kernels++;
+	/* What the passes for the steps have left behind is not seen in this one. */
+	CHECK_STRING(view_path(asking->view, event->cause->path)->name, "step");
+	CHECK_U64(view_path(asking->view, event->cause->path)->parent, 0);
 	return 0;
 }
 
@@ -352,13 +391,16 @@ TEST(a_sink_asks_when_it_opens)
 		work(&lines, 1, 7);
 		span(&lines, "range", "step", 1, from, lines.now_ns - 700);
 	}
+	/* One that is open when the passes end. */
+	span(&lines, "range", "end", 1, lines.now_ns, lines.now_ns + 10000);
 	{
 		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
-		const struct view_steps *steps = NULL;
+		struct asking asking = {0};
 		struct err err = {0};
 
-		CHECK_OK(view_run(fixture.view, &sink, &steps, &err), err);
-		check_tracks(steps, "1:NVTX range:4");
+		CHECK_OK(view_run(fixture.view, &sink, &asking, &err), err);
+		check_tracks(asking.steps, "1:NVTX range:4");
+		CHECK_U64(asking.kernels, 4 * 5);
 	}
 	text_free(&lines.text);
 }

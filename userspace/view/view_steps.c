@@ -47,7 +47,11 @@ void view_steps_free(struct view_steps_state *state)
 int view_steps_init(struct view *view)
 {
 	view->steps = calloc(1, sizeof(*view->steps));
-	return view->steps ? 0 : -ENOMEM;
+	if (!view->steps)
+		return -ENOMEM;
+	view->steps->limits =
+		(struct steps_limits){.launches = 1U << 21, .calls = 1U << 19, .spans = 1U << 18};
+	return 0;
 }
 
 /* Where nothing can be a step there is no need to look. */
@@ -94,7 +98,7 @@ static int find(struct view *view, struct view_steps *steps, struct err *err)
 	struct steps_roots *roots = NULL;
 	struct steps_found found;
 	size_t count;
-	int result = steps_find(view, steps->step_name, &found, err);
+	int result = steps_find(view, steps->step_name, &view->steps->limits, &found, err);
 
 	if (result < 0)
 		return result;
@@ -114,20 +118,37 @@ int view_steps(const struct view *view, const struct view_steps **ret_steps, str
 	struct view_steps steps = {.step_name = state->glob ? state->glob : recorded_glob(view)};
 	int result = 0;
 
+	*ret_steps = &state->steps;
+	if (state->found)
+		return 0;
 	/* A run changes what a view has made up to now, nothing that it has said. */
-	if (!state->done && may_have_steps(view))
+	if (may_have_steps(view))
 		result = find((struct view *)view, &steps, err);
-	if (result == 0 && !state->done && !steps.row_tracks && steps_index_rows(view, &steps) < 0)
+	if (result == 0 && !steps.row_tracks && steps_index_rows(view, &steps) < 0)
 		result = err_errno(err, -ENOMEM, "can't look for steps");
 	if (result < 0) {
 		steps_free(&steps);
 		return result;
 	}
-	if (!state->done)
-		state->steps = steps;
-	state->done = true;
-	*ret_steps = &state->steps;
+	state->steps = steps;
+	state->found = true;
 	return 0;
+}
+
+int view_steps_work(const struct view *view, const struct view_steps **ret_steps, struct err *err)
+{
+	struct view_steps_state *state = view->steps;
+	int result = view_steps(view, ret_steps, err);
+
+	if (result == 0 && !state->worked && state->steps.count)
+		result = steps_add_work((struct view *)view, &state->steps, err);
+	state->worked |= result == 0;
+	/* Nobody gets half of it. */
+	if (result < 0) {
+		steps_free(&state->steps);
+		state->found = false;
+	}
+	return result;
 }
 
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index)

@@ -33,7 +33,7 @@ struct view_step_device {
 	u64 busy_ns;		   /* how long at least one piece of it ran */
 };
 
-/* Work counts to the step in which it was launched: by the track's thread, or by one without a track in a process that
+/* Of its work only view_steps_work() says something. Work counts to the step in which it was launched: by the track's thread, or by one without a track in a process that
  * has one track only. */
 struct view_step {
 	u64 number;	  /* in its track, from 0, in time order */
@@ -60,11 +60,11 @@ struct view_step_track {
 	bool spans;
 	struct view_step *steps;
 	size_t count;
-	u64 busy_ns; /* of all its steps */
+	u64 launch_count; /* of its thread: calls that gave a GPU something to do */
 };
 
 struct view_steps {
-	/* The main one first: whose steps kept the GPUs busy longest. Formats that know one sequence of steps take that. */
+	/* The main one first: whose thread launched most. Formats that know one sequence of steps take that. */
 	struct view_step_track *tracks;
 	size_t track_count;
 	size_t count;	/* of the steps of all tracks */
@@ -80,8 +80,11 @@ struct view_steps {
  * the caller's and must outlive the view. */
 void view_set_step_name(struct view *view, const char *glob);
 
-/* Computed at the first call, by up to three passes over the events; may be called in a sink's open(). The view keeps them. */
+/* Found at the first call, by one pass over the events, or up to three where threads have very many launches, or probed functions and
+ * ranges around what is periodic; may be called in a sink's open(). The view keeps them. */
 int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err);
+/* The same, with what GPUs did in each: one more pass. */
+int view_steps_work(const struct view *view, const struct view_steps **ret_steps, struct err *err);
 
 /* The track of a row, NULL: it has none. */
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index);

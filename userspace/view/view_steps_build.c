@@ -1,6 +1,6 @@
 /*
- * The steps of the tracks, by one pass over the events: spans as they come, and for periodic ones where each begins. Work comes
- * after its launch, and so after the step in which that was has begun.
+ * The steps of the tracks: spans that were found, or where there were too many for that, as they come in a pass over the events; of periodic ones
+ * the same pass finds where each begins.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,11 +36,11 @@ static bool is_chosen(struct build *build, const struct view_event *event,
 
 /* Inside the step that is open there is no other one. */
 static int add_span(struct build *build, struct view_step_track *track,
-		    const struct view_event *event)
+		    const struct steps_span *span)
 {
 	struct build_track *state = &build->tracks[track - build->steps->tracks];
 
-	if (track->count && event->ts < track->steps[track->count - 1].end_ns)
+	if (track->count && span->ts < track->steps[track->count - 1].end_ns)
 		return 0;
 	if (build->steps->count >= VIEW_STEPS_MAX) {
 		build->steps->left_out++;
@@ -50,10 +50,10 @@ static int add_span(struct build *build, struct view_step_track *track,
 		return -ENOMEM;
 	track->steps[track->count] = (struct view_step){
 		.number = track->count,
-		.named_number = step_name_number(event->name),
-		.start_ns = event->ts,
-		.end_ns = event->end,
-		.name = event->name,
+		.named_number = step_name_number(span->name),
+		.start_ns = span->ts,
+		.end_ns = span->end,
+		.name = span->name,
 	};
 	track->count++;
 	build->steps->count++;
@@ -100,6 +100,8 @@ static int build_thread_span(struct build *build, const struct view_event *event
 		move_root(build, track, event);
 		return 0;
 	}
+	if (!build->found->spans_cut)
+		return 0;
 	if (kind == KIND_api || !steps_has_end(event) ||
 	    (kind == KIND_usdt_span && !range && !build->found->names.glob))
 		return 0;
@@ -108,101 +110,15 @@ static int build_thread_span(struct build *build, const struct view_event *event
 		return result;
 	if (build->found->names.glob)
 		source = STEP_OF_NAME;
-	return is_chosen(build, event, &known, source) ? add_span(build, track, event) : 0;
-}
-
-/* ---- work ---- */
-
-static struct view_step *step_of_cause(struct build *build, const struct view_cause *cause)
-{
-	/* They are ours. */
-	return (struct view_step *)view_steps_at(build->steps, cause->row_index, cause->ts);
-}
-
-static struct view_step_device *device_of(struct view_step *step, const struct view_row *row)
-{
-	struct view_step_device *devices;
-
-	for (size_t i = 0; i < step->device_count; i++)
-		if (step->devices[i].device == row->device)
-			return &step->devices[i];
-	devices = realloc(step->devices, (step->device_count + 1) * sizeof(*devices));
-	if (!devices)
-		return NULL;
-	step->devices = devices;
-	devices[step->device_count] = (struct view_step_device){
-		.device = row->device,
-		.device_number = row->device_number,
-	};
-	return &devices[step->device_count++];
-}
-
-static void count_work(struct view_step *step, const struct view_event *event)
-{
-	const struct record_copy *copy = (const struct record_copy *)event->record;
-
-	switch (event->kind->number) {
-	case KIND_kernel:
-		step->kernel_count++;
-		step->kernel_ns += event->dur;
-		break;
-	case KIND_graph_launch:
-		step->graph_count++;
-		break;
-	case KIND_copy:
-		step->copy_count++;
-		step->copy_bytes += copy->bytes == ~0ULL ? 0 : copy->bytes;
-		break;
-	case KIND_set:
-		step->set_count++;
-		break;
-	}
-}
-
-/* Work of a device comes by its start: busy until the latest end so far. */
-static void add_busy(struct view_step *step, struct view_step_device *device,
-		     const struct view_event *event)
-{
-	u64 since = event->ts > device->last_ns ? event->ts : device->last_ns;
-
-	if (!device->first_ns)
-		device->first_ns = event->ts;
-	if (event->end > since) {
-		device->busy_ns += event->end - since;
-		step->busy_ns += event->end - since;
-	}
-	if (event->end > device->last_ns)
-		device->last_ns = event->end;
-	if (!step->first_ns)
-		step->first_ns = event->ts;
-	if (event->end > step->last_ns)
-		step->last_ns = event->end;
-}
-
-static int build_work(struct build *build, const struct view_event *event)
-{
-	struct view_step *step = event->cause ? step_of_cause(build, event->cause) : NULL;
-	struct view_step_device *device;
-
-	if (!step || event->open)
+	if (!is_chosen(build, event, &known, source))
 		return 0;
-	device = device_of(step, event->row);
-	if (!device)
-		return -ENOMEM;
-	count_work(step, event);
-	add_busy(step, device, event);
-	return 0;
+	return add_span(build, track, &(struct steps_span){event->name, event->ts, event->end, 0});
 }
 
 static int build_span(void *data, const struct view_event *event, struct err *err)
 {
-	struct build *build = data;
-	int result = 0;
+	int result = event->kind->row == ROW_THREAD ? build_thread_span(data, event) : 0;
 
-	if (event->kind->row == ROW_STREAM)
-		result = build_work(build, event);
-	else if (event->kind->row == ROW_THREAD)
-		result = build_thread_span(build, event);
 	return result < 0 ? err_errno(err, result, "can't look for steps") : 0;
 }
 
@@ -238,8 +154,6 @@ static void end_roots(struct view_steps *steps, struct view_step_track *track)
 	track->count--;
 	for (size_t i = 0; i < track->count; i++)
 		track->steps[i].end_ns = track->steps[i + 1].start_ns;
-	free(track->steps[track->count].devices);
-	track->steps[track->count].devices = NULL;
 	steps->count += track->count;
 }
 
@@ -262,8 +176,8 @@ static int compare_tracks(const void *a, const void *b)
 {
 	const struct view_step_track *left = a, *right = b;
 
-	if (left->busy_ns != right->busy_ns)
-		return left->busy_ns > right->busy_ns ? -1 : 1;
+	if (left->launch_count != right->launch_count)
+		return left->launch_count > right->launch_count ? -1 : 1;
 	if (left->count != right->count)
 		return left->count > right->count ? -1 : 1;
 	return left->row_index < right->row_index ? -1 : left->row_index > right->row_index;
@@ -280,8 +194,6 @@ static int finish(struct build *build)
 
 		if (!track->spans)
 			end_roots(steps, track);
-		for (size_t n = 0; n < track->count; n++)
-			track->busy_ns += track->steps[n].busy_ns;
 		if (track->count)
 			steps->tracks[count++] = *track;
 		else
@@ -293,6 +205,35 @@ static int finish(struct build *build)
 	return steps_index_rows(build->view, steps);
 }
 
+static int add_found_spans(struct build *build)
+{
+	const struct steps_found *found = build->found;
+	int result = 0;
+
+	for (size_t i = 0; i < found->span_count && result == 0; i++) {
+		const struct steps_series *series = &found->series[found->spans[i].series];
+		u32 place = build->steps->row_tracks[series->row_index];
+
+		if (series->chosen && place && build->steps->tracks[place - 1].spans)
+			result =
+				add_span(build, &build->steps->tracks[place - 1], &found->spans[i]);
+	}
+	return result;
+}
+
+/* Is there anything in which a step may begin earlier than with its root? */
+static bool needs_pass(const struct build *build)
+{
+	bool around = view_kind_count(build->view, KIND_call) ||
+		      view_kind_count(build->view, KIND_range) ||
+		      view_kind_count(build->view, KIND_usdt_span);
+
+	for (size_t i = 0; i < build->steps->track_count; i++)
+		if (build->steps->tracks[i].spans ? build->found->spans_cut : around)
+			return true;
+	return false;
+}
+
 int steps_build(struct view *view, struct steps_found *found, const struct steps_roots *roots,
 		struct view_steps *steps, struct err *err)
 {
@@ -301,9 +242,11 @@ int steps_build(struct view *view, struct steps_found *found, const struct steps
 	size_t count = steps->track_count;
 	int result = begin(&build, roots);
 
+	if (result == 0 && !found->spans_cut)
+		result = add_found_spans(&build);
 	if (result < 0)
 		err_errno(err, result, "can't look for steps");
-	else
+	else if (needs_pass(&build))
 		result = view_run(view, &sink, &build, err);
 	if (result == 0 && (result = finish(&build)) < 0)
 		err_errno(err, result, "can't look for steps");

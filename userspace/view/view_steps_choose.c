@@ -46,6 +46,7 @@ static int add_track(struct choice *choice, size_t row, enum view_step_source so
 		.pid = choice->pid,
 		.tid = row_of(choice, row)->tid,
 		.source = source,
+		.launch_count = choice->found->launch_counts[row],
 	};
 	choice->roots[place] = (struct steps_roots){.item = root};
 	steps->track_count++;

@@ -8,9 +8,17 @@
 #include "view/view_internal.h"
 #include "view/view_steps.h"
 
+/* How much of a capture is kept until it is known what its steps are; beyond that there are more passes. */
+struct steps_limits {
+	size_t launches; /* of all threads: enough to see what is periodic */
+	size_t calls;	 /* the same of calls that launch nothing */
+	size_t spans;
+};
+
 struct view_steps_state {
+	struct steps_limits limits;
 	const char *glob; /* NULL: what the recording was told */
-	bool done;
+	bool found, worked; /* the steps are there; and what GPUs did in them */
 	struct view_steps steps;
 };
 
@@ -68,12 +76,22 @@ struct steps_items {
 	size_t count, capacity;
 };
 
+/* One of a series. */
+struct steps_span {
+	const char *name;
+	u64 ts, end;
+	u32 series; /* its place */
+};
+
 struct steps_found {
 	struct steps_names names;
 	struct steps_series *series;
 	size_t series_count, series_capacity;
 	struct map series_index; /* (row, key and source) -> place in series */
-	u64 *launch_counts;	 /* [row] */
+	struct steps_span *spans; /* in time order */
+	size_t span_count, span_capacity;
+	bool spans_cut;	    /* there were more */
+	u64 *launch_counts; /* [row] */
 	struct steps_items items;  /* what threads launched and called, by row and time */
 	struct steps_items points; /* what matches the glob and begins a step, in time order */
 	u64 points_left_out;
@@ -81,7 +99,8 @@ struct steps_found {
 };
 
 /* Of the events, not yet of a track. glob: NULL for none. */
-int steps_find(struct view *view, const char *glob, struct steps_found *ret_found, struct err *err);
+int steps_find(struct view *view, const char *glob, const struct steps_limits *limits,
+	       struct steps_found *ret_found, struct err *err);
 void steps_found_free(struct steps_found *found);
 /* Its place + 1, 0: none. */
 size_t steps_found_series(const struct steps_found *found, size_t row_index, u32 key,
@@ -101,10 +120,16 @@ int steps_choose(struct view *view, struct steps_found *found, struct view_steps
 		 struct steps_roots **ret_roots, struct err *err);
 void steps_roots_free(struct steps_roots *roots, size_t count);
 
-/* ---- view_steps_build: the steps of the tracks, and what the GPUs did in them ---- */
+/* ---- view_steps_build: the steps of the tracks ---- */
 
+/* Without what GPUs did in them. A pass over the events, where what was found is not enough. */
 int steps_build(struct view *view, struct steps_found *found, const struct steps_roots *roots,
 		struct view_steps *steps, struct err *err);
+
+/* ---- view_steps_work: what the GPUs did in them ---- */
+
+/* A pass over the events. */
+int steps_add_work(struct view *view, struct view_steps *steps, struct err *err);
 
 /* ---- view_steps ---- */
 

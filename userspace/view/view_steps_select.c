@@ -10,9 +10,7 @@
 #include "base/cleanup.h"
 #include "view/view_steps_internal.h"
 
-#define DEPTH_MAX      16	  /* of ranges inside one another; deeper ones have no part */
-#define LAUNCHES_FIRST (1U << 19) /* of all threads: enough to see what is periodic */
-#define OTHERS_FIRST   (1U << 19) /* the same of calls that launch nothing */
+#define DEPTH_MAX 16 /* of ranges inside one another; deeper ones have no part */
 
 /* A range that has begun. */
 struct open_range {
@@ -30,6 +28,7 @@ struct thread {
 struct select {
 	const struct view *view;
 	struct steps_found *found;
+	const struct steps_limits *limits;
 	struct thread *threads; /* [row] */
 	size_t thread_count;
 	struct steps_items launches; /* [number of the launch - 1] */
@@ -127,6 +126,21 @@ static bool is_open(const struct thread *thread, u32 series)
 	return false;
 }
 
+static int add_span(struct select *select, const struct view_event *event, u32 series)
+{
+	struct steps_found *found = select->found;
+
+	if (found->span_count == select->limits->spans) {
+		found->spans_cut = true;
+		return 0;
+	}
+	if (array_reserve(&found->spans, &found->span_capacity, found->span_count + 1) < 0)
+		return -ENOMEM;
+	found->spans[found->span_count++] =
+		(struct steps_span){event->name, event->ts, event->end, series};
+	return 0;
+}
+
 static int begin_range(struct select *select, const struct view_event *event,
 		       const struct steps_known *known, enum view_step_source source)
 {
@@ -149,7 +163,7 @@ static int begin_range(struct select *select, const struct view_event *event,
 		.number = ++select->range_count,
 		.launches_before = thread->launches,
 	};
-	return 0;
+	return add_span(select, event, series);
 }
 
 /* ---- items ---- */
@@ -187,7 +201,7 @@ static int add_item(struct select *select, const struct view_event *event, enum 
 
 	if (name <= 0)
 		return name;
-	if (select->found->items.count < OTHERS_FIRST)
+	if (select->found->items.count < select->limits->calls)
 		return add_other(&select->found->items, event, name);
 	cut_at(select, event->ts);
 	return 0;
@@ -198,7 +212,7 @@ static int add_launch(struct select *select, const struct view_event *event)
 	struct steps_items *launches = &select->launches;
 	size_t place = event->launch - 1;
 
-	if (place >= LAUNCHES_FIRST) {
+	if (place >= select->limits->launches) {
 		cut_at(select, event->ts);
 		return 0;
 	}
@@ -307,35 +321,62 @@ static int select_point(void *data, const struct view_event *event, struct err *
 
 /* ---- the pass ---- */
 
-static int compare_items(const void *a, const void *b)
+/* The places of each thread's items, behind one another: how many it has, then where its next one goes. */
+static size_t *count_items(const struct select *select, const struct steps_items *items,
+			   const struct steps_items *launches)
 {
-	const struct step_item *left = a, *right = b;
+	size_t *next = calloc(select->thread_count + 1, sizeof(*next)), sum = 0;
 
-	if (left->row != right->row)
-		return left->row < right->row ? -1 : 1;
-	if (left->ts_ns != right->ts_ns)
-		return left->ts_ns < right->ts_ns ? -1 : 1;
-	return left->name < right->name ? -1 : left->name > right->name;
+	for (size_t i = 0; next && i < items->count; i++)
+		next[items->items[i].row]++;
+	for (size_t i = 0; next && i < launches->count; i++)
+		next[launches->items[i].row]++;
+	for (size_t row = 0; next && row < select->thread_count; row++) {
+		size_t count = next[row];
+
+		next[row] = sum;
+		sum += count;
+	}
+	return next;
 }
 
-/* Puts the launches that are known to what was called, by thread and time, without what others are missing beside. */
-static int merge_items(struct select *select)
+/* Only those about which something is known, up to where others are missing. */
+static void drop_unknown(struct steps_items *items, u64 cut_ns)
 {
-	struct steps_items *items = &select->found->items;
 	size_t count = 0;
 
-	if (array_reserve(&items->items, &items->capacity, items->count + select->launches.count) <
-	    0)
-		return -ENOMEM;
-	for (size_t i = 0; i < select->launches.count; i++)
-		if (select->launches.items[i].name)
-			items->items[items->count++] = select->launches.items[i];
 	for (size_t i = 0; i < items->count; i++)
-		if (items->items[i].ts_ns < select->found->cut_ns)
+		if (items->items[i].name && items->items[i].ts_ns < cut_ns)
 			items->items[count++] = items->items[i];
 	items->count = count;
-	if (count)
-		qsort(items->items, count, sizeof(*items->items), compare_items);
+}
+
+/* Launches and calls are in time order each: by thread and time. */
+static int merge_items(struct select *select)
+{
+	struct steps_items *others = &select->found->items, *launches = &select->launches;
+	_cleanup_free_ size_t *next = NULL;
+	struct step_item *merged;
+	size_t i = 0, n = 0;
+
+	drop_unknown(others, select->found->cut_ns);
+	drop_unknown(launches, select->found->cut_ns);
+	next = count_items(select, others, launches);
+	merged = calloc(others->count + launches->count + 1, sizeof(*merged));
+	if (!next || !merged) {
+		free(merged);
+		return -ENOMEM;
+	}
+	while (i < others->count || n < launches->count) {
+		bool other =
+			n == launches->count ||
+			(i < others->count && others->items[i].ts_ns < launches->items[n].ts_ns);
+		const struct step_item *item = other ? &others->items[i++] : &launches->items[n++];
+
+		merged[next[item->row]++] = *item;
+	}
+	free(others->items);
+	*others = (struct steps_items){.items = merged, .count = i + n};
 	return 0;
 }
 
@@ -364,16 +405,22 @@ void steps_found_free(struct steps_found *found)
 	map_free(&found->series_index);
 	steps_names_free(&found->names);
 	free(found->launch_counts);
+	free(found->spans);
 	free(found->items.items);
 	free(found->points.items);
 }
 
-int steps_find(struct view *view, const char *glob, struct steps_found *ret_found, struct err *err)
+int steps_find(struct view *view, const char *glob, const struct steps_limits *limits,
+	       struct steps_found *ret_found, struct err *err)
 {
 	const struct view_sink sink = {.span = select_span, .point = select_point};
 	struct steps_found found = {.names = {.glob = glob}, .cut_ns = ~0ULL};
 	struct select select = {
-		.view = view, .found = &found, .thread_count = view_survey(view)->row_count};
+		.view = view,
+		.found = &found,
+		.limits = limits,
+		.thread_count = view_survey(view)->row_count,
+	};
 	int result = -ENOMEM;
 
 	select.threads = calloc(select.thread_count + 1, sizeof(*select.threads));

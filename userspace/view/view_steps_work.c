@@ -1,0 +1,90 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "view/view_steps_internal.h"
+
+static struct view_step_device *device_of(struct view_step *step, const struct view_row *row)
+{
+	struct view_step_device *devices;
+
+	for (size_t i = 0; i < step->device_count; i++)
+		if (step->devices[i].device == row->device)
+			return &step->devices[i];
+	devices = realloc(step->devices, (step->device_count + 1) * sizeof(*devices));
+	if (!devices)
+		return NULL;
+	step->devices = devices;
+	devices[step->device_count] = (struct view_step_device){
+		.device = row->device,
+		.device_number = row->device_number,
+	};
+	return &devices[step->device_count++];
+}
+
+static void count_work(struct view_step *step, const struct view_event *event)
+{
+	const struct record_copy *copy = (const struct record_copy *)event->record;
+
+	switch (event->kind->number) {
+	case KIND_kernel:
+		step->kernel_count++;
+		step->kernel_ns += event->dur;
+		break;
+	case KIND_graph_launch:
+		step->graph_count++;
+		break;
+	case KIND_copy:
+		step->copy_count++;
+		step->copy_bytes += copy->bytes == ~0ULL ? 0 : copy->bytes;
+		break;
+	case KIND_set:
+		step->set_count++;
+		break;
+	}
+}
+
+/* Work of a device comes by its start: busy until the latest end so far. */
+static void add_busy(struct view_step *step, struct view_step_device *device,
+		     const struct view_event *event)
+{
+	u64 since = event->ts > device->last_ns ? event->ts : device->last_ns;
+
+	if (!device->first_ns)
+		device->first_ns = event->ts;
+	if (event->end > since) {
+		device->busy_ns += event->end - since;
+		step->busy_ns += event->end - since;
+	}
+	if (event->end > device->last_ns)
+		device->last_ns = event->end;
+	if (!step->first_ns)
+		step->first_ns = event->ts;
+	if (event->end > step->last_ns)
+		step->last_ns = event->end;
+}
+
+static int work_span(void *data, const struct view_event *event, struct err *err)
+{
+	const struct view_cause *cause = event->cause;
+	struct view_step_device *device;
+	struct view_step *step = NULL;
+
+	/* They are ours. */
+	if (event->kind->row == ROW_STREAM && cause && !event->open)
+		step = (struct view_step *)view_steps_at(data, cause->row_index, cause->ts);
+	if (!step)
+		return 0;
+	device = device_of(step, event->row);
+	if (!device)
+		return err_errno(err, -ENOMEM, "can't sum up steps");
+	count_work(step, event);
+	add_busy(step, device, event);
+	return 0;
+}
+
+int steps_add_work(struct view *view, struct view_steps *steps, struct err *err)
+{
+	const struct view_sink sink = {.span = work_span};
+
+	return view_run(view, &sink, steps, err);
+}
