@@ -80,7 +80,7 @@ static const struct view_steps *steps_of(struct fixture *fixture, const char *gl
 	struct err err = {0};
 
 	view_set_step_name(fixture->view, glob);
-	CHECK_OK(view_steps_work(fixture->view, &steps, &err), err);
+	CHECK_OK(view_steps(fixture->view, &steps, &err), err);
 	return steps;
 }
 
@@ -246,6 +246,40 @@ TEST(a_step_begins_where_a_call_around_its_root_begins)
 	text_free(&lines.text);
 }
 
+TEST(a_step_ends_where_a_call_around_several_begins_or_ends)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	/* Epochs of four steps, whose first begins with its copy, before its graph; the third does not end. */
+	for (unsigned epoch = 0; epoch < 3; epoch++) {
+		unsigned long long from = lines.now_ns;
+
+		for (unsigned i = 0; i < 4; i++)
+			work(&lines, 1, 7);
+		if (epoch < 2)
+			span(&lines, "call", "epoch", 1, from, lines.now_ns - 300);
+		else
+			text_appendf(&lines.text,
+				     "{\"kind\":\"call\",\"pid\":1,\"tid\":1,\"name\":\"epoch\","
+				     "\"ts\":%llu}\n",
+				     from);
+	}
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = steps_of(&fixture, NULL);
+
+		check_tracks(steps, "1:graph launch:11");
+		for (unsigned i = 0; i < 11; i++) {
+			const struct view_step *step = &steps->tracks[0].steps[i];
+
+			CHECK_U64(step->start_ns, 1000 + i * 1060 + 40);
+			CHECK_U64(step->end_ns, i % 4 == 3 ? 1000 + (i + 1) * 1060 - 300
+							   : 1000 + (i + 1) * 1060 + 40);
+		}
+	}
+	text_free(&lines.text);
+}
+
 TEST(optimizer_calls_and_kernels)
 {
 	struct lines lines = {.now_ns = 1000};
@@ -362,7 +396,7 @@ static int open_in_run(void *data, const struct view *view, const struct view_su
 	struct asking *asking = data;
 
 	asking->view = view;
-	return view_steps_work(view, &asking->steps, err);
+	return view_steps(view, &asking->steps, err);
 }
 
 static int count_span(void *data, const struct view_event *event, struct err *err)

@@ -97,7 +97,7 @@ int report_steps_make(struct view *view, const struct report *report, struct rep
 		      struct err *err)
 {
 	const struct view_steps *steps;
-	int result = view_steps_work(view, &steps, err);
+	int result = view_steps(view, &steps, err);
 
 	table->title = "Steps, by thread";
 	table->columns = columns;

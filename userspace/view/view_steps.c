@@ -112,7 +112,7 @@ static int find(struct view *view, struct view_steps *steps, struct err *err)
 	return result;
 }
 
-int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err)
+int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err)
 {
 	struct view_steps_state *state = view->steps;
 	struct view_steps steps = {.step_name = state->glob ? state->glob : recorded_glob(view)};
@@ -135,10 +135,10 @@ int view_steps(const struct view *view, const struct view_steps **ret_steps, str
 	return 0;
 }
 
-int view_steps_work(const struct view *view, const struct view_steps **ret_steps, struct err *err)
+int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err)
 {
 	struct view_steps_state *state = view->steps;
-	int result = view_steps(view, ret_steps, err);
+	int result = view_steps_times(view, ret_steps, err);
 
 	if (result == 0 && !state->worked && state->steps.count)
 		result = steps_add_work((struct view *)view, &state->steps, err);

@@ -33,7 +33,7 @@ struct view_step_device {
 	u64 busy_ns;		   /* how long at least one piece of it ran */
 };
 
-/* Of its work only view_steps_work() says something. Work counts to the step in which it was launched: by the track's thread, or by one without a track in a process that
+/* Work counts to the step in which it was launched: by the track's thread, or by one without a track in a process that
  * has one track only. */
 struct view_step {
 	u64 number;	  /* in its track, from 0, in time order */
@@ -56,7 +56,8 @@ struct view_step_track {
 	u32 pid, tid;
 	enum view_step_source source;
 	/* Each is a span of the capture, at the same start and end. Else none of them is, and who draws one makes it: it
-	 * crosses no range and no call of its thread in lane 0, but begins where one may begin. */
+	 * crosses no range and no call of its thread in lane 0, but begins where one may begin, and ends early where one
+	 * around several steps begins or ends. */
 	bool spans;
 	struct view_step *steps;
 	size_t count;
@@ -80,11 +81,11 @@ struct view_steps {
  * the caller's and must outlive the view. */
 void view_set_step_name(struct view *view, const char *glob);
 
-/* Found at the first call, by one pass over the events, or up to three where threads have very many launches, or probed functions and
- * ranges around what is periodic; may be called in a sink's open(). The view keeps them. */
+/* Found at the first call, by two passes over the events, or up to four where threads have very many launches, or probed functions
+ * and ranges around what is periodic; may be called in a sink's open(). The view keeps them. */
 int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err);
-/* The same, with what GPUs did in each: one more pass. */
-int view_steps_work(const struct view *view, const struct view_steps **ret_steps, struct err *err);
+/* The same without what GPUs did in each, and without the pass that this takes. */
+int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err);
 
 /* The track of a row, NULL: it has none. */
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index);

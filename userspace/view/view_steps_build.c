@@ -14,6 +14,7 @@ struct build_track {
 	const struct steps_roots *roots;
 	size_t capacity; /* of steps */
 	bool *moved;	 /* of each root: its step begins with a range or call around it */
+	u64 *limits_ns;	 /* of each root: where its step ends at the latest; 0: anywhere */
 	size_t next;	 /* the first root that is not before the last event */
 };
 
@@ -60,24 +61,52 @@ static int add_span(struct build *build, struct view_step_track *track,
 	return 0;
 }
 
-/* A step does not cut a range or call in two: it begins with the outermost one that has only this root inside. Outer ones
- * come first. */
-static void move_root(struct build *build, struct view_step_track *track,
+/* The first root at or behind ts, from `low` on. */
+static size_t root_behind(const struct steps_roots *roots, size_t low, u64 ts)
+{
+	size_t high = roots->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (roots->times_ns[middle] < ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void limit(struct build_track *state, size_t root, u64 ts)
+{
+	if (!state->limits_ns[root] || ts < state->limits_ns[root])
+		state->limits_ns[root] = ts;
+}
+
+/* A step does not cut a range or call in two: it begins with the outermost one that has only its root inside (outer ones
+ * come first), and ends before one with several begins, or with it. */
+static void fit_roots(struct build *build, struct view_step_track *track,
 		      const struct view_event *event)
 {
 	struct build_track *state = &build->tracks[track - build->steps->tracks];
 	const struct steps_roots *roots = state->roots;
-	size_t i;
+	size_t first, behind;
 
 	while (state->next < roots->count && roots->times_ns[state->next] < event->ts)
 		state->next++;
-	i = state->next;
-	if (event->open || event->lane || i >= roots->count || roots->times_ns[i] >= event->end)
+	first = state->next;
+	behind = root_behind(roots, first, event->end);
+	if (event->lane || first == behind)
 		return;
-	if (state->moved[i] || (i + 1 < roots->count && roots->times_ns[i + 1] < event->end))
-		return;
-	state->moved[i] = true;
-	track->steps[i].start_ns = event->ts;
+	if (behind - first > 1 || event->open) {
+		if (first)
+			limit(state, first - 1, event->ts);
+		if (!event->open)
+			limit(state, behind - 1, event->end);
+	} else if (!state->moved[first]) {
+		state->moved[first] = true;
+		track->steps[first].start_ns = event->ts;
+	}
 }
 
 static int build_thread_span(struct build *build, const struct view_event *event)
@@ -90,14 +119,14 @@ static int build_thread_span(struct build *build, const struct view_event *event
 	bool range;
 	int result;
 
-	if (!place || event->open)
+	if (!place)
 		return 0;
 	track = &build->steps->tracks[place - 1];
 	range = steps_is_range(build->view, event, &source);
 	if (!range && kind != KIND_call && kind != KIND_usdt_span && kind != KIND_api)
 		return 0;
 	if (!track->spans) {
-		move_root(build, track, event);
+		fit_roots(build, track, event);
 		return 0;
 	}
 	if (!build->found->spans_cut)
@@ -133,28 +162,30 @@ static int begin_roots(struct build *build, size_t place)
 
 	track->steps = calloc(roots->count + 1, sizeof(*track->steps));
 	build->tracks[place].moved = calloc(roots->count + 1, sizeof(bool));
-	if (!track->steps || !build->tracks[place].moved)
+	build->tracks[place].limits_ns = calloc(roots->count + 1, sizeof(u64));
+	if (!track->steps || !build->tracks[place].moved || !build->tracks[place].limits_ns)
 		return -ENOMEM;
 	for (size_t i = 0; i < roots->count; i++)
 		track->steps[i] = (struct view_step){
 			.number = i,
 			.named_number = ~0ULL,
 			.start_ns = roots->times_ns[i],
-			.end_ns = i + 1 < roots->count ? roots->times_ns[i + 1] : 0,
 			.name = name,
 		};
 	track->count = roots->count;
 	return 0;
 }
 
-static void end_roots(struct view_steps *steps, struct view_step_track *track)
+static void end_roots(struct build *build, struct view_step_track *track)
 {
+	const u64 *limits_ns = build->tracks[track - build->steps->tracks].limits_ns;
+
 	if (!track->count)
 		return;
 	track->count--;
 	for (size_t i = 0; i < track->count; i++)
-		track->steps[i].end_ns = track->steps[i + 1].start_ns;
-	steps->count += track->count;
+		track->steps[i].end_ns = limits_ns[i] ? limits_ns[i] : track->steps[i + 1].start_ns;
+	build->steps->count += track->count;
 }
 
 static int begin(struct build *build, const struct steps_roots *roots)
@@ -193,7 +224,7 @@ static int finish(struct build *build)
 		struct view_step_track *track = &steps->tracks[i];
 
 		if (!track->spans)
-			end_roots(steps, track);
+			end_roots(build, track);
 		if (track->count)
 			steps->tracks[count++] = *track;
 		else
@@ -250,8 +281,10 @@ int steps_build(struct view *view, struct steps_found *found, const struct steps
 		result = view_run(view, &sink, &build, err);
 	if (result == 0 && (result = finish(&build)) < 0)
 		err_errno(err, result, "can't look for steps");
-	for (size_t i = 0; build.tracks && i < count; i++)
+	for (size_t i = 0; build.tracks && i < count; i++) {
 		free(build.tracks[i].moved);
+		free(build.tracks[i].limits_ns);
+	}
 	free(build.tracks);
 	return result;
 }
