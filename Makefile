@@ -25,11 +25,12 @@ WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes 
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
 
-PROTOS      := $(wildcard exporters/*.proto)
-GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc $(PROTOS:exporters/%.proto=$(B)/gen/%.pb-c.h)
+PROTOS      := $(wildcard exporters/*.proto userspace/net/*.proto)
+PROTO_NAMES := $(basename $(notdir $(PROTOS)))
+GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc $(PROTO_NAMES:%=$(B)/gen/%.pb-c.h)
 SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
 # Of messages: generated, as gen/NAME.pb-c.c.
-PB_OBJECTS   = $(PROTOS:exporters/%.proto=$(1)/gen/%.pb-c.o)
+PB_OBJECTS   = $(PROTO_NAMES:%=$(1)/gen/%.pb-c.o)
 OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o) $(call PB_OBJECTS,$(B)/obj)
 # The file that defines the maps goes first: the linker of libbpf 1.4 loses their offsets otherwise.
 BPF_SOURCES := $(wildcard bpf/maps.bpf.c) $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -38,7 +39,7 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # What archives need varies by distribution (elfutils 0.189 and later: zstd), so further ones are named where they
 # are installed; the linker takes nothing from an archive that nobody needs.
 have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
-LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -lprotobuf-c -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
+LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -lprotobuf-c -lnghttp2 -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
 # Our own archive once more behind them: elf/elfutils_search.c is for archives that lack it (elfutils 0.192).
 STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl -lm
 
@@ -59,10 +60,11 @@ $(B)/gen/system_calls.inc:
 	$(call say,GEN,$@)
 	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE 's/^#define __NR_([a-z0-9_]+) ([0-9]+)$$/[\2] = "\1",/p' | sort -V > $@
 
-$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: exporters/%.proto
+vpath %.proto $(sort $(dir $(PROTOS)))
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
 	$(call say,PROTO,$<)
-	$(Q)protoc-c --proto_path=exporters --c_out=$(B)/gen $<
+	$(Q)protoc-c --proto_path=$(<D) --c_out=$(B)/gen $<
 
 $(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)

@@ -27,6 +27,7 @@ build  libjansson-dev                        -  reads JSON
 build  libiberty-dev                         -  demangles C++ and Rust names
 build  protobuf-c-compiler                   -  XPlane: messages to C
 build  libprotobuf-c-dev                     -  XPlane: packs them
+build  libnghttp2-dev                        -  serve: HTTP/2
 build  zlib1g-dev                            -  gzip, compressed sections
 build  liblzma-dev                           -  mini debug info; needed by libdw.a
 build  libbz2-dev                            -  needed by libdw.a
@@ -40,6 +41,7 @@ test   redis-server               redis-server  recorded by tests
 test   postgresql                   postgresql  recorded by tests
 test   systemtap-sdt-dev                     -  <sys/sdt.h>: probes of test programs
 test   python3                               -  recorded by tests, checks JSON
+test   python3-h2                            -  a client of HTTP/2
 test   jq                                    -  checks JSON
 test   zsh                                   -  takes its completion script
 test   nodejs                                -  recorded by tests
