@@ -288,7 +288,9 @@ TEST(choices_name_the_words)
 
 TEST(options_of_other_verbs_are_refused)
 {
-	check_refused("stats x.gpr -p 3", "--pid|stats|record and check");
+	check_refused("serve", "-p PID");
+	check_refused("serve -p 3 -d 5", "--duration|serve|record");
+	check_refused("stats x.gpr -p 3", "--pid|stats|record, check and serve");
 	check_refused("-o x -p 1 check", "--output|check|record and export");
 	check_refused("export x -o y --rows 3", "--rows|export|record and stats");
 	check_refused("-p 3 -r functions", "--report|record|stats");
@@ -473,6 +475,30 @@ TEST(completion_of_an_unknown_shell_is_refused)
 }
 
 /* `make docs` writes the block. */
+/* What serve hands on to a recording: what was given and is an option of both. */
+TEST(words_of_another_verb)
+{
+	static const char *const expected[] = {"before",
+					       "--pid=12",
+					       "--pid=13",
+					       "--children",
+					       "--function=a b",
+					       "--returns=none",
+					       "--option=host_tracer_level=3",
+					       "--verbose"};
+	struct options_list words = {0};
+	PARSED("serve -p 12,13 --children -F a~b --port 0 --listen 127.0.0.1 --returns none -v "
+	       "--option host_tracer_level=3");
+
+	CHECK_OK(options_list_add(&words, "before", &err), err);
+	CHECK_OK(options_words(&options, VERB_RECORD, &words, &err), err);
+	CHECK_U64(words.count, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < words.count && i < ARRAY_SIZE(expected); i++)
+		CHECK_STRING(words.items[i], expected[i]);
+	options_list_free(&words);
+	options_free(&options);
+}
+
 TEST(readme_has_the_table_of_options)
 {
 	FILE *readme = fopen("README.md", "r"), *file;

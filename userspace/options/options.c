@@ -267,6 +267,8 @@ static int check_needs(const struct options *options, struct err *err)
 			"-p PID and a command behind -- exclude each other: give one of them");
 	if (options->verb == VERB_CHECK && !options->pids.count)
 		return err_set(err, -EINVAL, "nothing to check: give -p PID");
+	if (options->verb == VERB_SERVE && !options->pids.count)
+		return err_set(err, -EINVAL, "nothing to serve: give -p PID");
 	if (options->verb == VERB_EXPORT && !options->outputs.count)
 		return err_set(err, -EINVAL, "nothing to write: give -o FILE");
 	if (options->buffer_mb & (options->buffer_mb - 1))
@@ -324,24 +326,25 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 	return result;
 }
 
-static void list_free(struct options_list *list)
+void options_list_free(struct options_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		free(list->items[i]);
 	free(list->items);
+	memset(list, 0, sizeof(*list));
 }
 
 void options_free(struct options *options)
 {
 	for (const struct option_row *row = option_rows; row->member; row++) {
 		if (row->type == OPTION_LIST)
-			list_free(value_of(options, row));
+			options_list_free(value_of(options, row));
 		if (row->type == OPTION_PIDS)
 			free(((struct options_pids *)value_of(options, row))->items);
 		if (row->type == OPTION_TEXT)
 			free(*(char **)value_of(options, row));
 	}
-	list_free(&options->arguments);
+	options_list_free(&options->arguments);
 	for (char **word = options->command; word && *word; word++)
 		free(*word);
 	free(options->command);

@@ -15,7 +15,8 @@ enum options_verb {
 	VERB_COMPLETION = 16,
 	VERB_HELP = 32,
 	VERB_VERSION = 64,
-	VERB_ALL = 127,
+	VERB_SERVE = 128,
+	VERB_ALL = 255,
 };
 
 /* The values of CHOICE options: CHOICE_attach_mode_single. */
@@ -83,6 +84,13 @@ void options_free(struct options *options);
 int options_each(const struct options *options,
 		 int (*callback)(void *data, const char *name, const char *value, bool given),
 		 void *data);
+
+/* Those given that `verb` takes too, as words of a command line ("--children", "--pid=4242"), behind those that are in
+ * the list. */
+int options_words(const struct options *options, enum options_verb verb, struct options_list *words,
+		  struct err *err);
+int options_list_add(struct options_list *list, const char *string, struct err *err);
+void options_list_free(struct options_list *list);
 
 void options_print_help(FILE *file, enum options_verb verb); /* VERB_ALL: the overview */
 /* --help-levels: what the levels switch on, and the options of profile.def. */

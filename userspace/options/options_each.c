@@ -1,7 +1,9 @@
 /* The options as they are in force, as text: for the option facts of a capture. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "options/options_table.h"
 #include "options/profile.h"
 
@@ -88,23 +90,32 @@ static int each_choice(const struct visit *visit)
 	return 0;
 }
 
+/* By type. */
+static int (*const each[])(const struct visit *visit) = {
+	[OPTION_FLAG] = each_flag,	 [OPTION_NUMBER] = each_number,
+	[OPTION_SECONDS] = each_seconds, [OPTION_TEXT] = each_text,
+	[OPTION_LIST] = each_list,	 [OPTION_PIDS] = each_pid,
+	[OPTION_CHOICE] = each_choice,
+};
+
+static struct visit visit_of(const struct options *options, const struct option_row *row)
+{
+	return (struct visit){.row = row,
+			      .value = (const char *)options + row->offset,
+			      .given = *(const bool *)((const char *)options + row->given_offset)};
+}
+
 int options_each(const struct options *options,
 		 int (*callback)(void *data, const char *name, const char *value, bool given),
 		 void *data)
 {
-	static int (*const each[])(const struct visit *visit) = {
-		[OPTION_FLAG] = each_flag,	 [OPTION_NUMBER] = each_number,
-		[OPTION_SECONDS] = each_seconds, [OPTION_TEXT] = each_text,
-		[OPTION_LIST] = each_list,	 [OPTION_PIDS] = each_pid,
-		[OPTION_CHOICE] = each_choice,
-	};
 	int result = 0;
 
 	for (const struct option_row *row = option_rows; row->member && result == 0; row++) {
-		struct visit visit = {row, (const char *)options + row->offset,
-				      *(const bool *)((const char *)options + row->given_offset),
-				      callback, data};
+		struct visit visit = visit_of(options, row);
 
+		visit.callback = callback;
+		visit.data = data;
 		/* They end the program: no capture can tell of them. */
 		if (strcmp(row->member, "help") == 0 || strcmp(row->member, "version") == 0 ||
 		    strcmp(row->member, "help_levels") == 0)
@@ -114,5 +125,41 @@ int options_each(const struct options *options,
 	}
 	if (result == 0)
 		result = profile_each(options, callback, data);
+	return result;
+}
+
+struct words {
+	struct options_list *list;
+	const struct option_row *row;
+	struct err *err;
+};
+
+static int add_word(void *data, const char *name, const char *value, bool given)
+{
+	const struct words *words = data;
+	_cleanup_text_ struct text word = {0};
+
+	text_appendf(&word, "--%s", name);
+	if (words->row->type != OPTION_FLAG)
+		text_appendf(&word, "=%s", value);
+	if (word.failed)
+		return err_errno(words->err, -ENOMEM, "can't keep the options");
+	return options_list_add(words->list, text_string(&word), words->err);
+}
+
+int options_words(const struct options *options, enum options_verb verb, struct options_list *words,
+		  struct err *err)
+{
+	int result = 0;
+
+	for (const struct option_row *row = option_rows; row->member && result == 0; row++) {
+		struct words data = {words, row, err};
+		struct visit visit = visit_of(options, row);
+
+		visit.callback = add_word;
+		visit.data = &data;
+		if (visit.given && row->verbs & options->verb && row->verbs & verb)
+			result = each[row->type](&visit);
+	}
 	return result;
 }

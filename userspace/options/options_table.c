@@ -11,6 +11,7 @@
 #define COMPLETION VERB_COMPLETION
 #define HELP	   VERB_HELP
 #define VERSION	   VERB_VERSION
+#define SERVE	   VERB_SERVE
 #define ALL	   VERB_ALL
 
 #define NUMBER_DEFAULT_FLAG(value)    0

@@ -70,6 +70,5 @@ const char *option_range_text(const struct option_row *row, char *buffer, size_t
 /* Reads value into the option's member. spelled: the option as the user wrote it, for messages. */
 int option_set(struct options *options, const struct option_row *row, const char *spelled,
 	       const char *value, struct err *err);
-int options_list_add(struct options_list *list, const char *string, struct err *err);
 
 #endif
