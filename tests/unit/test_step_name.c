@@ -35,7 +35,7 @@ TEST(names_of_optimizers)
 {
 	CHECK_CLASS(step_name_class, STEP_NAME_OPTIMIZER, "Optimizer.step#Adam.step", "optimizer",
 		    "optimizer_step", "adamw_step", "AdamW.step", "fused_adam", "SGDStep",
-		    "apply optimizer");
+		    "apply optimizer", "Optimizer.step#SGD.step, seq = 12, op_id = 5");
 }
 
 TEST(names_that_say_nothing)

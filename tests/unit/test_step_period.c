@@ -160,6 +160,22 @@ TEST(what_is_done_now_and_then_is_no_step)
 	CHECK_U64(root_of(&sequence), 'C');
 }
 
+TEST(graphs_for_inputs_of_several_sizes)
+{
+	static struct sequence sequence;
+	unsigned state = 1;
+
+	sequence = (struct sequence){0};
+	for (unsigned i = 0; i < 50; i++) {
+		char graph[] = {"NOP"[random_below(&state, 3)], 0};
+
+		put(&sequence, "hA", 1);
+		put(&sequence, graph, 1);
+		put(&sequence, "B ", 1);
+	}
+	CHECK_U64(root_of(&sequence), 'A');
+}
+
 TEST(what_begins_and_ends_in_the_middle_of_a_step)
 {
 	static struct sequence sequence;

@@ -299,6 +299,57 @@ TEST(optimizer_calls_and_kernels)
 	text_free(&lines.text);
 }
 
+TEST(optimizers_whose_ranges_have_numbers)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 10; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "Optimizer.step#SGD.step, op_id = %u", 100 + i);
+		work(&lines, 1, 0);
+		span(&lines, "range", name, 1, lines.now_ns - 900, lines.now_ns - 800);
+	}
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		const struct view_steps *steps = steps_of(&fixture, NULL);
+
+		check_tracks(steps, "1:optimizer call:9");
+		CHECK_STRING(steps->tracks[0].steps[0].name, "Optimizer.step#SGD.step, op_id = #");
+		check_limits(&lines, steps,
+			     (struct steps_limits){.launches = 35, .calls = 9, .spans = 9});
+	}
+	text_free(&lines.text);
+}
+
+TEST(a_thread_beside_those_that_launch_most)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	/* Thread 4 has a range around all of its few launches, thread 5 one named like a step around none. */
+	for (unsigned i = 0; i < 10; i++) {
+		unsigned long long from;
+
+		work(&lines, 1, 7);
+		from = lines.now_ns;
+		kernel(&lines, "reduce", 4, 0);
+		span(&lines, "range", "allReduce", 4, from, lines.now_ns);
+		span(&lines, "range", "batch 3", 5, from, lines.now_ns);
+	}
+	check_lines(&lines, NULL, "1:graph launch:9");
+	text_free(&lines.text);
+	/* The main thread is another matter: others may launch for it. */
+	lines = (struct lines){.now_ns = 1000};
+	for (unsigned i = 0; i < 10; i++) {
+		unsigned long long from = lines.now_ns;
+
+		work(&lines, 2, 0);
+		span(&lines, "range", "train step", 1, from, lines.now_ns);
+	}
+	check_lines(&lines, NULL, "1:NVTX range:10");
+	text_free(&lines.text);
+}
+
 TEST(a_function_named_like_a_step)
 {
 	struct lines lines = {.now_ns = 1000};

@@ -86,6 +86,9 @@ static const struct {
 	{"num", WORD_NEUTRAL},
 	{"number", WORD_NEUTRAL},
 	{"pl", WORD_NEUTRAL},
+	{"op", WORD_NEUTRAL},
+	{"id", WORD_NEUTRAL},
+	{"seq", WORD_NEUTRAL},
 };
 
 static enum word_role role_of(const char *word)

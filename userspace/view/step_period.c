@@ -10,6 +10,7 @@
 /* About the same amount: within a tenth. */
 #define TOLERANCE	  10
 #define EXCEPTIONS_ONE_IN 32
+#define GRAPHS		  (~0ULL / 2)
 #define PERIODS_SURE	  8
 #define COVERED_PERCENT \
 	75 /* of the work between first and last occurrence: in periods of the usual amount */
@@ -19,7 +20,8 @@
 /* How far the thread had come: differences between two of them are what happened in between. */
 struct progress {
 	u64 work;  /* pieces of GPU work */
-	u64 mixed; /* sum of hashes of their names: equal for the same pieces in any order */
+	u64 mixed; /* sum of hashes of what they are: equal for the same pieces in any order; graphs are all the same, since
+		    * programs have one for each size of their input */
 	u64 host;
 };
 
@@ -52,7 +54,7 @@ static void advance(struct progress *progress, const struct step_item *item,
 		progress->host++;
 	} else if (type != STEP_ITEM_OPTIMIZER && type != STEP_ITEM_OTHER) {
 		progress->work++;
-		progress->mixed += hash(item->name);
+		progress->mixed += hash(type == STEP_ITEM_GRAPH ? GRAPHS : item->name);
 	}
 }
 

@@ -12,6 +12,8 @@
 #define LAUNCHING_PERCENT 90 /* of a series: have launches inside */
 #define INSIDE_PERCENT	  90 /* of the launches of its thread: are inside one of it */
 #define SPANNED_PERCENT	  50 /* of the same: between its first and its last */
+#define OF_PROCESS_PERCENT \
+	25 /* of the launches of a process: by threads with steps that no name tells */
 
 struct choice {
 	struct view *view;
@@ -51,6 +53,30 @@ static int add_track(struct choice *choice, size_t row, enum view_step_source so
 	choice->roots[place] = (struct steps_roots){.item = root};
 	steps->track_count++;
 	return 0;
+}
+
+static u64 launches_of_process(const struct choice *choice)
+{
+	u64 launches = 0;
+
+	for (size_t row = 0; row < view_survey(choice->view)->row_count; row++)
+		if (is_of_process(choice, row))
+			launches += choice->found->launch_counts[row];
+	return launches;
+}
+
+/* What a thread does beside others that launch far more, such as one for communication, is no step of the program. Drops
+ * such tracks. */
+static bool is_enough(struct choice *choice, size_t first_track)
+{
+	u64 launches = 0;
+
+	for (size_t i = first_track; i < choice->steps->track_count; i++)
+		launches += choice->steps->tracks[i].launch_count;
+	if (launches * 100 >= launches_of_process(choice) * OF_PROCESS_PERCENT)
+		return true;
+	choice->steps->track_count = first_track;
+	return false;
 }
 
 static struct view_step_track *track_of(const struct choice *choice, size_t row)
@@ -110,9 +136,19 @@ static bool is_named_step(const struct steps_series *series)
 	return series->name == STEP_NAME_PHASE && !series->has_several_steps && series->count > 1;
 }
 
-/* Where ranges of that name have launches inside, those of other threads are about something else. */
+/* May it be one although it has no launches inside? Where ranges of that name have some, those of other threads are about
+ * something else; where none has but the process launches, threads may work for the main one. */
+static bool may_not_launch(const struct choice *choice, const struct steps_series *series,
+			   bool launching, u64 launches)
+{
+	const struct view_row *row = row_of(choice, series->row_index);
+
+	return !launching && (!launches || row->tid == row->pid);
+}
+
 static int choose_by_name(struct choice *choice)
 {
+	u64 launches = launches_of_process(choice);
 	bool launching = false;
 
 	for (size_t i = 0; i < choice->found->series_count; i++) {
@@ -125,7 +161,8 @@ static int choose_by_name(struct choice *choice)
 		struct steps_series *series = &choice->found->series[i];
 
 		if (is_of_process(choice, series->row_index) && is_named_step(series))
-			series->chosen = !launching || series->launching_count > 0;
+			series->chosen = series->launching_count > 0 ||
+					 may_not_launch(choice, series, launching, launches);
 	}
 	return add_series_tracks(choice);
 }
@@ -161,13 +198,22 @@ static bool has_better_inside(const struct choice *choice, const struct steps_se
 
 static int choose_repeated(struct choice *choice)
 {
+	size_t first = choice->steps->track_count;
+	int result;
+
 	for (size_t i = 0; i < choice->found->series_count; i++) {
 		struct steps_series *series = &choice->found->series[i];
 
 		if (is_of_process(choice, series->row_index) && is_repeated(choice, series))
 			series->chosen = !has_better_inside(choice, series);
 	}
-	return add_series_tracks(choice);
+	result = add_series_tracks(choice);
+	if (result != 1 || is_enough(choice, first))
+		return result;
+	for (size_t i = 0; i < choice->found->series_count; i++)
+		if (is_of_process(choice, choice->found->series[i].row_index))
+			choice->found->series[i].chosen = false;
+	return 0;
 }
 
 /* ---- what is periodic ---- */
@@ -256,7 +302,7 @@ static int choose_periodic(struct choice *choice)
 		if (add_track(choice, row, item_sources[names->types[root]], root) < 0)
 			return -ENOMEM;
 	}
-	return choice->steps->track_count > first;
+	return choice->steps->track_count > first && is_enough(choice, first);
 }
 
 static int choose_of_process(struct choice *choice)
@@ -359,10 +405,11 @@ static int time_event(void *data, const struct view_event *event, struct err *er
 		   steps_is_range(choice->view, event, &source)) {
 		result = steps_names_find(names, event, &known);
 		if (result == 0 && known.name == STEP_NAME_OPTIMIZER &&
+		    known.series != STEPS_SERIES_NONE &&
 		    (kind == KIND_entry || steps_has_end(event)))
 			result = add_event_time(
 				choice, event->row_index, event->ts,
-				steps_names_item(names, event->name, STEP_ITEM_OPTIMIZER));
+				steps_names_optimizer(names, choice->view, known.series));
 	}
 	return result < 0 ? err_errno(err, result, "can't look for steps") : 0;
 }

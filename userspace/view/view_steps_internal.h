@@ -51,6 +51,8 @@ int steps_names_find(struct steps_names *names, const struct view_event *event,
 		     struct steps_known *ret_known);
 /* Number of an item, by a name that stays where it is; of GPU work by what it is. -ENOMEM. Item 0 is of no use. */
 s64 steps_names_item(struct steps_names *names, const char *name, enum step_item_type type);
+/* Of all calls or ranges of a series, which is not STEPS_SERIES_NONE. */
+s64 steps_names_optimizer(struct steps_names *names, const struct view *view, u32 series);
 s64 steps_names_work(struct steps_names *names, const struct view_event *event);
 void steps_names_free(struct steps_names *names);
 

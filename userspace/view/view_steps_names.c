@@ -163,6 +163,15 @@ static u32 graph_of(const struct record_header *record)
 	}
 }
 
+s64 steps_names_optimizer(struct steps_names *names, const struct view *view, u32 series)
+{
+	const char *name = names->series.strings[series];
+
+	/* Steps are called by it as long as there is the view. */
+	name = view_intern(view, name, strlen(name));
+	return name ? steps_names_item(names, name, STEP_ITEM_OPTIMIZER) : -ENOMEM;
+}
+
 s64 steps_names_work(struct steps_names *names, const struct view_event *event)
 {
 	u32 graph = graph_of(event->record);

@@ -195,16 +195,23 @@ static void cut_at(struct select *select, u64 ts)
 		select->found->cut_ns = ts;
 }
 
-static int add_item(struct select *select, const struct view_event *event, enum step_item_type type)
+static int add_item(struct select *select, const struct view_event *event, s64 name)
 {
-	s64 name = steps_names_item(&select->found->names, event->name, type);
-
 	if (name <= 0)
 		return name;
 	if (select->found->items.count < select->limits->calls)
 		return add_other(&select->found->items, event, name);
 	cut_at(select, event->ts);
 	return 0;
+}
+
+static int add_optimizer(struct select *select, const struct view_event *event,
+			 const struct steps_known *known)
+{
+	if (known->series == STEPS_SERIES_NONE)
+		return 0;
+	return add_item(select, event,
+			steps_names_optimizer(&select->found->names, select->view, known->series));
 }
 
 static int add_launch(struct select *select, const struct view_event *event)
@@ -257,7 +264,9 @@ static int add_api(struct select *select, const struct view_event *event,
 	if (event->launch && !select->found->names.glob)
 		result = add_launch(select, event);
 	if (result == 0 && !select->found->names.glob && strstr(event->name, "Synchronize"))
-		result = add_item(select, event, STEP_ITEM_HOST);
+		result = add_item(
+			select, event,
+			steps_names_item(&select->found->names, event->name, STEP_ITEM_HOST));
 	return result;
 }
 
@@ -270,7 +279,7 @@ static int add_call(struct select *select, const struct view_event *event,
 	    known->series == STEPS_SERIES_NONE)
 		return 0;
 	if (!glob && known->name == STEP_NAME_OPTIMIZER)
-		return add_item(select, event, STEP_ITEM_OPTIMIZER);
+		return add_optimizer(select, event, known);
 	if (!glob && function && known->name != STEP_NAME_STEP)
 		return 0;
 	return begin_range(select, event, known, glob ? STEP_OF_NAME : source);
@@ -315,7 +324,7 @@ static int select_point(void *data, const struct view_event *event, struct err *
 		result = add_point(select, event);
 	else if (result == 0 && !select->found->names.glob && kind == KIND_entry &&
 		 known.name == STEP_NAME_OPTIMIZER)
-		result = add_item(select, event, STEP_ITEM_OPTIMIZER);
+		result = add_optimizer(select, event, &known);
 	return result < 0 ? err_errno(err, result, "can't look for steps") : 0;
 }
 
