@@ -11,6 +11,7 @@ try:
 	import h2.config
 	import h2.connection
 	import h2.events
+	import h2.settings
 except ImportError:
 	h2 = None
 
@@ -104,8 +105,13 @@ class Answer:
 
 
 class Client:
-	def __init__(self, port, host="127.0.0.1"):
-		self.socket = socket.create_connection((host, port), timeout=60)
+	def __init__(self, port, host="127.0.0.1", receive_bytes=None):
+		"""receive_bytes: what its socket takes without being read."""
+		self.socket = socket.socket()
+		self.socket.settimeout(60)
+		if receive_bytes:
+			self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+		self.socket.connect((host, port))
 		self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
 		self.h2.initiate_connection()
 		self.answers = {}

@@ -228,7 +228,8 @@ static int start_export(struct remote_capture *capture, struct err *err)
 	return result;
 }
 
-/* Errors and warnings are for the terminal of serve and, the last one, for the answer. */
+/* Errors and warnings are for the terminal of serve and, the last one, for the answer. What a cancelled one leaves undone
+ * is as it should be. */
 static void take_line(struct remote_capture *capture)
 {
 	const char *line = text_string(&capture->line);
@@ -237,7 +238,8 @@ static void take_line(struct remote_capture *capture)
 	if (!strncmp(line, WORDS_PREFIX, prefix)) {
 		text_clear(&capture->last_words);
 		text_append(&capture->last_words, line + prefix);
-		log_warning("%s", line + prefix);
+		if (!capture->cancelled)
+			log_warning("%s", line + prefix);
 	} else if (log_level() >= LOG_DEBUG) {
 		log_info("%s", line);
 	}
