@@ -86,14 +86,14 @@ static int add_operation(struct xplane *xplane, const struct view_event *event,
 	if (!event->cause || event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
 		return 0;
 	operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
-	name = xplane_plane_stat(plane, "tf_op");
+	name = xplane_plane_constant(plane, "tf_op");
 	if (!operation || !name)
 		return -ENOMEM;
 	stat = xplane_event_stat(ret_event, name);
 	if (!stat)
 		return 0;
 	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
-	stat->ref_value = xplane_plane_stat(plane, operation);
+	stat->ref_value = xplane_plane_constant(plane, operation);
 	return stat->ref_value ? 0 : -ENOMEM;
 }
 

@@ -95,7 +95,7 @@ static int remember(struct xplane_memory *memory, const struct record_gpu_memory
 static xplane_stat *add_stat(const struct xplane_memory_target *target, struct xplane_event *event,
 			     const char *name)
 {
-	s64 id = xplane_plane_stat(target->plane, name);
+	s64 id = xplane_plane_constant(target->plane, name);
 
 	return id ? xplane_event_stat(event, id) : NULL;
 }

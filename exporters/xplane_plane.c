@@ -115,6 +115,18 @@ s64 xplane_plane_stat(struct xplane_plane *plane, const char *name)
 	return number < 0 ? 0 : number + 1;
 }
 
+s64 xplane_plane_constant(struct xplane_plane *plane, const char *name)
+{
+	u64 address = (u64)name;
+	size_t place = (address ^ address >> 9) % XPLANE_REMEMBERED;
+
+	if (plane->remembered[place].string != name) {
+		plane->remembered[place].id = xplane_plane_stat(plane, name);
+		plane->remembered[place].string = plane->remembered[place].id ? name : NULL;
+	}
+	return plane->remembered[place].id;
+}
+
 int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *stat)
 {
 	u8 tag[1 + VARINT_BYTES];

@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "xplane.pb-c.h"
 
-#define XPLANE_STATS_MAX 40 /* of an event */
+#define XPLANE_STATS_MAX   40 /* of an event */
+#define XPLANE_REMEMBERED 512 /* a power of two */
 
 typedef Tensorflow__Profiler__XStat xplane_stat;
 
@@ -28,6 +29,10 @@ struct xplane_plane {
 	struct xplane_line *lines; /* in the order of the file */
 	size_t line_count, line_capacity;
 	struct string_table event_names, stat_names; /* number + 1 is the id in the file */
+	struct {
+		const char *string;
+		s64 id;
+	} remembered[XPLANE_REMEMBERED]; /* ids of strings that do not change, by their address */
 	struct text stats; /* the plane's own, packed */
 };
 
@@ -47,6 +52,9 @@ struct xplane_line *xplane_plane_line(struct xplane_plane *plane, s64 id);
 
 /* Ids of a stat's name, or of a string that stats refer to (ref_value); 0 without memory. */
 s64 xplane_plane_stat(struct xplane_plane *plane, const char *name);
+
+/* The same of a string that does not change as long as the plane is there. */
+s64 xplane_plane_constant(struct xplane_plane *plane, const char *name);
 
 /* A stat of the plane itself. 0 or -ENOMEM. */
 int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *stat);

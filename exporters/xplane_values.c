@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json.h"
 
 enum stat_type {
 	STAT_ANY, /* as the value is */
@@ -318,7 +319,7 @@ static void append_value(struct text *text, const struct view_value *value)
 {
 	switch (value->type) {
 	case VALUE_U64:
-		text_appendf(text, "%llu", (unsigned long long)value->number);
+		json_append_u64(text, value->number);
 		break;
 	case VALUE_S64:
 		text_appendf(text, "%lld", (long long)value->number);
@@ -333,9 +334,10 @@ static void append_value(struct text *text, const struct view_value *value)
 		text_append(text, value->string);
 		break;
 	case VALUE_ARRAY:
-		for (unsigned i = 0; i < value->count; i++)
-			text_appendf(text, "%s%llu", i ? "," : "",
-				     (unsigned long long)value->numbers[i]);
+		for (unsigned i = 0; i < value->count; i++) {
+			text_append(text, i ? "," : "");
+			json_append_u64(text, value->numbers[i]);
+		}
 		break;
 	case VALUE_ABSENT:
 		break;
@@ -412,7 +414,7 @@ static int add_stats(struct xplane_values *values, const struct xplane_values_ki
 		/* A text between the numbers of a counter says nothing there. */
 		if (row->type == STAT_COUNTER && (is_string || value.type == VALUE_ARRAY))
 			continue;
-		id = xplane_plane_stat(plane, row->name);
+		id = xplane_plane_constant(plane, row->name);
 		if (!id)
 			return -ENOMEM;
 		stat = xplane_event_stat(ret_event, id);

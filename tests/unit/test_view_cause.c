@@ -56,6 +56,17 @@ TEST(numbers_of_other_sources_are_others)
 	check_causes(fixture.view, "k<mine");
 }
 
+TEST(numbers_that_share_their_lowest_bits)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		API("low", 7, 10, 5) API("high", 1048583, 20, 5) API("higher", 2097159, 30, 5)
+			KERNEL("a", 7, 40) KERNEL("b", 1048583, 50) KERNEL("c", 2097159, 60)
+				API("again", 7, 70, 5) KERNEL("d", 7, 80) KERNEL("e", 2097159, 90)
+					KERNEL("f", 1048583, 95));
+
+	check_causes(fixture.view, "a<low b<high c<higher d<again e<higher f<high");
+}
+
 TEST(kernels_without_launch_are_counted)
 {
 	struct fixture fixture _fixture_ = fixture_open(

@@ -27,6 +27,7 @@ void view_causes_init(struct view_causes *causes, size_t launches_max)
 void view_causes_free(struct view_causes *causes)
 {
 	map_free(&causes->table);
+	free(causes->recent);
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
 	map_free(&causes->sources);
@@ -37,6 +38,8 @@ void view_causes_free(struct view_causes *causes)
 void view_causes_finish(struct view_causes *causes)
 {
 	map_free(&causes->table);
+	free(causes->recent);
+	causes->recent = NULL;
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
 	free(causes->launches);
@@ -50,6 +53,67 @@ bool view_causes_caused(const struct view_causes *causes, u64 launch)
 
 	return launch && place < causes->caused_capacity &&
 	       causes->caused[place] >> (launch - 1) % 64 & 1;
+}
+
+/* ---- launches by their number ---- */
+
+/*
+ * Numbers of a source count up, so that the launches of late lie side by side in an array by their lowest bits, where
+ * looking one up costs next to nothing; the rest is in the map.
+ */
+static u32 *recent_of(const struct view_causes *causes, u32 correlation)
+{
+	return causes->recent ? &causes->recent[correlation % RECENT_LAUNCHES] : NULL;
+}
+
+static bool is_launch(const struct view_causes *causes, size_t place, u32 source, u32 correlation)
+{
+	return causes->launches[place].source == source &&
+	       causes->launches[place].correlation == correlation;
+}
+
+/* NULL: there is none. */
+static struct view_launch *find_launch(const struct view_causes *causes, u32 source,
+				       u32 correlation)
+{
+	const u32 *recent = recent_of(causes, correlation);
+	const u64 *place;
+
+	if (recent && *recent && is_launch(causes, *recent - 1, source, correlation))
+		return &causes->launches[*recent - 1];
+	place = map_find(&causes->table, source, correlation);
+	return place ? &causes->launches[*place] : NULL;
+}
+
+/* The launch at place becomes the one with its number. */
+static int enter_launch(struct view_causes *causes, size_t place)
+{
+	const struct view_launch *launch = &causes->launches[place], *other;
+	u32 *recent;
+
+	if (!causes->recent)
+		causes->recent = calloc(RECENT_LAUNCHES, sizeof(*causes->recent));
+	recent = recent_of(causes, launch->correlation);
+	if (!recent)
+		return -ENOMEM;
+	map_remove(&causes->table, launch->source, launch->correlation);
+	other = *recent && *recent - 1 != place ? &causes->launches[*recent - 1] : NULL;
+	if (other && !is_launch(causes, *recent - 1, launch->source, launch->correlation) &&
+	    map_set(&causes->table, other->source, other->correlation, *recent - 1) < 0)
+		return -ENOMEM;
+	*recent = place + 1;
+	return 0;
+}
+
+static void remove_launch(struct view_causes *causes, size_t place)
+{
+	const struct view_launch *launch = &causes->launches[place];
+	u32 *recent = recent_of(causes, launch->correlation);
+
+	if (recent && *recent == place + 1)
+		*recent = 0;
+	else
+		map_remove(&causes->table, launch->source, launch->correlation);
 }
 
 /* Capacity is what is zeroed here. */
@@ -79,12 +143,11 @@ static int note_source(struct view_causes *causes, u32 source)
 static int forget_oldest(struct view_causes *causes, size_t place)
 {
 	const struct view_launch *oldest = &causes->launches[place];
-	u64 *current = map_find(&causes->table, oldest->source, oldest->correlation);
 	u64 *highest;
 
-	if (!current || *current != place)
+	if (find_launch(causes, oldest->source, oldest->correlation) != oldest)
 		return 0; /* its number has been used again since */
-	map_remove(&causes->table, oldest->source, oldest->correlation);
+	remove_launch(causes, place);
 	highest = map_find(&causes->forgotten, oldest->source, 0);
 	if (highest && *highest >= oldest->correlation)
 		return 0;
@@ -107,12 +170,11 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 		      u32 path)
 {
 	const struct record_header *record = event->record;
-	u64 *there = map_find(&causes->table, record->source, correlation);
+	struct view_launch *there = find_launch(causes, record->source, correlation), *launch;
 	size_t place = causes->launch_count % causes->launches_max;
-	struct view_launch *launch;
 
 	if (there) {
-		const struct view_cause *outer = &causes->launches[*there].cause;
+		const struct view_cause *outer = &there->cause;
 
 		if (outer->ts + outer->dur > event->ts && outer->tid == record->tid) {
 			event->inner_call = true;
@@ -123,8 +185,7 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 		return -ENOMEM;
 	if (causes->launch_count >= causes->launches_max && forget_oldest(causes, place) < 0)
 		return -ENOMEM;
-	if (array_reserve(&causes->launches, &causes->launch_capacity, place + 1) < 0 ||
-	    map_set(&causes->table, record->source, correlation, place) < 0)
+	if (array_reserve(&causes->launches, &causes->launch_capacity, place + 1) < 0)
 		return -ENOMEM;
 	launch = &causes->launches[place];
 	causes->launch_count++;
@@ -144,7 +205,7 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 	};
 	event->launch = causes->launch_count;
 	match_early_effects(causes, record->source, correlation);
-	return 0;
+	return enter_launch(causes, place);
 }
 
 static int count_unmatched(struct view_causes *causes, u32 source, u32 correlation)
@@ -180,8 +241,8 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_event *event, u32 path)
 {
 	u32 correlation, source = event->record->source;
+	const struct view_launch *there;
 	const struct view_cause *cause;
-	u64 *there;
 
 	if (!kind->correlation)
 		return 0;
@@ -190,8 +251,8 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		return 0;
 	if (kind->kind->row == ROW_THREAD)
 		return add_launch(causes, event, correlation, path);
-	there = map_find(&causes->table, source, correlation);
-	cause = there ? &causes->launches[*there].cause : NULL;
+	there = find_launch(causes, source, correlation);
+	cause = there ? &there->cause : NULL;
 	/* A moment is told of by its call alone: no arrow leads to it. */
 	if (kind->kind->shape == SHAPE_POINT) {
 		event->cause = cause && may_cause(cause, event) ? cause : NULL;

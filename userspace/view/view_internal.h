@@ -112,10 +112,12 @@ void view_lanes_free(struct view_lanes *lanes);
 
 /* ---- view_cause: launches and what they launched ---- */
 
-#define LAUNCHES_MAX (1U << 20)
+#define LAUNCHES_MAX	(1U << 20)
+#define RECENT_LAUNCHES (1U << 20)
 
 struct view_causes {
-	struct map table; /* (source, correlation) -> place in launches */
+	u32 *recent;	  /* by correlation modulo RECENT_LAUNCHES: place in launches + 1, 0: none */
+	struct map table; /* (source, correlation) -> place in launches, of those that recent has no room for */
 	struct view_launch *launches;
 	size_t launch_capacity;
 	u64 launch_count; /* ever; launch n lies at n % launches_max */
