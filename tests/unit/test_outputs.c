@@ -204,8 +204,11 @@ TEST(words_of_completion_are_the_formats_and_reports)
 
 	for (size_t i = 0; i < exporter_count; i++) {
 		text_appendf(&formats, "%s%s", i ? " " : "", exporter[i].format);
+		/* "/" is no ending of files: folders are offered anyway. */
 		for (const char *c = exporter[i].suffixes; *c; c++)
-			if (*c != '.' || (c > exporter[i].suffixes && c[-1] != ' '))
+			if (!strncmp(c, "/ ", 2))
+				c++;
+			else if (*c != '.' || (c > exporter[i].suffixes && c[-1] != ' '))
 				text_append_char(&endings, *c);
 		text_append_char(&endings, ' ');
 	}
