@@ -106,7 +106,7 @@ def merged(traces):
     """One trace of those of several files: their processes stay apart."""
     merged_events = []
     for number, trace in enumerate(traces):
-        merged_events += [{**event, "pid": (number, event["pid"])} for event in trace["traceEvents"] if "pid" in event]
+        merged_events += [{"args": {}, **event, "pid": (number, event["pid"])} for event in trace["traceEvents"] if "pid" in event]
     return {"traceEvents": merged_events}
 
 
@@ -124,7 +124,8 @@ def judge_trace(traces, truth):
     yield from differences("events of threads (begin, ns)", found & expected, expected)
     out, into = ({int(event["args"]["flow"]) >> 2 for _, event in own_rows(trace, plane, DERIVED) if "flow" in event["args"]}
                  for plane in ("/host:CPU", "/device:GPU:"))
-    arrows = sum("kernel_details" in event["args"] and int(event["args"].get("flow", 0)) >> 2 in out & into
+    joined = out & into
+    arrows = sum("kernel_details" in event["args"] and int(event["args"].get("flow", 0)) >> 2 in joined
                  for _, event in own_rows(trace, "/device:GPU:", DERIVED))
     if arrows != truth.launched_kernels():
         yield f"{arrows} kernels have an arrow from their launch, expected {truth.launched_kernels()}"
@@ -151,10 +152,16 @@ def judge_streaming_trace(traces, truth):
 def judge_kernel_stats(table, truth):
     """Each row: grid, block, registers, shared memory, count, total, minimum, maximum; each name as `stats -r kernels`."""
     rows = rows_of(table)
-    found = truth.Counter()
+    # Operations and files have rows of their own.
+    groups = {}
     for row in rows:
-        found[(row["grid_dim"], row["block_dim"], round(row["registers_per_thread"]), round(row["shmem_bytes"]),
-               round(row["occurrences"]), *(round(row[key] * 1000) for key in ("total_duration_us", "min_duration_us", "max_duration_us")))] += 1
+        key = (row["kernel_name"], row["grid_dim"], row["block_dim"], round(row["registers_per_thread"]), round(row["shmem_bytes"]))
+        groups.setdefault(key, []).append([round(row["occurrences"]), *(
+            round(row[name] * 1000) for name in ("total_duration_us", "min_duration_us", "max_duration_us"))])
+    found = truth.Counter()
+    for key, values in groups.items():
+        counts, totals, least, most = zip(*values)
+        found[(*key[1:], sum(counts), sum(totals), min(least), max(most))] += 1
     yield from differences("rows (grid, block, registers, shared memory, count, total, minimum, maximum)", found, truth.kernel_rows())
     by_name = {}
     for row in rows:

@@ -80,13 +80,12 @@ class Truth:
         """As kernel_stats has them: (grid, block, registers, shared memory, count, total, minimum, maximum)."""
         groups = collections.defaultdict(list)
         for line in self.of("kernel"):
-            # Processes are files, and files have rows of their own.
-            key = (line.get("name"), line.get("pid"), ",".join(map(str, line.get("grid", (1, 1, 1)))), ",".join(map(str, line.get("block", (1, 1, 1)))),
+            key = (line.get("name"), ",".join(map(str, line.get("grid", (1, 1, 1)))), ",".join(map(str, line.get("block", (1, 1, 1)))),
                    line.get("registers_per_thread", 0),
                    line.get("static_shared_memory_bytes", 0) + line.get("dynamic_shared_memory_bytes", 0))
             if self.end_of(line) > line["ts"]:
                 groups[key].append(self.end_of(line) - line["ts"])
-        return collections.Counter((*key[2:], len(times), sum(times), min(times), max(times)) for key, times in groups.items())
+        return collections.Counter((*key[1:], len(times), sum(times), min(times), max(times)) for key, times in groups.items())
 
     def operation_time_ns(self):
         """Of all that runs on GPUs and carries the name of an operation in the file."""
