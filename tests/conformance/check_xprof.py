@@ -92,6 +92,13 @@ def own_rows(trace, prefix, derived):
             yield row, event
 
 
+def name_of(event):
+    """Its own: a display name moves it into an argument, a step's has the step's number behind it."""
+    name = event["args"].get("long_name", event["name"])
+    number = " " + event["args"].get("step_num", "")
+    return name.removesuffix(number) if event["args"].get("step_name") == name else name
+
+
 DERIVED = re.compile(r" - from #|^(Steps|Launch Stats|Step spans|_counters_)")
 
 
@@ -116,7 +123,7 @@ def judge_trace(traces, truth):
     found = truth.Counter(truth.when(event["ts"], event["dur"]) for _, event in own_rows(trace, "/device:GPU:", DERIVED))
     yield from differences("events of GPUs (begin, ns)", found, truth.times_of(truth.STREAM_KINDS))
     host = list(own_rows(trace, "/host:CPU", DERIVED))
-    found = truth.Counter((event["args"].get("long_name", event["name"]), *truth.when(event["ts"], event["dur"])) for _, event in host)
+    found = truth.Counter((name_of(event), *truth.when(event["ts"], event["dur"])) for _, event in host)
     expected = truth.named_times_of(truth.NAMED_HOST_KINDS)
     yield from differences("events of threads (name, begin, ns)", found & expected, expected)
     found = truth.Counter(truth.when(event["ts"], event["dur"]) for _, event in host)

@@ -123,12 +123,12 @@ class Truth:
         return any(one.name == name for space in self.spaces for plane in space.planes for one in plane.event_metadata.values())
 
     def device_memory(self):
-        """(pid, device) -> [(ns, bytes in use)] after each allocation and each release of what was seen allocated."""
+        """(pid, device, kind) -> [(ns, bytes in use)] after each allocation and each release of what was seen allocated."""
         uses, live = collections.defaultdict(list), collections.defaultdict(dict)
         for line in sorted(self.of("gpu_memory"), key=lambda line: line["ts"]):
-            if line.get("memory") != "device" or line.get("operation") not in ("allocate", "release"):
+            key = (line["pid"], line.get("device"), line.get("memory"))
+            if line.get("operation") not in ("allocate", "release"):
                 continue
-            key = (line["pid"], line.get("device"))
             if line["operation"] == "allocate":
                 live[key][line["address"]] = line["bytes"]
             elif live[key].pop(line["address"], None) is None:
