@@ -6,6 +6,7 @@
 #include "base/array.h"
 
 #define NUMBER_UNKNOWN (~0ULL)
+#define NO_GROUP       (~0ULL) /* -1: XProf has no step of that number */
 
 int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struct xplane_rows *rows,
 		      struct spool_store *store, struct err *err)
@@ -18,7 +19,9 @@ int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struc
 	steps->store = store;
 	steps->tracks = calloc(rows->space_count, sizeof(*steps->tracks));
 	steps->next = calloc(rows->space_count, sizeof(*steps->next));
-	if (!steps->tracks || !steps->next)
+	steps->stepless = calloc(rows->space_count, sizeof(*steps->stepless));
+	steps->stepped = calloc(rows->space_count, sizeof(*steps->stepped));
+	if (!steps->tracks || !steps->next || !steps->stepless || !steps->stepped)
 		return err_errno(err, -ENOMEM, "can't write steps");
 	for (size_t i = 0; i < rows->space_count; i++)
 		for (size_t j = 0; j < steps->steps->track_count && !steps->tracks[i]; j++)
@@ -31,6 +34,8 @@ void xplane_steps_free(struct xplane_steps *steps)
 {
 	free(steps->tracks);
 	free(steps->next);
+	free(steps->stepless);
+	free(steps->stepped);
 	*steps = (struct xplane_steps){0};
 }
 
@@ -109,12 +114,51 @@ int xplane_steps_before(struct xplane_steps *steps, const struct view_event *eve
 	return write_roots(steps, space, event->ts, err);
 }
 
+static size_t space_of_plane(const struct xplane_steps *steps, const struct xplane_plane *plane)
+{
+	size_t place = plane - steps->rows->planes, i = 0;
+
+	while (i + 1 < steps->rows->space_count && place >= steps->rows->spaces[i + 1].first_plane)
+		i++;
+	return i;
+}
+
+/* The step of the main track in which work was launched, by whichever thread. */
+static const struct view_step *step_of_work(const struct xplane_steps *steps,
+					    const struct view_step_track *track,
+					    const struct view_event *event)
+{
+	return event->cause ? view_steps_at(steps->steps, track->row_index, event->cause->ts)
+			    : NULL;
+}
+
+/* By itself XProf finds no step of what other threads launched, and takes what is in none for a part of the last one. What
+ * is in none has a group below 0, of which XProf makes no step: another one after each step, since a group is drawn from
+ * its first event to its last. */
+static bool add_group(struct xplane_steps *steps, const struct view_event *event,
+		      struct xplane_plane *plane, struct xplane_event *ret_event)
+{
+	size_t space = space_of_plane(steps, plane);
+	const struct view_step_track *track = steps->tracks[space];
+	const struct view_step *step = track ? step_of_work(steps, track, event) : NULL;
+
+	if (!track)
+		return true;
+	if (!steps->stepless[space] || (step && !steps->stepped[space]))
+		steps->stepless[space]--;
+	steps->stepped[space] = step != NULL;
+	return add_number(plane, ret_event, "group_id",
+			  step ? step->number : (u64)steps->stepless[space]);
+}
+
 int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event,
 		      struct xplane_plane *plane, struct xplane_event *ret_event, struct err *err)
 {
 	size_t space = space_of_track(steps, event->row_index);
 	const struct view_step *step;
 
+	if (event->kind->row == ROW_STREAM && !add_group(steps, event, plane, ret_event))
+		return err_errno(err, -ENOMEM, "can't write steps");
 	if (space == steps->rows->space_count || !steps->tracks[space]->spans)
 		return 0;
 	step = view_steps_span(steps->steps, event);

@@ -15,6 +15,8 @@ struct xplane_steps {
 	struct spool_store *store;
 	const struct view_step_track **tracks; /* of each space, NULL: none */
 	size_t *next;			       /* of each space: the first step that is not written */
+	s64 *stepless; /* of each space: the group of work that is in no step, 0: there was no work */
+	bool *stepped; /* of each space: was the last work in a step? */
 };
 
 /* rows and store must outlive it. Zero-initialise; xplane_steps_free() after a failure too. */
@@ -24,7 +26,7 @@ void xplane_steps_free(struct xplane_steps *steps);
 
 /* Before an event goes to its line: writes the steps that begin up to then and are no spans of the capture. */
 int xplane_steps_before(struct xplane_steps *steps, const struct view_event *event, struct err *err);
-/* Marks the event as a root where it is a step. */
+/* Marks the event as a root where it is a step, and work of a GPU with the step that launched it. */
 int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event, struct xplane_plane *plane,
 		      struct xplane_event *ret_event, struct err *err);
 /* Behind all events: the rest of the steps, and those of the GPUs. */

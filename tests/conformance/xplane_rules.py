@@ -397,11 +397,11 @@ def steps(space):
 
 @rule
 def step_spans(space):
-    """With a correlation it is counted as work of the GPU."""
+    """What has a correlation is counted as work of the GPU."""
     for plane in space.planes:
         for line, event in plane.events() if "group_id" in plane.strings.values() else ():
             stats = plane.stats_of(event)
-            if "group_id" in stats and "correlation_id" in stats:
+            if "group_id" in stats and "correlation_id" in stats and line.name == "Step spans":
                 yield f"{where(plane, line, event)}: group_id and correlation_id"
 
 

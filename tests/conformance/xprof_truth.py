@@ -14,6 +14,15 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
 
 
+def covered(spans):
+    """How long at least one of the spans lasts; they come by their begin."""
+    total, until = 0, 0
+    for begin, end in spans:
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
 class Truth:
     Counter = collections.Counter
     STREAM_KINDS = ("kernel", "copy", "set", "graph_launch")
@@ -97,6 +106,34 @@ class Truth:
                     if {names.get(stat.metadata_id) for stat in event.stats} & {"tf_op", "hlo_op"}:
                         total += event.duration_ps
         return total / 1000
+
+    def launches(self):
+        """(source, correlation) -> when the outermost call was made that launched it."""
+        calls = {}
+        for line in self.of("api"):
+            if line.get("correlation"):
+                key = (line["source"], line["correlation"])
+                calls[key] = min(calls.get(key, line["ts"]), line["ts"])
+        return calls
+
+    def steps(self):
+        """Of the main thread: number -> {busy_ns, span_ns} of each step in which something was launched, by whichever thread. A step
+        lasts on the GPU from the main thread's first work in it to that in the next one."""
+        rows = self.stats("steps")
+        if not rows:
+            return {}
+        launches, steps = self.launches(), {}
+        for row in (row for row in rows if (row["PID"], row["TID"]) == (rows[0]["PID"], rows[0]["TID"])):
+            begin = self.start_ns + row["Start (ns)"]
+            work = sorted((line["ts"], self.end_of(line)) for line in self.of(*self.STREAM_KINDS)
+                          if begin <= launches.get((line["source"], line.get("correlation")), -1) < begin + row["Duration (ns)"])
+            if work:
+                steps[row["Step"]] = {"first": self.start_ns + row["GPU Start (ns)"], "last": max(end for _, end in work),
+                                      "busy_ns": covered(work)}
+        ordered = [steps[number] for number in sorted(steps)]
+        for step, after in zip(ordered, ordered[1:] + [None]):
+            step["span_ns"] = (after["first"] if after else step["last"]) - step["first"]
+        return steps
 
     # ---- devices, hosts
 
