@@ -11,10 +11,12 @@
 int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struct xplane_rows *rows,
 		      struct spool_store *store, struct err *err)
 {
-	int result = view_steps(view, &steps->steps, err);
+	int result = view_steps_times(view, &steps->steps, err);
 
 	if (result < 0)
 		return result;
+	steps->view = view;
+	view_steps_work_begin(view);
 	steps->rows = rows;
 	steps->store = store;
 	steps->tracks = calloc(rows->space_count, sizeof(*steps->tracks));
@@ -104,10 +106,11 @@ static size_t space_of_track(const struct xplane_steps *steps, size_t row_index)
 
 int xplane_steps_before(struct xplane_steps *steps, const struct view_event *event, struct err *err)
 {
+	int result = view_steps_work_add(steps->view, event, err);
 	size_t space;
 
-	if (event->lane)
-		return 0;
+	if (result < 0 || event->lane)
+		return result;
 	space = space_of_track(steps, event->row_index);
 	if (space == steps->rows->space_count || steps->tracks[space]->spans)
 		return 0;
@@ -210,6 +213,8 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 int xplane_steps_close(struct xplane_steps *steps, struct err *err)
 {
 	int result = 0;
+
+	view_steps_work_end(steps->view);
 
 	for (size_t i = 0; i < steps->rows->space_count && result == 0; i++) {
 		const struct xplane_space *space = &steps->rows->spaces[i];

@@ -10,6 +10,7 @@
 #include "view/view_steps.h"
 
 struct xplane_steps {
+	const struct view *view;
 	const struct view_steps *steps;
 	struct xplane_rows *rows;
 	struct spool_store *store;

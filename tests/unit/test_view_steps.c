@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "base/text.h"
 #include "capture_fixture.h"
 #include "view/view_steps_internal.h"
@@ -486,6 +488,57 @@ TEST(a_sink_asks_when_it_opens)
 		CHECK_OK(view_run(fixture.view, &sink, &asking, &err), err);
 		check_tracks(asking.steps, "1:NVTX range:4");
 		CHECK_U64(asking.kernels, 4 * 5);
+	}
+	text_free(&lines.text);
+}
+
+static int times_in_run(void *data, const struct view *view, const struct view_survey *survey,
+			struct err *err)
+{
+	struct asking *asking = data;
+	int result = view_steps_times(view, &asking->steps, err);
+
+	asking->view = view;
+	view_steps_work_begin(view);
+	return result;
+}
+
+/* Fails in the first run, in the middle. */
+static int add_work(void *data, const struct view_event *event, struct err *err)
+{
+	struct asking *asking = data;
+
+	if (asking->kernels && event->kind->number == KIND_kernel && !--asking->kernels)
+		return err_set(err, -EINTR, "interrupted");
+	return view_steps_work_add(asking->view, event, err);
+}
+
+static int end_work(void *data, struct err *err)
+{
+	view_steps_work_end(((struct asking *)data)->view);
+	return 0;
+}
+
+TEST(a_sink_adds_the_work_itself)
+{
+	const struct view_sink sink = {.open = times_in_run, .span = add_work, .close = end_work};
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 10; i++)
+		work(&lines, 1, 7);
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&lines.text));
+		struct asking asking = {.kernels = 17};
+		struct err err = {0};
+
+		CHECK(view_run(fixture.view, &sink, &asking, &err) == -EINTR);
+		for (unsigned again = 0; again < 2; again++)
+			CHECK_OK(view_run(fixture.view, &sink, &asking, &err), err);
+		CHECK(steps_of(&fixture, NULL) == asking.steps);
+		for (unsigned i = 0; i < 9; i++) {
+			CHECK_U64(asking.steps->tracks[0].steps[i].kernel_count, 5);
+			CHECK_U64(asking.steps->tracks[0].steps[i].device_count, 1);
+		}
 	}
 	text_free(&lines.text);
 }

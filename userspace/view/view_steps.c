@@ -141,13 +141,7 @@ int view_steps(const struct view *view, const struct view_steps **ret_steps, str
 	int result = view_steps_times(view, ret_steps, err);
 
 	if (result == 0 && !state->worked && state->steps.count)
-		result = steps_add_work((struct view *)view, &state->steps, err);
-	state->worked |= result == 0;
-	/* Nobody gets half of it. */
-	if (result < 0) {
-		steps_free(&state->steps);
-		state->found = false;
-	}
+		result = steps_add_work((struct view *)view, err);
 	return result;
 }
 

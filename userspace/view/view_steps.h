@@ -86,6 +86,11 @@ void view_set_step_name(struct view *view, const char *glob);
 int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err);
 /* The same without what GPUs did in each, and without the pass that this takes. */
 int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err);
+/* Instead of that pass, for a sink that goes through all events anyway: the first in its open() behind view_steps_times(), the
+ * second with each span, the third in its close(). Only then the steps have all of their work. */
+void view_steps_work_begin(const struct view *view);
+int view_steps_work_add(const struct view *view, const struct view_event *event, struct err *err);
+void view_steps_work_end(const struct view *view);
 
 /* The track of a row, NULL: it has none. */
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index);

@@ -131,7 +131,7 @@ int steps_build(struct view *view, struct steps_found *found, const struct steps
 /* ---- view_steps_work: what the GPUs did in them ---- */
 
 /* A pass over the events. */
-int steps_add_work(struct view *view, struct view_steps *steps, struct err *err);
+int steps_add_work(struct view *view, struct err *err);
 
 /* ---- view_steps ---- */
 

@@ -63,15 +63,40 @@ static void add_busy(struct view_step *step, struct view_step_device *device,
 		step->last_ns = event->end;
 }
 
-static int work_span(void *data, const struct view_event *event, struct err *err)
+/* Of a run that failed too. */
+static void clear_work(struct view_step *step)
+{
+	free(step->devices);
+	*step = (struct view_step){
+		.number = step->number,
+		.named_number = step->named_number,
+		.start_ns = step->start_ns,
+		.end_ns = step->end_ns,
+		.name = step->name,
+	};
+}
+
+void view_steps_work_begin(const struct view *view)
+{
+	struct view_steps_state *state = view->steps;
+
+	for (size_t i = 0; i < state->steps.track_count && !state->worked; i++)
+		for (size_t n = 0; n < state->steps.tracks[i].count; n++)
+			clear_work(&state->steps.tracks[i].steps[n]);
+}
+
+int view_steps_work_add(const struct view *view, const struct view_event *event, struct err *err)
 {
 	const struct view_cause *cause = event->cause;
+	struct view_steps_state *state = view->steps;
 	struct view_step_device *device;
 	struct view_step *step = NULL;
 
+	if (state->worked || !cause || event->open || event->kind->row != ROW_STREAM ||
+	    event->kind->shape != SHAPE_SPAN)
+		return 0;
 	/* They are ours. */
-	if (event->kind->row == ROW_STREAM && cause && !event->open)
-		step = (struct view_step *)view_steps_at(data, cause->row_index, cause->ts);
+	step = (struct view_step *)view_steps_at(&state->steps, cause->row_index, cause->ts);
 	if (!step)
 		return 0;
 	device = device_of(step, event->row);
@@ -82,9 +107,24 @@ static int work_span(void *data, const struct view_event *event, struct err *err
 	return 0;
 }
 
-int steps_add_work(struct view *view, struct view_steps *steps, struct err *err)
+void view_steps_work_end(const struct view *view)
+{
+	view->steps->worked = true;
+}
+
+static int work_span(void *data, const struct view_event *event, struct err *err)
+{
+	return view_steps_work_add(data, event, err);
+}
+
+int steps_add_work(struct view *view, struct err *err)
 {
 	const struct view_sink sink = {.span = work_span};
+	int result;
 
-	return view_run(view, &sink, steps, err);
+	view_steps_work_begin(view);
+	result = view_run(view, &sink, view, err);
+	if (result == 0)
+		view_steps_work_end(view);
+	return result;
 }
