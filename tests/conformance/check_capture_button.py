@@ -117,6 +117,15 @@ def button_of_two_processes_in_one_session():
 
 
 @test
+def monitor_of_the_real_client():
+	from xprof.convert import _pywrap_profiler_plugin as client
+	with training("--rate", "100") as train, running([GPUPROBE, "serve", "-p", train.pid, "--port", 0], stderr=subprocess.PIPE,
+							 text=True) as process:
+		said = client.monitor(f"localhost:{Server(process).port}", 100, 1, False)
+		check_equal(said, f"gpuprobe serves sim-train ({train.pid}): no session\n", "what it says")
+
+
+@test
 def button_of_a_server_for_two_processes():
 	with everything() as (server, capture), training("--rate", "100") as one, training("--rate", "100") as two:
 		with running([GPUPROBE, "serve", "-p", f"{one.pid},{two.pid}", "--port", 0, "--cupti", cupti()], stderr=subprocess.PIPE,
