@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FIRST_OWN_PID = 2000000000
 
 # The categories of Kineto, for kinds that have another name there.
-CATEGORIES = {"copy": "gpu_memcpy", "set": "gpu_memset", "sync": "cuda_sync", "gpu_event": "cuda_event",
+CATEGORIES = {"copy": "gpu_memcpy", "set": "gpu_memset", "sync": "cuda_sync", "gpu_event": "cuda_event", "range": "user_annotation",
               ("api", "driver"): "cuda_driver", "api": "cuda_runtime"}
 # The args of the GPU side that must be exactly as in the ndjson; what is computed is judged by the goldens.
 GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "block", "cbid", "registers per thread",
@@ -33,7 +33,9 @@ GROWTH_FIELDS = {"dur": "in (ns)", "maps": "maps", "mapped_bytes": "mapped (byte
                  "unmapped_bytes": "unmapped (bytes)", "faults": "page faults", "faulted_bytes": "faulted (bytes)"}
 MAPPING_FIELDS = {"bytes": "bytes", "mapped_bytes": "address space (bytes)"}
 MEMORY_FIELDS = {"resident_bytes": "resident", "mapped_bytes": "address space"}
-RENAMED = {"off_cpu": OFF_CPU_FIELDS, "growth": GROWTH_FIELDS, "mapping": MAPPING_FIELDS, "process_memory": MEMORY_FIELDS}
+RANGE_FIELDS = {"domain": "domain", "category_name": "category name", "category": "category", "payload": "payload",
+                "payload_signed": "payload"}
+RENAMED = {"range": RANGE_FIELDS, "off_cpu": OFF_CPU_FIELDS, "growth": GROWTH_FIELDS, "mapping": MAPPING_FIELDS, "process_memory": MEMORY_FIELDS}
 # These have all their fields as they are.
 HEAP_KINDS = ("heap", "heap_stack", "allocation", "release")
 HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack")
@@ -196,13 +198,18 @@ class Judge:
 
     # ---- 2: against the ndjson
 
+    @functools.cached_property
+    def numbers(self):
+        """(kind, source, id) -> the number of a device, context or stream; without one, its place among the facts."""
+        numbers, places = {}, collections.Counter()
+        for fact in self.lines:
+            if fact["kind"] in ("device", "context", "stream"):
+                places[fact["kind"]] += 1
+                numbers.setdefault((fact["kind"], fact.get("source"), fact["id"]), fact.get("number", places[fact["kind"]]))
+        return numbers
+
     def number_of(self, kind, line):
-        """The number of a device, context or stream; without one, its place among the facts."""
-        facts = [fact for fact in self.lines if fact["kind"] == kind]
-        for place, fact in enumerate(facts, 1):
-            if fact.get("source") == line.get("source") and fact["id"] == line[kind]:
-                return fact.get("number", place)
-        raise ValueError(f"no fact of {kind} {line[kind]}")
+        return self.numbers[kind, line.get("source"), line[kind]]
 
     def is_inner_call(self, line):
         """Inside another call of the thread with the same correlation id?"""
@@ -280,6 +287,8 @@ class Judge:
             args = self.gpu_args(line)
         if kind in RENAMED:
             args = {name: line[key] for key, name in RENAMED[kind].items() if key in line}
+        if kind == "range" and line.get("ended", "ended") != "ended":
+            args["ended"] = line["ended"]
         if kind in HEAP_KINDS:
             args = {key: value for key, value in line.items() if key not in HEADER_FIELDS}
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
