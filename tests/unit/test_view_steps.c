@@ -100,6 +100,7 @@ static void check_limits(const struct lines *lines, const struct view_steps *exp
 	struct fixture fixture _fixture_ = fixture_open(text_string(&lines->text));
 	const struct view_step_track *track;
 
+	limits.steps = VIEW_STEPS_MAX;
 	fixture.view->steps->limits = limits;
 	track = steps_of(&fixture, NULL)->tracks;
 	CHECK_U64(fixture.view->steps->steps.track_count, expected->track_count);
@@ -540,6 +541,35 @@ TEST(a_sink_adds_the_work_itself)
 			CHECK_U64(asking.steps->tracks[0].steps[i].device_count, 1);
 		}
 	}
+	text_free(&lines.text);
+}
+
+static void check_left_out(const struct lines *lines, const char *glob, const char *expected,
+			   u64 left_out)
+{
+	struct fixture fixture _fixture_ = fixture_open(text_string(&lines->text));
+	const struct view_steps *steps;
+
+	fixture.view->steps->limits.steps = 4;
+	steps = steps_of(&fixture, glob);
+	check_tracks(steps, expected);
+	CHECK_U64(steps->left_out, left_out);
+	CHECK_U64(steps->tracks[0].steps[3].number, 3);
+}
+
+TEST(more_steps_than_there_are_places_for)
+{
+	struct lines lines = {.now_ns = 1000};
+
+	for (unsigned i = 0; i < 10; i++) {
+		unsigned long long from = lines.now_ns;
+
+		work(&lines, 1, 7);
+		span(&lines, "call", "do_it", 1, from, lines.now_ns - 700);
+	}
+	check_left_out(&lines, NULL, "1:graph launch:4", 5);
+	check_left_out(&lines, "do_it", "1:--step-name:4", 6);
+	check_left_out(&lines, "cudaGraphLaunch", "1:--step-name:4", 5);
 	text_free(&lines.text);
 }
 

@@ -89,7 +89,7 @@ static int add_note(struct report_table *table, u64 left_out)
 		     (unsigned long long)left_out, VIEW_STEPS_MAX);
 	if (note.failed)
 		return -ENOMEM;
-	table->rows[table->row_count - 1].note = take_pointer(&note.data);
+	table->rows[0].note = take_pointer(&note.data);
 	return 0;
 }
 

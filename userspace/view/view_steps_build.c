@@ -43,7 +43,7 @@ static int add_span(struct build *build, struct view_step_track *track,
 
 	if (track->count && span->ts < track->steps[track->count - 1].end_ns)
 		return 0;
-	if (build->steps->count >= VIEW_STEPS_MAX) {
+	if (build->steps->count >= build->found->steps_max) {
 		build->steps->left_out++;
 		return 0;
 	}

@@ -324,7 +324,7 @@ static int choose_of_process(struct choice *choice)
 static int add_time(struct choice *choice, struct steps_roots *roots, u64 ts)
 {
 	/* The last one of a track begins no step. */
-	if (choice->time_count >= VIEW_STEPS_MAX + choice->steps->track_count) {
+	if (choice->time_count >= choice->found->steps_max + choice->steps->track_count) {
 		choice->steps->left_out++;
 		return 0;
 	}

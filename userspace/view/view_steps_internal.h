@@ -13,6 +13,7 @@ struct steps_limits {
 	size_t launches; /* of all threads: enough to see what is periodic */
 	size_t calls;	 /* the same of calls that launch nothing */
 	size_t spans;
+	size_t steps; /* more are left out */
 };
 
 struct view_steps_state {
@@ -97,6 +98,7 @@ struct steps_found {
 	struct steps_items items;  /* what threads launched and called, by row and time */
 	struct steps_items points; /* what matches the glob and begins a step, in time order */
 	u64 points_left_out;
+	size_t steps_max;
 	u64 cut_ns; /* from here on items are missing; ~0: none are */
 };
 

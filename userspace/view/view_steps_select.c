@@ -183,7 +183,7 @@ static int add_point(struct select *select, const struct view_event *event)
 
 	if (name < 0)
 		return name;
-	if (select->found->points.count <= VIEW_STEPS_MAX)
+	if (select->found->points.count <= select->found->steps_max)
 		return add_other(&select->found->points, event, name);
 	select->found->points_left_out++;
 	return 0;
@@ -423,7 +423,8 @@ int steps_find(struct view *view, const char *glob, const struct steps_limits *l
 	       struct steps_found *ret_found, struct err *err)
 {
 	const struct view_sink sink = {.span = select_span, .point = select_point};
-	struct steps_found found = {.names = {.glob = glob}, .cut_ns = ~0ULL};
+	struct steps_found found = {
+		.names = {.glob = glob}, .cut_ns = ~0ULL, .steps_max = limits->steps};
 	struct select select = {
 		.view = view,
 		.found = &found,
