@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 enum stat_type {
 	STAT_ANY, /* as the value is */
@@ -169,7 +170,8 @@ static const struct name_row {
 #define DETAILS_UNKNOWN "unknown"
 #define DETAILS_KERNEL	"kernel_details"
 /* Strings that stats refer to are kept in memory: beyond that each event has its own. */
-#define REFERENCES_MAX 200000
+#define REFERENCES_MAX	    200000
+#define REFERENCE_BYTES_MIN 32
 
 struct stat {
 	const char *name;
@@ -362,9 +364,25 @@ static void set_string(xplane_stat *stat, const char *string)
 	stat->str_value = (char *)string;
 }
 
+/* Mangled names, paths: the file has each once. Short ones gain nothing, and may be what readers take for a stat's name. */
+static bool is_long_constant(const struct xplane_plane *plane, const char *string)
+{
+	size_t length = strlen(string);
+	u32 code_point;
+
+	if (length < REFERENCE_BYTES_MIN || plane->stat_names.count >= REFERENCES_MAX)
+		return false;
+	for (size_t at = 0, bytes; at < length; at += bytes) {
+		bytes = utf8_decode(string + at, length - at, &code_point);
+		if (!bytes)
+			return false;
+	}
+	return true;
+}
+
 /* text: for a value that is put together. */
-static void set_value(xplane_stat *stat, enum stat_type type, const struct view_value *value,
-		      struct text *text)
+static void set_value(struct xplane_plane *plane, xplane_stat *stat, enum stat_type type,
+		      const struct view_value *value, struct text *text)
 {
 	bool is_number = value->type == VALUE_U64 || value->type == VALUE_S64 ||
 			 value->type == VALUE_DECIMAL;
@@ -380,6 +398,9 @@ static void set_value(xplane_stat *stat, enum stat_type type, const struct view_
 	} else if (is_number) {
 		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_UINT64_VALUE;
 		stat->uint64_value = value->number;
+	} else if (value->type == VALUE_STRING && is_long_constant(plane, value->string)) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
+		stat->ref_value = xplane_plane_constant(plane, value->string);
 	} else if (value->type == VALUE_STRING) {
 		set_string(stat, xplane_utf8(value->string, text));
 	} else {
@@ -419,7 +440,7 @@ static int add_stats(struct xplane_values *values, const struct xplane_values_ki
 			return -ENOMEM;
 		stat = xplane_event_stat(ret_event, id);
 		if (stat)
-			set_value(stat, row->type, &value,
+			set_value(plane, stat, row->type, &value,
 				  &values->texts[ret_event->message.n_stats - 1]);
 	}
 	return 0;
