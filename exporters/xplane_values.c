@@ -182,6 +182,7 @@ struct stat {
 
 struct detail {
 	const char *stat, *label;
+	bool is_first, is_last; /* of those of one stat */
 	const struct view_key *key;
 };
 
@@ -247,7 +248,14 @@ static int find_details(struct xplane_values *values, struct xplane_values_kind 
 		if (!key || array_reserve(&found->details, &found->detail_capacity,
 					  found->detail_count + 1) < 0)
 			return -ENOMEM;
-		found->details[found->detail_count++] = (struct detail){row->stat, row->label, key};
+		found->details[found->detail_count++] =
+			(struct detail){.stat = row->stat, .label = row->label, .key = key};
+	}
+	for (size_t i = 0, count = found->detail_count; i < count; i++) {
+		struct detail *detail = &found->details[i];
+
+		detail->is_first = i == 0 || strcmp(detail[-1].stat, detail->stat) != 0;
+		detail->is_last = i + 1 == count || strcmp(detail[1].stat, detail->stat) != 0;
 	}
 	return 0;
 }
@@ -476,21 +484,18 @@ static int add_details(struct xplane_values *values, const struct xplane_values_
 		const struct detail *detail = &found->details[i];
 		struct text *text = &values->texts[ret_event->message.n_stats];
 		struct view_value value = view_value(values->view, detail->key, event);
-		bool is_first = i == 0 || strcmp(found->details[i - 1].stat, detail->stat) != 0;
-		bool is_last = i + 1 == found->detail_count ||
-			       strcmp(found->details[i + 1].stat, detail->stat) != 0;
 		const char *label = detail->label;
 
-		if (is_first)
+		if (detail->is_first)
 			text_clear(text);
 		if (value.type != VALUE_ABSENT) {
 			text_append(text,
 				    label + (!text->length && (*label == ' ' || *label == '\n')));
 			append_value(text, &value);
 		}
-		if (is_last && !text->length && strcmp(detail->stat, DETAILS_KERNEL) == 0)
+		if (detail->is_last && !text->length && strcmp(detail->stat, DETAILS_KERNEL) == 0)
 			text_append(text, DETAILS_UNKNOWN);
-		if (is_last && text->length)
+		if (detail->is_last && text->length)
 			result = add_detail(plane, ret_event, detail->stat, text_string(text));
 	}
 	return result;
