@@ -129,11 +129,11 @@ static const struct detail_row {
 	{"kernel",       "kernel_details",   " block:",          "block"},
 	{"kernel",       "kernel_details",   " occ_pct:",        "occupancy"},
 	{"kernel",       "context_id",       "$$",               "context_number"},
-	/* Read up to the first line's end: the bytes go first. */
+	/* Read up to the first line's end: the bytes go first, and what is always there with them next. */
 	{"copy",         "memcpy_details",   "num_bytes:",       "bytes"},
-	{"copy",         "memcpy_details",   "\nkind_src:",      "from"},
+	{"copy",         "memcpy_details",   "\nsize:",          "bytes"},
+	{"copy",         "memcpy_details",   " kind_src:",       "from"},
 	{"copy",         "memcpy_details",   " kind_dst:",       "to"},
-	{"copy",         "memcpy_details",   " size:",           "bytes"},
 	{"copy",         "memcpy_details",   " dest:",           "destination_device_number"},
 	{"copy",         "memcpy_details",   " async:",          "async"},
 	{"copy",         "context_id",       "$$",               "context_number"},
@@ -510,6 +510,37 @@ int xplane_values_add(struct xplane_values *values, const struct view_event *eve
 	return result < 0 ? result : add_stats(values, found, event, plane, ret_event);
 }
 
+/* Of events of these names XProf takes the first for loops, and then groups nothing of the whole file; the others for what
+ * only the memory's line has. */
+static bool is_taken(const char *name)
+{
+	static const char *const taken[] = {
+		"ForOp",
+		"ForeverOp",
+		"ParallelForOp",
+		"WhileOp-EvalCond",
+		"WhileOp-StartBody",
+		"MemoryAllocation",
+		"MemoryDeallocation",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		if (strcmp(name, taken[i]) == 0)
+			return true;
+	return false;
+}
+
+static const char *own_name(struct xplane_values *values, const struct view_event *event)
+{
+	struct text *text = &values->texts[0];
+
+	if (!is_taken(event->name))
+		return xplane_utf8(event->name, text);
+	text_clear(text);
+	text_appendf(text, "%s()", event->name);
+	return text_string(text);
+}
+
 const char *xplane_values_name(struct xplane_values *values, const struct view_event *event)
 {
 	const struct xplane_values_kind *found = kind_of(values, event);
@@ -531,7 +562,7 @@ const char *xplane_values_name(struct xplane_values *values, const struct view_e
 		append_value(text, &value);
 		return text_string(text);
 	}
-	return xplane_utf8(event->name, &values->texts[0]);
+	return own_name(values, event);
 }
 
 bool xplane_values_many(const struct xplane_values *values, const struct view_event *event)

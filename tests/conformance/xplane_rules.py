@@ -13,7 +13,6 @@ COUNTERS = "_counters_"
 COUNTERS_ID = 2 ** 63 - 1
 LINE_ID_LIMIT = 2 ** 32
 DERIVED_IDS = range(0xdeadbeef, 0xdeadbeef + 4096)
-DERIVED_LINES = 16
 TIME_LIMIT_PS = 2 ** 63
 GPU_IDS = range(0, 500)
 CUSTOM_IDS = (*range(0, 200), *range(210, 481))
@@ -288,16 +287,13 @@ def rows(space):
 
 
 @rule
-def line_order(space):
-    """Rows of operations are derived for lines with "Compute" in their name, and for the first 16 lines only."""
+def line_names(space):
+    """Rows of operations are derived for lines with "Compute" in their name first, and for 16 lines at most."""
     for plane in space.planes:
-        kernels = [any("kernel_details" in plane.stats_of(event) for event in line.events) for line in plane.lines]
-        for line, has_kernels in zip(plane.lines, kernels):
-            if plane.is_gpu and has_kernels and "Compute" not in line.name:
+        for line in plane.lines if plane.is_gpu else ():
+            has_kernels = any("kernel_details" in plane.stats_of(event) for event in line.events)
+            if has_kernels and "Compute" not in line.name:
                 yield f"{where(plane, line)}: kernels on a line without Compute in its name"
-        beyond = kernels[DERIVED_LINES:]
-        if plane.is_gpu and any(beyond) and not all(kernels[:DERIVED_LINES]):
-            yield f"{plane.name}: lines with kernels after the {DERIVED_LINES}th of {len(kernels)}, behind lines without"
 
 
 @rule

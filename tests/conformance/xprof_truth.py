@@ -127,7 +127,7 @@ class Truth:
             begin = self.start_ns + row["Start (ns)"]
             work = sorted((line["ts"], self.end_of(line)) for line in self.of(*self.STREAM_KINDS)
                           if begin <= launches.get((line["source"], line.get("correlation")), -1) < begin + row["Duration (ns)"])
-            if work:
+            if work and row["GPU Start (ns)"] is not None:
                 steps[row["Step"]] = {"first": self.start_ns + row["GPU Start (ns)"], "last": max(end for _, end in work),
                                       "busy_ns": covered(work)}
         ordered = [steps[number] for number in sorted(steps)]
