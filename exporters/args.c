@@ -107,3 +107,37 @@ bool args_append_key_values(struct text *text, const struct record_arg_value *va
 	}
 	return true;
 }
+
+/* ---- all of a record ---- */
+
+static bool is_text(const struct record_arg_value *value)
+{
+	return value->type == RECORD_ARG_STRING || value->type == RECORD_ARG_STRING_CUT;
+}
+
+void args_append_tail(struct text *text, const struct view *view, const struct view_event *event,
+		      size_t before)
+{
+	bool annotation = view_annotation(view, event) != 0;
+	struct record_args args = record_args_begin(event->kind, event->record);
+	struct record_arg_value value;
+
+	while (record_args_next(&args, &value)) {
+		/* Its name, and where there is no text: NULL. */
+		if (annotation && (value.place == 0 || !is_text(&value)))
+			continue;
+		text_append(text, text->length == before ? "" : ",");
+		if (!annotation || !args_append_key_values(text, &value))
+			args_append_json(text, &value);
+	}
+}
+
+s64 args_counter_value(const struct view_event *event)
+{
+	struct record_args args = record_args_begin(event->kind, event->record);
+	struct record_arg_value value = {0};
+
+	while (record_args_next(&args, &value) && value.place != 1)
+		;
+	return (s64)value.number;
+}

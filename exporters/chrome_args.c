@@ -457,39 +457,11 @@ static const char *append_name(struct text *text, const char *name, const char *
 	return arrow ? name : NULL;
 }
 
-static bool is_text(const struct record_arg_value *value)
-{
-	return value->type == RECORD_ARG_STRING || value->type == RECORD_ARG_STRING_CUT;
-}
-
-/* Those that the record ends in. before: where the args begin. */
-static void append_tail(const struct view *view, struct text *text, const struct view_event *event,
-			size_t before)
-{
-	bool annotation = view_annotation(view, event) != 0;
-	struct record_args args = record_args_begin(event->kind, event->record);
-	struct record_arg_value value;
-
-	while (record_args_next(&args, &value)) {
-		/* Its name, and where there is no text: NULL. */
-		if (annotation && (value.place == 0 || !is_text(&value)))
-			continue;
-		text_append(text, text->length == before ? "" : ",");
-		if (!annotation || !args_append_key_values(text, &value))
-			args_append_json(text, &value);
-	}
-}
-
 /* A counter of gpuprobe.h: its value alone, since each arg is a track. */
 static void append_counter(struct text *text, const struct view_event *event)
 {
-	struct record_args args = record_args_begin(event->kind, event->record);
-	struct record_arg_value value = {0};
-
-	while (record_args_next(&args, &value) && value.place != 1)
-		;
 	text_append(text, ",\"args\":{\"value\":");
-	json_append_signed(text, (s64)value.number);
+	json_append_signed(text, args_counter_value(event));
 	text_append_char(text, '}');
 }
 
@@ -517,7 +489,7 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	}
 	if (object)
 		text_append_char(text, '}');
-	append_tail(args->view, text, event, before);
+	args_append_tail(text, args->view, event, before);
 	if (event->open)
 		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
 	if (event->record->stack) {

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "exporters/args.h"
 #include "exporters/xplane_file.h"
 #include "exporters/xplane_memory.h"
 #include "exporters/xplane_ops.h"
@@ -25,6 +26,7 @@ struct xplane {
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
 	struct xplane_event event, counter;
+	struct text arguments; /* of the event at hand */
 };
 
 /* What runs on a stream stands in its name, in the words of XLA; "Compute" makes readers draw it first. */
@@ -97,6 +99,29 @@ static int add_operation(struct xplane *xplane, const struct view_event *event,
 	return stat->ref_value ? 0 : -ENOMEM;
 }
 
+/* In one string: a name that the target chose could be one that readers take for theirs. */
+static int add_arguments(struct xplane *xplane, const struct view_event *event,
+			 struct xplane_plane *plane)
+{
+	struct text *text = &xplane->arguments;
+	xplane_stat *stat;
+	s64 name;
+
+	text_clear(text);
+	args_append_tail(text, xplane->view, event, 0);
+	if (text->failed)
+		return -ENOMEM;
+	if (!text->length)
+		return 0;
+	name = xplane_plane_constant(plane, "arguments");
+	stat = xplane_event_stat(&xplane->event, name);
+	if (stat) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
+		stat->str_value = text->data;
+	}
+	return name ? 0 : -ENOMEM;
+}
+
 /* One event on its line; dur: 0 where it is a moment. */
 static int add_event(struct xplane *xplane, const struct view_event *event, u64 dur_ns,
 		     struct err *err)
@@ -116,7 +141,8 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 		return no_memory(xplane, err);
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
 	if (add_operation(xplane, event, plane, &xplane->event) < 0 ||
-	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0)
+	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
+	    add_arguments(xplane, event, plane) < 0)
 		return no_memory(xplane, err);
 	result = xplane_steps_mark(&xplane->steps, event, plane, &xplane->event, err);
 	if (result < 0)
@@ -151,9 +177,33 @@ static int add_memory(struct xplane *xplane, const struct view_event *event, str
 	return xplane_memory_add(&xplane->memory, xplane->view, event, &target, err);
 }
 
+/* A counter of gpuprobe.h. */
+static int add_user_counter(struct xplane *xplane, const struct view_event *event, struct err *err)
+{
+	const struct xplane_place *place = place_of(xplane, event, err);
+	struct xplane_plane *plane = place ? &xplane->rows.planes[place->plane] : NULL;
+	xplane_stat *stat;
+
+	if (!place)
+		return -EINVAL;
+	if (!xplane_event_begin(&xplane->counter, plane, xplane_values_name(&xplane->values, event),
+				offset_of(xplane, event), 0))
+		return no_memory(xplane, err);
+	stat = xplane_event_stat(&xplane->counter, xplane_plane_constant(plane, "value"));
+	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
+	stat->double_value = args_counter_value(event);
+	return xplane_line_add(xplane_rows_counters(&xplane->rows, place), &xplane->store,
+			       &xplane->counter, err);
+}
+
 static int xplane_point(void *data, const struct view_event *event, struct err *err)
 {
-	int result = add_event(data, event, 0, err);
+	struct xplane *xplane = data;
+	int result;
+
+	if (view_annotation(xplane->view, event) == VALUE_usdt_annotation_counter)
+		return add_user_counter(xplane, event, err);
+	result = add_event(data, event, 0, err);
 
 	if (result == 0 && event->kind->number == KIND_gpu_memory)
 		result = add_memory(data, event, err);
@@ -280,6 +330,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	xplane_memory_free(&xplane->memory);
 	xplane_steps_free(&xplane->steps);
 	spool_store_close(&xplane->store);
+	text_free(&xplane->arguments);
 	free(xplane->work);
 	free(xplane);
 	return result;
