@@ -9,6 +9,7 @@
 
 /* Above every thread id and stream number, below the ids of lines that readers derive (0xdeadbeef and on). */
 #define FIRST_OWN_ID  0x40000000
+#define LANE_IDS      100000 /* between those of a stream */
 #define COUNTERS_ID   INT64_MAX
 #define COUNTERS_NAME "_counters_"
 /* The first lines of planes; the second is of the host's or of GPUs'. */
@@ -208,15 +209,20 @@ static void name_line(struct xplane_line *line, const struct view_row *row, unsi
 		text_appendf(&line->name, " (%u)", lane + 1);
 }
 
+/* What other tools show too; readers say the id of a line where it has rows below it. 0: any. */
+static u64 wanted_id(const struct view_row *row, unsigned lane)
+{
+	if (row->type == ROW_STREAM && row->stream_number)
+		return row->stream_number + (u64)lane * LANE_IDS;
+	return row->type == ROW_THREAD && !lane ? row->tid : 0;
+}
+
 static int add_line(struct builder *builder, const struct view_row *row, unsigned lane)
 {
 	struct xplane_rows *rows = builder->rows;
 	u64 key = is_on_gpu(row) ? (u64)row->device_number + 1 : HOST_KEY;
 	size_t plane = *map_find(&builder->planes, space_of(builder, row), key);
-	u64 wanted = lane		       ? 0
-		     : row->type == ROW_THREAD ? row->tid
-		     : row->type == ROW_STREAM ? row->stream_number
-					       : 0;
+	u64 wanted = wanted_id(row, lane);
 	struct xplane_line *line;
 	s64 id;
 
