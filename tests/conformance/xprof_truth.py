@@ -32,7 +32,7 @@ class Truth:
     def __init__(self, gpuprobe, folder):
         self.gpuprobe, self.folder = gpuprobe, folder
         self.paths = sorted(folder.glob("logdir/plugins/profile/*/*.xplane.pb"))
-        self.lines = [json.loads(line) for line in (folder / "capture.ndjson").read_text("utf-8").splitlines()]
+        self.lines = [json.loads(line) for line in (folder / "capture.ndjson").read_text("utf-8").split("\n") if line]
         self.spaces = [xplane_wire.read("XSpace", path.read_bytes()) for path in self.paths]
         self.probes = {line["id"]: line for line in self.lines if line["kind"] == "probe" and "id" in line}
         self.window_end = next((line["ts"] + line["dur"] for line in self.lines if line["kind"] == "window" and "dur" in line), None)
@@ -143,7 +143,7 @@ class Truth:
     def gpus(self):
         """How many there should be, at least (those that worked) and at most (all known); a file a process, each with its own."""
         return (len({(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_KINDS) if "device" in line}),
-                len({(line["pid"], line["id"]) for line in self.of("device")}))
+                len({(line.get("pid"), line["id"]) for line in self.of("device")}))
 
     def hostnames(self):
         return {name for space in self.spaces for name in space.hostnames}
