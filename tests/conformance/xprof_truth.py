@@ -49,8 +49,10 @@ class Truth:
 
     @functools.cached_property
     def start_ns(self):
-        """The moment in the capture's time that is 0 in the file: by the clocks of both."""
-        clock = next(line for line in self.lines if line["kind"] == "clock")
+        """The moment in the capture's time that is 0 in the file: by the clocks of both, else the first there is."""
+        clock = next(iter(self.of("clock")), None)
+        if not clock:
+            return min(line["ts"] for line in self.of("window", *self.HOST_KINDS, *self.STREAM_KINDS))
         for plane in self.spaces[0].planes:
             for stat in plane.stats:
                 if plane.stat_metadata[stat.metadata_id].name == "profile_start_time":
