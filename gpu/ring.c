@@ -1,7 +1,9 @@
 #include "ring.h"
 
-/* Chunks looked at for one reservation, so that a full ring costs the target little. */
-#define CHUNKS_TRIED 64
+/* Chunks looked at for one reservation, so that a full ring costs little: from where the writer has been, then from the
+ * last that anybody took. */
+#define OWN_CHUNKS_TRIED 8
+#define CHUNKS_TRIED	 64
 
 /* The first two words of a chunk, changed together. */
 union chunk_head {
@@ -66,35 +68,62 @@ static bool has_room(const struct agent_chunk *chunk, u32 bytes)
 	return chunk && chunk->fill_bytes + bytes <= AGENT_CHUNK_RECORDS_BYTES;
 }
 
+/* All up to index are taken, if it lies before where the others are. */
+static void note_taken(const struct ring *ring, u32 index)
+{
+	u32 *next = &ring->control->next_chunk;
+	u32 seen = __atomic_load_n(next, __ATOMIC_RELAXED);
+	u32 ahead = (index + ring->chunk_count - seen % ring->chunk_count) % ring->chunk_count;
+
+	/* Where it fails, somebody has gone on. */
+	if (ahead && ahead <= ring->chunk_count / 2)
+		__atomic_compare_exchange_n(next, &seen, seen + ahead, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+}
+
+/* One of count chunks from first on; its index becomes the cursor. */
+static bool take_near(struct ring_writer *writer, u32 first, u32 count, u32 bytes)
+{
+	const struct ring *ring = writer->ring;
+
+	for (u32 i = 0; i < count && i < ring->chunk_count; i++) {
+		u32 index = (first + i) % ring->chunk_count;
+		struct agent_chunk *chunk = chunk_at(ring, index);
+
+		if (!chunk_take(chunk, writer->tid, bytes))
+			continue;
+		note_taken(ring, index);
+		if (has_room(chunk, bytes)) {
+			writer->chunk = chunk;
+			writer->cursor = index;
+			return true;
+		}
+		/* A partial one that has grown between the look at it and the taking. */
+		chunk_leave(chunk, AGENT_CHUNK_FULL);
+	}
+	return false;
+}
+
 void *ring_reserve(struct ring_writer *writer, u32 bytes)
 {
 	const struct ring *ring = writer->ring;
-	u32 tries = ring->chunk_count < CHUNKS_TRIED ? ring->chunk_count : CHUNKS_TRIED;
+	u32 next;
 
-	if (bytes > AGENT_CHUNK_RECORDS_BYTES)
+	if (bytes > AGENT_CHUNK_RECORDS_BYTES || !ring->chunk_count)
 		return NULL;
 	if (writer->chunk && !has_room(writer->chunk, bytes)) {
 		chunk_leave(writer->chunk, AGENT_CHUNK_FULL);
 		writer->chunk = NULL;
 	}
-	for (; !writer->chunk && tries; tries--) {
-		struct agent_chunk *chunk;
-
-		if (writer->cursor >= ring->chunk_count)
-			writer->cursor = 0;
-		chunk = chunk_at(ring, writer->cursor);
-		if (!chunk_take(chunk, writer->tid, bytes)) {
-			writer->cursor++;
-		} else if (has_room(chunk, bytes)) {
-			writer->chunk = chunk;
-		} else {
-			/* A partial one that has grown between the look at it and the taking. */
-			chunk_leave(chunk, AGENT_CHUNK_FULL);
-			writer->cursor++;
+	if (!writer->chunk && !take_near(writer, writer->cursor, OWN_CHUNKS_TRIED, bytes)) {
+		next = __atomic_load_n(&ring->control->next_chunk, __ATOMIC_RELAXED) %
+		       ring->chunk_count;
+		if (!take_near(writer, next, CHUNKS_TRIED - OWN_CHUNKS_TRIED, bytes)) {
+			note_taken(ring,
+				   (next + CHUNKS_TRIED - OWN_CHUNKS_TRIED) % ring->chunk_count);
+			return NULL;
 		}
 	}
-	if (!writer->chunk)
-		return NULL;
 	return writer->chunk->records + writer->chunk->fill_bytes;
 }
 

@@ -175,7 +175,7 @@ struct agent_control {
 	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */
 	u32 turned_away;    /* by agents, in the first ring of a memfd: processes that found no ring free */
 	u32 met;	    /* by gpuprobe, of a command's: it has seen whose ring this is; a process waits a second for it before it ends */
-	u32 pad;
+	u32 next_chunk;	    /* counts up, modulo chunk_count: up to where producers have taken free ones. By them */
 	char hint[AGENT_HINT_BYTES]; /* of the state as a whole; by the agent */
 };
 

@@ -44,7 +44,13 @@ def maps(pid):
 
 
 def descriptors(pid):
-	return sorted((name, os.readlink(f"/proc/{pid}/fd/{name}")) for name in os.listdir(f"/proc/{pid}/fd"))
+	found = []
+	for name in os.listdir(f"/proc/{pid}/fd"):
+		try:
+			found.append((name, os.readlink(f"/proc/{pid}/fd/{name}")))
+		except FileNotFoundError:
+			continue  # it was closed since it was listed
+	return sorted(found)
 
 
 def threads(pid):

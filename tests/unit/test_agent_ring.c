@@ -242,6 +242,27 @@ TEST(nothing_is_dropped_while_there_is_room)
 			8);
 }
 
+TEST(who_comes_late_finds_what_is_free_behind_many_full_ones)
+{
+	struct memory memory = memory_make(400);
+	struct ring_writer first, late;
+	struct ring ring;
+
+	ring_open(&ring, memory.control, memory.bytes);
+	ring_writer_open(&first, &ring, 1);
+	for (u32 i = 0; i < 300; i++) {
+		CHECK(ring_reserve(&first, AGENT_CHUNK_RECORDS_BYTES / 2 + 8) != NULL);
+		ring_commit(&first, AGENT_CHUNK_RECORDS_BYTES / 2 + 8);
+	}
+	ring_writer_open(&late, &ring, 2);
+	CHECK(ring_reserve(&late, 64) != NULL);
+	/* Elsewhere too. */
+	ring_release(&late);
+	late.cursor = 150;
+	CHECK(ring_reserve(&late, AGENT_CHUNK_RECORDS_BYTES) != NULL);
+	free(memory.control);
+}
+
 /* ---- texts and streams ---- */
 
 TEST(a_text_is_sent_once_and_only_counts_as_sent_when_there_was_room)

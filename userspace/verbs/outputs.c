@@ -125,7 +125,7 @@ char *outputs_name_beside(const struct options *options, const char *path, const
 	    asprintf(&beside, "%.*s%s", (int)length, path, end) < 0)
 		return NULL;
 	/* A folder that is still to be made has nothing beside it. */
-	if (output_is_file(beside))
+	if (!is_folder || output_is_file(beside))
 		return beside;
 	free(beside);
 	return NULL;
