@@ -79,24 +79,16 @@ static int no_memory(const struct xplane *xplane, struct err *err)
 
 /* Of work on a GPU, by which readers sum it up. */
 static int add_operation(struct xplane *xplane, const struct view_event *event,
-			 struct xplane_plane *plane, struct xplane_event *ret_event)
+			 struct xplane_plane *plane)
 {
 	const char *operation;
-	xplane_stat *stat;
-	s64 name;
 
 	if (!event->cause || event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
 		return 0;
 	operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
-	name = xplane_plane_constant(plane, "tf_op");
-	if (!operation || !name)
+	if (!operation || !xplane_event_add_reference(&xplane->event, plane, "tf_op", operation))
 		return -ENOMEM;
-	stat = xplane_event_stat(ret_event, name);
-	if (!stat)
-		return 0;
-	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
-	stat->ref_value = xplane_plane_constant(plane, operation);
-	return stat->ref_value ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* In one string: a name that the target chose could be one that readers take for theirs. */
@@ -104,8 +96,6 @@ static int add_arguments(struct xplane *xplane, const struct view_event *event,
 			 struct xplane_plane *plane)
 {
 	struct text *text = &xplane->arguments;
-	xplane_stat *stat;
-	s64 name;
 
 	text_clear(text);
 	args_append_tail(text, xplane->view, event, 0);
@@ -113,13 +103,8 @@ static int add_arguments(struct xplane *xplane, const struct view_event *event,
 		return -ENOMEM;
 	if (!text->length)
 		return 0;
-	name = xplane_plane_constant(plane, "arguments");
-	stat = xplane_event_stat(&xplane->event, name);
-	if (stat) {
-		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
-		stat->str_value = text->data;
-	}
-	return name ? 0 : -ENOMEM;
+	return xplane_event_add_string(&xplane->event, plane, "arguments", text->data) ? 0
+										       : -ENOMEM;
 }
 
 /* One event on its line; dur: 0 where it is a moment. */
@@ -140,7 +125,7 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
 		return no_memory(xplane, err);
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
-	if (add_operation(xplane, event, plane, &xplane->event) < 0 ||
+	if (add_operation(xplane, event, plane) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
 	    add_arguments(xplane, event, plane) < 0)
 		return no_memory(xplane, err);
@@ -182,16 +167,13 @@ static int add_user_counter(struct xplane *xplane, const struct view_event *even
 {
 	const struct xplane_place *place = place_of(xplane, event, err);
 	struct xplane_plane *plane = place ? &xplane->rows.planes[place->plane] : NULL;
-	xplane_stat *stat;
 
 	if (!place)
 		return -EINVAL;
 	if (!xplane_event_begin(&xplane->counter, plane, xplane_values_name(&xplane->values, event),
-				offset_of(xplane, event), 0))
+				offset_of(xplane, event), 0) ||
+	    !xplane_event_add_double(&xplane->counter, plane, "value", args_counter_value(event)))
 		return no_memory(xplane, err);
-	stat = xplane_event_stat(&xplane->counter, xplane_plane_constant(plane, "value"));
-	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
-	stat->double_value = args_counter_value(event);
 	return xplane_line_add(xplane_rows_counters(&xplane->rows, place), &xplane->store,
 			       &xplane->counter, err);
 }

@@ -92,41 +92,6 @@ static int remember(struct xplane_memory *memory, const struct record_gpu_memory
 
 /* ---- the event ---- */
 
-static xplane_stat *add_stat(const struct xplane_memory_target *target, struct xplane_event *event,
-			     const char *name)
-{
-	s64 id = xplane_plane_constant(target->plane, name);
-
-	return id ? xplane_event_stat(event, id) : NULL;
-}
-
-/* Readers take these numbers as int64 only. */
-static bool add_number(const struct xplane_memory_target *target, struct xplane_event *event,
-		       const char *name, s64 number)
-{
-	xplane_stat *stat = add_stat(target, event, name);
-
-	if (!stat)
-		return false;
-	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
-	stat->int64_value = number;
-	return true;
-}
-
-static bool add_string(const struct xplane_memory_target *target, struct xplane_event *event,
-		       const char *name, const char *string)
-{
-	xplane_stat *stat = string ? add_stat(target, event, name) : NULL;
-
-	if (!string)
-		return true;
-	if (!stat)
-		return false;
-	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
-	stat->str_value = (char *)string;
-	return true;
-}
-
 static int write_event(struct xplane_memory *memory, const struct record_gpu_memory *record,
 		       const char *event_name, size_t place, u64 bytes,
 		       const struct xplane_memory_target *target, struct err *err)
@@ -136,14 +101,17 @@ static int write_event(struct xplane_memory *memory, const struct record_gpu_mem
 	struct xplane_event event;
 
 	if (!xplane_event_begin(&event, target->plane, event_name, target->offset_ns, 0) ||
-	    !add_string(target, &event, "allocator_name", name) ||
-	    !add_number(target, &event, "bytes_allocated", allocator->used_bytes) ||
-	    !add_number(target, &event, "bytes_reserved", 0) ||
-	    !add_number(target, &event, "peak_bytes_in_use", allocator->peak_bytes) ||
-	    !add_number(target, &event, "requested_bytes", (s64)bytes) ||
-	    !add_number(target, &event, "allocation_bytes", (s64)bytes) ||
-	    !add_number(target, &event, "addr", (s64)record->address) ||
-	    !add_string(target, &event, "tf_op", target->operation))
+	    !xplane_event_add_string(&event, target->plane, "allocator_name", name) ||
+	    !xplane_event_add_s64(&event, target->plane, "bytes_allocated",
+				  allocator->used_bytes) ||
+	    !xplane_event_add_s64(&event, target->plane, "bytes_reserved", 0) ||
+	    !xplane_event_add_s64(&event, target->plane, "peak_bytes_in_use",
+				  allocator->peak_bytes) ||
+	    !xplane_event_add_s64(&event, target->plane, "requested_bytes", (s64)bytes) ||
+	    !xplane_event_add_s64(&event, target->plane, "allocation_bytes", (s64)bytes) ||
+	    !xplane_event_add_s64(&event, target->plane, "addr", (s64)record->address) ||
+	    (target->operation &&
+	     !xplane_event_add_reference(&event, target->plane, "tf_op", target->operation)))
 		return err_errno(err, -ENOMEM, "can't write an allocation");
 	return xplane_line_add(target->line, target->store, &event, err);
 }

@@ -196,6 +196,73 @@ xplane_stat *xplane_event_stat(struct xplane_event *event, s64 id)
 	return event->list[count];
 }
 
+/* Room for a stat without a value; ret_stat NULL: the event has no room. false: no memory. */
+static bool begin_stat(struct xplane_event *event, struct xplane_plane *plane, const char *name,
+		       xplane_stat **ret_stat)
+{
+	s64 id = xplane_plane_constant(plane, name);
+
+	*ret_stat = id ? xplane_event_stat(event, id) : NULL;
+	return id != 0;
+}
+
+bool xplane_event_add_s64(struct xplane_event *event, struct xplane_plane *plane, const char *name,
+			  s64 value)
+{
+	xplane_stat *stat;
+
+	if (!begin_stat(event, plane, name, &stat))
+		return false;
+	if (stat) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
+		stat->int64_value = value;
+	}
+	return true;
+}
+
+bool xplane_event_add_double(struct xplane_event *event, struct xplane_plane *plane,
+			     const char *name, double value)
+{
+	xplane_stat *stat;
+
+	if (!begin_stat(event, plane, name, &stat))
+		return false;
+	if (stat) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
+		stat->double_value = value;
+	}
+	return true;
+}
+
+bool xplane_event_add_string(struct xplane_event *event, struct xplane_plane *plane,
+			     const char *name, const char *value)
+{
+	xplane_stat *stat;
+
+	if (!begin_stat(event, plane, name, &stat))
+		return false;
+	if (stat) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
+		stat->str_value = (char *)value;
+	}
+	return true;
+}
+
+bool xplane_event_add_reference(struct xplane_event *event, struct xplane_plane *plane,
+				const char *name, const char *value)
+{
+	s64 reference = xplane_plane_constant(plane, value);
+	xplane_stat *stat;
+
+	if (!reference || !begin_stat(event, plane, name, &stat))
+		return false;
+	if (stat) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
+		stat->ref_value = reference;
+	}
+	return true;
+}
+
 int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
 		    struct err *err)
 {

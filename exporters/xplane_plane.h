@@ -67,6 +67,15 @@ bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, 
 			u64 dur_ns);
 /* The next stat of the event, without a value; NULL: it has as many as it can have. */
 xplane_stat *xplane_event_stat(struct xplane_event *event, s64 id);
+/* A stat with its value, of a constant name; what an event has no room for is left out. false: no memory. Readers take some
+ * numbers as int64 only, others as uint64 only. */
+bool xplane_event_add_s64(struct xplane_event *event, struct xplane_plane *plane, const char *name, s64 value);
+bool xplane_event_add_double(struct xplane_event *event, struct xplane_plane *plane, const char *name, double value);
+bool xplane_event_add_string(struct xplane_event *event, struct xplane_plane *plane, const char *name,
+			     const char *value);
+/* The same for a constant that comes again and again: the file has it once. */
+bool xplane_event_add_reference(struct xplane_event *event, struct xplane_plane *plane, const char *name,
+				const char *value);
 /* Appends the event to its line: in the order of (start, longest first), nested or apart. */
 int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
 		    struct err *err);

@@ -46,19 +46,6 @@ static u64 offset_of(const struct xplane_steps *steps, u64 ts)
 	return ts > steps->rows->start_ns ? ts - steps->rows->start_ns : 0;
 }
 
-static bool add_number(struct xplane_plane *plane, struct xplane_event *event, const char *name,
-		       u64 number)
-{
-	s64 id = xplane_plane_stat(plane, name);
-	xplane_stat *stat = id ? xplane_event_stat(event, id) : NULL;
-
-	if (!stat)
-		return !!id;
-	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
-	stat->int64_value = (s64)number;
-	return true;
-}
-
 /* ---- roots ---- */
 
 static bool add_root(struct xplane_plane *plane, struct xplane_event *event,
@@ -66,7 +53,8 @@ static bool add_root(struct xplane_plane *plane, struct xplane_event *event,
 {
 	u64 number = step->named_number == NUMBER_UNKNOWN ? step->number : step->named_number;
 
-	return add_number(plane, event, "_r", 1) && add_number(plane, event, "step_num", number);
+	return xplane_event_add_s64(event, plane, "_r", 1) &&
+	       xplane_event_add_s64(event, plane, "step_num", (s64)number);
 }
 
 /* The steps that begin up to ts, as events of their own. */
@@ -150,8 +138,8 @@ static bool add_group(struct xplane_steps *steps, const struct view_event *event
 	if (!steps->stepless[space] || (step && !steps->stepped[space]))
 		steps->stepless[space]--;
 	steps->stepped[space] = step != NULL;
-	return add_number(plane, ret_event, "group_id",
-			  step ? step->number : (u64)steps->stepless[space]);
+	return xplane_event_add_s64(ret_event, plane, "group_id",
+				    step ? step->number : (u64)steps->stepless[space]);
 }
 
 int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event,
@@ -202,7 +190,7 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 		end_ns = next && next->first_ns > begin_ns ? next->first_ns : work->last_ns;
 		if (!xplane_event_begin(&event, plane, "step", offset_of(steps, begin_ns),
 					end_ns - begin_ns) ||
-		    !add_number(plane, &event, "group_id", i))
+		    !xplane_event_add_s64(&event, plane, "group_id", (s64)i))
 			return err_errno(err, -ENOMEM, "can't write steps");
 		result = xplane_line_add(line, steps->store, &event, err);
 		begin_ns = end_ns;
