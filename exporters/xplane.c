@@ -17,7 +17,6 @@
 struct xplane {
 	const char *path;
 	const struct view *view;
-	const struct view_survey *survey;
 	struct xplane_rows rows;
 	struct xplane_values values;
 	struct xplane_ops ops;
@@ -231,7 +230,6 @@ static int xplane_open(void *data, const struct view *view, const struct view_su
 	int result;
 
 	xplane->view = view;
-	xplane->survey = survey;
 	if (xplane_values_find(&xplane->values, view) < 0)
 		return no_memory(xplane, err);
 	result = xplane_rows_make(&xplane->rows, view, survey, err);

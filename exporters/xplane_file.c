@@ -162,9 +162,18 @@ struct file {
 	u64 size_bytes;
 };
 
-static int write_bytes(void *output, const void *bytes, size_t size_bytes)
+struct destination {
+	struct output *output;
+	bool failed; /* which output_commit() tells of */
+};
+
+static int write_bytes(void *data, const void *bytes, size_t size_bytes)
 {
-	return output_write(output, bytes, size_bytes);
+	struct destination *destination = data;
+	int result = output_write(destination->output, bytes, size_bytes);
+
+	destination->failed |= result < 0;
+	return result;
 }
 
 static struct xplane_plane *plane_of(struct file *file, struct xplane_rows *rows,
@@ -198,20 +207,19 @@ static int pack_file(struct file *file, struct xplane_rows *rows, const struct x
 static int write_file(struct file *file, struct xplane_rows *rows, const struct xplane_space *space,
 		      struct err *err)
 {
-	struct output *output;
-	int result = output_create(file->path, OUTPUT_PLAIN, &output, err);
+	struct destination destination = {0};
+	int result = output_create(file->path, OUTPUT_PLAIN, &destination.output, err);
 
 	if (result < 0)
 		return result;
 	for (size_t i = 0; i <= space->plane_count && result == 0; i++)
 		result = xplane_plane_write(plane_of(file, rows, space, i), &file->heads[i],
-					    file->store, write_bytes, output, err);
+					    file->store, write_bytes, &destination, err);
 	if (result == 0)
-		result = output_write(output, file->tail.data, file->tail.length);
-	/* An error of writing is told by output_commit(). */
-	if (result == 0 || !err || !err->code)
-		return output_commit(output, err);
-	output_discard(output);
+		result = write_bytes(&destination, file->tail.data, file->tail.length);
+	if (result == 0 || destination.failed)
+		return output_commit(destination.output, err);
+	output_discard(destination.output);
 	return result;
 }
 
