@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 /* Some file systems know no files without a name. */
 static int open_unlinked(const char *folder)
 {
@@ -23,14 +25,27 @@ static int open_unlinked(const char *folder)
 	return fd;
 }
 
+#define PARENTS 3
+#define WHERE	"$TMPDIR, /var/tmp or /tmp. Set TMPDIR to a folder with space"
+
+/* An unset one is NULL. /var/tmp before /tmp, which is often memory. */
+static void find_parents(const char *ret_parents[PARENTS])
+{
+	const char *chosen = getenv("TMPDIR");
+
+	ret_parents[0] = chosen && *chosen ? chosen : NULL;
+	ret_parents[1] = "/var/tmp";
+	ret_parents[2] = "/tmp";
+}
+
 int temporary_file_open(int *ret_fd, struct err *err)
 {
-	/* /var/tmp before /tmp, which is often memory. */
-	const char *folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
+	const char *folders[PARENTS];
 	int fd = -ENOENT;
 
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		if (!folders[i] || !*folders[i])
+	find_parents(folders);
+	for (size_t i = 0; i < PARENTS; i++) {
+		if (!folders[i])
 			continue;
 		fd = open(folders[i], O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0)
@@ -40,8 +55,29 @@ int temporary_file_open(int *ret_fd, struct err *err)
 			return 0;
 		}
 	}
-	return err_errno(
-		err, fd,
-		"no temporary file can be made in $TMPDIR, /var/tmp or /tmp. Set TMPDIR to "
-		"a folder with space");
+	return err_errno(err, fd, "no temporary file can be made in " WHERE);
+}
+
+int temporary_folder_make(const char *name, char **ret_path, struct err *err)
+{
+	const char *parents[PARENTS];
+	int result = -ENOENT;
+
+	find_parents(parents);
+	for (size_t i = 0; i < PARENTS; i++) {
+		_cleanup_free_ char *folder = NULL;
+
+		if (!parents[i])
+			continue;
+		if (asprintf(&folder, "%s/%s-XXXXXX", parents[i], name) < 0) {
+			folder = NULL;
+			return err_errno(err, -ENOMEM, "can't make a folder");
+		}
+		if (mkdtemp(folder)) {
+			*ret_path = take_pointer(&folder);
+			return 0;
+		}
+		result = -errno;
+	}
+	return err_errno(err, result, "no folder can be made in " WHERE);
 }

@@ -1,4 +1,4 @@
-/* Files for what is too much for memory: without a name, gone when closed. */
+/* Files for what is too much for memory, without a name, gone when closed; and private folders. */
 #ifndef GPUPROBE_BASE_TEMPORARY_FILE_H
 #define GPUPROBE_BASE_TEMPORARY_FILE_H
 
@@ -6,5 +6,8 @@
 
 /* Open for reading and writing, in $TMPDIR, else /var/tmp, else /tmp. err ends with what to do. */
 int temporary_file_open(int *ret_fd, struct err *err);
+
+/* A folder NAME-XXXXXX of mode 0700, there too. Its path and its end are the caller's. */
+int temporary_folder_make(const char *name, char **ret_path, struct err *err);
 
 #endif

@@ -11,32 +11,13 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/temporary_file.h"
 
 #define SUFFIX ".xplane.pb"
 
 int remote_folder_make(char **ret_folder, struct err *err)
 {
-	const char *parents[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-	int result = -ENOENT;
-
-	for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
-		_cleanup_free_ char *folder = NULL;
-
-		if (!parents[i] || !*parents[i])
-			continue;
-		if (asprintf(&folder, "%s/gpuprobe-serve-XXXXXX", parents[i]) < 0) {
-			folder = NULL;
-			return err_errno(err, -ENOMEM, "can't make a folder");
-		}
-		if (mkdtemp(folder)) {
-			*ret_folder = take_pointer(&folder);
-			return 0;
-		}
-		result = -errno;
-	}
-	return err_errno(err, result,
-			 "no folder can be made in $TMPDIR, /var/tmp or /tmp. Set TMPDIR to a "
-			 "folder with space");
+	return temporary_folder_make("gpuprobe-serve", ret_folder, err);
 }
 
 /* In the order of names. */
