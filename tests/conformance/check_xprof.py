@@ -1,66 +1,24 @@
 #!/usr/bin/env python3
 """Judges exported logdirs by the real XProf: check_xprof.py GPUPROBE FOLDER...
 
-Each FOLDER holds logdir/ and capture.ndjson, two exports of one capture. Every tool of TOOLS below reads the logdir, each in a
-process of its own, so that an abort or a hang is seen as what it is; what it shows is compared with `gpuprobe stats` and with the
-ndjson. Run by a Python that has xprof; without arguments it prints the table of what is checked.
+Each FOLDER holds logdir/ and capture.ndjson, two exports of one capture, with work of a GPU or without. Every tool of TOOLS below
+reads the logdir, each in a process of its own, so that an abort or a hang is seen as what it is; what it shows is compared with
+`gpuprobe stats` and with the ndjson. Run by a Python that has xprof; without arguments it prints the table of what is checked.
 Prints "ok xprof NAME TOOL" or "not ok xprof NAME TOOL" and what is wrong, and exits 1.
 """
-import json
+import functools
+import multiprocessing
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
+import xprof_tool
 import xprof_truth
-
-TIMEOUT_S = 120
-# Lines of its log that mean nothing: what XProf says of files of XLA's own, too.
-HARMLESS = re.compile(r"No (Unified)?ProfileProcessor registered|No CoreDetails found|TfOpRoofLineCostEstimator|No HLO proto|"
-                      r"unsupported GPU|Unknown GPU|before absl::InitializeLog")
-SEVERE = re.compile(r"^[EF]\d{4} .*?\] (.*)")
 
 
 class NotFilled(Exception):
     """Nothing to compare; the text says why."""
-
-
-# ---- running a tool ------------------------------------------------------------------------------------------------------------
-
-def convert(tool, options, output, paths):
-    """In a process of its own."""
-    from xprof.convert import raw_to_tool_data
-    data, _ = raw_to_tool_data.xspace_to_tool_data(paths, tool, {**json.loads(options), "use_saved_result": False})
-    if data is None:
-        sys.exit(f"{tool} has no answer")
-    pathlib.Path(output).write_bytes(data if isinstance(data, bytes) else str(data).encode())
-
-
-def run_tool(tool, options, paths):
-    """(what it shows, complaints)"""
-    with tempfile.TemporaryDirectory() as folder:
-        # It writes files of its own beside the input.
-        inputs = []
-        for path in paths:
-            inputs.append(os.path.join(folder, path.parent.name, path.name))
-            os.makedirs(os.path.dirname(inputs[-1]), exist_ok=True)
-            os.link(path, inputs[-1])
-        output = pathlib.Path(folder, "output")
-        command = [sys.executable, __file__, "--convert", tool, json.dumps(options), str(output), *inputs]
-        try:
-            result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return None, [f"no answer within {TIMEOUT_S} s"]
-        severe = [match[1] for match in map(SEVERE.match, result.stderr.splitlines()) if match and not HARMLESS.search(match[1])]
-        if result.returncode:
-            last = (severe or result.stderr.strip().splitlines() or [""])[-1]
-            return None, [f"ended with {result.returncode}: {last[:300]}"]
-        try:
-            return json.loads(output.read_bytes()), [f"its log: {line[:300]}" for line in severe]
-        except ValueError as error:
-            return None, [f"its answer is no JSON: {error}"]
 
 
 def rows_of(table):
@@ -69,26 +27,31 @@ def rows_of(table):
     return [dict(zip(names, (cell["v"] for cell in row["c"]))) for row in table.get("rows", [])]
 
 
+HOST, GPU = "/host:CPU", "/device:GPU:"
+DERIVED = re.compile(r" - from #|^(Steps|Launch Stats|Step spans)$")
+
+
 # ---- what each tool has to show -------------------------------------------------------------------------------------------------
 
 def rows_of_trace(trace):
-    """(process name, row name) by (pid, tid), and the events that last."""
-    processes, threads = {}, {}
+    """(process name, row name) by (pid, tid), and the events: those that last and those that take no time."""
+    processes, threads, events = {}, {}, []
     for event in trace["traceEvents"]:
-        if event.get("name") == "process_name":
+        if event.get("ph") == "M" and event["name"] == "process_name":
             processes[event["pid"]] = event["args"]["name"]
-        elif event.get("name") == "thread_name":
+        elif event.get("ph") == "M" and event["name"] == "thread_name":
             threads[event["pid"], event["tid"]] = event["args"]["name"]
-    return {key: (processes.get(key[0], ""), name) for key, name in threads.items()}, [
-        event for event in trace["traceEvents"] if event.get("ph") == "X"]
+        elif event.get("ph") in ("X", "i"):
+            events.append({"dur": 0, **event})
+    return {key: (processes.get(key[0], ""), name) for key, name in threads.items()}, events
 
 
-def own_rows(trace, prefix, derived):
-    """Events on rows of planes that begin so, without those that XProf derives."""
+def own_rows(trace, prefix):
+    """Events on rows of planes that begin so, without those that XProf derives, and without counters."""
     names, events = rows_of_trace(trace)
     for event in events:
         plane, row = names.get((event["pid"], event["tid"]), ("", ""))
-        if prefix in plane and not derived.search(row):
+        if prefix in plane and row != "_counters_" and not (plane.startswith(GPU) and DERIVED.search(row)):
             yield row, event
 
 
@@ -97,9 +60,6 @@ def name_of(event):
     name = event["args"].get("long_name", event["name"])
     number = " " + event["args"].get("step_num", "")
     return name.removesuffix(number) if event["args"].get("step_name") == name else name
-
-
-DERIVED = re.compile(r" - from #|^(Steps|Launch Stats|Step spans|_counters_)")
 
 
 def differences(what, found, expected):
@@ -120,24 +80,23 @@ def merged(traces):
 def judge_trace(traces, truth):
     """Each event with its time, each launch with its arrow, the bytes of copies."""
     trace = merged(traces)
-    found = truth.Counter(truth.when(event["ts"], event["dur"]) for _, event in own_rows(trace, "/device:GPU:", DERIVED))
+    gpu, host = ([event for _, event in own_rows(trace, plane)] for plane in (GPU, HOST))
+    found = truth.Counter(truth.when(event["ts"], event["dur"]) for event in gpu)
     yield from differences("events of GPUs (begin, ns)", found, truth.times_of(truth.STREAM_KINDS))
-    host = list(own_rows(trace, "/host:CPU", DERIVED))
-    found = truth.Counter((name_of(event), *truth.when(event["ts"], event["dur"])) for _, event in host)
+    found = truth.Counter((name_of(event), *truth.when(event["ts"], event["dur"])) for event in host)
     expected = truth.named_times_of(truth.NAMED_HOST_KINDS)
     yield from differences("events of threads (name, begin, ns)", found & expected, expected)
-    found = truth.Counter(truth.when(event["ts"], event["dur"]) for _, event in host)
-    expected = truth.times_of(truth.HOST_KINDS)
-    yield from differences("events of threads (begin, ns)", found & expected, expected)
-    out, into = ({int(event["args"]["flow"]) >> 2 for _, event in own_rows(trace, plane, DERIVED) if "flow" in event["args"]}
-                 for plane in ("/host:CPU", "/device:GPU:"))
+    # Steps that no range is of have events of their own.
+    found = truth.Counter(truth.when(event["ts"], event["dur"]) for event in host
+                          if not (event["name"].startswith("step of ") and "step_num" in event["args"]))
+    yield from differences("events of threads (begin, ns)", found, truth.times_of(truth.HOST_KINDS))
+    out, into = ({int(event["args"]["flow"]) >> 2 for event in events if "flow" in event["args"]} for events in (host, gpu))
     joined = out & into
-    arrows = sum("kernel_details" in event["args"] and int(event["args"].get("flow", 0)) >> 2 in joined
-                 for _, event in own_rows(trace, "/device:GPU:", DERIVED))
+    arrows = sum("kernel_details" in event["args"] and int(event["args"].get("flow", 0)) >> 2 in joined for event in gpu)
     if arrows != truth.launched_kernels():
         yield f"{arrows} kernels have an arrow from their launch, expected {truth.launched_kernels()}"
     moved = truth.Counter()
-    for _, event in own_rows(trace, "/device:GPU:", DERIVED):
+    for event in gpu:
         details = event["args"].get("memcpy_details", "")
         if details:
             moved[event["name"].split()[0]] += int(re.match(r"num_bytes:(\d+)", details)[1])
@@ -210,22 +169,25 @@ IDLE_PARTS = ("stepTimeMs", "otherTimeMs")
 
 def judge_steps(rows, truth):
     """Each step of `stats -r steps` that had work: its length and for how long the GPU was busy in it. XProf may leave out the first
-    and the last; it averages several GPUs, and cuts several processes to the shortest."""
-    steps = truth.steps()
+    and the last; it averages several GPUs, and cuts several processes to the shortest. Without a GPU steps are as long as on the
+    host."""
+    steps = truth.steps() if truth.gpu_files() else truth.host_steps()
     alone = len(truth.paths) == 1
-    numbers = {int(row["stepnum"]) for row in rows}
-    missing, more = set(sorted(steps)[1:-1]) - numbers, numbers - set(steps)
+    # "12", and "train 12" where there is no GPU.
+    rows = {int(row["stepnum"].split()[-1]): row for row in rows}
+    missing, more = set(sorted(steps)[1:-1]) - set(rows), set(rows) - set(steps)
     if alone and (missing or more):
-        yield f"steps {sorted(numbers)}, expected {sorted(steps)}"
+        yield f"steps {sorted(rows)}, expected {sorted(steps)}"
         return
-    for row in rows:
-        number, length_ms = int(row["stepnum"]), row["stepTimeMs"]
+    for number, row in rows.items():
+        length_ms = row["stepTimeMs"]
         busy_ms = sum(value for key, value in row.items() if key.endswith("TimeMs") and key not in IDLE_PARTS)
         yield from truth.near(f"step {number}: busy and all others (ms)", busy_ms + row["otherTimeMs"], length_ms)
         # Threads with steps of their own launch into one step what runs in another.
-        if alone and truth.gpus()[0] == 1 and len({row["TID"] for row in truth.stats("steps")}) == 1:
-            yield from truth.near(f"step {number}: busy (ms)", busy_ms, steps[number]["busy_ns"] / 1e6)
+        if alone and truth.gpus()[0] <= 1 and len({row["TID"] for row in truth.stats("steps")}) == 1:
             yield from truth.near(f"step {number}: step time (ms)", length_ms, steps[number]["span_ns"] / 1e6)
+            if truth.gpu_files():
+                yield from truth.near(f"step {number}: busy (ms)", busy_ms, steps[number]["busy_ns"] / 1e6)
 
 
 def judge_operations(tables, truth):
@@ -306,40 +268,48 @@ def judge_tool(tool, options, which, judge, truth):
     complaints, answers = [], []
     for paths in [truth.paths] if which == ALL else [[path] for path in truth.paths]:
         options = {**options, "hosts": [path.name.removesuffix(".xplane.pb") for path in paths]} if "@" in tool else options
-        answer, found = run_tool(tool, options, paths)
+        answer, found = xprof_tool.run(tool, options, paths)
         complaints += found
         answers.append(answer)
     if None not in answers and judge and not complaints:
         answer = answers if which == EACH else answers[0]
-        complaints += judge(answer, truth)
+        try:
+            complaints += judge(answer, truth)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            complaints.append(f"its answer has another form than expected: {type(error).__name__}: {error}")
     return complaints
 
 
+def judge_folder(gpuprobe, folder):
+    """Lines of text, whether all is well."""
+    truth = xprof_truth.Truth(gpuprobe, folder)
+    if not truth.paths:
+        return [f"not ok xprof {folder.name}: no logdir/plugins/profile/*/*.xplane.pb"], False
+    lines, good = [], True
+    for tool, options, which, judge in TOOLS:
+        what = f"xprof {folder.name} {tool} {options.get('group_by', '')}".rstrip()
+        try:
+            complaints = judge_tool(tool, options, which, judge, truth)
+        except NotFilled as reason:
+            lines.append(f"skip {what}: {reason}")
+            continue
+        lines += [f"{'not ok' if complaints else 'ok'} {what}", *(f"# {complaint}" for complaint in complaints)]
+        good &= not complaints
+    return lines, good
+
+
 def main():
-    if sys.argv[1:2] == ["--convert"]:
-        convert(*sys.argv[2:5], sys.argv[5:])
-        return 0
     if len(sys.argv) < 3:
         for tool, options, _, judge in TOOLS:
             print(f"{tool:24} {options.get('group_by', ''):12} {judge.__doc__ if judge else 'It reads the file.'}")
         return 0
-    failed = False
-    for folder in map(pathlib.Path, sys.argv[2:]):
-        truth = xprof_truth.Truth(sys.argv[1], folder)
-        if not truth.paths:
-            print(f"not ok xprof {folder.name}: no logdir/plugins/profile/*/*.xplane.pb")
-            failed = True
-        for tool, options, which, judge in TOOLS if truth.paths else ():
-            try:
-                complaints = judge_tool(tool, options, which, judge, truth)
-            except NotFilled as reason:
-                print(f"skip xprof {folder.name} {tool}: {reason}")
-                continue
-            print(f"{'not ok' if complaints else 'ok'} xprof {folder.name} {tool} {options.get('group_by', '')}".rstrip(), flush=True)
-            for complaint in complaints:
-                print(f"# {complaint}")
-            failed |= bool(complaints)
-    return 1 if failed else 0
+    folders = list(map(pathlib.Path, sys.argv[2:]))
+    all_good = True
+    with multiprocessing.get_context("fork").Pool(min(len(folders), os.cpu_count() or 1)) as pool:
+        for lines, good in pool.imap(functools.partial(judge_folder, sys.argv[1]), folders):
+            print("\n".join(lines), flush=True)
+            all_good &= good
+    return 0 if all_good else 1
 
 
 if __name__ == "__main__":

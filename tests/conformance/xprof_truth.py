@@ -2,6 +2,7 @@
 import collections
 import functools
 import json
+import pathlib
 import re
 import subprocess
 
@@ -23,11 +24,22 @@ def covered(spans):
     return total
 
 
+@functools.lru_cache(None)
+def kinds_of(row, *shapes):
+    """Kinds of record of these shapes that are drawn on these rows (patterns), by the data model's own table."""
+    table = (pathlib.Path(__file__).parent / "../../bpf/record.def").read_text()
+    return tuple(tag for tag, shape, place in re.findall(r"^KIND\(\d+, (\w+), (\w+), (\w+),", table, re.MULTILINE)
+                 if shape in shapes and re.fullmatch(row, place))
+
+
 class Truth:
     Counter = collections.Counter
-    STREAM_KINDS = ("kernel", "copy", "set", "graph_launch")
+    STREAM_SPANS = ("kernel", "copy", "set", "graph_launch")
+    STREAM_KINDS = kinds_of("STREAM", "SPAN", "POINT")
     NAMED_HOST_KINDS = ("api", "range", "call")
-    HOST_KINDS = NAMED_HOST_KINDS + ("off_cpu", "usdt_span")
+    HOST_KINDS = kinds_of("THREAD|PROCESS|SYNC", "SPAN", "POINT", "TOTAL")
+    SPANS = kinds_of(".*", "SPAN")
+    COUNTERS = kinds_of(".*", "COUNTER")
 
     def __init__(self, gpuprobe, folder):
         self.gpuprobe, self.folder = gpuprobe, folder
@@ -35,6 +47,7 @@ class Truth:
         self.lines = [json.loads(line) for line in (folder / "capture.ndjson").read_text("utf-8").split("\n") if line]
         self.spaces = [xplane_wire.read("XSpace", path.read_bytes()) for path in self.paths]
         self.probes = {line["id"]: line for line in self.lines if line["kind"] == "probe" and "id" in line}
+        self.usdts = {line["id"]: line for line in self.lines if line["kind"] == "usdt" and "id" in line}
         self.window_end = next((line["ts"] + line["dur"] for line in self.lines if line["kind"] == "window" and "dur" in line), None)
 
     @functools.lru_cache(None)
@@ -43,7 +56,11 @@ class Truth:
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
     def of(self, *kinds):
-        return [line for line in self.lines if line["kind"] in kinds]
+        return [line for line in self.lines if line["kind"] in kinds and not self.is_counter(line)]
+
+    def is_counter(self, line):
+        """Of gpuprobe.h: a point by its kind."""
+        return line["kind"] == "usdt_point" and self.usdts.get(line.get("usdt"), {}).get("annotation") == "counter"
 
     # ---- times
 
@@ -52,7 +69,7 @@ class Truth:
         """The moment in the capture's time that is 0 in the file: by the clocks of both, else the first there is."""
         clock = next(iter(self.of("clock")), None)
         if not clock:
-            return min(line["ts"] for line in self.of("window", *self.HOST_KINDS, *self.STREAM_KINDS))
+            return min(line["ts"] for line in self.of("window", *self.HOST_KINDS, *self.STREAM_KINDS, *self.COUNTERS))
         for plane in self.spaces[0].planes:
             for stat in plane.stats:
                 if plane.stat_metadata[stat.metadata_id].name == "profile_start_time":
@@ -64,6 +81,9 @@ class Truth:
         return self.start_ns + round(ts_us * 1000), round(dur_us * 1000)
 
     def end_of(self, line):
+        """Sums over a time stand where it begins."""
+        if line["kind"] not in self.SPANS:
+            return line["ts"]
         return line["ts"] + line["dur"] if "dur" in line else max(self.window_end or line["ts"], line["ts"])
 
     def times_of(self, kinds):
@@ -127,7 +147,7 @@ class Truth:
         launches, steps = self.launches(), {}
         for row in (row for row in rows if (row["PID"], row["TID"]) == (rows[0]["PID"], rows[0]["TID"])):
             begin = self.start_ns + row["Start (ns)"]
-            work = sorted((line["ts"], self.end_of(line)) for line in self.of(*self.STREAM_KINDS)
+            work = sorted((line["ts"], self.end_of(line)) for line in self.of(*self.STREAM_SPANS)
                           if begin <= launches.get((line["source"], line.get("correlation")), -1) < begin + row["Duration (ns)"])
             if work and row["GPU Start (ns)"] is not None:
                 steps[row["Step"]] = {"first": self.start_ns + row["GPU Start (ns)"], "last": max(end for _, end in work),
@@ -137,6 +157,10 @@ class Truth:
             step["span_ns"] = (after["first"] if after else step["last"]) - step["first"]
         return steps
 
+    def host_steps(self):
+        """Where there is no GPU: number -> {span_ns}, as long as the step is on its thread."""
+        return {row["Step"]: {"span_ns": row["Duration (ns)"]} for row in self.stats("steps")}
+
     # ---- devices, hosts
 
     def gpu_files(self):
@@ -144,7 +168,7 @@ class Truth:
 
     def gpus(self):
         """How many there should be, at least (those that worked) and at most (all known); a file a process, each with its own."""
-        return (len({(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_KINDS) if "device" in line}),
+        return (len({(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_SPANS) if "device" in line}),
                 len({(line.get("pid"), line["id"]) for line in self.of("device")}))
 
     def hostnames(self):
