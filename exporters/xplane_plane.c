@@ -168,6 +168,15 @@ int xplane_plane_add_s64(struct xplane_plane *plane, const char *name, s64 value
 	return xplane_plane_add(plane, name, &stat);
 }
 
+int xplane_plane_add_double(struct xplane_plane *plane, const char *name, double value)
+{
+	xplane_stat stat = TENSORFLOW__PROFILER__XSTAT__INIT;
+
+	stat.value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
+	stat.double_value = value;
+	return xplane_plane_add(plane, name, &stat);
+}
+
 /* ---- events ---- */
 
 bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, const char *name,

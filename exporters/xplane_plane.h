@@ -61,6 +61,7 @@ int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *
 int xplane_plane_add_string(struct xplane_plane *plane, const char *name, const char *value);
 int xplane_plane_add_u64(struct xplane_plane *plane, const char *name, u64 value);
 int xplane_plane_add_s64(struct xplane_plane *plane, const char *name, s64 value);
+int xplane_plane_add_double(struct xplane_plane *plane, const char *name, double value);
 
 /* Begins an event; false: no memory for its name. Readers take no name that is not UTF-8: see xplane_utf8(). */
 bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, const char *name, u64 offset_ns,

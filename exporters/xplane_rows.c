@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "exporters/gpu_peaks.h"
 
 /* Above every thread id and stream number, below the ids of lines that readers derive (0xdeadbeef and on). */
 #define FIRST_OWN_ID  0x40000000
@@ -91,6 +92,8 @@ static size_t space_of(const struct builder *builder, const struct view_row *row
 static int add_capabilities(struct xplane_plane *plane, const struct record_device *device,
 			    const char *name)
 {
+	const struct gpu_peak *peak = name ? gpu_peak(name) : NULL;
+	u64 bandwidth = device->memory_bandwidth_kb_s * 1000;
 	int result = xplane_plane_add_string(plane, "device_vendor", "Nvidia");
 
 	if (result == 0 && name)
@@ -99,9 +102,12 @@ static int add_capabilities(struct xplane_plane *plane, const struct record_devi
 		result = xplane_plane_add_s64(plane, "clock_rate", device->core_clock_khz);
 	if (result == 0 && device->multiprocessors)
 		result = xplane_plane_add_s64(plane, "core_count", device->multiprocessors);
-	if (result == 0 && device->memory_bandwidth_kb_s)
-		result = xplane_plane_add_u64(plane, "memory_bandwidth",
-					      device->memory_bandwidth_kb_s * 1000);
+	if (!bandwidth && peak)
+		bandwidth = peak->bandwidth_bytes;
+	if (result == 0 && bandwidth)
+		result = xplane_plane_add_u64(plane, "memory_bandwidth", bandwidth);
+	if (result == 0 && peak)
+		result = xplane_plane_add_double(plane, "peak_teraflops_per_second", peak->tflops);
 	if (result == 0 && device->memory_bytes)
 		result = xplane_plane_add_u64(plane, "memory_size", device->memory_bytes);
 	if (result == 0 && device->compute_major)

@@ -215,6 +215,8 @@ def judge_roofline(tables, truth):
         yield from truth.near("peak bandwidth (GiB/s)", float(facts["peak_hbm_bw"]), truth.bandwidth_bytes_s() / 2 ** 30)
         if float(facts["peak_flop_rate"]) <= 0:
             yield "no peak rate of operations"
+        if truth.peak_gflops():
+            yield from truth.near("peak rate of operations (GFLOP/s)", float(facts["peak_flop_rate"]), truth.peak_gflops())
 
 
 def judge_memory(profiles, truth):

@@ -12,6 +12,8 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
               "host_to_host": "MemcpyHtoH", "peer_to_peer": "MemcpyDtoD", "host_to_array": "MemcpyHtoD",
               "array_to_host": "MemcpyDtoH", "array_to_array": "MemcpyDtoD", "array_to_device": "MemcpyDtoD",
               "device_to_array": "MemcpyDtoD"}
+# TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
+PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
 
 
@@ -180,6 +182,10 @@ class Truth:
 
     def bandwidth_bytes_s(self):
         return max((line.get("memory_bandwidth_kb_s", 0) * 1000 for line in self.of("device")), default=0)
+
+    def peak_gflops(self):
+        devices = self.of("device")
+        return PEAKS.get(devices[0].get("name"), 0) * 1000 if devices else 0
 
     def has_events(self, name):
         """In any file."""
