@@ -12,31 +12,12 @@
 #define TAG_SPACE_PLANE (1 << 3 | 2)
 #define TAG_PLANE_LINE	(3 << 3 | 2)
 #define TAG_PLANE_STAT	(6 << 3 | 2)
-#define TAG_LINE_EVENT	(4 << 3 | 2)
-#define VARINT_BYTES	10
-
-static size_t put_varint(u8 *to, u64 value)
-{
-	size_t count = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		to[count++] = (u8)value | 0x80;
-	to[count++] = (u8)value;
-	return count;
-}
-
-static size_t varint_bytes(u64 value)
-{
-	u8 bytes[VARINT_BYTES];
-
-	return put_varint(bytes, value);
-}
 
 /* The tag and length of a message of size_bytes. */
 static size_t put_tag(u8 *to, u8 tag, u64 size_bytes)
 {
 	to[0] = tag;
-	return 1 + put_varint(to + 1, size_bytes);
+	return 1 + xplane_put_varint(to + 1, size_bytes);
 }
 
 static int append_message(struct text *text, const ProtobufCMessage *message)
@@ -129,7 +110,7 @@ s64 xplane_plane_constant(struct xplane_plane *plane, const char *name)
 
 int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *stat)
 {
-	u8 tag[1 + VARINT_BYTES];
+	u8 tag[1 + XPLANE_VARINT_BYTES];
 
 	stat->metadata_id = xplane_plane_stat(plane, name);
 	if (!stat->metadata_id)
@@ -275,15 +256,14 @@ bool xplane_event_add_reference(struct xplane_event *event, struct xplane_plane 
 int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
 		    struct err *err)
 {
-	size_t size_bytes = tensorflow__profiler__xevent__get_packed_size(&event->message);
-	u8 tag[1 + VARINT_BYTES], *room;
-	size_t tag_bytes = put_tag(tag, TAG_LINE_EVENT, size_bytes);
-	int result = spool_reserve(&line->events, store, tag_bytes + size_bytes, &room, err);
+	struct xplane_event_sizes sizes;
+	size_t size_bytes = xplane_event_measure(&event->message, &sizes);
+	u8 *room;
+	int result = spool_reserve(&line->events, store, size_bytes, &room, err);
 
 	if (result < 0)
 		return result;
-	memcpy(room, tag, tag_bytes);
-	tensorflow__profiler__xevent__pack(&event->message, room + tag_bytes);
+	xplane_event_pack(&event->message, &sizes, room);
 	line->event_count++;
 	return 0;
 }
@@ -403,7 +383,7 @@ static int plane_bytes(const struct xplane_plane *plane, const struct text *head
 		if (!plane->lines[i].event_count)
 			continue;
 		result = line_bytes(&plane->lines[i], &line_head, &size_bytes);
-		total_bytes += 1 + varint_bytes(size_bytes) + size_bytes;
+		total_bytes += 1 + xplane_varint_bytes(size_bytes) + size_bytes;
 	}
 	*ret_size_bytes = total_bytes;
 	return result;
@@ -419,7 +399,7 @@ int xplane_plane_pack(struct xplane_plane *plane, struct text *ret_head, u64 *re
 		result = plane_bytes(plane, ret_head, &size_bytes);
 	if (result < 0)
 		return err_errno(err, result, "can't make plane %s", plane->name);
-	*ret_size_bytes = 1 + varint_bytes(size_bytes) + size_bytes;
+	*ret_size_bytes = 1 + xplane_varint_bytes(size_bytes) + size_bytes;
 	return 0;
 }
 
@@ -427,7 +407,7 @@ static int write_line(const struct xplane_line *line, const struct spool_store *
 		      spool_callback write, void *data, struct err *err)
 {
 	struct text head _cleanup_text_ = {0};
-	u8 tag[1 + VARINT_BYTES];
+	u8 tag[1 + XPLANE_VARINT_BYTES];
 	u64 size_bytes;
 	int result = line_bytes(line, &head, &size_bytes);
 
@@ -443,7 +423,7 @@ int xplane_plane_write(const struct xplane_plane *plane, const struct text *head
 		       const struct spool_store *store, spool_callback write, void *data,
 		       struct err *err)
 {
-	u8 tag[1 + VARINT_BYTES];
+	u8 tag[1 + XPLANE_VARINT_BYTES];
 	u64 size_bytes;
 	int result = plane_bytes(plane, head, &size_bytes);
 

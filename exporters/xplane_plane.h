@@ -9,12 +9,9 @@
 #include "base/map.h"
 #include "base/spool.h"
 #include "base/text.h"
-#include "xplane.pb-c.h"
+#include "exporters/xplane_pack.h"
 
-#define XPLANE_STATS_MAX   40 /* of an event */
 #define XPLANE_REMEMBERED 512 /* a power of two */
-
-typedef Tensorflow__Profiler__XStat xplane_stat;
 
 struct xplane_line {
 	s64 id, display_id;
