@@ -60,6 +60,8 @@ static const struct chrome_arg_row {
 	{"kernel",       "device_launched",              "launched by a kernel",       "no"},
 	{"kernel",       "launch_delay_ns",              "launch delay (ns)",          NULL},
 	{"kernel",       "queue_ns",                     "queue time (ns)",            NULL},
+	{"kernel",       "matmul",                       "matrix product (m, n, k, batch)", NULL},
+	{"kernel",       "matmul_flops",                 "floating-point operations",  NULL},
 	{"kernel",       "mangled",                      "mangled",                    NULL},
 
 	{"copy",         "device_number",                "device",                     NULL},

@@ -13,6 +13,7 @@ struct walk {
 	struct capture_cursor *cursor;
 	struct view_lanes lanes;
 	struct view_causes causes;
+	struct view_matmuls matmuls;
 	struct view_counters counters;
 	bool survey; /* rows are found now */
 	u64 outside_window;
@@ -23,6 +24,7 @@ static int walk_init(struct walk *walk, struct view *view, bool survey, struct e
 {
 	*walk = (struct walk){.view = view, .survey = survey};
 	view_causes_init(&walk->causes, 0);
+	view_matmuls_init(&walk->matmuls, view);
 	view_counters_init(&walk->counters, view);
 	return capture_cursor_open(view->reader, &walk->cursor, err);
 }
@@ -32,6 +34,7 @@ static void walk_free(struct walk *walk)
 	capture_cursor_free(walk->cursor);
 	view_lanes_free(&walk->lanes);
 	view_causes_free(&walk->causes);
+	view_matmuls_free(&walk->matmuls);
 	view_counters_free(&walk->counters);
 }
 
@@ -88,7 +91,9 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	if (result == 0 && !walk->survey)
 		result = view_paths_add(&view->paths, event, &path);
 	if (result == 0)
-		result = view_causes_add(&walk->causes, kind, event, path);
+		result = view_matmuls_add(&walk->matmuls, event);
+	if (result == 0)
+		result = view_causes_add(&walk->causes, kind, event, path, &walk->matmuls);
 	if (!walk->survey && !view_causes_caused(&view->causes, event->launch))
 		event->launch = 0;
 	return result;

@@ -72,6 +72,14 @@ struct view_path {
 	const char *name;
 };
 
+/* Products of matrices C = A B that a library was called for, as its arguments had them: all sizes are known, and such
+ * that a GPU can have done it. */
+struct view_matmul {
+	u64 m, n, k; /* A has m rows and k columns, B k and n, C m and n */
+	u64 batch;   /* how many of these, 1 or more */
+	u8 type_a, type_b, type_c; /* VALUE_data_type_*; 0: not known */
+};
+
 /* What launched an effect. */
 struct view_cause {
 	u64 number; /* unique in the capture, from 1; also the launch's own view_event.launch */
@@ -82,6 +90,10 @@ struct view_cause {
 	bool open;
 	const char *name;
 	u32 path; /* of the launch: view_path(); 0: it was in nothing */
+	/* What the library call does in which the launch was made: of ONE kernel of each call, the first that ran of those
+	 * launched in it, so that what is computed from it counts once. NULL for its other kernels, for work that is no
+	 * kernel, and where no sizes are known. Of library calls in each other the outermost counts. */
+	const struct view_matmul *matmul;
 };
 
 struct view_event {
@@ -124,6 +136,10 @@ u64 view_kind_count(const struct view *view, u16 kind);
 /* Runs the events through one sink; may be called again for another one. */
 int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err);
 struct view *view_free(struct view *view);
+
+/* Floating-point operations of all its products: one multiplication and one addition for each element of A and column
+ * of B, of complex numbers four of each. */
+u64 view_matmul_flops(const struct view_matmul *matmul);
 
 /* ---- facts, for exporters (ids as in records of events) --------------------------------------------- */
 

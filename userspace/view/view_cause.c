@@ -17,6 +17,7 @@ struct view_launch {
 	struct view_cause cause;
 	u32 source;
 	u32 correlation;
+	u64 matmul; /* number of the library call that it was made in, 0: none with known sizes */
 };
 
 void view_causes_init(struct view_causes *causes, size_t launches_max)
@@ -167,7 +168,7 @@ static void match_early_effects(struct view_causes *causes, u32 source, u32 corr
 }
 
 static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation,
-		      u32 path)
+		      u32 path, u64 matmul)
 {
 	const struct record_header *record = event->record;
 	struct view_launch *there = find_launch(causes, record->source, correlation), *launch;
@@ -202,6 +203,7 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			  .path = path},
 		.source = record->source,
 		.correlation = correlation,
+		.matmul = matmul,
 	};
 	event->launch = causes->launch_count;
 	match_early_effects(causes, record->source, correlation);
@@ -238,7 +240,7 @@ static bool may_cause(const struct view_cause *cause, const struct view_event *e
 }
 
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
-		    struct view_event *event, u32 path)
+		    struct view_event *event, u32 path, struct view_matmuls *matmuls)
 {
 	u32 correlation, source = event->record->source;
 	const struct view_launch *there;
@@ -250,7 +252,8 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	if (correlation == kind->correlation->absent)
 		return 0;
 	if (kind->kind->row == ROW_THREAD)
-		return add_launch(causes, event, correlation, path);
+		return add_launch(causes, event, correlation, path,
+				  matmuls ? view_matmuls_launched_in(matmuls, event) : 0);
 	there = find_launch(causes, source, correlation);
 	cause = there ? &there->cause : NULL;
 	/* A moment is told of by its call alone: no arrow leads to it. */
@@ -262,5 +265,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		return kind->kind->row == ROW_STREAM ? count_unmatched(causes, source, correlation)
 						     : 0;
 	event->cause = cause;
+	if (matmuls && there->matmul && event->kind->number == KIND_kernel)
+		event->cause = view_matmuls_take(matmuls, there->matmul, cause);
 	return note_caused(causes, cause->number);
 }

@@ -541,6 +541,8 @@ static const struct computed_row {
 	{"occupancy_blocks",          NULL,                 KIND_kernel, compute_limit_blocks},
 	{"block_registers",           NULL,                 KIND_kernel, compute_block_registers},
 	{"block_shared_memory_bytes", NULL,                 KIND_kernel, compute_block_shared_memory},
+	{"matmul",                    NULL,                 KIND_kernel, view_compute_matmul},
+	{"matmul_flops",              NULL,                 KIND_kernel, view_compute_matmul_flops},
 	{"bandwidth",                 NULL,                 KIND_copy,   compute_bandwidth},
 	{"bandwidth",                 NULL,                 KIND_set,    compute_bandwidth},
 	{"operation_name",            NULL,                 KIND_copy,   compute_operation},

@@ -9,6 +9,7 @@
 struct open_span {
 	struct view_event event;
 	struct view_cause cause;
+	struct view_matmul matmul;
 	u64 sequence; /* of its start */
 	u64 record[]; /* 8-byte aligned */
 };
@@ -37,6 +38,10 @@ int view_ends_push(struct view_ends *ends, const struct view_event *event)
 	if (event->cause) {
 		span->cause = *event->cause;
 		span->event.cause = &span->cause;
+	}
+	if (event->cause && event->cause->matmul) {
+		span->matmul = *event->cause->matmul;
+		span->cause.matmul = &span->matmul;
 	}
 	span->sequence = ends->sequence++;
 	ends->count++;

@@ -110,6 +110,27 @@ int view_lanes_place(struct view_lanes *lanes, size_t row, bool nest, u64 ts, u6
 unsigned view_lanes_count(const struct view_lanes *lanes, size_t row);
 void view_lanes_free(struct view_lanes *lanes);
 
+/* ---- view_matmul: sizes of products, from the arguments of library calls to the kernels ---- */
+
+struct view_matmuls {
+	bool wanted; /* the capture has any */
+	struct matmul_row *rows; /* of threads */
+	size_t row_count, row_capacity;
+	struct matmul_call *calls; /* call n lies at n % MATMUL_CALLS_MAX; NULL: there was none yet */
+	u64 call_count;
+};
+
+void view_matmuls_init(struct view_matmuls *matmuls, const struct view *view);
+void view_matmuls_free(struct view_matmuls *matmuls);
+/* Of each event in time order. 0 or -ENOMEM. */
+int view_matmuls_add(struct view_matmuls *matmuls, const struct view_event *event);
+/* Number of the call with known sizes that what is launched by this event was launched in; 0: none. */
+u64 view_matmuls_launched_in(const struct view_matmuls *matmuls, const struct view_event *launch);
+/* The cause of a kernel launched in the call with this number: with its sizes for the first one that asks, else as given.
+ * Lives until MATMUL_CALLS_MAX further calls were added. */
+const struct view_cause *view_matmuls_take(struct view_matmuls *matmuls, u64 number,
+					   const struct view_cause *cause);
+
 /* ---- view_cause: launches and what they launched ---- */
 
 #define LAUNCHES_MAX	(1U << 20)
@@ -133,9 +154,10 @@ struct view_causes {
 /* launches_max: 0 for LAUNCHES_MAX. */
 void view_causes_init(struct view_causes *causes, size_t launches_max);
 void view_causes_free(struct view_causes *causes);
-/* Fills launch and cause of the event, which come in time order; path: what the event lies in. */
+/* Fills launch and cause of the event, which come in time order; path: what the event lies in; matmuls: which know of all
+ * events up to this one, NULL: without sizes. */
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
-		    struct view_event *event, u32 path);
+		    struct view_event *event, u32 path, struct view_matmuls *matmuls);
 /* Frees what only the adding needs. */
 void view_causes_finish(struct view_causes *causes);
 /* Did this launch launch anything, up to now? */
@@ -211,6 +233,8 @@ typedef struct view_value view_compute(const struct view *view, const struct vie
 
 /* NULL when no value of that name is computed for the kind. */
 view_compute *view_computed(const struct schema_kind *kind, const char *name);
+/* view_matmul.c: m, n, k, batch; operations */
+view_compute view_compute_matmul, view_compute_matmul_flops;
 /* view_computed_counts.c */
 view_compute view_compute_probing_percent, view_compute_average, view_compute_distribution;
 
