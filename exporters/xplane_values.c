@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json.h"
 #include "base/utf8.h"
 
 enum stat_type {
@@ -115,35 +114,6 @@ static const struct stat_row {
 	{"probing",      "percent",                  "overhead_pct",              STAT_COUNTER, NULL},
 };
 
-/* Strings that readers take apart by their labels, put together from values; what is absent is left out. */
-static const struct detail_row {
-	const char *kind;
-	const char *stat;
-	const char *label;
-	const char *key;
-} detail_rows[] = {
-	{"kernel",       "kernel_details",   "regs:",            "registers_per_thread"},
-	{"kernel",       "kernel_details",   " static_shared:",  "static_shared_memory_bytes"},
-	{"kernel",       "kernel_details",   " dynamic_shared:", "dynamic_shared_memory_bytes"},
-	{"kernel",       "kernel_details",   " grid:",           "grid"},
-	{"kernel",       "kernel_details",   " block:",          "block"},
-	{"kernel",       "kernel_details",   " occ_pct:",        "occupancy"},
-	{"kernel",       "context_id",       "$$",               "context_number"},
-	/* Read up to the first line's end: the bytes go first, and what is always there with them next. */
-	{"copy",         "memcpy_details",   "num_bytes:",       "bytes"},
-	{"copy",         "memcpy_details",   "\nsize:",          "bytes"},
-	{"copy",         "memcpy_details",   " kind_src:",       "from"},
-	{"copy",         "memcpy_details",   " kind_dst:",       "to"},
-	{"copy",         "memcpy_details",   " dest:",           "destination_device_number"},
-	{"copy",         "memcpy_details",   " async:",          "async"},
-	{"copy",         "context_id",       "$$",               "context_number"},
-	{"set",          "Memset_details",   "kind:",            "memory"},
-	{"set",          "Memset_details",   " num_bytes:",      "bytes"},
-	{"set",          "Memset_details",   " async:",          "async"},
-	{"set",          "context_id",       "$$",               "context_number"},
-	{"graph_launch", "context_id",       "$$",               "context_number"},
-};
-
 /* Names by which XProf knows what copies are, and others: where the value of key is so, the name is that. */
 static const struct name_row {
 	const char *kind;
@@ -166,11 +136,6 @@ static const struct name_row {
 };
 /* clang-format on */
 
-/* What readers say of a kernel must not be empty, or it is none to them. */
-#define DETAILS_UNKNOWN "unknown"
-#define DETAILS_KERNEL	"kernel_details"
-/* Strings that stats refer to are kept in memory: beyond that each event has its own. */
-#define REFERENCES_MAX	    200000
 #define REFERENCE_BYTES_MIN 32
 
 struct stat {
@@ -178,12 +143,6 @@ struct stat {
 	const char *unless;
 	const struct view_key *key;
 	enum stat_type type;
-};
-
-struct detail {
-	const char *stat, *label;
-	bool is_first, is_last; /* of those of one stat */
-	const struct view_key *key;
 };
 
 struct name {
@@ -194,8 +153,6 @@ struct name {
 struct xplane_values_kind {
 	struct stat *stats;
 	size_t stat_count, stat_capacity;
-	struct detail *details; /* those of one stat together */
-	size_t detail_count, detail_capacity;
 	struct name *names;
 	size_t name_count, name_capacity;
 };
@@ -235,31 +192,6 @@ static int find_stats(struct xplane_values *values, struct xplane_values_kind *f
 	return result;
 }
 
-static int find_details(struct xplane_values *values, struct xplane_values_kind *found,
-			const struct schema_kind *kind)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(detail_rows); i++) {
-		const struct detail_row *row = &detail_rows[i];
-		const struct view_key *key;
-
-		if (strcmp(row->kind, kind->tag) != 0)
-			continue;
-		key = view_key(values->view, kind, row->key);
-		if (!key || array_reserve(&found->details, &found->detail_capacity,
-					  found->detail_count + 1) < 0)
-			return -ENOMEM;
-		found->details[found->detail_count++] =
-			(struct detail){.stat = row->stat, .label = row->label, .key = key};
-	}
-	for (size_t i = 0, count = found->detail_count; i < count; i++) {
-		struct detail *detail = &found->details[i];
-
-		detail->is_first = i == 0 || strcmp(detail[-1].stat, detail->stat) != 0;
-		detail->is_last = i + 1 == count || strcmp(detail[1].stat, detail->stat) != 0;
-	}
-	return 0;
-}
-
 static int find_names(struct xplane_values *values, struct xplane_values_kind *found,
 		      const struct schema_kind *kind)
 {
@@ -282,7 +214,7 @@ static int find_names(struct xplane_values *values, struct xplane_values_kind *f
 int xplane_values_find(struct xplane_values *values, const struct view *view)
 {
 	const struct schema_kind *kinds = schema_kinds(&values->kind_count);
-	int result = 0;
+	int result = xplane_details_find(&values->details, view);
 
 	values->view = view;
 	values->kinds = calloc(values->kind_count, sizeof(*values->kinds));
@@ -294,8 +226,6 @@ int xplane_values_find(struct xplane_values *values, const struct view *view)
 			continue;
 		result = find_stats(values, &values->kinds[i], &kinds[i]);
 		if (result == 0)
-			result = find_details(values, &values->kinds[i], &kinds[i]);
-		if (result == 0)
 			result = find_names(values, &values->kinds[i], &kinds[i]);
 	}
 	return result;
@@ -305,11 +235,11 @@ void xplane_values_free(struct xplane_values *values)
 {
 	for (size_t i = 0; values->kinds && i < values->kind_count; i++) {
 		free(values->kinds[i].stats);
-		free(values->kinds[i].details);
 		free(values->kinds[i].names);
 	}
 	for (size_t i = 0; values->texts && i < XPLANE_STATS_MAX; i++)
 		text_free(&values->texts[i]);
+	xplane_details_free(&values->details);
 	free(values->kinds);
 	free(values->texts);
 	*values = (struct xplane_values){0};
@@ -324,35 +254,6 @@ static const struct xplane_values_kind *kind_of(const struct xplane_values *valu
 }
 
 /* ---- values ---- */
-
-static void append_value(struct text *text, const struct view_value *value)
-{
-	switch (value->type) {
-	case VALUE_U64:
-		json_append_u64(text, value->number);
-		break;
-	case VALUE_S64:
-		text_appendf(text, "%lld", (long long)value->number);
-		break;
-	case VALUE_HEX:
-		text_appendf(text, "0x%llx", (unsigned long long)value->number);
-		break;
-	case VALUE_DECIMAL:
-		text_appendf(text, "%g", value->decimal);
-		break;
-	case VALUE_STRING:
-		text_append(text, value->string);
-		break;
-	case VALUE_ARRAY:
-		for (unsigned i = 0; i < value->count; i++) {
-			text_append(text, i ? "," : "");
-			json_append_u64(text, value->numbers[i]);
-		}
-		break;
-	case VALUE_ABSENT:
-		break;
-	}
-}
 
 static double as_double(const struct view_value *value)
 {
@@ -378,7 +279,7 @@ static bool is_long_constant(const struct xplane_plane *plane, const char *strin
 	size_t length = strlen(string);
 	u32 code_point;
 
-	if (length < REFERENCE_BYTES_MIN || plane->stat_names.count >= REFERENCES_MAX)
+	if (length < REFERENCE_BYTES_MIN || plane->stat_names.count >= XPLANE_REFERENCES_MAX)
 		return false;
 	for (size_t at = 0, bytes; at < length; at += bytes) {
 		bytes = utf8_decode(string + at, length - at, &code_point);
@@ -413,7 +314,7 @@ static void set_value(struct xplane_plane *plane, xplane_stat *stat, enum stat_t
 		set_string(stat, xplane_utf8(value->string, text));
 	} else {
 		text_clear(text);
-		append_value(text, value);
+		xplane_append_value(text, value);
 		set_string(stat, text_string(text));
 	}
 }
@@ -454,58 +355,11 @@ static int add_stats(struct xplane_values *values, const struct xplane_values_ki
 	return 0;
 }
 
-/* Strings that come again and again: the file has each once, and stats refer to it. */
-static int add_detail(struct xplane_plane *plane, struct xplane_event *ret_event, const char *name,
-		      const char *value)
-{
-	bool is_room = plane->stat_names.count < REFERENCES_MAX;
-	s64 id = xplane_plane_stat(plane, name),
-	    reference = is_room ? xplane_plane_stat(plane, value) : 0;
-	xplane_stat *stat = xplane_event_stat(ret_event, id);
-
-	if (!id || (is_room && !reference))
-		return -ENOMEM;
-	if (stat && is_room) {
-		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
-		stat->ref_value = reference;
-	} else if (stat) {
-		set_string(stat, value);
-	}
-	return 0;
-}
-
-static int add_details(struct xplane_values *values, const struct xplane_values_kind *found,
-		       const struct view_event *event, struct xplane_plane *plane,
-		       struct xplane_event *ret_event)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < found->detail_count && result == 0; i++) {
-		const struct detail *detail = &found->details[i];
-		struct text *text = &values->texts[ret_event->message.n_stats];
-		struct view_value value = view_value(values->view, detail->key, event);
-		const char *label = detail->label;
-
-		if (detail->is_first)
-			text_clear(text);
-		if (value.type != VALUE_ABSENT) {
-			text_append(text,
-				    label + (!text->length && (*label == ' ' || *label == '\n')));
-			append_value(text, &value);
-		}
-		if (detail->is_last && !text->length && strcmp(detail->stat, DETAILS_KERNEL) == 0)
-			text_append(text, DETAILS_UNKNOWN);
-		if (detail->is_last && text->length)
-			result = add_detail(plane, ret_event, detail->stat, text_string(text));
-	}
-	return result;
-}
-
 int xplane_values_add(struct xplane_values *values, const struct view_event *event,
 		      struct xplane_plane *plane, struct xplane_event *ret_event)
 {
 	const struct xplane_values_kind *found = kind_of(values, event);
-	int result = add_details(values, found, event, plane, ret_event);
+	int result = xplane_details_add(&values->details, event, plane, ret_event);
 
 	return result < 0 ? result : add_stats(values, found, event, plane, ret_event);
 }
@@ -559,7 +413,7 @@ const char *xplane_values_name(struct xplane_values *values, const struct view_e
 			continue;
 		text_clear(text);
 		text_append(text, name->name);
-		append_value(text, &value);
+		xplane_append_value(text, &value);
 		return text_string(text);
 	}
 	return own_name(values, event);

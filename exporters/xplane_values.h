@@ -1,17 +1,18 @@
 /*
  * What the stats of events are in an XPlane: one table from kinds and keys of the view to stats and the types that
- * XProf's readers insist on (../shared/reference/xplane.md, rule 7), and one of the strings that they take apart.
+ * XProf's readers insist on (../shared/reference/xplane.md, rule 7), beside the strings of xplane_details.
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_VALUES_H
 #define GPUPROBE_EXPORTERS_XPLANE_VALUES_H
 
-#include "exporters/xplane_plane.h"
+#include "exporters/xplane_details.h"
 #include "view/view.h"
 
 struct xplane_values {
 	const struct view *view;
 	struct xplane_values_kind *kinds; /* by number of the kind in schema_kinds() */
 	size_t kind_count;
+	struct xplane_details details;
 	struct text *texts; /* what stats of the event at hand point into */
 };
 
