@@ -9,6 +9,7 @@
 #include "exporters/args.h"
 #include "exporters/xplane_file.h"
 #include "exporters/xplane_memory.h"
+#include "exporters/xplane_messages.h"
 #include "exporters/xplane_ops.h"
 #include "exporters/xplane_rows.h"
 #include "exporters/xplane_steps.h"
@@ -22,6 +23,7 @@ struct xplane {
 	struct xplane_ops ops;
 	struct xplane_memory memory;
 	struct xplane_steps steps;
+	struct xplane_messages messages;
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
 	struct xplane_event event, counter;
@@ -268,10 +270,17 @@ static int name_streams(struct xplane *xplane)
 static int xplane_close(void *data, struct err *err)
 {
 	struct xplane *xplane = data;
+	int result;
 
 	if (name_streams(xplane) < 0)
 		return no_memory(xplane, err);
-	return xplane_steps_close(&xplane->steps, err);
+	result = xplane_steps_close(&xplane->steps, err);
+	if (result < 0)
+		return result;
+	if (xplane_messages_make(&xplane->messages, view_survey(xplane->view)) < 0 ||
+	    xplane_steps_tell(&xplane->steps, &xplane->messages.warnings) < 0)
+		return no_memory(xplane, err);
+	return 0;
 }
 
 /* Sums over a time have no place on a time line: as in the other traces they stand where it begins. */
@@ -303,12 +312,13 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 
 	if (commit)
 		result = xplane_files_write(xplane->path, xplane->view, &xplane->rows,
-					    &xplane->store, ret_size_bytes, err);
+					    &xplane->messages, &xplane->store, ret_size_bytes, err);
 	xplane_rows_free(&xplane->rows);
 	xplane_values_free(&xplane->values);
 	xplane_ops_free(&xplane->ops);
 	xplane_memory_free(&xplane->memory);
 	xplane_steps_free(&xplane->steps);
+	xplane_messages_free(&xplane->messages);
 	spool_store_close(&xplane->store);
 	text_free(&xplane->arguments);
 	free(xplane->work);

@@ -88,67 +88,25 @@ static int make_environment(const struct xplane_rows *rows, struct xplane_plane 
 	return result;
 }
 
-struct messages {
-	char **strings;
-	size_t count;
-};
-
-static void messages_free(struct messages *messages)
-{
-	for (size_t i = 0; i < messages->count; i++)
-		free(messages->strings[i]);
-	free(messages->strings);
-}
-
-/* The ledger, a sentence an entry. */
-static int make_warnings(const struct view_survey *survey, struct messages *ret_warnings)
-{
-	struct text scratch _cleanup_text_ = {0};
-
-	ret_warnings->strings = calloc(survey->loss_count + 1, sizeof(char *));
-	if (!ret_warnings->strings)
-		return -ENOMEM;
-	for (size_t i = 0; i < survey->loss_count; i++) {
-		const struct view_loss *loss = &survey->losses[i];
-
-		if (asprintf(&ret_warnings->strings[i], "gpuprobe: %llu %s%s%s%s",
-			     (unsigned long long)loss->count, loss->meaning,
-			     *loss->place ? " (" : "", xplane_utf8(loss->place, &scratch),
-			     *loss->place ? ")" : "") < 0)
-			return -ENOMEM;
-		ret_warnings->count++;
-	}
-	return 0;
-}
-
 /* All but the planes. */
-static int pack_tail(const struct view_survey *survey, const char *host, struct text *ret_tail)
+static int pack_tail(const struct xplane_messages *messages, const char *host,
+		     struct text *ret_tail)
 {
 	Tensorflow__Profiler__XSpace message = TENSORFLOW__PROFILER__XSPACE__INIT;
-	char *errors[] = {"gpuprobe: the recording was cut: what came later is missing"};
+	_cleanup_free_ u8 *bytes = NULL;
 	char *hosts[] = {(char *)host};
-	struct messages warnings = {0};
-	u8 *bytes = NULL;
-	size_t size_bytes;
-	int result = make_warnings(survey, &warnings);
 
-	if (result == 0) {
-		message.n_errors = survey->cut;
-		message.errors = errors;
-		message.n_warnings = warnings.count;
-		message.warnings = warnings.strings;
-		message.n_hostnames = 1;
-		message.hostnames = hosts;
-		size_bytes = tensorflow__profiler__xspace__get_packed_size(&message);
-		bytes = malloc(size_bytes + 1);
-		if (bytes)
-			text_append_bytes(ret_tail, bytes,
-					  tensorflow__profiler__xspace__pack(&message, bytes));
-		result = !bytes || ret_tail->failed ? -ENOMEM : 0;
-	}
-	free(bytes);
-	messages_free(&warnings);
-	return result;
+	message.n_errors = messages->errors.count;
+	message.errors = messages->errors.strings;
+	message.n_warnings = messages->warnings.count;
+	message.warnings = messages->warnings.strings;
+	message.n_hostnames = 1;
+	message.hostnames = hosts;
+	bytes = malloc(tensorflow__profiler__xspace__get_packed_size(&message) + 1);
+	if (bytes)
+		text_append_bytes(ret_tail, bytes,
+				  tensorflow__profiler__xspace__pack(&message, bytes));
+	return !bytes || ret_tail->failed ? -ENOMEM : 0;
 }
 
 /* ---- one file ---- */
@@ -223,15 +181,16 @@ static int write_file(struct file *file, struct xplane_rows *rows, const struct 
 	return result;
 }
 
-static int write_space(const char *path, const struct view_survey *survey, struct xplane_rows *rows,
-		       const struct xplane_space *space, const struct spool_store *store,
-		       const char *host, u64 *ret_size_bytes, struct err *err)
+static int write_space(const char *path, const struct xplane_messages *messages,
+		       struct xplane_rows *rows, const struct xplane_space *space,
+		       const struct spool_store *store, const char *host, u64 *ret_size_bytes,
+		       struct err *err)
 {
 	struct file file = {.path = path, .store = store};
 	int result = make_environment(rows, &file.environment);
 
 	if (result == 0)
-		result = pack_tail(survey, host, &file.tail);
+		result = pack_tail(messages, host, &file.tail);
 	if (result < 0)
 		result = err_errno(err, result, "can't write %s", path);
 	if (result == 0)
@@ -299,8 +258,9 @@ static char *file_path(const char *folder, const struct xplane_rows *rows,
 }
 
 static int write_folder(const char *path, const struct view_survey *survey,
-			struct xplane_rows *rows, const struct spool_store *store, const char *host,
-			u64 *ret_size_bytes, struct err *err)
+			const struct xplane_messages *messages, struct xplane_rows *rows,
+			const struct spool_store *store, const char *host, u64 *ret_size_bytes,
+			struct err *err)
 {
 	struct output_folder folder = {0};
 	size_t count = 0;
@@ -312,7 +272,7 @@ static int write_folder(const char *path, const struct view_survey *survey,
 		_cleanup_free_ char *file =
 			file_path(folder.path, rows, &rows->spaces[count], host);
 
-		result = file ? write_space(file, survey, rows, &rows->spaces[count], store, host,
+		result = file ? write_space(file, messages, rows, &rows->spaces[count], store, host,
 					    ret_size_bytes, err)
 			      : err_errno(err, -ENOMEM, "can't write %s", path);
 	}
@@ -330,7 +290,8 @@ static int write_folder(const char *path, const struct view_survey *survey,
 }
 
 int xplane_files_write(const char *path, const struct view *view, struct xplane_rows *rows,
-		       const struct spool_store *store, u64 *ret_size_bytes, struct err *err)
+		       const struct xplane_messages *messages, const struct spool_store *store,
+		       u64 *ret_size_bytes, struct err *err)
 {
 	const struct view_survey *survey = view_survey(view);
 	struct text host _cleanup_text_ = {0};
@@ -341,8 +302,8 @@ int xplane_files_write(const char *path, const struct view *view, struct xplane_
 	if (host.failed)
 		return err_errno(err, -ENOMEM, "can't write %s", path);
 	if (xplane_path_is_folder(path))
-		result = write_folder(path, survey, rows, store, text_string(&host), &size_bytes,
-				      err);
+		result = write_folder(path, survey, messages, rows, store, text_string(&host),
+				      &size_bytes, err);
 	else if (rows->space_count > 1)
 		result = err_set(err, -EINVAL,
 				 "can't write %s: the recording is of %zu processes, and a file "
@@ -350,7 +311,7 @@ int xplane_files_write(const char *path, const struct view *view, struct xplane_
 				 "folder: -o logdir/",
 				 path, rows->space_count);
 	else
-		result = write_space(path, survey, rows, &rows->spaces[0], store,
+		result = write_space(path, messages, rows, &rows->spaces[0], store,
 				     text_string(&host), &size_bytes, err);
 	if (result == 0 && ret_size_bytes)
 		*ret_size_bytes = size_bytes;

@@ -5,6 +5,7 @@
 #ifndef GPUPROBE_EXPORTERS_XPLANE_FILE_H
 #define GPUPROBE_EXPORTERS_XPLANE_FILE_H
 
+#include "exporters/xplane_messages.h"
 #include "exporters/xplane_rows.h"
 
 #define XPLANE_SUFFIX ".xplane.pb"
@@ -21,7 +22,7 @@ int xplane_path_check(const char *path, struct err *err);
 
 /* Writes all spaces; on failure nothing is left behind. ret_size_bytes: of all files. */
 int xplane_files_write(const char *path, const struct view *view, struct xplane_rows *rows,
-		       const struct spool_store *store, u64 *ret_size_bytes, struct err *err);
+		       const struct xplane_messages *messages, const struct spool_store *store, u64 *ret_size_bytes, struct err *err);
 /* "can't write PATH: it would be more than 2 GiB, ..." */
 int xplane_too_large(const char *path, struct err *err);
 

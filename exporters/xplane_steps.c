@@ -182,8 +182,12 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 		struct xplane_event event;
 		u64 end_ns;
 
-		if (!work || work->first_ns < begin_ns)
+		if (!work)
 			continue;
+		if (work->first_ns < begin_ns) {
+			steps->overlapping++;
+			continue;
+		}
 		if (i + 1 < track->count)
 			next = device_of(&track->steps[i + 1], plane->id);
 		begin_ns = work->first_ns;
@@ -216,5 +220,34 @@ int xplane_steps_close(struct xplane_steps *steps, struct err *err)
 			result = write_spans(steps, steps->tracks[i],
 					     &steps->rows->planes[space->first_plane + j], err);
 	}
+	return result;
+}
+
+int xplane_steps_tell(const struct xplane_steps *steps, struct xplane_message_list *warnings)
+{
+	const struct view_steps *all = steps->steps;
+	u64 shown = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < steps->rows->space_count; i++)
+		shown += steps->tracks[i] ? steps->tracks[i]->count : 0;
+	if (all->left_out)
+		result = xplane_messages_add(
+			warnings, "%llu steps are left out: there is room for the first %u",
+			(unsigned long long)all->left_out, VIEW_STEPS_MAX);
+	if (result == 0 && shown < all->count)
+		result = xplane_messages_add(warnings,
+					     "%llu steps of other threads are not shown as steps: "
+					     "XProf knows one sequence a "
+					     "process, that of the thread that launched most "
+					     "(gpuprobe stats -r steps has "
+					     "all)",
+					     (unsigned long long)(all->count - shown));
+	if (result == 0 && steps->overlapping)
+		result = xplane_messages_add(warnings,
+					     "%llu steps have no time of their own on a GPU: their "
+					     "work there began before that of the "
+					     "step before",
+					     (unsigned long long)steps->overlapping);
 	return result;
 }

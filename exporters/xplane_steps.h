@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_EXPORTERS_XPLANE_STEPS_H
 #define GPUPROBE_EXPORTERS_XPLANE_STEPS_H
 
+#include "exporters/xplane_messages.h"
 #include "exporters/xplane_rows.h"
 #include "view/view_steps.h"
 
@@ -18,6 +19,7 @@ struct xplane_steps {
 	size_t *next;			       /* of each space: the first step that is not written */
 	s64 *stepless; /* of each space: the group of work that is in no step, 0: there was no work */
 	bool *stepped; /* of each space: was the last work in a step? */
+	u64 overlapping; /* steps without a span on a GPU: their work there began before that of the step before */
 };
 
 /* rows and store must outlive it. Zero-initialise; xplane_steps_free() after a failure too. */
@@ -32,5 +34,7 @@ int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event
 		      struct xplane_event *ret_event, struct err *err);
 /* Behind all events: the rest of the steps, and those of the GPUs. */
 int xplane_steps_close(struct xplane_steps *steps, struct err *err);
+/* Then: the steps that XProf does not show, or not as they are. 0 or -ENOMEM. */
+int xplane_steps_tell(const struct xplane_steps *steps, struct xplane_message_list *warnings);
 
 #endif

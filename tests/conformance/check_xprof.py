@@ -146,7 +146,7 @@ def judge_kernel_stats(table, truth):
 
 
 def judge_overview(tables, truth):
-    """Device type, number of GPUs and hosts, every loss as a warning, each step."""
+    """Device type, number of GPUs and hosts, every loss and failure as a warning or an error, each step."""
     facts = {}
     for table in tables:
         facts.update(table.get("p") or {})
@@ -157,10 +157,13 @@ def judge_overview(tables, truth):
         yield f"device type {facts['device_type']}, expected one with {truth.device_type()}"
     if int(facts["host_count"]) != len(truth.hostnames()):
         yield f"{facts['host_count']} hosts, expected {len(truth.hostnames())}"
-    messages = [row["message"] for table in tables for row in rows_of(table) if "severity" in row]
-    for row in truth.stats("ledger"):
-        if not any(re.search(rf"\b{row['Count']}\b", message.replace(",", "")) for message in messages):
-            yield f"no warning of {row['Count']} {row['Reason']} {row['Where']}"
+    messages = [(row["severity"], row["message"]) for table in tables for row in rows_of(table) if "severity" in row]
+    for severity, reason, parts in truth.messages():
+        if not any(severity == found and all(re.search(part, message.replace(",", "")) for part in parts) for found, message in messages):
+            yield f"no {severity} of {reason}"
+    for item, count in truth.Counter(messages).items():
+        if count > len(truth.paths):
+            yield f"{count} x {item}"
     yield from judge_steps([row for table in tables for row in rows_of(table) if "stepTimeMs" in row], truth)
 
 

@@ -12,6 +12,8 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
               "host_to_host": "MemcpyHtoH", "peer_to_peer": "MemcpyDtoD", "host_to_array": "MemcpyHtoD",
               "array_to_host": "MemcpyDtoH", "array_to_array": "MemcpyDtoD", "array_to_device": "MemcpyDtoD",
               "device_to_array": "MemcpyDtoD"}
+# Entries of the ledger without which whole parts of a recording are missing.
+FAILURES = {"block_damaged", "recording_cut", "write_failed", "agent_cut", "counters_damaged", "gpu_times_missing"}
 # TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
 PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
@@ -172,6 +174,14 @@ class Truth:
         """How many there should be, at least (those that worked) and at most (all known); a file a process, each with its own."""
         return (len({(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_SPANS) if "device" in line}),
                 len({(line.get("pid"), line["id"]) for line in self.of("device")}))
+
+    def messages(self):
+        """(severity, reason, patterns that the text has): of the ledger, and of what failed."""
+        for row in self.stats("ledger"):
+            yield "ERROR" if row["Reason"] in FAILURES else "WARNING", row["Reason"], [rf"\b{row['Count']}\b", re.escape(row["Where"])]
+        for line in self.of("attribute"):
+            if line.get("group") in ("failure", "remark"):
+                yield "ERROR" if line["group"] == "failure" else "WARNING", line["name"], [re.escape(line["value"])]
 
     def hostnames(self):
         return {name for space in self.spaces for name in space.hostnames}

@@ -83,6 +83,8 @@ u64 agents_lost(const struct agents *agents);
 int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
 /* Those of the agents that came late, and of the processes that they are in; after the drain thread. */
 int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Why what of them is missing, behind those. After agents_leave(). */
+int agents_put_failures(struct agents *agents, struct recording_facts *facts, struct batch *batch);
 /* Nothing that ended before it opened or began after it closed is recorded. */
 void agents_open_window(struct agents *agents, u64 now_ns);
 void agents_close_window(struct agents *agents, u64 now_ns);

@@ -68,3 +68,36 @@ int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, 
 	}
 	return result;
 }
+
+/* "GPU times of sim-train (4242)": where the ledger says of that place that they are missing, this says why. */
+static int put_failure(struct recording_facts *facts, struct batch *batch, u8 group,
+		       const char *what, const struct agent *agent, const char *why)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s of %s (%u)", what, agent->target->comm, agent->target->pid);
+	return recording_facts_attribute(facts, batch, group, key, why);
+}
+
+int agents_put_failures(struct agents *agents, struct recording_facts *facts, struct batch *batch)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < agents->count && !result; i++) {
+		const struct agent *agent = &agents->agents[i];
+		const struct agent_report *report = &agent->report;
+
+		if (report->outcome == AGENT_REFUSED || report->outcome == AGENT_FAILED)
+			result = put_failure(facts, batch, VALUE_attribute_group_failure,
+					     "GPU times", agent, report->why);
+		if (!result && report->outcome == AGENT_WORKS && *report->nvtx_why)
+			result = put_failure(facts, batch, VALUE_attribute_group_failure, "NVTX",
+					     agent, report->nvtx_why);
+		if (!result && report->silent)
+			result = put_failure(
+				facts, batch, VALUE_attribute_group_remark, "GPU work", agent,
+				"CUPTI gave not one record: the process called no CUDA "
+				"function in the window, or CUPTI does not work in it");
+	}
+	return result;
+}

@@ -283,6 +283,28 @@ static void put_growth(struct session *session, struct batch *batch)
 	process_memory_read(&session->memory, session->window_end_ns, take_record, batch);
 }
 
+/* What the ledger has no number for. Best effort. */
+static void put_failures(struct session *session, struct batch *batch)
+{
+	const struct session_result *result = &session->result;
+	double seconds =
+		(double)(session->window_end_ns - session->window_start_ns) / NS_PER_SECOND;
+	char text[64];
+
+	if (result->agents)
+		agents_put_failures(result->agents, &session->facts, batch);
+	snprintf(text, sizeof(text), "%zu were refused by the kernel",
+		 result->status.refused_count);
+	if (result->status.refused_count)
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_failure,
+					  "probes", text);
+	snprintf(text, sizeof(text), "all had ended after %.3f s", seconds);
+	/* A command is recorded to its end. */
+	if (result->end == SESSION_TARGETS_ENDED && session->config->options->pids.count)
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,
+					  "targets", text);
+}
+
 static void put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {session, batch, 0};
@@ -307,6 +329,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 		agents_put_late_facts(session->result.agents, &session->facts, batch);
 		agents.add_losses(agents.data, batch);
 	}
+	put_failures(session, batch);
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
 	session_budget_put_facts(session, batch);
