@@ -11,6 +11,7 @@
 #include "allocation.h"
 #include "hits.h"
 #include "home_stack.h"
+#include "matmul_emit.h"
 #define PREEMPTION_FLAVOUR return_address
 #include "preemption.h"
 #include "session_return.h"
@@ -22,11 +23,16 @@
 #define LEAVE_RETURN 1
 
 /* An entry whose return is not taken. */
-static __always_inline int entry_only(u64 cookie, u64 pid_tgid, u32 reason, u32 loss_reason)
+static __always_inline int entry_only(struct pt_regs *registers, u64 cookie, u64 pid_tgid,
+				      u32 reason, u32 loss_reason)
 {
+	u64 ts = bpf_ktime_get_ns();
+
 	count_loss(loss_reason);
-	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(), reason);
+	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts, reason);
 	allocation_unseen(cookie, pid_tgid >> 32);
+	if (cookie & COOKIE_MATMUL)
+		matmul_emit(registers, cookie & PROBE_ID_MASK, arch_entry_sp(registers), ts);
 	return LEAVE_RETURN;
 }
 
@@ -84,18 +90,21 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 	u64 pid_tgid = task_pid_tgid(task), sp = arch_entry_sp(registers);
 	u32 probe = cookie & COOKIE_PROBE_MASK, reason;
 	struct frame *top;
+	u64 ts;
 
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return LEAVE_RETURN;
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state)
-		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_no_storage,
+		return entry_only(registers, cookie, pid_tgid, VALUE_entry_only_reason_no_storage,
 				  VALUE_loss_reason_no_storage);
 	reason = home_stack_check(state, task, sp);
 	if (reason == VALUE_entry_only_reason_off_home_stack)
-		return entry_only(cookie, pid_tgid, reason, VALUE_loss_reason_off_home_stack);
+		return entry_only(registers, cookie, pid_tgid, reason,
+				  VALUE_loss_reason_off_home_stack);
 	if (reason)
-		return entry_only(cookie, pid_tgid, reason, VALUE_loss_reason_stack_unknown);
+		return entry_only(registers, cookie, pid_tgid, reason,
+				  VALUE_loss_reason_stack_unknown);
 	top = frames_top(&state->frames);
 	if (top && top->sp <= sp) {
 		bool hijacked = slot_is_hijacked(task, sp);
@@ -109,15 +118,18 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		}
 	}
 	if (has_mapped_code(task->tgid))
-		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_code_mapped,
+		return entry_only(registers, cookie, pid_tgid, VALUE_entry_only_reason_code_mapped,
 				  VALUE_loss_reason_code_mapped);
 	if (state->frames.depth >= FRAMES_MAX)
-		return entry_only(cookie, pid_tgid, VALUE_entry_only_reason_too_deep,
+		return entry_only(registers, cookie, pid_tgid, VALUE_entry_only_reason_too_deep,
 				  VALUE_loss_reason_too_deep);
 	if (cookie & COOKIE_ALLOCATOR)
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	/* The clock is read last: what we spent so far is not part of the call. */
-	frames_push(&state->frames, sp, bpf_ktime_get_ns(), probe);
+	ts = bpf_ktime_get_ns();
+	frames_push(&state->frames, sp, ts, probe);
+	if (cookie & COOKIE_MATMUL)
+		matmul_emit(registers, probe, sp, ts);
 	return TAKE_RETURN;
 }
 
@@ -251,14 +263,21 @@ static __noinline int entry_hit(struct pt_regs *registers)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = thread_state_find(task);
-	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = task_pid_tgid(task);
+	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = task_pid_tgid(task), ts;
+	const struct entry_site *site;
 
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	thread_state_get(state, task, pid_tgid); /* for its name */
-	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, bpf_ktime_get_ns(),
+	ts = bpf_ktime_get_ns();
+	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts,
 		   (cookie >> COOKIE_REASON_SHIFT) & COOKIE_REASON_MASK);
 	allocation_unseen(cookie, task->tgid);
+	if (!(cookie & COOKIE_MATMUL))
+		return 0;
+	site = entry_site_find(cookie);
+	matmul_emit(registers, cookie & PROBE_ID_MASK,
+		    arch_entry_sp(registers) + (site ? site->stack_bytes : 0), ts);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "allocation.h"
 #include "hits.h"
 #include "home_stack.h"
+#include "matmul_emit.h"
 #define PREEMPTION_FLAVOUR sites
 #include "preemption.h"
 #include "threads.h"
@@ -38,7 +39,8 @@ static long place_away(u32 index, struct away_query *query)
 	return 0;
 }
 
-static __always_inline void begin_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe)
+/* When it began; the same below. */
+static __always_inline u64 begin_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe)
 {
 	struct away_query query = {.frames = &state->away, .sp = sp, .best = AWAY_NONE};
 	struct frame *frame;
@@ -54,19 +56,23 @@ static __always_inline void begin_away(struct thread_state *state, u64 pid_tgid,
 	frame->sp = sp;
 	frame->ts = now;
 	frame->probe = probe;
+	return now;
 }
 
-static __always_inline void begin_home(struct thread_state *state, struct task_struct *task,
-				       u64 pid_tgid, u64 sp, u32 probe)
+static __always_inline u64 begin_home(struct thread_state *state, struct task_struct *task,
+				      u64 pid_tgid, u64 sp, u32 probe)
 {
 	struct frame *top = frames_top(&state->frames);
+	u64 ts;
 
 	if (top && top->sp <= sp)
 		close_dead_frames(state, pid_tgid, sp, slot_is_hijacked(task, sp));
-	if (!frames_push(&state->frames, sp, bpf_ktime_get_ns(), probe)) {
+	ts = bpf_ktime_get_ns();
+	if (!frames_push(&state->frames, sp, ts, probe)) {
 		count_loss(VALUE_loss_reason_too_deep);
-		emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), VALUE_entry_only_reason_too_deep);
+		emit_entry(probe, pid_tgid, ts, VALUE_entry_only_reason_too_deep);
 	}
+	return ts;
 }
 
 static __noinline int enter_hit(struct pt_regs *registers)
@@ -75,7 +81,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	struct thread_state *state = thread_state_find(task);
 	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
 	const struct entry_site *site = entry_site_find(cookie);
-	u64 pid_tgid = task_pid_tgid(task);
+	u64 pid_tgid = task_pid_tgid(task), ts;
 	u32 probe = cookie & COOKIE_PROBE_MASK;
 
 	if (site)
@@ -86,13 +92,16 @@ static __noinline int enter_hit(struct pt_regs *registers)
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state) {
+		ts = bpf_ktime_get_ns();
 		count_loss(VALUE_loss_reason_no_storage);
-		emit_entry(probe, pid_tgid, bpf_ktime_get_ns(), VALUE_entry_only_reason_no_storage);
+		emit_entry(probe, pid_tgid, ts, VALUE_entry_only_reason_no_storage);
 	} else if (home_stack_check(state, task, sp)) {
-		begin_away(state, pid_tgid, sp, probe);
+		ts = begin_away(state, pid_tgid, sp, probe);
 	} else {
-		begin_home(state, task, pid_tgid, sp, probe);
+		ts = begin_home(state, task, pid_tgid, sp, probe);
 	}
+	if (cookie & COOKIE_MATMUL)
+		matmul_emit(registers, probe & PROBE_ID_MASK, sp, ts);
 	return 0;
 }
 

@@ -161,6 +161,14 @@ MAP struct {
 	__type(value, struct allocating);
 } allocating SEC(".maps");
 
+/* Of probes whose cookie says COOKIE_MATMUL. Sized by userspace. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32); /* id of the probe */
+	__type(value, struct matmul_arguments);
+} matmuls SEC(".maps");
+
 /* Stacks that were sent: by their hash, their id. Sized by userspace. */
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -7,6 +7,7 @@
 
 #include "allocator.h"
 #include "displaced.h"
+#include "matmul.h"
 
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
 #define LOSS_REASONS_MAX 128 /* reasons of record.def, indexes of counters.losses */
@@ -56,7 +57,8 @@
 	7ULL /* an entry where jcc, if it jumps, leads back to the start: no call yet */
 #define COOKIE_DETAIL_SHIFT  36 /* 4 bits */
 #define COOKIE_ADDRESS_SHIFT 48 /* low 12 bits of the site's address */
-#define COOKIE_POPPED_SHIFT  60 /* bytes / 8 that `ret n` takes off, 4 bits */
+#define COOKIE_POPPED_SHIFT  60 /* of an exit: bytes / 8 that `ret n` takes off, 4 bits */
+#define COOKIE_MATMUL	     (1ULL << 60) /* of an entry: the map matmuls says more of it, by the probe's id */
 
 /* What there is no room for in the cookie of an entry; by the probe's id. */
 struct entry_site {
@@ -140,6 +142,7 @@ enum price_sort {
 	PRICE_HEAP,
 	PRICE_USDT,
 	PRICE_GPU_MEMORY, /* accounts of it, kept by the probes of the functions that allocate */
+	PRICE_MATMUL,	  /* sizes of products of matrices, by the probes of the functions that do them */
 	PRICE_SORTS
 };
 

@@ -16,7 +16,7 @@ FILE_LINES = 600
 FUNCTION_LINES = 60
 
 # Area -> areas that it may include besides itself. "record" is what others know of bpf/:
-# record.h, record.def, record_enums.def, displaced.h, allocator.h, usdt.h.
+# record.h, record.def, record_enums.def, displaced.h, allocator.h, matmul.h, usdt.h.
 DIRECTIONS = {
     "base": set(),
     "options": {"base"},
@@ -80,7 +80,7 @@ def sources():
 def area_of(path):
     """The area of DIRECTIONS that a file belongs to, None when no rule is about it."""
     parts = path.parts
-    if parts[0] == "bpf" and path.stem in ("record", "record_enums", "displaced", "allocator", "usdt"):
+    if parts[0] == "bpf" and path.stem in ("record", "record_enums", "displaced", "allocator", "matmul", "usdt"):
         return "record"
     if parts[0] == "userspace":
         return "main" if len(parts) == 2 else parts[1]

@@ -20,7 +20,7 @@ ifeq ($(SIM_INCLUDE),)
 sim:
 	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
 else
-sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM_TESTS) $(SIM)/site-packages
+sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM_TESTS) $(SIM)/site-packages
 endif
 
 $(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
@@ -91,6 +91,15 @@ $(SIM)/site-packages: $(SIM)/libcudart.so.13 $(call sim_cupti,13.0)
 $(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
+
+# Its functions call each other as those of other libraries do, through the PLT, and none is left by a jump.
+$(SIM)/libcublas.so.13: tests/sim/cublas/cublas.c tests/sim/cublas/cublas.h $(SIM)/libcudart.so.13
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SIM_CFLAGS) -fsemantic-interposition -fno-optimize-sibling-calls -shared -o $@ $< -Wl,-soname,libcublas.so.13 -L$(SIM) -l:libcudart.so.13
+
+$(SIM)/sim-matmul: tests/sim/matmul.c tests/sim/cublas/cublas.h $(SIM)/libcublas.so.13 $(SIM)/libcudart.so.13
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -Wl,--no-as-needed -L$(SIM) -l:libcublas.so.13 -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN'
 
 # In the process of test_real there must be no libcuda.
 $(SIM)/test/test_cupti $(SIM)/test/test_nvtx: tests/sim/test/load.c tests/sim/test/load.h

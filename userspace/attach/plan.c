@@ -199,6 +199,14 @@ size_t plan_counted(const struct plan *plan)
 	return count;
 }
 
+bool plan_has_matmuls(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].matmul)
+			return true;
+	return false;
+}
+
 u32 plan_returns(const struct plan *plan)
 {
 	u32 returns = 0;

@@ -9,6 +9,7 @@
 #include "attach/allocators.h"
 #include "attach/function_code.h"
 #include "attach/instruction.h"
+#include "attach/matmuls.h"
 #include "attach/target.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -64,6 +65,7 @@ struct plan_function {
 	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
 	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
+	const struct matmul_arguments *matmul; /* where it has their sizes that are to be recorded; NULL: it multiplies none */
 	struct return_site *sites; /* all its exits, where its returns are seen there */
 	size_t site_count;
 };
@@ -165,6 +167,8 @@ u32 plan_returns(const struct plan *plan);
 bool plan_hijacks_returns(const struct plan *plan);
 /* Of how many functions calls are only counted. */
 size_t plan_counted(const struct plan *plan);
+/* Does any of its functions multiply matrices? */
+bool plan_has_matmuls(const struct plan *plan);
 /* Will what it returns be seen at each of its returns? */
 bool plan_sees_results(const struct plan_function *function);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */

@@ -138,6 +138,8 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 		bpf_map__set_max_entries(skeleton->maps.allocations, ALLOCATIONS_MAX);
 		skeleton->rodata->device_number = settings->device_number;
 	}
+	if (settings->matmuls)
+		bpf_map__set_max_entries(skeleton->maps.matmuls, (u32)settings->function_count + 1);
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	skeleton->rodata->off_cpu_min_ns = settings->off_cpu_min_ns;

@@ -27,6 +27,7 @@ struct bpf_source_settings {
 	size_t usdt_sites;     /* of its USDT probes */
 	size_t counted_count;  /* of them: functions of which calls are only counted */
 	bool allocators;       /* some of them allocate memory; then: */
+	bool matmuls;	       /* some of them multiply matrices */
 	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
 	const struct plan *heap_plan; /* of allocations of host memory; must outlive the source; NULL: none */
 	bool heap_events;	      /* every one of them is to be a record */

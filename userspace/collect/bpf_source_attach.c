@@ -285,6 +285,8 @@ int bpf_source_attach(struct bpf_source *source, const struct source_targets *ta
 	if (!result)
 		result = bpf_source_put_allocators(source, plan, err);
 	if (!result)
+		result = bpf_source_put_matmuls(source, plan, err);
+	if (!result)
 		result = bpf_source_put_usdt(source, plan, err);
 	if (!result && plan->usdt_count)
 		result = bpf_source_watch_usdt(source, err);

@@ -92,6 +92,8 @@ u64 bpf_source_heap_missed(const struct bpf_source *source);
 
 /* Tells the programs what is in the plan; before anything is attached. bpf_source_memory.c */
 int bpf_source_put_allocators(struct bpf_source *source, const struct plan *plan, struct err *err);
+/* The same of functions that multiply matrices. bpf_source_matmul.c */
+int bpf_source_put_matmuls(struct bpf_source *source, const struct plan *plan, struct err *err);
 
 /* ---- bpf_source_usdt.c ---- */
 

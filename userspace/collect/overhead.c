@@ -35,6 +35,7 @@ static const struct sort {
 	[PRICE_USDT] = {"USDT probes", true, true},
 	/* They are part of what the probes of functions do. */
 	[PRICE_GPU_MEMORY] = {"accounts of GPU memory", false, false},
+	[PRICE_MATMUL] = {"sizes of matrix products", false, false},
 };
 
 _Static_assert(ARRAY_SIZE(sorts) == PRICE_SORTS, "each has a row");

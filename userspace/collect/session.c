@@ -481,6 +481,7 @@ static int prepare(struct session *session, struct err *err)
 		.counted_count = plan_counted(config->plan),
 		.off_cpu = config->off_cpu,
 		.growth = config->growth,
+		.matmuls = plan_has_matmuls(config->plan),
 		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
 	};
 	int result = session_loop_open(session, err);

@@ -34,6 +34,7 @@ static void choose_sorts(const struct session_config *config,
 	sorts[PRICE_HEAP] = (struct overhead_sort){config->heap_plan, !asked_for_memory};
 	sorts[PRICE_USDT] =
 		(struct overhead_sort){config->plan->usdt_count, !config->options->usdt.count};
+	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
 		if (config->plan->functions[i].allocator)
 			sorts[PRICE_GPU_MEMORY] = (struct overhead_sort){true, true};

@@ -1,0 +1,21 @@
+/*
+ * Where a function of a library that multiplies matrices has their sizes: a row of attach/matmuls.def, for the program that
+ * stands on it. Included by both; the includer provides the integer names.
+ *
+ * What names an argument is its number from 1 on; 0: it has none.
+ */
+#ifndef GPUPROBE_BPF_MATMUL_H
+#define GPUPROBE_BPF_MATMUL_H
+
+#define MATMUL_ARGUMENTS_MAX 24
+
+struct matmul_arguments {
+	u8 m, n, k;    /* 0: it is 1 */
+	u8 batch;      /* how many products; 0: one */
+	u8 transposed; /* if this argument is not 0, m and k change places */
+	u8 is_wide;    /* sizes are 64-bit */
+	u8 type_at[3]; /* of the elements of A, B, C, as CUDA numbers types; 0: always */
+	u8 type[3];    /* VALUE_data_type_* of record.def */
+};
+
+#endif

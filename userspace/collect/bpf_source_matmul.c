@@ -1,0 +1,20 @@
+/* The sizes of products of matrices: what the BPF programs have to know for them. */
+#include <errno.h>
+
+#include "collect/bpf_source_parts.h"
+
+int bpf_source_put_matmuls(struct bpf_source *source, const struct plan *plan, struct err *err)
+{
+	int map_fd = bpf_map__fd(source->skeleton->maps.matmuls);
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		const struct plan_function *function = &plan->functions[i];
+		u32 probe = (u32)i + 1;
+
+		if (function->matmul &&
+		    bpf_map_update_elem(map_fd, &probe, function->matmul, BPF_ANY))
+			return err_errno(err, -errno, "can't describe the arguments of %s",
+					 function->name);
+	}
+	return 0;
+}
