@@ -119,8 +119,8 @@ static void make(const struct view *view, const struct view_cause *cause, struct
 	append_type(ret_op, text_string(&part), kind);
 }
 
-const char *xplane_ops_of(struct xplane_ops *ops, const struct view *view,
-			  const struct view_cause *cause)
+static const char *find(struct xplane_ops *ops, const struct view *view,
+			const struct view_cause *cause)
 {
 	/* The call does not matter where there is a path. */
 	s64 call = cause->path
@@ -139,6 +139,22 @@ const char *xplane_ops_of(struct xplane_ops *ops, const struct view *view,
 	if (number < 0 || map_set(&ops->numbers, cause->path, call, number) < 0)
 		return NULL;
 	return ops->ops.strings[number];
+}
+
+/* Names of a view stay where they are. */
+const char *xplane_ops_of(struct xplane_ops *ops, const struct view *view,
+			  const struct view_cause *cause)
+{
+	u64 address = (uintptr_t)cause->name;
+	size_t place = (address ^ address >> 9 ^ cause->path) % XPLANE_OPS_LAST;
+
+	if (ops->last[place].op && ops->last[place].call == cause->name &&
+	    ops->last[place].path == cause->path)
+		return ops->last[place].op;
+	ops->last[place].op = find(ops, view, cause);
+	ops->last[place].call = cause->name;
+	ops->last[place].path = cause->path;
+	return ops->last[place].op;
 }
 
 void xplane_ops_free(struct xplane_ops *ops)

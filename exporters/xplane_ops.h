@@ -11,11 +11,16 @@
 #include "view/view.h"
 
 #define XPLANE_OP_BYTES_MAX 1000
+#define XPLANE_OPS_LAST	    512 /* a power of two */
 
 struct xplane_ops {
 	struct map numbers; /* (path, call that launched) -> number in ops */
 	struct string_table ops;
 	struct string_table calls;
+	struct {
+		const char *call, *op; /* NULL: nothing is here */
+		u32 path;
+	} last[XPLANE_OPS_LAST]; /* of those, by path and the call's address */
 };
 
 /* The operation of a cause, the ops's; NULL without memory. */

@@ -96,10 +96,16 @@ s64 xplane_plane_stat(struct xplane_plane *plane, const char *name)
 	return number < 0 ? 0 : number + 1;
 }
 
+static size_t place_of(const char *string)
+{
+	u64 address = (uintptr_t)string;
+
+	return (address ^ address >> 9) % XPLANE_REMEMBERED;
+}
+
 s64 xplane_plane_constant(struct xplane_plane *plane, const char *name)
 {
-	u64 address = (u64)name;
-	size_t place = (address ^ address >> 9) % XPLANE_REMEMBERED;
+	size_t place = place_of(name);
 
 	if (plane->remembered[place].string != name) {
 		plane->remembered[place].id = xplane_plane_stat(plane, name);
@@ -160,10 +166,24 @@ int xplane_plane_add_double(struct xplane_plane *plane, const char *name, double
 
 /* ---- events ---- */
 
+/* Another name may have come to the same address: looking at it costs less than looking it up. */
+static s64 number_of_name(struct xplane_plane *plane, const char *name)
+{
+	size_t *last = &plane->last_names[place_of(name)];
+	s64 number;
+
+	if (*last && strcmp(plane->event_names.strings[*last - 1], name) == 0)
+		return *last - 1;
+	number = string_table_add(&plane->event_names, name, strlen(name));
+	if (number >= 0)
+		*last = number + 1;
+	return number;
+}
+
 bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, const char *name,
 			u64 offset_ns, u64 dur_ns)
 {
-	s64 number = string_table_add(&plane->event_names, name, strlen(name));
+	s64 number = number_of_name(plane, name);
 
 	tensorflow__profiler__xevent__init(&event->message);
 	event->message.metadata_id = number + 1;

@@ -30,6 +30,7 @@ struct xplane_plane {
 		const char *string;
 		s64 id;
 	} remembered[XPLANE_REMEMBERED]; /* ids of strings that do not change, by their address */
+	size_t last_names[XPLANE_REMEMBERED]; /* by a name's address: number + 1 of the event that was there last */
 	struct text stats; /* the plane's own, packed */
 };
 

@@ -289,9 +289,38 @@ static bool is_long_constant(const struct xplane_plane *plane, const char *strin
 	return true;
 }
 
+/* Where a table has the string at this address: what a view gave stays there. */
+static const char **known_place(const char *table[XPLANE_KNOWN], const char *string)
+{
+	u64 address = (uintptr_t)string;
+
+	return &table[(address ^ address >> 9) % XPLANE_KNOWN];
+}
+
+/* text: for one that is no UTF-8. */
+static void set_string_value(struct xplane_values *values, struct xplane_plane *plane,
+			     xplane_stat *stat, const char *string, struct text *text)
+{
+	const char **known = known_place(values->short_strings, string), *valid;
+
+	if (*known == string) {
+		set_string(stat, string);
+		return;
+	}
+	if (is_long_constant(plane, string)) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
+		stat->ref_value = xplane_plane_constant(plane, string);
+		return;
+	}
+	valid = xplane_utf8(string, text);
+	set_string(stat, valid);
+	if (valid == string && strlen(string) < REFERENCE_BYTES_MIN)
+		*known = string;
+}
+
 /* text: for a value that is put together. */
-static void set_value(struct xplane_plane *plane, xplane_stat *stat, enum stat_type type,
-		      const struct view_value *value, struct text *text)
+static void set_value(struct xplane_values *values, struct xplane_plane *plane, xplane_stat *stat,
+		      enum stat_type type, const struct view_value *value, struct text *text)
 {
 	bool is_number = value->type == VALUE_U64 || value->type == VALUE_S64 ||
 			 value->type == VALUE_DECIMAL;
@@ -307,11 +336,8 @@ static void set_value(struct xplane_plane *plane, xplane_stat *stat, enum stat_t
 	} else if (is_number) {
 		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_UINT64_VALUE;
 		stat->uint64_value = value->number;
-	} else if (value->type == VALUE_STRING && is_long_constant(plane, value->string)) {
-		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
-		stat->ref_value = xplane_plane_constant(plane, value->string);
 	} else if (value->type == VALUE_STRING) {
-		set_string(stat, xplane_utf8(value->string, text));
+		set_string_value(values, plane, stat, value->string, text);
 	} else {
 		text_clear(text);
 		xplane_append_value(text, value);
@@ -349,7 +375,7 @@ static int add_stats(struct xplane_values *values, const struct xplane_values_ki
 			return -ENOMEM;
 		stat = xplane_event_stat(ret_event, id);
 		if (stat)
-			set_value(plane, stat, row->type, &value,
+			set_value(values, plane, stat, row->type, &value,
 				  &values->texts[ret_event->message.n_stats - 1]);
 	}
 	return 0;
@@ -386,10 +412,18 @@ static bool is_taken(const char *name)
 
 static const char *own_name(struct xplane_values *values, const struct view_event *event)
 {
+	const char **known = known_place(values->plain_names, event->name);
 	struct text *text = &values->texts[0];
 
-	if (!is_taken(event->name))
-		return xplane_utf8(event->name, text);
+	if (*known == event->name)
+		return event->name;
+	if (!is_taken(event->name)) {
+		const char *name = xplane_utf8(event->name, text);
+
+		if (name == event->name)
+			*known = name;
+		return name;
+	}
 	text_clear(text);
 	text_appendf(text, "%s()", event->name);
 	return text_string(text);

@@ -8,12 +8,16 @@
 #include "exporters/xplane_details.h"
 #include "view/view.h"
 
+#define XPLANE_KNOWN 512 /* a power of two */
+
 struct xplane_values {
 	const struct view *view;
 	struct xplane_values_kind *kinds; /* by number of the kind in schema_kinds() */
 	size_t kind_count;
 	struct xplane_details details;
 	struct text *texts; /* what stats of the event at hand point into */
+	const char *plain_names[XPLANE_KNOWN];	 /* names of the view that are names here too, by their address */
+	const char *short_strings[XPLANE_KNOWN]; /* the same of strings that are values */
 };
 
 /* Looks the keys up. Zero-initialise; xplane_values_free() after a failure too. */

@@ -307,13 +307,12 @@ static u64 reference_read(const struct reference *reference, const struct record
 	const u8 *bytes = (const u8 *)record + reference->offset_bytes;
 	u64 value = 0;
 
-	if (reference->element_bytes == 4) {
-		u32 word;
-
-		memcpy(&word, bytes, sizeof(word));
-		return word;
-	}
-	memcpy(&value, bytes, reference->element_bytes);
+	if (reference->element_bytes == sizeof(u32))
+		memcpy(&value, bytes, sizeof(u32));
+	else if (reference->element_bytes == sizeof(u8))
+		value = *bytes;
+	else
+		memcpy(&value, bytes, reference->element_bytes);
 	return value;
 }
 

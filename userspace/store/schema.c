@@ -171,15 +171,15 @@ u64 schema_field_value(const struct schema_field *field, const struct record_hea
 	const u8 *bytes = (const u8 *)record + field->offset_bytes + index * field->element_bytes;
 	u64 value = 0;
 
-	/* Nearly all fields have 4 bytes: one load instead of a call of memcpy(). */
-	if (field->element_bytes == sizeof(u32)) {
-		u32 word;
-
-		memcpy(&word, bytes, sizeof(word));
-		return word;
-	}
-	/* Little-endian, as the files are. */
-	memcpy(&value, bytes, field->element_bytes);
+	/* One load instead of a call of memcpy(). Little-endian, as the files are. */
+	if (field->element_bytes == sizeof(u32))
+		memcpy(&value, bytes, sizeof(u32));
+	else if (field->element_bytes == sizeof(u64))
+		memcpy(&value, bytes, sizeof(u64));
+	else if (field->element_bytes == sizeof(u8))
+		value = *bytes;
+	else
+		memcpy(&value, bytes, field->element_bytes);
 	return value;
 }
 

@@ -288,6 +288,8 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 	if (result == 0)
 		result = view_frames_init(view);
 	if (result == 0)
+		result = view_occupancies_init(view);
+	if (result == 0)
 		result = view_steps_init(view);
 	if (result < 0) {
 		view_free(view);
@@ -313,6 +315,7 @@ struct view *view_free(struct view *view)
 	view_names_free(view->names);
 	view_keys_free(view->keys);
 	view_frames_free(view->frames);
+	free(view->occupancies);
 	view_steps_free(view->steps);
 	view_ledger_free(&view->ledger);
 	view_causes_free(&view->causes);

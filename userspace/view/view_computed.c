@@ -310,9 +310,7 @@ static struct view_value compute_warps_per_sm(const struct view *view,
 static bool occupancy_of_event(const struct view *view, const struct view_event *event,
 			       struct occupancy *ret_occupancy)
 {
-	const struct record_device *device = device_of(view, event);
-
-	return device && occupancy_of(kernel_of(event), device, ret_occupancy);
+	return view_occupancy(view, kernel_of(event), ret_occupancy);
 }
 
 static struct view_value compute_occupancy(const struct view *view, const struct view_event *event)

@@ -229,7 +229,7 @@ static bool demangle_short(const char *name, struct text *ret_name)
 
 enum display { DISPLAY_KERNEL, DISPLAY_KERNEL_SHORT, DISPLAY_API };
 
-static const char *display_name(const struct view *view, enum display display, u32 text_id,
+static const char *make_display(const struct view *view, enum display display, u32 text_id,
 				const char *name)
 {
 	static bool (*const displays[])(const char *name, struct text *ret_name) = {
@@ -249,6 +249,22 @@ static const char *display_name(const struct view *view, enum display display, u
 	}
 	/* Without memory it is only made again. */
 	(void)map_set(&view->names->displays, text_id, display, (uintptr_t)name);
+	return name;
+}
+
+static const char *display_name(const struct view *view, enum display display, u32 text_id,
+				const char *name)
+{
+	struct view_names *names = view->names;
+	size_t place = text_id % VIEW_LAST_DISPLAYS;
+
+	if (names->last_displays[place].name && names->last_displays[place].text_id == text_id &&
+	    names->last_displays[place].how == display)
+		return names->last_displays[place].name;
+	name = make_display(view, display, text_id, name);
+	names->last_displays[place].text_id = text_id;
+	names->last_displays[place].how = display;
+	names->last_displays[place].name = name;
 	return name;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/map.h"
+#include "view/occupancy.h"
 #include "view/view.h"
 #include "view/view_counters.h"
 
@@ -63,6 +64,8 @@ void view_rows_free(struct view_rows *rows);
 
 /* ---- view_names: tasks and labels ---- */
 
+#define VIEW_LAST_DISPLAYS 1024 /* a power of two */
+
 struct view_names {
 	struct map tasks; /* (pid, tid) -> const char * */
 	const char ***labels; /* [kind number][id - 1]; NULL for kinds without labels */
@@ -70,6 +73,10 @@ struct view_names {
 	size_t kind_count;
 	struct map made;     /* (kind, values of fields) -> const char *, of nameless records */
 	struct map displays; /* (text id, how) -> const char *, as people write it */
+	struct {
+		u32 text_id, how;
+		const char *name; /* NULL: nothing is here */
+	} last_displays[VIEW_LAST_DISPLAYS]; /* of those, by the lowest bits of the id */
 	struct string_table strings; /* what was made here; they never move */
 };
 
@@ -287,6 +294,14 @@ struct view_keys {
 
 void view_keys_free(struct view_keys *keys);
 
+/* ---- view_occupancy ---- */
+
+struct view_occupancies;
+
+int view_occupancies_init(struct view *view);
+/* As occupancy_of(); false without a device too. */
+bool view_occupancy(const struct view *view, const struct record_kernel *kernel, struct occupancy *ret_occupancy);
+
 /* ---- view_steps ---- */
 
 struct view_steps_state;
@@ -305,6 +320,7 @@ struct view {
 	struct view_keys *keys;
 	struct view_frames *frames;
 	struct view_steps_state *steps;
+	struct view_occupancies *occupancies;
 	struct view_ledger ledger;
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */
