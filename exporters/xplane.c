@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "exporters/args.h"
+#include "exporters/input_stages.h"
 #include "exporters/xplane_file.h"
 #include "exporters/xplane_memory.h"
 #include "exporters/xplane_messages.h"
@@ -15,12 +16,16 @@
 #include "exporters/xplane_steps.h"
 #include "exporters/xplane_values.h"
 
+/* Above the ids of names of events, which readers would mix them up with. */
+#define FIRST_STAGE_ID 1000000000LL
+
 struct xplane {
 	const char *path;
 	const struct view *view;
 	struct xplane_rows rows;
 	struct xplane_values values;
 	struct xplane_ops ops;
+	struct input_stages stages;
 	struct xplane_memory memory;
 	struct xplane_steps steps;
 	struct xplane_messages messages;
@@ -108,6 +113,29 @@ static int add_arguments(struct xplane *xplane, const struct view_event *event,
 										       : -ENOMEM;
 }
 
+/* Of the host's input: by the id readers know stages, by the category what they are. */
+static int add_stage(struct xplane *xplane, const struct view_event *event,
+		     struct xplane_plane *plane)
+{
+	static const char *const categories[] = {
+		[INPUT_STAGE_READ] = "Read",
+		[INPUT_STAGE_PREPROCESSING] = "Preprocessing",
+		[INPUT_STAGE_ENQUEUE] = "Enqueue",
+		[INPUT_STAGE_OTHER] = "Unknown",
+	};
+	enum input_stage stage;
+	int result = input_stages_find(&xplane->stages, event, &stage);
+
+	if (result < 0 || stage == INPUT_STAGE_NONE || event->kind->shape != SHAPE_SPAN)
+		return result;
+	return xplane_event_add_s64(&xplane->event, plane, "_ipl_stage_id",
+				    FIRST_STAGE_ID + xplane->event.message.metadata_id) &&
+			       xplane_event_add_reference(&xplane->event, plane, "_ipl_stage_cat",
+							  categories[stage])
+		       ? 0
+		       : -ENOMEM;
+}
+
 /* One event on its line; dur: 0 where it is a moment. */
 static int add_event(struct xplane *xplane, const struct view_event *event, u64 dur_ns,
 		     struct err *err)
@@ -128,7 +156,7 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
 	if (add_operation(xplane, event, plane) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
-	    add_arguments(xplane, event, plane) < 0)
+	    add_arguments(xplane, event, plane) < 0 || add_stage(xplane, event, plane) < 0)
 		return no_memory(xplane, err);
 	result = xplane_steps_mark(&xplane->steps, event, plane, &xplane->event, err);
 	if (result < 0)
@@ -316,6 +344,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	xplane_rows_free(&xplane->rows);
 	xplane_values_free(&xplane->values);
 	xplane_ops_free(&xplane->ops);
+	input_stages_free(&xplane->stages);
 	xplane_memory_free(&xplane->memory);
 	xplane_steps_free(&xplane->steps);
 	xplane_messages_free(&xplane->messages);

@@ -239,9 +239,12 @@ def judge_memory(profiles, truth):
 
 
 def judge_input(tables, truth):
-    """It reads the file; with steps, its rows are the overview's."""
+    """Each stage of the host's input: how often, how long, how long without the stages inside it, what it is."""
     if not any("stepTimeMs" in [column["id"] for column in table.get("cols", [])] for table in tables):
         yield "no table of steps"
+    found = truth.Counter((row["opName"], round(row["count"]), round(row["timeInMs"] * 1e6), round(row["selfTimeInMs"] * 1e6), row["category"])
+                          for table in tables for row in rows_of(table) if "selfTimeInMs" in row)
+    yield from differences("stages of input (name, count, ns, own ns, category)", found, truth.input_stages())
 
 
 def judge_counters(table, truth):

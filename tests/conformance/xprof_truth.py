@@ -14,6 +14,7 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
               "device_to_array": "MemcpyDtoD"}
 # Entries of the ledger without which whole parts of a recording are missing.
 FAILURES = {"block_damaged", "recording_cut", "write_failed", "agent_cut", "counters_damaged", "gpu_times_missing"}
+STAGES = {"Read": "Demanded file read", "Preprocessing": "Preprocessing", "Enqueue": "Enqueue", "Unknown": "Unknown"}
 # TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
 PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
@@ -164,6 +165,30 @@ class Truth:
     def host_steps(self):
         """Where there is no GPU: number -> {span_ns}, as long as the step is on its thread."""
         return {row["Step"]: {"span_ns": row["Duration (ns)"]} for row in self.stats("steps")}
+
+    def input_stages(self):
+        """(name, count, ns, ns without the stages inside, category) of the events that the file marks as stages of the host's input."""
+        sums = collections.defaultdict(lambda: [0, 0, 0])
+        for plane in (plane for space in self.spaces for plane in space.planes if plane.name == "/host:CPU"):
+            for line in plane.lines:
+                around = []
+                for event in line.events:
+                    category = next((self.string_of(plane, stat) for stat in event.stats
+                                     if plane.stat_metadata[stat.metadata_id].name == "_ipl_stage_cat"), None)
+                    if not category:
+                        continue
+                    around = [one for one in around if one[1] > event.offset_ps]
+                    ns = event.duration_ps // 1000
+                    key = (plane.event_metadata[event.metadata_id].name, STAGES[category])
+                    sums[key] = [sums[key][0] + 1, sums[key][1] + ns, sums[key][2] + ns]
+                    if around:
+                        sums[around[-1][0]][2] -= ns
+                    around.append((key, event.offset_ps + event.duration_ps))
+        return collections.Counter((name, *numbers, category) for (name, category), numbers in sums.items())
+
+    @staticmethod
+    def string_of(plane, stat):
+        return stat.str if stat.str is not None else plane.stat_metadata[stat.ref].name
 
     # ---- devices, hosts
 
