@@ -9,6 +9,7 @@
 #include "exporters/args.h"
 #include "exporters/input_stages.h"
 #include "exporters/xplane_file.h"
+#include "exporters/xplane_hlo.h"
 #include "exporters/xplane_memory.h"
 #include "exporters/xplane_messages.h"
 #include "exporters/xplane_ops.h"
@@ -26,6 +27,7 @@ struct xplane {
 	struct xplane_values values;
 	struct xplane_ops ops;
 	struct input_stages stages;
+	struct xplane_hlo hlo;
 	struct xplane_memory memory;
 	struct xplane_steps steps;
 	struct xplane_messages messages;
@@ -84,17 +86,20 @@ static int no_memory(const struct xplane *xplane, struct err *err)
 }
 
 /* Of work on a GPU, by which readers sum it up. */
-static int add_operation(struct xplane *xplane, const struct view_event *event,
-			 struct xplane_plane *plane)
+static int add_operation(struct xplane *xplane, const struct view_event *event, size_t plane)
 {
-	const char *operation;
+	const char *operation = NULL;
 
-	if (!event->cause || event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
+	if (event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
 		return 0;
-	operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
-	if (!operation || !xplane_event_add_reference(&xplane->event, plane, "tf_op", operation))
-		return -ENOMEM;
-	return 0;
+	if (event->cause) {
+		operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
+		if (!operation ||
+		    !xplane_event_add_reference(&xplane->event, &xplane->rows.planes[plane],
+						"tf_op", operation))
+			return -ENOMEM;
+	}
+	return xplane_hlo_add(&xplane->hlo, event, plane, operation, &xplane->event);
 }
 
 /* In one string: a name that the target chose could be one that readers take for theirs. */
@@ -154,7 +159,7 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
 		return no_memory(xplane, err);
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
-	if (add_operation(xplane, event, plane) < 0 ||
+	if (add_operation(xplane, event, place->plane) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
 	    add_arguments(xplane, event, plane) < 0 || add_stage(xplane, event, plane) < 0)
 		return no_memory(xplane, err);
@@ -264,6 +269,8 @@ static int xplane_open(void *data, const struct view *view, const struct view_su
 		return no_memory(xplane, err);
 	result = xplane_rows_make(&xplane->rows, view, survey, err);
 	if (result == 0)
+		result = xplane_hlo_open(&xplane->hlo, &xplane->rows, err);
+	if (result == 0)
 		result =
 			xplane_steps_find(&xplane->steps, view, &xplane->rows, &xplane->store, err);
 	if (result < 0)
@@ -303,10 +310,13 @@ static int xplane_close(void *data, struct err *err)
 	if (name_streams(xplane) < 0)
 		return no_memory(xplane, err);
 	result = xplane_steps_close(&xplane->steps, err);
+	if (result == 0)
+		result = xplane_hlo_close(&xplane->hlo, err);
 	if (result < 0)
 		return result;
 	if (xplane_messages_make(&xplane->messages, view_survey(xplane->view)) < 0 ||
-	    xplane_steps_tell(&xplane->steps, &xplane->messages.warnings) < 0)
+	    xplane_steps_tell(&xplane->steps, &xplane->messages.warnings) < 0 ||
+	    xplane_hlo_tell(&xplane->hlo, &xplane->messages.warnings) < 0)
 		return no_memory(xplane, err);
 	return 0;
 }
@@ -341,6 +351,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	if (commit)
 		result = xplane_files_write(xplane->path, xplane->view, &xplane->rows,
 					    &xplane->messages, &xplane->store, ret_size_bytes, err);
+	xplane_hlo_free(&xplane->hlo);
 	xplane_rows_free(&xplane->rows);
 	xplane_values_free(&xplane->values);
 	xplane_ops_free(&xplane->ops);

@@ -137,8 +137,14 @@ static int write_bytes(void *data, const void *bytes, size_t size_bytes)
 static struct xplane_plane *plane_of(struct file *file, struct xplane_rows *rows,
 				     const struct xplane_space *space, size_t index)
 {
-	return index < space->plane_count ? &rows->planes[space->first_plane + index]
-					  : &file->environment;
+	if (index < space->plane_count)
+		return &rows->planes[space->first_plane + index];
+	return index == space->plane_count ? &file->environment : space->metadata;
+}
+
+static size_t plane_count_of(const struct xplane_space *space)
+{
+	return space->plane_count + 1 + (space->metadata != NULL);
 }
 
 static int pack_file(struct file *file, struct xplane_rows *rows, const struct xplane_space *space,
@@ -147,10 +153,10 @@ static int pack_file(struct file *file, struct xplane_rows *rows, const struct x
 	u64 size_bytes;
 	int result = 0;
 
-	file->heads = calloc(space->plane_count + 1, sizeof(*file->heads));
+	file->heads = calloc(plane_count_of(space), sizeof(*file->heads));
 	if (!file->heads)
 		return err_errno(err, -ENOMEM, "can't write %s", file->path);
-	for (size_t i = 0; i <= space->plane_count && result == 0; i++) {
+	for (size_t i = 0; i < plane_count_of(space) && result == 0; i++) {
 		result = xplane_plane_pack(plane_of(file, rows, space, i), &file->heads[i],
 					   &size_bytes, err);
 		if (result == 0)
@@ -170,7 +176,7 @@ static int write_file(struct file *file, struct xplane_rows *rows, const struct 
 
 	if (result < 0)
 		return result;
-	for (size_t i = 0; i <= space->plane_count && result == 0; i++)
+	for (size_t i = 0; i < plane_count_of(space) && result == 0; i++)
 		result = xplane_plane_write(plane_of(file, rows, space, i), &file->heads[i],
 					    file->store, write_bytes, &destination, err);
 	if (result == 0)
@@ -199,7 +205,7 @@ static int write_space(const char *path, const struct xplane_messages *messages,
 		result = write_file(&file, rows, space, err);
 	if (result == 0)
 		*ret_size_bytes += file.size_bytes;
-	for (size_t i = 0; file.heads && i <= space->plane_count; i++)
+	for (size_t i = 0; file.heads && i < plane_count_of(space); i++)
 		text_free(&file.heads[i]);
 	free(file.heads);
 	text_free(&file.tail);

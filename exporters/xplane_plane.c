@@ -73,7 +73,7 @@ void xplane_plane_free(struct xplane_plane *plane)
 	free(plane->lines);
 	string_table_free(&plane->event_names);
 	string_table_free(&plane->stat_names);
-	text_free(&plane->stats);
+	text_free(&plane->packed);
 	free((char *)plane->name);
 	*plane = (struct xplane_plane){0};
 }
@@ -122,9 +122,9 @@ int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *
 	if (!stat->metadata_id)
 		return -ENOMEM;
 	text_append_bytes(
-		&plane->stats, tag,
+		&plane->packed, tag,
 		put_tag(tag, TAG_PLANE_STAT, protobuf_c_message_get_packed_size(&stat->base)));
-	return append_message(&plane->stats, &stat->base);
+	return append_message(&plane->packed, &stat->base);
 }
 
 int xplane_plane_add_string(struct xplane_plane *plane, const char *name, const char *value)
@@ -162,6 +162,31 @@ int xplane_plane_add_double(struct xplane_plane *plane, const char *name, double
 	stat.value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
 	stat.double_value = value;
 	return xplane_plane_add(plane, name, &stat);
+}
+
+int xplane_plane_add_bytes(struct xplane_plane *plane, s64 id, const char *name,
+			   const char *stat_name, const struct text *bytes)
+{
+	Tensorflow__Profiler__XPlane message = TENSORFLOW__PROFILER__XPLANE__INIT;
+	Tensorflow__Profiler__XPlane__EventMetadataEntry
+		entry = TENSORFLOW__PROFILER__XPLANE__EVENT_METADATA_ENTRY__INIT,
+		*entries = &entry;
+	Tensorflow__Profiler__XEventMetadata metadata = TENSORFLOW__PROFILER__XEVENT_METADATA__INIT;
+	xplane_stat stat = TENSORFLOW__PROFILER__XSTAT__INIT, *stats = &stat;
+
+	stat.metadata_id = xplane_plane_stat(plane, stat_name);
+	if (!stat.metadata_id)
+		return -ENOMEM;
+	stat.value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_BYTES_VALUE;
+	stat.bytes_value = (ProtobufCBinaryData){bytes->length, (u8 *)bytes->data};
+	metadata.id = entry.key = id;
+	metadata.name = (char *)name;
+	metadata.n_stats = 1;
+	metadata.stats = &stats;
+	entry.value = &metadata;
+	message.n_event_metadata = 1;
+	message.event_metadata = &entries;
+	return append_message(&plane->packed, &message.base);
 }
 
 /* ---- events ---- */
@@ -379,7 +404,7 @@ static int pack_head(const struct xplane_plane *plane, struct text *ret_head)
 		result = append_message(ret_head, &message.base);
 	}
 	metadata_free(&metadata);
-	text_append_bytes(ret_head, plane->stats.data, plane->stats.length);
+	text_append_bytes(ret_head, plane->packed.data, plane->packed.length);
 	return ret_head->failed ? -ENOMEM : result;
 }
 

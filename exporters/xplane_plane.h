@@ -31,7 +31,7 @@ struct xplane_plane {
 		s64 id;
 	} remembered[XPLANE_REMEMBERED]; /* ids of strings that do not change, by their address */
 	size_t last_names[XPLANE_REMEMBERED]; /* by a name's address: number + 1 of the event that was there last */
-	struct text stats; /* the plane's own, packed */
+	struct text packed; /* the plane's own stats, and what else of it is packed already */
 };
 
 /* An event while its stats are put together; strings in it must live until it is added. */
@@ -60,6 +60,9 @@ int xplane_plane_add_string(struct xplane_plane *plane, const char *name, const 
 int xplane_plane_add_u64(struct xplane_plane *plane, const char *name, u64 value);
 int xplane_plane_add_s64(struct xplane_plane *plane, const char *name, s64 value);
 int xplane_plane_add_double(struct xplane_plane *plane, const char *name, double value);
+/* Metadata of an event of which there is none, only to hold bytes. Either all ids are given so, or none. */
+int xplane_plane_add_bytes(struct xplane_plane *plane, s64 id, const char *name, const char *stat_name,
+			   const struct text *bytes);
 
 /* Begins an event; false: no memory for its name. Readers take no name that is not UTF-8: see xplane_utf8(). */
 bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, const char *name, u64 offset_ns,

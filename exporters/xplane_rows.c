@@ -293,6 +293,11 @@ void xplane_rows_free(struct xplane_rows *rows)
 {
 	for (size_t i = 0; i < rows->plane_count; i++)
 		xplane_plane_free(&rows->planes[i]);
+	for (size_t i = 0; i < rows->space_count; i++) {
+		if (rows->spaces[i].metadata)
+			xplane_plane_free(rows->spaces[i].metadata);
+		free(rows->spaces[i].metadata);
+	}
 	free(rows->spaces);
 	free(rows->planes);
 	free(rows->first_place);

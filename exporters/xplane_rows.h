@@ -13,6 +13,7 @@ struct xplane_space {
 	u32 pid;
 	const char *name; /* of the process; the survey's */
 	size_t first_plane, plane_count; /* its host plane first */
+	struct xplane_plane *metadata;	 /* "/host:metadata", NULL: none */
 };
 
 /* Where events of one row and lane go. */

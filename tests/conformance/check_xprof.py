@@ -199,20 +199,71 @@ def judge_operations(tables, truth):
     yield from truth.near("time of operations on GPUs (us)", found, truth.operation_time_ns() / 1000)
 
 
+TARGET = re.compile(r'custom_call_target="((?:[^"\\]|\\.)*)"')
+
+
+def bytes_of(row):
+    """Of its rate in GiB/s and its time in us."""
+    return row["measured_memory_bw"] * 2 ** 30 * row["total_self_time"] / 1e6
+
+
+def judge_categories(rows, truth):
+    """Each category: how often, for how long, how many bytes."""
+    found = {}
+    for row in rows:
+        one = found.setdefault(row["category"], [0, 0, 0])
+        one[0] += row["occurrences"]
+        one[1] += row["total_self_time"]
+        one[2] += bytes_of(row)
+    expected = truth.categories()
+    for category in sorted({**found, **expected}):
+        one, other = found.get(category, [0, 0, 0]), expected.get(category, [0, 0, 0])
+        yield from truth.near(f"{category}: number", one[0], other[0])
+        yield from truth.near(f"{category}: time (us)", one[1], other[1] / 1000)
+        yield from truth.near(f"{category}: bytes", one[2], other[2])
+
+
 def judge_hlo(table, truth):
-    """Where kernels have instructions or names: their time and number."""
+    """Each category: number, time, bytes; each kernel by its full name: number, time."""
     rows = rows_of(table)
-    yield from truth.near("time of operations (us)", sum(row["total_self_time"] for row in rows), truth.operation_time_ns() / 1000)
+    yield from judge_categories(rows, truth)
+    found = {}
+    for row in rows:
+        target = TARGET.search(row["hlo_op_expression"])
+        if target:
+            one = found.setdefault(target[1].removesuffix("()"), [0, 0])
+            one[0] += row["occurrences"]
+            one[1] += row["total_self_time"]
+    for row in truth.stats("kernels"):
+        one = found.get(row["Name"].removesuffix("()"), [0, 0])
+        yield from truth.near(f"{row['Name'][:60]}: number", one[0], row["Instances"])
+        yield from truth.near(f"{row['Name'][:60]}: time (us)", one[1], row["Total Time (ns)"] / 1000)
+
+
+def leaves_of(node):
+    children = node.get("children") or []
+    if not children:
+        yield node
+    for child in children:
+        yield from leaves_of(child)
 
 
 def judge_op_profile(profile, truth):
-    """The time of all that has a name, in picoseconds."""
+    """The time of all that ran, in picoseconds; its bytes and operations."""
     root = profile.get("byProgramExcludeIdle") or {}
     yield from truth.near("time of operations (us)", root.get("metrics", {}).get("rawTime", 0) / 1e6, truth.operation_time_ns() / 1000)
+    leaves = [leaf.get("metrics", {}) for leaf in leaves_of(root)]
+    # It lists so many of each category.
+    if len(leaves) >= 100:
+        return
+    yield from truth.near("time of its leaves (us)", sum(one.get("rawTime", 0) for one in leaves) / 1e6, truth.operation_time_ns() / 1000)
+    yield from truth.near("bytes of its leaves", sum(one.get("rawBytesAccessedArray", [0])[0] for one in leaves),
+                          sum(moved for _, _, moved in truth.categories().values()))
+    yield from truth.near("operations of its leaves", sum(one.get("rawFlops", 0) for one in leaves), 0)
 
 
 def judge_roofline(tables, truth):
-    """Peak figures of the device."""
+    """Peak figures of the device; each category as in HLO Op Stats."""
     facts = tables[0].get("p") or {}
     if truth.gpus()[0] and truth.bandwidth_bytes_s() and truth.device_type():
         yield from truth.near("peak bandwidth (GiB/s)", float(facts["peak_hbm_bw"]), truth.bandwidth_bytes_s() / 2 ** 30)
@@ -220,6 +271,15 @@ def judge_roofline(tables, truth):
             yield "no peak rate of operations"
         if truth.peak_gflops():
             yield from truth.near("peak rate of operations (GFLOP/s)", float(facts["peak_flop_rate"]), truth.peak_gflops())
+    yield from judge_categories([row for row in rows_of(tables[0]) if row["step"] == "Total" and row["include_infeed_outfeed"] and
+                                 row["category"] not in ("Program", "IDLE")], truth)
+
+
+def judge_graph(text, truth, program):
+    """Each instruction that events have is in it."""
+    there = {line.split(" = ")[0].strip().removeprefix("ROOT ") for line in text.splitlines() if " = " in line}
+    for name in sorted(truth.instructions(program) - there)[:5]:
+        yield f"no instruction {name}"
 
 
 def judge_memory(profiles, truth):
@@ -253,7 +313,7 @@ def judge_counters(table, truth):
         yield "no table"
 
 
-ALL, EACH = "all files of the run", "each file by itself"
+ALL, EACH, PROGRAMS = "all files of the run", "each file by itself", "each program of each file"
 # tool, options, which files, judge.
 TOOLS = [
     ("trace_viewer", {"trace_viewer_options": {}}, EACH, judge_trace),
@@ -269,11 +329,27 @@ TOOLS = [
     ("hlo_stats", {}, ALL, judge_hlo),
     ("roofline_model", {}, ALL, judge_roofline),
     ("perf_counters", {}, ALL, judge_counters),
+    ("graph_viewer", {"type": "short_txt", "node_name": "", "graph_width": 1, "format": "html"}, PROGRAMS, judge_graph),
 ]
+
+
+def judge_programs(tool, options, judge, truth):
+    """A tool that shows one program at a time."""
+    programs = truth.programs()
+    if not programs:
+        raise NotFilled("no program, for there is no work of GPUs")
+    for program in programs:
+        named = {**options, "module_name": program[1]}
+        answer, found = xprof_tool.run(tool, {"graph_viewer_options": named} if tool == "graph_viewer" else named, [program[0]])
+        yield from found
+        if answer is not None:
+            yield from judge(answer, truth, program)
 
 
 def judge_tool(tool, options, which, judge, truth):
     complaints, answers = [], []
+    if which == PROGRAMS:
+        return list(judge_programs(tool, options, judge, truth))
     for paths in [truth.paths] if which == ALL else [[path] for path in truth.paths]:
         options = {**options, "hosts": [path.name.removesuffix(".xplane.pb") for path in paths]} if "@" in tool else options
         answer, found = xprof_tool.run(tool, options, paths)

@@ -34,8 +34,29 @@ def check_shape(shape):
         return
     if any(size < 0 for size in shape.dimensions) or math.prod(shape.dimensions) >= 2 ** 60:
         yield f"a shape of {shape.dimensions}"
+    if shape.dimensions and sorted(shape.layout.minor_to_major if shape.layout else []) != list(range(len(shape.dimensions))):
+        yield f"a shape of {shape.dimensions} without a layout has no bytes"
     for part in shape.tuple_shapes:
         yield from check_shape(part)
+
+
+def check_dot(one, shapes):
+    """The sizes of both sides and of the product have to fit."""
+    numbers, sides = one.dot_dimension_numbers, [shapes.get(operand) for operand in one.operand_ids]
+    if len(sides) != 2 or None in sides or not numbers:
+        return
+    for side, dimensions in zip(sides, ([*numbers.lhs_contracting, *numbers.lhs_batch], [*numbers.rhs_contracting, *numbers.rhs_batch])):
+        if any(not 0 <= number < len(side.dimensions) for number in dimensions) or len(set(dimensions)) != len(dimensions):
+            yield f"dimensions {dimensions} of {side.dimensions}"
+            return
+    left, right = (side.dimensions for side in sides)
+    shared = [left[i] for i in numbers.lhs_batch]
+    if [left[i] for i in numbers.lhs_contracting] != [right[i] for i in numbers.rhs_contracting] or shared != [right[i] for i in numbers.rhs_batch]:
+        yield f"a product of {left} and {right}"
+    rest = [size for i, size in enumerate(left) if i not in (*numbers.lhs_contracting, *numbers.lhs_batch)]
+    rest += [size for i, size in enumerate(right) if i not in (*numbers.rhs_contracting, *numbers.rhs_batch)]
+    if one.shape and shared + rest != one.shape.dimensions:
+        yield f"a product of {left} and {right} with the sizes {one.shape.dimensions}"
 
 
 def check_instruction(one, ids, computations):
@@ -70,9 +91,10 @@ def check_instruction(one, ids, computations):
 
 
 def check_computation(computation, computations, names):
-    ids = set()
+    ids, shapes = set(), {}
     for one in computation.instructions:
-        for text in check_instruction(one, ids, computations):
+        shapes[one.id] = one.shape
+        for text in (*check_instruction(one, ids, computations), *(check_dot(one, shapes) if one.opcode == "dot" else ())):
             yield f"instruction {one.name[:60]!r}: {text}"
         if one.name in names:
             yield f"two instructions {one.name!r}"
@@ -100,11 +122,39 @@ def check_module(module, names):
         computation_names.add(computation.name)
 
 
+def check_buffers(buffers, module):
+    """What memory_viewer reads: each buffer is defined by an instruction, has its place, comes once and goes at most once."""
+    known = {one.name: one.id for computation in module.computations for one in computation.instructions}
+    sizes = {}
+    for one in buffers.logical_buffers:
+        if one.id in sizes:
+            yield f"two buffers {one.id}"
+        sizes[one.id] = one.size
+        if not one.defined_at or known.get(one.defined_at.instruction_name) != one.defined_at.instruction_id:
+            yield f"buffer {one.id} has no instruction"
+    assigned = [part for one in buffers.buffer_allocations for part in one.assigned]
+    if sorted((part.buffer_id, part.size) for part in assigned) != sorted(sizes.items()):
+        yield "not each buffer has a place of its size"
+    for trace in buffers.heap_traces:
+        live, gone = set(), set()
+        for event in trace.events:
+            if event.buffer_id not in sizes or event.kind not in (0, 1):
+                yield f"a moment of the heap with buffer {event.buffer_id}, kind {event.kind}"
+            elif event.kind == 0 and event.buffer_id in live | gone or event.kind == 1 and event.buffer_id not in live:
+                yield f"buffer {event.buffer_id} comes twice, or goes without having come"
+            (live.add if event.kind == 0 else live.discard)(event.buffer_id)
+            if event.kind == 1:
+                gone.add(event.buffer_id)
+
+
 def check(data):
     """(names of the instructions, complaints)"""
     names = set()
     try:
-        module = xplane_wire.read("HloProto", data).module
+        program = xplane_wire.read("HloProto", data)
     except xplane_wire.WireError as error:
         return names, [str(error)]
-    return names, ["no module"] if module is None else list(check_module(module, names))
+    if program.module is None:
+        return names, ["no module"]
+    complaints = list(check_module(program.module, names))
+    return names, complaints + (list(check_buffers(program.buffer_assignment, program.module)) if program.buffer_assignment else [])

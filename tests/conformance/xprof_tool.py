@@ -13,8 +13,14 @@ HARMLESS = re.compile(r"No (Unified)?ProfileProcessor registered|No CoreDetails 
 SEVERE = re.compile(r"^[EF]\d{4} .*?\] (.*)")
 
 
+# They show one program of XLA at a time, of files that XProf makes when it is asked for the list of tools.
+OF_PROGRAMS = {"graph_viewer", "memory_viewer"}
+
+
 def convert(tool, options, output, paths):
     from xprof.convert import raw_to_tool_data
+    if tool in OF_PROGRAMS:
+        raw_to_tool_data.xspace_to_tool_names(paths)
     data, _ = raw_to_tool_data.xspace_to_tool_data(paths, tool, {**options, "use_saved_result": False})
     if data is None:
         raise ValueError(f"{tool} has no answer")
@@ -68,6 +74,7 @@ def run(tool, options, paths):
         if status:
             return None, [why_it_ended(status, lines, severe)]
         try:
-            return json.loads(output.read_bytes()), [f"its log: {line[:300]}" for line in severe]
+            answer = output.read_bytes()
+            return answer.decode() if tool == "graph_viewer" else json.loads(answer), [f"its log: {line[:300]}" for line in severe]
         except ValueError as error:
             return None, [f"its answer is no JSON: {error}"]

@@ -17,6 +17,10 @@ FAILURES = {"block_damaged", "recording_cut", "write_failed", "agent_cut", "coun
 STAGES = {"Read": "Demanded file read", "Preprocessing": "Preprocessing", "Enqueue": "Enqueue", "Unknown": "Unknown"}
 # TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
 PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
+# By which category XProf shows them, and how often a byte counts: it is read from and written to the GPU's own memory.
+COPY_CATEGORIES = {"host_to_device": ("infeed", 1), "host_to_array": ("infeed", 1), "device_to_host": ("outfeed", 1), "array_to_host": ("outfeed", 1),
+                   "device_to_device": ("data formatting", 2), "array_to_array": ("data formatting", 2), "array_to_device": ("data formatting", 2),
+                   "device_to_array": ("data formatting", 2), "peer_to_peer": ("outfeed", 1)}
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
 
 
@@ -124,15 +128,49 @@ class Truth:
         return collections.Counter((*key[1:], len(times), sum(times), min(times), max(times)) for key, times in groups.items())
 
     def operation_time_ns(self):
-        """Of all that runs on GPUs and carries the name of an operation in the file."""
-        total = 0
-        for plane in self.gpu_files():
-            names = {key: one.name for key, one in plane.stat_metadata.items()}
+        """Of all that runs on GPUs."""
+        return sum(self.end_of(line) - line["ts"] for line in self.of(*self.STREAM_SPANS))
+
+    def categories(self):
+        """category of XProf -> [number, ns, bytes of the GPU's own memory]"""
+        found = collections.defaultdict(lambda: [0, 0, 0])
+        for line in self.of(*self.STREAM_SPANS):
+            category, moved = "custom-call", 0
+            size = line.get("bytes", 0)
+            if line["kind"] == "copy" and size and line.get("direction") in COPY_CATEGORIES:
+                category, times = COPY_CATEGORIES[line["direction"]]
+                if line["direction"] == "peer_to_peer" and line.get("destination_device", 0) == line.get("device", 1):
+                    category = "infeed"
+                moved = times * size
+            elif line["kind"] == "set" and size:
+                # The value is a byte, too.
+                category, moved = "broadcast", size + 1
+            one = found[category]
+            one[0] += 1
+            one[1] += self.end_of(line) - line["ts"]
+            one[2] += moved
+        return dict(found)
+
+    def programs(self):
+        """(file, name) of each program of XLA in the files."""
+        return [(path, one.name) for path, space in zip(self.paths, self.spaces) for plane in space.planes if plane.name == "/host:metadata"
+                for one in plane.event_metadata.values()]
+
+    def instructions(self, program):
+        """Of one of these: the names that events have."""
+        pid = int(program[1].rpartition("(")[2].rstrip(")"))
+        space = self.spaces[self.paths.index(program[0])]
+        names = set()
+        for plane in space.planes:
+            ids = {one.name: key for key, one in plane.stat_metadata.items()}
+            if not plane.name.startswith("/device:GPU:") or "hlo_op" not in ids:
+                continue
             for line in plane.lines:
                 for event in line.events:
-                    if {names.get(stat.metadata_id) for stat in event.stats} & {"tf_op", "hlo_op"}:
-                        total += event.duration_ps
-        return total / 1000
+                    stats = {stat.metadata_id: stat for stat in event.stats}
+                    if ids["hlo_op"] in stats and stats[ids["program_id"]].int64 == pid:
+                        names.add(plane.stat_metadata[stats[ids["hlo_op"]].ref].name)
+        return names
 
     def launches(self):
         """(source, correlation) -> when the outermost call was made that launched it."""
