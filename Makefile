@@ -39,7 +39,7 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # What archives need varies by distribution (elfutils 0.189 and later: zstd), so further ones are named where they
 # are installed; the linker takes nothing from an archive that nobody needs.
 have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
-LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -lprotobuf-c -lnghttp2 -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
+LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -lprotobuf-c -lnghttp2 -lsqlite3 -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
 # Our own archive once more behind them: elf/elfutils_search.c is for archives that lack it (elfutils 0.192).
 STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl -lm
 

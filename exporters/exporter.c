@@ -9,6 +9,7 @@
 #include "exporters/chrome.h"
 #include "exporters/folded.h"
 #include "exporters/ndjson.h"
+#include "exporters/nsys.h"
 #include "exporters/xplane.h"
 #include "exporters/xplane_file.h"
 
@@ -49,6 +50,14 @@ static const struct exporter exporter_table[] = {
 		.check = xplane_path_check,
 		.create = xplane_create,
 		.finish = xplane_finish,
+	},
+	{
+		.format = "sqlite",
+		.suffixes = ".sqlite",
+		.meaning = "a database in the shape of Nsight Systems' exports: nsys stats",
+		.sink = &nsys_sink,
+		.create = nsys_create,
+		.finish = nsys_finish,
 	},
 };
 

@@ -1,0 +1,107 @@
+#include "exporters/nsys_tables.h"
+
+#include <string.h>
+
+#include "base/array.h"
+
+/* ---- which events ---- */
+
+/* A call inside another one is the same work: each launch would be there twice. */
+static bool is_outermost(const struct view *view, const struct view_event *event)
+{
+	return !event->inner_call;
+}
+
+static bool is_flush(const struct view *view, const struct view_event *event)
+{
+	return ((const struct record_overhead *)event->record)->type ==
+	       VALUE_overhead_type_buffer_flush;
+}
+
+/* Of gpuprobe.h. */
+static bool is_mark(const struct view *view, const struct view_event *event)
+{
+	return view_annotation(view, event) == VALUE_usdt_annotation_mark;
+}
+
+/* ---- tables ---- */
+
+#define NONE NSYS_NONE
+
+/* clang-format off */
+#define TABLE(id, name, kind, rows) static const struct nsys_column columns_##id[] = {
+#define COLUMN(name, type, source, key, other) {name, NSYS_##type, NSYS_##source, key, other},
+#define END(id) };
+#include "exporters/nsys_tables.def"
+
+#define TABLE(id, name, kind, rows) \
+	{name, KIND_##kind, rows, columns_##id, ARRAY_SIZE(columns_##id)},
+static const struct nsys_table tables[] = {
+#include "exporters/nsys_tables.def"
+};
+/* clang-format on */
+
+const struct nsys_table *nsys_tables(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(tables);
+	return tables;
+}
+
+void nsys_table_append_create(const struct nsys_table *table, struct text *text)
+{
+	static const char *const types[] = {
+		[NSYS_INTEGER] = "INTEGER",
+		[NSYS_NEEDED] = "INTEGER NOT NULL",
+		[NSYS_REAL] = "REAL",
+		[NSYS_TEXT] = "TEXT",
+	};
+
+	text_appendf(text, "CREATE TABLE %s (", table->name);
+	for (size_t i = 0; i < table->column_count; i++)
+		text_appendf(text, "%s\"%s\" %s", i ? ", " : "", table->columns[i].name,
+			     types[table->columns[i].type]);
+	text_append(text, ");");
+}
+
+void nsys_table_append_insert(const struct nsys_table *table, struct text *text)
+{
+	text_appendf(text, "INSERT INTO %s VALUES (", table->name);
+	for (size_t i = 0; i < table->column_count; i++)
+		text_append(text, i ? ",?" : "?");
+	text_append(text, ");");
+}
+
+/* ---- enums ---- */
+
+/* clang-format off */
+#define ENUM_TABLE(id, name) static const char enum_table_##id[] = name;
+#include "exporters/nsys_enums.def"
+
+#define ENUM_ROW(id, number, name, label) {enum_table_##id, number, name, label},
+static const struct nsys_enum_row enum_rows[] = {
+#include "exporters/nsys_enums.def"
+};
+
+#define ENUM_MAP(enum, tag, number) {#enum, VALUE_##enum##_##tag, number},
+static const struct enum_map {
+	const char *enum_name;
+	u32 ours;
+	s64 theirs;
+} enum_maps[] = {
+#include "exporters/nsys_enums.def"
+};
+/* clang-format on */
+
+const struct nsys_enum_row *nsys_enum_rows(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(enum_rows);
+	return enum_rows;
+}
+
+s64 nsys_enum_number(const char *enum_name, u32 number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(enum_maps); i++)
+		if (enum_maps[i].ours == number && !strcmp(enum_maps[i].enum_name, enum_name))
+			return enum_maps[i].theirs;
+	return NSYS_NONE;
+}

@@ -1,0 +1,64 @@
+/*
+ * The tables of events in an SQLite export of Nsight Systems: nsys_tables.def at run time. What a row holds is bound by
+ * nsys_values.h.
+ */
+#ifndef GPUPROBE_EXPORTERS_NSYS_TABLES_H
+#define GPUPROBE_EXPORTERS_NSYS_TABLES_H
+
+#include "base/text.h"
+#include "view/view.h"
+
+#define NSYS_NONE (-1) /* no value stands for what is not known */
+
+enum nsys_source {
+	NSYS_START,
+	NSYS_END,
+	NSYS_THREAD,
+	NSYS_PROCESS,
+	NSYS_KEY,
+	NSYS_NAME,
+	NSYS_TEXT_NAME,
+	NSYS_SHORT_NAME,
+	NSYS_SYMBOL,
+	NSYS_ENUM,
+	NSYS_DOMAIN,
+	NSYS_NUMBER,
+	NSYS_CONSTANT,
+};
+
+enum nsys_type { NSYS_INTEGER, NSYS_NEEDED, NSYS_REAL, NSYS_TEXT };
+
+struct nsys_column {
+	const char *name;
+	enum nsys_type type;
+	enum nsys_source source;
+	const char *key;
+	s64 other;
+};
+
+struct nsys_table {
+	const char *name;
+	u16 kind;
+	bool (*wants)(const struct view *view, const struct view_event *event); /* NULL: all */
+	const struct nsys_column *columns;
+	size_t column_count;
+};
+
+const struct nsys_table *nsys_tables(size_t *ret_count);
+
+/* "CREATE TABLE ..." and "INSERT INTO ... VALUES (?,...)". */
+void nsys_table_append_create(const struct nsys_table *table, struct text *text);
+void nsys_table_append_insert(const struct nsys_table *table, struct text *text);
+
+/* A row of a table of an enum; number of the table in ret_table from 0 on. */
+struct nsys_enum_row {
+	const char *table;
+	u32 number;
+	const char *name, *label;
+};
+const struct nsys_enum_row *nsys_enum_rows(size_t *ret_count);
+
+/* A value of an enum of record_enums.def in the numbers of Nsight Systems; NSYS_NONE: it has none for it. */
+s64 nsys_enum_number(const char *enum_name, u32 number);
+
+#endif
