@@ -13,6 +13,7 @@
 enum nsys_source {
 	NSYS_START,
 	NSYS_END,
+	NSYS_KNOWN_END,
 	NSYS_THREAD,
 	NSYS_PROCESS,
 	NSYS_KEY,

@@ -122,6 +122,13 @@ static struct value value_of_end(struct nsys_values *values, const struct nsys_b
 	return offset(values, event->end);
 }
 
+static struct value value_of_known_end(struct nsys_values *values,
+				       const struct nsys_bound_column *column,
+				       const struct view_event *event)
+{
+	return event->open ? nothing() : offset(values, event->end);
+}
+
 static struct value value_of_thread(struct nsys_values *values,
 				    const struct nsys_bound_column *column,
 				    const struct view_event *event)
@@ -244,6 +251,7 @@ static struct value value_of_constant(struct nsys_values *values,
 static value_of *const sources[] = {
 	[NSYS_START] = value_of_start,
 	[NSYS_END] = value_of_end,
+	[NSYS_KNOWN_END] = value_of_known_end,
 	[NSYS_THREAD] = value_of_thread,
 	[NSYS_PROCESS] = value_of_process,
 	[NSYS_KEY] = value_of_key,

@@ -28,7 +28,7 @@ build  libiberty-dev                         -  demangles C++ and Rust names
 build  protobuf-c-compiler                   -  XPlane: messages to C
 build  libprotobuf-c-dev                     -  XPlane: packs them
 build  libnghttp2-dev                        -  serve: HTTP/2
-build  libsqlite3-dev                        -  databases in the shape of Nsight Systems'
+build  libsqlite3-dev                        -  databases for readers of Nsight Systems
 build  zlib1g-dev                            -  gzip, compressed sections
 build  liblzma-dev                           -  mini debug info; needed by libdw.a
 build  libbz2-dev                            -  needed by libdw.a

@@ -13,7 +13,7 @@
 /* Of values; beyond it they are sorted in a file. */
 #define MEMORY_BYTES  (32 << 20)
 #define MEGABYTE      1e6
-#define SUMMARY_KINDS 2
+#define SUMMARY_KINDS 3
 
 /* What stands in a column. */
 enum cell {
@@ -148,8 +148,8 @@ static const struct summary {
 	 {NULL}},
 	{"nvtx_sum",
 	 "NVTX Range Summary",
-	 "No ranges of NVTX were recorded.",
-	 {KIND_range, KIND_process_range},
+	 "No ranges of NVTX, gpuprobe.h or USDT probes were recorded.",
+	 {KIND_range, KIND_process_range, KIND_usdt_span},
 	 "range_name",
 	 "dur",
 	 1,
@@ -157,7 +157,7 @@ static const struct summary {
 	 "Range",
 	 range_columns,
 	 ARRAY_SIZE(range_columns),
-	 {"PushPop", "StartEnd"}},
+	 {"PushPop", "StartEnd", "PushPop"}},
 };
 
 /* One run of a summary over the events. */

@@ -501,6 +501,7 @@ static const struct computed_row {
 	{"payload_double",            "payload_double_bits", 0,          compute_payload_double},
 	{"range_name",                NULL,                 KIND_range,  compute_range_name},
 	{"range_name",                NULL,                 KIND_process_range, compute_range_name},
+	{"range_name",                NULL,                 KIND_usdt_span, compute_name},
 	{"launch",                    NULL,                 0,           compute_launch},
 	{"cause",                     NULL,                 0,           compute_cause},
 	{"cause_name",                NULL,                 0,           compute_cause_name},
