@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/capture_ahead.h"
 #include "view/view_internal.h"
 
 /* One pass over the events. Survey and run do the same, so that what the survey promised holds. */
 struct walk {
 	struct view *view;
-	struct capture_cursor *cursor;
+	struct capture_ahead *cursor;
 	struct view_lanes lanes;
 	struct view_causes causes;
 	struct view_matmuls matmuls;
@@ -26,12 +27,12 @@ static int walk_init(struct walk *walk, struct view *view, bool survey, struct e
 	view_causes_init(&walk->causes, 0);
 	view_matmuls_init(&walk->matmuls, view);
 	view_counters_init(&walk->counters, view);
-	return capture_cursor_open(view->reader, &walk->cursor, err);
+	return capture_ahead_open(view->reader, CAPTURE_AHEAD_BYTES_MIN, &walk->cursor, err);
 }
 
 static void walk_free(struct walk *walk)
 {
-	capture_cursor_free(walk->cursor);
+	capture_ahead_free(walk->cursor);
 	view_lanes_free(&walk->lanes);
 	view_causes_free(&walk->causes);
 	view_matmuls_free(&walk->matmuls);
@@ -110,7 +111,7 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 
 	if (walk->steps++ % STEPS_BETWEEN_LOOKS == 0 && stop_requested())
 		return err_set(err, -EINTR, "interrupted");
-	while ((result = capture_cursor_next(walk->cursor, &record, err)) > 0) {
+	while ((result = capture_ahead_next(walk->cursor, &record, err)) > 0) {
 		if (record->ts < survey->window_start_ns || record->ts > survey->window_end_ns) {
 			walk->outside_window++;
 			continue;
