@@ -56,12 +56,12 @@ static const struct {
 	{KIND_set, 0, XPLANE_HLO_FILL},
 };
 
-static struct xplane_hlo_cost cost_of(const struct view_event *event)
+static struct xplane_hlo_cost cost_of_bytes(const struct view_event *event)
 {
 	const struct record_copy *copy = (const struct record_copy *)event->record;
 	const struct record_set *set = (const struct record_set *)event->record;
 	bool is_copy = event->kind->number == KIND_copy;
-	u64 bytes = is_copy ? copy->bytes : event->kind->number == KIND_set ? set->bytes : 0;
+	u64 bytes = is_copy ? copy->bytes : set->bytes;
 	struct xplane_hlo_cost cost = {0};
 
 	if (!bytes || bytes > XPLANE_HLO_BYTES_MAX)
@@ -78,19 +78,70 @@ static struct xplane_hlo_cost cost_of(const struct view_event *event)
 	return cost;
 }
 
-/* Its number in costs; COSTS_MAX: there are too many. */
-static s64 cost_number(struct xplane_hlo *hlo, const struct view_event *event)
+/* Of real numbers: of others XProf would count too few operations. */
+static u32 type_of(u8 data_type)
 {
-	struct xplane_hlo_cost cost = cost_of(event);
+	static const struct {
+		u8 data_type;
+		u32 type;
+	} types[] = {
+		{VALUE_data_type_f16, XPLANE_HLO_F16},
+		{VALUE_data_type_bf16, XPLANE_HLO_BF16},
+		{VALUE_data_type_f32, XPLANE_HLO_F32},
+		{VALUE_data_type_f64, XPLANE_HLO_F64},
+		{VALUE_data_type_f8_e4m3, XPLANE_HLO_F8E4M3},
+		{VALUE_data_type_f8_e5m2, XPLANE_HLO_F8E5M2},
+		{VALUE_data_type_i8, XPLANE_HLO_S8},
+		{VALUE_data_type_u8, XPLANE_HLO_U8},
+		{VALUE_data_type_i32, XPLANE_HLO_S32},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (types[i].data_type == data_type)
+			return types[i].type;
+	return 0;
+}
+
+static struct xplane_hlo_cost cost_of_matmul(const struct view_matmul *matmul)
+{
+	struct xplane_hlo_cost cost = {
+		.form = XPLANE_HLO_MATMUL,
+		.left_type = type_of(matmul->type_a),
+		.right_type = type_of(matmul->type_b),
+		.result_type = type_of(matmul->type_c),
+		.m = matmul->m,
+		.n = matmul->n,
+		.k = matmul->k,
+		.batch = matmul->batch,
+	};
+
+	if (cost.left_type && cost.right_type && cost.result_type)
+		return cost;
+	return (struct xplane_hlo_cost){.form = XPLANE_HLO_COUNTED,
+					.flops = view_matmul_flops(matmul)};
+}
+
+static struct xplane_hlo_cost cost_of(const struct view_event *event)
+{
+	if (event->kind->number == KIND_copy || event->kind->number == KIND_set)
+		return cost_of_bytes(event);
+	if (event->kind->number == KIND_kernel && event->cause && event->cause->matmul)
+		return cost_of_matmul(event->cause->matmul);
+	return (struct xplane_hlo_cost){0};
+}
+
+/* Its number in costs; COSTS_MAX: there are too many. */
+static s64 cost_number(struct xplane_hlo *hlo, const struct xplane_hlo_cost *cost)
+{
 	s64 number;
 
-	if (cost.form == XPLANE_HLO_OPAQUE)
+	if (cost->form == XPLANE_HLO_OPAQUE)
 		return NOTHING_KNOWN;
-	number = string_table_find(&hlo->costs, (const char *)&cost, sizeof(cost));
+	number = string_table_find(&hlo->costs, (const char *)cost, sizeof(*cost));
 	if (number >= 0)
 		return number;
 	return hlo->costs.count < COSTS_MAX
-		       ? string_table_add(&hlo->costs, (const char *)&cost, sizeof(cost))
+		       ? string_table_add(&hlo->costs, (const char *)cost, sizeof(*cost))
 		       : COSTS_MAX;
 }
 
@@ -200,36 +251,50 @@ static s64 find_name(struct xplane_hlo *hlo, size_t plane_number, const char *ke
 	return name.failed ? 0 : xplane_plane_stat(&hlo->rows->planes[plane_number], name.data);
 }
 
+/* The id of the name of the event's instruction among the plane's strings, 0 without memory. */
+static s64 name_of(struct xplane_hlo *hlo, size_t plane_number, u64 name_id,
+		   const struct xplane_hlo_cost *cost, const char *operation)
+{
+	struct map *found = &hlo->found[plane_number];
+	s64 number = cost_number(hlo, cost), name;
+	u64 key = name_id << 32 | (u64)number;
+	u64 *there = number < 0 ? NULL : map_find(found, key, (u64)operation);
+
+	if (there)
+		return (s64)*there;
+	if (number < 0)
+		return 0;
+	name = find_name(hlo, plane_number,
+			 hlo->rows->planes[plane_number].event_names.strings[name_id - 1], number,
+			 operation);
+	if (name && found->count < 2 * XPLANE_HLO_INSTRUCTIONS_MAX &&
+	    map_set(found, key, (u64)operation, (u64)name) < 0)
+		return 0;
+	return name;
+}
+
 int xplane_hlo_add(struct xplane_hlo *hlo, const struct view_event *event, size_t plane_number,
 		   const char *operation, struct xplane_event *ret_event)
 {
 	struct xplane_plane *plane = &hlo->rows->planes[plane_number];
-	u64 name_id = (u64)ret_event->message.metadata_id;
-	s64 cost = cost_number(hlo, event);
-	u64 key = name_id << 32 | (u64)cost;
-	u64 *there = map_find(&hlo->found[plane_number], key, (u64)operation);
-	s64 name = there ? (s64)*there : 0;
-	xplane_stat *stat;
+	struct xplane_hlo_cost cost = cost_of(event);
+	s64 id = program_id(&hlo->rows->spaces[hlo->spaces[plane_number]]);
+	s64 name =
+		name_of(hlo, plane_number, (u64)ret_event->message.metadata_id, &cost, operation);
+	s64 stat_name = xplane_plane_constant(plane, "hlo_op");
+	xplane_stat *stat = xplane_event_stat(ret_event, stat_name);
 
-	if (cost < 0)
+	if (!name || !stat_name)
 		return -ENOMEM;
-	if (!there) {
-		name = find_name(hlo, plane_number, plane->event_names.strings[name_id - 1], cost,
-				 operation);
-		if (!name ||
-		    (hlo->found[plane_number].count < 2 * XPLANE_HLO_INSTRUCTIONS_MAX &&
-		     map_set(&hlo->found[plane_number], key, (u64)operation, (u64)name) < 0))
-			return -ENOMEM;
-	}
-	stat = xplane_event_stat(ret_event, xplane_plane_constant(plane, "hlo_op"));
 	if (stat) {
 		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
 		stat->ref_value = (u64)name;
 	}
-	return xplane_event_add_s64(ret_event, plane, "program_id",
-				    program_id(&hlo->rows->spaces[hlo->spaces[plane_number]]))
-		       ? 0
-		       : -ENOMEM;
+	if (!xplane_event_add_s64(ret_event, plane, "program_id", id) ||
+	    (cost.form == XPLANE_HLO_COUNTED &&
+	     !xplane_event_add_s64(ret_event, plane, "flops", (s64)cost.flops)))
+		return -ENOMEM;
+	return 0;
 }
 
 /* ---- programs ---- */

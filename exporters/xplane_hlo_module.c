@@ -228,6 +228,7 @@ static const struct {
 	[XPLANE_HLO_COPY] = {"copy", make_copy},
 	[XPLANE_HLO_FILL] = {"broadcast", make_fill},
 	[XPLANE_HLO_MATMUL] = {"dot", make_matmul},
+	[XPLANE_HLO_COUNTED] = {"custom-call", make_opaque},
 	[XPLANE_HLO_MEMORY] = {"custom-call", make_memory},
 };
 
@@ -245,7 +246,7 @@ static u32 form_of(const struct xplane_hlo_cost *cost)
 		is_sane = is_product_sane(cost->batch, cost->m, cost->k) &&
 			  is_product_sane(cost->batch, cost->k, cost->n) &&
 			  is_product_sane(cost->batch, cost->m, cost->n);
-	else if (cost->form != XPLANE_HLO_OPAQUE)
+	else
 		is_sane = cost->bytes <= XPLANE_HLO_BYTES_MAX;
 	return is_sane ? cost->form : XPLANE_HLO_OPAQUE;
 }
@@ -296,7 +297,7 @@ int xplane_hlo_module_add(struct xplane_hlo_module *module,
 	result = forms[form].make(module, &parts, &instruction->cost);
 	if (result < 0)
 		return result;
-	if (instruction->target && form == XPLANE_HLO_OPAQUE) {
+	if (instruction->target && forms[form].make == make_opaque) {
 		append_target(&target, instruction->target);
 		parts.message.custom_call_target = (char *)text_string(&target);
 	}

@@ -19,6 +19,7 @@ enum xplane_hlo_form {
 	XPLANE_HLO_COPY,     /* bytes are read and written: they count twice */
 	XPLANE_HLO_FILL,     /* bytes are written (a byte is read: the value) */
 	XPLANE_HLO_MATMUL,   /* batch x [m, k] x [k, n] */
+	XPLANE_HLO_COUNTED,  /* flops and bytes that the events say */
 	XPLANE_HLO_MEMORY,   /* nothing is done: bytes that were allocated */
 };
 
@@ -43,6 +44,7 @@ struct xplane_hlo_cost {
 	u32 left_type, right_type, result_type; /* of a matmul: enum xplane_hlo_type */
 	u64 bytes;
 	u64 m, n, k, batch;
+	u64 flops;
 };
 
 struct xplane_hlo_instruction {

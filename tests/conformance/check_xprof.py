@@ -199,43 +199,48 @@ def judge_operations(tables, truth):
     yield from truth.near("time of operations on GPUs (us)", found, truth.operation_time_ns() / 1000)
 
 
-TARGET = re.compile(r'custom_call_target="((?:[^"\\]|\\.)*)"')
-
-
 def bytes_of(row):
     """Of its rate in GiB/s and its time in us."""
     return row["measured_memory_bw"] * 2 ** 30 * row["total_self_time"] / 1e6
 
 
 def judge_categories(rows, truth):
-    """Each category: how often, for how long, how many bytes."""
+    """Each category: how often, for how long, how many bytes and operations."""
     found = {}
     for row in rows:
-        one = found.setdefault(row["category"], [0, 0, 0])
+        one = found.setdefault(row["category"], [0, 0, 0, 0])
         one[0] += row["occurrences"]
         one[1] += row["total_self_time"]
         one[2] += bytes_of(row)
+        one[3] += row["model_flop_rate"] * row["total_self_time"] * 1000
     expected = truth.categories()
     for category in sorted({**found, **expected}):
-        one, other = found.get(category, [0, 0, 0]), expected.get(category, [0, 0, 0])
+        one, other = found.get(category, [0] * 4), expected.get(category, [0] * 4)
         yield from truth.near(f"{category}: number", one[0], other[0])
         yield from truth.near(f"{category}: time (us)", one[1], other[1] / 1000)
         yield from truth.near(f"{category}: bytes", one[2], other[2])
+        yield from truth.near(f"{category}: operations", one[3], other[3])
 
 
 def judge_hlo(table, truth):
-    """Each category: number, time, bytes; each kernel by its full name: number, time."""
+    """Each category: number, time, bytes, operations; each kernel by its full name: number, time."""
     rows = rows_of(table)
     yield from judge_categories(rows, truth)
     found = {}
     for row in rows:
-        target = TARGET.search(row["hlo_op_expression"])
-        if target:
-            one = found.setdefault(target[1].removesuffix("()"), [0, 0])
+        names = truth.instructions.get((int(row["program_id"]), row["hlo_op_name"]), set())
+        if len(names) != 1:
+            yield f"{row['hlo_op_name']} of program {row['program_id']} stands for {sorted(names)}"
+        for name in names:
+            one = found.setdefault(name, [0, 0])
             one[0] += row["occurrences"]
             one[1] += row["total_self_time"]
+        # As far as it is written as it is.
+        plain = {re.match(r"[ !#-&(-\[\]-~]*", name)[0][:500] for name in names}
+        if row["category"] == "custom-call" and not any(f'custom_call_target="{name}' in row["hlo_op_expression"] for name in plain):
+            yield f"{row['hlo_op_expression'][:100]} is not of {sorted(names)}"
     for row in truth.stats("kernels"):
-        one = found.get(row["Name"].removesuffix("()"), [0, 0])
+        one = found.get(row["Name"], [0, 0])
         yield from truth.near(f"{row['Name'][:60]}: number", one[0], row["Instances"])
         yield from truth.near(f"{row['Name'][:60]}: time (us)", one[1], row["Total Time (ns)"] / 1000)
 
@@ -258,8 +263,9 @@ def judge_op_profile(profile, truth):
         return
     yield from truth.near("time of its leaves (us)", sum(one.get("rawTime", 0) for one in leaves) / 1e6, truth.operation_time_ns() / 1000)
     yield from truth.near("bytes of its leaves", sum(one.get("rawBytesAccessedArray", [0])[0] for one in leaves),
-                          sum(moved for _, _, moved in truth.categories().values()))
-    yield from truth.near("operations of its leaves", sum(one.get("rawFlops", 0) for one in leaves), 0)
+                          sum(one[2] for one in truth.categories().values()))
+    yield from truth.near("operations of its leaves", sum(one.get("rawFlops", 0) for one in leaves),
+                          sum(one[3] for one in truth.categories().values()))
 
 
 def judge_roofline(tables, truth):
@@ -278,7 +284,8 @@ def judge_roofline(tables, truth):
 def judge_graph(text, truth, program):
     """Each instruction that events have is in it."""
     there = {line.split(" = ")[0].strip().removeprefix("ROOT ") for line in text.splitlines() if " = " in line}
-    for name in sorted(truth.instructions(program) - there)[:5]:
+    wanted = {name for number, name in truth.instructions if f"({number})" == program[1][-len(f"({number})"):]}
+    for name in sorted(wanted - there)[:5]:
         yield f"no instruction {name}"
 
 

@@ -2,6 +2,7 @@
 import collections
 import functools
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -21,6 +22,8 @@ PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
 COPY_CATEGORIES = {"host_to_device": ("infeed", 1), "host_to_array": ("infeed", 1), "device_to_host": ("outfeed", 1), "array_to_host": ("outfeed", 1),
                    "device_to_device": ("data formatting", 2), "array_to_array": ("data formatting", 2), "array_to_device": ("data formatting", 2),
                    "device_to_array": ("data formatting", 2), "peer_to_peer": ("outfeed", 1)}
+# Of numbers of which XProf counts the operations itself.
+TYPE_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "f8_e4m3": 1, "f8_e5m2": 1, "i8": 1, "u8": 1, "i32": 4}
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
 
 
@@ -131,24 +134,55 @@ class Truth:
         """Of all that runs on GPUs."""
         return sum(self.end_of(line) - line["ts"] for line in self.of(*self.STREAM_SPANS))
 
+    @functools.cached_property
+    def products(self):
+        """(source, correlation) of a kernel -> (operations, category, bytes) of the library's call for which it is counted: the first that ran
+        of those launched in it; of calls in each other the outermost."""
+        calls = {(line.get("pid"), line.get("tid"), line["ts"]): self.end_of(line) for line in self.of("call")}
+        until, found = {}, {}
+        for line in self.of("matmul"):
+            key = (line.get("pid"), line.get("tid"))
+            sizes = [line.get(name, 0) for name in ("m", "n", "k", "batch")]
+            if (*key, line["ts"]) not in calls or line["ts"] < until.get(key, 0) or not all(sizes) or math.prod(sizes) > 1 << 60:
+                continue
+            until[key] = calls[(*key, line["ts"])]
+            launched = {(api["source"], api["correlation"]) for api in self.of("api") if (api.get("pid"), api.get("tid")) == key and
+                        line["ts"] <= api["ts"] < until[key] and api.get("correlation")}
+            kernels = [one for one in self.of("kernel") if (one["source"], one.get("correlation")) in launched]
+            if kernels:
+                first = min(kernels, key=lambda one: one["ts"])
+                found[first["source"], first["correlation"], first["ts"]] = self.product_of(line, *sizes)
+        return found
+
+    @staticmethod
+    def product_of(line, m, n, k, batch):
+        types = [line.get(name, "") for name in ("type_a", "type_b", "type_c")]
+        if any(one not in TYPE_BYTES for one in types):
+            return 2 * m * n * k * batch * (4 if types[0].startswith("complex") else 1), "custom-call", 0
+        a, b, c = (TYPE_BYTES[one] for one in types)
+        return 2 * m * n * k * batch, "dot", batch * (m * k * a + k * n * b + m * n * c)
+
+    def cost_of(self, line):
+        """(category of XProf, bytes of the GPU's own memory, operations)"""
+        size, direction = line.get("bytes", 0), line.get("direction")
+        if line["kind"] == "copy" and size and direction in COPY_CATEGORIES:
+            category, times = COPY_CATEGORIES[direction]
+            if direction == "peer_to_peer" and line.get("destination_device", 0) == line.get("device", 1):
+                category = "infeed"
+            return category, times * size, 0
+        if line["kind"] == "set" and size:
+            # The value is a byte, too.
+            return "broadcast", size + 1, 0
+        operations, category, moved = self.products.get((line["source"], line.get("correlation"), line["ts"]), (0, "custom-call", 0))
+        return category, moved, operations
+
     def categories(self):
-        """category of XProf -> [number, ns, bytes of the GPU's own memory]"""
-        found = collections.defaultdict(lambda: [0, 0, 0])
+        """category of XProf -> [number, ns, bytes of the GPU's own memory, operations]"""
+        found = collections.defaultdict(lambda: [0, 0, 0, 0])
         for line in self.of(*self.STREAM_SPANS):
-            category, moved = "custom-call", 0
-            size = line.get("bytes", 0)
-            if line["kind"] == "copy" and size and line.get("direction") in COPY_CATEGORIES:
-                category, times = COPY_CATEGORIES[line["direction"]]
-                if line["direction"] == "peer_to_peer" and line.get("destination_device", 0) == line.get("device", 1):
-                    category = "infeed"
-                moved = times * size
-            elif line["kind"] == "set" and size:
-                # The value is a byte, too.
-                category, moved = "broadcast", size + 1
-            one = found[category]
-            one[0] += 1
-            one[1] += self.end_of(line) - line["ts"]
-            one[2] += moved
+            category, moved, operations = self.cost_of(line)
+            for place, value in enumerate((1, self.end_of(line) - line["ts"], moved, operations)):
+                found[category][place] += value
         return dict(found)
 
     def programs(self):
@@ -156,21 +190,19 @@ class Truth:
         return [(path, one.name) for path, space in zip(self.paths, self.spaces) for plane in space.planes if plane.name == "/host:metadata"
                 for one in plane.event_metadata.values()]
 
-    def instructions(self, program):
-        """Of one of these: the names that events have."""
-        pid = int(program[1].rpartition("(")[2].rstrip(")"))
-        space = self.spaces[self.paths.index(program[0])]
-        names = set()
-        for plane in space.planes:
+    @functools.cached_property
+    def instructions(self):
+        """(program, name of an instruction) -> names of the events of GPUs that have it"""
+        found = collections.defaultdict(set)
+        for plane in self.gpu_files():
             ids = {one.name: key for key, one in plane.stat_metadata.items()}
-            if not plane.name.startswith("/device:GPU:") or "hlo_op" not in ids:
-                continue
             for line in plane.lines:
                 for event in line.events:
                     stats = {stat.metadata_id: stat for stat in event.stats}
-                    if ids["hlo_op"] in stats and stats[ids["program_id"]].int64 == pid:
-                        names.add(plane.stat_metadata[stats[ids["hlo_op"]].ref].name)
-        return names
+                    if ids.get("hlo_op") in stats:
+                        name = plane.stat_metadata[stats[ids["hlo_op"]].ref].name
+                        found[stats[ids["program_id"]].int64, name].add(plane.event_metadata[event.metadata_id].name)
+        return dict(found)
 
     def launches(self):
         """(source, correlation) -> when the outermost call was made that launched it."""

@@ -245,6 +245,21 @@ TEST(a_product_of_matrices_has_their_sizes_and_types)
 	xplane_hlo_module_free(&module);
 }
 
+TEST(what_events_say_themselves_has_no_size)
+{
+	struct xplane_hlo_cost cost = {.form = XPLANE_HLO_COUNTED, .flops = 48000};
+	struct xplane_hlo_module module = {0};
+	struct program program;
+
+	add(&module, "complex", cost);
+	program = read_program(&module, NULL);
+	CHECK_U64(program.computation->n_instructions, 1);
+	CHECK_STRING(program.computation->instructions[0]->opcode, "custom-call");
+	CHECK_U64(program.computation->instructions[0]->shape->n_tuple_shapes, 0);
+	free_program(&program);
+	xplane_hlo_module_free(&module);
+}
+
 TEST(sizes_that_make_no_sense_are_not_known)
 {
 	static const struct xplane_hlo_cost costs[] = {
