@@ -34,7 +34,8 @@ struct xplane {
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
 	struct xplane_event event, counter;
-	struct text arguments; /* of the event at hand */
+	struct text arguments;	  /* of the event at hand */
+	struct text counter_name; /* likewise */
 };
 
 /* What runs on a stream stands in its name, in the words of XLA; "Compute" makes readers draw it first. */
@@ -158,6 +159,9 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	name = xplane_values_name(&xplane->values, event);
 	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
 		return no_memory(xplane, err);
+	/* Readers leave kernels out that take no time: a picosecond, which nothing sums up. */
+	if (event->kind->number == KIND_kernel && !dur_ns)
+		xplane->event.message.duration_ps = 1;
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
 	if (add_operation(xplane, event, place->plane) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
@@ -201,11 +205,13 @@ static int add_user_counter(struct xplane *xplane, const struct view_event *even
 {
 	const struct xplane_place *place = place_of(xplane, event, err);
 	struct xplane_plane *plane = place ? &xplane->rows.planes[place->plane] : NULL;
+	const char *name;
 
 	if (!place)
 		return -EINVAL;
-	if (!xplane_event_begin(&xplane->counter, plane, xplane_values_name(&xplane->values, event),
-				offset_of(xplane, event), 0) ||
+	name = xplane_counter_name(xplane_values_name(&xplane->values, event),
+				   &xplane->counter_name);
+	if (!xplane_event_begin(&xplane->counter, plane, name, offset_of(xplane, event), 0) ||
 	    !xplane_event_add_double(&xplane->counter, plane, "value", args_counter_value(event)))
 		return no_memory(xplane, err);
 	return xplane_line_add(xplane_rows_counters(&xplane->rows, place), &xplane->store,
@@ -247,6 +253,7 @@ static int xplane_counter(void *data, const struct view_event *event, struct err
 					: xplane_values_name(&xplane->values, event);
 		xplane_stat *stat;
 
+		name = xplane_counter_name(name, &xplane->counter_name);
 		if (!xplane_event_begin(&xplane->counter, plane, name, offset_of(xplane, event), 0))
 			return no_memory(xplane, err);
 		stat = xplane_event_stat(&xplane->counter, id);
@@ -361,6 +368,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	xplane_messages_free(&xplane->messages);
 	spool_store_close(&xplane->store);
 	text_free(&xplane->arguments);
+	text_free(&xplane->counter_name);
 	free(xplane->work);
 	free(xplane);
 	return result;

@@ -16,6 +16,7 @@
 #define RUN_ATTEMPTS	  100
 #define ENVIRONMENT_PLANE "Task Environment"
 #define UNKNOWN_HOST	  "localhost"
+#define HOST_BYTES_MAX	  200 /* with a number and a suffix behind it, it is the name of a file */
 #define PATH_BYTES_MAX	  4096
 
 bool xplane_path_is_folder(const char *path)
@@ -62,7 +63,8 @@ static void host_name(const struct view_survey *survey, struct text *ret_name)
 {
 	const char *name = attribute_of(survey, "host", "hostname");
 
-	for (const char *at = name ? name : UNKNOWN_HOST; *at; at++) {
+	for (const char *at = name ? name : UNKNOWN_HOST; *at && ret_name->length < HOST_BYTES_MAX;
+	     at++) {
 		bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
 				(*at >= '0' && *at <= '9') || *at == '-' || *at == '_' ||
 				(*at == '.' && ret_name->length);

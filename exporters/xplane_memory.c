@@ -7,7 +7,8 @@
 
 #include "base/array.h"
 
-#define LIVE_MAX	(1U << 20) /* allocations at a time; what comes beyond is left out */
+#define LIVE_MAX	(1U << 20)   /* allocations at a time; what comes beyond is left out */
+#define BYTES_MAX	(1ULL << 50) /* of an allocation; what says more is damaged */
 #define NAME_BYTES	64
 #define ALLOCATION_NAME "MemoryAllocation"
 #define RELEASE_NAME	"MemoryDeallocation"
@@ -17,12 +18,12 @@ static const struct {
 	u8 kind;
 	const char *name; /* with the number of the GPU, or without */
 } memory_kinds[] = {
-	{VALUE_memory_kind_device, "GPU_%u"},
-	{VALUE_memory_kind_array, "GPU_%u"},
-	{VALUE_memory_kind_device_static, "GPU_%u"},
-	{VALUE_memory_kind_managed, "GPU_%u managed"},
-	{VALUE_memory_kind_managed_static, "GPU_%u managed"},
-	{VALUE_memory_kind_pinned, "pinned (GPU_%u)"},
+	{VALUE_memory_kind_device, "GPU_%s"},
+	{VALUE_memory_kind_array, "GPU_%s"},
+	{VALUE_memory_kind_device_static, "GPU_%s"},
+	{VALUE_memory_kind_managed, "GPU_%s managed"},
+	{VALUE_memory_kind_managed_static, "GPU_%s managed"},
+	{VALUE_memory_kind_pinned, "pinned (GPU_%s)"},
 };
 
 /* "4242 GPU_0"; readers get what stands behind the blank. false: no memory that is of interest. */
@@ -31,13 +32,16 @@ static bool make_name(const struct view *view, const struct record_gpu_memory *r
 {
 	const struct record_header *fact = view_fact(view, KIND_device, record->device);
 	const struct record_device *device = (const struct record_device *)fact;
-	char allocator[NAME_BYTES - 16];
+	char allocator[NAME_BYTES - 16], number[16] = "unknown";
 
+	if (device && device->number != ~0U)
+		snprintf(number, sizeof(number), "%u", device->number);
+	else if (record->device)
+		snprintf(number, sizeof(number), "#%u", record->device);
 	for (size_t i = 0; i < ARRAY_SIZE(memory_kinds); i++) {
 		if (memory_kinds[i].kind != record->memory)
 			continue;
-		snprintf(allocator, sizeof(allocator), memory_kinds[i].name,
-			 device && device->number != ~0U ? device->number : record->device);
+		snprintf(allocator, sizeof(allocator), memory_kinds[i].name, number);
 		snprintf(name, NAME_BYTES, "%u %s", record->header.pid, allocator);
 		return true;
 	}
@@ -131,9 +135,13 @@ int xplane_memory_add(struct xplane_memory *memory, const struct view *view,
 	/* An allocation where one is already: that one was freed unseen. */
 	if (forget(memory, record, &bytes, &place) && !is_allocation)
 		return write_event(memory, record, RELEASE_NAME, place, bytes, target, err);
-	if (!is_allocation || record->bytes > INT64_MAX / 2 || memory->live_bytes.count >= LIVE_MAX)
+	if (!is_allocation || record->bytes > BYTES_MAX || memory->live_bytes.count >= LIVE_MAX)
 		return 0;
-	if (find_allocator(memory, name, &place) < 0 || remember(memory, record, place) < 0)
+	if (find_allocator(memory, name, &place) < 0)
+		return err_errno(err, -ENOMEM, "can't write an allocation");
+	if (memory->allocators[place].used_bytes > INT64_MAX - (s64)record->bytes)
+		return 0;
+	if (remember(memory, record, place) < 0)
 		return err_errno(err, -ENOMEM, "can't write an allocation");
 	return write_event(memory, record, ALLOCATION_NAME, place, record->bytes, target, err);
 }

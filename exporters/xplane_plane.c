@@ -56,6 +56,30 @@ const char *xplane_utf8(const char *string, struct text *scratch)
 	return text_string(scratch);
 }
 
+const char *xplane_counter_name(const char *string, struct text *scratch)
+{
+	const char *utf8 = xplane_utf8(string, scratch);
+	size_t length = strlen(utf8);
+	bool is_plain = true;
+
+	for (size_t i = 0; i < length; i++)
+		is_plain &= (u8)utf8[i] >= ' ' && utf8[i] != '"' && utf8[i] != '\\';
+	if (is_plain)
+		return utf8;
+	if (utf8 == string) {
+		text_clear(scratch);
+		text_append_bytes(scratch, string, length);
+	}
+	if (scratch->failed)
+		return "";
+	for (size_t i = 0; i < length; i++) {
+		char *c = &scratch->data[i];
+
+		*c = *c == '"' ? '\'' : *c == '\\' ? '/' : (u8)*c < ' ' ? ' ' : *c;
+	}
+	return text_string(scratch);
+}
+
 /* ---- the plane ---- */
 
 int xplane_plane_init(struct xplane_plane *plane, s64 id, const char *name)

@@ -22,7 +22,8 @@ struct xplane_line {
 
 struct xplane_plane {
 	s64 id;
-	const char *name; /* the plane's own */
+	const char *name;  /* the plane's own */
+	u32 device_number; /* of a GPU's */
 	struct xplane_line *lines; /* in the order of the file */
 	size_t line_count, line_capacity;
 	struct string_table event_names, stat_names; /* number + 1 is the id in the file */
@@ -84,6 +85,9 @@ int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct 
 
 /* The string, or a copy in scratch with '?' for each byte that is no UTF-8. */
 const char *xplane_utf8(const char *string, struct text *scratch);
+/* The same for the name of a counter, which XProf puts into JSON as it is: without quotes, backslashes and control
+ * characters. */
+const char *xplane_counter_name(const char *string, struct text *scratch);
 
 /* Bytes of the whole plane in its file, its tag and length included; write gives them. Lines without events are left
  * out. Both need the same state. */

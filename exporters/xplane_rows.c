@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "exporters/gpu_peaks.h"
 
 /* Above every thread id and stream number, below the ids of lines that readers derive (0xdeadbeef and on). */
@@ -24,6 +25,13 @@
 #define HOST_PLANE	"/host:CPU"
 /* Of the host's plane: readers number GPUs by the ids of their planes. */
 #define HOST_PLANE_ID 500
+
+/* Of a GPU readers give the first 16 lines and what they derive from them rows of their own, 7 each; lines beyond these
+ * keep theirs, which must be others. */
+#define GPU_ROWS 1000
+/* Readers have signed 64 bits for picoseconds: 100 days of 106, so that nothing is at the edge. */
+#define NS_PER_DAY	      (24 * 60 * 60 * NS_PER_SECOND)
+#define XPLANE_PROFILE_NS_MAX (100 * NS_PER_DAY)
 
 /* Of planes in struct builder; of GPUs their number + 1. */
 #define HOST_KEY 0
@@ -88,15 +96,15 @@ static size_t space_of(const struct builder *builder, const struct view_row *row
 
 /* ---- planes ---- */
 
-/* Stats by which readers know the GPU and its limits; what is not known is left out. */
+/* Stats by which readers know the GPU's limits; what is not known is left out. */
 static int add_capabilities(struct xplane_plane *plane, const struct record_device *device,
 			    const char *name)
 {
 	const struct gpu_peak *peak = name ? gpu_peak(name) : NULL;
 	u64 bandwidth = device->memory_bandwidth_kb_s * 1000;
-	int result = xplane_plane_add_string(plane, "device_vendor", "Nvidia");
+	int result = 0;
 
-	if (result == 0 && name)
+	if (name)
 		result = xplane_plane_add_string(plane, "gpu_device_name", name);
 	if (result == 0 && device->core_clock_khz)
 		result = xplane_plane_add_s64(plane, "clock_rate", device->core_clock_khz);
@@ -145,9 +153,29 @@ static int add_plane(struct builder *builder, size_t space, u64 key, s64 id, con
 	return result < 0 ? result : map_set(&builder->planes, space, key, rows->plane_count - 1);
 }
 
+static bool is_plane_id(const struct xplane_rows *rows, const struct xplane_space *space, s64 id)
+{
+	for (size_t i = 0; i < space->plane_count; i++)
+		if (rows->planes[space->first_plane + i].id == id)
+			return true;
+	return false;
+}
+
+/* The GPU's number; of numbers that are too large for an id, the last that is free. */
+static s64 plane_id(const struct xplane_rows *rows, const struct xplane_space *space, u32 number)
+{
+	s64 id = number < HOST_PLANE_ID ? number : HOST_PLANE_ID - 1;
+
+	for (s64 i = 0; i < HOST_PLANE_ID && is_plane_id(rows, space, id); i++)
+		id = HOST_PLANE_ID - 1 - i;
+	return id;
+}
+
 static int add_gpu(struct builder *builder, size_t space, const struct view_row *row)
 {
 	const struct record_header *device = view_fact(builder->view, KIND_device, row->device);
+	struct xplane_rows *rows = builder->rows;
+	struct xplane_plane *plane = &rows->planes[rows->plane_count];
 	u64 key = (u64)row->device_number + 1;
 	char name[64];
 	int result;
@@ -155,10 +183,14 @@ static int add_gpu(struct builder *builder, size_t space, const struct view_row 
 	if (map_find(&builder->planes, space, key))
 		return 0;
 	snprintf(name, sizeof(name), "/device:GPU:%u", row->device_number);
-	result = add_plane(builder, space, key, row->device_number, name);
+	result = add_plane(builder, space, key,
+			   plane_id(rows, &rows->spaces[space], row->device_number), name);
+	if (result < 0)
+		return result;
+	plane->device_number = row->device_number;
+	result = xplane_plane_add_string(plane, "device_vendor", "Nvidia");
 	if (result == 0 && device)
-		result = add_capabilities(&builder->rows->planes[builder->rows->plane_count - 1],
-					  (const struct record_device *)device,
+		result = add_capabilities(plane, (const struct record_device *)device,
 					  view_text(builder->view, device->name));
 	return result;
 }
@@ -237,7 +269,7 @@ static int add_line(struct builder *builder, const struct view_row *row, unsigne
 	line = xplane_plane_line(&rows->planes[plane], id);
 	if (!line)
 		return -ENOMEM;
-	line->display_id = rows->planes[plane].line_count;
+	line->display_id = rows->planes[plane].line_count + (is_on_gpu(row) ? GPU_ROWS : 0);
 	name_line(line, row, lane);
 	rows->places[rows->place_count++] =
 		(struct xplane_place){plane, rows->planes[plane].line_count - 1};
@@ -278,6 +310,13 @@ int xplane_rows_make(struct xplane_rows *rows, const struct view *view,
 		rows->start_ns = survey->first_ns;
 	if (survey->event_count && survey->last_ns > rows->end_ns)
 		rows->end_ns = survey->last_ns;
+	if (rows->end_ns - rows->start_ns > XPLANE_PROFILE_NS_MAX)
+		return err_set(err, -ERANGE,
+			       "can't write XPlane: from the first event to the last it is %llu "
+			       "days, and a file holds %llu at most. Times of the capture may be "
+			       "damaged: gpuprobe stats FILE",
+			       (unsigned long long)((rows->end_ns - rows->start_ns) / NS_PER_DAY),
+			       XPLANE_PROFILE_NS_MAX / NS_PER_DAY);
 	result = find_spaces(&builder);
 	if (result == 0)
 		result = find_planes(&builder);

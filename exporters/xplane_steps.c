@@ -153,8 +153,12 @@ int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event
 	if (space == steps->rows->space_count || !steps->tracks[space]->spans)
 		return 0;
 	step = view_steps_span(steps->steps, event);
-	if (step && !add_root(plane, ret_event, step))
+	/* Of two ranges that are alike, and begin and end together, one. */
+	if (!step || step < &steps->tracks[space]->steps[steps->next[space]])
+		return 0;
+	if (!add_root(plane, ret_event, step))
 		return err_errno(err, -ENOMEM, "can't write steps");
+	steps->next[space] = step - steps->tracks[space]->steps + 1;
 	return 0;
 }
 
@@ -177,7 +181,8 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 	int result = 0;
 
 	for (size_t i = 0; i < track->count && result == 0; i++) {
-		const struct view_step_device *work = device_of(&track->steps[i], plane->id),
+		const struct view_step_device *work = device_of(&track->steps[i],
+								plane->device_number),
 					      *next = NULL;
 		struct xplane_event event;
 		u64 end_ns;
@@ -189,7 +194,7 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 			continue;
 		}
 		if (i + 1 < track->count)
-			next = device_of(&track->steps[i + 1], plane->id);
+			next = device_of(&track->steps[i + 1], plane->device_number);
 		begin_ns = work->first_ns;
 		end_ns = next && next->first_ns > begin_ns ? next->first_ns : work->last_ns;
 		if (!xplane_event_begin(&event, plane, "step", offset_of(steps, begin_ns),

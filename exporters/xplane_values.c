@@ -390,20 +390,39 @@ int xplane_values_add(struct xplane_values *values, const struct view_event *eve
 	return result < 0 ? result : add_stats(values, found, event, plane, ret_event);
 }
 
-/* Of events of these names XProf takes the first for loops, and then groups nothing of the whole file; the others for what
- * only the memory's line has. */
+/* XProf knows events of TensorFlow by these names. */
 static bool is_taken(const char *name)
 {
 	static const char *const taken[] = {
+		/* Loops: of the whole file nothing is grouped. */
 		"ForOp",
 		"ForeverOp",
 		"ParallelForOp",
 		"WhileOp-EvalCond",
 		"WhileOp-StartBody",
+		/* Only the memory's line has them. */
 		"MemoryAllocation",
 		"MemoryDeallocation",
+		/* They are steps. */
+		"BatchingSessionRun",
+		"ProcessBatch",
+		"TraceContext",
+		/* They are not shown. */
+		"MapAndBatchConsume",
+		"MapAndBatchProduce",
+		"ParallelInterleaveConsume",
+		"ParallelInterleaveInitializeInput",
+		"ParallelInterleaveProduce",
+		"ParallelMapConsume",
+		"ParallelMapProduce",
+		"ParseExampleConsume",
+		"ParseExampleProduce",
+		"PrefetchConsume",
+		"PrefetchProduce",
 	};
 
+	if (!strchr("BFMPTW", *name))
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
 		if (strcmp(name, taken[i]) == 0)
 			return true;

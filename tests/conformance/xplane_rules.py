@@ -320,7 +320,8 @@ def inside_profile(space):
     length_ps = (stats["profile_stop_time"][1] - stats["profile_start_time"][1]) * 1000
     for plane in space.planes:
         for line, event in plane.events():
-            if event.offset_ps + event.duration_ps > length_ps:
+            # Kernels that take no time have a picosecond.
+            if event.offset_ps + event.duration_ps > length_ps + 1:
                 yield f"{where(plane, line, event)}: ends behind the end of the profile ({length_ps} ps)"
 
 
@@ -334,9 +335,13 @@ def nested(space):
             ends = []
             for event in line.events:
                 begin, end = event.offset_ps, event.offset_ps + event.duration_ps
-                if (begin, -event.duration_ps) < last:
+                if begin < last[0] or (event.duration_ps and (begin, -event.duration_ps) < last):
                     yield f"{where(plane, line, event)}: behind an event that comes after it"
-                last = (begin, -event.duration_ps)
+                # What takes no time contains nothing, and may stand anywhere among what begins with it.
+                if event.duration_ps:
+                    last = (begin, -event.duration_ps)
+                elif begin > last[0]:
+                    last = (begin, -TIME_LIMIT_PS)
                 if asynchronous and any(stat.metadata_id in asynchronous for stat in event.stats):
                     continue
                 while ends and ends[-1] <= begin and (end > ends[-1]):
@@ -373,7 +378,9 @@ def launches(space):
 
 @rule
 def steps(space):
-    """Ranges are nested line by line: a step contains the launches of its own line, and the outermost step counts."""
+    """Ranges are nested line by line: a step contains the launches of its own line, and the outermost step counts. Where work of
+    GPUs has its group_id already, that counts instead."""
+    grouped_already = any(plane.is_gpu and "group_id" in plane.strings.values() for plane in space.planes)
     for plane in space.planes:
         launching = {line.id for line, event in plane.events() if "correlation_id" in plane.stats_of(event)}
         for line in plane.lines:
@@ -387,7 +394,7 @@ def steps(space):
                 if event.offset_ps < until:
                     yield f"{where(plane, line, event)}: a step in a step"
                 until = max(until, event.offset_ps + event.duration_ps)
-                if launching and line.id not in launching and not {"_p", "_pt"} <= set(stats):
+                if launching and not grouped_already and line.id not in launching and not {"_p", "_pt"} <= set(stats):
                     yield f"{where(plane, line, event)}: a step on a line without launches"
 
 
@@ -433,7 +440,7 @@ def copies(space):
         for line, event in plane.events() if plane.is_gpu else ():
             details = plane.stats_of(event).get("memcpy_details")
             name = plane.name_of(event)
-            if details is None and not (name.lower().startswith("memcpy") and line.name != COUNTERS and
+            if details is None and not (name.lower().startswith("memcpy") and line.name != COUNTERS and event.duration_ps and
                     "kernel_details" not in plane.stats_of(event)):
                 continue
             if not MEMCPY.fullmatch(name):

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import signal
+import sys
 import tempfile
 
 TIMEOUT_S = 120
@@ -73,6 +74,8 @@ def run(tool, options, paths):
         severe = [match[1] for match in map(SEVERE.match, lines) if match and not HARMLESS.search(match[1])]
         if status:
             return None, [why_it_ended(status, lines, severe)]
+        # Scopes of operations are nested as deeply as their paths.
+        sys.setrecursionlimit(100000)
         try:
             answer = output.read_bytes()
             return answer.decode() if tool == "graph_viewer" else json.loads(answer), [f"its log: {line[:300]}" for line in severe]

@@ -24,6 +24,16 @@ COPY_CATEGORIES = {"host_to_device": ("infeed", 1), "host_to_array": ("infeed", 
                    "device_to_array": ("data formatting", 2), "peer_to_peer": ("outfeed", 1)}
 # Of numbers of which XProf counts the operations itself.
 TYPE_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "f8_e4m3": 1, "f8_e5m2": 1, "i8": 1, "u8": 1, "i32": 4}
+# More is no memory of a GPU.
+BYTES_MAX = 2 ** 50
+MEMORY_NAMES = {"device": "device", "array": "device", "device_static": "device", "managed": "managed", "managed_static": "managed",
+                "pinned": "pinned"}
+# Of TensorFlow's, to XProf: the exporter changes them.
+TAKEN_NAMES = {
+    "ForOp", "ForeverOp", "ParallelForOp", "WhileOp-EvalCond", "WhileOp-StartBody", "MemoryAllocation", "MemoryDeallocation",
+    "BatchingSessionRun", "ProcessBatch", "TraceContext", "MapAndBatchConsume", "MapAndBatchProduce", "ParallelInterleaveConsume",
+    "ParallelInterleaveInitializeInput", "ParallelInterleaveProduce", "ParallelMapConsume", "ParallelMapProduce",
+    "ParseExampleConsume", "ParseExampleProduce", "PrefetchConsume", "PrefetchProduce"}
 GENERATIONS = {7: "Nvidia GPU", 8: "Nvidia GPU", 9: "Nvidia GPU (Hopper)", 10: "Nvidia GPU (Blackwell)", 12: "Nvidia GPU"}
 
 
@@ -44,23 +54,33 @@ def kinds_of(row, *shapes):
                  if shape in shapes and re.fullmatch(row, place))
 
 
+def numbers_of(line):
+    """With those that the text form has as hex, because they are beyond 2^63, as numbers."""
+    is_hex = re.compile(r"0x[0-9a-f]+")
+    return {key: int(value, 16) if isinstance(value, str) and key not in ("name", "address") and is_hex.fullmatch(value) else value
+            for key, value in line.items()}
+
+
 class Truth:
     Counter = collections.Counter
     STREAM_SPANS = ("kernel", "copy", "set", "graph_launch")
     STREAM_KINDS = kinds_of("STREAM", "SPAN", "POINT")
     NAMED_HOST_KINDS = ("api", "range", "call")
     HOST_KINDS = kinds_of("THREAD|PROCESS|SYNC", "SPAN", "POINT", "TOTAL")
+    GPU_KINDS = (*kinds_of("STREAM|DEVICE", "SPAN", "POINT", "COUNTER"), "gpu_memory")
     SPANS = kinds_of(".*", "SPAN")
     COUNTERS = kinds_of(".*", "COUNTER")
 
     def __init__(self, gpuprobe, folder):
         self.gpuprobe, self.folder = gpuprobe, folder
         self.paths = sorted(folder.glob("logdir/plugins/profile/*/*.xplane.pb"))
-        self.lines = [json.loads(line) for line in (folder / "capture.ndjson").read_text("utf-8").split("\n") if line]
+        self.lines = [numbers_of(json.loads(line)) for line in (folder / "capture.ndjson").read_text("utf-8").split("\n") if line]
         self.spaces = [xplane_wire.read("XSpace", path.read_bytes()) for path in self.paths]
         self.probes = {line["id"]: line for line in self.lines if line["kind"] == "probe" and "id" in line}
         self.usdts = {line["id"]: line for line in self.lines if line["kind"] == "usdt" and "id" in line}
-        self.window_end = next((line["ts"] + line["dur"] for line in self.lines if line["kind"] == "window" and "dur" in line), None)
+        times = [line["ts"] + line.get("dur", 0) for line in self.of(*self.HOST_KINDS, *self.STREAM_KINDS, *self.COUNTERS)]
+        self.window_end = next((line["ts"] + line["dur"] for line in self.lines if line["kind"] == "window" and "dur" in line),
+                               max(times, default=0))
 
     @functools.lru_cache(None)
     def stats(self, report):
@@ -96,7 +116,7 @@ class Truth:
         """Sums over a time stand where it begins."""
         if line["kind"] not in self.SPANS:
             return line["ts"]
-        return line["ts"] + line["dur"] if "dur" in line else max(self.window_end or line["ts"], line["ts"])
+        return line["ts"] + line["dur"] if "dur" in line else max(self.window_end, line["ts"])
 
     def times_of(self, kinds):
         return collections.Counter((line["ts"], self.end_of(line) - line["ts"]) for line in self.of(*kinds))
@@ -105,8 +125,13 @@ class Truth:
         return collections.Counter((self.name_of(line), line["ts"], self.end_of(line) - line["ts"]) for line in self.of(*kinds))
 
     def name_of(self, line):
-        name = line.get("name") or self.probes.get(line.get("probe"), {}).get("name", "")
-        return re.sub(r"_v\d{4,}$", "", name) if line["kind"] == "api" else name
+        name = line.get("name") or self.probes.get(line.get("probe"), {}).get("name") or line["kind"]
+        name = re.sub(r"_v\d{4,}$", "", name) if line["kind"] == "api" else name
+        return self.shown(name)
+
+    @staticmethod
+    def shown(name):
+        return f"{name}()" if name in TAKEN_NAMES else name
 
     # ---- work of GPUs
 
@@ -125,9 +150,8 @@ class Truth:
         for line in self.of("kernel"):
             key = (line.get("name"), ",".join(map(str, line.get("grid", (1, 1, 1)))), ",".join(map(str, line.get("block", (1, 1, 1)))),
                    line.get("registers_per_thread", 0),
-                   line.get("static_shared_memory_bytes", 0) + line.get("dynamic_shared_memory_bytes", 0))
-            if self.end_of(line) > line["ts"]:
-                groups[key].append(self.end_of(line) - line["ts"])
+                   (line.get("static_shared_memory_bytes", 0) + line.get("dynamic_shared_memory_bytes", 0)) % 2 ** 32)
+            groups[key].append(self.end_of(line) - line["ts"])
         return collections.Counter((*key[1:], len(times), sum(times), min(times), max(times)) for key, times in groups.items())
 
     def operation_time_ns(self):
@@ -205,13 +229,23 @@ class Truth:
         return dict(found)
 
     def launches(self):
-        """(source, correlation) -> when the outermost call was made that launched it."""
-        calls = {}
-        for line in self.of("api"):
+        """(source, correlation) -> the outermost calls with it, in their order: numbers come again."""
+        calls = collections.defaultdict(list)
+        for line in sorted(self.of("api"), key=lambda line: (line["ts"], -self.end_of(line))):
             if line.get("correlation"):
-                key = (line["source"], line["correlation"])
-                calls[key] = min(calls.get(key, line["ts"]), line["ts"])
+                same = calls[line["source"], line["correlation"]]
+                if not (same and same[-1].get("tid") == line.get("tid") and self.end_of(line) <= self.end_of(same[-1])):
+                    same.append(line)
         return calls
+
+    def are_numbers_reused(self):
+        """Then it depends on more than the numbers what launched what."""
+        return any(len(calls) > 1 for calls in self.launches().values())
+
+    def launch_time(self, launches, work):
+        """When the call was made that launched it; -1: it was not seen."""
+        return max((line["ts"] for line in launches.get((work["source"], work.get("correlation")), ())
+                    if line["ts"] <= work["ts"] and line.get("pid") == work.get("pid")), default=-1)
 
     def steps(self):
         """Of the main thread: number -> {busy_ns, span_ns} of each step in which something was launched, by whichever thread. A step
@@ -223,7 +257,7 @@ class Truth:
         for row in (row for row in rows if (row["PID"], row["TID"]) == (rows[0]["PID"], rows[0]["TID"])):
             begin = self.start_ns + row["Start (ns)"]
             work = sorted((line["ts"], self.end_of(line)) for line in self.of(*self.STREAM_SPANS)
-                          if begin <= launches.get((line["source"], line.get("correlation")), -1) < begin + row["Duration (ns)"])
+                          if begin <= self.launch_time(launches, line) < begin + row["Duration (ns)"])
             if work and row["GPU Start (ns)"] is not None:
                 steps[row["Step"]] = {"first": self.start_ns + row["GPU Start (ns)"], "last": max(end for _, end in work),
                                       "busy_ns": covered(work)}
@@ -267,8 +301,12 @@ class Truth:
 
     def gpus(self):
         """How many there should be, at least (those that worked) and at most (all known); a file a process, each with its own."""
-        return (len({(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_SPANS) if "device" in line}),
-                len({(line.get("pid"), line["id"]) for line in self.of("device")}))
+        numbers = {line["id"]: line.get("number") for line in self.of("device")}
+        used = {(line.get("pid"), line["device"]) for line in self.of(*self.STREAM_SPANS) if "device" in line}
+        known = {(line.get("pid"), line["id"]) for line in self.of("device")}
+        nameless = {(line.get("pid"), None) for line in self.of(*self.GPU_KINDS) if "device" not in line}
+        others = {(line.get("pid"), line["device"]) for line in self.of(*self.GPU_KINDS) if "device" in line}
+        return len({(pid, numbers.get(device, device)) for pid, device in used}), len(known | others | nameless)
 
     def messages(self):
         """(severity, reason, patterns that the text has): of the ledger, and of what failed."""
@@ -285,8 +323,13 @@ class Truth:
         devices = self.of("device")
         return GENERATIONS.get(devices[0].get("compute_major")) if devices else None
 
+    def has_core_rate(self):
+        return any(line.get("multiprocessors") and line.get("core_clock_khz") and line.get("compute_major") for line in self.of("device"))
+
     def bandwidth_bytes_s(self):
-        return max((line.get("memory_bandwidth_kb_s", 0) * 1000 for line in self.of("device")), default=0)
+        """0: not known, not believable, or not the same of all."""
+        known = {line.get("memory_bandwidth_kb_s", 0) * 1000 for line in self.of("device")}
+        return known.pop() if len(known) == 1 and max(known) < 2 ** 53 else 0
 
     def peak_gflops(self):
         devices = self.of("device")
@@ -297,17 +340,23 @@ class Truth:
         return any(one.name == name for space in self.spaces for plane in space.planes for one in plane.event_metadata.values())
 
     def device_memory(self):
-        """(pid, device, kind) -> [(ns, bytes in use)] after each allocation and each release of what was seen allocated."""
-        uses, live = collections.defaultdict(list), collections.defaultdict(dict)
+        """(pid, number of the GPU, name) -> [(ns, bytes in use)] after each allocation and each release of what was seen allocated.
+        What is where something is already takes its place, since that was released unseen."""
+        uses, live = collections.defaultdict(list), {}
+        numbers = {line["id"]: line.get("number", line["id"]) for line in self.of("device")}
         for line in sorted(self.of("gpu_memory"), key=lambda line: line["ts"]):
-            key = (line["pid"], line.get("device"), line.get("memory"))
-            if line.get("operation") not in ("allocate", "release"):
+            device, place = line.get("device"), (line["source"], line.get("address"))
+            key = (line.get("pid", 0), numbers.get(device, device), MEMORY_NAMES.get(line.get("memory")))
+            if "address" not in line or not key[2]:
                 continue
-            if line["operation"] == "allocate":
-                live[key][line["address"]] = line["bytes"]
-            elif live[key].pop(line["address"], None) is None:
+            there = live.pop(place, None)
+            if line.get("operation") == "allocate" and line.get("bytes", BYTES_MAX + 1) <= BYTES_MAX:
+                live[place] = (key, line["bytes"])
+            elif line.get("operation") == "allocate" or not there:
                 continue
-            uses[key].append((line["ts"], sum(live[key].values())))
+            else:
+                key = there[0]
+            uses[key].append((line["ts"], sum(bytes for owner, bytes in live.values() if owner == key)))
         return uses
 
     @staticmethod

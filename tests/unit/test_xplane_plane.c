@@ -115,6 +115,18 @@ TEST(an_event_takes_so_many_stats_and_no_more)
 	xplane_plane_free(&plane);
 }
 
+TEST(names_of_counters_need_no_escapes)
+{
+	struct text scratch = {0};
+
+	CHECK_STRING(xplane_counter_name("GPU busy (%)", &scratch), "GPU busy (%)");
+	CHECK_STRING(xplane_counter_name("gr\xc3\xbc\xc3\x9f", &scratch), "gr\xc3\xbc\xc3\x9f");
+	CHECK_STRING(xplane_counter_name("a \"b\" c\\d\te\x01\n", &scratch), "a 'b' c/d e  ");
+	CHECK_STRING(xplane_counter_name("\xff\"", &scratch), "?'");
+	CHECK_STRING(xplane_counter_name("", &scratch), "");
+	text_free(&scratch);
+}
+
 TEST(what_is_no_utf8_becomes_question_marks)
 {
 	struct text scratch = {};
