@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "exporters/args.h"
 #include "exporters/input_stages.h"
+#include "exporters/kernel_precision.h"
 #include "exporters/xplane_file.h"
 #include "exporters/xplane_hlo.h"
 #include "exporters/xplane_memory.h"
@@ -28,6 +29,7 @@ struct xplane {
 	struct xplane_ops ops;
 	struct input_stages stages;
 	struct xplane_hlo hlo;
+	struct kernel_precision precision;
 	struct xplane_memory memory;
 	struct xplane_steps steps;
 	struct xplane_messages messages;
@@ -142,6 +144,23 @@ static int add_stage(struct xplane *xplane, const struct view_event *event,
 		       : -ENOMEM;
 }
 
+/* By this readers know 16-bit work; without it they look for "half" and "fp16" in the name. */
+static int add_precision(struct xplane *xplane, const struct view_event *event,
+			 struct xplane_plane *plane)
+{
+	bool half;
+	int result;
+
+	if (event->kind->number != KIND_kernel)
+		return 0;
+	result = kernel_precision_find(&xplane->precision, event, &half);
+	if (result < 0 || !half)
+		return result;
+	return xplane_event_add_reference(&xplane->event, plane, "shape", "half (16-bit)")
+		       ? 0
+		       : -ENOMEM;
+}
+
 /* One event on its line; dur: 0 where it is a moment. */
 static int add_event(struct xplane *xplane, const struct view_event *event, u64 dur_ns,
 		     struct err *err)
@@ -165,7 +184,8 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
 	if (add_operation(xplane, event, place->plane) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
-	    add_arguments(xplane, event, plane) < 0 || add_stage(xplane, event, plane) < 0)
+	    add_precision(xplane, event, plane) < 0 || add_arguments(xplane, event, plane) < 0 ||
+	    add_stage(xplane, event, plane) < 0)
 		return no_memory(xplane, err);
 	result = xplane_steps_mark(&xplane->steps, event, plane, &xplane->event, err);
 	if (result < 0)
@@ -363,6 +383,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	xplane_values_free(&xplane->values);
 	xplane_ops_free(&xplane->ops);
 	input_stages_free(&xplane->stages);
+	kernel_precision_free(&xplane->precision);
 	xplane_memory_free(&xplane->memory);
 	xplane_steps_free(&xplane->steps);
 	xplane_messages_free(&xplane->messages);

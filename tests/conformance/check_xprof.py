@@ -164,6 +164,10 @@ def judge_overview(tables, truth):
     for item, count in truth.Counter(messages).items():
         if count > len(truth.paths):
             yield f"{count} x {item}"
+    if len(truth.paths) == 1 and fewest == 1 and len({row["TID"] for row in truth.stats("steps")}) == 1:
+        percent = float(facts["device_compute_16bit_percent"].rstrip("%"))
+        if abs(percent - truth.half_percent()) > 0.06:
+            yield f"{percent} % of the computing time with 16 bits, expected {truth.half_percent()}"
     yield from judge_steps([row for table in tables for row in rows_of(table) if "stepTimeMs" in row], truth)
 
 

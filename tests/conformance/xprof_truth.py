@@ -15,6 +15,8 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
               "device_to_array": "MemcpyDtoD"}
 # Entries of the ledger without which whole parts of a recording are missing.
 FAILURES = {"block_damaged", "recording_cut", "write_failed", "agent_cut", "counters_damaged", "gpu_times_missing"}
+# In names of kernels of the captures here.
+HALF = re.compile(r"bf16|BFloat16|nv_bfloat16|\bHalf|_f16|fp16|half|nvjet_[ht]s")
 STAGES = {"Read": "Demanded file read", "Preprocessing": "Preprocessing", "Enqueue": "Enqueue", "Unknown": "Unknown"}
 # TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
 PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
@@ -293,6 +295,19 @@ class Truth:
     @staticmethod
     def string_of(plane, stat):
         return stat.str if stat.str is not None else plane.stat_metadata[stat.ref].name
+
+    def half_percent(self):
+        """Of the time in which steps compute, how much with 16 bits; what does both at a time is 16 bits."""
+        launches, half, all_time = self.launches(), 0, 0
+        rows = self.stats("steps")
+        for row in rows:
+            begin = self.start_ns + row["Start (ns)"]
+            work = [(line["ts"], self.end_of(line), bool(HALF.search(line.get("name", "")))) for line in self.of("kernel", "set", "graph_launch")
+                    if begin <= launches.get((line["source"], line.get("correlation")), -1) < begin + row["Duration (ns)"]
+                    and "nccl" not in line.get("name", "")]
+            half += covered(sorted((begin, end) for begin, end, is_half in work if is_half))
+            all_time += covered(sorted((begin, end) for begin, end, _ in work))
+        return 100 * half / all_time if all_time else 0
 
     # ---- devices, hosts
 
