@@ -7,13 +7,16 @@
 #ifndef GPUPROBE_BPF_MATMUL_H
 #define GPUPROBE_BPF_MATMUL_H
 
-#define MATMUL_ARGUMENTS_MAX 24
+#define MATMUL_REGISTER_ARGUMENTS 6
+#define MATMUL_STACK_ARGUMENTS	  16 /* a power of two */
+#define MATMUL_ARGUMENTS_MAX	  (MATMUL_REGISTER_ARGUMENTS + MATMUL_STACK_ARGUMENTS)
 
 struct matmul_arguments {
 	u8 m, n, k;    /* 0: it is 1 */
 	u8 batch;      /* how many products; 0: one */
 	u8 transposed; /* if this argument is not 0, m and k change places */
 	u8 is_wide;    /* sizes are 64-bit */
+	u8 on_stack;   /* of those on the stack the first so many have to be read */
 	u8 type_at[3]; /* of the elements of A, B, C, as CUDA numbers types; 0: always */
 	u8 type[3];    /* VALUE_data_type_* of record.def */
 };

@@ -6,33 +6,59 @@
 #ifndef GPUPROBE_BPF_MATMUL_EMIT_H
 #define GPUPROBE_BPF_MATMUL_EMIT_H
 
-#include "arguments.h"
+#include "arch_x86_64.h"
 #include "emit.h"
 #include "price.h"
 
-static __always_inline u64 matmul_size(const struct pt_regs *registers, u64 sp, u32 number,
-				       bool is_wide)
-{
-	u64 value = 1;
-	s64 size;
+/* Those on the stack are read at once: several reads cost several times as much. */
+struct matmul_stack {
+	u64 words[MATMUL_STACK_ARGUMENTS];
+};
 
-	if (number && !argument_read(registers, sp, number, &value))
-		return 0;
-	size = is_wide ? (s64)value : (s32)value;
+static __always_inline bool matmul_read_stack(const struct matmul_arguments *row, u64 sp,
+					      struct matmul_stack *stack)
+{
+	u32 count = row->on_stack;
+
+	if (!count)
+		return true;
+	if (count > MATMUL_STACK_ARGUMENTS)
+		return false;
+	/* The first one lies above the return address. */
+	return !bpf_probe_read_user(stack->words, count * sizeof(u64), (void *)(sp + sizeof(u64)));
+}
+
+static __always_inline u64 matmul_argument(const struct pt_regs *registers,
+					   const struct matmul_stack *stack, u32 number)
+{
+	u32 place = number - MATMUL_REGISTER_ARGUMENTS - 1;
+
+	if (number <= MATMUL_REGISTER_ARGUMENTS)
+		return arch_argument(registers, number);
+	/* The mask, hidden from the compiler, shows the verifier what the table sees to. */
+	__asm__ volatile("" : "+r"(place));
+	return stack->words[place & (MATMUL_STACK_ARGUMENTS - 1)];
+}
+
+static __always_inline u64 matmul_size(const struct pt_regs *registers,
+				       const struct matmul_stack *stack, u32 number, bool is_wide)
+{
+	u64 value = number ? matmul_argument(registers, stack, number) : 1;
+	s64 size = is_wide ? (s64)value : (s32)value;
+
 	return size > 0 ? size : 0;
 }
 
-static __always_inline u8 matmul_type(const struct pt_regs *registers, u64 sp,
+static __always_inline u8 matmul_type(const struct pt_regs *registers,
+				      const struct matmul_stack *stack,
 				      const struct matmul_arguments *row, u32 operand)
 {
-	u32 number = row->type_at[operand];
-	u64 value = 0;
+	u32 number = row->type_at[operand], value;
 
 	if (!number)
 		return row->type[operand];
-	if (!argument_read(registers, sp, number, &value) || (u32)value >= VALUE_data_type_f4_e2m1)
-		return 0;
-	return (u32)value + 1;
+	value = matmul_argument(registers, stack, number);
+	return value < VALUE_data_type_f4_e2m1 ? value + 1 : 0;
 }
 
 static __always_inline void matmul_send(const struct pt_regs *registers, u32 probe, u64 sp, u64 ts)
@@ -40,24 +66,28 @@ static __always_inline void matmul_send(const struct pt_regs *registers, u32 pro
 	const struct matmul_arguments *row = bpf_map_lookup_elem(&matmuls, &probe);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct record_matmul record = {};
-	u64 transposed = 0, m, k;
+	struct matmul_stack stack = {};
+	u64 m, k;
 
-	if (!row)
+	/* A stack that can't be read is none that the function could go on with. */
+	if (!row || !matmul_read_stack(row, sp, &stack))
 		return;
 	fill_header(&record.header, sizeof(record), KIND_matmul, ts, 0,
 		    (u64)task->tgid << 32 | (u32)task->pid, probe);
 	record.probe = probe;
-	m = matmul_size(registers, sp, row->m, row->is_wide);
-	k = matmul_size(registers, sp, row->k, row->is_wide);
-	if (row->transposed)
-		argument_read(registers, sp, row->transposed, &transposed);
-	record.m = (u32)transposed ? k : m;
-	record.k = (u32)transposed ? m : k;
-	record.n = matmul_size(registers, sp, row->n, row->is_wide);
-	record.batch = matmul_size(registers, sp, row->batch, row->is_wide);
-	record.type_a = matmul_type(registers, sp, row, 0);
-	record.type_b = matmul_type(registers, sp, row, 1);
-	record.type_c = matmul_type(registers, sp, row, 2);
+	m = matmul_size(registers, &stack, row->m, row->is_wide);
+	k = matmul_size(registers, &stack, row->k, row->is_wide);
+	record.m = m;
+	record.k = k;
+	if (row->transposed && (u32)matmul_argument(registers, &stack, row->transposed)) {
+		record.m = k;
+		record.k = m;
+	}
+	record.n = matmul_size(registers, &stack, row->n, row->is_wide);
+	record.batch = matmul_size(registers, &stack, row->batch, row->is_wide);
+	record.type_a = matmul_type(registers, &stack, row, 0);
+	record.type_b = matmul_type(registers, &stack, row, 1);
+	record.type_c = matmul_type(registers, &stack, row, 2);
 	emit(&record.header, sizeof(record));
 }
 

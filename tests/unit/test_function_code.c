@@ -191,6 +191,40 @@ TEST(a_register_that_is_overwritten_unread_is_no_argument)
 	CHECK_U64(placed("48 89 fc" PUSH_RBX RET), 0);		   /* mov %rdi,%rsp */
 }
 
+static u64 lost_arguments(const char *hex, unsigned allowed)
+{
+	struct file file = file_with(hex);
+
+	file.allowed = allowed;
+	examine(&file);
+	free(file.sites);
+	return file.place.lost_arguments;
+}
+
+TEST(registers_that_are_overwritten_before_the_probe_are_told)
+{
+	const u64 rcx = instruction_argument_register(4), r9 = instruction_argument_register(6);
+
+	CHECK_U64(lost_arguments("b9 01 00 00 00" PUSH_RBX RET, 0), rcx); /* mov $1,%ecx */
+	CHECK_U64(lost_arguments("31 c9 4d 8b 08" PUSH_RBX RET, 0), rcx | r9);
+	CHECK_U64(lost_arguments("49 89 cb" PUSH_RBX RET, 0), 0);      /* mov %rcx,%r11 */
+	CHECK_U64(lost_arguments("31 c0" PUSH_RBX RET, 0), 0);	       /* rax holds none of these */
+	CHECK_U64(lost_arguments(PUSH_RBX "31 c9" POP_RBX RET, 0), 0); /* behind the probe */
+	CHECK_U64(lost_arguments(SUB_8 "31 c9" MOVE ADD_8 RET, BOTH), 0);
+	CHECK_U64(lost_arguments(SUB_8 "31 c9 90" ADD_8 RET, PLACE_STACK_MOVED), rcx);
+}
+
+TEST(registers_of_arguments)
+{
+	u32 all = REGISTERS_STACK;
+
+	CHECK_U64(instruction_argument_register(0), 0);
+	CHECK_U64(instruction_argument_register(7), 0);
+	for (unsigned number = 1; number <= 6; number++)
+		all |= instruction_argument_register(number);
+	CHECK_U64(all, REGISTERS_ARGUMENTS);
+}
+
 TEST(what_only_some_functions_are_given)
 {
 	CHECK_U64(placed("31 c0" PUSH_RBX RET), 2);		/* overwritten: not given */

@@ -1,7 +1,9 @@
 /* The table of functions that multiply matrices: each has its sizes where cuBLAS' headers declare them. */
 #include "unit.h"
 
+#include "attach/instruction.h"
 #include "attach/matmuls.h"
+#include "attach/plan.h"
 #include "../bpf/record.h"
 
 static const struct matmul_arguments *row_of(const char *name)
@@ -82,6 +84,42 @@ TEST(the_name_tells_the_same_as_the_row)
 		if (strstr(names[i], "cublasZ") == names[i])
 			CHECK_U64(row->type[0], VALUE_data_type_complex_f64);
 	}
+}
+
+TEST(arguments_on_the_stack)
+{
+	CHECK_U64(matmul_stack_arguments(row_of("cublasSgemm_v2")), 0);
+	CHECK_U64(matmul_stack_arguments(row_of("cublasGemmEx")), 10);
+	CHECK_U64(matmul_stack_arguments(row_of("cublasGemmStridedBatchedEx")), 15);
+	CHECK_U64(matmul_stack_arguments(row_of("cublasSgemvBatched_64")), 7);
+}
+
+TEST(registers_that_have_sizes)
+{
+	const u32 rcx = 1 << 1, rdx = 1 << 2, rsi = 1 << 6, r8 = 1 << 8, r9 = 1 << 9;
+
+	CHECK_U64(matmul_registers(row_of("cublasSgemm_v2")), rcx | r8 | r9);
+	CHECK_U64(matmul_registers(row_of("cublasGemmStridedBatchedEx_64")), rcx | r8 | r9);
+	CHECK_U64(matmul_registers(row_of("cublasSgemv_v2")), rsi | rdx | rcx);
+}
+
+TEST(sizes_that_the_function_has_overwritten_before_its_probe_are_not_read)
+{
+	struct plan_function function = {.matmul = row_of("cublasSgemm_v2")};
+	struct plan plan = {.functions = &function, .function_count = 1};
+
+	CHECK(plan_reads_sizes(&function));
+	CHECK(plan_has_matmuls(&plan));
+	function.lost_arguments = instruction_argument_register(1);
+	CHECK(plan_reads_sizes(&function));
+	function.lost_arguments = instruction_argument_register(5);
+	CHECK(!plan_reads_sizes(&function));
+	CHECK(!plan_has_matmuls(&plan));
+	function.lost_arguments = 0;
+	function.counted = true;
+	CHECK(!plan_reads_sizes(&function));
+	function = (struct plan_function){0};
+	CHECK(!plan_reads_sizes(&function));
 }
 
 #if __has_include(<library_types.h>)

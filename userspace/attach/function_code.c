@@ -76,7 +76,7 @@ static bool writes_own_frame(const struct candidates *candidates,
 }
 
 static void candidate_add(struct candidates *candidates, struct decoder *decoder,
-			  const struct code_range *range, u64 offset)
+			  const struct code_range *range, u64 offset, u32 lost_arguments)
 {
 	const u8 *bytes = range->bytes + offset;
 	size_t size = range->size_bytes - offset;
@@ -84,6 +84,7 @@ static void candidate_add(struct candidates *candidates, struct decoder *decoder
 				       .file_offset = range->file_offset + offset,
 				       .placed_bytes = (u8)offset,
 				       .stack_bytes = candidates->stack_bytes,
+				       .lost_arguments = lost_arguments,
 				       .cost = COST_CHEAP};
 	unsigned needs = candidates->stack_bytes ? PLACE_STACK_MOVED : 0;
 	enum instruction_cost cost;
@@ -114,7 +115,8 @@ static void candidates_find(struct decoder *decoder, const struct function_code 
 				  range->address + offset, &instruction))
 			return;
 		if (offset && !instruction.five_byte_nop)
-			candidate_add(candidates, decoder, range, offset);
+			candidate_add(candidates, decoder, range, offset,
+				      arguments.overwritten & REGISTERS_ARGUMENTS);
 		if (makes_frame(candidates, &instruction))
 			continue;
 		instruction.stores |= writes_own_frame(candidates, &instruction);
@@ -390,6 +392,7 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 			return "it begins again when its stack has grown, and it is not known "
 			       "which of its beginnings are calls";
 		place.restarts = true;
+		place.lost_arguments = REGISTERS_ARGUMENTS;
 		place.address += offset;
 		place.file_offset += offset;
 		place.placed_bytes = (u8)offset;

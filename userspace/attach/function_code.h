@@ -43,6 +43,7 @@ struct function_place {
 	u32 stack_bytes; /* how much higher the stack pointer was at the first instruction */
 	struct displaced_instruction displaced; /* for the program to do; DISPLACED_NONE: the kernel does it */
 	enum instruction_cost cost;
+	u32 lost_arguments; /* set of registers that the function has overwritten before it, unread; of a restart: all */
 	bool restarts; /* it is a conditional jump, by which the function begins again: see below */
 	u8 condition;  /* if this holds, the low four bits of its opcode */
 };

@@ -47,6 +47,10 @@ enum instruction_flow {
 #define REGISTERS_HIDDEN    (1 << 0 | 1 << 10)
 #define REGISTERS_STACK	    (1 << 4)
 
+/* The register that holds an argument at a function's entry, as such a set; number: from 1 on, of those that are whole words.
+ * 0: it is on the stack, or none. */
+u32 instruction_argument_register(unsigned number);
+
 struct instruction_memory {
 	u8 base, index; /* REGISTER_NONE; base may be REGISTER_RIP */
 	u8 scale;

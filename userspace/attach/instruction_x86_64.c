@@ -426,3 +426,10 @@ bool decoder_read(struct decoder *decoder, const u8 *bytes, size_t size, u64 add
 		ret_instruction->destination = instruction_register_number(x86->operands[0].reg);
 	return true;
 }
+
+u32 instruction_argument_register(unsigned number)
+{
+	static const u8 numbers[] = {7, 6, 2, 1, 8, 9}; /* rdi, rsi, rdx, rcx, r8, r9 */
+
+	return number && number <= ARRAY_SIZE(numbers) ? 1U << numbers[number - 1] : 0;
+}

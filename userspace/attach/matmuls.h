@@ -7,5 +7,9 @@
 
 /* That of this name; NULL: it is none. Lives for ever. */
 const struct matmul_arguments *matmul_find(const char *name);
+/* How many arguments on the stack have to be read to see all of it: struct matmul_arguments.on_stack. */
+u8 matmul_stack_arguments(const struct matmul_arguments *arguments);
+/* The registers in which it has what is read; a set as in attach/instruction.h. */
+u32 matmul_registers(const struct matmul_arguments *arguments);
 
 #endif

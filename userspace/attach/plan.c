@@ -199,10 +199,16 @@ size_t plan_counted(const struct plan *plan)
 	return count;
 }
 
+bool plan_reads_sizes(const struct plan_function *function)
+{
+	return function->matmul && !function->counted &&
+	       !(matmul_registers(function->matmul) & function->lost_arguments);
+}
+
 bool plan_has_matmuls(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].matmul)
+		if (plan_reads_sizes(&plan->functions[i]))
 			return true;
 	return false;
 }

@@ -57,6 +57,7 @@ struct plan_function {
 	struct displaced_instruction displaced; /* what the program does there; DISPLACED_NONE: the kernel does it */
 	u32 stack_bytes; /* see struct function_place */
 	bool restarts; /* see struct function_place */
+	u32 lost_arguments; /* the same */
 	u8 condition;
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
@@ -65,7 +66,7 @@ struct plan_function {
 	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
 	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
-	const struct matmul_arguments *matmul; /* where it has their sizes that are to be recorded; NULL: it multiplies none */
+	const struct matmul_arguments *matmul; /* where it has the sizes of matrices; NULL: it multiplies none */
 	struct return_site *sites; /* all its exits, where its returns are seen there */
 	size_t site_count;
 };
@@ -167,7 +168,9 @@ u32 plan_returns(const struct plan *plan);
 bool plan_hijacks_returns(const struct plan *plan);
 /* Of how many functions calls are only counted. */
 size_t plan_counted(const struct plan *plan);
-/* Does any of its functions multiply matrices? */
+/* Are sizes of matrices recorded of its calls? Not where its probe comes too late to see them. */
+bool plan_reads_sizes(const struct plan_function *function);
+/* Of the calls of any function? */
 bool plan_has_matmuls(const struct plan *plan);
 /* Will what it returns be seen at each of its returns? */
 bool plan_sees_results(const struct plan_function *function);

@@ -48,6 +48,7 @@ static void function_apply(const struct plan_module *module, struct module_code 
 	function->placed_bytes = place.placed_bytes;
 	function->cost = place.cost;
 	function->displaced = place.displaced;
+	function->lost_arguments = place.lost_arguments;
 	function->stack_bytes = place.stack_bytes;
 }
 

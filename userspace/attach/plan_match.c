@@ -163,6 +163,7 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.placed_bytes = place->placed_bytes,
 		.cost = place->cost,
 		.restarts = place->restarts,
+		.lost_arguments = place->lost_arguments,
 		.condition = place->condition,
 		.by_level = !group->by_user,
 		.counted = group->counted,
@@ -176,9 +177,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		function->entry_only_reason = plan_policy_by_name(group->symbols[i].name, &why);
 	for (size_t i = 0; i < group->count && !function->allocator; i++)
 		function->allocator = find_allocator(matcher, group->symbols[i].name);
-	/* Where a function that begins again is probed, it may have changed its arguments. */
-	for (size_t i = 0; i < group->count && !function->matmul && !function->restarts; i++)
-		function->matmul = function->counted ? NULL : matmul_find(group->symbols[i].name);
+	for (size_t i = 0; i < group->count && !function->matmul; i++)
+		function->matmul = matmul_find(group->symbols[i].name);
 	if (why && !(function->detail = strdup(why)))
 		return -ENOMEM;
 	return function->name ? 0 : -ENOMEM;

@@ -11,7 +11,7 @@ u64 cookie_of_entry(const struct plan_function *function, size_t index)
 
 	if (function->allocator)
 		cookie |= COOKIE_ALLOCATOR;
-	if (function->matmul)
+	if (plan_reads_sizes(function))
 		cookie |= COOKIE_MATMUL;
 	if (entry_site_is_needed(function))
 		cookie |= COOKIE_SITE_DESCRIBED << COOKIE_SITE_SHIFT |

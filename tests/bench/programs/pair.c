@@ -38,6 +38,19 @@ __attribute__((noinline, noclone)) void paired(void)
 	sink++;
 }
 
+/* The same by names of functions whose arguments are recorded: all in registers, and four of them on the stack. */
+__attribute__((noinline, noclone)) void cublasSgemm_v2(void)
+{
+	__asm__ volatile("" ::: "rbx");
+	sink++;
+}
+
+__attribute__((noinline, noclone)) void cublasGemmStridedBatchedEx(void)
+{
+	__asm__ volatile("" ::: "rbx");
+	sink++;
+}
+
 /* As a compiler for CET writes it: the first instruction is the dear kind, the second the cheap one. */
 __attribute__((noinline, noclone, naked)) void paired_endbr64(void)
 {
@@ -69,11 +82,18 @@ static const struct {
 	const char *name;
 	void (*call)(void);
 } functions[] = {
-	{"paired_skip", paired_skip},	    {"paired_lea", paired_lea},
-	{"paired_mov", paired_mov},	    {"paired_xor", paired_xor},
-	{"paired_cmp", paired_cmp},	    {"paired_frame", paired_frame},
-	{"paired_load", paired_load},	    {"paired", paired},
-	{"paired_endbr64", paired_endbr64}, {"paired_stepped", paired_stepped},
+	{"paired_skip", paired_skip},
+	{"paired_lea", paired_lea},
+	{"paired_mov", paired_mov},
+	{"paired_xor", paired_xor},
+	{"paired_cmp", paired_cmp},
+	{"paired_frame", paired_frame},
+	{"paired_load", paired_load},
+	{"paired", paired},
+	{"paired_endbr64", paired_endbr64},
+	{"paired_stepped", paired_stepped},
+	{"cublasSgemm_v2", cublasSgemm_v2},
+	{"cublasGemmStridedBatchedEx", cublasGemmStridedBatchedEx},
 };
 
 static void (*function_by_name(const char *name))(void)
