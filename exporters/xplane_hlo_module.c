@@ -358,6 +358,51 @@ static bool is_plain(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+/* The words of XLA for types of numbers. It takes none of them for a name: behind each it puts what this does. */
+static bool is_type(const char *name)
+{
+	static const char *const types[] = {
+		"bf16",
+		"buffer",
+		"c128",
+		"c64",
+		"f16",
+		"f32",
+		"f4e2m1fn",
+		"f64",
+		"f8e3m4",
+		"f8e4m3",
+		"f8e4m3b11fnuz",
+		"f8e4m3fn",
+		"f8e4m3fnuz",
+		"f8e5m2",
+		"f8e5m2fnuz",
+		"f8e8m0fnu",
+		"opaque",
+		"pred",
+		"s1",
+		"s16",
+		"s2",
+		"s32",
+		"s4",
+		"s64",
+		"s8",
+		"token",
+		"u1",
+		"u16",
+		"u2",
+		"u32",
+		"u4",
+		"u64",
+		"u8",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strcmp(types[i], name) == 0)
+			return true;
+	return false;
+}
+
 /* Its return type and scopes without a name say nothing. */
 static const char *without_prefixes(const char *name)
 {
@@ -384,6 +429,8 @@ void xplane_hlo_append_name(struct text *text, const char *name)
 			name += sizeof(NO_NAMESPACE "::") - 1;
 		if (!*name || (!is_whole && strchr("<(", *name)))
 			break;
+		if (is_first && *name >= '0' && *name <= '9')
+			text_append_char(text, '_');
 		if (is_plain(*name) || (*name == '-' && !is_first))
 			text_append_char(text, *name);
 		else if (!is_first && text_string(text)[text->length - 1] != '_')
@@ -393,4 +440,6 @@ void xplane_hlo_append_name(struct text *text, const char *name)
 		text->data[--text->length] = '\0';
 	if (text->length == before)
 		text_append(text, "unnamed");
+	else if (is_type(text_string(text) + before))
+		text_append_char(text, '_');
 }

@@ -8,7 +8,8 @@ import re
 
 import xplane_wire
 
-NAME = re.compile(r"[A-Za-z0-9_.-]+")
+NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_.-]*")
+TYPE_NAME = re.compile(r"b?f\d+(e\d+m\d+[a-z0-9]*)?|[suc]\d+|pred|token|opaque|buffer")
 FUSION_KINDS = {"kCustom", "kLoop", "kInput", "kOutput"}
 PREDICATE, TUPLE, OPAQUE, TOKEN, LAST_TYPE = 1, 13, 14, 17, 20
 
@@ -62,7 +63,9 @@ def check_dot(one, shapes):
 def check_instruction(one, ids, computations):
     opcode = OPCODES.get(one.opcode)
     if not NAME.fullmatch(one.name):
-        yield "XProf writes other characters than A-Z a-z 0-9 _ . - as _"
+        yield "XProf writes other characters than A-Z a-z 0-9 _ . - as _, and digits at the beginning"
+    if TYPE_NAME.fullmatch(one.name):
+        yield "XProf puts _ behind names of types"
     if one.id < 0:
         yield f"id {one.id}"
     for text in check_shape(one.shape):

@@ -31,6 +31,11 @@ TEST(odd_names_are_names_too)
 	struct text text _cleanup_text_ = {0};
 
 	check_name("", "unnamed");
+	check_name("0x10", "_0x10");
+	check_name("-1", "_1");
+	check_name("__nv_sin", "nv_sin");
+	check_name("f32", "f32_");
+	check_name("f32x", "f32x");
 	check_name("::", "unnamed");
 	check_name("void ", "unnamed");
 	check_name("(anonymous namespace)::", "unnamed");
