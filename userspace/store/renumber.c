@@ -212,8 +212,8 @@ static struct source *source_find(const struct renumber *renumber, u32 source)
 {
 	u64 *place;
 
-	/* Nearly all records come from one of the first two. */
-	for (size_t i = 0; i < 2 && i < renumber->source_count; i++)
+	/* Nearly all records come from one of the first. */
+	for (size_t i = 0; i < 4 && i < renumber->source_count; i++)
 		if (renumber->sources[i].source == source)
 			return &renumber->sources[i];
 	place = map_find(&renumber->source_places, source, 0);
@@ -306,14 +306,18 @@ static u64 reference_read(const struct reference *reference, const struct record
 {
 	const u8 *bytes = (const u8 *)record + reference->offset_bytes;
 	u64 value = 0;
+	u32 word;
 
-	if (reference->element_bytes == sizeof(u32))
-		memcpy(&value, bytes, sizeof(u32));
-	else if (reference->element_bytes == sizeof(u8))
-		value = *bytes;
-	else
+	switch (reference->element_bytes) {
+	case sizeof(word):
+		memcpy(&word, bytes, sizeof(word));
+		return word;
+	case sizeof(*bytes):
+		return *bytes;
+	default:
 		memcpy(&value, bytes, reference->element_bytes);
-	return value;
+		return value;
+	}
 }
 
 static void reference_write(const struct reference *reference, struct record_header *record,

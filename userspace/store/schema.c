@@ -170,17 +170,22 @@ u64 schema_field_value(const struct schema_field *field, const struct record_hea
 {
 	const u8 *bytes = (const u8 *)record + field->offset_bytes + index * field->element_bytes;
 	u64 value = 0;
+	u32 word;
 
-	/* One load instead of a call of memcpy(). Little-endian, as the files are. */
-	if (field->element_bytes == sizeof(u32))
-		memcpy(&value, bytes, sizeof(u32));
-	else if (field->element_bytes == sizeof(u64))
-		memcpy(&value, bytes, sizeof(u64));
-	else if (field->element_bytes == sizeof(u8))
-		value = *bytes;
-	else
+	/* Each one load of its own, instead of a call of memcpy(). Little-endian, as the files are. */
+	switch (field->element_bytes) {
+	case sizeof(word):
+		memcpy(&word, bytes, sizeof(word));
+		return word;
+	case sizeof(value):
+		memcpy(&value, bytes, sizeof(value));
+		return value;
+	case sizeof(*bytes):
+		return *bytes;
+	default:
 		memcpy(&value, bytes, field->element_bytes);
-	return value;
+		return value;
+	}
 }
 
 s64 schema_field_signed(const struct schema_field *field, u64 value)

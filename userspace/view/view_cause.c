@@ -133,6 +133,9 @@ static int note_caused(struct view_causes *causes, u64 launch)
 
 static int note_source(struct view_causes *causes, u32 source)
 {
+	if (causes->sources.count && causes->last_source == source)
+		return 0;
+	causes->last_source = source;
 	if (map_find(&causes->sources, source, 0))
 		return 0;
 	return map_set(&causes->sources, source, 0, causes->sources.count);

@@ -138,7 +138,7 @@ static u64 source_number(const struct view *view, u32 source)
  * sources, and would take the launches of one process for those of another. */
 static struct view_value unique_correlation(const struct view *view, const struct view_event *event)
 {
-	const struct schema_field *field = schema_field(event->kind, "correlation");
+	const struct schema_field *field = view->kinds.kinds[event->kind->number].correlation;
 
 	if (view_field_absent(field, event->record))
 		return value_absent();
@@ -170,34 +170,32 @@ static u64 stream_number(const struct view *view, u32 id)
 
 /* As the process numbers what the field refers to; an id without such a fact stands for itself. */
 static struct view_value number_of(const struct view *view, const struct view_event *event,
-				   const char *name)
+				   enum view_number which)
 {
-	const struct schema_field *field = schema_field(event->kind, name);
-	const struct schema_kind *kind = schema_kind_by_tag(field->reference);
-	const struct schema_field *number = schema_field(kind, "number");
+	const struct view_number_field *of = &view->kinds.kinds[event->kind->number].numbers[which];
 	const struct record_header *fact;
 
-	if (view_field_absent(field, event->record))
+	if (view_field_absent(of->field, event->record))
 		return value_absent();
-	fact = view_fact(view, kind->number, schema_field_value(field, event->record, 0));
-	if (fact && !view_field_absent(number, fact))
-		return value_u64(schema_field_value(number, fact, 0));
-	return value_u64(schema_field_value(field, event->record, 0));
+	fact = view_fact(view, of->fact_kind, schema_field_value(of->field, event->record, 0));
+	if (fact && !view_field_absent(of->number, fact))
+		return value_u64(schema_field_value(of->number, fact, 0));
+	return value_u64(schema_field_value(of->field, event->record, 0));
 }
 
 static struct view_value compute_device(const struct view *view, const struct view_event *event)
 {
-	return number_of(view, event, "device");
+	return number_of(view, event, VIEW_NUMBER_DEVICE);
 }
 
 static struct view_value compute_context(const struct view *view, const struct view_event *event)
 {
-	return number_of(view, event, "context");
+	return number_of(view, event, VIEW_NUMBER_CONTEXT);
 }
 
 static struct view_value compute_stream(const struct view *view, const struct view_event *event)
 {
-	return number_of(view, event, "stream");
+	return number_of(view, event, VIEW_NUMBER_STREAM);
 }
 
 /* ---- what a wait for a CUDA event waits for ---- */
@@ -225,13 +223,13 @@ static struct view_value compute_recorded_in(const struct view *view,
 static struct view_value compute_source_device(const struct view *view,
 					       const struct view_event *event)
 {
-	return number_of(view, event, "source_device");
+	return number_of(view, event, VIEW_NUMBER_SOURCE_DEVICE);
 }
 
 static struct view_value compute_destination_device(const struct view *view,
 						    const struct view_event *event)
 {
-	return number_of(view, event, "destination_device");
+	return number_of(view, event, VIEW_NUMBER_DESTINATION_DEVICE);
 }
 
 static struct view_value compute_device_name(const struct view *view,

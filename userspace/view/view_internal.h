@@ -13,6 +13,22 @@
 
 #define VIEW_NAME_FIELDS_MAX 3
 
+/* Ids of facts that have numbers by which their process knows them. */
+enum view_number {
+	VIEW_NUMBER_DEVICE,
+	VIEW_NUMBER_CONTEXT,
+	VIEW_NUMBER_STREAM,
+	VIEW_NUMBER_SOURCE_DEVICE,
+	VIEW_NUMBER_DESTINATION_DEVICE,
+	VIEW_NUMBERS
+};
+
+struct view_number_field {
+	const struct schema_field *field; /* of the event, NULL: the kind has none */
+	const struct schema_field *number; /* of the fact */
+	u16 fact_kind;
+};
+
 struct view_kind {
 	const struct schema_kind *kind;
 	const struct schema_field *correlation; /* NULL: none; the same below */
@@ -22,6 +38,7 @@ struct view_kind {
 	const char *name_pattern; /* what nameless records are called, NULL: see view_event_names.c */
 	const struct schema_field *name_fields[VIEW_NAME_FIELDS_MAX]; /* those that stand in it */
 	unsigned name_field_count;
+	struct view_number_field numbers[VIEW_NUMBERS];
 	u64 event_count; /* counted by the survey */
 };
 
@@ -152,6 +169,7 @@ struct view_causes {
 	size_t launches_max;
 	struct map forgotten; /* source -> highest correlation forgotten */
 	struct map sources;   /* source -> its place among those with launches, from 0 */
+	u32 last_source;      /* of the last launch; one of these, where there is any */
 	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
 	u64 forgotten_count, missing_count, after_kernel_count;
 	u64 *caused; /* bit n - 1: launch n launched something */

@@ -4,6 +4,31 @@
 
 #include "view/view_internal.h"
 
+static const char *const number_names[VIEW_NUMBERS] = {
+	[VIEW_NUMBER_DEVICE] = "device",
+	[VIEW_NUMBER_CONTEXT] = "context",
+	[VIEW_NUMBER_STREAM] = "stream",
+	[VIEW_NUMBER_SOURCE_DEVICE] = "source_device",
+	[VIEW_NUMBER_DESTINATION_DEVICE] = "destination_device",
+};
+
+static void find_numbers(struct view_kind *kind)
+{
+	for (unsigned i = 0; i < VIEW_NUMBERS; i++) {
+		const struct schema_field *field = schema_field(kind->kind, number_names[i]);
+		const struct schema_kind *fact;
+
+		if (!field || field->unit != UNIT_ID)
+			continue;
+		fact = schema_kind_by_tag(field->reference);
+		kind->numbers[i] = (struct view_number_field){
+			.field = field,
+			.number = schema_field(fact, "number"),
+			.fact_kind = fact->number,
+		};
+	}
+}
+
 int view_kinds_init(struct view_kinds *view_kinds)
 {
 	size_t count;
@@ -23,6 +48,7 @@ int view_kinds_init(struct view_kinds *view_kinds)
 		kind->device = schema_field(kind->kind, "device");
 		kind->stream = schema_field(kind->kind, "stream");
 		kind->probe = schema_field(kind->kind, "probe");
+		find_numbers(kind);
 		view_event_names_init(kind);
 	}
 	return 0;

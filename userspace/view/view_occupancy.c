@@ -1,7 +1,6 @@
 /* Occupancy of kernels, worked out once for each of their shapes: most of them come again and again. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "view/view_internal.h"
 
@@ -12,25 +11,47 @@ struct shape {
 	const struct record_device *device;
 	u32 grid[3], block[3];
 	u32 registers, static_bytes, dynamic_bytes;
-	u32 unused; /* 0: shapes are compared as bytes */
 };
 
 struct view_occupancies {
-	struct {
-		struct shape shape;
+	struct known_shape {
+		struct shape shape; /* without device: none is here */
 		struct occupancy occupancy;
-		bool known; /* the occupancy; false: it cannot be worked out, or no shape is here */
+		bool is_known; /* the occupancy; false: it cannot be worked out */
 	} shapes[SHAPES];
 };
 
-static size_t place_of(const struct shape *shape)
+static bool is_shape(const struct shape *shape, const struct record_kernel *kernel,
+		     const struct record_device *device)
 {
-	u64 words[sizeof(*shape) / sizeof(u64)], hash = 0;
+	for (unsigned i = 0; i < 3; i++)
+		if (shape->grid[i] != kernel->grid[i] || shape->block[i] != kernel->block[i])
+			return false;
+	return shape->device == device && shape->registers == kernel->registers_per_thread &&
+	       shape->static_bytes == kernel->static_shared_memory_bytes &&
+	       shape->dynamic_bytes == kernel->dynamic_shared_memory_bytes;
+}
 
-	memcpy(words, shape, sizeof(words));
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
-	return hash >> 32 & (SHAPES - 1);
+static struct shape shape_of(const struct record_kernel *kernel, const struct record_device *device)
+{
+	return (struct shape){
+		.device = device,
+		.grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
+		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
+		.registers = kernel->registers_per_thread,
+		.static_bytes = kernel->static_shared_memory_bytes,
+		.dynamic_bytes = kernel->dynamic_shared_memory_bytes,
+	};
+}
+
+/* By what tells kernels apart most. */
+static size_t place_of(const struct record_kernel *kernel)
+{
+	u64 numbers = (u64)kernel->grid[0] << 32 ^ (u64)kernel->grid[1] << 16 ^ kernel->grid[2] ^
+		      (u64)kernel->block[0] << 40 ^ (u64)kernel->registers_per_thread << 8 ^
+		      kernel->dynamic_shared_memory_bytes;
+
+	return numbers * 0x9e3779b97f4a7c15ULL >> 32 & (SHAPES - 1);
 }
 
 int view_occupancies_init(struct view *view)
@@ -43,26 +64,17 @@ bool view_occupancy(const struct view *view, const struct record_kernel *kernel,
 		    struct occupancy *ret_occupancy)
 {
 	const struct record_header *fact = view_fact(view, KIND_device, kernel->device);
-	struct shape shape = {
-		.device = (const struct record_device *)fact,
-		.registers = kernel->registers_per_thread,
-		.static_bytes = kernel->static_shared_memory_bytes,
-		.dynamic_bytes = kernel->dynamic_shared_memory_bytes,
-	};
-	size_t place;
+	const struct record_device *device = (const struct record_device *)fact;
+	struct known_shape *known = &view->occupancies->shapes[place_of(kernel)];
 
-	if (!fact)
+	if (!device)
 		return false;
-	memcpy(shape.grid, kernel->grid, sizeof(shape.grid));
-	memcpy(shape.block, kernel->block, sizeof(shape.block));
-	place = place_of(&shape);
-	if (memcmp(&view->occupancies->shapes[place].shape, &shape, sizeof(shape)) != 0) {
-		view->occupancies->shapes[place].shape = shape;
-		view->occupancies->shapes[place].known = occupancy_of(
-			kernel, shape.device, &view->occupancies->shapes[place].occupancy);
+	if (!is_shape(&known->shape, kernel, device)) {
+		known->shape = shape_of(kernel, device);
+		known->is_known = occupancy_of(kernel, device, &known->occupancy);
 	}
-	if (!view->occupancies->shapes[place].known)
+	if (!known->is_known)
 		return false;
-	*ret_occupancy = view->occupancies->shapes[place].occupancy;
+	*ret_occupancy = known->occupancy;
 	return true;
 }
