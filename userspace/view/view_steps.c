@@ -49,7 +49,7 @@ int view_steps_init(struct view *view)
 	view->steps = calloc(1, sizeof(*view->steps));
 	if (!view->steps)
 		return -ENOMEM;
-	view->steps->limits = (struct steps_limits){.launches = 1U << 21,
+	view->steps->limits = (struct steps_limits){.launches = 1U << 22,
 						    .calls = 1U << 19,
 						    .spans = 1U << 18,
 						    .steps = VIEW_STEPS_MAX};
