@@ -101,4 +101,33 @@ TEST(steps_of_a_second_thread_are_said)
 		"steps has all)\n");
 }
 
+/* The work of a step waits for longer than the next one's does, on another stream. */
+TEST(steps_whose_work_on_a_GPU_comes_first_are_said)
+{
+	struct text lines _cleanup_text_ = {0};
+
+	for (unsigned i = 0; i < STEPS; i++)
+		step(&lines, 1, i);
+	text_appendf(
+		&lines,
+		"{\"kind\":\"range\",\"pid\":1,\"tid\":1,\"name\":\"step "
+		"8\",\"ts\":1008000,\"dur\":900}\n"
+		"{\"kind\":\"api\",\"pid\":1,\"tid\":1,\"name\":\"cuLaunchKernel\",\"ts\":1008010,"
+		"\"dur\":5,\"correlation\":900}\n"
+		"{\"kind\":\"range\",\"pid\":1,\"tid\":1,\"name\":\"step "
+		"9\",\"ts\":1009000,\"dur\":900}\n"
+		"{\"kind\":\"api\",\"pid\":1,\"tid\":1,\"name\":\"cuLaunchKernel\",\"ts\":1009010,"
+		"\"dur\":5,\"correlation\":901}\n"
+		"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"k\",\"correlation\":901,\"ts\":1009100,"
+		"\"dur\":50,"
+		"\"device\":\"gpu\",\"stream\":\"s2\"}\n"
+		"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"k\",\"correlation\":900,\"ts\":1009500,"
+		"\"dur\":50,"
+		"\"device\":\"gpu\",\"stream\":\"s1\"}\n");
+	check_warnings(
+		&lines, 2 * STEPS,
+		"gpuprobe: 1 steps have no time of their own on a GPU: their work there began "
+		"before that of the step before\n");
+}
+
 UNIT_MAIN()
