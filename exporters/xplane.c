@@ -339,11 +339,14 @@ static int xplane_close(void *data, struct err *err)
 	result = xplane_steps_close(&xplane->steps, err);
 	if (result == 0)
 		result = xplane_hlo_close(&xplane->hlo, err);
+	if (result == 0)
+		result = xplane_memory_close(&xplane->memory, &xplane->rows, err);
 	if (result < 0)
 		return result;
 	if (xplane_messages_make(&xplane->messages, view_survey(xplane->view)) < 0 ||
 	    xplane_steps_tell(&xplane->steps, &xplane->messages.warnings) < 0 ||
-	    xplane_hlo_tell(&xplane->hlo, &xplane->messages.warnings) < 0)
+	    xplane_hlo_tell(&xplane->hlo, &xplane->messages.warnings) < 0 ||
+	    xplane_memory_tell(&xplane->memory, &xplane->messages.warnings) < 0)
 		return no_memory(xplane, err);
 	return 0;
 }

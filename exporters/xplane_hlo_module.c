@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "hlo.pb-c.h"
 
-#define COMPUTATION_NAME "main"
 #define COMPUTATION_ID	 1
 #define TOKEN_NAME	 "start.token"
 #define DIMENSIONS_MAX	 3
@@ -321,7 +320,7 @@ int xplane_hlo_module_pack(const struct xplane_hlo_module *module, const char *n
 	Hlo__Program program = HLO__PROGRAM__INIT;
 	ProtobufCBinaryData body;
 
-	rest.name = COMPUTATION_NAME;
+	rest.name = XPLANE_HLO_COMPUTATION_NAME;
 	rest.id = COMPUTATION_ID;
 	rest.root_id = module->root_id;
 	text_append_bytes(&computation, module->computation.data, module->computation.length);
@@ -329,7 +328,7 @@ int xplane_hlo_module_pack(const struct xplane_hlo_module *module, const char *n
 	result.element_type = TYPE_TUPLE;
 	shape.result = &result;
 	message.name = (char *)name;
-	message.entry_name = COMPUTATION_NAME;
+	message.entry_name = XPLANE_HLO_COMPUTATION_NAME;
 	message.entry_id = COMPUTATION_ID;
 	message.id = id;
 	message.host_program_shape = &shape;

@@ -12,6 +12,8 @@
 /* Larger ones are taken for nonsense: sizes come from the target. */
 #define XPLANE_HLO_BYTES_MAX (1ULL << 50)
 
+#define XPLANE_HLO_COMPUTATION_NAME "main"
+
 enum xplane_hlo_form {
 	XPLANE_HLO_OPAQUE,   /* it is not known what it reads, writes and computes */
 	XPLANE_HLO_INFEED,   /* bytes come from outside of the GPU */

@@ -246,7 +246,7 @@ def judge_hlo(table, truth):
         if row["category"] == "custom-call" and not any(f'custom_call_target="{name}' in row["hlo_op_expression"] for name in plain):
             yield f"{row['hlo_op_expression'][:100]} is not of {sorted(names)}"
     for row in truth.stats("kernels"):
-        one = found.get(row["Name"], [0, 0])
+        one = found.get(truth.shown(row["Name"]), [0, 0])
         yield from truth.near(f"{row['Name'][:60]}: number", one[0], row["Instances"])
         yield from truth.near(f"{row['Name'][:60]}: time (us)", one[1], row["Total Time (ns)"] / 1000)
 
@@ -326,6 +326,28 @@ def judge_counters(table, truth):
         yield "no table"
 
 
+MIB = 2 ** 20
+
+
+def judge_memory_viewer(shown, truth, program):
+    """Of the programs that stand for memory: bytes in use after each allocation and release, their peak, and what was in use at it."""
+    if not program[1].startswith("memory_"):
+        return
+    pid = int(program[1].rpartition("(")[2].rstrip(")")) % 10 ** 7
+    curve = [round(size * MIB) for size in shown["heapSizes"]]
+    expected = {key: [0, *(use for _, use in uses)] for key, uses in truth.device_memory(with_unseen=True).items() if key[0] == pid}
+    if curve not in expected.values():
+        yield f"{program[1]}: bytes in use {curve[:20]}, expected one of {[uses[:20] for uses in expected.values()]}"
+        return
+    yield from truth.near(f"{program[1]}: peak (bytes)", shown["peakHeapMib"] * MIB, max(curve))
+    yield from truth.near(f"{program[1]}: in use at the peak (bytes)", sum(one["logicalBufferSizeMib"] for one in shown["maxHeap"]) * MIB, max(curve))
+    operations = {name for operation in truth.memory_operations() for name in (operation.rpartition(":")[0], "")}
+    for one in shown["maxHeap"]:
+        # Small ones are one entry.
+        if one.get("tfOpName", "") not in operations and not one["label"].startswith("small ("):
+            yield f"{program[1]}: {one['label']} is of an operation that no allocation has"
+
+
 ALL, EACH, PROGRAMS = "all files of the run", "each file by itself", "each program of each file"
 # tool, options, which files, judge.
 TOOLS = [
@@ -343,6 +365,7 @@ TOOLS = [
     ("roofline_model", {}, ALL, judge_roofline),
     ("perf_counters", {}, ALL, judge_counters),
     ("graph_viewer", {"type": "short_txt", "node_name": "", "graph_width": 1, "format": "html"}, PROGRAMS, judge_graph),
+    ("memory_viewer", {}, PROGRAMS, judge_memory_viewer),
 ]
 
 
@@ -350,7 +373,7 @@ def judge_programs(tool, options, judge, truth):
     """A tool that shows one program at a time."""
     programs = truth.programs()
     if not programs:
-        raise NotFilled("no program, for there is no work of GPUs")
+        raise NotFilled("no program, for there is no work of GPUs and no memory of theirs")
     for program in programs:
         named = {**options, "module_name": program[1]}
         answer, found = xprof_tool.run(tool, {"graph_viewer_options": named} if tool == "graph_viewer" else named, [program[0]])

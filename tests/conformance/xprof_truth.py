@@ -354,9 +354,10 @@ class Truth:
         """In any file."""
         return any(one.name == name for space in self.spaces for plane in space.planes for one in plane.event_metadata.values())
 
-    def device_memory(self):
+    def device_memory(self, with_unseen=False):
         """(pid, number of the GPU, name) -> [(ns, bytes in use)] after each allocation and each release of what was seen allocated.
-        What is where something is already takes its place, since that was released unseen."""
+        What is where something is already takes its place, since that was released unseen;
+        with_unseen: of that release too."""
         uses, live = collections.defaultdict(list), {}
         numbers = {line["id"]: line.get("number", line["id"]) for line in self.of("device")}
         for line in sorted(self.of("gpu_memory"), key=lambda line: line["ts"]):
@@ -365,6 +366,8 @@ class Truth:
             if "address" not in line or not key[2]:
                 continue
             there = live.pop(place, None)
+            if there and with_unseen and line.get("operation") == "allocate":
+                uses[there[0]].append((line["ts"], sum(bytes for owner, bytes in live.values() if owner == there[0])))
             if line.get("operation") == "allocate" and line.get("bytes", BYTES_MAX + 1) <= BYTES_MAX:
                 live[place] = (key, line["bytes"])
             elif line.get("operation") == "allocate" or not there:
@@ -373,6 +376,19 @@ class Truth:
                 key = there[0]
             uses[key].append((line["ts"], sum(bytes for owner, bytes in live.values() if owner == key)))
         return uses
+
+    def memory_operations(self):
+        """The operations of allocations, as the Memory Profile has them."""
+        found = set()
+        for space in self.spaces:
+            for plane in space.planes:
+                names = {key: one.name for key, one in plane.event_metadata.items()}
+                for line in plane.lines:
+                    for event in line.events:
+                        if names.get(event.metadata_id) == "MemoryAllocation":
+                            found |= {plane.stat_metadata[stat.ref].name for stat in event.stats
+                                      if plane.stat_metadata[stat.metadata_id].name == "tf_op"}
+        return found
 
     @staticmethod
     def near(what, found, expected):
