@@ -303,7 +303,7 @@ class Truth:
         for row in rows:
             begin = self.start_ns + row["Start (ns)"]
             work = [(line["ts"], self.end_of(line), bool(HALF.search(line.get("name", "")))) for line in self.of("kernel", "set", "graph_launch")
-                    if begin <= launches.get((line["source"], line.get("correlation")), -1) < begin + row["Duration (ns)"]
+                    if begin <= self.launch_time(launches, line) < begin + row["Duration (ns)"]
                     and "nccl" not in line.get("name", "")]
             half += covered(sorted((begin, end) for begin, end, is_half in work if is_half))
             all_time += covered(sorted((begin, end) for begin, end, _ in work))
