@@ -12,7 +12,7 @@ LAUNCH = ('{"kind":"api","source":3,"ts":%d,"dur":2000,"pid":4242,"tid":4242,"na
 KERNEL = ('{"kind":"kernel","source":3,"ts":%d,"dur":2500,"pid":4242,"name":"%s","correlation":%d,"device":"NVIDIA H200","context":"#1",'
 	  '"stream":"#1","grid":[%d,1,1],"block":[256,1,1],"registers_per_thread":32,"static_shared_memory_bytes":0,'
 	  '"dynamic_shared_memory_bytes":0}\n')
-ROUNDS = 3
+ROUNDS = 5
 
 
 def write_text(bench, file):
