@@ -1,6 +1,7 @@
 #include "exporters/xplane_hlo.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,6 +359,25 @@ int xplane_hlo_add_program(struct xplane_space *space, const char *name, s64 id,
 	return module_name.failed ? -ENOMEM : result;
 }
 
+/* As XLA has it: 13000 for "13.0". Other versions of CUDA are not known. */
+static int add_driver_version(const struct view_survey *survey, const struct xplane_space *space)
+{
+	unsigned major, minor;
+	char key[64], number[32];
+
+	snprintf(key, sizeof(key), "CUDA version of the driver of %u", space->pid);
+	for (size_t i = 0; i < survey->attribute_count; i++) {
+		const struct view_attribute *attribute = &survey->attributes[i];
+
+		if (strcmp(attribute->group, "gpu") || strcmp(attribute->key, key) ||
+		    sscanf(attribute->value, "%3u.%2u", &major, &minor) != 2 || !major)
+			continue;
+		snprintf(number, sizeof(number), "%u", major * 1000 + minor * 10);
+		return xplane_plane_add_string(space->metadata, "cuda_driver_version", number);
+	}
+	return 0;
+}
+
 static int close_space(const struct xplane_hlo *hlo, struct xplane_space *space,
 		       const struct xplane_hlo_program *program)
 {
@@ -367,6 +387,8 @@ static int close_space(const struct xplane_hlo *hlo, struct xplane_space *space,
 	if (result == 0 && program->instruction_count)
 		result = xplane_hlo_add_program(space, space->name, program_id(space), &module,
 						NULL);
+	if (result == 0 && program->instruction_count)
+		result = add_driver_version(hlo->rows->survey, space);
 	xplane_hlo_module_free(&module);
 	return result;
 }
