@@ -178,8 +178,8 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	name = xplane_values_name(&xplane->values, event);
 	if (!xplane_event_begin(&xplane->event, plane, name, offset_of(xplane, event), dur_ns))
 		return no_memory(xplane, err);
-	/* Readers leave kernels out that take no time: a picosecond, which nothing sums up. */
-	if (event->kind->number == KIND_kernel && !dur_ns)
+	/* Readers leave work out that takes no time: a picosecond, which adds up to nothing. */
+	if (event->kind->row == ROW_STREAM && event->kind->shape == SHAPE_SPAN && !dur_ns)
 		xplane->event.message.duration_ps = 1;
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
 	if (add_operation(xplane, event, place->plane) < 0 ||
@@ -258,7 +258,7 @@ static int xplane_counter(void *data, const struct view_event *event, struct err
 	struct xplane *xplane = data;
 	const struct xplane_place *place = place_of(xplane, event, err);
 	struct xplane_plane *plane = place ? &xplane->rows.planes[place->plane] : NULL;
-	bool many = xplane_values_many(&xplane->values, event);
+	bool have_names = xplane_values_have_names(&xplane->values, event);
 	int result = 0;
 
 	if (!place)
@@ -269,8 +269,8 @@ static int xplane_counter(void *data, const struct view_event *event, struct err
 		return no_memory(xplane, err);
 	for (size_t i = 0; i < xplane->event.message.n_stats && result == 0; i++) {
 		s64 id = xplane->event.stats[i].metadata_id;
-		const char *name = many ? plane->stat_names.strings[id - 1]
-					: xplane_values_name(&xplane->values, event);
+		const char *name = have_names ? plane->stat_names.strings[id - 1]
+					      : xplane_values_name(&xplane->values, event);
 		xplane_stat *stat;
 
 		name = xplane_counter_name(name, &xplane->counter_name);

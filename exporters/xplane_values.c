@@ -111,7 +111,7 @@ static const struct stat_row {
 	{"gpu_environment", "fan_percent",           "fan_speed_pct",             STAT_COUNTER, NULL},
 	{"process_memory", "resident_bytes",         "resident_bytes",            STAT_COUNTER, NULL},
 	{"process_memory", "mapped_bytes",           "mapped_bytes",              STAT_COUNTER, NULL},
-	{"probing",      "percent",                  "overhead_pct",              STAT_COUNTER, NULL},
+	{"probing",      "percent",                  "gpuprobe_overhead_pct",     STAT_COUNTER, NULL},
 };
 
 /* Names by which XProf knows what copies are, and others: where the value of key is so, the name is that. */
@@ -153,6 +153,7 @@ struct name {
 struct xplane_values_kind {
 	struct stat *stats;
 	size_t stat_count, stat_capacity;
+	bool has_rows; /* in stat_rows */
 	struct name *names;
 	size_t name_count, name_capacity;
 };
@@ -178,7 +179,8 @@ static int find_stats(struct xplane_values *values, struct xplane_values_kind *f
 	for (size_t i = 0; i < ARRAY_SIZE(stat_rows) && result == 0; i++)
 		if (strcmp(stat_rows[i].kind, kind->tag) == 0)
 			result = add_stat(values, found, kind, &stat_rows[i]);
-	if (found->stat_count)
+	found->has_rows = found->stat_count > 0;
+	if (found->has_rows)
 		return result;
 	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
 		const struct stat_row row = {.key = kind->fields[i].name,
@@ -429,11 +431,23 @@ static bool is_taken(const char *name)
 	return false;
 }
 
+/* Stages of TensorFlow's input have such names: ranges may be some, functions of a class of that name are none. */
+static bool is_like_stage(const struct view_event *event)
+{
+	return (event->kind->number == KIND_call || event->kind->number == KIND_entry) &&
+	       strncmp(event->name, "Iterator::", strlen("Iterator::")) == 0;
+}
+
 static const char *own_name(struct xplane_values *values, const struct view_event *event)
 {
 	const char **known = known_place(values->plain_names, event->name);
-	struct text *text = &values->texts[0];
+	struct text *text = &values->texts[0], scratch _cleanup_text_ = {0};
 
+	if (is_like_stage(event)) {
+		text_clear(text);
+		text_appendf(text, "::%s", xplane_utf8(event->name, &scratch));
+		return text_string(text);
+	}
 	if (*known == event->name)
 		return event->name;
 	if (!is_taken(event->name)) {
@@ -472,7 +486,9 @@ const char *xplane_values_name(struct xplane_values *values, const struct view_e
 	return own_name(values, event);
 }
 
-bool xplane_values_many(const struct xplane_values *values, const struct view_event *event)
+bool xplane_values_have_names(const struct xplane_values *values, const struct view_event *event)
 {
-	return kind_of(values, event)->stat_count > 1;
+	const struct xplane_values_kind *found = kind_of(values, event);
+
+	return found->stat_count > 1 || found->has_rows;
 }

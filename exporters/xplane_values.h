@@ -29,7 +29,7 @@ const char *xplane_values_name(struct xplane_values *values, const struct view_e
 /* Adds the stats of the event, whose strings live until the next call. 0 or -ENOMEM. */
 int xplane_values_add(struct xplane_values *values, const struct view_event *event, struct xplane_plane *plane,
 		      struct xplane_event *ret_event);
-/* Of a counter: several values, each with a name of its own, may come in one event. */
-bool xplane_values_many(const struct xplane_values *values, const struct view_event *event);
+/* Of a counter: its values, of which several may come in one event, have names of their own. */
+bool xplane_values_have_names(const struct xplane_values *values, const struct view_event *event);
 
 #endif

@@ -16,6 +16,8 @@ import check_xprof
 import hostile_capture
 import xplane_lint
 
+# Read, but not compared: what it expects of allocations and releases is for those that belong together.
+check_xprof.TOOLS = [(*tool[:3], None) if tool[0] == "memory_viewer" else tool for tool in check_xprof.TOOLS]
 SECONDS_MAX = 60
 REFUSED = "Times of the capture may be damaged"
 FOLDER = pathlib.Path(__file__).parent / "../../build/conformance/fuzz"

@@ -129,10 +129,12 @@ class Truth:
     def name_of(self, line):
         name = line.get("name") or self.probes.get(line.get("probe"), {}).get("name") or line["kind"]
         name = re.sub(r"_v\d{4,}$", "", name) if line["kind"] == "api" else name
-        return self.shown(name)
+        return self.shown(name, line["kind"] in ("call", "entry"))
 
     @staticmethod
-    def shown(name):
+    def shown(name, is_function=False):
+        if is_function and name.startswith("Iterator::"):
+            return f"::{name}"
         return f"{name}()" if name in TAKEN_NAMES else name
 
     # ---- work of GPUs
@@ -191,6 +193,7 @@ class Truth:
     def cost_of(self, line):
         """(category of XProf, bytes of the GPU's own memory, operations)"""
         size, direction = line.get("bytes", 0), line.get("direction")
+        size = size if size <= BYTES_MAX else 0
         if line["kind"] == "copy" and size and direction in COPY_CATEGORIES:
             category, times = COPY_CATEGORIES[direction]
             if direction == "peer_to_peer" and line.get("destination_device", 0) == line.get("device", 1):
