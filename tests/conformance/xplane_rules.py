@@ -380,7 +380,8 @@ def launches(space):
 def steps(space):
     """Ranges are nested line by line: a step contains the launches of its own line, and the outermost step counts. Where work of
     GPUs has its group_id already, that counts instead."""
-    grouped_already = any(plane.is_gpu and "group_id" in plane.strings.values() for plane in space.planes)
+    grouped_already = any("group_id" in plane.stats_of(event) for plane in space.planes if plane.is_gpu and "group_id" in plane.strings.values()
+                          for line, event in plane.events() if line.name != "Step spans")
     for plane in space.planes:
         launching = {line.id for line, event in plane.events() if "correlation_id" in plane.stats_of(event)}
         for line in plane.lines:
