@@ -289,7 +289,7 @@ class Judge:
             args = {name: line[key] for key, name in RENAMED[kind].items() if key in line}
         if kind == "range" and line.get("ended", "ended") != "ended":
             args["ended"] = line["ended"]
-        if kind in HEAP_KINDS:
+        if kind in HEAP_KINDS or kind == "matmul":
             args = {key: value for key, value in line.items() if key not in HEADER_FIELDS}
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:

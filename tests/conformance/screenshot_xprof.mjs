@@ -10,6 +10,13 @@ const isTrace = tool.startsWith('trace_viewer');
 // The page, or in a trace the page in its frame.
 const root = `(document.querySelector('iframe')?.contentDocument ?? document)`;
 const text = async () => (await page.run(`document.body.innerText + '\\n' + ${root}.body.innerText`)).result?.value ?? '';
+if (isTrace) {
+	// Processes of more than 20 rows are closed at first, unless somebody opened them before.
+	const opened = Object.fromEntries([0, 1, 2, 3].map((gpu) => [`processes.${host} /device:GPU:${gpu}`, {expanded: true}]));
+	await page.send('Page.navigate', {url: `${address}/runs`});
+	await page.until(`document.readyState === 'complete' && location.origin === '${address}'`, 20);
+	await page.run(`localStorage.setItem('trace-viewertrace_model_settings', '${JSON.stringify({value: opened})}')`);
+}
 await page.send('Page.navigate', {url: `${address}/data/plugin/profile/${tool}?run=${name}&tag=${tool}&host=${host}`});
 await page.until(isTrace ? `${root}.body.innerText.includes('/host:CPU')` : `document.body.innerText.includes('Device type')`, 40);
 await sleep(2000);

@@ -245,10 +245,10 @@ static int fill_cell(const struct run *run, const struct summary_column *column,
 		return report_cell_text(cell, row->binary);
 	if (column->cell == CELL_COUNT)
 		report_cell_count(cell, row->call_count);
-	else if (!row->timed_count)
+	else if (!row->timed_count || (column->cell == CELL_SHARE && all <= 0))
 		return 0;
 	else if (column->cell == CELL_SHARE)
-		report_cell_decimal(cell, all > 0 ? 100.0 * row->total_ns / all : 0);
+		report_cell_decimal(cell, 100.0 * row->total_ns / all);
 	else
 		fill_number(cell, &column->column, numbers[column->cell].value,
 			    numbers[column->cell].exact, run->summary->unit);
