@@ -331,6 +331,32 @@ TEST(a_client_that_is_gone)
 	grpc_server_close(service.server);
 }
 
+/* As a process that was forked a moment ago has it. */
+TEST(a_connection_that_somebody_else_holds_open)
+{
+	struct text body = {0};
+	int copy;
+	SERVICE;
+	CLIENT(&service);
+
+	append_message(&body, "", 0);
+	ask(&client, "/t/Wait", "10S", &body);
+	RUN_UNTIL(&service, &client, service.call);
+	copy = dup(service.server->connections->fd);
+	CHECK(copy >= 0);
+	shutdown(client.fd, SHUT_RDWR);
+	RUN_UNTIL(&service, &client, service.cancelled == 1);
+	CHECK_U64(service.server->connection_count, 0);
+	/* It is over: nothing of it is heard any more. */
+	for (int i = 0; i < 3; i++)
+		grpc_server_handle(service.server);
+	CHECK_U64(service.cancelled, 1);
+	close(copy);
+	text_free(&body);
+	close_client(&client);
+	grpc_server_close(service.server);
+}
+
 TEST(a_deadline)
 {
 	struct text body = {0};

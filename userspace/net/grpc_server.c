@@ -47,6 +47,8 @@ static void drop(struct grpc_server *server, struct grpc_connection *connection)
 			*at = connection->next;
 			break;
 		}
+	/* A process that was forked a moment ago has its descriptor too, so closing ours would not end its events. */
+	(void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
 	/* There is room for another one. */
 	if (server->connection_count-- == GRPC_CONNECTIONS_MAX)
 		watch(server, EPOLL_CTL_MOD, server->listen_fd, EPOLLIN, server);
