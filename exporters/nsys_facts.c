@@ -59,16 +59,6 @@ static int insert(struct facts *facts, sqlite3_stmt *statement, const char *type
 
 /* ---- the recording ---- */
 
-static const char *attribute_of(const struct view_survey *survey, const char *group,
-				const char *key)
-{
-	for (size_t i = 0; i < survey->attribute_count; i++)
-		if (!strcmp(survey->attributes[i].group, group) &&
-		    !strcmp(survey->attributes[i].key, key))
-			return survey->attributes[i].value;
-	return NULL;
-}
-
 static void append_time(struct text *text, u64 realtime_ns, bool local)
 {
 	time_t seconds = realtime_ns / NS_PER_SECOND;
@@ -150,7 +140,7 @@ static int write_system(struct facts *facts)
 		&statement);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && result == 0; i++) {
-		const char *value = attribute_of(facts->survey, "host", rows[i].key);
+		const char *value = view_attribute(facts->view, "host", rows[i].key);
 
 		if (value)
 			result = insert(facts, statement, "itit", (s64)NSYS_GLOBAL_VID,

@@ -48,20 +48,10 @@ int xplane_too_large(const char *path, struct err *err)
 
 /* ---- what is known of the recording ---- */
 
-static const char *attribute_of(const struct view_survey *survey, const char *group,
-				const char *key)
-{
-	for (size_t i = 0; i < survey->attribute_count; i++)
-		if (!strcmp(survey->attributes[i].group, group) &&
-		    !strcmp(survey->attributes[i].key, key))
-			return survey->attributes[i].value;
-	return NULL;
-}
-
 /* In file names too: readers take what stands before the colon or the end of the name. */
-static void host_name(const struct view_survey *survey, struct text *ret_name)
+static void host_name(const struct view *view, struct text *ret_name)
 {
-	const char *name = attribute_of(survey, "host", "hostname");
+	const char *name = view_attribute(view, "host", "hostname");
 
 	for (const char *at = name ? name : UNKNOWN_HOST; *at && ret_name->length < HOST_BYTES_MAX;
 	     at++) {
@@ -306,7 +296,7 @@ int xplane_files_write(const char *path, const struct view *view, struct xplane_
 	u64 size_bytes = 0;
 	int result;
 
-	host_name(survey, &host);
+	host_name(view, &host);
 	if (host.failed)
 		return err_errno(err, -ENOMEM, "can't write %s", path);
 	if (xplane_path_is_folder(path))

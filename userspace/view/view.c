@@ -333,6 +333,17 @@ const struct view_survey *view_survey(const struct view *view)
 	return &view->survey;
 }
 
+const char *view_attribute(const struct view *view, const char *group, const char *key)
+{
+	for (size_t i = 0; i < view->survey.attribute_count; i++) {
+		const struct view_attribute *attribute = &view->survey.attributes[i];
+
+		if (!strcmp(attribute->group, group) && !strcmp(attribute->key, key))
+			return attribute->value;
+	}
+	return NULL;
+}
+
 u64 view_kind_count(const struct view *view, u16 kind)
 {
 	return kind < view->kinds.count ? view->kinds.kinds[kind].event_count : 0;

@@ -131,6 +131,8 @@ struct view_sink {
 /* Runs the survey. reader stays the caller's and must outlive the view. */
 int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err);
 const struct view_survey *view_survey(const struct view *view);
+/* The value of one of its attributes; NULL: it has none such. */
+const char *view_attribute(const struct view *view, const char *group, const char *key);
 /* How many events of a kind there are. */
 u64 view_kind_count(const struct view *view, u16 kind);
 /* Runs the events through one sink; may be called again for another one. */
