@@ -229,15 +229,20 @@ TEST(an_empty_table)
 
 TEST(reports_and_formats_are_found)
 {
-	const struct report *report = NULL;
 	enum report_format format = REPORT_COLUMN;
+	struct report_request request = {0};
 	struct err err = {0};
 
-	CHECK_OK(report_find("ledger", &report, &err), err);
-	CHECK_STRING(report->name, "ledger");
-	CHECK_U64(report_find("function", &report, &err), (unsigned long long)-22);
-	CHECK(strstr(err.message, "functions, distribution, usdt_sum (usdt), cuda_api_sum (api)") &&
+	CHECK_OK(report_parse("ledger", &request, &err), err);
+	CHECK_STRING(request.report->name, "ledger");
+	CHECK_OK(report_parse("gpumemtimesum", &request, &err), err);
+	CHECK_STRING(request.report->name, "cuda_gpu_mem_time_sum");
+	CHECK_U64(report_parse("function", &request, &err), (unsigned long long)-22);
+	CHECK(strstr(err.message,
+		     "functions, distribution, usdt_sum (usdt), cuda_api_sum (api, cudaapisum)") &&
 	      strstr(err.message, "mean functions"));
+	CHECK_U64(report_parse("ledger:base", &request, &err), (unsigned long long)-22);
+	CHECK(strstr(err.message, "the report ledger takes no \":base\""));
 	CHECK_OK(report_format_find("csv", &format, &err), err);
 	CHECK_U64(format, REPORT_CSV);
 	CHECK_U64(report_format_find("xml", &format, &err), (unsigned long long)-22);

@@ -230,25 +230,25 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err)
 {
 	size_t known, count = 0;
-	_cleanup_free_ const struct report **tables =
+	_cleanup_free_ struct report_request *tables =
 		(reports(&known), calloc(known, sizeof(*tables)));
 	int result = tables ? reports_with_rows(view, tables, &count, err)
 			    : err_errno(err, -ENOMEM, "can't print the tables");
 
 	if (result == 0 && !count) {
-		result = report_find("functions", &tables[0], err);
+		result = report_parse("functions", &tables[0], err);
 		count = 1;
 	}
 	for (size_t i = 0; i < count && result == 0; i++) {
 		fputs(i ? "\n" : "", file);
-		result = report_print(tables[i], view, REPORT_COLUMN, rows, file, err);
+		result = report_print(&tables[i], view, REPORT_COLUMN, rows, file, err);
 	}
 	return result;
 }
 
 int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct err *err)
 {
-	const struct report *report;
+	struct report_request request;
 	struct view *view = NULL;
 	int result;
 
@@ -258,9 +258,9 @@ int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct er
 	result = print_tables(view, rows, file, err);
 	if (result == 0 && view_survey(view)->loss_count) {
 		fputc('\n', file);
-		result = report_find("ledger", &report, err);
+		result = report_parse("ledger", &request, err);
 		if (result == 0)
-			result = report_print(report, view, REPORT_COLUMN, 0, file, err);
+			result = report_print(&request, view, REPORT_COLUMN, 0, file, err);
 	}
 	view_free(view);
 	return result;

@@ -13,7 +13,7 @@
 #include "view/view_steps.h"
 
 struct request {
-	const struct report **reports;
+	struct report_request *reports;
 	size_t count;
 	enum report_format format;
 	u64 rows;
@@ -22,23 +22,23 @@ struct request {
 static bool has_report(const struct request *request, const struct report *report)
 {
 	for (size_t i = 0; i < request->count; i++)
-		if (request->reports[i] == report)
+		if (request->reports[i].report == report)
 			return true;
 	return false;
 }
 
 /* For people with those that belong behind it; programs get one table for one name. */
-static int add_report(struct request *request, const char *name, struct err *err)
+static int add_report(struct request *request, const char *words, struct err *err)
 {
-	const struct report *report;
-	int result = report_find(name, &report, err);
+	struct report_request report;
+	int result = report_parse(words, &report, err);
 
 	if (result < 0)
 		return result;
 	request->reports[request->count++] = report;
-	while (result == 0 && report->then && request->format == REPORT_COLUMN) {
-		result = report_find(report->then, &report, err);
-		if (result == 0 && !has_report(request, report))
+	while (result == 0 && request->format == REPORT_COLUMN && report_then(report.report)) {
+		result = report_parse(report_then(report.report), &report, err);
+		if (result == 0 && !has_report(request, report.report))
 			request->reports[request->count++] = report;
 	}
 	return result;
@@ -77,7 +77,7 @@ static int add_default_reports(struct request *request, struct view *view, struc
 	if (result < 0 || request->count)
 		return result;
 	request->count = 1;
-	return report_find("functions", &request->reports[0], err);
+	return report_parse("functions", &request->reports[0], err);
 }
 
 /* Several tables of JSON are one object, with the name of each report as its key. */
@@ -90,7 +90,7 @@ static void print_before(const struct request *request, size_t i, FILE *file)
 		fputs(i ? "\n" : "", file);
 		return;
 	}
-	json_append_string(&key, request->reports[i]->name);
+	json_append_string(&key, request->reports[i].report->name);
 	fprintf(file, "%s%s: ", i ? "," : "{", text_string(&key));
 }
 
@@ -101,7 +101,7 @@ static int print_reports(const struct request *request, struct view *view, FILE 
 
 	for (size_t i = 0; i < request->count && result == 0; i++) {
 		print_before(request, i, file);
-		result = report_print(request->reports[i], view, request->format, request->rows,
+		result = report_print(&request->reports[i], view, request->format, request->rows,
 				      file, err);
 	}
 	if (request->format == REPORT_JSON && request->count > 1)
@@ -118,7 +118,7 @@ static void warn_of_losses(const struct request *request, const struct view *vie
 	if (survey->cut)
 		log_warning("%s: the recording was cut: what came later is missing", path);
 	for (size_t i = 0; i < request->count; i++)
-		if (strcmp(request->reports[i]->name, "ledger") == 0)
+		if (strcmp(request->reports[i].report->name, "ledger") == 0)
 			return;
 	if (survey->loss_count)
 		log_warning("%s: something is missing, or not as it seems: -r ledger tells what",

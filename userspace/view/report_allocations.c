@@ -200,18 +200,18 @@ static int fill_table(struct run *run, struct report_table *table)
 	return result;
 }
 
-int report_allocations_make(struct view *view, const struct report *report,
+int report_allocations_make(struct view *view, const struct report_request *request,
 			    struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .total = run_total};
 	struct run run = {.report = allocation_reports};
 	int result;
 
-	while (strcmp(run.report->name, report->name))
+	while (strcmp(run.report->name, request->report->name))
 		run.report++;
 	result = view_run(view, &sink, &run, err);
 	if (result == 0 && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.records);
 	return result;
 }

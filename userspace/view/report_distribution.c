@@ -72,7 +72,7 @@ static int add_function(struct report_table *table, const struct statistics_row 
 	return result;
 }
 
-int report_distribution_make(struct view *view, const struct report *report,
+int report_distribution_make(struct view *view, const struct report_request *request,
 			     struct report_table *table, struct err *err)
 {
 	struct view_sink sink = {.open = statistics_sink.open, .total = statistics_sink.total};

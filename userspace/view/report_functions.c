@@ -245,7 +245,7 @@ static void add_costs(struct view *view, struct statistics *statistics)
 					    (const struct record_probe_cost *)costs[i]);
 }
 
-int report_functions_make(struct view *view, const struct report *report,
+int report_functions_make(struct view *view, const struct report_request *request,
 			  struct report_table *table, struct err *err)
 {
 	_cleanup_(statistics_cleanup) struct statistics *statistics = NULL;

@@ -142,8 +142,8 @@ static int fill_table(struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_growth_make(struct view *view, const struct report *report, struct report_table *table,
-		       struct err *err)
+int report_growth_make(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .total = run_total};
 	struct run run = {0};
@@ -154,7 +154,7 @@ int report_growth_make(struct view *view, const struct report *report, struct re
 	table->columns = columns;
 	table->column_count = COLUMNS;
 	if (result == 0 && run.count && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.rows);
 	map_free(&run.places);
 	string_table_free(&run.strings);

@@ -130,8 +130,8 @@ static int fill_table(struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_idle_make(struct view *view, const struct report *report, struct report_table *table,
-		     struct err *err)
+int report_idle_make(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
 	struct run run = {0};

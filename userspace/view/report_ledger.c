@@ -12,13 +12,14 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_MEANING] = {"Meaning", REPORT_TEXT},
 };
 
-int report_ledger_make(struct view *view, const struct report *report, struct report_table *table,
-		       struct err *err)
+int report_ledger_make(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
 {
 	const struct view_survey *survey = view_survey(view);
 
 	table->title = "Ledger: what is missing or not as it seems";
 	table->empty = "Nothing was lost.";
+	table->whole = true;
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
 	for (size_t i = 0; i < survey->loss_count; i++) {

@@ -58,8 +58,8 @@ static int add_row(struct report_table *table, const struct view *view,
 	return 0;
 }
 
-int report_overhead_make(struct view *view, const struct report *report, struct report_table *table,
-			 struct err *err)
+int report_overhead_make(struct view *view, const struct report_request *request,
+			 struct report_table *table, struct err *err)
 {
 	size_t count, kept = 0;
 	const struct record_header *const *facts = view_facts(view, KIND_probe_cost, &count);
@@ -68,6 +68,7 @@ int report_overhead_make(struct view *view, const struct report *report, struct 
 
 	table->title = "What recording cost, of the CPU time of the targets, estimated";
 	table->empty = "Nothing that was recorded cost anything, or its price is not known.";
+	table->whole = true;
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
 	for (size_t i = 0; i < count && costs; i++)

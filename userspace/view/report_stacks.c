@@ -115,8 +115,8 @@ static int fill_table(struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_stacks_make(struct view *view, const struct report *report, struct report_table *table,
-		       struct err *err)
+int report_stacks_make(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
 	struct run run = {0};
@@ -128,7 +128,7 @@ int report_stacks_make(struct view *view, const struct report *report, struct re
 	table->columns = columns;
 	table->column_count = COLUMNS;
 	if (result == 0 && run.count && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.chains);
 	map_free(&run.by_stack);
 	map_free(&run.places);

@@ -93,8 +93,8 @@ static int add_note(struct report_table *table, u64 left_out)
 	return 0;
 }
 
-int report_steps_make(struct view *view, const struct report *report, struct report_table *table,
-		      struct err *err)
+int report_steps_make(struct view *view, const struct report_request *request,
+		      struct report_table *table, struct err *err)
 {
 	const struct view_steps *steps;
 	int result = view_steps(view, &steps, err);

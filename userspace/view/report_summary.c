@@ -320,11 +320,11 @@ static int set_up_table(const struct summary *summary, struct report_table *tabl
 	return 0;
 }
 
-int report_summary_make(struct view *view, const struct report *report, struct report_table *table,
-			struct err *err)
+int report_summary_make(struct view *view, const struct report_request *request,
+			struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.summary = find_summary(report->name)};
+	struct run run = {.summary = find_summary(request->report->name)};
 	const struct statistics_row *rows;
 	size_t count;
 	int result = statistics_create(MEMORY_BYTES, &run.statistics, err);
@@ -335,7 +335,7 @@ int report_summary_make(struct view *view, const struct report *report, struct r
 		result = statistics_finish(run.statistics, &rows, &count, err);
 	if (result == 0 &&
 	    (set_up_table(run.summary, table) < 0 || fill_table(&run, rows, count, table) < 0))
-		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	statistics_free(run.statistics);
 	return result;
 }

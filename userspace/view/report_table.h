@@ -33,15 +33,20 @@ struct report_cell {
 
 struct report_row {
 	struct report_cell *cells; /* one for each column */
-	char *note; /* a sentence about this row for people, NULL: none */
-	bool marked; /* the table's marked_note holds for it */
+	char *note;		   /* a sentence about this row for people, NULL: none */
+	bool marked;		   /* the table's marked_note holds for it */
 };
 
 /* Zero-initialise but for the constant parts. */
 struct report_table {
 	const char *title;
 	const char *warning; /* stands under the title, NULL: none */
-	const char *empty; /* what to say when it has no rows */
+	const char *
+		empty; /* what to say when it has no rows; not needed where the report has data words */
+	bool whole; /* nothing is missing in it of a recording that was cut */
+	/* Set, with title and columns, before the first row: rows are printed as they come, and freed. A row is complete when
+	 * the next one is added. Else all are kept up to the end, and may be sorted. */
+	bool streamed;
 	const struct report_column *columns;
 	struct report_column *made_columns; /* where columns is malloc'ed; NULL: it is constant */
 	size_t column_count;
@@ -64,8 +69,8 @@ int report_table_print(const struct report_table *table, enum report_format form
 		       FILE *file, struct err *err);
 
 /* The reports. */
-typedef int report_make(struct view *view, const struct report *report, struct report_table *table,
-			struct err *err);
+typedef int report_make(struct view *view, const struct report_request *request,
+			struct report_table *table, struct err *err);
 report_make report_distribution_make, report_overhead_make;
 report_make report_functions_make, report_ledger_make, report_summary_make, report_launch_make,
 	report_idle_make, report_usdt_make, report_growth_make, report_stacks_make,

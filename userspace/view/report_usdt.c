@@ -152,8 +152,8 @@ static int fill(const struct statistics_row *rows, size_t count, struct report_t
 	return result;
 }
 
-int report_usdt_make(struct view *view, const struct report *report, struct report_table *table,
-		     struct err *err)
+int report_usdt_make(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct err *err)
 {
 	struct usdt_sums sums = {0};
 	const struct statistics_row *rows;

@@ -122,8 +122,8 @@ static int fill_table(struct run *run, const struct view_survey *survey, struct 
 	return result;
 }
 
-int report_wakers_make(struct view *view, const struct report *report, struct report_table *table,
-		       struct err *err)
+int report_wakers_make(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.span = run_span};
 	struct run run = {0};
@@ -135,7 +135,7 @@ int report_wakers_make(struct view *view, const struct report *report, struct re
 	table->columns = columns;
 	table->column_count = COLUMNS;
 	if (result == 0 && run.count && fill_table(&run, view_survey(view), table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", report->name);
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.wakers);
 	map_free(&run.places);
 	return result;

@@ -1,47 +1,39 @@
 #include "view/reports.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "view/report_table.h"
 
 static const struct report report_rows[] = {
-	{"functions", NULL, "time in each function", report_functions_make, NULL, true},
-	{"distribution", NULL, "how long calls took that were only counted",
-	 report_distribution_make, NULL, true},
-	{"usdt_sum", "usdt", "hits of each USDT probe, and time between those of pairs",
-	 report_usdt_make, NULL, true},
-	{"cuda_api_sum", "api", "time in each CUDA API call", report_summary_make, NULL, true},
-	{"cuda_gpu_kern_sum", "kernels", "GPU time of each kernel", report_summary_make, NULL,
-	 true},
-	{"cuda_gpu_mem_time_sum", "memtime", "GPU time of copies and sets of memory",
-	 report_summary_make, NULL, true},
-	{"cuda_gpu_mem_size_sum", "memsize", "bytes of copies and sets of memory",
-	 report_summary_make, NULL, true},
-	{"cuda_kern_exec_sum", "launch",
-	 "from the API call through the queue to the end of each kernel", report_launch_make, NULL,
-	 true},
-	{"nvtx_sum", "nvtx", "time in each range of NVTX, gpuprobe.h and USDT probes",
-	 report_summary_make, NULL, true},
-	{"gpu_gaps", "gpu-idle", "when a GPU had nothing to do, the longest first",
-	 report_idle_make, NULL, true},
-	{"steps", NULL, "the steps of training or inference, and what GPUs did in each",
-	 report_steps_make, NULL, true},
-	{"off_cpu_sum", "blocking", "for what threads were off their CPU, and how long",
-	 report_summary_make, "off_cpu_stacks", true},
-	{"off_cpu_stacks", NULL, "the same by where in the code they were", report_stacks_make,
-	 "wakers", true},
-	{"wakers", NULL, "the same by who woke them", report_wakers_make, NULL, true},
-	{"growth", NULL, "how memory grew, by stack: system calls and page faults",
-	 report_growth_make, NULL, true},
-	{"allocations", NULL, "host memory that was allocated, by stack", report_allocations_make,
-	 NULL, true},
-	{"leaks", NULL, "host memory that was allocated and not freed, by stack, the oldest first",
-	 report_allocations_make, NULL, true},
-	{"overhead", NULL, "what recording cost, by probe", report_overhead_make, NULL, false},
-	{"ledger", NULL, "what is missing or not as it seems", report_ledger_make, NULL, false},
+#define NONE  REPORT_TAKES_NONE
+#define NAMES REPORT_TAKES_NAMES
+#define NVTX  REPORT_TAKES_NVTX
+#define ROWS  REPORT_TAKES_ROWS
+#define ALIASES(...)        \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define REPORT(name, aliases, make, options, data, meaning) \
+	{name, aliases, meaning, data, options, make},
+#include "view/reports.def"
+#undef NONE
+#undef NAMES
+#undef NVTX
+#undef ROWS
+#undef ALIASES
+};
+
+/* What follows what, for people. */
+static const struct {
+	const char *report, *then;
+} followers[] = {
+	{"off_cpu_sum", "off_cpu_stacks"},
+	{"off_cpu_stacks", "wakers"},
 };
 
 static const char *const format_names[] = {
@@ -56,27 +48,144 @@ const struct report *reports(size_t *ret_count)
 	return report_rows;
 }
 
-int report_find(const char *name, const struct report **ret_report, struct err *err)
+const char *report_then(const struct report *report)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(followers); i++)
+		if (!strcmp(followers[i].report, report->name))
+			return followers[i].then;
+	return NULL;
+}
+
+static bool is_called(const struct report *report, const char *name)
+{
+	if (!strcmp(report->name, name))
+		return true;
+	for (size_t i = 0; i < REPORT_ALIASES_MAX && report->aliases[i]; i++)
+		if (!strcmp(report->aliases[i], name))
+			return true;
+	return false;
+}
+
+static void list_names(const struct report *report, struct nearest *nearest, struct text *known)
+{
+	nearest_offer(nearest, report->name);
+	text_appendf(known, "%s%s", known->length ? ", " : "", report->name);
+	for (size_t i = 0; i < REPORT_ALIASES_MAX && report->aliases[i]; i++) {
+		nearest_offer(nearest, report->aliases[i]);
+		text_appendf(known, "%s%s", i ? ", " : " (", report->aliases[i]);
+	}
+	text_append(known, report->aliases[0] ? ")" : "");
+}
+
+static int find(const char *name, const struct report **ret_report, struct err *err)
 {
 	struct nearest nearest = {.word = name};
 	_cleanup_text_ struct text known = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(report_rows); i++) {
-		const struct report *row = &report_rows[i];
-
-		if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0)) {
-			*ret_report = row;
+		if (is_called(&report_rows[i], name)) {
+			*ret_report = &report_rows[i];
 			return 0;
 		}
-		nearest_offer(&nearest, row->name);
-		if (row->alias)
-			nearest_offer(&nearest, row->alias);
-		text_appendf(&known, "%s%s", i ? ", " : "", row->name);
-		if (row->alias)
-			text_appendf(&known, " (%s)", row->alias);
+		list_names(&report_rows[i], &nearest, &known);
 	}
 	return err_set(err, -EINVAL, "unknown report \"%.100s\": there are %s%s", name,
 		       text_string(&known), nearest_hint(&nearest, ""));
+}
+
+/* ---- options behind the name ---- */
+
+static bool set_base(struct report_request *request, const char *value)
+{
+	request->names = REPORT_NAMES_BASE;
+	return !value;
+}
+
+static bool set_mangled(struct report_request *request, const char *value)
+{
+	request->names = REPORT_NAMES_MANGLED;
+	return !value;
+}
+
+static bool set_nvtx_name(struct report_request *request, const char *value)
+{
+	request->nvtx_name = true;
+	return !value;
+}
+
+static bool set_rows(struct report_request *request, const char *value)
+{
+	char *end;
+
+	if (!value || !strchr("123456789", *value) || !*value)
+		return false;
+	errno = 0;
+	request->rows = strtoull(value, &end, 10);
+	return !*end && !errno;
+}
+
+static const struct option_word {
+	const char *word, *shown;
+	enum report_option option;
+	bool (*set)(struct report_request *request, const char *value);
+} option_words[] = {
+	{"base", ":base", REPORT_TAKES_NAMES, set_base},
+	{"mangled", ":mangled", REPORT_TAKES_NAMES, set_mangled},
+	{"nvtx-name", ":nvtx-name", REPORT_TAKES_NVTX, set_nvtx_name},
+	{"nvtx", NULL, REPORT_TAKES_NVTX, set_nvtx_name},
+	{"rows", ":rows=N", REPORT_TAKES_ROWS, set_rows},
+};
+
+void report_append_options(const struct report *report, struct text *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(option_words); i++)
+		if (option_words[i].shown && option_words[i].option & report->options)
+			text_appendf(text, "[%s]", option_words[i].shown);
+}
+
+static int unknown_option(const struct report *report, const char *word, struct err *err)
+{
+	_cleanup_text_ struct text known = {0};
+
+	report_append_options(report, &known);
+	return err_set(err, -EINVAL, "the report %s takes no \":%.100s\": %s%s", report->name, word,
+		       known.length ? "behind its name may stand "
+				    : "nothing may stand behind its name",
+		       text_string(&known));
+}
+
+/* word: "base", "rows=5"; is cut. */
+static int take_option(struct report_request *request, char *word, struct err *err)
+{
+	char *value = strchr(word, '=');
+
+	if (value)
+		*value++ = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(option_words); i++)
+		if (!strcmp(option_words[i].word, word) &&
+		    option_words[i].option & request->report->options &&
+		    option_words[i].set(request, value))
+			return 0;
+	if (value)
+		value[-1] = '=';
+	return unknown_option(request->report, word, err);
+}
+
+int report_parse(const char *words, struct report_request *ret_request, struct err *err)
+{
+	_cleanup_free_ char *copy = strdup(words);
+	struct report_request request = {0};
+	char *rest = copy, *word;
+	int result;
+
+	if (!copy)
+		return err_errno(err, -ENOMEM, "can't find the report");
+	result = find(strsep(&rest, ":"), &request.report, err);
+	while (result == 0 && (word = strsep(&rest, ":")))
+		result = take_option(&request, word, err);
+	if (result == 0)
+		*ret_request = request;
+	return result;
 }
 
 /* What each table of a summary is made of. */
@@ -103,22 +212,22 @@ static const struct {
 	{KIND_heap_stack, "allocations"},
 };
 
-int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,
+int reports_with_rows(struct view *view, struct report_request *ret_requests, size_t *ret_count,
 		      struct err *err)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(summary_kinds); i++) {
-		const struct report *report;
+		struct report_request request;
 		int result;
 
 		if (!view_kind_count(view, summary_kinds[i].kind))
 			continue;
-		result = report_find(summary_kinds[i].report, &report, err);
+		result = report_parse(summary_kinds[i].report, &request, err);
 		if (result < 0)
 			return result;
-		if (!count || ret_reports[count - 1] != report)
-			ret_reports[count++] = report;
+		if (!count || ret_requests[count - 1].report != request.report)
+			ret_requests[count++] = request;
 	}
 	*ret_count = count;
 	return 0;
@@ -141,13 +250,13 @@ int report_format_find(const char *name, enum report_format *ret_format, struct 
 		       text_string(&known), nearest_hint(&nearest, ""));
 }
 
-int report_print(const struct report *report, struct view *view, enum report_format format,
+int report_print(const struct report_request *request, struct view *view, enum report_format format,
 		 u64 max_rows, FILE *file, struct err *err)
 {
 	_cleanup_report_table_ struct report_table table = {0};
-	int result = report->make(view, report, &table, err);
+	int result = request->report->make(view, request, &table, err);
 
-	if (report->of_events && view_survey(view)->cut)
+	if (view_survey(view)->cut && !table.whole)
 		table.warning = "The recording was cut: what came later is missing.";
 	return result < 0 ? result : report_table_print(&table, format, max_rows, file, err);
 }

@@ -1,6 +1,6 @@
 /*
- * Reports: tables over a view. A report is a name, its columns (one table per report: name, unit, how it
- * is formatted) and a function that makes its rows; printing is the same for all.
+ * Reports: tables over a view. A report is a row of reports.def: a name and a function that makes its columns and rows; printing
+ * is the same for all (report_print.c).
  */
 #ifndef GPUPROBE_VIEW_REPORTS_H
 #define GPUPROBE_VIEW_REPORTS_H
@@ -12,30 +12,57 @@
 
 enum report_format { REPORT_COLUMN, REPORT_CSV, REPORT_JSON };
 
+/* What may stand behind the name of a report, with a colon in front. */
+enum report_option {
+	REPORT_TAKES_NONE,
+	REPORT_TAKES_NAMES = 1, /* :base, :mangled */
+	REPORT_TAKES_NVTX = 2,	/* :nvtx-name, or :nvtx */
+	REPORT_TAKES_ROWS = 4,	/* :rows=N */
+};
+
+/* How kernels are called. */
+enum report_names {
+	REPORT_NAMES_FULL,    /* void ns::f<float, 128>(float const *) */
+	REPORT_NAMES_BASE,    /* f */
+	REPORT_NAMES_MANGLED, /* _ZN2ns1fI... */
+};
+
 struct report_table; /* view/report_table.h */
+struct report;
+
+/* A report as it was asked for: "cuda_gpu_kern_sum:base:nvtx-name". */
+struct report_request {
+	const struct report *report;
+	enum report_names names;
+	bool nvtx_name; /* behind the name of the innermost range around the launch */
+	u64 rows;	/* the most that it makes; 0: nobody said */
+};
+
+#define REPORT_ALIASES_MAX 4
 
 struct report {
-	const char *name;    /* for -r; those of nsys stats where it has the same */
-	const char *alias;   /* for -r too, NULL: none */
-	const char *meaning; /* for people */
+	const char *name, *aliases[REPORT_ALIASES_MAX], *meaning, *data; /* reports.def */
+	unsigned options;
 	/* Makes all rows, in their order; table is empty. */
-	int (*make)(struct view *view, const struct report *report, struct report_table *table,
-		    struct err *err);
-	const char *then; /* what people get behind it where they ask for it, NULL: nothing */
-	bool of_events; /* what a recording that was cut lost is missing in it */
+	int (*make)(struct view *view, const struct report_request *request,
+		    struct report_table *table, struct err *err);
 };
 
 const struct report *reports(size_t *ret_count);
 /* The reports that have something to say of a capture, in the order of a summary; room for those of reports(). */
-int reports_with_rows(struct view *view, const struct report **ret_reports, size_t *ret_count,
+int reports_with_rows(struct view *view, struct report_request *ret_requests, size_t *ret_count,
 		      struct err *err);
-/* -EINVAL names the known ones and the nearest. */
-int report_find(const char *name, const struct report **ret_report, struct err *err);
+/* What people get behind a report, where they ask for it; NULL: nothing. */
+const char *report_then(const struct report *report);
+/* A name or alias, perhaps with options behind it; -EINVAL names the known ones and the nearest. */
+int report_parse(const char *words, struct report_request *ret_request, struct err *err);
+/* "[:base][:mangled]", "" where it takes none. */
+void report_append_options(const struct report *report, struct text *text);
 int report_format_find(const char *name, enum report_format *ret_format, struct err *err);
 /* column: for people, aligned, with a title and notes; csv: RFC 4180 but with a plain newline; json: an array
  * of objects. max_rows 0: all; only column says how many were left out. Whether file took it is for its
  * owner to see. */
-int report_print(const struct report *report, struct view *view, enum report_format format,
+int report_print(const struct report_request *request, struct view *view, enum report_format format,
 		 u64 max_rows, FILE *file, struct err *err);
 
 #endif
