@@ -7,6 +7,7 @@
 struct script {
 	struct text text;
 	u64 events;
+	const struct view *view;
 };
 
 static int script_write(struct script *script, char what, const char *name, u64 ts)
@@ -446,6 +447,39 @@ TEST(attributes_and_clock)
 	CHECK_STRING(survey->attributes[0].key, "duration");
 	CHECK_STRING(survey->attributes[0].value, "5");
 	CHECK_U64(survey->realtime_offset_ns, 4000);
+}
+
+/* "name " of each call that is one of the OS runtime. */
+static int os_runtime_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct script *script = data;
+
+	if (view_is_os_runtime(script->view, event))
+		text_appendf(&script->text, "%s ", event->name);
+	return 0;
+}
+
+#define PROBE(name, binary)                                                                  \
+	"{\"kind\":\"probe\",\"id\":\"" name "\",\"name\":\"" name "\",\"binary\":\"" binary \
+	"\"}\n" CALL(name, 1, 1)
+
+TEST(functions_of_the_c_library_are_os_runtime)
+{
+	const struct view_sink sink = {.span = os_runtime_span};
+	struct fixture fixture _fixture_ = fixture_open(
+		PROBE("read", "/usr/lib/x86_64-linux-gnu/libc.so.6")
+			PROBE("old", "/lib64/libpthread-2.17.so") PROBE("poll", "libc.so.6")
+				PROBE("musl", "/lib/ld-musl-x86_64.so.1")
+					PROBE("cu", "/usr/lib/libcuda.so.1")
+						PROBE("mail", "/lib/libc-client.so")
+							PROBE("folder", "/opt/libc.so/server")
+								CALL("none", 1, 1));
+	struct script script = {.view = fixture.view};
+	struct err err = {0};
+
+	CHECK_OK(view_run(fixture.view, &sink, &script, &err), err);
+	CHECK_STRING(text_string(&script.text), "read old poll musl ");
+	text_free(&script.text);
 }
 
 UNIT_MAIN()

@@ -190,6 +190,8 @@ const struct view_path *view_path(const struct view *view, u32 path);
 const char *view_device_name(const struct view *view, u32 device);
 /* VALUE_usdt_annotation_* of an event of gpuprobe.h, whose argument 0 is its name already; else 0. */
 u8 view_annotation(const struct view *view, const struct view_event *event);
+/* Is it of a probed function of the C library (libc, libpthread, ...), which nsys has as OS runtime? */
+bool view_is_os_runtime(const struct view *view, const struct view_event *event);
 /* Name of the process at time ts, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);
 
