@@ -137,6 +137,8 @@ static const struct chrome_arg_row {
 	{"migration",    "address",                      "address",                    NULL},
 	{"migration",    "source_device_number",         "fromDevice",                 NULL},
 	{"migration",    "destination_device_number",    "toDevice",                   NULL},
+	{"migration",    "migration_cause",              "cause",                      NULL},
+	{"migration",    "access",                       "access",                     NULL},
 
 	/* Of counters each is a track, whose name begins with the event's. */
 	{"usdt_span",    "usdt.binary",                  "binary",                     NULL},

@@ -33,6 +33,11 @@ enum how {
 	HOW_THREAD,
 	HOW_BYTES,
 	HOW_CONTEXT,
+	HOW_BYTES_OR_FAULTS,
+	HOW_MIGRATION_FROM,
+	HOW_MIGRATION_TO,
+	HOW_MIGRATION_CAUSE,
+	HOW_FAULT_ACCESS,
 };
 
 /* CUpti_ActivityEnvironmentKind */
@@ -337,18 +342,95 @@ static bool how_context(struct conversion *conversion, const struct field *field
 	return true;
 }
 
+/* What of a record of unified memory holds for a kind of it; of the others these fields are not to be read. */
+enum migration_part {
+	MIGRATION_END = 1,
+	MIGRATION_FROM = 2,
+	MIGRATION_TO = 4,
+	MIGRATION_CAUSE = 8
+};
+
+static const u8 migration_parts[] = {
+	[VALUE_migration_type_host_to_device] =
+		MIGRATION_END | MIGRATION_FROM | MIGRATION_TO | MIGRATION_CAUSE,
+	[VALUE_migration_type_device_to_host] =
+		MIGRATION_END | MIGRATION_FROM | MIGRATION_TO | MIGRATION_CAUSE,
+	[VALUE_migration_type_device_to_device] =
+		MIGRATION_END | MIGRATION_FROM | MIGRATION_TO | MIGRATION_CAUSE,
+	[VALUE_migration_type_gpu_fault] = MIGRATION_END | MIGRATION_FROM,
+	[VALUE_migration_type_throttling] = MIGRATION_END | MIGRATION_FROM,
+	[VALUE_migration_type_remote_map] = MIGRATION_FROM | MIGRATION_TO,
+};
+
+static bool migration_has(struct conversion *conversion, enum migration_part part)
+{
+	u64 type = read_number(conversion, 4, 4);
+
+	return type < ARRAY_SIZE(migration_parts) && migration_parts[type] & part;
+}
+
+static bool how_bytes_or_faults(struct conversion *conversion, const struct field *field,
+				u64 *value)
+{
+	struct cupti_convert *convert = conversion->convert;
+	u8 type = conversion->record->migration.type;
+
+	if (type == VALUE_migration_type_cpu_faults) {
+		conversion->record->header.stack =
+			instructions_put(convert->instructions, convert->writer, *value);
+		*value = 1;
+	}
+	return true;
+}
+
+static bool how_migration_from(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return migration_has(conversion, MIGRATION_FROM);
+}
+
+static bool how_migration_to(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return migration_has(conversion, MIGRATION_TO);
+}
+
+static bool how_migration_cause(struct conversion *conversion, const struct field *field,
+				u64 *value)
+{
+	return migration_has(conversion, MIGRATION_CAUSE);
+}
+
+static bool how_fault_access(struct conversion *conversion, const struct field *field, u64 *value)
+{
+	return conversion->record->migration.type == VALUE_migration_type_gpu_fault;
+}
+
 static const how_function hows[] = {
-	[HOW_COPY] = how_copy,	       [HOW_ID] = how_id,
-	[HOW_DEVICE] = how_device,     [HOW_DEVICE_OF] = how_device_of,
-	[HOW_STREAM] = how_stream,     [HOW_TEXT] = how_text,
-	[HOW_CALLBACK] = how_callback, [HOW_TIME] = how_time,
-	[HOW_SPEED] = how_speed,       [HOW_TEMPERATURE] = how_temperature,
-	[HOW_POWER] = how_power,       [HOW_COOLING] = how_cooling,
-	[HOW_OF_POOL] = how_of_pool,   [HOW_POOL] = how_pool,
-	[HOW_PLUS_1] = how_plus_1,     [HOW_ASYNC] = how_async,
-	[HOW_YES_NO] = how_yes_no,     [HOW_OVERHEAD] = how_overhead,
-	[HOW_THREAD] = how_thread,     [HOW_BYTES] = how_bytes,
+	[HOW_COPY] = how_copy,
+	[HOW_ID] = how_id,
+	[HOW_DEVICE] = how_device,
+	[HOW_DEVICE_OF] = how_device_of,
+	[HOW_STREAM] = how_stream,
+	[HOW_TEXT] = how_text,
+	[HOW_CALLBACK] = how_callback,
+	[HOW_TIME] = how_time,
+	[HOW_SPEED] = how_speed,
+	[HOW_TEMPERATURE] = how_temperature,
+	[HOW_POWER] = how_power,
+	[HOW_COOLING] = how_cooling,
+	[HOW_OF_POOL] = how_of_pool,
+	[HOW_POOL] = how_pool,
+	[HOW_PLUS_1] = how_plus_1,
+	[HOW_ASYNC] = how_async,
+	[HOW_YES_NO] = how_yes_no,
+	[HOW_OVERHEAD] = how_overhead,
+	[HOW_THREAD] = how_thread,
+	[HOW_BYTES] = how_bytes,
 	[HOW_CONTEXT] = how_context,
+	[HOW_BYTES_OR_FAULTS] = how_bytes_or_faults,
+	[HOW_MIGRATION_FROM] = how_migration_from,
+	[HOW_MIGRATION_TO] = how_migration_to,
+	[HOW_MIGRATION_CAUSE] = how_migration_cause,
+	[HOW_FAULT_ACCESS] = how_fault_access,
 };
 
 static void put_field(struct conversion *conversion, const struct field *field)
@@ -381,7 +463,8 @@ static bool put_times(struct conversion *conversion)
 			  ? start
 			  : clock_convert(clock, read_number(conversion, layout->end, 8));
 
-	if (layout->times == TIMES_MAYBE && end < start)
+	if (layout->times == TIMES_MAYBE &&
+	    (end < start || !migration_has(conversion, MIGRATION_END)))
 		end = start;
 	/* ~0: CUPTI's word for what it does not know. */
 	if (!start || end < start || end == ~0ULL) {

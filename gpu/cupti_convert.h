@@ -6,6 +6,7 @@
 #define GPUPROBE_GPU_CUPTI_CONVERT_H
 
 #include "clock.h"
+#include "instructions.h"
 #include "ring.h"
 #include "streams.h"
 #include "texts.h"
@@ -29,6 +30,7 @@ struct cupti_convert {
 	struct ring_writer *writer;
 	struct texts *texts;
 	struct streams *streams;
+	struct instructions *instructions;
 	struct clock *clock;
 	u32 version; /* cuptiGetVersion */
 	u32 pid;     /* as the target sees it */

@@ -149,6 +149,7 @@ static void release(struct cupti_session *session)
 		session->loader.close(session->library.handle);
 	texts_close(session->convert.texts);
 	streams_close(session->convert.streams);
+	instructions_close(session->convert.instructions);
 	system_unmap(session, sizeof(*session));
 }
 

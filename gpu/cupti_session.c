@@ -209,6 +209,7 @@ struct cupti_session *cupti_session_begin(const struct cupti_session_config *con
 		.writer = config->writer,
 		.texts = texts_open(config->control->cupti.texts_max, config->now_ns),
 		.streams = streams_open(system_pid(), config->now_ns),
+		.instructions = instructions_open(system_pid(), config->now_ns),
 		.clock = &session->clock,
 		.pid = system_pid(),
 		.fact_ns = config->now_ns,
@@ -217,6 +218,7 @@ struct cupti_session *cupti_session_begin(const struct cupti_session_config *con
 		.data = session,
 	};
 	if (!session->convert.texts || !session->convert.streams ||
+	    !session->convert.instructions ||
 	    cupti_buffers_open(&session->buffers, config->control)) {
 		cupti_session_end(session, NULL);
 		return NULL;

@@ -21,7 +21,7 @@ struct agent_ring {
 
 /* What an agent has a say in; everything else in a capture is ours. */
 static const u16 agent_kinds[] = {
-	KIND_text, KIND_attribute, KIND_range, KIND_process_range, KIND_mark,
+	KIND_text, KIND_stack, KIND_attribute, KIND_range, KIND_process_range, KIND_mark,
 #define LAYOUT(layout, tag, bytes, start, end, times, header) KIND_##tag,
 #include "../gpu/cupti_layout.def"
 };
