@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/database_file.h"
 #include "base/output.h"
-#include "exporters/database_file.h"
 
 struct database {
 	const char *path;
@@ -71,7 +71,7 @@ static int open_database(struct database *database, const char *path, struct err
 	if (result < 0)
 		return result;
 	database->file.fd = database->output.fd;
-	if (database_file_open(&database->file, &database->handle) != SQLITE_OK)
+	if (database_file_open(&database->file, false, &database->handle) != SQLITE_OK)
 		return database_failed(database, err);
 	return database_execute(database, database_settings, err);
 }

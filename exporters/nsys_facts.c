@@ -19,8 +19,6 @@
 #define SEVERITY_ERROR	   3
 #define STREAM_FLAG_NULL   3
 #define STREAM_FLAG_OTHER  2 /* of streams nothing is known but their number */
-#define NVTX_CATEGORY	   33
-#define NVTX_DOMAIN	   75
 
 struct facts {
 	struct database *database;
@@ -366,7 +364,7 @@ static int write_domains(struct facts *facts)
 	for (size_t i = 0; i < values->domain_count && result == 0; i++) {
 		const struct nsys_domain *domain = &values->domains[i];
 
-		result = insert(facts, statement, "itii", (s64)NVTX_DOMAIN, domain->name,
+		result = insert(facts, statement, "itii", (s64)NSYS_NVTX_DOMAIN, domain->name,
 				(s64)nsys_global_tid(domain->pid, domain->tid), (s64)(i + 1));
 	}
 	sqlite3_finalize(statement);

@@ -6,9 +6,8 @@
 #define GPUPROBE_EXPORTERS_NSYS_TABLES_H
 
 #include "base/text.h"
+#include "nsight/nsys_numbers.h"
 #include "view/view.h"
-
-#define NSYS_NONE (-1) /* no value stands for what is not known */
 
 enum nsys_source {
 	NSYS_START,
@@ -50,16 +49,5 @@ const struct nsys_table *nsys_tables(size_t *ret_count);
 /* "CREATE TABLE ..." and "INSERT INTO ... VALUES (?,...)". */
 void nsys_table_append_create(const struct nsys_table *table, struct text *text);
 void nsys_table_append_insert(const struct nsys_table *table, struct text *text);
-
-/* A row of a table of an enum; number of the table in ret_table from 0 on. */
-struct nsys_enum_row {
-	const char *table;
-	u32 number;
-	const char *name, *label;
-};
-const struct nsys_enum_row *nsys_enum_rows(size_t *ret_count);
-
-/* A value of an enum of record_enums.def in the numbers of Nsight Systems; NSYS_NONE: it has none for it. */
-s64 nsys_enum_number(const char *enum_name, u32 number);
 
 #endif

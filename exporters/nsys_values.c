@@ -8,11 +8,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
-u64 nsys_global_tid(u32 pid, u32 tid)
-{
-	return NSYS_GLOBAL_VID | (u64)(pid & 0xffffff) << 24 | (tid & 0xffffff);
-}
-
 u64 nsys_values_string(struct nsys_values *values, const char *string)
 {
 	return string_table_add(&values->strings, string, strlen(string)) + 1;

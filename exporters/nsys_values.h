@@ -12,10 +12,6 @@
 
 #define NSYS_ENUM_MAX 32 /* values of an enum of ours */
 
-/* Where readers find a thread: this machine, its pid, its tid; and a process: the same without tid. */
-u64 nsys_global_tid(u32 pid, u32 tid);
-#define NSYS_GLOBAL_VID (1ULL << 48)
-
 /* A column, made ready for a view. */
 struct nsys_bound_column {
 	const struct nsys_column *column;

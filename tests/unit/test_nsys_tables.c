@@ -60,6 +60,25 @@ TEST(enums_are_in_the_numbers_of_nsight_systems)
 	CHECK(nsys_enum_number("memory_kind", 99) == NSYS_NONE);
 	CHECK(nsys_enum_number("no_such_enum", 1) == NSYS_NONE);
 	CHECK_U64(nsys_global_tid(4242, 4243), 281546145665171ULL);
+	CHECK_U64(nsys_pid(281546145665171ULL), 4242);
+	CHECK_U64(nsys_tid(281546145665171ULL), 4243);
+	CHECK_U64(nsys_process(nsys_global_tid(4242, 4243)), nsys_process(nsys_global_tid(4242, 0)));
+}
+
+/* What is written is read as what it was. */
+TEST(enums_come_back)
+{
+	size_t count;
+	const struct schema_enum_value *values = schema_enum_values(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		s64 number = nsys_enum_number(values[i].enum_name, values[i].number);
+
+		if (number != NSYS_NONE)
+			CHECK_U64(nsys_enum_value(values[i].enum_name, number), values[i].number);
+	}
+	CHECK_U64(nsys_enum_value("memory_kind", 7), 0);
+	CHECK_U64(nsys_enum_value("copy_direction", 11), 0);
 }
 
 UNIT_MAIN()

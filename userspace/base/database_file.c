@@ -1,4 +1,4 @@
-#include "exporters/database_file.h"
+#include "base/database_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,9 +114,10 @@ static int file_sector_size(sqlite3_file *base)
 	return 4096;
 }
 
+/* What does not change is neither locked nor searched for a log. */
 static int file_characteristics(sqlite3_file *base)
 {
-	return 0;
+	return file_of(base)->read_only ? SQLITE_IOCAP_IMMUTABLE : 0;
 }
 
 static const sqlite3_io_methods file_methods = {
@@ -168,14 +169,16 @@ static int full_path(sqlite3_vfs *vfs, const char *name, int size_bytes, char *r
 	return SQLITE_OK;
 }
 
-int database_file_open(struct database_file *file, sqlite3 **ret_database)
+int database_file_open(struct database_file *file, bool read_only, sqlite3 **ret_database)
 {
+	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
 	int result;
 
 	*ret_database = NULL;
 	if (!usual)
 		return SQLITE_ERROR;
+	file->read_only = read_only;
 	snprintf(file->name, sizeof(file->name), "gpuprobe %p", (void *)file);
 	file->vfs = *usual; /* its clock and the like */
 	file->vfs.iVersion = 1;
@@ -189,9 +192,7 @@ int database_file_open(struct database_file *file, sqlite3 **ret_database)
 	file->vfs.xFullPathname = full_path;
 	result = sqlite3_vfs_register(&file->vfs, 0);
 	if (result == SQLITE_OK)
-		result = sqlite3_open_v2("output", ret_database,
-					 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-						 SQLITE_OPEN_NOMUTEX,
+		result = sqlite3_open_v2("database", ret_database, flags | SQLITE_OPEN_NOMUTEX,
 					 file->name);
 	return result;
 }
