@@ -19,15 +19,17 @@ COMPARED = {
 	"cuda_gpu_kern_sum": "gpukernsum",
 	"cuda_gpu_mem_time_sum": "gpumemtimesum",
 	"cuda_gpu_mem_size_sum": "gpumemsizesum",
+	"cuda_gpu_trace": "gputrace",
+	"cuda_api_trace": "cudaapitrace",
 	"cuda_kern_exec_sum": "kernexecsum",
 	"nvtx_sum": "nvtxsum",
 }
-READ = ["apigpusum", "cudaapitrace", "gpusum", "gputrace", "kernexectrace", "nvtxgpuproj", "nvtxkernsum", "nvtxppsum", "nvtxpptrace",
+READ = ["apigpusum", "gpusum", "kernexectrace", "nvtxgpuproj", "nvtxkernsum", "nvtxppsum", "nvtxpptrace",
 	"nvtxsesum", "osrtsum", "umcpupagefaults", "unifiedmemory", "unifiedmemorytotals", "openaccsum", "openmpevtsum"]
 RULES = ["cuda-async-memcpy", "cuda-sync-memcpy", "cuda-sync-memset", "cuda-sync-api", "gpu-starv", "gpu-low-util"]
 
 # Decimals that nsys prints, by the unit of the column.
-DECIMALS = {"(%)": 1, "(ns)": 1, "(MB)": 3}
+DECIMALS = {"(%)": 1, "(ns)": 1, "(MB)": 3, "(MBps)": 3}
 
 failed = 0
 
@@ -85,7 +87,15 @@ def without_grid(rows):
 	return [row for row in rows if names.count(row.get("Name")) == 1], {name for name in names if names.count(name) > 1}
 
 
-# By what the rows of a report go, the largest first.
+# Columns that nsys 2022.4 does not have yet.
+NEWER = ("GreenCtx",)
+# The database has to have a number there, and holds 0 for what is not known; ours says that it is not.
+NEVER_NULL = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd", "StcSMem (MB)", "DymSMem (MB)")
+# The database numbers launches anew, since those of CUPTI come again, in another process or later, and has none for what was
+# launched before the recording; ours are those of CUPTI.
+RENUMBERED = ("CorrId", "CorrID")
+
+# By what the rows of a report go, the largest first; of traces the smallest.
 ORDER = {"cuda_gpu_mem_size_sum": "Total (MB)", "cuda_kern_exec_sum": "TAvg (ns)"}
 
 
@@ -101,6 +111,25 @@ def ordered(rows, column, left_open):
 	return sorted(rows, key=lambda row: (0 if left_open and "Range" in row else -number(row[column]), [row[name] for name in NAMES if name in row]))
 
 
+def throughput_of_nsys(row):
+	"""It divides 10^9 by the duration as integers before it multiplies, so that copies of more than a second have none."""
+	duration = int(row["Duration (ns)"])
+	return float(row["Throughput (MBps)"]) * duration / 1e9 * (10**9 // duration)
+
+
+def as_nsys(theirs, ours):
+	"""Rows of ours with what nsys has there, where that is known to be worse."""
+	numbers = {}
+	for their, our in zip(theirs, ours):
+		for column in our:
+			if column in NEVER_NULL and our[column] in ("", "None") and their[column] in ("0", "0.000"):
+				our[column] = their[column]
+			elif column in RENUMBERED and (their[column] == "None" or numbers.setdefault(their[column], our[column]) == our[column]):
+				our[column] = their[column]
+			elif column == "Throughput (MBps)" and our[column] not in ("", "None"):
+				our[column] = f"{throughput_of_nsys(our):.6f}"
+
+
 def open_ranges(gpuprobe, capture):
 	"""Names of ranges that were open when the window closed: they have no duration of ours; nsys lets them end at the last time that it knows."""
 	records = map(json.loads, run(gpuprobe, "export", capture, "-f", "ndjson", "-o", "-").stdout.rstrip("\n").split("\n"))
@@ -109,6 +138,8 @@ def open_ranges(gpuprobe, capture):
 
 
 def is_compared(column, ours, left_open):
+	if column in NEWER:
+		return False
 	if left_open and "Range" in ours:
 		is_open = ours["Range"] in left_open or ours["Range"].split(":", 1)[-1] in left_open
 		return column in ("Range", "Style", "Instances") or (column != "Time (%)" and not is_open)
@@ -120,16 +151,17 @@ def compare(label, report, theirs, ours, left_open):
 	several = set()
 	if report == "cuda_gpu_kern_sum":
 		theirs, several = without_grid(theirs)
-	column = ORDER.get(report, "Total Time (ns)")
+	column = "Start (ns)" if report.endswith("_trace") else ORDER.get(report, "Total Time (ns)")
 	theirs = [shortened(row) for row in theirs]
 	ours = [row for row in ours if row.get("Name") not in several]
 	if len(theirs) != len(ours):
 		return result(False, label, f"{len(theirs)} rows of nsys, {len(ours)} of gpuprobe: {theirs[:2]} {ours[:2]}")
 	for rows, whose in ((theirs, "nsys"), (ours, "gpuprobe")):
 		values = [number(row[column]) for row in rows]
-		if values != sorted(values, reverse=True):
+		if values != sorted(values, reverse=not report.endswith("_trace")):
 			return result(False, label, f"{whose} does not go by {column}")
 	theirs, ours = ordered(theirs, column, left_open), ordered(ours, column, left_open)
+	as_nsys(theirs, ours)
 	for place, (their, our) in enumerate(zip(theirs, ours)):
 		for column, cell in our.items():
 			if is_compared(column, our, left_open) and not same(column, their.get(column, "no such column"), cell):

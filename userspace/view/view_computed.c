@@ -545,6 +545,13 @@ static const struct computed_row {
 	{"operation_name",            NULL,                 KIND_copy,   compute_operation},
 	{"operation_name",            NULL,                 KIND_set,    compute_operation},
 	{"type_word",                 NULL,                 KIND_sync,   compute_type_word},
+	/* As tables of Nsight Systems have them. */
+	{"offset_ns",                 NULL,                 0,           view_compute_offset},
+	{"thread_name",               NULL,                 0,           view_compute_thread_name},
+	{"device_and_number",         "device",             0,           view_compute_device_and_number},
+	{"source_memory",             NULL,                 KIND_copy,   view_compute_source_memory},
+	{"source_memory",             NULL,                 KIND_set,    view_compute_source_memory},
+	{"destination_memory",        NULL,                 KIND_copy,   view_compute_destination_memory},
 	{"percent",                   NULL,                 KIND_probing, view_compute_probing_percent},
 	{"average_ns",                NULL,                 KIND_function_total, view_compute_average},
 	{"distribution",              NULL,                 KIND_function_total, view_compute_distribution},

@@ -260,6 +260,9 @@ typedef struct view_value view_compute(const struct view *view, const struct vie
 view_compute *view_computed(const struct schema_kind *kind, const char *name);
 /* view_matmul.c: m, n, k, batch; operations */
 view_compute view_compute_matmul, view_compute_matmul_flops;
+/* view_computed_tables.c */
+view_compute view_compute_offset, view_compute_thread_name, view_compute_device_and_number,
+	view_compute_source_memory, view_compute_destination_memory;
 /* view_computed_counts.c */
 view_compute view_compute_probing_percent, view_compute_average, view_compute_distribution;
 

@@ -1,0 +1,27 @@
+/* What kernels are called in a report, as it was asked for. */
+#ifndef GPUPROBE_VIEW_REPORT_KERNEL_NAME_H
+#define GPUPROBE_VIEW_REPORT_KERNEL_NAME_H
+
+#include "base/text.h"
+#include "view/reports.h"
+
+struct kernel_names {
+	const struct view *view;
+	const struct report_request *request;
+	const struct view_key *short_name;
+	struct text with_range;
+};
+
+/* 0 or -ENOMEM. request outlives it. */
+int kernel_names_init(struct kernel_names *names, const struct view *view,
+		      const struct report_request *request);
+void kernel_names_free(struct kernel_names *names);
+/* The name alone, valid as long as the view. */
+const char *kernel_names_alone(const struct kernel_names *names, const struct view_event *kernel);
+/* The same behind the innermost range of its path, where that was asked for and there is one: "forward/gemm". Valid until
+ * the next call; NULL without memory. */
+const char *kernel_names_in_range(struct kernel_names *names, u32 path, const char *alone);
+/* Both. */
+const char *kernel_names_of(struct kernel_names *names, const struct view_event *kernel);
+
+#endif

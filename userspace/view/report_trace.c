@@ -1,0 +1,210 @@
+/*
+ * Traces: a row for each event, by the time when it began, with the titles and columns of `nsys stats`. A table of reports; rows
+ * are streamed. Calls inside another one with the same correlation id are the same work, and have no row.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/report_kernel_name.h"
+#include "view/report_table.h"
+
+#define MEGABYTE    1e6
+#define TRACE_KINDS 4
+
+struct trace_column {
+	struct report_column column;
+	const char *key;  /* view_key(); of kinds that have it */
+	double unit;	  /* that a REPORT_DECIMAL is shown in */
+	unsigned element; /* of an array */
+};
+
+/* Neither is a key: the name by what was asked for; a key of time that is not known of what had not ended. */
+#define KEY_KERNEL   "kernel"
+#define KEY_DURATION "dur"
+
+/* clang-format off */
+#define TIME(name, key)            {{name, REPORT_COUNT, 0}, key, 0, 0}
+#define NUMBER(name, key)          {{name, REPORT_NUMBER, 0}, key, 0, 0}
+#define ELEMENT(name, key, number) {{name, REPORT_NUMBER, 0}, key, 0, number}
+#define DECIMAL(name, key, unit)   {{name, REPORT_DECIMAL, 3}, key, unit, 0}
+#define STRING(name, key)          {{name, REPORT_TEXT, 0}, key, 0, 0}
+#define NAME(name, key)            {{name, REPORT_NAME, 0}, key, 0, 0}
+
+static const struct trace_column gpu_columns[] = {
+	TIME("Start (ns)", "offset_ns"),
+	TIME("Duration (ns)", KEY_DURATION),
+	NUMBER("CorrId", "correlation"),
+	ELEMENT("GrdX", "grid", 0),
+	ELEMENT("GrdY", "grid", 1),
+	ELEMENT("GrdZ", "grid", 2),
+	ELEMENT("BlkX", "block", 0),
+	ELEMENT("BlkY", "block", 1),
+	ELEMENT("BlkZ", "block", 2),
+	NUMBER("Reg/Trd", "registers_per_thread"),
+	DECIMAL("StcSMem (MB)", "static_shared_memory_bytes", MEGABYTE),
+	DECIMAL("DymSMem (MB)", "dynamic_shared_memory_bytes", MEGABYTE),
+	DECIMAL("Bytes (MB)", "bytes", MEGABYTE),
+	DECIMAL("Throughput (MBps)", "bandwidth", 1e-3), /* which is in gigabytes a second */
+	STRING("SrcMemKd", "source_memory"),
+	STRING("DstMemKd", "destination_memory"),
+	STRING("Device", "device_and_number"),
+	NUMBER("Ctx", "context_number"),
+	NUMBER("GreenCtx", "green_context"),
+	NUMBER("Strm", "stream_number"),
+	NAME("Name", KEY_KERNEL),
+};
+
+static const struct trace_column api_columns[] = {
+	TIME("Start (ns)", "offset_ns"),
+	TIME("Duration (ns)", KEY_DURATION),
+	NAME("Name", "name"),
+	NUMBER("Result", "result"),
+	NUMBER("CorrID", "correlation"),
+	NUMBER("Pid", "pid"),
+	NUMBER("Tid", "tid"),
+	NUMBER("T-Pri", "priority"),
+	STRING("Thread Name", "thread_name"),
+};
+/* clang-format on */
+
+#define COLUMNS_MAX ARRAY_SIZE(gpu_columns)
+
+static const struct trace {
+	const char *report, *title;
+	u16 kinds[TRACE_KINDS]; /* 0: none */
+	const struct trace_column *columns;
+	size_t column_count;
+} traces[] = {
+	{"cuda_gpu_trace",
+	 "CUDA GPU Trace",
+	 {KIND_kernel, KIND_copy, KIND_set},
+	 gpu_columns,
+	 ARRAY_SIZE(gpu_columns)},
+	{"cuda_api_trace", "CUDA API Trace", {KIND_api}, api_columns, ARRAY_SIZE(api_columns)},
+};
+
+struct run {
+	const struct trace *trace;
+	const struct report_request *request;
+	const struct view *view;
+	struct report_table *table;
+	struct kernel_names names;
+	const struct view_key *keys[TRACE_KINDS][COLUMNS_MAX]; /* NULL: the kind has none */
+};
+
+/* What stands in a column of a kind. */
+static const char *key_of(const struct schema_kind *kind, const struct trace_column *column)
+{
+	if (strcmp(column->key, KEY_KERNEL))
+		return column->key;
+	return kind->number == KIND_kernel ? "name" : "operation_name";
+}
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	struct run *run = data;
+	const struct trace *trace = run->trace;
+
+	run->view = view;
+	if (kernel_names_init(&run->names, view, run->request) < 0)
+		return err_errno(err, -ENOMEM, "can't make the report %s", trace->report);
+	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i]; i++)
+		for (size_t j = 0; j < trace->column_count; j++) {
+			const struct schema_kind *kind = schema_kind(trace->kinds[i]);
+
+			run->keys[i][j] = view_key(view, kind, key_of(kind, &trace->columns[j]));
+		}
+	return 0;
+}
+
+static int fill_text(struct report_cell *cell, const char *text)
+{
+	return text ? report_cell_text(cell, text) : -ENOMEM;
+}
+
+static int fill_cell(const struct trace_column *column, const struct view_value *value,
+		     struct report_cell *cell)
+{
+	u64 number = value->type == VALUE_ARRAY ? value->numbers[column->element] : value->number;
+
+	if (value->type == VALUE_ABSENT)
+		return 0;
+	if (value->type == VALUE_STRING)
+		return fill_text(cell, value->string);
+	if (column->column.type != REPORT_DECIMAL)
+		report_cell_count(cell, number);
+	else if (value->type == VALUE_DECIMAL)
+		report_cell_decimal(cell, value->decimal / column->unit);
+	else
+		report_cell_decimal(cell, number / column->unit);
+	return 0;
+}
+
+static int fill_row(struct run *run, const struct view_event *event,
+		    const struct view_key *const *keys, struct report_row *row)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < run->trace->column_count && result == 0; i++) {
+		const struct trace_column *column = &run->trace->columns[i];
+		struct view_value value;
+
+		if (!keys[i] || (event->open && !strcmp(column->key, KEY_DURATION)))
+			continue;
+		if (event->kind->number == KIND_kernel && !strcmp(column->key, KEY_KERNEL)) {
+			result = fill_text(&row->cells[i], kernel_names_of(&run->names, event));
+			continue;
+		}
+		value = view_value(run->view, keys[i], event);
+		result = fill_cell(column, &value, &row->cells[i]);
+	}
+	return result;
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	struct report_row *row;
+	unsigned kind = 0;
+
+	while (kind < TRACE_KINDS && run->trace->kinds[kind] != event->kind->number)
+		kind++;
+	if (kind == TRACE_KINDS || event->inner_call)
+		return 0;
+	row = report_table_add(run->table);
+	if (!row || fill_row(run, event, run->keys[kind], row) < 0)
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->trace->report);
+	return 0;
+}
+
+static int set_up_table(const struct trace *trace, struct report_table *table)
+{
+	table->title = trace->title;
+	table->made_columns = calloc(trace->column_count, sizeof(*table->made_columns));
+	if (!table->made_columns)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->column_count; i++)
+		table->made_columns[i] = trace->columns[i].column;
+	table->columns = table->made_columns;
+	table->column_count = trace->column_count;
+	table->streamed = true;
+	return 0;
+}
+
+int report_trace_make(struct view *view, const struct report_request *request,
+		      struct report_table *table, struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run run = {.trace = traces, .request = request, .table = table};
+	int result;
+
+	while (strcmp(run.trace->report, request->report->name))
+		run.trace++;
+	if (set_up_table(run.trace, table) < 0)
+		return err_errno(err, -ENOMEM, "can't make the report %s", run.trace->report);
+	result = view_run(view, &sink, &run, err);
+	kernel_names_free(&run.names);
+	return result;
+}
