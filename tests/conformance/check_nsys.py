@@ -23,9 +23,14 @@ COMPARED = {
 	"cuda_api_trace": "cudaapitrace",
 	"cuda_kern_exec_sum": "kernexecsum",
 	"nvtx_sum": "nvtxsum",
+	"nvtx_pushpop_sum": "nvtxppsum",
+	"nvtx_startend_sum": "nvtxsesum",
 }
-READ = ["apigpusum", "gpusum", "kernexectrace", "nvtxgpuproj", "nvtxkernsum", "nvtxppsum", "nvtxpptrace",
-	"nvtxsesum", "osrtsum", "umcpupagefaults", "unifiedmemory", "unifiedmemorytotals", "openaccsum", "openmpevtsum"]
+# What is read only, besides, until gpuprobe prints it too.
+REPORTS = ["apigpusum", "cudaapisum", "cudaapitrace", "gpukernsum", "gpumemsizesum", "gpumemtimesum", "gpusum", "gputrace", "kernexecsum", "kernexectrace",
+	"nvtxgpuproj", "nvtxkernsum", "nvtxppsum", "nvtxpptrace", "nvtxsesum", "nvtxsum", "openaccsum", "openmpevtsum", "osrtsum", "umcpupagefaults",
+	"unifiedmemory", "unifiedmemorytotals"]
+READ = [report for report in REPORTS if report not in COMPARED.values()]
 RULES = ["cuda-async-memcpy", "cuda-sync-memcpy", "cuda-sync-memset", "cuda-sync-api", "gpu-starv", "gpu-low-util"]
 
 # Decimals that nsys prints, by the unit of the column.

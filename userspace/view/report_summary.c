@@ -85,6 +85,7 @@ static const struct summary {
 	const struct summary_column *columns;
 	size_t column_count;
 	const char *styles[SUMMARY_KINDS]; /* words that tell the kinds apart; NULL: they are one */
+	bool (*wants)(const struct view *view, const struct view_event *event); /* NULL: all */
 } summaries[] = {
 	{"cuda_api_sum",
 	 "CUDA API Summary",
@@ -97,7 +98,8 @@ static const struct summary {
 	 "Name",
 	 time_columns,
 	 ARRAY_SIZE(time_columns),
-	 {NULL}},
+	 {NULL},
+	 NULL},
 	{"cuda_gpu_kern_sum",
 	 "CUDA GPU Kernel Summary",
 	 "No kernels were recorded.",
@@ -109,7 +111,8 @@ static const struct summary {
 	 "Name",
 	 time_columns,
 	 ARRAY_SIZE(time_columns),
-	 {NULL}},
+	 {NULL},
+	 NULL},
 	{"cuda_gpu_mem_time_sum",
 	 "CUDA GPU MemOps Summary (by Time)",
 	 "No copies or sets of memory were recorded.",
@@ -121,7 +124,8 @@ static const struct summary {
 	 "Operation",
 	 time_columns,
 	 ARRAY_SIZE(time_columns),
-	 {NULL}},
+	 {NULL},
+	 NULL},
 	{"off_cpu_sum",
 	 "Off-CPU Summary: system calls, page faults, preemption",
 	 "No waits were recorded.",
@@ -133,7 +137,8 @@ static const struct summary {
 	 "Name",
 	 time_columns,
 	 ARRAY_SIZE(time_columns),
-	 {NULL}},
+	 {NULL},
+	 NULL},
 	{"cuda_gpu_mem_size_sum",
 	 "CUDA GPU MemOps Summary (by Size)",
 	 "No copies or sets of memory were recorded.",
@@ -145,7 +150,8 @@ static const struct summary {
 	 "Operation",
 	 size_columns,
 	 ARRAY_SIZE(size_columns),
-	 {NULL}},
+	 {NULL},
+	 NULL},
 	{"nvtx_sum",
 	 "NVTX Range Summary",
 	 "No ranges of NVTX, gpuprobe.h or USDT probes were recorded.",
@@ -157,7 +163,47 @@ static const struct summary {
 	 "Range",
 	 range_columns,
 	 ARRAY_SIZE(range_columns),
-	 {"PushPop", "StartEnd", "PushPop"}},
+	 {"PushPop", "StartEnd", "PushPop"},
+	 NULL},
+	{"nvtx_pushpop_sum",
+	 "NVTX Push/Pop Range Summary",
+	 NULL,
+	 {KIND_range, KIND_usdt_span},
+	 "range_name",
+	 "dur",
+	 1,
+	 "Instances",
+	 "Range",
+	 time_columns,
+	 ARRAY_SIZE(time_columns),
+	 {NULL},
+	 NULL},
+	{"nvtx_startend_sum",
+	 "NVTX Start/End Range Summary",
+	 NULL,
+	 {KIND_process_range},
+	 "range_name",
+	 "dur",
+	 1,
+	 "Instances",
+	 "Range",
+	 time_columns,
+	 ARRAY_SIZE(time_columns),
+	 {NULL},
+	 NULL},
+	{"osrt_sum",
+	 "OS Runtime Summary",
+	 NULL,
+	 {KIND_call},
+	 "name",
+	 "dur",
+	 1,
+	 "Num Calls",
+	 "Name",
+	 time_columns,
+	 ARRAY_SIZE(time_columns),
+	 {NULL},
+	 view_is_os_runtime},
 };
 
 /* One run of a summary over the events. */
@@ -198,6 +244,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	while (kind < SUMMARY_KINDS && run->summary->kinds[kind] != event->kind->number)
 		kind++;
 	if (kind == SUMMARY_KINDS || event->inner_call)
+		return 0;
+	if (run->summary->wants && !run->summary->wants(run->view, event))
 		return 0;
 	group = view_value(run->view, run->groups[kind], event);
 	value = view_value(run->view, run->values[kind], event);
