@@ -291,7 +291,7 @@ TEST(options_of_other_verbs_are_refused)
 	check_refused("serve", "-p PID");
 	check_refused("serve -p 3 -d 5", "--duration|serve|record");
 	check_refused("stats x.gpr -p 3", "--pid|stats|record, check and serve");
-	check_refused("-o x -p 1 check", "--output|check|record and export");
+	check_refused("-o x -p 1 check", "--output|check|record, export and stats");
 	check_refused("export x -o y --rows 3", "--rows|export|record and stats");
 	check_refused("-p 3 -r functions", "--report|record|stats");
 	check_refused("completion bash -f csv", "--format|completion");

@@ -1,7 +1,11 @@
 #include "unit.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
 
+#include "import/ndjson.h"
 #include "view/report_table.h"
 #include "view/reports.h"
 #include "view/statistics.h"
@@ -10,13 +14,17 @@ static char *print_rows(const struct statistics_row *rows, size_t count, enum re
 			u64 max_rows)
 {
 	_cleanup_report_table_ struct report_table table = {0};
+	struct report_style style = {.format = format, .max_rows = max_rows};
+	struct report_request request = {0};
 	struct err err = {0};
 	char *data = NULL;
 	size_t size;
 	FILE *file = open_memstream(&data, &size);
 
+	style.file = file;
+	CHECK_OK(report_parse("functions", &request, &err), err);
 	CHECK_OK(report_functions_fill(rows, count, 1000000000, &table, &err), err);
-	CHECK_OK(report_table_print(&table, format, max_rows, file, &err), err);
+	CHECK_OK(report_table_print(&table, request.report, &style, &err), err);
 	fclose(file);
 	return data;
 }
@@ -38,7 +46,7 @@ static struct statistics_row make_row(const char *name, const char *binary, u64 
 	};
 }
 
-TEST(columns_are_aligned_with_separators)
+TEST(columns_are_aligned_as_by_nsys)
 {
 	struct statistics_row rows[] = {
 		make_row("b", "/bin/x", 4, 4, 1000),
@@ -46,13 +54,17 @@ TEST(columns_are_aligned_with_separators)
 	};
 	char *text = print_rows(rows, 2, REPORT_COLUMN, 0);
 
-	CHECK_STRING(text, " Functions, by the time in them\n\n"
-			   " Time (%)  Total Time (ns)  Num Calls  Avg (ns)  Med (ns)  Min (ns)    "
-			   " Max (ns)  StdDev (ns)  Name\n"
-			   "    100.0      812,331,000  1,430,110       568       540         1  "
-			   "812,331,000        402.1  a\n"
-			   "      0.0            1,000          4       250       540         1    "
-			   "    1,000        402.1  b\n");
+	CHECK_STRING(
+		text,
+		"\n ** Functions, by the time in them (functions):\n\n"
+		" Time (%)  Total Time (ns)  Num Calls  Avg (ns)  Med (ns)  Min (ns)  Max (ns)   "
+		"StdDev (ns)  Name\n"
+		" --------  ---------------  ---------  --------  --------  --------  ---------  "
+		"-----------  ----\n"
+		"    100.0        812331000    1430110     568.0     540.5         1  812331000  "
+		"      402.1  a\n"
+		"      0.0             1000          4     250.0     540.5         1       1000  "
+		"      402.1  b\n");
 	free(text);
 }
 
@@ -72,8 +84,8 @@ TEST(counted_functions_have_no_median_and_probes_have_a_price)
 	text = print_rows(rows, 2, REPORT_CSV, 0);
 	CHECK_STRING(text, "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),"
 			   "StdDev (ns),Overhead (%),Name\n"
-			   "66.66666666666667,1000,4,250,,1,1000,,,a\n"
-			   "33.333333333333336,500,2,250,540.5,1,500,402.125,2.5,b\n");
+			   "66.7,1000,4,250.0,None,1,1000,None,None,a\n"
+			   "33.3,500,2,250.0,540.5,1,500,402.1,2.5,b\n");
 	free(text);
 	text = print_rows(rows, 2, REPORT_COLUMN, 0);
 	CHECK(strstr(text, " * b: recorded only up to 2.500 s after the start of the window"));
@@ -81,7 +93,7 @@ TEST(counted_functions_have_no_median_and_probes_have_a_price)
 	free(text);
 }
 
-TEST(csv_is_exact_and_plain)
+TEST(csv_is_plain)
 {
 	struct statistics_row rows[] = {
 		make_row("f(int, char)", "/bin/x", 3, 3, 1000),
@@ -91,8 +103,8 @@ TEST(csv_is_exact_and_plain)
 
 	CHECK_STRING(text, "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max "
 			   "(ns),StdDev (ns),Name\n"
-			   "100,1000,3,333.3333333333333,540.5,1,1000,402.125,\"f(int, char)\"\n"
-			   ",,1,,,,,,\"a \"\"quoted\"\" name\"\n");
+			   "100.0,1000,3,333.3,540.5,1,1000,402.1,\"f(int, char)\"\n"
+			   "None,None,1,None,None,None,None,None,\"a \"\"quoted\"\" name\"\n");
 	free(text);
 }
 
@@ -113,7 +125,7 @@ TEST(json_is_strict_with_the_same_keys)
 	CHECK(json_number_value(json_object_get(object, "Med (ns)")) == 540.5);
 	CHECK_STRING(json_string_value(json_object_get(object, "Name")), "f\x01\n\"\xef\xbf\xbd");
 	object = json_array_get(array, 1);
-	CHECK(json_is_null(json_object_get(object, "Time (%)")));
+	CHECK_STRING(json_string_value(json_object_get(object, "Time (%)")), "None");
 	CHECK_U64(json_integer_value(json_object_get(object, "Num Calls")), 2);
 	json_decref(array);
 	free(text);
@@ -246,7 +258,106 @@ TEST(reports_and_formats_are_found)
 	CHECK_OK(report_format_find("csv", &format, &err), err);
 	CHECK_U64(format, REPORT_CSV);
 	CHECK_U64(report_format_find("xml", &format, &err), (unsigned long long)-22);
-	CHECK(strstr(err.message, "column, csv, json"));
+	CHECK(strstr(err.message, "column, table, csv, tsv, json"));
+}
+
+#define STREAMED_ROWS 5000
+
+static const struct report_column streamed_columns[] = {
+	{"Start (ns)", REPORT_COUNT, 0},
+	{"Value", REPORT_DECIMAL, 1},
+	{"Name", REPORT_TEXT, 0},
+};
+
+/* The most rows that were kept at once. */
+static size_t add_streamed_rows(struct report_table *table)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < STREAMED_ROWS; i++) {
+		struct report_row *row = report_table_add(table);
+
+		if (!row)
+			return 0;
+		report_cell_count(&row->cells[0], i * 1000);
+		report_cell_decimal(&row->cells[1], i + 0.25);
+		CHECK(report_cell_text(&row->cells[2], "x") == 0);
+		most = table->row_count > most ? table->row_count : most;
+	}
+	return most;
+}
+
+static int make_streamed_rows(struct view *view, const struct report_request *request,
+			      struct report_table *table, struct err *err)
+{
+	size_t most;
+
+	table->title = "Rows";
+	table->columns = streamed_columns;
+	table->column_count = ARRAY_SIZE(streamed_columns);
+	table->streamed = true;
+	most = add_streamed_rows(table);
+	if (!most)
+		return err_set(err, -ENOMEM, "can't make the report rows");
+	CHECK(most < STREAMED_ROWS / 4);
+	return 0;
+}
+
+static const char capture_of_nothing[] =
+	"{\"kind\": \"window\", \"ts\": 1000000000, \"dur\": 1000}\n";
+
+/* Of a capture without events. */
+static int print_streamed(const struct report_style *style, struct err *err)
+{
+	const struct report report = {.name = "rows", .make = make_streamed_rows};
+	const struct report_request request = {.report = &report};
+	struct capture_reader *reader = NULL;
+	struct view *view = NULL;
+	FILE *text = tmpfile();
+	int fd = -1, result;
+
+	fputs(capture_of_nothing, text);
+	rewind(text);
+	CHECK_OK(import_ndjson(fileno(text), "x.ndjson", &fd, err), (*err));
+	CHECK_OK(capture_reader_open(fd, &reader, err), (*err));
+	CHECK_OK(view_open(reader, &view, err), (*err));
+	result = report_print(&request, view, style, NULL, err);
+	view_free(view);
+	capture_reader_free(reader);
+	close(fd);
+	fclose(text);
+	return result;
+}
+
+TEST(rows_are_printed_as_they_come)
+{
+	const struct report_time_unit *unit = NULL;
+	struct report_style style = {.format = REPORT_CSV};
+	struct err err = {0};
+	char *data = NULL;
+	size_t size;
+
+	CHECK_OK(report_time_unit_find("usec", &unit, &err), err);
+	style.time_unit = unit;
+	style.file = open_memstream(&data, &size);
+	CHECK_OK(print_streamed(&style, &err), err);
+	fclose(style.file);
+	/* What lies in the middle is rounded away from zero, as by SQLite. */
+	CHECK(strstr(data, "Start (us),Value,Name\n0.000,0.3,x\n1.000,1.3,x\n") == data);
+	CHECK(strstr(data, "\n4999.000,4999.3,x\n"));
+	free(data);
+	CHECK_U64(report_time_unit_find("week", &unit, &err), (unsigned long long)-EINVAL);
+}
+
+TEST(a_full_disk_ends_the_printing_with_its_reason)
+{
+	struct report_style style = {.format = REPORT_CSV};
+	struct err err = {0};
+
+	style.file = fopen("/dev/full", "w");
+	CHECK_U64(print_streamed(&style, &err), (unsigned long long)-ENOSPC);
+	CHECK(strstr(err.message, "can't write the report rows"));
+	fclose(style.file);
 }
 
 UNIT_MAIN()

@@ -229,6 +229,7 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 /* What GPU or host gave something to; functions, where neither did. */
 static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err)
 {
+	const struct report_style style = {.max_rows = rows, .path = "the recording", .file = file};
 	size_t known, count = 0;
 	_cleanup_free_ struct report_request *tables =
 		(reports(&known), calloc(known, sizeof(*tables)));
@@ -240,14 +241,14 @@ static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err
 		count = 1;
 	}
 	for (size_t i = 0; i < count && result == 0; i++) {
-		fputs(i ? "\n" : "", file);
-		result = report_print(&tables[i], view, REPORT_COLUMN, rows, file, err);
+		result = report_print(&tables[i], view, &style, NULL, err);
 	}
 	return result;
 }
 
 int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct err *err)
 {
+	const struct report_style style = {.path = "the recording", .file = file};
 	struct report_request request;
 	struct view *view = NULL;
 	int result;
@@ -257,10 +258,9 @@ int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct er
 		return result;
 	result = print_tables(view, rows, file, err);
 	if (result == 0 && view_survey(view)->loss_count) {
-		fputc('\n', file);
 		result = report_parse("ledger", &request, err);
 		if (result == 0)
-			result = report_print(&request, view, REPORT_COLUMN, 0, file, err);
+			result = report_print(&request, view, &style, NULL, err);
 	}
 	view_free(view);
 	return result;

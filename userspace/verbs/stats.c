@@ -7,135 +7,285 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "verbs/input.h"
-#include "verbs/page.h"
+#include "verbs/table_output.h"
 #include "verbs/verbs.h"
 #include "view/reports.h"
 #include "view/view_steps.h"
 
-struct request {
-	struct report_request *reports;
-	size_t count;
+/* One table, and where it goes. */
+struct table {
+	struct report_request request;
+	const char *words; /* as it was asked for */
+	const char *output;
 	enum report_format format;
-	u64 rows;
 };
 
-static bool has_report(const struct request *request, const struct report *report)
+/* What was asked for; texts are in copies. */
+struct stats {
+	const struct options *options;
+	const char *path; /* of the capture */
+	struct options_list reports, outputs, formats;
+	struct table *tables;
+	size_t count;
+	const struct report_time_unit *time_unit;
+};
+
+/* ---- what is wanted ---- */
+
+/* Words with commas between them, each on its own. */
+static int split(const char *words, struct options_list *list, struct err *err)
 {
-	for (size_t i = 0; i < request->count; i++)
-		if (request->reports[i].report == report)
+	_cleanup_free_ char *copy = strdup(words);
+	char *rest = copy, *word;
+	int result = copy ? 0 : err_errno(err, -ENOMEM, "can't read the options");
+
+	while (result == 0 && (word = strsep(&rest, ",")))
+		if (*word)
+			result = options_list_add(list, word, err);
+	return result;
+}
+
+static int split_all(const struct options_list *words, struct options_list *list, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < words->count && result == 0; i++)
+		result = split(words->items[i], list, err);
+	return result;
+}
+
+/* The one that stands at the same place, else the last; NULL: there is none. */
+static const char *item_at(const struct options_list *list, size_t place)
+{
+	if (!list->count)
+		return NULL;
+	return list->items[place < list->count ? place : list->count - 1];
+}
+
+/* Reports, outputs and formats go side by side. */
+static int set_place(const struct stats *stats, size_t place, struct table *table, struct err *err)
+{
+	const char *format = item_at(&stats->formats, place);
+
+	table->output = item_at(&stats->outputs, place);
+	if (!table->output)
+		table->output = "-";
+	if (format && strcmp(format, ".") != 0)
+		return report_format_find(format, &table->format, err);
+	table->format = table_output_type(table->output) == TABLE_OUTPUT_STANDARD ? REPORT_COLUMN
+										  : REPORT_CSV;
+	return 0;
+}
+
+static bool has_report(const struct stats *stats, const struct report *report)
+{
+	for (size_t i = 0; i < stats->count; i++)
+		if (stats->tables[i].request.report == report)
 			return true;
 	return false;
 }
 
-/* For people with those that belong behind it; programs get one table for one name. */
-static int add_report(struct request *request, const char *words, struct err *err)
+static bool goes_to_people(const struct table *table)
 {
-	struct report_request report;
-	int result = report_parse(words, &report, err);
+	return report_format_is_for_people(table->format) &&
+	       table_output_type(table->output) == TABLE_OUTPUT_STANDARD;
+}
 
+/* For people with those that belong behind it; programs get one table for one name. */
+static int add_table(struct stats *stats, const char *words, size_t place, struct err *err)
+{
+	struct table table = {.words = words};
+	int result = report_parse(words, &table.request, err);
+
+	if (result == 0)
+		result = set_place(stats, place, &table, err);
 	if (result < 0)
 		return result;
-	request->reports[request->count++] = report;
-	while (result == 0 && request->format == REPORT_COLUMN && report_then(report.report)) {
-		result = report_parse(report_then(report.report), &report, err);
-		if (result == 0 && !has_report(request, report.report))
-			request->reports[request->count++] = report;
+	stats->tables[stats->count++] = table;
+	while (result == 0 && goes_to_people(&table) && report_then(table.request.report)) {
+		table.words = report_then(table.request.report);
+		result = report_parse(table.words, &table.request, err);
+		if (result == 0 && !has_report(stats, table.request.report))
+			stats->tables[stats->count++] = table;
 	}
 	return result;
 }
 
-static int read_request(const struct options *options, struct request *request, struct err *err)
+static int read_options(struct stats *stats, struct err *err)
 {
-	const char *const *names = (const char *const *)options->report.items;
+	const struct options *options = stats->options;
 	size_t known;
-	int result = 0;
+	int result = split_all(&options->report, &stats->reports, err);
+	struct table unused;
 
 	reports(&known);
-	request->count = options->report.count;
-	if (options->format)
-		result = report_format_find(options->format, &request->format, err);
-	/* Programs want everything; people ask for more. */
-	request->rows = request->format == REPORT_COLUMN || options->given.rows ? options->rows : 0;
-	request->reports = calloc(2 * request->count + known, sizeof(*request->reports));
-	if (!request->reports)
+	if (result == 0)
+		result = split_all(&options->outputs, &stats->outputs, err);
+	if (result == 0 && options->format)
+		result = split(options->format, &stats->formats, err);
+	for (size_t i = 0; i < stats->formats.count && result == 0; i++)
+		result = set_place(stats, i, &unused, err);
+	if (result == 0 && options->time_unit)
+		result = report_time_unit_find(options->time_unit, &stats->time_unit, err);
+	if (result < 0)
+		return result;
+	stats->tables = calloc(2 * stats->reports.count + known, sizeof(*stats->tables));
+	if (!stats->tables)
 		return err_errno(err, -ENOMEM, "can't print the reports");
-	request->count = 0;
-	for (size_t i = 0; i < options->report.count && result == 0; i++)
-		result = add_report(request, names[i], err);
+	for (size_t i = 0; i < stats->reports.count && result == 0; i++)
+		result = add_table(stats, stats->reports.items[i], i, err);
 	return result;
 }
 
 /* People get what the capture holds something of; for programs the shape does not depend on that. */
-static int add_default_reports(struct request *request, struct view *view, struct err *err)
+static int add_default_tables(struct stats *stats, struct view *view, struct err *err)
 {
-	int result = 0;
+	_cleanup_free_ struct report_request *requests = NULL;
+	struct table first = {0};
+	size_t known, count = 0;
+	int result = stats->count ? 0 : set_place(stats, 0, &first, err);
 
-	if (request->count)
-		return 0;
-	if (request->format == REPORT_COLUMN)
-		result = reports_with_rows(view, request->reports, &request->count, err);
-	if (result < 0 || request->count)
+	if (result < 0 || stats->count)
 		return result;
-	request->count = 1;
-	return report_parse("functions", &request->reports[0], err);
-}
+	reports(&known);
+	requests = calloc(known, sizeof(*requests));
+	if (!requests)
+		return err_errno(err, -ENOMEM, "can't print the reports");
+	if (report_format_is_for_people(first.format) ||
+	    table_output_type(first.output) != TABLE_OUTPUT_STANDARD)
+		result = reports_with_rows(view, requests, &count, err);
+	for (size_t i = 0; i < count && result == 0; i++) {
+		struct table *table = &stats->tables[stats->count++];
 
-/* Several tables of JSON are one object, with the name of each report as its key. */
-static void print_before(const struct request *request, size_t i, FILE *file)
-{
-	_cleanup_text_ struct text key = {0};
-	bool object = request->format == REPORT_JSON && request->count > 1;
-
-	if (!object) {
-		fputs(i ? "\n" : "", file);
-		return;
+		table->request = requests[i];
+		table->words = requests[i].report->name;
+		result = set_place(stats, i, table, err);
 	}
-	json_append_string(&key, request->reports[i].report->name);
-	fprintf(file, "%s%s: ", i ? "," : "{", text_string(&key));
-}
-
-static int print_reports(const struct request *request, struct view *view, FILE *file,
-			 struct err *err)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < request->count && result == 0; i++) {
-		print_before(request, i, file);
-		result = report_print(&request->reports[i], view, request->format, request->rows,
-				      file, err);
-	}
-	if (request->format == REPORT_JSON && request->count > 1)
-		fputs("}\n", file);
+	if (result == 0 && !stats->count)
+		result = add_table(stats, "functions", 0, err);
 	return result;
 }
 
+/* ---- printing ---- */
+
+/* Tables of JSON behind each other in one place are one object, with the name of each report as its key. */
+static size_t count_together(const struct stats *stats, size_t first)
+{
+	const struct table *tables = stats->tables;
+	size_t count = 1;
+
+	if (table_output_type(tables[first].output) != TABLE_OUTPUT_STANDARD)
+		return 1;
+	while (first + count < stats->count &&
+	       tables[first + count].format == tables[first].format &&
+	       table_output_type(tables[first + count].output) == TABLE_OUTPUT_STANDARD)
+		count++;
+	return count;
+}
+
+static void print_before(const struct stats *stats, const struct table *tables, size_t count,
+			 size_t i, FILE *file)
+{
+	bool behind_another = tables + i > stats->tables &&
+			      table_output_type(tables[i].output) == TABLE_OUTPUT_STANDARD;
+	_cleanup_text_ struct text key = {0};
+
+	if (tables[i].format == REPORT_JSON && count > 1) {
+		json_append_string(&key, tables[i].words);
+		fprintf(file, "%s%s: ", i ? "," : "{", text_string(&key));
+	} else if (behind_another && !report_format_is_for_people(tables[i].format)) {
+		fputc('\n', file);
+	}
+}
+
+/* The table itself says it to people. */
+static void warn_of_nothing(const struct stats *stats, const struct table *table)
+{
+	const char *data = table->request.report->data;
+
+	if (data && !report_format_is_for_people(table->format))
+		log_warning("SKIPPED: %s does not contain %s.", stats->path, data);
+}
+
+static int print_together(const struct stats *stats, struct view *view, const struct table *tables,
+			  size_t count, struct err *err)
+{
+	struct report_style style = {
+		.format = tables->format, .time_unit = stats->time_unit, .path = stats->path};
+	struct table_output output = {0};
+	u64 row_count = 0;
+	int result = table_output_open(tables->output, tables->words, stats->path, tables->format,
+				       &output, err);
+
+	if (result < 0)
+		return result;
+	style.file = output.file;
+	/* Programs want everything; people ask for more. */
+	if (goes_to_people(tables) || stats->options->given.rows)
+		style.max_rows = stats->options->rows;
+	for (size_t i = 0; i < count && result == 0; i++) {
+		print_before(stats, tables, count, i, output.file);
+		result = report_print(&tables[i].request, view, &style, &row_count, err);
+		if (result == 0 && !row_count)
+			warn_of_nothing(stats, &tables[i]);
+	}
+	if (result == 0 && tables->format == REPORT_JSON && count > 1)
+		fputs("}\n", output.file);
+	if (result < 0) {
+		table_output_close(&output, false, NULL);
+		return result;
+	}
+	return table_output_close(&output, true, err);
+}
+
+static int print_tables(const struct stats *stats, struct view *view, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < stats->count && result == 0;) {
+		size_t count = count_together(stats, i);
+
+		result = print_together(stats, view, &stats->tables[i], count, err);
+		i += count;
+	}
+	/* Whoever read standard output has gone. */
+	return result == -EPIPE ? 0 : result;
+}
+
 /* No table may look complete when it is not. */
-static void warn_of_losses(const struct request *request, const struct view *view, const char *path)
+static void warn_of_losses(const struct stats *stats, const struct view *view)
 {
 	const struct view_survey *survey = view_survey(view);
 
-	path = strcmp(path, "-") ? path : "standard input";
 	if (survey->cut)
-		log_warning("%s: the recording was cut: what came later is missing", path);
-	for (size_t i = 0; i < request->count; i++)
-		if (strcmp(request->reports[i].report->name, "ledger") == 0)
+		log_warning("%s: the recording was cut: what came later is missing", stats->path);
+	for (size_t i = 0; i < stats->count; i++)
+		if (strcmp(stats->tables[i].request.report->name, "ledger") == 0)
 			return;
 	if (survey->loss_count)
 		log_warning("%s: something is missing, or not as it seems: -r ledger tells what",
-			    path);
+			    stats->path);
+}
+
+static void stats_free(struct stats *stats)
+{
+	options_list_free(&stats->reports);
+	options_list_free(&stats->outputs);
+	options_list_free(&stats->formats);
+	free(stats->tables);
 }
 
 int verb_stats(const struct options *options)
 {
 	const char *path = options->arguments.items[0];
-	struct request request = {0};
+	_cleanup_(stats_free) struct stats stats = {
+		.options = options, .path = strcmp(path, "-") ? path : "standard input"};
 	struct input input = {-1, NULL};
 	struct view *view = NULL;
-	struct page page = {0};
 	struct err err = {0};
 	int exit_code = EXIT_FAILURE, result;
 
-	result = read_request(options, &request, &err);
+	result = read_options(&stats, &err);
 	if (result == -EINVAL)
 		exit_code = EXIT_USAGE;
 	if (result == 0)
@@ -145,20 +295,16 @@ int verb_stats(const struct options *options)
 	if (result == 0)
 		view_set_step_name(view, options->step_name);
 	if (result == 0)
-		result = add_default_reports(&request, view, &err);
-	if (result == 0 && page_open(&page) < 0)
-		result = err_errno(&err, -ENOMEM, "can't print the reports");
+		result = add_default_tables(&stats, view, &err);
 	if (result == 0)
-		result = print_reports(&request, view, page.file, &err);
+		result = print_tables(&stats, view, &err);
 	if (result == 0) {
-		warn_of_losses(&request, view, path);
-		exit_code = page_write(&page);
+		warn_of_losses(&stats, view);
+		exit_code = EXIT_SUCCESS;
 	} else {
 		log_error("%s", err.message);
 	}
-	page_discard(&page);
 	view_free(view);
 	input_close(&input);
-	free(request.reports);
 	return exit_code;
 }

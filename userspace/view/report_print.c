@@ -1,352 +1,272 @@
-/* Tables as aligned columns for people, as CSV and as JSON. */
+/* Prints the rows of a report as they come, in one of the layouts. */
 #include <errno.h>
-#include <stdio.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json.h"
-#include "view/report_table.h"
+#include "base/nearest.h"
+#include "view/report_printer.h"
 
 #define NOTES_MAX 5
-/* As nsys does. */
-#define NAME_COLUMNS 100
-#define CUT	     "..."
-#define LINES_MAX    16 /* below a row */
 
-/* Long enough for every double in %.Nf with separators. */
-#define NUMBER_SIZE 512
+static const struct {
+	const char *name, *ending;
+	const struct report_layout *layout;
+} formats[] = {
+	[REPORT_COLUMN] = {"column", "txt", &report_layout_columns},
+	[REPORT_TABLE] = {"table", "txt", &report_layout_table},
+	[REPORT_CSV] = {"csv", "csv", &report_layout_csv},
+	[REPORT_TSV] = {"tsv", "tsv", &report_layout_tsv},
+	[REPORT_JSON] = {"json", "json", &report_layout_json},
+};
 
-/* Digits and perhaps a point: 1234567.8 -> 1,234,567.8 */
-static void append_separated(struct text *text, const char *number)
+/* The short names head columns; decimals are those of nsys. */
+static const struct {
+	struct report_time_unit unit;
+	const char *aliases[3];
+} time_units[] = {
+	{{"ns", 1, 0}, {"nsec", "nanoseconds", NULL}},
+	{{"us", 1e3, 3}, {"usec", "microseconds", NULL}},
+	{{"ms", 1e6, 4}, {"msec", "milliseconds", NULL}},
+	{{"sec", 1e9, 4}, {"s", "seconds", NULL}},
+};
+
+bool report_format_is_for_people(enum report_format format)
 {
-	size_t digits = strspn(number, "0123456789");
-
-	for (size_t i = 0; i < digits; i++) {
-		if (i && (digits - i) % 3 == 0)
-			text_append_char(text, ',');
-		text_append_char(text, number[i]);
-	}
-	text_append(text, number + digits);
+	return formats[format].layout->for_people;
 }
 
-/* The shortest number that reads back as the same. */
-static void append_exact(struct text *text, double value)
+const char *report_format_ending(enum report_format format)
 {
-	char number[64];
-
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(number, sizeof(number), "%.*g", digits, value);
-		if (strtod(number, NULL) == value)
-			break;
-	}
-	text_append(text, number);
+	return formats[format].ending;
 }
 
-static bool is_text(const struct report_column *column)
+int report_format_find(const char *name, enum report_format *ret_format, struct err *err)
 {
-	return column->type == REPORT_TEXT || column->type == REPORT_NAME ||
-	       column->type == REPORT_LINES;
-}
+	struct nearest nearest = {.word = name};
+	_cleanup_text_ struct text known = {0};
 
-/* Templates have names of thousands of characters. */
-static void append_name(struct text *text, const char *name)
-{
-	size_t start = text->length, columns = 0, i = start;
-
-	text_append_terminal(text, name, strlen(name));
-	if (text->failed || text_columns(text->data + start) <= NAME_COLUMNS)
-		return;
-	for (; text->data[i]; i++) {
-		columns += ((unsigned char)text->data[i] & 0xc0) != 0x80;
-		if (columns > NAME_COLUMNS - strlen(CUT))
-			break;
-	}
-	text->length = i;
-	text_append(text, CUT);
-}
-
-static void append_for_people(struct text *text, const struct report_column *column,
-			      const struct report_cell *cell)
-{
-	char number[NUMBER_SIZE];
-
-	if (cell->empty)
-		return;
-	if (column->type == REPORT_NAME) {
-		append_name(text, cell->text);
-		return;
-	}
-	if (column->type == REPORT_TEXT) {
-		text_append_terminal(text, cell->text, strlen(cell->text));
-		return;
-	}
-	if (column->type == REPORT_NUMBER) {
-		text_appendf(text, "%llu", (unsigned long long)cell->count);
-		return;
-	}
-	if (column->type == REPORT_COUNT)
-		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
-	else
-		snprintf(number, sizeof(number), "%.*f", column->decimals, cell->decimal);
-	append_separated(text, number);
-}
-
-static void append_for_programs(struct text *text, const struct report_column *column,
-				const struct report_cell *cell)
-{
-	if (column->type != REPORT_DECIMAL)
-		text_appendf(text, "%llu", (unsigned long long)cell->count);
-	else
-		append_exact(text, cell->decimal);
-}
-
-/* ---- columns ---- */
-
-static void append_spaces(struct text *text, size_t count)
-{
-	while (count--)
-		text_append_char(text, ' ');
-}
-
-/* How many stand beside each other. */
-static size_t shown_columns(const struct report_table *table)
-{
-	size_t count = table->column_count;
-
-	return count && table->columns[count - 1].type == REPORT_LINES ? count - 1 : count;
-}
-
-/* What stands in the last column, if that has lines. */
-static void append_lines(struct text *text, const struct report_table *table,
-			 const struct report_row *row)
-{
-	const struct report_cell *cell = &row->cells[table->column_count - 1];
-	const char *line = cell->text;
-	size_t count = 0, more = 0;
-
-	if (shown_columns(table) == table->column_count || cell->empty)
-		return;
-	for (const char *next; *line; line = next) {
-		size_t length = strcspn(line, "\n");
-
-		next = line + length + (line[length] == '\n');
-		if (count++ >= LINES_MAX) {
-			more++;
-			continue;
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(formats[i].name, name) == 0) {
+			*ret_format = i;
+			return 0;
 		}
-		append_spaces(text, 12);
-		text_append_terminal(text, line, length);
-		text_append_char(text, '\n');
+		nearest_offer(&nearest, formats[i].name);
+		text_appendf(&known, "%s%s", i ? ", " : "", formats[i].name);
 	}
-	if (more)
-		text_appendf(text, "            and %zu more\n", more);
+	return err_set(err, -EINVAL, "unknown format of tables \"%.100s\": there are %s%s", name,
+		       text_string(&known), nearest_hint(&nearest, ""));
 }
 
-/* One blank before the first column, two between the others; numbers to the right. */
-static void append_aligned(struct text *text, const struct report_table *table, size_t column,
-			   const char *string, size_t width)
+int report_time_unit_find(const char *name, const struct report_time_unit **ret_unit,
+			  struct err *err)
 {
-	size_t columns = text_columns(string), padding = width > columns ? width - columns : 0;
-	bool last = column + 1 == shown_columns(table);
+	_cleanup_text_ struct text known = {0};
 
-	append_spaces(text, column ? 2 : 1);
-	if (!is_text(&table->columns[column]))
-		append_spaces(text, padding);
-	text_append(text, string);
-	if (is_text(&table->columns[column]) && !last)
-		append_spaces(text, padding);
+	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++) {
+		bool found = !strcmp(time_units[i].unit.name, name);
+
+		for (size_t j = 0; j < 2; j++)
+			found |= !strcmp(time_units[i].aliases[j], name);
+		if (found) {
+			/* As they come: counts stay counts. */
+			*ret_unit = i ? &time_units[i].unit : NULL;
+			return 0;
+		}
+		text_appendf(&known, "%s%s", i ? ", " : "", time_units[i].unit.name);
+	}
+	return err_set(err, -EINVAL, "unknown unit of time \"%.100s\": there are %s", name,
+		       text_string(&known));
 }
 
-static void append_notes(struct text *text, const struct report_table *table, size_t shown)
+/* What the user's language puts between thousands; the C locales have nothing. Valid while locale is. */
+static const char *thousands_separator(locale_t locale)
 {
-	size_t notes = 0;
-	bool empty = false, marked = false;
+	const char *separator = locale ? nl_langinfo_l(THOUSEP, locale) : "";
 
-	for (size_t i = 0; i < shown; i++) {
-		const struct report_row *row = &table->rows[i];
+	return separator ? separator : "";
+}
 
-		for (size_t j = 0; j < shown_columns(table); j++)
-			empty |= row->cells[j].empty;
-		marked |= row->marked;
-		if (!row->note || notes++ >= NOTES_MAX)
-			continue;
-		text_append(text, " * ");
-		text_append_terminal(text, row->note, strlen(row->note));
-		text_append_char(text, '\n');
-	}
-	if (notes > NOTES_MAX)
-		text_appendf(text, " * and %zu more\n", notes - NOTES_MAX);
-	if (marked && table->marked_note)
+/* ---- notes ---- */
+
+static void keep_notes(struct report_printer *printer, const struct report_row *row)
+{
+	for (size_t j = 0; j < printer->table->column_count; j++)
+		printer->empty_cells |=
+			row->cells[j].empty && printer->table->columns[j].type != REPORT_LINES;
+	printer->marked |= row->marked;
+	if (!row->note || printer->note_count++ >= NOTES_MAX)
+		return;
+	text_append(&printer->notes, " * ");
+	text_append_terminal(&printer->notes, row->note, strlen(row->note));
+	text_append_char(&printer->notes, '\n');
+}
+
+static void append_notes(struct report_printer *printer)
+{
+	const struct report_table *table = printer->table;
+	struct text *text = &printer->text;
+
+	if (printer->left_out)
+		text_appendf(text, " and %llu more rows: --rows 0 shows all\n",
+			     (unsigned long long)printer->left_out);
+	text_append(text, text_string(&printer->notes));
+	if (printer->note_count > NOTES_MAX)
+		text_appendf(text, " * and %zu more\n", printer->note_count - NOTES_MAX);
+	if (printer->marked && table->marked_note)
 		text_appendf(text, " + %s\n", table->marked_note);
-	if (empty && table->empty_cells)
+	if (printer->empty_cells && table->empty_cells)
 		text_appendf(text, " %s\n", table->empty_cells);
 }
 
-static int measure(const struct report_table *table, size_t shown, size_t *widths)
+/* ---- rows ---- */
+
+static void write_out(struct report_printer *printer)
 {
-	_cleanup_text_ struct text cell = {0};
+	struct text *text = &printer->text;
 
-	for (size_t j = 0; j < shown_columns(table); j++) {
-		widths[j] = text_columns(table->columns[j].name);
-		for (size_t i = 0; i < shown; i++) {
-			size_t width;
+	if (text->failed && printer->result == 0)
+		printer->result = -ENOMEM;
+	if (printer->result == 0 && text->length) {
+		errno = 0;
+		if (fwrite(text->data, text->length, 1, printer->style->file) != 1)
+			printer->result = errno ? -errno : -EIO;
+	}
+	text_clear(text);
+}
 
-			text_clear(&cell);
-			append_for_people(&cell, &table->columns[j], &table->rows[i].cells[j]);
-			width = text_columns(text_string(&cell));
-			widths[j] = width > widths[j] ? width : widths[j];
+static bool is_skipped(const struct report_printer *printer)
+{
+	return printer->report->data && !printer->rows && !printer->table->row_count;
+}
+
+static void begin(struct report_printer *printer)
+{
+	const struct report_table *table = printer->table;
+
+	printer->begun = true;
+	if (printer->layout->for_people && !is_skipped(printer)) {
+		text_appendf(&printer->text, "\n ** %s (%s):\n", table->title,
+			     printer->report->name);
+		if (table->cut && !table->whole)
+			text_append(&printer->text,
+				    " The recording was cut: what came later is missing.\n");
+		text_append_char(&printer->text, '\n');
+	}
+	if (table->row_count || !printer->layout->for_people)
+		printer->layout->begin(printer);
+}
+
+/* Prints the rows that there are, for report_table_add(). */
+static int print_rows(struct report_printer *printer)
+{
+	u64 max_rows = printer->style->max_rows;
+
+	if (!printer->begun)
+		begin(printer);
+	for (size_t i = 0; i < printer->table->row_count; i++) {
+		const struct report_row *row = &printer->table->rows[i];
+
+		if (max_rows && printer->rows >= max_rows) {
+			printer->left_out++;
+			continue;
 		}
+		printer->layout->row(printer, row);
+		printer->rows++;
+		keep_notes(printer, row);
+		if (printer->text.length > (1 << 16))
+			write_out(printer);
 	}
-	return cell.failed ? -ENOMEM : 0;
+	write_out(printer);
+	return printer->result;
 }
 
-static int print_columns(const struct report_table *table, size_t shown, struct text *text)
+/* Of a table without rows. */
+static void append_nothing(struct report_printer *printer)
 {
-	_cleanup_free_ size_t *widths = calloc(table->column_count, sizeof(*widths));
-	_cleanup_text_ struct text cell = {0};
+	const struct report *report = printer->report;
 
-	if (!widths || measure(table, shown, widths) < 0)
-		return -ENOMEM;
-	text_appendf(text, " %s\n", table->title);
-	if (table->warning)
-		text_appendf(text, " %s\n", table->warning);
-	text_append_char(text, '\n');
-	if (!table->row_count) {
-		text_appendf(text, " %s\n", table->empty);
-		return 0;
-	}
-	for (size_t j = 0; j < shown_columns(table); j++)
-		append_aligned(text, table, j, table->columns[j].name, widths[j]);
-	text_append_char(text, '\n');
-	for (size_t i = 0; i < shown; i++) {
-		for (size_t j = 0; j < shown_columns(table); j++) {
-			text_clear(&cell);
-			append_for_people(&cell, &table->columns[j], &table->rows[i].cells[j]);
-			append_aligned(text, table, j, text_string(&cell), widths[j]);
-		}
-		text_append(text, table->rows[i].note ? " *" : "");
-		text_append(text, table->rows[i].marked && table->marked_note ? " +\n" : "\n");
-		append_lines(text, table, &table->rows[i]);
-	}
-	if (shown < table->row_count)
-		text_appendf(text, " and %zu more rows: --rows 0 shows all\n",
-			     table->row_count - shown);
-	append_notes(text, table, shown);
-	return cell.failed ? -ENOMEM : 0;
+	if (!printer->layout->for_people)
+		printer->layout->end(printer);
+	else if (report->data)
+		text_appendf(&printer->text, "\nSKIPPED: %s does not contain %s.\n",
+			     printer->style->path, report->data);
+	else
+		text_appendf(&printer->text, " %s\n", printer->table->empty);
 }
 
-/* ---- for programs ---- */
-
-/* A cell of text; lines in one. The caller frees. */
-static char *one_line(const struct report_column *column, const struct report_cell *cell)
+static void finish(struct report_printer *printer)
 {
-	struct text text = {0};
-
-	for (const char *c = cell->text; *c; c++) {
-		if (*c == '\n' && column->type == REPORT_LINES)
-			text_append(&text, c[1] ? " < " : "");
-		else
-			text_append_char(&text, *c);
-	}
-	if (text.data && !text.failed)
-		return text.data;
-	text_free(&text);
-	return strdup("");
+	print_rows(printer);
+	if (printer->rows)
+		printer->layout->end(printer);
+	else
+		append_nothing(printer);
+	if (printer->layout->for_people)
+		append_notes(printer);
+	write_out(printer);
 }
 
-/* ---- csv ---- */
-
-/* A csv is read on terminals too, so control characters are escaped in it as in columns. */
-static void append_csv_text(struct text *text, const char *string)
+static int stream_rows(struct report_table *table)
 {
-	_cleanup_text_ struct text safe = {0};
-
-	text_append_terminal(&safe, string, strlen(string));
-	text->failed |= safe.failed;
-	if (!strpbrk(text_string(&safe), ",\"")) {
-		text_append(text, text_string(&safe));
-		return;
-	}
-	text_append_char(text, '"');
-	for (const char *c = text_string(&safe); *c; c++) {
-		if (*c == '"')
-			text_append_char(text, '"');
-		text_append_char(text, *c);
-	}
-	text_append_char(text, '"');
+	return print_rows(table->printer);
 }
 
-static int print_csv(const struct report_table *table, size_t shown, struct text *text)
+static void printer_open(struct report_printer *printer, struct report_table *table)
 {
-	for (size_t j = 0; j < table->column_count; j++) {
-		text_append(text, j ? "," : "");
-		append_csv_text(text, table->columns[j].name);
-	}
-	text_append_char(text, '\n');
-	for (size_t i = 0; i < shown; i++) {
-		for (size_t j = 0; j < table->column_count; j++) {
-			const struct report_cell *cell = &table->rows[i].cells[j];
-
-			text_append(text, j ? "," : "");
-			if (cell->empty)
-				continue;
-			if (is_text(&table->columns[j])) {
-				_cleanup_free_ char *line = one_line(&table->columns[j], cell);
-
-				append_csv_text(text, line ? line : "");
-			} else
-				append_for_programs(text, &table->columns[j], cell);
-		}
-		text_append_char(text, '\n');
-	}
-	return 0;
+	table->printer = printer;
+	table->print = stream_rows;
+	printer->table = table;
+	printer->layout = formats[printer->style->format].layout;
+	printer->locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
+	printer->separator = "";
+	if (printer->layout->for_people)
+		printer->separator = thousands_separator(printer->locale);
 }
 
-/* ---- json ---- */
-
-static int print_json(const struct report_table *table, size_t shown, struct text *text)
+/* result: of making the rows. */
+static int printer_close(struct report_printer *printer, int result, struct err *err)
 {
-	text_append_char(text, '[');
-	for (size_t i = 0; i < shown; i++) {
-		text_append(text, i ? ",\n{" : "\n{");
-		for (size_t j = 0; j < table->column_count; j++) {
-			const struct report_column *column = &table->columns[j];
-			const struct report_cell *cell = &table->rows[i].cells[j];
+	struct report_table *table = printer->table;
 
-			text_append(text, j ? ", " : "");
-			json_append_string(text, column->name);
-			text_append(text, ": ");
-			if (cell->empty)
-				text_append(text, "null");
-			else if (is_text(column)) {
-				_cleanup_free_ char *line = one_line(&table->columns[j], cell);
-
-				json_append_string(text, line ? line : "");
-			} else
-				append_for_programs(text, column, cell);
-		}
-		text_append_char(text, '}');
-	}
-	text_append(text, shown ? "\n]\n" : "]\n");
-	return 0;
+	if (result == 0)
+		finish(printer);
+	/* It is why the making failed, where both did. */
+	if (printer->result < 0)
+		result = err_errno(err, printer->result, "can't write the report %s",
+				   printer->report->name);
+	table->printer = NULL;
+	table->print = NULL;
+	free(printer->widths);
+	text_free(&printer->text);
+	text_free(&printer->cell);
+	text_free(&printer->notes);
+	if (printer->locale)
+		freelocale(printer->locale);
+	return result;
 }
 
-int report_table_print(const struct report_table *table, enum report_format format, u64 max_rows,
-		       FILE *file, struct err *err)
+int report_table_print(struct report_table *table, const struct report *report,
+		       const struct report_style *style, struct err *err)
 {
-	static int (*const printers[])(const struct report_table *table, size_t shown,
-				       struct text *text) = {
-		[REPORT_COLUMN] = print_columns,
-		[REPORT_CSV] = print_csv,
-		[REPORT_JSON] = print_json,
-	};
-	size_t shown = max_rows && max_rows < table->row_count ? max_rows : table->row_count;
-	_cleanup_text_ struct text text = {0};
-	int result = printers[format](table, shown, &text);
+	struct report_printer printer = {.style = style, .report = report};
 
-	if (result < 0 || text.failed)
-		return err_errno(err, -ENOMEM, "can't print %s", table->title);
-	fputs(text_string(&text), file);
-	return 0;
+	printer_open(&printer, table);
+	return printer_close(&printer, 0, err);
+}
+
+int report_print(const struct report_request *request, struct view *view,
+		 const struct report_style *style, u64 *ret_row_count, struct err *err)
+{
+	_cleanup_report_table_ struct report_table table = {0};
+	struct report_printer printer = {.style = style, .report = request->report};
+	int result;
+
+	table.cut = view_survey(view)->cut;
+	printer_open(&printer, &table);
+	result = printer_close(&printer, request->report->make(view, request, &table, err), err);
+	if (result == 0 && ret_row_count)
+		*ret_row_count = printer.rows;
+	return result;
 }

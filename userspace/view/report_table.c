@@ -6,14 +6,33 @@
 
 #include "base/array.h"
 
+#define ROWS_STREAMED 512 /* kept at once; of the first ones the widths of columns are taken */
+
+static void free_rows(struct report_table *table)
+{
+	for (size_t i = 0; i < table->row_count; i++) {
+		for (size_t j = 0; j < table->column_count; j++)
+			free(table->rows[i].cells[j].text);
+		free(table->rows[i].cells);
+		free(table->rows[i].note);
+	}
+	table->row_count = 0;
+}
+
 struct report_row *report_table_add(struct report_table *table)
 {
 	struct report_row *row;
 
+	if (table->streamed && table->print && table->row_count == ROWS_STREAMED) {
+		if (table->print(table) < 0)
+			return NULL;
+		free_rows(table);
+	}
 	if (array_reserve(&table->rows, &table->row_capacity, table->row_count + 1) < 0)
 		return NULL;
 	row = &table->rows[table->row_count];
 	row->note = NULL;
+	row->marked = false;
 	row->cells = calloc(table->column_count, sizeof(*row->cells));
 	if (!row->cells)
 		return NULL;
@@ -49,17 +68,12 @@ int report_cell_text(struct report_cell *cell, const char *text)
 
 void report_table_free(struct report_table *table)
 {
-	for (size_t i = 0; i < table->row_count; i++) {
-		for (size_t j = 0; j < table->column_count; j++)
-			free(table->rows[i].cells[j].text);
-		free(table->rows[i].cells);
-		free(table->rows[i].note);
-	}
+	free_rows(table);
 	free(table->rows);
 	free(table->marked_note);
 	free(table->made_columns);
 	table->made_columns = NULL;
 	table->marked_note = NULL;
 	table->rows = NULL;
-	table->row_count = table->row_capacity = 0;
+	table->row_capacity = 0;
 }

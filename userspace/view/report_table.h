@@ -11,17 +11,18 @@
 
 enum report_value {
 	REPORT_TEXT,
-	REPORT_NAME, /* text, of code: a long one is cut in column format; csv and json have all of it */
-	REPORT_LINES, /* lines of text below the row in column format; programs get them with " < " between; last column only */
+	REPORT_NAME, /* text, of code */
+	REPORT_LINES, /* lines of text below the row in column format; else with " < " between; last column only */
 	REPORT_COUNT,
 	REPORT_NUMBER, /* as a count, but it counts nothing: the number of a process, of a device, ... */
 	REPORT_DECIMAL,
 };
 
 struct report_column {
-	const char *name; /* with its unit; the key in JSON */
+	const char *
+		name; /* with its unit; the key in JSON; where that is (ns) the values are, and may be printed in other units */
 	enum report_value type;
-	int decimals; /* REPORT_DECIMAL in column format; csv and json have all that there are */
+	int decimals; /* REPORT_DECIMAL; of times (a name that ends in "(ns)") only where they are printed in ns */
 };
 
 struct report_cell {
@@ -40,7 +41,7 @@ struct report_row {
 /* Zero-initialise but for the constant parts. */
 struct report_table {
 	const char *title;
-	const char *warning; /* stands under the title, NULL: none */
+	bool cut; /* the recording was */
 	const char *
 		empty; /* what to say when it has no rows; not needed where the report has data words */
 	bool whole; /* nothing is missing in it of a recording that was cut */
@@ -52,11 +53,15 @@ struct report_table {
 	size_t column_count;
 	struct report_row *rows;
 	size_t row_count, row_capacity;
+	int (*print)(
+		struct report_table
+			*table); /* takes the rows that there are; NULL: nobody waits for them */
+	struct report_printer *printer;
 	char *marked_note; /* a sentence about all marked rows, for people; malloc'ed; NULL: none */
 	const char *empty_cells; /* why cells may be empty, NULL: they cannot */
 };
 
-/* A row of empty cells, valid until the next one; NULL: out of memory. */
+/* A row of empty cells, valid until the next one; NULL: out of memory, or rows that are streamed could not be printed. */
 struct report_row *report_table_add(struct report_table *table);
 void report_cell_count(struct report_cell *cell, u64 count);
 void report_cell_decimal(struct report_cell *cell, double decimal);
@@ -64,9 +69,9 @@ int report_cell_text(struct report_cell *cell, const char *text);
 void report_table_free(struct report_table *table);
 #define _cleanup_report_table_ __attribute__((cleanup(report_table_free)))
 
-/* max_rows 0: all. -ENOMEM only: whether file took it is for its owner to see. */
-int report_table_print(const struct report_table *table, enum report_format format, u64 max_rows,
-		       FILE *file, struct err *err);
+/* Prints a table that is made. */
+int report_table_print(struct report_table *table, const struct report *report,
+		       const struct report_style *style, struct err *err);
 
 /* The reports. */
 typedef int report_make(struct view *view, const struct report_request *request,

@@ -27,8 +27,8 @@ enum column {
 static const struct report_column columns[COLUMNS] = {
 	[COLUMN_COUNT] = {"Count", REPORT_COUNT},
 	[COLUMN_TOTAL] = {"Total Time (ns)", REPORT_COUNT},
-	[COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 0},
-	[COLUMN_MEDIAN] = {"Med (ns)", REPORT_DECIMAL, 0},
+	[COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 1},
+	[COLUMN_MEDIAN] = {"Med (ns)", REPORT_DECIMAL, 1},
 	[COLUMN_MINIMUM] = {"Min (ns)", REPORT_COUNT},
 	[COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT},
 	[COLUMN_DEVIATION] = {"StdDev (ns)", REPORT_DECIMAL, 1},

@@ -14,11 +14,11 @@ enum {
 };
 
 /* Designated initializers of struct report_column[]. */
-#define WAITS_COLUMN_ROWS                                            \
-	[WAITS_COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},      \
-	[WAITS_COLUMN_TOTAL] = {"Total Time (ns)", REPORT_COUNT},    \
-	[WAITS_COLUMN_COUNT] = {"Num Waits", REPORT_COUNT},          \
-	[WAITS_COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 1},    \
+#define WAITS_COLUMN_ROWS                                         \
+	[WAITS_COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},   \
+	[WAITS_COLUMN_TOTAL] = {"Total Time (ns)", REPORT_COUNT}, \
+	[WAITS_COLUMN_COUNT] = {"Num Waits", REPORT_COUNT},       \
+	[WAITS_COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 1}, \
 	[WAITS_COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT}
 
 struct wait_sum {

@@ -36,12 +36,6 @@ static const struct {
 	{"off_cpu_stacks", "wakers"},
 };
 
-static const char *const format_names[] = {
-	[REPORT_COLUMN] = "column",
-	[REPORT_CSV] = "csv",
-	[REPORT_JSON] = "json",
-};
-
 const struct report *reports(size_t *ret_count)
 {
 	*ret_count = ARRAY_SIZE(report_rows);
@@ -231,32 +225,4 @@ int reports_with_rows(struct view *view, struct report_request *ret_requests, si
 	}
 	*ret_count = count;
 	return 0;
-}
-
-int report_format_find(const char *name, enum report_format *ret_format, struct err *err)
-{
-	struct nearest nearest = {.word = name};
-	_cleanup_text_ struct text known = {0};
-
-	for (size_t i = 0; i < ARRAY_SIZE(format_names); i++) {
-		if (strcmp(format_names[i], name) == 0) {
-			*ret_format = i;
-			return 0;
-		}
-		nearest_offer(&nearest, format_names[i]);
-		text_appendf(&known, "%s%s", i ? ", " : "", format_names[i]);
-	}
-	return err_set(err, -EINVAL, "unknown format of tables \"%.100s\": there are %s%s", name,
-		       text_string(&known), nearest_hint(&nearest, ""));
-}
-
-int report_print(const struct report_request *request, struct view *view, enum report_format format,
-		 u64 max_rows, FILE *file, struct err *err)
-{
-	_cleanup_report_table_ struct report_table table = {0};
-	int result = request->report->make(view, request, &table, err);
-
-	if (view_survey(view)->cut && !table.whole)
-		table.warning = "The recording was cut: what came later is missing.";
-	return result < 0 ? result : report_table_print(&table, format, max_rows, file, err);
 }

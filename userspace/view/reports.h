@@ -10,7 +10,9 @@
 #include "base/err.h"
 #include "view/view.h"
 
-enum report_format { REPORT_COLUMN, REPORT_CSV, REPORT_JSON };
+/* column: aligned, with a title and notes; table: the same in boxes; csv: RFC 4180 but with a plain newline; tsv: tabs
+ * between, no quotes; json: an array of objects. */
+enum report_format { REPORT_COLUMN, REPORT_TABLE, REPORT_CSV, REPORT_TSV, REPORT_JSON };
 
 /* What may stand behind the name of a report, with a colon in front. */
 enum report_option {
@@ -59,10 +61,29 @@ int report_parse(const char *words, struct report_request *ret_request, struct e
 /* "[:base][:mangled]", "" where it takes none. */
 void report_append_options(const struct report *report, struct text *text);
 int report_format_find(const char *name, enum report_format *ret_format, struct err *err);
-/* column: for people, aligned, with a title and notes; csv: RFC 4180 but with a plain newline; json: an array
- * of objects. max_rows 0: all; only column says how many were left out. Whether file took it is for its
- * owner to see. */
-int report_print(const struct report_request *request, struct view *view, enum report_format format,
-		 u64 max_rows, FILE *file, struct err *err);
+bool report_format_is_for_people(enum report_format format);
+const char *report_format_ending(enum report_format format); /* of files, without a dot */
+
+/* What times are printed in. */
+struct report_time_unit {
+	const char *name;
+	double ns;
+	int decimals;
+};
+/* NULL in ret_unit: nanoseconds. */
+int report_time_unit_find(const char *name, const struct report_time_unit **ret_unit,
+			  struct err *err);
+
+struct report_style {
+	enum report_format format;
+	u64 max_rows; /* 0: all; for people it is said how many were left out */
+	const struct report_time_unit *time_unit; /* NULL: ns */
+	const char *path;			  /* of the capture, for people */
+	FILE *file; /* flushing it, and whether it took all, is its owner's */
+};
+
+/* ret_row_count: those printed; may be NULL. */
+int report_print(const struct report_request *request, struct view *view,
+		 const struct report_style *style, u64 *ret_row_count, struct err *err);
 
 #endif

@@ -1,0 +1,111 @@
+/* The values of a table as text: what is the same in all layouts. */
+#include <math.h>
+#include <stdio.h>
+
+#include "view/report_printer.h"
+
+/* Long enough for every double in %.Nf. */
+#define NUMBER_SIZE 512
+#define NO_VALUE    "None"
+
+static const char nanoseconds[] = "(ns)";
+
+/* The unit behind a column's name, which stands last; NULL: it is no time. */
+static const char *time_unit_of(const struct report_column *column)
+{
+	size_t length = strlen(column->name), unit = sizeof(nanoseconds) - 1;
+
+	if (length < unit || strcmp(column->name + length - unit, nanoseconds) != 0)
+		return NULL;
+	return column->name + length - unit;
+}
+
+bool report_column_is_text(const struct report_column *column)
+{
+	return column->type == REPORT_TEXT || column->type == REPORT_NAME ||
+	       column->type == REPORT_LINES;
+}
+
+void report_append_heading(const struct report_printer *printer, const struct report_column *column,
+			   struct text *text)
+{
+	const struct report_time_unit *unit = printer->style->time_unit;
+	const char *behind = time_unit_of(column);
+
+	if (!unit || !behind) {
+		text_append(text, column->name);
+		return;
+	}
+	text_append_bytes(text, column->name, behind - column->name);
+	text_appendf(text, "(%s)", unit->name);
+}
+
+/* Digits and perhaps a point: 1234567.8 -> 1,234,567.8 */
+static void append_separated(struct text *text, const char *number, const char *separator)
+{
+	size_t sign = *number == '-', digits = strspn(number + sign, "0123456789");
+
+	text_append_bytes(text, number, sign);
+	number += sign;
+	for (size_t i = 0; *separator && i < digits; i++) {
+		if (i && (digits - i) % 3 == 0)
+			text_append(text, separator);
+		text_append_char(text, number[i]);
+	}
+	text_append(text, *separator ? number + digits : number);
+}
+
+/* Lines in one. */
+static void append_lines(struct text *text, const char *lines)
+{
+	for (const char *c = lines; *c; c++) {
+		if (*c != '\n')
+			text_append_char(text, *c);
+		else if (c[1])
+			text_append(text, " < ");
+	}
+}
+
+/* nsys rounds by SQLite: what lies in the middle goes away from zero, not to the even digit as by printf(). */
+static double round_middle(double value, int decimals)
+{
+	double scale = pow(10, decimals), scaled = value * scale;
+
+	if (fabs(scaled) > 1e15 || fma(value, scale, -scaled) != 0 ||
+	    fabs(scaled - trunc(scaled)) != 0.5)
+		return value;
+	return round(scaled) / scale;
+}
+
+static void append_number(const struct report_printer *printer, const struct report_column *column,
+			  const struct report_cell *cell, struct text *text)
+{
+	const struct report_time_unit *unit =
+		time_unit_of(column) ? printer->style->time_unit : NULL;
+	char number[NUMBER_SIZE];
+
+	if (unit) {
+		double value = column->type == REPORT_DECIMAL ? cell->decimal : (double)cell->count;
+
+		snprintf(number, sizeof(number), "%.*f", unit->decimals, value / unit->ns);
+	} else if (column->type == REPORT_DECIMAL) {
+		snprintf(number, sizeof(number), "%.*f", column->decimals,
+			 round_middle(cell->decimal, column->decimals));
+	} else {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
+	}
+	append_separated(text, number, column->type == REPORT_NUMBER ? "" : printer->separator);
+}
+
+void report_append_value(const struct report_printer *printer, const struct report_column *column,
+			 const struct report_cell *cell, struct text *text)
+{
+	if (cell->empty)
+		text_append(text, NO_VALUE);
+	else if (column->type == REPORT_LINES)
+		append_lines(text, cell->text);
+	else if (report_column_is_text(column))
+		text_append(text, cell->text);
+	else
+		append_number(printer, column, cell, text);
+}
