@@ -17,8 +17,11 @@ import tempfile
 COMPARED = {
 	"cuda_api_sum": "cudaapisum",
 	"cuda_gpu_kern_sum": "gpukernsum",
+	"cuda_gpu_kern_gb_sum": "gpukernsum",
 	"cuda_gpu_mem_time_sum": "gpumemtimesum",
 	"cuda_gpu_mem_size_sum": "gpumemsizesum",
+	"cuda_gpu_sum": "gpusum",
+	"cuda_api_gpu_sum": "apigpusum",
 	"cuda_gpu_trace": "gputrace",
 	"cuda_api_trace": "cudaapitrace",
 	"cuda_kern_exec_sum": "kernexecsum",
@@ -72,7 +75,7 @@ def our_rows(text):
 
 def shortened(row):
 	"""It cuts the version off a call's name only where that has four digits; ours is without."""
-	return {column: re.sub(r"_v\d{5}$", "", cell) if column in ("Name", "API Name") else cell for column, cell in row.items()}
+	return {column: re.sub(r"_v\d{5}$", "", cell) if column in ("Name", "API Name", "Operation") else cell for column, cell in row.items()}
 
 
 def same(column, theirs, ours):
@@ -95,7 +98,8 @@ def without_grid(rows):
 # Columns that nsys 2022.4 does not have yet.
 NEWER = ("GreenCtx",)
 # The database has to have a number there, and holds 0 for what is not known; ours says that it is not.
-NEVER_NULL = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd", "StcSMem (MB)", "DymSMem (MB)")
+NEVER_NULL = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "GridXYZ", "BlockXYZ", "Reg/Trd", "StcSMem (MB)", "DymSMem (MB)",
+	      "Ctx", "Strm")
 # The database numbers launches anew, since those of CUPTI come again, in another process or later, and has none for what was
 # launched before the recording; ours are those of CUPTI.
 RENUMBERED = ("CorrId", "CorrID")
@@ -104,7 +108,7 @@ RENUMBERED = ("CorrId", "CorrID")
 ORDER = {"cuda_gpu_mem_size_sum": "Total (MB)", "cuda_kern_exec_sum": "TAvg (ns)"}
 
 
-NAMES = ("Name", "Range", "Operation", "Style", "API Name", "Kernel Name", "PID", "TID", "DevId")
+NAMES = ("Name", "Range", "Operation", "Style", "API Name", "Kernel Name", "GridXYZ", "BlockXYZ", "PID", "TID", "DevId")
 
 
 def number(cell):
@@ -127,7 +131,7 @@ def as_nsys(theirs, ours):
 	numbers = {}
 	for their, our in zip(theirs, ours):
 		for column in our:
-			if column in NEVER_NULL and our[column] in ("", "None") and their[column] in ("0", "0.000"):
+			if column in NEVER_NULL and our[column] in ("", "None") and their[column] in ("0", "0.000", "   0    0    0"):
 				our[column] = their[column]
 			elif column in RENUMBERED and (their[column] == "None" or numbers.setdefault(their[column], our[column]) == our[column]):
 				our[column] = their[column]

@@ -3,17 +3,19 @@
  * reports. A call inside another one with the same correlation id is the same work: only the outer counts.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "view/report_kernel_name.h"
 #include "view/report_table.h"
 #include "view/statistics.h"
 
 /* Of values; beyond it they are sorted in a file. */
 #define MEMORY_BYTES  (32 << 20)
 #define MEGABYTE      1e6
-#define SUMMARY_KINDS 3
+#define SUMMARY_KINDS 5
 
 /* What stands in a column. */
 enum cell {
@@ -26,6 +28,8 @@ enum cell {
 	CELL_MAXIMUM,
 	CELL_DEVIATION,
 	CELL_STYLE,
+	CELL_GRID,
+	CELL_BLOCK,
 	CELL_NAME
 };
 
@@ -36,29 +40,38 @@ struct summary_column {
 
 /* clang-format off */
 /* The names of CELL_COUNT and CELL_NAME are the summary's. */
+#define TIME_COLUMNS                                              \
+	{CELL_SHARE,     {"Time (%)",        REPORT_DECIMAL, 1}}, \
+	{CELL_TOTAL,     {"Total Time (ns)", REPORT_COUNT,   0}}, \
+	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}}, \
+	{CELL_AVERAGE,   {"Avg (ns)",        REPORT_DECIMAL, 1}}, \
+	{CELL_MEDIAN,    {"Med (ns)",        REPORT_DECIMAL, 1}}, \
+	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}}, \
+	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}}, \
+	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}}
+
 static const struct summary_column time_columns[] = {
-	{CELL_SHARE,     {"Time (%)",        REPORT_DECIMAL, 1}},
-	{CELL_TOTAL,     {"Total Time (ns)", REPORT_COUNT,   0}},
-	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}},
-	{CELL_AVERAGE,   {"Avg (ns)",        REPORT_DECIMAL, 1}},
-	{CELL_MEDIAN,    {"Med (ns)",        REPORT_DECIMAL, 1}},
-	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}},
-	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}},
-	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}},
+	TIME_COLUMNS,
 	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
 
 static const struct summary_column range_columns[] = {
-	{CELL_SHARE,     {"Time (%)",        REPORT_DECIMAL, 1}},
-	{CELL_TOTAL,     {"Total Time (ns)", REPORT_COUNT,   0}},
-	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}},
-	{CELL_AVERAGE,   {"Avg (ns)",        REPORT_DECIMAL, 1}},
-	{CELL_MEDIAN,    {"Med (ns)",        REPORT_DECIMAL, 1}},
-	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}},
-	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}},
-	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}},
+	TIME_COLUMNS,
 	{CELL_STYLE,     {"Style",           REPORT_TEXT,    0}},
 	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
+};
+
+static const struct summary_column category_columns[] = {
+	TIME_COLUMNS,
+	{CELL_STYLE,     {"Category",        REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+static const struct summary_column size_of_kernel_columns[] = {
+	TIME_COLUMNS,
+	{CELL_GRID,      {"GridXYZ",         REPORT_TEXT,    0}},
+	{CELL_BLOCK,     {"BlockXYZ",        REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
 
 static const struct summary_column size_columns[] = {
@@ -71,146 +84,77 @@ static const struct summary_column size_columns[] = {
 	{CELL_DEVIATION, {"StdDev (MB)",     REPORT_DECIMAL, 3}},
 	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
-/* clang-format on */
+
+
+#define TIMES(counted_, named_, columns_)                                              \
+	.value = "dur", .unit = 1, .counted = counted_, .named = named_, .columns = columns_, \
+	.column_count = ARRAY_SIZE(columns_)
+#define SIZES(counted_, named_, columns_)                                                   \
+	.value = "bytes", .unit = MEGABYTE, .counted = counted_, .named = named_,           \
+	.columns = columns_, .column_count = ARRAY_SIZE(columns_)
 
 static const struct summary {
 	const char *report;
 	const char *title;
 	const char *empty;
 	u16 kinds[SUMMARY_KINDS];    /* 0: none */
-	const char *group;	     /* view_key() that a row stands for */
+	const char *group;	     /* view_key() that a row stands for; without it an event does not count */
 	const char *value;	     /* view_key() of what is summed */
 	double unit;		     /* that values are shown in */
 	const char *counted, *named; /* what CELL_COUNT and CELL_NAME are called */
 	const struct summary_column *columns;
 	size_t column_count;
 	const char *styles[SUMMARY_KINDS]; /* words that tell the kinds apart; NULL: they are one */
+	bool by_size; /* kernels of other grids and blocks are others */
 	bool (*wants)(const struct view *view, const struct view_event *event); /* NULL: all */
 } summaries[] = {
-	{"cuda_api_sum",
-	 "CUDA API Summary",
-	 "No calls of the CUDA API were recorded.",
-	 {KIND_api},
-	 "name",
-	 "dur",
-	 1,
-	 "Num Calls",
-	 "Name",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 NULL},
-	{"cuda_gpu_kern_sum",
-	 "CUDA GPU Kernel Summary",
-	 "No kernels were recorded.",
-	 {KIND_kernel},
-	 "name",
-	 "dur",
-	 1,
-	 "Instances",
-	 "Name",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 NULL},
-	{"cuda_gpu_mem_time_sum",
-	 "CUDA GPU MemOps Summary (by Time)",
-	 "No copies or sets of memory were recorded.",
-	 {KIND_copy, KIND_set},
-	 "operation_name",
-	 "dur",
-	 1,
-	 "Count",
-	 "Operation",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 NULL},
-	{"off_cpu_sum",
-	 "Off-CPU Summary: system calls, page faults, preemption",
-	 "No waits were recorded.",
-	 {KIND_off_cpu},
-	 "name",
-	 "dur",
-	 1,
-	 "Num Waits",
-	 "Name",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 NULL},
-	{"cuda_gpu_mem_size_sum",
-	 "CUDA GPU MemOps Summary (by Size)",
-	 "No copies or sets of memory were recorded.",
-	 {KIND_copy, KIND_set},
-	 "operation_name",
-	 "bytes",
-	 MEGABYTE,
-	 "Count",
-	 "Operation",
-	 size_columns,
-	 ARRAY_SIZE(size_columns),
-	 {NULL},
-	 NULL},
-	{"nvtx_sum",
-	 "NVTX Range Summary",
-	 "No ranges of NVTX, gpuprobe.h or USDT probes were recorded.",
-	 {KIND_range, KIND_process_range, KIND_usdt_span},
-	 "range_name",
-	 "dur",
-	 1,
-	 "Instances",
-	 "Range",
-	 range_columns,
-	 ARRAY_SIZE(range_columns),
-	 {"PushPop", "StartEnd", "PushPop"},
-	 NULL},
-	{"nvtx_pushpop_sum",
-	 "NVTX Push/Pop Range Summary",
-	 NULL,
-	 {KIND_range, KIND_usdt_span},
-	 "range_name",
-	 "dur",
-	 1,
-	 "Instances",
-	 "Range",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 NULL},
-	{"nvtx_startend_sum",
-	 "NVTX Start/End Range Summary",
-	 NULL,
-	 {KIND_process_range},
-	 "range_name",
-	 "dur",
-	 1,
-	 "Instances",
-	 "Range",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 NULL},
-	{"osrt_sum",
-	 "OS Runtime Summary",
-	 NULL,
-	 {KIND_call},
-	 "name",
-	 "dur",
-	 1,
-	 "Num Calls",
-	 "Name",
-	 time_columns,
-	 ARRAY_SIZE(time_columns),
-	 {NULL},
-	 view_is_os_runtime},
+	{"cuda_api_sum", "CUDA API Summary",
+	 .empty = "No calls of the CUDA API were recorded.", .kinds = {KIND_api}, .group = "name",
+	 TIMES("Num Calls", "Name", time_columns)},
+	{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", .empty = "No kernels were recorded.", .kinds = {KIND_kernel}, .group = "name",
+	 TIMES("Instances", "Name", time_columns)},
+	{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", .kinds = {KIND_kernel},
+	 .group = "name", .by_size = true, TIMES("Instances", "Name", size_of_kernel_columns)},
+	{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)",
+	 .empty = "No copies or sets of memory were recorded.",
+	 .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	 TIMES("Count", "Operation", time_columns)},
+	{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)",
+	 .empty = "No copies or sets of memory were recorded.",
+	 .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	 SIZES("Count", "Operation", size_columns)},
+	{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)",
+	 .kinds = {KIND_kernel, KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	 .styles = {"CUDA_KERNEL", "MEMORY_OPER", "MEMORY_OPER", "MEMORY_OPER"},
+	 TIMES("Instances", "Operation", category_columns)},
+	{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)",
+	 .kinds = {KIND_api, KIND_kernel, KIND_copy, KIND_set, KIND_migration},
+	 .group = "operation_name",
+	 .styles = {"CUDA_API", "CUDA_KERNEL", "MEMORY_OPER", "MEMORY_OPER", "MEMORY_OPER"},
+	 TIMES("Instances", "Operation", category_columns)},
+	{"off_cpu_sum", "Off-CPU Summary: system calls, page faults, preemption",
+	 .empty = "No waits were recorded.", .kinds = {KIND_off_cpu}, .group = "name",
+	 TIMES("Num Waits", "Name", time_columns)},
+	{"nvtx_sum", "NVTX Range Summary",
+	 .empty = "No ranges of NVTX, gpuprobe.h or USDT probes were recorded.", .kinds = {KIND_range, KIND_process_range, KIND_usdt_span},
+	 .group = "range_name", .styles = {"PushPop", "StartEnd", "PushPop"},
+	 TIMES("Instances", "Range", range_columns)},
+	{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", .kinds = {KIND_range, KIND_usdt_span},
+	 .group = "range_name", TIMES("Instances", "Range", time_columns)},
+	{"nvtx_startend_sum", "NVTX Start/End Range Summary", .kinds = {KIND_process_range},
+	 .group = "range_name", TIMES("Instances", "Range", time_columns)},
+	{"osrt_sum", "OS Runtime Summary", .kinds = {KIND_call}, .group = "name",
+	 TIMES("Num Calls", "Name", time_columns), .wants = view_is_os_runtime},
 };
+/* clang-format on */
 
 /* One run of a summary over the events. */
 struct run {
 	const struct summary *summary;
+	const struct report_request *request;
 	const struct view *view;
 	struct statistics *statistics;
+	struct kernel_names names;
 	const struct view_key *groups[SUMMARY_KINDS], *values[SUMMARY_KINDS];
 };
 
@@ -220,6 +164,8 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	struct run *run = data;
 
 	run->view = view;
+	if (kernel_names_init(&run->names, view, run->request) < 0)
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
 	for (unsigned i = 0; i < SUMMARY_KINDS && run->summary->kinds[i]; i++) {
 		const struct schema_kind *kind = schema_kind(run->summary->kinds[i]);
 
@@ -232,14 +178,59 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	return 0;
 }
 
+#define SIZE_CHARS 64
+
+/* Grid and block, a line each, as nsys aligns them; "" where they are not known. */
+static void write_size(const struct record_kernel *kernel, char *ret_size)
+{
+	*ret_size = '\0';
+	if (kernel->grid[0] && kernel->block[0])
+		snprintf(ret_size, SIZE_CHARS, "%4u %4u %4u\n%4u %4u %4u", kernel->grid[0],
+			 kernel->grid[1], kernel->grid[2], kernel->block[0], kernel->block[1],
+			 kernel->block[2]);
+}
+
+/* The row of an event, NULL without memory or where it counts nowhere. */
+static const char *name_of(struct run *run, unsigned kind, const struct view_event *event)
+{
+	struct view_value group;
+
+	if (event->kind->number == KIND_kernel)
+		return kernel_names_of(&run->names, event);
+	group = view_value(run->view, run->groups[kind], event);
+	return group.type == VALUE_STRING ? group.string : NULL;
+}
+
+static int add_event(struct run *run, unsigned kind, const struct view_event *event,
+		     struct err *err)
+{
+	struct view_value value = view_value(run->view, run->values[kind], event);
+	const char *name = name_of(run, kind, event), *style = run->summary->styles[kind];
+	char size[SIZE_CHARS];
+	u32 number;
+	int result;
+
+	if (!name && event->kind->number != KIND_kernel)
+		return 0;
+	if (!name)
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
+	if (run->summary->by_size) {
+		write_size((const struct record_kernel *)event->record, size);
+		style = size;
+	}
+	result = statistics_function(run->statistics, name, style ? style : "", &number, err);
+	if (result < 0)
+		return result;
+	if (!event->open && value.type == VALUE_U64)
+		return statistics_add(run->statistics, number, value.number, err);
+	statistics_add_untimed(run->statistics, number);
+	return 0;
+}
+
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
-	struct view_value group, value;
-	const char *style;
 	unsigned kind = 0;
-	u32 number;
-	int result;
 
 	while (kind < SUMMARY_KINDS && run->summary->kinds[kind] != event->kind->number)
 		kind++;
@@ -247,18 +238,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		return 0;
 	if (run->summary->wants && !run->summary->wants(run->view, event))
 		return 0;
-	group = view_value(run->view, run->groups[kind], event);
-	value = view_value(run->view, run->values[kind], event);
-	style = run->summary->styles[kind];
-	result =
-		statistics_function(run->statistics, group.type == VALUE_STRING ? group.string : "",
-				    style ? style : "", &number, err);
-	if (result < 0)
-		return result;
-	if (!event->open && value.type == VALUE_U64)
-		return statistics_add(run->statistics, number, value.number, err);
-	statistics_add_untimed(run->statistics, number);
-	return 0;
+	return add_event(run, kind, event, err);
 }
 
 /* ---- rows ---- */
@@ -270,6 +250,18 @@ static void fill_number(struct report_cell *cell, const struct report_column *co
 		report_cell_count(cell, exact);
 	else
 		report_cell_decimal(cell, value / unit);
+}
+
+/* size: of write_size() */
+static int fill_size(const char *size, enum cell which, struct report_cell *cell)
+{
+	size_t length = strcspn(size, "\n");
+	char grid[SIZE_CHARS];
+
+	if (!*size)
+		return 0;
+	snprintf(grid, sizeof(grid), "%.*s", (int)length, size);
+	return report_cell_text(cell, which == CELL_GRID ? grid : size + length + 1);
 }
 
 static int fill_cell(const struct run *run, const struct summary_column *column,
@@ -291,6 +283,8 @@ static int fill_cell(const struct run *run, const struct summary_column *column,
 		return report_cell_text(cell, row->name);
 	if (column->cell == CELL_STYLE)
 		return report_cell_text(cell, row->binary);
+	if (column->cell == CELL_GRID || column->cell == CELL_BLOCK)
+		return fill_size(row->binary, column->cell, cell);
 	if (column->cell == CELL_COUNT)
 		report_cell_count(cell, row->call_count);
 	else if (!row->timed_count || (column->cell == CELL_SHARE && all <= 0))
@@ -307,10 +301,12 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct statistics_row *left = *(const struct statistics_row *const *)a;
 	const struct statistics_row *right = *(const struct statistics_row *const *)b;
+	int names;
 
 	if (left->total_ns != right->total_ns)
 		return left->total_ns < right->total_ns ? 1 : -1;
-	return strcmp(left->name, right->name);
+	names = strcmp(left->name, right->name);
+	return names ? names : strcmp(left->binary, right->binary);
 }
 
 static int fill_table(const struct run *run, const struct statistics_row *rows, size_t count,
@@ -372,7 +368,7 @@ int report_summary_make(struct view *view, const struct report_request *request,
 			struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.summary = find_summary(request->report->name)};
+	struct run run = {.summary = find_summary(request->report->name), .request = request};
 	const struct statistics_row *rows;
 	size_t count;
 	int result = statistics_create(MEMORY_BYTES, &run.statistics, err);
@@ -384,6 +380,7 @@ int report_summary_make(struct view *view, const struct report_request *request,
 	if (result == 0 &&
 	    (set_up_table(run.summary, table) < 0 || fill_table(&run, rows, count, table) < 0))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	kernel_names_free(&run.names);
 	statistics_free(run.statistics);
 	return result;
 }

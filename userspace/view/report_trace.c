@@ -19,8 +19,9 @@ struct trace_column {
 	unsigned element; /* of an array */
 };
 
-/* Neither is a key: the name by what was asked for; a key of time that is not known of what had not ended. */
-#define KEY_KERNEL   "kernel"
+/* Of kernels the name that was asked for. What has none is no operation. */
+#define KEY_OPERATION "operation_name"
+/* Not known of what had not ended. */
 #define KEY_DURATION "dur"
 
 /* clang-format off */
@@ -52,7 +53,7 @@ static const struct trace_column gpu_columns[] = {
 	NUMBER("Ctx", "context_number"),
 	NUMBER("GreenCtx", "green_context"),
 	NUMBER("Strm", "stream_number"),
-	NAME("Name", KEY_KERNEL),
+	NAME("Name", KEY_OPERATION),
 };
 
 static const struct trace_column api_columns[] = {
@@ -78,7 +79,7 @@ static const struct trace {
 } traces[] = {
 	{"cuda_gpu_trace",
 	 "CUDA GPU Trace",
-	 {KIND_kernel, KIND_copy, KIND_set},
+	 {KIND_kernel, KIND_copy, KIND_set, KIND_migration},
 	 gpu_columns,
 	 ARRAY_SIZE(gpu_columns)},
 	{"cuda_api_trace", "CUDA API Trace", {KIND_api}, api_columns, ARRAY_SIZE(api_columns)},
@@ -90,16 +91,9 @@ struct run {
 	const struct view *view;
 	struct report_table *table;
 	struct kernel_names names;
+	const struct view_key *operations[TRACE_KINDS];
 	const struct view_key *keys[TRACE_KINDS][COLUMNS_MAX]; /* NULL: the kind has none */
 };
-
-/* What stands in a column of a kind. */
-static const char *key_of(const struct schema_kind *kind, const struct trace_column *column)
-{
-	if (strcmp(column->key, KEY_KERNEL))
-		return column->key;
-	return kind->number == KIND_kernel ? "name" : "operation_name";
-}
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
 		    struct err *err)
@@ -110,12 +104,15 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	run->view = view;
 	if (kernel_names_init(&run->names, view, run->request) < 0)
 		return err_errno(err, -ENOMEM, "can't make the report %s", trace->report);
-	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i]; i++)
-		for (size_t j = 0; j < trace->column_count; j++) {
-			const struct schema_kind *kind = schema_kind(trace->kinds[i]);
+	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i]; i++) {
+		const struct schema_kind *kind = schema_kind(trace->kinds[i]);
 
-			run->keys[i][j] = view_key(view, kind, key_of(kind, &trace->columns[j]));
-		}
+		run->operations[i] = view_key(view, kind, KEY_OPERATION);
+		if (!run->operations[i])
+			return err_errno(err, -ENOMEM, "can't make the report %s", trace->report);
+		for (size_t j = 0; j < trace->column_count; j++)
+			run->keys[i][j] = view_key(view, kind, trace->columns[j].key);
+	}
 	return 0;
 }
 
@@ -153,7 +150,7 @@ static int fill_row(struct run *run, const struct view_event *event,
 
 		if (!keys[i] || (event->open && !strcmp(column->key, KEY_DURATION)))
 			continue;
-		if (event->kind->number == KIND_kernel && !strcmp(column->key, KEY_KERNEL)) {
+		if (event->kind->number == KIND_kernel && !strcmp(column->key, KEY_OPERATION)) {
 			result = fill_text(&row->cells[i], kernel_names_of(&run->names, event));
 			continue;
 		}
@@ -171,7 +168,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 
 	while (kind < TRACE_KINDS && run->trace->kinds[kind] != event->kind->number)
 		kind++;
-	if (kind == TRACE_KINDS || event->inner_call)
+	if (kind == TRACE_KINDS || event->inner_call ||
+	    view_value(run->view, run->operations[kind], event).type == VALUE_ABSENT)
 		return 0;
 	row = report_table_add(run->table);
 	if (!row || fill_row(run, event, run->keys[kind], row) < 0)

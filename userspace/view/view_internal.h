@@ -262,7 +262,8 @@ view_compute *view_computed(const struct schema_kind *kind, const char *name);
 view_compute view_compute_matmul, view_compute_matmul_flops;
 /* view_computed_tables.c */
 view_compute view_compute_offset, view_compute_thread_name, view_compute_device_and_number,
-	view_compute_source_memory, view_compute_destination_memory;
+	view_compute_source_memory, view_compute_destination_memory, view_compute_managed_memory,
+	view_compute_migration_name, view_compute_migrated_bytes, view_compute_migrated_bandwidth;
 /* view_computed_counts.c */
 view_compute view_compute_probing_percent, view_compute_average, view_compute_distribution;
 
