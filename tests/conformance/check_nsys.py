@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Judges databases by NVIDIA's own `nsys stats`: check_nsys.py NSYS GPUPROBE CAPTURE...
+"""Judges databases and tables by NVIDIA's own `nsys stats`: check_nsys.py NSYS GPUPROBE CAPTURE...
 
-Each report that gpuprobe prints of a capture has to be the one that nsys prints of the database exported from it, cell by cell;
-each other report of nsys, and each rule of `nsys analyze`, has to read the database without a complaint. Prints "ok" and "not ok"
-lines; exits 1 after a "not ok"."""
+Of each capture every report that nsys 2022.4 prints of the database exported from it is compared with what gpuprobe prints of the
+capture: cell by cell, as csv and as columns. What differs on purpose is in DIFFERENCES, with its reason. A CAPTURE that is a database (.sqlite) is
+read by both. Each rule of `nsys analyze` has to read the database without a complaint. Prints "ok" and "not ok" lines; exits 1 after a "not ok"."""
 import csv
 import io
 import json
@@ -16,28 +16,44 @@ import tempfile
 # What gpuprobe prints, by the name that nsys 2022.4 has for it.
 COMPARED = {
 	"cuda_api_sum": "cudaapisum",
+	"cuda_api_trace": "cudaapitrace",
 	"cuda_gpu_kern_sum": "gpukernsum",
 	"cuda_gpu_kern_gb_sum": "gpukernsum",
+	"cuda_gpu_kern_gb_sum:base": "gpukernsum:base",
+	"cuda_gpu_kern_gb_sum:mangled": "gpukernsum:mangled",
 	"cuda_gpu_mem_time_sum": "gpumemtimesum",
 	"cuda_gpu_mem_size_sum": "gpumemsizesum",
 	"cuda_gpu_sum": "gpusum",
+	"cuda_gpu_sum:base": "gpusum:base",
+	"cuda_gpu_sum:mangled": "gpusum:mangled",
 	"cuda_api_gpu_sum": "apigpusum",
+	"cuda_api_gpu_sum:base": "apigpusum:base",
+	"cuda_api_gpu_sum:mangled": "apigpusum:mangled",
 	"cuda_gpu_trace": "gputrace",
-	"cuda_api_trace": "cudaapitrace",
 	"cuda_kern_exec_sum": "kernexecsum",
+	"cuda_kern_exec_sum:base": "kernexecsum:base",
+	"cuda_kern_exec_sum:mangled": "kernexecsum:mangled",
+	"cuda_kern_exec_trace": "kernexectrace",
+	"cuda_kern_exec_trace:base": "kernexectrace:base",
+	"cuda_kern_exec_trace:mangled": "kernexectrace:mangled",
 	"nvtx_sum": "nvtxsum",
 	"nvtx_pushpop_sum": "nvtxppsum",
 	"nvtx_startend_sum": "nvtxsesum",
+	"nvtx_pushpop_trace": "nvtxpptrace",
+	"nvtx_kern_sum": "nvtxkernsum",
+	"nvtx_kern_sum:base": "nvtxkernsum:base",
+	"nvtx_kern_sum:mangled": "nvtxkernsum:mangled",
+	"nvtx_gpu_proj_trace": "nvtxgpuproj",
+	"osrt_sum": "osrtsum",
+	"um_sum": "unifiedmemory",
+	"um_total_sum": "unifiedmemorytotals",
+	"um_cpu_page_faults_sum": "umcpupagefaults",
+	"openacc_sum": "openaccsum",
+	"openmp_sum": "openmpevtsum",
 }
-# What is read only, besides, until gpuprobe prints it too.
-REPORTS = ["apigpusum", "cudaapisum", "cudaapitrace", "gpukernsum", "gpumemsizesum", "gpumemtimesum", "gpusum", "gputrace", "kernexecsum", "kernexectrace",
-	"nvtxgpuproj", "nvtxkernsum", "nvtxppsum", "nvtxpptrace", "nvtxsesum", "nvtxsum", "openaccsum", "openmpevtsum", "osrtsum", "umcpupagefaults",
-	"unifiedmemory", "unifiedmemorytotals"]
-READ = [report for report in REPORTS if report not in COMPARED.values()]
 RULES = ["cuda-async-memcpy", "cuda-sync-memcpy", "cuda-sync-memset", "cuda-sync-api", "gpu-starv", "gpu-low-util"]
-
-# Decimals that nsys prints, by the unit of the column.
-DECIMALS = {"(%)": 1, "(ns)": 1, "(MB)": 3, "(MBps)": 3}
+ENDINGS = {"csv": "csv", "column": "txt"}
+TIME_UNITS = ("us", "ms", "sec")
 
 failed = 0
 
@@ -45,14 +61,20 @@ failed = 0
 def result(ok, name, why=""):
 	global failed
 	failed += not ok
-	print(f"ok nsys {name}" if ok else f"not ok nsys {name}: {why}"[:600])
+	print(f"ok nsys {name}" if ok else f"not ok nsys {name}: {why}"[:900])
 
 
 def run(*command, **options):
 	return subprocess.run(command, capture_output=True, text=True, timeout=300, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, **options)
 
 
-def nsys_rows(text):
+# ---- reading both ----
+
+def unquoted(cell):
+	return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+
+
+def nsys_csv(text):
 	"""Its csv does not double quotes inside of cells: names are the last cell, and the only ones that hold any."""
 	lines = [line for line in text.split("\n") if line]
 	if not lines:
@@ -63,30 +85,97 @@ def nsys_rows(text):
 		cells = line.split(",", len(header) - 1)
 		if len(cells) > 1 and '"' in "".join(cells[:-1]):
 			cells = next(csv.reader([line]))
-		last = cells[-1]
-		cells[-1] = last[1:-1] if len(last) > 1 and last[0] == last[-1] == '"' else last
+		else:
+			cells[-1] = unquoted(cells[-1])
 		rows.append(dict(zip(header, cells)))
 	return rows
 
 
-def our_rows(text):
+def our_csv(text):
 	return list(csv.DictReader(io.StringIO(text)))
 
 
-def shortened(row):
-	"""It cuts the version off a call's name only where that has four digits; ours is without."""
-	return {column: re.sub(r"_v\d{5}$", "", cell) if column in ("Name", "API Name", "Operation") else cell for column, cell in row.items()}
+def columns(text):
+	"""A table between whose heading and rows there is a line of dashes, which says where columns are."""
+	lines = text.split("\n")
+	places = [place for place, line in enumerate(lines) if re.fullmatch(r" -+(  -+)* *", line)]
+	if not places:
+		return []
+	place, = places
+	spans = [match.span() for match in re.finditer("-+", lines[place])]
+	header = [lines[place - 1][start:end].strip() for start, end in spans]
+	rows = []
+	for line in lines[place + 1:]:
+		if not line:
+			break
+		rows.append(dict(zip(header, [line[start:end].strip() for start, end in spans])))
+	return rows
 
 
-def same(column, theirs, ours):
-	if theirs == ours or (theirs == "None" and ours == ""):
-		return True
-	try:
-		places = DECIMALS.get(column.rsplit(" ", 1)[-1], 0)
-		# Half of the last place that they print, and what a double can't hold.
-		return abs(float(theirs) - float(ours)) <= 0.5000001 * 10 ** -places + 1e-12 * abs(float(ours))
-	except ValueError:
+READERS = {"csv": (nsys_csv, our_csv), "column": (columns, columns)}
+
+# ---- what differs on purpose ----
+
+
+class Seen:
+	"""Of a capture: what makes cells differ."""
+
+	def __init__(self, gpuprobe, capture):
+		records = [json.loads(line) for line in run(gpuprobe, "export", capture, "-f", "ndjson", "-o", "-").stdout.splitlines()]
+		# Names of ranges that were open when the window closed.
+		self.left_open = {record["args"]["arg0"] if record.get("usdt", "").startswith("gpuprobe:") else record["name"] for record in records
+			if record["kind"] in ("range", "process_range", "usdt_span") and "dur" not in record}
+
+
+def of_open_ranges(seen, column, ours):
+	name = ours.get("Range") or ours.get("NVTX Range") or ours.get("Name") or ""
+	if not seen.left_open or column in ("Range", "Name", "NVTX Range", "Style"):
 		return False
+	return column == "Time (%)" or name in seen.left_open or name.split(":", 1)[-1] in seen.left_open
+
+
+def unversioned(cell):
+	return re.sub(r"_v\d+$", "", cell)
+
+
+# (reports, columns, reason, when): such cells are not compared. `when` takes what was seen of the capture, the column, our row and theirs.
+DIFFERENCES = [
+	("", "GreenCtx", "a column of newer versions", lambda *_: True),
+	("", "Name|API Name|API Function|Operation", "nsys cuts the version off a call's name only where that has four digits",
+	 lambda seen, column, ours, theirs: ours[column] == unversioned(theirs[column])),
+	("cuda_gpu_trace", "Reg/Trd|StcSMem \\(MB\\)|DymSMem \\(MB\\)", "what is not known is None in ours; the database has to hold a number",
+	 lambda seen, column, ours, theirs: ours[column] == "None" and float(theirs[column]) == 0),
+	("nvtx_sum|nvtx_pushpop_sum|nvtx_startend_sum", ".*", "a range that was open has no duration of ours: nsys takes the last time that it knows for its end",
+	 lambda seen, column, ours, theirs: of_open_ranges(seen, column, ours)),
+]
+
+
+def differs_on_purpose(report, column, seen, ours, theirs):
+	return any(re.fullmatch(reports or ".*", report) and re.fullmatch(cells, column) and when(seen, column, ours, theirs)
+		for reports, cells, _, when in DIFFERENCES)
+
+
+# ---- comparing ----
+
+# By what rows go, and whether the largest is first; rows that are equal in it go by numbers of the database in nsys.
+ORDER = {"cuda_gpu_mem_size_sum": ("Total (MB)", True), "cuda_kern_exec_sum": ("TAvg (ns)", True), "nvtx_kern_sum": ("NVTX Range", None),
+	"cuda_api_trace": ("Start (ns)", False), "cuda_gpu_trace": ("Start (ns)", False), "cuda_kern_exec_trace": ("API Start (ns)", False),
+	"nvtx_pushpop_trace": ("Start (ns)", False), "nvtx_gpu_proj_trace": ("Projected Start (ns)", None), "um_sum": ("Virtual Address", None),
+	"um_total_sum": ("Total CPU Page Faults", None), "um_cpu_page_faults_sum": ("CPU Page Faults", True)}
+NAMES = ("Name", "Range", "NVTX Range", "Operation", "Category", "Style", "API Name", "API Function", "Kernel Name", "GridXYZ", "BlockXYZ", "PID", "TID", "Pid",
+	"Tid", "DevId", "CorrId", "CorrID", "Start (ns)", "RangeId")
+
+
+def number(cell):
+	try:
+		return float(cell)
+	except ValueError:
+		return -1.0
+
+
+def key(row, column, left_open):
+	by = 0 if left_open and "Range" in row or column not in row else -number(row[column])
+	return (by, [unversioned(row[name]) for name in NAMES if name in row])
 
 
 def without_grid(rows):
@@ -95,107 +184,84 @@ def without_grid(rows):
 	return [row for row in rows if names.count(row.get("Name")) == 1], {name for name in names if names.count(name) > 1}
 
 
-# Columns that nsys 2022.4 does not have yet.
-NEWER = ("GreenCtx",)
-# The database has to have a number there, and holds 0 for what is not known; ours says that it is not.
-NEVER_NULL = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "GridXYZ", "BlockXYZ", "Reg/Trd", "StcSMem (MB)", "DymSMem (MB)",
-	      "Ctx", "Strm")
-# The database numbers launches anew, since those of CUPTI come again, in another process or later, and has none for what was
-# launched before the recording; ours are those of CUPTI.
-RENUMBERED = ("CorrId", "CorrID")
-
-# By what the rows of a report go, the largest first; of traces the smallest.
-ORDER = {"cuda_gpu_mem_size_sum": "Total (MB)", "cuda_kern_exec_sum": "TAvg (ns)"}
-
-
-NAMES = ("Name", "Range", "Operation", "Style", "API Name", "Kernel Name", "GridXYZ", "BlockXYZ", "PID", "TID", "DevId")
-
-
-def number(cell):
-	return float(cell) if cell not in ("", "None") else -1.0
-
-
-def ordered(rows, column, left_open):
-	"""Which of equals comes first goes by numbers of the database."""
-	return sorted(rows, key=lambda row: (0 if left_open and "Range" in row else -number(row[column]), [row[name] for name in NAMES if name in row]))
-
-
-def throughput_of_nsys(row):
-	"""It divides 10^9 by the duration as integers before it multiplies, so that copies of more than a second have none."""
-	duration = int(row["Duration (ns)"])
-	return float(row["Throughput (MBps)"]) * duration / 1e9 * (10**9 // duration)
-
-
-def as_nsys(theirs, ours):
-	"""Rows of ours with what nsys has there, where that is known to be worse."""
-	numbers = {}
-	for their, our in zip(theirs, ours):
-		for column in our:
-			if column in NEVER_NULL and our[column] in ("", "None") and their[column] in ("0", "0.000", "   0    0    0"):
-				our[column] = their[column]
-			elif column in RENUMBERED and (their[column] == "None" or numbers.setdefault(their[column], our[column]) == our[column]):
-				our[column] = their[column]
-			elif column == "Throughput (MBps)" and our[column] not in ("", "None"):
-				our[column] = f"{throughput_of_nsys(our):.6f}"
-
-
-def open_ranges(gpuprobe, capture):
-	"""Names of ranges that were open when the window closed: they have no duration of ours; nsys lets them end at the last time that it knows."""
-	records = map(json.loads, run(gpuprobe, "export", capture, "-f", "ndjson", "-o", "-").stdout.rstrip("\n").split("\n"))
-	return {record["args"]["arg0"] if record.get("usdt", "").startswith("gpuprobe:") else record["name"] for record in records
-		if record["kind"] in ("range", "process_range", "usdt_span") and "dur" not in record}
-
-
-def is_compared(column, ours, left_open):
-	if column in NEWER:
+def check_order(label, rows, column, falling, whose):
+	values = [number(row[column]) for row in rows]
+	if falling is not None and values != sorted(values, reverse=falling):
+		result(False, label, f"{whose} does not go by {column}")
 		return False
-	if left_open and "Range" in ours:
-		is_open = ours["Range"] in left_open or ours["Range"].split(":", 1)[-1] in left_open
-		return column in ("Range", "Style", "Instances") or (column != "Time (%)" and not is_open)
-	# A deviation of no values is no 0.
-	return column != "QStdDev (ns)" or ours["QAvg (ns)"]
+	return True
 
 
-def compare(label, report, theirs, ours, left_open):
+def compare(label, report, theirs, ours, seen):
+	column, falling = ORDER.get(report, ("Total Time (ns)", True))
 	several = set()
 	if report == "cuda_gpu_kern_sum":
 		theirs, several = without_grid(theirs)
-	column = "Start (ns)" if report.endswith("_trace") else ORDER.get(report, "Total Time (ns)")
-	theirs = [shortened(row) for row in theirs]
 	ours = [row for row in ours if row.get("Name") not in several]
 	if len(theirs) != len(ours):
 		return result(False, label, f"{len(theirs)} rows of nsys, {len(ours)} of gpuprobe: {theirs[:2]} {ours[:2]}")
-	for rows, whose in ((theirs, "nsys"), (ours, "gpuprobe")):
-		values = [number(row[column]) for row in rows]
-		if values != sorted(values, reverse=not report.endswith("_trace")):
-			return result(False, label, f"{whose} does not go by {column}")
-	theirs, ours = ordered(theirs, column, left_open), ordered(ours, column, left_open)
-	as_nsys(theirs, ours)
+	if ours and not (check_order(label, theirs, column, falling, "nsys") and check_order(label, ours, column, falling, "gpuprobe")):
+		return None
+	if ours and [name for name in ours[0] if name != "GreenCtx"] != list(theirs[0]) and report != "cuda_gpu_kern_sum":
+		return result(False, label, f"columns: nsys {list(theirs[0])}, gpuprobe {list(ours[0])}")
+	theirs, ours = (sorted(rows, key=lambda row: key(row, column, seen.left_open)) for rows in (theirs, ours))
 	for place, (their, our) in enumerate(zip(theirs, ours)):
-		for column, cell in our.items():
-			if is_compared(column, our, left_open) and not same(column, their.get(column, "no such column"), cell):
-				return result(False, label, f"row {place}, {column}: nsys {their.get(column)!r}, gpuprobe {cell!r}")
-	result(True, f"{label}: {len(ours)} rows")
+		for name, cell in our.items():
+			if their.get(name) != cell and not differs_on_purpose(report, name, seen, our, their):
+				return result(False, label, f"row {place}, {name}: nsys {their.get(name)!r}, gpuprobe {cell!r} in {our}")
+	return result(True, f"{label}: {len(ours)} rows")
+
+
+def print_all(nsys, database, form, folder):
+	"""What nsys prints of each report, "" where it has nothing: one call for all of them, a file each."""
+	base = pathlib.Path(folder) / f"nsys-{form}"
+	reports = sorted(set(COMPARED.values()))
+	for old in base.parent.glob(base.name + "_*"):
+		old.unlink()
+	printed = run(nsys, "stats", "-q", "-f", form, "-r", ",".join(reports), "-o", str(base), database)
+	texts = {}
+	for report in reports:
+		path = pathlib.Path(f"{base}_{report.replace(':', '_')}.{ENDINGS[form]}")
+		texts[report] = path.read_text("utf-8") if path.exists() else ""
+	return texts, printed.stdout + printed.stderr
+
+
+def judge_reports(nsys, gpuprobe, name, capture, database, folder, seen):
+	for form, (their_reader, our_reader) in READERS.items():
+		texts, complaints = print_all(nsys, database, form, folder)
+		result("rror" not in complaints, f"{name} is read ({form})", complaints)
+		for ours, theirs in COMPARED.items():
+			label = f"{name} {ours} {form}"
+			stats = run(gpuprobe, "stats", "-q", capture, "-r", ours, "-f", form, "--rows", "0")
+			if stats.returncode:
+				result(False, label, stats.stderr)
+			else:
+				compare(label, ours.split(":")[0], their_reader(texts[theirs]), our_reader(stats.stdout), seen)
+
+
+def judge_units(nsys, gpuprobe, name, capture, database):
+	"""Times in other units: one report is enough, since that is printing."""
+	for unit in TIME_UNITS:
+		printed = run(nsys, "stats", "-q", "-f", "csv", f"--timeunit={unit}", "-r", "cudaapisum", database)
+		stats = run(gpuprobe, "stats", "-q", capture, "-r", "cuda_api_sum", "-f", "csv", "--timeunit", unit)
+		theirs, ours = nsys_csv(printed.stdout), our_csv(stats.stdout)
+		cells = [[[unversioned(cell) for cell in row.values()] for row in rows] for rows in (theirs, ours)]
+		result(sorted(cells[0]) == sorted(cells[1]) and (not ours or list(theirs[0]) == list(ours[0])), f"{name} cuda_api_sum in {unit}", f"{theirs[:2]} {ours[:2]}")
 
 
 def judge(nsys, gpuprobe, capture, folder):
 	name = pathlib.Path(capture).stem
-	database = f"{folder}/{name}.sqlite"
-	done = run(gpuprobe, "export", capture, "-o", database)
-	if done.returncode:
-		return result(False, name, done.stderr)
-	left_open = open_ranges(gpuprobe, capture)
-	for ours, theirs in COMPARED.items():
-		printed = run(nsys, "stats", "-q", "-f", "csv", "-r", theirs, database)
-		stats = run(gpuprobe, "stats", capture, "-r", ours, "-f", "csv")
-		if printed.stderr or stats.returncode:
-			result(False, f"{name} {ours}", printed.stderr + stats.stderr)
-			continue
-		compare(f"{name} {ours}", ours, nsys_rows(printed.stdout), our_rows(stats.stdout), left_open)
-	printed = run(nsys, "stats", "-q", "-f", "csv", "-r", ",".join(READ), database)
-	result(not printed.stderr and "rror" not in printed.stdout, f"{name}: {len(READ)} other reports", printed.stderr + printed.stdout[:300])
+	database = capture
+	if not capture.endswith(".sqlite"):
+		database = f"{folder}/{name}.sqlite"
+		done = run(gpuprobe, "export", capture, "-o", database)
+		if done.returncode:
+			return result(False, name, done.stderr)
+	seen = Seen(gpuprobe, capture)
+	judge_reports(nsys, gpuprobe, name, capture, database, folder, seen)
+	judge_units(nsys, gpuprobe, name, capture, database)
 	printed = run(nsys, "analyze", "-q", "-f", "csv", "-r", ",".join(RULES), database)
-	result(not printed.stderr and "rror" not in printed.stdout, f"{name}: {len(RULES)} rules", printed.stderr + printed.stdout[:300])
+	return result(not printed.stderr and "rror" not in printed.stdout, f"{name}: {len(RULES)} rules", printed.stderr + printed.stdout[:300])
 
 
 def main():
