@@ -62,7 +62,8 @@ TEST(enums_are_in_the_numbers_of_nsight_systems)
 	CHECK_U64(nsys_global_tid(4242, 4243), 281546145665171ULL);
 	CHECK_U64(nsys_pid(281546145665171ULL), 4242);
 	CHECK_U64(nsys_tid(281546145665171ULL), 4243);
-	CHECK_U64(nsys_process(nsys_global_tid(4242, 4243)), nsys_process(nsys_global_tid(4242, 0)));
+	CHECK_U64(nsys_process(nsys_global_tid(4242, 4243)),
+		  nsys_process(nsys_global_tid(4242, 0)));
 }
 
 /* What is written is read as what it was. */

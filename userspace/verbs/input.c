@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/temporary_file.h"
 #include "import/ndjson.h"
+#include "import/nsys.h"
 
 #define CHUNK_BYTES (64 * 1024)
 
@@ -46,9 +47,16 @@ static int make_seekable(int *fd, struct err *err)
 	return 0;
 }
 
-/* 1: the text form; 0: a capture, or nothing that we know, which the reader says better. */
-static int is_text(int fd, struct err *err)
+enum input_form {
+	INPUT_CAPTURE, /* or nothing that we know, which the reader says better */
+	INPUT_TEXT,
+	INPUT_DATABASE,
+};
+
+/* By its first bytes. */
+static int find_form(int fd, enum input_form *ret_form, struct err *err)
 {
+	static const char database[] = "SQLite format 3";
 	char start[4096];
 	ssize_t size_bytes = pread(fd, start, sizeof(start) - 1, 0);
 	const char *first;
@@ -61,7 +69,31 @@ static int is_text(int fd, struct err *err)
 	if (size_bytes > 2 && memcmp(start, "\x1f\x8b", 2) == 0)
 		return err_set(err, -EINVAL, "it is compressed: gunzip it first");
 	first = start + (strncmp(start, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
-	return first[strspn(first, " \t\r\n")] == '{';
+	*ret_form = INPUT_CAPTURE;
+	if (size_bytes >= (ssize_t)sizeof(database) &&
+	    memcmp(start, database, sizeof(database)) == 0)
+		*ret_form = INPUT_DATABASE;
+	else if (first[strspn(first, " \t\r\n")] == '{')
+		*ret_form = INPUT_TEXT;
+	return 0;
+}
+
+/* Replaces *fd by a capture of what is in it. */
+static int import(const char *path, enum input_form form, int *fd, struct err *err)
+{
+	int capture_fd = -1, result;
+
+	if (form == INPUT_CAPTURE)
+		return 0;
+	if (lseek(*fd, 0, SEEK_SET) < 0)
+		return err_errno(err, -errno, "reading");
+	result = form == INPUT_TEXT ? import_ndjson(*fd, path, &capture_fd, err)
+				    : import_nsys(*fd, &capture_fd, err);
+	if (result < 0)
+		return result;
+	close(*fd);
+	*fd = capture_fd;
+	return 0;
 }
 
 static int open_path(const char *path, int *ret_fd, struct err *err)
@@ -91,23 +123,15 @@ static int open_path(const char *path, int *ret_fd, struct err *err)
 static int open_input(const char *path, struct input *ret_input, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
+	enum input_form form = INPUT_CAPTURE;
 	int result = open_path(path, &fd, err);
 
 	if (result == 0)
 		result = make_seekable(&fd, err);
 	if (result == 0)
-		result = is_text(fd, err);
-	if (result > 0) {
-		int capture_fd = -1;
-
-		if (lseek(fd, 0, SEEK_SET) < 0)
-			return err_errno(err, -errno, "reading");
-		result = import_ndjson(fd, path, &capture_fd, err);
-		if (result < 0)
-			return result;
-		close(fd);
-		fd = capture_fd;
-	}
+		result = find_form(fd, &form, err);
+	if (result == 0)
+		result = import(path, form, &fd, err);
 	if (result == 0)
 		result = capture_reader_open(fd, &ret_input->reader, err);
 	if (result == 0)

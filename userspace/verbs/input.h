@@ -1,5 +1,5 @@
 /*
- * What a verb reads: a capture, or its text form, told apart by content. "-" is standard input; what cannot
+ * What a verb reads: a capture, its text form, or a database of Nsight Systems, told apart by content. "-" is standard input; what cannot
  * be read twice (a pipe) is kept in a temporary file.
  */
 #ifndef GPUPROBE_VERBS_INPUT_H

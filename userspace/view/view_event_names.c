@@ -268,6 +268,27 @@ static const char *display_name(const struct view *view, enum display display, u
 	return name;
 }
 
+int view_event_names_add_symbols(struct view *view)
+{
+	struct map *displays = &view->names->displays;
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_symbol, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record_symbol *symbol = (const struct record_symbol *)facts[i];
+		const char *full = view_text(view, symbol->full);
+		const char *brief = view_text(view, symbol->brief);
+
+		if (full &&
+		    map_set(displays, symbol->header.name, DISPLAY_KERNEL, (uintptr_t)full) < 0)
+			return -ENOMEM;
+		if (brief && map_set(displays, symbol->header.name, DISPLAY_KERNEL_SHORT,
+				     (uintptr_t)brief) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 const char *view_event_name(const struct view *view, const struct view_kind *kind,
 			    const struct record_header *record)
 {

@@ -107,6 +107,8 @@ const char *view_intern(const struct view *view, const char *string, size_t leng
 /* ---- view_event_names ---- */
 
 void view_event_names_init(struct view_kind *kind);
+/* Kernels are called as the facts of their symbols say, where there are such. 0 or -ENOMEM. */
+int view_event_names_add_symbols(struct view *view);
 /* Never NULL. */
 /* view_annotations.c: the name that an event of gpuprobe.h carries with it; NULL: it is none. */
 const char *view_annotation_name(const struct view *view, const struct view_kind *kind,
