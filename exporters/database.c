@@ -1,12 +1,14 @@
 #include "exporters/database.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/database_file.h"
 #include "base/output.h"
+#include "base/text.h"
 
 struct database {
 	const char *path;
@@ -49,6 +51,34 @@ int database_run(struct database *database, sqlite3_stmt *statement, struct err 
 
 	sqlite3_reset(statement);
 	return stepped == SQLITE_DONE ? 0 : database_failed(database, err);
+}
+
+int database_bind_text(sqlite3_stmt *statement, int place, const char *text)
+{
+	struct text scratch _cleanup_text_ = {0};
+	const char *valid = text ? text_utf8(text, &scratch) : NULL;
+
+	if (scratch.failed)
+		return SQLITE_NOMEM;
+	return sqlite3_bind_text(statement, place, valid, -1,
+				 valid == text ? SQLITE_STATIC : SQLITE_TRANSIENT);
+}
+
+int database_insert(struct database *database, sqlite3_stmt *statement, struct err *err,
+		    const char *types, ...)
+{
+	va_list values;
+	int bound = SQLITE_OK;
+
+	va_start(values, types);
+	for (int i = 0; types[i] && bound == SQLITE_OK; i++)
+		bound = types[i] == 'i' ? sqlite3_bind_int64(statement, i + 1, va_arg(values, s64))
+					: database_bind_text(statement, i + 1,
+							     va_arg(values, const char *));
+	va_end(values);
+	if (bound != SQLITE_OK)
+		return err_errno(err, -ENOMEM, "can't write %s", database->path);
+	return database_run(database, statement, err);
 }
 
 /* What readers that open it without looking for locks and journals want. Written in one go: nothing of it is worth

@@ -24,6 +24,32 @@ static bool is_mark(const struct view *view, const struct view_event *event)
 	return view_annotation(view, event) == VALUE_usdt_annotation_mark;
 }
 
+static u8 migration_type(const struct view_event *event)
+{
+	return ((const struct record_migration *)event->record)->type;
+}
+
+static bool is_migration_to_host(const struct view *view, const struct view_event *event)
+{
+	return migration_type(event) == VALUE_migration_type_device_to_host;
+}
+
+static bool is_migration_to_device(const struct view *view, const struct view_event *event)
+{
+	return migration_type(event) == VALUE_migration_type_host_to_device ||
+	       migration_type(event) == VALUE_migration_type_device_to_device;
+}
+
+static bool is_cpu_fault(const struct view *view, const struct view_event *event)
+{
+	return migration_type(event) == VALUE_migration_type_cpu_faults;
+}
+
+static bool is_gpu_fault(const struct view *view, const struct view_event *event)
+{
+	return migration_type(event) == VALUE_migration_type_gpu_fault;
+}
+
 /* ---- tables ---- */
 
 #define NONE NSYS_NONE

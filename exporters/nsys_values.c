@@ -7,10 +7,13 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "exporters/database.h"
 
 u64 nsys_values_string(struct nsys_values *values, const char *string)
 {
-	return string_table_add(&values->strings, string, strlen(string)) + 1;
+	s64 number = string_table_add(&values->strings, string, strlen(string));
+
+	return number < 0 ? 0 : (u64)number + 1;
 }
 
 /* ---- making ready ---- */
@@ -39,6 +42,14 @@ static int prepare_column(const struct view *view, const struct schema_kind *kin
 		bound->key = view_key(view, kind, "short_name");
 	else if (column->source == NSYS_DOMAIN)
 		bound->field = schema_field(kind, "domain");
+	else if (column->source == NSYS_STACK)
+		bound->list = !strcmp(column->key, "OSRT_CALLCHAINS") ? NSYS_OSRT_STACKS
+								      : NSYS_CUDA_STACKS;
+	else if (column->source == NSYS_CATEGORY) {
+		bound->key = view_key(view, kind, "category");
+		bound->field = schema_field(kind, "category_name");
+		bound->domain = schema_field(kind, "domain");
+	}
 	if (column->source != NSYS_ENUM)
 		return 0;
 	bound->field = schema_field(kind, column->key);
@@ -207,25 +218,128 @@ static struct value value_of_enum(struct nsys_values *values,
 	return integer(column->numbers[ours]);
 }
 
-/* 0 is the one that has no name. */
+/* 0 is the one that has no name; NSYS_NONE without memory. */
+static s64 domain_number(struct nsys_values *values, const struct schema_field *field,
+			 const struct view_event *event)
+{
+	u32 id = field ? schema_field_value(field, event->record, 0) : 0;
+	struct nsys_item domain = {.pid = event->record->pid,
+				   .tid = event->record->tid,
+				   .name = view_text(values->view, id)};
+	u64 number;
+
+	if (!domain.name)
+		return 0;
+	number = nsys_list_note(&values->lists[NSYS_DOMAINS], domain.pid, id, &domain);
+	return number ? (s64)number : NSYS_NONE;
+}
+
 static struct value value_of_domain(struct nsys_values *values,
 				    const struct nsys_bound_column *column,
 				    const struct view_event *event)
 {
-	u32 pid = event->record->pid;
-	u32 id = column->field ? schema_field_value(column->field, event->record, 0) : 0;
-	const char *name = view_text(values->view, id);
-	u64 *there = name ? map_find(&values->domain_numbers, pid, id) : NULL;
+	s64 number = domain_number(values, column->field, event);
 
-	if (!name || there)
-		return integer(there ? *there : 0);
-	if (array_reserve(&values->domains, &values->domain_capacity, values->domain_count + 1) <
-		    0 ||
-	    map_set(&values->domain_numbers, pid, id, values->domain_count + 1) < 0)
+	return number == NSYS_NONE ? nothing() : integer(number);
+}
+
+/* The number is the program's, and its domain's. */
+static struct value value_of_category(struct nsys_values *values,
+				      const struct nsys_bound_column *column,
+				      const struct view_event *event)
+{
+	u32 id = column->field ? schema_field_value(column->field, event->record, 0) : 0;
+	struct value number = value_of_key(values, column, event);
+	struct nsys_item category = {.pid = event->record->pid,
+				     .tid = event->record->tid,
+				     .name = view_text(values->view, id),
+				     .category = number.integer};
+
+	if (!category.name || number.type != VALUE_INTEGER)
+		return number;
+	category.domain = domain_number(values, column->domain, event);
+	nsys_list_note(&values->lists[NSYS_CATEGORIES], (u64)category.pid << 32 | category.category,
+		       (u64)category.domain << 32 | id, &category);
+	return number;
+}
+
+static struct value value_of_stack(struct nsys_values *values,
+				   const struct nsys_bound_column *column,
+				   const struct view_event *event)
+{
+	struct nsys_item stack = {.pid = event->record->pid, .id = event->record->stack};
+	u64 number;
+
+	if (!stack.id)
 		return nothing();
-	values->domains[values->domain_count++] =
-		(struct nsys_domain){pid, event->record->tid, name};
-	return integer(values->domain_count);
+	number = nsys_list_note(&values->lists[column->list], stack.pid, stack.id, &stack);
+	return number ? integer(number) : nothing();
+}
+
+static struct nsys_nesting *nesting_of(struct nsys_values *values, u32 pid, u32 tid)
+{
+	const u64 *there = map_find(&values->thread_numbers, pid, tid);
+
+	if (there)
+		return &values->threads[*there];
+	if (array_reserve(&values->threads, &values->thread_capacity, values->thread_count + 1) <
+		    0 ||
+	    map_set(&values->thread_numbers, pid, tid, values->thread_count) < 0)
+		return NULL;
+	values->threads[values->thread_count].depth = 0;
+	return &values->threads[values->thread_count++];
+}
+
+/* In how many calls of the same table it lies: they come in the order of their start. */
+static struct value value_of_nesting(struct nsys_values *values,
+				     const struct nsys_bound_column *column,
+				     const struct view_event *event)
+{
+	struct nsys_nesting *nesting = nesting_of(values, event->record->pid, event->record->tid);
+	u32 depth;
+
+	if (!nesting)
+		return nothing();
+	while (nesting->depth && nesting->ends[nesting->depth - 1] <= event->ts)
+		nesting->depth--;
+	depth = nesting->depth;
+	if (depth < NSYS_NESTING_MAX)
+		nesting->ends[nesting->depth++] = event->end;
+	return integer(depth);
+}
+
+/* The innermost one; false: there is none. */
+static bool find_frame(const struct nsys_values *values, const struct view_event *event,
+		       struct view_frame *ret_frame)
+{
+	const struct view_frame *frames;
+	bool is_cut;
+
+	if (!view_frames(values->view, event->record->pid, event->record->stack, &frames, &is_cut))
+		return false;
+	*ret_frame = frames[0];
+	return true;
+}
+
+static struct value value_of_frame(struct nsys_values *values,
+				   const struct nsys_bound_column *column,
+				   const struct view_event *event)
+{
+	struct view_frame frame = {.name = "", .module = "", .file_address = ~0ULL};
+	u64 module, name;
+
+	find_frame(values, event, &frame);
+	name = nsys_values_frame(values, &frame, &module);
+	return integer(column->column->source == NSYS_FRAME ? name : module);
+}
+
+static struct value value_of_frame_address(struct nsys_values *values,
+					   const struct nsys_bound_column *column,
+					   const struct view_event *event)
+{
+	struct view_frame frame;
+
+	return find_frame(values, event, &frame) ? integer(frame.address) : nothing();
 }
 
 static struct value value_of_number(struct nsys_values *values,
@@ -256,6 +370,12 @@ static value_of *const sources[] = {
 	[NSYS_SYMBOL] = value_of_symbol,
 	[NSYS_ENUM] = value_of_enum,
 	[NSYS_DOMAIN] = value_of_domain,
+	[NSYS_CATEGORY] = value_of_category,
+	[NSYS_STACK] = value_of_stack,
+	[NSYS_NESTING] = value_of_nesting,
+	[NSYS_FRAME] = value_of_frame,
+	[NSYS_FRAME_FILE] = value_of_frame,
+	[NSYS_FRAME_ADDRESS] = value_of_frame_address,
 	[NSYS_NUMBER] = value_of_number,
 	[NSYS_CONSTANT] = value_of_constant,
 };
@@ -268,7 +388,7 @@ static int bind_value(sqlite3_stmt *statement, int place, const struct value *va
 	case VALUE_REAL:
 		return sqlite3_bind_double(statement, place, value->real);
 	case VALUE_TEXT:
-		return sqlite3_bind_text(statement, place, value->text, -1, SQLITE_STATIC);
+		return database_bind_text(statement, place, value->text);
 	default:
 		return sqlite3_bind_null(statement, place);
 	}
@@ -296,6 +416,8 @@ int nsys_values_bind(struct nsys_values *values, const struct nsys_table *table,
 void nsys_values_free(struct nsys_values *values)
 {
 	string_table_free(&values->strings);
-	map_free(&values->domain_numbers);
-	free(values->domains);
+	for (size_t i = 0; i < NSYS_LISTS; i++)
+		nsys_list_free(&values->lists[i]);
+	map_free(&values->thread_numbers);
+	free(values->threads);
 }

@@ -39,7 +39,7 @@ int xplane_messages_add(struct xplane_message_list *list, const char *format, ..
 	va_end(arguments);
 	if (length < 0)
 		return -ENOMEM;
-	length = asprintf(&message, "gpuprobe: %s", xplane_utf8(own, &scratch));
+	length = asprintf(&message, "gpuprobe: %s", text_utf8(own, &scratch));
 	free(own);
 	if (length < 0 || array_reserve(&list->strings, &list->capacity, list->count + 1) < 0) {
 		free(length < 0 ? NULL : message);

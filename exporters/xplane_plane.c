@@ -34,31 +34,9 @@ static int append_message(struct text *text, const ProtobufCMessage *message)
 
 /* ---- strings ---- */
 
-const char *xplane_utf8(const char *string, struct text *scratch)
-{
-	size_t length = strlen(string), at = 0;
-	u32 code_point;
-
-	while (at < length && (u8)string[at] < 0x80)
-		at++;
-	if (at == length)
-		return string;
-	text_clear(scratch);
-	for (at = 0; at < length;) {
-		size_t bytes = utf8_decode(string + at, length - at, &code_point);
-
-		if (bytes)
-			text_append_bytes(scratch, string + at, bytes);
-		else
-			text_append_char(scratch, '?');
-		at += bytes ? bytes : 1;
-	}
-	return text_string(scratch);
-}
-
 const char *xplane_counter_name(const char *string, struct text *scratch)
 {
-	const char *utf8 = xplane_utf8(string, scratch);
+	const char *utf8 = text_utf8(string, scratch);
 	size_t length = strlen(utf8);
 	bool is_plain = true;
 
@@ -157,7 +135,7 @@ int xplane_plane_add_string(struct xplane_plane *plane, const char *name, const 
 	xplane_stat stat = TENSORFLOW__PROFILER__XSTAT__INIT;
 
 	stat.value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
-	stat.str_value = (char *)xplane_utf8(value, &scratch);
+	stat.str_value = (char *)text_utf8(value, &scratch);
 	return xplane_plane_add(plane, name, &stat);
 }
 

@@ -65,7 +65,7 @@ int xplane_plane_add_double(struct xplane_plane *plane, const char *name, double
 int xplane_plane_add_bytes(struct xplane_plane *plane, s64 id, const char *name, const char *stat_name,
 			   const struct text *bytes);
 
-/* Begins an event; false: no memory for its name. Readers take no name that is not UTF-8: see xplane_utf8(). */
+/* Begins an event; false: no memory for its name. Readers take no name that is not UTF-8: see text_utf8(). */
 bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, const char *name, u64 offset_ns,
 			u64 dur_ns);
 /* The next stat of the event, without a value; NULL: it has as many as it can have. */
@@ -83,9 +83,7 @@ bool xplane_event_add_reference(struct xplane_event *event, struct xplane_plane 
 int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
 		    struct err *err);
 
-/* The string, or a copy in scratch with '?' for each byte that is no UTF-8. */
-const char *xplane_utf8(const char *string, struct text *scratch);
-/* The same for the name of a counter, which XProf puts into JSON as it is: without quotes, backslashes and control
+/* text_utf8() for the name of a counter, which XProf puts into JSON as it is: without quotes, backslashes and control
  * characters. */
 const char *xplane_counter_name(const char *string, struct text *scratch);
 

@@ -233,7 +233,7 @@ static int take_id(struct builder *builder, size_t plane, u64 wanted, s64 *ret_i
 static void name_line(struct xplane_line *line, const struct view_row *row, unsigned lane)
 {
 	struct text scratch _cleanup_text_ = {0};
-	const char *name = xplane_utf8(row->name, &scratch);
+	const char *name = text_utf8(row->name, &scratch);
 
 	if (row->type == ROW_THREAD)
 		text_appendf(&line->name, "%s/%u", name, row->tid);

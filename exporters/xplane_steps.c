@@ -72,7 +72,7 @@ static int write_roots(struct xplane_steps *steps, size_t space, u64 ts, struct 
 
 		if (step->start_ns > ts || !plane)
 			break;
-		text_appendf(&name, "step of %s", xplane_utf8(step->name, &scratch));
+		text_appendf(&name, "step of %s", text_utf8(step->name, &scratch));
 		if (name.failed ||
 		    !xplane_event_begin(&event, plane, text_string(&name),
 					offset_of(steps, step->start_ns),

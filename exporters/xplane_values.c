@@ -314,7 +314,7 @@ static void set_string_value(struct xplane_values *values, struct xplane_plane *
 		stat->ref_value = xplane_plane_constant(plane, string);
 		return;
 	}
-	valid = xplane_utf8(string, text);
+	valid = text_utf8(string, text);
 	set_string(stat, valid);
 	if (valid == string && strlen(string) < REFERENCE_BYTES_MIN)
 		*known = string;
@@ -445,13 +445,13 @@ static const char *own_name(struct xplane_values *values, const struct view_even
 
 	if (is_like_stage(event)) {
 		text_clear(text);
-		text_appendf(text, "::%s", xplane_utf8(event->name, &scratch));
+		text_appendf(text, "::%s", text_utf8(event->name, &scratch));
 		return text_string(text);
 	}
 	if (*known == event->name)
 		return event->name;
 	if (!is_taken(event->name)) {
-		const char *name = xplane_utf8(event->name, text);
+		const char *name = text_utf8(event->name, text);
 
 		if (name == event->name)
 			*known = name;

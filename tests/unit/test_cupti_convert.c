@@ -1,5 +1,6 @@
 /* CUPTI's records become ours: the table of offsets against CUPTI's own headers and library, and what is counted. */
 #include "cupti_buffers.h"
+#include "cupti_fixture.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -17,89 +18,6 @@
 #define HAS_HEADERS 1
 #endif
 #endif
-
-#define CHUNKS	     4
-#define MEMORY_BYTES (AGENT_CONTROL_BYTES + CHUNKS * AGENT_CHUNK_BYTES)
-
-struct fixture {
-	struct agent_control *control;
-	struct ring ring;
-	struct ring_writer writer;
-	struct clock clock;
-	struct cupti_convert convert;
-};
-
-static const char *callback_name(void *data, u32 domain, u32 callback)
-{
-	return callback == 211 ? "cudaLaunchKernel_v7000" : "cuLaunchKernel";
-}
-
-static const char *string_at(void *data, u64 address)
-{
-	return address == 0x1234 ? "kernel_a" : "other";
-}
-
-static struct fixture *fixture_make(void)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	fixture->control = aligned_alloc(4096, (MEMORY_BYTES + 4095) & ~4095UL);
-	memset(fixture->control, 0, MEMORY_BYTES);
-	fixture->control->chunk_count = CHUNKS;
-	fixture->control->window_start_ns = 1;
-	ring_open(&fixture->ring, fixture->control, MEMORY_BYTES);
-	ring_writer_open(&fixture->writer, &fixture->ring, 1);
-	fixture->convert = (struct cupti_convert){
-		.control = fixture->control,
-		.writer = &fixture->writer,
-		.texts = texts_open(100, 5),
-		.streams = streams_open(42, 5),
-		.instructions = instructions_open(42, 5),
-		.clock = &fixture->clock,
-		.version = 130001,
-		.pid = 42,
-		.fact_ns = 5,
-		.callback_name = callback_name,
-		.string_at = string_at,
-	};
-	return fixture;
-}
-
-static void fixture_free(struct fixture *fixture)
-{
-	texts_close(fixture->convert.texts);
-	streams_close(fixture->convert.streams);
-	instructions_close(fixture->convert.instructions);
-	free(fixture->control);
-	free(fixture);
-}
-
-/* The last record of this kind, NULL: none. */
-static const void *last(const struct fixture *fixture, u16 kind)
-{
-	const struct agent_chunk *chunk =
-		(const void *)((u8 *)fixture->control + AGENT_CONTROL_BYTES);
-	const struct record_header *found = NULL;
-
-	for (u32 offset = 0; offset < chunk->fill_bytes;) {
-		const struct record_header *header = (const void *)(chunk->records + offset);
-
-		if (header->kind == kind)
-			found = header;
-		offset += header->size_bytes;
-	}
-	return found;
-}
-
-static u64 counted(const struct fixture *fixture, enum agent_counter counter)
-{
-	return fixture->control->counters[counter];
-}
-
-static void put(u8 *record, u32 offset, u64 value, u32 bytes)
-{
-	memcpy(record + offset, &value, bytes);
-}
 
 static void make_kernel(u8 *record)
 {
@@ -213,84 +131,6 @@ TEST(of_the_environment_that_is_known_which_the_record_tells)
 		CHECK_U64(record->power_limit_milliwatts, expected[i][4]);
 		CHECK_U64(record->fan_percent, expected[i][5]);
 	}
-	fixture_free(fixture);
-}
-
-static const struct record_migration *convert_migration(struct fixture *fixture, u32 type)
-{
-	u8 record[64] = {0};
-
-	put(record, 0, 25, 4);
-	put(record, 4, type, 4);
-	put(record, 8, 0x401000, 8);
-	put(record, 16, 1000, 8);
-	put(record, 24, 1500, 8);
-	put(record, 32, 0x7d0000000000, 8);
-	put(record, 40, 2, 4);
-	put(record, 44, 3, 4);
-	put(record, 56, 4, 4);
-	cupti_convert(&fixture->convert, record, sizeof(record));
-	return last(fixture, KIND_migration);
-}
-
-TEST(of_unified_memory_that_is_read_which_holds_for_what_happened)
-{
-	struct fixture *fixture = fixture_make();
-	static const struct {
-		u32 type, dur, from, to, cause, access;
-	} expected[] = {
-		{VALUE_migration_type_host_to_device, 500, 2, 3, 4, 0},
-		{VALUE_migration_type_device_to_host, 500, 2, 3, 4, 0},
-		{VALUE_migration_type_device_to_device, 500, 2, 3, 4, 0},
-		{VALUE_migration_type_cpu_faults, 0, ~0U, ~0U, 0, 0},
-		{VALUE_migration_type_gpu_fault, 500, 2, ~0U, 0, 4},
-		{VALUE_migration_type_thrashing, 0, ~0U, ~0U, 0, 0},
-		{VALUE_migration_type_throttling, 500, 2, ~0U, 0, 0},
-		{VALUE_migration_type_remote_map, 0, 2, 3, 0, 0},
-		{9, 0, ~0U, ~0U, 0, 0},
-	};
-
-	for (u32 i = 0; i < ARRAY_SIZE(expected); i++) {
-		const struct record_migration *record =
-			convert_migration(fixture, expected[i].type);
-		bool of_cpu = expected[i].type == VALUE_migration_type_cpu_faults;
-
-		CHECK(record);
-		CHECK_U64(record->type, expected[i].type);
-		CHECK_U64(record->header.ts, 1000);
-		CHECK_U64(record->header.dur, expected[i].dur);
-		CHECK_U64(record->value, of_cpu ? 1 : 0x401000);
-		CHECK_U64(record->address, 0x7d0000000000);
-		CHECK_U64(record->source_device, expected[i].from);
-		CHECK_U64(record->destination_device, expected[i].to);
-		CHECK_U64(record->migration_cause, expected[i].cause);
-		CHECK_U64(record->access, expected[i].access);
-		CHECK_U64(record->header.stack, of_cpu ? 1 : 0);
-	}
-	fixture_free(fixture);
-}
-
-TEST(the_instruction_that_faulted_is_a_stack_in_front)
-{
-	struct fixture *fixture = fixture_make();
-	const struct record_migration *fault =
-		convert_migration(fixture, VALUE_migration_type_cpu_faults);
-	const struct record_stack *stack = last(fixture, KIND_stack);
-
-	CHECK((void *)stack < (void *)fault);
-	CHECK_U64(stack->id, fault->header.stack);
-	CHECK_U64(stack->depth, 1);
-	CHECK_U64(stack->header.pid, 42);
-	CHECK_U64(*(const u64 *)(stack + 1), 0x401000);
-	/* Once told is enough. */
-	convert_migration(fixture, VALUE_migration_type_cpu_faults);
-	CHECK(last(fixture, KIND_stack) == (void *)stack);
-	CHECK_U64(instructions_put(fixture->convert.instructions, &fixture->writer, 0), 0);
-	CHECK_U64(instructions_put(fixture->convert.instructions, &fixture->writer, 0x401004), 2);
-	for (u64 address = 1; address < 5000; address++)
-		instructions_put(fixture->convert.instructions, &fixture->writer, address);
-	CHECK_U64(instructions_put(fixture->convert.instructions, &fixture->writer, 0x402000), 0);
-	CHECK(counted(fixture, AGENT_COUNT_FACTS_CAPPED) > 0);
 	fixture_free(fixture);
 }
 

@@ -131,10 +131,10 @@ TEST(what_is_no_utf8_becomes_question_marks)
 {
 	struct text scratch = {};
 
-	CHECK_STRING(xplane_utf8("plain", &scratch), "plain");
-	CHECK_STRING(xplane_utf8("gr\xc3\xbc\xc3\x9f", &scratch), "gr\xc3\xbc\xc3\x9f");
-	CHECK_STRING(xplane_utf8("a\xff\xc3[\xed\xa0\x80z", &scratch), "a??[???z");
-	CHECK_STRING(xplane_utf8("cut \xe2\x82", &scratch), "cut ??");
+	CHECK_STRING(text_utf8("plain", &scratch), "plain");
+	CHECK_STRING(text_utf8("gr\xc3\xbc\xc3\x9f", &scratch), "gr\xc3\xbc\xc3\x9f");
+	CHECK_STRING(text_utf8("a\xff\xc3[\xed\xa0\x80z", &scratch), "a??[???z");
+	CHECK_STRING(text_utf8("cut \xe2\x82", &scratch), "cut ??");
 	text_free(&scratch);
 }
 

@@ -131,6 +131,28 @@ void text_append_terminal(struct text *text, const char *string, size_t length)
 	}
 }
 
+const char *text_utf8(const char *string, struct text *scratch)
+{
+	size_t length = strlen(string), at = 0;
+	u32 code_point;
+
+	while (at < length && (u8)string[at] < 0x80)
+		at++;
+	if (at == length)
+		return string;
+	text_clear(scratch);
+	for (at = 0; at < length;) {
+		size_t bytes = utf8_decode(string + at, length - at, &code_point);
+
+		if (bytes)
+			text_append_bytes(scratch, string + at, bytes);
+		else
+			text_append_char(scratch, '?');
+		at += bytes ? bytes : 1;
+	}
+	return text_string(scratch);
+}
+
 size_t text_columns(const char *string)
 {
 	size_t columns = 0;

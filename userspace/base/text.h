@@ -57,6 +57,8 @@ const char *text_string(const struct text *text);
 /* Appends bytes for a terminal: printable UTF-8 as it is, everything else (control characters, escape
  * sequences, broken UTF-8) as \xNN. Names come from the target and are untrusted. */
 void text_append_terminal(struct text *text, const char *string, size_t length);
+/* The string, or a copy in scratch with '?' for each byte that is no UTF-8: for formats whose readers take no other. */
+const char *text_utf8(const char *string, struct text *scratch);
 /* The number of columns that a UTF-8 string takes, about: code points. */
 size_t text_columns(const char *string);
 /* Number of edits between two strings, for "did you mean"; stops counting at limit. */
