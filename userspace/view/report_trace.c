@@ -35,7 +35,7 @@ struct trace_column {
 static const struct trace_column gpu_columns[] = {
 	TIME("Start (ns)", "offset_ns"),
 	TIME("Duration (ns)", KEY_DURATION),
-	NUMBER("CorrId", "correlation"),
+	NUMBER("CorrId", "unique_correlation"),
 	ELEMENT("GrdX", "grid", 0),
 	ELEMENT("GrdY", "grid", 1),
 	ELEMENT("GrdZ", "grid", 2),
@@ -61,7 +61,7 @@ static const struct trace_column api_columns[] = {
 	TIME("Duration (ns)", KEY_DURATION),
 	NAME("Name", "name"),
 	NUMBER("Result", "result"),
-	NUMBER("CorrID", "correlation"),
+	NUMBER("CorrID", "unique_correlation"),
 	NUMBER("Pid", "pid"),
 	NUMBER("Tid", "tid"),
 	NUMBER("T-Pri", "priority"),
