@@ -342,11 +342,53 @@ TEST(rows_are_printed_as_they_come)
 	style.file = open_memstream(&data, &size);
 	CHECK_OK(print_streamed(&style, &err), err);
 	fclose(style.file);
-	/* What lies in the middle is rounded away from zero, as by SQLite. */
+	/* What lies in the middle is rounded up, as by SQLite. */
 	CHECK(strstr(data, "Start (us),Value,Name\n0.000,0.3,x\n1.000,1.3,x\n") == data);
 	CHECK(strstr(data, "\n4999.000,4999.3,x\n"));
 	free(data);
 	CHECK_U64(report_time_unit_find("week", &unit, &err), (unsigned long long)-EINVAL);
+}
+
+/* The csv of one row with these values, in ns where unit is NULL. */
+static char *print_values(double average_ns, double size_mb, const char *unit)
+{
+	static const struct report_column columns[] = {{"Avg (ns)", REPORT_DECIMAL, 1},
+						       {"Avg (MB)", REPORT_DECIMAL, 3}};
+	_cleanup_report_table_ struct report_table table = {
+		.title = "Values", .columns = columns, .column_count = ARRAY_SIZE(columns)};
+	const struct report report = {.name = "values"};
+	struct report_style style = {.format = REPORT_CSV};
+	struct report_row *row = report_table_add(&table);
+	struct err err = {0};
+	char *data = NULL;
+	size_t size;
+
+	report_cell_decimal(&row->cells[0], average_ns);
+	report_cell_decimal(&row->cells[1], size_mb);
+	if (unit)
+		CHECK_OK(report_time_unit_find(unit, &style.time_unit, &err), err);
+	style.file = open_memstream(&data, &size);
+	CHECK_OK(report_table_print(&table, &report, &style, &err), err);
+	fclose(style.file);
+	return data;
+}
+
+static void check_values(double average_ns, double size_mb, const char *unit, const char *expected)
+{
+	char *data = print_values(average_ns, size_mb, unit);
+	const char *row = strchr(data, '\n');
+
+	CHECK_STRING(row ? row : data, expected);
+	free(data);
+}
+
+/* As nsys stats 2022.4 printed these. */
+TEST(times_are_rounded_as_by_sqlite_and_sizes_as_by_printf)
+{
+	check_values(12834916.85, 0.0775, NULL, "\n12834916.9,0.077\n");
+	check_values(2556.45, 550.8855, NULL, "\n2556.5,550.885\n");
+	check_values(2556.44, 23.2565, NULL, "\n2556.4,23.256\n");
+	check_values(1.45, 1, "usec", "\n0.002,1.000\n"); /* by way of 1.5 */
 }
 
 TEST(a_full_disk_ends_the_printing_with_its_reason)

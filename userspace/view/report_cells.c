@@ -66,15 +66,15 @@ static void append_lines(struct text *text, const char *lines)
 	}
 }
 
-/* nsys rounds by SQLite: what lies in the middle goes away from zero, not to the even digit as by printf(). */
-static double round_middle(double value, int decimals)
+/* nsys rounds times and shares to one place by SQLite, where what lies in the middle, as it is written in decimals, goes up; sizes,
+ * which have more places, are rounded as by printf(). */
+static double round_value(const struct report_column *column, double value)
 {
-	double scale = pow(10, decimals), scaled = value * scale;
+	double scaled = value * 10;
 
-	if (fabs(scaled) > 1e15 || fma(value, scale, -scaled) != 0 ||
-	    fabs(scaled - trunc(scaled)) != 0.5)
+	if (column->decimals != 1 || fabs(scaled) > 1e15)
 		return value;
-	return round(scaled) / scale;
+	return round(scaled) / 10;
 }
 
 static void append_number(const struct report_printer *printer, const struct report_column *column,
@@ -85,12 +85,14 @@ static void append_number(const struct report_printer *printer, const struct rep
 	char number[NUMBER_SIZE];
 
 	if (unit) {
-		double value = column->type == REPORT_DECIMAL ? cell->decimal : (double)cell->count;
+		double value = column->type == REPORT_DECIMAL ? round_value(column, cell->decimal)
+							      : (double)cell->count;
 
-		snprintf(number, sizeof(number), "%.*f", unit->decimals, value / unit->ns);
+		/* A quotient would round in another way at times. */
+		snprintf(number, sizeof(number), "%.*f", unit->decimals, value * (1.0 / unit->ns));
 	} else if (column->type == REPORT_DECIMAL) {
 		snprintf(number, sizeof(number), "%.*f", column->decimals,
-			 round_middle(cell->decimal, column->decimals));
+			 round_value(column, cell->decimal));
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
 	}
