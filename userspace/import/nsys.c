@@ -8,6 +8,7 @@
 #include "import/nsys_facts.h"
 #include "import/nsys_ids.h"
 #include "import/nsys_rows.h"
+#include "import/nsys_stacks.h"
 #include "store/capture_writer.h"
 
 #define BATCH_BYTES (8U << 20)
@@ -92,6 +93,8 @@ static int import_all(struct nsys_import *import, struct capture_writer *writer,
 	if (result == 0)
 		result = nsys_ids_open(import, err);
 	if (result == 0)
+		result = nsys_stacks_open(import, err);
+	if (result == 0)
 		result = open_gpus(import, err);
 	if (result == 0)
 		result = nsys_facts_before(import, err);
@@ -107,6 +110,7 @@ static int import_all(struct nsys_import *import, struct capture_writer *writer,
 static void import_clean(struct nsys_import *import)
 {
 	nsys_rows_free(import->gpus);
+	nsys_stacks_close(import);
 	nsys_ids_close(import);
 	nsys_database_close(&import->database);
 	text_ids_free(&import->tool);

@@ -313,7 +313,10 @@ static int use_diagnostic(struct nsys_import *import, sqlite3_stmt *row, struct 
 	if (!words || !row_is_integer(row, 0) || sqlite3_column_int64(row, 0) < SEVERITY_WARNING)
 		return 0;
 	if (parse_loss(words, &reason, place, sizeof(place), &count))
-		return add_loss(import, reason, place, count, err);
+		/* What is found in the events is found in them again. */
+		return schema_loss_class(reason) == LOSS_CLASS_CAUSES
+			       ? 0
+			       : add_loss(import, reason, place, count, err);
 	return add_attribute(import, VALUE_attribute_group_remark, "Nsight Systems", words, err);
 }
 

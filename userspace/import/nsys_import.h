@@ -12,6 +12,14 @@
 
 struct nsys_rows;
 
+enum nsys_chains { NSYS_CHAINS_CUDA, NSYS_CHAINS_OS_RUNTIME, NSYS_CHAINS };
+
+/* Call stacks. */
+struct nsys_stacks {
+	sqlite3_stmt *frames[NSYS_CHAINS]; /* of one chain; NULL: there is no such table */
+	u32 last_id;
+};
+
 /* A process of the database: an id space of its own, since its correlation numbers are. */
 struct nsys_process {
 	u64 number; /* nsys_process() of its globalPid; 0: of what names none */
@@ -30,6 +38,11 @@ enum nsys_id_space {
 	NSYS_ID_FUNCTION,
 	NSYS_ID_DOMAIN,
 	NSYS_ID_CATEGORY,
+	NSYS_ID_MODULE,
+	NSYS_ID_FRAME,
+	NSYS_ID_INSTRUCTION,
+	NSYS_ID_CUDA_STACK,
+	NSYS_ID_OS_RUNTIME_STACK,
 };
 
 struct nsys_import {
@@ -40,6 +53,7 @@ struct nsys_import {
 	size_t process_count, process_capacity;
 	struct map process_places; /* by number; plus 1 */
 	sqlite3_stmt *find_string, *find_gpu, *find_null_stream; /* NULL: there is no such table */
+	struct nsys_stacks stacks;
 	struct nsys_rows *gpus; /* of TARGET_INFO_GPU; NULL: there is none */
 	/* What there was. */
 	s64 first_start_ns, last_start_ns, last_end_ns; /* of the database's times; first > last: no events */

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "import/nsys_ids.h"
+#include "import/nsys_stacks.h"
 #include "nsight/nsys_numbers.h"
 
 #define COLUMNS_MAX 40
@@ -30,8 +31,8 @@ struct row {
 	struct nsys_process *process;
 	struct record_header *record;
 	s64 start_ns;
-	u32 device, context;   /* numbers */
-	u32 symbol, full_name; /* texts */
+	u32 device, context;	       /* numbers */
+	u32 symbol, full_name, module; /* texts */
 	s64 domain;
 };
 
@@ -261,6 +262,17 @@ static int read_number(struct nsys_import *import, struct row *row, size_t place
 	return set_number(row, place, cell_integer(row, place), err);
 }
 
+/* Each process is an id space, so that its lower half tells its calls apart. */
+static int read_correlation(struct nsys_import *import, struct row *row, size_t place,
+			    struct err *err)
+{
+	s64 number = cell_integer(row, place);
+
+	if (number < 0)
+		return wrong_type(row, place, "a positive number", err);
+	return set_number(row, place, (u32)number, err);
+}
+
 static int read_scaled(struct nsys_import *import, struct row *row, size_t place, struct err *err)
 {
 	s64 divisor = row->rows->columns[place].column->other;
@@ -286,7 +298,7 @@ static int read_enum(struct nsys_import *import, struct row *row, size_t place, 
 	return 0;
 }
 
-static int set_text(struct row *row, size_t place, u32 id)
+static int set_id(struct row *row, size_t place, u32 id)
 {
 	schema_field_set(row->rows->columns[place].field, row->record, 0, id);
 	return 0;
@@ -297,7 +309,7 @@ static int read_string(struct nsys_import *import, struct row *row, size_t place
 	u32 id;
 	int result = nsys_string_get(import, row->process, cell_integer(row, place), &id, err);
 
-	return result < 0 ? result : set_text(row, place, id);
+	return result < 0 ? result : set_id(row, place, id);
 }
 
 static int read_text(struct nsys_import *import, struct row *row, size_t place, struct err *err)
@@ -307,7 +319,7 @@ static int read_text(struct nsys_import *import, struct row *row, size_t place, 
 	int result =
 		text ? nsys_text_get(import, row->process, text, &id, err) : nsys_no_memory(err);
 
-	return result < 0 ? result : set_text(row, place, id);
+	return result < 0 ? result : set_id(row, place, id);
 }
 
 static int read_device(struct nsys_import *import, struct row *row, size_t place, struct err *err)
@@ -363,7 +375,7 @@ static int read_short_name(struct nsys_import *import, struct row *row, size_t p
 	if (result == 0)
 		result = nsys_symbol_get(import, row->process, row->symbol, row->full_name, name,
 					 &id, err);
-	return result < 0 ? result : set_text(row, place, id);
+	return result < 0 ? result : set_id(row, place, id);
 }
 
 static int read_function(struct nsys_import *import, struct row *row, size_t place, struct err *err)
@@ -373,13 +385,13 @@ static int read_function(struct nsys_import *import, struct row *row, size_t pla
 
 	if (result == 0)
 		result = nsys_function_get(import, row->process, name, &id, err);
-	return result < 0 ? result : set_text(row, place, id);
+	return result < 0 ? result : set_id(row, place, id);
 }
 
 static int read_domain(struct nsys_import *import, struct row *row, size_t place, struct err *err)
 {
 	row->domain = cell_integer(row, place);
-	return set_text(row, place, nsys_domain_name(row->process, row->domain));
+	return set_id(row, place, nsys_domain_name(row->process, row->domain));
 }
 
 static int read_category(struct nsys_import *import, struct row *row, size_t place, struct err *err)
@@ -414,6 +426,45 @@ static int read_uuid(struct nsys_import *import, struct row *row, size_t place, 
 	return 0;
 }
 
+static int read_chain(struct nsys_import *import, struct row *row, size_t place,
+		      enum nsys_chains chains, struct err *err)
+{
+	u32 stack;
+	int result =
+		nsys_stack_get(import, row->process, chains, cell_integer(row, place), &stack, err);
+
+	return result < 0 ? result : set_id(row, place, stack);
+}
+
+static int read_cuda_stack(struct nsys_import *import, struct row *row, size_t place,
+			   struct err *err)
+{
+	return read_chain(import, row, place, NSYS_CHAINS_CUDA, err);
+}
+
+static int read_os_runtime_stack(struct nsys_import *import, struct row *row, size_t place,
+				 struct err *err)
+{
+	return read_chain(import, row, place, NSYS_CHAINS_OS_RUNTIME, err);
+}
+
+static int read_frame_file(struct nsys_import *import, struct row *row, size_t place,
+			   struct err *err)
+{
+	return nsys_string_get(import, row->process, cell_integer(row, place), &row->module, err);
+}
+
+static int read_instruction(struct nsys_import *import, struct row *row, size_t place,
+			    struct err *err)
+{
+	u32 stack;
+	int result = nsys_instruction_get(
+		import, row->process, row->symbol, row->module,
+		cell_type(row, place) == SQLITE_NULL ? 0 : cell_integer(row, place), &stack, err);
+
+	return result < 0 ? result : set_id(row, place, stack);
+}
+
 static const struct source {
 	read_cell *read;
 	int type; /* of the cell */
@@ -423,6 +474,7 @@ static const struct source {
 	[NSYS_THREAD] = {read_thread, SQLITE_INTEGER},
 	[NSYS_PROCESS] = {read_process, SQLITE_INTEGER},
 	[NSYS_NUMBER] = {read_number, SQLITE_INTEGER},
+	[NSYS_CORRELATION] = {read_correlation, SQLITE_INTEGER},
 	[NSYS_SCALED] = {read_scaled, SQLITE_INTEGER},
 	[NSYS_REAL] = {read_real, SQLITE_FLOAT},
 	[NSYS_ENUM] = {read_enum, SQLITE_INTEGER},
@@ -438,6 +490,11 @@ static const struct source {
 	[NSYS_DOMAIN] = {read_domain, SQLITE_INTEGER},
 	[NSYS_CATEGORY] = {read_category, SQLITE_INTEGER},
 	[NSYS_UUID] = {read_uuid, SQLITE_TEXT},
+	[NSYS_CUDA_STACK] = {read_cuda_stack, SQLITE_INTEGER},
+	[NSYS_OS_RUNTIME_STACK] = {read_os_runtime_stack, SQLITE_INTEGER},
+	[NSYS_FRAME] = {read_symbol, SQLITE_INTEGER},
+	[NSYS_FRAME_FILE] = {read_frame_file, SQLITE_INTEGER},
+	[NSYS_INSTRUCTION] = {read_instruction, SQLITE_INTEGER},
 };
 
 /* ---- rows ---- */
@@ -450,6 +507,9 @@ static int read_nothing(struct nsys_import *import, struct row *row, size_t plac
 
 	if (column->need == NSYS_NEEDED && column->source != NSYS_CONSTANT)
 		return wrong_type(row, place, "a value", err);
+	/* An instruction has its name. */
+	if (column->source == NSYS_INSTRUCTION)
+		return read_instruction(import, row, place, err);
 	if (column->source == NSYS_END)
 		row->record->dur = RECORD_DURATION_OPEN;
 	if ((column->source == NSYS_END || column->source == NSYS_CONSTANT) && bound->field)
