@@ -40,6 +40,8 @@ static int run_verb(const struct options *options)
 		return verb_help(options);
 	if (options->version)
 		return verb_version(options);
+	if (options->help_reports)
+		return verb_help_reports(options);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (verbs[i].verb == options->verb)
 			return verbs[i].run(options);

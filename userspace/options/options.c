@@ -310,7 +310,8 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 	result = set_defaults(&options, err);
 	if (result == 0)
 		result = take_words(&parser);
-	if (result == 0 && !options.help && !options.version && !options.help_levels) {
+	if (result == 0 && !options.help && !options.version && !options.help_levels &&
+	    !options.help_reports) {
 		result = check_verbs(&options, err);
 		if (result == 0)
 			result = profile_apply(&options, err);

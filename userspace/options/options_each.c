@@ -118,7 +118,8 @@ int options_each(const struct options *options,
 		visit.data = data;
 		/* They end the program: no capture can tell of them. */
 		if (strcmp(row->member, "help") == 0 || strcmp(row->member, "version") == 0 ||
-		    strcmp(row->member, "help_levels") == 0)
+		    strcmp(row->member, "help_levels") == 0 ||
+		    strcmp(row->member, "help_reports") == 0)
 			continue;
 		if (row->verbs & options->verb)
 			result = each[row->type](&visit);

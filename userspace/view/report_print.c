@@ -106,18 +106,20 @@ static void keep_notes(struct report_printer *printer, const struct report_row *
 static void append_notes(struct report_printer *printer)
 {
 	const struct report_table *table = printer->table;
-	struct text *text = &printer->text;
+	struct text *text = &printer->notes;
 
-	if (printer->left_out)
-		text_appendf(text, " and %llu more rows: --rows 0 shows all\n",
-			     (unsigned long long)printer->left_out);
-	text_append(text, text_string(&printer->notes));
 	if (printer->note_count > NOTES_MAX)
 		text_appendf(text, " * and %zu more\n", printer->note_count - NOTES_MAX);
 	if (printer->marked && table->marked_note)
 		text_appendf(text, " + %s\n", table->marked_note);
 	if (printer->empty_cells && table->empty_cells)
 		text_appendf(text, " %s\n", table->empty_cells);
+	if (printer->left_out)
+		text_appendf(&printer->text, " and %llu more rows: --rows 0 shows all\n",
+			     (unsigned long long)printer->left_out);
+	if (text->length)
+		text_appendf(&printer->text, "\n%s", text->data);
+	printer->text.failed |= text->failed;
 }
 
 /* ---- rows ---- */

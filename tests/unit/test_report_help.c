@@ -1,0 +1,98 @@
+#include "unit.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "store/capture_reader.h"
+#include "store/capture_writer.h"
+#include "view/report_help.h"
+#include "view/report_table.h"
+
+static const struct {
+	const char *report, *column;
+} words[] = {
+#define WORDS(report, column, words) {report, column},
+#include "view/report_words.def"
+};
+
+struct nothing {
+	FILE *file;
+	struct capture_reader *reader;
+	struct view *view;
+};
+
+static void open_nothing(struct nothing *nothing)
+{
+	struct capture_writer *writer = NULL;
+	struct err err = {0};
+
+	nothing->file = tmpfile();
+	CHECK_OK(capture_writer_create(fileno(nothing->file), &writer, &err), err);
+	CHECK_OK(capture_writer_finish(writer, &err), err);
+	capture_writer_free(writer);
+	CHECK_OK(capture_reader_open(fileno(nothing->file), &nothing->reader, &err), err);
+	CHECK_OK(view_open(nothing->reader, &nothing->view, &err), err);
+}
+
+static void close_nothing(struct nothing *nothing)
+{
+	view_free(nothing->view);
+	capture_reader_free(nothing->reader);
+	fclose(nothing->file);
+}
+
+/* Marks what words say of the columns of a report. */
+static void check_report(const struct report *report, struct view *view, bool *used)
+{
+	const struct report_request request = {.report = report};
+	_cleanup_report_table_ struct report_table table = {0};
+	struct err err = {0};
+
+	CHECK_OK(report->make(view, &request, &table, &err), err);
+	CHECK(table.title && table.column_count && !table.row_count);
+	for (size_t i = 0; i < table.column_count; i++) {
+		const char *name = table.columns[i].name;
+
+		if (!report_column_words(report, name))
+			fprintf(stderr, "%s: nothing says what \"%s\" is\n", report->name, name);
+		CHECK(report_column_words(report, name));
+		for (size_t j = 0; j < ARRAY_SIZE(words); j++)
+			used[j] |= !strncmp(words[j].column, name, strlen(words[j].column)) &&
+				   (!*words[j].report || !strcmp(words[j].report, report->name));
+	}
+}
+
+TEST(every_column_of_every_report_has_words)
+{
+	bool used[ARRAY_SIZE(words)] = {false};
+	struct nothing nothing = {0};
+	size_t count;
+	const struct report *known = reports(&count);
+
+	open_nothing(&nothing);
+	for (size_t i = 0; i < count; i++)
+		check_report(&known[i], nothing.view, used);
+	close_nothing(&nothing);
+}
+
+TEST(help_tells_names_options_and_columns)
+{
+	struct report_request request = {0};
+	struct nothing nothing = {0};
+	struct err err = {0};
+	char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+
+	open_nothing(&nothing);
+	CHECK_OK(report_parse("kernels", &request, &err), err);
+	CHECK_OK(report_help_print(request.report, nothing.view, file, &err), err);
+	fclose(file);
+	CHECK(strstr(data, "cuda_gpu_kern_sum[:base][:mangled][:nvtx-name]\n"));
+	CHECK(strstr(data, "also called kernels\n") &&
+	      strstr(data, "      Avg (ns)                    arithmetic mean\n"));
+	free(data);
+	close_nothing(&nothing);
+}
+
+UNIT_MAIN()
