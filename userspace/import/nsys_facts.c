@@ -129,62 +129,59 @@ int nsys_facts_before(struct nsys_import *import, struct err *err)
 
 /* ---- processes and threads ---- */
 
-/* When the name of a task holds from: a later one wins. */
-enum name_source { NAME_OF_PROCESS, NAME_BY_NVTX, NAME_OF_THREAD };
+/* When the name of a thread holds from: a later one wins. */
+enum name_source { NAME_BY_NVTX, NAME_OF_THREAD };
 
-static int add_task(struct nsys_import *import, u64 global_tid, const char *name,
-		    enum name_source source, struct err *err)
+/* row: globalTid, name, priority. Only of processes with events: those of the whole machine are listed. */
+static int add_thread(struct nsys_import *import, sqlite3_stmt *row, enum name_source source,
+		      struct err *err)
 {
-	struct record_task fact;
+	const char *name = row_text(row, 1);
+	u64 global_tid = sqlite3_column_int64(row, 0);
+	struct record_thread fact;
+	int result;
 
-	if (!name || !*name || !map_find(&import->process_places, nsys_process(global_tid), 0))
+	if (!row_is_integer(row, 0) || !name ||
+	    !map_find(&import->process_places, nsys_process(global_tid), 0))
 		return 0;
-	schema_record_clear(schema_kind(KIND_task), &fact.header);
+	schema_record_clear(schema_kind(KIND_thread), &fact.header);
 	fact.header.ts = source;
 	fact.header.pid = nsys_pid(global_tid);
 	fact.header.tid = nsys_tid(global_tid);
-	strncpy((char *)fact.comm, name, sizeof(fact.comm) - 1);
-	return add_fact(import, &fact.header, err);
-}
-
-static int use_process(struct nsys_import *import, sqlite3_stmt *row, struct err *err)
-{
-	u64 global_pid = sqlite3_column_int64(row, 0);
-
-	if (!row_is_integer(row, 0))
-		return 0;
-	return add_task(import, global_pid | nsys_pid(global_pid), row_text(row, 1),
-			NAME_OF_PROCESS, err);
+	if (row_is_integer(row, 2))
+		fact.priority = sqlite3_column_int64(row, 2);
+	result = tool_text(import, name, &fact.header.name, err);
+	return result < 0 ? result : add_fact(import, &fact.header, err);
 }
 
 static int use_thread(struct nsys_import *import, sqlite3_stmt *row, struct err *err)
 {
-	if (!row_is_integer(row, 0))
-		return 0;
-	return add_task(import, sqlite3_column_int64(row, 0), row_text(row, 1), NAME_OF_THREAD,
-			err);
+	return add_thread(import, row, NAME_OF_THREAD, err);
 }
 
 static int use_nvtx_thread(struct nsys_import *import, sqlite3_stmt *row, struct err *err)
 {
-	if (!row_is_integer(row, 0))
-		return 0;
-	return add_task(import, sqlite3_column_int64(row, 0), row_text(row, 1), NAME_BY_NVTX, err);
+	return add_thread(import, row, NAME_BY_NVTX, err);
 }
 
-static int add_tasks(struct nsys_import *import, struct err *err)
+static int add_threads(struct nsys_import *import, struct err *err)
 {
+	bool priorities = nsys_database_has_column(&import->database, "ThreadNames", "priority");
+	/* A process has no thread 0, and no priority. */
 	int result = each_row(import, "PROCESSES", COLUMNS("globalPid", "name"),
-			      "SELECT globalPid, name FROM PROCESSES;", use_process, err);
+			      "SELECT globalPid, name, NULL FROM PROCESSES;", use_thread, err);
 
 	if (result == 0)
 		result = each_row(import, "NVTX_EVENTS", COLUMNS("eventType", "text", "globalTid"),
-				  "SELECT globalTid, text FROM NVTX_EVENTS WHERE eventType = 39;",
+				  "SELECT globalTid, text, NULL FROM NVTX_EVENTS "
+				  "WHERE eventType = 39;",
 				  use_nvtx_thread, err);
 	if (result == 0)
 		result = each_row(import, "ThreadNames", COLUMNS("nameId", "globalTid"),
-				  "SELECT globalTid, value FROM ThreadNames JOIN StringIds "
-				  "ON StringIds.id = ThreadNames.nameId;",
+				  priorities ? "SELECT globalTid, value, priority FROM ThreadNames "
+					       "JOIN StringIds ON StringIds.id = nameId;"
+					     : "SELECT globalTid, value, NULL FROM ThreadNames "
+					       "JOIN StringIds ON StringIds.id = nameId;",
 				  use_thread, err);
 	return result;
 }
@@ -353,6 +350,6 @@ int nsys_facts_after(struct nsys_import *import, struct err *err)
 				  "WHERE name IN ('Hostname', 'CpuCores');",
 				  use_system, err);
 	if (result == 0)
-		result = add_tasks(import, err);
+		result = add_threads(import, err);
 	return result == 0 ? add_ledger(import, err) : result;
 }

@@ -27,6 +27,7 @@ struct trace_column {
 /* clang-format off */
 #define TIME(name, key)            {{name, REPORT_COUNT, 0}, key, 0, 0}
 #define NUMBER(name, key)          {{name, REPORT_NUMBER, 0}, key, 0, 0}
+#define SIGNED(name, key)          {{name, REPORT_DECIMAL, 0}, key, 1, 0}
 #define ELEMENT(name, key, number) {{name, REPORT_NUMBER, 0}, key, 0, number}
 #define DECIMAL(name, key, unit)   {{name, REPORT_DECIMAL, 3}, key, unit, 0}
 #define STRING(name, key)          {{name, REPORT_TEXT, 0}, key, 0, 0}
@@ -64,7 +65,7 @@ static const struct trace_column api_columns[] = {
 	NUMBER("CorrID", "unique_correlation"),
 	NUMBER("Pid", "pid"),
 	NUMBER("Tid", "tid"),
-	NUMBER("T-Pri", "priority"),
+	SIGNED("T-Pri", "thread_priority"),
 	STRING("Thread Name", "thread_name"),
 };
 /* clang-format on */
@@ -134,6 +135,8 @@ static int fill_cell(const struct trace_column *column, const struct view_value 
 		report_cell_count(cell, number);
 	else if (value->type == VALUE_DECIMAL)
 		report_cell_decimal(cell, value->decimal / column->unit);
+	else if (value->type == VALUE_S64)
+		report_cell_decimal(cell, (s64)number / column->unit);
 	else
 		report_cell_decimal(cell, number / column->unit);
 	return 0;

@@ -551,6 +551,7 @@ static const struct computed_row {
 	/* As tables of Nsight Systems have them. */
 	{"offset_ns",                 NULL,                 0,           view_compute_offset},
 	{"thread_name",               NULL,                 0,           view_compute_thread_name},
+	{"thread_priority",           NULL,                 0,           view_compute_thread_priority},
 	{"device_and_number",         "device",             0,           view_compute_device_and_number},
 	{"source_memory",             NULL,                 KIND_copy,   view_compute_source_memory},
 	{"source_memory",             NULL,                 KIND_set,    view_compute_source_memory},

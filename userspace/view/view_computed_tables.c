@@ -15,6 +15,16 @@ struct view_value view_compute_thread_name(const struct view *view, const struct
 	return value_string(view_task_name(view, event->record->pid, event->record->tid));
 }
 
+struct view_value view_compute_thread_priority(const struct view *view,
+					       const struct view_event *event)
+{
+	s64 priority;
+
+	if (!view_task_priority(view, event->record->pid, event->record->tid, &priority))
+		return (struct view_value){VALUE_ABSENT};
+	return (struct view_value){VALUE_S64, .number = (u64)priority};
+}
+
 /* Pages belong to the GPU that they moved to, or left for the host. */
 static u32 device_of_migration(const struct record_migration *migration)
 {

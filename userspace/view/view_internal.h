@@ -84,7 +84,8 @@ void view_rows_free(struct view_rows *rows);
 #define VIEW_LAST_DISPLAYS 1024 /* a power of two */
 
 struct view_names {
-	struct map tasks; /* (pid, tid) -> const char * */
+	struct map tasks; /* (pid, tid) -> const char *; tid 0: of a process, where it is not that of its first thread */
+	struct map priorities; /* (pid, tid) -> s64 */
 	const char ***labels; /* [kind number][id - 1]; NULL for kinds without labels */
 	size_t *label_counts;
 	size_t kind_count;
@@ -101,6 +102,8 @@ int view_names_init(struct view *view);
 void view_names_free(struct view_names *names);
 /* The last known name of a thread, NULL when unknown. */
 const char *view_task_name(const struct view *view, u32 pid, u32 tid);
+/* False: not known. */
+bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority);
 /* A copy that lives as long as the view; NULL without memory. */
 const char *view_intern(const struct view *view, const char *string, size_t length);
 
@@ -263,7 +266,7 @@ view_compute *view_computed(const struct schema_kind *kind, const char *name);
 /* view_matmul.c: m, n, k, batch; operations */
 view_compute view_compute_matmul, view_compute_matmul_flops;
 /* view_computed_tables.c */
-view_compute view_compute_offset, view_compute_thread_name, view_compute_device_and_number,
+view_compute view_compute_offset, view_compute_thread_name, view_compute_thread_priority, view_compute_device_and_number,
 	view_compute_source_memory, view_compute_destination_memory, view_compute_managed_memory,
 	view_compute_migration_name, view_compute_migrated_bytes, view_compute_migrated_bandwidth;
 /* view_computed_counts.c */

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "view/view_internal.h"
 
+#define PRIORITY_UNKNOWN ((s32)0x80000000)
+
 const char *view_intern(const struct view *view, const char *string, size_t length)
 {
 	s64 number = string_table_add(&view->names->strings, string, length);
@@ -35,6 +37,27 @@ static int names_add_tasks(struct view *view)
 	return 0;
 }
 
+/* Names in full, of whole processes, and priorities. */
+static int names_add_threads(struct view *view)
+{
+	struct view_names *names = view->names;
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_thread, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record_thread *thread = (const struct record_thread *)facts[i];
+		u32 pid = thread->header.pid, tid = thread->header.tid;
+		const char *name = view_text(view, thread->header.name);
+
+		if (name && map_set(&names->tasks, pid, tid, (uintptr_t)name) < 0)
+			return -ENOMEM;
+		if (thread->priority != PRIORITY_UNKNOWN &&
+		    map_set(&names->priorities, pid, tid, (s64)thread->priority) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 const char *view_task_name(const struct view *view, u32 pid, u32 tid)
 {
 	u64 *name = map_find(&view->names->tasks, pid, tid);
@@ -42,10 +65,21 @@ const char *view_task_name(const struct view *view, u32 pid, u32 tid)
 	return name ? (const char *)(uintptr_t)*name : NULL;
 }
 
+bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority)
+{
+	u64 *priority = map_find(&view->names->priorities, pid, tid);
+
+	if (priority)
+		*ret_priority = *priority;
+	return priority != NULL;
+}
+
 const char *view_process_name(const struct view *view, u32 pid)
 {
-	const char *name = view_task_name(view, pid, pid);
+	const char *name = view_task_name(view, pid, 0);
 
+	if (!name)
+		name = view_task_name(view, pid, pid);
 	return name ? name : "";
 }
 
@@ -147,6 +181,8 @@ int view_names_init(struct view *view)
 		return -ENOMEM;
 	result = names_add_tasks(view);
 	if (result == 0)
+		result = names_add_threads(view);
+	if (result == 0)
 		result = view_event_names_add_symbols(view);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		struct name_counts counts = {0};
@@ -170,6 +206,7 @@ void view_names_free(struct view_names *names)
 	free(names->labels);
 	free(names->label_counts);
 	map_free(&names->tasks);
+	map_free(&names->priorities);
 	map_free(&names->made);
 	map_free(&names->displays);
 	string_table_free(&names->strings);
