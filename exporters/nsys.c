@@ -89,11 +89,10 @@ static int nsys_open(void *data, const struct view *view, const struct view_surv
 		     struct err *err)
 {
 	struct nsys *nsys = data;
+	u64 end_ns;
 
 	nsys->values.view = view;
-	nsys->values.start_ns = survey->window_start_ns;
-	if (survey->event_count && survey->first_ns < survey->window_start_ns)
-		nsys->values.start_ns = survey->first_ns;
+	view_time_range(survey, &nsys->values.start_ns, &end_ns);
 	return 0;
 }
 

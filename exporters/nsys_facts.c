@@ -170,12 +170,13 @@ static int write_times(struct facts *facts)
 {
 	const struct view_survey *survey = facts->survey;
 	struct text utc _cleanup_text_ = {0}, local _cleanup_text_ = {0};
-	u64 start_ns = facts->values->start_ns, realtime_ns = survey->realtime_offset_ns;
-	u64 end_ns =
-		survey->window_end_ns > survey->last_ns ? survey->window_end_ns : survey->last_ns;
-	s64 duration = end_ns > start_ns ? end_ns - start_ns : 0;
-	int result = add(facts, DETAILS, "iii", (s64)NSYS_GLOBAL_VID, duration, duration);
+	u64 start_ns, end_ns, realtime_ns = survey->realtime_offset_ns;
+	s64 duration;
+	int result;
 
+	view_time_range(survey, &start_ns, &end_ns);
+	duration = end_ns > start_ns ? end_ns - start_ns : 0;
+	result = add(facts, DETAILS, "iii", (s64)NSYS_GLOBAL_VID, duration, duration);
 	if (result || !realtime_ns)
 		return result;
 	append_time(&utc, start_ns + realtime_ns, false);

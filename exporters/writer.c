@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/output.h"
+#include "base/thread.h"
 
 struct writer_thread {
 	pthread_t thread;
@@ -44,19 +44,11 @@ static void *writer_run(void *data)
 	return NULL;
 }
 
-/* Signals are for the threads that wait for them. */
 static int writer_start(struct writer_thread *thread)
 {
-	sigset_t all, before;
-	int result;
-
 	pthread_mutex_init(&thread->lock, NULL);
 	pthread_cond_init(&thread->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = -pthread_create(&thread->thread, NULL, writer_run, thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return result;
+	return thread_start(&thread->thread, writer_run, thread);
 }
 
 /* Writes what was handed on and ends the thread. */

@@ -338,7 +338,7 @@ static int xplane_close(void *data, struct err *err)
 		return no_memory(xplane, err);
 	result = xplane_steps_close(&xplane->steps, err);
 	if (result == 0)
-		result = xplane_hlo_close(&xplane->hlo, err);
+		result = xplane_hlo_close(&xplane->hlo, xplane->view, err);
 	if (result == 0)
 		result = xplane_memory_close(&xplane->memory, &xplane->rows, err);
 	if (result < 0)

@@ -360,26 +360,22 @@ int xplane_hlo_add_program(struct xplane_space *space, const char *name, s64 id,
 }
 
 /* As XLA has it: 13000 for "13.0". Other versions of CUDA are not known. */
-static int add_driver_version(const struct view_survey *survey, const struct xplane_space *space)
+static int add_driver_version(const struct view *view, const struct xplane_space *space)
 {
-	unsigned major, minor;
 	char key[64], number[32];
+	unsigned major, minor;
+	const char *version;
 
 	snprintf(key, sizeof(key), "CUDA version of the driver of %u", space->pid);
-	for (size_t i = 0; i < survey->attribute_count; i++) {
-		const struct view_attribute *attribute = &survey->attributes[i];
-
-		if (strcmp(attribute->group, "gpu") || strcmp(attribute->key, key) ||
-		    sscanf(attribute->value, "%3u.%2u", &major, &minor) != 2 || !major)
-			continue;
-		snprintf(number, sizeof(number), "%u", major * 1000 + minor * 10);
-		return xplane_plane_add_string(space->metadata, "cuda_driver_version", number);
-	}
-	return 0;
+	version = view_attribute(view, "gpu", key);
+	if (!version || sscanf(version, "%3u.%2u", &major, &minor) != 2 || !major)
+		return 0;
+	snprintf(number, sizeof(number), "%u", major * 1000 + minor * 10);
+	return xplane_plane_add_string(space->metadata, "cuda_driver_version", number);
 }
 
-static int close_space(const struct xplane_hlo *hlo, struct xplane_space *space,
-		       const struct xplane_hlo_program *program)
+static int close_space(const struct xplane_hlo *hlo, const struct view *view,
+		       struct xplane_space *space, const struct xplane_hlo_program *program)
 {
 	struct xplane_hlo_module module = {0};
 	int result = make_module(hlo, program, &module);
@@ -388,17 +384,17 @@ static int close_space(const struct xplane_hlo *hlo, struct xplane_space *space,
 		result = xplane_hlo_add_program(space, space->name, program_id(space), &module,
 						NULL);
 	if (result == 0 && program->instruction_count)
-		result = add_driver_version(hlo->rows->survey, space);
+		result = add_driver_version(view, space);
 	xplane_hlo_module_free(&module);
 	return result;
 }
 
-int xplane_hlo_close(struct xplane_hlo *hlo, struct err *err)
+int xplane_hlo_close(struct xplane_hlo *hlo, const struct view *view, struct err *err)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < hlo->rows->space_count && result == 0; i++)
-		result = close_space(hlo, &hlo->rows->spaces[i], &hlo->programs[i]);
+		result = close_space(hlo, view, &hlo->rows->spaces[i], &hlo->programs[i]);
 	return result < 0 ? err_errno(err, result, "can't sum up what runs on GPUs") : 0;
 }
 

@@ -35,7 +35,7 @@ int xplane_hlo_open(struct xplane_hlo *hlo, struct xplane_rows *rows, struct err
 int xplane_hlo_add(struct xplane_hlo *hlo, const struct view_event *event, size_t plane, const char *operation,
 		   struct xplane_event *ret_event);
 /* Gives the spaces their plane "/host:metadata" with the programs. */
-int xplane_hlo_close(struct xplane_hlo *hlo, struct err *err);
+int xplane_hlo_close(struct xplane_hlo *hlo, const struct view *view, struct err *err);
 /* Then: what the tables do not show as it is. 0 or -ENOMEM. */
 int xplane_hlo_tell(const struct xplane_hlo *hlo, struct xplane_message_list *warnings);
 /* The same for a program that was made elsewhere; name is made one that XProf takes. 0 or -ENOMEM. */

@@ -304,12 +304,7 @@ int xplane_rows_make(struct xplane_rows *rows, const struct view *view,
 	int result;
 
 	rows->survey = survey;
-	rows->start_ns = survey->window_start_ns;
-	rows->end_ns = survey->window_end_ns;
-	if (survey->event_count && survey->first_ns < rows->start_ns)
-		rows->start_ns = survey->first_ns;
-	if (survey->event_count && survey->last_ns > rows->end_ns)
-		rows->end_ns = survey->last_ns;
+	view_time_range(survey, &rows->start_ns, &rows->end_ns);
 	if (rows->end_ns - rows->start_ns > XPLANE_PROFILE_NS_MAX)
 		return err_set(err, -ERANGE,
 			       "can't write XPlane: from the first event to the last it is %llu "

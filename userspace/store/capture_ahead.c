@@ -6,10 +6,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "store/capture_blocks.h"
 
 #define PIECES	    4
@@ -83,22 +83,14 @@ static void *ahead_run(void *data)
 	return NULL;
 }
 
-/* Signals are for the thread that looks for them. */
 static bool start_thread(struct capture_ahead *ahead)
 {
-	sigset_t all, before;
-	int result;
-
 	for (size_t i = 0; i < PIECES; i++) {
 		ahead->pieces[i].bytes = malloc(PIECE_BYTES);
 		if (!ahead->pieces[i].bytes)
 			return false;
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = pthread_create(&ahead->thread, NULL, ahead_run, ahead);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return result == 0;
+	return thread_start(&ahead->thread, ahead_run, ahead) == 0;
 }
 
 static void stop_thread(struct capture_ahead *ahead)

@@ -305,19 +305,8 @@ static int id_enter(struct renumber *renumber, struct source *source, unsigned s
 static u64 reference_read(const struct reference *reference, const struct record_header *record)
 {
 	const u8 *bytes = (const u8 *)record + reference->offset_bytes;
-	u64 value = 0;
-	u32 word;
 
-	switch (reference->element_bytes) {
-	case sizeof(word):
-		memcpy(&word, bytes, sizeof(word));
-		return word;
-	case sizeof(*bytes):
-		return *bytes;
-	default:
-		memcpy(&value, bytes, reference->element_bytes);
-		return value;
-	}
+	return schema_read_number(bytes, reference->element_bytes);
 }
 
 static void reference_write(const struct reference *reference, struct record_header *record,

@@ -169,23 +169,8 @@ u64 schema_field_value(const struct schema_field *field, const struct record_hea
 		       unsigned index)
 {
 	const u8 *bytes = (const u8 *)record + field->offset_bytes + index * field->element_bytes;
-	u64 value = 0;
-	u32 word;
 
-	/* Each one load of its own, instead of a call of memcpy(). Little-endian, as the files are. */
-	switch (field->element_bytes) {
-	case sizeof(word):
-		memcpy(&word, bytes, sizeof(word));
-		return word;
-	case sizeof(value):
-		memcpy(&value, bytes, sizeof(value));
-		return value;
-	case sizeof(*bytes):
-		return *bytes;
-	default:
-		memcpy(&value, bytes, field->element_bytes);
-		return value;
-	}
+	return schema_read_number(bytes, field->element_bytes);
 }
 
 s64 schema_field_signed(const struct schema_field *field, u64 value)

@@ -5,21 +5,36 @@
 #ifndef GPUPROBE_STORE_SCHEMA_H
 #define GPUPROBE_STORE_SCHEMA_H
 
+#include <string.h>
+
 #include "base/types.h"
 #include "../bpf/record.h"
 
 enum schema_unit {
-	UNIT_TIME, UNIT_NS, UNIT_BYTES, UNIT_COUNT, UNIT_NUMBER, UNIT_ID, UNIT_ENUM, UNIT_TEXT,
-	UNIT_STACK, UNIT_TASK, UNIT_ADDR, UNIT_HEX, UNIT_CHARS, UNIT_SIGNED, UNIT_PAD,
+	UNIT_TIME,
+	UNIT_NS,
+	UNIT_BYTES,
+	UNIT_COUNT,
+	UNIT_NUMBER,
+	UNIT_ID,
+	UNIT_ENUM,
+	UNIT_TEXT,
+	UNIT_STACK,
+	UNIT_TASK,
+	UNIT_ADDR,
+	UNIT_HEX,
+	UNIT_CHARS,
+	UNIT_SIGNED,
+	UNIT_PAD,
 };
 
 enum schema_tail { TAIL_NONE, TAIL_BYTES, TAIL_ADDRESSES, TAIL_ARGS };
 
 struct schema_field {
 	const char *name;
-	u16 offset_bytes;  /* in the record, header included */
-	u8 element_bytes;  /* 1, 2, 4 or 8 */
-	u16 count;	   /* 1 for a scalar */
+	u16 offset_bytes; /* in the record, header included */
+	u8 element_bytes; /* 1, 2, 4 or 8 */
+	u16 count;	  /* 1 for a scalar */
 	enum schema_unit unit;
 	const char *reference; /* ENUM: the enum; ID: the tag of the fact; else "none" */
 	u64 absent;
@@ -32,7 +47,7 @@ struct schema_kind {
 	enum record_shape shape;
 	enum record_row row;
 	enum schema_tail tail;
-	u16 size_bytes; /* without tail */
+	u16 size_bytes;			   /* without tail */
 	const struct schema_field *fields; /* of its own, without the header's */
 	size_t field_count;
 	const char *meaning;
@@ -74,14 +89,35 @@ enum schema_loss_class schema_loss_class(u32 loss_reason);
 const char *schema_unit_name(enum schema_unit unit);
 const char *schema_shape_name(enum record_shape shape);
 
+/* A number of 1 to 8 bytes. Each size one load of its own, instead of a call of memcpy(). Little-endian, as the files are. */
+static inline u64 schema_read_number(const u8 *bytes, size_t size_bytes)
+{
+	u64 value = 0;
+	u32 word;
+
+	switch (size_bytes) {
+	case sizeof(word):
+		memcpy(&word, bytes, sizeof(word));
+		return word;
+	case sizeof(value):
+		memcpy(&value, bytes, sizeof(value));
+		return value;
+	case sizeof(*bytes):
+		return *bytes;
+	default:
+		memcpy(&value, bytes, size_bytes);
+		return value;
+	}
+}
+
 /* Value of a scalar field, or of element [index] of an array. The record must be at least as long as
  * its kind. */
 u64 schema_field_value(const struct schema_field *field, const struct record_header *record,
 		       unsigned index);
 /* The number that a value of a SIGNED field stands for: schema_field_value() gives its bits. */
 s64 schema_field_signed(const struct schema_field *field, u64 value);
-void schema_field_set(const struct schema_field *field, struct record_header *record, unsigned index,
-		      u64 value);
+void schema_field_set(const struct schema_field *field, struct record_header *record,
+		      unsigned index, u64 value);
 /* Absent as the row says; arrays: all bytes 0. For records as producers write them: in what a capture
  * reader gives, ids are renumbered and 0 is absent (view_field_absent() knows that). */
 bool schema_field_absent(const struct schema_field *field, const struct record_header *record);

@@ -333,6 +333,16 @@ const struct view_survey *view_survey(const struct view *view)
 	return &view->survey;
 }
 
+void view_time_range(const struct view_survey *survey, u64 *ret_start_ns, u64 *ret_end_ns)
+{
+	*ret_start_ns = survey->window_start_ns;
+	*ret_end_ns = survey->window_end_ns;
+	if (survey->event_count && survey->first_ns < *ret_start_ns)
+		*ret_start_ns = survey->first_ns;
+	if (survey->event_count && survey->last_ns > *ret_end_ns)
+		*ret_end_ns = survey->last_ns;
+}
+
 const char *view_attribute(const struct view *view, const char *group, const char *key)
 {
 	for (size_t i = 0; i < view->survey.attribute_count; i++) {

@@ -131,6 +131,8 @@ struct view_sink {
 /* Runs the survey. reader stays the caller's and must outlive the view. */
 int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err);
 const struct view_survey *view_survey(const struct view *view);
+/* From when to when it is: the window, and what lies before and behind it of the events. */
+void view_time_range(const struct view_survey *survey, u64 *ret_start_ns, u64 *ret_end_ns);
 /* The value of one of its attributes; NULL: it has none such. */
 const char *view_attribute(const struct view *view, const char *group, const char *key);
 /* How many events of a kind there are. */

@@ -1,0 +1,15 @@
+#include "base/thread.h"
+
+#include <signal.h>
+
+int thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *data)
+{
+	sigset_t all, before;
+	int result;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	result = -pthread_create(ret_thread, NULL, run, data);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return result;
+}
