@@ -272,6 +272,8 @@ def judge(nsys, gpuprobe, capture, folder):
 			return result(False, name, done.stderr)
 	seen = Seen(gpuprobe, capture)
 	judge_reports(nsys, gpuprobe, name, capture, database, folder, seen)
+	if database != capture:
+		judge_reports(nsys, gpuprobe, f"{name}.sqlite", database, database, folder, seen)
 	judge_units(nsys, gpuprobe, name, capture, database)
 	printed = run(nsys, "analyze", "-q", "-f", "csv", "-r", ",".join(RULES), database)
 	return result(not printed.stderr and "rror" not in printed.stdout, f"{name}: {len(RULES)} rules", printed.stderr + printed.stdout[:300])
