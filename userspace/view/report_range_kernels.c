@@ -272,7 +272,6 @@ static int fill_table(struct run *run, struct report_table *table, struct err *e
 	table->title = "NVTX Range Kernel Summary";
 	table->columns = columns;
 	table->column_count = ARRAY_SIZE(columns);
-	table->empty_cells = "No range: those that were launched in none.";
 	for (size_t i = 0; i < run->group_count; i++)
 		run->groups[i].statistics = &rows[i];
 	if (run->group_count)

@@ -2,12 +2,12 @@
 #include "base/text.h"
 #include "view/view_internal.h"
 
-/* Since the window opened. */
 struct view_value view_compute_offset(const struct view *view, const struct view_event *event)
 {
-	u64 start_ns = view->survey.window_start_ns;
+	u64 start_ns, end_ns;
 
-	return value_u64(event->ts > start_ns ? event->ts - start_ns : 0);
+	view_time_range(&view->survey, &start_ns, &end_ns);
+	return value_u64(event->ts - start_ns);
 }
 
 struct view_value view_compute_thread_name(const struct view *view, const struct view_event *event)
