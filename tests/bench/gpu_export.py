@@ -15,24 +15,31 @@ KERNEL = ('{"kind":"kernel","source":3,"ts":%d,"dur":2500,"pid":4242,"name":"%s"
 ROUNDS = 5
 
 
-def write_text(bench, file):
-	"""Launches of 97 kernels with 50 sizes, each with its kernel."""
+def write_facts(bench, file, window_ns):
 	facts = (bench.ROOT / "tests/golden/gpu_graph.ndjson").read_text().split("\n")[:FACTS_LINES]
-	file.writelines(line.replace('"dur":100000', f'"dur":{EVENTS * STEP_NS}') + "\n" for line in facts)
-	names = [f"_Z{6 + len(str(number))}kernel{number}Pf" for number in range(97)]
-	for i in range(EVENTS // 2):
-		ts = START_NS + 1000 + i * STEP_NS
-		file.write(LAUNCH % (ts, i + 1))
-		file.write(KERNEL % (ts + 2000, names[i % 97], i + 1, 132 + i % 50))
+	file.writelines(line.replace('"dur":100000', f'"dur":{window_ns}') + "\n" for line in facts)
 
 
-def capture_of(bench, folder):
+def write_launch(file, ts, number):
+	"""A launch with its kernel: of 97 kernels with 50 sizes."""
+	name = f"_Z{6 + len(str(number % 97))}kernel{number % 97}Pf"
+	file.write(LAUNCH % (ts, number + 1))
+	file.write(KERNEL % (ts + 2000, name, number + 1, 132 + number % 50))
+
+
+def write_text(bench, file, events):
+	write_facts(bench, file, events * STEP_NS)
+	for i in range(events // 2):
+		write_launch(file, START_NS + 1000 + i * STEP_NS, i)
+
+
+def capture_of(bench, folder, events=EVENTS):
 	"""Kept from run to run."""
-	path = bench.BUILD / f"gpu-{EVENTS}.gpr"
+	path = bench.BUILD / f"gpu-{events}.gpr"
 	if not path.exists():
 		text = folder / "gpu.ndjson"
 		with text.open("w") as file:
-			write_text(bench, file)
+			write_text(bench, file, events)
 		bench.run_measured(bench.GPUPROBE, "export", text, "-o", path)
 		text.unlink()
 	return path
