@@ -163,6 +163,7 @@ struct sim_activity {
 			uint64_t address;
 			uint32_t source;
 			uint32_t destination;
+			uint32_t flags;
 		} managed;
 		struct {
 			uint32_t overhead; /* CUpti_ActivityOverheadKind */
@@ -264,5 +265,7 @@ size_t simTruth(char *json, size_t capacity);
 void simTruthMark(void);
 /* Waits until no device has work, up to timeout_ms: whether that is so. */
 int simDrain(unsigned timeout_ms);
+/* Stands for the page fault of a program that reads managed memory: the caller is the instruction. */
+void simHostAccess(const void *memory);
 
 #endif

@@ -34,6 +34,7 @@
 #define BATCH_BYTES    (1u << 20)
 #define GRADIENT_BYTES (4u << 20)
 #define GROWTH_BYTES   (8u << 20)
+#define METRICS_BYTES  (1u << 18)
 #define GROWTH_STEPS   50
 #define GROWTH_LIMIT   32
 #define IDLE_STEPS     100
@@ -81,6 +82,7 @@ struct options {
 	unsigned devices;
 	const char *control;
 	bool is_paused;
+	bool is_managed;
 };
 
 struct worker {
@@ -91,7 +93,7 @@ struct worker {
 	cudaEvent_t copied, computed, reduced;
 	cudaGraphExec_t graph;
 	CUfunction triton;
-	void *host_batch, *device_batch, *gradients, *loss;
+	void *host_batch, *device_batch, *gradients, *loss, *metrics;
 	unsigned long step;
 	unsigned grown;
 };
@@ -188,6 +190,18 @@ static NOINLINE void optimizer_step(struct worker *worker)
 	CHECK(cudaStreamSynchronize(worker->compute));
 }
 
+/* Of --managed: the GPU writes what the host then reads. */
+static NOINLINE void read_metrics(struct worker *worker)
+{
+	if (!options.is_managed)
+		return;
+	CHECK(cudaMemsetAsync(worker->metrics, 0, METRICS_BYTES, worker->compute));
+	sets_asked++;
+	CHECK(cudaStreamSynchronize(worker->compute));
+	simHostAccess(worker->metrics);
+	(void)*(volatile char *)worker->metrics;
+}
+
 /* A leak, as training programs have: up to a limit. */
 static NOINLINE void grow(struct worker *worker)
 {
@@ -206,6 +220,7 @@ static NOINLINE void train_step(struct worker *worker)
 	backward(worker);
 	all_reduce(worker);
 	optimizer_step(worker);
+	read_metrics(worker);
 	grow(worker);
 	worker->step++;
 }
@@ -253,6 +268,8 @@ static void prepare(struct worker *worker)
 	CHECK(cudaMallocHost(&worker->loss, 4096));
 	CHECK(cudaMalloc(&worker->device_batch, BATCH_BYTES));
 	CHECK(cudaMalloc(&worker->gradients, GRADIENT_BYTES));
+	if (options.is_managed)
+		CHECK(cudaMallocManaged(&worker->metrics, METRICS_BYTES, cudaMemAttachGlobal));
 	CHECK(cuModuleLoadData(&module, "simulated"));
 	CHECK(cuModuleGetFunction(&worker->triton, module, "triton_poi_fused_add_mul_gelu_7"));
 	capture(worker);
@@ -428,6 +445,7 @@ static void read_options(int argc, char **argv)
 		{"devices", required_argument, NULL, 'D'},
 		{"control", required_argument, NULL, 'c'},
 		{"paused", no_argument, NULL, 'p'},
+		{"managed", no_argument, NULL, 'm'},
 		{0},
 	};
 	int option;
@@ -454,6 +472,9 @@ static void read_options(int argc, char **argv)
 			break;
 		case 'p':
 			options.is_paused = true;
+			break;
+		case 'm':
+			options.is_managed = true;
 			break;
 		default:
 			exit(2);

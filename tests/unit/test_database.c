@@ -1,6 +1,9 @@
 /* A database as an output: what is bound, what is left when it fails. */
 #include "unit.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "base/text.h"
 #include "exporters/database.h"
 
@@ -74,7 +77,7 @@ TEST(what_is_not_finished_has_no_name)
 	CHECK_OK(database_finish(database, false, NULL, &err), err);
 	CHECK(access(FILE_NAME, F_OK) < 0);
 	CHECK(database_create(FOLDER, &database, &err) < 0);
-	CHECK(strstr(err.text, FOLDER) != NULL);
+	CHECK(strstr(err.message, FOLDER) != NULL);
 }
 
 UNIT_MAIN()

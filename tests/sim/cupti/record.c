@@ -287,6 +287,7 @@ static void put_managed(struct draft *draft, const struct sim_activity *activity
 	PUT(draft, MANAGED, dstId, activity->managed.destination);
 	PUT(draft, MANAGED, streamId, stream_id(activity->stream_id));
 	PUT(draft, MANAGED, processId, getpid());
+	PUT(draft, MANAGED, flags, activity->managed.flags);
 }
 
 typedef void (*put_function)(struct draft *draft, const struct sim_activity *activity,

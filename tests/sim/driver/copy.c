@@ -70,6 +70,8 @@ static CUresult copy(CUdeviceptr destination, CUdeviceptr source, size_t bytes, 
 	if (kind == COPY_HTOD || kind == COPY_DTOH)
 		work->engine = kind == COPY_HTOD ? SIM_ENGINE_HTOD : SIM_ENGINE_DTOH;
 	if (!sim_capture_work(work)) {
+		sim_managed_access(source, work->activity.device);
+		sim_managed_access(destination, work->activity.device);
 		sim_truth_activity(&work->activity);
 		sim_tools_submit(&work->activity);
 		point = sim_point_get(work->point);
@@ -164,6 +166,7 @@ static CUresult set(CUdeviceptr destination, uint32_t value, size_t bytes, CUstr
 	work->activity.memset.async = async;
 	work->duration_ns = SETUP_NS + bytes * 1000 / SET_RATE;
 	if (!sim_capture_work(work)) {
+		sim_managed_access(destination, work->activity.device);
 		sim_truth_activity(&work->activity);
 		sim_tools_submit(&work->activity);
 		sim_work_submit(work);

@@ -169,6 +169,12 @@ struct sim_range {
 /* What an address belongs to; pageable host memory where nobody knows it. */
 struct sim_range sim_memory_find(uint64_t address);
 
+/* Managed memory becomes where it is accessed: whether it was not there. */
+bool sim_memory_move(uint64_t address, bool to_device, struct sim_range *ret_range);
+
+/* managed.c. Lock held. Tells what comes of it when a GPU accesses an address of managed memory; of others nothing. */
+void sim_managed_access(uint64_t address, uint32_t device);
+
 /* launch.c */
 const char *sim_function_name(CUfunction function);
 uint64_t sim_kernel_duration_ns(const char *name, const uint32_t grid[3], const uint32_t block[3], void **arguments);

@@ -21,6 +21,7 @@ enum memory_kind {
 struct allocation {
 	struct sim_range range;
 	struct CUmemPoolHandle_st *pool;
+	bool is_on_device; /* of managed memory */
 };
 
 static struct allocation *allocations;
@@ -65,6 +66,20 @@ struct sim_range sim_memory_find(uint64_t address)
 	    address - allocations[index - 1].range.address < allocations[index - 1].range.bytes)
 		return allocations[index - 1].range;
 	return (struct sim_range){.address = address, .kind = MEMORY_PAGEABLE};
+}
+
+bool sim_memory_move(uint64_t address, bool to_device, struct sim_range *ret_range)
+{
+	size_t index = lower_bound(address + 1);
+	struct allocation *allocation = index ? &allocations[index - 1] : NULL;
+
+	if (!allocation || allocation->range.kind != MEMORY_MANAGED ||
+	    address - allocation->range.address >= allocation->range.bytes ||
+	    allocation->is_on_device == to_device)
+		return false;
+	allocation->is_on_device = to_device;
+	*ret_range = allocation->range;
+	return true;
 }
 
 /* First gap of the device's address space that is large enough, 0 for none. */
