@@ -134,6 +134,13 @@ def of_open_ranges(seen, column, ours):
 	return column == "Time (%)" or name in seen.left_open or name.split(":", 1)[-1] in seen.left_open
 
 
+def throughput_of_nsys(ours):
+	duration = int(ours["Duration (ns)"])
+	if ours["Throughput (MBps)"] == "None":
+		return "" if ours["Bytes (MB)"] == "None" else "None"
+	return f"{float(ours['Throughput (MBps)']) * duration / 1e9 * (10**9 // duration):.3f}"
+
+
 def unversioned(cell):
 	return re.sub(r"_v\d+$", "", cell)
 
@@ -143,12 +150,16 @@ DIFFERENCES = [
 	("", "GreenCtx", "a column of newer versions", lambda *_: True),
 	("", "Name|API Name|API Function|Operation", "nsys cuts the version off a call's name only where that has four digits",
 	 lambda seen, column, ours, theirs: ours[column] == unversioned(theirs[column])),
-	("cuda_gpu_trace", "Reg/Trd|StcSMem \\(MB\\)|DymSMem \\(MB\\)", "what is not known is None in ours; the database has to hold a number",
+	("cuda_gpu_trace", "Grd[XYZ]|Blk[XYZ]|Reg/Trd|StcSMem \\(MB\\)|DymSMem \\(MB\\)|Ctx|Strm", "what is not known is None in ours; the database has to hold a number",
 	 lambda seen, column, ours, theirs: ours[column] == "None" and float(theirs[column]) == 0),
 	("cuda_gpu_trace", "SrcMemKd|DstMemKd|Ctx|Strm", "unified memory is managed at both ends, and CUPTI knows no context and stream of its moves",
 	 lambda seen, column, ours, theirs: "Unified Memory" in ours["Name"]),
 	("", ".*", "nsys cuts what is wider than all of the first 100 rows",
 	 lambda seen, column, ours, theirs: theirs[column].endswith("…") and ours[column].startswith(theirs[column][:-1])),
+	("cuda_gpu_kern_gb_sum|cuda_kern_exec_trace", "GridXYZ|BlockXYZ", "the same",
+	 lambda seen, column, ours, theirs: ours[column] == "None" and theirs[column].split() == ["0"] * 3),
+	("cuda_gpu_trace", "Throughput \\(MBps\\)", "nsys divides 10^9 by the duration as integers first: copies of more than a second have none",
+	 lambda seen, column, ours, theirs: theirs[column] == throughput_of_nsys(ours)),
 	("nvtx_sum|nvtx_pushpop_sum|nvtx_startend_sum", ".*", "a range that was open has no duration of ours: nsys takes the last time that it knows for its end",
 	 lambda seen, column, ours, theirs: of_open_ranges(seen, column, ours)),
 ]
@@ -156,7 +167,7 @@ DIFFERENCES = [
 
 # (capture, report, reason)
 NOT_COMPARED = [
-	("gpu_graph", "cuda_kern_exec_sum|cuda_kern_exec_trace|nvtx_kern_sum|nvtx_gpu_proj_trace",
+	("gpu_graph(.sqlite)?", "cuda_kern_exec_sum|cuda_kern_exec_trace|nvtx_kern_sum|nvtx_gpu_proj_trace",
 	 "made by hand with correlation ids that come again, as after 4 billion calls: nsys joins by them alone"),
 ]
 

@@ -1,6 +1,7 @@
 #include "view/report_kernel_name.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 int kernel_names_init(struct kernel_names *names, const struct view *view,
 		      const struct report_request *request)
@@ -58,4 +59,9 @@ const char *kernel_names_of(struct kernel_names *names, const struct view_event 
 {
 	return kernel_names_in_range(names, kernel->cause ? kernel->cause->path : 0,
 				     kernel_names_alone(names, kernel));
+}
+
+void report_write_size(const u32 *size, char *ret_text)
+{
+	snprintf(ret_text, REPORT_SIZE_CHARS, "%4u %4u %4u", size[0], size[1], size[2]);
 }

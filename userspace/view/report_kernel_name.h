@@ -1,4 +1,4 @@
-/* What kernels are called in a report, as it was asked for. */
+/* What kernels are called in a report, as it was asked for, and how their sizes are written. */
 #ifndef GPUPROBE_VIEW_REPORT_KERNEL_NAME_H
 #define GPUPROBE_VIEW_REPORT_KERNEL_NAME_H
 
@@ -23,5 +23,9 @@ const char *kernel_names_alone(const struct kernel_names *names, const struct vi
 const char *kernel_names_in_range(struct kernel_names *names, u32 path, const char *alone);
 /* Both. */
 const char *kernel_names_of(struct kernel_names *names, const struct view_event *kernel);
+
+#define REPORT_SIZE_CHARS 36 /* three numbers, the blanks between, the end */
+/* Of a grid or a block, x y z, as nsys aligns it: " 256    2    1". */
+void report_write_size(const u32 *size, char *ret_text);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "view/report_kernel_name.h"
 #include "view/report_table.h"
 #include "view/statistics.h"
 
@@ -41,16 +42,23 @@ static const char *const value_keys[VALUES] = {"launch_to_end_ns", "cause_dur_ns
 
 struct group {
 	u32 ids[IDS];
-	const char *api, *kernel; /* the view's */
 };
 
 struct run {
+	const struct report_request *request;
 	const struct view *view;
+	struct kernel_names names;
+	struct text calls; /* names of an API call and of a kernel, a line each */
 	const struct view_key *keys[VALUES], *device;
 	struct statistics *values[VALUES]; /* the groups have the same number in each */
 	struct group *groups;
 	size_t group_count, group_capacity;
 };
+
+static int no_memory(struct err *err)
+{
+	return err_errno(err, -ENOMEM, "can't make the report cuda_kern_exec_sum");
+}
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
 		    struct err *err)
@@ -59,38 +67,47 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	struct run *run = data;
 
 	run->view = view;
+	if (kernel_names_init(&run->names, view, run->request) < 0)
+		return no_memory(err);
 	run->device = view_key(view, kind, "device_number");
 	for (unsigned i = 0; i < VALUES; i++) {
 		run->keys[i] = view_key(view, kind, value_keys[i]);
 		if (!run->keys[i] || !run->device)
-			return err_errno(err, -ENOMEM, "can't make the report launch");
+			return no_memory(err);
 	}
 	return 0;
 }
 
+/* Its statistics have the name "API call, newline, kernel". */
 static int find_group(struct run *run, const struct view_event *event, u32 *ret_number,
 		      struct err *err)
 {
-	struct view_value device = view_value(run->view, run->device, event);
 	const struct group group = {
-		.ids = {event->cause->pid, event->cause->tid, device.number},
-		.api = event->cause->name,
-		.kernel = event->name,
+		.ids = {event->cause->pid, event->cause->tid,
+			view_value(run->view, run->device, event).number},
 	};
-	struct text names _cleanup_text_ = {0};
+	const char *kernel = kernel_names_of(&run->names, event);
 	char ids[64];
-	int result = 0;
+	int result;
 
-	/* A line each: names hold no newline that would make two groups the same. */
-	text_appendf(&names, "%s\n%s", group.api, group.kernel);
+	text_clear(&run->calls);
+	text_append(&run->calls, event->cause->name);
+	text_append_char(&run->calls, '\n');
+	text_append(&run->calls, kernel ? kernel : "");
+	if (!kernel || run->calls.failed)
+		return no_memory(err);
 	snprintf(ids, sizeof(ids), "%u %u %u", group.ids[0], group.ids[1], group.ids[2]);
-	for (unsigned i = 0; i < VALUES && result == 0; i++)
-		result = statistics_function(run->values[i], text_string(&names), ids, ret_number,
-					     err);
+	result =
+		statistics_function(run->values[0], text_string(&run->calls), ids, ret_number, err);
 	if (result < 0 || *ret_number < run->group_count)
 		return result;
+	for (unsigned i = 1; i < VALUES && result == 0; i++)
+		result = statistics_function(run->values[i], text_string(&run->calls), ids,
+					     ret_number, err);
+	if (result < 0)
+		return result;
 	if (array_reserve(&run->groups, &run->group_capacity, run->group_count + 1) < 0)
-		return err_errno(err, -ENOMEM, "can't make the report launch");
+		return no_memory(err);
 	run->groups[run->group_count++] = group;
 	return 0;
 }
@@ -119,13 +136,24 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 
 static void fill_value(const struct statistics_row *value, struct report_cell *cells)
 {
+	/* As nsys has it, where all else is None. */
+	report_cell_decimal(&cells[4], value->deviation_ns);
 	if (!value->timed_count)
 		return;
 	report_cell_decimal(&cells[0], value->average_ns);
 	report_cell_decimal(&cells[1], value->median_ns);
 	report_cell_count(&cells[2], value->minimum_ns);
 	report_cell_count(&cells[3], value->maximum_ns);
-	report_cell_decimal(&cells[4], value->deviation_ns);
+}
+
+static int fill_names(const char *calls, struct report_cell *cells)
+{
+	size_t length = strcspn(calls, "\n");
+	_cleanup_free_ char *api = strndup(calls, length);
+
+	if (!api || report_cell_text(&cells[COLUMN_API], api) < 0)
+		return -ENOMEM;
+	return report_cell_text(&cells[COLUMN_KERNEL], calls + length + 1);
 }
 
 static int add_row(const struct group *group, const struct statistics_row *const *values,
@@ -141,9 +169,7 @@ static int add_row(const struct group *group, const struct statistics_row *const
 	report_cell_count(&row->cells[COLUMN_QUEUED], values[VALUE_QUEUE][place].timed_count);
 	for (unsigned i = 0; i < VALUES; i++)
 		fill_value(&values[i][place], &row->cells[COLUMN_VALUES + i * VALUE_WIDTH]);
-	if (report_cell_text(&row->cells[COLUMN_API], group->api) < 0)
-		return -ENOMEM;
-	return report_cell_text(&row->cells[COLUMN_KERNEL], group->kernel);
+	return fill_names(values[0][place].name, row->cells);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -164,15 +190,13 @@ static int fill_table(struct run *run, struct report_table *table, struct err *e
 	size_t count;
 
 	table->title = "CUDA Kernel Launch & Exec Time Summary";
-	table->empty = "No kernels were recorded whose launch was seen.";
-	table->empty_cells = "No queue time: the kernels began before their launch had returned.";
 	table->columns = columns;
 	table->column_count = ARRAY_SIZE(columns);
 	for (unsigned i = 0; i < VALUES && result == 0; i++)
 		result = statistics_finish(run->values[i], &values[i], &count, err);
 	for (size_t i = 0; i < run->group_count && result == 0; i++)
 		if (add_row(&run->groups[i], values, i, table) < 0)
-			result = err_errno(err, -ENOMEM, "can't make the report launch");
+			result = no_memory(err);
 	if (result == 0 && table->row_count)
 		qsort(table->rows, table->row_count, sizeof(*table->rows), compare_rows);
 	return result;
@@ -182,7 +206,7 @@ int report_launch_make(struct view *view, const struct report_request *request,
 		       struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {0};
+	struct run run = {.request = request};
 	int result = 0;
 
 	for (unsigned i = 0; i < VALUES && result == 0; i++)
@@ -194,5 +218,7 @@ int report_launch_make(struct view *view, const struct report_request *request,
 	for (unsigned i = 0; i < VALUES; i++)
 		statistics_free(run.values[i]);
 	free(run.groups);
+	text_free(&run.calls);
+	kernel_names_free(&run.names);
 	return result;
 }

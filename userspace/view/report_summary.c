@@ -178,16 +178,18 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	return 0;
 }
 
-#define SIZE_CHARS 64
+#define SIZES_CHARS (2 * REPORT_SIZE_CHARS)
 
-/* Grid and block, a line each, as nsys aligns them; "" where they are not known. */
-static void write_size(const struct record_kernel *kernel, char *ret_size)
+/* Grid and block, a line each; "" where they are not known. */
+static void write_sizes(const struct record_kernel *kernel, char *ret_sizes)
 {
-	*ret_size = '\0';
-	if (kernel->grid[0] && kernel->block[0])
-		snprintf(ret_size, SIZE_CHARS, "%4u %4u %4u\n%4u %4u %4u", kernel->grid[0],
-			 kernel->grid[1], kernel->grid[2], kernel->block[0], kernel->block[1],
-			 kernel->block[2]);
+	*ret_sizes = '\0';
+	if (!kernel->grid[0] || !kernel->block[0])
+		return;
+	report_write_size(kernel->grid, ret_sizes);
+	ret_sizes += strlen(ret_sizes);
+	*ret_sizes++ = '\n';
+	report_write_size(kernel->block, ret_sizes);
 }
 
 /* The row of an event, NULL without memory or where it counts nowhere. */
@@ -206,7 +208,7 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 {
 	struct view_value value = view_value(run->view, run->values[kind], event);
 	const char *name = name_of(run, kind, event), *style = run->summary->styles[kind];
-	char size[SIZE_CHARS];
+	char sizes[SIZES_CHARS];
 	u32 number;
 	int result;
 
@@ -215,8 +217,8 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 	if (!name)
 		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
 	if (run->summary->by_size) {
-		write_size((const struct record_kernel *)event->record, size);
-		style = size;
+		write_sizes((const struct record_kernel *)event->record, sizes);
+		style = sizes;
 	}
 	result = statistics_function(run->statistics, name, style ? style : "", &number, err);
 	if (result < 0)
@@ -252,16 +254,16 @@ static void fill_number(struct report_cell *cell, const struct report_column *co
 		report_cell_decimal(cell, value / unit);
 }
 
-/* size: of write_size() */
-static int fill_size(const char *size, enum cell which, struct report_cell *cell)
+/* sizes: of write_sizes() */
+static int fill_size(const char *sizes, enum cell which, struct report_cell *cell)
 {
-	size_t length = strcspn(size, "\n");
-	char grid[SIZE_CHARS];
+	size_t length = strcspn(sizes, "\n");
+	char grid[REPORT_SIZE_CHARS];
 
-	if (!*size)
+	if (!*sizes)
 		return 0;
-	snprintf(grid, sizeof(grid), "%.*s", (int)length, size);
-	return report_cell_text(cell, which == CELL_GRID ? grid : size + length + 1);
+	snprintf(grid, sizeof(grid), "%.*s", (int)length, sizes);
+	return report_cell_text(cell, which == CELL_GRID ? grid : sizes + length + 1);
 }
 
 static int fill_cell(const struct run *run, const struct summary_column *column,
@@ -347,7 +349,8 @@ static int set_up_table(const struct summary *summary, struct report_table *tabl
 {
 	table->title = summary->title;
 	table->empty = summary->empty;
-	table->empty_cells = "Rows without figures: the end of none of them was seen.";
+	if (!summary->by_size)
+		table->empty_cells = "Rows without figures: the end of none of them was seen.";
 	table->made_columns = calloc(summary->column_count, sizeof(*table->made_columns));
 	if (!table->made_columns)
 		return -ENOMEM;

@@ -76,11 +76,23 @@ int report_table_print(struct report_table *table, const struct report *report,
 /* The reports. */
 typedef int report_make(struct view *view, const struct report_request *request,
 			struct report_table *table, struct err *err);
-report_make report_distribution_make, report_overhead_make;
-report_make report_functions_make, report_ledger_make, report_summary_make, report_launch_make,
-	report_idle_make, report_usdt_make, report_growth_make, report_stacks_make,
-	report_wakers_make, report_allocations_make, report_steps_make, report_trace_make,
-	report_range_kernels_make, report_ranges_make;
+report_make report_distribution_make;
+report_make report_overhead_make;
+report_make report_functions_make;
+report_make report_ledger_make;
+report_make report_summary_make;
+report_make report_launch_make;
+report_make report_idle_make;
+report_make report_usdt_make;
+report_make report_growth_make;
+report_make report_stacks_make;
+report_make report_wakers_make;
+report_make report_allocations_make;
+report_make report_steps_make;
+report_make report_trace_make;
+report_make report_range_kernels_make;
+report_make report_ranges_make;
+report_make report_exec_trace_make;
 
 /* The part of the report functions behind the statistics, apart for the tests. */
 struct statistics_row;
