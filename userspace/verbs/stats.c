@@ -85,13 +85,23 @@ static bool has_report(const struct stats *stats, const struct report *report)
 	return false;
 }
 
+static bool has_table(const struct stats *stats, const struct table *table)
+{
+	for (size_t i = 0; i < stats->count; i++)
+		if (!strcmp(stats->tables[i].words, table->words) &&
+		    !strcmp(stats->tables[i].output, table->output) &&
+		    stats->tables[i].format == table->format)
+			return true;
+	return false;
+}
+
 static bool goes_to_people(const struct table *table)
 {
 	return report_format_is_for_people(table->format) &&
 	       table_output_type(table->output) == TABLE_OUTPUT_STANDARD;
 }
 
-/* For people with those that belong behind it; programs get one table for one name. */
+/* Once, for people with those that belong behind it; programs get one table for one name. */
 static int add_table(struct stats *stats, const char *words, size_t place, struct err *err)
 {
 	struct table table = {.words = words};
@@ -99,7 +109,7 @@ static int add_table(struct stats *stats, const char *words, size_t place, struc
 
 	if (result == 0)
 		result = set_place(stats, place, &table, err);
-	if (result < 0)
+	if (result < 0 || has_table(stats, &table))
 		return result;
 	stats->tables[stats->count++] = table;
 	while (result == 0 && goes_to_people(&table) && report_then(table.request.report)) {
@@ -183,11 +193,21 @@ static size_t count_together(const struct stats *stats, size_t first)
 	return count;
 }
 
+/* Does something stand above it on standard output? */
+static bool is_behind_another(const struct stats *stats, const struct table *table)
+{
+	if (table_output_type(table->output) != TABLE_OUTPUT_STANDARD)
+		return false;
+	for (const struct table *other = stats->tables; other < table; other++)
+		if (table_output_type(other->output) == TABLE_OUTPUT_STANDARD)
+			return true;
+	return false;
+}
+
 static void print_before(const struct stats *stats, const struct table *tables, size_t count,
 			 size_t i, FILE *file)
 {
-	bool behind_another = tables + i > stats->tables &&
-			      table_output_type(tables[i].output) == TABLE_OUTPUT_STANDARD;
+	bool behind_another = is_behind_another(stats, &tables[i]);
 	_cleanup_text_ struct text key = {0};
 
 	if (tables[i].format == REPORT_JSON && count > 1) {
@@ -214,8 +234,9 @@ static int print_together(const struct stats *stats, struct view *view, const st
 		.format = tables->format, .time_unit = stats->time_unit, .path = stats->path};
 	struct table_output output = {0};
 	u64 row_count = 0;
-	int result = table_output_open(tables->output, tables->words, stats->path, tables->format,
-				       &output, err);
+	int result =
+		table_output_open(tables->output, tables->words, stats->options->arguments.items[0],
+				  tables->format, &output, err);
 
 	if (result < 0)
 		return result;

@@ -30,9 +30,10 @@ static char *make_path(const char *spelled, const char *words, const char *captu
 	if (base == capture) {
 		const char *ending = strrchr(path_base_name(capture), '.');
 
-		base = strcmp(capture, standard_output) ? capture : "stats";
 		length = ending && ending != path_base_name(capture) ? (size_t)(ending - capture)
-								     : strlen(base);
+								     : strlen(capture);
+		if (!strcmp(capture, standard_output))
+			return make_path("stats", words, capture, format);
 	}
 	text_append_bytes(&path, base, length);
 	text_append_char(&path, '_');
