@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "import/nsys_ids.h"
+#include "import/nsys_rows.h"
 #include "nsight/nsys_numbers.h"
 
 #define SEVERITY_WARNING 2
@@ -202,6 +203,8 @@ static int use_export(struct nsys_import *import, sqlite3_stmt *row, struct err 
 		if (strcmp(name, keys[i][0]) == 0)
 			result = add_attribute(import, VALUE_attribute_group_tool, keys[i][1],
 					       value, err);
+	if (name && value && strcmp(name, keys[0][0]) == 0)
+		import->by_gpuprobe = strcmp(value, "gpuprobe") == 0;
 	return result;
 }
 
@@ -299,22 +302,41 @@ static bool parse_loss(const char *words, u8 *ret_reason, char *ret_place, size_
 	return false;
 }
 
-/* Only what was found wrong; nsys also tells there that it began and ended. */
+/* "NVTX of server (4242): no room for its functions" */
+static int add_told(struct nsys_import *import, u8 group, const char *words, struct err *err)
+{
+	const char *value = strstr(words, ": ");
+	char key[256];
+
+	snprintf(key, sizeof(key), "%.*s", value ? (int)(value - words) : 0, words);
+	return add_attribute(import, group, key, value ? value + 2 : words, err);
+}
+
+/* What gpuprobe wrote goes to where it was. Of nsys only what it found wrong: it also tells that it began and ended. */
 static int use_diagnostic(struct nsys_import *import, sqlite3_stmt *row, struct err *err)
 {
 	const char *words = row_text(row, 1);
+	s64 severity = sqlite3_column_int64(row, 0);
 	char place[256];
 	u64 count;
 	u8 reason;
 
-	if (!words || !row_is_integer(row, 0) || sqlite3_column_int64(row, 0) < SEVERITY_WARNING)
+	if (!words || !row_is_integer(row, 0))
 		return 0;
-	if (parse_loss(words, &reason, place, sizeof(place), &count))
+	if (import->by_gpuprobe && severity == SEVERITY_WARNING &&
+	    parse_loss(words, &reason, place, sizeof(place), &count))
 		/* What is found in the events is found in them again. */
 		return schema_loss_class(reason) == LOSS_CLASS_CAUSES
 			       ? 0
 			       : add_loss(import, reason, place, count, err);
-	return add_attribute(import, VALUE_attribute_group_remark, "Nsight Systems", words, err);
+	if (severity == SEVERITY_WARNING || (severity > SEVERITY_WARNING && !import->by_gpuprobe))
+		return add_loss(import, VALUE_loss_reason_warned, words, 1, err);
+	if (!import->by_gpuprobe)
+		return 0;
+	return add_told(import,
+			severity > SEVERITY_WARNING ? VALUE_attribute_group_failure
+						    : VALUE_attribute_group_remark,
+			words, err);
 }
 
 static int add_ledger(struct nsys_import *import, struct err *err)
@@ -328,6 +350,71 @@ static int add_ledger(struct nsys_import *import, struct err *err)
 	if (result == 0)
 		result = add_loss(import, VALUE_loss_reason_backward, "", import->backward, err);
 	return result;
+}
+
+/* ---- what is not read ---- */
+
+static bool is_read(const char *table)
+{
+	size_t count;
+	const struct nsys_import_table *tables = nsys_import_tables(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (sqlite3_stricmp(tables[i].name, table) == 0)
+			return true;
+	return sqlite3_stricmp(table, "DIAGNOSTIC_EVENT") == 0;
+}
+
+/* 1: it has events. */
+static int has_events(struct nsys_import *import, const char *table, struct err *err)
+{
+	char *sql;
+	sqlite3_stmt *statement = NULL;
+	int result;
+
+	if (!nsys_database_has_column(&import->database, table, "start") &&
+	    !nsys_database_has_column(&import->database, table, "timestamp"))
+		return 0;
+	sql = sqlite3_mprintf("SELECT 1 FROM \"%w\" LIMIT 1;", table);
+	if (!sql)
+		return nsys_no_memory(err);
+	result = nsys_database_prepare(&import->database, sql, &statement, err);
+	if (result == 0)
+		result = nsys_database_step(&import->database, statement, table, err);
+	sqlite3_finalize(statement);
+	sqlite3_free(sql);
+	return result;
+}
+
+/* Nobody is to take what is missing for what was not there. */
+static int add_unread(struct nsys_import *import, struct err *err)
+{
+	struct text tables _cleanup_text_ = {0};
+	sqlite3_stmt *statement = NULL;
+	int result = nsys_database_prepare(&import->database,
+					   "SELECT name FROM sqlite_master WHERE type = 'table' "
+					   "AND rootpage > 0;",
+					   &statement, err);
+
+	while (result == 0) {
+		const char *table;
+
+		result = nsys_database_step(&import->database, statement, "sqlite_master", err);
+		if (result <= 0)
+			break;
+		table = row_text(statement, 0);
+		result = table && !is_read(table) ? has_events(import, table, err) : 0;
+		if (result > 0)
+			text_appendf(&tables, "%s%s", tables.length ? ", " : "", table);
+		result = result < 0 ? result : 0;
+	}
+	sqlite3_finalize(statement);
+	if (result == 0 && tables.failed)
+		result = nsys_no_memory(err);
+	return result == 0 && tables.length
+		       ? add_attribute(import, VALUE_attribute_group_remark, "tables not read",
+				       text_string(&tables), err)
+		       : result;
 }
 
 /* ---- all of them ---- */
@@ -351,5 +438,7 @@ int nsys_facts_after(struct nsys_import *import, struct err *err)
 				  use_system, err);
 	if (result == 0)
 		result = add_threads(import, err);
+	if (result == 0)
+		result = add_unread(import, err);
 	return result == 0 ? add_ledger(import, err) : result;
 }

@@ -55,6 +55,7 @@ struct nsys_import {
 	sqlite3_stmt *find_string, *find_gpu, *find_null_stream; /* NULL: there is no such table */
 	struct nsys_stacks stacks;
 	struct nsys_rows *gpus; /* of TARGET_INFO_GPU; NULL: there is none */
+	bool by_gpuprobe; /* who exported it */
 	/* What there was. */
 	s64 first_start_ns, last_start_ns, last_end_ns; /* of the database's times; first > last: no events */
 	u64 missing_strings; /* that rows refer to */
