@@ -39,6 +39,7 @@ struct off_cpu {
 	u32 stack;
 	u32 name;
 	u8 reason, before;
+	u16 cpu; /* that it left, unless it was off before */
 };
 
 struct {
@@ -131,6 +132,7 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task, b
 	off->name = name_of(task, off->reason);
 	off->stack = stack_take(context, scratch, pid_tgid);
 	off->before = 0;
+	off->cpu = bpf_get_smp_processor_id();
 	off->woken.ts = 0;
 	/* From here on a waker knows that it is off. */
 	off->since_ns = bpf_ktime_get_ns();
@@ -175,6 +177,8 @@ static __always_inline void fill_off_cpu(struct record_off_cpu *record, const st
 	record->header.stack = off->stack;
 	record->reason = off->reason;
 	record->before = off->before;
+	record->from_cpu = off->before ? ~0U : off->cpu;
+	record->to_cpu = ~0U;
 	fill_waking(record, off, dur);
 }
 
@@ -190,6 +194,7 @@ static __always_inline void take_cpu(struct task_struct *task)
 	dur = bpf_ktime_get_ns() - off->since_ns;
 	if (dur >= off_cpu_min_ns) {
 		fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, dur);
+		record.to_cpu = bpf_get_smp_processor_id();
 		emit(&record.header, sizeof(record));
 	}
 	off->since_ns = off->early.ts = 0;

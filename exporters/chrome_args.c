@@ -165,6 +165,8 @@ static const struct chrome_arg_row {
 	{"off_cpu",      "waker_pid",                    "process that woke it",       NULL},
 	{"off_cpu",      "waker_tid",                    "thread that woke it",        NULL},
 	{"off_cpu",      "before",                       "since before the window",    NULL},
+	{"off_cpu",      "from_cpu",                     "CPU before",                 NULL},
+	{"off_cpu",      "to_cpu",                       "CPU after",                  NULL},
 
 	{"gpu_environment", "sm_clock_mhz",              "SM clock (MHz)",             NULL},
 	{"gpu_environment", "memory_clock_mhz",          "memory clock (MHz)",         NULL},

@@ -24,6 +24,16 @@ static bool is_mark(const struct view *view, const struct view_event *event)
 	return view_annotation(view, event) == VALUE_usdt_annotation_mark;
 }
 
+static bool left_cpu(const struct view *view, const struct view_event *event)
+{
+	return ((const struct record_off_cpu *)event->record)->from_cpu != ~0U;
+}
+
+static bool came_to_cpu(const struct view *view, const struct view_event *event)
+{
+	return !event->open && ((const struct record_off_cpu *)event->record)->to_cpu != ~0U;
+}
+
 static u8 migration_type(const struct view_event *event)
 {
 	return ((const struct record_migration *)event->record)->type;
