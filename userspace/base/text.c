@@ -113,12 +113,28 @@ static bool text_is_printable(u32 code_point)
 	return true;
 }
 
+/* How many bytes of ASCII stand first that are printable as they are. */
+static size_t plain_length(const char *string, size_t length)
+{
+	size_t plain = 0;
+
+	while (plain < length && string[plain] >= ' ' && string[plain] <= '~')
+		plain++;
+	return plain;
+}
+
 void text_append_terminal(struct text *text, const char *string, size_t length)
 {
 	while (length) {
+		size_t size, plain = plain_length(string, length);
 		u32 code_point = 0;
-		size_t size = utf8_decode(string, length, &code_point);
 
+		text_append_bytes(text, string, plain);
+		string += plain;
+		length -= plain;
+		if (!length)
+			break;
+		size = utf8_decode(string, length, &code_point);
 		if (size && text_is_printable(code_point)) {
 			text_append_bytes(text, string, size);
 		} else {

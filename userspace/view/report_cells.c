@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "view/report_printer.h"
 
 /* Long enough for every double in %.Nf. */
@@ -43,16 +44,21 @@ void report_append_heading(const struct report_printer *printer, const struct re
 /* Digits and perhaps a point: 1234567.8 -> 1,234,567.8 */
 static void append_separated(struct text *text, const char *number, const char *separator)
 {
-	size_t sign = *number == '-', digits = strspn(number + sign, "0123456789");
+	size_t sign = *number == '-', digits;
 
+	if (!*separator) {
+		text_append(text, number);
+		return;
+	}
+	digits = strspn(number + sign, "0123456789");
 	text_append_bytes(text, number, sign);
 	number += sign;
-	for (size_t i = 0; *separator && i < digits; i++) {
+	for (size_t i = 0; i < digits; i++) {
 		if (i && (digits - i) % 3 == 0)
 			text_append(text, separator);
 		text_append_char(text, number[i]);
 	}
-	text_append(text, *separator ? number + digits : number);
+	text_append(text, number + digits);
 }
 
 /* Lines in one. */
@@ -93,6 +99,9 @@ static void append_number(const struct report_printer *printer, const struct rep
 	} else if (column->type == REPORT_DECIMAL) {
 		snprintf(number, sizeof(number), "%.*f", column->decimals,
 			 round_value(column, cell->decimal));
+	} else if (column->type == REPORT_NUMBER || !*printer->separator) {
+		json_append_u64(text, cell->count);
+		return;
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
 	}

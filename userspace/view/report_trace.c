@@ -94,6 +94,7 @@ struct run {
 	struct kernel_names names;
 	const struct view_key *operations[TRACE_KINDS];
 	const struct view_key *keys[TRACE_KINDS][COLUMNS_MAX]; /* NULL: the kind has none */
+	size_t operation_column;			       /* COLUMNS_MAX: there is none */
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -103,6 +104,10 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	const struct trace *trace = run->trace;
 
 	run->view = view;
+	run->operation_column = COLUMNS_MAX;
+	for (size_t i = 0; i < trace->column_count; i++)
+		if (!strcmp(trace->columns[i].key, KEY_OPERATION))
+			run->operation_column = i;
 	if (kernel_names_init(&run->names, view, run->request) < 0)
 		return err_errno(err, -ENOMEM, "can't make the report %s", trace->report);
 	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i]; i++) {
@@ -153,7 +158,7 @@ static int fill_row(struct run *run, const struct view_event *event,
 
 		if (!keys[i] || (event->open && !strcmp(column->key, KEY_DURATION)))
 			continue;
-		if (event->kind->number == KIND_kernel && !strcmp(column->key, KEY_OPERATION)) {
+		if (event->kind->number == KIND_kernel && i == run->operation_column) {
 			result = fill_text(&row->cells[i], kernel_names_of(&run->names, event));
 			continue;
 		}
