@@ -93,6 +93,8 @@ report_make report_trace_make;
 report_make report_range_kernels_make;
 report_make report_ranges_make;
 report_make report_exec_trace_make;
+report_make report_unified_memory_make;
+report_make report_absent_make;
 
 /* The part of the report functions behind the statistics, apart for the tests. */
 struct statistics_row;

@@ -28,6 +28,20 @@ static const struct report report_rows[] = {
 #undef ALIASES
 };
 
+/* Not listed. Their meaning is their title. */
+static const struct report absent_rows[] = {
+#define ABSENT(name, old_name, title, data) \
+	{name, {old_name}, title, data, REPORT_TAKES_NONE, report_absent_make},
+#include "view/reports_absent.def"
+};
+
+int report_absent_make(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
+{
+	table->title = request->report->meaning;
+	return 0;
+}
+
 /* What follows what, for people. */
 static const struct {
 	const char *report, *then;
@@ -82,6 +96,12 @@ static int find(const char *name, const struct report **ret_report, struct err *
 			return 0;
 		}
 		list_names(&report_rows[i], &nearest, &known);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(absent_rows); i++) {
+		if (is_called(&absent_rows[i], name)) {
+			*ret_report = &absent_rows[i];
+			return 0;
+		}
 	}
 	return err_set(err, -EINVAL, "unknown report \"%.100s\": there are %s%s", name,
 		       text_string(&known), nearest_hint(&nearest, ""));
