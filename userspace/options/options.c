@@ -327,6 +327,18 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 	return result;
 }
 
+int options_list_split(struct options_list *list, const char *string, struct err *err)
+{
+	char *copy = strdup(string), *rest = copy, *word;
+	int result = copy ? 0 : err_errno(err, -ENOMEM, "can't keep the options");
+
+	while (result == 0 && (word = strsep(&rest, ",")))
+		if (*word)
+			result = options_list_add(list, word, err);
+	free(copy);
+	return result;
+}
+
 void options_list_free(struct options_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -90,6 +90,8 @@ int options_each(const struct options *options,
 int options_words(const struct options *options, enum options_verb verb, struct options_list *words,
 		  struct err *err);
 int options_list_add(struct options_list *list, const char *string, struct err *err);
+/* The words between commas of string, without empty ones. */
+int options_list_split(struct options_list *list, const char *string, struct err *err);
 void options_list_free(struct options_list *list);
 
 void options_print_help(FILE *file, enum options_verb verb); /* VERB_ALL: the overview */

@@ -48,20 +48,19 @@ static void nothing_close(struct nothing *nothing)
 static int print_asked(const struct options *options, struct view *view, FILE *file,
 		       struct err *err)
 {
+	struct options_list names = {0};
 	int result = 0;
 
-	for (size_t i = 0; i < options->report.count && result == 0; i++) {
-		_cleanup_free_ char *names = strdup(options->report.items[i]);
-		char *rest = names, *name;
+	for (size_t i = 0; i < options->report.count && result == 0; i++)
+		result = options_list_split(&names, options->report.items[i], err);
+	for (size_t i = 0; i < names.count && result == 0; i++) {
+		struct report_request request = {0};
 
-		while (result == 0 && (name = strsep(&rest, ","))) {
-			struct report_request request = {0};
-
-			result = report_parse(name, &request, err);
-			if (result == 0)
-				result = report_help_print(request.report, view, file, err);
-		}
+		result = report_parse(names.items[i], &request, err);
+		if (result == 0)
+			result = report_help_print(request.report, view, file, err);
 	}
+	options_list_free(&names);
 	return result;
 }
 

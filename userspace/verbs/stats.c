@@ -32,25 +32,12 @@ struct stats {
 
 /* ---- what is wanted ---- */
 
-/* Words with commas between them, each on its own. */
-static int split(const char *words, struct options_list *list, struct err *err)
-{
-	_cleanup_free_ char *copy = strdup(words);
-	char *rest = copy, *word;
-	int result = copy ? 0 : err_errno(err, -ENOMEM, "can't read the options");
-
-	while (result == 0 && (word = strsep(&rest, ",")))
-		if (*word)
-			result = options_list_add(list, word, err);
-	return result;
-}
-
 static int split_all(const struct options_list *words, struct options_list *list, struct err *err)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < words->count && result == 0; i++)
-		result = split(words->items[i], list, err);
+		result = options_list_split(list, words->items[i], err);
 	return result;
 }
 
@@ -132,7 +119,7 @@ static int read_options(struct stats *stats, struct err *err)
 	if (result == 0)
 		result = split_all(&options->outputs, &stats->outputs, err);
 	if (result == 0 && options->format)
-		result = split(options->format, &stats->formats, err);
+		result = options_list_split(&stats->formats, options->format, err);
 	for (size_t i = 0; i < stats->formats.count && result == 0; i++)
 		result = set_place(stats, i, &unused, err);
 	if (result == 0 && options->time_unit)
@@ -252,6 +239,9 @@ static int print_together(const struct stats *stats, struct view *view, const st
 	}
 	if (result == 0 && tables->format == REPORT_JSON && count > 1)
 		fputs("}\n", output.file);
+	/* Whoever reads it has gone: no failure of ours. */
+	if (result == -EPIPE)
+		return table_output_close(&output, true, err);
 	if (result < 0) {
 		table_output_close(&output, false, NULL);
 		return result;
@@ -269,8 +259,7 @@ static int print_tables(const struct stats *stats, struct view *view, struct err
 		result = print_together(stats, view, &stats->tables[i], count, err);
 		i += count;
 	}
-	/* Whoever read standard output has gone. */
-	return result == -EPIPE ? 0 : result;
+	return result;
 }
 
 /* No table may look complete when it is not. */

@@ -73,8 +73,15 @@ static int open_command(const char *command, struct table_output *output, struct
 {
 	if (!*command)
 		return err_set(err, -EINVAL, "-o @: no command stands behind the @");
+	/* It would inherit that SIGPIPE is ignored. */
+	signal(SIGPIPE, SIG_DFL);
 	output->file = popen(command, "we");
-	return output->file ? 0 : err_errno(err, -errno, "can't start %s", command);
+	signal(SIGPIPE, SIG_IGN);
+	if (!output->file)
+		return err_errno(err, -errno, "can't start %s", command);
+	/* So that nothing is left for pclose() to write, of which it could not tell that nobody wanted it. */
+	setvbuf(output->file, NULL, _IONBF, 0);
+	return 0;
 }
 
 int table_output_open(const char *spelled, const char *words, const char *capture,

@@ -202,7 +202,7 @@ int report_parse(const char *words, struct report_request *ret_request, struct e
 	return result;
 }
 
-/* What each table of a summary is made of. */
+/* Which tables a summary has of a capture with what. */
 static const struct {
 	u16 kind;
 	const char *report;
@@ -217,8 +217,10 @@ static const struct {
 	{KIND_api, "cuda_api_sum"},
 	{KIND_copy, "cuda_gpu_mem_time_sum"},
 	{KIND_set, "cuda_gpu_mem_time_sum"},
+	{KIND_migration, "cuda_gpu_mem_time_sum"},
 	{KIND_copy, "cuda_gpu_mem_size_sum"},
 	{KIND_set, "cuda_gpu_mem_size_sum"},
+	{KIND_migration, "cuda_gpu_mem_size_sum"},
 	{KIND_range, "nvtx_sum"},
 	{KIND_process_range, "nvtx_sum"},
 	{KIND_off_cpu, "off_cpu_sum"},

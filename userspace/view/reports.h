@@ -51,7 +51,7 @@ struct report {
 };
 
 const struct report *reports(size_t *ret_count);
-/* The reports that have something to say of a capture, in the order of a summary; room for those of reports(). */
+/* Those of a summary that have something to say of a capture, in its order; room for those of reports(). */
 int reports_with_rows(struct view *view, struct report_request *ret_requests, size_t *ret_count,
 		      struct err *err);
 /* What people get behind a report, where they ask for it; NULL: nothing. */
