@@ -101,6 +101,8 @@ int ranges_add(struct ranges *ranges, const struct view_event *event)
 	range.number = ++ranges->event_count;
 	if (!is_range_of_thread(event))
 		return 0;
+	if (event->kind->number == KIND_range)
+		range.number = ((const struct record_range *)event->record)->number ?: range.number;
 	name = find_name(ranges, event);
 	if (name < 0 || find_thread(ranges, range.row, &thread) < 0 ||
 	    array_reserve(&thread->places, &thread->capacity, thread->count + 1) < 0 ||

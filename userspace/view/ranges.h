@@ -15,7 +15,7 @@ struct range {
 	u64 ts, end;  /* of an open one: up to the end of the window */
 	u32 name;     /* its place in the names: "domain:text" */
 	u32 row;      /* of its thread, in the survey */
-	u32 number;   /* among all ranges and marks by time, from 1: the id that nsys gives it */
+	u32 number;   /* among all ranges and marks by time, from 1: the id that nsys gives it; of imported ones what it gave */
 	u32 parent;   /* place of the tightest one around it, RANGES_NONE: none */
 	u32 previous; /* how many of its thread there are up to the last one before it that ends later */
 	u32 level : 31; /* how many are around it, by their parents */
