@@ -216,7 +216,7 @@ TEST(every_loss_reason_has_a_class_and_a_counter)
 		"unmatched_return", "fact_missing", "facts_capped",	  "clock_fitted",
 		"return_left",	    "guard_failed", "allocations_capped", "stacks_full",
 		"usdt_args_cut",    "growth_full",  "heap_sites_full",	  "heap_free_unseen",
-		"memory_unread",    "names_cut",    "growth_missed"};
+		"memory_unread",    "names_cut",    "growth_missed",	  "warned"};
 	size_t count;
 	const struct schema_enum_value *values = schema_enum_values(&count);
 
