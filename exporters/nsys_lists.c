@@ -123,6 +123,15 @@ u64 nsys_values_frame(struct nsys_values *values, const struct view_frame *frame
 	return string_or_none(values, text_string(&name));
 }
 
+/* As the stack has it: frames have an address of the call that they are in, which is the byte before the one it returns to. */
+static u64 raw_address(const struct view_frame *frame, const struct view_frame *innermost)
+{
+	bool is_known = frame->name[0] || frame->module[0];
+
+	return frame->address +
+	       (is_known && frame->address && frame->address != innermost->address);
+}
+
 /* A stack, innermost frame first. */
 static int write_stack(struct database *database, struct nsys_values *values,
 		       sqlite3_stmt *statement, const struct nsys_item *item, s64 id,
@@ -139,8 +148,8 @@ static int write_stack(struct database *database, struct nsys_values *values,
 		u64 module, symbol = nsys_values_frame(values, frame, &module);
 
 		result = database_insert(database, statement, err, "iiiiii", id, (s64)symbol,
-					 (s64)module, (s64)!frame->name[0], (s64)frame->address,
-					 (s64)i);
+					 (s64)module, (s64)!frame->name[0],
+					 (s64)raw_address(frame, frames), (s64)i);
 	}
 	return result;
 }
