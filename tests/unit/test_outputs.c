@@ -214,8 +214,7 @@ TEST(words_of_completion_are_the_formats_and_reports)
 	}
 	text_append(&endings, "gpr");
 	for (size_t i = 0; i < report_count; i++)
-		text_appendf(&names, "%s%s", i ? " " : "",
-			     report[i].aliases[0] ? report[i].aliases[0] : report[i].name);
+		text_appendf(&names, "%s%s", i ? " " : "", report[i].name);
 	for (const struct words_row *row = words_rows; row->member; row++) {
 		if (strcmp(row->member, "outputs") == 0)
 			CHECK_STRING(row->words, text_string(&endings));
