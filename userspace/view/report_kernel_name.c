@@ -45,10 +45,16 @@ const char *kernel_names_in_range(struct kernel_names *names, u32 path, const ch
 {
 	const struct view_path *range =
 		names->request->nvtx_name ? innermost_range(names->view, path) : NULL;
+	const char *domain;
 
 	if (!range)
 		return alone;
 	text_clear(&names->with_range);
+	domain = view_text(names->view, range->domain);
+	if (domain) {
+		text_append(&names->with_range, domain);
+		text_append_char(&names->with_range, ':');
+	}
 	text_append(&names->with_range, range->name);
 	text_append_char(&names->with_range, '/');
 	text_append(&names->with_range, alone);

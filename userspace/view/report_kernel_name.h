@@ -18,7 +18,7 @@ int kernel_names_init(struct kernel_names *names, const struct view *view,
 void kernel_names_free(struct kernel_names *names);
 /* The name alone, valid as long as the view. */
 const char *kernel_names_alone(const struct kernel_names *names, const struct view_event *kernel);
-/* The same behind the innermost range of its path, where that was asked for and there is one: "forward/gemm". Valid until
+/* The same behind the innermost range of its path, where that was asked for and there is one: "forward/gemm", "model:forward/gemm". Valid until
  * the next call; NULL without memory. */
 const char *kernel_names_in_range(struct kernel_names *names, u32 path, const char *alone);
 /* Both. */

@@ -69,6 +69,7 @@ struct view_survey {
 struct view_path {
 	u32 parent; /* 0: nothing */
 	u16 kind;
+	u32 domain; /* of a range of NVTX: id of the text; 0: the default one */
 	const char *name;
 };
 

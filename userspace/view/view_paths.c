@@ -17,6 +17,7 @@ struct open_scope {
 	u64 end;
 	s64 name; /* in the names */
 	u16 kind;
+	u32 domain;
 	u32 path;
 };
 
@@ -30,11 +31,19 @@ static bool is_scope(u16 kind)
 	return kind == KIND_range || kind == KIND_usdt_span || kind == KIND_call;
 }
 
-/* The path of a name in another path. */
-static int find_path(struct view_paths *paths, u32 parent, s64 name, u16 kind, u32 *ret_path)
+static u32 domain_of(const struct view_event *event)
 {
-	u64 key = (u64)name << 16 | kind;
-	u64 *there = map_find(&paths->numbers, parent, key);
+	return event->kind->number == KIND_range
+		       ? ((const struct record_range *)event->record)->domain
+		       : 0;
+}
+
+/* The path of a scope in another path. */
+static int find_path(struct view_paths *paths, u32 parent, const struct open_scope *scope,
+		     u32 *ret_path)
+{
+	u64 outer = (u64)scope->domain << 32 | parent, key = (u64)scope->name << 16 | scope->kind;
+	u64 *there = map_find(&paths->numbers, outer, key);
 
 	if (there) {
 		*ret_path = *there;
@@ -44,9 +53,10 @@ static int find_path(struct view_paths *paths, u32 parent, s64 name, u16 kind, u
 	if (paths->count == PATHS_MAX)
 		return 0;
 	if (array_reserve(&paths->paths, &paths->capacity, paths->count + 1) < 0 ||
-	    map_set(&paths->numbers, parent, key, paths->count + 1) < 0)
+	    map_set(&paths->numbers, outer, key, paths->count + 1) < 0)
 		return -ENOMEM;
-	paths->paths[paths->count++] = (struct view_path){parent, kind, paths->names.strings[name]};
+	paths->paths[paths->count++] = (struct view_path){parent, scope->kind, scope->domain,
+							  paths->names.strings[scope->name]};
 	*ret_path = paths->count;
 	return 0;
 }
@@ -74,7 +84,7 @@ static int drop_ended(struct view_paths *paths, struct path_row *row, u64 ts)
 		}
 		if (is_moved)
 			result = find_path(paths, kept ? row->scopes[kept - 1].path : NO_PATH,
-					   scope.name, scope.kind, &scope.path);
+					   &scope, &scope.path);
 		row->scopes[kept++] = scope;
 	}
 	row->count = kept;
@@ -84,15 +94,17 @@ static int drop_ended(struct view_paths *paths, struct path_row *row, u64 ts)
 static int open_scope(struct view_paths *paths, struct path_row *row,
 		      const struct view_event *event)
 {
-	struct open_scope *scope;
-	s64 name = string_table_add(&paths->names, event->name, strlen(event->name));
-	u32 path;
+	struct open_scope scope = {
+		.end = event->end,
+		.name = string_table_add(&paths->names, event->name, strlen(event->name)),
+		.kind = event->kind->number,
+		.domain = domain_of(event),
+	};
 
-	if (name < 0 || find_path(paths, innermost(row), name, event->kind->number, &path) < 0 ||
+	if (scope.name < 0 || find_path(paths, innermost(row), &scope, &scope.path) < 0 ||
 	    array_reserve(&row->scopes, &row->capacity, row->count + 1) < 0)
 		return -ENOMEM;
-	scope = &row->scopes[row->count++];
-	*scope = (struct open_scope){event->end, name, event->kind->number, path};
+	row->scopes[row->count++] = scope;
 	return 0;
 }
 
