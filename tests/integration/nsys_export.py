@@ -1,6 +1,8 @@
 """Databases as nsys 2022 exports them, made by hand: for tests of what reads them, and as seeds of fuzzing."""
 import contextlib
+import pathlib
 import sqlite3
+import sys
 
 PID = 4242
 VM = 1 << 48
@@ -25,10 +27,12 @@ OLD = {
 	"CUPTI_ACTIVITY_KIND_KERNEL": "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
 		"streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, "
 		"shortName INTEGER NOT NULL, launchType INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, "
-		"gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL",
+		"gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, "
+		"staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL",
 	"CUPTI_ACTIVITY_KIND_MEMCPY": "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
 		"streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, "
-		"srcKind INTEGER, dstKind INTEGER",
+		"srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, dstDeviceId INTEGER, migrationCause INTEGER, "
+		"virtualAddress INTEGER",
 	"NVTX_EVENTS": "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, "
 		"text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER",
 	"OSRT_API": "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, "
@@ -44,9 +48,9 @@ ROWS = {
 	# Rows of nsys are in no order.
 	"CUPTI_ACTIVITY_KIND_RUNTIME": [(3000, 3500, 0, MAIN, 3, 20, 0, None), (1000, 1500, 0, MAIN, 1, 21, 0, None),
 					(2000, 2600, 0, WORKER, 2, 20, 719, None)],
-	"CUPTI_ACTIVITY_KIND_KERNEL": [(4000, 9000, 0, 1, 7, 3, PROCESS, 10, 11, 1, 128, 256, 2, 1, 64, 4, 1),
-				       (2500, 3900, 0, 1, 13, 2, PROCESS, 10, 11, 1, 128, 1, 1, 1, 32, 1, 1)],
-	"CUPTI_ACTIVITY_KIND_MEMCPY": [(1600, 2400, 0, 1, 7, 1, PROCESS, 4096, 1, 1, 2)],
+	"CUPTI_ACTIVITY_KIND_KERNEL": [(4000, 9000, 0, 1, 7, 3, PROCESS, 10, 11, 1, 128, 256, 2, 1, 64, 4, 1, 1024, 2048),
+				       (2500, 3900, 0, 1, 13, 2, PROCESS, 10, 11, 1, 128, 1, 1, 1, 32, 1, 1, 0, 0)],
+	"CUPTI_ACTIVITY_KIND_MEMCPY": [(1600, 2400, 0, 1, 7, 1, PROCESS, 4096, 1, 1, 2, None, None, None, None)],
 	"NVTX_EVENTS": [(100, None, 75, None, None, None, "mine", MAIN, None, None, 1, None),
 			(110, None, 33, None, 3, None, "third", MAIN, None, None, 1, None),
 			(900, 9500, 59, None, None, 0xff00ff00, "step", MAIN, None, None, 0, 77),
@@ -93,9 +97,9 @@ LATER_ROWS = {
 	"TARGET_INFO_CUDA_DEVICE": [(0, 0, PID, None, 108)],
 	"DIAGNOSTIC_EVENT": [(0, 1, 3, 1, "Profiling has started.", None), (5000, 1, 1, 2, "CUDA events were dropped.", PROCESS)],
 	"CUPTI_ACTIVITY_KIND_RUNTIME": ROWS["CUPTI_ACTIVITY_KIND_RUNTIME"] + [(10000, 11000, 1, MAIN, 4, 23, 0, 5)],
-	"CUPTI_ACTIVITY_KIND_MEMCPY": ROWS["CUPTI_ACTIVITY_KIND_MEMCPY"] + [(12000, 13000, 0, 1, 7, None, PROCESS, 65536, 11, 4, 4),
-									      (13000, 13500, 0, 1, 7, None, PROCESS, 4096, 12, 4, 4),
-									      (13000, 13500, 0, 1, 7, None, PROCESS, 4096, 13, 4, 4)],
+	"CUPTI_ACTIVITY_KIND_MEMCPY": ROWS["CUPTI_ACTIVITY_KIND_MEMCPY"] + [(12000, 13000, 0, 1, 7, None, PROCESS, 65536, 11, 4, 4, None, None, 2, 0x7f0000000000),
+									      (13000, 13500, 0, 1, 7, None, PROCESS, 4096, 12, 4, 4, None, None, 2, 0x7f0000000000),
+									      (13000, 13500, 0, 1, 7, None, PROCESS, 4096, 13, 4, 4, None, None, 2, 0x7f0000001000)],
 	"CUPTI_ACTIVITY_KIND_MEMSET": [(2450, 2480, 0, 1, None, 7, 1, PROCESS, 0, 1024, None, 2)],
 	"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": [(10100, 10900, 0, 1, None, 0, 4, PROCESS, None, 4, 0)],
 	"CUPTI_ACTIVITY_KIND_CUDA_EVENT": [(2490, 0, 1, 7, 2, PROCESS, 3), (None, 0, 1, 7, 2, PROCESS, 4)],
@@ -122,3 +126,9 @@ def make(path, tables=OLD, rows=ROWS, before=(), after=()):
 			database.execute(statement)
 		database.commit()
 	return path
+
+
+# nsys_export.py FOLDER: an old one and a later one.
+if __name__ == "__main__":
+	make(pathlib.Path(sys.argv[1]) / "old.sqlite")
+	make(pathlib.Path(sys.argv[1]) / "later.sqlite", {**OLD, **LATER}, {**ROWS, **LATER_ROWS})
