@@ -134,11 +134,12 @@ def of_open_ranges(seen, column, ours):
 	return column == "Time (%)" or name in seen.left_open or name.split(":", 1)[-1] in seen.left_open
 
 
-def throughput_of_nsys(ours):
-	duration = int(ours["Duration (ns)"])
+def is_throughput_of_nsys(ours, theirs):
 	if ours["Throughput (MBps)"] == "None":
-		return "" if ours["Bytes (MB)"] == "None" else "None"
-	return f"{float(ours['Throughput (MBps)']) * duration / 1e9 * (10**9 // duration):.3f}"
+		return theirs["Throughput (MBps)"] == ("" if ours["Bytes (MB)"] == "None" else "None")
+	duration = int(ours["Duration (ns)"])
+	# Both are rounded to three places.
+	return abs(float(ours["Throughput (MBps)"]) * duration / 1e9 * (10**9 // duration) - float(theirs["Throughput (MBps)"])) < 0.0015
 
 
 def unversioned(cell):
@@ -157,7 +158,7 @@ DIFFERENCES = [
 	("cuda_gpu_kern_gb_sum|cuda_kern_exec_trace", "GridXYZ|BlockXYZ", "the same",
 	 lambda seen, column, ours, theirs: ours[column] == "None" and theirs[column].split() == ["0"] * 3),
 	("cuda_gpu_trace", "Throughput \\(MBps\\)", "nsys divides 10^9 by the duration as integers first: copies of more than a second have none",
-	 lambda seen, column, ours, theirs: theirs[column] == throughput_of_nsys(ours)),
+	 lambda seen, column, ours, theirs: is_throughput_of_nsys(ours, theirs)),
 	("", ".*", "nsys cuts what is wider than all of the first 100 rows",
 	 lambda seen, column, ours, theirs: theirs[column].endswith("…") and ours[column].startswith(theirs[column][:-1])),
 	("um_sum", "Migration Throughput \\(MBps\\)", "nsys divides 10^9 by the duration as integers first",
