@@ -88,6 +88,26 @@ static const char database_settings[] = "PRAGMA page_size=4096; PRAGMA journal_m
 					"PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384;"
 					"BEGIN;";
 
+/* They would be taken for a part of the new one, which they damage. */
+static int refuse_what_is_beside(const char *path, struct err *err)
+{
+	static const char *const endings[] = {"-journal", "-wal"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		struct text beside _cleanup_text_ = {0};
+		struct stat status;
+
+		text_appendf(&beside, "%s%s", path, endings[i]);
+		if (stat(text_string(&beside), &status) == 0 && status.st_size)
+			return err_set(err, -EEXIST,
+				       "can't write %s: beside it lies %s, of a database that "
+				       "another program has open or "
+				       "left behind. Remove it or name another file",
+				       path, text_string(&beside));
+	}
+	return 0;
+}
+
 static int open_database(struct database *database, const char *path, struct err *err)
 {
 	int result;
@@ -97,7 +117,9 @@ static int open_database(struct database *database, const char *path, struct err
 			       "can't write %s: a database can't be written to a pipe or a device, "
 			       "name a file",
 			       strcmp(path, "-") ? path : "it to standard output");
-	result = output_file_open(path, true, &database->output, err);
+	result = refuse_what_is_beside(path, err);
+	if (result == 0)
+		result = output_file_open(path, true, &database->output, err);
 	if (result < 0)
 		return result;
 	database->file.fd = database->output.fd;

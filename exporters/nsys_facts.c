@@ -70,7 +70,7 @@ static const struct {
 	[PROCESSES] = {true, "PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT)",
 		"PROCESSES VALUES (?, ?, ?)"},
 	[THREADS] = {true, "ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER)",
-		"ThreadNames VALUES (?, NULL, ?)"},
+		"ThreadNames VALUES (?, ?, ?)"},
 	[GPU] = {true, "TARGET_INFO_GPU (vmId INTEGER NOT NULL, id INTEGER NOT NULL, name TEXT, busLocation TEXT, "
 		"isDiscrete INTEGER, l2CacheSize INTEGER, totalMemory INTEGER, memoryBandwidth INTEGER, clockRate INTEGER, "
 		"smCount INTEGER, pwGpuId INTEGER, uuid TEXT, luid INTEGER, chipName TEXT, cuDevice INTEGER, ctxswDevPath TEXT, "
@@ -305,6 +305,20 @@ static int write_capture(struct facts *facts)
 
 /* ---- processes and threads ---- */
 
+/* One without a name has no row, as in exports of nsys. */
+static int write_thread(struct facts *facts, const struct view_row *row)
+{
+	const char *name = view_task_name(facts->view, row->pid, row->tid);
+	s64 tid = nsys_global_tid(row->pid, row->tid), priority;
+
+	if (!name)
+		return 0;
+	if (view_task_priority(facts->view, row->pid, row->tid, &priority))
+		return add(facts, THREADS, "iii", (s64)nsys_values_string(facts->values, name),
+			   priority, tid);
+	return add(facts, THREADS, "iti", (s64)nsys_values_string(facts->values, name), NULL, tid);
+}
+
 static int write_processes(struct facts *facts)
 {
 	const struct view_survey *survey = facts->survey;
@@ -319,9 +333,7 @@ static int write_processes(struct facts *facts)
 				     (s64)row->pid, row->process_name);
 		last_pid = row->pid;
 		if (result == 0 && row->type == ROW_THREAD)
-			result = add(facts, THREADS, "ii",
-				     (s64)nsys_values_string(facts->values, row->name),
-				     (s64)nsys_global_tid(row->pid, row->tid));
+			result = write_thread(facts, row);
 	}
 	return result;
 }

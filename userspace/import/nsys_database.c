@@ -32,8 +32,8 @@ static int database_failed(struct nsys_database *database, const char *table, st
 			err, -EINVAL,
 			"the database%s%s is damaged, or a part of it is missing (SQLite: %s)",
 			*table ? " in table " : "", table, sqlite3_errmsg(database->handle));
-	return err_set(err, -EINVAL, "%s%s%sSQLite says: %s", *table ? "table" : "", space,
-		       *table ? table : "", sqlite3_errmsg(database->handle));
+	return err_set(err, -EINVAL, "%s%s%s%sSQLite says: %s", *table ? "table" : "", space,
+		       *table ? table : "", *table ? ": " : "", sqlite3_errmsg(database->handle));
 }
 
 /* ---- what lies beside it ---- */

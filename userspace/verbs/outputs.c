@@ -229,7 +229,8 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 /* What GPU or host gave something to; functions, where neither did. */
 static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err)
 {
-	const struct report_style style = {.max_rows = rows, .path = "the recording", .file = file};
+	struct report_style style = {
+		.skip_empty = true, .max_rows = rows, .path = "the recording", .file = file};
 	size_t known, count = 0;
 	_cleanup_free_ struct report_request *tables =
 		(reports(&known), calloc(known, sizeof(*tables)));
@@ -238,11 +239,11 @@ static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err
 
 	if (result == 0 && !count) {
 		result = report_parse("functions", &tables[0], err);
+		style.skip_empty = false;
 		count = 1;
 	}
-	for (size_t i = 0; i < count && result == 0; i++) {
+	for (size_t i = 0; i < count && result == 0; i++)
 		result = report_print(&tables[i], view, &style, NULL, err);
-	}
 	return result;
 }
 

@@ -18,6 +18,7 @@ struct table {
 	const char *words; /* as it was asked for */
 	const char *output;
 	enum report_format format;
+	bool unasked; /* where it has no rows nobody misses it */
 };
 
 /* What was asked for; texts are in copies. */
@@ -155,6 +156,7 @@ static int add_default_tables(struct stats *stats, struct view *view, struct err
 		struct table *table = &stats->tables[stats->count++];
 
 		table->request = requests[i];
+		table->unasked = true;
 		table->words = requests[i].report->name;
 		result = set_place(stats, i, table, err);
 	}
@@ -233,6 +235,7 @@ static int print_together(const struct stats *stats, struct view *view, const st
 		style.max_rows = stats->options->rows;
 	for (size_t i = 0; i < count && result == 0; i++) {
 		print_before(stats, tables, count, i, output.file);
+		style.skip_empty = tables[i].unasked;
 		result = report_print(&tables[i].request, view, &style, &row_count, err);
 		if (result == 0 && !row_count)
 			warn_of_nothing(stats, &tables[i]);

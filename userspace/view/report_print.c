@@ -140,7 +140,8 @@ static void write_out(struct report_printer *printer)
 
 static bool is_skipped(const struct report_printer *printer)
 {
-	return printer->report->data && !printer->rows && !printer->table->row_count;
+	return (printer->report->data || printer->style->skip_empty) && !printer->rows &&
+	       !printer->table->row_count;
 }
 
 static void begin(struct report_printer *printer)
@@ -191,6 +192,8 @@ static void append_nothing(struct report_printer *printer)
 
 	if (!printer->layout->for_people)
 		printer->layout->end(printer);
+	else if (printer->style->skip_empty)
+		return;
 	else if (report->data)
 		text_appendf(&printer->text, "\nSKIPPED: %s does not contain %s.\n",
 			     printer->style->path, report->data);

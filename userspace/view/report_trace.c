@@ -36,7 +36,7 @@ struct trace_column {
 static const struct trace_column gpu_columns[] = {
 	TIME("Start (ns)", "offset_ns"),
 	TIME("Duration (ns)", KEY_DURATION),
-	NUMBER("CorrId", "unique_correlation"),
+	NUMBER("CorrId", "correlation"),
 	ELEMENT("GrdX", "grid", 0),
 	ELEMENT("GrdY", "grid", 1),
 	ELEMENT("GrdZ", "grid", 2),
@@ -62,7 +62,7 @@ static const struct trace_column api_columns[] = {
 	TIME("Duration (ns)", KEY_DURATION),
 	NAME("Name", "name"),
 	NUMBER("Result", "result"),
-	NUMBER("CorrID", "unique_correlation"),
+	NUMBER("CorrID", "correlation"),
 	NUMBER("Pid", "pid"),
 	NUMBER("Tid", "tid"),
 	SIGNED("T-Pri", "thread_priority"),

@@ -76,6 +76,7 @@ int report_time_unit_find(const char *name, const struct report_time_unit **ret_
 
 struct report_style {
 	enum report_format format;
+	bool skip_empty; /* for people, who asked for none: a table without rows is not printed */
 	u64 max_rows; /* 0: all; for people it is said how many were left out */
 	const struct report_time_unit *time_unit; /* NULL: ns */
 	const char *path;			  /* of the capture, for people */

@@ -195,6 +195,10 @@ const char *view_device_name(const struct view *view, u32 device);
 u8 view_annotation(const struct view *view, const struct view_event *event);
 /* Is it of a probed function of the C library (libc, libpthread, ...), which nsys has as OS runtime? */
 bool view_is_os_runtime(const struct view *view, const struct view_event *event);
+/* The last known name of a thread, NULL when unknown. */
+const char *view_task_name(const struct view *view, u32 pid, u32 tid);
+/* Its priority; false: not known. */
+bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority);
 /* Name of the process at time ts, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);
 

@@ -46,7 +46,8 @@ struct view_value view_compute_device_and_number(const struct view *view,
 
 	if (!device)
 		return value_absent();
-	text_appendf(&name, "%s (%u)", model ? model : "", device->number);
+	text_appendf(&name, "%s (%u)", model ? model : "",
+		     device->number == ~0U ? id : device->number);
 	return value_string(name.failed ? NULL : view_intern(view, name.data, name.length));
 }
 

@@ -100,10 +100,6 @@ struct view_names {
 
 int view_names_init(struct view *view);
 void view_names_free(struct view_names *names);
-/* The last known name of a thread, NULL when unknown. */
-const char *view_task_name(const struct view *view, u32 pid, u32 tid);
-/* False: not known. */
-bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority);
 /* A copy that lives as long as the view; NULL without memory. */
 const char *view_intern(const struct view *view, const char *string, size_t length);
 
