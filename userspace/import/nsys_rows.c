@@ -91,7 +91,7 @@ static int bind_column(const struct nsys_import *import, struct nsys_rows *rows,
 	if (!there && column->need != NSYS_OPTIONAL)
 		return err_set(err, -EINVAL, "table %s has no column %s", rows->table->name,
 			       column->name);
-	if (there && column->source != NSYS_CONSTANT)
+	if (there)
 		text_appendf(sql, ", \"%s\"", column->name);
 	else
 		text_append(sql, ", NULL");
@@ -505,7 +505,7 @@ static int read_nothing(struct nsys_import *import, struct row *row, size_t plac
 	const struct bound_column *bound = &row->rows->columns[place];
 	const struct nsys_import_column *column = bound->column;
 
-	if (column->need == NSYS_NEEDED && column->source != NSYS_CONSTANT)
+	if (column->need == NSYS_NEEDED && cell_type(row, place) == SQLITE_NULL)
 		return wrong_type(row, place, "a value", err);
 	/* An instruction has its name. */
 	if (column->source == NSYS_INSTRUCTION)
@@ -527,7 +527,7 @@ static int read_row(struct nsys_import *import, struct row *row, struct err *err
 		const struct source *source = &sources[column->source];
 		int type = cell_type(row, i);
 
-		if (type == SQLITE_NULL)
+		if (type == SQLITE_NULL || column->source == NSYS_CONSTANT)
 			result = read_nothing(import, row, i, err);
 		else if (type != source->type &&
 			 !(type == SQLITE_INTEGER && source->type == SQLITE_FLOAT))

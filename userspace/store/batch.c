@@ -1,6 +1,7 @@
 #include "store/batch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,9 +222,25 @@ int batch_add_text(struct batch *batch, u32 source, u32 id, const char *string, 
 	return batch_add(batch, &record->header);
 }
 
+/* What is longer than a record can hold, with its size and a hash behind it: two that begin alike stay two. */
+static char *cut_text(const char *string)
+{
+	u64 hash = 0xcbf29ce484222325; /* FNV-1a */
+	size_t length = 0;
+	char *cut;
+
+	for (; string[length]; length++)
+		hash = (hash ^ (unsigned char)string[length]) * 0x100000001b3;
+	if (asprintf(&cut, "%.*s... [cut: %zu bytes, hash %016llx]", TEXT_MAX_BYTES - 100, string,
+		     length, (unsigned long long)hash) < 0)
+		return NULL;
+	return cut;
+}
+
 int text_ids_get(struct text_ids *ids, struct batch *batch, const char *string, u32 *ret_id)
 {
 	struct string_table *table = ids->table;
+	_cleanup_free_ char *cut = NULL;
 	size_t length;
 	s64 number;
 	int result;
@@ -232,12 +249,18 @@ int text_ids_get(struct text_ids *ids, struct batch *batch, const char *string, 
 		*ret_id = 0;
 		return 0;
 	}
+	length = strnlen(string, TEXT_MAX_BYTES);
+	if (length == TEXT_MAX_BYTES) {
+		string = cut = cut_text(string);
+		if (!cut)
+			return -ENOMEM;
+		length = strlen(cut);
+	}
 	if (!table) {
 		table = ids->table = calloc(1, sizeof(*table));
 		if (!table)
 			return -ENOMEM;
 	}
-	length = strnlen(string, TEXT_MAX_BYTES);
 	number = string_table_add(table, string, length);
 	if (number < 0)
 		return number;
