@@ -55,22 +55,21 @@ int nsys_process_get(struct nsys_import *import, u64 number, struct nsys_process
 	return 0;
 }
 
-static int id_set(struct nsys_process *process, enum nsys_id_space space, u64 number, u64 id,
-		  struct err *err)
+int nsys_id_set(struct nsys_process *process, enum nsys_id_space space, u64 number, u64 id,
+		struct err *err)
 {
 	return map_set(&process->ids, space, number, id) < 0 ? nsys_no_memory(err) : 0;
 }
 
-/* 0: none yet. */
-static u32 id_find(const struct nsys_process *process, enum nsys_id_space space, u64 number)
+u32 nsys_id_find(const struct nsys_process *process, enum nsys_id_space space, u64 number)
 {
 	u64 *id = map_find(&process->ids, space, number);
 
 	return id ? *id : 0;
 }
 
-static int fact_add(struct nsys_import *import, const struct nsys_process *process,
-		    struct record_header *fact, struct err *err)
+int nsys_fact_add(struct nsys_import *import, const struct nsys_process *process,
+		  struct record_header *fact, struct err *err)
 {
 	fact->source = process->source;
 	fact->pid = process->pid;
@@ -124,7 +123,7 @@ int nsys_string_get(struct nsys_import *import, struct nsys_process *process, s6
 	}
 	*ret_id = 0;
 	result = find_string(import, process, number, ret_id, err);
-	return result < 0 ? result : id_set(process, NSYS_ID_STRING, number, *ret_id, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_STRING, number, *ret_id, err);
 }
 
 /* ---- GPUs ---- */
@@ -155,7 +154,7 @@ int nsys_device_note(struct nsys_import *import, struct nsys_process *process, u
 	s64 gpu;
 	int result;
 
-	if (device == ~0U || id_find(process, NSYS_ID_DEVICE, device))
+	if (device == ~0U || nsys_id_find(process, NSYS_ID_DEVICE, device))
 		return 0;
 	schema_record_clear(schema_kind(KIND_device), &fact.header);
 	result = gpu_of(import, process, device, &gpu, err);
@@ -164,8 +163,8 @@ int nsys_device_note(struct nsys_import *import, struct nsys_process *process, u
 	if (result < 0)
 		return result;
 	fact.id = fact.number = device;
-	result = fact_add(import, process, &fact.header, err);
-	return result < 0 ? result : id_set(process, NSYS_ID_DEVICE, device, 1, err);
+	result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_DEVICE, device, 1, err);
 }
 
 static int null_stream_of(struct nsys_import *import, const struct nsys_process *process,
@@ -192,22 +191,22 @@ int nsys_context_note(struct nsys_import *import, struct nsys_process *process, 
 	struct record_context fact;
 	int result;
 
-	if (context == ~0U || id_find(process, NSYS_ID_CONTEXT, context))
+	if (context == ~0U || nsys_id_find(process, NSYS_ID_CONTEXT, context))
 		return 0;
 	schema_record_clear(schema_kind(KIND_context), &fact.header);
 	fact.id = fact.number = context;
 	fact.device = device;
 	result = null_stream_of(import, process, context, &fact.null_stream, err);
 	if (result == 0)
-		result = fact_add(import, process, &fact.header, err);
-	return result < 0 ? result : id_set(process, NSYS_ID_CONTEXT, context, 1, err);
+		result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_CONTEXT, context, 1, err);
 }
 
 int nsys_stream_get(struct nsys_import *import, struct nsys_process *process, u32 device,
 		    u32 context, u32 stream, u32 *ret_id, struct err *err)
 {
 	u64 number = (u64)context << 32 | stream;
-	u32 id = id_find(process, NSYS_ID_STREAM, number);
+	u32 id = nsys_id_find(process, NSYS_ID_STREAM, number);
 	struct record_stream fact;
 	int result;
 
@@ -223,9 +222,9 @@ int nsys_stream_get(struct nsys_import *import, struct nsys_process *process, u3
 	fact.device = device;
 	fact.context = context;
 	fact.number = stream;
-	result = fact_add(import, process, &fact.header, err);
+	result = nsys_fact_add(import, process, &fact.header, err);
 	*ret_id = fact.id;
-	return result < 0 ? result : id_set(process, NSYS_ID_STREAM, number, fact.id, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_STREAM, number, fact.id, err);
 }
 
 /* ---- names of code ---- */
@@ -237,14 +236,14 @@ int nsys_symbol_get(struct nsys_import *import, struct nsys_process *process, u3
 	int result;
 
 	*ret_name = symbol ? symbol : full;
-	if (!*ret_name || id_find(process, NSYS_ID_SYMBOL, *ret_name))
+	if (!*ret_name || nsys_id_find(process, NSYS_ID_SYMBOL, *ret_name))
 		return 0;
 	schema_record_clear(schema_kind(KIND_symbol), &fact.header);
 	fact.header.name = *ret_name;
 	fact.full = full;
 	fact.brief = short_name;
-	result = fact_add(import, process, &fact.header, err);
-	return result < 0 ? result : id_set(process, NSYS_ID_SYMBOL, *ret_name, 1, err);
+	result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_SYMBOL, *ret_name, 1, err);
 }
 
 int nsys_function_get(struct nsys_import *import, struct nsys_process *process, u32 name,
@@ -254,14 +253,14 @@ int nsys_function_get(struct nsys_import *import, struct nsys_process *process, 
 	int result;
 
 	*ret_id = name;
-	if (!name || id_find(process, NSYS_ID_FUNCTION, name))
+	if (!name || nsys_id_find(process, NSYS_ID_FUNCTION, name))
 		return 0;
 	schema_record_clear(schema_kind(KIND_probe), &fact.header);
 	fact.id = fact.header.name = name;
 	result = nsys_text_get(import, process, C_LIBRARY, &fact.binary, err);
 	if (result == 0)
-		result = fact_add(import, process, &fact.header, err);
-	return result < 0 ? result : id_set(process, NSYS_ID_FUNCTION, name, 1, err);
+		result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_FUNCTION, name, 1, err);
 }
 
 /* ---- NVTX ---- */
@@ -272,7 +271,7 @@ int nsys_domain_set(struct nsys_import *import, struct nsys_process *process, s6
 	u32 text = 0;
 	int result = nsys_text_get(import, process, name, &text, err);
 
-	return result < 0 ? result : id_set(process, NSYS_ID_DOMAIN, domain, text, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_DOMAIN, domain, text, err);
 }
 
 static u64 category_number(s64 domain, s64 category)
@@ -287,18 +286,18 @@ int nsys_category_set(struct nsys_import *import, struct nsys_process *process, 
 	int result = nsys_text_get(import, process, name, &text, err);
 
 	return result < 0 ? result
-			  : id_set(process, NSYS_ID_CATEGORY, category_number(domain, category),
-				   text, err);
+			  : nsys_id_set(process, NSYS_ID_CATEGORY,
+					category_number(domain, category), text, err);
 }
 
 u32 nsys_domain_name(const struct nsys_process *process, s64 domain)
 {
-	return id_find(process, NSYS_ID_DOMAIN, domain);
+	return nsys_id_find(process, NSYS_ID_DOMAIN, domain);
 }
 
 u32 nsys_category_name(const struct nsys_process *process, s64 domain, s64 category)
 {
-	return id_find(process, NSYS_ID_CATEGORY, category_number(domain, category));
+	return nsys_id_find(process, NSYS_ID_CATEGORY, category_number(domain, category));
 }
 
 /* ---- statements ---- */

@@ -15,6 +15,12 @@ void nsys_ids_close(struct nsys_import *import);
 /* number: nsys_process() of a globalTid. */
 int nsys_process_get(struct nsys_import *import, u64 number, struct nsys_process **ret_process,
 		     struct err *err);
+/* A fact of a process; what an id of it stands for in ours, 0: nothing yet. */
+int nsys_fact_add(struct nsys_import *import, const struct nsys_process *process,
+		  struct record_header *fact, struct err *err);
+int nsys_id_set(struct nsys_process *process, enum nsys_id_space space, u64 number, u64 id,
+		struct err *err);
+u32 nsys_id_find(const struct nsys_process *process, enum nsys_id_space space, u64 number);
 int nsys_text_get(struct nsys_import *import, struct nsys_process *process, const char *string,
 		  u32 *ret_id, struct err *err);
 /* Of StringIds; one that is not there has a name that says so, and is counted. */

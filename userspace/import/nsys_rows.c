@@ -66,7 +66,7 @@ const struct nsys_import_table *nsys_import_tables(size_t *ret_count)
 /* ---- making ready ---- */
 
 /* "grid[1]" -> grid, 1 */
-static void bind_field(const struct schema_kind *kind, const char *field,
+static bool bind_field(const struct schema_kind *kind, const char *field,
 		       struct bound_column *bound)
 {
 	size_t length = strcspn(field, "[");
@@ -75,6 +75,7 @@ static void bind_field(const struct schema_kind *kind, const char *field,
 	bound->element = field[length] ? atoi(field + length + 1) : 0;
 	memcpy(name, field, length < sizeof(name) - 1 ? length : sizeof(name) - 1);
 	bound->field = schema_field_or_header(kind, name);
+	return bound->field;
 }
 
 /* A column that is not there is one of NULLs. */
@@ -86,8 +87,9 @@ static int bind_column(const struct nsys_import *import, struct nsys_rows *rows,
 	bool there = nsys_database_has_column(&import->database, rows->table->name, column->name);
 
 	bound->column = column;
-	if (column->field)
-		bind_field(rows->kind, column->field, bound);
+	if (column->field && !bind_field(rows->kind, column->field, bound))
+		return err_set(err, -EINVAL, "nsys_tables.def: %s has no field %s", rows->kind->tag,
+			       column->field);
 	if (!there && column->need != NSYS_OPTIONAL)
 		return err_set(err, -EINVAL, "table %s has no column %s", rows->table->name,
 			       column->name);

@@ -22,14 +22,6 @@ static const struct {
 
 /* ---- facts ---- */
 
-static int add_fact(struct nsys_import *import, const struct nsys_process *process,
-		    struct record_header *fact, struct err *err)
-{
-	fact->source = process->source;
-	fact->pid = process->pid;
-	return batch_add(import->batch, fact) < 0 ? nsys_no_memory(err) : 0;
-}
-
 /* Our id of a module is the text of its path. */
 static int note_module(struct nsys_import *import, struct nsys_process *process, u32 path,
 		       struct err *err)
@@ -37,14 +29,12 @@ static int note_module(struct nsys_import *import, struct nsys_process *process,
 	struct record_module fact;
 	int result;
 
-	if (!path || map_find(&process->ids, NSYS_ID_MODULE, path))
+	if (!path || nsys_id_find(process, NSYS_ID_MODULE, path))
 		return 0;
 	schema_record_clear(schema_kind(KIND_module), &fact.header);
 	fact.id = fact.header.name = path;
-	result = add_fact(import, process, &fact.header, err);
-	if (result == 0 && map_set(&process->ids, NSYS_ID_MODULE, path, 1) < 0)
-		result = nsys_no_memory(err);
-	return result;
+	result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_MODULE, path, 1, err);
 }
 
 struct frame {
@@ -64,7 +54,7 @@ static int note_frame(struct nsys_import *import, struct nsys_process *process, 
 	if (!frame->address)
 		frame->address = 1ULL << 63 | (u64)frame->symbol << 24 | (frame->module & 0xffffff);
 	address = frame->address - !innermost;
-	if (map_find(&process->ids, NSYS_ID_FRAME, address))
+	if (nsys_id_find(process, NSYS_ID_FRAME, address))
 		return 0;
 	schema_record_clear(schema_kind(KIND_frame), &fact.header);
 	fact.header.name = frame->symbol;
@@ -74,10 +64,8 @@ static int note_frame(struct nsys_import *import, struct nsys_process *process, 
 	fact.begins = frame->begins ? VALUE_yes_no_yes : VALUE_yes_no_no;
 	result = note_module(import, process, frame->module, err);
 	if (result == 0)
-		result = add_fact(import, process, &fact.header, err);
-	if (result == 0 && map_set(&process->ids, NSYS_ID_FRAME, address, 1) < 0)
-		result = nsys_no_memory(err);
-	return result;
+		result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_FRAME, address, 1, err);
 }
 
 static int add_stack(struct nsys_import *import, struct nsys_process *process, struct frame *frames,
@@ -100,7 +88,7 @@ static int add_stack(struct nsys_import *import, struct nsys_process *process, s
 	stack.fact.header.size_bytes = sizeof(stack.fact) + depth * sizeof(stack.addresses[0]);
 	stack.fact.id = *ret_stack = ++import->stacks.last_id;
 	stack.fact.depth = depth;
-	return add_fact(import, process, &stack.fact.header, err);
+	return nsys_fact_add(import, process, &stack.fact.header, err);
 }
 
 /* ---- chains ---- */
@@ -178,9 +166,8 @@ int nsys_stack_get(struct nsys_import *import, struct nsys_process *process,
 		return 0;
 	sqlite3_bind_int64(statement, 1, chain);
 	result = read_chain(import, process, chains, ret_stack, err);
-	if (result == 0 && map_set(&process->ids, chain_tables[chains].ids, chain, *ret_stack) < 0)
-		result = nsys_no_memory(err);
-	return result;
+	return result < 0 ? result
+			  : nsys_id_set(process, chain_tables[chains].ids, chain, *ret_stack, err);
 }
 
 int nsys_instruction_get(struct nsys_import *import, struct nsys_process *process, u32 symbol,
@@ -188,22 +175,19 @@ int nsys_instruction_get(struct nsys_import *import, struct nsys_process *proces
 {
 	struct frame frame = {
 		.symbol = symbol, .module = module, .address = address, .begins = true};
-	u64 *known = NULL;
 	int result;
 
 	/* Its address is known once the frame is noted. */
 	result = note_frame(import, process, &frame, true, err);
-	if (result == 0)
-		known = map_find(&process->ids, NSYS_ID_INSTRUCTION, frame.address);
-	if (known)
-		*ret_stack = *known;
-	if (result < 0 || known)
+	if (result < 0)
 		return result;
+	*ret_stack = nsys_id_find(process, NSYS_ID_INSTRUCTION, frame.address);
+	if (*ret_stack)
+		return 0;
 	result = add_stack(import, process, &frame, 1, ret_stack, err);
-	if (result == 0 &&
-	    map_set(&process->ids, NSYS_ID_INSTRUCTION, frame.address, *ret_stack) < 0)
-		result = nsys_no_memory(err);
-	return result;
+	return result < 0
+		       ? result
+		       : nsys_id_set(process, NSYS_ID_INSTRUCTION, frame.address, *ret_stack, err);
 }
 
 /* ---- statements ---- */

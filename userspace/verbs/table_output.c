@@ -36,7 +36,9 @@ static char *make_path(const char *spelled, const char *words, const char *captu
 			return make_path("stats", words, capture, format);
 	}
 	text_append_bytes(&path, base, length);
-	text_append_char(&path, '_');
+	/* In a folder it is the name of the report alone. */
+	if (length && base[length - 1] != '/')
+		text_append_char(&path, '_');
 	for (const char *c = words; *c; c++)
 		text_append_char(&path, strchr(":=/", *c) ? '_' : *c);
 	text_appendf(&path, ".%s", report_format_ending(format));

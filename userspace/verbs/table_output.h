@@ -1,6 +1,6 @@
 /*
  * Where tables of stats go: "-" standard output; "@COMMAND" the standard input of a command; "BASE" a file
- * BASE_REPORT.csv for each report, and "." the same with the name of the capture, without its ending, as BASE.
+ * BASE_REPORT.csv for each report (FOLDER/REPORT.csv where BASE ends so), and "." the same with the name of the capture, without its ending, as BASE.
  */
 #ifndef GPUPROBE_VERBS_TABLE_OUTPUT_H
 #define GPUPROBE_VERBS_TABLE_OUTPUT_H

@@ -46,6 +46,11 @@ static void find_parent(const struct ranges *ranges, const struct range_thread *
 	for (size_t position = thread->count; position;) {
 		const struct range *other = range_at(ranges, thread, position);
 
+		/* What began so early is not tighter, whenever it ends. */
+		if (tightest != UINT64_MAX && range->end - other->ts >= tightest) {
+			range->previous = range->previous ?: position;
+			return;
+		}
 		if (other->end > range->end && !range->previous)
 			range->previous = position;
 		if (other->end < range->end) {

@@ -17,7 +17,7 @@ struct range {
 	u32 row;      /* of its thread, in the survey */
 	u32 number;   /* among all ranges and marks by time, from 1: the id that nsys gives it; of imported ones what it gave */
 	u32 parent;   /* place of the tightest one around it, RANGES_NONE: none */
-	u32 previous; /* how many of its thread there are up to the last one before it that ends later */
+	u32 previous; /* how many of its thread there are up to one before it behind which none ends later */
 	u32 level : 31; /* how many are around it, by their parents */
 	u32 open : 1;
 };

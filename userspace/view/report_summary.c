@@ -96,7 +96,7 @@ static const struct summary_column size_columns[] = {
 static const struct summary {
 	const char *report;
 	const char *title;
-	const char *empty;
+	const char *empty; /* NULL: reports.def has data words */
 	u16 kinds[SUMMARY_KINDS];    /* 0: none */
 	const char *group;	     /* view_key() that a row stands for; without it an event does not count */
 	const char *value;	     /* view_key() of what is summed */
@@ -108,20 +108,15 @@ static const struct summary {
 	bool by_size; /* kernels of other grids and blocks are others */
 	bool (*wants)(const struct view *view, const struct view_event *event); /* NULL: all */
 } summaries[] = {
-	{"cuda_api_sum", "CUDA API Summary",
-	 .empty = "No calls of the CUDA API were recorded.", .kinds = {KIND_api}, .group = "name",
+	{"cuda_api_sum", "CUDA API Summary", .kinds = {KIND_api}, .group = "name",
 	 TIMES("Num Calls", "Name", time_columns)},
-	{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", .empty = "No kernels were recorded.", .kinds = {KIND_kernel}, .group = "name",
+	{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", .kinds = {KIND_kernel}, .group = "name",
 	 TIMES("Instances", "Name", time_columns)},
 	{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", .kinds = {KIND_kernel},
 	 .group = "name", .by_size = true, TIMES("Instances", "Name", size_of_kernel_columns)},
-	{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)",
-	 .empty = "No copies or sets of memory were recorded.",
-	 .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
 	 TIMES("Count", "Operation", time_columns)},
-	{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)",
-	 .empty = "No copies or sets of memory were recorded.",
-	 .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
 	 SIZES("Count", "Operation", size_columns)},
 	{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)",
 	 .kinds = {KIND_kernel, KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
@@ -135,8 +130,7 @@ static const struct summary {
 	{"off_cpu_sum", "Off-CPU Summary: system calls, page faults, preemption",
 	 .empty = "No waits were recorded.", .kinds = {KIND_off_cpu}, .group = "name",
 	 TIMES("Num Waits", "Name", time_columns)},
-	{"nvtx_sum", "NVTX Range Summary",
-	 .empty = "No ranges of NVTX, gpuprobe.h or USDT probes were recorded.", .kinds = {KIND_range, KIND_process_range, KIND_usdt_span},
+	{"nvtx_sum", "NVTX Range Summary", .kinds = {KIND_range, KIND_process_range, KIND_usdt_span},
 	 .group = "range_name", .styles = {"PushPop", "StartEnd", "PushPop"},
 	 TIMES("Instances", "Range", range_columns)},
 	{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", .kinds = {KIND_range, KIND_usdt_span},

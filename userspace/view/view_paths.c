@@ -15,7 +15,8 @@
 
 struct open_scope {
 	u64 end;
-	s64 name; /* in the names */
+	u64 first_end; /* the earliest of it and those around it: before that none of them is over */
+	s64 name;      /* in the names */
 	u16 kind;
 	u32 domain;
 	u32 path;
@@ -61,6 +62,13 @@ static int find_path(struct view_paths *paths, u32 parent, const struct open_sco
 	return 0;
 }
 
+static u64 first_end(const struct path_row *row, size_t count, u64 end)
+{
+	if (!count || row->scopes[count - 1].first_end > end)
+		return end;
+	return row->scopes[count - 1].first_end;
+}
+
 static u32 innermost(const struct path_row *row)
 {
 	return row->count ? row->scopes[row->count - 1].path : NO_PATH;
@@ -75,6 +83,8 @@ static int drop_ended(struct view_paths *paths, struct path_row *row, u64 ts)
 
 	while (row->count && row->scopes[row->count - 1].end <= ts)
 		row->count--;
+	if (!row->count || row->scopes[row->count - 1].first_end > ts)
+		return 0;
 	for (size_t i = 0; i < row->count && result == 0; i++) {
 		struct open_scope scope = row->scopes[i];
 
@@ -85,6 +95,7 @@ static int drop_ended(struct view_paths *paths, struct path_row *row, u64 ts)
 		if (is_moved)
 			result = find_path(paths, kept ? row->scopes[kept - 1].path : NO_PATH,
 					   &scope, &scope.path);
+		scope.first_end = first_end(row, kept, scope.end);
 		row->scopes[kept++] = scope;
 	}
 	row->count = kept;
@@ -96,6 +107,7 @@ static int open_scope(struct view_paths *paths, struct path_row *row,
 {
 	struct open_scope scope = {
 		.end = event->end,
+		.first_end = first_end(row, row->count, event->end),
 		.name = string_table_add(&paths->names, event->name, strlen(event->name)),
 		.kind = event->kind->number,
 		.domain = domain_of(event),
