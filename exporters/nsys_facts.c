@@ -316,7 +316,8 @@ static int write_thread(struct facts *facts, const struct view_row *row)
 	if (view_task_priority(facts->view, row->pid, row->tid, &priority))
 		return add(facts, THREADS, "iii", (s64)nsys_values_string(facts->values, name),
 			   priority, tid);
-	return add(facts, THREADS, "iti", (s64)nsys_values_string(facts->values, name), NULL, tid);
+	return add(facts, THREADS, "iti", (s64)nsys_values_string(facts->values, name),
+		   (const char *)NULL, tid);
 }
 
 static int write_processes(struct facts *facts)

@@ -51,7 +51,17 @@ COMPARED = {
 	"openacc_sum": "openaccsum",
 	"openmp_sum": "openmpevtsum",
 }
-RULES = ["cuda-async-memcpy", "cuda-sync-memcpy", "cuda-sync-memset", "cuda-sync-api", "gpu-starv", "gpu-low-util"]
+# The same of `nsys analyze`. gpu_gaps has all gaps, its rule those of more than half a second.
+RULES = {
+	"cuda_memcpy_async": "cuda-async-memcpy",
+	"cuda_memcpy_sync": "cuda-sync-memcpy",
+	"cuda_memset_sync": "cuda-sync-memset",
+	"cuda_api_sync": "cuda-sync-api",
+	"gpu_time_util": "gpu-low-util",
+	"gpu_gaps": "gpu-starv",
+}
+LONG_GAP_NS = 500_000_000
+ALL_ROWS = ":rows=1000000"
 ENDINGS = {"csv": "csv", "column": "txt"}
 TIME_UNITS = ("us", "ms", "sec")
 
@@ -117,11 +127,28 @@ READERS = {"csv": (nsys_csv, our_csv), "column": (columns, columns)}
 # ---- what differs on purpose ----
 
 
+def works_at_once(records):
+	"""Does a GPU of a process do two things at a time, is there more than one GPU of a process, or does work begin with the capture?"""
+	work = sorted((record for record in records if record["kind"] in ("kernel", "copy", "set", "migration", "overhead") and "dur" in record),
+		      key=lambda record: record["ts"])
+	until, devices = {}, {}
+	for record in work:
+		if record["kind"] != "overhead":
+			devices.setdefault(record["pid"], set()).add(record.get("device", record.get("destination_device", record.get("source_device"))))
+		if record["ts"] < until.get(record["pid"], 0):
+			return True
+		until[record["pid"]] = max(until.get(record["pid"], 0), record["ts"] + record["dur"])
+	first = min((record["ts"] for record in records if "ts" in record and record["kind"] in ("window", "kernel", "copy", "set", "migration")), default=0)
+	return sum(map(len, devices.values())) > 1 or any(record["ts"] == first for record in work)
+
+
 class Seen:
 	"""Of a capture: what makes cells differ."""
 
 	def __init__(self, gpuprobe, capture):
 		records = [json.loads(line) for line in run(gpuprobe, "export", capture, "-f", "ndjson", "-o", "-").stdout.splitlines()]
+		# nsys adds up what runs at the same time (two streams at 30 % are 60 %), loses time of all GPUs but one, and work that begins at 0.
+		self.busy_is_summed = works_at_once(records)
 		# Names of ranges and calls that were open when the window closed.
 		self.left_open = {record["args"]["arg0"] if record.get("usdt", "").startswith("gpuprobe:") else record.get("name", record.get("probe")) for record in records
 			if record["kind"] in ("range", "process_range", "usdt_span", "call") and "dur" not in record}
@@ -153,6 +180,10 @@ DIFFERENCES = [
 	 lambda seen, column, ours, theirs: ours[column] == unversioned(theirs[column])),
 	("cuda_gpu_trace|cuda_api_trace", "CorrId|CorrID", "a database holds several processes: correlation ids are made different by their upper halves",
 	 lambda seen, column, ours, theirs: number(theirs[column]) > 0 and int(theirs[column]) & 0xffffffff == number(ours[column])),
+	("gpu_time_util", "Context ID", "of a GPU whose last work was a move of unified memory, which has no context",
+	 lambda seen, column, ours, theirs: ours[column] == "None"),
+	("cuda_memcpy_sync|cuda_memcpy_async|cuda_memset_sync", "Context ID|Stream ID", "what is not known is None in ours; the database has to hold a number",
+	 lambda seen, column, ours, theirs: ours[column] == "None" and theirs[column] == "0"),
 	("cuda_api_trace", "Result", "what is not known is None in ours; the database has to hold a number",
 	 lambda seen, column, ours, theirs: ours[column] == "None" and theirs[column] == "0"),
 	("cuda_gpu_trace", "Device", "a GPU whose number is not known is in no table of GPUs",
@@ -204,6 +235,8 @@ def differs_on_purpose(report, column, seen, ours, theirs):
 ORDER = {"cuda_gpu_mem_size_sum": ("Total (MB)", True), "cuda_kern_exec_sum": ("TAvg (ns)", True), "nvtx_kern_sum": ("NVTX Range", None),
 	"cuda_api_trace": ("Start (ns)", False), "cuda_gpu_trace": ("Start (ns)", False), "cuda_kern_exec_trace": ("API Start (ns)", False),
 	"nvtx_pushpop_trace": ("Start (ns)", False), "nvtx_gpu_proj_trace": ("Projected Start (ns)", None), "um_sum": ("Virtual Address", None),
+	"gpu_time_util": ("In-Use (%)", False), "gpu_gaps": ("Duration (ns)", True), "cuda_memcpy_async": ("Duration (ns)", True),
+	"cuda_memcpy_sync": ("Duration (ns)", True), "cuda_memset_sync": ("Duration (ns)", True), "cuda_api_sync": ("Duration (ns)", True),
 	"um_total_sum": ("Total CPU Page Faults", None), "um_cpu_page_faults_sum": ("CPU Page Faults", True)}
 NAMES = ("Name", "Range", "NVTX Range", "Operation", "Category", "Style", "API Name", "API Function", "Kernel Name", "GridXYZ", "BlockXYZ", "PID", "TID", "Pid",
 	"Tid", "DevId", "CorrId", "CorrID", "Start (ns)", "RangeId", "CPU Instruction Address")
@@ -297,6 +330,21 @@ def judge_reports(nsys, gpuprobe, name, capture, database, folder, seen):
 				compare(label, ours.split(":")[0], their_reader(texts[theirs]), our_reader(stats.stdout), seen)
 
 
+def judge_rule(nsys, gpuprobe, name, capture, database, ours, seen):
+	label = f"{name} {ours}, a rule"
+	limit = ALL_ROWS if ours.startswith("cuda_") else ""
+	printed = run(nsys, "analyze", "-q", "-f", "csv", "-r", RULES[ours] + limit, database)
+	stats = run(gpuprobe, "stats", "-q", capture, "-r", ours + limit, "-f", "csv", "--rows", "0")
+	if printed.stderr or stats.returncode or "rror" in printed.stdout[:200]:
+		return result(False, label, printed.stderr + printed.stdout[:200] + stats.stderr)
+	if ours == "gpu_time_util" and seen.busy_is_summed:
+		return None
+	theirs, rows = nsys_csv(printed.stdout), our_csv(stats.stdout)
+	if ours == "gpu_gaps":
+		rows = [row for row in rows if int(row["Duration (ns)"]) > LONG_GAP_NS]
+	return compare(label, ours, theirs, rows, seen)
+
+
 def judge_units(nsys, gpuprobe, name, capture, database):
 	"""Times in other units: one report is enough, since that is printing."""
 	for unit in TIME_UNITS:
@@ -320,8 +368,9 @@ def judge(nsys, gpuprobe, capture, folder):
 	if database != capture:
 		judge_reports(nsys, gpuprobe, f"{name}.sqlite", database, database, folder, seen)
 	judge_units(nsys, gpuprobe, name, capture, database)
-	printed = run(nsys, "analyze", "-q", "-f", "csv", "-r", ",".join(RULES), database)
-	return result(not printed.stderr and "rror" not in printed.stdout, f"{name}: {len(RULES)} rules", printed.stderr + printed.stdout[:300])
+	for ours in RULES:
+		judge_rule(nsys, gpuprobe, name, capture, database, ours, seen)
+	return None
 
 
 def main():

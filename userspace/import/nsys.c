@@ -40,6 +40,13 @@ static int import_table(struct nsys_import *import, const struct nsys_import_tab
 	return result;
 }
 
+/* Whether another table, which has rows, has all of its rows. */
+static bool is_said_again(const struct nsys_import *import, const struct nsys_import_table *table)
+{
+	return !strcmp(table->name, "PROFILER_OVERHEAD") &&
+	       nsys_database_has_rows(&import->database, "CUPTI_ACTIVITY_KIND_OVERHEAD");
+}
+
 /* Of events: facts are looked up where they are needed. */
 static int import_tables(struct nsys_import *import, struct capture_writer *writer,
 			 struct record_header *record, struct err *err)
@@ -51,7 +58,8 @@ static int import_tables(struct nsys_import *import, struct capture_writer *writ
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (!nsys_database_has_table(&import->database, tables[i].name))
 			continue;
-		if (schema_kind(tables[i].kind)->shape == SHAPE_FACT)
+		if (schema_kind(tables[i].kind)->shape == SHAPE_FACT ||
+		    is_said_again(import, &tables[i]))
 			continue;
 		result = import_table(import, &tables[i], writer, record, err);
 	}

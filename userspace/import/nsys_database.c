@@ -133,6 +133,19 @@ bool nsys_database_has_table(const struct nsys_database *database, const char *t
 	return has;
 }
 
+bool nsys_database_has_rows(const struct nsys_database *database, const char *table)
+{
+	sqlite3_stmt *statement = NULL;
+	bool has_rows = false;
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM \"%s\" LIMIT 1;", table);
+	if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK)
+		has_rows = sqlite3_step(statement) == SQLITE_ROW;
+	sqlite3_finalize(statement);
+	return has_rows;
+}
+
 bool nsys_database_has_column(const struct nsys_database *database, const char *table,
 			      const char *column)
 {

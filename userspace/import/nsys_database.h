@@ -19,6 +19,7 @@ void nsys_database_close(struct nsys_database *database);
 
 /* Tables, not views: those compute what the file's maker likes. */
 bool nsys_database_has_table(const struct nsys_database *database, const char *table);
+bool nsys_database_has_rows(const struct nsys_database *database, const char *table);
 bool nsys_database_has_column(const struct nsys_database *database, const char *table,
 			      const char *column);
 /* sqlite3_finalize() before closing. */

@@ -8,15 +8,17 @@
 
 #define ROWS_STREAMED 512 /* kept at once; of the first ones the widths of columns are taken */
 
-static void free_rows(struct report_table *table)
+/* Those from first on. */
+static void free_rows(struct report_table *table, size_t first)
 {
-	for (size_t i = 0; i < table->row_count; i++) {
+	for (size_t i = first; i < table->row_count; i++) {
 		for (size_t j = 0; j < table->column_count; j++)
 			free(table->rows[i].cells[j].text);
 		free(table->rows[i].cells);
 		free(table->rows[i].note);
 	}
-	table->row_count = 0;
+	if (first < table->row_count)
+		table->row_count = first;
 }
 
 struct report_row *report_table_add(struct report_table *table)
@@ -26,7 +28,7 @@ struct report_row *report_table_add(struct report_table *table)
 	if (table->streamed && table->print && table->row_count == ROWS_STREAMED) {
 		if (table->print(table) < 0)
 			return NULL;
-		free_rows(table);
+		free_rows(table, 0);
 	}
 	if (array_reserve(&table->rows, &table->row_capacity, table->row_count + 1) < 0)
 		return NULL;
@@ -40,6 +42,14 @@ struct report_row *report_table_add(struct report_table *table)
 		row->cells[i].empty = true;
 	table->row_count++;
 	return row;
+}
+
+void report_table_keep(struct report_table *table,
+		       int (*compare)(const void *row, const void *other), size_t count)
+{
+	if (table->row_count)
+		qsort(table->rows, table->row_count, sizeof(*table->rows), compare);
+	free_rows(table, count);
 }
 
 void report_cell_count(struct report_cell *cell, u64 count)
@@ -68,7 +78,7 @@ int report_cell_text(struct report_cell *cell, const char *text)
 
 void report_table_free(struct report_table *table)
 {
-	free_rows(table);
+	free_rows(table, 0);
 	free(table->rows);
 	free(table->marked_note);
 	free(table->made_columns);

@@ -63,6 +63,9 @@ struct report_table {
 
 /* A row of empty cells, valid until the next one; NULL: out of memory, or rows that are streamed could not be printed. */
 struct report_row *report_table_add(struct report_table *table);
+/* Sorts the rows and frees all but the first count. */
+void report_table_keep(struct report_table *table,
+		       int (*compare)(const void *row, const void *other), size_t count);
 void report_cell_count(struct report_cell *cell, u64 count);
 void report_cell_decimal(struct report_cell *cell, double decimal);
 int report_cell_text(struct report_cell *cell, const char *text);
@@ -90,6 +93,7 @@ report_make report_wakers_make;
 report_make report_allocations_make;
 report_make report_steps_make;
 report_make report_trace_make;
+report_make report_utilization_make;
 report_make report_range_kernels_make;
 report_make report_ranges_make;
 report_make report_exec_trace_make;

@@ -1,16 +1,19 @@
 /*
- * Traces: a row for each event, by the time when it began, with the titles and columns of `nsys stats`. A table of reports; rows
- * are streamed. Calls inside another one with the same correlation id are the same work, and have no row.
+ * Traces: a row for each event, by the time when it began, with the titles and columns of `nsys stats`, and for each that a rule of
+ * `nsys analyze` finds, the longest first. A table of reports; rows of traces are streamed. Calls inside another one with the same correlation id are the same work, and have no row.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "view/report_kernel_name.h"
+#include "view/report_rules.h"
 #include "view/report_table.h"
 
 #define MEGABYTE    1e6
 #define TRACE_KINDS 4
+#define FOUND_ROWS  50	 /* of a rule, unless :rows=N says something else */
+#define FOUND_SPARE 4096 /* beyond them, before the shortest go */
 
 struct trace_column {
 	struct report_column column;
@@ -57,6 +60,40 @@ static const struct trace_column gpu_columns[] = {
 	NAME("Name", KEY_OPERATION),
 };
 
+/* What rules find begins with its duration and its start. */
+static const struct trace_column copy_found_columns[] = {
+	TIME("Duration (ns)", KEY_DURATION),
+	TIME("Start (ns)", "offset_ns"),
+	STRING("Src Kind", "source_memory"),
+	STRING("Dst Kind", "destination_memory"),
+	DECIMAL("Bytes (MB)", "bytes", MEGABYTE),
+	NUMBER("PID", "pid"),
+	NUMBER("Device ID", "device_number"),
+	NUMBER("Context ID", "context_number"),
+	NUMBER("Stream ID", "stream_number"),
+	NAME("API Name", "cause_name"),
+};
+
+static const struct trace_column set_found_columns[] = {
+	TIME("Duration (ns)", KEY_DURATION),
+	TIME("Start (ns)", "offset_ns"),
+	STRING("Memory Kind", "source_memory"),
+	DECIMAL("Bytes (MB)", "bytes", MEGABYTE),
+	NUMBER("PID", "pid"),
+	NUMBER("Device ID", "device_number"),
+	NUMBER("Context ID", "context_number"),
+	NUMBER("Stream ID", "stream_number"),
+	NAME("API Name", "cause_name"),
+};
+
+static const struct trace_column api_found_columns[] = {
+	TIME("Duration (ns)", KEY_DURATION),
+	TIME("Start (ns)", "offset_ns"),
+	NUMBER("PID", "pid"),
+	NUMBER("TID", "tid"),
+	NAME("API Name", "name"),
+};
+
 static const struct trace_column api_columns[] = {
 	TIME("Start (ns)", "offset_ns"),
 	TIME("Duration (ns)", KEY_DURATION),
@@ -77,13 +114,51 @@ static const struct trace {
 	u16 kinds[TRACE_KINDS]; /* 0: none */
 	const struct trace_column *columns;
 	size_t column_count;
+	report_rule *rule;   /* NULL: a trace of all */
+	const char *nothing; /* what to say where the rule finds none */
 } traces[] = {
 	{"cuda_gpu_trace",
 	 "CUDA GPU Trace",
 	 {KIND_kernel, KIND_copy, KIND_set, KIND_migration},
 	 gpu_columns,
-	 ARRAY_SIZE(gpu_columns)},
-	{"cuda_api_trace", "CUDA API Trace", {KIND_api}, api_columns, ARRAY_SIZE(api_columns)},
+	 ARRAY_SIZE(gpu_columns),
+	 NULL,
+	 NULL},
+	{"cuda_api_trace",
+	 "CUDA API Trace",
+	 {KIND_api},
+	 api_columns,
+	 ARRAY_SIZE(api_columns),
+	 NULL,
+	 NULL},
+	{"cuda_memcpy_async",
+	 "CUDA Async Memcpy with Pageable Memory",
+	 {KIND_copy},
+	 copy_found_columns,
+	 ARRAY_SIZE(copy_found_columns),
+	 report_rule_memcpy_async,
+	 "No asynchronous copy from or to pageable memory was recorded."},
+	{"cuda_memcpy_sync",
+	 "CUDA Synchronous Memcpy",
+	 {KIND_copy},
+	 copy_found_columns,
+	 ARRAY_SIZE(copy_found_columns),
+	 report_rule_memcpy_sync,
+	 "No synchronous copy that blocks the host was recorded."},
+	{"cuda_memset_sync",
+	 "CUDA Synchronous Memset",
+	 {KIND_set},
+	 set_found_columns,
+	 ARRAY_SIZE(set_found_columns),
+	 report_rule_memset_sync,
+	 "No synchronous set of pinned or managed memory was recorded."},
+	{"cuda_api_sync",
+	 "CUDA Synchronization APIs",
+	 {KIND_api},
+	 api_found_columns,
+	 ARRAY_SIZE(api_found_columns),
+	 report_rule_api_sync,
+	 "No call that waits for a GPU was recorded."},
 };
 
 struct run {
@@ -95,6 +170,7 @@ struct run {
 	const struct view_key *operations[TRACE_KINDS];
 	const struct view_key *keys[TRACE_KINDS][COLUMNS_MAX]; /* NULL: the kind has none */
 	size_t operation_column;			       /* COLUMNS_MAX: there is none */
+	u64 rows;					       /* of a rule */
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -168,6 +244,17 @@ static int fill_row(struct run *run, const struct view_event *event,
 	return result;
 }
 
+/* The longest first; of equals the earliest. */
+static int compare_found(const void *a, const void *b)
+{
+	const struct report_cell *left = ((const struct report_row *)a)->cells;
+	const struct report_cell *right = ((const struct report_row *)b)->cells;
+
+	if (left[0].count != right[0].count)
+		return left[0].count < right[0].count ? 1 : -1;
+	return left[1].count < right[1].count ? -1 : left[1].count > right[1].count;
+}
+
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
@@ -177,8 +264,11 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	while (kind < TRACE_KINDS && run->trace->kinds[kind] != event->kind->number)
 		kind++;
 	if (kind == TRACE_KINDS || event->inner_call ||
-	    view_value(run->view, run->operations[kind], event).type == VALUE_ABSENT)
+	    view_value(run->view, run->operations[kind], event).type == VALUE_ABSENT ||
+	    (run->trace->rule && (event->open || !run->trace->rule(run->view, event))))
 		return 0;
+	if (run->trace->rule && run->table->row_count >= run->rows + FOUND_SPARE)
+		report_table_keep(run->table, compare_found, run->rows);
 	row = report_table_add(run->table);
 	if (!row || fill_row(run, event, run->keys[kind], row) < 0)
 		return err_errno(err, -ENOMEM, "can't make the report %s", run->trace->report);
@@ -195,7 +285,8 @@ static int set_up_table(const struct trace *trace, struct report_table *table)
 		table->made_columns[i] = trace->columns[i].column;
 	table->columns = table->made_columns;
 	table->column_count = trace->column_count;
-	table->streamed = true;
+	table->streamed = !trace->rule;
+	table->empty = trace->nothing;
 	return 0;
 }
 
@@ -203,7 +294,10 @@ int report_trace_make(struct view *view, const struct report_request *request,
 		      struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.trace = traces, .request = request, .table = table};
+	struct run run = {.trace = traces,
+			  .request = request,
+			  .table = table,
+			  .rows = request->rows ?: FOUND_ROWS};
 	int result;
 
 	while (strcmp(run.trace->report, request->report->name))
@@ -211,6 +305,8 @@ int report_trace_make(struct view *view, const struct report_request *request,
 	if (set_up_table(run.trace, table) < 0)
 		return err_errno(err, -ENOMEM, "can't make the report %s", run.trace->report);
 	result = view_run(view, &sink, &run, err);
+	if (run.trace->rule)
+		report_table_keep(table, compare_found, run.rows);
 	kernel_names_free(&run.names);
 	return result;
 }

@@ -78,11 +78,8 @@ static void list_names(const struct report *report, struct nearest *nearest, str
 {
 	nearest_offer(nearest, report->name);
 	text_appendf(known, "%s%s", known->length ? ", " : "", report->name);
-	for (size_t i = 0; i < REPORT_ALIASES_MAX && report->aliases[i]; i++) {
+	for (size_t i = 0; i < REPORT_ALIASES_MAX && report->aliases[i]; i++)
 		nearest_offer(nearest, report->aliases[i]);
-		text_appendf(known, "%s%s", i ? ", " : " (", report->aliases[i]);
-	}
-	text_append(known, report->aliases[0] ? ")" : "");
 }
 
 static int find(const char *name, const struct report **ret_report, struct err *err)
@@ -103,8 +100,9 @@ static int find(const char *name, const struct report **ret_report, struct err *
 			return 0;
 		}
 	}
-	return err_set(err, -EINVAL, "unknown report \"%.100s\": there are %s%s", name,
-		       text_string(&known), nearest_hint(&nearest, ""));
+	/* The list is long: what may be cut off stands last. */
+	return err_set(err, -EINVAL, "unknown report \"%.100s\"%s%s There are %s", name,
+		       nearest_hint(&nearest, ""), nearest.best ? "" : ".", text_string(&known));
 }
 
 /* ---- options behind the name ---- */

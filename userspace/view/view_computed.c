@@ -559,6 +559,7 @@ static const struct computed_row {
 	{"destination_memory",        NULL,                 KIND_copy,   view_compute_destination_memory},
 	{"destination_memory",        NULL,                 KIND_migration, view_compute_managed_memory},
 	{"device_and_number",         NULL,                 KIND_migration, view_compute_device_and_number},
+	{"device_number",             NULL,                 KIND_migration, view_compute_migration_device},
 	{"bytes",                     NULL,                 KIND_migration, view_compute_migrated_bytes},
 	{"bandwidth",                 NULL,                 KIND_migration, view_compute_migrated_bandwidth},
 	{"percent",                   NULL,                 KIND_probing, view_compute_probing_percent},

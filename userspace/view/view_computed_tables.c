@@ -32,6 +32,18 @@ static u32 device_of_migration(const struct record_migration *migration)
 					     : migration->source_device;
 }
 
+struct view_value view_compute_migration_device(const struct view *view,
+						const struct view_event *event)
+{
+	u32 id = device_of_migration((const struct record_migration *)event->record);
+	const struct record_device *device =
+		(const struct record_device *)view_fact(view, KIND_device, id);
+
+	if (!id)
+		return (struct view_value){VALUE_ABSENT};
+	return value_u64(device && device->number != ~0U ? device->number : id);
+}
+
 /* "NVIDIA H200 (0)" */
 struct view_value view_compute_device_and_number(const struct view *view,
 						 const struct view_event *event)

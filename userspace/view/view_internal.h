@@ -262,6 +262,7 @@ view_compute *view_computed(const struct schema_kind *kind, const char *name);
 /* view_matmul.c: m, n, k, batch; operations */
 view_compute view_compute_matmul, view_compute_matmul_flops;
 /* view_computed_tables.c */
+view_compute view_compute_migration_device;
 view_compute view_compute_offset, view_compute_thread_name, view_compute_thread_priority, view_compute_device_and_number,
 	view_compute_source_memory, view_compute_destination_memory, view_compute_managed_memory,
 	view_compute_migration_name, view_compute_migrated_bytes, view_compute_migrated_bandwidth;
