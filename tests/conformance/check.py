@@ -27,7 +27,7 @@ GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "bloc
             "graph id", "graph node id")
 GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread", "graph": "graph id",
               "graph_node": "graph node id"}
-OFF_CPU_FIELDS = {"reason": "reason", "runnable_ns": "waited for a CPU (ns)", "woken_by": "woken by",
+OFF_CPU_FIELDS = {"reason": "reason", "from_cpu": "CPU before", "to_cpu": "CPU after", "runnable_ns": "waited for a CPU (ns)", "woken_by": "woken by",
                   "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window"}
 GROWTH_FIELDS = {"dur": "in (ns)", "maps": "maps", "mapped_bytes": "mapped (bytes)", "unmaps": "unmaps",
                  "unmapped_bytes": "unmapped (bytes)", "faults": "page faults", "faulted_bytes": "faulted (bytes)"}
