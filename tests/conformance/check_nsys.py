@@ -4,9 +4,11 @@
 Of each capture every report that nsys 2022.4 prints of the database exported from it is compared with what gpuprobe prints of the
 capture: cell by cell, as csv and as columns. What differs on purpose is in DIFFERENCES, with its reason. A CAPTURE that is a database (.sqlite) is
 read by both. Each rule of `nsys analyze` has to read the database without a complaint. Prints "ok" and "not ok" lines; exits 1 after a "not ok"."""
+import contextlib
 import csv
 import io
 import json
+import multiprocessing
 import pathlib
 import re
 import subprocess
@@ -374,12 +376,24 @@ def judge(nsys, gpuprobe, capture, folder):
 	return None
 
 
+def judge_alone(arguments):
+	"""In a process of its own: what it printed, and how much failed."""
+	said = io.StringIO()
+	with contextlib.redirect_stdout(said), tempfile.TemporaryDirectory(prefix="gpuprobe-nsys-") as folder:
+		before = failed
+		judge(*arguments, folder)
+	return said.getvalue(), failed - before
+
+
 def main():
 	nsys, gpuprobe, *captures = sys.argv[1:]
-	with tempfile.TemporaryDirectory(prefix="gpuprobe-nsys-") as folder:
-		for capture in captures:
-			judge(nsys, gpuprobe, capture, folder)
-	sys.exit(failed > 0)
+	failures = 0
+	with multiprocessing.Pool() as pool:
+		for said, count in pool.imap(judge_alone, [(nsys, gpuprobe, capture) for capture in captures]):
+			print(said, end="", flush=True)
+			failures += count
+	sys.exit(failures > 0)
 
 
-main()
+if __name__ == "__main__":
+	main()
