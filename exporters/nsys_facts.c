@@ -190,25 +190,13 @@ static int add_system(struct facts *facts, const char *name, s64 number, const c
 	return add(facts, SYSTEM, "itit", (s64)NSYS_GLOBAL_VID, name, number, value);
 }
 
-/* "13.0" is 13000, as the driver itself has it. Of several processes all have one driver. */
 static int write_driver_version(struct facts *facts)
 {
-	static const char key[] = "CUDA version of the driver";
-	const struct view_survey *survey = facts->survey;
-	unsigned major, minor;
+	u32 version = view_cuda_driver_version(facts->view, 0);
 	char number[32];
 
-	for (size_t i = 0; i < survey->attribute_count; i++) {
-		const struct view_attribute *attribute = &survey->attributes[i];
-
-		if (strcmp(attribute->group, "gpu") != 0 ||
-		    strncmp(attribute->key, key, strlen(key)) != 0 ||
-		    sscanf(attribute->value, "%3u.%2u", &major, &minor) != 2)
-			continue;
-		snprintf(number, sizeof(number), "%u", major * 1000 + minor * 10);
-		return add_system(facts, "CudaDriverVersion", 611, number);
-	}
-	return 0;
+	snprintf(number, sizeof(number), "%u", version);
+	return version ? add_system(facts, "CudaDriverVersion", 611, number) : 0;
 }
 
 /* The numbers are those of nsys. */

@@ -362,15 +362,12 @@ int xplane_hlo_add_program(struct xplane_space *space, const char *name, s64 id,
 /* As XLA has it: 13000 for "13.0". Other versions of CUDA are not known. */
 static int add_driver_version(const struct view *view, const struct xplane_space *space)
 {
-	char key[64], number[32];
-	unsigned major, minor;
-	const char *version;
+	u32 version = view_cuda_driver_version(view, space->pid);
+	char number[32];
 
-	snprintf(key, sizeof(key), "CUDA version of the driver of %u", space->pid);
-	version = view_attribute(view, "gpu", key);
-	if (!version || sscanf(version, "%3u.%2u", &major, &minor) != 2 || !major)
+	if (!version)
 		return 0;
-	snprintf(number, sizeof(number), "%u", major * 1000 + minor * 10);
+	snprintf(number, sizeof(number), "%u", version);
 	return xplane_plane_add_string(space->metadata, "cuda_driver_version", number);
 }
 

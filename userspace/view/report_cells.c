@@ -86,11 +86,10 @@ static double round_value(const struct report_column *column, double value)
 static void append_number(const struct report_printer *printer, const struct report_column *column,
 			  const struct report_cell *cell, struct text *text)
 {
-	const struct report_time_unit *unit =
-		time_unit_of(column) ? printer->style->time_unit : NULL;
+	const struct report_time_unit *unit = printer->style->time_unit;
 	char number[NUMBER_SIZE];
 
-	if (unit) {
+	if (unit && time_unit_of(column)) {
 		double value = column->type == REPORT_DECIMAL ? round_value(column, cell->decimal)
 							      : (double)cell->count;
 
@@ -105,7 +104,7 @@ static void append_number(const struct report_printer *printer, const struct rep
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
 	}
-	append_separated(text, number, column->type == REPORT_NUMBER ? "" : printer->separator);
+	append_separated(text, number, printer->separator);
 }
 
 void report_append_value(const struct report_printer *printer, const struct report_column *column,

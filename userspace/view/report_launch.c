@@ -136,14 +136,10 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 
 static void fill_value(const struct statistics_row *value, struct report_cell *cells)
 {
-	/* As nsys has it, where all else is None. */
-	report_cell_decimal(&cells[4], value->deviation_ns);
-	if (!value->timed_count)
-		return;
-	report_cell_decimal(&cells[0], value->average_ns);
-	report_cell_decimal(&cells[1], value->median_ns);
-	report_cell_count(&cells[2], value->minimum_ns);
-	report_cell_count(&cells[3], value->maximum_ns);
+	if (value->timed_count)
+		report_cells_figures(cells, value);
+	else /* as nsys has it, where all else is None */
+		report_cell_decimal(&cells[4], value->deviation_ns);
 }
 
 static int fill_names(const char *calls, struct report_cell *cells)

@@ -231,11 +231,7 @@ static int compare_groups(const void *a, const void *b, void *data)
 static void fill_times(const struct statistics_row *row, struct report_cell *cells)
 {
 	report_cell_count(&cells[COLUMN_TOTAL], row->total_ns);
-	report_cell_decimal(&cells[COLUMN_AVERAGE], row->average_ns);
-	report_cell_decimal(&cells[COLUMN_MEDIAN], row->median_ns);
-	report_cell_count(&cells[COLUMN_MINIMUM], row->minimum_ns);
-	report_cell_count(&cells[COLUMN_MAXIMUM], row->maximum_ns);
-	report_cell_decimal(&cells[COLUMN_DEVIATION], row->deviation_ns);
+	report_cells_figures(&cells[COLUMN_AVERAGE], row);
 }
 
 static int add_row(const struct run *run, const struct group *group, struct report_table *table)

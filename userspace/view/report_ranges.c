@@ -436,11 +436,7 @@ static int add_sum(const struct sum *sum, struct report_table *table)
 	if (sum->ended_count)
 		report_cell_count(&cells[SUM_ORIGINAL], sum->original_ns);
 	report_cell_count(&cells[SUM_COUNT], projected->call_count);
-	report_cell_decimal(&cells[SUM_AVERAGE], projected->average_ns);
-	report_cell_decimal(&cells[SUM_MEDIAN], projected->median_ns);
-	report_cell_count(&cells[SUM_MINIMUM], projected->minimum_ns);
-	report_cell_count(&cells[SUM_MAXIMUM], projected->maximum_ns);
-	report_cell_decimal(&cells[SUM_DEVIATION], projected->deviation_ns);
+	report_cells_figures(&cells[SUM_AVERAGE], projected);
 	report_cell_count(&cells[SUM_OPERATIONS], sum->launch_count);
 	report_cell_decimal(&cells[SUM_AVERAGE_OPERATIONS], sum->launch_count / count);
 	report_cell_decimal(&cells[SUM_AVERAGE_LEVEL], sum->level_count / count);

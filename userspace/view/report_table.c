@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "view/statistics.h"
 
 #define ROWS_STREAMED 512 /* kept at once; of the first ones the widths of columns are taken */
 
@@ -62,6 +63,15 @@ void report_cell_decimal(struct report_cell *cell, double decimal)
 {
 	cell->empty = false;
 	cell->decimal = decimal;
+}
+
+void report_cells_figures(struct report_cell *cells, const struct statistics_row *figures)
+{
+	report_cell_decimal(&cells[0], figures->average_ns);
+	report_cell_decimal(&cells[1], figures->median_ns);
+	report_cell_count(&cells[2], figures->minimum_ns);
+	report_cell_count(&cells[3], figures->maximum_ns);
+	report_cell_decimal(&cells[4], figures->deviation_ns);
 }
 
 int report_cell_text(struct report_cell *cell, const char *text)

@@ -69,6 +69,9 @@ void report_table_keep(struct report_table *table,
 void report_cell_count(struct report_cell *cell, u64 count);
 void report_cell_decimal(struct report_cell *cell, double decimal);
 int report_cell_text(struct report_cell *cell, const char *text);
+struct statistics_row;
+/* Five cells side by side: mean, median, least, most, standard deviation. */
+void report_cells_figures(struct report_cell *cells, const struct statistics_row *figures);
 void report_table_free(struct report_table *table);
 #define _cleanup_report_table_ __attribute__((cleanup(report_table_free)))
 
@@ -101,7 +104,6 @@ report_make report_unified_memory_make;
 report_make report_absent_make;
 
 /* The part of the report functions behind the statistics, apart for the tests. */
-struct statistics_row;
 int report_functions_fill(const struct statistics_row *rows, size_t count, u64 window_start_ns,
 			  struct report_table *table, struct err *err);
 

@@ -267,7 +267,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	    view_value(run->view, run->operations[kind], event).type == VALUE_ABSENT ||
 	    (run->trace->rule && (event->open || !run->trace->rule(run->view, event))))
 		return 0;
-	if (run->trace->rule && run->table->row_count >= run->rows + FOUND_SPARE)
+	if (run->trace->rule && run->table->row_count > FOUND_SPARE &&
+	    run->table->row_count - FOUND_SPARE >= run->rows)
 		report_table_keep(run->table, compare_found, run->rows);
 	row = report_table_add(run->table);
 	if (!row || fill_row(run, event, run->keys[kind], row) < 0)

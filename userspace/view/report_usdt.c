@@ -128,11 +128,7 @@ static int add_row(struct report_table *table, const struct statistics_row *sum)
 	report_cell_count(&cells[COLUMN_COUNT], sum->call_count);
 	if (sum->timed_count) {
 		report_cell_count(&cells[COLUMN_TOTAL], sum->total_ns);
-		report_cell_decimal(&cells[COLUMN_AVERAGE], sum->average_ns);
-		report_cell_decimal(&cells[COLUMN_MEDIAN], sum->median_ns);
-		report_cell_count(&cells[COLUMN_MINIMUM], sum->minimum_ns);
-		report_cell_count(&cells[COLUMN_MAXIMUM], sum->maximum_ns);
-		report_cell_decimal(&cells[COLUMN_DEVIATION], sum->deviation_ns);
+		report_cells_figures(&cells[COLUMN_AVERAGE], sum);
 	}
 	return add_note(row, sum);
 }

@@ -2,6 +2,7 @@
 #include "view/view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -352,6 +353,23 @@ const char *view_attribute(const struct view *view, const char *group, const cha
 			return attribute->value;
 	}
 	return NULL;
+}
+
+u32 view_cuda_driver_version(const struct view *view, u32 pid)
+{
+	const struct view_survey *survey = view_survey(view);
+	unsigned major, minor, of;
+
+	for (size_t i = 0; i < survey->attribute_count; i++) {
+		const struct view_attribute *attribute = &survey->attributes[i];
+
+		if (!strcmp(attribute->group, "gpu") &&
+		    sscanf(attribute->key, "CUDA version of the driver of %10u", &of) == 1 &&
+		    (!pid || of == pid) &&
+		    sscanf(attribute->value, "%3u.%2u", &major, &minor) == 2 && major)
+			return major * 1000 + minor * 10;
+	}
+	return 0;
 }
 
 u64 view_kind_count(const struct view *view, u16 kind)

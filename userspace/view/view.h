@@ -136,6 +136,9 @@ const struct view_survey *view_survey(const struct view *view);
 void view_time_range(const struct view_survey *survey, u64 *ret_start_ns, u64 *ret_end_ns);
 /* The value of one of its attributes; NULL: it has none such. */
 const char *view_attribute(const struct view *view, const char *group, const char *key);
+/* The version of CUDA that the driver of a process has, as CUDA writes it: 13000 for 13.0. pid 0: of any process, since all have one
+ * driver. 0: not known. */
+u32 view_cuda_driver_version(const struct view *view, u32 pid);
 /* How many events of a kind there are. */
 u64 view_kind_count(const struct view *view, u16 kind);
 /* Runs the events through one sink; may be called again for another one. */
