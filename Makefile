@@ -25,10 +25,10 @@ WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes 
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
 
-PROTOS      := $(wildcard exporters/*.proto userspace/net/*.proto)
+PROTOS      := $(wildcard exporters/*/*.proto userspace/net/*.proto)
 PROTO_NAMES := $(basename $(notdir $(PROTOS)))
 GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc $(PROTO_NAMES:%=$(B)/gen/%.pb-c.h)
-SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c)) $(wildcard exporters/*.c)
+SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c userspace/*/*/*.c)) $(wildcard exporters/*.c exporters/*/*.c)
 # Of messages: generated, as gen/NAME.pb-c.c.
 PB_OBJECTS   = $(PROTO_NAMES:%=$(1)/gen/%.pb-c.o)
 OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o) $(call PB_OBJECTS,$(B)/obj)
@@ -123,7 +123,7 @@ $(B)/agent.so: $(AGENT_OBJECTS) scripts/check-agent.sh
 	$(Q)scripts/check-agent.sh $@
 
 # It travels inside gpuprobe.
-$(foreach objects,obj san fuzz/obj,$(B)/$(objects)/userspace/attach/agent_library.o): $(B)/agent.so
+$(foreach objects,obj san fuzz/obj,$(B)/$(objects)/userspace/inject/agent_library.o): $(B)/agent.so
 
 # ---- what programs use of their own will to annotate themselves: gpuprobe.h, and a Python module with its probes inside ----
 $(B)/annotate/gpuprobe_python.so: gpu/annotate/gpuprobe_python.c gpu/annotate/gpuprobe.h

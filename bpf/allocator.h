@@ -1,5 +1,5 @@
 /*
- * Where a function that allocates or gives back memory has what: a row of attach/allocators.def, for the program that
+ * Where a function that allocates or gives back memory has what: a row of plan/allocators.def, for the program that
  * stands on it. Included by both; the includer provides the integer names.
  *
  * What names an argument is its number from 1 on, as the function's declaration counts words: those behind the sixth

@@ -1,6 +1,6 @@
 /*
  * An instruction that the program standing on it does instead of the kernel, on kernels where a program may set
- * registers: the kernel would single-step it, an order of magnitude slower. attach/displaced_x86_64.c makes the
+ * registers: the kernel would single-step it, an order of magnitude slower. code/displaced_x86_64.c makes the
  * description from the machine code, displaced_execute.h carries it out. The includer provides the integer names.
  *
  * None reads or writes memory: what the processor does in one piece, a copy by the kernel may not. None sets the

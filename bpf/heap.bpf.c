@@ -1,5 +1,5 @@
 /*
- * Allocations of host memory, summed by stack: probes on the functions of attach/heap_functions.def.
+ * Allocations of host memory, summed by stack: probes on the functions of plan/heap_functions.def.
  *
  * - heap_session: by the return address, of functions that nobody can unwind or switch stacks through.
  * - heap_entry: at entries; of frees there is nothing else to see, of others the exits are probed too.

@@ -1,5 +1,5 @@
 /*
- * Where a function of a library that multiplies matrices has their sizes: a row of attach/matmuls.def, for the program that
+ * Where a function of a library that multiplies matrices has their sizes: a row of plan/matmuls.def, for the program that
  * stands on it. Included by both; the includer provides the integer names.
  *
  * What names an argument is its number from 1 on; 0: it has none.

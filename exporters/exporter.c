@@ -6,12 +6,12 @@
 
 #include "base/output.h"
 #include "base/text.h"
-#include "exporters/chrome.h"
+#include "exporters/chrome/chrome.h"
 #include "exporters/folded.h"
 #include "exporters/ndjson.h"
-#include "exporters/nsys.h"
-#include "exporters/xplane.h"
-#include "exporters/xplane_file.h"
+#include "exporters/nsys/nsys.h"
+#include "exporters/xplane/xplane.h"
+#include "exporters/xplane/xplane_file.h"
 
 #define EXPORTER_CAPTURE_SUFFIX ".gpr"
 #define EXPORTER_GZIP_SUFFIX	".gz"

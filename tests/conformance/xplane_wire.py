@@ -1,7 +1,7 @@
 """The messages of an .xplane.pb as Python objects, without protobuf: read(MESSAGE, bytes), write(MESSAGE, object).
 
 The table holds the documented field numbers (openxla: xplane.proto; of HloProto what the lint looks at). It is not made from
-exporters/xplane.proto: a wrong number there has to be seen. A message is an object with one attribute a field; fields that are
+exporters/xplane/xplane.proto: a wrong number there has to be seen. A message is an object with one attribute a field; fields that are
 not there are 0, "", [] or None (parts of a oneof, messages). What does not hold as proto3 raises WireError.
 """
 import struct

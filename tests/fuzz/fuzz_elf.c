@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
-#include "attach/usdt_arguments.h"
+#include "plan/usdt_arguments.h"
 #include "elf/elf_file.h"
 #include "elf/elf_usdt.h"
 

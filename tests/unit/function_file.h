@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 
-#include "attach/function_code.h"
+#include "code/function_code.h"
 #include "unit.h"
 
 #define CODE	   0x10000ULL

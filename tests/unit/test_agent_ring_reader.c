@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "collect/agent_ring.h"
+#include "collect/agent/agent_ring.h"
 
 #define CHUNKS 4
 

@@ -1,8 +1,8 @@
 /* The table of functions that allocate memory: each has its arguments where CUDA's headers declare them. */
 #include "unit.h"
 
-#include "attach/allocators.h"
-#include "attach/only_gpu.h"
+#include "plan/allocators.h"
+#include "cuda/only_gpu.h"
 #include "../bpf/record.h"
 
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ TEST(each_row_allocates_or_releases)
 {
 #define ALLOCATOR(name, kind, ...) #name,
 	static const char *const names[] = {
-#include "attach/allocators.def"
+#include "plan/allocators.def"
 	};
 #undef ALLOCATOR
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "collect/budget.h"
+#include "session/budget.h"
 
 #define CPU_NS 1000
 

@@ -1,5 +1,5 @@
 /* Where calls end, followed through the jumps of small libraries that are assembled here. */
-#include "attach/code_exits.h"
+#include "code/code_exits.h"
 
 #include <fcntl.h>
 #include <unistd.h>

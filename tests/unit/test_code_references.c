@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/code_references.h"
+#include "code/code_references.h"
 #include "unit.h"
 
 #define CODE	 0x10000ULL

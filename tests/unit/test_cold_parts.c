@@ -1,7 +1,7 @@
 /* Which parts belong to which functions. */
 #include <string.h>
 
-#include "attach/cold_parts.h"
+#include "code/cold_parts.h"
 #include "unit.h"
 
 static struct elf_symbol items[] = {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach/cupti_supply.h"
+#include "cuda/cupti_supply.h"
 #include "unit.h"
 
 static char base[64];

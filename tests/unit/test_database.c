@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "exporters/database.h"
+#include "exporters/nsys/database.h"
 
 #define FOLDER	  "build/unit"
 #define FILE_NAME FOLDER "/test_database.sqlite"

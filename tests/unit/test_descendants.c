@@ -1,5 +1,5 @@
 /* Who descends from whom: children made here. */
-#include "attach/descendants.h"
+#include "process/descendants.h"
 
 #include <signal.h>
 #include <stdlib.h>

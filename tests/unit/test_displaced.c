@@ -5,7 +5,7 @@
 #include <asm/ptrace.h>
 #include <sys/mman.h>
 
-#include "attach/displaced.h"
+#include "code/displaced.h"
 #include "../bpf/displaced_execute.h"
 #include "function_file.h"
 

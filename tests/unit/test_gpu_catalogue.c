@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "attach/gpu_catalogue.h"
-#include "attach/pattern.h"
+#include "plan/gpu_catalogue.h"
+#include "plan/pattern.h"
 
 #define BOTH (GPU_CATALOGUE_API | GPU_CATALOGUE_BEYOND)
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "exporters/gpu_peaks.h"
+#include "exporters/xplane/gpu_peaks.h"
 
 static double tflops(const char *name)
 {

@@ -1,5 +1,5 @@
 /* Functions of allocators are known by their names, with the prefixes that their libraries give them. */
-#include "attach/heap_functions.h"
+#include "plan/heap_functions.h"
 
 #include "unit.h"
 

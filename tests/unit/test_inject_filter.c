@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach/inject_filter.h"
+#include "inject/inject_filter.h"
 #include "unit.h"
 
 #define LOAD(offset)	  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)

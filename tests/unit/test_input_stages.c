@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "exporters/input_stages.h"
+#include "exporters/xplane/input_stages.h"
 
 static void check(u16 kind, const char *name, enum input_stage expected)
 {

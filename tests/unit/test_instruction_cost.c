@@ -1,6 +1,6 @@
 /* Which first instructions can be probed, at what cost. What the kernel does with each of them was
  * tried on Linux 6.18 with one probe on each encoding. */
-#include "attach/instruction.h"
+#include "code/instruction.h"
 
 #include "unit.h"
 

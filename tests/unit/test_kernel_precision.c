@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "exporters/kernel_precision.h"
+#include "exporters/xplane/kernel_precision.h"
 
 static void check(const char *name, bool expected)
 {

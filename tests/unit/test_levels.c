@@ -6,7 +6,7 @@
 
 #include "options/levels.h"
 #include "options/options.h"
-#include "verbs/gpu_config.h"
+#include "recording/gpu_config.h"
 
 #define API_KINDS (1ULL << 4 | 1ULL << 5)
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach/library_file.h"
+#include "process/library_file.h"
 #include "unit.h"
 
 static char folder[] = "/tmp/test_library_file.XXXXXX";

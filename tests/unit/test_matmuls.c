@@ -1,9 +1,9 @@
 /* The table of functions that multiply matrices: each has its sizes where cuBLAS' headers declare them. */
 #include "unit.h"
 
-#include "attach/instruction.h"
-#include "attach/matmuls.h"
-#include "attach/plan.h"
+#include "code/instruction.h"
+#include "plan/matmuls.h"
+#include "plan/plan.h"
 #include "../bpf/record.h"
 
 static const struct matmul_arguments *row_of(const char *name)
@@ -18,7 +18,7 @@ static const struct matmul_arguments *row_of(const char *name)
 
 static const char *const names[] = {
 #define MATMUL(name, a, b, c, ...) #name,
-#include "attach/matmuls.def"
+#include "plan/matmuls.def"
 #undef MATMUL
 };
 

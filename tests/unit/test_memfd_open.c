@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach/memfd_open.h"
+#include "process/memfd_open.h"
 #include "unit.h"
 
 /* /proc/self/fd as a folder, and the path in it. */

@@ -1,5 +1,5 @@
 /* How much of a target's memory the probes take: one page for all that lie in it. */
-#include "attach/memory_room.h"
+#include "plan/memory_room.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* The columns of the tables name what there is. */
 #include "capture_fixture.h"
-#include "exporters/nsys_values.h"
+#include "exporters/nsys/nsys_values.h"
 
 /* Events of USDT probes are in the table of ranges, whose other columns they have not. */
 static bool shares_table(const struct nsys_table *table)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "attach/nvtx_users.h"
+#include "cuda/nvtx_users.h"
 #include "../gpu/nvtx_globals.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)

@@ -13,7 +13,7 @@
 #include "options/options_table.h"
 #include "verbs/input.h"
 #include "verbs/outputs.h"
-#include "view/reports.h"
+#include "reports/reports.h"
 
 static int check_outputs(char **argv, int argc, struct err *err)
 {

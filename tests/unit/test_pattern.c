@@ -1,5 +1,5 @@
 /* -F patterns: where BINARY ends, which names a glob fits. */
-#include "attach/pattern.h"
+#include "plan/pattern.h"
 
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "attach/module_code.h"
+#include "code/module_code.h"
 #include "unit.h"
 
 #define LIBRARIES "/usr/lib/x86_64-linux-gnu/"

@@ -1,6 +1,6 @@
 /* From patterns to probes, on this very process and on small programs that are built and started
  * here. */
-#include "attach/plan.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

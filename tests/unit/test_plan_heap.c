@@ -1,11 +1,11 @@
 /* How the returns of allocators are seen: those of this very process, which has some of its own. */
-#include "attach/plan.h"
+#include "plan/plan.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include "../bpf/record.h"
-#include "attach/heap_functions.h"
+#include "plan/heap_functions.h"
 #include "unit.h"
 
 #define FUNCTION(name, code) \

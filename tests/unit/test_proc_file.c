@@ -1,5 +1,5 @@
 /* Lines of /proc/PID/status and fields of /proc/PID/stat. */
-#include "attach/proc_file.h"
+#include "process/proc_file.h"
 #include "unit.h"
 
 TEST(shadow_stacks)

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "view/report_table.h"
-#include "view/reports.h"
+#include "reports/report_table.h"
+#include "reports/reports.h"
 
 #define RANGE(name, pid, tid, ts, dur)                                                            \
 	"{\"kind\":\"range\",\"pid\":" #pid ",\"tid\":" #tid ",\"name\":\"" name "\",\"ts\":" #ts \

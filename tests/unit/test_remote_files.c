@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "verbs/remote_files.h"
+#include "verbs/serve/remote_files.h"
 
 static void write_file(const char *folder, const char *name, const char *words)
 {

@@ -5,14 +5,14 @@
 
 #include "store/capture_reader.h"
 #include "store/capture_writer.h"
-#include "view/report_help.h"
-#include "view/report_table.h"
+#include "reports/report_help.h"
+#include "reports/report_table.h"
 
 static const struct column_words {
 	const char *report, *column;
 } words[] = {
 #define WORDS(report, column, words) {report, column},
-#include "view/report_words.def"
+#include "reports/report_words.def"
 };
 
 struct nothing {

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "import/ndjson.h"
-#include "view/report_table.h"
-#include "view/reports.h"
-#include "view/statistics.h"
+#include "reports/report_table.h"
+#include "reports/reports.h"
+#include "reports/statistics.h"
 
 static char *print_rows(const struct statistics_row *rows, size_t count, enum report_format format,
 			u64 max_rows)

@@ -1,6 +1,6 @@
 /* What golden captures don't have: waits of many kernels, calls and kernels that had not ended, processes beside each other. */
 #include "capture_fixture.h"
-#include "view/report_table.h"
+#include "reports/report_table.h"
 
 #define WINDOW "{\"kind\":\"window\",\"ts\":1000,\"dur\":9000}\n"
 #define API(pid, correlation, ts, rest)                                                          \

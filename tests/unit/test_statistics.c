@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "import/ndjson.h"
-#include "view/statistics.h"
+#include "reports/statistics.h"
 
 #define PLENTY (1 << 20)
 

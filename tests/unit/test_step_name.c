@@ -1,6 +1,6 @@
 #include "base/cleanup.h"
 #include "unit.h"
-#include "view/step_name.h"
+#include "steps/step_name.h"
 
 static void check_class(enum step_name (*class)(const char *name), const char *const *names,
 			size_t count, enum step_name expected)

@@ -2,7 +2,7 @@
 
 #include "base/types.h"
 #include "unit.h"
-#include "view/step_period.h"
+#include "steps/step_period.h"
 
 /* A thread's work as letters: A-M kernels, N-P graphs, o an optimizer, h the host, x what says nothing. A blank is a pause. */
 #define ITEMS_MAX 8192

@@ -1,5 +1,5 @@
 /* Who can be recorded: processes made here, one for each refusal. */
-#include "attach/target.h"
+#include "process/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attach/usdt_arguments.h"
-#include "attach/usdt_pattern.h"
+#include "plan/usdt_arguments.h"
+#include "plan/usdt_pattern.h"
 #include "base/cleanup.h"
 #include "elf/elf_usdt.h"
 #include "exporters/args.h"

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* What a sink was told, one word an event: "+name@ts" start, "-name@ts" end, ".name" point, "=name"
  * counter, "#name" total. */

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define API(name, correlation, ts, dur)                          \
 	"{\"kind\":\"api\",\"pid\":1,\"tid\":1,\"name\":\"" name \

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define CALL(function, tid, ts, dur)                                         \
 	"{\"kind\":\"call\",\"pid\":1,\"tid\":" #tid ",\"name\":\"" function \

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "view/view_steps_internal.h"
+#include "steps/view_steps_parts.h"
 
 /* A capture in the making: times and correlation numbers go up. */
 struct lines {

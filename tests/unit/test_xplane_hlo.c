@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "exporters/xplane_hlo_module.h"
+#include "exporters/xplane/xplane_hlo_module.h"
 #include "hlo.pb-c.h"
 
 static void check_name(const char *name, const char *expected)

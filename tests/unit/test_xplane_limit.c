@@ -3,7 +3,7 @@
 #include "../../exporters/xplane_file.c" /* in place of the library's */
 
 #include "capture_fixture.h"
-#include "exporters/xplane.h"
+#include "exporters/xplane/xplane.h"
 
 #define CALL  "{\"kind\":\"call\",\"pid\":1,\"tid\":1,\"name\":\"f\",\"ts\":10,\"dur\":5}\n"
 #define CALLS CALL CALL CALL CALL CALL CALL CALL CALL CALL CALL

@@ -2,7 +2,7 @@
 
 #include <regex.h>
 
-#include "exporters/xplane_ops.h"
+#include "exporters/xplane/xplane_ops.h"
 
 static void check_part(const char *name, const char *expected)
 {

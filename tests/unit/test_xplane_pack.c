@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/xplane_pack.h"
+#include "exporters/xplane/xplane_pack.h"
 
 typedef Tensorflow__Profiler__XEvent xplane_message;
 

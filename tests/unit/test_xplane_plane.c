@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "exporters/xplane_plane.h"
+#include "exporters/xplane/xplane_plane.h"
 
 static int keep(void *text, const void *bytes, size_t size_bytes)
 {

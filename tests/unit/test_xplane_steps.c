@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "capture_fixture.h"
 #include "exporters/exporter.h"
-#include "view/view_steps_internal.h"
+#include "steps/view_steps_parts.h"
 #include "xplane.pb-c.h"
 
 #define STEPS	8

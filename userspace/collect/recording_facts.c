@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "attach/proc_file.h"
+#include "process/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "../bpf/shared.h"

@@ -5,8 +5,8 @@
 #ifndef GPUPROBE_COLLECT_RECORDING_FACTS_H
 #define GPUPROBE_COLLECT_RECORDING_FACTS_H
 
-#include "attach/code_map.h"
-#include "attach/plan.h"
+#include "process/code_map.h"
+#include "plan/plan.h"
 #include "base/map.h"
 #include "collect/source.h"
 #include "store/batch.h"

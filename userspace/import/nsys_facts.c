@@ -272,7 +272,7 @@ static int add_times(struct nsys_import *import, struct err *err)
 
 /* ---- the ledger ---- */
 
-/* "12 lost: the ring buffer of their CPU was full (CPU 3)", as exporters/nsys_facts.c writes it. */
+/* "12 lost: the ring buffer of their CPU was full (CPU 3)", as exporters/nsys/nsys_facts.c writes it. */
 static bool parse_loss(const char *words, u8 *ret_reason, char *ret_place, size_t place_bytes,
 		       u64 *ret_count)
 {

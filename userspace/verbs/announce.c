@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-#include "attach/plan_usdt.h"
-#include "attach/uprobe.h"
+#include "plan/plan_usdt.h"
+#include "probe/uprobe.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "options/levels.h"
-#include "verbs/follow.h"
-#include "verbs/gpu.h"
-#include "verbs/heap.h"
+#include "recording/follow.h"
+#include "recording/gpu.h"
+#include "recording/heap.h"
 
 /* The most frequent reason for which only entries are recorded. */
 static void say_entries_only(const struct plan *plan)

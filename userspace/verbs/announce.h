@@ -2,9 +2,9 @@
 #ifndef GPUPROBE_VERBS_ANNOUNCE_H
 #define GPUPROBE_VERBS_ANNOUNCE_H
 
-#include "collect/session.h"
+#include "session/session.h"
 #include "options/options.h"
-#include "verbs/attachment.h"
+#include "recording/attachment.h"
 
 /* One line: how many functions match, and how they are probed. */
 void announce_summary(const struct attachment *attachment);

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/memory_room.h"
-#include "attach/uprobe.h"
+#include "plan/memory_room.h"
+#include "probe/uprobe.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "elf/elf_file.h"
 #include "store/schema.h"
 #include "options/levels.h"
-#include "verbs/attachment.h"
+#include "recording/attachment.h"
 #include "verbs/check_usdt.h"
-#include "verbs/follow.h"
-#include "verbs/gpu.h"
-#include "verbs/heap.h"
+#include "recording/follow.h"
+#include "recording/gpu.h"
+#include "recording/heap.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 

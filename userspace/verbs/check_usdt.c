@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../bpf/record.h"
-#include "attach/usdt_arguments.h"
+#include "plan/usdt_arguments.h"
 #include "base/cleanup.h"
 #include "elf/elf_usdt.h"
 

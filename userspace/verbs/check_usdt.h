@@ -2,7 +2,7 @@
 #ifndef GPUPROBE_VERBS_CHECK_USDT_H
 #define GPUPROBE_VERBS_CHECK_USDT_H
 
-#include "attach/plan.h"
+#include "plan/plan.h"
 #include "base/text.h"
 
 /* Those of the plan, by file: where, arguments, what they begin or end. */

@@ -11,7 +11,7 @@
 #include "store/capture_writer.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
-#include "view/report_help.h"
+#include "reports/report_help.h"
 
 /* A capture without anything in it: reports made of it have their columns and no rows. */
 struct nothing {

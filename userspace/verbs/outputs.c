@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "exporters/exporter.h"
-#include "view/reports.h"
-#include "view/view_steps.h"
+#include "reports/reports.h"
+#include "steps/view_steps.h"
 
 #define CHUNK_BYTES (256 * 1024)
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "attach/uprobe.h"
+#include "probe/uprobe.h"
 #include "base/log.h"
 
 #define BAR_COLUMNS 12

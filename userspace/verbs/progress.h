@@ -2,7 +2,7 @@
 #ifndef GPUPROBE_VERBS_PROGRESS_H
 #define GPUPROBE_VERBS_PROGRESS_H
 
-#include "collect/session.h"
+#include "session/session.h"
 
 struct progress {
 	const char *what; /* "redis-server (4242)" */

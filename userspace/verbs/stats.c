@@ -9,8 +9,8 @@
 #include "verbs/input.h"
 #include "verbs/table_output.h"
 #include "verbs/verbs.h"
-#include "view/reports.h"
-#include "view/view_steps.h"
+#include "reports/reports.h"
+#include "steps/view_steps.h"
 
 /* One table, and where it goes. */
 struct table {

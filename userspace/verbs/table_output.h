@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "view/reports.h"
+#include "reports/reports.h"
 
 struct table_output {
 	FILE *file;	       /* print here */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "store/capture_ahead.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* One pass over the events. Survey and run do the same, so that what the survey promised holds. */
 struct walk {

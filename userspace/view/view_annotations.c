@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "store/record_args.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* They come from the target. Beyond them events are called by their probe. */
 #define NAMES_MAX (1U << 18)

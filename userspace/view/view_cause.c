@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 struct view_launch {
 	struct view_cause cause;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "view/occupancy.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* ---- of every event ---- */
 

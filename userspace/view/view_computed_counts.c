@@ -1,6 +1,6 @@
 /* Computed values of what was only counted, and of what recording cost. */
 #include "base/text.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 struct view_value view_compute_probing_percent(const struct view *view,
 					       const struct view_event *event)

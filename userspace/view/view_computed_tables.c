@@ -1,6 +1,6 @@
 /* Computed values that stand in the tables of Nsight Systems, in its words. */
 #include "base/text.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 struct view_value view_compute_offset(const struct view *view, const struct view_event *event)
 {

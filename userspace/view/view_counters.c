@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define GPUS_MAX     1024 /* ids come from targets */
 #define LIVE_MAX     (1U << 20)

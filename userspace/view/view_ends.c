@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* A span that was given out and has not ended, with copies of all that its event points to. */
 struct open_span {

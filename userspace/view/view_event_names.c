@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/demangle.h"
 #include "base/text.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* Beyond them nameless records are called by their kind: fields come from the target. */
 #define MADE_NAMES_MAX 65536

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "store/stack_addresses.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 static int compare_key(const struct record_frame *frame, u32 pid, u64 address)
 {

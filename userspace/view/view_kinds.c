@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 static const char *const number_names[VIEW_NUMBERS] = {
 	[VIEW_NUMBER_DEVICE] = "device",

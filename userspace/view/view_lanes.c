@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 struct lane {
 	u64 *ends; /* innermost last */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* Adds to the entry of this reason and place. */
 static int ledger_add(struct view_ledger *ledger, struct map *index, struct string_table *places,

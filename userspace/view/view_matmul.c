@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define MATMUL_CALLS_MAX (1U << 16)
 

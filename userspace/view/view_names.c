@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define PRIORITY_UNKNOWN ((s32)0x80000000)
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define SHAPES 256 /* a power of two */
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 /* How names of its files begin: of glibc (one file since 2.34), of older ones, of musl. */
 static const char *const libraries[] = {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 #define PATHS_MAX (1U << 20) /* what would be a new one then is what is around it */
 #define NO_PATH	  0U

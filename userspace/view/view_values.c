@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "view/view_internal.h"
+#include "view/view_parts.h"
 
 struct view_key {
 	const struct schema_field *field; /* of the event, or of the fact that `through` leads to */

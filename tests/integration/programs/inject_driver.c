@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach/inject.h"
+#include "inject/inject.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gpu/shared.h"

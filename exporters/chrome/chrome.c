@@ -1,0 +1,233 @@
+#include "exporters/chrome/chrome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "exporters/chrome/chrome_args.h"
+#include "exporters/chrome/chrome_metadata.h"
+#include "exporters/chrome/chrome_rows.h"
+#include "exporters/writer.h"
+
+struct chrome {
+	struct writer writer;
+	const struct view *view;
+	const struct view_survey *survey;
+	struct chrome_rows rows;
+	struct chrome_args args;
+	u64 time_base_ns;
+	bool any_event; /* the separator stands before all but the first */
+};
+
+/* ---- events ---- */
+
+/* {"ph":"X","cat":"call","name":"main","ts":1.000; phase is one character and what belongs to it.
+ */
+static void chrome_begin(struct chrome *chrome, const char *phase, size_t phase_length,
+			 const char *category, const char *name, u64 ts)
+{
+	struct text *text = &chrome->writer.text;
+
+	if (chrome->any_event)
+		text_append(text, ",\n");
+	chrome->any_event = true;
+	text_append(text, "{\"ph\":\"");
+	text_append_bytes(text, phase, phase_length);
+	text_append(text, ",\"cat\":\"");
+	text_append(text, category);
+	text_append(text, "\",\"name\":");
+	json_append_string(text, name);
+	text_append(text, ",\"ts\":");
+	json_append_us(text, ts > chrome->time_base_ns ? ts - chrome->time_base_ns : 0);
+}
+#define chrome_begin_event(chrome, phase, event)       \
+	chrome_begin(chrome, phase, sizeof(phase) - 1, \
+		     chrome_args_category(&(chrome)->args, event), (event)->name, (event)->ts)
+
+static int chrome_append_row(struct chrome *chrome, size_t row_index, unsigned number,
+			     struct err *err)
+{
+	const struct chrome_lane *lane = chrome_rows_lane(&chrome->rows, row_index, number);
+
+	if (!lane)
+		return err_set(err, -EINVAL,
+			       "can't write %s: event on row %zu, lane %u, which the "
+			       "survey did not find",
+			       chrome->writer.path, row_index, number);
+	text_append_bytes(&chrome->writer.text, lane->ids, lane->ids_length);
+	return 0;
+}
+
+static int chrome_finish_event(struct chrome *chrome, const struct view_event *event,
+			       struct err *err)
+{
+	int result = chrome_append_row(chrome, event->row_index, event->lane, err);
+
+	if (result < 0)
+		return result;
+	chrome_args_append(&chrome->args, event, &chrome->writer.text);
+	text_append_char(&chrome->writer.text, '}');
+	return writer_flush(&chrome->writer, err);
+}
+
+/* An arrow from what launched to what ran, as Kineto writes it: one start at the launch, an end at each
+ * of its effects. Numbers of launches, since correlation ids come again. They bind to the slice on the
+ * row at that moment: the event itself, where nothing that starts together nests on a row. */
+static int chrome_append_flow(struct chrome *chrome, const struct view_event *event,
+			      struct err *err)
+{
+	u64 number = event->launch ? event->launch : event->cause ? event->cause->number : 0;
+	int result;
+
+	if (!number)
+		return 0;
+	if (event->launch)
+		chrome_begin(chrome, "s\"", strlen("s\""), "ac2g", "ac2g", event->ts);
+	else
+		chrome_begin(chrome, "f\",\"bp\":\"e\"", strlen("f\",\"bp\":\"e\""), "ac2g", "ac2g",
+			     event->ts);
+	text_append(&chrome->writer.text, ",\"id\":");
+	json_append_number(&chrome->writer.text, number);
+	result = chrome_append_row(chrome, event->row_index, event->lane, err);
+	text_append_char(&chrome->writer.text, '}');
+	return result;
+}
+
+static int chrome_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct chrome *chrome = data;
+	int result;
+
+	chrome_begin_event(chrome, "X\"", event);
+	text_append(&chrome->writer.text, ",\"dur\":");
+	json_append_us(&chrome->writer.text, event->dur);
+	result = chrome_finish_event(chrome, event, err);
+	return result < 0 ? result : chrome_append_flow(chrome, event, err);
+}
+
+static int chrome_point(void *data, const struct view_event *event, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	if (view_annotation(chrome->view, event) == VALUE_usdt_annotation_counter)
+		chrome_begin_event(chrome, "C\"", event);
+	else if (event->row->type == ROW_PROCESS)
+		chrome_begin_event(chrome, "i\",\"s\":\"p\"", event);
+	else
+		chrome_begin_event(chrome, "i\",\"s\":\"t\"", event);
+	return chrome_finish_event(chrome, event, err);
+}
+
+static int chrome_counter(void *data, const struct view_event *event, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	/* A counter without a value would be read as no event at all. */
+	if (!chrome_args_any(&chrome->args, event))
+		return 0;
+	chrome_begin_event(chrome, "C\"", event);
+	return chrome_finish_event(chrome, event, err);
+}
+
+/* Sums over a time have no place on a time line: they stand as a point where that time begins. */
+static int chrome_total(void *data, const struct view_event *event, struct err *err)
+{
+	return chrome_point(data, event, err);
+}
+
+/* ---- begin and end ---- */
+
+/* Viewers do not show the metadata, so what is missing is said by a bar over the whole window too.
+ */
+static void chrome_append_incomplete(struct chrome *chrome)
+{
+	const struct view_survey *survey = chrome->survey;
+	struct text *text = &chrome->writer.text;
+
+	chrome->any_event = false;
+	chrome_begin(chrome, "X\"", strlen("X\""), "gpuprobe",
+		     survey->cut ? "the recording was cut: what came later is missing"
+				 : "something is missing: see the losses",
+		     survey->window_start_ns);
+	text_append(text, ",\"dur\":");
+	json_append_us(text, survey->window_end_ns - survey->window_start_ns);
+	text_appendf(text, ",\"pid\":%u,\"tid\":%u,\"args\":{\"losses\":", chrome->rows.own_pid,
+		     chrome->rows.own_tid);
+	chrome_append_losses(survey, text);
+	text_append(text, "}},\n");
+}
+
+static int chrome_open(void *data, const struct view *view, const struct view_survey *survey,
+		       struct err *err)
+{
+	struct chrome *chrome = data;
+	struct text *text = &chrome->writer.text;
+	int result;
+
+	chrome->view = view;
+	chrome->survey = survey;
+	chrome->time_base_ns = chrome_time_base_ns(survey);
+	if (chrome_args_find(&chrome->args, view) < 0)
+		return err_errno(err, -ENOMEM, "can't write %s", chrome->writer.path);
+	result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey), err);
+	if (result < 0)
+		return result;
+	text_append_char(text, '{');
+	chrome_append_header(view, text);
+	chrome_append_metadata(view, text);
+	text_append(text, ",\n\"traceEvents\":[\n");
+	chrome_rows_append_names(&chrome->rows, view, text);
+	if (chrome->rows.own_pid)
+		chrome_append_incomplete(chrome);
+	/* The separator that stands behind the last line goes before the first event again. */
+	if (chrome->rows.process_count || chrome->rows.own_pid) {
+		text->length -= strlen(",\n");
+		chrome->any_event = true;
+	}
+	return writer_flush(&chrome->writer, err);
+}
+
+static int chrome_close(void *data, struct err *err)
+{
+	struct chrome *chrome = data;
+
+	text_append(&chrome->writer.text, chrome->any_event ? "\n]}\n" : "]}\n");
+	return writer_flush(&chrome->writer, err);
+}
+
+const struct view_sink chrome_sink = {
+	.open = chrome_open,
+	.span = chrome_span,
+	.point = chrome_point,
+	.counter = chrome_counter,
+	.total = chrome_total,
+	.close = chrome_close,
+};
+
+int chrome_create(const char *path, bool gzip, void **ret_data, struct err *err)
+{
+	struct chrome *chrome _cleanup_free_ = calloc(1, sizeof(*chrome));
+	int result;
+
+	if (!chrome)
+		return err_set(err, -ENOMEM, "can't write %s: out of memory", path);
+	result = writer_create(&chrome->writer, path, gzip, err);
+	if (result < 0)
+		return result;
+	*ret_data = take_pointer(&chrome);
+	return 0;
+}
+
+int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
+{
+	struct chrome *chrome = data;
+	int result = writer_finish(&chrome->writer, commit, ret_size_bytes, err);
+
+	chrome_args_free(&chrome->args);
+	chrome_rows_free(&chrome->rows);
+	free(chrome);
+	return result;
+}

@@ -1,0 +1,33 @@
+/*
+ * What operation work on a GPU belongs to, as XProf's tables take it: "train/forward/cublasGemmEx:CublasGemmEx", the path
+ * of ranges and functions in which it was launched, and the type of the innermost; else the call that launched it.
+ * What is allowed in it: ../shared/reference/xplane.md section 11.2.
+ */
+#ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_OPS_H
+#define GPUPROBE_EXPORTERS_XPLANE_XPLANE_OPS_H
+
+#include "base/map.h"
+#include "base/text.h"
+#include "view/view.h"
+
+#define XPLANE_OP_BYTES_MAX 1000
+#define XPLANE_OPS_LAST	    512 /* a power of two */
+
+struct xplane_ops {
+	struct map numbers; /* (path, call that launched) -> number in ops */
+	struct string_table ops;
+	struct string_table calls;
+	struct {
+		const char *call, *op; /* NULL: nothing is here */
+		u32 path;
+	} last[XPLANE_OPS_LAST]; /* of those, by path and the call's address */
+};
+
+/* The operation of a cause, the ops's; NULL without memory. */
+const char *xplane_ops_of(struct xplane_ops *ops, const struct view *view, const struct view_cause *cause);
+void xplane_ops_free(struct xplane_ops *ops);
+
+/* Appends a name as a part of an operation's: "at::native::add<float>(int)" is at.native.add, "step 12" is step. */
+void xplane_op_append_part(struct text *text, const char *name);
+
+#endif

@@ -1,0 +1,494 @@
+#include "exporters/xplane/xplane_values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+
+enum stat_type {
+	STAT_ANY, /* as the value is */
+	STAT_U64, /* read as uint64 only */
+	STAT_S64, /* read as int64 only */
+	STAT_DOUBLE,
+	STAT_COUNTER, /* as a number on a counter's row */
+};
+
+/* clang-format off */
+/* Kinds without a row show all their fields, by their own names. */
+static const struct stat_row {
+	const char *kind;
+	const char *key;  /* of view_key() */
+	const char *stat;
+	enum stat_type type;
+	const char *unless; /* this value goes without saying */
+} stat_rows[] = {
+	{"call",         "probe.address",            "address",                   STAT_ANY, NULL},
+	{"call",         "probe.binary",             "binary",                    STAT_ANY, NULL},
+	{"call",         "ended",                    "ended",                     STAT_ANY, "returned"},
+	{"entry",        "probe.address",            "address",                   STAT_ANY, NULL},
+	{"entry",        "probe.binary",             "binary",                    STAT_ANY, NULL},
+	{"entry",        "reason",                   "reason",                    STAT_ANY, NULL},
+
+	{"api",          "launch",                   "correlation_id",            STAT_U64, "0"},
+	{"api",          "callback",                 "cbid",                      STAT_ANY, NULL},
+	{"api",          "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
+	{"api",          "result",                   "result",                    STAT_ANY, "0"},
+
+	{"kernel",       "cause",                    "correlation_id",            STAT_U64, "0"},
+	{"kernel",       "occupancy",                "theoretical_occupancy_pct", STAT_DOUBLE, NULL},
+	{"kernel",       "occupancy_estimate",       "estimated_occupancy_pct",   STAT_DOUBLE, NULL},
+	{"kernel",       "occupancy_limit",          "occupancy_limited_by",      STAT_ANY, NULL},
+	{"kernel",       "graph",                    "cuda_graph_id",             STAT_U64, NULL},
+	{"kernel",       "graph_node",               "cuda_graph_node_id",        STAT_U64, NULL},
+	{"kernel",       "cluster",                  "cluster",                   STAT_ANY, NULL},
+	{"kernel",       "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
+	{"kernel",       "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+	{"kernel",       "queue_ns",                 "queue_ns",                  STAT_ANY, NULL},
+	{"kernel",       "priority",                 "stream_priority",           STAT_ANY, NULL},
+	{"kernel",       "channel",                  "channel",                   STAT_ANY, NULL},
+	{"kernel",       "launch",                   "launch_type",               STAT_ANY, "regular"},
+	{"kernel",       "device_launched",          "launched_by_a_kernel",      STAT_ANY, "no"},
+	{"kernel",       "mangled",                  "mangled",                   STAT_ANY, NULL},
+
+	{"copy",         "cause",                    "correlation_id",            STAT_U64, "0"},
+	{"copy",         "graph",                    "cuda_graph_id",             STAT_U64, NULL},
+	{"copy",         "graph_node",               "cuda_graph_node_id",        STAT_U64, NULL},
+	{"copy",         "bandwidth",                "bandwidth_gb_s",            STAT_DOUBLE, NULL},
+	{"copy",         "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
+	{"copy",         "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+
+	{"set",          "cause",                    "correlation_id",            STAT_U64, "0"},
+	{"set",          "graph",                    "cuda_graph_id",             STAT_U64, NULL},
+	{"set",          "graph_node",               "cuda_graph_node_id",        STAT_U64, NULL},
+	{"set",          "value",                    "value",                     STAT_ANY, NULL},
+	{"set",          "bandwidth",                "bandwidth_gb_s",            STAT_DOUBLE, NULL},
+	{"set",          "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
+	{"set",          "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+
+	{"graph_launch", "cause",                    "correlation_id",            STAT_U64, "0"},
+	{"graph_launch", "graph",                    "cuda_graph_exec_id",        STAT_U64, NULL},
+	{"graph_launch", "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
+	{"graph_launch", "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+
+	/* Drawn beside the threads: an arrow to them would count as work of a GPU. */
+	{"sync",         "type",                     "type",                      STAT_ANY, NULL},
+	{"sync",         "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
+	{"sync",         "event",                    "cuda_event",                STAT_ANY, NULL},
+	{"sync",         "result",                   "result",                    STAT_ANY, "0"},
+
+	{"range",        "domain",                   "domain",                    STAT_ANY, NULL},
+	{"range",        "category_name",            "category",                  STAT_ANY, NULL},
+	{"range",        "payload",                  "payload",                   STAT_ANY, NULL},
+	{"range",        "payload_signed",           "payload_signed",            STAT_ANY, NULL},
+	{"range",        "payload_double",           "payload_double",            STAT_ANY, NULL},
+	{"range",        "ended",                    "ended",                     STAT_ANY, "ended"},
+	{"process_range", "domain",                  "domain",                    STAT_ANY, NULL},
+	{"process_range", "category_name",           "category",                  STAT_ANY, NULL},
+	{"process_range", "payload",                 "payload",                   STAT_ANY, NULL},
+	{"process_range", "payload_signed",          "payload_signed",            STAT_ANY, NULL},
+	{"process_range", "payload_double",          "payload_double",            STAT_ANY, NULL},
+	{"process_range", "ended",                   "ended",                     STAT_ANY, "ended"},
+	{"mark",         "domain",                   "domain",                    STAT_ANY, NULL},
+	{"mark",         "category_name",            "category",                  STAT_ANY, NULL},
+
+	{"usdt_span",    "usdt.binary",              "binary",                    STAT_ANY, NULL},
+	{"usdt_span",    "ended",                    "ended",                     STAT_ANY, "ended"},
+	{"usdt_point",   "usdt.binary",              "binary",                    STAT_ANY, NULL},
+
+	{"off_cpu",      "reason",                   "reason",                    STAT_ANY, NULL},
+	{"off_cpu",      "runnable_ns",              "runnable_ns",               STAT_ANY, NULL},
+	{"off_cpu",      "woken_by",                 "woken_by",                  STAT_ANY, NULL},
+	{"off_cpu",      "waker_tid",                "waker_tid",                 STAT_ANY, NULL},
+
+	/* Each is a row of its own. */
+	{"gpu_environment", "sm_clock_mhz",          "sm_clock_mhz",              STAT_COUNTER, NULL},
+	{"gpu_environment", "memory_clock_mhz",      "memory_clock_mhz",          STAT_COUNTER, NULL},
+	{"gpu_environment", "temperature_celsius",   "gpu_temp_c",                STAT_COUNTER, NULL},
+	{"gpu_environment", "power_milliwatts",      "power_mw",                  STAT_COUNTER, NULL},
+	{"gpu_environment", "power_limit_milliwatts", "power_limit_mw",           STAT_COUNTER, NULL},
+	{"gpu_environment", "fan_percent",           "fan_speed_pct",             STAT_COUNTER, NULL},
+	{"process_memory", "resident_bytes",         "resident_bytes",            STAT_COUNTER, NULL},
+	{"process_memory", "mapped_bytes",           "mapped_bytes",              STAT_COUNTER, NULL},
+	{"probing",      "percent",                  "gpuprobe_overhead_pct",     STAT_COUNTER, NULL},
+};
+
+/* Names by which XProf knows what copies are, and others: where the value of key is so, the name is that. */
+static const struct name_row {
+	const char *kind;
+	const char *key, *value; /* NULL: any; the value then stands behind the name */
+	const char *name;
+} name_rows[] = {
+	{"copy",         "direction", "host_to_device",   "MemcpyHtoD"},
+	{"copy",         "direction", "host_to_array",    "MemcpyHtoD"},
+	{"copy",         "direction", "device_to_host",   "MemcpyDtoH"},
+	{"copy",         "direction", "array_to_host",    "MemcpyDtoH"},
+	{"copy",         "direction", "device_to_device", "MemcpyDtoD"},
+	{"copy",         "direction", "array_to_array",   "MemcpyDtoD"},
+	{"copy",         "direction", "array_to_device",  "MemcpyDtoD"},
+	{"copy",         "direction", "device_to_array",  "MemcpyDtoD"},
+	{"copy",         "direction", "host_to_host",     "MemcpyHtoH"},
+	{"copy",         "direction", "peer_to_peer",     "MemcpyDtoD (peer)"},
+	{"copy",         NULL,        NULL,               "MemcpyOther"},
+	{"set",          NULL,        NULL,               "Memset"},
+	{"graph_launch", "graph",     NULL,               "CudaGraphExec:"},
+};
+/* clang-format on */
+
+#define REFERENCE_BYTES_MIN 32
+
+struct stat {
+	const char *name;
+	const char *unless;
+	const struct view_key *key;
+	enum stat_type type;
+};
+
+struct name {
+	const struct view_key *key;
+	const char *value, *name;
+};
+
+struct xplane_values_kind {
+	struct stat *stats;
+	size_t stat_count, stat_capacity;
+	bool has_rows; /* in stat_rows */
+	struct name *names;
+	size_t name_count, name_capacity;
+};
+
+/* ---- finding ---- */
+
+static int add_stat(struct xplane_values *values, struct xplane_values_kind *found,
+		    const struct schema_kind *kind, const struct stat_row *row)
+{
+	const struct view_key *key = view_key(values->view, kind, row->key);
+
+	if (!key || array_reserve(&found->stats, &found->stat_capacity, found->stat_count + 1) < 0)
+		return -ENOMEM;
+	found->stats[found->stat_count++] = (struct stat){row->stat, row->unless, key, row->type};
+	return 0;
+}
+
+static int find_stats(struct xplane_values *values, struct xplane_values_kind *found,
+		      const struct schema_kind *kind)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(stat_rows) && result == 0; i++)
+		if (strcmp(stat_rows[i].kind, kind->tag) == 0)
+			result = add_stat(values, found, kind, &stat_rows[i]);
+	found->has_rows = found->stat_count > 0;
+	if (found->has_rows)
+		return result;
+	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
+		const struct stat_row row = {.key = kind->fields[i].name,
+					     .stat = kind->fields[i].name,
+					     .type = kind->shape == SHAPE_COUNTER ? STAT_COUNTER
+										  : STAT_ANY};
+
+		if (kind->fields[i].unit != UNIT_PAD)
+			result = add_stat(values, found, kind, &row);
+	}
+	return result;
+}
+
+static int find_names(struct xplane_values *values, struct xplane_values_kind *found,
+		      const struct schema_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(name_rows); i++) {
+		const struct name_row *row = &name_rows[i];
+		struct name name = {.value = row->value, .name = row->name};
+
+		if (strcmp(row->kind, kind->tag) != 0)
+			continue;
+		if (row->key)
+			name.key = view_key(values->view, kind, row->key);
+		if ((row->key && !name.key) ||
+		    array_reserve(&found->names, &found->name_capacity, found->name_count + 1) < 0)
+			return -ENOMEM;
+		found->names[found->name_count++] = name;
+	}
+	return 0;
+}
+
+int xplane_values_find(struct xplane_values *values, const struct view *view)
+{
+	const struct schema_kind *kinds = schema_kinds(&values->kind_count);
+	int result = xplane_details_find(&values->details, view);
+
+	values->view = view;
+	values->kinds = calloc(values->kind_count, sizeof(*values->kinds));
+	values->texts = calloc(XPLANE_STATS_MAX, sizeof(*values->texts));
+	if (!values->kinds || !values->texts)
+		return -ENOMEM;
+	for (size_t i = 0; i < values->kind_count && result == 0; i++) {
+		if (kinds[i].shape == SHAPE_FACT)
+			continue;
+		result = find_stats(values, &values->kinds[i], &kinds[i]);
+		if (result == 0)
+			result = find_names(values, &values->kinds[i], &kinds[i]);
+	}
+	return result;
+}
+
+void xplane_values_free(struct xplane_values *values)
+{
+	for (size_t i = 0; values->kinds && i < values->kind_count; i++) {
+		free(values->kinds[i].stats);
+		free(values->kinds[i].names);
+	}
+	for (size_t i = 0; values->texts && i < XPLANE_STATS_MAX; i++)
+		text_free(&values->texts[i]);
+	xplane_details_free(&values->details);
+	free(values->kinds);
+	free(values->texts);
+	*values = (struct xplane_values){0};
+}
+
+static const struct xplane_values_kind *kind_of(const struct xplane_values *values,
+						const struct view_event *event)
+{
+	size_t count;
+
+	return &values->kinds[event->kind - schema_kinds(&count)];
+}
+
+/* ---- values ---- */
+
+static double as_double(const struct view_value *value)
+{
+	switch (value->type) {
+	case VALUE_DECIMAL:
+		return value->decimal;
+	case VALUE_S64:
+		return (double)(s64)value->number;
+	default:
+		return (double)value->number;
+	}
+}
+
+static void set_string(xplane_stat *stat, const char *string)
+{
+	stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_STR_VALUE;
+	stat->str_value = (char *)string;
+}
+
+/* Mangled names, paths: the file has each once. Short ones gain nothing, and may be what readers take for a stat's name. */
+static bool is_long_constant(const struct xplane_plane *plane, const char *string)
+{
+	size_t length = strlen(string);
+	u32 code_point;
+
+	if (length < REFERENCE_BYTES_MIN || plane->stat_names.count >= XPLANE_REFERENCES_MAX)
+		return false;
+	for (size_t at = 0, bytes; at < length; at += bytes) {
+		bytes = utf8_decode(string + at, length - at, &code_point);
+		if (!bytes)
+			return false;
+	}
+	return true;
+}
+
+/* Where a table has the string at this address: what a view gave stays there. */
+static const char **known_place(const char *table[XPLANE_KNOWN], const char *string)
+{
+	u64 address = (uintptr_t)string;
+
+	return &table[(address ^ address >> 9) % XPLANE_KNOWN];
+}
+
+/* text: for one that is no UTF-8. */
+static void set_string_value(struct xplane_values *values, struct xplane_plane *plane,
+			     xplane_stat *stat, const char *string, struct text *text)
+{
+	const char **known = known_place(values->short_strings, string), *valid;
+
+	if (*known == string) {
+		set_string(stat, string);
+		return;
+	}
+	if (is_long_constant(plane, string)) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_REF_VALUE;
+		stat->ref_value = xplane_plane_constant(plane, string);
+		return;
+	}
+	valid = text_utf8(string, text);
+	set_string(stat, valid);
+	if (valid == string && strlen(string) < REFERENCE_BYTES_MIN)
+		*known = string;
+}
+
+/* text: for a value that is put together. */
+static void set_value(struct xplane_values *values, struct xplane_plane *plane, xplane_stat *stat,
+		      enum stat_type type, const struct view_value *value, struct text *text)
+{
+	bool is_number = value->type == VALUE_U64 || value->type == VALUE_S64 ||
+			 value->type == VALUE_DECIMAL;
+
+	if (is_number &&
+	    (type == STAT_DOUBLE || type == STAT_COUNTER || value->type == VALUE_DECIMAL)) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
+		stat->double_value = as_double(value);
+	} else if (is_number &&
+		   (type == STAT_S64 || (type == STAT_ANY && value->type == VALUE_S64))) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
+		stat->int64_value = (s64)value->number;
+	} else if (is_number) {
+		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_UINT64_VALUE;
+		stat->uint64_value = value->number;
+	} else if (value->type == VALUE_STRING) {
+		set_string_value(values, plane, stat, value->string, text);
+	} else {
+		text_clear(text);
+		xplane_append_value(text, value);
+		set_string(stat, text_string(text));
+	}
+}
+
+static bool goes_without_saying(const struct stat *stat, const struct view_value *value)
+{
+	if (!stat->unless)
+		return false;
+	if (value->type == VALUE_STRING)
+		return strcmp(value->string, stat->unless) == 0;
+	return value->number == 0 && strcmp(stat->unless, "0") == 0;
+}
+
+static int add_stats(struct xplane_values *values, const struct xplane_values_kind *found,
+		     const struct view_event *event, struct xplane_plane *plane,
+		     struct xplane_event *ret_event)
+{
+	for (size_t i = 0; i < found->stat_count; i++) {
+		const struct stat *row = &found->stats[i];
+		struct view_value value = view_value(values->view, row->key, event);
+		bool is_string = value.type == VALUE_STRING;
+		xplane_stat *stat;
+		s64 id;
+
+		if (value.type == VALUE_ABSENT || goes_without_saying(row, &value))
+			continue;
+		/* A text between the numbers of a counter says nothing there. */
+		if (row->type == STAT_COUNTER && (is_string || value.type == VALUE_ARRAY))
+			continue;
+		id = xplane_plane_constant(plane, row->name);
+		if (!id)
+			return -ENOMEM;
+		stat = xplane_event_stat(ret_event, id);
+		if (stat)
+			set_value(values, plane, stat, row->type, &value,
+				  &values->texts[ret_event->message.n_stats - 1]);
+	}
+	return 0;
+}
+
+int xplane_values_add(struct xplane_values *values, const struct view_event *event,
+		      struct xplane_plane *plane, struct xplane_event *ret_event)
+{
+	const struct xplane_values_kind *found = kind_of(values, event);
+	int result = xplane_details_add(&values->details, event, plane, ret_event);
+
+	return result < 0 ? result : add_stats(values, found, event, plane, ret_event);
+}
+
+/* XProf knows events of TensorFlow by these names. */
+static bool is_taken(const char *name)
+{
+	static const char *const taken[] = {
+		/* Loops: of the whole file nothing is grouped. */
+		"ForOp",
+		"ForeverOp",
+		"ParallelForOp",
+		"WhileOp-EvalCond",
+		"WhileOp-StartBody",
+		/* Only the memory's line has them. */
+		"MemoryAllocation",
+		"MemoryDeallocation",
+		/* They are steps. */
+		"BatchingSessionRun",
+		"ProcessBatch",
+		"TraceContext",
+		/* They are not shown. */
+		"MapAndBatchConsume",
+		"MapAndBatchProduce",
+		"ParallelInterleaveConsume",
+		"ParallelInterleaveInitializeInput",
+		"ParallelInterleaveProduce",
+		"ParallelMapConsume",
+		"ParallelMapProduce",
+		"ParseExampleConsume",
+		"ParseExampleProduce",
+		"PrefetchConsume",
+		"PrefetchProduce",
+	};
+
+	if (!strchr("BFMPTW", *name))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		if (strcmp(name, taken[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Stages of TensorFlow's input have such names: ranges may be some, functions of a class of that name are none. */
+static bool is_like_stage(const struct view_event *event)
+{
+	return (event->kind->number == KIND_call || event->kind->number == KIND_entry) &&
+	       strncmp(event->name, "Iterator::", strlen("Iterator::")) == 0;
+}
+
+static const char *own_name(struct xplane_values *values, const struct view_event *event)
+{
+	const char **known = known_place(values->plain_names, event->name);
+	struct text *text = &values->texts[0], scratch _cleanup_text_ = {0};
+
+	if (is_like_stage(event)) {
+		text_clear(text);
+		text_appendf(text, "::%s", text_utf8(event->name, &scratch));
+		return text_string(text);
+	}
+	if (*known == event->name)
+		return event->name;
+	if (!is_taken(event->name)) {
+		const char *name = text_utf8(event->name, text);
+
+		if (name == event->name)
+			*known = name;
+		return name;
+	}
+	text_clear(text);
+	text_appendf(text, "%s()", event->name);
+	return text_string(text);
+}
+
+const char *xplane_values_name(struct xplane_values *values, const struct view_event *event)
+{
+	const struct xplane_values_kind *found = kind_of(values, event);
+
+	for (size_t i = 0; i < found->name_count; i++) {
+		const struct name *name = &found->names[i];
+		struct text *text = &values->texts[0];
+		struct view_value value = {0};
+
+		if (name->key)
+			value = view_value(values->view, name->key, event);
+		if (!name->key || (name->value && value.type == VALUE_STRING &&
+				   strcmp(value.string, name->value) == 0))
+			return name->name;
+		if (name->value || value.type == VALUE_ABSENT)
+			continue;
+		text_clear(text);
+		text_append(text, name->name);
+		xplane_append_value(text, &value);
+		return text_string(text);
+	}
+	return own_name(values, event);
+}
+
+bool xplane_values_have_names(const struct xplane_values *values, const struct view_event *event)
+{
+	const struct xplane_values_kind *found = kind_of(values, event);
+
+	return found->stat_count > 1 || found->has_rows;
+}

@@ -1,0 +1,35 @@
+/*
+ * What the stats of events are in an XPlane: one table from kinds and keys of the view to stats and the types that
+ * XProf's readers insist on (../shared/reference/xplane.md, rule 7), beside the strings of xplane_details.
+ */
+#ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_VALUES_H
+#define GPUPROBE_EXPORTERS_XPLANE_XPLANE_VALUES_H
+
+#include "exporters/xplane/xplane_details.h"
+#include "view/view.h"
+
+#define XPLANE_KNOWN 512 /* a power of two */
+
+struct xplane_values {
+	const struct view *view;
+	struct xplane_values_kind *kinds; /* by number of the kind in schema_kinds() */
+	size_t kind_count;
+	struct xplane_details details;
+	struct text *texts; /* what stats of the event at hand point into */
+	const char *plain_names[XPLANE_KNOWN];	 /* names of the view that are names here too, by their address */
+	const char *short_strings[XPLANE_KNOWN]; /* the same of strings that are values */
+};
+
+/* Looks the keys up. Zero-initialise; xplane_values_free() after a failure too. */
+int xplane_values_find(struct xplane_values *values, const struct view *view);
+void xplane_values_free(struct xplane_values *values);
+
+/* The name of the event as XProf knows such work: "MemcpyHtoD", "CudaGraphExec:7"; else the view's own. */
+const char *xplane_values_name(struct xplane_values *values, const struct view_event *event);
+/* Adds the stats of the event, whose strings live until the next call. 0 or -ENOMEM. */
+int xplane_values_add(struct xplane_values *values, const struct view_event *event, struct xplane_plane *plane,
+		      struct xplane_event *ret_event);
+/* Of a counter: its values, of which several may come in one event, have names of their own. */
+bool xplane_values_have_names(const struct xplane_values *values, const struct view_event *event);
+
+#endif

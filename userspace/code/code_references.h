@@ -1,0 +1,42 @@
+/*
+ * Which addresses of a file's code anything refers to: symbols, relative jumps and calls, pointers, jump tables.
+ * It errs on the side of too many: bytes are read as a jump at every offset, not only where an instruction is
+ * known to begin, so that no mistake in decoding can hide one.
+ */
+#ifndef GPUPROBE_CODE_CODE_REFERENCES_H
+#define GPUPROBE_CODE_CODE_REFERENCES_H
+
+#include "base/types.h"
+
+struct code_references;
+
+/* Up to size bytes of the file at an address, code or data; returns how many. */
+typedef size_t (*code_read_function)(const void *data, u64 address, void *ret_bytes, size_t size);
+
+enum code_reference {
+	REFERENCE_JUMP,	   /* symbols; jumps and calls with a 32-bit distance */
+	REFERENCE_POINTER, /* address taken by code (lea), by data (relocation, pointer), or in a jump table */
+};
+
+/* For code in [start, end). NULL: out of memory. Memory: 2 bits a byte of it. */
+struct code_references *code_references_create(u64 start, u64 end);
+struct code_references *code_references_free(struct code_references *references); /* NULL allowed; returns NULL */
+
+/* Addresses that are not in the code are left out. */
+void code_references_add(struct code_references *references, enum code_reference kind, u64 address);
+/* Reads code: its jumps, calls and address-taking instructions, those that begin in the first size bytes. readable
+ * of them are there: more than size, unless the code ends, so that none is lost where a file is read piece by
+ * piece. 0 or -ENOMEM. */
+int code_references_add_code(struct code_references *references, u64 address, const u8 *bytes, size_t size,
+			     size_t readable);
+/* Reads code or data of a file that is not moved when it is loaded: every four bytes that are an address in the
+ * code. */
+void code_references_add_absolute(struct code_references *references, const u8 *bytes, size_t size);
+/* Jump tables: follows each address that code takes, wherever it is, as far as there are distances that lead into
+ * the code. Call it when all code was added. */
+void code_references_add_tables(struct code_references *references, code_read_function read, const void *data);
+
+/* The first address in [start, end) that anything of this kind refers to, or `end`. */
+u64 code_references_find(const struct code_references *references, enum code_reference kind, u64 start, u64 end);
+
+#endif

@@ -1,0 +1,30 @@
+/* The code of a file, for code/function_code.h: reads functions, finds their parts and what refers to them. */
+#ifndef GPUPROBE_CODE_MODULE_CODE_H
+#define GPUPROBE_CODE_MODULE_CODE_H
+
+#include "code/function_code.h"
+#include "elf/elf_file.h"
+
+struct module_code;
+
+/* fd stays the caller's and must stay open; root_path as for elf_symbols_load(). Reads the symbols; the code is
+ * gone through once, when it is first needed (about 0.1 s for 100 MB). */
+int module_code_open(int fd, const char *path, const char *root_path, struct module_code **ret_code,
+		     struct err *err);
+struct module_code *module_code_free(struct module_code *code); /* NULL allowed; returns NULL */
+
+struct elf_file *module_code_file(const struct module_code *code);
+const struct elf_symbols *module_code_symbols(const struct module_code *code);
+
+/* Both are for the function of which a symbol is at this address. */
+
+/* See function_code_place(). NULL; or why it can't be probed. */
+const char *module_code_place(struct module_code *code, u64 address, unsigned allowed,
+			      struct function_place *ret_place);
+/* See function_code_place_first(). False: it can't be read. */
+bool module_code_place_first(struct module_code *code, u64 address, struct function_place *ret_place);
+/* See function_code_returns(). */
+int module_code_returns(struct module_code *code, u64 address, struct return_site **ret_sites,
+			size_t *ret_count, const char **ret_reason);
+
+#endif

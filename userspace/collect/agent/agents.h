@@ -1,0 +1,108 @@
+/*
+ * The agents of a recording, one for each target, and later each descendant of one, that uses CUDA: put in, made ready, read, asked to leave, and
+ * what they left behind compared with what was there before. An agent that fails sinks nothing: its target is
+ * recorded without GPU times, which the ledger says.
+ *
+ * The main thread does everything but draining (agents_source), which is the drain thread's.
+ */
+#ifndef GPUPROBE_COLLECT_AGENT_AGENTS_H
+#define GPUPROBE_COLLECT_AGENT_AGENTS_H
+
+#include "inject/agent_launch.h"
+#include "cuda/cupti_supply.h"
+#include "cuda/gpu_target.h"
+#include "cuda/nvtx_users.h"
+#include "process/target.h"
+#include "base/err.h"
+#include "collect/recording_facts.h"
+#include "collect/source.h"
+#include "../gpu/shared.h"
+
+#define AGENT_REPORT_BYTES 1024
+
+struct agents;
+
+struct agents_config {
+	const struct target *targets;
+	size_t target_count;
+	struct agent_cupti_config cupti; /* but for what each target is supplied with */
+	bool nvtx; /* ranges and marks of NVTX too */
+	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
+	u64 ring_bytes;			 /* of one agent */
+	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
+	u32 launch_pid;			 /* that of the targets which was started with it */
+	bool follow; /* descendants of the targets that start CUDA later get one too: agents_follow() */
+	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
+};
+
+enum agent_outcome {
+	AGENT_NOT_CUDA, /* the target does not use CUDA: nothing was done */
+	AGENT_WORKS,
+	AGENT_AWAITED, /* of a command: until agents_leave(), which knows whether it used CUDA */
+	AGENT_REFUSED, /* it was not put in, the target was not changed: why */
+	AGENT_FAILED,  /* it was put in and gives no GPU times: why */
+};
+
+/* For people and for the capture. */
+struct agent_report {
+	const struct target *target;
+	struct gpu_target gpu;
+	struct cupti_supply supply;
+	enum agent_outcome outcome;
+	bool late; /* it came inside the window: with a command, or in a descendant */
+	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
+	struct agent_cupti_facts
+		cupti; /* WORKS: its paths and names are as the target wrote them */
+	struct nvtx_users nvtx_users; /* when it was put in; of a command none */
+	struct agent_nvtx_facts nvtx;
+	char nvtx_why[AGENT_HINT_BYTES]; /* why none is recorded though it was asked for; "": it is */
+	/* After agents_leave(): */
+	bool silent; /* WORKS: not one record came of what the process did in the window */
+	bool cut; /* it did not hand over all that CUPTI had */
+	bool ended; /* its target did, before it was asked to leave */
+	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
+	char audit[256]; /* what the target has, before and after, in words; "": it has ended */
+};
+
+/* Injects into every target that uses CUDA. Blocks some ms for each. Only -ENOMEM is an error. */
+int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err);
+/* Have all of them an answer (ready, failed, gone)? Cheap: to be asked every few ms, some s at most when a
+ * target starts CUPTI for the first time. */
+bool agents_all_answered(struct agents *agents);
+/* Time is over: those without an answer have failed. */
+void agents_give_up(struct agents *agents);
+size_t agents_count(const struct agents *agents); /* one for each target, then those of descendants */
+const struct agent_report *agents_report(const struct agents *agents, size_t index);
+/* Its target lives, and is recorded without GPU times. */
+bool agent_report_failed(const struct agent_report *report);
+size_t agents_working(const struct agents *agents);
+/* Records that were lost in them so far. NULL is allowed. */
+u64 agents_lost(const struct agents *agents);
+
+/* The texts and facts of the agents that work. After agents_all_answered(). */
+int agents_put_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Those of the agents that came late, and of the processes that they are in; after the drain thread. */
+int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Why what of them is missing, behind those. After agents_leave(). */
+int agents_put_failures(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Nothing that ended before it opened or began after it closed is recorded. */
+void agents_open_window(struct agents *agents, u64 now_ns);
+void agents_close_window(struct agents *agents, u64 now_ns);
+/*
+ * Inside the window, some times a second: puts agents into descendants of the targets that have mapped the driver and
+ * have none. May block 2 s for each.
+ */
+void agents_follow(struct agents *agents);
+bool agents_follows(const struct agents *agents);
+/* Descendants of a command in which the driver is mapped, and into which it loaded no agent; ret_example: one of them. */
+size_t agents_unreached(const struct agents *agents, u32 *ret_example);
+/* Processes that start CUDA and get no agent, since there are too many of them. */
+u64 agents_turned_away(const struct agents *agents);
+/* For the drain thread. */
+struct record_source agents_source(struct agents *agents);
+/* Asks all to leave and waits until they have, or timeout_ms; the drain thread must still run. */
+void agents_leave(struct agents *agents, u32 timeout_ms);
+
+struct agents *agents_free(struct agents *agents); /* NULL allowed; returns NULL */
+
+#endif

@@ -1,0 +1,146 @@
+/* Agents for descendants of the targets that start CUDA inside the window. */
+#include <stdlib.h>
+
+#include "process/descendants.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/agent/agents_parts.h"
+
+#define FOLLOW_PERIOD_NS (500 * NS_PER_MILLISECOND)
+#define TRIES_MAX	 20
+/* Programs map the driver some time before they start it. */
+#define UNREACHED_NS (2 * NS_PER_SECOND)
+
+enum seen { SEEN_FIRST, SEEN_LAST };
+
+static struct agent *find(const struct agents *agents, u32 pid)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (!agent->launch && agent->target->pid == pid && !target_is_gone(agent->target))
+			return agent;
+	}
+	return NULL;
+}
+
+/* A process that has just begun often has no thread that could be borrowed: it is asked again. */
+static void try_again(struct agents *agents, struct agent *agent)
+{
+	if (!agent->taker.pid || agent->control || agent->report.outcome != AGENT_REFUSED ||
+	    agent->tries >= TRIES_MAX)
+		return;
+	agent->tries++;
+	agents_start_one(agents, agent, NULL);
+}
+
+static void put_in(struct agents *agents, struct target *process)
+{
+	struct agent *agent = agents_next(agents, process);
+
+	if (!agent) {
+		agents->turned_away++;
+		return;
+	}
+	agent->taker = *process;
+	*process = (struct target){.pidfd = -1, .proc_fd = -1};
+	agent->target = agent->report.target = &agent->taker;
+	agent->report.late = true;
+	agent_threads_init(&agent->threads, agent->target);
+	agents_start_one(agents, agent, NULL);
+	agents_count_in(agents);
+}
+
+/* The driver will load the agent as soon as it is started, or it can't. */
+static void note_unreached(struct agents *agents, u32 pid)
+{
+	u64 now_ns = clock_monotonic_ns();
+
+	if (!map_find(&agents->unreached, pid, SEEN_FIRST))
+		map_set(&agents->unreached, pid, SEEN_FIRST, now_ns);
+	map_set(&agents->unreached, pid, SEEN_LAST, now_ns);
+}
+
+/* What was forked from a process with an agent has its library mapped, and can't use CUDA. */
+static void look_at(struct agents *agents, u32 pid)
+{
+	struct agent *agent = find(agents, pid);
+	struct target process;
+	struct gpu_target gpu;
+
+	if (agent) {
+		try_again(agents, agent);
+		return;
+	}
+	if (target_open(pid, false, &process, NULL))
+		return;
+	if (!gpu_target_read(&process, &gpu, NULL) && gpu.cuda && !agent_launch_has_library(pid)) {
+		if (agents->config.launch && agent_launch_reaches(pid))
+			note_unreached(agents, pid);
+		else
+			put_in(agents, &process);
+	}
+	target_close(&process);
+}
+
+void agents_follow(struct agents *agents)
+{
+	const struct agents_config *config = &agents->config;
+	_cleanup_free_ u32 *given = NULL, *pids = NULL;
+	u64 now_ns = clock_monotonic_ns();
+	size_t count = 0;
+
+	if (!config->follow || now_ns - agents->followed_ns < FOLLOW_PERIOD_NS)
+		return;
+	given = calloc(config->target_count + 1, sizeof(*given));
+	for (size_t i = 0; given && i < config->target_count; i++)
+		given[i] = config->targets[i].pid;
+	if (given && !descendants_list(given, config->target_count, &pids, &count, NULL))
+		for (size_t i = 0; i < count; i++)
+			look_at(agents, pids[i]);
+	if (config->launch)
+		look_at(agents, config->launch_pid);
+	agents_all_answered(agents);
+	agents->followed_ns = clock_monotonic_ns();
+}
+
+/* Has a ring been taken by it after all? */
+static bool has_agent(const struct agents *agents, u32 pid)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		const struct agent *agent = &agents->agents[i];
+
+		if (agent->launch && agent->report.outcome != AGENT_NOT_CUDA &&
+		    (agent->taker.pid ? agent->taker.pid : agent->target->pid) == pid)
+			return true;
+	}
+	return false;
+}
+
+size_t agents_unreached(const struct agents *agents, u32 *ret_example)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < agents->unreached.capacity; i++) {
+		const struct map_slot *slot = &agents->unreached.slots[i];
+		const u64 *last = NULL;
+
+		if (slot->used && slot->key_b == SEEN_FIRST && !has_agent(agents, slot->key_a))
+			last = map_find(&agents->unreached, slot->key_a, SEEN_LAST);
+		if (!last || *last - slot->value < UNREACHED_NS)
+			continue;
+		if (!count++)
+			*ret_example = slot->key_a;
+	}
+	return count;
+}
+
+bool agents_follows(const struct agents *agents)
+{
+	return agents->config.follow;
+}
+
+u64 agents_turned_away(const struct agents *agents)
+{
+	return agents->turned_away;
+}

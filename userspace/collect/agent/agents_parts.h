@@ -1,0 +1,112 @@
+/* Between agents.c, agents_facts.c, agents_nvtx.c, agents_losses.c, agents_leave.c, agents_launched.c and agents_followed.c. */
+#ifndef GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
+#define GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
+
+#include "inject/inject.h"
+#include "process/process_audit.h"
+#include "collect/agent/agent_ring.h"
+#include "collect/agent/agent_threads.h"
+#include "collect/agent/agents.h"
+
+struct agent {
+	const struct target *target;
+	struct agent_report report;
+	struct injection injection;
+	struct agent_control *control; /* NULL: none was put in */
+	struct agent_ring *ring;
+	struct agent_threads threads;
+	struct process_audit before;
+	s64 clock_shift_ns; /* to the host's clock */
+	const struct agent_launch *launch; /* NULL: put in by force; else the ring waits for the command */
+	u32 ring_number;		   /* in the file */
+	struct target taker; /* a process that was no target at first: a descendant; pid 0: there is none */
+	struct map tasks;    /* late: threads of it that were told of, by tid */
+	u64 tasks_ns;	     /* when */
+	u32 source;
+	u32 place;	/* text id (tool) for the ledger */
+	u64 started_ns; /* when it began to be put in */
+	u32 tries;	/* to put it in, after the first */
+	struct nvtx_watch nvtx_watch;
+	bool answered;
+};
+
+#define AGENTS_FOLLOWED_MAX 256
+
+struct agents {
+	struct agents_config config;
+	struct agent *agents; /* one for each target; then those of descendants, which stay where they are */
+	size_t count, capacity; /* count: grows while the drain thread reads */
+	u32 chunk_count;
+	u64 reclaimed_ns;
+	u64 window_start_ns;
+	u64 followed_ns; /* when it was last looked for descendants */
+	u64 turned_away; /* processes for which there was no room */
+	u32 place;	 /* text id (tool): of these, for the ledger */
+	struct map unreached; /* agents_unreached(): when they were found so, first and last, by pid */
+};
+
+size_t agents_ring_bytes(const struct agents *agents);
+/* The place of the next one, filled in; NULL: there is no room. It counts from agents_count_in() on. */
+struct agent *agents_next(struct agents *agents, const struct target *target);
+void agents_count_in(struct agents *agents);
+/* Puts it in, where the target uses CUDA. why: it gets none; else NULL. */
+void agents_start_one(struct agents *agents, struct agent *agent, const char *why);
+
+/* What the agent finds in its memory when it begins. */
+void agents_fill_control(const struct agents *agents, const struct agent *agent, struct agent_control *control);
+/* The memory of the ring, that stands in injection.ring_fd. */
+int agents_map_control(struct agents *agents, struct agent *agent, struct err *err);
+/* The reader of it: records are those of the process. */
+int agents_create_ring(struct agents *agents, struct agent *agent, const struct target *process);
+
+/* A string of the target: it may have no end, and anything in it. */
+void agents_copy_string(char *to, size_t to_bytes, const char *from, size_t from_bytes);
+/* It gives no GPU times: why. */
+void agents_fail(struct agent *agent, const char *why);
+/* Has it said by now whether it works? Then the report has its answer. */
+void agents_look_for_answer(struct agent *agent);
+
+/* The one that was put in; false where its number is not known. */
+static inline bool agents_thread_has_ended(const struct agent *agent)
+{
+	u32 tid = agent->injection.own.tid;
+
+	return tid && !target_thread_lives(agent->target->pid, tid);
+}
+
+static inline u32 agents_state(const struct agent *agent)
+{
+	return __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);
+}
+
+static inline u64 agents_counter(const struct agent *agent, enum agent_counter counter)
+{
+	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
+}
+
+/* ---- agents_nvtx.c ---- */
+
+/* Who uses NVTX, before the agent is put in; it finds it in its memory when it begins. */
+void agents_nvtx_begin(const struct agents *agents, struct agent *agent);
+void agents_nvtx_fill(const struct agents *agents, const struct agent *agent, struct agent_control *control);
+/* What the agent says of it goes into the report. */
+void agents_nvtx_report(struct agent *agent);
+/* Who does so by now. Blocks for some ms. */
+void agents_nvtx_look(const struct agents *agents, struct agent *agent, const struct target *process);
+
+/* ---- agents_losses.c ---- */
+
+/* struct record_source.add_losses; data: struct agents. */
+int agents_add_losses(void *data, struct batch *batch);
+
+/* ---- agents_launched.c ---- */
+
+/* Before the command runs: its own agent, and those of its descendants. */
+int agents_launched_start(struct agents *agents, struct agent *agent, struct err *err);
+/* The drain thread's: has somebody taken the ring? Then it can be read, and the callback is told of its threads, now
+ * and then; of followed ones too. 0 or a negative result. */
+int agents_late_look(struct agents *agents, struct agent *agent, record_callback callback, void *callback_data);
+/* Nobody takes it any more: NOT_CUDA, or, of one that was taken, still AWAITED. */
+void agents_launched_end(struct agents *agents, struct agent *agent);
+
+#endif

@@ -1,0 +1,48 @@
+#include "collect/bpf/bpf_record_source.h"
+
+#include "../bpf/shared.h"
+#include "collect/recording_facts.h"
+
+int bpf_record_source_add_losses(const struct bpf_drained *records, u64 open_count,
+				 struct batch *batch)
+{
+	struct counters counters;
+	int result = bpf_source_counters(records->source, &counters);
+
+	if (result)
+		return result;
+	counters.losses[VALUE_loss_reason_missed] += bpf_source_missed(records->source);
+	counters.losses[VALUE_loss_reason_task_event_missed] +=
+		bpf_source_missed_task_events(records->source);
+	counters.losses[VALUE_loss_reason_growth_missed] +=
+		bpf_source_missed_growth(records->source);
+	counters.losses[VALUE_loss_reason_still_open] += open_count;
+	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
+		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, reason, records->place,
+					      counters.losses[reason]);
+	return result;
+}
+
+static int add_losses(void *data, struct batch *batch)
+{
+	return bpf_record_source_add_losses(data, 0, batch);
+}
+
+static int drain(void *data, record_callback callback, void *callback_data)
+{
+	const struct bpf_drained *records = data;
+
+	return bpf_source_drain(records->source, callback, callback_data);
+}
+
+struct record_source bpf_record_source(struct bpf_drained *records)
+{
+	return (struct record_source){.data = records, .drain = drain, .add_losses = add_losses};
+}
+
+void bpf_record_source_wait(void *data, int timeout_ms)
+{
+	const struct bpf_drained *records = data;
+
+	bpf_source_wait(records->source, timeout_ms);
+}

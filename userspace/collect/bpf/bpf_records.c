@@ -1,0 +1,36 @@
+#include "collect/bpf/bpf_records.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+
+#define BUFFER_BYTES 4096
+
+int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_bytes,
+		     void (*callback)(void *data, const void *record), void *data)
+{
+	union bpf_iter_link_info thread = {.task.tid = tid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = tid ? &thread : NULL,
+		    .link_info_len = tid ? sizeof(thread) : 0);
+	struct bpf_link *link = bpf_program__attach_iter(iterator, &options);
+	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
+	/* A multiple of a record, so that reads end between records. */
+	size_t capacity = BUFFER_BYTES / record_bytes * record_bytes;
+	_cleanup_close_ int fd = -1;
+	ssize_t size = 0;
+	int result;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	result = fd < 0 ? -errno : 0;
+	while (fd >= 0 && (size = read(fd, buffer, capacity)) > 0)
+		for (size_t at = 0; at + record_bytes <= (size_t)size; at += record_bytes)
+			callback(data, buffer + at);
+	if (size < 0)
+		result = -errno;
+	bpf_link__destroy(link);
+	return result;
+}

@@ -1,0 +1,190 @@
+/*
+ * The BPF programs as a source of records: load, attach what a plan says, open and close the window, drain
+ * the rings, read the counters and the calls still open. One per session. Only the drain thread may call
+ * bpf_source_drain and bpf_source_wait while the window is open; everything else is the main thread's.
+ */
+#ifndef GPUPROBE_COLLECT_BPF_BPF_SOURCE_H
+#define GPUPROBE_COLLECT_BPF_BPF_SOURCE_H
+
+#include "base/types.h"
+#include "../bpf/record.h"
+#include "../bpf/heap.h"
+#include "../bpf/shared.h"
+#include "probe/kernel.h"
+#include "plan/plan.h"
+#include "probe/uprobe.h"
+#include "base/err.h"
+
+struct bpf_source;
+
+struct bpf_source_settings {
+	u64 ring_bytes;	       /* a power of two, for each CPU */
+	bool follow_children;  /* what a target forks becomes one from its first instruction on */
+	u32 returns;	       /* VALUE_returns_* of the functions that will be attached, a bit each; 0: there are none */
+	bool single;	       /* some of them by single probes */
+	bool guarded;	       /* a plan with guards will be attached */
+	size_t function_count; /* of that plan */
+	size_t usdt_sites;     /* of its USDT probes */
+	size_t counted_count;  /* of them: functions of which calls are only counted */
+	bool allocators;       /* some of them allocate memory; then: */
+	bool matmuls;	       /* some of them multiply matrices */
+	u32 device_number;     /* of the only GPU of this machine; ~0: there are several, or none */
+	const struct plan *heap_plan; /* of allocations of host memory; must outlive the source; NULL: none */
+	bool heap_events;	      /* every one of them is to be a record */
+	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
+	u64 off_cpu_min_ns;    /* shorter waits are not recorded */
+	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
+};
+
+/* Loads the programs that the settings need and the abilities allow. */
+int bpf_source_open(const struct kernel_abilities *abilities,
+		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
+		    struct err *err);
+struct bpf_source *bpf_source_free(struct bpf_source *source); /* NULL allowed; returns NULL */
+
+/* watched_thread: the one of which a process event tells the end; 0: none. Added again: another one is watched. */
+int bpf_source_add_target(struct bpf_source *source, u32 pid, u32 watched_thread, struct err *err);
+/* Numbers of all targets, children included; the caller frees. 0 or -ENOMEM. */
+int bpf_source_targets(const struct bpf_source *source, u32 **ret_pids, size_t *ret_count);
+void bpf_source_remove_target(struct bpf_source *source, u32 pid);
+
+struct source_targets {
+	const struct plan *plan;
+	const struct target *targets;
+	size_t target_count;
+	bool single; /* all probes are single ones */
+};
+
+/* Functions for which may_go() says so get links that can go without the others, a few functions together where there are
+ * many. Before anything of the plan is attached. 0 or -ENOMEM. */
+int bpf_source_split(struct bpf_source *source, const struct plan *plan,
+		     bool (*may_go)(const struct plan_function *function));
+/* The id of a probe (and of its name's text) is 1 + the function's place in the plan. */
+int bpf_source_attach(struct bpf_source *source, const struct source_targets *targets,
+		      struct err *err);
+/* The part of it that names a process, for one process. They belong to set. */
+struct process_links {
+	u32 thread;    /* that names the process: the first one, but for single probes */
+	size_t target; /* only modules that this target maps; SIZE_MAX: all */
+	bool single;
+	u32 tag; /* only links with this one; 0: all */
+};
+int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan,
+			      const struct process_links *links, struct uprobe_set *set,
+			      struct err *err);
+/* An agent records what this process does to GPU memory. */
+int bpf_source_leave_memory_to_agent(struct bpf_source *source, u32 pid, struct err *err);
+/* Text id, in the source of BPF, of what GPU memory is drawn as; before the window opens. */
+void bpf_source_set_device_name(struct bpf_source *source, u32 name);
+/* Events of the processes, until none is left. */
+typedef void (*bpf_source_event_callback)(void *data, const struct process_event *event);
+int bpf_source_event_fd(const struct bpf_source *source); /* polls readable when there are any */
+void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback callback,
+			    void *data);
+/* How often a target has mapped or unmapped code since it is recorded, CHANGED_FOR_GOOD among it. 0: never, or unseen. */
+u32 bpf_source_changes(const struct bpf_source *source, u32 pid);
+/* What it had mapped after so many changes is harmless: its returns are taken again, until the next one. */
+int bpf_source_judge(struct bpf_source *source, u32 pid, u32 changes);
+/* For calibration: a plan of at most CALIBRATION_PROBES functions of our own program, in our own process. */
+#define CALIBRATION_PROBES 8
+int bpf_source_attach_own(struct bpf_source *source, const struct plan *plan, struct err *err);
+/* The same for a program that takes a stack, and nothing else. */
+int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_offset, struct err *err);
+/* The same for one that does nothing, at the entry or at entry and return. Loaded where there are allocators of host memory
+ * or USDT probes. */
+int bpf_source_attach_trap(struct bpf_source *source, int file_fd, u64 file_offset, bool with_return,
+			   struct err *err);
+
+/*
+ * Takes the probe of a function off, and those that share its links, inside the window: from now_ns on no call is taken;
+ * calls that are open then end there. Returns the tag of its links, for those that other sets hold
+ * (uprobe_detach_tagged()); 0: it can't go alone. Then the others are put in again: how many there are; they were not
+ * recorded from since_ns on (0 with err set: nor will they be). Blocks: some 50 ms for each link.
+ */
+/* Before it: no call of these functions is taken any more. */
+void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
+u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
+size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
+				   u32 tag, u64 since_ns, struct err *err);
+/* Takes off all probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
+ * of its links, as bpf_source_switch_off(). */
+u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort);
+const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);
+void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, size_t links_left),
+		       void *data);
+
+void bpf_source_set_window(struct bpf_source *source, bool open);
+bool bpf_source_window_is_open(const struct bpf_source *source); /* any thread */
+
+/* Hands each record that is in the rings to the callback; a negative result of it ends this round (the
+ * record counts as taken). Returns the number of records or that result. */
+typedef int (*bpf_source_callback)(void *data, const struct record_header *record,
+				   size_t size_bytes);
+int bpf_source_drain(struct bpf_source *source, bpf_source_callback callback, void *data);
+/* Until a ring fills up or the time is over. */
+void bpf_source_wait(struct bpf_source *source, int timeout_ms);
+
+/* Summed over all CPUs. */
+int bpf_source_counters(const struct bpf_source *source, struct counters *ret_counters);
+/* Hits of each function of a plan, summed over all CPUs; hits has room for function_count. 0 or -errno. */
+int bpf_source_hits(const struct bpf_source *source, size_t function_count, struct probe_hits *ret_hits);
+/* Hands over what was counted of each function and process, summed over all CPUs; after the window was closed. */
+int bpf_source_function_counts(const struct bpf_source *source,
+			       int (*callback)(void *data, const struct function_count_key *key,
+					       const struct function_count *count),
+			       void *data);
+/* To zero: what calibration counted is not the target's. */
+int bpf_source_reset_counters(struct bpf_source *source, struct err *err);
+/* Hits that the kernel dropped before our programs ran. */
+u64 bpf_source_missed(const struct bpf_source *source);
+/* The same on tracepoints, where events of all processes count, targets or not: of threads, and of memory but for faults in
+ * the kernel (their program is missed where it looks at a stack that is not there). */
+u64 bpf_source_missed_task_events(const struct bpf_source *source);
+u64 bpf_source_missed_growth(const struct bpf_source *source);
+/* Only after detaching. */
+int bpf_source_open_calls(struct bpf_source *source, bpf_source_callback callback, void *data,
+			  struct err *err);
+/* Hands over each struct hijacked_return of our probes in the thread; tid 0: in all threads of the targets and of what
+ * they have forked. Only after detaching. -errno. */
+int bpf_source_hijacked_returns(struct bpf_source *source, u32 tid,
+				void (*callback)(void *data, const void *record), void *data);
+
+/* Hands over the spans of USDT probes that are still open (struct record_usdt_span); only after detaching, and only where
+ * there are USDT probes. */
+int bpf_source_open_usdt_spans(struct bpf_source *source, bpf_source_callback callback, void *data);
+
+/* ---- threads that are off their CPU; bpf_source_off_cpu.c ---- */
+
+int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err);
+/* Those that are so now; right after the window was opened. -errno: they will be seen from their next wait on. */
+int bpf_source_note_off_cpu(struct bpf_source *source);
+void bpf_source_detach_off_cpu(struct bpf_source *source);
+/* Hands over the waits still open (struct record_off_cpu); only after the window was closed. */
+int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data);
+
+/* ---- how memory grows; bpf_source_growth.c ---- */
+
+int bpf_source_attach_growth(struct bpf_source *source, struct err *err);
+void bpf_source_detach_growth(struct bpf_source *source);
+/* Hands over the sums (struct record_growth), of the time that is given; only after the window was closed. 0 or what the
+ * callback said. */
+int bpf_source_take_growth(struct bpf_source *source, u64 start_ns, u64 dur_ns,
+			   bpf_source_callback callback, void *data);
+
+/* ---- allocations of host memory; bpf_source_heap.c ---- */
+
+/* Attached with everything else, also to children. The ids of its probes come behind those of the other plan. */
+
+/* Each process of which anything was counted. 0 or the negative result of the callback. */
+typedef int (*bpf_source_heap_process_callback)(void *data, u32 pid,
+						const struct heap_process *process);
+int bpf_source_heap_processes(const struct bpf_source *source,
+			      bpf_source_heap_process_callback callback, void *data);
+/* Each stack with what of it is live: counted by what is there, not as the programs have it. oldest_ns: 0: none. Only after the
+ * window was closed; may take a second. */
+typedef int (*bpf_source_heap_site_callback)(void *data, const struct heap_site *site,
+					     u64 oldest_ns);
+int bpf_source_heap_sites(const struct bpf_source *source, bpf_source_heap_site_callback callback,
+			  void *data);
+
+#endif

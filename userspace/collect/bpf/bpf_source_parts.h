@@ -1,0 +1,135 @@
+/* What the files that make a bpf_source share among themselves. */
+#ifndef GPUPROBE_COLLECT_BPF_BPF_SOURCE_PARTS_H
+#define GPUPROBE_COLLECT_BPF_BPF_SOURCE_PARTS_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "collect/bpf/bpf_source.h"
+#include "gpuprobe.skel.h"
+
+#define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
+#define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
+#define USDT_PROGRAMS	 2 /* of usdt.bpf.c, the same */
+#define GROWTH_PROGRAMS	 5 /* of growth.bpf.c, the same */
+
+/* How the functions of a plan share links. */
+struct probe_split {
+	const struct plan *plan; /* NULL: those of all plans go together */
+	u32 *tags;		 /* of each function; 0: it stays to the end */
+	u32 tag_count;
+	bool *off; /* of each function */
+};
+
+/* Of links that go together, and with none of a split. */
+#define TAG_OF_SORT(sort) (UPROBE_TAG_WHOLE | (u32)(sort))
+
+struct bpf_source {
+	struct gpuprobe_bpf *skeleton;
+	struct ring_buffer *rings, *events;
+	u32 ring_count;
+	struct uprobe_set uprobes;
+	struct uprobe_set
+		guards; /* stay in until the return addresses of open calls are put back */
+	struct probe_split split;
+	struct bpf_link *fork_link; /* NULL: nothing is guarded */
+	struct bpf_link *task_links[TASK_PROGRAMS];
+	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
+	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
+	struct bpf_link *growth_links[GROWTH_PROGRAMS];
+	const struct plan *heap_plan; /* NULL: allocations of host memory are not recorded */
+	size_t heap_first;	      /* probes of the other plan, which come before its own */
+	struct bpf_link *heap_link;
+	bool sorts_off[PRICE_SORTS]; /* of probes */
+	struct kernel_abilities abilities;
+	bpf_source_callback callback; /* of the running bpf_source_drain */
+	void *callback_data;
+	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
+	void *event_data;
+};
+
+/* Which program goes where, for each way in which returns are seen. */
+struct probe_use {
+	u8 returns; /* VALUE_returns_* */
+	bool exits; /* at the exits of the functions, else at the entries */
+	enum uprobe_kind kind;
+	bool all_processes; /* its program turns strangers away; else a link for each target */
+	size_t program;	    /* offset in the skeleton's programs */
+	size_t emulating; /* the same for kernels where a program may set registers; 0: as elsewhere */
+};
+
+/* Where the links of a use go. */
+struct probe_reach {
+	const struct plan *plan;
+	size_t first; /* added to the ids of its probes */
+	u32 thread;   /* that names the process; 0: every process that maps the file */
+	struct uprobe_set *set;
+	u32 tag; /* only links with this one; 0: all */
+};
+
+/* Of the programs of such a table only those are loaded that functions with these returns (VALUE_returns_*, a bit each) need:
+ * the verifier takes up to 0.2 s of CPU time for one, in which nothing else of this process goes on. single: some go by single
+ * probes; multi ones are loaded all the same, they take off what single ones left behind (guardian.c). */
+void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_use *uses, size_t count,
+			    u32 returns, bool single);
+/* The same, of the functions of the plan. */
+void bpf_source_choose_functions(const struct bpf_source *source,
+				 const struct bpf_source_settings *settings);
+int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use);
+int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
+			  const struct probe_use *use, struct err *err);
+
+/* ---- bpf_source_heap.c ---- */
+
+/* Before the programs are loaded. */
+void bpf_source_configure_heap(struct bpf_source *source, const struct bpf_source_settings *settings);
+/* What names no process. Nothing without a plan, as the next one. */
+int bpf_source_attach_heap(struct bpf_source *source, struct err *err);
+/* What names a process, as bpf_source_attach_process(). Never by single probes. */
+int bpf_source_attach_heap_process(struct bpf_source *source, const struct process_links *links,
+				   struct uprobe_set *set, struct err *err);
+u64 bpf_source_heap_missed(const struct bpf_source *source);
+
+/* Tells the programs what is in the plan; before anything is attached. bpf_source_memory.c */
+int bpf_source_put_allocators(struct bpf_source *source, const struct plan *plan, struct err *err);
+/* The same of functions that multiply matrices. bpf_source_matmul.c */
+int bpf_source_put_matmuls(struct bpf_source *source, const struct plan *plan, struct err *err);
+
+/* ---- bpf_source_usdt.c ---- */
+
+/* Before loading. */
+void bpf_source_configure_usdt(struct bpf_source *source, const struct bpf_source_settings *settings);
+/* Tells the programs what the probes mean; before they are attached. */
+int bpf_source_put_usdt(struct bpf_source *source, const struct plan *plan, struct err *err);
+/* Their ends that are no probe's. */
+int bpf_source_watch_usdt(struct bpf_source *source, struct err *err);
+void bpf_source_unwatch_usdt(struct bpf_source *source);
+
+/* Hits that the kernel dropped before the programs ran. */
+u64 bpf_source_missed_usdt(const struct bpf_source *source);
+
+/* Where the links of a file go. */
+struct usdt_reach {
+	u32 thread; /* that names the process; 0: every process that maps the file */
+	bool single;
+	struct uprobe_set *set;
+};
+int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, size_t module,
+			   const struct usdt_reach *reach, struct err *err);
+
+/* Which programs are loaded; before they are. bpf_source_traps.c */
+void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
+
+/* Which programs are loaded, and how large their maps are; before they are. bpf_source_growth.c */
+void bpf_source_choose_growth(const struct bpf_source *source, bool wanted);
+
+/* How often the kernel did not run a program because it ran already on that CPU. bpf_source.c */
+u64 bpf_source_program_missed(int program_fd);
+/* Hands the records of an iterator over, each of record_bytes. 0 or -errno. bpf_source.c */
+int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes, bpf_source_callback callback,
+			 void *data);
+/* Before any return address is overwritten. bpf_source_hijack.c */
+int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *plan,
+				 const struct target *targets, struct err *err);
+
+#endif

@@ -1,0 +1,333 @@
+#include "inject/inject.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/inject_libc.h"
+#include "inject/inject_stack.h"
+#include "inject/inject_threads.h"
+#include "process/maps.h"
+#include "process/memfd_open.h"
+#include "process/modules.h"
+#include "process/proc_file.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "../gpu/shared.h"
+
+#define AGAIN_NS	 (20 * NS_PER_MILLISECOND)
+#define ORPHAN_NS	 (200 * NS_PER_MILLISECOND) /* for a thread of an agent to show */
+#define MEMFD_PREFIX	 "/memfd:"
+#define THREADS_MAX_SAID 3
+#define STAT_START_STACK 28 /* field of /proc/PID/stat */
+
+static int refuse(const struct target *target, struct err *err, int code, const char *why)
+{
+	return err_set(err, code, "can't put the agent into %u (%s): %s", target->pid, target->comm,
+		       why);
+}
+
+/* ---- the process as a whole ------------------------------------------------------------------------------ */
+
+/* The agent's library is opened by /proc/self/fd. */
+static bool sees_proc(const struct target *target)
+{
+	char path[64];
+	struct statfs status;
+
+	snprintf(path, sizeof(path), "%s/proc", target->root_path);
+	return !statfs(path, &status) && status.f_type == PROC_SUPER_MAGIC;
+}
+
+static int check_process(const struct target *target, struct err *err)
+{
+	_cleanup_free_ char *status = NULL;
+
+	if (proc_file_read(target->proc_fd, "status", &status, NULL))
+		return refuse(target, err, -ESRCH, "it has ended");
+	if (proc_status_has_shadow_stack(status))
+		return refuse(
+			target, err, -EOPNOTSUPP,
+			"its threads have shadow stacks, which a borrowed thread would break");
+	if (strncmp(target->comm, "runsc", 5) == 0)
+		return refuse(
+			target, err, -EOPNOTSUPP,
+			"it is gVisor's sandbox, which runs its processes itself; run gpuprobe "
+			"in there");
+	if (target_is_stopped(target))
+		return refuse(
+			target, err, -EOPNOTSUPP,
+			"it is stopped (SIGSTOP), so a thread of the agent would not run; let "
+			"it go on (SIGCONT) first");
+	if (!sees_proc(target))
+		return refuse(target, err, -EOPNOTSUPP,
+			      "it sees no /proc (chroot), through which the library is loaded");
+	return 0;
+}
+
+/* ---- what an earlier gpuprobe left ------------------------------------------------------------------------- */
+
+/* The later one counts for more. */
+enum left { LEFT_NOTHING, LEFT_DEAD, LEFT_LIVES };
+
+/* A ring whose lock nobody holds makes its agent leave; one that is held has a living gpuprobe. */
+static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid)
+{
+	_cleanup_close_ int fd = -1;
+	struct agent_control_fixed fixed;
+
+	if (memfd_open(directory_fd, name, AGENT_MEMFD_RING, &fd))
+		return LEFT_NOTHING;
+	*ret_tool_pid = 0;
+	if (pread(fd, &fixed, sizeof(fixed), 0) == sizeof(fixed) && fixed.magic == AGENT_MAGIC)
+		*ret_tool_pid = fixed.tool_pid;
+	/* A descendant of our command has inherited it. */
+	if (*ret_tool_pid == (u32)getpid())
+		return LEFT_NOTHING;
+	if (!flock(fd, LOCK_EX | LOCK_NB)) {
+		u32 wanted = AGENT_WANTED_LEAVE;
+
+		if (*ret_tool_pid && pwrite(fd, &wanted, sizeof(wanted),
+					    offsetof(struct agent_control_fixed, wanted)) < 0)
+			return LEFT_DEAD;
+		return LEFT_DEAD;
+	}
+	return LEFT_LIVES;
+}
+
+static enum left rings_look(const struct target *target, u32 *ret_tool_pid)
+{
+	static const char wanted[] = MEMFD_PREFIX AGENT_MEMFD_RING;
+	int fd = openat(target->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	enum left result = LEFT_NOTHING;
+	struct dirent *entry;
+
+	while (directory && result != LEFT_LIVES && (entry = readdir(directory))) {
+		_cleanup_free_ char *link = NULL;
+		enum left found = LEFT_NOTHING;
+
+		if (!proc_link_read(dirfd(directory), entry->d_name, &link) &&
+		    strncmp(link, wanted, strlen(wanted)) == 0)
+			found = ring_look(dirfd(directory), entry->d_name, ret_tool_pid);
+		result = found > result ? found : result;
+	}
+	return result;
+}
+
+/* A ring without one is of nobody: a child that was forked while its parent was recorded has its parent's. */
+static bool agent_runs(const struct target *target)
+{
+	int fd = openat(target->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks))) {
+		_cleanup_free_ char *comm = NULL;
+		char path[64];
+
+		snprintf(path, sizeof(path), "%.20s/comm", entry->d_name);
+		if (!proc_file_read(dirfd(tasks), path, &comm, NULL) &&
+		    strcmp(comm, AGENT_THREAD_NAME "\n") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int check_left(const struct target *target, u64 deadline_ns, struct err *err)
+{
+	u64 orphan_ns = clock_monotonic_ns() + ORPHAN_NS;
+
+	for (;;) {
+		u32 tool_pid = 0;
+
+		switch (rings_look(target, &tool_pid)) {
+		case LEFT_NOTHING:
+			return 0;
+		case LEFT_LIVES:
+			/* Its own agent holds the lock for a moment when it finds itself alone. */
+			if (tool_pid && kill((pid_t)tool_pid, 0) && errno == ESRCH)
+				break;
+			return err_set(err, -EBUSY,
+				       "can't put the agent into %u (%s): that of another gpuprobe "
+				       "(pid %u) is in it. Wait until it is done.",
+				       target->pid, target->comm, tool_pid);
+		case LEFT_DEAD:
+			if (clock_monotonic_ns() >= orphan_ns && !agent_runs(target))
+				return 0;
+			break;
+		}
+		if (clock_monotonic_ns() >= deadline_ns)
+			return refuse(target, err, -EBUSY,
+				      "the agent of a gpuprobe that was killed has been asked to "
+				      "leave, and has not done so yet; try again");
+		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
+	}
+}
+
+/* Mappings of what earlier agents left. */
+static int maps_look(const struct target *target, struct inject_plan *plan)
+{
+	_cleanup_free_ char *maps = NULL;
+	char *at;
+	struct maps_line line;
+	u64 last_inode = 0;
+	int result = proc_file_read(target->proc_fd, "maps", &maps, NULL);
+
+	if (result)
+		return result;
+	at = maps;
+	while (maps_next(&at, &line)) {
+		if (strncmp(line.path, MEMFD_PREFIX, strlen(MEMFD_PREFIX)) != 0)
+			continue;
+		if (strstr(line.path, AGENT_MEMFD_RESIDENT))
+			plan->resident_page = true;
+		if (strstr(line.path, AGENT_MEMFD_LIBRARY) && line.inode != last_inode) {
+			plan->agent_libraries++;
+			last_inode = line.inode;
+		}
+	}
+	return 0;
+}
+
+/* The folder of the process is what all of them have in common, and is there without its having been made. */
+int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, struct err *err)
+{
+	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
+	_cleanup_close_ int fd = openat(target->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return refuse(target, err, -ESRCH, "it has ended");
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (clock_monotonic_ns() >= deadline_ns)
+			return refuse(
+				target, err, -EBUSY,
+				"another gpuprobe is about to put its agent into it; try again");
+		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
+	}
+	*ret_lock_fd = take_fd(&fd);
+	return 0;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+static int refuse_threads(const struct target *target, const struct inject_plan *plan,
+			  struct err *err)
+{
+	char why[sizeof(err->message) / 2];
+	size_t length = 0;
+
+	why[0] = 0;
+	for (size_t i = 0; i < plan->thread_count && i < THREADS_MAX_SAID; i++)
+		length += (size_t)snprintf(why + length, sizeof(why) - length, "%s%u %s",
+					   i ? "; " : "", plan->threads[i].tid,
+					   plan->threads[i].reason);
+	return err_set(
+		err, -EOPNOTSUPP,
+		"can't put the agent into %u (%s): none of its %zu threads is safe to borrow: "
+		"%s%s",
+		target->pid, target->comm, plan->thread_count, why,
+		plan->thread_count > THREADS_MAX_SAID ? "; ..." : "");
+}
+
+static int threads_wait(const struct target *target, u64 deadline_ns, struct inject_plan *plan,
+			struct err *err)
+{
+	for (;;) {
+		int result = inject_threads_find(target, plan, err);
+
+		if (result || plan->usable_count)
+			return result;
+		if (clock_monotonic_ns() >= deadline_ns)
+			return refuse_threads(target, plan, err);
+		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
+	}
+}
+
+static int plan_make(const struct target *target, u64 deadline_ns, struct inject_plan *plan,
+		     struct err *err)
+{
+	struct module_list modules;
+	int result = check_process(target, err);
+
+	if (!result)
+		result = check_left(target, deadline_ns, err);
+	if (result)
+		return result;
+	result = modules_load(target, 1, &modules, err);
+	if (result)
+		return result;
+	result = inject_libc_find(&modules, plan, err);
+	if (result)
+		err_prefix(err, "can't put the agent into %u (%s)", target->pid, target->comm);
+	else if (maps_look(target, plan))
+		result = refuse(target, err, -ESRCH, "it has ended");
+	if (result) {
+		modules_free(&modules);
+		return result;
+	}
+	if (inject_stacks_open(&modules, &plan->stacks))
+		return err_set(err, -ENOMEM, "out of memory");
+	return threads_wait(target, deadline_ns, plan, err);
+}
+
+/* The bytes that the kernel gives a program when it starts, from which libcs make their secrets. */
+static u64 random_bytes(const struct target *target)
+{
+	_cleanup_close_ int memory_fd = openat(target->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *content = NULL;
+	const Elf64_auxv_t *entry;
+	size_t size;
+	u64 bytes = 0;
+
+	if (proc_file_read(target->proc_fd, "auxv", &content, &size))
+		return 0;
+	entry = (const Elf64_auxv_t *)content;
+	for (size_t i = 0; i < size / sizeof(*entry); i++)
+		if (entry[i].a_type == AT_RANDOM &&
+		    pread(memory_fd, &bytes, sizeof(bytes), (off_t)entry[i].a_un.a_val) !=
+			    sizeof(bytes))
+			return 0;
+	return bytes;
+}
+
+u64 inject_image(const struct target *target)
+{
+	_cleanup_free_ char *stat = NULL;
+
+	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+		return 0;
+	return proc_stat_field(stat, STAT_START_STACK) ^ random_bytes(target);
+}
+
+int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan,
+		struct err *err)
+{
+	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
+	struct inject_plan plan = {.pid = target->pid, .image = inject_image(target)};
+	int result = plan_make(target, deadline_ns, &plan, err);
+
+	if (result) {
+		inject_plan_free(&plan);
+		return result;
+	}
+	*ret_plan = plan;
+	return 0;
+}
+
+void inject_plan_free(struct inject_plan *plan)
+{
+	plan->stacks = inject_stacks_free(plan->stacks);
+	free(plan->threads);
+	plan->threads = NULL;
+	plan->thread_count = plan->usable_count = 0;
+}

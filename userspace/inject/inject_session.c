@@ -1,0 +1,348 @@
+#include "inject/inject_session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "process/arch_x86_64.h"
+#include "inject/inject_wait.h"
+#include "base/clock.h"
+
+#define POLL_FIRST_NS	 (20 * NS_PER_MICROSECOND)
+#define POLL_LAST_NS	 NS_PER_MILLISECOND
+#define GIVE_BACK_NS	 NS_PER_SECOND
+#define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+
+enum stop { STOP_TRAP, STOP_SYSTEM_CALL, STOP_SIGNAL };
+
+int inject_memory_read(int memory_fd, u64 address, void *ret_bytes, size_t size)
+{
+	ssize_t count = pread(memory_fd, ret_bytes, size, (off_t)address);
+
+	return count == (ssize_t)size ? 0 : count == 0 ? -ESRCH : -EFAULT;
+}
+
+int inject_memory_write(int memory_fd, u64 address, const void *bytes, size_t size)
+{
+	ssize_t count = pwrite(memory_fd, bytes, size, (off_t)address);
+
+	return count == (ssize_t)size ? 0 : count == 0 ? -ESRCH : -EFAULT;
+}
+
+static int ended(const struct inject_session *session, struct err *err)
+{
+	return err_set(err, -ESRCH, "thread %u of %u ended while it was borrowed", session->tid,
+		       session->pid);
+}
+
+/* The next stop of the thread. -ETIMEDOUT: it runs on. */
+static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop *ret_stop,
+		     int *ret_signal, struct err *err)
+{
+	u64 pause_ns = POLL_FIRST_NS;
+
+	for (;;) {
+		int status;
+		pid_t result = waitpid((pid_t)session->tid, &status, __WALL | WNOHANG);
+
+		if (result < 0 && errno == EINTR)
+			continue;
+		if (result < 0 || (result > 0 && !WIFSTOPPED(status)))
+			return ended(session, err);
+		if (result > 0) {
+			session->stopped = true;
+			*ret_signal = WSTOPSIG(status);
+			*ret_stop = status >> 16 == PTRACE_EVENT_STOP	   ? STOP_TRAP
+				    : WSTOPSIG(status) == SYSTEM_CALL_STOP ? STOP_SYSTEM_CALL
+									   : STOP_SIGNAL;
+			session->trapped = *ret_stop != STOP_SYSTEM_CALL;
+			session->stop_signal =
+				*ret_stop == STOP_SIGNAL && *ret_signal == SIGSTOP ? SIGSTOP : 0;
+			return 0;
+		}
+		if (clock_monotonic_ns() >= deadline_ns)
+			return err_set(err, -ETIMEDOUT, "thread %u of %u does not stop",
+				       session->tid, session->pid);
+		nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
+		pause_ns = pause_ns * 2 < POLL_LAST_NS ? pause_ns * 2 : POLL_LAST_NS;
+	}
+}
+
+static int resume(struct inject_session *session, int request, int signal_number, struct err *err)
+{
+	session->stopped = false;
+	/* It stops the process, and us not before we go. */
+	if (!signal_number)
+		signal_number = session->stop_signal;
+	session->stop_signal = 0;
+	if (!ptrace(request, session->tid, NULL, (void *)(long)signal_number))
+		return 0;
+	return ended(session, err);
+}
+
+/* ---- the thread is taken ------------------------------------------------------------------------------ */
+
+static int seize(struct inject_session *session, bool suspend_seccomp, struct err *err)
+{
+	unsigned long options =
+		PTRACE_O_TRACESYSGOOD | (suspend_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	int error;
+
+	if (!ptrace(PTRACE_SEIZE, session->tid, NULL, (void *)options))
+		return 0;
+	error = errno;
+	if (error == ESRCH)
+		return err_set(err, -EAGAIN, "thread %u has ended", session->tid);
+	if (error == EPERM && suspend_seccomp)
+		return err_set(
+			err, -EPERM,
+			"can't take thread %u of %u: another debugger traces it, or gpuprobe "
+			"may not hold up its system call filter (seccomp), which takes "
+			"CAP_SYS_ADMIN and no such filter of its own",
+			session->tid, session->pid);
+	return err_errno(err, -error, "can't take thread %u of %u: it is traced, or not permitted",
+			 session->tid, session->pid);
+}
+
+/* Signals that came before our stop are delivered as ever. */
+static int first_stop(struct inject_session *session, struct err *err)
+{
+	for (;;) {
+		enum stop stop;
+		int signal_number, result;
+
+		result = wait_stop(session, session->deadline_ns, &stop, &signal_number, err);
+		if (result)
+			return result;
+		if (stop == STOP_TRAP && signal_number == SIGTRAP)
+			return 0;
+		if (stop == STOP_TRAP)
+			return err_set(err, -EAGAIN,
+				       "it is stopped (SIGSTOP); let it go on (SIGCONT) first");
+		result = resume(session, PTRACE_CONT, stop == STOP_SIGNAL ? signal_number : 0, err);
+		if (result)
+			return result;
+	}
+}
+
+/* Is it where we can take it: in a system call that blocks, and will be made again? */
+static int check_place(struct inject_session *session, struct err *err)
+{
+	u64 number, arguments[6];
+	u8 instruction[2];
+
+	if (!registers_in_system_call(&session->saved, &number, arguments))
+		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
+	/* Also a thread that is not taken goes on with its call, which our stop has interrupted. */
+	if (inject_wait_find(number) || arch_call_ends_by_stop((long)number))
+		registers_restart(&session->saved);
+	if (!inject_wait_find(number))
+		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
+	if (inject_memory_read(session->memory_fd,
+			       registers_program_counter(&session->saved.general) -
+				       sizeof(instruction),
+			       instruction, sizeof(instruction)) ||
+	    !registers_is_system_call(instruction))
+		return err_set(err, -EAGAIN, "thread %u does not wait in a system call",
+			       session->tid);
+	return 0;
+}
+
+int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int memory_fd,
+			 bool suspend_seccomp, u64 deadline_ns, struct err *err)
+{
+	int result;
+
+	*session = (struct inject_session){
+		.pid = pid, .tid = tid, .memory_fd = memory_fd, .deadline_ns = deadline_ns};
+	result = seize(session, suspend_seccomp, err);
+	if (result)
+		return result;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return ended(session, err);
+	result = first_stop(session, err);
+	if (!result && registers_read(tid, &session->saved))
+		result = err_set(err, -EOPNOTSUPP, "can't read the registers of thread %u", tid);
+	if (!result)
+		result = check_place(session, err);
+	if (result)
+		inject_session_end(session, NULL);
+	return result;
+}
+
+/* ---- it runs ------------------------------------------------------------------------------------------ */
+
+/* The next system call stop. A fault is the end: our code ran into something that it should not. */
+static int next_system_call(struct inject_session *session, struct err *err)
+{
+	for (;;) {
+		enum stop stop;
+		int signal_number, result = resume(session, PTRACE_SYSCALL, 0, err);
+
+		if (!result)
+			result = wait_stop(session, session->deadline_ns, &stop, &signal_number,
+					   err);
+		if (result)
+			return result;
+		if (stop == STOP_SYSTEM_CALL)
+			return 0;
+		if (stop == STOP_SIGNAL && !session->stop_signal)
+			return err_set(err, -EFAULT, "thread %u of %u: signal %d (%s) in our code",
+				       session->tid, session->pid, signal_number,
+				       strsignal(signal_number));
+		/* The process is being stopped: this thread will be when it is given back. */
+	}
+}
+
+static int system_call_info(struct inject_session *session, struct __ptrace_syscall_info *ret_info,
+			    struct err *err)
+{
+	memset(ret_info, 0, sizeof(*ret_info));
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, session->tid, (void *)sizeof(*ret_info), ret_info) <= 0)
+		return ended(session, err);
+	return 0;
+}
+
+/* Once it no longer stands where it was: left alone from here it comes back by the frame of a signal handler, which
+ * gives it its signal mask again. */
+static int code_set(struct inject_session *session, const struct user_regs_struct *general,
+		    struct err *err)
+{
+	u64 blocked = ~0ULL;
+
+	if (registers_write_general(session->tid, general) ||
+	    ptrace(PTRACE_SETSIGMASK, session->tid, sizeof(blocked), &blocked))
+		return ended(session, err);
+	return 0;
+}
+
+int inject_session_call(struct inject_session *session, u64 syscall_return, u64 stack_pointer,
+			u64 number, const u64 arguments[6], s64 *ret_result, struct err *err)
+{
+	struct user_regs_struct general = session->saved.general;
+	int result;
+
+	registers_set_code(&general, syscall_return, stack_pointer);
+	registers_set_system_call(&general, number, arguments);
+	result = code_set(session, &general, err);
+	for (int stop = 0; stop < 2 && !result; stop++)
+		result = next_system_call(session, err);
+	if (result)
+		return result;
+	if (registers_read_general(session->tid, &general))
+		return ended(session, err);
+	*ret_result = (s64)registers_result(&general);
+	return 0;
+}
+
+static bool makes_thread(u64 number)
+{
+	return number == SYS_clone || number == SYS_clone3;
+}
+
+int inject_session_run(struct inject_session *session, u64 address, u64 stack_pointer,
+		       const u64 places[2], u64 *ret_place, struct err *err)
+{
+	struct user_regs_struct general = session->saved.general;
+	struct __ptrace_syscall_info info;
+	u64 number = 0;
+	int result;
+
+	if (address) {
+		registers_set_code(&general, address, stack_pointer);
+		result = code_set(session, &general, err);
+		if (result)
+			return result;
+	}
+	for (;;) {
+		result = next_system_call(session, err);
+		if (!result)
+			result = system_call_info(session, &info, err);
+		if (result)
+			return result;
+		if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+			if (makes_thread(number) && info.exit.rval > 0)
+				session->made_tid = (u32)info.exit.rval;
+			continue;
+		}
+		number = info.entry.nr;
+		if (info.instruction_pointer == places[0] ||
+		    info.instruction_pointer == places[1]) {
+			*ret_place = info.instruction_pointer;
+			return 0;
+		}
+	}
+}
+
+/* ---- it is given back --------------------------------------------------------------------------------- */
+
+/* A system call that has not begun: it will be entered once more, should we die before the registers are back. */
+static int system_call_undo(struct inject_session *session)
+{
+	struct user_regs_struct general = {0};
+	struct __ptrace_syscall_info info;
+	int result = system_call_info(session, &info, NULL);
+
+	if (result || info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return result;
+	result = registers_read_general(session->tid, &general);
+	if (result)
+		return result;
+	registers_undo_system_call(&general);
+	return registers_write_general(session->tid, &general);
+}
+
+/* Only where the kernel is about to look for signals does it take up an interrupted system call again, so that
+ * is where it is brought, without one more instruction of the thread. */
+static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct err *err)
+{
+	if (ptrace(PTRACE_INTERRUPT, session->tid, NULL, NULL))
+		return ended(session, err);
+	for (;;) {
+		enum stop stop;
+		int signal_number, result;
+
+		if (session->stopped && !session->trapped && system_call_undo(session))
+			return ended(session, err);
+		result = session->stopped ? resume(session, PTRACE_CONT, 0, err) : 0;
+		if (!result)
+			result = wait_stop(session, deadline_ns, &stop, &signal_number, err);
+		if (result || session->trapped)
+			return result;
+	}
+}
+
+int inject_session_interrupt(struct inject_session *session, struct err *err)
+{
+	u64 deadline_ns = clock_monotonic_ns() + GIVE_BACK_NS;
+
+	if (session->stopped && session->trapped)
+		return 0;
+	session->deadline_ns = deadline_ns;
+	return bring_to_trap(session, deadline_ns, err);
+}
+
+int inject_session_end(struct inject_session *session, struct err *err)
+{
+	int result = inject_session_interrupt(session, err);
+
+	if (result)
+		return result == -ETIMEDOUT ? err_set(err, result,
+						      "thread %u of %u could not be given back: it "
+						      "does not stop",
+						      session->tid, session->pid)
+					    : result;
+	if (session->saved.extended_bytes && registers_write(session->tid, &session->saved))
+		result = ended(session, err);
+	if (ptrace(PTRACE_DETACH, session->tid, NULL, (void *)(long)session->stop_signal) &&
+	    !result)
+		result = ended(session, err);
+	session->stopped = false;
+	return result;
+}

@@ -1,0 +1,48 @@
+/*
+ * A borrowed thread: stopped by ptrace in a system call that blocked, made to run something else, and given
+ * back as it was. All signals are blocked while it is borrowed, so that those which come for it wait, with all
+ * that the kernel knows about them, and are delivered when it goes on. A stop signal for the process is obeyed
+ * when it is given back.
+ *
+ * The thread that begins a session does all of it. Blocks up to the deadline, at the end one second more.
+ */
+#ifndef GPUPROBE_INJECT_INJECT_SESSION_H
+#define GPUPROBE_INJECT_INJECT_SESSION_H
+
+#include "inject/inject_registers.h"
+#include "base/err.h"
+
+struct inject_session {
+	u32 pid, tid;
+	int memory_fd;		/* /proc/PID/mem, the caller's */
+	u64 deadline_ns;	/* CLOCK_MONOTONIC */
+	struct registers saved; /* what the thread is given back with */
+	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
+	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
+	bool trapped;		/* where registers can be put back: not at a system call stop */
+	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
+};
+
+/* -EAGAIN: the thread is not in a system call that blocks, or has ended: take another one. -EPERM: somebody
+ * traces it, or we may not. */
+int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int memory_fd, bool suspend_seccomp,
+			 u64 deadline_ns, struct err *err);
+/* One system call, by the instruction at syscall_return. If we die the thread goes on by "ret" with that stack
+ * pointer. ret_result: as the kernel gave it, -errno included. */
+int inject_session_call(struct inject_session *session, u64 syscall_return, u64 stack_pointer, u64 number,
+			const u64 arguments[6], s64 *ret_result, struct err *err);
+/* Lets it run code at address (0: on from where it is) until it enters a system call at one of two places, by
+ * the address behind the instruction. */
+int inject_session_run(struct inject_session *session, u64 address, u64 stack_pointer, const u64 places[2],
+		       u64 *ret_place, struct err *err);
+/* Stops it wherever it is, so that it can be made to run something else. */
+int inject_session_interrupt(struct inject_session *session, struct err *err);
+/* Gives the thread back, in the system call that it was in. Says so when that failed; then it has not stopped,
+ * and the kernel lets it go when we end. */
+int inject_session_end(struct inject_session *session, struct err *err);
+
+/* 0 or -EFAULT (nothing is mapped there), -ESRCH */
+int inject_memory_read(int memory_fd, u64 address, void *ret_bytes, size_t size);
+int inject_memory_write(int memory_fd, u64 address, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,283 @@
+#include "inject/inject_stack.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/inject_session.h"
+#include "process/maps.h"
+#include "process/proc_file.h"
+#include "base/cleanup.h"
+
+#define FRAMES_MAX 256
+
+struct rule {
+	const char *glob;
+	enum inject_verdict verdict;
+	const char *words;
+};
+
+#define FUNCTION_FRAME(glob, verdict, words)
+#define FILE_FRAME(glob, verdict, words) {glob, INJECT_VERDICT_##verdict, words},
+static const struct rule file_rules[] = {
+#include "inject/inject_frames.def"
+};
+#undef FILE_FRAME
+#undef FUNCTION_FRAME
+
+#define FILE_FRAME(glob, verdict, words)
+#define FUNCTION_FRAME(glob, verdict, words) {glob, INJECT_VERDICT_##verdict, words},
+static const struct rule function_rules[] = {
+#include "inject/inject_frames.def"
+};
+
+/* A file of code, opened when the first frame in it is met. */
+struct stack_file {
+	const struct plan_module *module;
+	struct elf_file *file;
+	struct elf_unwind *unwind;
+	struct elf_symbols symbols; /* of the C library and the main program only */
+	u64 bias;
+	bool tried;
+};
+
+struct inject_stacks {
+	struct module_list modules;
+	struct stack_file *files;
+	size_t count;
+};
+
+/* What addresses in the target are more than in the file. */
+static u64 bias_of(const struct plan_module *module, const struct elf_file *file)
+{
+	const struct elf_segment *segments;
+	size_t count = elf_file_segments(file, true, &segments);
+
+	for (size_t i = 0; i < count; i++) {
+		u64 page_offset = segments[i].offset & ~4095ULL;
+
+		if (module->file_offset >= page_offset &&
+		    module->file_offset < segments[i].offset + segments[i].file_size_bytes)
+			return module->start - module->file_offset -
+			       (segments[i].address - segments[i].offset);
+	}
+	return 0;
+}
+
+static void file_open(struct stack_file *file)
+{
+	if (file->tried)
+		return;
+	file->tried = true;
+	if (elf_file_open(file->module->fd, file->module->path, &file->file, NULL))
+		return;
+	file->bias = bias_of(file->module, file->file);
+	file->unwind = elf_unwind_open(file->file);
+}
+
+static bool tells_names(const struct plan_module *module)
+{
+	for (size_t n = 0; n < module->name_count; n++)
+		if (fnmatch("libc.so.6", module->names[n], 0) == 0 ||
+		    fnmatch("libc-2.*.so", module->names[n], 0) == 0)
+			return true;
+	return module->main_executable;
+}
+
+int inject_stacks_open(struct module_list *modules, struct inject_stacks **ret_stacks)
+{
+	struct inject_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks) {
+		modules_free(modules);
+		return -ENOMEM;
+	}
+	stacks->modules = *modules;
+	*modules = (struct module_list){0};
+	stacks->files = calloc(stacks->modules.count + 1, sizeof(*stacks->files));
+	if (!stacks->files) {
+		inject_stacks_free(stacks);
+		return -ENOMEM;
+	}
+	stacks->count = stacks->modules.count;
+	for (size_t i = 0; i < stacks->count; i++) {
+		struct stack_file *file = &stacks->files[i];
+
+		file->module = &stacks->modules.items[i];
+		if (!tells_names(file->module))
+			continue;
+		file_open(file);
+		if (file->file)
+			elf_symbols_load(file->file, "", &file->symbols, NULL);
+	}
+	*ret_stacks = stacks;
+	return 0;
+}
+
+struct inject_stacks *inject_stacks_free(struct inject_stacks *stacks)
+{
+	for (size_t i = 0; stacks && i < stacks->count; i++) {
+		elf_symbols_free(&stacks->files[i].symbols);
+		elf_unwind_free(stacks->files[i].unwind);
+		elf_file_free(stacks->files[i].file);
+	}
+	if (stacks) {
+		free(stacks->files);
+		modules_free(&stacks->modules);
+	}
+	free(stacks);
+	return NULL;
+}
+
+/* ---- one frame ------------------------------------------------------------------------------------------- */
+
+/* Only the first mapping of a file is known; there may be more of its code behind it. */
+static bool file_covers(struct stack_file *file, u64 address)
+{
+	const struct elf_segment *segments;
+	size_t count;
+
+	if (address < file->module->start)
+		return false;
+	file_open(file);
+	count = file->file ? elf_file_segments(file->file, true, &segments) : 0;
+	for (size_t i = 0; i < count; i++)
+		if (address - file->bias - segments[i].address < segments[i].file_size_bytes)
+			return true;
+	return false;
+}
+
+static struct stack_file *file_find(struct inject_stacks *stacks, u64 address)
+{
+	for (size_t i = 0; i < stacks->count; i++) {
+		const struct plan_module *module = stacks->files[i].module;
+
+		if (address >= module->start && address < module->end)
+			return &stacks->files[i];
+	}
+	for (size_t i = 0; i < stacks->count; i++)
+		if (file_covers(&stacks->files[i], address))
+			return &stacks->files[i];
+	return NULL;
+}
+
+static const struct rule *rule_find(const struct rule *rules, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fnmatch(rules[i].glob, name, 0) == 0)
+			return &rules[i];
+	return NULL;
+}
+
+/* All names of the function that the address is in: the worst of them. */
+static const struct rule *function_rule(const struct stack_file *file, u64 address)
+{
+	const struct elf_symbol *symbols = file->symbols.items;
+	size_t low = elf_symbols_up_to(&file->symbols, address);
+	u64 start;
+
+	start = low ? symbols[low - 1].address : 0;
+	for (; low && symbols[low - 1].address == start; low--) {
+		const struct elf_symbol *symbol = &symbols[low - 1];
+		const struct rule *rule = NULL;
+
+		if (symbol->size_bytes && address - start < symbol->size_bytes)
+			rule = rule_find(function_rules, ARRAY_SIZE(function_rules), symbol->name);
+		if (rule)
+			return rule;
+	}
+	return NULL;
+}
+
+static const struct rule *frame_rule(const struct stack_file *file, u64 address)
+{
+	for (size_t n = 0; n < file->module->name_count; n++) {
+		const struct rule *rule =
+			rule_find(file_rules, ARRAY_SIZE(file_rules), file->module->names[n]);
+
+		if (rule)
+			return rule;
+	}
+	return function_rule(file, address - file->bias);
+}
+
+/* ---- all frames ------------------------------------------------------------------------------------------ */
+
+static int word_read(void *data, u64 address, u64 *ret_word)
+{
+	return inject_memory_read(*(int *)data, address, ret_word, sizeof(*ret_word));
+}
+
+static enum inject_verdict unknown(char *reason, size_t reason_bytes, size_t depth, int result)
+{
+	if (result == -ENOTSUP) {
+		snprintf(reason, reason_bytes, "is in a signal handler");
+		return INJECT_VERDICT_UNSAFE;
+	}
+	snprintf(reason, reason_bytes, "has a stack that cannot be followed beyond frame %zu (%s)",
+		 depth,
+		 result == -ENODATA ? "it takes registers that only show when it is stopped"
+				    : "code without unwind tables");
+	return INJECT_VERDICT_UNKNOWN;
+}
+
+enum inject_verdict inject_stack_judge(struct inject_stacks *stacks, int memory_fd,
+				       const struct elf_frame *frame, char *ret_reason,
+				       size_t reason_bytes)
+{
+	struct elf_frame at = *frame;
+	const struct rule *worst = NULL;
+	int result = 1;
+
+	for (size_t depth = 0; result == 1 && depth < FRAMES_MAX; depth++) {
+		u64 address = at.registers[ELF_REGISTER_PC] - (depth > 0);
+		struct stack_file *file = file_find(stacks, address);
+		const struct rule *rule;
+
+		if (!file)
+			return unknown(ret_reason, reason_bytes, depth, -ENOENT);
+		file_open(file);
+		rule = frame_rule(file, address);
+		if (rule && (!worst || rule->verdict > worst->verdict))
+			worst = rule;
+		result = file->unwind ? elf_unwind_step(file->unwind, file->bias, depth == 0,
+							word_read, &memory_fd, &at)
+				      : -ENOENT;
+		if (result < 0 && (!worst || worst->verdict != INJECT_VERDICT_UNSAFE))
+			return unknown(ret_reason, reason_bytes, depth, result);
+	}
+	if (worst && worst->verdict == INJECT_VERDICT_UNSAFE)
+		snprintf(ret_reason, reason_bytes, "has a frame of %s on its stack", worst->words);
+	else if (result)
+		return unknown(ret_reason, reason_bytes, FRAMES_MAX, -ENOENT);
+	else if (worst)
+		snprintf(ret_reason, reason_bytes,
+			 "no malloc, loader or CUDA frame on its stack, but frames of %s",
+			 worst->words);
+	else
+		snprintf(ret_reason, reason_bytes,
+			 "no malloc, loader, CUDA or Python frame on its stack");
+	return worst ? worst->verdict : INJECT_VERDICT_SAFE;
+}
+
+int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool *ret_own)
+{
+	_cleanup_free_ char *maps = NULL;
+	struct maps_line line;
+	char *at;
+
+	if (proc_file_read(proc_fd, "maps", &maps, NULL))
+		return -ESRCH;
+	*ret_own = false;
+	at = maps;
+	while (maps_next(&at, &line)) {
+		if (stack_pointer < line.start || stack_pointer >= line.end)
+			continue;
+		/* glibc puts what the thread pointer points to at the upper end of the thread's stack. */
+		*ret_own = strcmp(line.path, "[stack]") == 0 ||
+			   (thread_pointer >= stack_pointer && thread_pointer < line.end);
+	}
+	return 0;
+}

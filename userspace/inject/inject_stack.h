@@ -1,0 +1,31 @@
+/* May a thread be borrowed where it waits: what its stack says, by inject_frames.def. */
+#ifndef GPUPROBE_INJECT_INJECT_STACK_H
+#define GPUPROBE_INJECT_INJECT_STACK_H
+
+#include "process/modules.h"
+#include "elf/elf_frame.h"
+
+/* From best to worst. */
+enum inject_verdict {
+	INJECT_VERDICT_SAFE,
+	INJECT_VERDICT_SECOND, /* safe, but others first */
+	INJECT_VERDICT_UNKNOWN, /* its stack cannot be followed to the thread's first function */
+	INJECT_VERDICT_UNSAFE,
+};
+
+struct inject_stacks;
+
+/* Prepares for all threads of a process: reads the symbols of its C library and of its program. modules: of this
+ * process alone; they are taken over, also on failure. */
+int inject_stacks_open(struct module_list *modules, struct inject_stacks **ret_stacks);
+struct inject_stacks *inject_stacks_free(struct inject_stacks *stacks);
+
+/* ret_reason: what was found, for people. frame: the registers, as far as they are known. */
+enum inject_verdict inject_stack_judge(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame,
+				       char *ret_reason, size_t reason_bytes);
+
+/* Is the thread on the stack that it was made with, not on one of a fiber or a goroutine, whose end something else
+ * may begin at? -ESRCH: the process has ended. */
+int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool *ret_own);
+
+#endif

@@ -1,0 +1,10 @@
+/* Which threads of a process may be borrowed, and why not. */
+#ifndef GPUPROBE_INJECT_INJECT_THREADS_H
+#define GPUPROBE_INJECT_INJECT_THREADS_H
+
+#include "inject/inject.h"
+
+/* Looks at all threads as they are now; fills plan->threads anew, the usable ones first, the best first. */
+int inject_threads_find(const struct target *target, struct inject_plan *plan, struct err *err);
+
+#endif

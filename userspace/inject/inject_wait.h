@@ -1,0 +1,23 @@
+/* System calls that a thread may wait in when it is borrowed: inject_wait.def. */
+#ifndef GPUPROBE_INJECT_INJECT_WAIT_H
+#define GPUPROBE_INJECT_INJECT_WAIT_H
+
+#include "base/types.h"
+
+struct inject_wait {
+	u64 number;
+	const char *name;
+	unsigned limit_argument;
+	enum inject_wait_limit {
+		INJECT_WAIT_NONE,	  /* it has no time limit */
+		INJECT_WAIT_MILLISECONDS, /* the argument; negative: none */
+		INJECT_WAIT_POINTER,	  /* the argument points to it; 0: none */
+		INJECT_WAIT_LIMITED,	  /* always */
+	} limit;
+};
+
+/* NULL: a thread in it is not borrowed. Of two the one with the lower address is preferred. */
+const struct inject_wait *inject_wait_find(u64 number);
+bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6]);
+
+#endif

@@ -1,0 +1,16 @@
+/* Patterns for the functions of gpu_catalogue.def. */
+#ifndef GPUPROBE_PLAN_GPU_CATALOGUE_H
+#define GPUPROBE_PLAN_GPU_CATALOGUE_H
+
+#include "base/types.h"
+
+enum gpu_catalogue_part {
+	GPU_CATALOGUE_API = 1,	  /* CUDA driver and runtime */
+	GPU_CATALOGUE_BEYOND = 2, /* cuBLAS, cuDNN, NCCL */
+};
+
+/* Those of these parts up to this level, as -F would name them. ret_patterns: NULL only counts them; the strings
+ * live for ever. How many. */
+size_t gpu_catalogue_patterns(unsigned parts, u64 level, const char **ret_patterns);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * What will be probed, decided before anything is touched: targets and patterns -> files -> functions ->
+ * for each one where the probe goes, at what class of cost, how its returns are seen, or why not.
+ * `record` carries the plan out, `check` prints it.
+ */
+#ifndef GPUPROBE_PLAN_PLAN_H
+#define GPUPROBE_PLAN_PLAN_H
+
+#include "plan/allocators.h"
+#include "code/function_code.h"
+#include "code/instruction.h"
+#include "plan/matmuls.h"
+#include "process/target.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/types.h"
+#include "options/options.h"
+#include "../bpf/usdt.h"
+
+struct plan_range {
+	u64 file_offset, size_bytes;
+};
+
+/* A file of code that at least one target maps executable. */
+struct plan_module {
+	char *path;	/* as the target sees it, without " (deleted)" */
+	char **names;	/* what BINARY of a pattern may call it: base name of path, DT_SONAME, and for a main
+			 * executable the name it was started by (argv[0], comm) */
+	size_t name_count;
+	int fd;		/* held open through /proc/PID/map_files: also when deleted or in another namespace */
+	u64 device, inode; /* of fd: what it is the same file by */
+	u64 maps_device, maps_inode; /* as /proc/PID/maps has them; on overlayfs others than those of fd */
+	bool main_executable; /* of a target */
+	bool deleted;
+	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
+	u32 shared_with_pid;	 /* one of them */
+	bool reaches_all; /* its links name no process, see plan_reach.c */
+	bool by_thread;	  /* a target without its first thread maps it, and a stranger: single probes there */
+	size_t *targets; /* indexes of the targets that map it */
+	size_t target_count;
+	u64 start, end, file_offset; /* of its first executable mapping in its first target */
+	struct plan_range *ranges;   /* of the file, that some target maps executable */
+	size_t range_count;
+	u8 build_id[20];
+};
+
+struct plan_function {
+	size_t module;	 /* index */
+	/* Of several names at its address, of those that a pattern matched: a global one, then one without a
+	 * leading underscore, then the shortest, then the first by alphabet. */
+	char *name;	 /* as the user reads it: demangled */
+	char *mangled;	 /* NULL where it is the same */
+	u64 address;	 /* of its start, in the file */
+	u64 file_offset; /* of the probed instruction */
+	u8 placed_bytes; /* how far behind the start that is */
+	enum instruction_cost cost;
+	struct displaced_instruction displaced; /* what the program does there; DISPLACED_NONE: the kernel does it */
+	u32 stack_bytes; /* see struct function_place */
+	bool restarts; /* see struct function_place */
+	u32 lost_arguments; /* the same */
+	u8 condition;
+	u8 returns;	      /* VALUE_returns_* of record.def */
+	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
+	bool by_level;	      /* a level switched it on, no pattern of the user's */
+	bool counted;	      /* its calls are only counted */
+	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
+	char *detail;	      /* more about the reason: the object, the process; NULL: none */
+	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
+	const struct matmul_arguments *matmul; /* where it has the sizes of matrices; NULL: it multiplies none */
+	struct return_site *sites; /* all its exits, where its returns are seen there */
+	size_t site_count;
+};
+
+/* A match that is not probed, and why. "foo.cold" is no function but a part of foo that is jumped to: it is
+ * skipped unless a pattern names it in full. */
+struct plan_skipped {
+	size_t module;
+	char *name; /* as the user reads it */
+	u64 address;
+	const char *reason;
+};
+
+/* One place of a USDT probe. */
+struct plan_usdt_site {
+	u64 address; /* in the file */
+	u64 file_offset;
+	u64 semaphore_file_offset; /* 0: it has none */
+	bool long_nop; /* five bytes: see plan_usdt.c */
+	size_t argument_count; /* in its note: more than USDT_ARGUMENTS_MAX are not recorded */
+	struct usdt_argument arguments[USDT_ARGUMENTS_MAX];
+};
+
+/* A USDT probe of a file. */
+struct plan_usdt {
+	size_t module; /* index */
+	char *provider, *name;
+	u8 role;	/* VALUE_usdt_role_* */
+	u8 annotation;	/* VALUE_usdt_annotation_* for those of provider gpuprobe; 0 */
+	size_t partner; /* index of what ends or begins the span; unless role says point */
+	size_t stem_length; /* of its name without what it shares with no partner */
+	struct plan_usdt_site *sites;
+	size_t site_count, site_capacity;
+};
+
+/* What the kernel can do, and what the user allows; filled by the caller. */
+struct plan_limits {
+	bool has_session;      /* uprobe sessions: durations are possible */
+	bool can_emulate;      /* a program may do what the probed instruction does */
+	bool single_probes;    /* no uprobe_multi */
+	enum plan_returns {
+		/* The best that cannot harm the target. */
+		PLAN_RETURNS_AUTO = CHOICE_returns_mode_auto,
+		PLAN_RETURNS_NONE = CHOICE_returns_mode_none,
+		/* Of every function, whatever speaks against it. */
+		PLAN_RETURNS_TRAMPOLINE = CHOICE_returns_mode_trampoline,
+		PLAN_RETURNS_STEPPED = CHOICE_returns_mode_stepped,
+		PLAN_RETURNS_EMULATED = CHOICE_returns_mode_emulated,
+		/* As auto, but no stepped exits. */
+		PLAN_RETURNS_CHEAP = CHOICE_returns_mode_cheap,
+		/* By trampoline also where an exception may pass; else as auto. */
+		PLAN_RETURNS_GUARDED = CHOICE_returns_mode_guarded,
+	} returns;
+	bool children; /* what the targets fork is to be recorded too */
+	u64 max_functions;
+	bool heap; /* only the functions of plan/heap_functions.def, by rules of their own: plan_heap.c */
+	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
+	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */
+};
+
+/* Where return addresses are put back, because an unwinder begins. */
+struct plan_guard {
+	size_t module;
+	u64 file_offset;
+};
+
+struct plan {
+	struct plan_module *modules;
+	size_t module_count;
+	struct plan_function *functions; /* by module, then file offset; each offset once */
+	size_t function_count;
+	struct plan_skipped *skipped;
+	size_t skipped_count;
+	struct plan_guard *guards;
+	size_t guard_count, guard_capacity;
+	struct plan_usdt *usdt; /* by module, then provider and name; added by plan_add_usdt() */
+	size_t usdt_count, usdt_capacity;
+	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
+};
+
+/* patterns: `[!][binary:]glob`, see plan/pattern.h. Each pattern but the optional ones must match something. No match: -ENOENT,
+ * naming the nearest names; unknown binary: names those mapped; more than max_functions: -E2BIG with the
+ * number and how to narrow. With no patterns the plan has modules but no functions. Reads the symbols of the
+ * files that patterns name and, where returns are wanted, the unwind tables of all mapped files and
+ * /proc/PID/maps of every process: up to a few seconds. */
+int plan_build(const struct target *targets, size_t target_count, char *const *patterns,
+	       size_t pattern_count, const struct plan_limits *limits, struct plan **ret_plan,
+	       struct err *err);
+/* Does anything that the target maps now speak against overwriting return addresses in it, as the plan decides it? known:
+ * what was found out about its files, kept from one call to the next; the caller's to free. Reads its maps and the
+ * unwind tables of files that it does not know: up to a second. */
+int plan_judge_again(const struct target *target, struct map *known, bool *ret_harmless,
+		     struct err *err);
+/* Does the target with this index map the file? */
+bool plan_is_mapped_by(const struct plan_module *module, size_t target);
+/* VALUE_returns_* of its functions, a bit each. */
+u32 plan_returns(const struct plan *plan);
+/* Does it have return addresses overwritten? */
+bool plan_hijacks_returns(const struct plan *plan);
+/* Of how many functions calls are only counted. */
+size_t plan_counted(const struct plan *plan);
+/* Are sizes of matrices recorded of its calls? Not where its probe comes too late to see them. */
+bool plan_reads_sizes(const struct plan_function *function);
+/* Of the calls of any function? */
+bool plan_has_matmuls(const struct plan *plan);
+/* Will what it returns be seen at each of its returns? */
+bool plan_sees_results(const struct plan_function *function);
+struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */
+
+#endif

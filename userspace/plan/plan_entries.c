@@ -1,0 +1,71 @@
+/*
+ * Entries that would be single-stepped: by a program of ours, where the kernel lets it do what the instruction does,
+ * or behind the instruction that makes the function's frame.
+ */
+#include "plan/plan_parts.h"
+
+#include "code/module_code.h"
+#include "../bpf/record.h"
+
+static unsigned allowed_for(const struct plan_builder *builder,
+			    const struct plan_function *function)
+{
+	const struct plan_limits *limits = builder->limits;
+	bool single = limits->single_probes || builder->plan->modules[function->module].by_thread;
+	unsigned allowed = 0;
+
+	if (limits->can_emulate && !single)
+		allowed |= PLACE_DISPLACED;
+	/* A trampoline takes the return address from [sp]. */
+	if (function->returns != VALUE_returns_session)
+		allowed |= PLACE_STACK_MOVED;
+	return allowed;
+}
+
+/* Two programs on one instruction run in no order that one could rely on. */
+static bool is_exit(const struct plan_function *function, const struct function_place *place)
+{
+	for (size_t i = 0; i < function->site_count; i++)
+		if (function->sites[i].file_offset == place->file_offset)
+			return true;
+	return false;
+}
+
+static void function_apply(const struct plan_module *module, struct module_code *code,
+			   struct plan_function *function, unsigned allowed)
+{
+	struct function_place place;
+
+	if (module_code_place(code, function->address, allowed, &place))
+		return;
+	if (is_exit(function, &place) &&
+	    (!(allowed & PLACE_DISPLACED) ||
+	     !module_code_place_first(code, function->address, &place)))
+		return;
+	if (place.cost == COST_STEPPED || !plan_maps_offset(module, place.file_offset))
+		return;
+	function->file_offset = place.file_offset;
+	function->placed_bytes = place.placed_bytes;
+	function->cost = place.cost;
+	function->displaced = place.displaced;
+	function->lost_arguments = place.lost_arguments;
+	function->stack_bytes = place.stack_bytes;
+}
+
+void plan_entries_apply(struct plan_builder *builder, size_t module)
+{
+	struct plan *plan = builder->plan;
+	struct module_code *code = NULL;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		struct plan_function *function = &plan->functions[i];
+		unsigned allowed = allowed_for(builder, function);
+
+		if (function->module != module || function->cost != COST_STEPPED || !allowed)
+			continue;
+		/* A file that can't be read leaves its functions as they are. */
+		if (!code && plan_code_open(builder, module, &code, NULL))
+			return;
+		function_apply(&plan->modules[module], code, function, allowed);
+	}
+}

@@ -1,0 +1,62 @@
+/* What the files that make a plan share among themselves. */
+#ifndef GPUPROBE_PLAN_PLAN_PARTS_H
+#define GPUPROBE_PLAN_PLAN_PARTS_H
+
+#include "code/module_code.h"
+#include "plan/pattern.h"
+#include "plan/plan.h"
+#include "elf/elf_file.h"
+
+struct plan_builder {
+	struct plan *plan;
+	const struct target *targets;
+	size_t target_count;
+	struct pattern *patterns;
+	size_t pattern_count;
+	u64 *hits; /* of each pattern: functions that it fits, probed or not */
+	const struct plan_limits *limits;
+	size_t function_capacity, skipped_capacity;
+	u64 too_many; /* functions beyond max_functions: only counted */
+	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
+};
+
+/* Opens it, unless it is open. */
+int plan_code_open(struct plan_builder *builder, size_t module, struct module_code **ret_code, struct err *err);
+void plan_code_close(struct plan_builder *builder, size_t module);
+
+/* plan_match.c: patterns and symbols -> functions and skipped ones. */
+int plan_match(struct plan_builder *builder, struct err *err);
+/* Does a target map that byte of the file executable? */
+bool plan_maps_offset(const struct plan_module *module, u64 file_offset);
+/* A part of a function that is jumped to, not called; gcc and clang: foo.cold, BOLT: foo.cold.0, sections for
+ * basic blocks: foo.__part.1 */
+bool plan_is_cold_part(const char *name);
+
+/* plan_guards.c: the unwinders to be guarded, with --returns guarded. Before plan_policy_apply. */
+int plan_guards_apply(struct plan_builder *builder, struct err *err);
+/* plan_policy.c: how the returns of each function are seen. */
+int plan_policy_apply(struct plan_builder *builder, struct err *err);
+/* plan_reach.c: which links name no process. After plan_policy_apply. */
+int plan_reach_apply(struct plan_builder *builder, struct err *err);
+/* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_reach_apply. */
+int plan_exits_apply(struct plan_builder *builder, struct err *err);
+/* plan_heap.c: with limits->heap, instead of the four above. */
+int plan_heap_apply(struct plan_builder *builder, struct err *err);
+/* Does a target have one (CET)? Return addresses then stand in two places. */
+bool plan_has_shadow_stack(const struct plan_builder *builder);
+/* plan_entries.c: better places for the entries of a module that would be stepped, once it is known how their
+ * returns are seen. */
+void plan_entries_apply(struct plan_builder *builder, size_t module);
+/* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
+u8 plan_policy_by_name(const char *mangled, const char **ret_why);
+
+/* plan_suggest.c: errors with the names that come nearest. Always a negative errno. */
+int plan_suggest_binary(const struct plan_builder *builder, const struct pattern *pattern,
+			struct err *err);
+int plan_suggest_function(const struct plan_builder *builder, const struct pattern *pattern,
+			  struct err *err);
+
+/* The root under which debug files of a module are looked up. */
+const char *plan_module_root(const struct plan_builder *builder, const struct plan_module *module);
+
+#endif

@@ -1,0 +1,182 @@
+#include "probe/kernel.h"
+
+#include <errno.h>
+#include <asm/ptrace.h>
+#include <linux/bpf.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "process/arch_x86_64.h"
+#include "process/own_code.h"
+#include "probe/uprobe.h"
+#include "base/cleanup.h"
+
+static int load_program(unsigned attach_type, const struct bpf_insn *instructions, size_t count)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "gpuprobe_ask", "GPL", instructions, count,
+			       &options);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A program that does nothing, for the attach type. */
+static int load_empty_program(unsigned attach_type)
+{
+	const struct bpf_insn instructions[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return load_program(attach_type, instructions, ARRAY_SIZE(instructions));
+}
+
+/* The verifier says whether a program may write the instruction pointer. */
+static bool can_set_registers(void)
+{
+	const short ip = offsetof(struct pt_regs, rip);
+	const struct bpf_insn instructions[] = {
+		{.code = BPF_LDX | BPF_MEM | BPF_DW,
+		 .dst_reg = BPF_REG_2,
+		 .src_reg = BPF_REG_1,
+		 .off = ip},
+		{.code = BPF_STX | BPF_MEM | BPF_DW,
+		 .dst_reg = BPF_REG_1,
+		 .src_reg = BPF_REG_2,
+		 .off = ip},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int program = load_program(uprobe_attach_type(UPROBE_MULTI), instructions,
+						   ARRAY_SIZE(instructions));
+
+	return program >= 0;
+}
+
+/* A kernel that knows the kind of link looks at the path first and finds that it is no regular file
+ * (EBADF); one that does not refuses the attach type (EINVAL). */
+static bool has_link(enum uprobe_kind kind)
+{
+	_cleanup_close_ int program = load_empty_program(uprobe_attach_type(kind));
+	u64 offset = 1;
+	struct uprobe_group group = {.kind = kind, .program_fd = program, .offsets = &offset};
+	int link;
+
+	if (program < 0)
+		return false;
+	link = uprobe_link_create(&group, "/", 0, 1);
+	if (link >= 0)
+		close(link);
+	return link == -EBADF;
+}
+
+/* How many values a tracepoint tells of; 0: there is none of that name. */
+static u32 tracepoint_arguments(const struct btf *btf, const char *name)
+{
+	char type_name[64];
+	const struct btf_type *type;
+	s32 id;
+
+	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type_name, BTF_KIND_TYPEDEF);
+	type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	type = type ? btf__type_by_id(btf, type->type) : NULL;
+	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+	/* The first one is not the tracepoint's. */
+	return type && btf_is_func_proto(type) && btf_vlen(type) ? btf_vlen(type) - 1 : 0;
+}
+
+static enum kernel_growth growth_by_tracepoints(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	u32 locked = tracepoint_arguments(btf, "mmap_lock_acquire_returned");
+	bool others = tracepoint_arguments(btf, "mmap_lock_released") &&
+		      tracepoint_arguments(btf, "page_fault_user") == 3 &&
+		      tracepoint_arguments(btf, "page_fault_kernel") == 3 &&
+		      tracepoint_arguments(btf, "mm_page_alloc") == 4;
+
+	btf__free(btf);
+	return !others || locked < 3 || locked > 4 ? KERNEL_GROWTH_NONE
+	       : locked == 3			   ? KERNEL_GROWTH_LOCKS
+						   : KERNEL_GROWTH_LOCKS_NAMED;
+}
+
+int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err)
+{
+	struct kernel_abilities abilities = {0};
+	_cleanup_close_ int program = -1;
+	struct utsname name;
+
+	uname(&name);
+	snprintf(abilities.release, sizeof(abilities.release), "%s", name.release);
+	program = load_empty_program(0);
+	if (program == -ENOSYS)
+		return err_set(
+			err, program,
+			"can't use BPF: this kernel (%s) has none, or a sandbox hides it: run on "
+			"the host, or allow the bpf() system call",
+			name.release);
+	if (program == -EPERM || program == -EACCES)
+		return err_set(
+			err, program,
+			"can't use BPF: the kernel refuses it (lockdown, seccomp, or missing "
+			"CAP_BPF and CAP_PERFMON): run with sudo, in a container with "
+			"--privileged --pid=host");
+	if (program < 0)
+		return err_errno(err, program, "can't load a BPF program");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_errno(
+			err, -errno,
+			"can't read the kernel's types from /sys/kernel/btf/vmlinux (a kernel "
+			"with CONFIG_DEBUG_INFO_BTF is needed)");
+	abilities.uprobe_multi = has_link(UPROBE_MULTI);
+	abilities.uprobe_session = has_link(UPROBE_SESSION);
+	abilities.set_registers = abilities.uprobe_multi && can_set_registers();
+	abilities.growth = growth_by_tracepoints();
+	*ret_abilities = abilities;
+	return 0;
+}
+
+#define KEPT   0x5a5a5a5a12345678ULL
+#define ROUNDS 100 /* the kernel does so from the second hit on */
+
+bool kernel_writes_below_stack(void)
+{
+	_cleanup_close_ int program = load_empty_program(uprobe_attach_type(UPROBE_MULTI));
+	u64 offset = 0;
+	struct uprobe_group group = {.kind = UPROBE_MULTI,
+				     .program_fd = program,
+				     .pid = (u32)getpid(),
+				     .offsets = &offset};
+	_cleanup_close_ int link = -1;
+
+	if (program < 0 || own_code_offset(arch_keep_below_stack_nop, &offset))
+		return false;
+	link = uprobe_link_create(&group, "/proc/self/exe", 0, 1);
+	for (int i = 0; link >= 0 && i < ROUNDS; i++)
+		if (arch_keep_below_stack(KEPT) != KEPT)
+			return true;
+	return false;
+}
+
+/* Never runs. */
+void kernel_abilities_probe_write(struct kernel_abilities *abilities)
+{
+	const struct bpf_insn instructions[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1},
+		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = 8},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_write_user},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int program = load_program(uprobe_attach_type(UPROBE_MULTI), instructions,
+						   ARRAY_SIZE(instructions));
+
+	abilities->write_user = program >= 0;
+}

@@ -1,0 +1,278 @@
+#include "process/code_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/maps.h"
+#include "process/proc_file.h"
+#include "process/target.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/path.h"
+#include "elf/elf_file.h"
+
+struct look {
+	struct code_map *map;
+	u32 pid;
+	int proc_fd;
+	char *root; /* what precedes its paths as we see them: a chroot; "" usually */
+	u64 now_ns;
+};
+
+/* ---- files ---- */
+
+static void read_build_id(struct code_file *file, const char *path)
+{
+	u8 build_id[ELF_BUILD_ID_MAX_BYTES] = {0};
+	struct elf_file *elf;
+
+	if (elf_file_open(file->fd, path, &elf, NULL))
+		return;
+	elf_file_build_id(elf, build_id);
+	memcpy(file->build_id, build_id, sizeof(file->build_id));
+	elf_file_free(elf);
+}
+
+/* A plain file: opening a device already does something to it. */
+static int open_plain(int folder_fd, const char *path, struct stat *ret_status)
+{
+	int fd;
+
+	if (fstatat(folder_fd, path, ret_status, 0) < 0)
+		return -errno;
+	if (!S_ISREG(ret_status->st_mode))
+		return -ENOEXEC;
+	fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static int file_add(struct code_map *map, int fd, const struct stat *status, const char *path,
+		    size_t *ret_file)
+{
+	struct code_file *file;
+
+	if (map->file_count == CODE_MAP_FILES_MAX)
+		return -EMFILE;
+	if (array_reserve(&map->files, &map->file_capacity, map->file_count + 1))
+		return -ENOMEM;
+	if (map_set(&map->by_file, status->st_dev, status->st_ino, map->file_count))
+		return -ENOMEM;
+	file = &map->files[map->file_count];
+	*file = (struct code_file){.fd = fd, .device = status->st_dev, .inode = status->st_ino};
+	read_build_id(file, path);
+	*ret_file = map->file_count++;
+	return 0;
+}
+
+static int file_open(const struct look *look, const struct maps_line *line, const char *path,
+		     size_t *ret_file)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat status;
+	char link[64];
+	u64 *known;
+	int result;
+
+	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line->start,
+		 (unsigned long long)line->end);
+	fd = open_plain(look->proc_fd, link, &status);
+	if (fd < 0)
+		return fd;
+	known = map_find(&look->map->by_file, status.st_dev, status.st_ino);
+	if (known) {
+		*ret_file = *known;
+		return 0;
+	}
+	result = file_add(look->map, fd, &status, path, ret_file);
+	if (!result)
+		take_fd(&fd);
+	return result;
+}
+
+/* The same numbers may mean other files in another mount namespace: what they mean is known of each process. */
+static size_t file_of(const struct look *look, const struct maps_line *line, const char *path)
+{
+	u64 key = (u64)look->pid << 32 ^ line->device;
+	u64 *known = map_find(&look->map->by_maps, key, line->inode);
+	size_t file = SIZE_MAX;
+
+	if (known)
+		return *known;
+	if (file_open(look, line, path, &file))
+		return SIZE_MAX;
+	(void)map_set(&look->map->by_maps, key, line->inode, file);
+	return file;
+}
+
+/* ---- mappings ---- */
+
+static bool is_same(const struct code_mapping *mapping, const struct maps_line *line)
+{
+	return mapping->end == line->end && mapping->file_offset == line->file_offset &&
+	       mapping->device == line->device && mapping->inode == line->inode;
+}
+
+static int mapping_see(const struct look *look, const struct maps_line *line)
+{
+	struct code_map *map = look->map;
+	u64 *last = map_find(&map->by_range, look->pid, line->start);
+	struct code_mapping *mapping;
+	char *path;
+
+	if (last && is_same(&map->mappings[*last - 1], line)) {
+		map->mappings[*last - 1].last_seen_ns = look->now_ns;
+		return 0;
+	}
+	path = line->inode ? path_from_proc(line->path, look->root, NULL) : strdup(line->path);
+	if (!path || array_reserve(&map->mappings, &map->capacity, map->count + 1) ||
+	    map_set(&map->by_range, look->pid, line->start, map->count + 1)) {
+		free(path);
+		return -ENOMEM;
+	}
+	mapping = &map->mappings[map->count++];
+	*mapping = (struct code_mapping){.id = map->count,
+					 .pid = look->pid,
+					 .start = line->start,
+					 .end = line->end,
+					 .file_offset = line->file_offset,
+					 .device = line->device,
+					 .inode = line->inode,
+					 .path = path,
+					 .file = SIZE_MAX,
+					 .first_seen_ns = look->now_ns,
+					 .last_seen_ns = look->now_ns};
+	if (line->inode)
+		mapping->file = file_of(look, line, path);
+	return 0;
+}
+
+static int mappings_read(struct look *look)
+{
+	_cleanup_free_ char *maps = NULL, *root = NULL;
+	struct maps_line line;
+	int result = proc_file_read(look->proc_fd, "maps", &maps, NULL);
+
+	if (result)
+		return result;
+	look->root = (char *)"";
+	if (!proc_link_read(look->proc_fd, "root", &root) && strcmp(root, "/"))
+		look->root = root;
+	for (char *at = maps; maps_next(&at, &line) && !result;)
+		if (line.executable && line.end > line.start)
+			result = mapping_see(look, &line);
+	return result;
+}
+
+/* ---- processes ---- */
+
+static int process_get(struct code_map *map, u32 pid, int proc_fd,
+		       struct code_process **ret_process)
+{
+	u64 *place = map_find(&map->by_pid, pid, 0);
+	struct code_process *process;
+	struct stat status;
+
+	if (place) {
+		*ret_process = &map->processes[*place];
+		return 0;
+	}
+	if (array_reserve(&map->processes, &map->process_capacity, map->process_count + 1) ||
+	    map_set(&map->by_pid, pid, 0, map->process_count))
+		return -ENOMEM;
+	process = &map->processes[map->process_count++];
+	*process = (struct code_process){.pid = pid, .root_fd = -1};
+	if (!fstatat(proc_fd, ".", &status, 0))
+		process->uid = status.st_uid;
+	process->root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*ret_process = process;
+	return 0;
+}
+
+static int open_thread(u32 tid, int *ret_fd, char **ret_status)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *status = NULL;
+	char path[32];
+	u64 libraries_kb;
+	int result;
+
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	result = proc_file_read(fd, "status", &status, NULL);
+	if (result)
+		return result;
+	/* A thread that has ended, and waits to be reaped, has no memory. */
+	if (!proc_status_number(status, "VmLib", 10, &libraries_kb))
+		return -ESRCH;
+	*ret_fd = take_fd(&fd);
+	*ret_status = take_pointer(&status);
+	return 0;
+}
+
+/* What the first thread has no longer others have, which /proc knows by their numbers too. */
+static int open_living(u32 pid, int *ret_fd, char **ret_status)
+{
+	int result = open_thread(pid, ret_fd, ret_status);
+	u32 tid;
+
+	if (result != -ESRCH)
+		return result;
+	tid = target_living_thread(pid, pid);
+	return tid ? open_thread(tid, ret_fd, ret_status) : result;
+}
+
+int code_map_look(struct code_map *map, u32 pid, bool always)
+{
+	struct look look = {.map = map, .pid = pid, .now_ns = clock_monotonic_ns()};
+	_cleanup_close_ int proc_fd = -1;
+	_cleanup_free_ char *status = NULL;
+	struct code_process *process;
+	u64 libraries_kb = 0, executable_kb = 0;
+	int result = open_living(pid, &proc_fd, &status);
+
+	if (!result)
+		result = process_get(map, pid, proc_fd, &process);
+	if (result)
+		return result;
+	proc_status_number(status, "VmLib", 10, &libraries_kb);
+	proc_status_number(status, "VmExe", 10, &executable_kb);
+	process->pid_in_namespace = proc_status_id_in_namespace(status);
+	if (!always && process->executable_kb == libraries_kb + executable_kb)
+		return 0;
+	process->executable_kb = libraries_kb + executable_kb;
+	look.proc_fd = proc_fd;
+	return mappings_read(&look);
+}
+
+const struct code_process *code_map_process(const struct code_map *map, u32 pid)
+{
+	u64 *place = map_find(&map->by_pid, pid, 0);
+
+	return place ? &map->processes[*place] : NULL;
+}
+
+void code_map_free(struct code_map *map)
+{
+	for (size_t i = 0; i < map->count; i++)
+		free(map->mappings[i].path);
+	for (size_t i = 0; i < map->file_count; i++)
+		cleanup_close(&map->files[i].fd);
+	for (size_t i = 0; i < map->process_count; i++)
+		cleanup_close(&map->processes[i].root_fd);
+	free(map->mappings);
+	free(map->files);
+	free(map->processes);
+	map_free(&map->by_range);
+	map_free(&map->by_maps);
+	map_free(&map->by_file);
+	map_free(&map->by_pid);
+	*map = (struct code_map){0};
+}

@@ -1,0 +1,21 @@
+/* /proc/PID/maps, line by line. */
+#ifndef GPUPROBE_PROCESS_MAPS_H
+#define GPUPROBE_PROCESS_MAPS_H
+
+#include "base/types.h"
+
+/* One line of /proc/PID/maps. path points into the line; a newline in a name stands as "\012" there. */
+struct maps_line {
+	u64 start, end, file_offset;
+	u64 device; /* makedev() of its two numbers */
+	u64 inode;
+	bool executable;
+	bool writable; /* and private: a store changes nobody else's */
+	const char *path; /* "": anonymous */
+};
+
+/* Takes the line at *text apart (and writes a NUL at its end); moves *text behind it. False at the end. A
+ * line that is not understood has inode 0. */
+bool maps_next(char **text, struct maps_line *ret_line);
+
+#endif

@@ -1,0 +1,338 @@
+#include "process/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/maps.h"
+#include "process/proc_file.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "elf/elf_file.h"
+
+struct loader {
+	struct module_list list;
+	struct map by_maps; /* (device, inode) as maps has them -> index */
+	struct map by_file; /* (device, inode) of the open file -> index */
+	const struct target *targets;
+	size_t target_index;
+	struct stat executable; /* of the target that is being read */
+	char *root;		/* what precedes its paths as we see them: a chroot; "" usually */
+};
+
+/* ---- names
+ * ------------------------------------------------------------------------------------------ */
+
+static int name_add(struct plan_module *module, const char *name, size_t length)
+{
+	char **names;
+
+	if (!length)
+		return 0;
+	for (size_t i = 0; i < module->name_count; i++) {
+		if (strlen(module->names[i]) == length && !memcmp(module->names[i], name, length))
+			return 0;
+	}
+	names = reallocarray(module->names, module->name_count + 1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	module->names = names;
+	names[module->name_count] = strndup(name, length);
+	if (!names[module->name_count])
+		return -ENOMEM;
+	module->name_count++;
+	return 0;
+}
+
+/*
+ * Programs are started through links ("redis-server" is one to redis-check-rdb on Debian) and
+ * rewrite argv[0] into a title ("redis-server *:6379", "nginx: worker process", "-bash"): its first
+ * word counts.
+ */
+static int started_names_add(struct plan_module *module, const struct target *target)
+{
+	_cleanup_free_ char *arguments = NULL;
+	char *first, *base;
+	size_t length;
+
+	if (name_add(module, target->comm, strlen(target->comm)))
+		return -ENOMEM;
+	if (proc_file_read(target->proc_fd, "cmdline", &arguments, NULL))
+		return 0;
+	if (name_add(module, path_base_name(arguments), strlen(path_base_name(arguments))))
+		return -ENOMEM;
+	first = arguments + (arguments[0] == '-');
+	first[strcspn(first, " ")] = 0;
+	base = strrchr(first, '/') ? strrchr(first, '/') + 1 : first;
+	length = strlen(base);
+	if (length && base[length - 1] == ':')
+		length--;
+	return name_add(module, base, length);
+}
+
+/* What is read from the file itself. A file that is no ELF (some JITs map their own) has neither.
+ */
+static int file_facts_read(struct plan_module *module)
+{
+	u8 build_id[ELF_BUILD_ID_MAX_BYTES] = {0};
+	_cleanup_free_ char *soname = NULL;
+	struct elf_file *file;
+
+	if (elf_file_open(module->fd, module->path, &file, NULL))
+		return 0;
+	elf_file_build_id(file, build_id);
+	memcpy(module->build_id, build_id, sizeof(module->build_id));
+	soname = elf_file_soname(file);
+	elf_file_free(file);
+	return soname ? name_add(module, soname, strlen(soname)) : 0;
+}
+
+/* ---- opening
+ * ---------------------------------------------------------------------------------------- */
+
+/* A plain file, looked at before it is opened: opening a device or FIFO already does something. */
+static int open_plain(int directory_fd, const char *path, struct stat *ret_status)
+{
+	if (fstatat(directory_fd, path, ret_status, 0) < 0)
+		return -errno;
+	if (!S_ISREG(ret_status->st_mode))
+		return -ENOEXEC;
+	int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode)) {
+		close(fd);
+		return -ENOEXEC;
+	}
+	return fd;
+}
+
+/* By the mapping itself; where that is not permitted (it takes CAP_CHECKPOINT_RESTORE), as the
+ * executable or by name, if the file there still is the one that is mapped. */
+static int mapping_open(const struct loader *loader, const struct maps_line *line, const char *path,
+			struct stat *ret_status)
+{
+	const struct target *target = &loader->targets[loader->target_index];
+	char link[64];
+	int fd;
+
+	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line->start,
+		 (unsigned long long)line->end);
+	fd = open_plain(target->proc_fd, link, ret_status);
+	if (fd != -EPERM && fd != -EACCES)
+		return fd;
+	if (line->inode == loader->executable.st_ino)
+		return open_plain(target->proc_fd, "exe", ret_status);
+	_cleanup_free_ char *name = NULL;
+
+	if (asprintf(&name, "%s%s", target->root_path, path) < 0)
+		return -ENOMEM;
+	fd = open_plain(AT_FDCWD, name, ret_status);
+	if (fd >= 0 && ret_status->st_ino != line->inode) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static int target_note(struct plan_module *module, size_t target)
+{
+	size_t *targets;
+
+	if (module->target_count && module->targets[module->target_count - 1] == target)
+		return 0;
+	targets = reallocarray(module->targets, module->target_count + 1, sizeof(*targets));
+	if (!targets)
+		return -ENOMEM;
+	module->targets = targets;
+	targets[module->target_count++] = target;
+	return 0;
+}
+
+/* Targets map the same ranges as a rule, each is kept once. */
+static int range_note(struct plan_module *module, const struct maps_line *line)
+{
+	struct plan_range range = {line->file_offset, line->end - line->start}, *ranges;
+
+	for (size_t i = 0; i < module->range_count; i++) {
+		if (module->ranges[i].file_offset == range.file_offset &&
+		    module->ranges[i].size_bytes == range.size_bytes)
+			return 0;
+	}
+	ranges = reallocarray(module->ranges, module->range_count + 1, sizeof(*ranges));
+	if (!ranges)
+		return -ENOMEM;
+	module->ranges = ranges;
+	ranges[module->range_count++] = range;
+	return 0;
+}
+
+static struct plan_module *module_append(struct module_list *list)
+{
+	struct plan_module *items =
+		reallocarray(list->items, list->count + 1, sizeof(*list->items));
+
+	if (!items)
+		return NULL;
+	list->items = items;
+	items[list->count] = (struct plan_module){.fd = -1};
+	return &items[list->count++];
+}
+
+static int module_fill(struct loader *loader, struct plan_module *module,
+		       const struct maps_line *line, const struct stat *status, char *path)
+{
+	module->path = path;
+	module->device = status->st_dev;
+	module->inode = status->st_ino;
+	module->maps_device = line->device;
+	module->maps_inode = line->inode;
+	module->deleted = status->st_nlink == 0;
+	module->start = line->start;
+	module->end = line->end;
+	module->file_offset = line->file_offset;
+	if (name_add(module, path_base_name(path), strlen(path_base_name(path))))
+		return -ENOMEM;
+	return file_facts_read(module);
+}
+
+/* Enters the mapping of a file that is not known by its numbers in maps. */
+static int mapping_add(struct loader *loader, const struct maps_line *line, u64 *ret_index)
+{
+	_cleanup_free_ char *path = path_from_proc(line->path, loader->root, NULL);
+	_cleanup_close_ int fd = -1;
+	struct plan_module *module;
+	struct stat status;
+	u64 *known;
+
+	if (!path)
+		return -ENOMEM;
+	fd = mapping_open(loader, line, path, &status);
+	if (fd < 0)
+		return fd;
+	known = map_find(&loader->by_file, status.st_dev, status.st_ino);
+	if (known) {
+		*ret_index = *known;
+		return 0;
+	}
+	module = module_append(&loader->list);
+	if (!module)
+		return -ENOMEM;
+	module->fd = take_fd(&fd);
+	*ret_index = loader->list.count - 1;
+	if (module_fill(loader, module, line, &status, take_pointer(&path)))
+		return -ENOMEM;
+	return map_set(&loader->by_file, status.st_dev, status.st_ino, *ret_index);
+}
+
+static int mapping_visit(struct loader *loader, const struct maps_line *line)
+{
+	const struct target *target = &loader->targets[loader->target_index];
+	u64 *known = map_find(&loader->by_maps, line->device, line->inode), index;
+	struct plan_module *module;
+	int result;
+
+	if (known) {
+		index = *known;
+	} else {
+		result = mapping_add(loader, line, &index);
+		/* Unmapped since we read the list, a device, or not ours to read: not among the
+		 * files. */
+		if (result)
+			return result == -ENOMEM ? result : 0;
+		if (map_set(&loader->by_maps, line->device, line->inode, index))
+			return -ENOMEM;
+	}
+	module = &loader->list.items[index];
+	if (target_note(module, loader->target_index) || range_note(module, line))
+		return -ENOMEM;
+	if (module->device != loader->executable.st_dev ||
+	    module->inode != loader->executable.st_ino)
+		return 0;
+	module->main_executable = true;
+	return started_names_add(module, target);
+}
+
+static int target_modules_load(struct loader *loader, struct err *err)
+{
+	const struct target *target = &loader->targets[loader->target_index];
+	_cleanup_free_ char *maps = NULL, *root = NULL;
+	struct maps_line line;
+	int result;
+
+	result = proc_file_read(target->proc_fd, "maps", &maps, NULL);
+	if (result)
+		return err_errno(err, result, "can't read /proc/%u/maps", target->pid);
+	if (fstatat(target->proc_fd, "exe", &loader->executable, 0) < 0)
+		return err_errno(err, -errno, "can't read /proc/%u/exe", target->pid);
+	if (proc_link_read(target->proc_fd, "root", &root) || strcmp(root, "/") == 0)
+		loader->root = (char *)"";
+	else
+		loader->root = root;
+	for (char *at = maps; maps_next(&at, &line);) {
+		if (!line.executable || !line.inode || !line.path[0])
+			continue;
+		result = mapping_visit(loader, &line);
+		if (result)
+			return err_errno(err, result, "can't read the files that %u maps",
+					 target->pid);
+	}
+	return 0;
+}
+
+static int module_compare(const void *left, const void *right)
+{
+	const struct plan_module *a = left, *b = right;
+
+	if (a->main_executable != b->main_executable)
+		return a->main_executable ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
+		 struct err *err)
+{
+	struct loader loader = {.targets = targets};
+	int result = 0;
+
+	for (size_t i = 0; i < target_count && !result; i++) {
+		loader.target_index = i;
+		result = target_modules_load(&loader, err);
+		/* The same device numbers can mean other files in another mount namespace. */
+		map_free(&loader.by_maps);
+		loader.by_maps = (struct map){0};
+	}
+	map_free(&loader.by_file);
+	if (result) {
+		modules_free(&loader.list);
+		return result;
+	}
+	if (loader.list.count)
+		qsort(loader.list.items, loader.list.count, sizeof(*loader.list.items),
+		      module_compare);
+	*ret_list = loader.list;
+	return 0;
+}
+
+void modules_free(struct module_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct plan_module *module = &list->items[i];
+
+		for (size_t j = 0; j < module->name_count; j++)
+			free(module->names[j]);
+		free(module->names);
+		free(module->targets);
+		free(module->ranges);
+		free(module->path);
+		cleanup_close(&module->fd);
+	}
+	free(list->items);
+	*list = (struct module_list){0};
+}

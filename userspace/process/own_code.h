@@ -1,0 +1,10 @@
+/* The code of gpuprobe itself, for probes that try something on it. */
+#ifndef GPUPROBE_PROCESS_OWN_CODE_H
+#define GPUPROBE_PROCESS_OWN_CODE_H
+
+#include "base/types.h"
+
+/* Where in our own file (/proc/self/exe) a function of ours lies. 0 or -errno. */
+int own_code_offset(void (*function)(void), u64 *ret_offset);
+
+#endif

@@ -1,0 +1,142 @@
+#include "process/process_audit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "process/maps.h"
+#include "process/proc_file.h"
+#include "base/cleanup.h"
+#include "../gpu/shared.h"
+
+/* ---- what a folder of /proc/PID has ---- */
+
+typedef bool (*entry_is_own)(const struct process_own *own, int directory_fd, const char *name);
+
+static int count_entries(int proc_fd, const char *folder, const struct process_own *own,
+			 entry_is_own entry_own, size_t *ret_count, size_t *ret_own_count)
+{
+	_cleanup_closedir_ DIR *directory = NULL;
+	size_t count = 0, own_count = 0;
+	struct dirent *entry;
+	int fd = openat(proc_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	directory = fdopendir(fd);
+	if (!directory) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(directory))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		count++;
+		own_count += own && entry_own(own, fd, entry->d_name);
+	}
+	*ret_count = count;
+	*ret_own_count = own_count;
+	return 0;
+}
+
+static bool thread_is_own(const struct process_own *own, int directory_fd, const char *name)
+{
+	(void)directory_fd;
+	return own->tid && strtoul(name, NULL, 10) == own->tid;
+}
+
+static bool file_is_own(const struct process_own *own, dev_t device, ino_t inode)
+{
+	return inode && device == own->device &&
+	       (inode == own->ring_inode || inode == own->library_inode);
+}
+
+static bool fd_is_own(const struct process_own *own, int directory_fd, const char *name)
+{
+	struct stat status;
+
+	return !fstatat(directory_fd, name, &status, 0) &&
+	       file_is_own(own, status.st_dev, status.st_ino);
+}
+
+static bool is_resident(const struct process_own *own, const struct maps_line *line)
+{
+	static const char path[] = "/memfd:" AGENT_MEMFD_RESIDENT;
+
+	return line->device == own->device && !strncmp(line->path, path, strlen(path));
+}
+
+static int count_mappings(int proc_fd, const struct process_own *own, struct process_audit *audit)
+{
+	_cleanup_free_ char *maps = NULL;
+	struct maps_line line;
+	size_t size;
+	char *text;
+	int result = proc_file_read(proc_fd, "maps", &maps, &size);
+
+	if (result)
+		return result;
+	text = maps;
+	while (maps_next(&text, &line)) {
+		audit->mapping_count++;
+		audit->executable_mapping_count += line.executable;
+		audit->own_mapping_count += own && file_is_own(own, line.device, line.inode);
+		audit->resident_mapping_count += own && is_resident(own, &line);
+	}
+	return 0;
+}
+
+int process_audit_take(u32 pid, const struct process_own *own, struct process_audit *ret_audit,
+		       struct err *err)
+{
+	struct process_audit audit = {0};
+	_cleanup_close_ int proc_fd = -1;
+	char path[32];
+	int result = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
+		result = -errno;
+	if (!result)
+		result = count_entries(proc_fd, "task", own, thread_is_own, &audit.thread_count,
+				       &audit.own_thread_count);
+	if (!result)
+		result = count_entries(proc_fd, "fd", own, fd_is_own, &audit.fd_count,
+				       &audit.own_fd_count);
+	if (!result)
+		result = count_mappings(proc_fd, own, &audit);
+	if (result == -ENOENT)
+		result = -ESRCH;
+	if (result)
+		return err_errno(err, result, "can't look at what process %u has", pid);
+	*ret_audit = audit;
+	return 0;
+}
+
+static void compare(struct text *text, const char *what, size_t before, size_t after)
+{
+	text_appendf(text, "%s %zu %s %zu", what, before, before == after ? "=" : "->", after);
+}
+
+void process_audit_compare(const struct process_audit *before, const struct process_audit *after,
+			   struct text *text)
+{
+	size_t own_mapping_count;
+
+	compare(text, "threads", before->thread_count, after->thread_count);
+	compare(text, ", descriptors", before->fd_count, after->fd_count);
+	compare(text, ", mappings", before->mapping_count, after->mapping_count);
+	compare(text, " (code", before->executable_mapping_count, after->executable_mapping_count);
+	text_append(text, "), ours left: ");
+	own_mapping_count = after->own_mapping_count + after->resident_mapping_count;
+	if (!after->own_thread_count && !after->own_fd_count && !own_mapping_count)
+		text_append(text, "none");
+	else
+		text_appendf(text, "%zu threads, %zu descriptors, %zu mappings",
+			     after->own_thread_count, after->own_fd_count, own_mapping_count);
+}

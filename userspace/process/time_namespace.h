@@ -1,0 +1,10 @@
+/* The clocks of a process in a time namespace of its own. */
+#ifndef GPUPROBE_PROCESS_TIME_NAMESPACE_H
+#define GPUPROBE_PROCESS_TIME_NAMESPACE_H
+
+#include "process/target.h"
+
+/* What is added to CLOCK_MONOTONIC of the target to get the host's; 0 where they are the same. */
+s64 time_namespace_shift_ns(const struct target *target);
+
+#endif

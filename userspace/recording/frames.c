@@ -1,0 +1,161 @@
+#include "recording/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "resolve/resolve.h"
+
+#define TIME_MAX_NS	 (5 * NS_PER_SECOND)
+#define MEMORY_MAX_BYTES (1ULL << 30)
+#define DEBUG_MAX_BYTES	 (256ULL << 20)
+
+struct output {
+	const struct code_map *code;
+	const struct stack_address *addresses;
+	struct text_ids *texts;
+	struct batch *batch;
+	u64 now_ns;
+};
+
+static u8 yes_no(bool yes)
+{
+	return yes ? VALUE_yes_no_yes : 0;
+}
+
+/* Memory without a file has no fact yet. */
+static int add_anonymous_module(const struct output *output, const struct code_mapping *mapping)
+{
+	struct record_module fact = {.header = {.size_bytes = sizeof(fact),
+						.kind = KIND_module,
+						.source = RECORD_SOURCE_TOOL,
+						.ts = mapping->first_seen_ns,
+						.pid = mapping->pid},
+				     .id = mapping->id,
+				     .start = mapping->start,
+				     .end = mapping->end,
+				     .file_offset = ~0ULL};
+	int result = text_ids_get(output->texts, output->batch, "[anonymous]", &fact.header.name);
+
+	return result ? result : batch_add(output->batch, &fact.header);
+}
+
+static int add_frame(void *data, const struct resolve_frame *frame)
+{
+	const struct output *output = data;
+	const struct code_mapping *mapping = &output->code->mappings[frame->mapping - 1];
+	struct record_frame fact = {.header = {.size_bytes = sizeof(fact),
+					       .kind = KIND_frame,
+					       .source = RECORD_SOURCE_TOOL,
+					       .ts = output->now_ns,
+					       .pid = output->addresses[frame->address].pid},
+				    .address = output->addresses[frame->address].address,
+				    .file_address = frame->file_address,
+				    .module = frame->mapping,
+				    .line = frame->line,
+				    .offset_bytes = frame->offset_bytes,
+				    .level = frame->level,
+				    .inlined = yes_no(frame->inlined),
+				    .origin = frame->origin,
+				    .begins = yes_no(frame->begins),
+				    .caller_missing = yes_no(frame->caller_missing)};
+	int result = text_ids_get(output->texts, output->batch, frame->name, &fact.header.name);
+
+	if (!result)
+		result = text_ids_get(output->texts, output->batch, frame->file, &fact.file);
+	if (!result && !mapping->inode && mapping->path[0] != '[')
+		result = add_anonymous_module(output, mapping);
+	return result ? result : batch_add(output->batch, &fact.header);
+}
+
+static struct resolve_mapping *make_mappings(const struct code_map *code)
+{
+	struct resolve_mapping *mappings = calloc(code->count + 1, sizeof(*mappings));
+
+	for (size_t i = 0; mappings && i < code->count; i++) {
+		const struct code_mapping *mapping = &code->mappings[i];
+
+		mappings[i] = (struct resolve_mapping){
+			.pid = mapping->pid,
+			.id = mapping->id,
+			.start = mapping->start,
+			.end = mapping->end,
+			.file_offset = mapping->file_offset,
+			.first_seen_ns = mapping->first_seen_ns,
+			.last_seen_ns = mapping->last_seen_ns,
+			.path = mapping->path,
+			.fd = mapping->file == SIZE_MAX ? -1 : code->files[mapping->file].fd,
+		};
+	}
+	return mappings;
+}
+
+static struct resolve_process *make_processes(const struct code_map *code)
+{
+	struct resolve_process *processes = calloc(code->process_count + 1, sizeof(*processes));
+
+	for (size_t i = 0; processes && i < code->process_count; i++)
+		processes[i] = (struct resolve_process){
+			.pid = code->processes[i].pid,
+			.pid_in_namespace = code->processes[i].pid_in_namespace,
+			.uid = code->processes[i].uid,
+			.root_fd = code->processes[i].root_fd,
+		};
+	return processes;
+}
+
+static struct resolve_address *make_addresses(const struct stack_addresses *stacks)
+{
+	struct resolve_address *addresses = calloc(stacks->count + 1, sizeof(*addresses));
+
+	for (size_t i = 0; addresses && i < stacks->count; i++)
+		addresses[i] = (struct resolve_address){
+			.address = stacks->items[i].address,
+			.first_ns = stacks->items[i].first_ns,
+			.last_ns = stacks->items[i].last_ns,
+			.pid = stacks->items[i].pid,
+		};
+	return addresses;
+}
+
+static int add_cut(struct batch *batch, u64 count)
+{
+	const struct record_loss fact = {.header = {.size_bytes = sizeof(fact),
+						    .kind = KIND_loss,
+						    .source = RECORD_SOURCE_TOOL,
+						    .ts = clock_monotonic_ns()},
+					 .reason = VALUE_loss_reason_names_cut,
+					 .count = count};
+
+	return count ? batch_add(batch, &fact.header) : 0;
+}
+
+int frames_put(const struct stack_addresses *stacks, const struct code_map *code,
+	       struct text_ids *texts, struct batch *batch)
+{
+	static const struct resolve_limits limits = {TIME_MAX_NS, MEMORY_MAX_BYTES,
+						     DEBUG_MAX_BYTES};
+	_cleanup_free_ struct resolve_mapping *mappings = make_mappings(code);
+	_cleanup_free_ struct resolve_process *processes = make_processes(code);
+	_cleanup_free_ struct resolve_address *addresses = make_addresses(stacks);
+	const struct resolve_input input = {.mappings = mappings,
+					    .mapping_count = code->count,
+					    .processes = processes,
+					    .process_count = code->process_count,
+					    .addresses = addresses,
+					    .address_count = stacks->count};
+	struct output output = {code, stacks->items, texts, batch, clock_monotonic_ns()};
+	struct resolve_status status;
+	struct err err = {0};
+	int result;
+
+	if (!mappings || !processes || !addresses)
+		return -ENOMEM;
+	result = resolve_frames(&input, &limits, add_frame, &output, &status, &err);
+	log_debug("%llu addresses of stacks have names, %llu have none: %.2f s",
+		  (unsigned long long)status.named_count, (unsigned long long)status.unnamed_count,
+		  (double)status.took_ns / NS_PER_SECOND);
+	return result ? result : add_cut(batch, status.cut_count + stacks->dropped_count);
+}

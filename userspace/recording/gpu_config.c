@@ -1,0 +1,70 @@
+#include "recording/gpu_config.h"
+
+#include "options/levels.h"
+
+/* CUpti_ActivityKind, and the feature of levels.def that it belongs to. */
+static const struct {
+	u8 kind;
+	enum level_feature feature;
+} activity_kinds[] = {
+#define ACTIVITY(number, layout, domain, feature) {number, LEVEL_##feature},
+#define UNASKED(number, layout, domain)
+#include "../gpu/cupti_layout.def"
+};
+
+#define BUFFER_BYTES	    (512U << 10)
+#define BUFFER_COUNT_MAX    256
+#define FLUSH_PERIOD_MS	    100
+#define FINALIZE_TIMEOUT_MS 2000
+
+bool gpu_config_wants_agent(const struct options *options)
+{
+	return !options->no_inject && levels_has(options, LEVEL_activities);
+}
+
+const char *gpu_config_no_agent_reason(const struct options *options)
+{
+	return options->no_inject ? "--no-inject" : "device_tracer_level is 0";
+}
+
+/* Those of which none is wanted are not asked for. */
+static u64 kinds_wanted(const struct options *options)
+{
+	u64 kinds = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(activity_kinds); i++) {
+		bool api = activity_kinds[i].feature == LEVEL_api_calls;
+		s64 most = api ? options->profile.gpu_max_callback_api_events
+			       : options->profile.gpu_max_activity_api_events;
+
+		if (most && levels_has(options, activity_kinds[i].feature))
+			kinds |= 1ULL << activity_kinds[i].kind;
+	}
+	return kinds;
+}
+
+/* To the agent 0 is no limit. */
+static u64 limit_of(s64 most)
+{
+	return most > 0 ? most : 0;
+}
+
+void gpu_config_fill(const struct options *options, struct agent_cupti_config *ret_cupti)
+{
+	const struct options_profile *profile = &options->profile;
+	u64 devices = limit_of(profile->gpu_num_chips_to_profile_per_task);
+
+	*ret_cupti = (struct agent_cupti_config){
+		.kinds = kinds_wanted(options),
+		.buffer_bytes = BUFFER_BYTES,
+		.buffer_count_max = BUFFER_COUNT_MAX,
+		.flush_period_ms = FLUSH_PERIOD_MS,
+		.chatty_apis = levels_has(options, LEVEL_chatty_api_calls),
+		.graph_whole = profile->gpu_enable_cupti_activity_graph_trace != 0,
+		.texts_max = profile->gpu_max_annotation_strings,
+		.devices_max = devices > UINT32_MAX ? 0 : devices,
+		.callback_events_max = limit_of(profile->gpu_max_callback_api_events),
+		.activity_events_max = limit_of(profile->gpu_max_activity_api_events),
+		.finalize_timeout_ms = FINALIZE_TIMEOUT_MS,
+	};
+}

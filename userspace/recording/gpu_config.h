@@ -1,0 +1,15 @@
+/* What the options mean to the agent: it sees none of them, only its control block. */
+#ifndef GPUPROBE_RECORDING_GPU_CONFIG_H
+#define GPUPROBE_RECORDING_GPU_CONFIG_H
+
+#include "collect/agent/agents.h"
+#include "options/options.h"
+
+/* May one be put in at all? Not with --no-inject, nor with device_tracer_level 0. */
+bool gpu_config_wants_agent(const struct options *options);
+/* Why not, in words. */
+const char *gpu_config_no_agent_reason(const struct options *options);
+/* All but the path of the library. */
+void gpu_config_fill(const struct options *options, struct agent_cupti_config *ret_cupti);
+
+#endif

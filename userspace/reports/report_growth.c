@@ -1,0 +1,162 @@
+/*
+ * The report "growth": how the memory of each process grew, by where in the code, what grew most first. A row is a chain of
+ * functions and what it did there; where in the functions does not tell chains apart.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "reports/report_table.h"
+
+enum column {
+	COLUMN_FAULTED,
+	COLUMN_FAULTS,
+	COLUMN_MAPPED,
+	COLUMN_MAPS,
+	COLUMN_UNMAPPED,
+	COLUMN_UNMAPS,
+	COLUMN_PID,
+	COLUMN_NAME,
+	COLUMN_STACK,
+	COLUMNS
+};
+
+static const struct report_column columns[COLUMNS] = {
+	[COLUMN_FAULTED] = {"Faulted (bytes)", REPORT_COUNT},
+	[COLUMN_FAULTS] = {"Faults", REPORT_COUNT},
+	[COLUMN_MAPPED] = {"Mapped (bytes)", REPORT_COUNT},
+	[COLUMN_MAPS] = {"Maps", REPORT_COUNT},
+	[COLUMN_UNMAPPED] = {"Unmapped (bytes)", REPORT_COUNT},
+	[COLUMN_UNMAPS] = {"Unmaps", REPORT_COUNT},
+	[COLUMN_PID] = {"PID", REPORT_NUMBER},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
+	[COLUMN_STACK] = {"Stack", REPORT_LINES},
+};
+
+struct grown {
+	u64 sums[COLUMN_PID]; /* by column */
+	u32 pid;
+	const char *name; /* of the view */
+	size_t stack;	  /* in strings */
+};
+
+struct run {
+	const struct view *view;
+	struct string_table strings;
+	struct map places; /* (pid and name, string) -> place in rows */
+	struct grown *rows;
+	size_t count, capacity;
+};
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	(void)survey;
+	(void)err;
+	((struct run *)data)->view = view;
+	return 0;
+}
+
+static s64 stack_string(struct run *run, const struct record_header *record)
+{
+	_cleanup_text_ struct text text = {0};
+	s64 number;
+
+	view_frames_append_lines(run->view, record->pid, record->stack, view_frame_append_name,
+				 &text);
+	number = string_table_add(&run->strings, text_string(&text), text.length);
+	return text.failed ? -ENOMEM : number;
+}
+
+/* NULL: no memory. */
+static struct grown *row_of(struct run *run, const struct view_event *event)
+{
+	u64 key = (u64)event->record->pid << 32 | event->record->name, *place;
+	s64 stack = stack_string(run, event->record);
+
+	if (stack < 0)
+		return NULL;
+	place = map_find(&run->places, key, stack);
+	if (place)
+		return &run->rows[*place];
+	if (array_reserve(&run->rows, &run->capacity, run->count + 1) ||
+	    map_set(&run->places, key, stack, run->count))
+		return NULL;
+	run->rows[run->count] =
+		(struct grown){.pid = event->record->pid, .name = event->name, .stack = stack};
+	return &run->rows[run->count++];
+}
+
+static int run_total(void *data, const struct view_event *event, struct err *err)
+{
+	const struct record_growth *record = (const void *)event->record;
+	struct grown *row;
+
+	if (event->kind->number != KIND_growth)
+		return 0;
+	row = row_of(data, event);
+	if (!row)
+		return err_errno(err, -ENOMEM, "can't make the report growth");
+	row->sums[COLUMN_FAULTED] += record->faulted_bytes;
+	row->sums[COLUMN_FAULTS] += record->faults;
+	row->sums[COLUMN_MAPPED] += record->mapped_bytes;
+	row->sums[COLUMN_MAPS] += record->maps;
+	row->sums[COLUMN_UNMAPPED] += record->unmapped_bytes;
+	row->sums[COLUMN_UNMAPS] += record->unmaps;
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	static const enum column order[] = {COLUMN_FAULTED, COLUMN_MAPPED, COLUMN_UNMAPPED,
+					    COLUMN_FAULTS};
+	const struct grown *left = a, *right = b;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (left->sums[order[i]] != right->sums[order[i]])
+			return left->sums[order[i]] < right->sums[order[i]] ? 1 : -1;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	return (left->stack > right->stack) - (left->stack < right->stack);
+}
+
+static int fill_table(struct run *run, struct report_table *table)
+{
+	qsort(run->rows, run->count, sizeof(*run->rows), compare_rows);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct grown *grown = &run->rows[i];
+		struct report_row *row = report_table_add(table);
+
+		if (!row)
+			return -ENOMEM;
+		for (size_t j = 0; j < ARRAY_SIZE(grown->sums); j++)
+			report_cell_count(&row->cells[j], grown->sums[j]);
+		report_cell_count(&row->cells[COLUMN_PID], grown->pid);
+		if (report_cell_text(&row->cells[COLUMN_NAME], grown->name) ||
+		    report_cell_text(&row->cells[COLUMN_STACK], run->strings.strings[grown->stack]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int report_growth_make(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .total = run_total};
+	struct run run = {0};
+	int result = view_run(view, &sink, &run, err);
+
+	table->title = "Memory growth by stack (innermost function first)";
+	table->empty = "No growth of memory was recorded.";
+	table->columns = columns;
+	table->column_count = COLUMNS;
+	if (result == 0 && run.count && fill_table(&run, table) < 0)
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	free(run.rows);
+	map_free(&run.places);
+	string_table_free(&run.strings);
+	return result;
+}

@@ -1,0 +1,383 @@
+/*
+ * Summaries of a value of events by their name, with the titles, columns and order of `nsys stats`: a table of
+ * reports. A call inside another one with the same correlation id is the same work: only the outer counts.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "reports/report_kernel_name.h"
+#include "reports/report_table.h"
+#include "reports/statistics.h"
+
+/* Of values; beyond it they are sorted in a file. */
+#define MEMORY_BYTES  (32 << 20)
+#define MEGABYTE      1e6
+#define SUMMARY_KINDS 5
+
+/* What stands in a column. */
+enum cell {
+	CELL_SHARE,
+	CELL_TOTAL,
+	CELL_COUNT,
+	CELL_AVERAGE,
+	CELL_MEDIAN,
+	CELL_MINIMUM,
+	CELL_MAXIMUM,
+	CELL_DEVIATION,
+	CELL_STYLE,
+	CELL_GRID,
+	CELL_BLOCK,
+	CELL_NAME
+};
+
+struct summary_column {
+	enum cell cell;
+	struct report_column column;
+};
+
+/* clang-format off */
+/* The names of CELL_COUNT and CELL_NAME are the summary's. */
+#define TIME_COLUMNS                                              \
+	{CELL_SHARE,     {"Time (%)",        REPORT_DECIMAL, 1}}, \
+	{CELL_TOTAL,     {"Total Time (ns)", REPORT_COUNT,   0}}, \
+	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}}, \
+	{CELL_AVERAGE,   {"Avg (ns)",        REPORT_DECIMAL, 1}}, \
+	{CELL_MEDIAN,    {"Med (ns)",        REPORT_DECIMAL, 1}}, \
+	{CELL_MINIMUM,   {"Min (ns)",        REPORT_COUNT,   0}}, \
+	{CELL_MAXIMUM,   {"Max (ns)",        REPORT_COUNT,   0}}, \
+	{CELL_DEVIATION, {"StdDev (ns)",     REPORT_DECIMAL, 1}}
+
+static const struct summary_column time_columns[] = {
+	TIME_COLUMNS,
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+static const struct summary_column range_columns[] = {
+	TIME_COLUMNS,
+	{CELL_STYLE,     {"Style",           REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_TEXT,    0}},
+};
+
+static const struct summary_column category_columns[] = {
+	TIME_COLUMNS,
+	{CELL_STYLE,     {"Category",        REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+static const struct summary_column size_of_kernel_columns[] = {
+	TIME_COLUMNS,
+	{CELL_GRID,      {"GridXYZ",         REPORT_TEXT,    0}},
+	{CELL_BLOCK,     {"BlockXYZ",        REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+static const struct summary_column size_columns[] = {
+	{CELL_TOTAL,     {"Total (MB)",      REPORT_DECIMAL, 3}},
+	{CELL_COUNT,     {NULL,              REPORT_COUNT,   0}},
+	{CELL_AVERAGE,   {"Avg (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_MEDIAN,    {"Med (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_MINIMUM,   {"Min (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_MAXIMUM,   {"Max (MB)",        REPORT_DECIMAL, 3}},
+	{CELL_DEVIATION, {"StdDev (MB)",     REPORT_DECIMAL, 3}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+
+#define TIMES(counted_, named_, columns_)                                              \
+	.value = "dur", .unit = 1, .counted = counted_, .named = named_, .columns = columns_, \
+	.column_count = ARRAY_SIZE(columns_)
+#define SIZES(counted_, named_, columns_)                                                   \
+	.value = "bytes", .unit = MEGABYTE, .counted = counted_, .named = named_,           \
+	.columns = columns_, .column_count = ARRAY_SIZE(columns_)
+
+static const struct summary {
+	const char *report;
+	const char *title;
+	const char *empty; /* NULL: reports.def has data words */
+	u16 kinds[SUMMARY_KINDS];    /* 0: none */
+	const char *group;	     /* view_key() that a row stands for; without it an event does not count */
+	const char *value;	     /* view_key() of what is summed */
+	double unit;		     /* that values are shown in */
+	const char *counted, *named; /* what CELL_COUNT and CELL_NAME are called */
+	const struct summary_column *columns;
+	size_t column_count;
+	const char *styles[SUMMARY_KINDS]; /* words that tell the kinds apart; NULL: they are one */
+	bool by_size; /* kernels of other grids and blocks are others */
+	bool (*wants)(const struct view *view, const struct view_event *event); /* NULL: all */
+} summaries[] = {
+	{"cuda_api_sum", "CUDA API Summary", .kinds = {KIND_api}, .group = "name",
+	 TIMES("Num Calls", "Name", time_columns)},
+	{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", .kinds = {KIND_kernel}, .group = "name",
+	 TIMES("Instances", "Name", time_columns)},
+	{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", .kinds = {KIND_kernel},
+	 .group = "name", .by_size = true, TIMES("Instances", "Name", size_of_kernel_columns)},
+	{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	 TIMES("Count", "Operation", time_columns)},
+	{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	 SIZES("Count", "Operation", size_columns)},
+	{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)",
+	 .kinds = {KIND_kernel, KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
+	 .styles = {"CUDA_KERNEL", "MEMORY_OPER", "MEMORY_OPER", "MEMORY_OPER"},
+	 TIMES("Instances", "Operation", category_columns)},
+	{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)",
+	 .kinds = {KIND_api, KIND_kernel, KIND_copy, KIND_set, KIND_migration},
+	 .group = "operation_name",
+	 .styles = {"CUDA_API", "CUDA_KERNEL", "MEMORY_OPER", "MEMORY_OPER", "MEMORY_OPER"},
+	 TIMES("Instances", "Operation", category_columns)},
+	{"off_cpu_sum", "Off-CPU Summary: system calls, page faults, preemption",
+	 .empty = "No waits were recorded.", .kinds = {KIND_off_cpu}, .group = "name",
+	 TIMES("Num Waits", "Name", time_columns)},
+	{"nvtx_sum", "NVTX Range Summary", .kinds = {KIND_range, KIND_process_range, KIND_usdt_span},
+	 .group = "range_name", .styles = {"PushPop", "StartEnd", "PushPop"},
+	 TIMES("Instances", "Range", range_columns)},
+	{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", .kinds = {KIND_range, KIND_usdt_span},
+	 .group = "range_name", TIMES("Instances", "Range", time_columns)},
+	{"nvtx_startend_sum", "NVTX Start/End Range Summary", .kinds = {KIND_process_range},
+	 .group = "range_name", TIMES("Instances", "Range", time_columns)},
+	{"osrt_sum", "OS Runtime Summary", .kinds = {KIND_call}, .group = "name",
+	 TIMES("Num Calls", "Name", time_columns), .wants = view_is_os_runtime},
+};
+/* clang-format on */
+
+/* One run of a summary over the events. */
+struct run {
+	const struct summary *summary;
+	const struct report_request *request;
+	const struct view *view;
+	struct statistics *statistics;
+	struct kernel_names names;
+	const struct view_key *groups[SUMMARY_KINDS], *values[SUMMARY_KINDS];
+};
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	struct run *run = data;
+
+	run->view = view;
+	if (kernel_names_init(&run->names, view, run->request) < 0)
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
+	for (unsigned i = 0; i < SUMMARY_KINDS && run->summary->kinds[i]; i++) {
+		const struct schema_kind *kind = schema_kind(run->summary->kinds[i]);
+
+		run->groups[i] = view_key(view, kind, run->summary->group);
+		run->values[i] = view_key(view, kind, run->summary->value);
+		if (!run->groups[i] || !run->values[i])
+			return err_errno(err, -ENOMEM, "can't make the report %s",
+					 run->summary->report);
+	}
+	return 0;
+}
+
+#define SIZES_CHARS (2 * REPORT_SIZE_CHARS)
+
+/* Grid and block, a line each; "" where they are not known. */
+static void write_sizes(const struct record_kernel *kernel, char *ret_sizes)
+{
+	*ret_sizes = '\0';
+	if (!kernel->grid[0] || !kernel->block[0])
+		return;
+	report_write_size(kernel->grid, ret_sizes);
+	ret_sizes += strlen(ret_sizes);
+	*ret_sizes++ = '\n';
+	report_write_size(kernel->block, ret_sizes);
+}
+
+/* The row of an event, NULL without memory or where it counts nowhere. */
+static const char *name_of(struct run *run, unsigned kind, const struct view_event *event)
+{
+	struct view_value group;
+
+	if (event->kind->number == KIND_kernel)
+		return kernel_names_of(&run->names, event);
+	group = view_value(run->view, run->groups[kind], event);
+	return group.type == VALUE_STRING ? group.string : NULL;
+}
+
+static int add_event(struct run *run, unsigned kind, const struct view_event *event,
+		     struct err *err)
+{
+	struct view_value value = view_value(run->view, run->values[kind], event);
+	const char *name = name_of(run, kind, event), *style = run->summary->styles[kind];
+	char sizes[SIZES_CHARS];
+	u32 number;
+	int result;
+
+	if (!name && event->kind->number != KIND_kernel)
+		return 0;
+	if (!name)
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
+	if (run->summary->by_size) {
+		write_sizes((const struct record_kernel *)event->record, sizes);
+		style = sizes;
+	}
+	result = statistics_function(run->statistics, name, style ? style : "", &number, err);
+	if (result < 0)
+		return result;
+	if (!event->open && value.type == VALUE_U64)
+		return statistics_add(run->statistics, number, value.number, err);
+	statistics_add_untimed(run->statistics, number);
+	return 0;
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	unsigned kind = 0;
+
+	while (kind < SUMMARY_KINDS && run->summary->kinds[kind] != event->kind->number)
+		kind++;
+	if (kind == SUMMARY_KINDS || event->inner_call)
+		return 0;
+	if (run->summary->wants && !run->summary->wants(run->view, event))
+		return 0;
+	return add_event(run, kind, event, err);
+}
+
+/* ---- rows ---- */
+
+static void fill_number(struct report_cell *cell, const struct report_column *column, double value,
+			u64 exact, double unit)
+{
+	if (column->type == REPORT_COUNT)
+		report_cell_count(cell, exact);
+	else
+		report_cell_decimal(cell, value / unit);
+}
+
+/* sizes: of write_sizes() */
+static int fill_size(const char *sizes, enum cell which, struct report_cell *cell)
+{
+	size_t length = strcspn(sizes, "\n");
+	char grid[REPORT_SIZE_CHARS];
+
+	if (!*sizes)
+		return 0;
+	snprintf(grid, sizeof(grid), "%.*s", (int)length, sizes);
+	return report_cell_text(cell, which == CELL_GRID ? grid : sizes + length + 1);
+}
+
+static int fill_cell(const struct run *run, const struct summary_column *column,
+		     const struct statistics_row *row, double all, struct report_cell *cell)
+{
+	const struct {
+		double value;
+		u64 exact;
+	} numbers[] = {
+		[CELL_TOTAL] = {row->total_ns, row->total_ns},
+		[CELL_AVERAGE] = {row->average_ns, 0},
+		[CELL_MEDIAN] = {row->median_ns, 0},
+		[CELL_MINIMUM] = {row->minimum_ns, row->minimum_ns},
+		[CELL_MAXIMUM] = {row->maximum_ns, row->maximum_ns},
+		[CELL_DEVIATION] = {row->deviation_ns, 0},
+	};
+
+	if (column->cell == CELL_NAME)
+		return report_cell_text(cell, row->name);
+	if (column->cell == CELL_STYLE)
+		return report_cell_text(cell, row->binary);
+	if (column->cell == CELL_GRID || column->cell == CELL_BLOCK)
+		return fill_size(row->binary, column->cell, cell);
+	if (column->cell == CELL_COUNT)
+		report_cell_count(cell, row->call_count);
+	else if (!row->timed_count || (column->cell == CELL_SHARE && all <= 0))
+		return 0;
+	else if (column->cell == CELL_SHARE)
+		report_cell_decimal(cell, 100.0 * row->total_ns / all);
+	else
+		fill_number(cell, &column->column, numbers[column->cell].value,
+			    numbers[column->cell].exact, run->summary->unit);
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct statistics_row *left = *(const struct statistics_row *const *)a;
+	const struct statistics_row *right = *(const struct statistics_row *const *)b;
+	int names;
+
+	if (left->total_ns != right->total_ns)
+		return left->total_ns < right->total_ns ? 1 : -1;
+	names = strcmp(left->name, right->name);
+	return names ? names : strcmp(left->binary, right->binary);
+}
+
+static int fill_table(const struct run *run, const struct statistics_row *rows, size_t count,
+		      struct report_table *table)
+{
+	_cleanup_free_ const struct statistics_row **sorted = calloc(count + 1, sizeof(*sorted));
+	double all = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = &rows[i];
+		all += rows[i].total_ns;
+	}
+	qsort(sorted, count, sizeof(*sorted), compare_rows);
+	for (size_t i = 0; i < count; i++) {
+		struct report_row *row = report_table_add(table);
+
+		if (!row)
+			return -ENOMEM;
+		for (size_t j = 0; j < table->column_count; j++)
+			if (fill_cell(run, &run->summary->columns[j], sorted[i], all,
+				      &row->cells[j]) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static const struct summary *find_summary(const char *report)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(summaries); i++)
+		if (strcmp(summaries[i].report, report) == 0)
+			return &summaries[i];
+	return NULL;
+}
+
+static int set_up_table(const struct summary *summary, struct report_table *table)
+{
+	table->title = summary->title;
+	table->empty = summary->empty;
+	if (!summary->by_size)
+		table->empty_cells = "Rows without figures: the end of none of them was seen.";
+	table->made_columns = calloc(summary->column_count, sizeof(*table->made_columns));
+	if (!table->made_columns)
+		return -ENOMEM;
+	for (size_t i = 0; i < summary->column_count; i++) {
+		struct report_column *column = &table->made_columns[i];
+
+		*column = summary->columns[i].column;
+		if (!column->name)
+			column->name = summary->columns[i].cell == CELL_NAME ? summary->named
+									     : summary->counted;
+	}
+	table->columns = table->made_columns;
+	table->column_count = summary->column_count;
+	return 0;
+}
+
+int report_summary_make(struct view *view, const struct report_request *request,
+			struct report_table *table, struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run run = {.summary = find_summary(request->report->name), .request = request};
+	const struct statistics_row *rows;
+	size_t count;
+	int result = statistics_create(MEMORY_BYTES, &run.statistics, err);
+
+	if (result == 0)
+		result = view_run(view, &sink, &run, err);
+	if (result == 0)
+		result = statistics_finish(run.statistics, &rows, &count, err);
+	if (result == 0 &&
+	    (set_up_table(run.summary, table) < 0 || fill_table(&run, rows, count, table) < 0))
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	kernel_names_free(&run.names);
+	statistics_free(run.statistics);
+	return result;
+}

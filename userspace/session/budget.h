@@ -1,0 +1,50 @@
+/* What is to be switched off so that the rest stays within a budget. */
+#ifndef GPUPROBE_SESSION_BUDGET_H
+#define GPUPROBE_SESSION_BUDGET_H
+
+#include "base/types.h"
+
+/* Of the CPU time of the targets: what levels switch on by themselves may cost so much, whatever the options say. */
+#define BUDGET_OF_LEVELS_PERCENT 5
+/* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
+#define BUDGET_STREAK_PERCENT  4
+#define BUDGET_STREAK_READINGS 6
+#define BUDGET_STREAK_CPU_NS   3000000000ULL
+
+#define BUDGET_NONE SIZE_MAX
+
+struct budget_part {
+	u64 cost_ns; /* in the time that is looked at */
+	bool by_level;
+	bool may_go; /* and is not gone yet */
+};
+
+/* How long without a break what levels switched on has cost more than its budget. */
+struct budget_streak {
+	unsigned readings;
+	u64 cpu_ns;
+};
+
+/*
+ * One more reading: parts, over cpu_ns of the targets' CPU time. Is the budget of levels passed for so long that neither a
+ * busy moment of the target nor one of the machine explains it? A reading just below the budget breaks no streak.
+ */
+bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
+			    size_t part_count, u64 cpu_ns);
+
+struct budget_limits {
+	bool of_levels;	    /* hold what levels switched on to its budget */
+	double max_percent; /* hold everything to this; 0: no such budget */
+};
+
+/*
+ * The part to switch off next: the one that costs most, of those of levels where these together cost more than their
+ * budget, else of all where all cost more than max_percent. BUDGET_NONE: nothing, or nothing that would help.
+ * cpu_ns: CPU time of the targets in that time, the cost included.
+ */
+size_t budget_choose(const struct budget_part *parts, size_t part_count, u64 cpu_ns,
+		     const struct budget_limits *limits);
+/* Takes the part out. The CPU time stays: who was kept from its work by the probe may now do more of it. */
+void budget_drop(struct budget_part *parts, size_t part);
+
+#endif

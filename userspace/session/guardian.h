@@ -1,0 +1,33 @@
+/*
+ * A second process that undoes what was done to the targets if this one is killed. The kernel closes the links of a
+ * killed process, but two things stay behind then:
+ * - One that is killed while it attaches or detaches cannot take breakpoints out any more ("failed to unregister,
+ *   leaking uprobe" in the kernel's log): the targets, and what they fork, go on paying for each hit. Who attaches to
+ *   the same places and detaches again takes them out.
+ * - Calls that are open then have hijacked return addresses: see collect/bpf/open_returns.h.
+ */
+#ifndef GPUPROBE_SESSION_GUARDIAN_H
+#define GPUPROBE_SESSION_GUARDIAN_H
+
+#include "plan/plan.h"
+#include "base/types.h"
+#include "collect/agent/agents.h"
+#include "collect/bpf/bpf_source.h"
+
+struct guardian_work {
+	struct bpf_source *source; /* nothing attached yet */
+	struct source_targets targets;
+	bool has_multi;	 /* the kernel has uprobe_multi: what single ones left behind goes quickly */
+	struct agents *agents; /* NULL: none. Their locks are to end with the guarded process: the guardian lets them go */
+};
+
+struct guardian;
+
+/* Forks: no other thread may run. NULL: it can't be started, which harms nothing. It begins as busy. */
+struct guardian *guardian_start(const struct guardian_work *work);
+/* busy: probes are being attached or detached. Only who is killed then leaves breakpoints behind. */
+void guardian_set_busy(struct guardian *guardian, bool busy); /* NULL allowed */
+/* When all is undone. */
+struct guardian *guardian_stop(struct guardian *guardian); /* NULL allowed; returns NULL */
+
+#endif

@@ -1,0 +1,536 @@
+/* The state machine: see session.h. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/plan_usdt.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/version.h"
+#include "session/memory_accounts.h"
+#include "collect/bpf/open_returns.h"
+#include "session/processes.h"
+#include "session/session_parts.h"
+#include "collect/bpf/usdt_facts.h"
+
+#define BATCH_COUNT 8
+/* CUPTI takes 7 to 15 s to start in a process that never had it. */
+#define AGENT_READY_NS (60 * NS_PER_SECOND)
+#define AGENT_POLL_MS  10
+#define AGENT_LEAVE_MS 10000
+
+/* ---- beginning ---- */
+
+struct option_facts {
+	struct recording_facts *facts;
+	struct batch *batch;
+	bool has_duration;
+};
+
+static int put_option(void *data, const char *name, const char *value, bool given)
+{
+	struct option_facts *option = data;
+
+	/* A command runs to its end where no duration was given. */
+	if (!strcmp(name, "duration") && !option->has_duration)
+		return 0;
+	return recording_facts_attribute(option->facts, option->batch, VALUE_attribute_group_option,
+					 name, value);
+}
+
+static int put_first_facts(struct session *session, struct batch *batch)
+{
+	const struct session_config *config = session->config;
+	struct option_facts options = {
+		.facts = &session->facts, .batch = batch, .has_duration = config->duration_ns != 0};
+	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
+					       "version", GPUPROBE_VERSION);
+
+	if (!result)
+		result = recording_facts_host(&session->facts, batch);
+	if (!result)
+		result = options_each(config->options, put_option, &options);
+	for (size_t i = 0; i < config->target_count && !result; i++)
+		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
+	if (!result)
+		result = recording_facts_plan(&session->facts, batch, config->plan);
+	if (!result)
+		result = code_facts_put(&session->code, &session->facts, batch);
+	if (!result)
+		result = usdt_facts_put(&session->facts, batch, config->plan);
+	if (!result)
+		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
+						   batch);
+	if (!result && config->heap_plan)
+		result = heap_counts_put_names(config->heap_plan, config->plan->function_count,
+					       batch);
+	if (!result && (config->off_cpu || config->growth))
+		result = recording_facts_bpf_names(batch);
+	if (!result && session->result.agents)
+		result = agents_put_facts(session->result.agents, &session->facts, batch);
+	return result;
+}
+
+struct source_targets session_source_targets(const struct session *session)
+{
+	const struct session_config *config = session->config;
+
+	return (struct source_targets){config->plan, config->targets, config->target_count,
+				       config->single_probes};
+}
+
+static int attach(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct processes_config processes = {.source = session->source,
+					     .plan = config->plan,
+					     .targets = config->targets,
+					     .target_count = config->target_count,
+					     .children = config->options->children,
+					     .heap = config->heap_plan,
+					     .single = config->single_probes};
+	struct source_targets targets = session_source_targets(session);
+	struct guardian_work undo = {session->source, targets, config->abilities->uprobe_multi,
+				     session->result.agents};
+	int result = processes_open(&processes, &session->processes, err);
+
+	if (!result && session_loop_watch(session, processes_event_fd(session->processes),
+					  SESSION_WAIT_PROCESSES, 0))
+		result = err_errno(err, -errno, "can't watch the targets");
+	if (!result)
+		session->guardian = guardian_start(&undo);
+	if (!result)
+		result = bpf_source_attach(session->source, &targets, err);
+	if (!result && config->off_cpu)
+		result = bpf_source_attach_off_cpu(session->source, err);
+	if (!result && config->growth)
+		result = bpf_source_attach_growth(session->source, err);
+	/* Of children they are attached and detached all the time. */
+	guardian_set_busy(session->guardian, result || config->options->children);
+	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
+	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
+	return result;
+}
+
+/* Has one failed that was to be put in? */
+static bool has_agent_failed(const struct session *session)
+{
+	const char *const *refused = session->config->agents->refused;
+
+	for (size_t i = 0; i < agents_count(session->result.agents); i++)
+		if (agent_report_failed(agents_report(session->result.agents, i)) &&
+		    !(refused && refused[i]))
+			return true;
+	return false;
+}
+
+/* Puts the agents in and waits for their answers; a signal ends the waiting, and later the recording. */
+static int start_agents(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct pollfd signal = {.fd = session->signal_fd, .events = POLLIN};
+	bool interrupted = false;
+	u64 deadline_ns;
+	int result;
+
+	if (!config->agents)
+		return 0;
+	result = agents_start(config->agents, &session->result.agents, err);
+	if (result)
+		return result;
+	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;
+	while (!agents_all_answered(session->result.agents) && clock_monotonic_ns() < deadline_ns)
+		if (poll(&signal, 1, AGENT_POLL_MS) > 0) {
+			interrupted = true;
+			break;
+		}
+	agents_give_up(session->result.agents);
+	session->result.agents_failed =
+		config->agents_needed && !interrupted && has_agent_failed(session);
+	if (config->on_agents)
+		config->on_agents(config->callback_data, session->result.agents,
+				  session->result.agents_failed);
+	return session->result.agents_failed ? err_set(err, -ECANCELED, "an agent failed") : 0;
+}
+
+static int start_threads(struct session *session, struct err *err)
+{
+	struct drain_config drain = {.wait = bpf_record_source_wait,
+				     .wait_data = &session->records};
+	struct batch *batch;
+	int result = batch_queue_create(BATCH_COUNT, &session->queue, err);
+
+	if (!result)
+		result = capture_thread_start(session->config->capture_fd, session->queue,
+					      &session->capture, err);
+	if (result)
+		return result;
+	code_facts_look(&session->code, session->source, true);
+	batch = batch_queue_take_empty(session->queue);
+	result = put_first_facts(session, batch);
+	session->window_start_ns = clock_monotonic_ns();
+	if (!result)
+		result = recording_facts_window(batch, session->window_start_ns,
+						RECORD_DURATION_OPEN);
+	batch_queue_put_full(session->queue, batch);
+	if (result)
+		return err_errno(err, result, "can't write the facts of the recording");
+	if (session_loop_watch(session, capture_thread_error_fd(session->capture),
+			       SESSION_WAIT_CAPTURE_ERROR, 0))
+		return err_errno(err, -errno, "can't watch the writing of the capture");
+	session->records =
+		(struct bpf_drained){.source = session->source, .place = session->facts.bpf_place};
+	drain.queue = session->queue;
+	drain.stacks = &session->stacks;
+	drain.system_calls = &session->system_calls;
+	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
+	session->heap.source = session->source;
+	if (session->config->heap_plan)
+		drain.sources[drain.source_count++] = heap_counts_source(&session->heap);
+	if (session->result.agents)
+		drain.sources[drain.source_count++] = agents_source(session->result.agents);
+	session->memory.source = session->source;
+	session->memory.place = session->facts.bpf_place;
+	if (session->config->growth)
+		drain.sources[drain.source_count++] = process_memory_source(&session->memory);
+	return drain_start(&drain, &session->drain, err);
+}
+
+/* ---- the window ---- */
+
+static int open_window(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+
+	session->cpu_start_ns = session_cpu_time_ns(session);
+	session->window_start_ns = clock_monotonic_ns();
+	bpf_source_set_window(session->source, true);
+	if (config->off_cpu)
+		bpf_source_note_off_cpu(session->source);
+	if (session->result.agents)
+		agents_open_window(session->result.agents, session->window_start_ns);
+	session->result.window_opened = true;
+	session->budget_open = true;
+	if (session->overhead)
+		overhead_begin(session->overhead, session->window_start_ns);
+	session->result.status.inherited_ns = session->calibration.inherited_ns;
+	session_loop_start_ticks(session);
+	session_status_update(session);
+	if (config->on_window_open)
+		config->on_window_open(config->callback_data, &session->result.status);
+	return config->command ? command_release(config->command, err) : 0;
+}
+
+/* ---- the way back ---- */
+
+struct open_calls {
+	struct session *session;
+	struct batch *batch;
+	u64 count;
+};
+
+static int take_open_call(void *data, const struct record_header *record, size_t size_bytes)
+{
+	const struct record_call *call = (const struct record_call *)record;
+	struct open_calls *calls = data;
+	int counted = function_counts_take_open(&calls->session->counts, call);
+
+	if (call->ended == VALUE_call_ended_open)
+		calls->count++;
+	return counted ? counted : batch_add(calls->batch, record);
+}
+
+static int take_open_usdt_span(void *data, const struct record_header *record, size_t size_bytes)
+{
+	_Alignas(8) u8 copy[sizeof(struct record_usdt_span) + USDT_ARGS_BYTES];
+	struct record_header *span = (struct record_header *)copy;
+	struct open_calls *calls = data;
+
+	if (record->size_bytes > sizeof(copy))
+		return 0;
+	memcpy(copy, record, record->size_bytes);
+	calls->count++;
+	session_budget_end_span(calls->session, PRICE_USDT, span);
+	return batch_add(calls->batch, span);
+}
+
+static int take_open_wait(void *data, const struct record_header *record, size_t size_bytes)
+{
+	struct record_off_cpu wait = *(const struct record_off_cpu *)record;
+	struct open_calls *calls = data;
+
+	calls->count++;
+	session_budget_end_span(calls->session, PRICE_WAITS, &wait.header);
+	return batch_add(calls->batch, &wait.header);
+}
+
+static int take_record(void *data, const struct record_header *record, size_t size_bytes)
+{
+	return batch_add(data, record);
+}
+
+/* What was summed by stack, and what the processes have now. */
+static void put_growth(struct session *session, struct batch *batch)
+{
+	if (!session->config->growth)
+		return;
+	bpf_source_take_growth(session->source, session->window_start_ns,
+			       session_budget_end_ns(session, PRICE_GROWTH) -
+				       session->window_start_ns,
+			       take_record, batch);
+	process_memory_read(&session->memory, session->window_end_ns, take_record, batch);
+}
+
+/* What the ledger has no number for. Best effort. */
+static void put_failures(struct session *session, struct batch *batch)
+{
+	const struct session_result *result = &session->result;
+	double seconds =
+		(double)(session->window_end_ns - session->window_start_ns) / NS_PER_SECOND;
+	char text[64];
+
+	if (result->agents)
+		agents_put_failures(result->agents, &session->facts, batch);
+	snprintf(text, sizeof(text), "%zu were refused by the kernel",
+		 result->status.refused_count);
+	if (result->status.refused_count)
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_failure,
+					  "probes", text);
+	snprintf(text, sizeof(text), "all had ended after %.3f s", seconds);
+	/* A command is recorded to its end. */
+	if (result->end == SESSION_TARGETS_ENDED && session->config->options->pids.count)
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,
+					  "targets", text);
+}
+
+static void put_last_facts(struct session *session, struct batch *batch)
+{
+	struct open_calls calls = {session, batch, 0};
+	struct session_status *status = &session->result.status;
+	struct counters counters;
+
+	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
+	if (session->config->plan->usdt_count)
+		bpf_source_open_usdt_spans(session->source, take_open_usdt_span, &calls);
+	bpf_record_source_add_losses(&session->records, calls.count, batch);
+	if (session->config->off_cpu)
+		bpf_source_open_off_cpu(session->source, take_open_wait, &calls);
+	function_counts_put(&session->counts, session->source, session->window_start_ns,
+			    session->window_end_ns - session->window_start_ns, batch);
+	put_growth(session, batch);
+	if (session->config->heap_plan)
+		heap_counts_put_sums(&session->heap, session->window_start_ns,
+				     session_budget_end_ns(session, PRICE_HEAP), batch);
+	if (session->result.agents) {
+		struct record_source agents = agents_source(session->result.agents);
+
+		agents_put_late_facts(session->result.agents, &session->facts, batch);
+		agents.add_losses(agents.data, batch);
+	}
+	put_failures(session, batch);
+	recording_facts_window(batch, session->window_start_ns,
+			       session->window_end_ns - session->window_start_ns);
+	session_budget_put_facts(session, batch);
+	if (!bpf_source_counters(session->source, &counters)) {
+		recording_facts_result(&session->facts, batch,
+				       "hits in processes that are not recorded",
+				       counters.strangers);
+		recording_facts_result(&session->facts, batch,
+				       "forked children that carry the probes unseen",
+				       counters.forks);
+	}
+	processes_put_results(&status->processes, status->refused_children, &session->facts, batch);
+	recording_facts_result(&session->facts, batch, "return addresses put back at the end",
+			       status->open_returns.put_back_count);
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_return_left,
+			     session->facts.bpf_place, status->open_returns.left_count);
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
+			     session->facts.bpf_place, session->unstored_count);
+	status->event_count += calls.count;
+}
+
+/* While their rings are drained: they hand over what CUPTI still has. */
+static void leave_agents(struct session *session)
+{
+	u64 lost_count = agents_lost(session->result.agents);
+
+	if (session->result.agents && !session->agents_left)
+		agents_leave(session->result.agents, AGENT_LEAVE_MS);
+	session->agents_left = true;
+	session->result.status.lost_count += agents_lost(session->result.agents) - lost_count;
+}
+
+/* Names for what stacks lead to. */
+static int put_frames(struct session *session, struct batch *batch)
+{
+	const struct session_config *config = session->config;
+	int result = code_facts_put(&session->code, &session->facts, batch);
+
+	if (!result && session->stacks.count && config->on_stacks)
+		result = config->on_stacks(config->callback_data, &session->stacks,
+					   &session->code.map, &session->facts.tool, batch);
+	return result;
+}
+
+static int close_window(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct batch *batch;
+	u64 dropped = 0;
+	int result, frames_result;
+
+	heap_counts_close(&session->heap);
+	session->budget_open = false;
+	bpf_source_set_window(session->source, false);
+	session->window_end_ns = clock_monotonic_ns();
+	if (session->result.agents)
+		agents_close_window(session->result.agents, session->window_end_ns);
+	session_status_update(session);
+	code_facts_look(&session->code, session->source, true);
+	bpf_source_detach_off_cpu(session->source);
+	bpf_source_detach_growth(session->source);
+	guardian_set_busy(session->guardian, true);
+	bpf_source_detach(session->source, config->on_detach, config->callback_data);
+	processes_detach(session->processes);
+	if (plan_hijacks_returns(config->plan))
+		open_returns_put_back(session->source, &session->result.status.open_returns);
+	leave_agents(session);
+	session->drain = drain_finish(session->drain, &session->result.status.event_count,
+				      &session->unstored_count);
+	batch = batch_queue_take_empty(session->queue);
+	put_last_facts(session, batch);
+	system_calls_put(&session->system_calls, batch);
+	frames_result = put_frames(session, batch);
+	batch_queue_put_full(session->queue, batch);
+	result = capture_thread_finish(&session->capture, &dropped, err);
+	session->result.status.lost_count += dropped;
+	if (!result && frames_result)
+		result = err_errno(err, frames_result, "can't name what stacks lead to");
+	return result;
+}
+
+static void session_cleanup(struct session *session)
+{
+	u64 dropped;
+
+	if (session->source)
+		bpf_source_set_window(session->source, false);
+	leave_agents(session);
+	drain_finish(session->drain, NULL, NULL);
+	if (session->capture)
+		capture_thread_finish(&session->capture, &dropped, NULL);
+	processes_free(session->processes);
+	bpf_source_free(session->source);
+	guardian_stop(session->guardian);
+	batch_queue_free(session->queue);
+	process_memory_free(&session->memory);
+	recording_facts_free(&session->facts);
+	code_facts_free(&session->code);
+	stack_addresses_free(&session->stacks);
+	heap_counts_free(&session->heap);
+	overhead_free(session->overhead);
+	map_free(&session->counts.open);
+	free(session->target_ended);
+	session_loop_close(session);
+}
+
+/* Of all rings together, unless the user asked for more. */
+#define RINGS_DEFAULT_MAX_BYTES (256ULL << 20)
+
+static u64 ring_bytes(const struct options *options)
+{
+	u64 bytes = options->buffer_mb << 20, cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	while (!options->given.buffer_mb && bytes > 1 << 20 &&
+	       bytes * cpus > RINGS_DEFAULT_MAX_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+u32 session_returns(const struct session_config *config)
+{
+	u32 returns = plan_returns(config->plan);
+
+	return returns ? returns | 1u << VALUE_returns_none : 0;
+}
+
+/* Only single probes reach such a target. */
+static bool has_lost_first_thread(const struct session_config *config)
+{
+	for (size_t i = 0; i < config->target_count; i++)
+		if (config->targets[i].first_thread_ended)
+			return true;
+	return false;
+}
+
+static int prepare(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct bpf_source_settings settings = {
+		.ring_bytes = ring_bytes(config->options),
+		.follow_children = config->options->children,
+		.returns = session_returns(config),
+		.single = config->single_probes || has_lost_first_thread(config),
+		.guarded = config->plan->guard_count != 0,
+		.function_count = config->plan->function_count,
+		.usdt_sites = plan_usdt_sites(config->plan),
+		.heap_plan = config->heap_plan,
+		.heap_events = config->heap_events,
+		.counted_count = plan_counted(config->plan),
+		.off_cpu = config->off_cpu,
+		.growth = config->growth,
+		.matmuls = plan_has_matmuls(config->plan),
+		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
+	};
+	int result = session_loop_open(session, err);
+
+	session->counts.plan = config->plan;
+	memory_accounts_configure(config->plan, &settings);
+	session->targets_alive = config->target_count;
+	session->target_ended = calloc(config->target_count + 1, sizeof(bool));
+	recording_facts_init(&session->facts);
+	if (!result && !session->target_ended)
+		result = err_errno(err, -ENOMEM, "can't begin the recording");
+	if (!result)
+		result = bpf_source_open(config->abilities, &settings, &session->source, err);
+	/* What CUPTI takes in the target nobody can see. */
+	if (!result)
+		result = session_budget_open(session, err);
+	if (!result)
+		result = bpf_source_reset_counters(session->source, err);
+	if (!result)
+		result = start_agents(session, err);
+	if (!result)
+		result = memory_accounts_leave_to_agents(session->source, session->result.agents,
+							 err);
+	if (!result)
+		result = attach(session, err);
+	return result;
+}
+
+int session_run(const struct session_config *config, struct session_result *ret_result,
+		struct err *err)
+{
+	struct session session = {.config = config,
+				  .epoll_fd = -1,
+				  .signal_fd = -1,
+				  .timer_fd = -1,
+				  .result = {.end = SESSION_FAILED, .status.overhead_percent = -1}};
+	int result = prepare(&session, err);
+
+	if (!result)
+		result = start_threads(&session, err);
+	if (!result)
+		result = open_window(&session, err);
+	if (!result) {
+		session_loop_run(&session);
+		result = close_window(&session, err);
+	}
+	session_cleanup(&session);
+	if (result)
+		session.result.end = SESSION_FAILED;
+	*ret_result = session.result;
+	return result;
+}

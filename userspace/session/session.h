@@ -1,0 +1,89 @@
+/*
+ * A recording from attach to end: the state machine over one epoll. It owns attaching, the threads, the
+ * window and the way back; it prints nothing (the verb does, in the callbacks).
+ *
+ *	load -> calibrate -> agents in -> attach -> [window opens] -> record -> [window closes] -> detach ->
+ *	agents out -> drain -> end
+ *
+ * Everything after the first error or signal goes the same way back, and what was recorded is kept.
+ */
+#ifndef GPUPROBE_SESSION_SESSION_H
+#define GPUPROBE_SESSION_SESSION_H
+
+#include "process/code_map.h"
+#include "process/command.h"
+#include "probe/kernel.h"
+#include "plan/plan.h"
+#include "base/err.h"
+#include "collect/agent/agents.h"
+#include "collect/bpf/open_returns.h"
+#include "session/processes.h"
+#include "options/options.h"
+#include "store/stack_addresses.h"
+
+struct session_status {
+	u64 elapsed_ns;	 /* of the window */
+	u64 duration_ns; /* 0: until the targets end or a signal comes */
+	u64 event_count;
+	u64 lost_count;	       /* records that did not make it */
+	u64 no_duration_count; /* calls of which only the entry could be taken */
+	u64 unseen_children; /* forked by the targets: they carry the probes too, and are not recorded */
+	u64 refused_children; /* forked by the targets, but there was no room for them among the targets */
+	struct processes_status processes;
+	struct open_returns open_returns; /* after the end */
+	double overhead_percent;	  /* of the targets' CPU time, estimated; < 0: unknown */
+	double recent_percent;		  /* the same of the last second or so, of what no level switched on, */
+	const char *dearest_name;	  /* and what of it costs most; NULL: nothing does */
+	double dearest_percent;
+	u64 inherited_ns; /* what a hit costs a forked child that is not recorded; 0: not known */
+	size_t switched_off_count;
+	size_t function_count;		  /* attached */
+	size_t refused_count;		  /* that the kernel refused */
+};
+
+enum session_end { SESSION_TIME_OVER, SESSION_SIGNAL, SESSION_TARGETS_ENDED, SESSION_FAILED };
+
+struct session_config {
+	const struct options *options;
+	const struct kernel_abilities *abilities;
+	const struct target *targets;
+	size_t target_count;
+	const struct plan *plan;
+	struct command *command; /* released when the window is open; NULL: none */
+	const struct plan *heap_plan; /* of allocations of host memory; NULL: they are not recorded */
+	bool heap_events;	      /* each of them */
+	bool off_cpu;		 /* record when and why threads are off their CPU */
+	bool growth;		 /* record how memory grows; the abilities allow it */
+	bool single_probes;
+	const struct agents_config *agents; /* NULL: none are put in */
+	bool agents_needed; /* end before anything is attached when one that was put in does not work */
+	u64 duration_ns; /* 0: none */
+	int capture_fd;	 /* an empty file */
+	/* All may be NULL. */
+	/* They have given their answers; ends: by agents_needed the session ends here. */
+	void (*on_agents)(void *data, const struct agents *agents, bool ends);
+	void (*on_window_open)(void *data, const struct session_status *status);
+	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */
+	void (*on_detach)(void *data, size_t links_left);
+	/* Stacks were recorded: adds what is known of their addresses to batch, texts by texts. Detached is everything,
+	 * and the targets live on as a rule. -ENOMEM ends the recording. */
+	int (*on_stacks)(void *data, const struct stack_addresses *stacks, const struct code_map *code,
+			 struct text_ids *texts, struct batch *batch);
+	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
+	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
+	void *callback_data;
+};
+
+struct session_result {
+	enum session_end end;
+	bool window_opened;    /* there is something in the capture */
+	bool agents_failed;    /* agents_needed, and one does not work: nothing was recorded */
+	struct agents *agents; /* for agents_report(); the caller frees; NULL: there were none */
+	struct session_status status;
+};
+
+/* ret_result is set also on failure. */
+int session_run(const struct session_config *config, struct session_result *ret_result,
+		struct err *err);
+
+#endif

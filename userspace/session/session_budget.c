@@ -1,0 +1,275 @@
+/* What the recording costs, and switching off what costs more than it may. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "session/session_parts.h"
+
+/* Before less than that has passed, or the targets have run less than that, an estimate is worth nothing; one that is asleep
+ * is looked at after the second time all the same. */
+#define LOOK_AFTER_NS	  (500 * NS_PER_MILLISECOND)
+#define LOOK_AFTER_CPU_NS (25 * NS_PER_MILLISECOND)
+#define LOOK_AT_LAST_NS	  (4 * NS_PER_SECOND)
+
+static bool goes_by_level(const struct plan_function *function)
+{
+	return function->by_level;
+}
+
+static bool goes(const struct plan_function *function)
+{
+	return true;
+}
+
+/* What is recorded besides calls. Waits have no option that asks for them. */
+static void choose_sorts(const struct session_config *config,
+			 struct overhead_sort sorts[static PRICE_SORTS])
+{
+	bool asked_for_memory = config->options->given.alloc_mode;
+
+	sorts[PRICE_WAITS] = (struct overhead_sort){config->off_cpu, true};
+	sorts[PRICE_GROWTH] = (struct overhead_sort){config->growth, !asked_for_memory};
+	sorts[PRICE_HEAP] = (struct overhead_sort){config->heap_plan, !asked_for_memory};
+	sorts[PRICE_USDT] =
+		(struct overhead_sort){config->plan->usdt_count, !config->options->usdt.count};
+	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
+	for (size_t i = 0; i < config->plan->function_count; i++)
+		if (config->plan->functions[i].allocator)
+			sorts[PRICE_GPU_MEMORY] = (struct overhead_sort){true, true};
+}
+
+int session_budget_open(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct overhead_config overhead = {
+		.source = session->source,
+		.plan = config->plan,
+		.calibration = &session->calibration,
+		.may_go = config->options->max_overhead ? goes : goes_by_level,
+	};
+	struct calibration_wishes wishes = {.returns = session_returns(config),
+					    .counts = plan_counted(config->plan) != 0,
+					    .traps = config->plan->usdt_count || config->heap_plan};
+
+	if (calibrate(session->source, config->abilities, &wishes, &session->calibration, NULL))
+		return 0;
+	choose_sorts(config, overhead.sorts);
+	if (bpf_source_split(session->source, config->plan, overhead.may_go))
+		return err_errno(err, -ENOMEM, "can't plan the probes");
+	return overhead_create(&overhead, &session->overhead, err);
+}
+
+/* ---- switching off ---- */
+
+/* Into the capture at once: it may be cut. */
+static void put_loss(struct session *session, u8 reason, const char *name, u64 at_ns, u64 count)
+{
+	struct batch *batch = batch_queue_take_empty(session->queue);
+	_cleanup_text_ struct text place = {0};
+	u32 id;
+
+	text_appendf(&place, "%s, from %.3f s on", name,
+		     (double)(at_ns - session->window_start_ns) / NS_PER_SECOND);
+	if (!place.failed && !text_ids_get(&session->facts.tool, batch, text_string(&place), &id))
+		recording_facts_loss(batch, RECORD_SOURCE_TOOL, reason, id, count);
+	batch_queue_put_full(session->queue, batch);
+}
+
+static void switch_function_off(struct session *session, size_t function, u64 now_ns)
+{
+	const struct session_config *config = session->config;
+	struct source_targets targets = session_source_targets(session);
+	u32 tag;
+	size_t others;
+
+	guardian_set_busy(session->guardian, true);
+	tag = bpf_source_switch_off(session->source, function, now_ns);
+	if (!tag)
+		return;
+	processes_switch_off(session->processes, tag);
+	others = bpf_source_switch_others_on(session->source, &targets, tag, now_ns, NULL);
+	processes_switch_on(session->processes, tag);
+	guardian_set_busy(session->guardian, config->options->children);
+	if (others)
+		put_loss(session, VALUE_loss_reason_switched_gap, "functions beside it", now_ns,
+			 others);
+}
+
+/* Those of allocators and USDT probes have links of their own. */
+static void switch_probes_off(struct session *session, enum price_sort sort)
+{
+	guardian_set_busy(session->guardian, true);
+	processes_switch_off(session->processes, bpf_source_switch_sort_off(session->source, sort));
+	guardian_set_busy(session->guardian, session->config->options->children);
+}
+
+static void switch_sort_off(struct session *session, enum price_sort sort)
+{
+	if (sort == PRICE_WAITS)
+		bpf_source_detach_off_cpu(session->source);
+	else if (sort == PRICE_GROWTH)
+		bpf_source_detach_growth(session->source);
+	else
+		switch_probes_off(session, sort);
+}
+
+static void switch_off(struct session *session, struct overhead_part *part, double percent)
+{
+	const struct session_config *config = session->config;
+	u64 now_ns;
+
+	/* First it is silent, then that is the time. */
+	if (part->function != SIZE_MAX)
+		bpf_source_silence(session->source, part->function, clock_monotonic_ns());
+	now_ns = clock_monotonic_ns();
+	part->switched_off_ns = now_ns;
+	if (part->function == SIZE_MAX)
+		switch_sort_off(session, part->sort);
+	else
+		switch_function_off(session, part->function, now_ns);
+	put_loss(session, VALUE_loss_reason_switched_off, part->name, now_ns, 1);
+	session->result.status.switched_off_count++;
+	if (config->on_switched_off)
+		config->on_switched_off(config->callback_data, part->name,
+					now_ns - session->window_start_ns, percent);
+}
+
+/* ---- looking ---- */
+
+/* What levels switched on is held to its budget anyway. */
+static void say_price(struct session_status *status, const struct overhead_part *parts,
+		      size_t count, u64 cpu_ns)
+{
+	u64 sum_ns = 0, most_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		u64 cost_ns = parts[i].cost_ns - parts[i].marked_cost_ns;
+
+		if (parts[i].by_level)
+			continue;
+		sum_ns += cost_ns;
+		if (cost_ns <= most_ns)
+			continue;
+		most_ns = cost_ns;
+		status->dearest_name = parts[i].name;
+	}
+	status->recent_percent = 100.0 * (double)sum_ns / (double)cpu_ns;
+	status->dearest_percent = 100.0 * (double)most_ns / (double)cpu_ns;
+}
+
+static void keep_within(struct session *session, struct overhead_part *parts, size_t count,
+			u64 cpu_ns)
+{
+	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
+	struct budget_limits limits = {.max_percent = session->config->options->max_overhead};
+	size_t next;
+
+	if (!budget)
+		return;
+	/* What one that is gone cost before it went says nothing of the rest. */
+	for (size_t i = 0; i < count; i++)
+		if (!parts[i].switched_off_ns)
+			budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].marked_cost_ns,
+							 parts[i].by_level, parts[i].may_go};
+	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
+	while ((next = budget_choose(budget, count, cpu_ns, &limits)) != BUDGET_NONE) {
+		switch_off(session, &parts[next],
+			   100.0 * (double)budget[next].cost_ns / (double)cpu_ns);
+		budget_drop(budget, next);
+	}
+}
+
+void session_budget_look(struct session *session, u64 cpu_ns)
+{
+	struct session_status *status = &session->result.status;
+	u64 now_ns = clock_monotonic_ns(), spent_ns, since_ns;
+	struct overhead_part *parts;
+	size_t count;
+
+	if (!session->overhead || overhead_update(session->overhead, cpu_ns))
+		return;
+	/* What follows the end of the window belongs to its last moment. */
+	if (session->window_end_ns)
+		now_ns = session->window_end_ns;
+	status->overhead_percent = overhead_percent(session->overhead);
+	if (!session->looked_ns)
+		session->looked_ns = session->window_start_ns;
+	since_ns = now_ns - session->looked_ns;
+	spent_ns = overhead_cpu_since_mark_ns(session->overhead);
+	if (since_ns < LOOK_AFTER_NS || !spent_ns ||
+	    (spent_ns < LOOK_AFTER_CPU_NS && since_ns < LOOK_AT_LAST_NS))
+		return;
+	parts = overhead_parts(session->overhead, &count);
+	say_price(status, parts, count, spent_ns);
+	if (session->budget_open)
+		keep_within(session, parts, count, spent_ns);
+	overhead_mark(session->overhead, now_ns);
+	session->looked_ns = now_ns;
+}
+
+/* ---- the end ---- */
+
+u64 session_budget_end_ns(const struct session *session, enum price_sort sort)
+{
+	size_t count = 0;
+	const struct overhead_part *parts =
+		session->overhead ? overhead_parts(session->overhead, &count) : NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (parts[i].function == SIZE_MAX && parts[i].sort == sort &&
+		    parts[i].switched_off_ns)
+			return parts[i].switched_off_ns;
+	return session->window_end_ns;
+}
+
+/* One that was open when they were switched off has no end that anybody saw. */
+void session_budget_end_span(const struct session *session, enum price_sort sort,
+			     struct record_header *span)
+{
+	u64 end_ns = session_budget_end_ns(session, sort);
+
+	if (end_ns < session->window_end_ns && end_ns > span->ts)
+		span->dur = end_ns - span->ts;
+}
+
+void session_budget_put_facts(struct session *session, struct batch *batch)
+{
+	const struct calibration *calibration = &session->calibration;
+	const struct {
+		const char *key;
+		u64 value_ns;
+	} prices[] = {
+		{"recorded entry (ns)", calibration->entry_ns[VALUE_returns_none]},
+		{"recorded return by return address (ns)",
+		 calibration->exit_ns[VALUE_returns_session]},
+		{"recorded return at a stepped exit (ns)",
+		 calibration->exit_ns[VALUE_returns_stepped]},
+		{"recorded return at an emulated exit (ns)",
+		 calibration->exit_ns[VALUE_returns_emulated]},
+		{"single step (ns)", calibration->stepped_ns},
+		{"record (ns)", calibration->record_ns},
+		{"counted call (ns)", calibration->count_ns},
+		{"stack of 16 frames (ns)", calibration->stack_ns},
+		{"hit of a probe that does nothing (ns)", calibration->trap_ns},
+		{"the same, single-stepped (ns)", calibration->trap_stepped_ns},
+		{"the same, of a return by return address (ns)", calibration->trap_return_ns},
+		{"hit in a forked child that is not recorded (ns)", calibration->inherited_ns},
+		{"calibration took (ns)", calibration->took_ns},
+	};
+
+	if (!session->overhead)
+		return;
+	overhead_mark(session->overhead, clock_monotonic_ns());
+	overhead_put_facts(session->overhead, &session->facts, session->config->targets[0].pid,
+			   batch);
+	if (session->result.status.overhead_percent >= 0)
+		recording_facts_result(&session->facts, batch,
+				       "estimated overhead (% of the targets' CPU time)",
+				       session->result.status.overhead_percent);
+	for (size_t i = 0; i < ARRAY_SIZE(prices); i++)
+		if (prices[i].value_ns)
+			recording_facts_result(&session->facts, batch, prices[i].key,
+					       (double)prices[i].value_ns);
+}

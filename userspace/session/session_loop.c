@@ -1,0 +1,178 @@
+/* The main loop of a session: one epoll over signals, the timer, the targets and what the threads tell. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "session/session_parts.h"
+
+#define TICK_NS		  (250 * NS_PER_MILLISECOND)
+#define COMMAND_STARTS_NS NS_PER_SECOND
+#define COMMAND_LOOK_MS	  10
+
+int session_loop_watch(struct session *session, int fd, enum session_wait what, u32 index)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (u64)what << 32 | index};
+
+	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int session_loop_open(struct session *session, struct err *err)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	session->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (session->epoll_fd < 0 || session->signal_fd < 0 || session->timer_fd < 0 ||
+	    session_loop_watch(session, session->signal_fd, SESSION_WAIT_SIGNAL, 0) ||
+	    session_loop_watch(session, session->timer_fd, SESSION_WAIT_TIMER, 0))
+		return err_errno(err, -errno, "can't prepare the main loop");
+	for (size_t i = 0; i < session->config->target_count; i++)
+		if (session_loop_watch(session, session->config->targets[i].pidfd,
+				       SESSION_WAIT_TARGET, i))
+			return err_errno(err, -errno, "can't watch process %u",
+					 session->config->targets[i].pid);
+	return 0;
+}
+
+void session_loop_start_ticks(struct session *session)
+{
+	struct itimerspec tick = {.it_value.tv_nsec = TICK_NS, .it_interval.tv_nsec = TICK_NS};
+
+	timerfd_settime(session->timer_fd, 0, &tick, NULL);
+}
+
+static bool is_time_over(const struct session *session, u64 now)
+{
+	u64 duration = session->config->duration_ns;
+
+	return duration && now - session->window_start_ns >= duration;
+}
+
+static void on_timer(struct session *session)
+{
+	const struct session_config *config = session->config;
+	u64 expirations;
+
+	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
+		return;
+	processes_tick(session->processes);
+	code_facts_look(&session->code, session->source, false);
+	if (session->result.agents)
+		agents_follow(session->result.agents);
+	session_status_update(session);
+	if (config->on_tick)
+		config->on_tick(config->callback_data, &session->result.status);
+}
+
+static void on_target_ended(struct session *session, u32 index)
+{
+	epoll_ctl(session->epoll_fd, EPOLL_CTL_DEL, session->config->targets[index].pidfd, NULL);
+	if (!session->target_ended[index]) {
+		session->target_ended[index] = true;
+		session->targets_alive--;
+	}
+}
+
+/* Takes what has come, so that it does not strike when signals are let through again. */
+static void take_signals(const struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	while (read(session->signal_fd, &info, sizeof(info)) > 0)
+		;
+}
+
+static void on_signal(struct session *session)
+{
+	take_signals(session);
+	session->result.end = SESSION_SIGNAL;
+}
+
+/* Children go on without those that forked them. */
+static bool all_ended(struct session *session)
+{
+	if (session->targets_alive)
+		return false;
+	processes_handle(session->processes);
+	processes_tick(session->processes);
+	session->result.end = SESSION_TARGETS_ENDED;
+	return !processes_status(session->processes).children_alive;
+}
+
+/* True when the event ends the recording. */
+static bool handle(struct session *session, const struct epoll_event *event)
+{
+	switch ((enum session_wait)(event->data.u64 >> 32)) {
+	case SESSION_WAIT_TIMER:
+		on_timer(session);
+		return all_ended(session);
+	case SESSION_WAIT_SIGNAL:
+		on_signal(session);
+		return true;
+	case SESSION_WAIT_CAPTURE_ERROR:
+		session->result.end = SESSION_FAILED;
+		return true;
+	case SESSION_WAIT_TARGET:
+		on_target_ended(session, (u32)event->data.u64);
+		return all_ended(session);
+	case SESSION_WAIT_PROCESSES:
+		processes_handle(session->processes);
+		return false;
+	}
+	return false;
+}
+
+/* A command maps its libraries at its start, and may have ended before the first tick: how long to wait for anything else. */
+static int look_at_command(struct session *session, u64 now, int timeout_ms)
+{
+	u64 elapsed_ns = now - session->window_start_ns;
+
+	if (!session->config->command || elapsed_ns > COMMAND_STARTS_NS)
+		return timeout_ms;
+	code_facts_look(&session->code, session->source, false);
+	return timeout_ms < 0 || timeout_ms > COMMAND_LOOK_MS ? COMMAND_LOOK_MS : timeout_ms;
+}
+
+void session_loop_run(struct session *session)
+{
+	for (;;) {
+		u64 now = clock_monotonic_ns(), end;
+		int timeout_ms = -1;
+		struct epoll_event event;
+
+		if (is_time_over(session, now)) {
+			session->result.end = SESSION_TIME_OVER;
+			return;
+		}
+		if (session->config->duration_ns) {
+			end = session->window_start_ns + session->config->duration_ns;
+			timeout_ms = (end - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND;
+		}
+		timeout_ms = look_at_command(session, now, timeout_ms);
+		if (epoll_wait(session->epoll_fd, &event, 1, timeout_ms) == 1 &&
+		    handle(session, &event))
+			return;
+	}
+}
+
+void session_loop_close(struct session *session)
+{
+	cleanup_close(&session->epoll_fd);
+	/* A second Ctrl-C, while the first one was being obeyed, asks for nothing more. */
+	if (session->signal_fd >= 0)
+		take_signals(session);
+	cleanup_close(&session->signal_fd);
+	cleanup_close(&session->timer_fd);
+	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
+}

@@ -1,0 +1,97 @@
+/* What the files that make a session share among themselves. */
+#ifndef GPUPROBE_SESSION_SESSION_PARTS_H
+#define GPUPROBE_SESSION_SESSION_PARTS_H
+
+#include <signal.h>
+
+#include "collect/bpf/bpf_record_source.h"
+#include "session/budget.h"
+#include "session/calibrate.h"
+#include "collect/capture_thread.h"
+#include "session/code_facts.h"
+#include "collect/drain.h"
+#include "collect/bpf/function_counts.h"
+#include "session/guardian.h"
+#include "collect/bpf/heap_counts.h"
+#include "session/process_memory.h"
+#include "session/overhead.h"
+#include "collect/recording_facts.h"
+#include "session/session.h"
+
+struct session {
+	const struct session_config *config;
+	struct bpf_source *source;
+	struct bpf_drained records;
+	struct process_memory memory;
+	struct heap_counts heap;
+	struct processes *processes;
+	struct batch_queue *queue;
+	struct capture_thread *capture;
+	struct drain *drain;
+	struct recording_facts facts;
+	struct code_facts code;
+	struct stack_addresses stacks; /* the drain thread's until it is joined, */
+	struct system_calls system_calls; /* and so are these */
+	struct calibration calibration;
+	struct function_counts counts;
+	struct overhead *overhead; /* NULL: what it costs is not known */
+	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
+	struct budget_streak streak;
+	bool budget_open;	   /* probes may be switched off now */
+	int epoll_fd, signal_fd, timer_fd;
+	struct guardian *guardian;
+	sigset_t old_signals;
+	u64 window_start_ns, window_end_ns, cpu_start_ns;
+	u64 unstored_count; /* records for which there was no memory */
+	size_t targets_alive;
+	bool *target_ended;
+	bool agents_left;
+	struct session_result result;
+};
+
+/* ---- session_loop.c: what the main thread waits for ---- */
+
+enum session_wait {
+	SESSION_WAIT_SIGNAL,
+	SESSION_WAIT_TIMER,
+	SESSION_WAIT_CAPTURE_ERROR,
+	SESSION_WAIT_TARGET,
+	SESSION_WAIT_PROCESSES
+};
+
+/* Signals are blocked from here on, in all threads that are started later. */
+int session_loop_open(struct session *session, struct err *err);
+/* index: which of several. 0 or -errno. */
+int session_loop_watch(struct session *session, int fd, enum session_wait what, u32 index);
+/* From here on the status is brought up to date some times a second. */
+void session_loop_start_ticks(struct session *session);
+/* Until time is over, a signal comes, all targets have ended, or the capture can't be written: result.end says. */
+void session_loop_run(struct session *session);
+void session_loop_close(struct session *session);
+
+/* ---- session_status.c ---- */
+
+/* What the targets, and the children that are recorded, have used of the CPU. */
+u64 session_cpu_time_ns(const struct session *session);
+/* result.status, as it is now. */
+void session_status_update(struct session *session);
+
+/* ---- session_budget.c ---- */
+
+/* Calibrates, and plans the links of what may be switched off. Before anything is attached. */
+int session_budget_open(struct session *session, struct err *err);
+/* Some times a second: estimates, and switches off what costs more than it may. cpu_ns: of the targets, in the window. */
+void session_budget_look(struct session *session, u64 cpu_ns);
+/* Until when it was recorded: when it was switched off, or to the end of the window. */
+u64 session_budget_end_ns(const struct session *session, enum price_sort sort);
+/* A wait, or a span of USDT probes, that is open at the end. */
+void session_budget_end_span(const struct session *session, enum price_sort sort,
+			     struct record_header *span);
+void session_budget_put_facts(struct session *session, struct batch *batch);
+
+/* session.c */
+/* Of the functions of the plan and of our own, with which calibration measures: VALUE_returns_*, a bit each. */
+u32 session_returns(const struct session_config *config);
+struct source_targets session_source_targets(const struct session *session);
+
+#endif

@@ -1,0 +1,48 @@
+/* What a session tells while it runs. */
+#include "base/clock.h"
+#include "session/session_parts.h"
+
+u64 session_cpu_time_ns(const struct session *session)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < session->config->target_count; i++)
+		sum += target_cpu_time_ns(&session->config->targets[i]);
+	return sum + processes_cpu_time_ns(session->processes);
+}
+
+static u64 losses_of_class(const struct counters *counters, enum schema_loss_class class)
+{
+	u64 sum = 0;
+
+	for (u32 reason = 0; reason < LOSS_REASONS_MAX; reason++)
+		if (schema_loss_class(reason) == class)
+			sum += counters->losses[reason];
+	return sum;
+}
+
+void session_status_update(struct session *session)
+{
+	struct session_status *status = &session->result.status;
+	struct counters counters;
+	u64 cpu_ns;
+
+	status->elapsed_ns = clock_monotonic_ns() - session->window_start_ns;
+	status->duration_ns = session->config->duration_ns;
+	status->event_count = drain_event_count(session->drain);
+	if (bpf_source_counters(session->source, &counters))
+		return;
+	cpu_ns = session_cpu_time_ns(session) + counters.ended_cpu_ns;
+	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
+	status->lost_count = bpf_source_missed(session->source) +
+			     bpf_source_missed_task_events(session->source) +
+			     losses_of_class(&counters, LOSS_CLASS_RECORDS);
+	status->lost_count += agents_lost(session->result.agents);
+	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
+	status->unseen_children = counters.forks;
+	status->refused_children = counters.children_refused;
+	status->processes = processes_status(session->processes);
+	/* A zombie has no CPU time to read any more, and none is added up yet: the last estimate stays. */
+	if (cpu_ns > session->cpu_start_ns)
+		session_budget_look(session, cpu_ns - session->cpu_start_ns);
+}

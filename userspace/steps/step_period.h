@@ -1,0 +1,37 @@
+/*
+ * What a thread does exactly once a period. Pure: from a sequence of things that it launched or called.
+ *
+ * A thing is a root when, between one occurrence and the next, the thread launches about the same amount of GPU work
+ * nearly every time, and of a kernel exactly the same pieces half of the time; when most of its work lies in such periods (else it is a loop inside of something larger); and
+ * when the host takes part in nearly each of them (a copy from or to it, a wait), or they are all exactly the same: layers of a
+ * model repeat too, but the host has no part in them, and what comes before the first one makes one of them different. Of several roots those that
+ * come most often are taken, of these graph launches before optimizers before kernels, of these the one before which
+ * the thread had paused longest.
+ */
+#ifndef GPUPROBE_STEPS_STEP_PERIOD_H
+#define GPUPROBE_STEPS_STEP_PERIOD_H
+
+#include "base/types.h"
+
+#define STEP_PERIODS_MIN 3
+
+enum step_item_type {
+	STEP_ITEM_HOST, /* the host takes part: no root, and no GPU work */
+	STEP_ITEM_KERNEL,
+	STEP_ITEM_OPTIMIZER, /* no GPU work itself */
+	STEP_ITEM_GRAPH,
+	STEP_ITEM_OTHER, /* GPU work that says nothing of periods */
+};
+
+struct step_item {
+	u64 ts_ns;
+	u32 row;  /* the caller's */
+	u32 name; /* what it is: below name_count */
+};
+
+/* items: of one thread, in time order. types: by name. ret_root: the name that begins each period. -ENOENT: nothing is
+ * periodic; -ENOMEM. */
+int step_period_find(const struct step_item *items, size_t count, const enum step_item_type *types, size_t name_count,
+		     u32 *ret_root);
+
+#endif

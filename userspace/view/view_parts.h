@@ -1,0 +1,356 @@
+/* The parts of a view. Only for userspace/view/view*.c. */
+#ifndef GPUPROBE_VIEW_VIEW_PARTS_H
+#define GPUPROBE_VIEW_VIEW_PARTS_H
+
+#include <math.h>
+
+#include "base/map.h"
+#include "view/occupancy.h"
+#include "view/view.h"
+#include "view/view_counters.h"
+
+/* ---- view_kinds: what the view wants to know of a kind, looked up once ---- */
+
+#define VIEW_NAME_FIELDS_MAX 3
+
+/* Ids of facts that have numbers by which their process knows them. */
+enum view_number {
+	VIEW_NUMBER_DEVICE,
+	VIEW_NUMBER_CONTEXT,
+	VIEW_NUMBER_STREAM,
+	VIEW_NUMBER_SOURCE_DEVICE,
+	VIEW_NUMBER_DESTINATION_DEVICE,
+	VIEW_NUMBERS
+};
+
+struct view_number_field {
+	const struct schema_field *field; /* of the event, NULL: the kind has none */
+	const struct schema_field *number; /* of the fact */
+	u16 fact_kind;
+};
+
+struct view_kind {
+	const struct schema_kind *kind;
+	const struct schema_field *correlation; /* NULL: none; the same below */
+	const struct schema_field *device;
+	const struct schema_field *stream;
+	const struct schema_field *probe; /* its fact gives the name of a nameless record */
+	const char *name_pattern; /* what nameless records are called, NULL: see view_event_names.c */
+	const struct schema_field *name_fields[VIEW_NAME_FIELDS_MAX]; /* those that stand in it */
+	unsigned name_field_count;
+	struct view_number_field numbers[VIEW_NUMBERS];
+	u64 event_count; /* counted by the survey */
+};
+
+struct view_kinds {
+	struct view_kind *kinds; /* [number] */
+	size_t count;
+};
+
+int view_kinds_init(struct view_kinds *kinds);
+
+/* ---- view_rows ---- */
+
+#define ROW_CACHE_SIZE 256
+
+struct row_key {
+	u64 a, b;
+};
+
+struct view_rows {
+	struct view_row *rows;
+	struct row_key *keys; /* of each */
+	size_t count;
+	size_t capacity;
+	size_t key_capacity;
+	struct map index; /* key -> place in rows */
+	struct row_cache_entry {
+		struct row_key key;
+		size_t place_plus_1;
+	} cache[ROW_CACHE_SIZE];
+};
+
+/* Place of the record's row; a new one if there is none and add is set, else -ENOENT. */
+s64 view_rows_find(struct view_rows *rows, const struct view_kind *kind,
+		   const struct record_header *record, bool add);
+/* The same for a GPU as a whole. */
+s64 view_rows_find_device(struct view_rows *rows, u32 source, u32 pid, u32 device, bool add);
+/* Names and sorts them, after the survey. */
+int view_rows_finish(struct view *view);
+void view_rows_free(struct view_rows *rows);
+
+/* ---- view_names: tasks and labels ---- */
+
+#define VIEW_LAST_DISPLAYS 1024 /* a power of two */
+
+struct view_names {
+	struct map tasks; /* (pid, tid) -> const char *; tid 0: of a process, where it is not that of its first thread */
+	struct map priorities; /* (pid, tid) -> s64 */
+	const char ***labels; /* [kind number][id - 1]; NULL for kinds without labels */
+	size_t *label_counts;
+	size_t kind_count;
+	struct map made;     /* (kind, values of fields) -> const char *, of nameless records */
+	struct map displays; /* (text id, how) -> const char *, as people write it */
+	struct {
+		u32 text_id, how;
+		const char *name; /* NULL: nothing is here */
+	} last_displays[VIEW_LAST_DISPLAYS]; /* of those, by the lowest bits of the id */
+	struct string_table strings; /* what was made here; they never move */
+};
+
+int view_names_init(struct view *view);
+void view_names_free(struct view_names *names);
+/* A copy that lives as long as the view; NULL without memory. */
+const char *view_intern(const struct view *view, const char *string, size_t length);
+
+/* ---- view_event_names ---- */
+
+void view_event_names_init(struct view_kind *kind);
+/* Kernels are called as the facts of their symbols say, where there are such. 0 or -ENOMEM. */
+int view_event_names_add_symbols(struct view *view);
+/* Never NULL. */
+/* view_annotations.c: the name that an event of gpuprobe.h carries with it; NULL: it is none. */
+const char *view_annotation_name(const struct view *view, const struct view_kind *kind,
+				 const struct record_header *record);
+const char *view_event_name(const struct view *view, const struct view_kind *kind,
+			    const struct record_header *record);
+/* The function of a kernel without namespaces, template arguments and parameters; NULL without a name. */
+const char *view_short_name(const struct view *view, const struct record_header *record);
+/* What other CUDA tools call an enum value, NULL where they do not. */
+const char *view_word(const char *enum_name, u32 number);
+
+/* ---- view_lanes: spans of a row nest within a lane ---- */
+
+#define LANES_MAX 4096 /* of a row; what fits in none of them overlaps in the last */
+
+struct view_lanes {
+	struct lane_row *rows;
+	size_t row_count;
+	size_t row_capacity;
+};
+
+/* nest: whether a span may lie inside another one of its lane. */
+int view_lanes_place(struct view_lanes *lanes, size_t row, bool nest, u64 ts, u64 end,
+		     unsigned *ret_lane, unsigned *ret_depth);
+unsigned view_lanes_count(const struct view_lanes *lanes, size_t row);
+void view_lanes_free(struct view_lanes *lanes);
+
+/* ---- view_matmul: sizes of products, from the arguments of library calls to the kernels ---- */
+
+struct view_matmuls {
+	bool wanted; /* the capture has any */
+	struct matmul_row *rows; /* of threads */
+	size_t row_count, row_capacity;
+	struct matmul_call *calls; /* call n lies at n % MATMUL_CALLS_MAX; NULL: there was none yet */
+	u64 call_count;
+};
+
+void view_matmuls_init(struct view_matmuls *matmuls, const struct view *view);
+void view_matmuls_free(struct view_matmuls *matmuls);
+/* Of each event in time order. 0 or -ENOMEM. */
+int view_matmuls_add(struct view_matmuls *matmuls, const struct view_event *event);
+/* Number of the call with known sizes that what is launched by this event was launched in; 0: none. */
+u64 view_matmuls_launched_in(const struct view_matmuls *matmuls, const struct view_event *launch);
+/* The cause of a kernel launched in the call with this number: with its sizes for the first one that asks, else as given.
+ * Lives until MATMUL_CALLS_MAX further calls were added. */
+const struct view_cause *view_matmuls_take(struct view_matmuls *matmuls, u64 number,
+					   const struct view_cause *cause);
+
+/* ---- view_cause: launches and what they launched ---- */
+
+#define LAUNCHES_MAX	(1U << 20)
+#define RECENT_LAUNCHES (1U << 20)
+
+struct view_causes {
+	u32 *recent;	  /* by correlation modulo RECENT_LAUNCHES: place in launches + 1, 0: none */
+	struct map table; /* (source, correlation) -> place in launches, of those that recent has no room for */
+	struct view_launch *launches;
+	size_t launch_capacity;
+	u64 launch_count; /* ever; launch n lies at n % launches_max */
+	size_t launches_max;
+	struct map forgotten; /* source -> highest correlation forgotten */
+	struct map sources;   /* source -> its place among those with launches, from 0 */
+	u32 last_source;      /* of the last launch; one of these, where there is any */
+	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
+	u64 forgotten_count, missing_count, after_kernel_count;
+	u64 *caused; /* bit n - 1: launch n launched something */
+	size_t caused_capacity;
+};
+
+/* launches_max: 0 for LAUNCHES_MAX. */
+void view_causes_init(struct view_causes *causes, size_t launches_max);
+void view_causes_free(struct view_causes *causes);
+/* Fills launch and cause of the event, which come in time order; path: what the event lies in; matmuls: which know of all
+ * events up to this one, NULL: without sizes. */
+int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
+		    struct view_event *event, u32 path, struct view_matmuls *matmuls);
+/* Frees what only the adding needs. */
+void view_causes_finish(struct view_causes *causes);
+/* Did this launch launch anything, up to now? */
+bool view_causes_caused(const struct view_causes *causes, u64 launch);
+
+/* ---- view_paths: what a thread was in ---- */
+
+struct view_paths {
+	struct view_path *paths; /* number n at n - 1 */
+	size_t count, capacity;
+	struct map numbers; /* (parent, name and kind) -> number */
+	struct string_table names;
+	struct path_row *rows;
+	size_t row_count, row_capacity;
+};
+
+/* Of each span, in time order; ret_path: what it lies in, 0: nothing. */
+int view_paths_add(struct view_paths *paths, const struct view_event *event, u32 *ret_path);
+void view_paths_free(struct view_paths *paths);
+
+/* ---- view_recordings: which call recorded a CUDA event ---- */
+
+#define RECORDINGS_MAX (1U << 20) /* later ones are not known */
+
+struct view_recording {
+	u32 source, context, event, correlation, stream;
+};
+
+struct view_recordings {
+	struct view_recording *items;
+	size_t count, capacity;
+};
+
+/* In the survey, of each gpu_event. 0 or -ENOMEM. */
+int view_recordings_add(struct view_recordings *recordings, const struct record_header *record);
+/* After it, before any is looked for. */
+void view_recordings_finish(struct view_recordings *recordings);
+/* The last one before the wait; NULL when none was seen. */
+const struct view_recording *view_recordings_find(const struct view_recordings *recordings,
+						  const struct record_sync *sync);
+void view_recordings_free(struct view_recordings *recordings);
+
+/* ---- view_ends: spans that are open, by their end ---- */
+
+struct view_ends {
+	struct open_span **heap;
+	size_t count;
+	size_t capacity;
+	u64 sequence;
+};
+
+int view_ends_push(struct view_ends *ends, const struct view_event *event);
+/* Gives the ends up to and with ts to sink->end: in time order, inner before outer. */
+int view_ends_flush(struct view_ends *ends, u64 ts, const struct view_sink *sink, void *data,
+		    struct err *err);
+void view_ends_free(struct view_ends *ends);
+
+/* ---- view_ledger ---- */
+
+struct view_ledger {
+	struct view_loss *losses;
+	size_t count;
+	size_t capacity;
+};
+
+/* From the facts, the reader, and what the survey counted. */
+int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window);
+void view_ledger_free(struct view_ledger *ledger);
+
+/* ---- view_computed: the computed values ---- */
+
+typedef struct view_value view_compute(const struct view *view, const struct view_event *event);
+
+/* NULL when no value of that name is computed for the kind. */
+view_compute *view_computed(const struct schema_kind *kind, const char *name);
+/* view_matmul.c: m, n, k, batch; operations */
+view_compute view_compute_matmul, view_compute_matmul_flops;
+/* view_computed_tables.c */
+view_compute view_compute_migration_device;
+view_compute view_compute_offset, view_compute_thread_name, view_compute_thread_priority, view_compute_device_and_number,
+	view_compute_source_memory, view_compute_destination_memory, view_compute_managed_memory,
+	view_compute_migration_name, view_compute_migrated_bytes, view_compute_migrated_bandwidth;
+/* view_computed_counts.c */
+view_compute view_compute_probing_percent, view_compute_average, view_compute_distribution;
+
+static inline struct view_value value_u64(u64 number)
+{
+	return (struct view_value){.type = VALUE_U64, .number = number};
+}
+
+static inline struct view_value value_absent(void)
+{
+	return (struct view_value){.type = VALUE_ABSENT};
+}
+
+/* Absent when it is no number. */
+static inline struct view_value value_decimal(double decimal)
+{
+	if (!isfinite(decimal))
+		return value_absent();
+	return (struct view_value){.type = VALUE_DECIMAL, .decimal = decimal};
+}
+
+/* Absent for NULL. */
+static inline struct view_value value_string(const char *string)
+{
+	if (!string)
+		return (struct view_value){.type = VALUE_ABSENT};
+	return (struct view_value){.type = VALUE_STRING, .string = string};
+}
+
+/* ---- view_frames: stacks as functions ---- */
+
+struct view_frames {
+	const struct record_frame **sorted; /* by process, address, level */
+	size_t count;
+	struct view_frame *found; /* of the stack that was asked for last */
+	size_t found_count, capacity;
+	bool caller_missing; /* of the last address */
+};
+
+int view_frames_init(struct view *view);
+void view_frames_free(struct view_frames *frames);
+
+/* ---- view_values ---- */
+
+struct view_keys {
+	struct view_key **keys;
+	size_t count;
+	size_t capacity;
+};
+
+void view_keys_free(struct view_keys *keys);
+
+/* ---- view_occupancy ---- */
+
+struct view_occupancies;
+
+int view_occupancies_init(struct view *view);
+/* As occupancy_of(); false without a device too. */
+bool view_occupancy(const struct view *view, const struct record_kernel *kernel, struct occupancy *ret_occupancy);
+
+/* ---- view_steps ---- */
+
+struct view_steps_state;
+
+int view_steps_init(struct view *view);
+void view_steps_free(struct view_steps_state *state);
+
+/* ------------------------------------------------------------------------------------------------------ */
+
+struct view {
+	struct capture_reader *reader;
+	struct view_survey survey;
+	struct view_kinds kinds;
+	struct view_rows rows;
+	struct view_names *names; /* pointers: they grow behind a const view */
+	struct view_keys *keys;
+	struct view_frames *frames;
+	struct view_steps_state *steps;
+	struct view_occupancies *occupancies;
+	struct view_ledger ledger;
+	struct view_causes causes; /* as the survey left them */
+	struct view_counters counters; /* the same */
+	struct view_recordings recordings;
+	struct view_paths paths; /* of the run at hand, or the last one */
+	struct view_attribute *attributes;
+};
+
+#endif
