@@ -22,7 +22,7 @@ static const char **patterns_of(unsigned parts, u64 level, size_t *ret_count)
 static bool names(const char *const *patterns, size_t count, const char *file, const char *function)
 {
 	char *file_names[] = {(char *)file};
-	const struct plan_module module = {
+	const struct code_module module = {
 		.path = (char *)file, .names = file_names, .name_count = 1};
 	struct pattern_name name = {0};
 	bool found = false;

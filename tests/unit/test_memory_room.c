@@ -12,7 +12,7 @@
 TEST(each_page_with_a_probe_counts_once_for_who_maps_it)
 {
 	size_t both[] = {0, 1}, second[] = {1};
-	struct plan_module modules[] = {{.targets = both, .target_count = 2},
+	struct code_module modules[] = {{.targets = both, .target_count = 2},
 					{.targets = second, .target_count = 1}};
 	struct return_site sites[] = {{.file_offset = PAGE + 1}, {.file_offset = 9 * PAGE}};
 	struct plan_function functions[] = {

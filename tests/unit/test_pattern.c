@@ -138,14 +138,14 @@ TEST(a_module_is_named_by_base_name_path_soname_or_start)
 	char *names[] = {"redis-check-rdb", "redis-server"};
 	size_t targets[] = {0};
 	struct target target = {.root_path = ""};
-	struct plan_module executable = {.path = "/usr/bin/redis-check-rdb",
+	struct code_module executable = {.path = "/usr/bin/redis-check-rdb",
 					 .names = names,
 					 .name_count = 2,
 					 .main_executable = true,
 					 .targets = targets,
 					 .target_count = 1};
 	char *library_names[] = {"libcuda.so.535.104", "libcuda.so.1"};
-	struct plan_module library = {
+	struct code_module library = {
 		.path = "/usr/lib/libcuda.so.535.104", .names = library_names, .name_count = 2};
 	static const struct {
 		const char *pattern;

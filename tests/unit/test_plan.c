@@ -127,7 +127,7 @@ TEST(offsets_lead_to_the_code_in_memory)
 {
 	struct plan *plan = PLAN(getpid(), &all, "plan_sample_*");
 	const struct plan_function *one = find(plan, "plan_sample_one");
-	const struct plan_module *module;
+	const struct code_module *module;
 
 	CHECK(one && find(plan, "plan_sample_static"));
 	if (!one)
@@ -447,7 +447,7 @@ TEST(a_deleted_executable_is_read_all_the_same)
 	plan = PLAN(pid, &all, "gone:work");
 	check_function(plan, "work", 0, NULL);
 	if (plan) {
-		const struct plan_module *module = &plan->modules[plan->functions[0].module];
+		const struct code_module *module = &plan->modules[plan->functions[0].module];
 
 		CHECK(module->deleted);
 		CHECK(!strstr(module->path, "deleted"));

@@ -47,7 +47,7 @@ static const struct plan_function *find(const struct plan *plan, const char *fil
 {
 	for (size_t i = 0; plan && i < plan->function_count; i++) {
 		const struct plan_function *function = &plan->functions[i];
-		const struct plan_module *module = &plan->modules[function->module];
+		const struct code_module *module = &plan->modules[function->module];
 
 		if (!strcmp(function->mangled ? function->mangled : function->name, name) &&
 		    (file ? strstr(module->path, file) != NULL : module->main_executable))

@@ -81,7 +81,7 @@ static const struct view_steps *steps_of(struct fixture *fixture, const char *gl
 	const struct view_steps *steps = NULL;
 	struct err err = {0};
 
-	view_set_step_name(fixture->view, glob);
+	CHECK(view_set_step_name(fixture->view, glob) == 0);
 	CHECK_OK(view_steps(fixture->view, &steps, &err), err);
 	return steps;
 }
@@ -101,10 +101,10 @@ static void check_limits(const struct lines *lines, const struct view_steps *exp
 	const struct view_step_track *track;
 
 	limits.steps = VIEW_STEPS_MAX;
-	fixture.view->steps->limits = limits;
+	steps_state(fixture.view)->limits = limits;
 	track = steps_of(&fixture, NULL)->tracks;
-	CHECK_U64(fixture.view->steps->steps.track_count, expected->track_count);
-	CHECK_U64(fixture.view->steps->steps.count, expected->count);
+	CHECK_U64(steps_state(fixture.view)->steps.track_count, expected->track_count);
+	CHECK_U64(steps_state(fixture.view)->steps.count, expected->count);
 	for (size_t i = 0; i < expected->tracks[0].count && track; i++) {
 		const struct view_step *step = &expected->tracks[0].steps[i];
 
@@ -550,7 +550,7 @@ static void check_left_out(const struct lines *lines, const char *glob, const ch
 	struct fixture fixture _fixture_ = fixture_open(text_string(&lines->text));
 	const struct view_steps *steps;
 
-	fixture.view->steps->limits.steps = 4;
+	steps_state(fixture.view)->limits.steps = 4;
 	steps = steps_of(&fixture, glob);
 	check_tracks(steps, expected);
 	CHECK_U64(steps->left_out, left_out);

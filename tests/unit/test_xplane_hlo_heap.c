@@ -1,6 +1,6 @@
 /* Memory that comes and goes, with a limit that a test can reach. */
 #define XPLANE_HLO_HEAP_EVENTS_MAX 64
-#include "../../exporters/xplane_hlo_heap.c" /* in place of the library's */
+#include "../../exporters/xplane/xplane_hlo_heap.c" /* in place of the library's */
 
 #include "unit.h"
 

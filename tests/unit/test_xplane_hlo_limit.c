@@ -1,6 +1,6 @@
 /* More kinds of work on GPUs than a program may have instructions, with a limit that a test can reach. */
 #define XPLANE_HLO_INSTRUCTIONS_MAX 3
-#include "../../exporters/xplane_hlo.c" /* in place of the library's */
+#include "../../exporters/xplane/xplane_hlo.c" /* in place of the library's */
 
 #include <fcntl.h>
 

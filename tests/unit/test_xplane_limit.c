@@ -1,6 +1,6 @@
 /* Files that would be too large, with a limit that a test can reach. */
 #define XPLANE_FILE_BYTES_MAX 2000ULL
-#include "../../exporters/xplane_file.c" /* in place of the library's */
+#include "../../exporters/xplane/xplane_file.c" /* in place of the library's */
 
 #include "capture_fixture.h"
 #include "exporters/xplane/xplane.h"

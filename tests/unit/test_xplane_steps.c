@@ -39,7 +39,7 @@ static xspace *profile(const struct text *lines, size_t steps_max)
 	u64 size_bytes;
 	ssize_t count;
 
-	fixture.view->steps->limits.steps = steps_max;
+	steps_state(fixture.view)->limits.steps = steps_max;
 	CHECK_OK(exporter_find(path, "xplane", &exporter, &err), err);
 	CHECK_OK(exporter_write(exporter, fixture.view, path, &size_bytes, &err), err);
 	close(fd);

@@ -6,7 +6,7 @@
 #include "process/modules.h"
 #include "elf/elf_file.h"
 
-static void note(struct cuda_runtime *runtime, const struct plan_module *module)
+static void note(struct cuda_runtime *runtime, const struct code_module *module)
 {
 	struct elf_file *file;
 

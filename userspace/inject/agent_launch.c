@@ -115,27 +115,18 @@ void agent_launch_in_child(void *data)
 	setenv(AGENT_RING_VARIABLE, path, 1);
 }
 
-int agent_launch_supply(struct agent_launch *launch, u32 pid, const struct cupti_supply *supply,
-			char *ret_path, size_t path_bytes, struct err *err)
+int agent_launch_hand_over(struct agent_launch *launch, u32 pid, int fd, const char *path,
+			   char *ret_path, size_t path_bytes, struct err *err)
 {
-	_cleanup_close_ int fd = -1;
-	char path[64];
-	int result;
+	char inherited[64];
+	int result = memfd_copy(launch->cupti_fd, fd);
 
-	*ret_path = '\0';
-	if (!supply->by_memfd) {
-		snprintf(ret_path, path_bytes, "%s",
-			 supply->place == CUPTI_PLACE_MAPPED ? "" : supply->path);
-		return 0;
-	}
-	fd = cupti_supply_open(supply);
-	result = fd < 0 ? fd : memfd_copy(launch->cupti_fd, fd);
 	if (!result)
 		result = memfd_seal(launch->cupti_fd);
 	if (result)
-		return err_errno(err, result, "can't hand %s to the command", supply->path);
-	file_path(pid, launch->cupti_fd, path);
-	snprintf(ret_path, path_bytes, "%s", path);
+		return err_errno(err, result, "can't hand %s to the command", path);
+	file_path(pid, launch->cupti_fd, inherited);
+	snprintf(ret_path, path_bytes, "%s", inherited);
 	return 0;
 }
 

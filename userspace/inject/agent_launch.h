@@ -6,8 +6,10 @@
 #ifndef GPUPROBE_INJECT_AGENT_LAUNCH_H
 #define GPUPROBE_INJECT_AGENT_LAUNCH_H
 
-#include "cuda/cupti_supply.h"
+#include <stddef.h>
+
 #include "base/err.h"
+#include "base/types.h"
 
 /* So many processes of a command are recorded; memory that nobody writes to costs nothing. */
 #define AGENT_LAUNCH_RINGS 32
@@ -24,9 +26,10 @@ int agent_launch_open(u64 chunk_bytes, struct agent_launch *ret_launch, struct e
 void agent_launch_close(struct agent_launch *launch);
 /* In the child, before exec: descriptors and environment. data: the struct agent_launch. May be called by vfork. */
 void agent_launch_in_child(void *data);
-/* Before the command runs. ret_path: what the agent is to load as CUPTI, "" for none. pid: of the command. */
-int agent_launch_supply(struct agent_launch *launch, u32 pid, const struct cupti_supply *supply,
-			char *ret_path, size_t path_bytes, struct err *err);
+/* Before the command, process pid, runs: the bytes of the file open as fd become the libcupti that it inherits. path: of that
+ * file, for errors. ret_path: by what name the agent is to load it. */
+int agent_launch_hand_over(struct agent_launch *launch, u32 pid, int fd, const char *path, char *ret_path,
+			   size_t path_bytes, struct err *err);
 /* The process, as the host sees it, that has taken a ring with this thread of its pid namespace: the command or one
  * of its descendants. 0: not found, or gone. */
 u32 agent_launch_taker(const struct agent_launch *launch, u32 ring, u32 command_pid, u32 agent_tid);

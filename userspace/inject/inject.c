@@ -214,6 +214,7 @@ static int file_note(struct injector *injector, int fd, ino_t *ret_inode, struct
 	if (fstat(fd, &status))
 		return err_errno(err, -errno, "can't look at the memfd of %u", injector->plan->pid);
 	injector->own.device = status.st_dev;
+	injector->own.resident_memfd = AGENT_MEMFD_RESIDENT;
 	*ret_inode = status.st_ino;
 	return 0;
 }

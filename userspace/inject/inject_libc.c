@@ -36,12 +36,12 @@ static const struct wanted {
 };
 
 struct library_file {
-	const struct plan_module *module;
+	const struct code_module *module;
 	struct elf_file *file;
 	struct elf_symbols symbols;
 };
 
-static bool name_matches(const struct plan_module *module, const char *const *globs)
+static bool name_matches(const struct code_module *module, const char *const *globs)
 {
 	for (size_t n = 0; n < module->name_count; n++)
 		for (size_t g = 0; globs[g]; g++)
@@ -56,7 +56,7 @@ static int libraries_open(const struct module_list *modules,
 	for (size_t i = 0; i < modules->count; i++)
 		for (unsigned l = 0; l < LIBRARIES; l++) {
 			struct library_file *library = &libraries[l];
-			const struct plan_module *module = &modules->items[i];
+			const struct code_module *module = &modules->items[i];
 			int result;
 
 			if (library->module || !name_matches(module, library_globs[l]))
@@ -73,7 +73,7 @@ static int libraries_open(const struct module_list *modules,
 }
 
 /* Where a place in a file is in the target; 0: not in the mapping that is known. */
-static u64 address_of_offset(const struct plan_module *module, u64 offset)
+static u64 address_of_offset(const struct code_module *module, u64 offset)
 {
 	if (offset < module->file_offset ||
 	    offset - module->file_offset >= module->end - module->start)
@@ -145,7 +145,7 @@ static void version_read(const struct library_file *library, char version[16])
 /* The two pieces of code are taken as they are in the file. */
 static int code_find(const struct library_file *library, struct inject_plan *plan, struct err *err)
 {
-	const struct plan_module *module = library->module;
+	const struct code_module *module = library->module;
 	size_t mapped = module->end - module->start, found;
 	size_t size = mapped < CODE_MAX_BYTES ? mapped : CODE_MAX_BYTES;
 	_cleanup_free_ u8 *code = malloc(size);

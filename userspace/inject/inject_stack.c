@@ -35,7 +35,7 @@ static const struct rule function_rules[] = {
 
 /* A file of code, opened when the first frame in it is met. */
 struct stack_file {
-	const struct plan_module *module;
+	const struct code_module *module;
 	struct elf_file *file;
 	struct elf_unwind *unwind;
 	struct elf_symbols symbols; /* of the C library and the main program only */
@@ -50,7 +50,7 @@ struct inject_stacks {
 };
 
 /* What addresses in the target are more than in the file. */
-static u64 bias_of(const struct plan_module *module, const struct elf_file *file)
+static u64 bias_of(const struct code_module *module, const struct elf_file *file)
 {
 	const struct elf_segment *segments;
 	size_t count = elf_file_segments(file, true, &segments);
@@ -77,7 +77,7 @@ static void file_open(struct stack_file *file)
 	file->unwind = elf_unwind_open(file->file);
 }
 
-static bool tells_names(const struct plan_module *module)
+static bool tells_names(const struct code_module *module)
 {
 	for (size_t n = 0; n < module->name_count; n++)
 		if (fnmatch("libc.so.6", module->names[n], 0) == 0 ||
@@ -152,7 +152,7 @@ static bool file_covers(struct stack_file *file, u64 address)
 static struct stack_file *file_find(struct inject_stacks *stacks, u64 address)
 {
 	for (size_t i = 0; i < stacks->count; i++) {
-		const struct plan_module *module = stacks->files[i].module;
+		const struct code_module *module = stacks->files[i].module;
 
 		if (address >= module->start && address < module->end)
 			return &stacks->files[i];

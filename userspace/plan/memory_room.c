@@ -30,7 +30,7 @@ static size_t list_usdt_pages(const struct plan *plan, size_t target, u64 *pages
 		const struct plan_usdt *usdt = &plan->usdt[i];
 		u64 module = (u64)usdt->module << 40;
 
-		if (!plan_is_mapped_by(&plan->modules[usdt->module], target))
+		if (!module_is_mapped_by(&plan->modules[usdt->module], target))
 			continue;
 		for (size_t s = 0; s < usdt->site_count; s++, count += 2) {
 			const struct plan_usdt_site *site = &usdt->sites[s];
@@ -57,7 +57,7 @@ static size_t list_pages(const struct plan *plan, size_t target, u64 *pages)
 		const struct plan_function *function = &plan->functions[i];
 		u64 module = (u64)function->module << 40;
 
-		if (!plan_is_mapped_by(&plan->modules[function->module], target))
+		if (!module_is_mapped_by(&plan->modules[function->module], target))
 			continue;
 		if (pages)
 			pages[count] = module | function->file_offset / PAGE_BYTES;

@@ -159,7 +159,7 @@ static bool glob_matches(const char *glob, const char *name)
 }
 
 /* Is the path, in the file system of a target that maps the module, a name of its file? */
-static bool path_leads_to(const char *path, const struct plan_module *module,
+static bool path_leads_to(const char *path, const struct code_module *module,
 			  const struct target *targets)
 {
 	for (size_t i = 0; i < module->target_count; i++) {
@@ -175,7 +175,7 @@ static bool path_leads_to(const char *path, const struct plan_module *module,
 	return false;
 }
 
-bool pattern_matches_module(const struct pattern *pattern, const struct plan_module *module,
+bool pattern_matches_module(const struct pattern *pattern, const struct code_module *module,
 			    const struct target *targets)
 {
 	if (!pattern->binary)

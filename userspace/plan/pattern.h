@@ -33,7 +33,7 @@ struct pattern_name {
 int pattern_parse(const char *text, struct pattern *ret_pattern, struct err *err);
 void pattern_free(struct pattern *pattern);
 
-bool pattern_matches_module(const struct pattern *pattern, const struct plan_module *module,
+bool pattern_matches_module(const struct pattern *pattern, const struct code_module *module,
 			    const struct target *targets);
 bool pattern_matches_name(const struct pattern *pattern, struct pattern_name *name);
 /* The glob has no wildcards and is this very name. */

@@ -10,39 +10,13 @@
 #include "code/function_code.h"
 #include "code/instruction.h"
 #include "plan/matmuls.h"
+#include "process/modules.h"
 #include "process/target.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/types.h"
 #include "options/options.h"
 #include "../bpf/usdt.h"
-
-struct plan_range {
-	u64 file_offset, size_bytes;
-};
-
-/* A file of code that at least one target maps executable. */
-struct plan_module {
-	char *path;	/* as the target sees it, without " (deleted)" */
-	char **names;	/* what BINARY of a pattern may call it: base name of path, DT_SONAME, and for a main
-			 * executable the name it was started by (argv[0], comm) */
-	size_t name_count;
-	int fd;		/* held open through /proc/PID/map_files: also when deleted or in another namespace */
-	u64 device, inode; /* of fd: what it is the same file by */
-	u64 maps_device, maps_inode; /* as /proc/PID/maps has them; on overlayfs others than those of fd */
-	bool main_executable; /* of a target */
-	bool deleted;
-	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
-	u32 shared_with_pid;	 /* one of them */
-	bool reaches_all; /* its links name no process, see plan_reach.c */
-	bool by_thread;	  /* a target without its first thread maps it, and a stranger: single probes there */
-	size_t *targets; /* indexes of the targets that map it */
-	size_t target_count;
-	u64 start, end, file_offset; /* of its first executable mapping in its first target */
-	struct plan_range *ranges;   /* of the file, that some target maps executable */
-	size_t range_count;
-	u8 build_id[20];
-};
 
 struct plan_function {
 	size_t module;	 /* index */
@@ -134,7 +108,7 @@ struct plan_guard {
 };
 
 struct plan {
-	struct plan_module *modules;
+	struct code_module *modules;
 	size_t module_count;
 	struct plan_function *functions; /* by module, then file offset; each offset once */
 	size_t function_count;
@@ -160,8 +134,6 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
  * unwind tables of files that it does not know: up to a second. */
 int plan_judge_again(const struct target *target, struct map *known, bool *ret_harmless,
 		     struct err *err);
-/* Does the target with this index map the file? */
-bool plan_is_mapped_by(const struct plan_module *module, size_t target);
 /* VALUE_returns_* of its functions, a bit each. */
 u32 plan_returns(const struct plan *plan);
 /* Does it have return addresses overwritten? */

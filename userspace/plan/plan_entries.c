@@ -31,7 +31,7 @@ static bool is_exit(const struct plan_function *function, const struct function_
 	return false;
 }
 
-static void function_apply(const struct plan_module *module, struct module_code *code,
+static void function_apply(const struct code_module *module, struct module_code *code,
 			   struct plan_function *function, unsigned allowed)
 {
 	struct function_place place;

@@ -23,7 +23,7 @@ static const char *const unwinders[] = {
 static const char *const shared_unwinding[] = {"_Unwind_RaiseException", "_Unwind_Resume",
 					       "__gxx_personality_v0", "__cxa_throw"};
 
-static bool is_unwinder_library(const struct plan_module *module)
+static bool is_unwinder_library(const struct code_module *module)
 {
 	for (size_t i = 0; i < module->name_count; i++)
 		if (!fnmatch("libgcc_s*.so*", module->names[i], 0) ||
@@ -69,7 +69,7 @@ static int unwinders_add(struct plan *plan, size_t module, struct elf_file *file
 	return result;
 }
 
-static int refuse(const struct plan_module *module, struct err *err)
+static int refuse(const struct code_module *module, struct err *err)
 {
 	return err_set(
 		err, -EOPNOTSUPP,
@@ -81,7 +81,7 @@ static int refuse(const struct plan_module *module, struct err *err)
 
 static int module_guard(struct plan_builder *builder, size_t index, struct err *err)
 {
-	const struct plan_module *module = &builder->plan->modules[index];
+	const struct code_module *module = &builder->plan->modules[index];
 	size_t before = builder->plan->guard_count;
 	bool uses_shared, throws;
 	struct elf_file *file;

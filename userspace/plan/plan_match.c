@@ -186,10 +186,10 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 
 /* Programs that copy their code to huge pages leave the file's pages unmapped: a probe there is
  * never hit. */
-bool plan_maps_offset(const struct plan_module *module, u64 file_offset)
+bool plan_maps_offset(const struct code_module *module, u64 file_offset)
 {
 	for (size_t i = 0; i < module->range_count; i++) {
-		const struct plan_range *range = &module->ranges[i];
+		const struct mapped_range *range = &module->ranges[i];
 
 		if (file_offset >= range->file_offset &&
 		    file_offset - range->file_offset < range->size_bytes)
@@ -202,7 +202,7 @@ bool plan_maps_offset(const struct plan_module *module, u64 file_offset)
 static const char *group_check(struct matcher *matcher, const struct alias_group *group,
 			       struct function_place *ret_place)
 {
-	const struct plan_module *module = &matcher->builder->plan->modules[matcher->module];
+	const struct code_module *module = &matcher->builder->plan->modules[matcher->module];
 	const struct elf_symbol *symbol = group->best;
 	const char *reason;
 	u64 file_offset;

@@ -20,6 +20,8 @@ struct plan_builder {
 	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };
 
+void plan_function_free(struct plan_function *function); /* what it points to */
+
 /* Opens it, unless it is open. */
 int plan_code_open(struct plan_builder *builder, size_t module, struct module_code **ret_code, struct err *err);
 void plan_code_close(struct plan_builder *builder, size_t module);
@@ -27,7 +29,7 @@ void plan_code_close(struct plan_builder *builder, size_t module);
 /* plan_match.c: patterns and symbols -> functions and skipped ones. */
 int plan_match(struct plan_builder *builder, struct err *err);
 /* Does a target map that byte of the file executable? */
-bool plan_maps_offset(const struct plan_module *module, u64 file_offset);
+bool plan_maps_offset(const struct code_module *module, u64 file_offset);
 /* A part of a function that is jumped to, not called; gcc and clang: foo.cold, BOLT: foo.cold.0, sections for
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
@@ -57,6 +59,6 @@ int plan_suggest_function(const struct plan_builder *builder, const struct patte
 			  struct err *err);
 
 /* The root under which debug files of a module are looked up. */
-const char *plan_module_root(const struct plan_builder *builder, const struct plan_module *module);
+const char *plan_module_root(const struct plan_builder *builder, const struct code_module *module);
 
 #endif

@@ -65,7 +65,7 @@ static const struct row *row_find(const struct row *rows, size_t count, const ch
 
 /* A file is known by any of its names: "libstdc++.so.6" is the soname of libstdc++.so.6.0.30. */
 static const struct row *row_find_module(const struct row *rows, size_t count,
-					 const struct plan_module *module)
+					 const struct code_module *module)
 {
 	const struct row *row = NULL;
 
@@ -120,7 +120,7 @@ static const char *const switching_functions[] = {"makecontext", "swapcontext"};
 
 static void facts_read(struct policy *policy, size_t module)
 {
-	const struct plan_module *file = &policy->builder->plan->modules[module];
+	const struct code_module *file = &policy->builder->plan->modules[module];
 	struct file_facts *facts = &policy->facts[module];
 	struct elf_file *elf;
 
@@ -162,10 +162,10 @@ static int switches_judge(struct policy *policy, size_t target, struct verdict *
 	const struct plan *plan = policy->builder->plan;
 
 	for (size_t i = 0; i < plan->module_count; i++) {
-		const struct plan_module *other = &plan->modules[i];
+		const struct code_module *other = &plan->modules[i];
 		const struct row *row;
 
-		if (!plan_is_mapped_by(other, target))
+		if (!module_is_mapped_by(other, target))
 			continue;
 		row = row_find_module(stack_switchers, ARRAY_SIZE(stack_switchers), other);
 		facts_read(policy, i);
@@ -186,17 +186,17 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 	const struct plan *plan = policy->builder->plan;
 
 	for (size_t i = 0; i < plan->module_count; i++) {
-		const struct plan_module *other = &plan->modules[i];
+		const struct code_module *other = &plan->modules[i];
 
-		if (i != module && other->main_executable && plan_is_mapped_by(other, target) &&
+		if (i != module && other->main_executable && module_is_mapped_by(other, target) &&
 		    has_personality(policy, i))
 			return verdict_set(verdict, VALUE_entry_only_reason_exceptions, other->path,
 					   NULL);
 	}
 	for (size_t i = 0; i < plan->module_count; i++) {
-		const struct plan_module *other = &plan->modules[i];
+		const struct code_module *other = &plan->modules[i];
 
-		if (i != module && plan_is_mapped_by(other, target) &&
+		if (i != module && module_is_mapped_by(other, target) &&
 		    !row_find_module(harmless_unwinders, ARRAY_SIZE(harmless_unwinders), other) &&
 		    has_personality(policy, i))
 			return verdict_set(verdict, VALUE_entry_only_reason_foreign_code,
@@ -208,7 +208,7 @@ static int target_judge(struct policy *policy, size_t module, size_t target,
 /* For functions that no exception can pass, whatever the targets of the module map. */
 static int quiet_judge(struct policy *policy, size_t index)
 {
-	const struct plan_module *module = &policy->builder->plan->modules[index];
+	const struct code_module *module = &policy->builder->plan->modules[index];
 	struct verdict verdict = {0};
 	int result = 0;
 
@@ -222,7 +222,7 @@ static int quiet_judge(struct policy *policy, size_t index)
 /* All but sharing, which is asked once for all modules together. */
 static int module_judge(struct policy *policy, size_t index)
 {
-	const struct plan_module *module = &policy->builder->plan->modules[index];
+	const struct code_module *module = &policy->builder->plan->modules[index];
 	struct verdict *verdict = &policy->verdicts[index];
 	int result = 0;
 
@@ -377,7 +377,7 @@ int plan_policy_apply(struct plan_builder *builder, struct err *err)
 enum { FACT_PERSONALITY = 1, FACT_SWITCHES_STACKS = 2, FACT_GO = 4 };
 
 /* By what a file is the same one, though its number may have become another's. */
-static void file_key(const struct plan_module *module, u64 ret_key[2])
+static void file_key(const struct code_module *module, u64 ret_key[2])
 {
 	struct stat status;
 

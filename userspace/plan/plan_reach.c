@@ -13,7 +13,7 @@
 #include "process/modules.h"
 #include "base/cleanup.h"
 
-static bool lacks_first_thread(const struct plan_builder *builder, const struct plan_module *module)
+static bool lacks_first_thread(const struct plan_builder *builder, const struct code_module *module)
 {
 	for (size_t i = 0; i < module->target_count; i++)
 		if (builder->targets[module->targets[i]].first_thread_ended)
@@ -23,7 +23,7 @@ static bool lacks_first_thread(const struct plan_builder *builder, const struct 
 
 static void want_reach(const struct plan_builder *builder, size_t index, bool *wanted)
 {
-	const struct plan_module *module = &builder->plan->modules[index];
+	const struct code_module *module = &builder->plan->modules[index];
 
 	wanted[index] = !module->shared_with_others &&
 			(builder->limits->children || lacks_first_thread(builder, module));
@@ -47,7 +47,7 @@ int plan_reach_apply(struct plan_builder *builder, struct err *err)
 	result = modules_shared_with_others(&list, wanted, builder->targets, builder->target_count,
 					    err);
 	for (size_t i = 0; i < plan->module_count && !result; i++) {
-		struct plan_module *module = &plan->modules[i];
+		struct code_module *module = &plan->modules[i];
 
 		module->reaches_all = wanted[i] && !module->shared_with_others;
 		module->by_thread = !module->reaches_all && lacks_first_thread(builder, module);

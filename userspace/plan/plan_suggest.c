@@ -127,7 +127,7 @@ static void suggestions_append(const struct suggestions *suggestions, struct tex
  * -------------------------------------------------------------------------------------- */
 
 /* What one module has to offer. Returns the number of its functions. */
-static size_t module_offer(const struct plan_builder *builder, const struct plan_module *module,
+static size_t module_offer(const struct plan_builder *builder, const struct code_module *module,
 			   struct suggestions *suggestions, bool *ret_stripped)
 {
 	_cleanup_text_ struct text demangled = {0};
@@ -162,7 +162,7 @@ int plan_suggest_function(const struct plan_builder *builder, const struct patte
 
 	suggestions_start(&suggestions, pattern->glob);
 	for (size_t i = 0; i < builder->plan->module_count; i++) {
-		const struct plan_module *module = &builder->plan->modules[i];
+		const struct code_module *module = &builder->plan->modules[i];
 		bool stripped = false;
 		size_t count;
 
@@ -223,7 +223,7 @@ int plan_suggest_binary(const struct plan_builder *builder, const struct pattern
 	if (!names)
 		return err_errno(err, -ENOMEM, "pattern \"%s\"", pattern->text);
 	for (size_t i = 0; i < plan->module_count; i++) {
-		const struct plan_module *module = &plan->modules[i];
+		const struct code_module *module = &plan->modules[i];
 		struct binary_name *best = &names[count++];
 
 		*best = (struct binary_name){path_base_name(module->path), ~0U};

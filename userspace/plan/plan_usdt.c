@@ -58,7 +58,7 @@ static bool find_variable(void *data, const char *name, size_t length, u64 *ret_
 /* Where the kernel writes below sp, may something stand there? A function whose extent is not known may have it. */
 static bool long_nop_harms(struct usdt_builder *builder, u64 address)
 {
-	const struct plan_module *module = &builder->plan->modules[builder->module];
+	const struct code_module *module = &builder->plan->modules[builder->module];
 	const struct target *target = &builder->targets[module->targets[0]];
 	const char *root = target->other_mount_namespace ? target->root_path : "";
 
@@ -305,7 +305,7 @@ static int find_pairs(struct usdt_builder *builder)
 
 static int module_read(struct usdt_builder *builder, size_t index)
 {
-	const struct plan_module *module = &builder->plan->modules[index];
+	const struct code_module *module = &builder->plan->modules[index];
 	bool any = false;
 	int result;
 
@@ -379,7 +379,7 @@ static int say_unmatched(const struct usdt_builder *builder, const struct usdt_p
 	size_t files = 0;
 
 	for (size_t i = 0; i < builder->plan->module_count; i++) {
-		const struct plan_module *module = &builder->plan->modules[i];
+		const struct code_module *module = &builder->plan->modules[i];
 		struct elf_file *file;
 
 		if (!usdt_pattern_matches_module(pattern, module, builder->targets) ||
@@ -511,16 +511,6 @@ int plan_add_usdt(struct plan *plan, const struct target *targets, size_t target
 	free(builder.hits);
 	free(builder.here);
 	return result;
-}
-
-void plan_usdt_free(struct plan *plan)
-{
-	for (size_t i = 0; i < plan->usdt_count; i++) {
-		free(plan->usdt[i].provider);
-		free(plan->usdt[i].name);
-		free(plan->usdt[i].sites);
-	}
-	free(plan->usdt);
 }
 
 size_t plan_usdt_sites(const struct plan *plan)

@@ -17,7 +17,6 @@ struct plan_usdt_request {
  * limits->max_functions: -E2BIG. Reads the notes of the files. */
 int plan_add_usdt(struct plan *plan, const struct target *targets, size_t target_count,
 		  const struct plan_usdt_request *request, const struct plan_limits *limits, struct err *err);
-void plan_usdt_free(struct plan *plan);
 /* Their places, in all. */
 size_t plan_usdt_sites(const struct plan *plan);
 /* "postgresql:query" for the probe that begins it; the caller frees; NULL: no memory. */

@@ -77,7 +77,7 @@ void usdt_pattern_free(struct usdt_pattern *pattern)
 }
 
 bool usdt_pattern_matches_module(const struct usdt_pattern *pattern,
-				 const struct plan_module *module, const struct target *targets)
+				 const struct code_module *module, const struct target *targets)
 {
 	return !pattern->binary.binary || pattern_matches_module(&pattern->binary, module, targets);
 }

@@ -22,7 +22,7 @@ struct usdt_pattern {
 
 int usdt_pattern_parse(const char *text, struct usdt_pattern *ret_pattern, struct err *err);
 void usdt_pattern_free(struct usdt_pattern *pattern);
-bool usdt_pattern_matches_module(const struct usdt_pattern *pattern, const struct plan_module *module,
+bool usdt_pattern_matches_module(const struct usdt_pattern *pattern, const struct code_module *module,
 				 const struct target *targets);
 bool usdt_pattern_matches(const struct usdt_pattern *pattern, const char *provider, const char *name);
 

@@ -9,8 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "process/arch_x86_64.h"
-#include "process/own_code.h"
+#include "probe/own_functions_x86_64.h"
+#include "probe/own_code.h"
 #include "probe/uprobe.h"
 #include "base/cleanup.h"
 

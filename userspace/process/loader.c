@@ -7,7 +7,7 @@
 #include "base/types.h"
 #include "elf/elf_file.h"
 
-static bool is_loader(const struct plan_module *module)
+static bool is_loader(const struct code_module *module)
 {
 	/* glibc and musl (of which the C library is the linker too). */
 	static const char *const globs[] = {"ld-linux*", "ld-musl*", "libc.musl*", "ld-2.*.so",
@@ -36,7 +36,7 @@ static int symbol_find(struct elf_file *file, u64 *ret_offset)
 	return result ? -EINVAL : 0;
 }
 
-int loader_find(const struct plan_module *module, u64 *ret_offset)
+int loader_find(const struct code_module *module, u64 *ret_offset)
 {
 	struct elf_file *file;
 	int result;

@@ -4,10 +4,10 @@
 #ifndef GPUPROBE_PROCESS_LOADER_H
 #define GPUPROBE_PROCESS_LOADER_H
 
-#include "plan/plan.h"
+#include "process/modules.h"
 
 /* File offset of the function that it calls for debuggers at each change. -ENOENT: the module is no dynamic
  * linker; -EINVAL: it is one, but the function was not found in it. Reads its symbols. */
-int loader_find(const struct plan_module *module, u64 *ret_offset);
+int loader_find(const struct code_module *module, u64 *ret_offset);
 
 #endif

@@ -28,7 +28,7 @@ struct loader {
 /* ---- names
  * ------------------------------------------------------------------------------------------ */
 
-static int name_add(struct plan_module *module, const char *name, size_t length)
+static int name_add(struct code_module *module, const char *name, size_t length)
 {
 	char **names;
 
@@ -54,7 +54,7 @@ static int name_add(struct plan_module *module, const char *name, size_t length)
  * rewrite argv[0] into a title ("redis-server *:6379", "nginx: worker process", "-bash"): its first
  * word counts.
  */
-static int started_names_add(struct plan_module *module, const struct target *target)
+static int started_names_add(struct code_module *module, const struct target *target)
 {
 	_cleanup_free_ char *arguments = NULL;
 	char *first, *base;
@@ -77,7 +77,7 @@ static int started_names_add(struct plan_module *module, const struct target *ta
 
 /* What is read from the file itself. A file that is no ELF (some JITs map their own) has neither.
  */
-static int file_facts_read(struct plan_module *module)
+static int file_facts_read(struct code_module *module)
 {
 	u8 build_id[ELF_BUILD_ID_MAX_BYTES] = {0};
 	_cleanup_free_ char *soname = NULL;
@@ -141,7 +141,7 @@ static int mapping_open(const struct loader *loader, const struct maps_line *lin
 	return fd;
 }
 
-static int target_note(struct plan_module *module, size_t target)
+static int target_note(struct code_module *module, size_t target)
 {
 	size_t *targets;
 
@@ -156,9 +156,9 @@ static int target_note(struct plan_module *module, size_t target)
 }
 
 /* Targets map the same ranges as a rule, each is kept once. */
-static int range_note(struct plan_module *module, const struct maps_line *line)
+static int range_note(struct code_module *module, const struct maps_line *line)
 {
-	struct plan_range range = {line->file_offset, line->end - line->start}, *ranges;
+	struct mapped_range range = {line->file_offset, line->end - line->start}, *ranges;
 
 	for (size_t i = 0; i < module->range_count; i++) {
 		if (module->ranges[i].file_offset == range.file_offset &&
@@ -173,19 +173,19 @@ static int range_note(struct plan_module *module, const struct maps_line *line)
 	return 0;
 }
 
-static struct plan_module *module_append(struct module_list *list)
+static struct code_module *module_append(struct module_list *list)
 {
-	struct plan_module *items =
+	struct code_module *items =
 		reallocarray(list->items, list->count + 1, sizeof(*list->items));
 
 	if (!items)
 		return NULL;
 	list->items = items;
-	items[list->count] = (struct plan_module){.fd = -1};
+	items[list->count] = (struct code_module){.fd = -1};
 	return &items[list->count++];
 }
 
-static int module_fill(struct loader *loader, struct plan_module *module,
+static int module_fill(struct loader *loader, struct code_module *module,
 		       const struct maps_line *line, const struct stat *status, char *path)
 {
 	module->path = path;
@@ -207,7 +207,7 @@ static int mapping_add(struct loader *loader, const struct maps_line *line, u64 
 {
 	_cleanup_free_ char *path = path_from_proc(line->path, loader->root, NULL);
 	_cleanup_close_ int fd = -1;
-	struct plan_module *module;
+	struct code_module *module;
 	struct stat status;
 	u64 *known;
 
@@ -235,7 +235,7 @@ static int mapping_visit(struct loader *loader, const struct maps_line *line)
 {
 	const struct target *target = &loader->targets[loader->target_index];
 	u64 *known = map_find(&loader->by_maps, line->device, line->inode), index;
-	struct plan_module *module;
+	struct code_module *module;
 	int result;
 
 	if (known) {
@@ -288,7 +288,7 @@ static int target_modules_load(struct loader *loader, struct err *err)
 
 static int module_compare(const void *left, const void *right)
 {
-	const struct plan_module *a = left, *b = right;
+	const struct code_module *a = left, *b = right;
 
 	if (a->main_executable != b->main_executable)
 		return a->main_executable ? -1 : 1;
@@ -323,7 +323,7 @@ int modules_load(const struct target *targets, size_t target_count, struct modul
 void modules_free(struct module_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		struct plan_module *module = &list->items[i];
+		struct code_module *module = &list->items[i];
 
 		for (size_t j = 0; j < module->name_count; j++)
 			free(module->names[j]);
@@ -335,4 +335,12 @@ void modules_free(struct module_list *list)
 	}
 	free(list->items);
 	*list = (struct module_list){0};
+}
+
+bool module_is_mapped_by(const struct code_module *module, size_t target)
+{
+	for (size_t i = 0; i < module->target_count; i++)
+		if (module->targets[i] == target)
+			return true;
+	return false;
 }

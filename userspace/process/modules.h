@@ -5,10 +5,39 @@
 #ifndef GPUPROBE_PROCESS_MODULES_H
 #define GPUPROBE_PROCESS_MODULES_H
 
-#include "plan/plan.h"
+#include "process/target.h"
+#include "base/err.h"
+#include "base/types.h"
+
+struct mapped_range {
+	u64 file_offset, size_bytes;
+};
+
+/* A file of code that at least one target maps executable. */
+struct code_module {
+	char *path;	/* as the target sees it, without " (deleted)" */
+	char **names;	/* what BINARY of a pattern may call it: base name of path, DT_SONAME, and for a main
+			 * executable the name it was started by (argv[0], comm) */
+	size_t name_count;
+	int fd;		/* held open through /proc/PID/map_files: also when deleted or in another namespace */
+	u64 device, inode; /* of fd: what it is the same file by */
+	u64 maps_device, maps_inode; /* as /proc/PID/maps has them; on overlayfs others than those of fd */
+	bool main_executable; /* of a target */
+	bool deleted;
+	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
+	u32 shared_with_pid;	 /* one of them */
+	bool reaches_all; /* its links name no process, see plan_reach.c */
+	bool by_thread;	  /* a target without its first thread maps it, and a stranger: single probes there */
+	size_t *targets; /* indexes of the targets that map it */
+	size_t target_count;
+	u64 start, end, file_offset; /* of its first executable mapping in its first target */
+	struct mapped_range *ranges;   /* of the file, that some target maps executable */
+	size_t range_count;
+	u8 build_id[20];
+};
 
 struct module_list {
-	struct plan_module *items; /* main executables first, then by path */
+	struct code_module *items; /* main executables first, then by path */
 	size_t count;
 };
 
@@ -17,6 +46,8 @@ struct module_list {
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err);
 void modules_free(struct module_list *list);
+/* Does the target with this index map the file? */
+bool module_is_mapped_by(const struct code_module *module, size_t target);
 
 /*
  * For every module with wanted[i]: does a process that is no target map its file executable too? Fills

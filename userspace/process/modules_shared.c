@@ -29,7 +29,7 @@ struct scan {
 static bool same_by_overlay(const struct scan *scan, size_t index, u32 pid,
 			    const struct maps_line *line)
 {
-	const struct plan_module *module = &scan->list->items[index];
+	const struct code_module *module = &scan->list->items[index];
 	char path[96];
 	struct statfs system;
 	struct stat status;
@@ -48,7 +48,7 @@ static bool same_by_overlay(const struct scan *scan, size_t index, u32 pid,
 
 static bool same_file(const struct scan *scan, size_t index, u32 pid, const struct maps_line *line)
 {
-	const struct plan_module *module = &scan->list->items[index];
+	const struct code_module *module = &scan->list->items[index];
 
 	if (line->device == module->maps_device && line->inode == module->maps_inode)
 		return true;
@@ -86,7 +86,7 @@ static int process_scan(struct scan *scan, u32 pid)
 		if (!line.executable || !line.inode)
 			continue;
 		for (size_t i = 0; i < scan->list->count; i++) {
-			struct plan_module *module = &scan->list->items[i];
+			struct code_module *module = &scan->list->items[i];
 
 			if (!scan->wanted[i] || module->shared_with_others ||
 			    !same_file(scan, i, pid, &line))

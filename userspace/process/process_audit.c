@@ -11,7 +11,6 @@
 #include "process/maps.h"
 #include "process/proc_file.h"
 #include "base/cleanup.h"
-#include "../gpu/shared.h"
 
 /* ---- what a folder of /proc/PID has ---- */
 
@@ -65,9 +64,12 @@ static bool fd_is_own(const struct process_own *own, int directory_fd, const cha
 
 static bool is_resident(const struct process_own *own, const struct maps_line *line)
 {
-	static const char path[] = "/memfd:" AGENT_MEMFD_RESIDENT;
+	static const char prefix[] = "/memfd:";
 
-	return line->device == own->device && !strncmp(line->path, path, strlen(path));
+	return own->resident_memfd && line->device == own->device &&
+	       !strncmp(line->path, prefix, strlen(prefix)) &&
+	       !strncmp(line->path + strlen(prefix), own->resident_memfd,
+			strlen(own->resident_memfd));
 }
 
 static int count_mappings(int proc_fd, const struct process_own *own, struct process_audit *audit)

@@ -15,6 +15,7 @@
 struct process_own {
 	dev_t device; /* of the memfds */
 	ino_t ring_inode, library_inode; /* 0: not made yet */
+	const char *resident_memfd;	 /* how the names of those begin that may stay; NULL: none may */
 	u32 tid;			 /* of the agent's thread, as the host sees it; 0: not known */
 };
 
@@ -22,7 +23,7 @@ struct process_audit {
 	size_t thread_count, own_thread_count;
 	size_t fd_count, own_fd_count;
 	size_t mapping_count, own_mapping_count;
-	size_t resident_mapping_count; /* of the page that may stay (gpu/shared.h), of whatever agent */
+	size_t resident_mapping_count; /* of memfds that may stay, whoever put them in */
 	size_t executable_mapping_count; /* code: files and anonymous */
 };
 

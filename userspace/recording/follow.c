@@ -19,7 +19,7 @@ static struct by_process count_by_process(const struct attachment *attachment)
 
 	for (size_t i = 0; i < attachment->plan->function_count; i++) {
 		const struct plan_function *function = &attachment->plan->functions[i];
-		const struct plan_module *module = &attachment->plan->modules[function->module];
+		const struct code_module *module = &attachment->plan->modules[function->module];
 
 		if (module->reaches_all || function->returns == VALUE_returns_session)
 			continue;
@@ -29,7 +29,7 @@ static struct by_process count_by_process(const struct attachment *attachment)
 	}
 	for (size_t i = 0; i < attachment->plan->usdt_count; i++) {
 		const struct plan_usdt *usdt = &attachment->plan->usdt[i];
-		const struct plan_module *module = &attachment->plan->modules[usdt->module];
+		const struct code_module *module = &attachment->plan->modules[usdt->module];
 
 		if (module->reaches_all)
 			continue;

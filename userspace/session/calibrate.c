@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/arch_x86_64.h"
-#include "process/own_code.h"
+#include "probe/own_functions_x86_64.h"
+#include "probe/own_code.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
@@ -46,7 +46,7 @@ static own_function *own_function_of(enum own own)
 
 struct own_plan {
 	struct plan plan;
-	struct plan_module module;
+	struct code_module module;
 	struct plan_function functions[OWN_COUNT];
 	struct return_site sites[OWN_COUNT];
 	bool has[OWN_COUNT];
@@ -90,7 +90,7 @@ static int fill_plan(struct own_plan *own, const struct calibration_wishes *wish
 {
 	int result = 0;
 
-	own->module = (struct plan_module){.path = (char *)"/proc/self/exe", .fd = file_fd};
+	own->module = (struct code_module){.path = (char *)"/proc/self/exe", .fd = file_fd};
 	own->plan = (struct plan){
 		.modules = &own->module, .module_count = 1, .functions = own->functions};
 	for (enum own i = 0; i < OWN_COUNT && !result; i++) {

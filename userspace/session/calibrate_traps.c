@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "process/arch_x86_64.h"
-#include "process/own_code.h"
+#include "probe/own_functions_x86_64.h"
+#include "probe/own_code.h"
 #include "base/cleanup.h"
 #include "session/calibrate.h"
 

@@ -196,7 +196,7 @@ static void remove_links(struct processes *processes)
 
 /* ---- threads that name probes -------------------------------------------------------------------------- */
 
-static int hold_one(struct processes *processes, const struct plan_module *module, u64 offset,
+static int hold_one(struct processes *processes, const struct code_module *module, u64 offset,
 		    u32 thread)
 {
 	int result = -E2BIG;
@@ -227,7 +227,7 @@ static int hold_probes(struct processes *processes, u32 thread)
 						  plan->usdt[i].sites[s].file_offset, thread);
 	for (size_t i = 0; i < plan->function_count && !result; i++) {
 		const struct plan_function *function = &plan->functions[i];
-		const struct plan_module *module = &plan->modules[function->module];
+		const struct code_module *module = &plan->modules[function->module];
 
 		if (module->reaches_all || function->returns == VALUE_returns_session)
 			continue;

@@ -6,11 +6,6 @@
 
 #include "steps/view_steps_parts.h"
 
-void view_set_step_name(struct view *view, const char *glob)
-{
-	view->steps->glob = glob;
-}
-
 /* What the recording was told; the last one of several. */
 static const char *recorded_glob(const struct view *view)
 {
@@ -37,22 +32,40 @@ static void steps_free(struct view_steps *steps)
 	*steps = (struct view_steps){0};
 }
 
-void view_steps_free(struct view_steps_state *state)
+static void state_free(void *data)
 {
-	if (state)
-		steps_free(&state->steps);
+	struct view_steps_state *state = data;
+
+	steps_free(&state->steps);
 	free(state);
 }
 
-int view_steps_init(struct view *view)
+static void *state_make(void)
 {
-	view->steps = calloc(1, sizeof(*view->steps));
-	if (!view->steps)
+	struct view_steps_state *state = calloc(1, sizeof(*state));
+
+	if (state)
+		state->limits = (struct steps_limits){.launches = 1U << 22,
+						      .calls = 1U << 19,
+						      .spans = 1U << 18,
+						      .steps = VIEW_STEPS_MAX};
+	return state;
+}
+
+struct view_steps_state *steps_state(const struct view *view)
+{
+	static const struct view_companion_type type = {state_make, state_free};
+
+	return view_companion(view, &type);
+}
+
+int view_set_step_name(struct view *view, const char *glob)
+{
+	struct view_steps_state *state = steps_state(view);
+
+	if (!state)
 		return -ENOMEM;
-	view->steps->limits = (struct steps_limits){.launches = 1U << 22,
-						    .calls = 1U << 19,
-						    .spans = 1U << 18,
-						    .steps = VIEW_STEPS_MAX};
+	state->glob = glob;
 	return 0;
 }
 
@@ -100,7 +113,7 @@ static int find(struct view *view, struct view_steps *steps, struct err *err)
 	struct steps_roots *roots = NULL;
 	struct steps_found found;
 	size_t count;
-	int result = steps_find(view, steps->step_name, &view->steps->limits, &found, err);
+	int result = steps_find(view, steps->step_name, &steps_state(view)->limits, &found, err);
 
 	if (result < 0)
 		return result;
@@ -116,13 +129,16 @@ static int find(struct view *view, struct view_steps *steps, struct err *err)
 
 int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err)
 {
-	struct view_steps_state *state = view->steps;
-	struct view_steps steps = {.step_name = state->glob ? state->glob : recorded_glob(view)};
+	struct view_steps_state *state = steps_state(view);
+	struct view_steps steps = {0};
 	int result = 0;
 
+	if (!state)
+		return err_errno(err, -ENOMEM, "can't look for steps");
 	*ret_steps = &state->steps;
 	if (state->found)
 		return 0;
+	steps.step_name = state->glob ? state->glob : recorded_glob(view);
 	/* A run changes what a view has made up to now, nothing that it has said. */
 	if (may_have_steps(view))
 		result = find((struct view *)view, &steps, err);
@@ -139,10 +155,9 @@ int view_steps_times(const struct view *view, const struct view_steps **ret_step
 
 int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err)
 {
-	struct view_steps_state *state = view->steps;
 	int result = view_steps_times(view, ret_steps, err);
 
-	if (result == 0 && !state->worked && state->steps.count)
+	if (result == 0 && !steps_state(view)->worked && (*ret_steps)->count)
 		result = steps_add_work((struct view *)view, err);
 	return result;
 }

@@ -78,8 +78,8 @@ struct view_steps {
 #define VIEW_STEPS_MAX (1U << 17) /* of all tracks; the first ones are kept */
 
 /* In place of what the recording was told by --step-name; before the first view_steps(). NULL: leaves that. glob stays
- * the caller's and must outlive the view. */
-void view_set_step_name(struct view *view, const char *glob);
+ * the caller's and must outlive the view. 0 or -ENOMEM. */
+int view_set_step_name(struct view *view, const char *glob);
 
 /* Found at the first call, by two passes over the events, or up to four where threads have very many launches, or probed functions
  * and ranges around what is periodic; may be called in a sink's open(). The view keeps them. */

@@ -5,7 +5,6 @@
 #include "base/map.h"
 #include "steps/step_name.h"
 #include "steps/step_period.h"
-#include "view/view_parts.h"
 #include "steps/view_steps.h"
 
 /* How much of a capture is kept until it is known what its steps are; beyond that there are more passes. */
@@ -22,6 +21,9 @@ struct view_steps_state {
 	bool found, worked; /* the steps are there; and what GPUs did in them */
 	struct view_steps steps;
 };
+
+/* Of this view; NULL without memory, not behind the first view_steps_times() that succeeded. */
+struct view_steps_state *steps_state(const struct view *view);
 
 /* ---- view_steps_names: what an event may be to steps, by its name, looked up once a name ---- */
 

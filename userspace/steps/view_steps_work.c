@@ -78,7 +78,7 @@ static void clear_work(struct view_step *step)
 
 void view_steps_work_begin(const struct view *view)
 {
-	struct view_steps_state *state = view->steps;
+	struct view_steps_state *state = steps_state(view);
 
 	for (size_t i = 0; i < state->steps.track_count && !state->worked; i++)
 		for (size_t n = 0; n < state->steps.tracks[i].count; n++)
@@ -88,7 +88,7 @@ void view_steps_work_begin(const struct view *view)
 int view_steps_work_add(const struct view *view, const struct view_event *event, struct err *err)
 {
 	const struct view_cause *cause = event->cause;
-	struct view_steps_state *state = view->steps;
+	struct view_steps_state *state = steps_state(view);
 	struct view_step_device *device;
 	struct view_step *step = NULL;
 
@@ -109,7 +109,7 @@ int view_steps_work_add(const struct view *view, const struct view_event *event,
 
 void view_steps_work_end(const struct view *view)
 {
-	view->steps->worked = true;
+	steps_state(view)->worked = true;
 }
 
 static int work_span(void *data, const struct view_event *event, struct err *err)

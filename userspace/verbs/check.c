@@ -78,7 +78,7 @@ static void append_hex(struct text *text, const u8 *bytes, size_t size)
 }
 
 static void append_module(struct text *text, const struct attachment *attachment,
-			  const struct plan_module *module)
+			  const struct code_module *module)
 {
 	const struct target *target = &attachment->targets[module->targets[0]];
 	const char *root = target->other_mount_namespace ? target->root_path : "";

@@ -108,7 +108,7 @@ static int count_note(void *data, const struct elf_usdt_note *note)
 	return 0;
 }
 
-static void append_offers_of(struct text *text, const struct plan_module *module, bool *any)
+static void append_offers_of(struct text *text, const struct code_module *module, bool *any)
 {
 	struct offers offers = {0};
 	struct elf_file *file;

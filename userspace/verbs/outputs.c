@@ -188,8 +188,8 @@ static int write_one(struct view **view, struct capture_reader *reader, int capt
 	result = find_exporter(options, path, &exporter, &err);
 	if (result == 0 && exporter && !*view) {
 		result = view_open(reader, view, &err);
-		if (result == 0)
-			view_set_step_name(*view, options->step_name);
+		if (result == 0 && view_set_step_name(*view, options->step_name) < 0)
+			result = err_errno(&err, -ENOMEM, "can't read the capture");
 	}
 	if (result == 0 && exporter)
 		result = exporter_write(exporter, *view, path, &size_bytes, &err);

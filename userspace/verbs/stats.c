@@ -305,8 +305,8 @@ int verb_stats(const struct options *options)
 		result = input_open(path, &input, &err);
 	if (result == 0)
 		result = view_open(input.reader, &view, &err);
-	if (result == 0)
-		view_set_step_name(view, options->step_name);
+	if (result == 0 && view_set_step_name(view, options->step_name) < 0)
+		result = err_errno(&err, -ENOMEM, "can't read the capture");
 	if (result == 0)
 		result = add_default_tables(&stats, view, &err);
 	if (result == 0)

@@ -145,6 +145,16 @@ u64 view_kind_count(const struct view *view, u16 kind);
 int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err);
 struct view *view_free(struct view *view);
 
+/* What is computed from a view in a folder above this one, and lives as long as the view. Each type is one constant. */
+struct view_companion_type {
+	void *(*make)(void); /* NULL without memory */
+	void (*free)(void *state); /* not of NULL */
+};
+/* The view's only state of this type, made at the first call; NULL without memory, at no later call. */
+void *view_companion(const struct view *view, const struct view_companion_type *type);
+/* A copy that lives as long as the view; NULL without memory. */
+const char *view_intern(const struct view *view, const char *string, size_t length);
+
 /* Floating-point operations of all its products: one multiplication and one addition for each element of A and column
  * of B, of complex numbers four of each. */
 u64 view_matmul_flops(const struct view_matmul *matmul);

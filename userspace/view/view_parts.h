@@ -1,4 +1,4 @@
-/* The parts of a view. Only for userspace/view/view*.c. */
+/* The parts of a view. Only for the sources of this folder and their tests. */
 #ifndef GPUPROBE_VIEW_VIEW_PARTS_H
 #define GPUPROBE_VIEW_VIEW_PARTS_H
 
@@ -100,8 +100,6 @@ struct view_names {
 
 int view_names_init(struct view *view);
 void view_names_free(struct view_names *names);
-/* A copy that lives as long as the view; NULL without memory. */
-const char *view_intern(const struct view *view, const char *string, size_t length);
 
 /* ---- view_event_names ---- */
 
@@ -326,12 +324,11 @@ int view_occupancies_init(struct view *view);
 /* As occupancy_of(); false without a device too. */
 bool view_occupancy(const struct view *view, const struct record_kernel *kernel, struct occupancy *ret_occupancy);
 
-/* ---- view_steps ---- */
+/* ---- view_companion ---- */
 
-struct view_steps_state;
+struct view_companion;
 
-int view_steps_init(struct view *view);
-void view_steps_free(struct view_steps_state *state);
+void view_companions_free(struct view_companion *companions);
 
 /* ------------------------------------------------------------------------------------------------------ */
 
@@ -343,7 +340,7 @@ struct view {
 	struct view_names *names; /* pointers: they grow behind a const view */
 	struct view_keys *keys;
 	struct view_frames *frames;
-	struct view_steps_state *steps;
+	struct view_companion *companions; /* the same */
 	struct view_occupancies *occupancies;
 	struct view_ledger ledger;
 	struct view_causes causes; /* as the survey left them */

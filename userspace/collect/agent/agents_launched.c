@@ -49,6 +49,23 @@ static void prepare_more_rings(struct agents *agents, const struct agent *first,
 	}
 }
 
+/* What the agents of a command are to load as CUPTI: "" where it is mapped already, or there is none. */
+static int supply_command(struct agent_launch *launch, u32 pid, const struct cupti_supply *supply,
+			  char path[AGENT_PATH_BYTES], struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!supply->by_memfd) {
+		snprintf(path, AGENT_PATH_BYTES, "%s",
+			 supply->place == CUPTI_PLACE_MAPPED ? "" : supply->path);
+		return 0;
+	}
+	fd = cupti_supply_open(supply);
+	if (fd < 0)
+		return err_errno(err, fd, "can't hand %s to the command", supply->path);
+	return agent_launch_hand_over(launch, pid, fd, supply->path, path, AGENT_PATH_BYTES, err);
+}
+
 int agents_launched_start(struct agents *agents, struct agent *agent, struct err *err)
 {
 	struct agent_launch *launch = agents->config.launch;
@@ -60,8 +77,7 @@ int agents_launched_start(struct agents *agents, struct agent *agent, struct err
 	if (!result)
 		result = cupti_supply_check(supply, agent->target, err);
 	if (!result)
-		result = agent_launch_supply(launch, agent->target->pid, supply, path, sizeof(path),
-					     err);
+		result = supply_command(launch, agent->target->pid, supply, path, err);
 	if (!result)
 		result = prepare_ring(agents, agent, 0, path, err);
 	if (result)

@@ -164,7 +164,7 @@ static int group_fill(struct uprobe_group *group, const struct group_choice *cho
 static int attach_tagged(struct bpf_source *source, const struct probe_reach *reach,
 			 const struct group_choice *choice, struct err *err)
 {
-	const struct plan_module *file = &reach->plan->modules[choice->module];
+	const struct code_module *file = &reach->plan->modules[choice->module];
 	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
 	struct uprobe_group group = {
 		.kind = choice->use->kind,
@@ -197,7 +197,7 @@ int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *r
 	return result;
 }
 
-static bool names_no_process(const struct plan_module *module, const struct probe_use *use)
+static bool names_no_process(const struct code_module *module, const struct probe_use *use)
 {
 	return use->kind != UPROBE_SINGLE && (use->all_processes || module->reaches_all);
 }
@@ -211,10 +211,10 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count; m++) {
-		const struct plan_module *module = &plan->modules[m];
+		const struct code_module *module = &plan->modules[m];
 
 		if (module->reaches_all ||
-		    (links->target != SIZE_MAX && !plan_is_mapped_by(module, links->target)))
+		    (links->target != SIZE_MAX && !module_is_mapped_by(module, links->target)))
 			continue;
 		for (size_t u = 0; u < ARRAY_SIZE(probe_uses) && !result; u++)
 			if ((probe_uses[u].kind == UPROBE_SINGLE) == links->single &&

@@ -82,10 +82,10 @@ static int attach_modules(struct bpf_source *source, const struct probe_reach *r
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count; m++) {
-		const struct plan_module *module = &plan->modules[m];
+		const struct code_module *module = &plan->modules[m];
 
 		if (module->reaches_all != all ||
-		    (target != SIZE_MAX && !plan_is_mapped_by(module, target)))
+		    (target != SIZE_MAX && !module_is_mapped_by(module, target)))
 			continue;
 		for (size_t u = 0; u < ARRAY_SIZE(heap_uses) && !result; u++)
 			result = bpf_source_attach_use(source, reach, m, &heap_uses[u], err);

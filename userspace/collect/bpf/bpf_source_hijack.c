@@ -7,7 +7,7 @@
 
 /* Into the targets that map the module, and what they fork where that is recorded too. */
 static int attach_program(struct bpf_source *source, const struct bpf_program *program,
-			  const struct plan_module *module, u64 offset,
+			  const struct code_module *module, u64 offset,
 			  const struct target *targets, struct uprobe_set *set, struct err *err)
 {
 	u64 cookie = 0;
@@ -33,7 +33,7 @@ static int attach_program(struct bpf_source *source, const struct bpf_program *p
 
 /* Returns are hijacked while the target maps what the plan knows. Where the dynamic linker can't be watched, never.
  * Of children it must be known from their first moment on. */
-static int watch_loader(struct bpf_source *source, const struct plan_module *module,
+static int watch_loader(struct bpf_source *source, const struct code_module *module,
 			const struct target *targets, struct err *err)
 {
 	u64 offset = 0;

@@ -116,7 +116,7 @@ static void group_fill(struct uprobe_group *group, const struct plan *plan, size
 int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, size_t module,
 			   const struct usdt_reach *reach, struct err *err)
 {
-	const struct plan_module *file = &plan->modules[module];
+	const struct code_module *file = &plan->modules[module];
 	size_t capacity = plan_usdt_sites(plan);
 	_cleanup_free_ u64 *places = calloc(3 * capacity + 1, sizeof(*places));
 	struct gpuprobe_bpf *skeleton = source->skeleton;

@@ -1,6 +1,6 @@
 /* The code of gpuprobe itself, for probes that try something on it. */
-#ifndef GPUPROBE_PROCESS_OWN_CODE_H
-#define GPUPROBE_PROCESS_OWN_CODE_H
+#ifndef GPUPROBE_PROBE_OWN_CODE_H
+#define GPUPROBE_PROBE_OWN_CODE_H
 
 #include "base/types.h"
 
