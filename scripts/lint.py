@@ -155,13 +155,13 @@ def check_white_space(path, text, lines):
 
 def check_header(path, lines):
     """A source includes name.h, or is a part of a module whose header it includes: its name begins with
-    the same word (capture_cursor.c: capture_reader.h), or the header has the folder's (verbs/verbs.h)."""
+    the same word (capture_cursor.c: capture_reader.h), or the header has the folder's (verbs/verbs.h), or that of the room around it (verbs/serve)."""
     if path.parts[0] != "userspace" or path.suffix != ".c" or path.name == "main.c":
         return
-    words = {path.stem.split("_")[0], path.parent.name}
+    words = {path.stem.split("_")[0], path.parent.name, path.parent.parent.name}
     for line in lines:
         match = re.match(r'#include "([^"]+)"', line)
-        if match and Path("userspace", match[1]).parent == path.parent and Path(match[1]).stem.split("_")[0] in words:
+        if match and Path("userspace", match[1]).parent in (path.parent, path.parent.parent) and Path(match[1]).stem.split("_")[0] in words:
             return
     found(path, 1, "includes no header of its module: the contract of a module is name.h")
 

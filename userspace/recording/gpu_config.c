@@ -68,3 +68,18 @@ void gpu_config_fill(const struct options *options, struct agent_cupti_config *r
 		.finalize_timeout_ms = FINALIZE_TIMEOUT_MS,
 	};
 }
+
+void gpu_config_agents(const struct options *options, const struct attachment *attachment,
+		       struct agents_config *ret_agents)
+{
+	*ret_agents = (struct agents_config){
+		.targets = attachment->targets,
+		.target_count = attachment->target_count,
+		.refused = (const char *const *)attachment->gpu.refused,
+		.nvtx = levels_has(options, LEVEL_nvtx),
+		.cupti_named = options->cupti,
+		.ring_bytes = options->agent_buffer_mb << 20,
+	};
+	ret_agents->follow = options->children && gpu_config_wants_agent(options);
+	gpu_config_fill(options, &ret_agents->cupti);
+}

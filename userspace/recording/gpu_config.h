@@ -4,6 +4,7 @@
 
 #include "collect/agent/agents.h"
 #include "options/options.h"
+#include "recording/attachment.h"
 
 /* May one be put in at all? Not with --no-inject, nor with device_tracer_level 0. */
 bool gpu_config_wants_agent(const struct options *options);
@@ -11,5 +12,8 @@ bool gpu_config_wants_agent(const struct options *options);
 const char *gpu_config_no_agent_reason(const struct options *options);
 /* All but the path of the library. */
 void gpu_config_fill(const struct options *options, struct agent_cupti_config *ret_cupti);
+/* For session_config. attachment must outlive it. */
+void gpu_config_agents(const struct options *options, const struct attachment *attachment,
+		       struct agents_config *ret_agents);
 
 #endif

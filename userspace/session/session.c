@@ -23,35 +23,19 @@
 
 /* ---- beginning ---- */
 
-struct option_facts {
-	struct recording_facts *facts;
-	struct batch *batch;
-	bool has_duration;
-};
-
-static int put_option(void *data, const char *name, const char *value, bool given)
-{
-	struct option_facts *option = data;
-
-	/* A command runs to its end where no duration was given. */
-	if (!strcmp(name, "duration") && !option->has_duration)
-		return 0;
-	return recording_facts_attribute(option->facts, option->batch, VALUE_attribute_group_option,
-					 name, value);
-}
-
 static int put_first_facts(struct session *session, struct batch *batch)
 {
 	const struct session_config *config = session->config;
-	struct option_facts options = {
-		.facts = &session->facts, .batch = batch, .has_duration = config->duration_ns != 0};
+	const struct recording_settings *settings = config->settings;
 	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
 					       "version", GPUPROBE_VERSION);
 
 	if (!result)
 		result = recording_facts_host(&session->facts, batch);
-	if (!result)
-		result = options_each(config->options, put_option, &options);
+	for (size_t i = 0; i < settings->option_count && !result; i++)
+		result = recording_facts_attribute(
+			&session->facts, batch, VALUE_attribute_group_option,
+			settings->options[i].name, settings->options[i].value);
 	for (size_t i = 0; i < config->target_count && !result; i++)
 		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
 	if (!result)
@@ -66,7 +50,7 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	if (!result && config->heap_plan)
 		result = heap_counts_put_names(config->heap_plan, config->plan->function_count,
 					       batch);
-	if (!result && (config->off_cpu || config->growth))
+	if (!result && (config->settings->off_cpu || config->settings->growth))
 		result = recording_facts_bpf_names(batch);
 	if (!result && session->result.agents)
 		result = agents_put_facts(session->result.agents, &session->facts, batch);
@@ -88,7 +72,7 @@ static int attach(struct session *session, struct err *err)
 					     .plan = config->plan,
 					     .targets = config->targets,
 					     .target_count = config->target_count,
-					     .children = config->options->children,
+					     .children = config->settings->children,
 					     .heap = config->heap_plan,
 					     .single = config->single_probes};
 	struct source_targets targets = session_source_targets(session);
@@ -103,12 +87,12 @@ static int attach(struct session *session, struct err *err)
 		session->guardian = guardian_start(&undo);
 	if (!result)
 		result = bpf_source_attach(session->source, &targets, err);
-	if (!result && config->off_cpu)
+	if (!result && config->settings->off_cpu)
 		result = bpf_source_attach_off_cpu(session->source, err);
-	if (!result && config->growth)
+	if (!result && config->settings->growth)
 		result = bpf_source_attach_growth(session->source, err);
 	/* Of children they are attached and detached all the time. */
-	guardian_set_busy(session->guardian, result || config->options->children);
+	guardian_set_busy(session->guardian, result || config->settings->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
 	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
 	return result;
@@ -193,7 +177,7 @@ static int start_threads(struct session *session, struct err *err)
 		drain.sources[drain.source_count++] = agents_source(session->result.agents);
 	session->memory.source = session->source;
 	session->memory.place = session->facts.bpf_place;
-	if (session->config->growth)
+	if (session->config->settings->growth)
 		drain.sources[drain.source_count++] = process_memory_source(&session->memory);
 	return drain_start(&drain, &session->drain, err);
 }
@@ -207,7 +191,7 @@ static int open_window(struct session *session, struct err *err)
 	session->cpu_start_ns = session_cpu_time_ns(session);
 	session->window_start_ns = clock_monotonic_ns();
 	bpf_source_set_window(session->source, true);
-	if (config->off_cpu)
+	if (config->settings->off_cpu)
 		bpf_source_note_off_cpu(session->source);
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
@@ -274,7 +258,7 @@ static int take_record(void *data, const struct record_header *record, size_t si
 /* What was summed by stack, and what the processes have now. */
 static void put_growth(struct session *session, struct batch *batch)
 {
-	if (!session->config->growth)
+	if (!session->config->settings->growth)
 		return;
 	bpf_source_take_growth(session->source, session->window_start_ns,
 			       session_budget_end_ns(session, PRICE_GROWTH) -
@@ -300,7 +284,7 @@ static void put_failures(struct session *session, struct batch *batch)
 					  "probes", text);
 	snprintf(text, sizeof(text), "all had ended after %.3f s", seconds);
 	/* A command is recorded to its end. */
-	if (result->end == SESSION_TARGETS_ENDED && session->config->options->pids.count)
+	if (result->end == SESSION_TARGETS_ENDED && session->config->settings->targets_named)
 		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,
 					  "targets", text);
 }
@@ -315,7 +299,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	if (session->config->plan->usdt_count)
 		bpf_source_open_usdt_spans(session->source, take_open_usdt_span, &calls);
 	bpf_record_source_add_losses(&session->records, calls.count, batch);
-	if (session->config->off_cpu)
+	if (session->config->settings->off_cpu)
 		bpf_source_open_off_cpu(session->source, take_open_wait, &calls);
 	function_counts_put(&session->counts, session->source, session->window_start_ns,
 			    session->window_end_ns - session->window_start_ns, batch);
@@ -436,19 +420,6 @@ static void session_cleanup(struct session *session)
 	session_loop_close(session);
 }
 
-/* Of all rings together, unless the user asked for more. */
-#define RINGS_DEFAULT_MAX_BYTES (256ULL << 20)
-
-static u64 ring_bytes(const struct options *options)
-{
-	u64 bytes = options->buffer_mb << 20, cpus = sysconf(_SC_NPROCESSORS_CONF);
-
-	while (!options->given.buffer_mb && bytes > 1 << 20 &&
-	       bytes * cpus > RINGS_DEFAULT_MAX_BYTES)
-		bytes /= 2;
-	return bytes;
-}
-
 u32 session_returns(const struct session_config *config)
 {
 	u32 returns = plan_returns(config->plan);
@@ -469,20 +440,20 @@ static int prepare(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 	struct bpf_source_settings settings = {
-		.ring_bytes = ring_bytes(config->options),
-		.follow_children = config->options->children,
+		.ring_bytes = config->settings->ring_bytes,
+		.follow_children = config->settings->children,
 		.returns = session_returns(config),
 		.single = config->single_probes || has_lost_first_thread(config),
 		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
 		.usdt_sites = plan_usdt_sites(config->plan),
 		.heap_plan = config->heap_plan,
-		.heap_events = config->heap_events,
+		.heap_events = config->settings->heap_events,
 		.counted_count = plan_counted(config->plan),
-		.off_cpu = config->off_cpu,
-		.growth = config->growth,
+		.off_cpu = config->settings->off_cpu,
+		.growth = config->settings->growth,
 		.matmuls = plan_has_matmuls(config->plan),
-		.off_cpu_min_ns = config->options->blocking_min_us * NS_PER_MICROSECOND,
+		.off_cpu_min_ns = config->settings->off_cpu_min_ns,
 	};
 	int result = session_loop_open(session, err);
 

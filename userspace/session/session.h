@@ -18,7 +18,7 @@
 #include "collect/agent/agents.h"
 #include "collect/bpf/open_returns.h"
 #include "session/processes.h"
-#include "options/options.h"
+#include "session/recording_settings.h"
 #include "store/stack_addresses.h"
 
 struct session_status {
@@ -44,20 +44,16 @@ struct session_status {
 enum session_end { SESSION_TIME_OVER, SESSION_SIGNAL, SESSION_TARGETS_ENDED, SESSION_FAILED };
 
 struct session_config {
-	const struct options *options;
+	const struct recording_settings *settings;
 	const struct kernel_abilities *abilities;
 	const struct target *targets;
 	size_t target_count;
 	const struct plan *plan;
 	struct command *command; /* released when the window is open; NULL: none */
 	const struct plan *heap_plan; /* of allocations of host memory; NULL: they are not recorded */
-	bool heap_events;	      /* each of them */
-	bool off_cpu;		 /* record when and why threads are off their CPU */
-	bool growth;		 /* record how memory grows; the abilities allow it */
 	bool single_probes;
 	const struct agents_config *agents; /* NULL: none are put in */
 	bool agents_needed; /* end before anything is attached when one that was put in does not work */
-	u64 duration_ns; /* 0: none */
 	int capture_fd;	 /* an empty file */
 	/* All may be NULL. */
 	/* They have given their answers; ends: by agents_needed the session ends here. */

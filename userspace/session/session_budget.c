@@ -27,13 +27,13 @@ static bool goes(const struct plan_function *function)
 static void choose_sorts(const struct session_config *config,
 			 struct overhead_sort sorts[static PRICE_SORTS])
 {
-	bool asked_for_memory = config->options->given.alloc_mode;
+	bool asked_for_memory = config->settings->memory_asked;
 
-	sorts[PRICE_WAITS] = (struct overhead_sort){config->off_cpu, true};
-	sorts[PRICE_GROWTH] = (struct overhead_sort){config->growth, !asked_for_memory};
+	sorts[PRICE_WAITS] = (struct overhead_sort){config->settings->off_cpu, true};
+	sorts[PRICE_GROWTH] = (struct overhead_sort){config->settings->growth, !asked_for_memory};
 	sorts[PRICE_HEAP] = (struct overhead_sort){config->heap_plan, !asked_for_memory};
 	sorts[PRICE_USDT] =
-		(struct overhead_sort){config->plan->usdt_count, !config->options->usdt.count};
+		(struct overhead_sort){config->plan->usdt_count, !config->settings->usdt_asked};
 	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
 		if (config->plan->functions[i].allocator)
@@ -47,7 +47,7 @@ int session_budget_open(struct session *session, struct err *err)
 		.source = session->source,
 		.plan = config->plan,
 		.calibration = &session->calibration,
-		.may_go = config->options->max_overhead ? goes : goes_by_level,
+		.may_go = config->settings->max_overhead_percent ? goes : goes_by_level,
 	};
 	struct calibration_wishes wishes = {.returns = session_returns(config),
 					    .counts = plan_counted(config->plan) != 0,
@@ -91,7 +91,7 @@ static void switch_function_off(struct session *session, size_t function, u64 no
 	processes_switch_off(session->processes, tag);
 	others = bpf_source_switch_others_on(session->source, &targets, tag, now_ns, NULL);
 	processes_switch_on(session->processes, tag);
-	guardian_set_busy(session->guardian, config->options->children);
+	guardian_set_busy(session->guardian, config->settings->children);
 	if (others)
 		put_loss(session, VALUE_loss_reason_switched_gap, "functions beside it", now_ns,
 			 others);
@@ -102,7 +102,7 @@ static void switch_probes_off(struct session *session, enum price_sort sort)
 {
 	guardian_set_busy(session->guardian, true);
 	processes_switch_off(session->processes, bpf_source_switch_sort_off(session->source, sort));
-	guardian_set_busy(session->guardian, session->config->options->children);
+	guardian_set_busy(session->guardian, session->config->settings->children);
 }
 
 static void switch_sort_off(struct session *session, enum price_sort sort)
@@ -163,7 +163,8 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 			u64 cpu_ns)
 {
 	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
-	struct budget_limits limits = {.max_percent = session->config->options->max_overhead};
+	struct budget_limits limits = {.max_percent =
+					       session->config->settings->max_overhead_percent};
 	size_t next;
 
 	if (!budget)

@@ -54,7 +54,7 @@ void session_loop_start_ticks(struct session *session)
 
 static bool is_time_over(const struct session *session, u64 now)
 {
-	u64 duration = session->config->duration_ns;
+	u64 duration = session->config->settings->duration_ns;
 
 	return duration && now - session->window_start_ns >= duration;
 }
@@ -155,8 +155,8 @@ void session_loop_run(struct session *session)
 			session->result.end = SESSION_TIME_OVER;
 			return;
 		}
-		if (session->config->duration_ns) {
-			end = session->window_start_ns + session->config->duration_ns;
+		if (session->config->settings->duration_ns) {
+			end = session->window_start_ns + session->config->settings->duration_ns;
 			timeout_ms = (end - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND;
 		}
 		timeout_ms = look_at_command(session, now, timeout_ms);

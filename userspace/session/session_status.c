@@ -28,7 +28,7 @@ void session_status_update(struct session *session)
 	u64 cpu_ns;
 
 	status->elapsed_ns = clock_monotonic_ns() - session->window_start_ns;
-	status->duration_ns = session->config->duration_ns;
+	status->duration_ns = session->config->settings->duration_ns;
 	status->event_count = drain_event_count(session->drain);
 	if (bpf_source_counters(session->source, &counters))
 		return;

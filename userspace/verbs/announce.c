@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "options/levels.h"
-#include "recording/follow.h"
-#include "recording/gpu.h"
-#include "recording/heap.h"
+#include "verbs/announce_follow.h"
+#include "verbs/announce_gpu.h"
+#include "verbs/announce_heap.h"
 
 /* The most frequent reason for which only entries are recorded. */
 static void say_entries_only(const struct plan *plan)
@@ -91,7 +91,7 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 	say_skipped(plan);
 	say_entries_only(plan);
 	say_unseen_memory(plan);
-	heap_say_plan(attachment, options);
+	announce_heap_plan(attachment, options);
 	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
 		log_warning(
 			"--returns trampoline: the target dies if it throws an exception, switches "
@@ -110,7 +110,7 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 		log_warning("how memory grows is not recorded: this kernel (%s) does not have the "
 			    "tracepoints",
 			    attachment->abilities.release);
-	follow_say_plan(attachment, options);
+	announce_follow_plan(attachment, options);
 	for (size_t i = 0; i < attachment->target_count; i++)
 		if (target_is_stopped(&attachment->targets[i]))
 			log_warning(
@@ -162,7 +162,7 @@ void announce_result(const struct attachment *attachment, const struct session_r
 	log_info("%s", text_string(&line));
 	if (status->refused_count)
 		log_warning("the kernel refused %zu probes", status->refused_count);
-	follow_say_result(attachment, status);
-	gpu_say_result(result->agents);
+	announce_follow_result(attachment, status);
+	announce_gpu_result(result->agents);
 	text_free(&line);
 }

@@ -13,9 +13,9 @@
 #include "options/levels.h"
 #include "recording/attachment.h"
 #include "verbs/check_usdt.h"
-#include "recording/follow.h"
-#include "recording/gpu.h"
-#include "recording/heap.h"
+#include "verbs/announce_follow.h"
+#include "verbs/check_gpu.h"
+#include "verbs/announce_heap.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 
@@ -227,17 +227,17 @@ static void append_all(struct text *text, const struct attachment *attachment,
 		append_offers(text, attachment);
 	check_append_usdt(text, attachment->plan);
 	if (attachment->heap_plan) {
-		heap_append_plan(text, attachment, options);
+		announce_heap_append_plan(text, attachment, options);
 		append_functions(text, attachment->heap_plan);
 	}
 	if (!attachment->plan->function_count && !attachment_names_probes(options)) {
-		gpu_append_plan(options, attachment, text);
+		check_gpu_append(options, attachment, text);
 		return;
 	}
 	append_functions(text, attachment->plan);
-	gpu_append_plan(options, attachment, text);
+	check_gpu_append(options, attachment, text);
 	text_append_char(text, '\n');
-	follow_append_plan(text, attachment, options);
+	announce_follow_append_plan(text, attachment, options);
 	append_refusal(text, attachment);
 	attachment_summary(attachment, text);
 	text_append_char(text, '\n');

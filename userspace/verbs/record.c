@@ -21,8 +21,9 @@
 #include "verbs/announce.h"
 #include "recording/attachment.h"
 #include "recording/frames.h"
-#include "recording/gpu.h"
+#include "verbs/announce_gpu.h"
 #include "recording/gpu_config.h"
+#include "recording/settings.h"
 #include "verbs/outputs.h"
 #include "verbs/page.h"
 #include "verbs/progress.h"
@@ -240,7 +241,7 @@ static int refuse_failed(struct recording *recording, const struct agents *agent
 
 		if (!agent_report_failed(report))
 			continue;
-		gpu_append_failure(report, &why);
+		announce_gpu_append_failure(report, &why);
 		result = gpu_fallback_refuse(recording->options, i, text_string(&why),
 					     &recording->attachment.gpu);
 	}
@@ -264,7 +265,7 @@ static void on_agents(void *data, const struct agents *agents, bool ends)
 	if (ends)
 		recording->refuse_result = refuse_failed(recording, agents);
 	else
-		gpu_say_agents(agents);
+		announce_gpu_agents(agents);
 }
 
 static void on_tick(void *data, const struct session_status *status)
@@ -304,20 +305,16 @@ static int run_session(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
 	const struct attachment *attachment = &recording->attachment;
-	bool until_end = options->command && !options->given.duration_ns;
+	struct recording_settings settings;
 	struct session_config config = {
-		.options = options,
+		.settings = &settings,
 		.abilities = &attachment->abilities,
 		.targets = attachment->targets,
 		.target_count = attachment->target_count,
 		.plan = attachment->plan,
 		.command = options->command ? &recording->command : NULL,
 		.heap_plan = attachment->heap_plan,
-		.heap_events = levels_alloc_mode(options) == CHOICE_alloc_mode_events,
-		.off_cpu = levels_wants_blocking(options),
-		.growth = attachment_wants_growth(attachment, options),
 		.single_probes = attachment->single_probes,
-		.duration_ns = until_end ? 0 : options->duration_ns,
 		.capture_fd = recording->capture.fd,
 		.agents = attachment->gpu.cuda_count || recording->launches || may_follow(options)
 				  ? &recording->agents
@@ -331,9 +328,9 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_switched_off = on_switched_off,
 		.callback_data = recording,
 	};
-	int result;
+	int result = recording_settings_make(options, attachment, &settings, err);
 
-	gpu_look(options, attachment, &recording->agents);
+	gpu_config_agents(options, attachment, &recording->agents);
 	if (recording->launches) {
 		recording->agents.launch = &recording->launch;
 		recording->agents.launch_pid = recording->command.pid;
@@ -341,7 +338,9 @@ static int run_session(struct recording *recording, struct err *err)
 	}
 	progress_init(&recording->progress, text_string(&recording->what),
 		      attachment->single_probes);
-	result = session_run(&config, &recording->result, err);
+	if (!result)
+		result = session_run(&config, &recording->result, err);
+	recording_settings_free(&settings);
 	progress_end(&recording->progress);
 	if (recording->result.window_opened)
 		announce_result(&recording->attachment, &recording->result);

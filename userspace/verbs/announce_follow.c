@@ -1,4 +1,4 @@
-#include "recording/follow.h"
+#include "verbs/announce_follow.h"
 
 #include <string.h>
 
@@ -81,8 +81,8 @@ static void append_children(struct text *text, const struct attachment *attachme
 	text_append(text, ")\n");
 }
 
-void follow_append_plan(struct text *text, const struct attachment *attachment,
-			const struct options *options)
+void announce_follow_append_plan(struct text *text, const struct attachment *attachment,
+				 const struct options *options)
 {
 	struct by_process count = count_by_process(attachment);
 
@@ -94,12 +94,12 @@ void follow_append_plan(struct text *text, const struct attachment *attachment,
 			     attachment->refused_err.message);
 }
 
-void follow_say_plan(const struct attachment *attachment, const struct options *options)
+void announce_follow_plan(const struct attachment *attachment, const struct options *options)
 {
 	_cleanup_text_ struct text text = {0};
 	char *line, *rest;
 
-	follow_append_plan(&text, attachment, options);
+	announce_follow_append_plan(&text, attachment, options);
 	if (!text.length)
 		return;
 	for (rest = text.data; (line = strsep(&rest, "\n"));)
@@ -119,7 +119,8 @@ static void say_unseen_children(const struct session_status *status)
 		    (unsigned long long)status->unseen_children, text_string(&price));
 }
 
-void follow_say_result(const struct attachment *attachment, const struct session_status *status)
+void announce_follow_result(const struct attachment *attachment,
+			    const struct session_status *status)
 {
 	const struct processes_status *processes = &status->processes;
 

@@ -1,0 +1,145 @@
+#include "verbs/announce_gpu.h"
+
+#include "base/log.h"
+
+void announce_gpu_append_failure(const struct agent_report *report, struct text *text)
+{
+	text_append(text, report->why);
+	if (report->outcome == AGENT_FAILED && *report->supply.path)
+		text_appendf(text, "; CUPTI: %s", report->supply.path);
+}
+
+/* Whose ranges are recorded, and whose another tool has. */
+static void say_nvtx(const struct agent_report *report)
+{
+	const struct nvtx_users *users = &report->nvtx_users;
+	const char *comm = report->target->comm;
+	u32 pid = report->target->pid;
+
+	if (report->nvtx.taken)
+		log_info("%s (%u): NVTX is recorded in %u programs and libraries", comm, pid,
+			 report->nvtx.taken);
+	if (*report->nvtx_why)
+		log_warning("%s (%u): NVTX is not recorded: %s", comm, pid, report->nvtx_why);
+	for (size_t i = 0; i < users->count; i++)
+		if (users->items[i].state == NVTX_USER_TOOL)
+			log_warning("%s (%u): NVTX of %s is not recorded: another tool holds it: "
+				    "%s",
+				    comm, pid, users->items[i].module, users->items[i].tool);
+		else if (users->items[i].state == NVTX_USER_FRESH && users->tool_named)
+			log_warning("%s (%u): NVTX of %s is not recorded: it is left to the tool "
+				    "that NVTX_INJECTION64_PATH names",
+				    comm, pid, users->items[i].module);
+	if (*users->old_library)
+		log_warning("%s (%u): %s is NVTX 2, which is not recorded", comm, pid,
+			    users->old_library);
+}
+
+void announce_gpu_agents(const struct agents *agents)
+{
+	for (size_t i = 0; i < agents_count(agents); i++) {
+		const struct agent_report *report = agents_report(agents, i);
+		const char *comm = report->target->comm;
+		u32 pid = report->target->pid;
+		_cleanup_text_ struct text failure = {0};
+
+		if (report->outcome == AGENT_WORKS)
+			log_info("%s (%u): CUPTI %u (%s) records its GPU work%s%s", comm, pid,
+				 report->cupti.cupti_version, report->cupti.path,
+				 *report->why ? "; " : "", report->why);
+		else if (report->outcome == AGENT_AWAITED)
+			log_info("%s (%u): its GPU work is recorded from its first use of CUDA on",
+				 comm, pid);
+		say_nvtx(report);
+		if (report->outcome != AGENT_REFUSED && report->outcome != AGENT_FAILED)
+			continue;
+		announce_gpu_append_failure(report, &failure);
+		log_warning("%s (%u): GPU times are missing: %s", comm, pid, text_string(&failure));
+	}
+}
+
+static void say_audit(const struct agent_report *report)
+{
+	const char *comm = report->target->comm, *why = report->why;
+	u32 pid = report->target->pid;
+
+	if (report->left_behind)
+		log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
+			    *why ? ": " : "", why);
+	else
+		log_info("%s (%u) after detach: %s%s%s", comm, pid, report->audit, *why ? ": " : "",
+			 why);
+}
+
+static void say_late(const struct agent_report *report)
+{
+	const char *comm = report->target->comm;
+	u32 pid = report->target->pid;
+
+	if (report->outcome == AGENT_WORKS)
+		log_info("%s (%u): CUPTI %u (%s) recorded its GPU work%s%s", comm, pid,
+			 report->cupti.cupti_version, report->cupti.path, *report->why ? "; " : "",
+			 report->why);
+	else if (report->outcome != AGENT_NOT_CUDA)
+		log_warning("%s (%u): GPU times are missing: %s", comm, pid, report->why);
+}
+
+static bool has_met_cuda(const struct agents *agents)
+{
+	for (size_t i = 0; i < agents_count(agents); i++)
+		if (agents_report(agents, i)->outcome != AGENT_NOT_CUDA)
+			return true;
+	return false;
+}
+
+/* What started CUDA in vain. */
+static void say_descendants(const struct agents *agents)
+{
+	u64 turned_away = agents_turned_away(agents);
+	u32 example = 0;
+	size_t unreached = agents_unreached(agents, &example);
+
+	if (turned_away)
+		log_warning("GPU times of %llu more processes are missing: too many start CUDA in "
+			    "this recording",
+			    (unsigned long long)turned_away);
+	if (unreached)
+		log_warning("%zu process%s (%s%u) mapped the CUDA driver, but the driver loaded no "
+			    "agent there: CUDA was not started, or the command's files below "
+			    "/proc can't be seen from there (gpuprobe -p PID can do without)",
+			    unreached, unreached == 1 ? "" : "es", unreached == 1 ? "" : "e.g. ",
+			    example);
+	else if (!has_met_cuda(agents) && agents_follows(agents))
+		log_info("no process started CUDA");
+}
+
+void announce_gpu_result(const struct agents *agents)
+{
+	if (agents)
+		say_descendants(agents);
+	for (size_t i = 0; agents && i < agents_count(agents); i++) {
+		const struct agent_report *report = agents_report(agents, i);
+		const char *comm = report->target->comm;
+		u32 pid = report->target->pid;
+
+		if (report->silent)
+			log_warning("%s (%u): CUPTI gave not one record: the process called no "
+				    "CUDA function in the window, or CUPTI does not work in it",
+				    comm, pid);
+		if (report->late)
+			say_late(report);
+		else if (report->outcome == AGENT_REFUSED || report->outcome == AGENT_FAILED)
+			log_warning("%s (%u): recorded without GPU times: %s", comm, pid,
+				    report->why);
+		if (*report->audit)
+			say_audit(report);
+		if (report->cut && report->ended)
+			log_warning("%s (%u) ended while it was recorded: GPU work of its last "
+				    "100 ms may be missing",
+				    comm, pid);
+		else if (report->cut)
+			log_warning("%s (%u): the agent did not end in time: the last GPU work may "
+				    "be missing",
+				    comm, pid);
+	}
+}
