@@ -29,6 +29,14 @@ enum own {
 	OWN_BARE,	       /* without a probe */
 };
 
+/* Copies of arch_calibrate_cheap() that measure_traps() uses. */
+enum calibration_copy {
+	CALIBRATION_COPY_TRAP = 8,
+	CALIBRATION_COPY_RETURN,
+	CALIBRATION_COPY_BARE,
+	CALIBRATION_COPIES
+};
+
 _Static_assert(OWN_COUNT <= CALIBRATION_PROBES, "there is room for them in the maps");
 _Static_assert((int)OWN_BARE < (int)CALIBRATION_COPY_TRAP, "each has a copy of its own,");
 _Static_assert(CALIBRATION_COPIES <= ARCH_CALIBRATE_COPIES, "and there are enough");
@@ -117,7 +125,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* What disturbs a round disturbs the targets as well; the median leaves out what is rare. */
-u64 calibrate_time_calls(own_function *function, u32 depth)
+static u64 time_calls(own_function *function, u32 depth)
 {
 	u64 begin = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), end = begin, spent[ROUNDS];
 	size_t count = 0;
@@ -149,7 +157,7 @@ static u64 time_inherited(u64 bare_ns)
 		return 0;
 	pid = fork();
 	if (pid == 0) {
-		spent_ns = calibrate_time_calls(own_function_of(OWN_ENTRY), 0);
+		spent_ns = time_calls(own_function_of(OWN_ENTRY), 0);
 		_exit(write(ends[1], &spent_ns, sizeof(spent_ns)) != sizeof(spent_ns));
 	}
 	cleanup_close(&ends[1]);
@@ -174,19 +182,19 @@ static int attach_stack(struct bpf_source *source, int file_fd, struct err *err)
 static void measure(struct bpf_source *source, const struct own_plan *own,
 		    struct calibration *calibration)
 {
-	u64 bare_ns = calibrate_time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT] = {0},
+	u64 bare_ns = time_calls(own_function_of(OWN_BARE), 0), spent_ns[OWN_COUNT] = {0},
 	    silent_ns;
-	u64 deep_ns = calibrate_time_calls(own_function_of(OWN_STACK), CALIBRATION_STACK_DEPTH);
+	u64 deep_ns = time_calls(own_function_of(OWN_STACK), CALIBRATION_STACK_DEPTH);
 
 	bpf_source_set_window(source, true);
 	for (enum own i = 0; i < OWN_COUNT; i++) {
 		if (!own->has[i])
 			continue;
-		spent_ns[i] = above(calibrate_time_calls(own_function_of(i), 0), bare_ns);
+		spent_ns[i] = above(time_calls(own_function_of(i), 0), bare_ns);
 		bpf_source_drain(source, discard, NULL);
 	}
 	bpf_source_set_window(source, false);
-	silent_ns = above(calibrate_time_calls(own_function_of(OWN_ENTRY), 0), bare_ns);
+	silent_ns = above(time_calls(own_function_of(OWN_ENTRY), 0), bare_ns);
 	calibration->entry_ns[VALUE_returns_none] = spent_ns[OWN_ENTRY];
 	calibration->stepped_ns = above(spent_ns[OWN_STEPPED], spent_ns[OWN_ENTRY]);
 	calibration->record_ns = above(spent_ns[OWN_ENTRY], silent_ns);
@@ -230,9 +238,52 @@ static int measure_functions(struct bpf_source *source, const struct kernel_abil
 	bpf_source_remove_target(source, (u32)getpid());
 	if (!result)
 		calibration->inherited_ns =
-			time_inherited(calibrate_time_calls(own_function_of(OWN_BARE), 0));
+			time_inherited(time_calls(own_function_of(OWN_BARE), 0));
 	bpf_source_detach(source, NULL, NULL);
 	return result;
+}
+
+static void *trap_copy(size_t number)
+{
+	return (char *)arch_calibrate_cheap + number * ARCH_CALIBRATE_COPY_BYTES;
+}
+
+static int attach_trap(struct bpf_source *source, int file_fd, void *function, bool with_return,
+		       struct err *err)
+{
+	u64 offset = 0;
+	int result = own_code_offset(function, &offset);
+
+	return result ? err_errno(err, result, "can't find our own functions")
+		      : bpf_source_attach_trap(source, file_fd, offset, with_return, err);
+}
+
+/* The members trap_*: what the kernel takes for a hit before and after any program of ours; what it attaches stays to the next
+ * bpf_source_detach(). */
+static int measure_traps(struct bpf_source *source, const struct kernel_abilities *abilities,
+			 struct calibration *calibration, struct err *err)
+{
+	_cleanup_close_ int file_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	void *entry = trap_copy(CALIBRATION_COPY_TRAP),
+	     *with_return = trap_copy(CALIBRATION_COPY_RETURN);
+	u64 bare_ns = time_calls(trap_copy(CALIBRATION_COPY_BARE), 0);
+	int result;
+
+	if (file_fd < 0)
+		return err_errno(err, -errno, "can't open our own file");
+	result = attach_trap(source, file_fd, entry, false, err);
+	if (!result)
+		result = attach_trap(source, file_fd, arch_calibrate_stepped, false, err);
+	if (!result && abilities->uprobe_session)
+		result = attach_trap(source, file_fd, with_return, true, err);
+	if (result)
+		return result;
+	calibration->trap_ns = above(time_calls(entry, 0), bare_ns);
+	calibration->trap_stepped_ns = above(time_calls(arch_calibrate_stepped, 0), bare_ns);
+	if (abilities->uprobe_session)
+		calibration->trap_return_ns =
+			above(time_calls(with_return, 0), bare_ns + calibration->trap_ns);
+	return 0;
 }
 
 int calibrate(struct bpf_source *source, const struct kernel_abilities *abilities,
@@ -242,7 +293,7 @@ int calibrate(struct bpf_source *source, const struct kernel_abilities *abilitie
 	struct calibration calibration = {0};
 	u64 start_ns = clock_monotonic_ns();
 	int result = wishes->traps && abilities->uprobe_multi
-			     ? calibrate_traps(source, abilities, &calibration, err)
+			     ? measure_traps(source, abilities, &calibration, err)
 			     : 0;
 
 	if (!result && wishes->returns)

@@ -45,20 +45,4 @@ u64 calibration_cost_ns(const struct calibration *calibration, const struct plan
 /* The same of probes that are no functions' of the plan: of what is counted as hits, without what the programs take. */
 u64 calibration_trap_cost_ns(const struct calibration *calibration, const struct price_hits *hits);
 
-/* ---- between the files of calibration ---- */
-
-/* Copies of arch_calibrate_cheap() that calibrate_traps() uses. */
-enum calibration_copy {
-	CALIBRATION_COPY_TRAP = 8,
-	CALIBRATION_COPY_RETURN,
-	CALIBRATION_COPY_BARE,
-	CALIBRATION_COPIES
-};
-
-/* Nanoseconds of CPU time of a call below so many frames, the median of some rounds. */
-u64 calibrate_time_calls(void (*function)(void), u32 depth);
-/* The members trap_*; what it attaches stays to the next bpf_source_detach(). */
-int calibrate_traps(struct bpf_source *source, const struct kernel_abilities *abilities,
-		    struct calibration *calibration, struct err *err);
-
 #endif

@@ -57,14 +57,6 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	return result;
 }
 
-struct source_targets session_source_targets(const struct session *session)
-{
-	const struct session_config *config = session->config;
-
-	return (struct source_targets){config->plan, config->targets, config->target_count,
-				       config->single_probes};
-}
-
 static int attach(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -418,13 +410,6 @@ static void session_cleanup(struct session *session)
 	map_free(&session->counts.open);
 	free(session->target_ended);
 	session_loop_close(session);
-}
-
-u32 session_returns(const struct session_config *config)
-{
-	u32 returns = plan_returns(config->plan);
-
-	return returns ? returns | 1u << VALUE_returns_none : 0;
 }
 
 /* Only single probes reach such a target. */

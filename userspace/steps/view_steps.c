@@ -6,20 +6,7 @@
 
 #include "steps/view_steps_parts.h"
 
-/* What the recording was told; the last one of several. */
-static const char *recorded_glob(const struct view *view)
-{
-	const struct view_survey *survey = view_survey(view);
-	const char *glob = NULL;
-
-	for (size_t i = 0; i < survey->attribute_count; i++)
-		if (strcmp(survey->attributes[i].group, "option") == 0 &&
-		    strcmp(survey->attributes[i].key, "step-name") == 0)
-			glob = survey->attributes[i].value;
-	return glob && *glob ? glob : NULL;
-}
-
-static void steps_free(struct view_steps *steps)
+void steps_free(struct view_steps *steps)
 {
 	for (size_t i = 0; i < steps->track_count; i++) {
 		for (size_t n = 0; n < steps->tracks[i].count; n++)
@@ -69,18 +56,6 @@ int view_set_step_name(struct view *view, const char *glob)
 	return 0;
 }
 
-/* Where nothing can be a step there is no need to look. */
-static bool may_have_steps(const struct view *view)
-{
-	static const u16 kinds[] = {KIND_call, KIND_entry,     KIND_api,       KIND_range,
-				    KIND_mark, KIND_usdt_span, KIND_usdt_point};
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (view_kind_count(view, kinds[i]))
-			return true;
-	return false;
-}
-
 int steps_index_rows(const struct view *view, struct view_steps *steps)
 {
 	const struct view_survey *survey = view_survey(view);
@@ -106,60 +81,6 @@ int steps_index_rows(const struct view *view, struct view_steps *steps)
 		steps->process_tracks[row] = only == ~0U ? 0 : only;
 	}
 	return 0;
-}
-
-static int find(struct view *view, struct view_steps *steps, struct err *err)
-{
-	struct steps_roots *roots = NULL;
-	struct steps_found found;
-	size_t count;
-	int result = steps_find(view, steps->step_name, &steps_state(view)->limits, &found, err);
-
-	if (result < 0)
-		return result;
-	result = steps_choose(view, &found, steps, &roots, err);
-	count = steps->track_count;
-	if (result == 0 && count)
-		result = steps_build(view, &found, roots, steps, err);
-	if (roots)
-		steps_roots_free(roots, count);
-	steps_found_free(&found);
-	return result;
-}
-
-int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err)
-{
-	struct view_steps_state *state = steps_state(view);
-	struct view_steps steps = {0};
-	int result = 0;
-
-	if (!state)
-		return err_errno(err, -ENOMEM, "can't look for steps");
-	*ret_steps = &state->steps;
-	if (state->found)
-		return 0;
-	steps.step_name = state->glob ? state->glob : recorded_glob(view);
-	/* A run changes what a view has made up to now, nothing that it has said. */
-	if (may_have_steps(view))
-		result = find((struct view *)view, &steps, err);
-	if (result == 0 && !steps.row_tracks && steps_index_rows(view, &steps) < 0)
-		result = err_errno(err, -ENOMEM, "can't look for steps");
-	if (result < 0) {
-		steps_free(&steps);
-		return result;
-	}
-	state->steps = steps;
-	state->found = true;
-	return 0;
-}
-
-int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err)
-{
-	int result = view_steps_times(view, ret_steps, err);
-
-	if (result == 0 && !steps_state(view)->worked && (*ret_steps)->count)
-		result = steps_add_work((struct view *)view, err);
-	return result;
 }
 
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index)

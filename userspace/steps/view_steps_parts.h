@@ -141,5 +141,6 @@ int steps_add_work(struct view *view, struct err *err);
 
 /* Fills row_tracks and process_tracks from the tracks. 0 or -ENOMEM. */
 int steps_index_rows(const struct view *view, struct view_steps *steps);
+void steps_free(struct view_steps *steps); /* what it points to */
 
 #endif

@@ -182,8 +182,6 @@ int view_names_init(struct view *view)
 	result = names_add_tasks(view);
 	if (result == 0)
 		result = names_add_threads(view);
-	if (result == 0)
-		result = view_event_names_add_symbols(view);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		struct name_counts counts = {0};
 

@@ -287,6 +287,8 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 	if (result == 0)
 		result = view_names_init(view);
 	if (result == 0)
+		result = view_event_names_add_symbols(view);
+	if (result == 0)
 		result = view_frames_init(view);
 	if (result == 0)
 		result = view_occupancies_init(view);

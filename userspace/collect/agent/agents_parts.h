@@ -1,4 +1,4 @@
-/* Between agents.c, agents_facts.c, agents_nvtx.c, agents_losses.c, agents_leave.c, agents_launched.c and agents_followed.c. */
+/* What the files that make the agents share among themselves. */
 #ifndef GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
 #define GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
 

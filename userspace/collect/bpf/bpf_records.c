@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "../bpf/record.h"
 
 #define BUFFER_BYTES 4096
 
@@ -33,4 +34,34 @@ int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_
 		result = -errno;
 	bpf_link__destroy(link);
 	return result;
+}
+
+struct record_taker {
+	record_callback callback;
+	void *data;
+};
+
+static void take_record(void *data, const void *record)
+{
+	const struct record_taker *taker = data;
+
+	taker->callback(taker->data, record, ((const struct record_header *)record)->size_bytes);
+}
+
+int bpf_records_take(const struct bpf_program *iterator, size_t record_bytes,
+		     record_callback callback, void *data)
+{
+	struct record_taker taker = {callback, data};
+
+	return bpf_records_read(iterator, 0, record_bytes, take_record, &taker);
+}
+
+u64 bpf_program_missed(int program_fd)
+{
+	struct bpf_prog_info info = {0};
+	u32 size = sizeof(info);
+
+	return program_fd < 0 || bpf_obj_get_info_by_fd(program_fd, &info, &size)
+		       ? 0
+		       : info.recursion_misses;
 }

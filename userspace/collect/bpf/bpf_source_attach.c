@@ -10,9 +10,6 @@
 #include "collect/bpf/cookie.h"
 #include "collect/bpf/entry_sites.h"
 
-/* Links that can go alone: each takes about 50 ms to take off when this process is killed, one after the other. */
-#define SPLIT_MAX 64
-
 /* Exits come before entries: a call that is seen to begin must be seen to end. */
 static const struct probe_use probe_uses[] = {
 #define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
@@ -34,40 +31,6 @@ static const struct probe_use probe_uses[] = {
 #undef PROGRAM
 };
 
-static struct bpf_program *program_at(const struct bpf_source *source, size_t offset)
-{
-	return *(struct bpf_program **)((char *)source->skeleton + offset);
-}
-
-static struct bpf_program *program_of(const struct bpf_source *source, const struct probe_use *use)
-{
-	bool emulates = use->emulating && source->abilities.set_registers;
-
-	return program_at(source, emulates ? use->emulating : use->program);
-}
-
-int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use)
-{
-	return bpf_program__fd(program_of(source, use));
-}
-
-void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_use *uses,
-			    size_t count, u32 returns, bool single)
-{
-	bool multi = source->abilities.uprobe_multi;
-
-	/* Several rows have the same program. */
-	for (size_t i = 0; i < count; i++) {
-		bpf_program__set_autoload(program_at(source, uses[i].program), false);
-		if (uses[i].emulating)
-			bpf_program__set_autoload(program_at(source, uses[i].emulating), false);
-	}
-	for (size_t i = 0; i < count; i++)
-		if ((uses[i].kind == UPROBE_SINGLE ? single || !multi : multi) &&
-		    returns >> uses[i].returns & 1)
-			bpf_program__set_autoload(program_of(source, &uses[i]), true);
-}
-
 void bpf_source_choose_functions(const struct bpf_source *source,
 				 const struct bpf_source_settings *settings)
 {
@@ -75,127 +38,7 @@ void bpf_source_choose_functions(const struct bpf_source *source,
 			       settings->single);
 }
 
-/* ---- links that can go alone -------------------------------------------------------------------------- */
-
-/* 0: in a link with all those that stay. */
-static u32 tag_of(const struct probe_split *split, const struct plan *plan, size_t function)
-{
-	return split->plan == plan ? split->tags[function] : 0;
-}
-
-static bool is_off(const struct probe_split *split, const struct plan *plan, size_t function)
-{
-	return split->plan == plan && split->off[function];
-}
-
-int bpf_source_split(struct bpf_source *source, const struct plan *plan,
-		     bool (*may_go)(const struct plan_function *function))
-{
-	struct probe_split *split = &source->split;
-	size_t count = 0, place = 0;
-
-	split->tags = calloc(plan->function_count + 1, sizeof(*split->tags));
-	split->off = calloc(plan->function_count + 1, sizeof(*split->off));
-	if (!split->tags || !split->off)
-		return -ENOMEM;
-	split->plan = plan;
-	for (size_t i = 0; i < plan->function_count; i++)
-		count += may_go(&plan->functions[i]);
-	split->tag_count = count < SPLIT_MAX ? count : SPLIT_MAX;
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (may_go(&plan->functions[i]))
-			split->tags[i] = 1 + (u32)(place++ * split->tag_count / count);
-	return 0;
-}
-
 /* ---- groups ------------------------------------------------------------------------------------------- */
-
-/* Which functions go into a link. */
-struct group_choice {
-	const struct plan *plan;
-	const struct probe_split *split;
-	const struct probe_use *use;
-	size_t module;
-	u32 tag;
-};
-
-static bool is_chosen(const struct group_choice *choice, size_t function)
-{
-	const struct plan_function *row = &choice->plan->functions[function];
-
-	return row->module == choice->module && row->returns == choice->use->returns &&
-	       tag_of(choice->split, choice->plan, function) == choice->tag &&
-	       !is_off(choice->split, choice->plan, function);
-}
-
-/* Places and cookies. The group's arrays are the caller's to free. */
-static int group_fill(struct uprobe_group *group, const struct group_choice *choice, size_t first)
-{
-	const struct probe_use *use = choice->use;
-	const struct plan *plan = choice->plan;
-	size_t capacity = 1;
-
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (is_chosen(choice, i))
-			capacity += use->exits ? plan->functions[i].site_count : 1;
-	group->offsets = calloc(capacity, sizeof(*group->offsets));
-	group->cookies = calloc(capacity, sizeof(*group->cookies));
-	if (!group->offsets || !group->cookies)
-		return -ENOMEM;
-	for (size_t i = 0; i < plan->function_count; i++) {
-		const struct plan_function *function = &plan->functions[i];
-
-		if (!is_chosen(choice, i))
-			continue;
-		if (!use->exits) {
-			group->offsets[group->count] = function->file_offset;
-			group->cookies[group->count++] = cookie_of_entry(function, first + i);
-		}
-		for (size_t s = 0; use->exits && s < function->site_count; s++) {
-			group->offsets[group->count] = function->sites[s].file_offset;
-			group->cookies[group->count++] =
-				cookie_of_exit(function, &function->sites[s], first + i,
-					       use->returns == VALUE_returns_emulated);
-		}
-	}
-	return 0;
-}
-
-static int attach_tagged(struct bpf_source *source, const struct probe_reach *reach,
-			 const struct group_choice *choice, struct err *err)
-{
-	const struct code_module *file = &reach->plan->modules[choice->module];
-	_cleanup_free_ u64 *offsets = NULL, *cookies = NULL;
-	struct uprobe_group group = {
-		.kind = choice->use->kind,
-		.program_fd = bpf_source_program_fd(source, choice->use),
-		.file_fd = file->fd,
-		.pid = reach->thread,
-		.tag = choice->plan == source->heap_plan ? TAG_OF_SORT(PRICE_HEAP) : choice->tag};
-	int result = group_fill(&group, choice, reach->first);
-
-	offsets = group.offsets;
-	cookies = group.cookies;
-	if (result)
-		return err_errno(err, result, "can't list the probes");
-	result = uprobe_attach(reach->set, &group, err);
-	if (result)
-		err_prefix(err, "%s", file->path);
-	return result;
-}
-
-int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
-			  const struct probe_use *use, struct err *err)
-{
-	struct group_choice choice = {reach->plan, &source->split, use, module, 0};
-	u32 last = source->split.plan == reach->plan ? source->split.tag_count : 0;
-	int result = 0;
-
-	for (choice.tag = 0; choice.tag <= last && !result; choice.tag++)
-		if (!reach->tag || reach->tag == choice.tag)
-			result = attach_tagged(source, reach, &choice, err);
-	return result;
-}
 
 static bool names_no_process(const struct code_module *module, const struct probe_use *use)
 {
@@ -391,16 +234,6 @@ u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)
 	return TAG_OF_SORT(sort);
 }
 
-u64 bpf_source_program_missed(int program_fd)
-{
-	struct bpf_prog_info info = {0};
-	u32 size = sizeof(info);
-
-	return program_fd < 0 || bpf_obj_get_info_by_fd(program_fd, &info, &size)
-		       ? 0
-		       : info.recursion_misses;
-}
-
 u64 bpf_source_missed(const struct bpf_source *source)
 {
 	u64 missed = bpf_source_missed_usdt(source);
@@ -409,7 +242,7 @@ u64 bpf_source_missed(const struct bpf_source *source)
 		/* sites_entry serves two rows. */
 		if (i && probe_uses[i].program == probe_uses[i - 1].program)
 			continue;
-		missed += bpf_source_program_missed(bpf_source_program_fd(source, &probe_uses[i]));
+		missed += bpf_program_missed(bpf_source_program_fd(source, &probe_uses[i]));
 	}
 	return missed + bpf_source_heap_missed(source);
 }

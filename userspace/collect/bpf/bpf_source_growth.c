@@ -112,6 +112,6 @@ u64 bpf_source_missed_growth(const struct bpf_source *source)
 	u64 missed = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		missed += bpf_source_program_missed(bpf_program__fd(programs[i]));
+		missed += bpf_program_missed(bpf_program__fd(programs[i]));
 	return missed;
 }

@@ -128,7 +128,7 @@ u64 bpf_source_heap_missed(const struct bpf_source *source)
 		/* heap_entry serves three rows. */
 		if (i && heap_uses[i].program == heap_uses[i - 1].program)
 			continue;
-		missed += bpf_source_program_missed(bpf_source_program_fd(source, &heap_uses[i]));
+		missed += bpf_program_missed(bpf_source_program_fd(source, &heap_uses[i]));
 	}
 	return missed;
 }

@@ -43,6 +43,6 @@ int bpf_source_note_off_cpu(struct bpf_source *source)
 
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
-	return bpf_source_take_open(source->skeleton->progs.open_off_cpu,
-				    sizeof(struct record_off_cpu), callback, data);
+	return bpf_records_take(source->skeleton->progs.open_off_cpu, sizeof(struct record_off_cpu),
+				callback, data);
 }

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "collect/bpf/bpf_records.h"
 #include "collect/bpf/bpf_source.h"
 #include "gpuprobe.skel.h"
 
@@ -123,11 +124,6 @@ void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
 /* Which programs are loaded, and how large their maps are; before they are. bpf_source_growth.c */
 void bpf_source_choose_growth(const struct bpf_source *source, bool wanted);
 
-/* How often the kernel did not run a program because it ran already on that CPU. bpf_source.c */
-u64 bpf_source_program_missed(int program_fd);
-/* Hands the records of an iterator over, each of record_bytes. 0 or -errno. bpf_source.c */
-int bpf_source_take_open(const struct bpf_program *iterator, size_t record_bytes, bpf_source_callback callback,
-			 void *data);
 /* Before any return address is overwritten. bpf_source_hijack.c */
 int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *plan,
 				 const struct target *targets, struct err *err);

@@ -146,12 +146,12 @@ int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, s
 
 u64 bpf_source_missed_usdt(const struct bpf_source *source)
 {
-	return bpf_source_program_missed(bpf_program__fd(source->skeleton->progs.usdt_hit)) +
-	       bpf_source_program_missed(bpf_program__fd(source->skeleton->progs.usdt_hit_single));
+	return bpf_program_missed(bpf_program__fd(source->skeleton->progs.usdt_hit)) +
+	       bpf_program_missed(bpf_program__fd(source->skeleton->progs.usdt_hit_single));
 }
 
 int bpf_source_open_usdt_spans(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
-	return bpf_source_take_open(source->skeleton->progs.open_usdt_spans, OPEN_RECORD_BYTES,
-				    callback, data);
+	return bpf_records_take(source->skeleton->progs.open_usdt_spans, OPEN_RECORD_BYTES,
+				callback, data);
 }

@@ -1,0 +1,118 @@
+/* The driver of a recording by CUPTI, on the agent's thread: what a tick does, and how all begins. */
+#include "cupti_session.h"
+
+#include "system.h"
+
+#define DEVICES_ASKED_MAX 10
+
+/* Records name a GPU of which CUPTI has not told yet: it had none to tell of before the target started CUDA. */
+static void ask_for_devices(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	u64 missing = session->convert.devices_used & ~session->convert.devices_told;
+
+	if (!missing || !calls->ActivityEnableAndDump ||
+	    session->devices_asked == DEVICES_ASKED_MAX)
+		return;
+	session->devices_asked++;
+	calls->ActivityEnableAndDump(CUPTI_DEVICE);
+}
+
+static void flush(struct cupti_session *session, u64 now_ns)
+{
+	struct agent_control *control = session->control;
+	u32 wanted = __atomic_load_n(&control->flush_wanted, __ATOMIC_ACQUIRE);
+	u64 period_ns = control->cupti.flush_period_ms * NS_PER_MILLISECOND;
+
+	if (wanted == __atomic_load_n(&control->flush_done, __ATOMIC_RELAXED) &&
+	    (!period_ns || now_ns - session->flushed_ns < period_ns))
+		return;
+	ask_for_devices(session);
+	/* cuptiActivityFlushPeriod hands over full buffers only: an idle target's would stay. */
+	session->library.calls.ActivityFlushAll(0);
+	cupti_session_convert(session);
+	cupti_session_count_dropped(session);
+	session->flushed_ns = now_ns;
+	__atomic_store_n(&control->flush_done, wanted, __ATOMIC_RELEASE);
+}
+
+static void follow_clock(struct cupti_session *session, u64 now_ns)
+{
+	if (!session->clock.fitted || now_ns - session->clock_ns < NS_PER_SECOND)
+		return;
+	clock_take_point(&session->clock, cupti_session_read_clock, session);
+	session->control->cupti_facts.fit_residual_ns = session->clock.residual_ns;
+	session->clock_ns = now_ns;
+}
+
+void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
+{
+	u32 seen = __atomic_load_n(&session->buffers.full_count, __ATOMIC_ACQUIRE);
+	u64 now_ns = system_now_ns();
+
+	if (session->feature->state == AGENT_FEATURE_READY) {
+		follow_clock(session, now_ns);
+		cupti_session_convert(session);
+		flush(session, now_ns);
+	}
+	system_wait(&session->buffers.full_count, seen, timeout_ns);
+}
+
+void cupti_session_take_over(struct cupti_session *session)
+{
+	session->tid = system_tid();
+}
+
+void cupti_session_wake(struct cupti_session *session)
+{
+	if (session)
+		system_wake(&session->buffers.full_count);
+}
+
+static const char *callback_name(void *data, u32 domain, u32 callback)
+{
+	struct cupti_session *session = data;
+	const char *name = NULL;
+
+	return session->library.calls.GetCallbackName(domain, callback, &name) ? NULL : name;
+}
+
+static const char *string_at(void *data, u64 address)
+{
+	return (const char *)address;
+}
+
+struct cupti_session *cupti_session_begin(const struct cupti_session_config *config)
+{
+	struct cupti_session *session = system_map(sizeof(*session));
+
+	if (!session)
+		return NULL;
+	session->control = config->control;
+	session->feature = &config->control->features[AGENT_FEATURE_CUPTI];
+	session->writer = config->writer;
+	session->loader = *config->loader;
+	session->live = config->live;
+	session->tid = system_tid();
+	session->convert = (struct cupti_convert){
+		.control = config->control,
+		.writer = config->writer,
+		.texts = texts_open(config->control->cupti.texts_max, config->now_ns),
+		.streams = streams_open(system_pid(), config->now_ns),
+		.instructions = instructions_open(system_pid(), config->now_ns),
+		.clock = &session->clock,
+		.pid = system_pid(),
+		.fact_ns = config->now_ns,
+		.callback_name = callback_name,
+		.string_at = string_at,
+		.data = session,
+	};
+	if (!session->convert.texts || !session->convert.streams ||
+	    !session->convert.instructions ||
+	    cupti_buffers_open(&session->buffers, config->control)) {
+		cupti_session_end(session, NULL);
+		return NULL;
+	}
+	cupti_session_start(session);
+	return session;
+}

@@ -1,0 +1,33 @@
+/* What an agent finds in its memory when it begins. */
+#include <unistd.h>
+
+#include "collect/agent/agents_parts.h"
+#include "plan/memory_room.h"
+
+void agents_fill_control(const struct agents *agents, const struct agent *agent,
+			 struct agent_control *control)
+{
+	const struct cupti_supply *supply = &agent->report.supply;
+
+	*control = (struct agent_control){
+		.fixed = {.magic = AGENT_MAGIC,
+			  .fixed_bytes = sizeof(control->fixed),
+			  .total_bytes = agents_ring_bytes(agents),
+			  .schema_hash = schema_hash(),
+			  .tool_pid = getpid()},
+		.features[AGENT_FEATURE_CUPTI] = {.wanted = 1, .state = AGENT_FEATURE_PENDING},
+		.cupti = agents->config.cupti,
+		.window_start_ns = agents->window_start_ns
+					   ? agents->window_start_ns - agent->clock_shift_ns
+					   : 0,
+		.chunk_count = agents->chunk_count,
+	};
+	/* As many as there is room for, be that for none: one that is launched can't be refused. */
+	memory_room_buffers(agent->target, control->cupti.buffer_bytes,
+			    &control->cupti.buffer_count_max, NULL);
+	if (supply->place != CUPTI_PLACE_MAPPED)
+		agents_copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
+				   sizeof(supply->path));
+	control->cupti.handover = supply->by_memfd;
+	agents_nvtx_fill(agents, agent, control);
+}

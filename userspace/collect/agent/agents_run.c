@@ -1,0 +1,275 @@
+/* The driver of all agents: put in, asked whether they work, drained, freed. */
+#include "collect/agent/agents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "inject/agent_library.h"
+#include "plan/memory_room.h"
+#include "process/time_namespace.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/agent/agent_handover.h"
+#include "collect/agent/agents_parts.h"
+
+#define THREAD_DEADLINE_MS 2000
+#define INJECT_DEADLINE_MS 5000
+#define RECLAIM_NS	   NS_PER_SECOND
+
+static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_bytes)
+{
+	char words[AGENT_HINT_BYTES + 1];
+
+	agents_copy_string(words, sizeof(words), hint, hint_bytes);
+	agents_fail(agent, *words ? words : "the agent ended without a reason");
+}
+
+struct preparation {
+	const struct agents *agents;
+	const struct agent *agent;
+};
+
+static void prepare_control(void *data, void *shared)
+{
+	const struct preparation *preparation = data;
+
+	agents_fill_control(preparation->agents, preparation->agent, shared);
+}
+
+static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
+{
+	int result = agents_map_control(agents, agent, err);
+
+	if (result)
+		return result;
+	result = agents_create_ring(agents, agent, agent->target);
+	return result ? err_errno(err, result, "can't read from the agent") : 0;
+}
+
+static int put_in(struct agents *agents, struct agent *agent, struct err *err)
+{
+	struct preparation preparation = {agents, agent};
+	struct inject_plan plan = {0};
+	size_t library_bytes;
+	const void *library = agent_library(&library_bytes);
+	_cleanup_close_ int lock_fd = -1;
+	int result = inject_lock(agent->target, INJECT_DEADLINE_MS, &lock_fd, err);
+
+	if (!result)
+		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
+	if (!result)
+		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
+	if (!result)
+		result = inject_run(agent->target, &plan, library, library_bytes,
+				    agents_ring_bytes(agents), prepare_control, &preparation,
+				    INJECT_DEADLINE_MS, &agent->injection, err);
+	inject_plan_free(&plan);
+	return result;
+}
+
+/* Without a CUPTI there is nothing to be had from an agent: the target is left alone. */
+static int supply(const struct agents *agents, struct agent *agent, struct err *err)
+{
+	struct agent_report *report = &agent->report;
+	int result = cupti_supply_choose(agent->target, &report->gpu, agents->config.cupti_named,
+					 "/", &report->supply, err);
+
+	if (!result && report->supply.place == CUPTI_PLACE_NONE)
+		result = err_set(err, -ENOENT, "the target has not loaded libcupti, and %s",
+				 report->supply.why);
+	if (!result)
+		result = cupti_supply_check(&report->supply, agent->target, err);
+	return result;
+}
+
+void agents_start_one(struct agents *agents, struct agent *agent, const char *why)
+{
+	u32 buffer_count = agents->config.cupti.buffer_count_max;
+	struct err err = {0};
+
+	agent->answered = true;
+	agent->started_ns = clock_monotonic_ns();
+	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
+		return;
+	agent->report.outcome = AGENT_REFUSED;
+	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
+	if (why)
+		err_set(&err, -ECANCELED, "%s", why);
+	agents_nvtx_begin(agents, agent);
+	if (why ||
+	    memory_room_buffers(agent->target, agents->config.cupti.buffer_bytes, &buffer_count,
+				&err) ||
+	    supply(agents, agent, &err) || put_in(agents, agent, &err)) {
+		agents_copy_string(agent->report.why, sizeof(agent->report.why), err.message,
+				   sizeof(err.message));
+		return;
+	}
+	agent->answered = false;
+	agent->report.outcome = AGENT_WORKS;
+	if (map_ring(agents, agent, &err))
+		agents_fail(agent, err.message);
+}
+
+static void start_command(struct agents *agents, struct agent *agent)
+{
+	struct err err = {0};
+
+	if (gpu_target_read(agent->target, &agent->report.gpu, &err) ||
+	    agents_launched_start(agents, agent, &err))
+		agents_fail(agent, err.message);
+}
+
+int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err)
+{
+	struct agents *agents = calloc(1, sizeof(*agents));
+	size_t capacity = config->target_count + (config->launch ? AGENT_LAUNCH_RINGS : 0) +
+			  (config->follow ? AGENTS_FOLLOWED_MAX : 0);
+	struct agent *command = NULL;
+
+	if (agents)
+		agents->agents = calloc(capacity + 1, sizeof(*agents->agents));
+	if (!agents || !agents->agents) {
+		free(agents);
+		return err_errno(err, -ENOMEM, "can't prepare the agents");
+	}
+	agents->config = *config;
+	agents->capacity = capacity;
+	agents->chunk_count = config->ring_bytes / AGENT_CHUNK_BYTES;
+	if (agents->chunk_count > AGENT_CHUNKS_MAX)
+		agents->chunk_count = AGENT_CHUNKS_MAX;
+	for (size_t i = 0; i < config->target_count; i++) {
+		struct agent *agent = agents_next(agents, &config->targets[i]);
+
+		agents_count_in(agents);
+		if (config->launch && agent->target->pid == config->launch_pid)
+			command = agent;
+		else
+			agents_start_one(agents, agent,
+					 config->refused ? config->refused[i] : NULL);
+	}
+	if (command)
+		start_command(agents, command);
+	*ret_agents = agents;
+	return 0;
+}
+
+void agents_look_for_answer(struct agent *agent)
+{
+	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
+	/* First, so that its last word is seen. */
+	bool ended = agents_thread_has_ended(agent);
+	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
+
+	agents_nvtx_report(agent);
+	if (!agent->launch && target_is_gone(agent->target)) {
+		agents_fail(agent, "the target ended");
+	} else if (state == AGENT_STATE_FAILED) {
+		fail_by_hint(agent, agent->control->hint, AGENT_HINT_BYTES);
+	} else if (feature == AGENT_FEATURE_FAILED || feature == AGENT_FEATURE_IGNORED) {
+		fail_by_hint(agent, cupti->hint, AGENT_HINT_BYTES);
+	} else if (feature == AGENT_FEATURE_READY && state >= AGENT_STATE_READY) {
+		agents_copy_string(agent->report.why, sizeof(agent->report.why), cupti->hint,
+				   AGENT_HINT_BYTES);
+		agent->report.cupti = agent->control->cupti_facts;
+		agents_copy_string(agent->report.cupti.path, AGENT_PATH_BYTES,
+				   agent->control->cupti_facts.path, AGENT_PATH_BYTES);
+		agents_copy_string(agent->report.cupti.other_client,
+				   sizeof(agent->report.cupti.other_client),
+				   agent->control->cupti_facts.other_client,
+				   sizeof(agent->report.cupti.other_client));
+		agent->answered = true;
+	} else if (ended) {
+		agents_fail(agent,
+			    "the agent ended at once: the limits of the target (RLIMIT_AS, "
+			    "RLIMIT_MEMLOCK) leave no room for the memory that it shares with "
+			    "gpuprobe; --agent-buffer-mb makes that smaller");
+	}
+}
+
+bool agents_all_answered(struct agents *agents)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (!agent->answered)
+			agents_look_for_answer(agent);
+		if (!agent->answered)
+			agent_handover_serve(agent->target, agent->control, &agent->report.supply);
+		all &= agent->answered;
+	}
+	return all;
+}
+
+void agents_give_up(struct agents *agents)
+{
+	for (size_t i = 0; i < agents->count; i++)
+		if (!agents->agents[i].answered)
+			agents_fail(&agents->agents[i],
+				    "the agent gave no answer in time: CUPTI takes long to start");
+}
+
+static int drain_all(void *data, record_callback callback, void *callback_data)
+{
+	struct agents *agents = data;
+	u64 now = clock_monotonic_ns();
+	bool reclaim = now - agents->reclaimed_ns > RECLAIM_NS;
+	int count = 0;
+
+	for (size_t i = 0; i < __atomic_load_n(&agents->count, __ATOMIC_ACQUIRE); i++) {
+		struct agent *agent = &agents->agents[i];
+		struct agent_ring *ring;
+		int taken = 0;
+
+		if (agent->launch || agent->report.late)
+			taken = agents_late_look(agents, agent, callback, callback_data);
+		ring = __atomic_load_n(&agent->ring, __ATOMIC_ACQUIRE);
+		if (taken < 0)
+			return taken;
+		if (ring && reclaim) {
+			agent_ring_reclaim(ring);
+			agents_nvtx_look(agents, agent,
+					 agent->taker.pid ? &agent->taker : agent->target);
+		}
+		if (ring)
+			taken = agent_ring_drain(ring, callback, callback_data);
+		if (taken < 0)
+			return taken;
+		count += taken;
+	}
+	if (reclaim)
+		agents->reclaimed_ns = now;
+	return count;
+}
+
+struct record_source agents_source(struct agents *agents)
+{
+	return (struct record_source){
+		.data = agents, .drain = drain_all, .add_losses = agents_add_losses};
+}
+
+/* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */
+struct agents *agents_free(struct agents *agents)
+{
+	for (size_t i = 0; agents && i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		agent_ring_free(agent->ring);
+		if (agent->control)
+			munmap(agent->control, agents_ring_bytes(agents));
+		cleanup_close(&agent->injection.ring_fd);
+		agent_threads_free(&agent->threads);
+		map_free(&agent->tasks);
+		nvtx_watch_free(&agent->nvtx_watch);
+		if (agent->taker.pid)
+			target_close(&agent->taker);
+	}
+	if (agents) {
+		map_free(&agents->unreached);
+		free(agents->agents);
+	}
+	free(agents);
+	return NULL;
+}
