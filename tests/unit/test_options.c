@@ -282,8 +282,7 @@ TEST(choices_name_the_words)
 	check_refused("-p 1 --attach mult",
 		      "--attach|mult|auto, multi or single|Did you mean multi");
 	check_refused("-p 1 --attach AUTO", "auto, multi or single");
-	check_refused("-p 1 --returns=",
-		      "auto, none, trampoline, stepped, emulated, cheap or guarded");
+	check_refused("-p 1 --returns=", "auto, none, trampoline, stepped, emulated or cheap");
 }
 
 TEST(options_of_other_verbs_are_refused)

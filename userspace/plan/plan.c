@@ -64,7 +64,6 @@ struct plan *plan_free(struct plan *plan)
 		free(plan->skipped[i].name);
 	free(plan->functions);
 	free(plan->skipped);
-	free(plan->guards);
 	free(plan);
 	return NULL;
 }

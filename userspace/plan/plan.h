@@ -91,20 +91,12 @@ struct plan_limits {
 		PLAN_RETURNS_EMULATED = CHOICE_returns_mode_emulated,
 		/* As auto, but no stepped exits. */
 		PLAN_RETURNS_CHEAP = CHOICE_returns_mode_cheap,
-		/* By trampoline also where an exception may pass; else as auto. */
-		PLAN_RETURNS_GUARDED = CHOICE_returns_mode_guarded,
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
 	bool heap; /* only the functions of plan/heap_functions.def, by rules of their own: plan_heap.c */
 	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
 	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */
-};
-
-/* Where return addresses are put back, because an unwinder begins. */
-struct plan_guard {
-	size_t module;
-	u64 file_offset;
 };
 
 struct plan {
@@ -114,8 +106,6 @@ struct plan {
 	size_t function_count;
 	struct plan_skipped *skipped;
 	size_t skipped_count;
-	struct plan_guard *guards;
-	size_t guard_count, guard_capacity;
 	struct plan_usdt *usdt; /* by module, then provider and name; added by plan_add_usdt() */
 	size_t usdt_count, usdt_capacity;
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */

@@ -46,8 +46,6 @@ static bool is_candidate(const struct plan_limits *limits, const struct plan_fun
 		return emulate || function->returns == VALUE_returns_none;
 	case PLAN_RETURNS_CHEAP:
 		return emulate;
-	case PLAN_RETURNS_GUARDED:
-		return function->returns == VALUE_returns_none;
 	}
 	return false;
 }

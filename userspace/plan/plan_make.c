@@ -73,9 +73,7 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	functions_sort(builder->plan);
 	if (builder->limits->heap)
 		return plan_heap_apply(builder, err);
-	result = plan_guards_apply(builder, err);
-	if (!result)
-		result = plan_policy_apply(builder, err);
+	result = plan_policy_apply(builder, err);
 	if (!result)
 		result = plan_reach_apply(builder, err);
 	if (!result)

@@ -34,15 +34,13 @@ bool plan_maps_offset(const struct code_module *module, u64 file_offset);
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
 
-/* plan_guards.c: the unwinders to be guarded, with --returns guarded. Before plan_policy_apply. */
-int plan_guards_apply(struct plan_builder *builder, struct err *err);
 /* plan_policy.c: how the returns of each function are seen. */
 int plan_policy_apply(struct plan_builder *builder, struct err *err);
 /* plan_reach.c: which links name no process. After plan_policy_apply. */
 int plan_reach_apply(struct plan_builder *builder, struct err *err);
 /* plan_exits.c: exits instead of trampolines, where they are better or the only way. After plan_reach_apply. */
 int plan_exits_apply(struct plan_builder *builder, struct err *err);
-/* plan_heap.c: with limits->heap, instead of the four above. */
+/* plan_heap.c: with limits->heap, instead of the three above. */
 int plan_heap_apply(struct plan_builder *builder, struct err *err);
 /* Does a target have one (CET)? Return addresses then stand in two places. */
 bool plan_has_shadow_stack(const struct plan_builder *builder);

@@ -140,8 +140,6 @@ static void facts_read(struct policy *policy, size_t module)
 /* Can an exception that passes through its frames harm? */
 static bool has_personality(struct policy *policy, size_t module)
 {
-	if (policy->builder->limits->returns == PLAN_RETURNS_GUARDED)
-		return false;
 	facts_read(policy, module);
 	return policy->facts[module].personality == YES;
 }
@@ -292,9 +290,6 @@ static int function_judge(const struct policy *policy, struct plan_function *fun
 	const struct verdict *verdict = &policy->verdicts[function->module];
 	int result = 0;
 
-	if (policy->builder->limits->returns == PLAN_RETURNS_GUARDED &&
-	    function->entry_only_reason == VALUE_entry_only_reason_callback)
-		function_set(function, 0, NULL);
 	/* Go comes before what a single function's name says, everything else after it. */
 	if (policy->facts[function->module].go == YES || !function->entry_only_reason)
 		result = function_set(function, verdict->reason, verdict->detail);

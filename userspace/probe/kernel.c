@@ -161,22 +161,3 @@ bool kernel_writes_below_stack(void)
 			return true;
 	return false;
 }
-
-/* Never runs. */
-void kernel_abilities_probe_write(struct kernel_abilities *abilities)
-{
-	const struct bpf_insn instructions[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1},
-		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_10},
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = 8},
-		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_write_user},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	_cleanup_close_ int program = load_program(uprobe_attach_type(UPROBE_MULTI), instructions,
-						   ARRAY_SIZE(instructions));
-
-	abilities->write_user = program >= 0;
-}

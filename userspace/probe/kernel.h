@@ -17,7 +17,6 @@ struct kernel_abilities {
 	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
-	bool write_user;     /* a program may write to the memory of a process; only known where it was asked */
 	char release[65];    /* uname */
 };
 
@@ -27,7 +26,5 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 /* Does this kernel turn a probed nop of five bytes into a call, which writes below the stack pointer (6.18, 6.19)? Tried
  * with a link on a function of our own. */
 bool kernel_writes_below_stack(void);
-/* Fills abilities->write_user. Not asked without need: the kernel's log names each program that could. */
-void kernel_abilities_probe_write(struct kernel_abilities *abilities);
 
 #endif

@@ -71,7 +71,6 @@ static int descendants_open(struct attachment *attachment, struct err *err)
 static int modes_check(const struct options *options, const struct kernel_abilities *can,
 		       struct err *err)
 {
-	bool guarded = options->returns_mode == PLAN_RETURNS_GUARDED;
 	const struct {
 		bool asked, there;
 		const char *option, *missing;
@@ -87,12 +86,6 @@ static int modes_check(const struct options *options, const struct kernel_abilit
 		 "--returns trampoline",
 		 "has no uprobe sessions (Linux 6.13 and later have). Leave --returns out, or use "
 		 "--returns stepped."},
-		{guarded, can->uprobe_session, "--returns guarded",
-		 "has no uprobe sessions (Linux 6.13 and later have), without which a stack switch "
-		 "ends the target. Leave --returns out, or use --returns stepped."},
-		{guarded, can->write_user, "--returns guarded",
-		 "lets no BPF program write to the memory of a process (lockdown). Leave --returns "
-		 "out, or use --returns stepped."},
 		{options->alloc_mode > CHOICE_alloc_mode_off, can->growth, "--alloc",
 		 "does not have the tracepoints (mmap_lock, page_fault, mm_page_alloc). Leave "
 		 "--alloc out."},
@@ -114,10 +107,8 @@ bool attachment_wants_growth(const struct attachment *attachment, const struct o
 static int modes_choose(const struct options *options, struct attachment *attachment,
 			struct err *err)
 {
-	struct kernel_abilities *can = &attachment->abilities;
+	const struct kernel_abilities *can = &attachment->abilities;
 
-	if (options->returns_mode == PLAN_RETURNS_GUARDED && can->uprobe_session)
-		kernel_abilities_probe_write(can);
 	attachment->single_probes =
 		options->attach_mode == CHOICE_attach_mode_single || !can->uprobe_multi;
 	return modes_check(options, can, err);

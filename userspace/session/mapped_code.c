@@ -48,8 +48,6 @@ void mapped_code_note(struct mapped_code *mapped, u32 pid, u64 ts)
 {
 	struct process *process = NULL;
 
-	if (mapped->config.never)
-		return;
 	for (size_t i = 0; i < mapped->count && !process; i++)
 		if (mapped->processes[i].pid == pid)
 			process = &mapped->processes[i];

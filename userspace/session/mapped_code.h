@@ -12,7 +12,6 @@ struct mapped_code_config {
 	struct bpf_source *source;
 	const struct target *targets; /* live on; others are opened by their number */
 	size_t target_count;
-	bool never; /* judge nothing: what was planned rests on more than what a process maps (guarded unwinders) */
 };
 
 struct mapped_code_status {

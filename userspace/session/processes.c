@@ -346,8 +346,7 @@ int processes_open(const struct processes_config *config, struct processes **ret
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 	const struct mapped_code_config mapped = {config->source, config->targets,
-						  config->target_count,
-						  config->plan->guard_count != 0};
+						  config->target_count};
 	int result = 0;
 
 	if (!processes || !(processes->mapped = mapped_code_create(&mapped))) {

@@ -429,7 +429,6 @@ static int prepare(struct session *session, struct err *err)
 		.follow_children = config->settings->children,
 		.returns = session_returns(config),
 		.single = config->single_probes || has_lost_first_thread(config),
-		.guarded = config->plan->guard_count != 0,
 		.function_count = config->plan->function_count,
 		.usdt_sites = plan_usdt_sites(config->plan),
 		.heap_plan = config->heap_plan,

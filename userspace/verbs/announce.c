@@ -96,9 +96,6 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 		log_warning(
 			"--returns trampoline: the target dies if it throws an exception, switches "
 			"stacks or handles a signal on another stack through a probed function");
-	if (options->returns_mode == PLAN_RETURNS_GUARDED)
-		log_warning("--returns guarded: the target dies if an exception passes a probed "
-			    "function whose stack is swapped out or has been shared by a fork");
 	if (attachment->single_probes)
 		log_warning("without uprobe_multi each probe takes about %.1f s to take out: about "
 			    "%.1f s for %zu at the end",

@@ -11,9 +11,6 @@ if [ "$name $MODE" = 'instructions emulated' ]; then
 	/test/gpuprobe check -p "$TARGET" -F 'endbr_*' -F keeps "$@" >check.out 2>gpuprobe.err || fail "exit status $?"
 	says ' probed (6 cheap, 0 stepped)' check.out
 fi
-if [ "$name $*" = 'throws --returns guarded' ]; then
-	/test/gpuprobe check -p "$TARGET" -F thrower "$@" >check.out 2>gpuprobe.err || fail "exit status $?"
-fi
 start_recording -F "$name:*" -F "!$name:main" -o out.ndjson "$@"
 run_truth
 stop_recording
@@ -21,13 +18,6 @@ end_truth
 check_counts
 check_results
 case "$name $*" in
-'throws --returns guarded')
-	check_durations
-	grep -q ' return address .* thrower' check.out || fail "not by the return address:" "$(cat check.out)"
-	equal "$(recorded call 'thrower(int)' '"ended":"returned"')" 600 "returned calls of thrower"
-	says 'guarded,' ledger.csv
-	! grep -q guard_failed ledger.csv || fail "$(cat ledger.csv)"
-	;;
 'throws ' | 'throws --returns stepped')
 	check_durations
 	equal "$(recorded call 'thrower(int)' '"ended":"unwound"')" 300 "unwound calls of thrower"

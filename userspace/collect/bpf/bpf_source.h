@@ -22,7 +22,6 @@ struct bpf_source_settings {
 	bool follow_children;  /* what a target forks becomes one from its first instruction on */
 	u32 returns;	       /* VALUE_returns_* of the functions that will be attached, a bit each; 0: there are none */
 	bool single;	       /* some of them by single probes */
-	bool guarded;	       /* a plan with guards will be attached */
 	size_t function_count; /* of that plan */
 	size_t usdt_sites;     /* of its USDT probes */
 	size_t counted_count;  /* of them: functions of which calls are only counted */

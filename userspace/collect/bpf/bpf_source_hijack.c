@@ -5,14 +5,14 @@
 
 #include "process/loader.h"
 
-/* Into the targets that map the module, and what they fork where that is recorded too. */
-static int attach_program(struct bpf_source *source, const struct bpf_program *program,
-			  const struct code_module *module, u64 offset,
-			  const struct target *targets, struct uprobe_set *set, struct err *err)
+/* In the targets that map it, and what they fork where that is recorded too. */
+static int attach_to_loader(struct bpf_source *source, const struct code_module *module, u64 offset,
+			    const struct target *targets, struct err *err)
 {
 	u64 cookie = 0;
 	struct uprobe_group group = {.kind = UPROBE_MULTI,
-				     .program_fd = bpf_program__fd(program),
+				     .program_fd =
+					     bpf_program__fd(source->skeleton->progs.loader_hit),
 				     .file_fd = module->fd,
 				     .offsets = &offset,
 				     .cookies = &cookie,
@@ -20,13 +20,13 @@ static int attach_program(struct bpf_source *source, const struct bpf_program *p
 	int result = 0;
 
 	if (source->skeleton->rodata->follow_children)
-		return uprobe_attach(set, &group, err);
+		return uprobe_attach(&source->uprobes, &group, err);
 	for (size_t t = 0; t < module->target_count && !result; t++) {
 		const struct target *target = &targets[module->targets[t]];
 
 		/* A filter by a process whose first thread has ended lets nothing through. */
 		group.pid = target->first_thread_ended ? 0 : target->pid;
-		result = uprobe_attach(set, &group, err);
+		result = uprobe_attach(&source->uprobes, &group, err);
 	}
 	return result;
 }
@@ -45,31 +45,13 @@ static int watch_loader(struct bpf_source *source, const struct code_module *mod
 		source->skeleton->bss->code_mapped = CODE_MAPPED_BY_ANY;
 		return 0;
 	}
-	return attach_program(source, source->skeleton->progs.loader_hit, module, offset, targets,
-			      &source->uprobes, err);
-}
-
-static int attach_guards(struct bpf_source *source, const struct plan *plan,
-			 const struct target *targets, struct err *err)
-{
-	int result = 0;
-
-	source->fork_link = bpf_program__attach(source->skeleton->progs.before_fork);
-	if (!source->fork_link)
-		return err_errno(err, -errno, "can't watch for forks");
-	for (size_t i = 0; i < plan->guard_count && !result; i++)
-		result = attach_program(source, source->skeleton->progs.unwind_begins,
-					&plan->modules[plan->guards[i].module],
-					plan->guards[i].file_offset, targets, &source->guards, err);
-	if (result)
-		err_prefix(err, "can't guard the unwinders");
-	return result;
+	return attach_to_loader(source, module, offset, targets, err);
 }
 
 int bpf_source_prepare_hijacking(struct bpf_source *source, const struct plan *plan,
 				 const struct target *targets, struct err *err)
 {
-	int result = plan->guard_count ? attach_guards(source, plan, targets, err) : 0;
+	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count && !result; m++)
 		result = watch_loader(source, &plan->modules[m], targets, err);

@@ -80,8 +80,6 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.open_calls, functions},
 		{skeleton->progs.loader_hit, hijacks},
 		{skeleton->progs.hijacked_returns, hijacks},
-		{skeleton->progs.unwind_begins, settings->guarded},
-		{skeleton->progs.before_fork, settings->guarded},
 		{skeleton->progs.calibrate_stack, functions && can->uprobe_multi},
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
@@ -241,10 +239,8 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	if (!source)
 		return NULL;
 	uprobe_detach(&source->uprobes, NULL, NULL);
-	uprobe_detach(&source->guards, NULL, NULL);
 	free(source->split.tags);
 	free(source->split.off);
-	bpf_link__destroy(source->fork_link);
 	bpf_source_detach_off_cpu(source);
 	bpf_source_unwatch_usdt(source);
 	bpf_source_detach_growth(source);

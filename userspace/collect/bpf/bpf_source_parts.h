@@ -30,10 +30,7 @@ struct bpf_source {
 	struct ring_buffer *rings, *events;
 	u32 ring_count;
 	struct uprobe_set uprobes;
-	struct uprobe_set
-		guards; /* stay in until the return addresses of open calls are put back */
 	struct probe_split split;
-	struct bpf_link *fork_link; /* NULL: nothing is guarded */
 	struct bpf_link *task_links[TASK_PROGRAMS];
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
