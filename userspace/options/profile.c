@@ -13,13 +13,14 @@
 #define SHOWN	   "%.100s"
 #define TPU_PREFIX "tpu_"
 
+enum profile_type { PROFILE_INTEGER, PROFILE_BOOLEAN, PROFILE_STRING };
 enum profile_acts { PROFILE_NOW, PROFILE_OFF_ONLY, PROFILE_NOT_YET };
 
 struct profile_row {
 	const char *name;
 	const char *member; /* of options.def; NULL: one of struct options_profile */
 	size_t offset, given_offset;
-	enum profile_value_type type;
+	enum profile_type type;
 	s64 value, minimum, maximum;
 	enum profile_acts acts;
 	const char *help;
@@ -99,14 +100,13 @@ static const char *allowed_text(const struct profile_row *row, char *buffer, siz
 	return buffer;
 }
 
-static int invalid(const struct profile_row *row, const struct profile_value *value,
-		   const char *where, const char *what, struct err *err)
+static int invalid(const struct profile_row *row, const char *value, const char *where,
+		   const char *what, struct err *err)
 {
 	char allowed[80];
 
 	return err_set(err, -EINVAL, "InvalidArgument: %s=" SHOWN " (" SHOWN "): %s; allowed is %s",
-		       row->name, value->text, where, what,
-		       allowed_text(row, allowed, sizeof(allowed)));
+		       row->name, value, where, what, allowed_text(row, allowed, sizeof(allowed)));
 }
 
 static bool read_integer(const char *text, s64 *ret_number)
@@ -134,17 +134,14 @@ static bool read_boolean(const char *text, s64 *ret_number)
 }
 
 /* Of the right type? */
-static bool read_value(const struct profile_row *row, const struct profile_value *value,
-		       s64 *ret_number)
+static bool read_value(const struct profile_row *row, const char *value, s64 *ret_number)
 {
-	*ret_number = value->number;
-	if (value->type == PROFILE_WORD && row->type == PROFILE_INTEGER)
-		return read_integer(value->text, ret_number);
-	if (value->type == PROFILE_WORD && row->type == PROFILE_BOOLEAN)
-		return read_boolean(value->text, ret_number);
-	if (row->type == PROFILE_STRING)
-		*ret_number = *value->text != 0;
-	return value->type == PROFILE_WORD || value->type == row->type;
+	if (row->type == PROFILE_INTEGER)
+		return read_integer(value, ret_number);
+	if (row->type == PROFILE_BOOLEAN)
+		return read_boolean(value, ret_number);
+	*ret_number = *value != 0;
+	return true;
 }
 
 static int unknown_key(const char *key, const char *where, struct err *err)
@@ -169,7 +166,7 @@ static int unknown_key(const char *key, const char *where, struct err *err)
 }
 
 int profile_set(struct options *options, const struct options *before, const char *key,
-		const struct profile_value *value, const char *where, struct err *err)
+		const char *value, const char *where, struct err *err)
 {
 	struct profile_row row = {0};
 	s64 number;
@@ -187,7 +184,7 @@ int profile_set(struct options *options, const struct options *before, const cha
 		return err_set(err, -ENOTSUP,
 			       "Unimplemented: %s=" SHOWN " (" SHOWN ") can not act yet: %s; leave "
 			       "it out",
-			       row.name, value->text, where, row.help);
+			       row.name, value, where, row.help);
 	if (before && was_given(before, &row))
 		return 0;
 	*member_of(options, &row) = number;
@@ -201,7 +198,6 @@ static int set_pair(struct options *options, const struct options *flags, const 
 		    struct err *err)
 {
 	const char *equals = strchr(pair, '=');
-	struct profile_value value = {.type = PROFILE_WORD, .text = equals ? equals + 1 : NULL};
 	char key[128];
 
 	if (!equals || equals == pair)
@@ -214,7 +210,7 @@ static int set_pair(struct options *options, const struct options *flags, const 
 				       "InvalidArgument: %s is given as an option of its own and "
 				       "by --option: give one of them",
 				       key);
-	return profile_set(options, NULL, key, &value, "--option", err);
+	return profile_set(options, NULL, key, equals + 1, "--option", err);
 }
 
 int profile_apply(struct options *options, struct err *err)

@@ -1,7 +1,6 @@
-/* --options FILE: lines KEY=VALUE, or one JSON object. The user's own file, of any content. */
+/* --options FILE: lines KEY=VALUE. The user's own file, of any content. */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,72 +10,7 @@
 #include "options/profile.h"
 
 #define FILE_BYTES_MAX (1U << 20)
-#define ADVANCED       "advanced_configuration"
 #define BLANKS	       " \t\r\v\f"
-
-struct source {
-	struct options *options;
-	const struct options *before;
-	const char *name;
-	struct err *err;
-};
-
-/* ---- JSON ---- */
-
-static int set_member(const struct source *source, const char *key, json_t *member)
-{
-	_cleanup_free_ char *text = json_dumps(member, JSON_ENCODE_ANY | JSON_COMPACT);
-	struct profile_value value = {.type = PROFILE_OTHER, .text = text};
-
-	if (!text)
-		return err_errno(source->err, -ENOMEM, "can't read %s", source->name);
-	if (json_is_integer(member)) {
-		value.type = PROFILE_INTEGER;
-		value.number = json_integer_value(member);
-	} else if (json_is_boolean(member)) {
-		value.type = PROFILE_BOOLEAN;
-		value.number = json_is_true(member);
-	} else if (json_is_string(member)) {
-		value.type = PROFILE_STRING;
-		value.text = json_string_value(member);
-	}
-	return profile_set(source->options, source->before, key, &value, source->name, source->err);
-}
-
-static int set_object(const struct source *source, json_t *object, bool outermost)
-{
-	const char *key;
-	json_t *member;
-	int result = 0;
-
-	json_object_foreach(object, key, member)
-	{
-		if (outermost && strcmp(key, ADVANCED) == 0 && json_is_object(member))
-			result = set_object(source, member, false);
-		else
-			result = set_member(source, key, member);
-		if (result)
-			break;
-	}
-	return result;
-}
-
-static int set_json(const struct source *source, const char *text)
-{
-	json_error_t error;
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-	int result;
-
-	if (!root)
-		return err_set(source->err, -EINVAL,
-			       "InvalidArgument: %.200s:%d: no JSON object: %s", source->name,
-			       error.line, error.text);
-	result = set_object(source, root, true);
-	json_decref(root);
-	return result;
-}
-
-/* ---- lines ---- */
 
 static char *trimmed(char *text)
 {
@@ -89,39 +23,37 @@ static char *trimmed(char *text)
 	return text;
 }
 
-static int set_line(const struct source *source, char *line, unsigned number)
+static int set_line(struct options *options, const struct options *before, char *line,
+		    const char *where, struct err *err)
 {
-	struct profile_value value = {.type = PROFILE_WORD};
-	char where[160], *key, *equals;
+	char *key, *equals;
 
 	line[strcspn(line, "#")] = 0;
 	key = trimmed(line);
 	if (!*key)
 		return 0;
-	snprintf(where, sizeof(where), "%.140s:%u", source->name, number);
 	equals = strchr(key, '=');
 	if (!equals || equals == key)
-		return err_set(source->err, -EINVAL,
+		return err_set(err, -EINVAL,
 			       "InvalidArgument: %s: \"%.100s\": KEY=VALUE is expected", where,
 			       key);
 	*equals = 0;
-	value.text = trimmed(equals + 1);
-	return profile_set(source->options, source->before, trimmed(key), &value, where,
-			   source->err);
+	return profile_set(options, before, trimmed(key), trimmed(equals + 1), where, err);
 }
 
-int profile_set_text(struct options *options, const struct options *before, char *text,
-		     const char *name, struct err *err)
+static int set_lines(struct options *options, const struct options *before, char *text,
+		     const char *path, struct err *err)
 {
-	struct source source = {options, before, name, err};
 	unsigned number = 0;
 	int result = 0;
 	char *line;
 
-	if (text[strspn(text, BLANKS "\n")] == '{')
-		return set_json(&source, text);
-	while (!result && (line = strsep(&text, "\n")))
-		result = set_line(&source, line, ++number);
+	while (!result && (line = strsep(&text, "\n"))) {
+		char where[160];
+
+		snprintf(where, sizeof(where), "%.140s:%u", path, ++number);
+		result = set_line(options, before, line, where, err);
+	}
 	return result;
 }
 
@@ -147,5 +79,5 @@ int profile_set_file(struct options *options, const struct options *before, cons
 			       "InvalidArgument: --options %.200s: no text, or more than %u bytes "
 			       "of it",
 			       path, FILE_BYTES_MAX);
-	return profile_set_text(options, before, text, path, err);
+	return set_lines(options, before, text, path, err);
 }
