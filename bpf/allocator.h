@@ -8,8 +8,7 @@
 #ifndef GPUPROBE_BPF_ALLOCATOR_H
 #define GPUPROBE_BPF_ALLOCATOR_H
 
-#define ALLOCATOR_ARGUMENTS_MAX 16
-#define ALLOCATOR_FACTORS	2
+#define ALLOCATOR_FACTORS 2
 
 /* How it says that it has done what it was asked for. */
 enum allocator_success {

@@ -55,11 +55,6 @@ static __always_inline u64 arch_result(const struct pt_regs *registers)
 	return registers->rax;
 }
 
-static __always_inline u64 arch_ip(const struct pt_regs *registers)
-{
-	return registers->rip;
-}
-
 #define ARCH_KERNEL_STACK_BYTES 16384
 #define ARCH_PAGE_BYTES		4096
 #define ARCH_USER_ADDRESS_END	(1ULL << 63)

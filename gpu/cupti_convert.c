@@ -123,13 +123,6 @@ bool cupti_convert_knows(u32 kind)
 	return activity_of(kind) != NULL;
 }
 
-u32 cupti_convert_smallest_bytes(u32 kind)
-{
-	const struct activity *type = activity_of(kind);
-
-	return type ? type->layout->bytes : 0;
-}
-
 /* ---- fields ---- */
 
 /* 0 where the record is too short to have it; fields of a table row are 1, 2, 4 or 8 bytes. */

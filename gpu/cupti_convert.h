@@ -47,8 +47,6 @@ struct cupti_convert {
 
 /* Are there rows for this kind? */
 bool cupti_convert_knows(u32 kind);
-/* Its size in 11.8, the smallest; 0: no rows. */
-u32 cupti_convert_smallest_bytes(u32 kind);
 /* One record, room_bytes from there on to the end of the buffer. */
 void cupti_convert(struct cupti_convert *convert, const void *activity, size_t room_bytes);
 

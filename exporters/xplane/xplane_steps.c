@@ -6,7 +6,6 @@
 #include "base/array.h"
 
 #define NUMBER_UNKNOWN (~0ULL)
-#define NO_GROUP       (~0ULL) /* -1: XProf has no step of that number */
 
 int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struct xplane_rows *rows,
 		      struct spool_store *store, struct err *err)

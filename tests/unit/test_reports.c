@@ -10,23 +10,72 @@
 #include "reports/reports.h"
 #include "reports/statistics.h"
 
-static char *print_rows(const struct statistics_row *rows, size_t count, enum report_format format,
-			u64 max_rows)
+static const char capture_of_nothing[] =
+	"{\"kind\": \"window\", \"ts\": 1000000000, \"dur\": 1000}\n";
+
+/* Of a capture without events. */
+static int print_to_file(const struct report_request *request, const struct report_style *style,
+			 struct err *err)
 {
-	_cleanup_report_table_ struct report_table table = {0};
-	struct report_style style = {.format = format, .max_rows = max_rows};
-	struct report_request request = {0};
+	struct capture_reader *reader = NULL;
+	struct view *view = NULL;
+	FILE *text = tmpfile();
+	int fd = -1, result;
+
+	fputs(capture_of_nothing, text);
+	rewind(text);
+	CHECK_OK(import_ndjson(fileno(text), "x.ndjson", &fd, err), (*err));
+	CHECK_OK(capture_reader_open(fd, &reader, err), (*err));
+	CHECK_OK(view_open(reader, &view, err), (*err));
+	result = report_print(request, view, style, NULL, err);
+	view_free(view);
+	capture_reader_free(reader);
+	close(fd);
+	fclose(text);
+	return result;
+}
+
+/* Malloc'ed. */
+static char *print_made(const struct report_request *request, struct report_style style)
+{
 	struct err err = {0};
 	char *data = NULL;
 	size_t size;
-	FILE *file = open_memstream(&data, &size);
 
-	style.file = file;
-	CHECK_OK(report_parse("functions", &request, &err), err);
-	CHECK_OK(report_functions_fill(rows, count, 1000000000, &table, &err), err);
-	CHECK_OK(report_table_print(&table, request.report, &style, &err), err);
-	fclose(file);
+	style.file = open_memstream(&data, &size);
+	CHECK_OK(print_to_file(request, &style, &err), err);
+	fclose(style.file);
 	return data;
+}
+
+/* Of a report that is made of rows that are given. */
+struct rows_request {
+	struct report_request request;
+	const struct statistics_row *rows;
+	size_t count;
+};
+
+static int make_rows(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct err *err)
+{
+	const struct rows_request *rows = (const struct rows_request *)request;
+
+	return report_functions_fill(rows->rows, rows->count, 1000000000, table, err);
+}
+
+static char *print_rows(const struct statistics_row *rows, size_t count, enum report_format format,
+			u64 max_rows)
+{
+	struct report_style style = {.format = format, .max_rows = max_rows};
+	struct rows_request request = {.rows = rows, .count = count};
+	struct report report;
+	struct err err = {0};
+
+	CHECK_OK(report_parse("functions", &request.request, &err), err);
+	report = *request.request.report;
+	report.make = make_rows;
+	request.request.report = &report;
+	return print_made(&request.request, style);
 }
 
 static struct statistics_row make_row(const char *name, const char *binary, u64 calls, u64 timed,
@@ -302,45 +351,19 @@ static int make_streamed_rows(struct view *view, const struct report_request *re
 	return 0;
 }
 
-static const char capture_of_nothing[] =
-	"{\"kind\": \"window\", \"ts\": 1000000000, \"dur\": 1000}\n";
-
-/* Of a capture without events. */
-static int print_streamed(const struct report_style *style, struct err *err)
-{
-	const struct report report = {.name = "rows", .make = make_streamed_rows};
-	const struct report_request request = {.report = &report};
-	struct capture_reader *reader = NULL;
-	struct view *view = NULL;
-	FILE *text = tmpfile();
-	int fd = -1, result;
-
-	fputs(capture_of_nothing, text);
-	rewind(text);
-	CHECK_OK(import_ndjson(fileno(text), "x.ndjson", &fd, err), (*err));
-	CHECK_OK(capture_reader_open(fd, &reader, err), (*err));
-	CHECK_OK(view_open(reader, &view, err), (*err));
-	result = report_print(&request, view, style, NULL, err);
-	view_free(view);
-	capture_reader_free(reader);
-	close(fd);
-	fclose(text);
-	return result;
-}
+static const struct report streamed_report = {.name = "rows", .make = make_streamed_rows};
 
 TEST(rows_are_printed_as_they_come)
 {
+	const struct report_request request = {.report = &streamed_report};
 	const struct report_time_unit *unit = NULL;
 	struct report_style style = {.format = REPORT_CSV};
 	struct err err = {0};
-	char *data = NULL;
-	size_t size;
+	char *data;
 
 	CHECK_OK(report_time_unit_find("usec", &unit, &err), err);
 	style.time_unit = unit;
-	style.file = open_memstream(&data, &size);
-	CHECK_OK(print_streamed(&style, &err), err);
-	fclose(style.file);
+	data = print_made(&request, style);
 	/* What lies in the middle is rounded up, as by SQLite. */
 	CHECK(strstr(data, "Start (us),Value,Name\n0.000,0.3,x\n1.000,1.3,x\n") == data);
 	CHECK(strstr(data, "\n4999.000,4999.3,x\n"));
@@ -348,28 +371,41 @@ TEST(rows_are_printed_as_they_come)
 	CHECK_U64(report_time_unit_find("week", &unit, &err), (unsigned long long)-EINVAL);
 }
 
-/* The csv of one row with these values, in ns where unit is NULL. */
-static char *print_values(double average_ns, double size_mb, const char *unit)
+/* Of a report of one row with these values. */
+struct values_request {
+	struct report_request request;
+	double average_ns, size_mb;
+};
+
+static int make_values(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct err *err)
 {
 	static const struct report_column columns[] = {{"Avg (ns)", REPORT_DECIMAL, 1},
 						       {"Avg (MB)", REPORT_DECIMAL, 3}};
-	_cleanup_report_table_ struct report_table table = {
-		.title = "Values", .columns = columns, .column_count = ARRAY_SIZE(columns)};
-	const struct report report = {.name = "values"};
-	struct report_style style = {.format = REPORT_CSV};
-	struct report_row *row = report_table_add(&table);
-	struct err err = {0};
-	char *data = NULL;
-	size_t size;
+	const struct values_request *values = (const struct values_request *)request;
+	struct report_row *row;
 
-	report_cell_decimal(&row->cells[0], average_ns);
-	report_cell_decimal(&row->cells[1], size_mb);
+	table->title = "Values";
+	table->columns = columns;
+	table->column_count = ARRAY_SIZE(columns);
+	row = report_table_add(table);
+	CHECK(row);
+	report_cell_decimal(&row->cells[0], values->average_ns);
+	report_cell_decimal(&row->cells[1], values->size_mb);
+	return 0;
+}
+
+/* The csv of one row with these values, in ns where unit is NULL. */
+static char *print_values(double average_ns, double size_mb, const char *unit)
+{
+	const struct report report = {.name = "values", .make = make_values};
+	struct values_request request = {{.report = &report}, average_ns, size_mb};
+	struct report_style style = {.format = REPORT_CSV};
+	struct err err = {0};
+
 	if (unit)
 		CHECK_OK(report_time_unit_find(unit, &style.time_unit, &err), err);
-	style.file = open_memstream(&data, &size);
-	CHECK_OK(report_table_print(&table, &report, &style, &err), err);
-	fclose(style.file);
-	return data;
+	return print_made(&request.request, style);
 }
 
 static void check_values(double average_ns, double size_mb, const char *unit, const char *expected)
@@ -392,11 +428,12 @@ TEST(times_are_rounded_as_by_sqlite_and_sizes_as_by_printf)
 
 TEST(a_full_disk_ends_the_printing_with_its_reason)
 {
+	const struct report_request request = {.report = &streamed_report};
 	struct report_style style = {.format = REPORT_CSV};
 	struct err err = {0};
 
 	style.file = fopen("/dev/full", "w");
-	CHECK_U64(print_streamed(&style, &err), (unsigned long long)-ENOSPC);
+	CHECK_U64(print_to_file(&request, &style, &err), (unsigned long long)-ENOSPC);
 	CHECK(strstr(err.message, "can't write the report rows"));
 	fclose(style.file);
 }

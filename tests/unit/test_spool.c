@@ -14,6 +14,17 @@ static int keep(void *text, const void *bytes, size_t size_bytes)
 	return 0;
 }
 
+static int append(struct spool *spool, struct spool_store *store, const void *bytes,
+		  size_t size_bytes, struct err *err)
+{
+	u8 *room;
+	int result = spool_reserve(spool, store, size_bytes, &room, err);
+
+	if (result == 0 && size_bytes)
+		memcpy(room, bytes, size_bytes);
+	return result;
+}
+
 static int refuse(void *count, const void *bytes, size_t size_bytes)
 {
 	++*(int *)count;
@@ -33,7 +44,7 @@ static void fill_and_compare(size_t pieces, bool expect_file)
 		size_t which = i % SPOOLS, size = i * 7 % sizeof(piece);
 
 		memset(piece, 'a' + i % 26, sizeof(piece));
-		CHECK_OK(spool_append(&spools[which], &store, piece, size, &err), err);
+		CHECK_OK(append(&spools[which], &store, piece, size, &err), err);
 		text_append_bytes(&expected[which], piece, size);
 	}
 	CHECK_U64(store.fd >= 0, expect_file);
@@ -69,10 +80,10 @@ TEST(a_piece_larger_than_a_chunk)
 	struct err err = {};
 	u8 *room;
 
-	CHECK_OK(spool_append(&spool, &store, "before", 6, &err), err);
+	CHECK_OK(append(&spool, &store, "before", 6, &err), err);
 	CHECK_OK(spool_reserve(&spool, &store, size, &room, &err), err);
 	memset(room, 'x', size);
-	CHECK_OK(spool_append(&spool, &store, "behind", 6, &err), err);
+	CHECK_OK(append(&spool, &store, "behind", 6, &err), err);
 	CHECK_OK(spool_read(&spool, &store, keep, &got, &err), err);
 	CHECK_U64(got.length, size + 12);
 	CHECK(!memcmp(got.data, "beforex", 7));
@@ -89,7 +100,7 @@ TEST(who_reads_may_stop)
 	int count = 0;
 
 	for (int i = 0; i < 100; i++)
-		CHECK_OK(spool_append(&spool, &store, "0123456789abcdef", 16, &err), err);
+		CHECK_OK(append(&spool, &store, "0123456789abcdef", 16, &err), err);
 	CHECK(spool_read(&spool, &store, refuse, &count, &err) == -ENOSPC);
 	CHECK_U64(count, 1);
 	spool_free(&spool);

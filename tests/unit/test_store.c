@@ -308,7 +308,6 @@ TEST(a_large_batch_becomes_several_blocks)
 	CHECK_U64(batch_size_bytes(batch), count * sizeof(struct record_call));
 	CHECK_OK(capture_writer_append(writer, batch, &err), err);
 	CHECK_OK(capture_writer_finish(writer, &err), err);
-	CHECK_U64(capture_writer_size_bytes(writer), file_size(fd));
 	while (pread(fd, &header, sizeof(header), offset) == sizeof(header)) {
 		CHECK(header.type == CAPTURE_BLOCK_END ||
 		      header.payload_bytes <= CAPTURE_PAYLOAD_MAX);
@@ -351,7 +350,6 @@ TEST(a_full_disk_leaves_whole_blocks)
 	CHECK(setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
 	CHECK(strstr(err.message, "can't write the capture"));
 	CHECK_U64(file_size(fd), good);
-	CHECK_U64(capture_writer_size_bytes(writer), good);
 	CHECK(capture_writer_append(writer, batch, &err) == -EFBIG);
 	CHECK(capture_writer_finish(writer, &err) == -EFBIG);
 	CHECK_U64(file_size(fd), good);

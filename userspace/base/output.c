@@ -27,7 +27,6 @@ struct output {
 	char name[NAME_MAX + 1];
 	char temporary[OUTPUT_TEMPORARY_BYTES]; /* "": written in place */
 	int code;				/* the first error, 0: none */
-	u64 size_bytes;
 	bool compressed;
 	z_stream stream;
 	size_t used;
@@ -298,7 +297,6 @@ static int output_write_fd(struct output *output, const u8 *data, size_t size_by
 		if (written >= 0) {
 			data += written;
 			size_bytes -= (size_t)written;
-			output->size_bytes += (u64)written;
 		} else if (errno == EAGAIN) {
 			struct pollfd pollfd = {.fd = output->fd, .events = POLLOUT};
 
@@ -357,11 +355,6 @@ int output_write(struct output *output, const void *data, size_t size_bytes)
 		memcpy(output->buffer + output->used, data, size_bytes);
 	output->used += size_bytes;
 	return 0;
-}
-
-u64 output_size_bytes(const struct output *output)
-{
-	return output->size_bytes;
 }
 
 /* ---- the end ---- */

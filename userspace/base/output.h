@@ -26,8 +26,6 @@ int output_create(const char *path, enum output_compression compression, struct 
 		  struct err *err);
 /* Buffered; an error is kept, all further writes return it, and output_commit reports it. */
 int output_write(struct output *output, const void *data, size_t size_bytes);
-/* Bytes that reached the file so far (after compression, without what is still buffered). */
-u64 output_size_bytes(const struct output *output);
 /* Flushes, checks every error up to close(), renames. Frees output in every case; on failure nothing is
  * left behind. err names the path and the reason ("no space left on the device"). */
 int output_commit(struct output *output, struct err *err);

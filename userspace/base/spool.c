@@ -84,17 +84,6 @@ int spool_reserve(struct spool *spool, struct spool_store *store, size_t size_by
 	return 0;
 }
 
-int spool_append(struct spool *spool, struct spool_store *store, const void *bytes,
-		 size_t size_bytes, struct err *err)
-{
-	u8 *room;
-	int result = spool_reserve(spool, store, size_bytes, &room, err);
-
-	if (result == 0 && size_bytes)
-		memcpy(room, bytes, size_bytes);
-	return result;
-}
-
 static int read_extent(const struct spool_store *store, const struct spool_extent *extent,
 		       u8 *piece, spool_callback callback, void *data, struct err *err)
 {

@@ -34,8 +34,6 @@ void spool_store_close(struct spool_store *store);
 
 /* Room for the next size_bytes, contiguous, to be filled before the next call. May write to the file. */
 int spool_reserve(struct spool *spool, struct spool_store *store, size_t size_bytes, u8 **ret_room, struct err *err);
-int spool_append(struct spool *spool, struct spool_store *store, const void *bytes, size_t size_bytes,
-		 struct err *err);
 
 /* Gives everything in order, in pieces; stops at the first that is negative, and returns it. */
 typedef int (*spool_callback)(void *data, const void *bytes, size_t size_bytes);

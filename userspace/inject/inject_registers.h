@@ -39,7 +39,6 @@ void registers_frame(const struct user_regs_struct *general, struct elf_frame *r
 u64 registers_program_counter(const struct user_regs_struct *general);
 u64 registers_stack_pointer(const struct user_regs_struct *general);
 u64 registers_thread_pointer(const struct user_regs_struct *general);
-u64 registers_system_call(const struct user_regs_struct *general); /* at a system call stop */
 u64 registers_result(const struct user_regs_struct *general);
 
 /* Registers that make the thread run code at address with that stack pointer; not in a system call. */

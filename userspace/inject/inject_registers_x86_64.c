@@ -124,11 +124,6 @@ u64 registers_thread_pointer(const struct user_regs_struct *general)
 	return general->fs_base;
 }
 
-u64 registers_system_call(const struct user_regs_struct *general)
-{
-	return general->orig_rax;
-}
-
 u64 registers_result(const struct user_regs_struct *general)
 {
 	return general->rax;

@@ -252,13 +252,6 @@ int code_map_look(struct code_map *map, u32 pid, bool always)
 	return mappings_read(&look);
 }
 
-const struct code_process *code_map_process(const struct code_map *map, u32 pid)
-{
-	u64 *place = map_find(&map->by_pid, pid, 0);
-
-	return place ? &map->processes[*place] : NULL;
-}
-
 void code_map_free(struct code_map *map)
 {
 	for (size_t i = 0; i < map->count; i++)

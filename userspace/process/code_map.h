@@ -52,7 +52,6 @@ struct code_map {
  * ended, is not to be read, ...; what is known stays. Takes some ms for a process with thousands of mappings, and
  * opens each file that is new. */
 int code_map_look(struct code_map *map, u32 pid, bool always);
-const struct code_process *code_map_process(const struct code_map *map, u32 pid); /* NULL: never looked at */
 void code_map_free(struct code_map *map);
 
 #endif

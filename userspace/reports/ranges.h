@@ -45,6 +45,5 @@ int ranges_add(struct ranges *ranges, const struct view_event *event);
 s64 ranges_around(struct ranges *ranges, u32 row, u64 ts, u64 end, const u32 **ret_places);
 const char *ranges_name(const struct ranges *ranges, const struct range *range);
 void ranges_free(struct ranges *ranges);
-#define _cleanup_ranges_ __attribute__((cleanup(ranges_free)))
 
 #endif

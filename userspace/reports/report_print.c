@@ -252,15 +252,6 @@ static int printer_close(struct report_printer *printer, int result, struct err 
 	return result;
 }
 
-int report_table_print(struct report_table *table, const struct report *report,
-		       const struct report_style *style, struct err *err)
-{
-	struct report_printer printer = {.style = style, .report = report};
-
-	printer_open(&printer, table);
-	return printer_close(&printer, 0, err);
-}
-
 int report_print(const struct report_request *request, struct view *view,
 		 const struct report_style *style, u64 *ret_row_count, struct err *err)
 {

@@ -75,10 +75,6 @@ void report_cells_figures(struct report_cell *cells, const struct statistics_row
 void report_table_free(struct report_table *table);
 #define _cleanup_report_table_ __attribute__((cleanup(report_table_free)))
 
-/* Prints a table that is made. */
-int report_table_print(struct report_table *table, const struct report *report,
-		       const struct report_style *style, struct err *err);
-
 /* The reports. */
 typedef int report_make(struct view *view, const struct report_request *request,
 			struct report_table *table, struct err *err);

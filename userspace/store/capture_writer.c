@@ -227,11 +227,6 @@ int capture_writer_finish(struct capture_writer *writer, struct err *err)
 	return block_write(writer, CAPTURE_BLOCK_END, err);
 }
 
-u64 capture_writer_size_bytes(const struct capture_writer *writer)
-{
-	return writer->size_bytes;
-}
-
 struct capture_writer *capture_writer_free(struct capture_writer *writer)
 {
 	if (!writer)

@@ -20,7 +20,6 @@ int capture_writer_create(int fd, struct capture_writer **ret_writer, struct err
 int capture_writer_append(struct capture_writer *writer, struct batch *batch, struct err *err);
 /* Writes the end block. Without it readers say that the recording was cut. */
 int capture_writer_finish(struct capture_writer *writer, struct err *err);
-u64 capture_writer_size_bytes(const struct capture_writer *writer);
 /* NULL is allowed; returns NULL. Does not close the fd. */
 struct capture_writer *capture_writer_free(struct capture_writer *writer);
 

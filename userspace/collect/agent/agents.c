@@ -106,15 +106,6 @@ bool agent_report_failed(const struct agent_report *report)
 	       !target_is_gone(report->target);
 }
 
-size_t agents_working(const struct agents *agents)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < agents->count; i++)
-		count += agents->agents[i].report.outcome == AGENT_WORKS;
-	return count;
-}
-
 /* ---- the window ---- */
 
 static void set_time(struct agents *agents, size_t offset, u64 now_ns)

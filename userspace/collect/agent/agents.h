@@ -75,7 +75,6 @@ size_t agents_count(const struct agents *agents); /* one for each target, then t
 const struct agent_report *agents_report(const struct agents *agents, size_t index);
 /* Its target lives, and is recorded without GPU times. */
 bool agent_report_failed(const struct agent_report *report);
-size_t agents_working(const struct agents *agents);
 /* Records that were lost in them so far. NULL is allowed. */
 u64 agents_lost(const struct agents *agents);
 
