@@ -7,8 +7,6 @@
 
 #define NOT_KNOWN	     0xffffffffU
 #define VERSION_INVALID_IS_0 130200 /* ids of contexts and streams that there are not */
-#define POOL_LOCAL	     1
-#define OBJECT_THREAD	     2
 #define CALLBACK_NAME_BYTES  128
 
 enum how {
@@ -20,37 +18,47 @@ enum how {
 	HOW_TEXT,
 	HOW_CALLBACK,
 	HOW_TIME,
-	HOW_SPEED,
-	HOW_TEMPERATURE,
-	HOW_POWER,
-	HOW_COOLING,
-	HOW_OF_POOL,
-	HOW_POOL,
 	HOW_PLUS_1,
 	HOW_ASYNC,
 	HOW_YES_NO,
 	HOW_OVERHEAD,
-	HOW_THREAD,
 	HOW_BYTES,
 	HOW_CONTEXT,
-	HOW_BYTES_OR_FAULTS,
-	HOW_MIGRATION_FROM,
-	HOW_MIGRATION_TO,
-	HOW_MIGRATION_CAUSE,
-	HOW_FAULT_ACCESS,
+	HOW_INSTRUCTION,
+	HOW_ONE,
 };
 
-/* CUpti_ActivityEnvironmentKind */
-enum environment {
-	ENVIRONMENT_SPEED = 1,
-	ENVIRONMENT_TEMPERATURE = 2,
-	ENVIRONMENT_POWER = 3,
-	ENVIRONMENT_COOLING = 4,
+#define TYPE(type) (1 << VALUE_migration_type_##type)
+
+/* Values of a number in CUPTI's records, a bit each, with which something holds. */
+enum values {
+	/* CUpti_ActivityEnvironmentKind */
+	VALUES_SPEED = 1 << 1,
+	VALUES_TEMPERATURE = 1 << 2,
+	VALUES_POWER = 1 << 3,
+	VALUES_COOLING = 1 << 4,
+	VALUES_LOCAL_POOL = 1 << 1, /* CUpti_ActivityMemoryPoolType */
+	VALUES_THREAD = 1 << 2,	    /* CUpti_ActivityObjectKind */
+	/* CUpti_ActivityUnifiedMemoryCounterKind, the numbers of which are ours */
+	VALUES_MIGRATION_MOVES =
+		TYPE(host_to_device) | TYPE(device_to_host) | TYPE(device_to_device),
+	VALUES_MIGRATION_LASTS = VALUES_MIGRATION_MOVES | TYPE(gpu_fault) | TYPE(throttling),
+	VALUES_MIGRATION_FROM = VALUES_MIGRATION_LASTS | TYPE(remote_map),
+	VALUES_MIGRATION_TO = VALUES_MIGRATION_MOVES | TYPE(remote_map),
+	VALUES_MIGRATION_CPU_FAULTS = TYPE(cpu_faults),
+	VALUES_MIGRATION_GPU_FAULT = TYPE(gpu_fault),
 };
 
-enum times { TIMES_NONE, TIMES_SPAN, TIMES_MAYBE, TIMES_POINT };
+enum times { TIMES_NONE, TIMES_SPAN, TIMES_POINT };
+
+/* Holds where the u32 at this offset has one of the values; no values: always. */
+struct condition {
+	u8 at;
+	u16 values;
+};
 
 struct field {
+	struct condition condition;
 	u16 source;
 	u8 source_bytes;
 	u8 how;
@@ -65,23 +73,39 @@ struct layout {
 	u16 bytes;
 	u8 start, end;
 	u8 times;
+	struct condition lasts;
 };
 
 #define LAYOUT(family, tag, bytes, start, end, times, header) \
 	typedef struct record_##tag destination_##family;     \
 	static const struct field fields_##family[] = {
-#define FIELD(family, offset, bytes, member, name, how)                  \
-	{offset, bytes, HOW_##how, offsetof(destination_##family, name), \
+#define FIELD_IF(family, offset, bytes, name, how, ...) \
+	{{__VA_ARGS__},                                 \
+	 offset,                                        \
+	 bytes,                                         \
+	 HOW_##how,                                     \
+	 offsetof(destination_##family, name),          \
 	 sizeof(((destination_##family *)NULL)->name)},
+#define FIELD(family, offset, bytes, member, name, how) \
+	FIELD_IF(family, offset, bytes, name, how, 0)
+#define WHERE(family, offset, bytes, member, name, how, at, of, values) \
+	FIELD_IF(family, offset, bytes, name, how, at, VALUES_##values)
 #define END(family) \
 	}           \
 	;
 #include "cupti_layout.def"
+#undef FIELD_IF
+#undef TYPE
 
-#define LAYOUT(family, tag, bytes, start, end, times, header)                                  \
-	static const struct layout layout_##family = {fields_##family,                         \
-						      ARRAY_SIZE(fields_##family), KIND_##tag, \
-						      bytes, start, end, TIMES_##times,
+#define LAYOUT(family, tag, first_bytes, start_at, end_at, how, header)                           \
+	static const struct layout layout_##family = {.fields = fields_##family,                  \
+						      .field_count = ARRAY_SIZE(fields_##family), \
+						      .kind = KIND_##tag,                         \
+						      .bytes = first_bytes,                       \
+						      .start = start_at,                          \
+						      .end = end_at,                              \
+						      .times = TIMES_##how,
+#define LASTS(family, at, of, values) .lasts = {at, VALUES_##values},
 #define END(family) \
 	}           \
 	;
@@ -133,6 +157,13 @@ static u64 read_number(struct conversion *conversion, u32 offset, u32 bytes)
 	if (offset + bytes <= conversion->bytes)
 		memcpy(&value, conversion->activity + offset, bytes);
 	return value;
+}
+
+static bool holds(struct conversion *conversion, const struct condition *condition)
+{
+	u64 value = read_number(conversion, condition->at, 4);
+
+	return !condition->values || (value < 16 && condition->values >> value & 1);
 }
 
 /* What does not fit stays absent. */
@@ -256,41 +287,6 @@ static bool how_time(struct conversion *conversion, const struct field *field, u
 	return true;
 }
 
-static bool is_environment(struct conversion *conversion, enum environment environment)
-{
-	return read_number(conversion, 16, 4) == environment;
-}
-
-static bool how_speed(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return is_environment(conversion, ENVIRONMENT_SPEED);
-}
-
-static bool how_temperature(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return is_environment(conversion, ENVIRONMENT_TEMPERATURE);
-}
-
-static bool how_power(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return is_environment(conversion, ENVIRONMENT_POWER);
-}
-
-static bool how_cooling(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return is_environment(conversion, ENVIRONMENT_COOLING);
-}
-
-static bool how_of_pool(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return read_number(conversion, 80, 4) == POOL_LOCAL;
-}
-
-static bool how_pool(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return read_number(conversion, 8, 4) == POOL_LOCAL;
-}
-
 static bool how_plus_1(struct conversion *conversion, const struct field *field, u64 *value)
 {
 	++*value;
@@ -315,13 +311,6 @@ static bool how_overhead(struct conversion *conversion, const struct field *fiel
 	return true;
 }
 
-/* pid, then tid. */
-static bool how_thread(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	*value >>= 32;
-	return read_number(conversion, field->source - 4, 4) == OBJECT_THREAD;
-}
-
 static bool how_bytes(struct conversion *conversion, const struct field *field, u64 *value)
 {
 	memcpy(conversion->record->bytes + field->destination, conversion->activity + field->source,
@@ -335,66 +324,18 @@ static bool how_context(struct conversion *conversion, const struct field *field
 	return true;
 }
 
-/* What of a record of unified memory holds for a kind of it; of the others these fields are not to be read. */
-enum migration_part {
-	MIGRATION_END = 1,
-	MIGRATION_FROM = 2,
-	MIGRATION_TO = 4,
-	MIGRATION_CAUSE = 8
-};
-
-static const u8 migration_parts[] = {
-	[VALUE_migration_type_host_to_device] =
-		MIGRATION_END | MIGRATION_FROM | MIGRATION_TO | MIGRATION_CAUSE,
-	[VALUE_migration_type_device_to_host] =
-		MIGRATION_END | MIGRATION_FROM | MIGRATION_TO | MIGRATION_CAUSE,
-	[VALUE_migration_type_device_to_device] =
-		MIGRATION_END | MIGRATION_FROM | MIGRATION_TO | MIGRATION_CAUSE,
-	[VALUE_migration_type_gpu_fault] = MIGRATION_END | MIGRATION_FROM,
-	[VALUE_migration_type_throttling] = MIGRATION_END | MIGRATION_FROM,
-	[VALUE_migration_type_remote_map] = MIGRATION_FROM | MIGRATION_TO,
-};
-
-static bool migration_has(struct conversion *conversion, enum migration_part part)
-{
-	u64 type = read_number(conversion, 4, 4);
-
-	return type < ARRAY_SIZE(migration_parts) && migration_parts[type] & part;
-}
-
-static bool how_bytes_or_faults(struct conversion *conversion, const struct field *field,
-				u64 *value)
+static bool how_instruction(struct conversion *conversion, const struct field *field, u64 *value)
 {
 	struct cupti_convert *convert = conversion->convert;
-	u8 type = conversion->record->migration.type;
 
-	if (type == VALUE_migration_type_cpu_faults) {
-		conversion->record->header.stack =
-			instructions_put(convert->instructions, convert->writer, *value);
-		*value = 1;
-	}
+	*value = instructions_put(convert->instructions, convert->writer, *value);
 	return true;
 }
 
-static bool how_migration_from(struct conversion *conversion, const struct field *field, u64 *value)
+static bool how_one(struct conversion *conversion, const struct field *field, u64 *value)
 {
-	return migration_has(conversion, MIGRATION_FROM);
-}
-
-static bool how_migration_to(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return migration_has(conversion, MIGRATION_TO);
-}
-
-static bool how_migration_cause(struct conversion *conversion, const struct field *field,
-				u64 *value)
-{
-	return migration_has(conversion, MIGRATION_CAUSE);
-}
-
-static bool how_fault_access(struct conversion *conversion, const struct field *field, u64 *value)
-{
-	return conversion->record->migration.type == VALUE_migration_type_gpu_fault;
+	*value = 1;
+	return true;
 }
 
 static const how_function hows[] = {
@@ -406,31 +347,22 @@ static const how_function hows[] = {
 	[HOW_TEXT] = how_text,
 	[HOW_CALLBACK] = how_callback,
 	[HOW_TIME] = how_time,
-	[HOW_SPEED] = how_speed,
-	[HOW_TEMPERATURE] = how_temperature,
-	[HOW_POWER] = how_power,
-	[HOW_COOLING] = how_cooling,
-	[HOW_OF_POOL] = how_of_pool,
-	[HOW_POOL] = how_pool,
 	[HOW_PLUS_1] = how_plus_1,
 	[HOW_ASYNC] = how_async,
 	[HOW_YES_NO] = how_yes_no,
 	[HOW_OVERHEAD] = how_overhead,
-	[HOW_THREAD] = how_thread,
 	[HOW_BYTES] = how_bytes,
 	[HOW_CONTEXT] = how_context,
-	[HOW_BYTES_OR_FAULTS] = how_bytes_or_faults,
-	[HOW_MIGRATION_FROM] = how_migration_from,
-	[HOW_MIGRATION_TO] = how_migration_to,
-	[HOW_MIGRATION_CAUSE] = how_migration_cause,
-	[HOW_FAULT_ACCESS] = how_fault_access,
+	[HOW_INSTRUCTION] = how_instruction,
+	[HOW_ONE] = how_one,
 };
 
 static void put_field(struct conversion *conversion, const struct field *field)
 {
 	u64 value;
 
-	if ((u32)field->source + field->source_bytes > conversion->bytes)
+	if ((u32)field->source + field->source_bytes > conversion->bytes ||
+	    !holds(conversion, &field->condition))
 		return;
 	value = read_number(conversion, field->source,
 			    field->source_bytes < 8 ? field->source_bytes : 8);
@@ -456,8 +388,7 @@ static bool put_times(struct conversion *conversion)
 			  ? start
 			  : clock_convert(clock, read_number(conversion, layout->end, 8));
 
-	if (layout->times == TIMES_MAYBE &&
-	    (end < start || !migration_has(conversion, MIGRATION_END)))
+	if (layout->lasts.values && (end < start || !holds(conversion, &layout->lasts)))
 		end = start;
 	/* ~0: CUPTI's word for what it does not know. */
 	if (!start || end < start || end == ~0ULL) {
@@ -483,6 +414,16 @@ static bool in_window(struct conversion *conversion)
 	return false;
 }
 
+/* Of an API call, by the row that makes its name of it. */
+static u64 callback_of(struct conversion *conversion)
+{
+	const struct field *field = conversion->type->layout->fields;
+
+	while (field->how != HOW_CALLBACK)
+		field++;
+	return read_number(conversion, field->source, field->source_bytes);
+}
+
 /* Is it one that the settings leave out? Counted, but for what was never asked for. */
 static bool is_left_out(struct conversion *conversion)
 {
@@ -492,8 +433,7 @@ static bool is_left_out(struct conversion *conversion)
 	u64 limit = domain ? config->callback_events_max : config->activity_events_max;
 	u64 sent = domain ? convert->sent_callbacks : convert->sent_activities;
 
-	if (domain && !config->chatty_apis &&
-	    chatty_apis_has(domain, read_number(conversion, 4, 4)))
+	if (domain && !config->chatty_apis && chatty_apis_has(domain, callback_of(conversion)))
 		return true;
 	if (!limit || sent < limit)
 		return false;

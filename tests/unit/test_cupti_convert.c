@@ -134,6 +134,37 @@ TEST(of_the_environment_that_is_known_which_the_record_tells)
 	fixture_free(fixture);
 }
 
+TEST(sizes_of_a_pool_are_known_where_it_is_local)
+{
+	struct fixture *fixture = fixture_make();
+
+	for (u32 type = 0; type < 40; type++) {
+		u64 expected = type == 1 ? 4096 : ~0ULL;
+		const struct record_gpu_memory *memory;
+		const struct record_gpu_pool *pool;
+		u8 record[120] = {0};
+
+		put(record, 0, 49, 4);
+		put(record, 32, 1000, 8);
+		put(record, 80, type, 4);
+		put(record, 104, 4096, 8);
+		cupti_convert(&fixture->convert, record, 120);
+		memory = last(fixture, KIND_gpu_memory);
+		CHECK(memory);
+		CHECK_U64(memory->pool_bytes, expected);
+		memset(record, 0, sizeof(record));
+		put(record, 0, 50, 4);
+		put(record, 8, type, 4);
+		put(record, 40, 4096, 8);
+		put(record, 56, 1000, 8);
+		cupti_convert(&fixture->convert, record, 72);
+		pool = last(fixture, KIND_gpu_pool);
+		CHECK(pool);
+		CHECK_U64(pool->bytes, expected);
+	}
+	fixture_free(fixture);
+}
+
 TEST(a_record_is_read_only_as_far_as_it_goes)
 {
 	struct fixture *fixture = fixture_make();
@@ -352,6 +383,10 @@ TEST(a_foreign_clock_is_fitted)
 #define FIELD(family, offset, bytes, member, name, how)      \
 	CHECK_U64(offset, offsetof(cupti_##family, member)); \
 	CHECK_U64(bytes, sizeof(((cupti_##family *)NULL)->member));
+#define WHERE(family, offset, bytes, member, name, how, at, of, values) \
+	FIELD(family, offset, bytes, member, name, how)                 \
+	FIELD(family, at, 4, of, name, how)
+#define LASTS(family, at, of, values) FIELD(family, at, 4, of, name, how)
 #define LATER(family, offset, bytes, member, name, how)
 #define END(family) }
 #include "../gpu/cupti_layout.def"
