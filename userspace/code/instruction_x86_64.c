@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "code/capstone_x86_64.h"
 #include "code/instruction_parts.h"
 
 int decoder_create(struct decoder **ret_decoder, struct err *err)
@@ -12,7 +13,7 @@ int decoder_create(struct decoder **ret_decoder, struct err *err)
 
 	if (!decoder)
 		return err_errno(err, -ENOMEM, "can't start the instruction decoder");
-	result = cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle);
+	result = capstone_open_x86_64(&decoder->handle);
 	if (result == CS_ERR_OK)
 		result = cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON);
 	if (result == CS_ERR_OK)
