@@ -24,6 +24,8 @@ endif
 WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
+TOOL_CFLAGS := $(CFLAGS)
+TOOL_LDFLAGS := $(CFLAGS) $(LDFLAGS)
 
 PROTOS      := $(wildcard exporters/*/*.proto userspace/net/*.proto)
 PROTO_NAMES := $(basename $(notdir $(PROTOS)))
@@ -48,11 +50,28 @@ all: $(B)/gpuprobe ## build build/gpuprobe (the default)
 
 $(B)/gpuprobe: $(B)/obj/userspace/main.o $(B)/libgpuprobe.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+	$(Q)$(CC) $(TOOL_LDFLAGS) -o $@ $^ $(STATIC_LIBS)
 
 $(B)/libgpuprobe.a: $(OBJECTS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# $(call keep,COMMAND): what it prints becomes the target; the same as before leaves the target as old as it is.
+keep = mkdir -p $(@D) && { $(1); } >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# What --version says: asked in every build; a change compiles one file.
+$(B)/gen/version.inc: FORCE
+	@$(call keep,echo "\"$$(scripts/version.sh)\"")
+
+# With what the tool is compiled and linked: another compiler or option, and all of it is made again.
+$(B)/gen/flags: FORCE
+	@$(call keep,printf '%s\n' '$(subst ','\'',$(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) $(TOOL_LDFLAGS))')
+
+.PHONY: FORCE
+FORCE:
+
+$(B)/obj/userspace/base/version.o: $(B)/gen/version.inc
+$(B)/obj/userspace/base/version.o: private TOOL_CFLAGS += -DVERSION_FILE='"version.inc"'
 
 # The numbers of system calls, of the headers that are here.
 $(B)/gen/system_calls.inc:
@@ -66,15 +85,15 @@ $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 	$(call say,PROTO,$<)
 	$(Q)protoc-c --proto_path=$(<D) --c_out=$(B)/gen $<
 
-$(B)/obj/%.o: %.c | $(GENERATED)
+$(B)/obj/%.o: %.c $(B)/gen/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/%.o: $(B)/%.c | $(GENERATED)
+$(B)/obj/%.o: $(B)/%.c $(B)/gen/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # ---- BPF: every source an object, all objects one skeleton -----------------------------------------
 BPF_ARCH_x86_64  := x86

@@ -145,7 +145,7 @@ static int write_export(struct facts *facts)
 	struct text now _cleanup_text_ = {0};
 	const char *const rows[][2] = {
 		{"EXPORT_PRODUCT_NAME", "gpuprobe"},
-		{"EXPORT_PRODUCT_VERSION", GPUPROBE_VERSION},
+		{"EXPORT_PRODUCT_VERSION", version_text()},
 		{"EXPORT_SCHEMA_VERSION", SCHEMA_VERSION},
 		{"EXPORT_SCHEMA_VERSION_MAJOR", "3"},
 		{"EXPORT_SCHEMA_VERSION_MINOR", "25"},

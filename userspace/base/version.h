@@ -2,6 +2,7 @@
 #ifndef GPUPROBE_BASE_VERSION_H
 #define GPUPROBE_BASE_VERSION_H
 
-#define GPUPROBE_VERSION "0.1.0"
+/* What scripts/version.sh said when this was built: "1.2.0", "1.2.0-7-g0123abc" seven commits later. */
+const char *version_text(void);
 
 #endif

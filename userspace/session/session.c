@@ -28,7 +28,7 @@ static int put_first_facts(struct session *session, struct batch *batch)
 	const struct session_config *config = session->config;
 	const struct recording_settings *settings = config->settings;
 	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
-					       "version", GPUPROBE_VERSION);
+					       "version", version_text());
 
 	if (!result)
 		result = recording_facts_host(&session->facts, batch);

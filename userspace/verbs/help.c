@@ -69,7 +69,7 @@ int verb_version(const struct options *options)
 
 	if (page_open(&page) < 0)
 		return out_of_memory();
-	fprintf(page.file, "gpuprobe %s\n", GPUPROBE_VERSION);
+	fprintf(page.file, "gpuprobe %s\n", version_text());
 	return page_write(&page);
 }
 
