@@ -7,6 +7,9 @@ CC := gcc
 endif
 CLANG        ?= clang
 CFLAGS       ?= -O2 -g
+# FORTIFY needs an optimizing compiler; some distributions' compilers define it themselves.
+HARDENING    ?= -fPIE -fstack-protector-strong $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDENING_LD ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 # Ubuntu's /usr/sbin/bpftool is a script that wants the tools of the running kernel: the program itself first.
@@ -24,8 +27,8 @@ endif
 WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
-TOOL_CFLAGS := $(CFLAGS)
-TOOL_LDFLAGS := $(CFLAGS) $(LDFLAGS)
+TOOL_CFLAGS := $(HARDENING) $(CFLAGS)
+TOOL_LDFLAGS := $(CFLAGS) $(HARDENING_LD) $(LDFLAGS)
 
 PROTOS      := $(wildcard exporters/*/*.proto userspace/net/*.proto)
 PROTO_NAMES := $(basename $(notdir $(PROTOS)))
