@@ -24,10 +24,21 @@ Q := @
 say = @printf '  %-8s %s\n' '$(1)' '$(2)'
 endif
 
+# WITHOUT=serve leaves a verb out of the program, with all that only it needs.
+WITHOUT      ?=
+ifneq ($(filter-out serve,$(WITHOUT)),)
+$(error WITHOUT=$(WITHOUT): what can be left out is serve)
+endif
+ifneq ($(filter serve,$(WITHOUT)),)
+WITHOUT_SERVE := -DWITHOUT_SERVE
+LEFT_OUT      := $(B)/obj/userspace/verbs/serve/% $(B)/obj/userspace/net/% $(B)/obj/gen/profiler_service.pb-c.o
+LEFT_OUT_LIBS := -lnghttp2
+endif
+
 WARNINGS    := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow
 DEFINES     := -D_GNU_SOURCE -Iuserspace -I. -I$(B)/gen -DAGENT_LIBRARY_FILE='"$(B)/agent.so"'
 BASE_CFLAGS := -std=gnu11 $(WARNINGS) $(DEFINES) $(CPPFLAGS)
-TOOL_CFLAGS := $(HARDENING) $(CFLAGS)
+TOOL_CFLAGS := $(HARDENING) $(WITHOUT_SERVE) $(CFLAGS)
 TOOL_LDFLAGS := $(CFLAGS) $(HARDENING_LD) $(LDFLAGS)
 
 PROTOS      := $(wildcard exporters/*/*.proto userspace/net/*.proto)
@@ -36,7 +47,7 @@ GENERATED   := $(B)/gen/gpuprobe.skel.h $(B)/gen/system_calls.inc $(PROTO_NAMES:
 SOURCES     := $(filter-out userspace/main.c,$(wildcard userspace/*/*.c userspace/*/*/*.c)) $(wildcard exporters/*.c exporters/*/*.c)
 # Of messages: generated, as gen/NAME.pb-c.c.
 PB_OBJECTS   = $(PROTO_NAMES:%=$(1)/gen/%.pb-c.o)
-OBJECTS     := $(SOURCES:%.c=$(B)/obj/%.o) $(call PB_OBJECTS,$(B)/obj)
+OBJECTS     := $(filter-out $(LEFT_OUT),$(SOURCES:%.c=$(B)/obj/%.o) $(call PB_OBJECTS,$(B)/obj))
 # The file that defines the maps goes first: the linker of libbpf 1.4 loses their offsets otherwise.
 BPF_SOURCES := $(wildcard bpf/maps.bpf.c) $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
@@ -46,7 +57,7 @@ BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 have_archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l$(1))
 LIBS := -lbpf -ldw -lelf -lcapstone -ljansson -lprotobuf-c -lnghttp2 -lsqlite3 -liberty -lz -llzma -lbz2 $(call have_archive,zstd)
 # Our own archive once more behind them: elf/elfutils_search.c is for archives that lack it (elfutils 0.192).
-STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(LIBS) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl -lm
+STATIC_LIBS = -static-libgcc -Wl,-Bstatic $(filter-out $(LEFT_OUT_LIBS),$(LIBS)) $(B)/libgpuprobe.a -Wl,-Bdynamic -lpthread -ldl -lm
 
 .PHONY: all
 all: $(B)/gpuprobe ## build build/gpuprobe (the default)

@@ -13,9 +13,16 @@ static const struct {
 	enum options_verb verb;
 	int (*run)(const struct options *options);
 } verbs[] = {
-	{VERB_RECORD, verb_record},   {VERB_EXPORT, verb_export},	  {VERB_STATS, verb_stats},
-	{VERB_CHECK, verb_check},     {VERB_SERVE, verb_serve},		  {VERB_HELP, verb_help},
-	{VERB_VERSION, verb_version}, {VERB_COMPLETION, verb_completion},
+	{VERB_RECORD, verb_record},
+	{VERB_EXPORT, verb_export},
+	{VERB_STATS, verb_stats},
+	{VERB_CHECK, verb_check},
+	{VERB_HELP, verb_help},
+	{VERB_VERSION, verb_version},
+	{VERB_COMPLETION, verb_completion},
+#ifndef WITHOUT_SERVE
+	{VERB_SERVE, verb_serve},
+#endif
 };
 
 /* Where standard input, output or error is closed, the next file opened would be taken for it, and

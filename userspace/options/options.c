@@ -151,6 +151,8 @@ static int unexpected_word(struct parser *parser, const char *word)
 	_cleanup_text_ struct text pids = {0};
 	struct nearest nearest = {.word = word};
 
+	if (options_verb_absent(word, parser->err))
+		return -EINVAL;
 	if (parser->pids_before && is_number(word)) {
 		for (size_t i = 0; i < options->pids.count; i++)
 			text_appendf(&pids, "%u,", options->pids.items[i]);

@@ -102,6 +102,8 @@ void options_print_markdown(FILE *file);
 /* The verb of this name, 0 when there is none. */
 enum options_verb options_verb_find(const char *name);
 const char *options_verb_name(enum options_verb verb);
+/* Fails, and says so, where this verb was left out of the build. */
+int options_verb_absent(const char *name, struct err *err);
 /* shell: "bash" or "zsh". */
 int options_print_completion(FILE *file, const char *shell, struct err *err);
 

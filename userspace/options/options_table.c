@@ -1,5 +1,6 @@
 #include "options/options_table.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +12,12 @@
 #define COMPLETION VERB_COMPLETION
 #define HELP	   VERB_HELP
 #define VERSION	   VERB_VERSION
-#define SERVE	   VERB_SERVE
 #define ALL	   VERB_ALL
+#ifdef WITHOUT_SERVE
+#define SERVE 0 /* no option is one of it */
+#else
+#define SERVE VERB_SERVE
+#endif
 
 #define NUMBER_DEFAULT_FLAG(value)    0
 #define NUMBER_DEFAULT_NUMBER(value)  (value)
@@ -75,6 +80,12 @@ const struct words_row words_rows[] = {
 	{NULL},
 };
 
+const char *const absent_verbs[] = {
+#define ABSENT(name) name,
+#include "options/options.def"
+	NULL,
+};
+
 const struct verb_row *verb_row_of(enum options_verb verb)
 {
 	const struct verb_row *row = verb_rows;
@@ -94,6 +105,16 @@ enum options_verb options_verb_find(const char *name)
 	for (const struct verb_row *row = verb_rows; row->name; row++)
 		if (strcmp(row->name, name) == 0)
 			return row->verb;
+	return 0;
+}
+
+int options_verb_absent(const char *name, struct err *err)
+{
+	for (const char *const *absent = absent_verbs; *absent; absent++)
+		if (strcmp(*absent, name) == 0)
+			return err_set(err, -EINVAL,
+				       "%s: this gpuprobe was built without it (make WITHOUT=%s)",
+				       name, name);
 	return 0;
 }
 

@@ -55,6 +55,8 @@ extern const struct verb_row verb_rows[];
 extern const struct usage_row usage_rows[];
 extern const struct choice_row choice_rows[];
 extern const struct words_row words_rows[];
+/* Names of verbs that this build leaves out; ends with NULL. */
+extern const char *const absent_verbs[];
 
 const struct verb_row *verb_row_of(enum options_verb verb);
 /* NULL when there is none. */

@@ -19,8 +19,13 @@ static int out_of_memory(void)
 static int no_such_verb(struct page *page, const char *name)
 {
 	struct nearest nearest = {.word = name};
+	struct err err = {0};
 
 	page_discard(page);
+	if (options_verb_absent(name, &err)) {
+		log_error("%s", err.message);
+		return EXIT_USAGE;
+	}
 	for (unsigned verb = 1; verb & VERB_ALL; verb <<= 1)
 		nearest_offer(&nearest, options_verb_name(verb));
 	log_error("help \"%.100s\": there is no such verb%s", name,
