@@ -11,6 +11,9 @@ CFLAGS       ?= -O2 -g
 HARDENING    ?= -fPIE -fstack-protector-strong $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDENING_LD ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack
 PREFIX       ?= /usr/local
+# What is installed has no symbols; STRIP= keeps them.
+STRIP        ?= strip
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FUZZ_SECONDS ?= 60
 # Ubuntu's /usr/sbin/bpftool is a script that wants the tools of the running kernel: the program itself first.
 BPFTOOL      ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
@@ -136,7 +139,7 @@ $(B)/gen/gpuprobe.skel.h: $(B)/bpf/gpuprobe.bpf.o
 # It is linked against nothing: so it asks for no version of a symbol, and loads on glibc 2.17 as on the newest.
 AGENT_SOURCES := $(wildcard gpu/*.c) gpu/resident_$(shell uname -m).S
 AGENT_OBJECTS := $(patsubst %,$(B)/agent/%.o,$(basename $(AGENT_SOURCES)))
-AGENT_CFLAGS  := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE $(CPPFLAGS) -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
+AGENT_CFLAGS  := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE $(CPPFLAGS) -U_FORTIFY_SOURCE -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
 	-fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables
 AGENT_LDFLAGS := -nostdlib -shared -Wl,-soname,gpuprobe-agent.so -Wl,-z,now,-z,noexecstack,--build-id -Wl,--strip-all
 
@@ -312,13 +315,15 @@ fuzz: ## fuzz every reader of foreign bytes, FUZZ_SECONDS=60 each
 .PHONY: install
 install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py ## install program, completion, gpuprobe.h and gpuprobe.py below $(DESTDIR)$(PREFIX)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/gpuprobe)
-	$(Q)install -D -m 0755 $(B)/gpuprobe $(DESTDIR)$(PREFIX)/bin/gpuprobe
+	$(Q)install -D -m 0755 $(if $(STRIP),-s --strip-program=$(STRIP)) $(B)/gpuprobe $(DESTDIR)$(PREFIX)/bin/gpuprobe
 	$(Q)$(B)/gpuprobe completion bash > $(B)/gen/completion.bash
 	$(Q)$(B)/gpuprobe completion zsh > $(B)/gen/completion.zsh
 	$(Q)install -D -m 0644 $(B)/gen/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gpuprobe
-	$(Q)install -D -m 0644 $(B)/gen/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gpuprobe
+	$(Q)install -D -m 0644 $(B)/gen/completion.zsh $(DESTDIR)$(ZSH_COMPLETIONS)/_gpuprobe
 	$(Q)install -D -m 0644 gpu/annotate/gpuprobe.h $(DESTDIR)$(PREFIX)/include/gpuprobe.h
 	$(Q)install -D -m 0644 $(B)/annotate/gpuprobe.py $(DESTDIR)$(PREFIX)/share/gpuprobe/python/gpuprobe.py
+
+include scripts/package.mk
 
 .PHONY: clean
 clean: ## remove build/

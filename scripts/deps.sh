@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the packages that gpuprobe needs, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench
+#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench, package
 # Quick when nothing is missing. Without root it prints the command to run and fails. Services that come
 # with a package (redis-server, postgresql) are neither started nor enabled; those that were there before
 # are left as they are.
@@ -62,6 +62,12 @@ lint   git                                   -  lists the files of the project
 lint   python3                               -  runs scripts/lint.py
 sim    python3                               -  generates the simulated CUDA from headers
 sim    python3-pip                           -  fetches the headers of CUDA 13 where no toolkit is
+package debhelper                            -  make deb
+package dpkg-dev                             -  make deb
+package fakeroot                             -  make deb, not as root
+package python3                              -  embeds the probes of gpuprobe.py
+package lintian                              -  judges what make deb made
+package debootstrap                          -  bare systems that packages are tried in
 bench  bpftrace                              -  what gpuprobe is compared with
 bench  python3                               -  medians
 '
@@ -223,7 +229,7 @@ provide_cuda_headers() {
 
 GROUPS_WANTED="${*:-build}"
 for group in $GROUPS_WANTED; do
-	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench"
+	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench, package"
 done
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	die "knows Debian and Ubuntu only. Install what these stand for, then run 'make': $(
