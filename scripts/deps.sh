@@ -62,6 +62,7 @@ lint   git                                   -  lists the files of the project
 lint   python3                               -  runs scripts/lint.py
 sim    python3                               -  generates the simulated CUDA from headers
 sim    python3-pip                           -  fetches the headers of CUDA 13 where no toolkit is
+package build-essential                      -  make deb: what dpkg-buildpackage takes for granted
 package debhelper                            -  make deb
 package dpkg-dev                             -  make deb
 package fakeroot                             -  make deb, not as root
