@@ -292,9 +292,26 @@ lint: ## include direction, file and function length, format, cppcheck
 	$(Q)scripts/lint.py
 
 .PHONY: docs
-docs: $(B)/gpuprobe ## write the table of options into README.md, that of records into build/docs
-	$(Q)scripts/readme-options.sh
+docs: $(B)/gpuprobe ## write docs/options.md, and the table of records into build/docs
+	$(Q)$(B)/gpuprobe help markdown >$(B)/options.md && cat $(B)/options.md >docs/options.md
 	$(Q)mkdir -p $(B)/docs && $(B)/gpuprobe help records >$(B)/docs/records.md
+
+# A page for the program and one for each verb of options.def.
+VERB_NAMES := $(shell sed -nE 's/^VERB.[A-Z]+, "([a-z]+)".*/\1/p' userspace/options/options.def)
+MAN_PAGES  := $(B)/man/gpuprobe.1 $(VERB_NAMES:%=$(B)/man/gpuprobe-%.1)
+
+$(B)/man/gpuprobe.1: $(B)/gpuprobe
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)$< help man >$@
+
+$(B)/man/gpuprobe-%.1: $(B)/gpuprobe
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)$< help man $* >$@
+
+.PHONY: man
+man: $(MAN_PAGES) ## build the manual pages: build/man
 
 .PHONY: conformance
 conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto, PyTorch's reader, XProf (node, pip; CAPTURES="a.gpr ...")
@@ -313,13 +330,15 @@ fuzz: ## fuzz every reader of foreign bytes, FUZZ_SECONDS=60 each
 	$(Q)tests/fuzz/run $(FUZZ_SECONDS)
 
 .PHONY: install
-install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py ## install program, completion, gpuprobe.h and gpuprobe.py below $(DESTDIR)$(PREFIX)
+install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py $(MAN_PAGES) ## install program, manual pages, completion, gpuprobe.h and gpuprobe.py below $(DESTDIR)$(PREFIX)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/gpuprobe)
 	$(Q)install -D -m 0755 $(if $(STRIP),-s --strip-program=$(STRIP)) $(B)/gpuprobe $(DESTDIR)$(PREFIX)/bin/gpuprobe
 	$(Q)$(B)/gpuprobe completion bash > $(B)/gen/completion.bash
 	$(Q)$(B)/gpuprobe completion zsh > $(B)/gen/completion.zsh
 	$(Q)install -D -m 0644 $(B)/gen/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gpuprobe
 	$(Q)install -D -m 0644 $(B)/gen/completion.zsh $(DESTDIR)$(ZSH_COMPLETIONS)/_gpuprobe
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	$(Q)install -m 0644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
 	$(Q)install -D -m 0644 gpu/annotate/gpuprobe.h $(DESTDIR)$(PREFIX)/include/gpuprobe.h
 	$(Q)install -D -m 0644 $(B)/annotate/gpuprobe.py $(DESTDIR)$(PREFIX)/share/gpuprobe/python/gpuprobe.py
 

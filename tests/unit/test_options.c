@@ -306,7 +306,7 @@ TEST(verbs_get_the_arguments_they_need)
 	check_refused("export a", "-o FILE");
 	check_refused("export -o a", "CAPTURE");
 	check_refused("completion", "bash or zsh");
-	check_refused("help a b", "\"b\"");
+	check_refused("help a b c", "\"c\"");
 	check_refused("stat x.gpr", "stat|Did you mean stats");
 	check_refused("recrod -p 3", "recrod|Did you mean record");
 	check_refused("python3 x.py", "python3|behind --");
@@ -473,7 +473,6 @@ TEST(completion_of_an_unknown_shell_is_refused)
 	CHECK(strstr(err.message, "fish") && strstr(err.message, "bash and zsh"));
 }
 
-/* `make docs` writes the block. */
 /* What serve hands on to a recording: what was given and is an option of both. */
 TEST(words_of_another_verb)
 {
@@ -498,22 +497,77 @@ TEST(words_of_another_verb)
 	options_free(&options);
 }
 
-TEST(readme_has_the_table_of_options)
+/* `make docs` writes it. */
+TEST(the_page_of_options_is_up_to_date)
 {
-	FILE *readme = fopen("README.md", "r"), *file;
+	FILE *page = fopen("docs/options.md", "r"), *file;
 	char *data = NULL, *markdown = NULL;
 	size_t size;
 
-	if (!readme)
-		SKIP("README.md is not in this folder");
-	CHECK(getdelim(&data, &size, '\0', readme) > 0);
-	fclose(readme);
+	if (!page)
+		SKIP("docs/options.md is not in this folder");
+	CHECK(getdelim(&data, &size, '\0', page) > 0);
+	fclose(page);
 	file = open_memstream(&markdown, &size);
 	options_print_markdown(file);
 	fclose(file);
-	CHECK(strstr(data, markdown));
+	CHECK_STRING(data, markdown);
 	free(markdown);
 	free(data);
+}
+
+static char *printed_manual(enum options_verb verb)
+{
+	char *data = NULL;
+	size_t size;
+	FILE *file = open_memstream(&data, &size);
+
+	options_print_man(file, verb, "1.2-3-gabc");
+	fclose(file);
+	return data;
+}
+
+TEST(manual_pages_hold_every_option_of_their_verb_and_no_other)
+{
+	for (const struct verb_row *verb = verb_rows; verb->name; verb++) {
+		char *page = printed_manual(verb->verb);
+
+		for (const struct option_row *row = option_rows; row->member; row++) {
+			char tag[64], *to = tag;
+
+			to += sprintf(to, "\\-\\-");
+			for (const char *from = row->long_name; *from; from++)
+				to += sprintf(to, *from == '-' ? "\\-" : "%c", *from);
+			strcpy(to, row->type == OPTION_FLAG ? "\\fR\n" : "=");
+			CHECK_U64(strstr(page, tag) != NULL, (row->verbs & verb->verb) != 0);
+		}
+		free(page);
+	}
+}
+
+/* Words that begin with a dot, a quote or a backslash are words, no requests. */
+TEST(manual_pages_have_no_requests_but_our_own)
+{
+	static const char *const ours[] = {".\\\" ", ".TH ", ".SH ", ".TP", ".PP",
+					   ".RS",    ".RE",  ".BR ", ".br"};
+	char *page = printed_manual(VERB_RECORD), *rest = page, *line;
+	size_t requests = 0;
+
+	CHECK(strstr(
+		page,
+		".TH GPUPROBE\\-RECORD 1 \"\" \"gpuprobe 1.2\\-3\\-gabc\" \"gpuprobe manual\"\n"));
+	while ((line = strsep(&rest, "\n"))) {
+		bool known = *line != '.';
+
+		CHECK(*line != '\'');
+		for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+			known = known || !strncmp(line, ours[i], strlen(ours[i]));
+		if (!known)
+			CHECK_STRING(line, "a macro of ours");
+		requests += *line == '.';
+	}
+	CHECK(requests > 50);
+	free(page);
 }
 
 UNIT_MAIN()

@@ -83,7 +83,7 @@ int levels_check(const struct options *options, struct err *err)
 	return 0;
 }
 
-static const char *how_words(enum level_how how)
+const char *level_how_words(enum level_how how)
 {
 	static const char *const words[] = {
 		[LEVEL_BY_AGENT] = "",
@@ -106,7 +106,7 @@ static void append_level(struct text *text, enum tracer tracer, unsigned level)
 		if (first)
 			text_appendf(text, "  %u  ", level);
 		text_appendf(text, "%s%s%s\n", first ? "" : "     ", level_rows[i].words,
-			     how_words(level_rows[i].how));
+			     level_how_words(level_rows[i].how));
 		first = false;
 	}
 }
@@ -125,12 +125,4 @@ void levels_append_help(struct text *text)
 		for (unsigned level = 1; level <= row->maximum; level++)
 			append_level(text, i, level);
 	}
-}
-
-void levels_append_markdown(struct text *text)
-{
-	for (size_t i = 0; i < LEVEL_FEATURES; i++)
-		text_appendf(text, "| `%s` %u | %s%s |\n", level_rows[i].tracer,
-			     level_rows[i].level, level_rows[i].words,
-			     how_words(level_rows[i].how));
 }

@@ -38,8 +38,9 @@ u64 levels_alloc_mode(const struct options *options);
 bool levels_wants_heap(const struct options *options);
 /* A level of which nothing can be had is refused by name. */
 int levels_check(const struct options *options, struct err *err);
-/* For --help-levels; rows of a table of two columns. */
+/* " (beside an agent too)", "" where the row's words say all. */
+const char *level_how_words(enum level_how how);
+/* For --help-levels. */
 void levels_append_help(struct text *text);
-void levels_append_markdown(struct text *text);
 
 #endif

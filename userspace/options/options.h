@@ -97,8 +97,10 @@ void options_list_free(struct options_list *list);
 void options_print_help(FILE *file, enum options_verb verb); /* VERB_ALL: the overview */
 /* --help-levels: what the levels switch on, and the options of profile.def. */
 void options_print_levels(FILE *file);
-/* The block of README.md between its markers. */
+/* The page docs/options.md. */
 void options_print_markdown(FILE *file);
+/* The manual page gpuprobe-VERB.1, for man(1); VERB_ALL: gpuprobe.1. */
+void options_print_man(FILE *file, enum options_verb verb, const char *program_version);
 /* The verb of this name, 0 when there is none. */
 enum options_verb options_verb_find(const char *name);
 const char *options_verb_name(enum options_verb verb);

@@ -1,4 +1,4 @@
-/* --help of every verb, the overview, and the block of README.md: all from the table. */
+/* --help of every verb and the overview, from the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,32 +42,6 @@ static void append_wrapped(struct text *text, size_t column, size_t indent, cons
 	text_append_char(text, '\n');
 }
 
-/* "(1 to 1024, default 8)" behind the help; "" where there is nothing to say. */
-static const char *range_and_default(const struct option_row *row, char *buffer, size_t size)
-{
-	char range[64];
-
-	buffer[0] = '\0';
-	if (row->type == OPTION_NUMBER || row->type == OPTION_SECONDS)
-		snprintf(buffer, size, " (%s, default %.10g)",
-			 option_range_text(row, range, sizeof(range)), row->number_default);
-	else if (row->type == OPTION_TEXT && row->text_default)
-		snprintf(buffer, size, " (default %s)", row->text_default);
-	return buffer;
-}
-
-/* "-d, --duration=SECONDS" */
-static void append_spelling(struct text *text, const struct option_row *row, const char *without)
-{
-	if (row->short_name)
-		text_appendf(text, "-%c, ", row->short_name);
-	else
-		text_append(text, without);
-	text_appendf(text, "--%s", row->long_name);
-	if (row->type != OPTION_FLAG)
-		text_appendf(text, "=%s", row->metavar);
-}
-
 static void append_option(struct text *text, const struct option_row *row)
 {
 	_cleanup_text_ struct text line = {0};
@@ -76,7 +50,7 @@ static void append_option(struct text *text, const struct option_row *row)
 	size_t columns;
 
 	text_append(&line, "  ");
-	append_spelling(&line, row, "    ");
+	option_append_spelling(&line, row, "    ");
 	columns = text_columns(text_string(&line));
 	text_append(text, text_string(&line));
 	if (columns + 2 > OPTION_INDENT) {
@@ -84,7 +58,7 @@ static void append_option(struct text *text, const struct option_row *row)
 		columns = 0;
 	}
 	append_padding(text, OPTION_INDENT - columns);
-	text_appendf(&help, "%s%s", row->help, range_and_default(row, range, sizeof(range)));
+	text_appendf(&help, "%s%s", row->help, option_default_text(row, range, sizeof(range)));
 	append_wrapped(text, OPTION_INDENT, OPTION_INDENT, text_string(&help));
 	for (const struct choice_row *choice = choice_rows; choice->member; choice++) {
 		if (strcmp(choice->member, row->member) != 0)
@@ -169,57 +143,5 @@ void options_print_levels(FILE *file)
 
 	levels_append_help(&text);
 	profile_append_help(&text);
-	fputs(text_string(&text), file);
-}
-
-/* A cell of a markdown table: | ends it, * _ ` [ ] < > mean something. */
-static void append_markdown(struct text *text, const char *string)
-{
-	for (; *string; string++) {
-		if (strchr("|*_`[]<>", *string))
-			text_append_char(text, '\\');
-		text_append_char(text, *string);
-	}
-}
-
-static void append_markdown_row(struct text *text, const struct option_row *row)
-{
-	char buffer[256];
-
-	text_append(text, "| `");
-	append_spelling(text, row, "");
-	text_append(text, "` | ");
-	append_markdown(text, row->verbs == VERB_ALL
-				      ? "all"
-				      : option_verbs_text(row->verbs, buffer, sizeof(buffer)));
-	text_append(text, " | ");
-	append_markdown(text, row->help);
-	append_markdown(text, range_and_default(row, buffer, sizeof(buffer)));
-	for (const struct choice_row *choice = choice_rows; choice->member; choice++) {
-		if (strcmp(choice->member, row->member) != 0)
-			continue;
-		text_appendf(text, "%s `%s`: ", choice->number ? ";" : ":", choice->word);
-		append_markdown(text, choice->help);
-	}
-	text_append(text, " |\n");
-}
-
-void options_print_markdown(FILE *file)
-{
-	_cleanup_text_ struct text text = {0};
-
-	text_append(&text, "| verb | what it does |\n|---|---|\n");
-	for (const struct verb_row *row = verb_rows; row->name; row++) {
-		text_appendf(&text, "| `%s` | ", row->name);
-		append_markdown(&text, row->meaning);
-		text_append(&text, " |\n");
-	}
-	text_append(&text, "\n| option | verbs | meaning |\n|---|---|---|\n");
-	for (const struct option_row *row = option_rows; row->member; row++)
-		append_markdown_row(&text, row);
-	text_append(&text, "\n| level | switches on |\n|---|---|\n");
-	levels_append_markdown(&text);
-	text_append(&text, "\n| `--option` | allowed | meaning |\n|---|---|---|\n");
-	profile_append_markdown(&text);
 	fputs(text_string(&text), file);
 }

@@ -68,6 +68,12 @@ const struct usage_row usage_rows[] = {
 	{0},
 };
 
+const struct about_row about_rows[] = {
+#define ABOUT(verb, paragraph) {verb, paragraph},
+#include "options/options.def"
+	{0},
+};
+
 const struct choice_row choice_rows[] = {
 #define CHOICE(member, number, word, help) {#member, number, #word, help},
 #include "options/options.def"
@@ -177,4 +183,28 @@ const char *option_range_text(const struct option_row *row, char *buffer, size_t
 {
 	snprintf(buffer, size, "%.10g to %.10g", row->minimum, row->maximum);
 	return buffer;
+}
+
+const char *option_default_text(const struct option_row *row, char *buffer, size_t size)
+{
+	char range[64];
+
+	buffer[0] = '\0';
+	if (row->type == OPTION_NUMBER || row->type == OPTION_SECONDS)
+		snprintf(buffer, size, " (%s, default %.10g)",
+			 option_range_text(row, range, sizeof(range)), row->number_default);
+	else if (row->type == OPTION_TEXT && row->text_default)
+		snprintf(buffer, size, " (default %s)", row->text_default);
+	return buffer;
+}
+
+void option_append_spelling(struct text *text, const struct option_row *row, const char *without)
+{
+	if (row->short_name)
+		text_appendf(text, "-%c, ", row->short_name);
+	else
+		text_append(text, without);
+	text_appendf(text, "--%s", row->long_name);
+	if (row->type != OPTION_FLAG)
+		text_appendf(text, "=%s", row->metavar);
 }

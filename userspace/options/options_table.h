@@ -2,6 +2,7 @@
 #ifndef GPUPROBE_OPTIONS_OPTIONS_TABLE_H
 #define GPUPROBE_OPTIONS_OPTIONS_TABLE_H
 
+#include "base/text.h"
 #include "options/options.h"
 
 enum option_type {
@@ -36,6 +37,11 @@ struct usage_row {
 	const char *meaning; /* NULL: a usage, else an example */
 };
 
+struct about_row {
+	enum options_verb verb;
+	const char *paragraph;
+};
+
 struct choice_row {
 	const char *member;
 	unsigned number;
@@ -53,6 +59,7 @@ struct words_row {
 extern const struct option_row option_rows[];
 extern const struct verb_row verb_rows[];
 extern const struct usage_row usage_rows[];
+extern const struct about_row about_rows[];
 extern const struct choice_row choice_rows[];
 extern const struct words_row words_rows[];
 /* Names of verbs that this build leaves out; ends with NULL. */
@@ -68,6 +75,10 @@ const char *option_choices_text(const struct option_row *row, char *buffer, size
 const char *option_verbs_text(unsigned verbs, char *buffer, size_t size);
 /* "0.01 to 86400": what NUMBER and SECONDS allow. */
 const char *option_range_text(const struct option_row *row, char *buffer, size_t size);
+/* " (1 to 1024, default 8)": what stands behind the help; "" where there is nothing to say. */
+const char *option_default_text(const struct option_row *row, char *buffer, size_t size);
+/* "-d, --duration=SECONDS". without: what stands in the place of a short name that is not there. */
+void option_append_spelling(struct text *text, const struct option_row *row, const char *without);
 
 /* Reads value into the option's member. spelled: the option as the user wrote it, for messages. */
 int option_set(struct options *options, const struct option_row *row, const char *spelled,

@@ -276,14 +276,16 @@ void profile_append_help(struct text *text)
 	}
 }
 
-void profile_append_markdown(struct text *text)
+bool profile_describe(size_t number, struct profile_description *ret_description)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(profile_rows); i++) {
-		struct profile_row row = completed(&profile_rows[i]);
-		char allowed[80];
+	struct profile_row row;
 
-		text_appendf(text, "| `%s` | %s | %s%s |\n", row.name,
-			     allowed_text(&row, allowed, sizeof(allowed)), acts_words(row.acts),
-			     row.help);
-	}
+	if (number >= ARRAY_SIZE(profile_rows))
+		return false;
+	row = completed(&profile_rows[number]);
+	ret_description->name = row.name;
+	allowed_text(&row, ret_description->allowed, sizeof(ret_description->allowed));
+	ret_description->acts = acts_words(row.acts);
+	ret_description->help = row.help;
+	return true;
 }

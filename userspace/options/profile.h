@@ -22,8 +22,18 @@ int profile_set_file(struct options *options, const struct options *before, cons
 /* As options_each(), for those given. */
 int profile_each(const struct options *options,
 		 int (*callback)(void *data, const char *name, const char *value, bool given), void *data);
-/* For --help-levels; rows of a table of three columns. */
+/* For --help-levels. */
 void profile_append_help(struct text *text);
-void profile_append_markdown(struct text *text);
+
+/* One of these options, in words. */
+struct profile_description {
+	const char *name;
+	char allowed[80];
+	const char *acts; /* "refused yet: ", "" for what acts */
+	const char *help;
+};
+
+/* The one of this number, in the order of profile.def; false: there are no more. */
+bool profile_describe(size_t number, struct profile_description *ret_description);
 
 #endif

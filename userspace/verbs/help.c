@@ -10,6 +10,16 @@
 #include "verbs/page.h"
 #include "verbs/verbs.h"
 
+/* What "gpuprobe help" knows beside the verbs. */
+static const struct {
+	const char *name;
+	void (*print)(FILE *file);
+} documents[] = {
+	{"levels", options_print_levels},
+	{"markdown", options_print_markdown},
+	{"records", schema_print_markdown},
+};
+
 static int out_of_memory(void)
 {
 	log_error("out of memory");
@@ -33,10 +43,47 @@ static int no_such_verb(struct page *page, const char *name)
 	return EXIT_USAGE;
 }
 
+/* "gpuprobe help man" and "gpuprobe help man stats". */
+static int manual(struct page *page, const char *name)
+{
+	enum options_verb verb = name ? options_verb_find(name) : VERB_ALL;
+
+	if (!verb)
+		return no_such_verb(page, name);
+	options_print_man(page->file, verb, GPUPROBE_VERSION);
+	return page_write(page);
+}
+
+/* What stands behind "gpuprobe help". */
+static int about(struct page *page, const struct options_list *arguments)
+{
+	const char *name = arguments->count ? arguments->items[0] : NULL;
+	const char *behind = arguments->count > 1 ? arguments->items[1] : NULL;
+	enum options_verb verb;
+
+	if (name && strcmp(name, "man") == 0)
+		return manual(page, behind);
+	if (behind) {
+		page_discard(page);
+		log_error("help \"%.100s\": nothing may stand behind \"%.100s\"", behind, name);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; name && i < ARRAY_SIZE(documents); i++) {
+		if (strcmp(name, documents[i].name) != 0)
+			continue;
+		documents[i].print(page->file);
+		return page_write(page);
+	}
+	verb = name ? options_verb_find(name) : VERB_ALL;
+	if (!verb)
+		return no_such_verb(page, name);
+	options_print_help(page->file, verb);
+	return page_write(page);
+}
+
 /* "gpuprobe help stats" and "gpuprobe stats --help". */
 int verb_help(const struct options *options)
 {
-	enum options_verb verb = options->verb_given ? options->verb : VERB_ALL;
 	struct page page;
 
 	if (page_open(&page) < 0)
@@ -45,26 +92,9 @@ int verb_help(const struct options *options)
 		options_print_levels(page.file);
 		return page_write(&page);
 	}
-	if (verb == VERB_HELP && !options->help) {
-		const char *about = options->arguments.count ? options->arguments.items[0] : NULL;
-
-		if (about && strcmp(about, "levels") == 0) {
-			options_print_levels(page.file);
-			return page_write(&page);
-		}
-		if (about && strcmp(about, "markdown") == 0) {
-			options_print_markdown(page.file);
-			return page_write(&page);
-		}
-		if (about && strcmp(about, "records") == 0) {
-			schema_print_markdown(page.file);
-			return page_write(&page);
-		}
-		verb = about ? options_verb_find(about) : VERB_ALL;
-		if (!verb)
-			return no_such_verb(&page, about);
-	}
-	options_print_help(page.file, verb);
+	if (options->verb_given && options->verb == VERB_HELP && !options->help)
+		return about(&page, &options->arguments);
+	options_print_help(page.file, options->verb_given ? options->verb : VERB_ALL);
 	return page_write(&page);
 }
 
