@@ -78,10 +78,10 @@ void options_print_markdown(FILE *file)
 	text_append(&text, "\n## Levels\n\nA level switches on what stands at its number and "
 			   "below it.\n\n| level | switches on |\n|---|---|\n");
 	append_levels(&text);
-	text_append(&text, "\n## Options by JAX's names\n\n"
-			   "`--option KEY=VALUE`, or `--options FILE` with a line or a member of a "
-			   "JSON object "
-			   "for each.\n\n| key | allowed | meaning |\n|---|---|---|\n");
+	text_append(&text,
+		    "\n## Options by JAX's names\n\n"
+		    "`--option KEY=VALUE`, or `--options FILE` with a line KEY=VALUE for each.\n\n"
+		    "| key | allowed | meaning |\n|---|---|---|\n");
 	append_profile(&text);
 	fputs(text_string(&text), file);
 }
