@@ -329,8 +329,14 @@ fuzz: ## fuzz every reader of foreign bytes, FUZZ_SECONDS=60 each
 	$(Q)$(SUBMAKE) fuzz-programs
 	$(Q)tests/fuzz/run $(FUZZ_SECONDS)
 
+# What has to go along with a program that these libraries are linked into.
+$(B)/third-party-notices.txt: docs/third-party.md scripts/third-party-notices.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)CC="$(CC)" scripts/third-party-notices.sh >$@
+
 .PHONY: install
-install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py $(MAN_PAGES) ## install program, manual pages, completion, gpuprobe.h and gpuprobe.py below $(DESTDIR)$(PREFIX)
+install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py $(B)/third-party-notices.txt $(MAN_PAGES) ## install program, manual pages, completion, gpuprobe.h and gpuprobe.py below $(DESTDIR)$(PREFIX)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX)/bin/gpuprobe)
 	$(Q)install -D -m 0755 $(if $(STRIP),-s --strip-program=$(STRIP)) $(B)/gpuprobe $(DESTDIR)$(PREFIX)/bin/gpuprobe
 	$(Q)$(B)/gpuprobe completion bash > $(B)/gen/completion.bash
@@ -339,6 +345,8 @@ install: $(B)/gpuprobe $(B)/annotate/gpuprobe.py $(MAN_PAGES) ## install program
 	$(Q)install -D -m 0644 $(B)/gen/completion.zsh $(DESTDIR)$(ZSH_COMPLETIONS)/_gpuprobe
 	$(Q)install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	$(Q)install -m 0644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/doc/gpuprobe
+	$(Q)install -m 0644 LICENSE LICENSES/MIT.txt docs/third-party.md $(B)/third-party-notices.txt $(DESTDIR)$(PREFIX)/share/doc/gpuprobe
 	$(Q)install -D -m 0644 gpu/annotate/gpuprobe.h $(DESTDIR)$(PREFIX)/include/gpuprobe.h
 	$(Q)install -D -m 0644 $(B)/annotate/gpuprobe.py $(DESTDIR)$(PREFIX)/share/gpuprobe/python/gpuprobe.py
 
