@@ -2,7 +2,7 @@
 """Checks what the compiler does not: one line a finding, exit status 1 when there is one.
 
 direction of includes, length of files and functions, a header beside every source, trailing white space,
-clang-format, cppcheck.
+clang-format, cppcheck, links of the documentation, messages of commits, licences.
 """
 import os
 import re
@@ -10,6 +10,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import lint_commits
+import lint_links
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES = 600
@@ -218,6 +221,8 @@ def main():
             to_check.append(path)
     check_format(to_format)
     check_cppcheck(to_check)
+    lint_links.check(ROOT, sources(), found)
+    lint_commits.check(ROOT, found)
     for line in findings:
         print(line)
     if findings:
