@@ -50,7 +50,7 @@ static int manual(struct page *page, const char *name)
 
 	if (!verb)
 		return no_such_verb(page, name);
-	options_print_man(page->file, verb, GPUPROBE_VERSION);
+	options_print_man(page->file, verb, version_text());
 	return page_write(page);
 }
 
