@@ -139,6 +139,7 @@ static int folded_open(void *data, const struct view *view, const struct view_su
 		       struct err *err)
 {
 	struct folded *folded = data;
+	int result = 0;
 
 	(void)survey;
 	folded->view = view;
@@ -146,10 +147,17 @@ static int folded_open(void *data, const struct view *view, const struct view_su
 	for (size_t i = 0; !folded->value && i < ARRAY_SIZE(folded_values); i++)
 		if (view_kind_count(view, folded_values[i].kind))
 			folded->value = &folded_values[i];
-	if (!folded->value || !folded->value->key)
-		return 0;
-	folded->key = view_key(view, schema_kind(folded->value->kind), folded->value->key);
-	return folded->key ? 0 : err_errno(err, -ENOMEM, "can't write %s", folded->writer.path);
+	for (size_t i = 0; i < ARRAY_SIZE(folded_values) && result == 0; i++) {
+		const struct folded_value *value = &folded_values[i];
+		const struct view_key *key = NULL;
+
+		if (value->key)
+			result = view_key(view, "folded", schema_kind(value->kind), value->key,
+					  &key, err);
+		if (value == folded->value)
+			folded->key = key;
+	}
+	return result;
 }
 
 static int compare_lines(const void *a, const void *b)

@@ -170,9 +170,10 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome->view = view;
 	chrome->survey = survey;
 	chrome->time_base_ns = chrome_time_base_ns(survey);
-	if (chrome_args_find(&chrome->args, view) < 0)
-		return err_errno(err, -ENOMEM, "can't write %s", chrome->writer.path);
-	result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey), err);
+	result = chrome_args_find(&chrome->args, view, err);
+	if (result == 0)
+		result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey),
+					  err);
 	if (result < 0)
 		return result;
 	text_append_char(text, '{');

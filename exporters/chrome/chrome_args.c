@@ -10,228 +10,218 @@
 
 /* clang-format off */
 /* Kinds without a row show all their fields, by their own names. */
-static const struct chrome_arg_row {
-	const char *kind;
-	const char *key;    /* of view_key() */
-	const char *name;   /* in the args; "object>name": within an object, whose rows stand together */
-	const char *unless; /* this value goes without saying */
-} chrome_arg_rows[] = {
-	{"call",         "probe.address",                "address",                    NULL},
-	{"call",         "probe.binary",                 "binary",                     NULL},
-	{"call",         "ended",                        "ended",                      "returned"},
-	{"entry",        "probe.address",                "address",                    NULL},
-	{"entry",        "probe.binary",                 "binary",                     NULL},
-	{"entry",        "reason",                       "reason",                     NULL},
+static const struct chrome_arg_row chrome_arg_rows[] = {
+	{KIND_call,            "probe.address",              "address",                                      NULL},
+	{KIND_call,            "probe.binary",               "binary",                                       NULL},
+	{KIND_call,            "ended",                      "ended",                                        "returned"},
+	{KIND_entry,           "probe.address",              "address",                                      NULL},
+	{KIND_entry,           "probe.binary",               "binary",                                       NULL},
+	{KIND_entry,           "reason",                     "reason",                                       NULL},
 
-	{"api",          "callback",                     "cbid",                       NULL},
-	{"api",          "unique_correlation",           "correlation",                NULL},
-	{"api",          "outer_correlation",            "correlation of the outer call", NULL},
-	{"api",          "result",                       "result",                     "0"},
+	{KIND_api,             "callback",                   "cbid",                                         NULL},
+	{KIND_api,             "unique_correlation",         "correlation",                                  NULL},
+	{KIND_api,             "outer_correlation",          "correlation of the outer call",                NULL},
+	{KIND_api,             "result",                     "result",                                       "0"},
 
-	{"kernel",       "queued",                       "queued",                     NULL},
-	{"kernel",       "device_number",                "device",                     NULL},
-	{"kernel",       "context_number",               "context",                    NULL},
-	{"kernel",       "stream_number",                "stream",                     NULL},
-	{"kernel",       "unique_correlation",           "correlation",                NULL},
-	{"kernel",       "registers_per_thread",         "registers per thread",       NULL},
-	{"kernel",       "shared_memory_bytes",          "shared memory",              NULL},
-	{"kernel",       "blocks_per_sm",                "blocks per SM",              NULL},
-	{"kernel",       "warps_per_sm",                 "warps per SM",               NULL},
-	{"kernel",       "grid",                         "grid",                       NULL},
-	{"kernel",       "block",                        "block",                      NULL},
-	{"kernel",       "cluster",                      "cluster",                    NULL},
-	{"kernel",       "occupancy_estimate",           "est. achieved occupancy %",  NULL},
-	{"kernel",       "occupancy_active_blocks",      "occupancy>activeBlocksPerMultiprocessor", NULL},
-	{"kernel",       "occupancy_factors",            "occupancy>limitingFactors",  NULL},
-	{"kernel",       "occupancy_registers",          "occupancy>blockLimitRegs",   NULL},
-	{"kernel",       "occupancy_shared_memory",      "occupancy>blockLimitSharedMem", NULL},
-	{"kernel",       "occupancy_warps",              "occupancy>blockLimitWarps",  NULL},
-	{"kernel",       "occupancy_blocks",             "occupancy>blockLimitBlocks", NULL},
-	{"kernel",       "block_registers",              "occupancy>allocatedRegistersPerBlock", NULL},
-	{"kernel",       "block_shared_memory_bytes",    "occupancy>allocatedSharedMemPerBlock", NULL},
-	{"kernel",       "occupancy",                    "theoretical occupancy %",    NULL},
-	{"kernel",       "occupancy_limit",              "occupancy limited by",       NULL},
-	{"kernel",       "graph",                        "graph id",                   NULL},
-	{"kernel",       "graph_node",                   "graph node id",              NULL},
-	{"kernel",       "channel",                      "channel",                    NULL},
-	{"kernel",       "channel_type",                 "channel_type",               NULL},
-	{"kernel",       "launch",                       "launch type",                "regular"},
-	{"kernel",       "priority",                     "priority",                   NULL},
-	{"kernel",       "device_launched",              "launched by a kernel",       "no"},
-	{"kernel",       "launch_delay_ns",              "launch delay (ns)",          NULL},
-	{"kernel",       "queue_ns",                     "queue time (ns)",            NULL},
-	{"kernel",       "matmul",                       "matrix product (m, n, k, batch)", NULL},
-	{"kernel",       "matmul_flops",                 "floating-point operations",  NULL},
-	{"kernel",       "mangled",                      "mangled",                    NULL},
+	{KIND_kernel,          "queued",                     "queued",                                       NULL},
+	{KIND_kernel,          "device_number",              "device",                                       NULL},
+	{KIND_kernel,          "context_number",             "context",                                      NULL},
+	{KIND_kernel,          "stream_number",              "stream",                                       NULL},
+	{KIND_kernel,          "unique_correlation",         "correlation",                                  NULL},
+	{KIND_kernel,          "registers_per_thread",       "registers per thread",                         NULL},
+	{KIND_kernel,          "shared_memory_bytes",        "shared memory",                                NULL},
+	{KIND_kernel,          "blocks_per_sm",              "blocks per SM",                                NULL},
+	{KIND_kernel,          "warps_per_sm",               "warps per SM",                                 NULL},
+	{KIND_kernel,          "grid",                       "grid",                                         NULL},
+	{KIND_kernel,          "block",                      "block",                                        NULL},
+	{KIND_kernel,          "cluster",                    "cluster",                                      NULL},
+	{KIND_kernel,          "occupancy_estimate",         "est. achieved occupancy %",                    NULL},
+	{KIND_kernel,          "occupancy_active_blocks",    "occupancy>activeBlocksPerMultiprocessor",      NULL},
+	{KIND_kernel,          "occupancy_factors",          "occupancy>limitingFactors",                    NULL},
+	{KIND_kernel,          "occupancy_registers",        "occupancy>blockLimitRegs",                     NULL},
+	{KIND_kernel,          "occupancy_shared_memory",    "occupancy>blockLimitSharedMem",                NULL},
+	{KIND_kernel,          "occupancy_warps",            "occupancy>blockLimitWarps",                    NULL},
+	{KIND_kernel,          "occupancy_blocks",           "occupancy>blockLimitBlocks",                   NULL},
+	{KIND_kernel,          "block_registers",            "occupancy>allocatedRegistersPerBlock",         NULL},
+	{KIND_kernel,          "block_shared_memory_bytes",  "occupancy>allocatedSharedMemPerBlock",         NULL},
+	{KIND_kernel,          "occupancy",                  "theoretical occupancy %",                      NULL},
+	{KIND_kernel,          "occupancy_limit",            "occupancy limited by",                         NULL},
+	{KIND_kernel,          "graph",                      "graph id",                                     NULL},
+	{KIND_kernel,          "graph_node",                 "graph node id",                                NULL},
+	{KIND_kernel,          "channel",                    "channel",                                      NULL},
+	{KIND_kernel,          "channel_type",               "channel_type",                                 NULL},
+	{KIND_kernel,          "launch",                     "launch type",                                  "regular"},
+	{KIND_kernel,          "priority",                   "priority",                                     NULL},
+	{KIND_kernel,          "device_launched",            "launched by a kernel",                         "no"},
+	{KIND_kernel,          "launch_delay_ns",            "launch delay (ns)",                            NULL},
+	{KIND_kernel,          "queue_ns",                   "queue time (ns)",                              NULL},
+	{KIND_kernel,          "matmul",                     "matrix product (m, n, k, batch)",              NULL},
+	{KIND_kernel,          "matmul_flops",               "floating-point operations",                    NULL},
+	{KIND_kernel,          "mangled",                    "mangled",                                      NULL},
 
-	{"copy",         "device_number",                "device",                     NULL},
-	{"copy",         "context_number",               "context",                    NULL},
-	{"copy",         "stream_number",                "stream",                     NULL},
-	{"copy",         "unique_correlation",           "correlation",                NULL},
-	{"copy",         "bytes",                        "bytes",                      NULL},
-	{"copy",         "bandwidth",                    "memory bandwidth (GB/s)",    NULL},
-	{"copy",         "source_device_number",         "fromDevice",                 NULL},
-	{"copy",         "destination_device_number",    "toDevice",                   NULL},
-	{"copy",         "graph",                        "graph id",                   NULL},
-	{"copy",         "graph_node",                   "graph node id",              NULL},
-	{"copy",         "channel",                      "channel",                    NULL},
-	{"copy",         "channel_type",                 "channel_type",               NULL},
-	{"copy",         "async",                        "async",                      NULL},
-	{"copy",         "launch_delay_ns",              "launch delay (ns)",          NULL},
+	{KIND_copy,            "device_number",              "device",                                       NULL},
+	{KIND_copy,            "context_number",             "context",                                      NULL},
+	{KIND_copy,            "stream_number",              "stream",                                       NULL},
+	{KIND_copy,            "unique_correlation",         "correlation",                                  NULL},
+	{KIND_copy,            "bytes",                      "bytes",                                        NULL},
+	{KIND_copy,            "bandwidth",                  "memory bandwidth (GB/s)",                      NULL},
+	{KIND_copy,            "source_device_number",       "fromDevice",                                   NULL},
+	{KIND_copy,            "destination_device_number",  "toDevice",                                     NULL},
+	{KIND_copy,            "graph",                      "graph id",                                     NULL},
+	{KIND_copy,            "graph_node",                 "graph node id",                                NULL},
+	{KIND_copy,            "channel",                    "channel",                                      NULL},
+	{KIND_copy,            "channel_type",               "channel_type",                                 NULL},
+	{KIND_copy,            "async",                      "async",                                        NULL},
+	{KIND_copy,            "launch_delay_ns",            "launch delay (ns)",                            NULL},
 
-	{"set",          "device_number",                "device",                     NULL},
-	{"set",          "context_number",               "context",                    NULL},
-	{"set",          "stream_number",                "stream",                     NULL},
-	{"set",          "unique_correlation",           "correlation",                NULL},
-	{"set",          "bytes",                        "bytes",                      NULL},
-	{"set",          "value",                        "value",                      NULL},
-	{"set",          "bandwidth",                    "memory bandwidth (GB/s)",    NULL},
-	{"set",          "graph",                        "graph id",                   NULL},
-	{"set",          "graph_node",                   "graph node id",              NULL},
-	{"set",          "channel",                      "channel",                    NULL},
-	{"set",          "channel_type",                 "channel_type",               NULL},
-	{"set",          "launch_delay_ns",              "launch delay (ns)",          NULL},
+	{KIND_set,             "device_number",              "device",                                       NULL},
+	{KIND_set,             "context_number",             "context",                                      NULL},
+	{KIND_set,             "stream_number",              "stream",                                       NULL},
+	{KIND_set,             "unique_correlation",         "correlation",                                  NULL},
+	{KIND_set,             "bytes",                      "bytes",                                        NULL},
+	{KIND_set,             "value",                      "value",                                        NULL},
+	{KIND_set,             "bandwidth",                  "memory bandwidth (GB/s)",                      NULL},
+	{KIND_set,             "graph",                      "graph id",                                     NULL},
+	{KIND_set,             "graph_node",                 "graph node id",                                NULL},
+	{KIND_set,             "channel",                    "channel",                                      NULL},
+	{KIND_set,             "channel_type",               "channel_type",                                 NULL},
+	{KIND_set,             "launch_delay_ns",            "launch delay (ns)",                            NULL},
 
-	{"sync",         "type_word",                    "cuda_sync_kind",             NULL},
-	{"sync",         "stream_number",                "stream",                     NULL},
-	{"sync",         "unique_correlation",           "correlation",                NULL},
-	{"sync",         "device_number",                "device",                     NULL},
-	{"sync",         "context_number",               "context",                    NULL},
-	{"sync",         "recorded_in",                  "wait_on_stream",             NULL},
-	{"sync",         "recorded_by",                  "wait_on_cuda_event_record_corr_id", NULL},
-	{"sync",         "event",                        "wait_on_cuda_event_id",      NULL},
-	{"sync",         "result",                       "result",                     "0"},
+	{KIND_sync,            "type_word",                  "cuda_sync_kind",                               NULL},
+	{KIND_sync,            "stream_number",              "stream",                                       NULL},
+	{KIND_sync,            "unique_correlation",         "correlation",                                  NULL},
+	{KIND_sync,            "device_number",              "device",                                       NULL},
+	{KIND_sync,            "context_number",             "context",                                      NULL},
+	{KIND_sync,            "recorded_in",                "wait_on_stream",                               NULL},
+	{KIND_sync,            "recorded_by",                "wait_on_cuda_event_record_corr_id",            NULL},
+	{KIND_sync,            "event",                      "wait_on_cuda_event_id",                        NULL},
+	{KIND_sync,            "result",                     "result",                                       "0"},
 
-	{"graph_launch", "device_number",                "device",                     NULL},
-	{"graph_launch", "context_number",               "context",                    NULL},
-	{"graph_launch", "stream_number",                "stream",                     NULL},
-	{"graph_launch", "unique_correlation",           "correlation",                NULL},
-	{"graph_launch", "graph",                        "graph id",                   NULL},
-	{"graph_launch", "launch_delay_ns",              "launch delay (ns)",          NULL},
-	{"graph_launch", "queue_ns",                     "queue time (ns)",            NULL},
+	{KIND_graph_launch,    "device_number",              "device",                                       NULL},
+	{KIND_graph_launch,    "context_number",             "context",                                      NULL},
+	{KIND_graph_launch,    "stream_number",              "stream",                                       NULL},
+	{KIND_graph_launch,    "unique_correlation",         "correlation",                                  NULL},
+	{KIND_graph_launch,    "graph",                      "graph id",                                     NULL},
+	{KIND_graph_launch,    "launch_delay_ns",            "launch delay (ns)",                            NULL},
+	{KIND_graph_launch,    "queue_ns",                   "queue time (ns)",                              NULL},
 
-	{"gpu_event",    "event",                        "event_id",                   NULL},
-	{"gpu_event",    "stream_number",                "stream",                     NULL},
-	{"gpu_event",    "unique_correlation",           "correlation",                NULL},
-	{"gpu_event",    "device_number",                "device",                     NULL},
-	{"gpu_event",    "context_number",               "context",                    NULL},
+	{KIND_gpu_event,       "event",                      "event_id",                                     NULL},
+	{KIND_gpu_event,       "stream_number",              "stream",                                       NULL},
+	{KIND_gpu_event,       "unique_correlation",         "correlation",                                  NULL},
+	{KIND_gpu_event,       "device_number",              "device",                                       NULL},
+	{KIND_gpu_event,       "context_number",             "context",                                      NULL},
 
-	{"gpu_memory",   "device_number",                "device",                     NULL},
-	{"gpu_memory",   "context_number",               "context",                    NULL},
-	{"gpu_memory",   "stream_number",                "stream of the pool",         NULL},
-	{"gpu_memory",   "unique_correlation",           "correlation",                NULL},
-	{"gpu_memory",   "address",                      "address",                    NULL},
-	{"gpu_memory",   "bytes",                        "bytes",                      NULL},
-	{"gpu_memory",   "pool",                         "pool",                       NULL},
-	{"gpu_memory",   "pool_bytes",                   "pool bytes",                 NULL},
-	{"gpu_memory",   "pool_used_bytes",              "pool bytes in use",          NULL},
+	{KIND_gpu_memory,      "device_number",              "device",                                       NULL},
+	{KIND_gpu_memory,      "context_number",             "context",                                      NULL},
+	{KIND_gpu_memory,      "stream_number",              "stream of the pool",                           NULL},
+	{KIND_gpu_memory,      "unique_correlation",         "correlation",                                  NULL},
+	{KIND_gpu_memory,      "address",                    "address",                                      NULL},
+	{KIND_gpu_memory,      "bytes",                      "bytes",                                        NULL},
+	{KIND_gpu_memory,      "pool",                       "pool",                                         NULL},
+	{KIND_gpu_memory,      "pool_bytes",                 "pool bytes",                                   NULL},
+	{KIND_gpu_memory,      "pool_used_bytes",            "pool bytes in use",                            NULL},
 
-	{"gpu_pool",     "device_number",                "device",                     NULL},
-	{"gpu_pool",     "unique_correlation",           "correlation",                NULL},
-	{"gpu_pool",     "address",                      "address",                    NULL},
-	{"gpu_pool",     "bytes",                        "bytes",                      NULL},
-	{"gpu_pool",     "used_bytes",                   "bytes in use",               NULL},
-	{"gpu_pool",     "kept_bytes",                   "bytes kept at least",        NULL},
+	{KIND_gpu_pool,        "device_number",              "device",                                       NULL},
+	{KIND_gpu_pool,        "unique_correlation",         "correlation",                                  NULL},
+	{KIND_gpu_pool,        "address",                    "address",                                      NULL},
+	{KIND_gpu_pool,        "bytes",                      "bytes",                                        NULL},
+	{KIND_gpu_pool,        "used_bytes",                 "bytes in use",                                 NULL},
+	{KIND_gpu_pool,        "kept_bytes",                 "bytes kept at least",                          NULL},
 
-	{"migration",    "value",                        "value",                      NULL},
-	{"migration",    "address",                      "address",                    NULL},
-	{"migration",    "source_device_number",         "fromDevice",                 NULL},
-	{"migration",    "destination_device_number",    "toDevice",                   NULL},
-	{"migration",    "migration_cause",              "cause",                      NULL},
-	{"migration",    "access",                       "access",                     NULL},
+	{KIND_migration,       "value",                      "value",                                        NULL},
+	{KIND_migration,       "address",                    "address",                                      NULL},
+	{KIND_migration,       "source_device_number",       "fromDevice",                                   NULL},
+	{KIND_migration,       "destination_device_number",  "toDevice",                                     NULL},
+	{KIND_migration,       "migration_cause",            "cause",                                        NULL},
+	{KIND_migration,       "access",                     "access",                                       NULL},
 
 	/* Of counters each is a track, whose name begins with the event's. */
-	{"usdt_span",    "usdt.binary",                  "binary",                     NULL},
-	{"usdt_span",    "ended",                        "ended",                      "ended"},
-	{"usdt_point",   "usdt.binary",                  "binary",                     NULL},
+	{KIND_usdt_span,       "usdt.binary",                "binary",                                       NULL},
+	{KIND_usdt_span,       "ended",                      "ended",                                        "ended"},
+	{KIND_usdt_point,      "usdt.binary",                "binary",                                       NULL},
 
-	{"mapping",      "bytes",                        "bytes",                      NULL},
-	{"mapping",      "mapped_bytes",                 "address space (bytes)",      NULL},
+	{KIND_mapping,         "bytes",                      "bytes",                                        NULL},
+	{KIND_mapping,         "mapped_bytes",               "address space (bytes)",                        NULL},
 
-	{"growth",       "dur",                          "in (ns)",                    NULL},
-	{"growth",       "maps",                         "maps",                       NULL},
-	{"growth",       "mapped_bytes",                 "mapped (bytes)",             NULL},
-	{"growth",       "unmaps",                       "unmaps",                     NULL},
-	{"growth",       "unmapped_bytes",               "unmapped (bytes)",           NULL},
-	{"growth",       "faults",                       "page faults",                NULL},
-	{"growth",       "faulted_bytes",                "faulted (bytes)",            NULL},
+	{KIND_growth,          "dur",                        "in (ns)",                                      NULL},
+	{KIND_growth,          "maps",                       "maps",                                         NULL},
+	{KIND_growth,          "mapped_bytes",               "mapped (bytes)",                               NULL},
+	{KIND_growth,          "unmaps",                     "unmaps",                                       NULL},
+	{KIND_growth,          "unmapped_bytes",             "unmapped (bytes)",                             NULL},
+	{KIND_growth,          "faults",                     "page faults",                                  NULL},
+	{KIND_growth,          "faulted_bytes",              "faulted (bytes)",                              NULL},
 
-	{"process_memory", "resident_bytes",             "resident",                   NULL},
-	{"process_memory", "mapped_bytes",               "address space",              NULL},
+	{KIND_process_memory,  "resident_bytes",             "resident",                                     NULL},
+	{KIND_process_memory,  "mapped_bytes",               "address space",                                NULL},
 
-	{"off_cpu",      "reason",                       "reason",                     NULL},
-	{"off_cpu",      "runnable_ns",                  "waited for a CPU (ns)",      NULL},
-	{"off_cpu",      "woken_by",                     "woken by",                   NULL},
-	{"off_cpu",      "waker_pid",                    "process that woke it",       NULL},
-	{"off_cpu",      "waker_tid",                    "thread that woke it",        NULL},
-	{"off_cpu",      "before",                       "since before the window",    NULL},
-	{"off_cpu",      "from_cpu",                     "CPU before",                 NULL},
-	{"off_cpu",      "to_cpu",                       "CPU after",                  NULL},
+	{KIND_off_cpu,         "reason",                     "reason",                                       NULL},
+	{KIND_off_cpu,         "runnable_ns",                "waited for a CPU (ns)",                        NULL},
+	{KIND_off_cpu,         "woken_by",                   "woken by",                                     NULL},
+	{KIND_off_cpu,         "waker_pid",                  "process that woke it",                         NULL},
+	{KIND_off_cpu,         "waker_tid",                  "thread that woke it",                          NULL},
+	{KIND_off_cpu,         "before",                     "since before the window",                      NULL},
+	{KIND_off_cpu,         "from_cpu",                   "CPU before",                                   NULL},
+	{KIND_off_cpu,         "to_cpu",                     "CPU after",                                    NULL},
 
-	{"gpu_environment", "sm_clock_mhz",              "SM clock (MHz)",             NULL},
-	{"gpu_environment", "memory_clock_mhz",          "memory clock (MHz)",         NULL},
-	{"gpu_environment", "temperature_celsius",       "temperature (degrees C)",    NULL},
-	{"gpu_environment", "power_milliwatts",          "power (mW)",                 NULL},
-	{"gpu_environment", "power_limit_milliwatts",    "power limit (mW)",           NULL},
-	{"gpu_environment", "fan_percent",               "fan speed (%)",              NULL},
+	{KIND_gpu_environment, "sm_clock_mhz",               "SM clock (MHz)",                               NULL},
+	{KIND_gpu_environment, "memory_clock_mhz",           "memory clock (MHz)",                           NULL},
+	{KIND_gpu_environment, "temperature_celsius",        "temperature (degrees C)",                      NULL},
+	{KIND_gpu_environment, "power_milliwatts",           "power (mW)",                                   NULL},
+	{KIND_gpu_environment, "power_limit_milliwatts",     "power limit (mW)",                             NULL},
+	{KIND_gpu_environment, "fan_percent",                "fan speed (%)",                                NULL},
 
-	{"probing",      "percent",                      "overhead (% of CPU time)",   NULL},
+	{KIND_probing,         "percent",                    "overhead (% of CPU time)",                     NULL},
 
-	{"function_total", "calls",                      "calls",                      NULL},
-	{"function_total", "timed_calls",                "calls seen to end",          NULL},
-	{"function_total", "time_ns",                    "total (ns)",                 NULL},
-	{"function_total", "average_ns",                 "average (ns)",               NULL},
-	{"function_total", "minimum_ns",                 "minimum (ns)",               NULL},
-	{"function_total", "maximum_ns",                 "maximum (ns)",               NULL},
-	{"function_total", "distribution",               "distribution",               NULL},
-	{"function_total", "probe.address",              "address",                    NULL},
-	{"function_total", "probe.binary",               "binary",                     NULL},
+	{KIND_function_total,  "calls",                      "calls",                                        NULL},
+	{KIND_function_total,  "timed_calls",                "calls seen to end",                            NULL},
+	{KIND_function_total,  "time_ns",                    "total (ns)",                                   NULL},
+	{KIND_function_total,  "average_ns",                 "average (ns)",                                 NULL},
+	{KIND_function_total,  "minimum_ns",                 "minimum (ns)",                                 NULL},
+	{KIND_function_total,  "maximum_ns",                 "maximum (ns)",                                 NULL},
+	{KIND_function_total,  "distribution",               "distribution",                                 NULL},
+	{KIND_function_total,  "probe.address",              "address",                                      NULL},
+	{KIND_function_total,  "probe.binary",               "binary",                                       NULL},
 
-	{"overhead",     "unique_correlation",           "correlation",                NULL},
-	{"overhead",     "type",                         "type",                       NULL},
+	{KIND_overhead,        "unique_correlation",         "correlation",                                  NULL},
+	{KIND_overhead,        "type",                       "type",                                         NULL},
 
-	{"range",         "domain",                        "domain",                     NULL},
-	{"range",         "category_name",                 "category name",              NULL},
-	{"range",         "category",                      "category",                   NULL},
-	{"range",         "color",                         "color",                      NULL},
-	{"range",         "payload",                       "payload",                    NULL},
-	{"range",         "payload_signed",                "payload",                    NULL},
-	{"range",         "payload_double",                "payload",                    NULL},
-	{"range",         "ended",                         "ended",                      "ended"},
-	{"process_range", "domain",                        "domain",                     NULL},
-	{"process_range", "category_name",                 "category name",              NULL},
-	{"process_range", "category",                      "category",                   NULL},
-	{"process_range", "color",                         "color",                      NULL},
-	{"process_range", "payload",                       "payload",                    NULL},
-	{"process_range", "payload_signed",                "payload",                    NULL},
-	{"process_range", "payload_double",                "payload",                    NULL},
-	{"process_range", "ended",                         "ended",                      "ended"},
-	{"mark",          "domain",                        "domain",                     NULL},
-	{"mark",          "category_name",                 "category name",              NULL},
-	{"mark",          "category",                      "category",                   NULL},
-	{"mark",          "color",                         "color",                      NULL},
-	{"mark",          "payload",                       "payload",                    NULL},
-	{"mark",          "payload_signed",                "payload",                    NULL},
-	{"mark",          "payload_double",                "payload",                    NULL},
+	{KIND_range,           "domain",                     "domain",                                       NULL},
+	{KIND_range,           "category_name",              "category name",                                NULL},
+	{KIND_range,           "category",                   "category",                                     NULL},
+	{KIND_range,           "color",                      "color",                                        NULL},
+	{KIND_range,           "payload",                    "payload",                                      NULL},
+	{KIND_range,           "payload_signed",             "payload",                                      NULL},
+	{KIND_range,           "payload_double",             "payload",                                      NULL},
+	{KIND_range,           "ended",                      "ended",                                        "ended"},
+	{KIND_process_range,   "domain",                     "domain",                                       NULL},
+	{KIND_process_range,   "category_name",              "category name",                                NULL},
+	{KIND_process_range,   "category",                   "category",                                     NULL},
+	{KIND_process_range,   "color",                      "color",                                        NULL},
+	{KIND_process_range,   "payload",                    "payload",                                      NULL},
+	{KIND_process_range,   "payload_signed",             "payload",                                      NULL},
+	{KIND_process_range,   "payload_double",             "payload",                                      NULL},
+	{KIND_process_range,   "ended",                      "ended",                                        "ended"},
+	{KIND_mark,            "domain",                     "domain",                                       NULL},
+	{KIND_mark,            "category_name",              "category name",                                NULL},
+	{KIND_mark,            "category",                   "category",                                     NULL},
+	{KIND_mark,            "color",                      "color",                                        NULL},
+	{KIND_mark,            "payload",                    "payload",                                      NULL},
+	{KIND_mark,            "payload_signed",             "payload",                                      NULL},
+	{KIND_mark,            "payload_double",             "payload",                                      NULL},
 };
 
-static const struct chrome_category_row {
-	const char *kind;
-	const char *key;   /* NULL: all of the kind */
-	const char *value; /* of that key */
-	const char *category;
-} chrome_category_rows[] = {
-	{"api",      "domain", "driver", "cuda_driver"},
-	{"api",      NULL,     NULL,     "cuda_runtime"},
-	{"copy",     NULL,     NULL,     "gpu_memcpy"},
-	{"set",      NULL,     NULL,     "gpu_memset"},
-	{"sync",     NULL,     NULL,     "cuda_sync"},
-	{"gpu_event", NULL,    NULL,     "cuda_event"},
-	{"range",    NULL,     NULL,     "user_annotation"},
-	{"process_range", NULL, NULL,    "user_annotation"},
-	{"mark",     NULL,     NULL,     "user_annotation"},
-	{"usdt_span",  "usdt.annotation", "range", "user_annotation"},
-	{"usdt_point", "usdt.annotation", "mark",  "user_annotation"},
+static const struct chrome_category_row chrome_category_rows[] = {
+	{KIND_api,           "domain",          "driver", "cuda_driver"},
+	{KIND_api,           NULL,              NULL,     "cuda_runtime"},
+	{KIND_copy,          NULL,              NULL,     "gpu_memcpy"},
+	{KIND_set,           NULL,              NULL,     "gpu_memset"},
+	{KIND_sync,          NULL,              NULL,     "cuda_sync"},
+	{KIND_gpu_event,     NULL,              NULL,     "cuda_event"},
+	{KIND_range,         NULL,              NULL,     "user_annotation"},
+	{KIND_process_range, NULL,              NULL,     "user_annotation"},
+	{KIND_mark,          NULL,              NULL,     "user_annotation"},
+	{KIND_usdt_span,     "usdt.annotation", "range",  "user_annotation"},
+	{KIND_usdt_point,    "usdt.annotation", "mark",   "user_annotation"},
 };
 /* clang-format on */
 
@@ -248,6 +238,7 @@ struct chrome_category {
 };
 
 #define CATEGORIES_MAX 2
+#define CHROME	       "chrome" /* who looks up, in messages */
 
 /* The args of one kind, looked up in the view that is written. */
 struct chrome_kind {
@@ -258,67 +249,65 @@ struct chrome_kind {
 	size_t category_count;
 };
 
-static const struct chrome_kind *chrome_kind(const struct chrome_args *args,
-					     const struct schema_kind *kind)
+static struct chrome_kind *chrome_kind(const struct chrome_args *args,
+				       const struct schema_kind *kind)
 {
 	size_t count;
 
 	return &args->kinds[kind - schema_kinds(&count)];
 }
 
-static int chrome_add_arg(const struct chrome_args *args, struct chrome_kind *found,
-			  const struct schema_kind *kind, const struct chrome_arg_row *row)
+int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, struct err *err)
 {
-	const struct view_key *key = view_key(args->view, kind, row->key);
+	const struct schema_kind *kind = schema_kind(row->kind);
+	struct chrome_kind *found = chrome_kind(args, kind);
+	struct chrome_arg arg = {.name = row->name, .unless = row->unless};
+	int result =
+		view_key_with_value(args->view, CHROME, kind, row->key, row->unless, &arg.key, err);
 
-	if (!key || array_reserve(&found->args, &found->capacity, found->count + 1) < 0)
-		return -ENOMEM;
-	found->args[found->count++] =
-		(struct chrome_arg){.name = row->name, .unless = row->unless, .key = key};
+	if (result < 0)
+		return result;
+	if (array_reserve(&found->args, &found->capacity, found->count + 1) < 0)
+		return err_errno(err, -ENOMEM, CHROME ": can't look up the args of %s", kind->tag);
+	found->args[found->count++] = arg;
 	return 0;
 }
 
-static int chrome_find_args_of_kind(const struct chrome_args *args, struct chrome_kind *found,
-				    const struct schema_kind *kind)
+static int chrome_add_all_fields(struct chrome_args *args, const struct schema_kind *kind,
+				 struct err *err)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(chrome_arg_rows) && result == 0; i++)
-		if (strcmp(chrome_arg_rows[i].kind, kind->tag) == 0)
-			result = chrome_add_arg(args, found, kind, &chrome_arg_rows[i]);
-	if (found->count)
-		return result;
 	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
 		const char *name = kind->fields[i].name;
-		const struct chrome_arg_row row = {.key = name, .name = name};
+		const struct chrome_arg_row row = {.kind = kind->number, .key = name, .name = name};
 
 		if (kind->fields[i].unit != UNIT_PAD)
-			result = chrome_add_arg(args, found, kind, &row);
+			result = chrome_args_add(args, &row, err);
 	}
 	return result;
 }
 
-static int chrome_find_categories(const struct chrome_args *args, struct chrome_kind *found,
-				  const struct schema_kind *kind)
+int chrome_args_add_category(struct chrome_args *args, const struct chrome_category_row *row,
+			     struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(chrome_category_rows); i++) {
-		const struct chrome_category_row *row = &chrome_category_rows[i];
-		struct chrome_category *category = &found->categories[found->category_count];
+	const struct schema_kind *kind = schema_kind(row->kind);
+	struct chrome_kind *found = chrome_kind(args, kind);
+	struct chrome_category category = {.value = row->value, .category = row->category};
+	int result = 0;
 
-		if (strcmp(row->kind, kind->tag) != 0 || found->category_count == CATEGORIES_MAX)
-			continue;
-		*category =
-			(struct chrome_category){.value = row->value, .category = row->category};
-		if (row->key)
-			category->key = view_key(args->view, kind, row->key);
-		if (row->key && !category->key)
-			return -ENOMEM;
-		found->category_count++;
-	}
-	return 0;
+	if (found->category_count == CATEGORIES_MAX)
+		return err_set(err, -EINVAL, CHROME ": %s has more than %d categories", kind->tag,
+			       CATEGORIES_MAX);
+	if (row->key)
+		result = view_key_with_value(args->view, CHROME, kind, row->key, row->value,
+					     &category.key, err);
+	if (result == 0)
+		found->categories[found->category_count++] = category;
+	return result;
 }
 
-int chrome_args_find(struct chrome_args *args, const struct view *view)
+int chrome_args_find(struct chrome_args *args, const struct view *view, struct err *err)
 {
 	const struct schema_kind *kinds = schema_kinds(&args->kind_count);
 	int result = 0;
@@ -326,14 +315,14 @@ int chrome_args_find(struct chrome_args *args, const struct view *view)
 	args->view = view;
 	args->kinds = calloc(args->kind_count, sizeof(*args->kinds));
 	if (!args->kinds)
-		return -ENOMEM;
-	for (size_t i = 0; i < args->kind_count && result == 0; i++) {
-		if (kinds[i].shape == SHAPE_FACT)
-			continue;
-		result = chrome_find_args_of_kind(args, &args->kinds[i], &kinds[i]);
-		if (result == 0)
-			result = chrome_find_categories(args, &args->kinds[i], &kinds[i]);
-	}
+		return err_errno(err, -ENOMEM, CHROME ": can't look up the args");
+	for (size_t i = 0; i < ARRAY_SIZE(chrome_arg_rows) && result == 0; i++)
+		result = chrome_args_add(args, &chrome_arg_rows[i], err);
+	for (size_t i = 0; i < args->kind_count && result == 0; i++)
+		if (kinds[i].shape != SHAPE_FACT && !args->kinds[i].count)
+			result = chrome_add_all_fields(args, &kinds[i], err);
+	for (size_t i = 0; i < ARRAY_SIZE(chrome_category_rows) && result == 0; i++)
+		result = chrome_args_add_category(args, &chrome_category_rows[i], err);
 	return result;
 }
 

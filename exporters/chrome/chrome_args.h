@@ -15,8 +15,27 @@ struct chrome_args {
 	size_t kind_count;
 };
 
-/* Looks the tables up in the view. 0 or -ENOMEM; chrome_args_free() in both cases. */
-int chrome_args_find(struct chrome_args *args, const struct view *view);
+/* One of the args of a kind. */
+struct chrome_arg_row {
+	u16 kind;
+	const char *key;    /* of view_key() */
+	const char *name;   /* in the args; "object>name": within an object, whose rows stand together */
+	const char *unless; /* this value goes without saying; NULL: none does */
+};
+
+/* Events of a kind belong to the first category that fits; to the kind's tag where none does. */
+struct chrome_category_row {
+	u16 kind;
+	const char *key;   /* NULL: all of the kind */
+	const char *value; /* of that key */
+	const char *category;
+};
+
+/* Looks the tables up in the view. Zero-initialise; chrome_args_free() after a failure too. */
+int chrome_args_find(struct chrome_args *args, const struct view *view, struct err *err);
+/* Add a row to them; they outlive it. -EINVAL names a key or a value that the kind has not. */
+int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, struct err *err);
+int chrome_args_add_category(struct chrome_args *args, const struct chrome_category_row *row, struct err *err);
 void chrome_args_free(struct chrome_args *args);
 
 const char *chrome_args_category(const struct chrome_args *args, const struct view_event *event);

@@ -148,15 +148,16 @@ static const struct chrome_property_row {
 	const char *field;  /* of the fact device */
 	const char *factor; /* another one to multiply with, NULL: none */
 } chrome_property_rows[] = {
-	{"totalGlobalMem",              "memory_bytes",                            NULL},
-	{"computeMajor",                "compute_major",                           NULL},
-	{"computeMinor",                "compute_minor",                           NULL},
-	{"maxThreadsPerBlock",          "threads_per_block",                       NULL},
-	{"maxThreadsPerMultiprocessor", "warps_per_multiprocessor",                "threads_per_warp"},
-	{"regsPerMultiprocessor",       "registers_per_multiprocessor",            NULL},
-	{"warpSize",                    "threads_per_warp",                        NULL},
-	{"sharedMemPerMultiprocessor",  "shared_memory_per_multiprocessor_bytes",  NULL},
-	{"numSms",                      "multiprocessors",                         NULL},
+#define DEVICE(field) SCHEMA_FIELD(device, field)
+	{"totalGlobalMem",               DEVICE(memory_bytes),                            NULL},
+	{"computeMajor",                 DEVICE(compute_major),                           NULL},
+	{"computeMinor",                 DEVICE(compute_minor),                           NULL},
+	{"maxThreadsPerBlock",           DEVICE(threads_per_block),                       NULL},
+	{"maxThreadsPerMultiprocessor",  DEVICE(warps_per_multiprocessor),                DEVICE(threads_per_warp)},
+	{"regsPerMultiprocessor",        DEVICE(registers_per_multiprocessor),            NULL},
+	{"warpSize",                     DEVICE(threads_per_warp),                        NULL},
+	{"sharedMemPerMultiprocessor",   DEVICE(shared_memory_per_multiprocessor_bytes),  NULL},
+	{"numSms",                       DEVICE(multiprocessors),                         NULL},
 };
 /* clang-format on */
 

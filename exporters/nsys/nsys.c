@@ -10,18 +10,16 @@
 #include "exporters/nsys/nsys_tables.h"
 #include "exporters/nsys/nsys_values.h"
 
-/* A table of events that there are some of. */
 struct open_table {
-	const struct nsys_table *table;
 	struct nsys_bound_column *columns;
-	sqlite3_stmt *insert;
+	sqlite3_stmt *insert; /* NULL: there was no event for it yet */
 };
 
 struct nsys {
 	const char *path;
 	struct database *database;
 	struct nsys_values values;
-	struct open_table *tables; /* one for each of nsys_tables(); open where columns is set */
+	struct open_table *tables; /* one for each of nsys_tables() */
 	size_t table_count;
 	const struct nsys_table *table_rows;
 };
@@ -30,7 +28,7 @@ struct nsys {
 static bool is_made(const struct nsys *nsys, const char *name)
 {
 	for (size_t i = 0; i < nsys->table_count; i++)
-		if (nsys->tables[i].columns && !strcmp(nsys->table_rows[i].name, name))
+		if (nsys->tables[i].insert && !strcmp(nsys->table_rows[i].name, name))
 			return true;
 	return false;
 }
@@ -50,8 +48,6 @@ static int open_table(struct nsys *nsys, size_t place, struct err *err)
 	nsys_table_append_insert(table, &sql);
 	if (result == 0)
 		result = database_prepare(nsys->database, text_string(&sql), &open->insert, err);
-	if (result == 0)
-		result = nsys_values_prepare(&nsys->values, table, &open->columns, err);
 	return result;
 }
 
@@ -60,7 +56,7 @@ static int add_row(struct nsys *nsys, size_t place, const struct view_event *eve
 	struct open_table *open = &nsys->tables[place];
 	int result = 0;
 
-	if (!open->columns)
+	if (!open->insert)
 		result = open_table(nsys, place, err);
 	if (result < 0)
 		return result;
@@ -89,11 +85,15 @@ static int nsys_open(void *data, const struct view *view, const struct view_surv
 		     struct err *err)
 {
 	struct nsys *nsys = data;
+	int result = 0;
 	u64 end_ns;
 
 	nsys->values.view = view;
 	view_time_range(survey, &nsys->values.start_ns, &end_ns);
-	return 0;
+	for (size_t i = 0; i < nsys->table_count && result == 0; i++)
+		result = nsys_values_prepare(&nsys->values, &nsys->table_rows[i],
+					     &nsys->tables[i].columns, err);
+	return result;
 }
 
 static int nsys_close(void *data, struct err *err)

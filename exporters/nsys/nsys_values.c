@@ -18,46 +18,76 @@ u64 nsys_values_string(struct nsys_values *values, const char *string)
 
 /* ---- making ready ---- */
 
+#define SQLITE "sqlite" /* who looks up, in messages */
+
 /* "grid[1]" -> "grid", 1 */
-static const struct view_key *find_key(const struct view *view, const struct schema_kind *kind,
-				       const char *key, int *ret_element)
+static int prepare_key(const struct view *view, const struct schema_kind *kind,
+		       struct nsys_bound_column *bound, struct err *err)
 {
+	const char *key = bound->column->key;
 	size_t length = strcspn(key, "[");
 	char name[64];
 
-	*ret_element = key[length] ? atoi(key + length + 1) : -1;
+	bound->element = key[length] ? atoi(key + length + 1) : -1;
 	snprintf(name, sizeof(name), "%.*s", (int)length, key);
-	return view_key(view, kind, name);
+	return view_key(view, SQLITE, kind, name, &bound->key, err);
 }
 
-static int prepare_column(const struct view *view, const struct schema_kind *kind,
-			  struct nsys_bound_column *bound)
+static int prepare_field(const struct schema_kind *kind, const char *name,
+			 const struct schema_field **ret_field, struct err *err)
 {
-	const struct nsys_column *column = bound->column;
-
-	/* Kinds that share a table need not have all of its columns. */
-	if (column->source == NSYS_KEY)
-		bound->key = find_key(view, kind, column->key, &bound->element);
-	else if (column->source == NSYS_SHORT_NAME)
-		bound->key = view_key(view, kind, "short_name");
-	else if (column->source == NSYS_DOMAIN)
-		bound->field = schema_field(kind, "domain");
-	else if (column->source == NSYS_STACK)
-		bound->list = !strcmp(column->key, "OSRT_CALLCHAINS") ? NSYS_OSRT_STACKS
-								      : NSYS_CUDA_STACKS;
-	else if (column->source == NSYS_CATEGORY) {
-		bound->key = view_key(view, kind, "category");
-		bound->field = schema_field(kind, "category_name");
-		bound->domain = schema_field(kind, "domain");
-	}
-	if (column->source != NSYS_ENUM)
+	*ret_field = schema_field(kind, name);
+	if (*ret_field)
 		return 0;
-	bound->field = schema_field(kind, column->key);
-	if (!bound->field)
-		return -EINVAL;
+	return err_set(err, -EINVAL, SQLITE ": %s has no field '%s'", kind->tag, name);
+}
+
+static int prepare_enum(const struct schema_kind *kind, struct nsys_bound_column *bound,
+			struct err *err)
+{
+	int result = prepare_field(kind, bound->column->key, &bound->field, err);
+
+	if (result < 0)
+		return result;
+	if (bound->field->unit != UNIT_ENUM)
+		return err_set(err, -EINVAL, SQLITE ": '%s' of %s is no enum", bound->column->key,
+			       kind->tag);
 	for (u32 i = 0; i < NSYS_ENUM_MAX; i++)
 		bound->numbers[i] = nsys_enum_number(bound->field->reference, i);
 	return 0;
+}
+
+static int prepare_category(const struct view *view, const struct schema_kind *kind,
+			    struct nsys_bound_column *bound, struct err *err)
+{
+	int result = view_key(view, SQLITE, kind, SCHEMA_FIELD(range, category), &bound->key, err);
+
+	if (result == 0)
+		result =
+			prepare_field(kind, SCHEMA_FIELD(range, category_name), &bound->field, err);
+	return result < 0 ? result
+			  : prepare_field(kind, SCHEMA_FIELD(range, domain), &bound->domain, err);
+}
+
+static int prepare_column(const struct view *view, const struct schema_kind *kind,
+			  struct nsys_bound_column *bound, struct err *err)
+{
+	const struct nsys_column *column = bound->column;
+
+	switch (column->source) {
+	case NSYS_KEY:
+		return prepare_key(view, kind, bound, err);
+	case NSYS_SHORT_NAME:
+		return view_key(view, SQLITE, kind, "short_name", &bound->key, err);
+	case NSYS_DOMAIN:
+		return prepare_field(kind, SCHEMA_FIELD(range, domain), &bound->field, err);
+	case NSYS_CATEGORY:
+		return prepare_category(view, kind, bound, err);
+	case NSYS_ENUM:
+		return prepare_enum(kind, bound, err);
+	default:
+		return 0;
+	}
 }
 
 int nsys_values_prepare(const struct nsys_values *values, const struct nsys_table *table,
@@ -70,10 +100,12 @@ int nsys_values_prepare(const struct nsys_values *values, const struct nsys_tabl
 	if (!columns)
 		return err_errno(err, -ENOMEM, "can't write the table %s", table->name);
 	for (size_t i = 0; i < table->column_count; i++) {
+		int result;
+
 		columns[i].column = &table->columns[i];
-		if (prepare_column(values->view, kind, &columns[i]) < 0)
-			return err_set(err, -EINVAL, "can't write the table %s: %s has no %s",
-				       table->name, kind->tag, table->columns[i].key);
+		result = prepare_column(values->view, kind, &columns[i], err);
+		if (result < 0)
+			return result;
 	}
 	*ret_columns = columns;
 	columns = NULL;
@@ -154,8 +186,6 @@ static struct value value_of_key(struct nsys_values *values, const struct nsys_b
 {
 	struct view_value value;
 
-	if (!column->key)
-		return nothing();
 	value = view_value(values->view, column->key, event);
 	switch (value.type) {
 	case VALUE_ARRAY:
@@ -191,10 +221,8 @@ static struct value value_of_short_name(struct nsys_values *values,
 					const struct nsys_bound_column *column,
 					const struct view_event *event)
 {
-	struct view_value value = {0};
+	struct view_value value = view_value(values->view, column->key, event);
 
-	if (column->key)
-		value = view_value(values->view, column->key, event);
 	return string_id(values, value.type == VALUE_STRING ? value.string : event->name);
 }
 
@@ -222,7 +250,7 @@ static struct value value_of_enum(struct nsys_values *values,
 static s64 domain_number(struct nsys_values *values, const struct schema_field *field,
 			 const struct view_event *event)
 {
-	u32 id = field ? schema_field_value(field, event->record, 0) : 0;
+	u32 id = schema_field_value(field, event->record, 0);
 	struct nsys_item domain = {.pid = event->record->pid,
 				   .tid = event->record->tid,
 				   .name = view_text(values->view, id)};
@@ -248,7 +276,7 @@ static struct value value_of_category(struct nsys_values *values,
 				      const struct nsys_bound_column *column,
 				      const struct view_event *event)
 {
-	u32 id = column->field ? schema_field_value(column->field, event->record, 0) : 0;
+	u32 id = schema_field_value(column->field, event->record, 0);
 	struct value number = value_of_key(values, column, event);
 	struct nsys_item category = {.pid = event->record->pid,
 				     .tid = event->record->tid,
@@ -267,12 +295,14 @@ static struct value value_of_stack(struct nsys_values *values,
 				   const struct nsys_bound_column *column,
 				   const struct view_event *event)
 {
+	enum nsys_list_type list =
+		column->column->source == NSYS_CUDA_STACK ? NSYS_CUDA_STACKS : NSYS_OSRT_STACKS;
 	struct nsys_item stack = {.pid = event->record->pid, .id = event->record->stack};
 	u64 number;
 
 	if (!stack.id)
 		return nothing();
-	number = nsys_list_note(&values->lists[column->list], stack.pid, stack.id, &stack);
+	number = nsys_list_note(&values->lists[list], stack.pid, stack.id, &stack);
 	return number ? integer(number) : nothing();
 }
 
@@ -371,7 +401,8 @@ static value_of *const sources[] = {
 	[NSYS_ENUM] = value_of_enum,
 	[NSYS_DOMAIN] = value_of_domain,
 	[NSYS_CATEGORY] = value_of_category,
-	[NSYS_STACK] = value_of_stack,
+	[NSYS_CUDA_STACK] = value_of_stack,
+	[NSYS_OS_RUNTIME_STACK] = value_of_stack,
 	[NSYS_NESTING] = value_of_nesting,
 	[NSYS_FRAME] = value_of_frame,
 	[NSYS_FRAME_FILE] = value_of_frame,

@@ -19,7 +19,6 @@ struct nsys_bound_column {
 	int element; /* of an array; -1: it is none */
 	const struct schema_field *field; /* NSYS_ENUM, NSYS_DOMAIN; of a category its name */
 	const struct schema_field *domain; /* NSYS_CATEGORY */
-	enum nsys_list_type list; /* NSYS_STACK */
 	s64 numbers[NSYS_ENUM_MAX]; /* of its values */
 };
 

@@ -292,9 +292,9 @@ static int xplane_open(void *data, const struct view *view, const struct view_su
 	int result;
 
 	xplane->view = view;
-	if (xplane_values_find(&xplane->values, view) < 0)
-		return no_memory(xplane, err);
-	result = xplane_rows_make(&xplane->rows, view, survey, err);
+	result = xplane_values_find(&xplane->values, view, err);
+	if (result == 0)
+		result = xplane_rows_make(&xplane->rows, view, survey, err);
 	if (result == 0)
 		result = xplane_hlo_open(&xplane->hlo, &xplane->rows, err);
 	if (result == 0)

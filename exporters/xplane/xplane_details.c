@@ -9,31 +9,31 @@
 /* clang-format off */
 /* Strings that readers take apart by their labels, put together from values; what is absent is left out. */
 static const struct detail_row {
-	const char *kind;
+	u16 kind;
 	const char *stat;
 	const char *label;
 	const char *key;
 } detail_rows[] = {
-	{"kernel",       "kernel_details",   "regs:",            "registers_per_thread"},
-	{"kernel",       "kernel_details",   " static_shared:",  "static_shared_memory_bytes"},
-	{"kernel",       "kernel_details",   " dynamic_shared:", "dynamic_shared_memory_bytes"},
-	{"kernel",       "kernel_details",   " grid:",           "grid"},
-	{"kernel",       "kernel_details",   " block:",          "block"},
-	{"kernel",       "kernel_details",   " occ_pct:",        "occupancy"},
-	{"kernel",       "context_id",       "$$",               "context_number"},
+	{KIND_kernel,       "kernel_details", "regs:",            "registers_per_thread"},
+	{KIND_kernel,       "kernel_details", " static_shared:",  "static_shared_memory_bytes"},
+	{KIND_kernel,       "kernel_details", " dynamic_shared:", "dynamic_shared_memory_bytes"},
+	{KIND_kernel,       "kernel_details", " grid:",           "grid"},
+	{KIND_kernel,       "kernel_details", " block:",          "block"},
+	{KIND_kernel,       "kernel_details", " occ_pct:",        "occupancy"},
+	{KIND_kernel,       "context_id",     "$$",               "context_number"},
 	/* Read up to the first line's end: the bytes go first, and what is always there with them next. */
-	{"copy",         "memcpy_details",   "num_bytes:",       "bytes"},
-	{"copy",         "memcpy_details",   "\nsize:",          "bytes"},
-	{"copy",         "memcpy_details",   " kind_src:",       "from"},
-	{"copy",         "memcpy_details",   " kind_dst:",       "to"},
-	{"copy",         "memcpy_details",   " dest:",           "destination_device_number"},
-	{"copy",         "memcpy_details",   " async:",          "async"},
-	{"copy",         "context_id",       "$$",               "context_number"},
-	{"set",          "Memset_details",   "kind:",            "memory"},
-	{"set",          "Memset_details",   " num_bytes:",      "bytes"},
-	{"set",          "Memset_details",   " async:",          "async"},
-	{"set",          "context_id",       "$$",               "context_number"},
-	{"graph_launch", "context_id",       "$$",               "context_number"},
+	{KIND_copy,         "memcpy_details", "num_bytes:",       "bytes"},
+	{KIND_copy,         "memcpy_details", "\nsize:",          "bytes"},
+	{KIND_copy,         "memcpy_details", " kind_src:",       "from"},
+	{KIND_copy,         "memcpy_details", " kind_dst:",       "to"},
+	{KIND_copy,         "memcpy_details", " dest:",           "destination_device_number"},
+	{KIND_copy,         "memcpy_details", " async:",          "async"},
+	{KIND_copy,         "context_id",     "$$",               "context_number"},
+	{KIND_set,          "Memset_details", "kind:",            "memory"},
+	{KIND_set,          "Memset_details", " num_bytes:",      "bytes"},
+	{KIND_set,          "Memset_details", " async:",          "async"},
+	{KIND_set,          "context_id",     "$$",               "context_number"},
+	{KIND_graph_launch, "context_id",     "$$",               "context_number"},
 };
 /* clang-format on */
 
@@ -63,34 +63,40 @@ struct xplane_detail_made {
 
 /* ---- finding ---- */
 
+/* How many of the rows belong to it. */
 static int find_detail(struct xplane_details *details, const struct schema_kind *kind,
-		       const struct detail_row *rows, size_t row_count)
+		       const struct detail_row *rows, size_t row_count, struct err *err)
 {
 	struct xplane_detail *detail = &details->details[details->count];
 
 	*detail = (struct xplane_detail){.stat = rows->stat, .rows = rows};
 	while (detail->part_count < row_count &&
 	       strcmp(rows[detail->part_count].stat, rows->stat) == 0 &&
-	       strcmp(rows[detail->part_count].kind, kind->tag) == 0) {
-		const struct view_key *key =
-			view_key(details->view, kind, rows[detail->part_count].key);
+	       rows[detail->part_count].kind == kind->number) {
+		int result;
 
-		if (!key || detail->part_count == PARTS_MAX)
-			return -ENOMEM;
-		detail->keys[detail->part_count++] = key;
+		if (detail->part_count == PARTS_MAX)
+			return err_set(err, -EINVAL, "xplane: '%s' of %s has more than %d parts",
+				       rows->stat, kind->tag, PARTS_MAX);
+		result = view_key(details->view, "xplane", kind, rows[detail->part_count].key,
+				  &detail->keys[detail->part_count], err);
+		if (result < 0)
+			return result;
+		detail->part_count++;
 	}
 	details->count++;
 	return detail->part_count;
 }
 
-static int find_kind(struct xplane_details *details, const struct schema_kind *kind)
+static int find_kind(struct xplane_details *details, const struct schema_kind *kind,
+		     struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(detail_rows);) {
 		int parts = 1;
 
-		if (strcmp(detail_rows[i].kind, kind->tag) == 0)
+		if (detail_rows[i].kind == kind->number)
 			parts = find_detail(details, kind, &detail_rows[i],
-					    ARRAY_SIZE(detail_rows) - i);
+					    ARRAY_SIZE(detail_rows) - i, err);
 		if (parts < 0)
 			return parts;
 		i += parts;
@@ -98,7 +104,7 @@ static int find_kind(struct xplane_details *details, const struct schema_kind *k
 	return 0;
 }
 
-int xplane_details_find(struct xplane_details *details, const struct view *view)
+int xplane_details_find(struct xplane_details *details, const struct view *view, struct err *err)
 {
 	size_t kind_count;
 	const struct schema_kind *kinds = schema_kinds(&kind_count);
@@ -109,11 +115,10 @@ int xplane_details_find(struct xplane_details *details, const struct view *view)
 	details->kinds = calloc(kind_count, sizeof(*details->kinds));
 	details->made = calloc(MADE_COUNT, sizeof(*details->made));
 	if (!details->details || !details->kinds || !details->made)
-		return -ENOMEM;
+		return err_errno(err, -ENOMEM, "xplane: can't look up the details");
 	for (size_t i = 0; i < kind_count && result == 0; i++) {
 		details->kinds[i].first = details->count;
-		if (kinds[i].shape != SHAPE_FACT)
-			result = find_kind(details, &kinds[i]);
+		result = find_kind(details, &kinds[i], err);
 		details->kinds[i].count = details->count - details->kinds[i].first;
 	}
 	return result;

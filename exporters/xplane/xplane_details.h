@@ -22,8 +22,8 @@ struct xplane_details {
 	struct xplane_detail_made *made;
 };
 
-/* Looks the keys up. Zero-initialise; xplane_details_free() after a failure too. */
-int xplane_details_find(struct xplane_details *details, const struct view *view);
+/* Looks the keys up; -EINVAL names one that its kind has not. Zero-initialise; xplane_details_free() after a failure too. */
+int xplane_details_find(struct xplane_details *details, const struct view *view, struct err *err);
 void xplane_details_free(struct xplane_details *details);
 
 /* Adds those of the event, whose strings live until the next call. 0 or -ENOMEM. */

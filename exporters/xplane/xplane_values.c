@@ -7,142 +7,125 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
-enum stat_type {
-	STAT_ANY, /* as the value is */
-	STAT_U64, /* read as uint64 only */
-	STAT_S64, /* read as int64 only */
-	STAT_DOUBLE,
-	STAT_COUNTER, /* as a number on a counter's row */
-};
-
 /* clang-format off */
 /* Kinds without a row show all their fields, by their own names. */
-static const struct stat_row {
-	const char *kind;
-	const char *key;  /* of view_key() */
-	const char *stat;
-	enum stat_type type;
-	const char *unless; /* this value goes without saying */
-} stat_rows[] = {
-	{"call",         "probe.address",            "address",                   STAT_ANY, NULL},
-	{"call",         "probe.binary",             "binary",                    STAT_ANY, NULL},
-	{"call",         "ended",                    "ended",                     STAT_ANY, "returned"},
-	{"entry",        "probe.address",            "address",                   STAT_ANY, NULL},
-	{"entry",        "probe.binary",             "binary",                    STAT_ANY, NULL},
-	{"entry",        "reason",                   "reason",                    STAT_ANY, NULL},
+static const struct xplane_stat_row stat_rows[] = {
+	{KIND_call,            "probe.address",            "address",                    XPLANE_STAT_ANY,      NULL},
+	{KIND_call,            "probe.binary",             "binary",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_call,            "ended",                    "ended",                      XPLANE_STAT_ANY,      "returned"},
+	{KIND_entry,           "probe.address",            "address",                    XPLANE_STAT_ANY,      NULL},
+	{KIND_entry,           "probe.binary",             "binary",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_entry,           "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
 
-	{"api",          "launch",                   "correlation_id",            STAT_U64, "0"},
-	{"api",          "callback",                 "cbid",                      STAT_ANY, NULL},
-	{"api",          "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
-	{"api",          "result",                   "result",                    STAT_ANY, "0"},
+	{KIND_api,             "launch",                   "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{KIND_api,             "callback",                 "cbid",                       XPLANE_STAT_ANY,      NULL},
+	{KIND_api,             "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{KIND_api,             "result",                   "result",                     XPLANE_STAT_ANY,      "0"},
 
-	{"kernel",       "cause",                    "correlation_id",            STAT_U64, "0"},
-	{"kernel",       "occupancy",                "theoretical_occupancy_pct", STAT_DOUBLE, NULL},
-	{"kernel",       "occupancy_estimate",       "estimated_occupancy_pct",   STAT_DOUBLE, NULL},
-	{"kernel",       "occupancy_limit",          "occupancy_limited_by",      STAT_ANY, NULL},
-	{"kernel",       "graph",                    "cuda_graph_id",             STAT_U64, NULL},
-	{"kernel",       "graph_node",               "cuda_graph_node_id",        STAT_U64, NULL},
-	{"kernel",       "cluster",                  "cluster",                   STAT_ANY, NULL},
-	{"kernel",       "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
-	{"kernel",       "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
-	{"kernel",       "queue_ns",                 "queue_ns",                  STAT_ANY, NULL},
-	{"kernel",       "priority",                 "stream_priority",           STAT_ANY, NULL},
-	{"kernel",       "channel",                  "channel",                   STAT_ANY, NULL},
-	{"kernel",       "launch",                   "launch_type",               STAT_ANY, "regular"},
-	{"kernel",       "device_launched",          "launched_by_a_kernel",      STAT_ANY, "no"},
-	{"kernel",       "mangled",                  "mangled",                   STAT_ANY, NULL},
+	{KIND_kernel,          "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{KIND_kernel,          "occupancy",                "theoretical_occupancy_pct",  XPLANE_STAT_DOUBLE,   NULL},
+	{KIND_kernel,          "occupancy_estimate",       "estimated_occupancy_pct",    XPLANE_STAT_DOUBLE,   NULL},
+	{KIND_kernel,          "occupancy_limit",          "occupancy_limited_by",       XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
+	{KIND_kernel,          "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
+	{KIND_kernel,          "cluster",                  "cluster",                    XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "queue_ns",                 "queue_ns",                   XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "priority",                 "stream_priority",            XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "channel",                  "channel",                    XPLANE_STAT_ANY,      NULL},
+	{KIND_kernel,          "launch",                   "launch_type",                XPLANE_STAT_ANY,      "regular"},
+	{KIND_kernel,          "device_launched",          "launched_by_a_kernel",       XPLANE_STAT_ANY,      "no"},
+	{KIND_kernel,          "mangled",                  "mangled",                    XPLANE_STAT_ANY,      NULL},
 
-	{"copy",         "cause",                    "correlation_id",            STAT_U64, "0"},
-	{"copy",         "graph",                    "cuda_graph_id",             STAT_U64, NULL},
-	{"copy",         "graph_node",               "cuda_graph_node_id",        STAT_U64, NULL},
-	{"copy",         "bandwidth",                "bandwidth_gb_s",            STAT_DOUBLE, NULL},
-	{"copy",         "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
-	{"copy",         "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+	{KIND_copy,            "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{KIND_copy,            "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
+	{KIND_copy,            "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
+	{KIND_copy,            "bandwidth",                "bandwidth_gb_s",             XPLANE_STAT_DOUBLE,   NULL},
+	{KIND_copy,            "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{KIND_copy,            "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
 
-	{"set",          "cause",                    "correlation_id",            STAT_U64, "0"},
-	{"set",          "graph",                    "cuda_graph_id",             STAT_U64, NULL},
-	{"set",          "graph_node",               "cuda_graph_node_id",        STAT_U64, NULL},
-	{"set",          "value",                    "value",                     STAT_ANY, NULL},
-	{"set",          "bandwidth",                "bandwidth_gb_s",            STAT_DOUBLE, NULL},
-	{"set",          "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
-	{"set",          "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+	{KIND_set,             "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{KIND_set,             "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
+	{KIND_set,             "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
+	{KIND_set,             "value",                    "value",                      XPLANE_STAT_ANY,      NULL},
+	{KIND_set,             "bandwidth",                "bandwidth_gb_s",             XPLANE_STAT_DOUBLE,   NULL},
+	{KIND_set,             "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{KIND_set,             "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
 
-	{"graph_launch", "cause",                    "correlation_id",            STAT_U64, "0"},
-	{"graph_launch", "graph",                    "cuda_graph_exec_id",        STAT_U64, NULL},
-	{"graph_launch", "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
-	{"graph_launch", "launch_delay_ns",          "launch_delay_ns",           STAT_ANY, NULL},
+	{KIND_graph_launch,    "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{KIND_graph_launch,    "graph",                    "cuda_graph_exec_id",         XPLANE_STAT_U64,      NULL},
+	{KIND_graph_launch,    "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{KIND_graph_launch,    "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
 
 	/* Drawn beside the threads: an arrow to them would count as work of a GPU. */
-	{"sync",         "type",                     "type",                      STAT_ANY, NULL},
-	{"sync",         "unique_correlation",       "cupti_correlation",         STAT_ANY, NULL},
-	{"sync",         "event",                    "cuda_event",                STAT_ANY, NULL},
-	{"sync",         "result",                   "result",                    STAT_ANY, "0"},
+	{KIND_sync,            "type",                     "type",                       XPLANE_STAT_ANY,      NULL},
+	{KIND_sync,            "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{KIND_sync,            "event",                    "cuda_event",                 XPLANE_STAT_ANY,      NULL},
+	{KIND_sync,            "result",                   "result",                     XPLANE_STAT_ANY,      "0"},
 
-	{"range",        "domain",                   "domain",                    STAT_ANY, NULL},
-	{"range",        "category_name",            "category",                  STAT_ANY, NULL},
-	{"range",        "payload",                  "payload",                   STAT_ANY, NULL},
-	{"range",        "payload_signed",           "payload_signed",            STAT_ANY, NULL},
-	{"range",        "payload_double",           "payload_double",            STAT_ANY, NULL},
-	{"range",        "ended",                    "ended",                     STAT_ANY, "ended"},
-	{"process_range", "domain",                  "domain",                    STAT_ANY, NULL},
-	{"process_range", "category_name",           "category",                  STAT_ANY, NULL},
-	{"process_range", "payload",                 "payload",                   STAT_ANY, NULL},
-	{"process_range", "payload_signed",          "payload_signed",            STAT_ANY, NULL},
-	{"process_range", "payload_double",          "payload_double",            STAT_ANY, NULL},
-	{"process_range", "ended",                   "ended",                     STAT_ANY, "ended"},
-	{"mark",         "domain",                   "domain",                    STAT_ANY, NULL},
-	{"mark",         "category_name",            "category",                  STAT_ANY, NULL},
+	{KIND_range,           "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_range,           "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
+	{KIND_range,           "payload",                  "payload",                    XPLANE_STAT_ANY,      NULL},
+	{KIND_range,           "payload_signed",           "payload_signed",             XPLANE_STAT_ANY,      NULL},
+	{KIND_range,           "payload_double",           "payload_double",             XPLANE_STAT_ANY,      NULL},
+	{KIND_range,           "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
+	{KIND_process_range,   "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_process_range,   "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
+	{KIND_process_range,   "payload",                  "payload",                    XPLANE_STAT_ANY,      NULL},
+	{KIND_process_range,   "payload_signed",           "payload_signed",             XPLANE_STAT_ANY,      NULL},
+	{KIND_process_range,   "payload_double",           "payload_double",             XPLANE_STAT_ANY,      NULL},
+	{KIND_process_range,   "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
+	{KIND_mark,            "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_mark,            "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
 
-	{"usdt_span",    "usdt.binary",              "binary",                    STAT_ANY, NULL},
-	{"usdt_span",    "ended",                    "ended",                     STAT_ANY, "ended"},
-	{"usdt_point",   "usdt.binary",              "binary",                    STAT_ANY, NULL},
+	{KIND_usdt_span,       "usdt.binary",              "binary",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_usdt_span,       "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
+	{KIND_usdt_point,      "usdt.binary",              "binary",                     XPLANE_STAT_ANY,      NULL},
 
-	{"off_cpu",      "reason",                   "reason",                    STAT_ANY, NULL},
-	{"off_cpu",      "runnable_ns",              "runnable_ns",               STAT_ANY, NULL},
-	{"off_cpu",      "woken_by",                 "woken_by",                  STAT_ANY, NULL},
-	{"off_cpu",      "waker_tid",                "waker_tid",                 STAT_ANY, NULL},
+	{KIND_off_cpu,         "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
+	{KIND_off_cpu,         "runnable_ns",              "runnable_ns",                XPLANE_STAT_ANY,      NULL},
+	{KIND_off_cpu,         "woken_by",                 "woken_by",                   XPLANE_STAT_ANY,      NULL},
+	{KIND_off_cpu,         "waker_tid",                "waker_tid",                  XPLANE_STAT_ANY,      NULL},
 
 	/* Each is a row of its own. */
-	{"gpu_environment", "sm_clock_mhz",          "sm_clock_mhz",              STAT_COUNTER, NULL},
-	{"gpu_environment", "memory_clock_mhz",      "memory_clock_mhz",          STAT_COUNTER, NULL},
-	{"gpu_environment", "temperature_celsius",   "gpu_temp_c",                STAT_COUNTER, NULL},
-	{"gpu_environment", "power_milliwatts",      "power_mw",                  STAT_COUNTER, NULL},
-	{"gpu_environment", "power_limit_milliwatts", "power_limit_mw",           STAT_COUNTER, NULL},
-	{"gpu_environment", "fan_percent",           "fan_speed_pct",             STAT_COUNTER, NULL},
-	{"process_memory", "resident_bytes",         "resident_bytes",            STAT_COUNTER, NULL},
-	{"process_memory", "mapped_bytes",           "mapped_bytes",              STAT_COUNTER, NULL},
-	{"probing",      "percent",                  "gpuprobe_overhead_pct",     STAT_COUNTER, NULL},
+	{KIND_gpu_environment, "sm_clock_mhz",             "sm_clock_mhz",               XPLANE_STAT_COUNTER,  NULL},
+	{KIND_gpu_environment, "memory_clock_mhz",         "memory_clock_mhz",           XPLANE_STAT_COUNTER,  NULL},
+	{KIND_gpu_environment, "temperature_celsius",      "gpu_temp_c",                 XPLANE_STAT_COUNTER,  NULL},
+	{KIND_gpu_environment, "power_milliwatts",         "power_mw",                   XPLANE_STAT_COUNTER,  NULL},
+	{KIND_gpu_environment, "power_limit_milliwatts",   "power_limit_mw",             XPLANE_STAT_COUNTER,  NULL},
+	{KIND_gpu_environment, "fan_percent",              "fan_speed_pct",              XPLANE_STAT_COUNTER,  NULL},
+	{KIND_process_memory,  "resident_bytes",           "resident_bytes",             XPLANE_STAT_COUNTER,  NULL},
+	{KIND_process_memory,  "mapped_bytes",             "mapped_bytes",               XPLANE_STAT_COUNTER,  NULL},
+	{KIND_probing,         "percent",                  "gpuprobe_overhead_pct",      XPLANE_STAT_COUNTER,  NULL},
 };
 
-/* Names by which XProf knows what copies are, and others: where the value of key is so, the name is that. */
-static const struct name_row {
-	const char *kind;
-	const char *key, *value; /* NULL: any; the value then stands behind the name */
-	const char *name;
-} name_rows[] = {
-	{"copy",         "direction", "host_to_device",   "MemcpyHtoD"},
-	{"copy",         "direction", "host_to_array",    "MemcpyHtoD"},
-	{"copy",         "direction", "device_to_host",   "MemcpyDtoH"},
-	{"copy",         "direction", "array_to_host",    "MemcpyDtoH"},
-	{"copy",         "direction", "device_to_device", "MemcpyDtoD"},
-	{"copy",         "direction", "array_to_array",   "MemcpyDtoD"},
-	{"copy",         "direction", "array_to_device",  "MemcpyDtoD"},
-	{"copy",         "direction", "device_to_array",  "MemcpyDtoD"},
-	{"copy",         "direction", "host_to_host",     "MemcpyHtoH"},
-	{"copy",         "direction", "peer_to_peer",     "MemcpyDtoD (peer)"},
-	{"copy",         NULL,        NULL,               "MemcpyOther"},
-	{"set",          NULL,        NULL,               "Memset"},
-	{"graph_launch", "graph",     NULL,               "CudaGraphExec:"},
+/* Names by which XProf knows what copies are, and others. */
+static const struct xplane_name_row name_rows[] = {
+	{KIND_copy,         "direction", "host_to_device",   "MemcpyHtoD"},
+	{KIND_copy,         "direction", "host_to_array",    "MemcpyHtoD"},
+	{KIND_copy,         "direction", "device_to_host",   "MemcpyDtoH"},
+	{KIND_copy,         "direction", "array_to_host",    "MemcpyDtoH"},
+	{KIND_copy,         "direction", "device_to_device", "MemcpyDtoD"},
+	{KIND_copy,         "direction", "array_to_array",   "MemcpyDtoD"},
+	{KIND_copy,         "direction", "array_to_device",  "MemcpyDtoD"},
+	{KIND_copy,         "direction", "device_to_array",  "MemcpyDtoD"},
+	{KIND_copy,         "direction", "host_to_host",     "MemcpyHtoH"},
+	{KIND_copy,         "direction", "peer_to_peer",     "MemcpyDtoD (peer)"},
+	{KIND_copy,         NULL,        NULL,               "MemcpyOther"},
+	{KIND_set,          NULL,        NULL,               "Memset"},
+	{KIND_graph_launch, "graph",     NULL,               "CudaGraphExec:"},
 };
 /* clang-format on */
 
 #define REFERENCE_BYTES_MIN 32
+#define XPLANE		    "xplane" /* who looks up, in messages */
 
 struct stat {
 	const char *name;
 	const char *unless;
 	const struct view_key *key;
-	enum stat_type type;
+	enum xplane_stat_type type;
 };
 
 struct name {
@@ -160,77 +143,99 @@ struct xplane_values_kind {
 
 /* ---- finding ---- */
 
-static int add_stat(struct xplane_values *values, struct xplane_values_kind *found,
-		    const struct schema_kind *kind, const struct stat_row *row)
+static struct xplane_values_kind *kind_of(const struct xplane_values *values,
+					  const struct schema_kind *kind)
 {
-	const struct view_key *key = view_key(values->view, kind, row->key);
+	size_t count;
 
-	if (!key || array_reserve(&found->stats, &found->stat_capacity, found->stat_count + 1) < 0)
-		return -ENOMEM;
-	found->stats[found->stat_count++] = (struct stat){row->stat, row->unless, key, row->type};
+	return &values->kinds[kind - schema_kinds(&count)];
+}
+
+int xplane_values_add_stat(struct xplane_values *values, const struct xplane_stat_row *row,
+			   struct err *err)
+{
+	const struct schema_kind *kind = schema_kind(row->kind);
+	struct xplane_values_kind *found = kind_of(values, kind);
+	struct stat stat = {.name = row->stat, .unless = row->unless, .type = row->type};
+	int result = view_key_with_value(values->view, XPLANE, kind, row->key, row->unless,
+					 &stat.key, err);
+
+	if (result < 0)
+		return result;
+	if (array_reserve(&found->stats, &found->stat_capacity, found->stat_count + 1) < 0)
+		return err_errno(err, -ENOMEM, XPLANE ": can't look up the stats of %s", kind->tag);
+	found->stats[found->stat_count++] = stat;
 	return 0;
 }
 
-static int find_stats(struct xplane_values *values, struct xplane_values_kind *found,
-		      const struct schema_kind *kind)
+static int add_all_fields(struct xplane_values *values, const struct schema_kind *kind,
+			  struct err *err)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(stat_rows) && result == 0; i++)
-		if (strcmp(stat_rows[i].kind, kind->tag) == 0)
-			result = add_stat(values, found, kind, &stat_rows[i]);
-	found->has_rows = found->stat_count > 0;
-	if (found->has_rows)
-		return result;
 	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
-		const struct stat_row row = {.key = kind->fields[i].name,
-					     .stat = kind->fields[i].name,
-					     .type = kind->shape == SHAPE_COUNTER ? STAT_COUNTER
-										  : STAT_ANY};
+		const struct xplane_stat_row row = {.kind = kind->number,
+						    .key = kind->fields[i].name,
+						    .stat = kind->fields[i].name,
+						    .type = kind->shape == SHAPE_COUNTER
+								    ? XPLANE_STAT_COUNTER
+								    : XPLANE_STAT_ANY};
 
 		if (kind->fields[i].unit != UNIT_PAD)
-			result = add_stat(values, found, kind, &row);
+			result = xplane_values_add_stat(values, &row, err);
 	}
 	return result;
 }
 
-static int find_names(struct xplane_values *values, struct xplane_values_kind *found,
-		      const struct schema_kind *kind)
+int xplane_values_add_name(struct xplane_values *values, const struct xplane_name_row *row,
+			   struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(name_rows); i++) {
-		const struct name_row *row = &name_rows[i];
-		struct name name = {.value = row->value, .name = row->name};
+	const struct schema_kind *kind = schema_kind(row->kind);
+	struct xplane_values_kind *found = kind_of(values, kind);
+	struct name name = {.value = row->value, .name = row->name};
+	int result = 0;
 
-		if (strcmp(row->kind, kind->tag) != 0)
-			continue;
-		if (row->key)
-			name.key = view_key(values->view, kind, row->key);
-		if ((row->key && !name.key) ||
-		    array_reserve(&found->names, &found->name_capacity, found->name_count + 1) < 0)
-			return -ENOMEM;
-		found->names[found->name_count++] = name;
-	}
+	if (row->key)
+		result = view_key_with_value(values->view, XPLANE, kind, row->key, row->value,
+					     &name.key, err);
+	if (result < 0)
+		return result;
+	if (array_reserve(&found->names, &found->name_capacity, found->name_count + 1) < 0)
+		return err_errno(err, -ENOMEM, XPLANE ": can't look up the names of %s", kind->tag);
+	found->names[found->name_count++] = name;
 	return 0;
 }
 
-int xplane_values_find(struct xplane_values *values, const struct view *view)
+static int find_rows(struct xplane_values *values, struct err *err)
 {
 	const struct schema_kind *kinds = schema_kinds(&values->kind_count);
-	int result = xplane_details_find(&values->details, view);
+	int result = 0;
 
+	for (size_t i = 0; i < ARRAY_SIZE(stat_rows) && result == 0; i++)
+		result = xplane_values_add_stat(values, &stat_rows[i], err);
+	for (size_t i = 0; i < values->kind_count && result == 0; i++) {
+		values->kinds[i].has_rows = values->kinds[i].stat_count > 0;
+		if (kinds[i].shape != SHAPE_FACT && !values->kinds[i].has_rows)
+			result = add_all_fields(values, &kinds[i], err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(name_rows) && result == 0; i++)
+		result = xplane_values_add_name(values, &name_rows[i], err);
+	return result;
+}
+
+int xplane_values_find(struct xplane_values *values, const struct view *view, struct err *err)
+{
+	int result = xplane_details_find(&values->details, view, err);
+
+	if (result < 0)
+		return result;
+	schema_kinds(&values->kind_count);
 	values->view = view;
 	values->kinds = calloc(values->kind_count, sizeof(*values->kinds));
 	values->texts = calloc(XPLANE_STATS_MAX, sizeof(*values->texts));
 	if (!values->kinds || !values->texts)
-		return -ENOMEM;
-	for (size_t i = 0; i < values->kind_count && result == 0; i++) {
-		if (kinds[i].shape == SHAPE_FACT)
-			continue;
-		result = find_stats(values, &values->kinds[i], &kinds[i]);
-		if (result == 0)
-			result = find_names(values, &values->kinds[i], &kinds[i]);
-	}
-	return result;
+		return err_errno(err, -ENOMEM, XPLANE ": can't look up the stats");
+	return find_rows(values, err);
 }
 
 void xplane_values_free(struct xplane_values *values)
@@ -245,14 +250,6 @@ void xplane_values_free(struct xplane_values *values)
 	free(values->kinds);
 	free(values->texts);
 	*values = (struct xplane_values){0};
-}
-
-static const struct xplane_values_kind *kind_of(const struct xplane_values *values,
-						const struct view_event *event)
-{
-	size_t count;
-
-	return &values->kinds[event->kind - schema_kinds(&count)];
 }
 
 /* ---- values ---- */
@@ -322,17 +319,17 @@ static void set_string_value(struct xplane_values *values, struct xplane_plane *
 
 /* text: for a value that is put together. */
 static void set_value(struct xplane_values *values, struct xplane_plane *plane, xplane_stat *stat,
-		      enum stat_type type, const struct view_value *value, struct text *text)
+		      enum xplane_stat_type type, const struct view_value *value, struct text *text)
 {
 	bool is_number = value->type == VALUE_U64 || value->type == VALUE_S64 ||
 			 value->type == VALUE_DECIMAL;
 
-	if (is_number &&
-	    (type == STAT_DOUBLE || type == STAT_COUNTER || value->type == VALUE_DECIMAL)) {
+	if (is_number && (type == XPLANE_STAT_DOUBLE || type == XPLANE_STAT_COUNTER ||
+			  value->type == VALUE_DECIMAL)) {
 		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_DOUBLE_VALUE;
 		stat->double_value = as_double(value);
-	} else if (is_number &&
-		   (type == STAT_S64 || (type == STAT_ANY && value->type == VALUE_S64))) {
+	} else if (is_number && (type == XPLANE_STAT_S64 ||
+				 (type == XPLANE_STAT_ANY && value->type == VALUE_S64))) {
 		stat->value_case = TENSORFLOW__PROFILER__XSTAT__VALUE_INT64_VALUE;
 		stat->int64_value = (s64)value->number;
 	} else if (is_number) {
@@ -370,7 +367,7 @@ static int add_stats(struct xplane_values *values, const struct xplane_values_ki
 		if (value.type == VALUE_ABSENT || goes_without_saying(row, &value))
 			continue;
 		/* A text between the numbers of a counter says nothing there. */
-		if (row->type == STAT_COUNTER && (is_string || value.type == VALUE_ARRAY))
+		if (row->type == XPLANE_STAT_COUNTER && (is_string || value.type == VALUE_ARRAY))
 			continue;
 		id = xplane_plane_constant(plane, row->name);
 		if (!id)
@@ -386,7 +383,7 @@ static int add_stats(struct xplane_values *values, const struct xplane_values_ki
 int xplane_values_add(struct xplane_values *values, const struct view_event *event,
 		      struct xplane_plane *plane, struct xplane_event *ret_event)
 {
-	const struct xplane_values_kind *found = kind_of(values, event);
+	const struct xplane_values_kind *found = kind_of(values, event->kind);
 	int result = xplane_details_add(&values->details, event, plane, ret_event);
 
 	return result < 0 ? result : add_stats(values, found, event, plane, ret_event);
@@ -464,7 +461,7 @@ static const char *own_name(struct xplane_values *values, const struct view_even
 
 const char *xplane_values_name(struct xplane_values *values, const struct view_event *event)
 {
-	const struct xplane_values_kind *found = kind_of(values, event);
+	const struct xplane_values_kind *found = kind_of(values, event->kind);
 
 	for (size_t i = 0; i < found->name_count; i++) {
 		const struct name *name = &found->names[i];
@@ -488,7 +485,7 @@ const char *xplane_values_name(struct xplane_values *values, const struct view_e
 
 bool xplane_values_have_names(const struct xplane_values *values, const struct view_event *event)
 {
-	const struct xplane_values_kind *found = kind_of(values, event);
+	const struct xplane_values_kind *found = kind_of(values, event->kind);
 
 	return found->stat_count > 1 || found->has_rows;
 }

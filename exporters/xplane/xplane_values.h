@@ -20,8 +20,35 @@ struct xplane_values {
 	const char *short_strings[XPLANE_KNOWN]; /* the same of strings that are values */
 };
 
-/* Looks the keys up. Zero-initialise; xplane_values_free() after a failure too. */
-int xplane_values_find(struct xplane_values *values, const struct view *view);
+enum xplane_stat_type {
+	XPLANE_STAT_ANY, /* as the value is */
+	XPLANE_STAT_U64, /* read as uint64 only */
+	XPLANE_STAT_S64, /* read as int64 only */
+	XPLANE_STAT_DOUBLE,
+	XPLANE_STAT_COUNTER, /* as a number on a counter's row */
+};
+
+/* One of the stats of a kind. */
+struct xplane_stat_row {
+	u16 kind;
+	const char *key; /* of view_key() */
+	const char *stat;
+	enum xplane_stat_type type;
+	const char *unless; /* this value goes without saying; NULL: none does */
+};
+
+/* Where the value of key is so, the event's name is that; the first row that fits. */
+struct xplane_name_row {
+	u16 kind;
+	const char *key, *value; /* NULL: any; the value then stands behind the name */
+	const char *name;
+};
+
+/* Looks the keys of the tables up. Zero-initialise; xplane_values_free() after a failure too. */
+int xplane_values_find(struct xplane_values *values, const struct view *view, struct err *err);
+/* Add a row to them; they outlive it. -EINVAL names a key or a value that the kind has not. */
+int xplane_values_add_stat(struct xplane_values *values, const struct xplane_stat_row *row, struct err *err);
+int xplane_values_add_name(struct xplane_values *values, const struct xplane_name_row *row, struct err *err);
 void xplane_values_free(struct xplane_values *values);
 
 /* The name of the event as XProf knows such work: "MemcpyHtoD", "CudaGraphExec:7"; else the view's own. */

@@ -41,9 +41,10 @@ static inline void touch_event(struct toucher *toucher, const struct view_event 
 		toucher->sum += view_field_absent(field, event->record);
 	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const struct view_key *key = view_key(toucher->view, event->kind, keys[i]);
+		const struct view_key *key;
 
-		if (key && view_value(toucher->view, key, event).type == VALUE_STRING)
+		if (view_key(toucher->view, "fuzz", event->kind, keys[i], &key, NULL) == 0 &&
+		    view_value(toucher->view, key, event).type == VALUE_STRING)
 			touch_string(toucher, view_value(toucher->view, key, event).string);
 	}
 }

@@ -2,12 +2,6 @@
 #include "capture_fixture.h"
 #include "exporters/nsys/nsys_values.h"
 
-/* Events of USDT probes are in the table of ranges, whose other columns they have not. */
-static bool shares_table(const struct nsys_table *table)
-{
-	return table->kind == KIND_usdt_span || table->kind == KIND_usdt_point;
-}
-
 TEST(every_column_has_a_source)
 {
 	struct fixture fixture _fixture_ = fixture_open("");
@@ -23,9 +17,8 @@ TEST(every_column_has_a_source)
 		for (size_t j = 0; j < tables[i].column_count; j++) {
 			const struct nsys_column *column = columns[j].column;
 
-			if (column->source == NSYS_KEY && !columns[j].key &&
-			    !(shares_table(&tables[i]) || tables[i].kind == KIND_mark))
-				CHECK_STRING(column->key, "a key of its kind");
+			if (column->source == NSYS_KEY)
+				CHECK(columns[j].key != NULL);
 			for (size_t k = 0; k < j; k++)
 				CHECK(strcmp(column->name, columns[k].column->name) != 0);
 		}

@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "store/schema.h"
+#include "store/schema_document.h"
 #include "../bpf/shared.h"
 #include "unit.h"
 
@@ -229,6 +230,40 @@ TEST(every_loss_reason_has_a_class_and_a_counter)
 	}
 	CHECK_U64(schema_loss_class(VALUE_loss_reason_ring_full), LOSS_CLASS_RECORDS);
 	CHECK_U64(schema_loss_class(12345), LOSS_CLASS_OTHER);
+}
+
+/* The line of a field in the section of its kind, into ret_line. */
+static void find_line(const char *document, const char *kind, const char *field, char *ret_line,
+		      size_t line_bytes)
+{
+	char heading[64], row[64];
+	const char *at;
+
+	snprintf(heading, sizeof(heading), "\n## %s (", kind);
+	snprintf(row, sizeof(row), "\n| `%s` | ", field);
+	at = strstr(document, heading);
+	at = at ? strstr(at, row) : NULL;
+	snprintf(ret_line, line_bytes, "%.*s", at ? (int)strcspn(at + 1, "\n") : 0,
+		 at ? at + 1 : "");
+}
+
+TEST(the_document_names_types_as_they_are)
+{
+	char *document = NULL, line[256];
+	size_t size_bytes;
+	FILE *file = open_memstream(&document, &size_bytes);
+
+	schema_print_markdown(file);
+	fclose(file);
+	find_line(document, "thread", "priority", line, sizeof(line));
+	CHECK(strstr(line, "| `priority` | s32 | SIGNED | ") == line);
+	find_line(document, "mapping", "bytes", line, sizeof(line));
+	CHECK(strstr(line, "| `bytes` | s64 | SIGNED | ") == line);
+	find_line(document, "mapping", "mapped_bytes", line, sizeof(line));
+	CHECK(strstr(line, "| `mapped_bytes` | u64 | BYTES | ") == line);
+	find_line(document, "kernel", "grid", line, sizeof(line));
+	CHECK(strstr(line, "| `grid` | u32[3] | COUNT | ") == line);
+	free(document);
 }
 
 UNIT_MAIN()

@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "base/text.h"
 #include "capture_fixture.h"
 #include "view/view_parts.h"
@@ -152,12 +154,14 @@ struct key_check {
 static int key_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct key_check *check = data;
-	const struct view_key *key = view_key(check->view, event->kind, check->key);
+	const struct view_key *key = NULL;
 	struct view_value value;
+	struct err unknown = {0};
 
 	if (check->text.length)
 		text_append(&check->text, " ");
-	if (!key) {
+	if (view_key(check->view, "test", event->kind, check->key, &key, &unknown) < 0) {
+		CHECK_U64(unknown.code, -EINVAL);
 		text_append(&check->text, "none");
 		return 0;
 	}

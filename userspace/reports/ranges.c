@@ -76,12 +76,16 @@ static int find_thread(struct ranges *ranges, u32 row, struct range_thread **ret
 	return 0;
 }
 
-int ranges_open(struct ranges *ranges, const struct view *view)
+int ranges_open(struct ranges *ranges, const struct view *view, struct err *err)
 {
+	int result;
+
 	ranges->view = view;
-	ranges->range_name = view_key(view, schema_kind(KIND_range), "range_name");
-	ranges->usdt_span_name = view_key(view, schema_kind(KIND_usdt_span), "range_name");
-	return ranges->range_name && ranges->usdt_span_name ? 0 : -ENOMEM;
+	result = view_key(view, "reports", schema_kind(KIND_range), "range_name",
+			  &ranges->range_name, err);
+	return result < 0 ? result
+			  : view_key(view, "reports", schema_kind(KIND_usdt_span), "range_name",
+				     &ranges->usdt_span_name, err);
 }
 
 static s64 find_name(struct ranges *ranges, const struct view_event *event)

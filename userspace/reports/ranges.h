@@ -36,8 +36,8 @@ struct ranges {
 	size_t found_capacity;
 };
 
-/* When a run begins. 0 or -ENOMEM. */
-int ranges_open(struct ranges *ranges, const struct view *view);
+/* When a run begins. */
+int ranges_open(struct ranges *ranges, const struct view *view, struct err *err);
 /* Of every span and point of it; what is no range is passed by. 0 or -ENOMEM. */
 int ranges_add(struct ranges *ranges, const struct view_event *event);
 /* Places of the ranges of the thread of row that began at ts or before and ended at end or later, the latest first; valid

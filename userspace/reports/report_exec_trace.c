@@ -67,12 +67,12 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 		    struct err *err)
 {
 	struct run *run = data;
+	int result;
 
 	run->view = view;
-	run->device = view_key(view, schema_kind(KIND_kernel), "device_number");
-	if (!run->device || kernel_names_init(&run->names, view, run->request) < 0)
-		return no_memory(err);
-	return 0;
+	result = view_key(view, "cuda_kern_exec_trace", schema_kind(KIND_kernel), "device_number",
+			  &run->device, err);
+	return result < 0 ? result : kernel_names_init(&run->names, view, run->request, err);
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)

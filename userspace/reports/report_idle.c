@@ -60,15 +60,14 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 		    struct err *err)
 {
 	struct run *run = data;
+	int result = 0;
 
 	run->view = view;
 	run->window_start_ns = survey->window_start_ns;
-	for (size_t i = 0; i < ARRAY_SIZE(work_kinds); i++) {
-		run->contexts[i] = view_key(view, schema_kind(work_kinds[i]), "context_number");
-		if (!run->contexts[i])
-			return err_errno(err, -ENOMEM, "can't make the report gpu_gaps");
-	}
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(work_kinds) && result == 0; i++)
+		result = view_key(view, "gpu_gaps", schema_kind(work_kinds[i]), "context_number",
+				  &run->contexts[i], err);
+	return result;
 }
 
 /* Sorts out the shorter half once there are twice as many as are kept. */

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 int kernel_names_init(struct kernel_names *names, const struct view *view,
-		      const struct report_request *request)
+		      const struct report_request *request, struct err *err)
 {
 	*names = (struct kernel_names){.view = view, .request = request};
-	names->short_name = view_key(view, schema_kind(KIND_kernel), "short_name");
-	return names->short_name ? 0 : -ENOMEM;
+	return view_key(view, "reports", schema_kind(KIND_kernel), "short_name", &names->short_name,
+			err);
 }
 
 void kernel_names_free(struct kernel_names *names)

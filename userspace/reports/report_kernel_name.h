@@ -12,9 +12,9 @@ struct kernel_names {
 	struct text with_range;
 };
 
-/* 0 or -ENOMEM. request outlives it. */
+/* request outlives it. */
 int kernel_names_init(struct kernel_names *names, const struct view *view,
-		      const struct report_request *request);
+		      const struct report_request *request, struct err *err);
 void kernel_names_free(struct kernel_names *names);
 /* The name alone, valid as long as the view. */
 const char *kernel_names_alone(const struct kernel_names *names, const struct view_event *kernel);

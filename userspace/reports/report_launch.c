@@ -15,6 +15,7 @@
 #include "reports/report_table.h"
 #include "reports/statistics.h"
 
+#define REPORT	     "cuda_kern_exec_sum"
 #define MEMORY_BYTES (8 << 20) /* of each of the values */
 #define VALUES	     4
 #define IDS	     3
@@ -57,7 +58,7 @@ struct run {
 
 static int no_memory(struct err *err)
 {
-	return err_errno(err, -ENOMEM, "can't make the report cuda_kern_exec_sum");
+	return err_errno(err, -ENOMEM, "can't make the report " REPORT);
 }
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -65,17 +66,15 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 {
 	const struct schema_kind *kind = schema_kind(KIND_kernel);
 	struct run *run = data;
+	int result;
 
 	run->view = view;
-	if (kernel_names_init(&run->names, view, run->request) < 0)
-		return no_memory(err);
-	run->device = view_key(view, kind, "device_number");
-	for (unsigned i = 0; i < VALUES; i++) {
-		run->keys[i] = view_key(view, kind, value_keys[i]);
-		if (!run->keys[i] || !run->device)
-			return no_memory(err);
-	}
-	return 0;
+	result = kernel_names_init(&run->names, view, run->request, err);
+	if (result == 0)
+		result = view_key(view, REPORT, kind, "device_number", &run->device, err);
+	for (unsigned i = 0; i < VALUES && result == 0; i++)
+		result = view_key(view, REPORT, kind, value_keys[i], &run->keys[i], err);
+	return result;
 }
 
 /* Its statistics have the name "API call, newline, kernel". */

@@ -83,13 +83,10 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 		    struct err *err)
 {
 	struct run *run = data;
+	int result = ranges_open(&run->ranges, view, err);
 
 	run->survey = survey;
-	if (ranges_open(&run->ranges, view) < 0 ||
-	    kernel_names_init(&run->names, view, run->request) < 0)
-		return err_errno(err, -ENOMEM, "can't make the report %s",
-				 run->request->report->name);
-	return 0;
+	return result < 0 ? result : kernel_names_init(&run->names, view, run->request, err);
 }
 
 static int add_group(struct run *run, const struct group *group, struct err *err)

@@ -61,7 +61,7 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 
 	run->survey = survey;
 	view_time_range(survey, &run->start_ns, &end_ns);
-	return ranges_open(&run->ranges, view);
+	return ranges_open(&run->ranges, view, err);
 }
 
 static bool is_operation(const struct view_event *event)

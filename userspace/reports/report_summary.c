@@ -156,20 +156,21 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 		    struct err *err)
 {
 	struct run *run = data;
+	const struct summary *summary = run->summary;
+	int result;
 
 	run->view = view;
-	if (kernel_names_init(&run->names, view, run->request) < 0)
-		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
-	for (unsigned i = 0; i < SUMMARY_KINDS && run->summary->kinds[i]; i++) {
-		const struct schema_kind *kind = schema_kind(run->summary->kinds[i]);
+	result = kernel_names_init(&run->names, view, run->request, err);
+	for (unsigned i = 0; i < SUMMARY_KINDS && summary->kinds[i] && result == 0; i++) {
+		const struct schema_kind *kind = schema_kind(summary->kinds[i]);
 
-		run->groups[i] = view_key(view, kind, run->summary->group);
-		run->values[i] = view_key(view, kind, run->summary->value);
-		if (!run->groups[i] || !run->values[i])
-			return err_errno(err, -ENOMEM, "can't make the report %s",
-					 run->summary->report);
+		result =
+			view_key(view, summary->report, kind, summary->group, &run->groups[i], err);
+		if (result == 0)
+			result = view_key(view, summary->report, kind, summary->value,
+					  &run->values[i], err);
 	}
-	return 0;
+	return result;
 }
 
 #define SIZES_CHARS (2 * REPORT_SIZE_CHARS)

@@ -17,8 +17,8 @@
 
 struct trace_column {
 	struct report_column column;
-	const char *key;  /* view_key(); of kinds that have it */
-	double unit;	  /* that a REPORT_DECIMAL is shown in */
+	const char *key; /* view_key(), of those kinds that have it; NULL: nothing is known of it */
+	double unit;	 /* that a REPORT_DECIMAL is shown in */
 	unsigned element; /* of an array */
 };
 
@@ -55,7 +55,7 @@ static const struct trace_column gpu_columns[] = {
 	STRING("DstMemKd", "destination_memory"),
 	STRING("Device", "device_and_number"),
 	NUMBER("Ctx", "context_number"),
-	NUMBER("GreenCtx", "green_context"),
+	NUMBER("GreenCtx", NULL),
 	NUMBER("Strm", "stream_number"),
 	NAME("Name", KEY_OPERATION),
 };
@@ -173,29 +173,50 @@ struct run {
 	u64 rows;					       /* of a rule */
 };
 
+/* In each of the kinds that have it, which at least one has. */
+static int find_column(struct run *run, size_t place, struct err *err)
+{
+	const struct trace *trace = run->trace;
+	const char *key = trace->columns[place].key;
+	bool found = false;
+
+	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i]; i++) {
+		const struct schema_kind *kind = schema_kind(trace->kinds[i]);
+		int result;
+
+		if (!view_has_key(kind, key))
+			continue;
+		result = view_key(run->view, trace->report, kind, key, &run->keys[i][place], err);
+		if (result < 0)
+			return result;
+		found = true;
+	}
+	return found ? 0
+		     : err_set(err, -EINVAL, "%s: nothing that it shows has a field '%s'",
+			       trace->report, key);
+}
+
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
 		    struct err *err)
 {
 	struct run *run = data;
 	const struct trace *trace = run->trace;
+	int result;
 
 	run->view = view;
 	run->operation_column = COLUMNS_MAX;
-	for (size_t i = 0; i < trace->column_count; i++)
+	result = kernel_names_init(&run->names, view, run->request, err);
+	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i] && result == 0; i++)
+		result = view_key(view, trace->report, schema_kind(trace->kinds[i]), KEY_OPERATION,
+				  &run->operations[i], err);
+	for (size_t i = 0; i < trace->column_count && result == 0; i++) {
+		if (!trace->columns[i].key)
+			continue;
 		if (!strcmp(trace->columns[i].key, KEY_OPERATION))
 			run->operation_column = i;
-	if (kernel_names_init(&run->names, view, run->request) < 0)
-		return err_errno(err, -ENOMEM, "can't make the report %s", trace->report);
-	for (unsigned i = 0; i < TRACE_KINDS && trace->kinds[i]; i++) {
-		const struct schema_kind *kind = schema_kind(trace->kinds[i]);
-
-		run->operations[i] = view_key(view, kind, KEY_OPERATION);
-		if (!run->operations[i])
-			return err_errno(err, -ENOMEM, "can't make the report %s", trace->report);
-		for (size_t j = 0; j < trace->column_count; j++)
-			run->keys[i][j] = view_key(view, kind, trace->columns[j].key);
+		result = find_column(run, i, err);
 	}
-	return 0;
+	return result;
 }
 
 static int fill_text(struct report_cell *cell, const char *text)

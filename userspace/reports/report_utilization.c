@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "reports/report_table.h"
 
+#define REPORT	    "gpu_time_util"
 #define PARTS	    30
 #define LOW_PERCENT 50.0
 
@@ -61,18 +62,22 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 		    struct err *err)
 {
 	struct run *run = data;
+	int result = 0;
 
 	run->view = view;
-	for (size_t i = 0; i < ARRAY_SIZE(work_kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(work_kinds) && result == 0; i++) {
 		const struct schema_kind *kind = schema_kind(work_kinds[i]);
 
-		run->devices[i] = view_key(view, kind, "device_number");
-		run->contexts[i] = view_key(view, kind, "context_number");
-		run->operations[i] = view_key(view, kind, "operation_name");
-		if (!run->devices[i] || !run->operations[i])
-			return err_errno(err, -ENOMEM, "can't make the report gpu_time_util");
+		result = view_key(view, REPORT, kind, "device_number", &run->devices[i], err);
+		if (result == 0)
+			result = view_key(view, REPORT, kind, "operation_name", &run->operations[i],
+					  err);
+		/* Pages that move belong to no context. */
+		if (result == 0 && kind->number != KIND_migration)
+			result = view_key(view, REPORT, kind, "context_number", &run->contexts[i],
+					  err);
 	}
-	return 0;
+	return result;
 }
 
 /* What of start..end is not counted yet, by the parts in which it lies. Work comes by its start. */
@@ -149,7 +154,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		context = view_value(run->view, run->contexts[kind], event);
 	if (!run->measures)
 		return add_extent(run, event, device.number, context) < 0
-			       ? err_errno(err, -ENOMEM, "can't make the report gpu_time_util")
+			       ? err_errno(err, -ENOMEM, "can't make the report " REPORT)
 			       : 0;
 	place = map_find(&run->places, event->record->pid, device.number);
 	if (place)
@@ -257,7 +262,7 @@ int report_utilization_make(struct view *view, const struct report_request *requ
 	if (result == 0 && run.count)
 		result = view_run(view, &sink, &run, err);
 	if (result == 0 && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report gpu_time_util");
+		result = err_errno(err, -ENOMEM, "can't make the report " REPORT);
 	free(run.gpus);
 	map_free(&run.places);
 	return result;

@@ -68,6 +68,8 @@ const struct schema_kind *schema_kind_by_tag(const char *tag);
 /* The fields of the header (ts, dur, pid, tid, name, stack, source), common to all kinds. */
 const struct schema_field *schema_header_fields(size_t *ret_count);
 const struct schema_field *schema_field(const struct schema_kind *kind, const char *name);
+/* "field", which does not compile where kind tag has no such field: for what looks up a field by its name. */
+#define SCHEMA_FIELD(tag, field) (&#field[0 * sizeof(((struct record_##tag *)0)->field)])
 /* One of the header, or of the kind: no name is in both. */
 const struct schema_field *schema_field_or_header(const struct schema_kind *kind, const char *name);
 

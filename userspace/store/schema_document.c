@@ -7,7 +7,7 @@
 
 static void print_type(FILE *file, const struct schema_field *field)
 {
-	fprintf(file, "u%d", field->element_bytes * 8);
+	fprintf(file, "%c%d", field->unit == UNIT_SIGNED ? 's' : 'u', field->element_bytes * 8);
 	if (field->count > 1)
 		fprintf(file, "[%d]", field->count);
 }

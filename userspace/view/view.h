@@ -235,9 +235,14 @@ struct view_value {
 
 struct view_key; /* constant, owned by the view */
 
-/* NULL when the kind has no such key. */
-const struct view_key *view_key(const struct view *view, const struct schema_kind *kind,
-				const char *key);
+bool view_has_key(const struct schema_kind *kind, const char *key);
+/* 0, -ENOMEM, or -EINVAL, which names who has it in a table: "chrome: kernel has no field 'strem'". */
+int view_key(const struct view *view, const char *user, const struct schema_kind *kind, const char *key,
+	     const struct view_key **ret_key, struct err *err);
+/* The same of a key whose values a table compares with a word (NULL: with none), which must be one that such values have:
+ * "chrome: 'ended' of call is never 'retruned'". */
+int view_key_with_value(const struct view *view, const char *user, const struct schema_kind *kind, const char *key,
+			const char *word, const struct view_key **ret_key, struct err *err);
 struct view_value view_value(const struct view *view, const struct view_key *key,
 			     const struct view_event *event);
 

@@ -235,7 +235,7 @@ static struct view_value compute_destination_device(const struct view *view,
 static struct view_value compute_device_name(const struct view *view,
 					     const struct view_event *event)
 {
-	const struct schema_field *field = schema_field(event->kind, "device");
+	const struct schema_field *field = schema_field(event->kind, SCHEMA_FIELD(kernel, device));
 
 	return value_string(view_device_name(view, schema_field_value(field, event->record, 0)));
 }
@@ -442,7 +442,7 @@ static struct view_value compute_limiting_factors(const struct view *view,
 /* Gigabytes a second is bytes a nanosecond. */
 static struct view_value compute_bandwidth(const struct view *view, const struct view_event *event)
 {
-	const struct schema_field *bytes = schema_field(event->kind, "bytes");
+	const struct schema_field *bytes = schema_field(event->kind, SCHEMA_FIELD(copy, bytes));
 
 	if (view_field_absent(bytes, event->record) || !event->dur || event->open)
 		return value_absent();
@@ -462,7 +462,7 @@ static struct view_value word_of(const struct view_event *event, const char *nam
 
 static struct view_value compute_type_word(const struct view *view, const struct view_event *event)
 {
-	return word_of(event, "type");
+	return word_of(event, SCHEMA_FIELD(sync, type));
 }
 
 /* "[CUDA memcpy HtoD]" */
@@ -473,7 +473,7 @@ static struct view_value compute_operation(const struct view *view, const struct
 
 	if (event->kind->number == KIND_set)
 		return value_string("[CUDA memset]");
-	direction = word_of(event, "direction");
+	direction = word_of(event, SCHEMA_FIELD(copy, direction));
 	return value_string(view_intern(
 		view, name,
 		snprintf(name, sizeof(name), "[CUDA memcpy %s]",
@@ -489,82 +489,82 @@ static const struct computed_row {
 	u16 kind;	   /* only of this one; 0: of all */
 	view_compute *compute;
 } computed_rows[] = {
-	{"name",                      NULL,                 0,           compute_name},
-	{"dur",                       NULL,                 0,           compute_dur},
-	{"end",                       NULL,                 0,           compute_end},
-	{"lane",                      NULL,                 0,           compute_lane},
-	{"depth",                     NULL,                 0,           compute_depth},
-	{"row",                       NULL,                 0,           compute_row},
-	{"process",                   NULL,                 0,           compute_process},
-	{"payload_double",            "payload_double_bits", 0,          compute_payload_double},
-	{"range_name",                NULL,                 KIND_range,  compute_range_name},
-	{"range_name",                NULL,                 KIND_process_range, compute_range_name},
-	{"range_name",                NULL,                 KIND_usdt_span, compute_name},
-	{"launch",                    NULL,                 0,           compute_launch},
-	{"cause",                     NULL,                 0,           compute_cause},
-	{"cause_name",                NULL,                 0,           compute_cause_name},
-	{"cause_dur_ns",              NULL,                 0,           compute_cause_dur},
-	{"cause_tid",                 NULL,                 0,           compute_cause_tid},
+	{"name",                      NULL,                                    0,           compute_name},
+	{"dur",                       NULL,                                    0,           compute_dur},
+	{"end",                       NULL,                                    0,           compute_end},
+	{"lane",                      NULL,                                    0,           compute_lane},
+	{"depth",                     NULL,                                    0,           compute_depth},
+	{"row",                       NULL,                                    0,           compute_row},
+	{"process",                   NULL,                                    0,           compute_process},
+	{"payload_double",            SCHEMA_FIELD(range, payload_double_bits), 0,           compute_payload_double},
+	{"range_name",                NULL,                                    KIND_range,  compute_range_name},
+	{"range_name",                NULL,                                    KIND_process_range, compute_range_name},
+	{"range_name",                NULL,                                    KIND_usdt_span, compute_name},
+	{"launch",                    NULL,                                    0,           compute_launch},
+	{"cause",                     NULL,                                    0,           compute_cause},
+	{"cause_name",                NULL,                                    0,           compute_cause_name},
+	{"cause_dur_ns",              NULL,                                    0,           compute_cause_dur},
+	{"cause_tid",                 NULL,                                    0,           compute_cause_tid},
 	/* From the start of the launch to the start of what it launched. */
-	{"launch_delay_ns",           NULL,                 0,           compute_launch_delay},
+	{"launch_delay_ns",           NULL,                                    0,           compute_launch_delay},
 	/* From the end of the launch to the start of what it launched. */
-	{"queue_ns",                  NULL,                 0,           compute_queue},
+	{"queue_ns",                  NULL,                                    0,           compute_queue},
 	/* From the start of the launch to the end of both. */
-	{"launch_to_end_ns",          NULL,                 0,           compute_total},
-	{"unique_correlation",        "correlation",        0,           compute_correlation},
-	{"outer_correlation",         "correlation",        0,           compute_outer},
-	{"device_number",             "device",             0,           compute_device},
-	{"context_number",            "context",            0,           compute_context},
-	{"stream_number",             "stream",             0,           compute_stream},
-	{"recorded_by",               "event",              KIND_sync,   compute_recorded_by},
-	{"recorded_in",               "event",              KIND_sync,   compute_recorded_in},
-	{"source_device_number",      "source_device",      0,           compute_source_device},
-	{"destination_device_number", "destination_device", 0,           compute_destination_device},
-	{"device_name",               "device",             0,           compute_device_name},
-	{"mangled",                   NULL,                 KIND_kernel, compute_mangled},
-	{"short_name",                NULL,                 KIND_kernel, compute_short_name},
-	{"shared_memory_bytes",       NULL,                 KIND_kernel, compute_shared_memory},
-	{"blocks_per_sm",             NULL,                 KIND_kernel, compute_blocks_per_sm},
-	{"warps_per_sm",              NULL,                 KIND_kernel, compute_warps_per_sm},
+	{"launch_to_end_ns",          NULL,                                    0,           compute_total},
+	{"unique_correlation",        SCHEMA_FIELD(kernel, correlation),       0,           compute_correlation},
+	{"outer_correlation",         SCHEMA_FIELD(kernel, correlation),       0,           compute_outer},
+	{"device_number",             SCHEMA_FIELD(kernel, device),            0,           compute_device},
+	{"context_number",            SCHEMA_FIELD(kernel, context),           0,           compute_context},
+	{"stream_number",             SCHEMA_FIELD(kernel, stream),            0,           compute_stream},
+	{"recorded_by",               SCHEMA_FIELD(sync, event),               KIND_sync,   compute_recorded_by},
+	{"recorded_in",               SCHEMA_FIELD(sync, event),               KIND_sync,   compute_recorded_in},
+	{"source_device_number",      SCHEMA_FIELD(copy, source_device),       0,           compute_source_device},
+	{"destination_device_number", SCHEMA_FIELD(copy, destination_device),  0,           compute_destination_device},
+	{"device_name",               SCHEMA_FIELD(kernel, device),            0,           compute_device_name},
+	{"mangled",                   NULL,                                    KIND_kernel, compute_mangled},
+	{"short_name",                NULL,                                    KIND_kernel, compute_short_name},
+	{"shared_memory_bytes",       NULL,                                    KIND_kernel, compute_shared_memory},
+	{"blocks_per_sm",             NULL,                                    KIND_kernel, compute_blocks_per_sm},
+	{"warps_per_sm",              NULL,                                    KIND_kernel, compute_warps_per_sm},
 	/* Percent: what fits, and what a grid of this size fills on average. */
-	{"occupancy",                 NULL,                 KIND_kernel, compute_occupancy},
-	{"occupancy_estimate",        NULL,                 KIND_kernel, compute_occupancy_estimate},
-	{"occupancy_limit",           NULL,                 KIND_kernel, compute_occupancy_limit},
-	{"occupancy_active_blocks",   NULL,                 KIND_kernel, compute_active_blocks},
-	{"occupancy_factors",         NULL,                 KIND_kernel, compute_limiting_factors},
-	{"occupancy_registers",       NULL,                 KIND_kernel, compute_limit_registers},
-	{"occupancy_shared_memory",   NULL,                 KIND_kernel, compute_limit_shared_memory},
-	{"occupancy_warps",           NULL,                 KIND_kernel, compute_limit_warps},
-	{"occupancy_blocks",          NULL,                 KIND_kernel, compute_limit_blocks},
-	{"block_registers",           NULL,                 KIND_kernel, compute_block_registers},
-	{"block_shared_memory_bytes", NULL,                 KIND_kernel, compute_block_shared_memory},
-	{"matmul",                    NULL,                 KIND_kernel, view_compute_matmul},
-	{"matmul_flops",              NULL,                 KIND_kernel, view_compute_matmul_flops},
-	{"bandwidth",                 NULL,                 KIND_copy,   compute_bandwidth},
-	{"bandwidth",                 NULL,                 KIND_set,    compute_bandwidth},
-	{"operation_name",            NULL,                 KIND_api,    compute_name},
-	{"operation_name",            NULL,                 KIND_kernel, compute_name},
-	{"operation_name",            NULL,                 KIND_copy,   compute_operation},
-	{"operation_name",            NULL,                 KIND_set,    compute_operation},
-	{"operation_name",            NULL,                 KIND_migration, view_compute_migration_name},
-	{"type_word",                 NULL,                 KIND_sync,   compute_type_word},
+	{"occupancy",                 NULL,                                    KIND_kernel, compute_occupancy},
+	{"occupancy_estimate",        NULL,                                    KIND_kernel, compute_occupancy_estimate},
+	{"occupancy_limit",           NULL,                                    KIND_kernel, compute_occupancy_limit},
+	{"occupancy_active_blocks",   NULL,                                    KIND_kernel, compute_active_blocks},
+	{"occupancy_factors",         NULL,                                    KIND_kernel, compute_limiting_factors},
+	{"occupancy_registers",       NULL,                                    KIND_kernel, compute_limit_registers},
+	{"occupancy_shared_memory",   NULL,                                    KIND_kernel, compute_limit_shared_memory},
+	{"occupancy_warps",           NULL,                                    KIND_kernel, compute_limit_warps},
+	{"occupancy_blocks",          NULL,                                    KIND_kernel, compute_limit_blocks},
+	{"block_registers",           NULL,                                    KIND_kernel, compute_block_registers},
+	{"block_shared_memory_bytes", NULL,                                    KIND_kernel, compute_block_shared_memory},
+	{"matmul",                    NULL,                                    KIND_kernel, view_compute_matmul},
+	{"matmul_flops",              NULL,                                    KIND_kernel, view_compute_matmul_flops},
+	{"bandwidth",                 NULL,                                    KIND_copy,   compute_bandwidth},
+	{"bandwidth",                 NULL,                                    KIND_set,    compute_bandwidth},
+	{"operation_name",            NULL,                                    KIND_api,    compute_name},
+	{"operation_name",            NULL,                                    KIND_kernel, compute_name},
+	{"operation_name",            NULL,                                    KIND_copy,   compute_operation},
+	{"operation_name",            NULL,                                    KIND_set,    compute_operation},
+	{"operation_name",            NULL,                                    KIND_migration, view_compute_migration_name},
+	{"type_word",                 NULL,                                    KIND_sync,   compute_type_word},
 	/* As tables of Nsight Systems have them. */
-	{"offset_ns",                 NULL,                 0,           view_compute_offset},
-	{"thread_name",               NULL,                 0,           view_compute_thread_name},
-	{"thread_priority",           NULL,                 0,           view_compute_thread_priority},
-	{"device_and_number",         "device",             0,           view_compute_device_and_number},
-	{"source_memory",             NULL,                 KIND_copy,   view_compute_source_memory},
-	{"source_memory",             NULL,                 KIND_set,    view_compute_source_memory},
-	{"source_memory",             NULL,                 KIND_migration, view_compute_managed_memory},
-	{"destination_memory",        NULL,                 KIND_copy,   view_compute_destination_memory},
-	{"destination_memory",        NULL,                 KIND_migration, view_compute_managed_memory},
-	{"device_and_number",         NULL,                 KIND_migration, view_compute_device_and_number},
-	{"device_number",             NULL,                 KIND_migration, view_compute_migration_device},
-	{"bytes",                     NULL,                 KIND_migration, view_compute_migrated_bytes},
-	{"bandwidth",                 NULL,                 KIND_migration, view_compute_migrated_bandwidth},
-	{"percent",                   NULL,                 KIND_probing, view_compute_probing_percent},
-	{"average_ns",                NULL,                 KIND_function_total, view_compute_average},
-	{"distribution",              NULL,                 KIND_function_total, view_compute_distribution},
+	{"offset_ns",                 NULL,                                    0,           view_compute_offset},
+	{"thread_name",               NULL,                                    0,           view_compute_thread_name},
+	{"thread_priority",           NULL,                                    0,           view_compute_thread_priority},
+	{"device_and_number",         SCHEMA_FIELD(kernel, device),            0,           view_compute_device_and_number},
+	{"source_memory",             NULL,                                    KIND_copy,   view_compute_source_memory},
+	{"source_memory",             NULL,                                    KIND_set,    view_compute_source_memory},
+	{"source_memory",             NULL,                                    KIND_migration, view_compute_managed_memory},
+	{"destination_memory",        NULL,                                    KIND_copy,   view_compute_destination_memory},
+	{"destination_memory",        NULL,                                    KIND_migration, view_compute_managed_memory},
+	{"device_and_number",         NULL,                                    KIND_migration, view_compute_device_and_number},
+	{"device_number",             NULL,                                    KIND_migration, view_compute_migration_device},
+	{"bytes",                     NULL,                                    KIND_migration, view_compute_migrated_bytes},
+	{"bandwidth",                 NULL,                                    KIND_migration, view_compute_migrated_bandwidth},
+	{"percent",                   NULL,                                    KIND_probing, view_compute_probing_percent},
+	{"average_ns",                NULL,                                    KIND_function_total, view_compute_average},
+	{"distribution",              NULL,                                    KIND_function_total, view_compute_distribution},
 };
 /* clang-format on */
 

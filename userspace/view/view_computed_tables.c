@@ -48,7 +48,7 @@ struct view_value view_compute_migration_device(const struct view *view,
 struct view_value view_compute_device_and_number(const struct view *view,
 						 const struct view_event *event)
 {
-	const struct schema_field *field = schema_field(event->kind, "device");
+	const struct schema_field *field = schema_field(event->kind, SCHEMA_FIELD(kernel, device));
 	u32 id = field ? schema_field_value(field, event->record, 0)
 		       : device_of_migration((const struct record_migration *)event->record);
 	const struct record_device *device =

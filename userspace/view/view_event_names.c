@@ -16,23 +16,24 @@
 #define MADE_NAMES_MAX 65536
 
 /* clang-format off */
-/* {field} is the word for its value. */
+/* Each {} is the word for the value of the next of the fields. */
 static const struct name_row {
 	u16 kind;
 	const char *pattern;
+	const char *fields[VIEW_NAME_FIELDS_MAX];
 } name_rows[] = {
-	{KIND_copy,         "Memcpy {direction} ({from} -> {to})"},
-	{KIND_set,          "Memset ({memory})"},
-	{KIND_sync,         "{type}"},
-	{KIND_graph_launch, "CUDA graph {graph}"},
-	{KIND_overhead,     "{type}"},
-	{KIND_migration,    "{type}"},
-	{KIND_gpu_memory,   "{operation} ({memory})"},
-	{KIND_gpu_pool,     "Memory pool {operation}"},
-	{KIND_gpu_event,    "cudaEvent"},
-	{KIND_gpu_environment, "GPU"},
-	{KIND_process_memory, "Process memory"},
-	{KIND_probing,      "gpuprobe"},
+	{KIND_copy,            "Memcpy {} ({} -> {})", {SCHEMA_FIELD(copy, direction), SCHEMA_FIELD(copy, from), SCHEMA_FIELD(copy, to)}},
+	{KIND_set,             "Memset ({})",         {SCHEMA_FIELD(set, memory)}},
+	{KIND_sync,            "{}",                  {SCHEMA_FIELD(sync, type)}},
+	{KIND_graph_launch,    "CUDA graph {}",       {SCHEMA_FIELD(graph_launch, graph)}},
+	{KIND_overhead,        "{}",                  {SCHEMA_FIELD(overhead, type)}},
+	{KIND_migration,       "{}",                  {SCHEMA_FIELD(migration, type)}},
+	{KIND_gpu_memory,      "{} ({})",             {SCHEMA_FIELD(gpu_memory, operation), SCHEMA_FIELD(gpu_memory, memory)}},
+	{KIND_gpu_pool,        "Memory pool {}",      {SCHEMA_FIELD(gpu_pool, operation)}},
+	{KIND_gpu_event,       "cudaEvent",           {}},
+	{KIND_gpu_environment, "GPU",                 {}},
+	{KIND_process_memory,  "Process memory",      {}},
+	{KIND_probing,         "gpuprobe",            {}},
 };
 
 static const struct word_row {
@@ -40,49 +41,50 @@ static const struct word_row {
 	u32 number;
 	const char *word;
 } word_rows[] = {
-	{"copy_direction",   VALUE_copy_direction_host_to_device,   "HtoD"},
-	{"copy_direction",   VALUE_copy_direction_device_to_host,   "DtoH"},
-	{"copy_direction",   VALUE_copy_direction_host_to_array,    "HtoA"},
-	{"copy_direction",   VALUE_copy_direction_array_to_host,    "AtoH"},
-	{"copy_direction",   VALUE_copy_direction_array_to_array,   "AtoA"},
-	{"copy_direction",   VALUE_copy_direction_array_to_device,  "AtoD"},
-	{"copy_direction",   VALUE_copy_direction_device_to_array,  "DtoA"},
-	{"copy_direction",   VALUE_copy_direction_device_to_device, "DtoD"},
-	{"copy_direction",   VALUE_copy_direction_host_to_host,     "HtoH"},
-	{"copy_direction",   VALUE_copy_direction_peer_to_peer,     "PtoP"},
-	{"memory_kind",      VALUE_memory_kind_pageable,            "Pageable"},
-	{"memory_kind",      VALUE_memory_kind_pinned,              "Pinned"},
-	{"memory_kind",      VALUE_memory_kind_device,              "Device"},
-	{"memory_kind",      VALUE_memory_kind_array,               "Array"},
-	{"memory_kind",      VALUE_memory_kind_managed,             "Managed"},
-	{"memory_kind",      VALUE_memory_kind_device_static,       "Device Static"},
-	{"memory_kind",      VALUE_memory_kind_managed_static,      "Managed Static"},
-	{"sync_type",        VALUE_sync_type_event,                 "Event Sync"},
-	{"sync_type",        VALUE_sync_type_stream_wait_event,     "Stream Wait Event"},
-	{"sync_type",        VALUE_sync_type_stream,                "Stream Sync"},
-	{"sync_type",        VALUE_sync_type_context,               "Context Sync"},
-	{"memory_operation", VALUE_memory_operation_allocate,       "Malloc"},
-	{"memory_operation", VALUE_memory_operation_release,        "Free"},
-	{"pool_operation",   VALUE_pool_operation_create,           "Create"},
-	{"pool_operation",   VALUE_pool_operation_destroy,          "Destroy"},
-	{"pool_operation",   VALUE_pool_operation_trim,             "Trim"},
-	{"migration_type",   VALUE_migration_type_host_to_device,   "Unified Memory Memcpy HtoD"},
-	{"migration_type",   VALUE_migration_type_device_to_host,   "Unified Memory Memcpy DtoH"},
-	{"migration_type",   VALUE_migration_type_device_to_device, "Unified Memory Memcpy DtoD"},
-	{"migration_type",   VALUE_migration_type_cpu_faults,       "Unified Memory CPU Page Faults"},
-	{"migration_type",   VALUE_migration_type_gpu_fault,        "Unified Memory GPU Page Faults"},
-	{"migration_type",   VALUE_migration_type_thrashing,        "Unified Memory Thrashing"},
-	{"migration_type",   VALUE_migration_type_throttling,       "Unified Memory Throttling"},
-	{"migration_type",   VALUE_migration_type_remote_map,       "Unified Memory Remote Map"},
-	{"overhead_type",    VALUE_overhead_type_compiler,          "Driver Compiler"},
-	{"overhead_type",    VALUE_overhead_type_buffer_flush,      "Buffer Flush"},
-	{"overhead_type",    VALUE_overhead_type_instrumentation,   "Instrumentation"},
-	{"overhead_type",    VALUE_overhead_type_resource,          "Resource"},
-	{"overhead_type",    VALUE_overhead_type_module_loading,    "Runtime Triggered Module Loading"},
-	{"overhead_type",    VALUE_overhead_type_function_loading,  "Lazy Function Loading"},
-	{"overhead_type",    VALUE_overhead_type_command_buffer_full, "Command Buffer Full"},
-	{"overhead_type",    VALUE_overhead_type_buffer_request,    "Activity Buffer Request"},
-	{"overhead_type",    VALUE_overhead_type_unified_memory_start, "Unified Memory Init"},
+#define WORD(enum_name, tag, word) {#enum_name, VALUE_##enum_name##_##tag, word}
+	WORD(copy_direction,   host_to_device,     "HtoD"),
+	WORD(copy_direction,   device_to_host,     "DtoH"),
+	WORD(copy_direction,   host_to_array,      "HtoA"),
+	WORD(copy_direction,   array_to_host,      "AtoH"),
+	WORD(copy_direction,   array_to_array,     "AtoA"),
+	WORD(copy_direction,   array_to_device,    "AtoD"),
+	WORD(copy_direction,   device_to_array,    "DtoA"),
+	WORD(copy_direction,   device_to_device,   "DtoD"),
+	WORD(copy_direction,   host_to_host,       "HtoH"),
+	WORD(copy_direction,   peer_to_peer,       "PtoP"),
+	WORD(memory_kind,      pageable,           "Pageable"),
+	WORD(memory_kind,      pinned,             "Pinned"),
+	WORD(memory_kind,      device,             "Device"),
+	WORD(memory_kind,      array,              "Array"),
+	WORD(memory_kind,      managed,            "Managed"),
+	WORD(memory_kind,      device_static,      "Device Static"),
+	WORD(memory_kind,      managed_static,     "Managed Static"),
+	WORD(sync_type,        event,              "Event Sync"),
+	WORD(sync_type,        stream_wait_event,  "Stream Wait Event"),
+	WORD(sync_type,        stream,             "Stream Sync"),
+	WORD(sync_type,        context,            "Context Sync"),
+	WORD(memory_operation, allocate,           "Malloc"),
+	WORD(memory_operation, release,            "Free"),
+	WORD(pool_operation,   create,             "Create"),
+	WORD(pool_operation,   destroy,            "Destroy"),
+	WORD(pool_operation,   trim,               "Trim"),
+	WORD(migration_type,   host_to_device,     "Unified Memory Memcpy HtoD"),
+	WORD(migration_type,   device_to_host,     "Unified Memory Memcpy DtoH"),
+	WORD(migration_type,   device_to_device,   "Unified Memory Memcpy DtoD"),
+	WORD(migration_type,   cpu_faults,         "Unified Memory CPU Page Faults"),
+	WORD(migration_type,   gpu_fault,          "Unified Memory GPU Page Faults"),
+	WORD(migration_type,   thrashing,          "Unified Memory Thrashing"),
+	WORD(migration_type,   throttling,         "Unified Memory Throttling"),
+	WORD(migration_type,   remote_map,         "Unified Memory Remote Map"),
+	WORD(overhead_type,    compiler,           "Driver Compiler"),
+	WORD(overhead_type,    buffer_flush,       "Buffer Flush"),
+	WORD(overhead_type,    instrumentation,    "Instrumentation"),
+	WORD(overhead_type,    resource,           "Resource"),
+	WORD(overhead_type,    module_loading,     "Runtime Triggered Module Loading"),
+	WORD(overhead_type,    function_loading,   "Lazy Function Loading"),
+	WORD(overhead_type,    command_buffer_full, "Command Buffer Full"),
+	WORD(overhead_type,    buffer_request,     "Activity Buffer Request"),
+	WORD(overhead_type,    unified_memory_start, "Unified Memory Init"),
 };
 /* clang-format on */
 
@@ -99,18 +101,16 @@ const char *view_word(const char *enum_name, u32 number)
 void view_event_names_init(struct view_kind *kind)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(name_rows); i++) {
-		const char *at = name_rows[i].pattern;
+		const struct name_row *row = &name_rows[i];
 
-		if (name_rows[i].kind != kind->kind->number)
+		if (row->kind != kind->kind->number)
 			continue;
-		kind->name_pattern = at;
-		while ((at = strchr(at, '{')) && kind->name_field_count < VIEW_NAME_FIELDS_MAX) {
-			char name[32];
-
-			snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "}") - 1, at + 1);
-			kind->name_fields[kind->name_field_count++] =
-				schema_field(kind->kind, name);
-			at++;
+		kind->name_pattern = row->pattern;
+		while (kind->name_field_count < VIEW_NAME_FIELDS_MAX &&
+		       row->fields[kind->name_field_count]) {
+			kind->name_fields[kind->name_field_count] =
+				schema_field(kind->kind, row->fields[kind->name_field_count]);
+			kind->name_field_count++;
 		}
 	}
 }

@@ -5,11 +5,11 @@
 #include "view/view_parts.h"
 
 static const char *const number_names[VIEW_NUMBERS] = {
-	[VIEW_NUMBER_DEVICE] = "device",
-	[VIEW_NUMBER_CONTEXT] = "context",
-	[VIEW_NUMBER_STREAM] = "stream",
-	[VIEW_NUMBER_SOURCE_DEVICE] = "source_device",
-	[VIEW_NUMBER_DESTINATION_DEVICE] = "destination_device",
+	[VIEW_NUMBER_DEVICE] = SCHEMA_FIELD(kernel, device),
+	[VIEW_NUMBER_CONTEXT] = SCHEMA_FIELD(kernel, context),
+	[VIEW_NUMBER_STREAM] = SCHEMA_FIELD(kernel, stream),
+	[VIEW_NUMBER_SOURCE_DEVICE] = SCHEMA_FIELD(copy, source_device),
+	[VIEW_NUMBER_DESTINATION_DEVICE] = SCHEMA_FIELD(copy, destination_device),
 };
 
 static void find_numbers(struct view_kind *kind)
@@ -23,7 +23,7 @@ static void find_numbers(struct view_kind *kind)
 		fact = schema_kind_by_tag(field->reference);
 		kind->numbers[i] = (struct view_number_field){
 			.field = field,
-			.number = schema_field(fact, "number"),
+			.number = schema_field(fact, SCHEMA_FIELD(device, number)),
 			.fact_kind = fact->number,
 		};
 	}
@@ -44,10 +44,10 @@ int view_kinds_init(struct view_kinds *view_kinds)
 		struct view_kind *kind = &view_kinds->kinds[kinds[i].number];
 
 		kind->kind = &kinds[i];
-		kind->correlation = schema_field(kind->kind, "correlation");
-		kind->device = schema_field(kind->kind, "device");
-		kind->stream = schema_field(kind->kind, "stream");
-		kind->probe = schema_field(kind->kind, "probe");
+		kind->correlation = schema_field(kind->kind, SCHEMA_FIELD(kernel, correlation));
+		kind->device = schema_field(kind->kind, SCHEMA_FIELD(kernel, device));
+		kind->stream = schema_field(kind->kind, SCHEMA_FIELD(kernel, stream));
+		kind->probe = schema_field(kind->kind, SCHEMA_FIELD(call, probe));
 		find_numbers(kind);
 		view_event_names_init(kind);
 	}

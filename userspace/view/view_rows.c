@@ -115,7 +115,8 @@ static const char *row_number_name(const struct view *view, u32 number)
 static u32 number_of_fact(const struct view *view, u16 kind, u32 id)
 {
 	const struct record_header *fact = view_fact(view, kind, id);
-	const struct schema_field *field = schema_field(schema_kind(kind), "number");
+	const struct schema_field *field =
+		schema_field(schema_kind(kind), SCHEMA_FIELD(device, number));
 
 	if (fact && field && !view_field_absent(field, fact))
 		return schema_field_value(field, fact, 0);

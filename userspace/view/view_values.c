@@ -24,7 +24,7 @@ static const struct schema_field *find_field(const struct schema_kind *kind, con
 	return field && field->unit != UNIT_PAD ? field : NULL;
 }
 
-/* Is the key one of the kind? */
+/* Is it a field of the kind, or of a fact that one leads to? */
 static bool parse_key(const struct schema_kind *kind, const char *name, struct view_key *key)
 {
 	const char *dot = strchr(name, '.');
@@ -48,22 +48,72 @@ static bool parse_key(const struct schema_kind *kind, const char *name, struct v
 	return key->field != NULL;
 }
 
-const struct view_key *view_key(const struct view *view, const struct schema_kind *kind,
-				const char *name)
+/* Is the key one of the kind? A computed value goes before a field of that name. */
+static bool find_key(const struct schema_kind *kind, const char *name, struct view_key *ret_key)
+{
+	*ret_key = (struct view_key){.compute = view_computed(kind, name)};
+	return ret_key->compute || parse_key(kind, name, ret_key);
+}
+
+bool view_has_key(const struct schema_kind *kind, const char *name)
+{
+	struct view_key key;
+
+	return find_key(kind, name, &key);
+}
+
+int view_key(const struct view *view, const char *user, const struct schema_kind *kind,
+	     const char *name, const struct view_key **ret_key, struct err *err)
 {
 	struct view_keys *keys = view->keys;
-	struct view_key parsed = {0}, *key;
+	struct view_key found, *key;
 
-	parsed.compute = view_computed(kind, name);
-	if ((!parsed.compute && !parse_key(kind, name, &parsed)) ||
-	    array_reserve(&keys->keys, &keys->capacity, keys->count + 1) < 0)
-		return NULL;
+	if (kind->shape == SHAPE_FACT)
+		return err_set(err, -EINVAL, "%s: no event is a %s, which is a fact: '%s' of it",
+			       user, kind->tag, name);
+	if (!find_key(kind, name, &found))
+		return err_set(err, -EINVAL, "%s: %s has no field '%s'", user, kind->tag, name);
+	if (array_reserve(&keys->keys, &keys->capacity, keys->count + 1) < 0)
+		return err_errno(err, -ENOMEM, "%s: can't look up '%s' of %s", user, name,
+				 kind->tag);
 	key = malloc(sizeof(*key));
 	if (!key)
-		return NULL;
-	*key = parsed;
+		return err_errno(err, -ENOMEM, "%s: can't look up '%s' of %s", user, name,
+				 kind->tag);
+	*key = found;
 	keys->keys[keys->count++] = key;
-	return key;
+	*ret_key = key;
+	return 0;
+}
+
+/* Of computed values and texts it is not known which there are. */
+static bool can_be(const struct view_key *key, const char *word)
+{
+	const struct schema_field *field = key->compute ? NULL : key->field;
+
+	if (!field || field->count > 1)
+		return true;
+	switch (field->unit) {
+	case UNIT_ENUM:
+		return schema_enum_by_tag(field->reference, word) != NULL;
+	case UNIT_TEXT:
+	case UNIT_ID:
+	case UNIT_STACK:
+		return true;
+	default:
+		return word[0] && !word[strspn(word, "0123456789")];
+	}
+}
+
+int view_key_with_value(const struct view *view, const char *user, const struct schema_kind *kind,
+			const char *name, const char *word, const struct view_key **ret_key,
+			struct err *err)
+{
+	int result = view_key(view, user, kind, name, ret_key, err);
+
+	if (result < 0 || !word || can_be(*ret_key, word))
+		return result;
+	return err_set(err, -EINVAL, "%s: '%s' of %s is never '%s'", user, name, kind->tag, word);
 }
 
 void view_keys_free(struct view_keys *keys)
