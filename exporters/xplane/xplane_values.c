@@ -17,7 +17,7 @@ static const struct xplane_stat_row stat_rows[] = {
 	{KIND_entry,           "probe.binary",             "binary",                     XPLANE_STAT_ANY,      NULL},
 	{KIND_entry,           "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
 
-	{KIND_api,             "launch",                   "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{KIND_api,             "launch_number",            "correlation_id",             XPLANE_STAT_U64,      "0"},
 	{KIND_api,             "callback",                 "cbid",                       XPLANE_STAT_ANY,      NULL},
 	{KIND_api,             "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
 	{KIND_api,             "result",                   "result",                     XPLANE_STAT_ANY,      "0"},

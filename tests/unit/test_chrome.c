@@ -247,6 +247,21 @@ TEST(a_stream_is_a_row_of_a_process_of_its_own)
 	json_decref(trace);
 }
 
+TEST(a_kernel_says_how_it_was_launched_where_that_is_not_regular)
+{
+	json_t *trace = trace_of(
+		WINDOW "{\"kind\":\"kernel\",\"ts\":2020,\"dur\":10,\"pid\":5,\"name\":\"all\","
+		       "\"correlation\":1,\"launch\":\"cooperative\"}\n"
+		       "{\"kind\":\"kernel\",\"ts\":2040,\"dur\":10,\"pid\":5,\"name\":\"one\","
+		       "\"correlation\":2,\"launch\":\"regular\"}\n");
+	json_t *all = json_object_get(event_of(trace, "X", "all", 0), "args");
+	json_t *one = json_object_get(event_of(trace, "X", "one", 0), "args");
+
+	CHECK_STRING(string_of(all, "launch type"), "cooperative");
+	CHECK(one && !json_object_get(one, "launch type"));
+	json_decref(trace);
+}
+
 TEST(an_attribute_that_is_there_twice_is_an_array)
 {
 	json_t *trace = trace_of(

@@ -191,6 +191,20 @@ TEST(all_reports_open)
 	fclose(style.file);
 }
 
+/* What is computed hides no field that another table means. Of the header both mean the same. */
+TEST(no_computed_value_is_called_like_a_field)
+{
+	size_t count;
+	const struct schema_kind *kinds = schema_kinds(&count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < kinds[i].field_count; j++)
+			if (kinds[i].shape != SHAPE_FACT &&
+			    view_computed(&kinds[i], kinds[i].fields[j].name))
+				UNIT_FAIL("%s of %s is computed, and a field",
+					  kinds[i].fields[j].name, kinds[i].tag);
+}
+
 /* Each {} of what nameless records are called has its field. */
 TEST(patterns_of_names)
 {

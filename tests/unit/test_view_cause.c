@@ -215,7 +215,8 @@ TEST(values_by_key)
 	check_key(fixture.view, "row", "me me s");
 	check_key(fixture.view, "correlation", "none 3 3");
 	check_key(fixture.view, "device", "none none gpu");
-	check_key(fixture.view, "launch", "absent 1 absent");
+	check_key(fixture.view, "launch_number", "absent 1 absent");
+	check_key(fixture.view, "launch", "none none absent");
 	check_key(fixture.view, "queue_ns", "absent absent 3");
 	check_key(fixture.view, "occupancy", "none none absent");
 	check_key(fixture.view, "bandwidth", "none none none");

@@ -500,7 +500,7 @@ static const struct computed_row {
 	{"range_name",                NULL,                                    KIND_range,  compute_range_name},
 	{"range_name",                NULL,                                    KIND_process_range, compute_range_name},
 	{"range_name",                NULL,                                    KIND_usdt_span, compute_name},
-	{"launch",                    NULL,                                    0,           compute_launch},
+	{"launch_number",             NULL,                                    0,           compute_launch},
 	{"cause",                     NULL,                                    0,           compute_cause},
 	{"cause_name",                NULL,                                    0,           compute_cause_name},
 	{"cause_dur_ns",              NULL,                                    0,           compute_cause_dur},
