@@ -5,9 +5,9 @@
  * A call is known by the stack pointer at its first instruction (where its return address lies).
  * The stack grows down, so of the open calls of a thread an inner one has a smaller sp than an
  * outer one, and at the entry of a new call at sp every frame with a smaller sp is gone: longjmp or
- * an exception left it without a return. Frames with an equal sp are either tail callers of the new
- * call (they return with it, through the same hijacked slot) or were left by longjmp and their slot
- * the same hijacked slot) or were left by longjmp and their slot used again: the slot tells which.
+ * an exception left it without a return. A frame with an equal sp is either a tail caller of the new
+ * call (it returns with it, through the same hijacked slot), or was left by longjmp and its slot used
+ * again: what stands in the slot tells which.
  *
  * This order holds on one stack only. Calls that are not on the thread's home stack (fibers, alternate signal
  * stacks) are kept apart, in no order, and found by their exact sp: struct away_frames.

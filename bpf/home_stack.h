@@ -1,7 +1,7 @@
 /*
  * Is the thread on its home stack? A return address may be hijacked only there: on a fiber's stack
  * or an alternate signal stack the kernel's list of hijacked returns, which it orders by stack
- * pointer, goes wrong and the target gets SIGILL (measured: DESIGN section 4). The home stack is
+ * pointer, goes wrong and the target gets SIGILL (measured: docs/uprobes.md). The home stack is
  * derived, never taken from the first hit: of the main thread from mm->start_stack, of others from
  * the mapping that holds the thread pointer, which glibc and musl put at the top of the stack they
  * make. In doubt the answer is no.

@@ -2,7 +2,7 @@
  * The records: the same bytes in the kernel, in the agent, in a capture file. The structs are the
  * rows of record.def expanded; this header adds the header that every record starts with. Included
  * by BPF programs, the agent and userspace alike, so it includes nothing itself: the includer
- * provides u8..u64 and s32.
+ * provides u8..u64, s32 and s64.
  */
 #ifndef GPUPROBE_RECORD_H
 #define GPUPROBE_RECORD_H

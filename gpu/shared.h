@@ -144,7 +144,7 @@ enum agent_counter {
 	AGENT_COUNT_CAPPED_CALLBACKS,	/* over callback_events_max */
 	AGENT_COUNT_CAPPED_ACTIVITIES,	/* over activity_events_max */
 	AGENT_COUNT_BUFFERS_OUT,	/* activity buffers that CUPTI has */
-	AGENT_COUNT_OUTSIDE_WINDOW,	/* ended before window_start or began after window_end: not sent */
+	AGENT_COUNT_OUTSIDE_WINDOW,	/* ended before window_start_ns or began after window_end_ns: not sent */
 	AGENT_COUNT_RANGES,		/* ranges and marks of NVTX, published */
 	AGENT_COUNT_RANGE_UNMATCHED,	/* ends of ranges that were not seen to begin */
 	AGENT_COUNT_RANGE_LOST,		/* more open at once than can be kept */

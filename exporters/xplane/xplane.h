@@ -1,5 +1,5 @@
 /*
- * Profiles for XProf and TensorBoard. What their readers insist on stands in ../shared/reference/xplane.md. One pass in
+ * Profiles for XProf and TensorBoard. What their readers insist on stands in docs/formats/xplane.md. One pass in
  * time order packs the events of each line into a spool of its own; the planes are joined from these at the end.
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_H

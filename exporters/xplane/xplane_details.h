@@ -1,6 +1,6 @@
 /*
  * Stats that are strings put together from several values, which XProf's readers take apart by their labels
- * (../shared/reference/xplane.md, rule 7). They come again and again: the file has each once, and what the same values
+ * (docs/formats/xplane.md, "Texts that readers take apart"). They come again and again: the file has each once, and what the same values
  * gave before is not made again.
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_DETAILS_H

@@ -1,7 +1,7 @@
 /*
  * A program of XLA (exporters/xplane/hlo.proto) that stands for work of a GPU which XLA knows nothing of: an instruction for each kind of work,
  * of a form from which XProf computes the bytes and operations that are known of it, and no others. What XProf refuses or aborts
- * on: ../shared/reference/xplane.md section 11.1.
+ * on: docs/formats/xplane.md, "The synthetic program".
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_HLO_MODULE_H
 #define GPUPROBE_EXPORTERS_XPLANE_XPLANE_HLO_MODULE_H

@@ -1,7 +1,7 @@
 /*
  * What operation work on a GPU belongs to, as XProf's tables take it: "train/forward/cublasGemmEx:CublasGemmEx", the path
  * of ranges and functions in which it was launched, and the type of the innermost; else the call that launched it.
- * What is allowed in it: ../shared/reference/xplane.md section 11.2.
+ * What is allowed in it: docs/formats/xplane.md, "Names of operations".
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_OPS_H
 #define GPUPROBE_EXPORTERS_XPLANE_XPLANE_OPS_H

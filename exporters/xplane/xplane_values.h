@@ -1,6 +1,6 @@
 /*
  * What the stats of events are in an XPlane: one table from kinds and keys of the view to stats and the types that
- * XProf's readers insist on (../shared/reference/xplane.md, rule 7), beside the strings of xplane_details.
+ * XProf's readers insist on (docs/formats/xplane.md, "Types of stats"), beside the strings of xplane_details.
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_VALUES_H
 #define GPUPROBE_EXPORTERS_XPLANE_XPLANE_VALUES_H
@@ -12,7 +12,7 @@
 
 struct xplane_values {
 	const struct view *view;
-	struct xplane_values_kind *kinds; /* by number of the kind in schema_kinds() */
+	struct xplane_values_kind *kinds; /* by place of the kind in schema_kinds() */
 	size_t kind_count;
 	struct xplane_details details;
 	struct text *texts; /* what stats of the event at hand point into */

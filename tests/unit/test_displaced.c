@@ -12,7 +12,7 @@
 /* Flags that an instruction leaves undefined are not compared: the auxiliary carry of logic. */
 #define LOGIC_FLAGS (DISPLACED_FLAGS & ~DISPLACED_FLAG_ADJUST)
 
-/* As run_code() below reads and writes it. */
+/* What the code of code_build() takes the registers from, and puts them back into. */
 struct machine {
 	u64 registers[16]; /* numbered as in machine code; rsp is left alone */
 	u64 flags;

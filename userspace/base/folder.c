@@ -43,8 +43,8 @@ static int folder_enter(struct folder_walk *walk, const char *name, struct err *
 	return 0;
 }
 
-/* Takes the next component off the rest. Gives whether it is the last one (nothing but slashes
- * behind it counts as a folder, so "name/" is not the last). */
+/* Takes the next component off the rest. Gives whether it is the last one (one with a slash
+ * behind it is a folder, and not the last). */
 static int folder_next_component(struct folder_walk *walk, char name[NAME_MAX + 1], bool *ret_last,
 				 struct err *err)
 {

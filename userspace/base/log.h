@@ -1,5 +1,6 @@
 /*
- * Words to the user on stderr, by level. Only verbs and the session use it; libraries return errors.
+ * Words to the user on stderr, by level. The verbs use it; all else returns errors, and at most says something
+ * at LOG_DEBUG.
  * The level is one of the two globals that the program has.
  */
 #ifndef GPUPROBE_BASE_LOG_H

@@ -1,6 +1,7 @@
 /*
  * One instruction: what a probe on it costs and whether the kernel takes it, where it leads to, what it changes.
- * The only part of attach/ that knows machine code: instruction_x86_64.c.
+ * Of the files of code/ only those named
+ * *_x86_64.c know machine code.
  */
 #ifndef GPUPROBE_CODE_INSTRUCTION_H
 #define GPUPROBE_CODE_INSTRUCTION_H

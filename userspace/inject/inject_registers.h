@@ -48,13 +48,13 @@ void registers_set_system_call(struct user_regs_struct *general, u64 number, con
 void registers_undo_system_call(struct user_regs_struct *general);
 
 /*
- * Writes to `buffer` what has to stand below the stack of the thread (in its red zone's place nothing is put) so
- * that a function which returns with the stack pointer *ret_way_back comes out where `registers` are: the frame
- * of a signal handler. With *ret_way_out it unmaps size bytes at region before.
+ * What has to stand below the stack of a thread, and below its red zone, so that a function which returns with the
+ * stack pointer way_back comes out where `registers` are, in the system call once more: the frame of a signal handler.
+ * One that returns with way_out unmaps region_bytes at region before that.
  */
 struct way_back {
 	u64 address; /* where the bytes have to be */
-	u64 way_back, way_out;
+	u64 way_back, way_out; /* stack pointers */
 	size_t size_bytes;
 	u8 bytes[REGISTERS_EXTENDED_MAX_BYTES + 4096] __attribute__((aligned(64)));
 };

@@ -14,7 +14,7 @@
 #define RED_ZONE_BYTES	  128
 #define SYSTEM_CALL_BYTES 2
 
-/* What the kernel leaves in rax of a system call that it will begin again (linux/errno.h, not for
+/* What the kernel leaves in rax of a system call that it will begin again (<linux/errno.h>, not for
  * programs). */
 enum {
 	RESTART_SYSTEM = 512,
@@ -157,7 +157,7 @@ void registers_undo_system_call(struct user_regs_struct *general)
 
 /* ---- the frame of a signal handler -------------------------------------------------------------------- */
 
-/* Of the kernel's asm/sigcontext.h, in the bytes of the FXSAVE image that are left to software. */
+/* Of the kernel's <asm/sigcontext.h>, in the bytes of the FXSAVE image that are left to software. */
 struct extended_frame {
 	u32 magic, extended_bytes;
 	u64 features;

@@ -1,6 +1,6 @@
 /*
  * The numbers in databases of Nsight Systems, for who writes them and who reads them: its enums (nsys_enums.def), how it
- * names threads, what its types of events are. Facts of ../shared/reference/nsys.md sections 2.1 to 2.3.
+ * names threads, what its types of events are. Facts of docs/formats/nsys.md.
  */
 #ifndef GPUPROBE_NSIGHT_NSYS_NUMBERS_H
 #define GPUPROBE_NSIGHT_NSYS_NUMBERS_H

@@ -1,6 +1,6 @@
 /*
  * How the returns of each function are seen. A return probe overwrites the return address on the
- * target's stack, and there are many ways in which that kills it (shared/reference/uprobes.md). So
+ * target's stack, and there are many ways in which that kills it (docs/uprobes.md). So
  * a function's duration is taken only when nothing speaks against it, and in doubt its entries
  * only.
  */

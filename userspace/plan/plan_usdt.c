@@ -1,6 +1,6 @@
 /*
  * A USDT probe is a nop. A long one (five bytes) the kernels 6.18 and 6.19 turn into a call, which writes below sp: where
- * a leaf function keeps something there it is overwritten (shared/reference/uprobes.md). So such places are told apart.
+ * a leaf function keeps something there it is overwritten (docs/uprobes.md). So such places are told apart.
  */
 #include "plan/plan_usdt.h"
 

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 
 /* The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi and perf events (kernel
- * ABI, include/uapi/linux/bpf.h); the installed header may be older than the kernel. */
+ * ABI, <linux/bpf.h>); the installed header may be older than the kernel. */
 struct link_create_attr {
 	u32 program_fd;
 	u32 target_fd;

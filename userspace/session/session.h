@@ -55,8 +55,8 @@ struct session_config {
 	const struct agents_config *agents; /* NULL: none are put in */
 	bool agents_needed; /* end before anything is attached when one that was put in does not work */
 	int capture_fd;	 /* an empty file */
-	/* All may be NULL. */
-	/* They have given their answers; ends: by agents_needed the session ends here. */
+	/* Callbacks, each of which may be NULL. on_agents: they have given their answers; ends: by agents_needed the session
+	 * ends here. */
 	void (*on_agents)(void *data, const struct agents *agents, bool ends);
 	void (*on_window_open)(void *data, const struct session_status *status);
 	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */

@@ -89,7 +89,8 @@ void session_budget_end_span(const struct session *session, enum price_sort sort
 			     struct record_header *span);
 void session_budget_put_facts(struct session *session, struct batch *batch);
 
-/* session_targets.c */
+/* ---- session_targets.c ---- */
+
 /* Of the functions of the plan and of our own, with which calibration measures: VALUE_returns_*, a bit each. */
 u32 session_returns(const struct session_config *config);
 struct source_targets session_source_targets(const struct session *session);

@@ -1,4 +1,4 @@
-/* The parts of finding steps. Only for userspace/view/view_steps*.c. */
+/* The parts of finding steps. Only for userspace/steps/view_steps*.c. */
 #ifndef GPUPROBE_STEPS_VIEW_STEPS_PARTS_H
 #define GPUPROBE_STEPS_VIEW_STEPS_PARTS_H
 

@@ -212,7 +212,7 @@ bool view_is_os_runtime(const struct view *view, const struct view_event *event)
 const char *view_task_name(const struct view *view, u32 pid, u32 tid);
 /* Its priority; false: not known. */
 bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority);
-/* Name of the process at time ts, "" when unknown. */
+/* The last known name of a process, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);
 
 /* ---- fields and computed values by key: the columns of tables in exporters --------------------------

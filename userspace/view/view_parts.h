@@ -106,10 +106,10 @@ void view_names_free(struct view_names *names);
 void view_event_names_init(struct view_kind *kind);
 /* Kernels are called as the facts of their symbols say, where there are such. 0 or -ENOMEM. */
 int view_event_names_add_symbols(struct view *view);
-/* Never NULL. */
-/* view_annotations.c: the name that an event of gpuprobe.h carries with it; NULL: it is none. */
+/* The name that an event of gpuprobe.h carries with it (view_annotations.c); NULL: it is none. */
 const char *view_annotation_name(const struct view *view, const struct view_kind *kind,
 				 const struct record_header *record);
+/* What the event is called, never NULL. */
 const char *view_event_name(const struct view *view, const struct view_kind *kind,
 			    const struct record_header *record);
 /* The function of a kernel without namespaces, template arguments and parameters; NULL without a name. */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Kernel ABI (linux/bpf.h); the installed header may be older than the kernel. */
+/* Kernel ABI (<linux/bpf.h>); the installed header may be older than the kernel. */
 #define ATTACH_UPROBE_MULTI   48
 #define ATTACH_UPROBE_SESSION 57
 #define UPROBE_MULTI_RETURN   1

@@ -1,4 +1,4 @@
-/* What follows from the release: shared/reference/cupti.md section 1. */
+/* What follows from the release: docs/cupti.md, "Releases". */
 #include <string.h>
 #include "cupti_sim.h"
 #include "names.h"

@@ -94,15 +94,14 @@ int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_off
 int bpf_source_attach_trap(struct bpf_source *source, int file_fd, u64 file_offset, bool with_return,
 			   struct err *err);
 
-/*
- * Takes the probe of a function off, and those that share its links, inside the window: from now_ns on no call is taken;
- * calls that are open then end there. Returns the tag of its links, for those that other sets hold
- * (uprobe_detach_tagged()); 0: it can't go alone. Then the others are put in again: how many there are; they were not
- * recorded from since_ns on (0 with err set: nor will they be). Blocks: some 50 ms for each link.
- */
-/* Before it: no call of these functions is taken any more. */
+/* From now_ns on no call is taken of this function, nor of those that share its links; calls that are open then end there. Its
+ * links stay in. */
 void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
+/* The same, and takes these links out, inside the window. Returns their tag, for those that other sets hold
+ * (uprobe_detach_tagged()); 0: they can't go alone. Blocks: some 50 ms for each link. */
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
+/* Then: puts the other functions with this tag in again, which were not recorded from since_ns on. How many they are; 0 with
+ * err set: nor will they be. */
 size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
 				   u32 tag, u64 since_ns, struct err *err);
 /* Takes off all probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
@@ -170,9 +169,8 @@ void bpf_source_detach_growth(struct bpf_source *source);
 int bpf_source_take_growth(struct bpf_source *source, u64 start_ns, u64 dur_ns,
 			   bpf_source_callback callback, void *data);
 
-/* ---- allocations of host memory; bpf_source_heap.c ---- */
-
-/* Attached with everything else, also to children. The ids of its probes come behind those of the other plan. */
+/* ---- allocations of host memory; bpf_source_heap.c: its probes are attached with all others, also to children, and their
+ * ids come behind those of the other plan ---- */
 
 /* Each process of which anything was counted. 0 or the negative result of the callback. */
 typedef int (*bpf_source_heap_process_callback)(void *data, u32 pid,

@@ -14,7 +14,7 @@
 static const struct probe_use probe_uses[] = {
 #define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
 	/* A session turns strangers away itself: a filter by pid would leave forked children with
-	 * hijacked returns and without our rules (DESIGN section 4). */
+	 * hijacked returns and without our rules (docs/uprobes.md). */
 	{VALUE_returns_session, false, UPROBE_SESSION, true, PROGRAM(function_session),
 	 PROGRAM(function_session_emulated)},
 	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(function_entry),
