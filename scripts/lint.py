@@ -2,7 +2,7 @@
 """Checks what the compiler does not: one line a finding, exit status 1 when there is one.
 
 direction of includes, length of files and functions, a header beside every source, trailing white space,
-clang-format, cppcheck, links of the documentation, messages of commits, licences.
+clang-format, cppcheck, links of the documentation, files that comments and documents name, messages of commits, licences.
 """
 import os
 import re
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lint_cited
 import lint_commits
 import lint_links
 
@@ -19,7 +20,7 @@ FILE_LINES = 600
 FUNCTION_LINES = 60
 
 # Area -> areas that it may include besides itself. "record" is what others know of bpf/:
-# record.h, record.def, record_enums.def, displaced.h, allocator.h, matmul.h, usdt.h.
+# record.h, record.def, record_enums.def, bpf/displaced.h, allocator.h, matmul.h, usdt.h.
 DIRECTIONS = {
     "base": set(),
     "options": {"base"},
@@ -157,7 +158,7 @@ def check_white_space(path, text, lines):
 
 
 def check_header(path, lines):
-    """A source includes name.h, or is a part of a module whose header it includes: its name begins with
+    """A source includes NAME.h, or is a part of a module whose header it includes: its name begins with
     the same word (capture_cursor.c: capture_reader.h), or the header has the folder's (verbs/verbs.h), or that of the room around it (verbs/serve)."""
     if path.parts[0] != "userspace" or path.suffix != ".c" or path.name == "main.c":
         return
@@ -222,6 +223,7 @@ def main():
     check_format(to_format)
     check_cppcheck(to_check)
     lint_links.check(ROOT, sources(), found)
+    lint_cited.check(ROOT, sources(), found)
     lint_commits.check(ROOT, found)
     for line in findings:
         print(line)
