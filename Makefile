@@ -246,6 +246,35 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libgpuprobe-fuzz.a
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)
 
+# ---- static analysis by the compiler: a file is looked at again when it, or what it includes, has changed -------------
+# Every gcc finds other things: Debian 12's is the one that counts. What it does not understand is switched off:
+#   malloc-leak               memory that a structure of the caller's keeps, through reallocarray or an out-parameter, is
+#                             lost to it. LeakSanitizer looks for leaks in the unit tests.
+#   mismatching-deallocation  it does not know reallocarray as a twin of realloc.
+#   null-dereference, null-argument, use-of-uninitialized-value
+#                             it does not know that err_set and err_errno return what they are given, and takes -errno for 0:
+#                             so it sees successes that left nothing in the out-parameter.
+ANALYZER_VERSION := 12
+ANALYZER_CFLAGS  := -O2 -fanalyzer $(addprefix -Wno-analyzer-,malloc-leak mismatching-deallocation null-dereference \
+	null-argument use-of-uninitialized-value)
+ANALYZED := $(patsubst %.c,$(B)/analyze/%.ok,$(SOURCES) userspace/main.c $(wildcard gpu/*.c))
+
+$(B)/analyze/gpu/%.ok: SOURCE_CFLAGS = $(AGENT_CFLAGS)
+$(B)/analyze/%.ok: SOURCE_CFLAGS = $(BASE_CFLAGS)
+$(B)/analyze/%.ok: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,ANALYZE,$<)
+	$(Q)$(CC) $(SOURCE_CFLAGS) $(ANALYZER_CFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -S -o /dev/null $<
+	$(Q)touch $@
+
+.PHONY: analyze
+ifeq ($(shell $(CC) -dumpversion | cut -d. -f1),$(ANALYZER_VERSION))
+analyze: $(ANALYZED) ## run gcc's static analysis (a part of lint)
+else
+analyze:
+	@echo "not analyzed: that takes gcc $(ANALYZER_VERSION), here is $$($(CC) -dumpversion)"
+endif
+
 include tests/sim/sim.mk
 
 # ---- what a user calls -----------------------------------------------------------------------------
@@ -286,9 +315,9 @@ check-gpu: ## on a machine with a GPU: record CUDA, PyTorch, JAX, compare with C
 	$(Q)tests/gpu/run
 
 .PHONY: lint
-lint: ## include direction, file and function length, format, cppcheck
+lint: ## include direction, file and function length, format, cppcheck, gcc -fanalyzer
 	$(Q)scripts/deps.sh build lint
-	$(Q)$(SUBMAKE) $(GENERATED)
+	$(Q)$(SUBMAKE) $(GENERATED) analyze
 	$(Q)scripts/lint.py
 
 .PHONY: docs
@@ -363,4 +392,4 @@ help: ## this list
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d) $(BPF_OBJECTS:.o=.d) $(AGENT_OBJECTS:.o=.d) \
-	$(B)/obj/userspace/main.d $(UNIT:=.d) $(BENCH:=.d) $(FUZZ:=.d)
+	$(ANALYZED:.ok=.d) $(B)/obj/userspace/main.d $(UNIT:=.d) $(BENCH:=.d) $(FUZZ:=.d)

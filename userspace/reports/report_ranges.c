@@ -172,12 +172,15 @@ static void append_stack(struct run *run, size_t place, struct text *text)
 	size_t depth = range->level + 1UL;
 	u32 *numbers = calloc(depth, sizeof(*numbers));
 
-	text->failed |= !numbers;
-	for (size_t i = depth; numbers && i; i--) {
+	if (!numbers) {
+		text->failed = true;
+		return;
+	}
+	for (size_t i = depth; i; i--) {
 		numbers[i - 1] = range->number;
 		range = range->parent == RANGES_NONE ? range : range_at(run, range->parent);
 	}
-	for (size_t i = 0; numbers && i < depth; i++)
+	for (size_t i = 0; i < depth; i++)
 		text_appendf(text, ":%u", numbers[i]);
 	free(numbers);
 }
