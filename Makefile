@@ -326,7 +326,7 @@ docs: $(B)/gpuprobe ## write docs/options.md, and the table of records into buil
 	$(Q)mkdir -p $(B)/docs && $(B)/gpuprobe help records >$(B)/docs/records.md
 
 # A page for the program and one for each verb of options.def.
-VERB_NAMES := $(shell sed -nE 's/^VERB.[A-Z]+, "([a-z]+)".*/\1/p' userspace/options/options.def)
+VERB_NAMES := $(filter-out $(WITHOUT),$(shell sed -nE 's/^VERB.[A-Z]+, "([a-z]+)".*/\1/p' userspace/options/options.def))
 MAN_PAGES  := $(B)/man/gpuprobe.1 $(VERB_NAMES:%=$(B)/man/gpuprobe-%.1)
 
 $(B)/man/gpuprobe.1: $(B)/gpuprobe
