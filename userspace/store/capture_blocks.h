@@ -30,11 +30,12 @@ struct capture_reader {
 };
 
 /*
- * The record at `raw`, of which `available` bytes are there, converted but not yet renumbered.
- * 1: in out; 0: a kind that we do not know; -EINVAL: damaged, but the next one begins raw->size_bytes on;
- * -EBADMSG: damaged, and where the next one begins cannot be known.
+ * The record at `raw`, of which `available` bytes are there, in the layout of this build, as convert_record() gives it: not
+ * yet renumbered. raw is memory of the caller's own: nobody changes it after it was checked.
+ * 1: in *ret_record; 0: a kind that we do not know; -EINVAL: damaged, but the next one begins raw->size_bytes on;
+ * -EBADMSG: damaged, and where the next one begins cannot be known; -ENOMEM.
  */
-int capture_check_event(const struct capture_reader *reader, const struct record_header *raw,
-			size_t available, u64 not_before_ns, struct record_header *out);
+int capture_check_event(const struct capture_reader *reader, struct record_header *raw, size_t available,
+			u64 not_before_ns, struct convert_room *room, struct record_header **ret_record);
 
 #endif

@@ -24,8 +24,8 @@ struct open_block {
 	size_t next;	/* offset in the buffer of what comes after the record at hand */
 	u32 read_bytes; /* of the payload, so far */
 	u64 last_ns;
-	struct record_header *record; /* converted, renumbered */
-	size_t record_capacity;
+	struct record_header *record; /* renumbered; in the buffer, or in room */
+	struct convert_room room;
 };
 
 struct capture_cursor {
@@ -34,9 +34,8 @@ struct capture_cursor {
 	struct open_block **heap;
 	size_t heap_count;
 	size_t heap_capacity;
-	struct open_block *spare;      /* one closed block, to save its memory */
-	struct record_header *scratch; /* one record of any size, aligned */
-	bool advance;		       /* the top was given out */
+	struct open_block *spare; /* one closed block, to save its memory */
+	bool advance;		  /* the top was given out */
 };
 
 static struct open_block *open_block_free(struct open_block *open)
@@ -44,7 +43,7 @@ static struct open_block *open_block_free(struct open_block *open)
 	if (!open)
 		return NULL;
 	free(open->buffer);
-	free(open->record);
+	free(open->room.record);
 	free(open);
 	return NULL;
 }
@@ -81,36 +80,34 @@ static int open_block_fill(struct capture_cursor *cursor, struct open_block *ope
 }
 
 /* Goes to the block's next good record: 1, or 0 at its end. Everything is checked again: the file
- * may have been changed since it was opened. What is damaged was counted then. */
+ * may have been changed since it was opened. What is damaged was counted then. A record is checked and renumbered where
+ * it was read to. */
 static int open_block_next(struct capture_cursor *cursor, struct open_block *open)
 {
 	for (;;) {
-		const struct record_header *raw;
+		struct record_header *raw, *record;
 		int result = open_block_fill(cursor, open, sizeof(*raw));
 
 		if (result < 0)
 			return result;
 		if (open->used - open->next < sizeof(*raw))
 			return 0;
-		raw = (const void *)(open->buffer + open->next);
+		raw = (void *)(open->buffer + open->next);
 		result = open_block_fill(cursor, open, raw->size_bytes);
 		if (result < 0)
 			return result;
-		raw = (const void *)(open->buffer + open->next);
+		raw = (void *)(open->buffer + open->next);
 		result = capture_check_event(cursor->reader, raw, open->used - open->next,
-					     open->last_ns, cursor->scratch);
+					     open->last_ns, &open->room, &record);
 		if (result == -EBADMSG)
 			return 0;
+		if (result == -ENOMEM)
+			return result;
 		open->next += raw->size_bytes;
-		if (result <= 0)
+		if (result <= 0 || !renumber_apply(cursor->reader->renumber, record))
 			continue;
-		if (array_reserve_bytes((void **)&open->record, &open->record_capacity,
-					cursor->scratch->size_bytes, 1) < 0)
-			return -ENOMEM;
-		memcpy(open->record, cursor->scratch, cursor->scratch->size_bytes);
-		if (!renumber_apply(cursor->reader->renumber, open->record))
-			continue;
-		open->last_ns = open->record->ts;
+		open->record = record;
+		open->last_ns = record->ts;
 		return 1;
 	}
 }
@@ -240,12 +237,8 @@ int capture_cursor_open(struct capture_reader *reader, struct capture_cursor **r
 {
 	struct capture_cursor *cursor = calloc(1, sizeof(*cursor));
 
-	if (cursor)
-		cursor->scratch = malloc(RECORD_SIZE_MAX_BYTES);
-	if (!cursor || !cursor->scratch) {
-		free(cursor);
+	if (!cursor)
 		return err_errno(err, -ENOMEM, "can't read the capture");
-	}
 	cursor->reader = reader;
 	*ret_cursor = cursor;
 	return 0;
@@ -259,7 +252,6 @@ struct capture_cursor *capture_cursor_free(struct capture_cursor *cursor)
 		open_block_free(cursor->heap[i]);
 	open_block_free(cursor->spare);
 	free(cursor->heap);
-	free(cursor->scratch);
 	free(cursor);
 	return NULL;
 }

@@ -20,8 +20,8 @@ struct pass {
 	u64 offset;
 	u8 *payload; /* of the block at hand */
 	size_t payload_capacity;
-	struct record_header *record; /* room for one, converted */
-	u64 *seen;		      /* offsets of the blocks whose headers are good */
+	struct convert_room room;
+	u64 *seen; /* offsets of the blocks whose headers are good */
 	size_t seen_count;
 	size_t seen_capacity;
 	u64 damaged_regions; /* headers that were not good */
@@ -38,17 +38,19 @@ static bool size_is_sound(const struct record_header *raw, size_t available)
 	       raw->size_bytes % 8 == 0 && raw->size_bytes <= available;
 }
 
-int capture_check_event(const struct capture_reader *reader, const struct record_header *raw,
-			size_t available, u64 not_before_ns, struct record_header *out)
+int capture_check_event(const struct capture_reader *reader, struct record_header *raw,
+			size_t available, u64 not_before_ns, struct convert_room *room,
+			struct record_header **ret_record)
 {
 	int result;
 
 	if (!size_is_sound(raw, available))
 		return -EBADMSG;
-	result = convert_record(reader->convert, raw, out);
+	result = convert_record(reader->convert, raw, room, ret_record);
 	if (result <= 0)
 		return result;
-	if (schema_kind(out->kind)->shape == SHAPE_FACT || out->ts < not_before_ns)
+	if (schema_kind((*ret_record)->kind)->shape == SHAPE_FACT ||
+	    (*ret_record)->ts < not_before_ns)
 		return -EINVAL;
 	return 1;
 }
@@ -83,29 +85,27 @@ static int read_events(struct pass *pass, const struct capture_block_header *hea
 	int result;
 
 	for (; offset < header->payload_bytes; seen++) {
-		const struct record_header *raw = (const void *)(pass->payload + offset);
+		struct record_header *raw = (void *)(pass->payload + offset), *record;
 
 		result = capture_check_event(reader, raw, header->payload_bytes - offset, last,
-					     pass->record);
+					     &pass->room, &record);
 		if (result == -EBADMSG)
 			break;
 		offset += raw->size_bytes;
-		if (result > 0) {
-			result = renumber_enter(reader->renumber, pass->record);
-			if (result == -ENOMEM)
-				return result;
-			result = result < 0 ? result : 1;
-		}
+		if (result > 0)
+			result = renumber_enter(reader->renumber, record) ?: 1;
+		if (result == -ENOMEM)
+			return result;
 		if (result <= 0) {
 			reader->losses[result ? VALUE_loss_reason_record_damaged
 					      : VALUE_loss_reason_kind_unknown]++;
 			continue;
 		}
 		if (!block.payload_bytes)
-			block.first_ns = pass->record->ts;
-		last = pass->record->ts;
+			block.first_ns = record->ts;
+		last = record->ts;
 		block.payload_bytes = offset;
-		note_range(reader, pass->record);
+		note_range(reader, record);
 	}
 	if (offset < header->payload_bytes)
 		reader->losses[VALUE_loss_reason_record_damaged] +=
@@ -114,22 +114,23 @@ static int read_events(struct pass *pass, const struct capture_block_header *hea
 }
 
 /* 1: taken; 0: unknown kind; -EINVAL: damaged; -ENOMEM. */
-static int read_fact(struct capture_reader *reader, const struct record_header *raw,
-		     struct record_header *out)
+static int read_fact(struct pass *pass, struct record_header *raw)
 {
+	struct capture_reader *reader = pass->reader;
 	const struct schema_field *id;
 	const struct schema_kind *kind;
-	int result = convert_record(reader->convert, raw, out);
+	struct record_header *record;
+	int result = convert_record(reader->convert, raw, &pass->room, &record);
 
 	if (result <= 0)
 		return result;
-	kind = schema_kind(out->kind);
+	kind = schema_kind(record->kind);
 	id = schema_id_field(kind);
-	if (kind->shape != SHAPE_FACT || (id && schema_field_absent(id, out)))
+	if (kind->shape != SHAPE_FACT || (id && schema_field_absent(id, record)))
 		return -EINVAL;
-	result = renumber_enter(reader->renumber, out);
+	result = renumber_enter(reader->renumber, record);
 	if (result == 0)
-		result = facts_add(reader->facts, out);
+		result = facts_add(reader->facts, record);
 	return result < 0 ? result : 1;
 }
 
@@ -140,13 +141,13 @@ static int read_facts(struct pass *pass, const struct capture_block_header *head
 	u32 offset = 0;
 
 	for (; offset < header->payload_bytes; seen++) {
-		const struct record_header *raw = (const void *)(pass->payload + offset);
+		struct record_header *raw = (void *)(pass->payload + offset);
 		int result;
 
 		if (!size_is_sound(raw, header->payload_bytes - offset))
 			break;
 		offset += raw->size_bytes;
-		result = read_fact(reader, raw, pass->record);
+		result = read_fact(pass, raw);
 		if (result == -ENOMEM)
 			return result;
 		if (result <= 0)
@@ -354,14 +355,11 @@ static int reader_pass(struct capture_reader *reader, u64 file_bytes)
 		.file_bytes = file_bytes,
 		.offset = sizeof(struct capture_file_header),
 	};
-	int result = -ENOMEM;
+	int result = read_blocks(&pass);
 
-	pass.record = malloc(RECORD_SIZE_MAX_BYTES);
-	if (pass.record)
-		result = read_blocks(&pass);
 	if (result == 0)
 		result = facts_finish(reader->facts);
-	free(pass.record);
+	free(pass.room.record);
 	free(pass.payload);
 	free(pass.seen);
 	if (result < 0)

@@ -200,8 +200,9 @@ static void convert_value(const struct schema_table *foreign, const struct conve
 }
 
 static int convert_fields(const struct convert *convert, const struct convert_kind *kind,
-			  const struct record_header *raw, struct record_header *out)
+			  const struct record_header *raw, struct convert_room *room)
 {
+	struct record_header *out;
 	size_t tail = raw->size_bytes - kind->theirs->size_bytes;
 	u16 fixed = kind->ours->size_bytes;
 
@@ -209,6 +210,9 @@ static int convert_fields(const struct convert *convert, const struct convert_ki
 		tail = 0;
 	if (fixed + tail > RECORD_SIZE_MAX_BYTES)
 		return -EINVAL;
+	if (array_reserve_bytes((void **)&room->record, &room->capacity, fixed + tail, 1) < 0)
+		return -ENOMEM;
+	out = room->record;
 	schema_record_clear(kind->ours, out);
 	memcpy(out, raw, sizeof(*out));
 	out->kind = kind->ours->number;
@@ -230,10 +234,11 @@ static bool tail_fits(const struct schema_kind *kind, const struct record_header
 	return kind->tail == TAIL_ADDRESSES ? length <= room / sizeof(u64) : length <= room;
 }
 
-int convert_record(const struct convert *convert, const struct record_header *raw,
-		   struct record_header *out)
+int convert_record(const struct convert *convert, struct record_header *raw,
+		   struct convert_room *room, struct record_header **ret_record)
 {
 	const struct convert_kind *kind;
+	int result;
 
 	if (!convert->place[raw->kind])
 		return 0;
@@ -243,11 +248,14 @@ int convert_record(const struct convert *convert, const struct record_header *ra
 		return -EINVAL;
 	if (!kind->ours)
 		return 0;
-	if (kind->same_layout)
-		memcpy(out, raw, raw->size_bytes);
-	else if (convert_fields(convert, kind, raw, out) < 0)
-		return -EINVAL;
-	if (kind->ours->tail != TAIL_NONE && !tail_fits(kind->ours, out))
+	*ret_record = raw;
+	if (!kind->same_layout) {
+		result = convert_fields(convert, kind, raw, room);
+		if (result < 0)
+			return result;
+		*ret_record = room->record;
+	}
+	if (kind->ours->tail != TAIL_NONE && !tail_fits(kind->ours, *ret_record))
 		return -EINVAL;
 	return 1;
 }
