@@ -13,6 +13,7 @@ from pathlib import Path
 
 import lint_cited
 import lint_commits
+import lint_licences
 import lint_links
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -225,6 +226,7 @@ def main():
     lint_links.check(ROOT, sources(), found)
     lint_cited.check(ROOT, sources(), found)
     lint_commits.check(ROOT, found)
+    lint_licences.check(ROOT, sources(), found)
     for line in findings:
         print(line)
     if findings:
