@@ -61,6 +61,12 @@ static const struct exporter exporter_table[] = {
 	},
 };
 
+const struct exporter *exporters(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(exporter_table);
+	return exporter_table;
+}
+
 static bool exporter_ends_with(const char *string, const char *end, size_t end_length)
 {
 	size_t length = strlen(string);

@@ -27,6 +27,8 @@ struct exporter {
  * exporter: ret_exporter is NULL and the result 0. */
 int exporter_find(const char *path, const char *format, const struct exporter **ret_exporter,
 		  struct err *err);
+/* All of them: what has to hold for each format is tested for each. */
+const struct exporter *exporters(size_t *ret_count);
 
 /* Is what the exporter (NULL: the capture itself) writes to path a folder of several files? */
 bool exporter_is_folder(const struct exporter *exporter, const char *path);
