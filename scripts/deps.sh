@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the packages that gpuprobe needs, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench, package
+#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench, package, fresh
 # Quick when nothing is missing. Without root it prints the command to run and fails. Services that come
 # with a package (redis-server, postgresql) are neither started nor enabled; those that were there before
 # are left as they are.
@@ -71,6 +71,7 @@ package lintian                              -  judges what make deb made
 package debootstrap                          -  bare systems that packages are tried in
 bench  bpftrace                              -  what gpuprobe is compared with
 bench  python3                               -  medians
+fresh  debootstrap                           -  bare systems for scripts/fresh
 '
 
 die() {
@@ -230,7 +231,7 @@ provide_cuda_headers() {
 
 GROUPS_WANTED="${*:-build}"
 for group in $GROUPS_WANTED; do
-	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench, package"
+	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench, package, fresh"
 done
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	die "knows Debian and Ubuntu only. Install what these stand for, then run 'make': $(
