@@ -43,13 +43,8 @@ class Train:
 	def ask(self, word):
 		if not self.socket:
 			self.socket = socket.socket(socket.AF_UNIX)
-			self.socket.settimeout(60)
-			for attempt in range(200):
-				try:
-					self.socket.connect(str(self.folder / "control"))
-					break
-				except OSError:
-					time.sleep(0.05)
+			self.socket.settimeout(PATIENCE_S)
+			wait_for(lambda: not self.socket.connect_ex(str(self.folder / "control")), "sim-train to listen")
 			self.lines = self.socket.makefile("r")
 		self.socket.sendall(word.encode() + b"\n")
 		line = self.lines.readline()
@@ -59,17 +54,22 @@ class Train:
 	def pause(self):
 		check_equal(self.ask("pause"), {"paused": True, "drained": True}, "answer to pause")
 
-	def set_knobs(self, **knobs):
-		"""Of the simulated CUDA, in force within 20 ms."""
-		write_knobs(self.folder, knobs)
-		time.sleep(0.05)
+	def launched(self):
+		"""Kernels since the mark, or its begin."""
+		return sum(kernel["count"] for kernel in self.ask("truth")["kernels"].values())
+
+	def work(self, seconds=0, kernels=200):
+		"""Goes on for a time, and until it has launched so many more, as it does in some ten steps."""
+		before = self.launched()
+		time.sleep(seconds)
+		wait_for(lambda: self.launched() >= before + kernels, f"sim-train to launch {kernels} kernels")
 
 	def finish(self):
 		"""It ends as by itself; its exit status is 0 unless a call of CUDA failed."""
 		if self.socket:
 			self.socket.close()
 		os.kill(self.pid, signal.SIGTERM)
-		check_equal(self.process.wait(30), 0, "exit status of sim-train")
+		check_equal(self.process.wait(PATIENCE_S), 0, "exit status of sim-train")
 
 
 def write_knobs(folder, knobs):
@@ -89,11 +89,11 @@ def training(*arguments, prefix=(), program=None, knobs={}, **options):
 		     running(command, stdout=output, stderr=output, env={**os.environ, "SIM_KNOBS": f"{folder}/knobs"},
 			     **options) as process:
 			train = Train(process, folder)
-			for attempt in range(600):
-				if (pathlib.Path(folder) / "control").exists():
-					break
+
+			def listens():
 				check(process.poll() is None, f"sim-train ended: {open(output.name).read()}")
-				time.sleep(0.02)
+				return (pathlib.Path(folder) / "control").exists()
+			wait_for(listens, "sim-train to listen")
 			wait_for(lambda: "--paused" in arguments or train.ask("truth")["outermost_calls"] > 30, "sim-train to begin")
 			yield train
 
@@ -111,7 +111,7 @@ def record_exactly(train, seconds=0.5, release=RELEASE, arguments=()):
 	with recording_gpu(train.pid, *arguments, release=release) as record:
 		train.ask("mark")
 		train.ask("resume")
-		time.sleep(seconds)
+		train.work(seconds)
 		train.pause()
 		truth = train.ask("truth")
 		# A call of CUDA, so that the agent need not wait for one.
@@ -295,10 +295,7 @@ def wait_for_names(pid):
 				found.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
 		return found
 	own = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-	for attempt in range(100):
-		if names().count(own) <= 1:
-			return
-		time.sleep(0.02)
+	wait_for(lambda: names().count(own) <= 1, f"the threads of {pid} to have names of their own")
 
 
 def footprint(pid):
@@ -321,18 +318,11 @@ def footprint(pid):
 		"resident": sum("gpuprobe-resident" in name for name in maps)}
 
 
-def wait_for(condition, what, seconds=10):
-	deadline = time.monotonic() + seconds
-	while not condition():
-		check(time.monotonic() < deadline, f"waited {seconds} s for {what}")
-		time.sleep(0.02)
-
-
-def settled(pid, before, what, seconds=10):
+def settled(pid, before, what):
 	"""Nothing of an agent is left but at most its one page twice (code and data), threads and descriptors are as before."""
 	try:
 		wait_for(lambda: not footprint(pid)["own"] and footprint(pid)["threads"] == before["threads"] and
-			 footprint(pid)["fds"] == before["fds"], what, seconds)
+			 footprint(pid)["fds"] == before["fds"], what)
 	except Failure as failure:
 		raise Failure(f"{failure}: before {before}, now {footprint(pid)}") from failure
 	check(footprint(pid)["resident"] <= 2, f"{what}: pages stay more than once: {footprint(pid)}")

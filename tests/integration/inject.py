@@ -18,9 +18,9 @@ def agent(*flags):
 	return build("inject_agent.c", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{ROOT}", *flags, name=name)
 
 
-def drive(*arguments, status=0, seconds=150):
+def drive(*arguments, status=0):
 	"""Runs the driver; what it printed."""
-	result = subprocess.run([str(driver()), *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
+	result = subprocess.run([str(driver()), *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S)
 	check_equal(result.returncode, status, f"exit status of {arguments}: {result.stdout}{result.stderr}")
 	return result.stdout
 
@@ -71,11 +71,9 @@ def footprint(pid):
 
 def settled(pid, expected, what):
 	"""The footprint becomes what it was; a thread takes a moment to end."""
-	for attempt in range(100):
-		now = footprint(pid)
-		if now == expected:
-			return
-		time.sleep(0.05)
+	with contextlib.suppress(Failure):
+		wait_for(lambda: footprint(pid) == expected, what)
+	now = footprint(pid)
 	for key in now:
 		new = [item for item in now[key] if item not in expected[key]]
 		gone = [item for item in expected[key] if item not in now[key]]
@@ -83,14 +81,13 @@ def settled(pid, expected, what):
 
 
 def nothing_of_ours(pid):
-	for attempt in range(100):
-		left = [line for line in maps(pid) if "gpuprobe" in line] + \
+	def left():
+		return [line for line in maps(pid) if "gpuprobe" in line] + \
 		       [name for _, name in descriptors(pid) if "gpuprobe" in name] + \
 		       [lines for lines in threads(pid).values() if "gpuprobe" in str(lines)]
-		if not left:
-			return
-		time.sleep(0.05)
-	raise Failure(f"left in the target: {left}")
+	with contextlib.suppress(Failure):
+		wait_for(lambda: not left(), "the target to have nothing of ours")
+	check_equal(left(), [], "left in the target")
 
 
 @contextlib.contextmanager
@@ -101,4 +98,4 @@ def ordinary(allocating=2):
 		check_equal(process.stdout.readline(), "ready\n", "first line of the target")
 		yield process
 		process.stdin.close()
-		check_equal(process.wait(20), 0, f"exit status of the target ({process.stdout.read()})")
+		check_equal(process.wait(PATIENCE_S), 0, f"exit status of the target ({process.stdout.read()})")

@@ -81,7 +81,7 @@ gevent.get_hub().print_exception = lambda *a: None
 begin()
 queue = gevent.queue.Queue()
 jobs = [gevent.spawn(work, number, queue) for number in range(30)]
-gevent.joinall(jobs, timeout=60)
+gevent.joinall(jobs)
 good = sum(job.value for job in jobs if job.successful())
 total = sum(queue.get() for i in range(300))
 mapped = sum(gevent.pool.Pool(4).imap_unordered(lambda x: x * x, range(50)))
@@ -93,15 +93,17 @@ end(good=good, total=total, mapped=mapped, failures=int(total != 45 * sum(range(
 def python_of(*packages):
 	"""A Python with packages from PyPI, installed once into build/venv; and the patterns that probe its interpreter."""
 	python = VENV / "bin" / "python"
-	if not python.exists() and subprocess.run([need("python3"), "-m", "venv", VENV], capture_output=True).returncode:
-		raise Skip("python3 cannot make a virtual environment (python3-venv is not installed)")
-	if subprocess.run([python, "-c", "import " + ",".join(packages)], capture_output=True).returncode:
-		try:
-			result = subprocess.run([python, "-m", "pip", "-q", "install", "--only-binary", ":all:", *packages], capture_output=True, text=True, timeout=30)
-		except subprocess.TimeoutExpired:
-			raise Skip("PyPI does not answer") from None
-		if result.returncode:
-			raise Skip(f"pip install {' '.join(packages)}: {(result.stderr.strip().splitlines() or ['failed'])[-1][:100]}")
+	with locked(CACHE):
+		if not python.exists() and subprocess.run([need("python3"), "-m", "venv", VENV], capture_output=True).returncode:
+			raise Skip("python3 cannot make a virtual environment (python3-venv is not installed)")
+		if subprocess.run([python, "-c", "import " + ",".join(packages)], capture_output=True).returncode:
+			try:
+				result = subprocess.run([python, "-m", "pip", "-q", "install", "--only-binary", ":all:", *packages],
+							capture_output=True, text=True, timeout=PATIENCE_S)
+			except subprocess.TimeoutExpired:
+				raise Skip("PyPI does not answer") from None
+			if result.returncode:
+				raise Skip(f"pip install {' '.join(packages)}: {(result.stderr.strip().splitlines() or ['failed'])[-1][:100]}")
 	return str(python)
 
 
@@ -119,7 +121,6 @@ def interpreter_probes(python):
 
 def program_of(name, python, code, path=""):
 	"""A script that runs as a program, so that truth() can start it."""
-	BUILD.mkdir(parents=True, exist_ok=True)
 	script = BUILD / (name + ".py")
 	script.write_text(f"#!{python} -S\n" + ("import sys; sys.path.insert(0, %r)\n" % path if path else "") + code)
 	script.chmod(0o755)
@@ -132,9 +133,7 @@ def site_packages(python):
 
 
 def compile_with(compiler, source, output, *command):
-	BUILD.mkdir(parents=True, exist_ok=True)
 	result = subprocess.run([compiler, *command, "-o", str(BUILD / output), str(PROGRAMS / source)], capture_output=True, text=True,
-				env={**os.environ, "GOCACHE": str(BUILD / "go-cache"), "GO111MODULE": "off"})
-	if result.returncode:
-		raise Skip(f"{compiler} cannot build {source}: {result.stderr.strip()[:200]}")
+				env={**os.environ, "GOCACHE": str(CACHE / "go-cache"), "GO111MODULE": "off"})
+	check_equal(result.returncode, 0, f"{compiler} of {source}: {result.stderr.strip()[:500]}")
 	return BUILD / output

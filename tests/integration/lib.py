@@ -12,9 +12,15 @@ A test file is an executable tests/integration/test_NAME with
 	main()
 
 It prints one line "ok NAME" / "not ok NAME" / "skip NAME: reason" a test and exits 1 when one failed.
+
+Any two of them may run beside each other, on a machine that does much else: what a test makes lies in folders of its own and has
+names of its own, and it waits for what has to come instead of sleeping. A window ends when the test has seen what it wants (LONG,
+then stop()), not after a time in which a busy machine may not have got to it.
 """
+import atexit
 import collections
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -28,11 +34,44 @@ import time
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build" / "integration"
+# What is fetched or made once for all tests: while it is locked().
+CACHE = ROOT / "build" / "integration"
 GPUPROBE = ROOT / "build" / "gpuprobe"
 PROGRAMS = ROOT / "tests" / "integration" / "programs"
 
+PATIENCE_S = 120  # how long is waited for what has to come: an idle machine has it at once
+LONG = 600  # a window that the test ends (s)
+
 tests = []
+
+
+def own_folder():
+	"""A folder for what this run builds. A program of another one would be another user of the same file, which changes how its
+	functions are probed. Those of runs that were killed are swept up."""
+	CACHE.mkdir(parents=True, exist_ok=True)
+	for left in CACHE.glob("run-*"):
+		if not os.path.exists("/proc/" + left.name.split("-")[1]):
+			shutil.rmtree(left, ignore_errors=True)
+	folder = pathlib.Path(tempfile.mkdtemp(prefix=f"run-{os.getpid()}-", dir=CACHE))
+	folder.chmod(0o755)
+	atexit.register(shutil.rmtree, folder, ignore_errors=True)
+	# A test that is told to end leaves its targets no more than one that fails.
+	signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+	return folder
+
+
+BUILD = own_folder()
+
+
+@contextlib.contextmanager
+def locked(folder):
+	"""Others that want the same wait."""
+	lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+	try:
+		fcntl.flock(lock, fcntl.LOCK_EX)
+		yield
+	finally:
+		os.close(lock)
 
 
 class Skip(Exception):
@@ -71,6 +110,15 @@ def need(program):
 	return path
 
 
+def wait_for(condition, what, seconds=PATIENCE_S):
+	"""What the condition gives when it is true at last."""
+	deadline = time.monotonic() + seconds
+	while not (result := condition()):
+		check(time.monotonic() < deadline, f"waited {seconds} s for {what}")
+		time.sleep(0.02)
+	return result
+
+
 def main(needs_root=True):
 	only = sys.argv[1:]
 	failed = 0
@@ -98,17 +146,39 @@ def main(needs_root=True):
 
 @functools.lru_cache(maxsize=None)
 def build(source, *flags, name=None, compiler=None):
-	"""Compiles tests/integration/programs/SOURCE; the path of the program. Once a name: files of different
-	flags need different ones."""
-	BUILD.mkdir(parents=True, exist_ok=True)
+	"""Compiles tests/integration/programs/SOURCE; the path of the program. Files of different flags need different names."""
 	path = PROGRAMS / source
 	compiler = compiler or ("g++" if source.endswith((".cc", ".cpp")) else "gcc")
 	output = BUILD / (name or path.stem)
+	check(not output.exists(), f"{output.name} is there already, of other flags than {flags}")
 	command = [compiler, "-O1", "-g", "-o", str(output), str(path), *flags, "-lpthread"]
 	result = subprocess.run(command, capture_output=True, text=True)
 	if result.returncode:
 		raise Failure(f"can't build {source}: {result.stderr[:500]}")
 	return output
+
+
+def own_build_id():
+	"""A build id that no other run has, since debug files lie where all of the machine look for them."""
+	return os.urandom(16).hex()
+
+
+@contextlib.contextmanager
+def debug_file(program, build_id):
+	"""What is in a program beside its code lies where debuggers look for it, under its build id."""
+	path = pathlib.Path(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug")
+	with locked("/usr/lib"):
+		made = [folder for folder in path.parents if not folder.exists()]
+		path.parent.mkdir(parents=True, exist_ok=True)
+		subprocess.run(["objcopy", "--only-keep-debug", program, path], check=True)
+	try:
+		yield
+	finally:
+		with locked("/usr/lib"):
+			path.unlink()
+			for folder in made:
+				with contextlib.suppress(OSError):  # another run has something in it
+					folder.rmdir()
 
 
 @contextlib.contextmanager
@@ -135,8 +205,15 @@ def cgroup_parent():
 	yield pathlib.Path("/sys/fs/cgroup"), "memory.max"
 
 
+def is_removed(folder):
+	with contextlib.suppress(OSError):
+		folder.rmdir()
+	return not folder.exists()
+
+
 @contextlib.contextmanager
 def memory_cgroup(limit_bytes):
+	"""Processes in it have ended when the block is left."""
 	for parent, limit in cgroup_parent():
 		folder = parent / f"gpuprobe-test-{os.getpid()}"
 		try:
@@ -151,12 +228,8 @@ def memory_cgroup(limit_bytes):
 		try:
 			yield folder
 		finally:
-			for _ in range(100):
-				try:
-					folder.rmdir()
-					break
-				except OSError:
-					time.sleep(0.05)
+			# Processes leave it a moment after they have ended.
+			wait_for(lambda: is_removed(folder), f"{folder} to be empty")
 		return
 	raise Skip("no memory cgroup can be made here")
 
@@ -187,7 +260,26 @@ class Truth:
 	def finish(self):
 		"""Ends it; its exit status."""
 		self.process.stdin.close()
-		return self.process.wait(10)
+		return self.process.wait(PATIENCE_S)
+
+	def wait_until_reading(self):
+		"""What it did behind its last line is over: its first thread waits for the next one."""
+		wait_for(lambda: system_call(self.pid) == "0", "the target to read")
+
+
+def system_call(pid):
+	"""The number of the system call that a thread waits in, as /proc has it."""
+	return pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0]
+
+
+def state(pid):
+	"""R, S, T, Z..., as /proc has it."""
+	return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def children_of(pid):
+	"""Of its first thread."""
+	return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @contextlib.contextmanager
@@ -216,7 +308,7 @@ def read_memory(pid, address, size):
 
 # ---- gpuprobe ---------------------------------------------------------------------------------------------
 
-def gpuprobe(*arguments, timeout=60, **options):
+def gpuprobe(*arguments, timeout=PATIENCE_S, **options):
 	"""Runs it to its end; the result with stdout and stderr as text."""
 	return subprocess.run([str(GPUPROBE), *map(str, arguments)], capture_output=True, text=True,
 			      timeout=timeout, **options)
@@ -241,7 +333,7 @@ class Recording:
 		self.process.send_signal(signal.SIGINT)
 		return self.wait()
 
-	def wait(self, timeout=60):
+	def wait(self, timeout=PATIENCE_S):
 		self.stdout, rest = self.process.communicate(timeout=timeout)
 		self.stderr += rest
 		return self
@@ -253,6 +345,25 @@ class Recording:
 	def events(self):
 		"""All records of the .ndjson output."""
 		return read_ndjson(self.outputs["ndjson"])
+
+	def events_so_far(self):
+		"""The records that are on the disk while it goes on."""
+		capture = self.outputs.get("gpr") or next(iter(self.outputs.values())) + ".gpr"
+		with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
+			result = gpuprobe("export", "-q", capture, "-o", folder + "/so_far.ndjson")
+			check_equal(result.returncode, 0, "exit status of an export of what there is so far: " + result.stderr)
+			return read_ndjson(folder + "/so_far.ndjson")
+
+	def wait_for_events(self, what, condition):
+		"""Goes on until the records that there are by then fulfil the condition; those records."""
+		def seen():
+			check_equal(self.process.poll(), None, "exit status of gpuprobe before it was stopped")
+			records = self.events_so_far()
+			return condition(records) and records
+		return wait_for(seen, what)
+
+	def wait_for_count(self, kind, least):
+		return self.wait_for_events(f"{least} records of kind {kind}", lambda records: len(events_of(records, kind)) >= least)
 
 
 @contextlib.contextmanager

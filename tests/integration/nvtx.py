@@ -46,7 +46,7 @@ class NvtxUser:
 	def finish(self):
 		"""It ends by itself."""
 		self.process.stdin.close()
-		check_equal(self.process.wait(30), 0, "exit status of nvtx_user")
+		check_equal(self.process.wait(PATIENCE_S), 0, "exit status of nvtx_user")
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ def mapped(pid):
 def everything_probed(pid, at_least, *programs, pids=()):
 	binaries = [*programs, *(name for name in LIBRARIES if any(other.startswith(name) for other in mapped(pid)))]
 	words = [word for binary in binaries for word in ("-F", f"{binary}:*")]
-	with recording("-p", ",".join(map(str, (pid, *pids))), *words, "--returns", "none", "--max-functions", 100000, "-d", 60,
+	with recording("-p", ",".join(map(str, (pid, *pids))), *words, "--returns", "none", "--max-functions", 100000, "-d", LONG,
 		       outputs=("gpr",)) as session:
 		yield session
 		session.stop()
@@ -27,13 +27,6 @@ def everything_probed(pid, at_least, *programs, pids=()):
 	recorded = re.search(r"recorded [\d.]+ s: ([\d,]+) (?:calls|events)", session.stderr)
 	check(recorded and int(recorded[1].replace(",", "")) > 10000, f"calls: {session.stderr}")
 	print(f"# {probed[0]}; {recorded[0]}", flush=True)
-
-
-def until(condition, what, seconds=15):
-	deadline = time.monotonic() + seconds
-	while not condition():
-		check(time.monotonic() < deadline, f"{what} did not come")
-		time.sleep(0.05)
 
 
 class Worker:
@@ -52,7 +45,7 @@ class Worker:
 
 	def finish(self):
 		self.process.stdin.close()
-		return self.process.wait(20)
+		return self.process.wait(PATIENCE_S)
 
 
 def work_under_probes(command, at_least, *programs):

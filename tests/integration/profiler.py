@@ -156,7 +156,7 @@ class Client:
 		elif isinstance(event, h2.events.ConnectionTerminated):
 			self.closed = True
 
-	def read(self, timeout=60):
+	def read(self, timeout=PATIENCE_S):
 		"""What comes next; False: nothing in this time."""
 		self.socket.settimeout(timeout)
 		try:
@@ -175,7 +175,7 @@ class Client:
 		self.flush()
 		return True
 
-	def wait(self, stream, timeout=60):
+	def wait(self, stream, timeout=PATIENCE_S):
 		end = time.monotonic() + timeout
 		while not self.answers[stream].over:
 			check(time.monotonic() < end and self.read(max(0.1, end - time.monotonic())), f"no answer in {timeout} s")
@@ -214,7 +214,7 @@ class Server:
 
 	def stop(self):
 		self.process.send_signal(signal.SIGINT)
-		_, rest = self.process.communicate(timeout=60)
+		_, rest = self.process.communicate(timeout=PATIENCE_S)
 		self.said += rest
 		return self.process.returncode
 

@@ -20,7 +20,7 @@ def counts_without_us(program, *words):
 def record_in_mode(mode, program, probes, *words):
 	"""The program under gpuprobe: its counts, the records."""
 	with truth(*words, program=program) as target, \
-			recording("-p", target.pid, *probes, "--returns", mode, "--max-functions", 100000, "-d", 50) as session:
+			recording("-p", target.pid, *probes, "--returns", mode, "--max-functions", 100000, "-d", LONG) as session:
 		try:
 			counts = target.go()
 		except Failure as failure:
