@@ -317,10 +317,11 @@ def gpuprobe(*arguments, timeout=PATIENCE_S, **options):
 class Recording:
 	"""A running `gpuprobe` that records; begun when its window is open."""
 
-	def __init__(self, process, folder, outputs):
+	def __init__(self, process, folder, outputs, capture):
 		self.process = process
 		self.folder = folder
 		self.outputs = outputs
+		self.capture = capture
 		self.stderr = ""
 		while "recording " not in self.stderr:
 			line = process.stderr.readline()
@@ -348,11 +349,7 @@ class Recording:
 
 	def events_so_far(self):
 		"""The records that are on the disk while it goes on."""
-		capture = self.outputs.get("gpr") or next(iter(self.outputs.values())) + ".gpr"
-		with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
-			result = gpuprobe("export", "-q", capture, "-o", folder + "/so_far.ndjson")
-			check_equal(result.returncode, 0, "exit status of an export of what there is so far: " + result.stderr)
-			return read_ndjson(folder + "/so_far.ndjson")
+		return read_capture(self.capture)
 
 	def wait_for_events(self, what, condition):
 		"""Goes on until the records that there are by then fulfil the condition; those records."""
@@ -384,8 +381,19 @@ def recording(*arguments, outputs=("ndjson",), blocking=False, growth=False, **o
 			tail = command[at:]
 			outputs_part = command[len(command) - 2 * len(paths):]
 			command = command[:at] + outputs_part + tail[:len(tail) - 2 * len(paths)]
+		# Until it is over all goes into a capture: the one that is asked for, or one beside the first output.
+		named = [command[at + 1] for at, word in enumerate(command) if word == "-o"]
+		capture = next((path for path in named if path.endswith(".gpr")), f"{named[0]}.gpr")
 		with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
-			yield Recording(process, folder, paths)
+			yield Recording(process, folder, paths, capture)
+
+
+def read_capture(path):
+	"""The records of a capture, which may still grow."""
+	with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
+		result = gpuprobe("export", "-q", path, "-o", folder + "/out.ndjson")
+		check_equal(result.returncode, 0, f"exit status of an export of {path}: {result.stderr}")
+		return read_ndjson(folder + "/out.ndjson")
 
 
 def read_ndjson(path):

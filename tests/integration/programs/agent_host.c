@@ -4,7 +4,8 @@
  *
  *	agent_host OPTION... COMMAND ARG...
  *
- * -t MS: how long, 0: until stdin ends. -c: so many agents, one after the other. -q: records are counted by kind,
+ * -t MS: how long, 0: until stdin ends. -m: and until so many records have come, however long it takes. -c: so many agents,
+ * one after the other. -q: records are counted by kind,
  * not printed. -w: gpuprobe "dies" (its lock goes) instead of asking to leave. -s: nothing is read before the end.
  * The others: settings of the agent.
  */
@@ -36,6 +37,7 @@
 
 struct options {
 	int cycles, milliseconds;
+	u64 records_min;
 	bool quiet, die, stopped;
 	u32 chunks;
 	struct agent_cupti_config cupti;
@@ -46,7 +48,7 @@ struct ring {
 	size_t bytes;
 	struct agent_control *control;
 	u32 *read_bytes;
-	u64 kinds[256];
+	u64 read_count, kinds[256];
 };
 
 static u64 now_ns(void)
@@ -156,6 +158,7 @@ static void drain(struct ring *ring, const struct options *options, int cycle)
 			if (!options->quiet)
 				print_record(cycle, header);
 			ring->kinds[header->kind & 255]++;
+			ring->read_count++;
 			ring->read_bytes[i] += header->size_bytes;
 		}
 		if (state == AGENT_CHUNK_FULL) {
@@ -231,6 +234,13 @@ static bool stdin_ended(void)
 	return poll(&polled, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
+static bool is_window_open(const struct ring *ring, const struct options *options, u64 end_ns)
+{
+	if (!options->milliseconds)
+		return !stdin_ended();
+	return now_ns() < end_ns || ring->read_count < options->records_min;
+}
+
 static void record(struct ring *ring, const struct options *options, int cycle, pid_t child)
 {
 	u64 end_ns = now_ns() + 60000000000ull, leaving_ns;
@@ -241,9 +251,8 @@ static void record(struct ring *ring, const struct options *options, int cycle, 
 	printf("{\"cycle\":%d,\"ready\":true,\"agent_tid\":%u,\"target\":%d}\n", cycle,
 	       ring->control->fixed.agent_tid, child);
 	fflush(stdout);
-	end_ns = options->milliseconds ? now_ns() + options->milliseconds * 1000000ull : ~0ull;
-	while (now_ns() < end_ns && (options->milliseconds || !stdin_ended()) && !is_over(ring) &&
-	       lives(child)) {
+	end_ns = now_ns() + options->milliseconds * 1000000ull;
+	while (is_window_open(ring, options, end_ns) && !is_over(ring) && lives(child)) {
 		if (!options->stopped)
 			drain(ring, options, cycle);
 		usleep(5000);
@@ -310,7 +319,7 @@ static void parse(int argc, char **argv, struct options *options)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+c:t:qwsglKf:C:b:n:r:p:k:")) != -1) {
+	while ((option = getopt(argc, argv, "+c:t:m:qwsglKf:C:b:n:r:p:k:")) != -1) {
 		u64 number = optarg ? strtoull(optarg, NULL, 0) : 1;
 
 		if (set_number(options, option, number))
@@ -319,6 +328,8 @@ static void parse(int argc, char **argv, struct options *options)
 			options->cycles = number < CYCLES_MAX ? number : CYCLES_MAX;
 		else if (option == 't')
 			options->milliseconds = number;
+		else if (option == 'm')
+			options->records_min = number;
 		else if (option == 'k')
 			options->cupti.kinds = number;
 		else if (option == 'C')
