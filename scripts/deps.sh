@@ -53,6 +53,16 @@ test   procps                                -  pidof, ps
 test   util-linux                            -  unshare, setpriv: namespaces and users
 test   binutils                              -  strip, objcopy: targets without symbols
 test   xz-utils                              -  packs .gnu_debugdata for tests
+test   libc6-dbg                             -  names of functions of the C library in stacks
+test   python3-dev                           -  a module of Python in C++, a program with Python inside (29 MB)
+test   python3-venv                          -  packages from PyPI: greenlet, gevent, a reader of traces
+test   npm                                   -  a reader of traces (106 MB)
+test   rustc                                 -  programs that panic (275 MB)
+test   golang-go                             -  programs with goroutines (464 MB)
+test   nginx-light|nginx              nginx  injected into by tests
+test   libjemalloc2                          -  allocators that tests record
+test   libtcmalloc-minimal4|libtcmalloc-minimal4t64  -  the same
+test   libmimalloc2.0|libmimalloc3           -  the same
 kernels qemu-system-x86                      -  boots other kernels
 kernels busybox-static                       -  all else in the machines that it boots
 kernels debian-archive-keyring               -  the key that signs the kernels, on Ubuntu too
@@ -108,7 +118,7 @@ is_met() {
 	case $1 in
 	bpftool\|*) has_bpftool ;;
 	libbpf-dev) has_libbpf ;;
-	*) grep -qxF "$1" <<<"$INSTALLED" ;;
+	*) grep -qxF "${1//|/$'\n'}" <<<"$INSTALLED" ;; # one of the alternatives
 	esac
 }
 

@@ -2,7 +2,7 @@
 gevent; Rust; Go. Each speaks the protocol of truth() (lib.py)."""
 from returns import *
 
-VENV = ROOT / "build" / "venv"
+VENV = CACHE / "venv"
 INTERPRETER = ("PyObject_Vectorcall", "_PyEval_EvalFrameDefault")
 
 PROTOCOL = """
@@ -91,10 +91,10 @@ end(good=good, total=total, mapped=mapped, failures=int(total != 45 * sum(range(
 
 @functools.lru_cache(maxsize=None)
 def python_of(*packages):
-	"""A Python with packages from PyPI, installed once into build/venv; and the patterns that probe its interpreter."""
+	"""The distribution's Python with packages from PyPI, installed once."""
 	python = VENV / "bin" / "python"
 	with locked(CACHE):
-		if not python.exists() and subprocess.run([need("python3"), "-m", "venv", VENV], capture_output=True).returncode:
+		if not (VENV / "bin" / "pip").exists() and subprocess.run([PYTHON, "-m", "venv", "--clear", VENV], capture_output=True).returncode:
 			raise Skip("python3 cannot make a virtual environment (python3-venv is not installed)")
 		if subprocess.run([python, "-c", "import " + ",".join(packages)], capture_output=True).returncode:
 			try:

@@ -39,6 +39,11 @@ CACHE = ROOT / "build" / "integration"
 GPUPROBE = ROOT / "build" / "gpuprobe"
 PROGRAMS = ROOT / "tests" / "integration" / "programs"
 
+# Of the distribution, whatever stands before it in PATH: python3.11 where that is its version.
+PYTHON = os.path.realpath("/usr/bin/python3")
+PYTHON_NAME = os.path.basename(PYTHON)
+PYTHON_INCLUDE = f"/usr/include/{PYTHON_NAME}"
+
 PATIENCE_S = 120  # how long is waited for what has to come: an idle machine has it at once
 LONG = 600  # a window that the test ends (s)
 
@@ -179,6 +184,25 @@ def debug_file(program, build_id):
 			for folder in made:
 				with contextlib.suppress(OSError):  # another run has something in it
 					folder.rmdir()
+
+
+@contextlib.contextmanager
+def reachable(program):
+	"""A copy of it that every user may run, whoever may enter the build folder."""
+	with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
+		os.chmod(folder, 0o755)
+		yield shutil.copy(program, folder)
+
+
+def need_python():
+	if not os.path.exists(PYTHON_INCLUDE + "/Python.h"):
+		raise Skip(f"there is no {PYTHON} with its headers (python3-dev)")
+
+
+def libpython():
+	"""A program that is Python by its library."""
+	need_python()
+	return build("embedded_python.c", f"-l{PYTHON_NAME}")
 
 
 @contextlib.contextmanager

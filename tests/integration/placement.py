@@ -4,8 +4,8 @@ import re
 
 from lib import *
 
-# What is probed of a process, as far as it maps it.
-LIBRARIES = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libcrypto.so.3", "libssl.so.3", "libpython3.11.so.1.0")
+# What is probed of a process, as far as it maps it: the beginnings of names.
+LIBRARIES = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libcrypto.so.3", "libssl.so.3", "libpython3")
 
 
 def mapped(pid):
@@ -15,7 +15,7 @@ def mapped(pid):
 
 @contextlib.contextmanager
 def everything_probed(pid, at_least, *programs, pids=()):
-	binaries = [*programs, *(name for name in LIBRARIES if any(other.startswith(name) for other in mapped(pid)))]
+	binaries = [*programs, *(name for name in sorted(mapped(pid)) if name.startswith(LIBRARIES))]
 	words = [word for binary in binaries for word in ("-F", f"{binary}:*")]
 	with recording("-p", ",".join(map(str, (pid, *pids))), *words, "--returns", "none", "--max-functions", 100000, "-d", LONG,
 		       outputs=("gpr",)) as session:
