@@ -116,12 +116,28 @@ def columns(text):
 	place, = places
 	spans = [match.span() for match in re.finditer("-+", lines[place])]
 	header = [lines[place - 1][start:end].strip() for start, end in spans]
+	widths = [end - start for start, end in spans]
 	rows = []
 	for line in lines[place + 1:]:
 		if not line or line.startswith((" *", " +")):
 			break
-		rows.append(dict(zip(header, [line[start:end].strip() for start, end in spans])))
+		rows.append(dict(zip(header, cells_of(line, widths))))
 	return rows
+
+
+def cells_of(line, widths):
+	"""Two blanks stand between cells. Rows of traces are printed as they come: what is wider than its column, for no row before was as wide, moves
+	all behind it to the right."""
+	cells, place = [], 1
+	for width in widths[:-1]:
+		end = place + width
+		if line[end:end + 2].strip():
+			end = line.find("  ", end)
+			end = len(line) if end < 0 else end
+		cells.append(line[place:end].strip())
+		place = end + 2
+	marks = re.search(r"( \*)?( \+)?$", line[place + widths[-1]:])[0] if len(line) > place + widths[-1] else ""
+	return [*cells, line[place:len(line) - len(marks)].strip()]
 
 
 READERS = {"csv": (nsys_csv, our_csv), "column": (columns, columns)}

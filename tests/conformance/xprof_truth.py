@@ -1,4 +1,5 @@
 """What XProf should show of a capture: from its ndjson and from `gpuprobe stats`, by definitions of our own."""
+import bisect
 import collections
 import functools
 import json
@@ -15,8 +16,8 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
               "device_to_array": "MemcpyDtoD"}
 # Entries of the ledger without which whole parts of a recording are missing.
 FAILURES = {"block_damaged", "recording_cut", "write_failed", "agent_cut", "counters_damaged", "gpu_times_missing"}
-# In names of kernels of the captures here.
-HALF = re.compile(r"bf16|BFloat16|nv_bfloat16|\bHalf|_f16|fp16|half|nvjet_[ht]s")
+# In names of kernels of the captures here. cuBLAS' nvjet: what goes in, is summed in, comes out.
+HALF = re.compile(r"bf16|[Bb][Ff]loat16|\bHalf|_f16|fp16|half|nvjet_(sm\d+_)?[ht]s")
 STAGES = {"Read": "Demanded file read", "Preprocessing": "Preprocessing", "Enqueue": "Enqueue", "Unknown": "Unknown"}
 # TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
 PEAKS = {"NVIDIA H200": 989.5, "Simulated H100 80GB HBM3": 989.4}
@@ -167,6 +168,13 @@ class Truth:
         """(source, correlation) of a kernel -> (operations, category, bytes) of the library's call for which it is counted: the first that ran
         of those launched in it; of calls in each other the outermost."""
         calls = {(line.get("pid"), line.get("tid"), line["ts"]): self.end_of(line) for line in self.of("call")}
+        apis, kernels = collections.defaultdict(list), collections.defaultdict(list)
+        for line in self.of("api"):
+            apis[line.get("pid"), line.get("tid")].append((line["ts"], line["source"], line.get("correlation")))
+        for line in self.of("kernel"):
+            kernels[line["source"], line.get("correlation")].append(line["ts"])
+        for of_thread in apis.values():
+            of_thread.sort(key=lambda api: api[0])
         until, found = {}, {}
         for line in self.of("matmul"):
             key = (line.get("pid"), line.get("tid"))
@@ -174,12 +182,12 @@ class Truth:
             if (*key, line["ts"]) not in calls or line["ts"] < until.get(key, 0) or not all(sizes) or math.prod(sizes) > 1 << 60:
                 continue
             until[key] = calls[(*key, line["ts"])]
-            launched = {(api["source"], api["correlation"]) for api in self.of("api") if (api.get("pid"), api.get("tid")) == key and
-                        line["ts"] <= api["ts"] < until[key] and api.get("correlation")}
-            kernels = [one for one in self.of("kernel") if (one["source"], one.get("correlation")) in launched]
-            if kernels:
-                first = min(kernels, key=lambda one: one["ts"])
-                found[first["source"], first["correlation"], first["ts"]] = self.product_of(line, *sizes)
+            first, last = (bisect.bisect_left(apis[key], moment, key=lambda api: api[0]) for moment in (line["ts"], until[key]))
+            launched = {(source, correlation) for _, source, correlation in apis[key][first:last] if correlation}
+            work = [(ts, *launch) for launch in launched for ts in kernels[launch]]
+            if work:
+                ts, source, correlation = min(work, key=lambda one: one[0])
+                found[source, correlation, ts] = self.product_of(line, *sizes)
         return found
 
     @staticmethod
