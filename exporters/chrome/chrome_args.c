@@ -11,217 +11,153 @@
 /* clang-format off */
 /* Kinds without a row show all their fields, by their own names. */
 static const struct chrome_arg_row chrome_arg_rows[] = {
-	{KIND_call,            "probe.address",              "address",                                      NULL},
-	{KIND_call,            "probe.binary",               "binary",                                       NULL},
-	{KIND_call,            "ended",                      "ended",                                        "returned"},
-	{KIND_entry,           "probe.address",              "address",                                      NULL},
-	{KIND_entry,           "probe.binary",               "binary",                                       NULL},
-	{KIND_entry,           "reason",                     "reason",                                       NULL},
+	{{KIND_call, KIND_entry},            "probe.address",               "address",                                     NULL},
+	{{KIND_call, KIND_entry},            "probe.binary",                "binary",                                      NULL},
+	{{KIND_call},                        "ended",                       "ended",                                       "returned"},
+	{{KIND_entry},                       "reason",                      "reason",                                      NULL},
 
-	{KIND_api,             "callback",                   "cbid",                                         NULL},
-	{KIND_api,             "unique_correlation",         "correlation",                                  NULL},
-	{KIND_api,             "outer_correlation",          "correlation of the outer call",                NULL},
-	{KIND_api,             "result",                     "result",                                       "0"},
+	{{KIND_api},                         "callback",                    "cbid",                                        NULL},
+	{{KIND_api},                         "unique_correlation",          "correlation",                                 NULL},
+	{{KIND_api},                         "outer_correlation",           "correlation of the outer call",               NULL},
+	{{KIND_api},                         "result",                      "result",                                      "0"},
 
-	{KIND_kernel,          "queued",                     "queued",                                       NULL},
-	{KIND_kernel,          "device_number",              "device",                                       NULL},
-	{KIND_kernel,          "context_number",             "context",                                      NULL},
-	{KIND_kernel,          "stream_number",              "stream",                                       NULL},
-	{KIND_kernel,          "unique_correlation",         "correlation",                                  NULL},
-	{KIND_kernel,          "registers_per_thread",       "registers per thread",                         NULL},
-	{KIND_kernel,          "shared_memory_bytes",        "shared memory",                                NULL},
-	{KIND_kernel,          "blocks_per_sm",              "blocks per SM",                                NULL},
-	{KIND_kernel,          "warps_per_sm",               "warps per SM",                                 NULL},
-	{KIND_kernel,          "grid",                       "grid",                                         NULL},
-	{KIND_kernel,          "block",                      "block",                                        NULL},
-	{KIND_kernel,          "cluster",                    "cluster",                                      NULL},
-	{KIND_kernel,          "occupancy_estimate",         "est. achieved occupancy %",                    NULL},
-	{KIND_kernel,          "occupancy_active_blocks",    "occupancy>activeBlocksPerMultiprocessor",      NULL},
-	{KIND_kernel,          "occupancy_factors",          "occupancy>limitingFactors",                    NULL},
-	{KIND_kernel,          "occupancy_registers",        "occupancy>blockLimitRegs",                     NULL},
-	{KIND_kernel,          "occupancy_shared_memory",    "occupancy>blockLimitSharedMem",                NULL},
-	{KIND_kernel,          "occupancy_warps",            "occupancy>blockLimitWarps",                    NULL},
-	{KIND_kernel,          "occupancy_blocks",           "occupancy>blockLimitBlocks",                   NULL},
-	{KIND_kernel,          "block_registers",            "occupancy>allocatedRegistersPerBlock",         NULL},
-	{KIND_kernel,          "block_shared_memory_bytes",  "occupancy>allocatedSharedMemPerBlock",         NULL},
-	{KIND_kernel,          "occupancy",                  "theoretical occupancy %",                      NULL},
-	{KIND_kernel,          "occupancy_limit",            "occupancy limited by",                         NULL},
-	{KIND_kernel,          "graph",                      "graph id",                                     NULL},
-	{KIND_kernel,          "graph_node",                 "graph node id",                                NULL},
-	{KIND_kernel,          "channel",                    "channel",                                      NULL},
-	{KIND_kernel,          "channel_type",               "channel_type",                                 NULL},
-	{KIND_kernel,          "launch",                     "launch type",                                  "regular"},
-	{KIND_kernel,          "priority",                   "priority",                                     NULL},
-	{KIND_kernel,          "device_launched",            "launched by a kernel",                         "no"},
-	{KIND_kernel,          "launch_delay_ns",            "launch delay (ns)",                            NULL},
-	{KIND_kernel,          "queue_ns",                   "queue time (ns)",                              NULL},
-	{KIND_kernel,          "matmul",                     "matrix product (m, n, k, batch)",              NULL},
-	{KIND_kernel,          "matmul_flops",               "floating-point operations",                    NULL},
-	{KIND_kernel,          "mangled",                    "mangled",                                      NULL},
+	/* Of what runs on a GPU, and of its memory. */
+	{{KIND_kernel},                      "queued",                      "queued",                                      NULL},
+	{{VIEW_GPU_WORK, KIND_gpu_memory, KIND_gpu_pool}, "device_number",               "device",                                      NULL},
+	{{VIEW_GPU_WORK, KIND_gpu_memory},   "context_number",              "context",                                     NULL},
+	{{VIEW_GPU_WORK},                    "stream_number",               "stream",                                      NULL},
+	{{KIND_gpu_memory},                  "stream_number",               "stream of the pool",                          NULL},
+	{{VIEW_GPU_WORK, KIND_gpu_memory, KIND_gpu_pool}, "unique_correlation",          "correlation",                                 NULL},
+	{{KIND_gpu_memory, KIND_gpu_pool},   "address",                     "address",                                     NULL},
+	{{KIND_copy, KIND_set, KIND_gpu_memory, KIND_gpu_pool}, "bytes",                       "bytes",                                       NULL},
+	{{KIND_gpu_memory},                  "pool",                        "pool",                                        NULL},
+	{{KIND_gpu_memory},                  "pool_bytes",                  "pool bytes",                                  NULL},
+	{{KIND_gpu_memory},                  "pool_used_bytes",             "pool bytes in use",                           NULL},
+	{{KIND_gpu_pool},                    "used_bytes",                  "bytes in use",                                NULL},
+	{{KIND_gpu_pool},                    "kept_bytes",                  "bytes kept at least",                         NULL},
+	{{KIND_set},                         "value",                       "value",                                       NULL},
+	{{KIND_copy, KIND_set},              "bandwidth",                   "memory bandwidth (GB/s)",                     NULL},
+	{{KIND_copy},                        "source_device_number",        "fromDevice",                                  NULL},
+	{{KIND_copy},                        "destination_device_number",   "toDevice",                                    NULL},
+	{{KIND_kernel},                      "registers_per_thread",        "registers per thread",                        NULL},
+	{{KIND_kernel},                      "shared_memory_bytes",         "shared memory",                               NULL},
+	{{KIND_kernel},                      "blocks_per_sm",               "blocks per SM",                               NULL},
+	{{KIND_kernel},                      "warps_per_sm",                "warps per SM",                                NULL},
+	{{KIND_kernel},                      "grid",                        "grid",                                        NULL},
+	{{KIND_kernel},                      "block",                       "block",                                       NULL},
+	{{KIND_kernel},                      "cluster",                     "cluster",                                     NULL},
+	{{KIND_kernel},                      "occupancy_estimate",          "est. achieved occupancy %",                   NULL},
+	{{KIND_kernel},                      "occupancy_active_blocks",     "occupancy>activeBlocksPerMultiprocessor",     NULL},
+	{{KIND_kernel},                      "occupancy_factors",           "occupancy>limitingFactors",                   NULL},
+	{{KIND_kernel},                      "occupancy_registers",         "occupancy>blockLimitRegs",                    NULL},
+	{{KIND_kernel},                      "occupancy_shared_memory",     "occupancy>blockLimitSharedMem",               NULL},
+	{{KIND_kernel},                      "occupancy_warps",             "occupancy>blockLimitWarps",                   NULL},
+	{{KIND_kernel},                      "occupancy_blocks",            "occupancy>blockLimitBlocks",                  NULL},
+	{{KIND_kernel},                      "block_registers",             "occupancy>allocatedRegistersPerBlock",        NULL},
+	{{KIND_kernel},                      "block_shared_memory_bytes",   "occupancy>allocatedSharedMemPerBlock",        NULL},
+	{{KIND_kernel},                      "occupancy",                   "theoretical occupancy %",                     NULL},
+	{{KIND_kernel},                      "occupancy_limit",             "occupancy limited by",                        NULL},
+	{{VIEW_GPU_WORK},                    "graph",                       "graph id",                                    NULL},
+	{{KIND_kernel, KIND_copy, KIND_set}, "graph_node",                  "graph node id",                               NULL},
+	{{KIND_kernel, KIND_copy, KIND_set}, "channel",                     "channel",                                     NULL},
+	{{KIND_kernel, KIND_copy, KIND_set}, "channel_type",                "channel_type",                                NULL},
+	{{KIND_copy},                        "async",                       "async",                                       NULL},
+	{{KIND_kernel},                      "launch",                      "launch type",                                 "regular"},
+	{{KIND_kernel},                      "priority",                    "priority",                                    NULL},
+	{{KIND_kernel},                      "device_launched",             "launched by a kernel",                        "no"},
+	{{VIEW_GPU_WORK},                    "launch_delay_ns",             "launch delay (ns)",                           NULL},
+	{{KIND_kernel, KIND_graph_launch},   "queue_ns",                    "queue time (ns)",                             NULL},
+	{{KIND_kernel},                      "matmul",                      "matrix product (m, n, k, batch)",             NULL},
+	{{KIND_kernel},                      "matmul_flops",                "floating-point operations",                   NULL},
+	{{KIND_kernel},                      "mangled",                     "mangled",                                     NULL},
 
-	{KIND_copy,            "device_number",              "device",                                       NULL},
-	{KIND_copy,            "context_number",             "context",                                      NULL},
-	{KIND_copy,            "stream_number",              "stream",                                       NULL},
-	{KIND_copy,            "unique_correlation",         "correlation",                                  NULL},
-	{KIND_copy,            "bytes",                      "bytes",                                        NULL},
-	{KIND_copy,            "bandwidth",                  "memory bandwidth (GB/s)",                      NULL},
-	{KIND_copy,            "source_device_number",       "fromDevice",                                   NULL},
-	{KIND_copy,            "destination_device_number",  "toDevice",                                     NULL},
-	{KIND_copy,            "graph",                      "graph id",                                     NULL},
-	{KIND_copy,            "graph_node",                 "graph node id",                                NULL},
-	{KIND_copy,            "channel",                    "channel",                                      NULL},
-	{KIND_copy,            "channel_type",               "channel_type",                                 NULL},
-	{KIND_copy,            "async",                      "async",                                        NULL},
-	{KIND_copy,            "launch_delay_ns",            "launch delay (ns)",                            NULL},
+	{{KIND_sync},                        "type_word",                   "cuda_sync_kind",                              NULL},
+	{{KIND_gpu_event},                   "event",                       "event_id",                                    NULL},
+	{{KIND_sync, KIND_gpu_event},        "stream_number",               "stream",                                      NULL},
+	{{KIND_sync, KIND_gpu_event},        "unique_correlation",          "correlation",                                 NULL},
+	{{KIND_sync, KIND_gpu_event},        "device_number",               "device",                                      NULL},
+	{{KIND_sync, KIND_gpu_event},        "context_number",              "context",                                     NULL},
+	{{KIND_sync},                        "recorded_in",                 "wait_on_stream",                              NULL},
+	{{KIND_sync},                        "recorded_by",                 "wait_on_cuda_event_record_corr_id",           NULL},
+	{{KIND_sync},                        "event",                       "wait_on_cuda_event_id",                       NULL},
+	{{KIND_sync},                        "result",                      "result",                                      "0"},
 
-	{KIND_set,             "device_number",              "device",                                       NULL},
-	{KIND_set,             "context_number",             "context",                                      NULL},
-	{KIND_set,             "stream_number",              "stream",                                       NULL},
-	{KIND_set,             "unique_correlation",         "correlation",                                  NULL},
-	{KIND_set,             "bytes",                      "bytes",                                        NULL},
-	{KIND_set,             "value",                      "value",                                        NULL},
-	{KIND_set,             "bandwidth",                  "memory bandwidth (GB/s)",                      NULL},
-	{KIND_set,             "graph",                      "graph id",                                     NULL},
-	{KIND_set,             "graph_node",                 "graph node id",                                NULL},
-	{KIND_set,             "channel",                    "channel",                                      NULL},
-	{KIND_set,             "channel_type",               "channel_type",                                 NULL},
-	{KIND_set,             "launch_delay_ns",            "launch delay (ns)",                            NULL},
-
-	{KIND_sync,            "type_word",                  "cuda_sync_kind",                               NULL},
-	{KIND_sync,            "stream_number",              "stream",                                       NULL},
-	{KIND_sync,            "unique_correlation",         "correlation",                                  NULL},
-	{KIND_sync,            "device_number",              "device",                                       NULL},
-	{KIND_sync,            "context_number",             "context",                                      NULL},
-	{KIND_sync,            "recorded_in",                "wait_on_stream",                               NULL},
-	{KIND_sync,            "recorded_by",                "wait_on_cuda_event_record_corr_id",            NULL},
-	{KIND_sync,            "event",                      "wait_on_cuda_event_id",                        NULL},
-	{KIND_sync,            "result",                     "result",                                       "0"},
-
-	{KIND_graph_launch,    "device_number",              "device",                                       NULL},
-	{KIND_graph_launch,    "context_number",             "context",                                      NULL},
-	{KIND_graph_launch,    "stream_number",              "stream",                                       NULL},
-	{KIND_graph_launch,    "unique_correlation",         "correlation",                                  NULL},
-	{KIND_graph_launch,    "graph",                      "graph id",                                     NULL},
-	{KIND_graph_launch,    "launch_delay_ns",            "launch delay (ns)",                            NULL},
-	{KIND_graph_launch,    "queue_ns",                   "queue time (ns)",                              NULL},
-
-	{KIND_gpu_event,       "event",                      "event_id",                                     NULL},
-	{KIND_gpu_event,       "stream_number",              "stream",                                       NULL},
-	{KIND_gpu_event,       "unique_correlation",         "correlation",                                  NULL},
-	{KIND_gpu_event,       "device_number",              "device",                                       NULL},
-	{KIND_gpu_event,       "context_number",             "context",                                      NULL},
-
-	{KIND_gpu_memory,      "device_number",              "device",                                       NULL},
-	{KIND_gpu_memory,      "context_number",             "context",                                      NULL},
-	{KIND_gpu_memory,      "stream_number",              "stream of the pool",                           NULL},
-	{KIND_gpu_memory,      "unique_correlation",         "correlation",                                  NULL},
-	{KIND_gpu_memory,      "address",                    "address",                                      NULL},
-	{KIND_gpu_memory,      "bytes",                      "bytes",                                        NULL},
-	{KIND_gpu_memory,      "pool",                       "pool",                                         NULL},
-	{KIND_gpu_memory,      "pool_bytes",                 "pool bytes",                                   NULL},
-	{KIND_gpu_memory,      "pool_used_bytes",            "pool bytes in use",                            NULL},
-
-	{KIND_gpu_pool,        "device_number",              "device",                                       NULL},
-	{KIND_gpu_pool,        "unique_correlation",         "correlation",                                  NULL},
-	{KIND_gpu_pool,        "address",                    "address",                                      NULL},
-	{KIND_gpu_pool,        "bytes",                      "bytes",                                        NULL},
-	{KIND_gpu_pool,        "used_bytes",                 "bytes in use",                                 NULL},
-	{KIND_gpu_pool,        "kept_bytes",                 "bytes kept at least",                          NULL},
-
-	{KIND_migration,       "value",                      "value",                                        NULL},
-	{KIND_migration,       "address",                    "address",                                      NULL},
-	{KIND_migration,       "source_device_number",       "fromDevice",                                   NULL},
-	{KIND_migration,       "destination_device_number",  "toDevice",                                     NULL},
-	{KIND_migration,       "migration_cause",            "cause",                                        NULL},
-	{KIND_migration,       "access",                     "access",                                       NULL},
+	{{KIND_migration},                   "value",                       "value",                                       NULL},
+	{{KIND_migration},                   "address",                     "address",                                     NULL},
+	{{KIND_migration},                   "source_device_number",        "fromDevice",                                  NULL},
+	{{KIND_migration},                   "destination_device_number",   "toDevice",                                    NULL},
+	{{KIND_migration},                   "migration_cause",             "cause",                                       NULL},
+	{{KIND_migration},                   "access",                      "access",                                      NULL},
 
 	/* Of counters each is a track, whose name begins with the event's. */
-	{KIND_usdt_span,       "usdt.binary",                "binary",                                       NULL},
-	{KIND_usdt_span,       "ended",                      "ended",                                        "ended"},
-	{KIND_usdt_point,      "usdt.binary",                "binary",                                       NULL},
+	{{KIND_usdt_span, KIND_usdt_point},  "usdt.binary",                 "binary",                                      NULL},
+	{{KIND_usdt_span},                   "ended",                       "ended",                                       "ended"},
 
-	{KIND_mapping,         "bytes",                      "bytes",                                        NULL},
-	{KIND_mapping,         "mapped_bytes",               "address space (bytes)",                        NULL},
+	{{KIND_mapping},                     "bytes",                       "bytes",                                       NULL},
+	{{KIND_mapping},                     "mapped_bytes",                "address space (bytes)",                       NULL},
 
-	{KIND_growth,          "dur",                        "in (ns)",                                      NULL},
-	{KIND_growth,          "maps",                       "maps",                                         NULL},
-	{KIND_growth,          "mapped_bytes",               "mapped (bytes)",                               NULL},
-	{KIND_growth,          "unmaps",                     "unmaps",                                       NULL},
-	{KIND_growth,          "unmapped_bytes",             "unmapped (bytes)",                             NULL},
-	{KIND_growth,          "faults",                     "page faults",                                  NULL},
-	{KIND_growth,          "faulted_bytes",              "faulted (bytes)",                              NULL},
+	{{KIND_growth},                      "dur",                         "in (ns)",                                     NULL},
+	{{KIND_growth},                      "maps",                        "maps",                                        NULL},
+	{{KIND_growth},                      "mapped_bytes",                "mapped (bytes)",                              NULL},
+	{{KIND_growth},                      "unmaps",                      "unmaps",                                      NULL},
+	{{KIND_growth},                      "unmapped_bytes",              "unmapped (bytes)",                            NULL},
+	{{KIND_growth},                      "faults",                      "page faults",                                 NULL},
+	{{KIND_growth},                      "faulted_bytes",               "faulted (bytes)",                             NULL},
 
-	{KIND_process_memory,  "resident_bytes",             "resident",                                     NULL},
-	{KIND_process_memory,  "mapped_bytes",               "address space",                                NULL},
+	{{KIND_process_memory},              "resident_bytes",              "resident",                                    NULL},
+	{{KIND_process_memory},              "mapped_bytes",                "address space",                               NULL},
 
-	{KIND_off_cpu,         "reason",                     "reason",                                       NULL},
-	{KIND_off_cpu,         "runnable_ns",                "waited for a CPU (ns)",                        NULL},
-	{KIND_off_cpu,         "woken_by",                   "woken by",                                     NULL},
-	{KIND_off_cpu,         "waker_pid",                  "process that woke it",                         NULL},
-	{KIND_off_cpu,         "waker_tid",                  "thread that woke it",                          NULL},
-	{KIND_off_cpu,         "before",                     "since before the window",                      NULL},
-	{KIND_off_cpu,         "from_cpu",                   "CPU before",                                   NULL},
-	{KIND_off_cpu,         "to_cpu",                     "CPU after",                                    NULL},
+	{{KIND_off_cpu},                     "reason",                      "reason",                                      NULL},
+	{{KIND_off_cpu},                     "runnable_ns",                 "waited for a CPU (ns)",                       NULL},
+	{{KIND_off_cpu},                     "woken_by",                    "woken by",                                    NULL},
+	{{KIND_off_cpu},                     "waker_pid",                   "process that woke it",                        NULL},
+	{{KIND_off_cpu},                     "waker_tid",                   "thread that woke it",                         NULL},
+	{{KIND_off_cpu},                     "before",                      "since before the window",                     NULL},
+	{{KIND_off_cpu},                     "from_cpu",                    "CPU before",                                  NULL},
+	{{KIND_off_cpu},                     "to_cpu",                      "CPU after",                                   NULL},
 
-	{KIND_gpu_environment, "sm_clock_mhz",               "SM clock (MHz)",                               NULL},
-	{KIND_gpu_environment, "memory_clock_mhz",           "memory clock (MHz)",                           NULL},
-	{KIND_gpu_environment, "temperature_celsius",        "temperature (degrees C)",                      NULL},
-	{KIND_gpu_environment, "power_milliwatts",           "power (mW)",                                   NULL},
-	{KIND_gpu_environment, "power_limit_milliwatts",     "power limit (mW)",                             NULL},
-	{KIND_gpu_environment, "fan_percent",                "fan speed (%)",                                NULL},
+	{{KIND_gpu_environment},             "sm_clock_mhz",                "SM clock (MHz)",                              NULL},
+	{{KIND_gpu_environment},             "memory_clock_mhz",            "memory clock (MHz)",                          NULL},
+	{{KIND_gpu_environment},             "temperature_celsius",         "temperature (degrees C)",                     NULL},
+	{{KIND_gpu_environment},             "power_milliwatts",            "power (mW)",                                  NULL},
+	{{KIND_gpu_environment},             "power_limit_milliwatts",      "power limit (mW)",                            NULL},
+	{{KIND_gpu_environment},             "fan_percent",                 "fan speed (%)",                               NULL},
 
-	{KIND_probing,         "percent",                    "overhead (% of CPU time)",                     NULL},
+	{{KIND_probing},                     "percent",                     "overhead (% of CPU time)",                    NULL},
 
-	{KIND_function_total,  "calls",                      "calls",                                        NULL},
-	{KIND_function_total,  "timed_calls",                "calls seen to end",                            NULL},
-	{KIND_function_total,  "time_ns",                    "total (ns)",                                   NULL},
-	{KIND_function_total,  "average_ns",                 "average (ns)",                                 NULL},
-	{KIND_function_total,  "minimum_ns",                 "minimum (ns)",                                 NULL},
-	{KIND_function_total,  "maximum_ns",                 "maximum (ns)",                                 NULL},
-	{KIND_function_total,  "distribution",               "distribution",                                 NULL},
-	{KIND_function_total,  "probe.address",              "address",                                      NULL},
-	{KIND_function_total,  "probe.binary",               "binary",                                       NULL},
+	{{KIND_function_total},              "calls",                       "calls",                                       NULL},
+	{{KIND_function_total},              "timed_calls",                 "calls seen to end",                           NULL},
+	{{KIND_function_total},              "time_ns",                     "total (ns)",                                  NULL},
+	{{KIND_function_total},              "average_ns",                  "average (ns)",                                NULL},
+	{{KIND_function_total},              "minimum_ns",                  "minimum (ns)",                                NULL},
+	{{KIND_function_total},              "maximum_ns",                  "maximum (ns)",                                NULL},
+	{{KIND_function_total},              "distribution",                "distribution",                                NULL},
+	{{KIND_function_total},              "probe.address",               "address",                                     NULL},
+	{{KIND_function_total},              "probe.binary",                "binary",                                      NULL},
 
-	{KIND_overhead,        "unique_correlation",         "correlation",                                  NULL},
-	{KIND_overhead,        "type",                       "type",                                         NULL},
+	{{KIND_overhead},                    "unique_correlation",          "correlation",                                 NULL},
+	{{KIND_overhead},                    "type",                        "type",                                        NULL},
 
-	{KIND_range,           "domain",                     "domain",                                       NULL},
-	{KIND_range,           "category_name",              "category name",                                NULL},
-	{KIND_range,           "category",                   "category",                                     NULL},
-	{KIND_range,           "color",                      "color",                                        NULL},
-	{KIND_range,           "payload",                    "payload",                                      NULL},
-	{KIND_range,           "payload_signed",             "payload",                                      NULL},
-	{KIND_range,           "payload_double",             "payload",                                      NULL},
-	{KIND_range,           "ended",                      "ended",                                        "ended"},
-	{KIND_process_range,   "domain",                     "domain",                                       NULL},
-	{KIND_process_range,   "category_name",              "category name",                                NULL},
-	{KIND_process_range,   "category",                   "category",                                     NULL},
-	{KIND_process_range,   "color",                      "color",                                        NULL},
-	{KIND_process_range,   "payload",                    "payload",                                      NULL},
-	{KIND_process_range,   "payload_signed",             "payload",                                      NULL},
-	{KIND_process_range,   "payload_double",             "payload",                                      NULL},
-	{KIND_process_range,   "ended",                      "ended",                                        "ended"},
-	{KIND_mark,            "domain",                     "domain",                                       NULL},
-	{KIND_mark,            "category_name",              "category name",                                NULL},
-	{KIND_mark,            "category",                   "category",                                     NULL},
-	{KIND_mark,            "color",                      "color",                                        NULL},
-	{KIND_mark,            "payload",                    "payload",                                      NULL},
-	{KIND_mark,            "payload_signed",             "payload",                                      NULL},
-	{KIND_mark,            "payload_double",             "payload",                                      NULL},
+	{{VIEW_RANGES, KIND_mark},           "domain",                      "domain",                                      NULL},
+	{{VIEW_RANGES, KIND_mark},           "category_name",               "category name",                               NULL},
+	{{VIEW_RANGES, KIND_mark},           "category",                    "category",                                    NULL},
+	{{VIEW_RANGES, KIND_mark},           "color",                       "color",                                       NULL},
+	{{VIEW_RANGES, KIND_mark},           "payload",                     "payload",                                     NULL},
+	{{VIEW_RANGES, KIND_mark},           "payload_signed",              "payload",                                     NULL},
+	{{VIEW_RANGES, KIND_mark},           "payload_double",              "payload",                                     NULL},
+	{{VIEW_RANGES},                      "ended",                       "ended",                                       "ended"},
 };
 
 static const struct chrome_category_row chrome_category_rows[] = {
-	{KIND_api,           "domain",          "driver", "cuda_driver"},
-	{KIND_api,           NULL,              NULL,     "cuda_runtime"},
-	{KIND_copy,          NULL,              NULL,     "gpu_memcpy"},
-	{KIND_set,           NULL,              NULL,     "gpu_memset"},
-	{KIND_sync,          NULL,              NULL,     "cuda_sync"},
-	{KIND_gpu_event,     NULL,              NULL,     "cuda_event"},
-	{KIND_range,         NULL,              NULL,     "user_annotation"},
-	{KIND_process_range, NULL,              NULL,     "user_annotation"},
-	{KIND_mark,          NULL,              NULL,     "user_annotation"},
-	{KIND_usdt_span,     "usdt.annotation", "range",  "user_annotation"},
-	{KIND_usdt_point,    "usdt.annotation", "mark",   "user_annotation"},
+	{{KIND_api},                 "domain",          "driver", "cuda_driver"},
+	{{KIND_api},                 NULL,              NULL,     "cuda_runtime"},
+	{{KIND_copy},                NULL,              NULL,     "gpu_memcpy"},
+	{{KIND_set},                 NULL,              NULL,     "gpu_memset"},
+	{{KIND_sync},                NULL,              NULL,     "cuda_sync"},
+	{{KIND_gpu_event},           NULL,              NULL,     "cuda_event"},
+	{{VIEW_RANGES, KIND_mark},   NULL,              NULL,     "user_annotation"},
+	{{KIND_usdt_span},           "usdt.annotation", "range",  "user_annotation"},
+	{{KIND_usdt_point},          "usdt.annotation", "mark",   "user_annotation"},
 };
 /* clang-format on */
 
@@ -257,9 +193,9 @@ static struct chrome_kind *chrome_kind(const struct chrome_args *args,
 	return &args->kinds[kind - schema_kinds(&count)];
 }
 
-int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, struct err *err)
+static int chrome_add_to_kind(struct chrome_args *args, const struct schema_kind *kind,
+			      const struct chrome_arg_row *row, struct err *err)
 {
-	const struct schema_kind *kind = schema_kind(row->kind);
 	struct chrome_kind *found = chrome_kind(args, kind);
 	struct chrome_arg arg = {.name = row->name, .unless = row->unless};
 	int result =
@@ -273,6 +209,15 @@ int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, 
 	return 0;
 }
 
+int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < VIEW_ROW_KINDS_MAX && row->kinds[i] && result == 0; i++)
+		result = chrome_add_to_kind(args, schema_kind(row->kinds[i]), row, err);
+	return result;
+}
+
 static int chrome_add_all_fields(struct chrome_args *args, const struct schema_kind *kind,
 				 struct err *err)
 {
@@ -280,18 +225,17 @@ static int chrome_add_all_fields(struct chrome_args *args, const struct schema_k
 
 	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
 		const char *name = kind->fields[i].name;
-		const struct chrome_arg_row row = {.kind = kind->number, .key = name, .name = name};
+		const struct chrome_arg_row row = {.key = name, .name = name};
 
 		if (kind->fields[i].unit != UNIT_PAD)
-			result = chrome_args_add(args, &row, err);
+			result = chrome_add_to_kind(args, kind, &row, err);
 	}
 	return result;
 }
 
-int chrome_args_add_category(struct chrome_args *args, const struct chrome_category_row *row,
-			     struct err *err)
+static int chrome_add_category(struct chrome_args *args, const struct schema_kind *kind,
+			       const struct chrome_category_row *row, struct err *err)
 {
-	const struct schema_kind *kind = schema_kind(row->kind);
 	struct chrome_kind *found = chrome_kind(args, kind);
 	struct chrome_category category = {.value = row->value, .category = row->category};
 	int result = 0;
@@ -304,6 +248,16 @@ int chrome_args_add_category(struct chrome_args *args, const struct chrome_categ
 					     &category.key, err);
 	if (result == 0)
 		found->categories[found->category_count++] = category;
+	return result;
+}
+
+int chrome_args_add_category(struct chrome_args *args, const struct chrome_category_row *row,
+			     struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < VIEW_ROW_KINDS_MAX && row->kinds[i] && result == 0; i++)
+		result = chrome_add_category(args, schema_kind(row->kinds[i]), row, err);
 	return result;
 }
 

@@ -15,9 +15,9 @@ struct chrome_args {
 	size_t kind_count;
 };
 
-/* One of the args of a kind. */
+/* One of the args of some kinds. */
 struct chrome_arg_row {
-	u16 kind;
+	u16 kinds[VIEW_ROW_KINDS_MAX];
 	const char *key;    /* of view_key() */
 	const char *name;   /* in the args; "object>name": within an object, whose rows stand together */
 	const char *unless; /* this value goes without saying; NULL: none does */
@@ -25,7 +25,7 @@ struct chrome_arg_row {
 
 /* Events of a kind belong to the first category that fits; to the kind's tag where none does. */
 struct chrome_category_row {
-	u16 kind;
+	u16 kinds[VIEW_ROW_KINDS_MAX];
 	const char *key;   /* NULL: all of the kind */
 	const char *value; /* of that key */
 	const char *category;
@@ -33,7 +33,7 @@ struct chrome_category_row {
 
 /* Looks the tables up in the view. Zero-initialise; chrome_args_free() after a failure too. */
 int chrome_args_find(struct chrome_args *args, const struct view *view, struct err *err);
-/* Add a row to them; they outlive it. -EINVAL names a key or a value that the kind has not. */
+/* Add a row to them; they outlive it. -EINVAL names a key or a value that a kind has not. */
 int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, struct err *err);
 int chrome_args_add_category(struct chrome_args *args, const struct chrome_category_row *row, struct err *err);
 void chrome_args_free(struct chrome_args *args);

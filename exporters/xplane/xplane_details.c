@@ -9,31 +9,28 @@
 /* clang-format off */
 /* Strings that readers take apart by their labels, put together from values; what is absent is left out. */
 static const struct detail_row {
-	u16 kind;
+	u16 kinds[VIEW_ROW_KINDS_MAX];
 	const char *stat;
 	const char *label;
 	const char *key;
 } detail_rows[] = {
-	{KIND_kernel,       "kernel_details", "regs:",            "registers_per_thread"},
-	{KIND_kernel,       "kernel_details", " static_shared:",  "static_shared_memory_bytes"},
-	{KIND_kernel,       "kernel_details", " dynamic_shared:", "dynamic_shared_memory_bytes"},
-	{KIND_kernel,       "kernel_details", " grid:",           "grid"},
-	{KIND_kernel,       "kernel_details", " block:",          "block"},
-	{KIND_kernel,       "kernel_details", " occ_pct:",        "occupancy"},
-	{KIND_kernel,       "context_id",     "$$",               "context_number"},
+	{{KIND_kernel},   "kernel_details", "regs:",            "registers_per_thread"},
+	{{KIND_kernel},   "kernel_details", " static_shared:",  "static_shared_memory_bytes"},
+	{{KIND_kernel},   "kernel_details", " dynamic_shared:", "dynamic_shared_memory_bytes"},
+	{{KIND_kernel},   "kernel_details", " grid:",           "grid"},
+	{{KIND_kernel},   "kernel_details", " block:",          "block"},
+	{{KIND_kernel},   "kernel_details", " occ_pct:",        "occupancy"},
 	/* Read up to the first line's end: the bytes go first, and what is always there with them next. */
-	{KIND_copy,         "memcpy_details", "num_bytes:",       "bytes"},
-	{KIND_copy,         "memcpy_details", "\nsize:",          "bytes"},
-	{KIND_copy,         "memcpy_details", " kind_src:",       "from"},
-	{KIND_copy,         "memcpy_details", " kind_dst:",       "to"},
-	{KIND_copy,         "memcpy_details", " dest:",           "destination_device_number"},
-	{KIND_copy,         "memcpy_details", " async:",          "async"},
-	{KIND_copy,         "context_id",     "$$",               "context_number"},
-	{KIND_set,          "Memset_details", "kind:",            "memory"},
-	{KIND_set,          "Memset_details", " num_bytes:",      "bytes"},
-	{KIND_set,          "Memset_details", " async:",          "async"},
-	{KIND_set,          "context_id",     "$$",               "context_number"},
-	{KIND_graph_launch, "context_id",     "$$",               "context_number"},
+	{{KIND_copy},     "memcpy_details", "num_bytes:",       "bytes"},
+	{{KIND_copy},     "memcpy_details", "\nsize:",          "bytes"},
+	{{KIND_copy},     "memcpy_details", " kind_src:",       "from"},
+	{{KIND_copy},     "memcpy_details", " kind_dst:",       "to"},
+	{{KIND_copy},     "memcpy_details", " dest:",           "destination_device_number"},
+	{{KIND_copy},     "memcpy_details", " async:",          "async"},
+	{{KIND_set},      "Memset_details", "kind:",            "memory"},
+	{{KIND_set},      "Memset_details", " num_bytes:",      "bytes"},
+	{{KIND_set},      "Memset_details", " async:",          "async"},
+	{{VIEW_GPU_WORK}, "context_id",     "$$",               "context_number"},
 };
 /* clang-format on */
 
@@ -72,7 +69,7 @@ static int find_detail(struct xplane_details *details, const struct schema_kind 
 	*detail = (struct xplane_detail){.stat = rows->stat, .rows = rows};
 	while (detail->part_count < row_count &&
 	       strcmp(rows[detail->part_count].stat, rows->stat) == 0 &&
-	       rows[detail->part_count].kind == kind->number) {
+	       view_row_is_of(rows[detail->part_count].kinds, kind->number)) {
 		int result;
 
 		if (detail->part_count == PARTS_MAX)
@@ -94,7 +91,7 @@ static int find_kind(struct xplane_details *details, const struct schema_kind *k
 	for (size_t i = 0; i < ARRAY_SIZE(detail_rows);) {
 		int parts = 1;
 
-		if (detail_rows[i].kind == kind->number)
+		if (view_row_is_of(detail_rows[i].kinds, kind->number))
 			parts = find_detail(details, kind, &detail_rows[i],
 					    ARRAY_SIZE(detail_rows) - i, err);
 		if (parts < 0)
@@ -111,7 +108,8 @@ int xplane_details_find(struct xplane_details *details, const struct view *view,
 	int result = 0;
 
 	details->view = view;
-	details->details = calloc(ARRAY_SIZE(detail_rows), sizeof(*details->details));
+	details->details =
+		calloc(ARRAY_SIZE(detail_rows) * VIEW_ROW_KINDS_MAX, sizeof(*details->details));
 	details->kinds = calloc(kind_count, sizeof(*details->kinds));
 	details->made = calloc(MADE_COUNT, sizeof(*details->made));
 	if (!details->details || !details->kinds || !details->made)

@@ -8,12 +8,11 @@
 
 /* The innermost part tells the type: of ranges all are one, of functions each is its own. */
 static const struct {
-	u16 kind;
+	u16 kinds[VIEW_ROW_KINDS_MAX];
 	const char *type; /* NULL: the part itself, with a capital */
 } types[] = {
-	{KIND_range, "Range"},
-	{KIND_usdt_span, "Range"},
-	{KIND_call, NULL},
+	{{KIND_range, KIND_usdt_span}, "Range"},
+	{{KIND_call}, NULL},
 };
 
 static bool is_letter(char c)
@@ -84,7 +83,7 @@ void xplane_op_append_part(struct text *text, const char *name)
 static void append_type(struct text *text, const char *part, u16 kind)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (types[i].kind == kind && types[i].type) {
+		if (view_row_is_of(types[i].kinds, kind) && types[i].type) {
 			text_append(text, types[i].type);
 			return;
 		}

@@ -10,94 +10,66 @@
 /* clang-format off */
 /* Kinds without a row show all their fields, by their own names. */
 static const struct xplane_stat_row stat_rows[] = {
-	{KIND_call,            "probe.address",            "address",                    XPLANE_STAT_ANY,      NULL},
-	{KIND_call,            "probe.binary",             "binary",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_call,            "ended",                    "ended",                      XPLANE_STAT_ANY,      "returned"},
-	{KIND_entry,           "probe.address",            "address",                    XPLANE_STAT_ANY,      NULL},
-	{KIND_entry,           "probe.binary",             "binary",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_entry,           "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
+	{{KIND_call, KIND_entry},            "probe.address",            "address",                    XPLANE_STAT_ANY,      NULL},
+	{{KIND_call, KIND_entry},            "probe.binary",             "binary",                     XPLANE_STAT_ANY,      NULL},
+	{{KIND_call},                        "ended",                    "ended",                      XPLANE_STAT_ANY,      "returned"},
+	{{KIND_entry},                       "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
 
-	{KIND_api,             "launch_number",            "correlation_id",             XPLANE_STAT_U64,      "0"},
-	{KIND_api,             "callback",                 "cbid",                       XPLANE_STAT_ANY,      NULL},
-	{KIND_api,             "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
-	{KIND_api,             "result",                   "result",                     XPLANE_STAT_ANY,      "0"},
+	{{KIND_api},                         "launch_number",            "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{{KIND_api},                         "callback",                 "cbid",                       XPLANE_STAT_ANY,      NULL},
+	{{KIND_api},                         "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{{KIND_api},                         "result",                   "result",                     XPLANE_STAT_ANY,      "0"},
 
-	{KIND_kernel,          "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
-	{KIND_kernel,          "occupancy",                "theoretical_occupancy_pct",  XPLANE_STAT_DOUBLE,   NULL},
-	{KIND_kernel,          "occupancy_estimate",       "estimated_occupancy_pct",    XPLANE_STAT_DOUBLE,   NULL},
-	{KIND_kernel,          "occupancy_limit",          "occupancy_limited_by",       XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
-	{KIND_kernel,          "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
-	{KIND_kernel,          "cluster",                  "cluster",                    XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "queue_ns",                 "queue_ns",                   XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "priority",                 "stream_priority",            XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "channel",                  "channel",                    XPLANE_STAT_ANY,      NULL},
-	{KIND_kernel,          "launch",                   "launch_type",                XPLANE_STAT_ANY,      "regular"},
-	{KIND_kernel,          "device_launched",          "launched_by_a_kernel",       XPLANE_STAT_ANY,      "no"},
-	{KIND_kernel,          "mangled",                  "mangled",                    XPLANE_STAT_ANY,      NULL},
-
-	{KIND_copy,            "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
-	{KIND_copy,            "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
-	{KIND_copy,            "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
-	{KIND_copy,            "bandwidth",                "bandwidth_gb_s",             XPLANE_STAT_DOUBLE,   NULL},
-	{KIND_copy,            "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
-	{KIND_copy,            "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
-
-	{KIND_set,             "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
-	{KIND_set,             "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
-	{KIND_set,             "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
-	{KIND_set,             "value",                    "value",                      XPLANE_STAT_ANY,      NULL},
-	{KIND_set,             "bandwidth",                "bandwidth_gb_s",             XPLANE_STAT_DOUBLE,   NULL},
-	{KIND_set,             "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
-	{KIND_set,             "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
-
-	{KIND_graph_launch,    "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
-	{KIND_graph_launch,    "graph",                    "cuda_graph_exec_id",         XPLANE_STAT_U64,      NULL},
-	{KIND_graph_launch,    "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
-	{KIND_graph_launch,    "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
+	{{VIEW_GPU_WORK},                    "cause",                    "correlation_id",             XPLANE_STAT_U64,      "0"},
+	{{KIND_kernel},                      "occupancy",                "theoretical_occupancy_pct",  XPLANE_STAT_DOUBLE,   NULL},
+	{{KIND_kernel},                      "occupancy_estimate",       "estimated_occupancy_pct",    XPLANE_STAT_DOUBLE,   NULL},
+	{{KIND_kernel},                      "occupancy_limit",          "occupancy_limited_by",       XPLANE_STAT_ANY,      NULL},
+	{{KIND_kernel, KIND_copy, KIND_set}, "graph",                    "cuda_graph_id",              XPLANE_STAT_U64,      NULL},
+	{{KIND_graph_launch},                "graph",                    "cuda_graph_exec_id",         XPLANE_STAT_U64,      NULL},
+	{{KIND_kernel, KIND_copy, KIND_set}, "graph_node",               "cuda_graph_node_id",         XPLANE_STAT_U64,      NULL},
+	{{KIND_kernel},                      "cluster",                  "cluster",                    XPLANE_STAT_ANY,      NULL},
+	{{KIND_set},                         "value",                    "value",                      XPLANE_STAT_ANY,      NULL},
+	{{KIND_copy, KIND_set},              "bandwidth",                "bandwidth_gb_s",             XPLANE_STAT_DOUBLE,   NULL},
+	{{VIEW_GPU_WORK},                    "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{{VIEW_GPU_WORK},                    "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
+	{{KIND_kernel},                      "queue_ns",                 "queue_ns",                   XPLANE_STAT_ANY,      NULL},
+	{{KIND_kernel},                      "priority",                 "stream_priority",            XPLANE_STAT_ANY,      NULL},
+	{{KIND_kernel},                      "channel",                  "channel",                    XPLANE_STAT_ANY,      NULL},
+	{{KIND_kernel},                      "launch",                   "launch_type",                XPLANE_STAT_ANY,      "regular"},
+	{{KIND_kernel},                      "device_launched",          "launched_by_a_kernel",       XPLANE_STAT_ANY,      "no"},
+	{{KIND_kernel},                      "mangled",                  "mangled",                    XPLANE_STAT_ANY,      NULL},
 
 	/* Drawn beside the threads: an arrow to them would count as work of a GPU. */
-	{KIND_sync,            "type",                     "type",                       XPLANE_STAT_ANY,      NULL},
-	{KIND_sync,            "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
-	{KIND_sync,            "event",                    "cuda_event",                 XPLANE_STAT_ANY,      NULL},
-	{KIND_sync,            "result",                   "result",                     XPLANE_STAT_ANY,      "0"},
+	{{KIND_sync},                        "type",                     "type",                       XPLANE_STAT_ANY,      NULL},
+	{{KIND_sync},                        "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{{KIND_sync},                        "event",                    "cuda_event",                 XPLANE_STAT_ANY,      NULL},
+	{{KIND_sync},                        "result",                   "result",                     XPLANE_STAT_ANY,      "0"},
 
-	{KIND_range,           "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_range,           "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
-	{KIND_range,           "payload",                  "payload",                    XPLANE_STAT_ANY,      NULL},
-	{KIND_range,           "payload_signed",           "payload_signed",             XPLANE_STAT_ANY,      NULL},
-	{KIND_range,           "payload_double",           "payload_double",             XPLANE_STAT_ANY,      NULL},
-	{KIND_range,           "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
-	{KIND_process_range,   "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_process_range,   "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
-	{KIND_process_range,   "payload",                  "payload",                    XPLANE_STAT_ANY,      NULL},
-	{KIND_process_range,   "payload_signed",           "payload_signed",             XPLANE_STAT_ANY,      NULL},
-	{KIND_process_range,   "payload_double",           "payload_double",             XPLANE_STAT_ANY,      NULL},
-	{KIND_process_range,   "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
-	{KIND_mark,            "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_mark,            "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
+	{{VIEW_RANGES, KIND_mark},           "domain",                   "domain",                     XPLANE_STAT_ANY,      NULL},
+	{{VIEW_RANGES, KIND_mark},           "category_name",            "category",                   XPLANE_STAT_ANY,      NULL},
+	{{VIEW_RANGES},                      "payload",                  "payload",                    XPLANE_STAT_ANY,      NULL},
+	{{VIEW_RANGES},                      "payload_signed",           "payload_signed",             XPLANE_STAT_ANY,      NULL},
+	{{VIEW_RANGES},                      "payload_double",           "payload_double",             XPLANE_STAT_ANY,      NULL},
+	{{VIEW_RANGES},                      "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
 
-	{KIND_usdt_span,       "usdt.binary",              "binary",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_usdt_span,       "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
-	{KIND_usdt_point,      "usdt.binary",              "binary",                     XPLANE_STAT_ANY,      NULL},
+	{{KIND_usdt_span, KIND_usdt_point},  "usdt.binary",              "binary",                     XPLANE_STAT_ANY,      NULL},
+	{{KIND_usdt_span},                   "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
 
-	{KIND_off_cpu,         "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
-	{KIND_off_cpu,         "runnable_ns",              "runnable_ns",                XPLANE_STAT_ANY,      NULL},
-	{KIND_off_cpu,         "woken_by",                 "woken_by",                   XPLANE_STAT_ANY,      NULL},
-	{KIND_off_cpu,         "waker_tid",                "waker_tid",                  XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "runnable_ns",              "runnable_ns",                XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "woken_by",                 "woken_by",                   XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "waker_tid",                "waker_tid",                  XPLANE_STAT_ANY,      NULL},
 
 	/* Each is a row of its own. */
-	{KIND_gpu_environment, "sm_clock_mhz",             "sm_clock_mhz",               XPLANE_STAT_COUNTER,  NULL},
-	{KIND_gpu_environment, "memory_clock_mhz",         "memory_clock_mhz",           XPLANE_STAT_COUNTER,  NULL},
-	{KIND_gpu_environment, "temperature_celsius",      "gpu_temp_c",                 XPLANE_STAT_COUNTER,  NULL},
-	{KIND_gpu_environment, "power_milliwatts",         "power_mw",                   XPLANE_STAT_COUNTER,  NULL},
-	{KIND_gpu_environment, "power_limit_milliwatts",   "power_limit_mw",             XPLANE_STAT_COUNTER,  NULL},
-	{KIND_gpu_environment, "fan_percent",              "fan_speed_pct",              XPLANE_STAT_COUNTER,  NULL},
-	{KIND_process_memory,  "resident_bytes",           "resident_bytes",             XPLANE_STAT_COUNTER,  NULL},
-	{KIND_process_memory,  "mapped_bytes",             "mapped_bytes",               XPLANE_STAT_COUNTER,  NULL},
-	{KIND_probing,         "percent",                  "gpuprobe_overhead_pct",      XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "sm_clock_mhz",             "sm_clock_mhz",               XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "memory_clock_mhz",         "memory_clock_mhz",           XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "temperature_celsius",      "gpu_temp_c",                 XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "power_milliwatts",         "power_mw",                   XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "power_limit_milliwatts",   "power_limit_mw",             XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "fan_percent",              "fan_speed_pct",              XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_process_memory},              "resident_bytes",           "resident_bytes",             XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_process_memory},              "mapped_bytes",             "mapped_bytes",               XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_probing},                     "percent",                  "gpuprobe_overhead_pct",      XPLANE_STAT_COUNTER,  NULL},
 };
 
 /* Names by which XProf knows what copies are, and others. */
@@ -151,10 +123,9 @@ static struct xplane_values_kind *kind_of(const struct xplane_values *values,
 	return &values->kinds[kind - schema_kinds(&count)];
 }
 
-int xplane_values_add_stat(struct xplane_values *values, const struct xplane_stat_row *row,
-			   struct err *err)
+static int add_stat(struct xplane_values *values, const struct schema_kind *kind,
+		    const struct xplane_stat_row *row, struct err *err)
 {
-	const struct schema_kind *kind = schema_kind(row->kind);
 	struct xplane_values_kind *found = kind_of(values, kind);
 	struct stat stat = {.name = row->stat, .unless = row->unless, .type = row->type};
 	int result = view_key_with_value(values->view, XPLANE, kind, row->key, row->unless,
@@ -168,21 +139,30 @@ int xplane_values_add_stat(struct xplane_values *values, const struct xplane_sta
 	return 0;
 }
 
+int xplane_values_add_stat(struct xplane_values *values, const struct xplane_stat_row *row,
+			   struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < VIEW_ROW_KINDS_MAX && row->kinds[i] && result == 0; i++)
+		result = add_stat(values, schema_kind(row->kinds[i]), row, err);
+	return result;
+}
+
 static int add_all_fields(struct xplane_values *values, const struct schema_kind *kind,
 			  struct err *err)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < kind->field_count && result == 0; i++) {
-		const struct xplane_stat_row row = {.kind = kind->number,
-						    .key = kind->fields[i].name,
+		const struct xplane_stat_row row = {.key = kind->fields[i].name,
 						    .stat = kind->fields[i].name,
 						    .type = kind->shape == SHAPE_COUNTER
 								    ? XPLANE_STAT_COUNTER
 								    : XPLANE_STAT_ANY};
 
 		if (kind->fields[i].unit != UNIT_PAD)
-			result = xplane_values_add_stat(values, &row, err);
+			result = add_stat(values, kind, &row, err);
 	}
 	return result;
 }

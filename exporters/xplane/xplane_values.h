@@ -28,9 +28,9 @@ enum xplane_stat_type {
 	XPLANE_STAT_COUNTER, /* as a number on a counter's row */
 };
 
-/* One of the stats of a kind. */
+/* One of the stats of some kinds. */
 struct xplane_stat_row {
-	u16 kind;
+	u16 kinds[VIEW_ROW_KINDS_MAX];
 	const char *key; /* of view_key() */
 	const char *stat;
 	enum xplane_stat_type type;
@@ -46,7 +46,7 @@ struct xplane_name_row {
 
 /* Looks the keys of the tables up. Zero-initialise; xplane_values_free() after a failure too. */
 int xplane_values_find(struct xplane_values *values, const struct view *view, struct err *err);
-/* Add a row to them; they outlive it. -EINVAL names a key or a value that the kind has not. */
+/* Add a row to them; they outlive it. -EINVAL names a key or a value that a kind has not. */
 int xplane_values_add_stat(struct xplane_values *values, const struct xplane_stat_row *row, struct err *err);
 int xplane_values_add_name(struct xplane_values *values, const struct xplane_name_row *row, struct err *err);
 void xplane_values_free(struct xplane_values *values);

@@ -73,9 +73,10 @@ TEST(a_misspelt_value_is_named)
 
 TEST(chrome)
 {
-	const struct chrome_arg_row misspelt = {KIND_kernel, "strem", "stream", NULL};
-	const struct chrome_arg_row never = {KIND_usdt_span, "ended", "ended", "endet"};
-	const struct chrome_category_row third = {KIND_api, NULL, NULL, "x"};
+	const struct chrome_arg_row misspelt = {{KIND_kernel}, "strem", "stream", NULL};
+	const struct chrome_arg_row never = {{KIND_usdt_span}, "ended", "ended", "endet"};
+	const struct chrome_arg_row second = {{KIND_kernel, KIND_copy}, "grid", "grid", NULL};
+	const struct chrome_category_row third = {{KIND_api}, NULL, NULL, "x"};
 	struct fixture fixture _fixture_ = fixture_open("");
 	struct chrome_args args = {0};
 	struct err err = {0};
@@ -85,6 +86,8 @@ TEST(chrome)
 		      "chrome: kernel has no field 'strem'");
 	check_refused(chrome_args_add(&args, &never, &err), &err,
 		      "chrome: 'ended' of usdt_span is never 'endet'");
+	check_refused(chrome_args_add(&args, &second, &err), &err,
+		      "chrome: copy has no field 'grid'");
 	check_refused(chrome_args_add_category(&args, &third, &err), &err,
 		      "chrome: api has more than 2 categories");
 	chrome_args_free(&args);
@@ -92,8 +95,8 @@ TEST(chrome)
 
 TEST(chrome_categories)
 {
-	const struct chrome_category_row key = {KIND_kernel, "lanch", "regular", "x"};
-	const struct chrome_category_row value = {KIND_kernel, "channel_type", "computer", "x"};
+	const struct chrome_category_row key = {{KIND_kernel}, "lanch", "regular", "x"};
+	const struct chrome_category_row value = {{KIND_kernel}, "channel_type", "computer", "x"};
 	struct fixture fixture _fixture_ = fixture_open("");
 	struct chrome_args args = {0};
 	struct err err = {0};
@@ -108,9 +111,9 @@ TEST(chrome_categories)
 
 TEST(xplane)
 {
-	const struct xplane_stat_row stat = {KIND_copy, "grpah", "graph", XPLANE_STAT_U64, NULL};
-	const struct xplane_stat_row never = {KIND_call, "ended", "ended", XPLANE_STAT_ANY,
-					      "return"};
+	const struct xplane_stat_row stat = {{KIND_copy}, "grpah", "graph", XPLANE_STAT_U64, NULL};
+	const struct xplane_stat_row never = {
+		{KIND_call}, "ended", "ended", XPLANE_STAT_ANY, "return"};
 	const struct xplane_name_row name = {KIND_copy, "direction", "host_to_devize", "x"};
 	struct fixture fixture _fixture_ = fixture_open("");
 	struct xplane_values values = {0};

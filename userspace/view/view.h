@@ -233,6 +233,19 @@ struct view_value {
 	u64 numbers[VALUE_ARRAY_MAX];
 };
 
+/* The kinds that a row of such a table is of: KIND_*, up to the first 0. */
+#define VIEW_ROW_KINDS_MAX 8
+#define VIEW_GPU_WORK KIND_kernel, KIND_copy, KIND_set, KIND_graph_launch
+#define VIEW_RANGES KIND_range, KIND_process_range
+
+static inline bool view_row_is_of(const u16 kinds[VIEW_ROW_KINDS_MAX], u16 kind)
+{
+	for (unsigned i = 0; i < VIEW_ROW_KINDS_MAX && kinds[i]; i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
 struct view_key; /* constant, owned by the view */
 
 bool view_has_key(const struct schema_kind *kind, const char *key);
