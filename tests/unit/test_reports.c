@@ -13,25 +13,42 @@
 static const char capture_of_nothing[] =
 	"{\"kind\": \"window\", \"ts\": 1000000000, \"dur\": 1000}\n";
 
+struct capture {
+	int fd;
+	struct capture_reader *reader;
+	struct view *view;
+};
+
+static struct capture capture_open(const char *ndjson)
+{
+	struct capture capture = {.fd = -1};
+	FILE *text = tmpfile();
+	struct err err = {0};
+
+	fputs(ndjson, text);
+	rewind(text);
+	CHECK_OK(import_ndjson(fileno(text), "x.ndjson", &capture.fd, &err), err);
+	CHECK_OK(capture_reader_open(capture.fd, &capture.reader, &err), err);
+	CHECK_OK(view_open(capture.reader, &capture.view, &err), err);
+	fclose(text);
+	return capture;
+}
+
+static void capture_close(struct capture *capture)
+{
+	view_free(capture->view);
+	capture_reader_free(capture->reader);
+	close(capture->fd);
+}
+
 /* Of a capture without events. */
 static int print_to_file(const struct report_request *request, const struct report_style *style,
 			 struct err *err)
 {
-	struct capture_reader *reader = NULL;
-	struct view *view = NULL;
-	FILE *text = tmpfile();
-	int fd = -1, result;
+	struct capture capture = capture_open(capture_of_nothing);
+	int result = report_print(request, capture.view, style, NULL, err);
 
-	fputs(capture_of_nothing, text);
-	rewind(text);
-	CHECK_OK(import_ndjson(fileno(text), "x.ndjson", &fd, err), (*err));
-	CHECK_OK(capture_reader_open(fd, &reader, err), (*err));
-	CHECK_OK(view_open(reader, &view, err), (*err));
-	result = report_print(request, view, style, NULL, err);
-	view_free(view);
-	capture_reader_free(reader);
-	close(fd);
-	fclose(text);
+	capture_close(&capture);
 	return result;
 }
 
@@ -307,6 +324,28 @@ TEST(reports_and_formats_are_found)
 	CHECK_U64(format, REPORT_CSV);
 	CHECK_U64(report_format_find("xml", &format, &err), (unsigned long long)-22);
 	CHECK(strstr(err.message, "column, table, csv, tsv, json"));
+}
+
+TEST(a_summary_has_each_table_once)
+{
+	static const char *const names[] = {"functions", "usdt_sum", "distribution"};
+	struct capture capture = capture_open(
+		"{\"kind\":\"call\",\"ts\":1000,\"dur\":9,\"pid\":1,\"tid\":1,\"name\":\"f\"}\n"
+		"{\"kind\":\"usdt_point\",\"ts\":1001,\"pid\":1,\"tid\":1,\"name\":\"a:b\"}\n"
+		"{\"kind\":\"function_total\",\"ts\":1000,\"dur\":9,\"pid\":1,\"name\":\"g\","
+		"\"calls\":3}\n");
+	struct report_request *requests;
+	struct err err = {0};
+	size_t count;
+
+	reports(&count);
+	requests = calloc(count, sizeof(*requests));
+	CHECK_OK(reports_with_rows(capture.view, requests, &count, &err), err);
+	CHECK_U64(count, ARRAY_SIZE(names));
+	for (size_t i = 0; i < count; i++)
+		CHECK_STRING(requests[i].report->name, names[i]);
+	free(requests);
+	capture_close(&capture);
 }
 
 #define STREAMED_ROWS 5000

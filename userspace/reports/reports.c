@@ -202,29 +202,29 @@ int report_parse(const char *words, struct report_request *ret_request, struct e
 
 /* Which tables a summary has of a capture with what. */
 static const struct {
-	u16 kind;
+	u16 kinds[VIEW_ROW_KINDS_MAX]; /* any of them */
 	const char *report;
 } summary_kinds[] = {
-	{KIND_call, "functions"},
-	{KIND_entry, "functions"},
-	{KIND_usdt_span, "usdt_sum"},
-	{KIND_usdt_point, "usdt_sum"},
-	{KIND_function_total, "functions"},
-	{KIND_function_total, "distribution"},
-	{KIND_kernel, "cuda_gpu_kern_sum"},
-	{KIND_api, "cuda_api_sum"},
-	{KIND_copy, "cuda_gpu_mem_time_sum"},
-	{KIND_set, "cuda_gpu_mem_time_sum"},
-	{KIND_migration, "cuda_gpu_mem_time_sum"},
-	{KIND_copy, "cuda_gpu_mem_size_sum"},
-	{KIND_set, "cuda_gpu_mem_size_sum"},
-	{KIND_migration, "cuda_gpu_mem_size_sum"},
-	{KIND_range, "nvtx_sum"},
-	{KIND_process_range, "nvtx_sum"},
-	{KIND_off_cpu, "off_cpu_sum"},
-	{KIND_growth, "growth"},
-	{KIND_heap_stack, "allocations"},
+	{{KIND_call, KIND_entry, KIND_function_total}, "functions"},
+	{{KIND_usdt_span, KIND_usdt_point}, "usdt_sum"},
+	{{KIND_function_total}, "distribution"},
+	{{KIND_kernel}, "cuda_gpu_kern_sum"},
+	{{KIND_api}, "cuda_api_sum"},
+	{{KIND_copy, KIND_set, KIND_migration}, "cuda_gpu_mem_time_sum"},
+	{{KIND_copy, KIND_set, KIND_migration}, "cuda_gpu_mem_size_sum"},
+	{{VIEW_RANGES}, "nvtx_sum"},
+	{{KIND_off_cpu}, "off_cpu_sum"},
+	{{KIND_growth}, "growth"},
+	{{KIND_heap_stack}, "allocations"},
 };
+
+static bool has_any(const struct view *view, const u16 kinds[VIEW_ROW_KINDS_MAX])
+{
+	for (size_t i = 0; i < VIEW_ROW_KINDS_MAX && kinds[i]; i++)
+		if (view_kind_count(view, kinds[i]))
+			return true;
+	return false;
+}
 
 int reports_with_rows(struct view *view, struct report_request *ret_requests, size_t *ret_count,
 		      struct err *err)
@@ -235,13 +235,12 @@ int reports_with_rows(struct view *view, struct report_request *ret_requests, si
 		struct report_request request;
 		int result;
 
-		if (!view_kind_count(view, summary_kinds[i].kind))
+		if (!has_any(view, summary_kinds[i].kinds))
 			continue;
 		result = report_parse(summary_kinds[i].report, &request, err);
 		if (result < 0)
 			return result;
-		if (!count || ret_requests[count - 1].report != request.report)
-			ret_requests[count++] = request;
+		ret_requests[count++] = request;
 	}
 	*ret_count = count;
 	return 0;
