@@ -1,9 +1,4 @@
-#!/usr/bin/env python3
-"""A profile as text: xplane_text FILE.xplane.pb... Planes, lines, events and stats by name, in the order of the file."""
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "conformance"))
+"""A profile as text: planes, lines, events and stats by name, in the order of the file."""
 import xplane_wire
 
 KINDS = ("double", "uint64", "int64", "str", "ref", "bytes")
@@ -29,42 +24,42 @@ def shape_text(shape):
     return f"{TYPES.get(shape.element_type, shape.element_type)}{shape.dimensions}"
 
 
-def print_program(key, name, data):
+def program_lines(key, name, data):
     """Instructions, and what memory is in use."""
     program = xplane_wire.read("HloProto", data)
-    print(f"\tprogram {key} {name!r}: {program.module.name!r} {program.module.id}")
+    yield f"\tprogram {key} {name!r}: {program.module.name!r} {program.module.id}"
     names = {one.id: one.name for computation in program.module.computations for one in computation.instructions}
     for one in (one for computation in program.module.computations for one in computation.instructions):
         about = one.metadata and (f"of {one.metadata.op_name!r} {one.metadata.op_type!r}" +
                                   (f", as {one.metadata.deduplicated_name}" if one.metadata.deduplicated_name else ""))
         operands = ", ".join(names[operand] for operand in one.operand_ids)
-        print(" ".join(filter(None, (f"\t\t{one.name} = {shape_text(one.shape)} {one.opcode}({operands})", one.custom_call_target, about))))
+        yield " ".join(filter(None, (f"\t\t{one.name} = {shape_text(one.shape)} {one.opcode}({operands})", one.custom_call_target, about)))
     for one in program.buffer_assignment.logical_buffers if program.buffer_assignment else ():
-        print(f"\t\tbuffer {one.id}: {one.size} bytes of {one.defined_at.instruction_name}")
+        yield f"\t\tbuffer {one.id}: {one.size} bytes of {one.defined_at.instruction_name}"
     for trace in program.buffer_assignment.heap_traces if program.buffer_assignment else ():
-        print("\t\theap:", " ".join(f"{'-' if event.kind else '+'}{event.buffer_id}" for event in trace.events))
+        yield " ".join(["\t\theap:", *(f"{'-' if event.kind else '+'}{event.buffer_id}" for event in trace.events)])
 
 
-def print_plane(plane):
-    print(f"plane {plane.id} {plane.name!r}")
+def plane_lines(plane):
+    yield f"plane {plane.id} {plane.name!r}"
     for stat in plane.stats:
-        print(f"\t{stat_text(plane, stat)}")
+        yield f"\t{stat_text(plane, stat)}"
     for key, metadata in plane.event_metadata.items():
         for stat in metadata.stats:
-            print_program(key, metadata.name, stat.bytes)
+            yield from program_lines(key, metadata.name, stat.bytes)
     for line in plane.lines:
-        print(f"\tline {line.id} row {line.display_id} {line.name!r}")
+        yield f"\tline {line.id} row {line.display_id} {line.name!r}"
         for event in line.events:
-            print(f"\t\t{event.offset_ps}+{event.duration_ps} {plane.event_metadata[event.metadata_id].name!r}")
+            yield f"\t\t{event.offset_ps}+{event.duration_ps} {plane.event_metadata[event.metadata_id].name!r}"
             for stat in event.stats:
-                print(f"\t\t\t{stat_text(plane, stat)}")
+                yield f"\t\t\t{stat_text(plane, stat)}"
 
 
-for path in map(pathlib.Path, sys.argv[1:]):
+def profile_lines(path):
     space = xplane_wire.read("XSpace", path.read_bytes())
-    print(f"file {path.name} of {', '.join(space.hostnames)}")
+    yield f"file {path.name} of {', '.join(space.hostnames)}"
     for what in ("errors", "warnings"):
         for text in getattr(space, what):
-            print(f"{what[:-1]} {text!r}")
+            yield f"{what[:-1]} {text!r}"
     for plane in space.planes:
-        print_plane(plane)
+        yield from plane_lines(plane)
