@@ -293,12 +293,27 @@ demo: ## install what is missing, build, record a redis-server of its own and a 
 	$(Q)$(SUBMAKE) all sim
 	$(Q)scripts/demo.sh
 
+.PHONY: quick
+quick: ## build, run unit and golden tests and what of lint needs but Python: less than a minute, nothing is installed
+	$(Q)$(SUBMAKE) all unit
+	$(Q)tests/run -c quick
+
 .PHONY: check
-check: ## install what is missing, build, run all tests
+check: ## install what is missing, build, run the tests: minutes (docs/testing.md)
 	$(Q)scripts/deps.sh build test
 	$(Q)scripts/deps.sh sim || echo "going on without the simulated CUDA" >&2
 	$(Q)$(SUBMAKE) all annotate unit fuzz-programs sim
-	$(Q)tests/run
+	$(Q)tests/run -c check
+
+# NIGHTLY: further arguments of tests/nightly.
+SHARD ?= all
+.PHONY: nightly
+nightly: ## the tests that take long, in shards (SHARD=NAME, tests/nightly --list names them)
+	$(Q)scripts/deps.sh build test
+	$(Q)scripts/deps.sh sim || echo "going on without the simulated CUDA" >&2
+	$(Q)scripts/deps.sh kernels || echo "going on without other kernels" >&2
+	$(Q)$(SUBMAKE) all annotate fuzz-programs sim
+	$(Q)tests/nightly $(NIGHTLY) $(SHARD)
 
 # Not part of check: it needs packages of 110 MB and minutes. What cannot be had is a SKIP.
 .PHONY: check-kernels

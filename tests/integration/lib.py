@@ -93,13 +93,14 @@ def test(function):
 
 
 def check(condition, what):
+	"""what: a text, or a function that makes it, for what is checked of each of many records."""
 	if not condition:
-		raise Failure(what)
+		raise Failure(what() if callable(what) else what)
 
 
 def check_equal(actual, expected, what):
 	if actual != expected:
-		raise Failure(f"{what}: {actual!r}, expected {expected!r}")
+		raise Failure(f"{what() if callable(what) else what}: {actual!r}, expected {expected!r}")
 
 
 def check_in(part, whole, what="output"):
@@ -125,7 +126,15 @@ def wait_for(condition, what, seconds=PATIENCE_S):
 
 
 def main(needs_root=True):
+	"""Runs the tests that the command line names, or all; --list names them."""
 	only = sys.argv[1:]
+	names = [function.__name__ for function in tests]
+	if only == ["--list"]:
+		print("\n".join(names))
+		sys.exit(0)
+	if set(only) - set(names):
+		print(f"no test {min(set(only) - set(names))} in {sys.argv[0]}: --list names them", file=sys.stderr)
+		sys.exit(2)
 	failed = 0
 	for function in tests:
 		name = function.__name__
