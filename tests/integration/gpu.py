@@ -224,22 +224,22 @@ def check_causes(records, truth, pid, streams_a_thread):
 	"""Every piece of work has its call, made by the thread whose stream it is, begun before the work."""
 	calls = launches(records)
 	for outer, *inner in calls.values():
-		check(not inner or outer["domain"] == "runtime", f"driver calls share a correlation id: {outer} {inner}")
+		check(not inner or outer["domain"] == "runtime", lambda: f"driver calls share a correlation id: {outer} {inner}")
 		for call in inner:
 			check(call["domain"] == "driver" and call["tid"] == outer["tid"] and
-			      call["ts"] + call["dur"] <= outer["ts"] + outer["dur"], f"{call} is not inside {outer}")
+			      call["ts"] + call["dur"] <= outer["ts"] + outer["dur"], lambda: f"{call} is not inside {outer}")
 	comms = {record["tid"]: record["comm"] for record in events_of(records, "task") if "tid" in record}
 	threads_of = collections.defaultdict(set)
 	for record in records:
 		if record["kind"] not in ("kernel", "copy", "set"):
 			continue
-		check((record["source"], record["correlation"]) in calls, f"no call launched {record}")
+		check((record["source"], record["correlation"]) in calls, lambda: f"no call launched {record}")
 		call = calls[record["source"], record["correlation"]][0]
 		check_equal((call["pid"], record["pid"]), (pid, pid), "processes of a call and its work")
-		check(record["ts"] >= call["ts"], f"{record} begins before {call}")
+		check(record["ts"] >= call["ts"], lambda: f"{record} begins before {call}")
 		check(re.match({"kernel": "cu(da)?(Launch|GraphLaunch)", "copy": "cu(da)?Memcpy", "set": "cu(da)?(Memset|GraphL)"}
-			       [record["kind"]], call["name"]), f"{record} by {call}")
-		check_equal("Graph" in call["name"], "graph_node" in record, f"graph of {record} by {call}")
+			       [record["kind"]], call["name"]), lambda: f"{record} by {call}")
+		check_equal("Graph" in call["name"], "graph_node" in record, lambda: f"graph of {record} by {call}")
 		threads_of[record["source"], record["stream"]].add(call["tid"])
 	for stream, tids in threads_of.items():
 		check_equal(len(tids), 1, f"threads that use stream {stream}")
@@ -264,11 +264,11 @@ def check_times(records, truth):
 	for record in sorted(timed, key=lambda record: record["ts"]):
 		end = record["ts"] + record["dur"]
 		check(window["ts"] <= record["ts"] and end <= window["ts"] + window["dur"],
-		      f"outside the window {window}: {record}")
-		check(truth["since_ns"] <= record["ts"], f"before the truth began at {truth['since_ns']}: {record}")
+		      lambda: f"outside the window {window}: {record}")
+		check(truth["since_ns"] <= record["ts"], lambda: f"before the truth began at {truth['since_ns']}: {record}")
 		if record["kind"] == "sync":
 			continue
-		check(ends.get(row(record), 0) <= record["ts"], f"overlaps what ended at {ends.get(row(record))}: {record}")
+		check(ends.get(row(record), 0) <= record["ts"], lambda: f"overlaps what ended at {ends.get(row(record))}: {record}")
 		ends[row(record)] = end
 
 
