@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Build of gpuprobe: one file that needs nothing but glibc. `make help` lists the targets, V=1 shows commands.
 # Built for Debian 12, Debian 13, Ubuntu 24.04; scripts/deps.sh knows the packages.
 B := build

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Accounts of memory by the functions that allocate it and give it back: what they are asked is kept at their entry, what
  * came of it read at their return, by the programs that stand there for the calls anyway.

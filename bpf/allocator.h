@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a function that allocates or gives back memory has what: a row of plan/allocators.def, for the program that
  * stands on it. Included by both; the includer provides the integer names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What depends on the processor: where a function finds its return address and what the stack
  * pointer is at its return. arm64 has it in x30 and does not move sp.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The arguments of a function, at its entry. */
 #ifndef GPUPROBE_BPF_ARGUMENTS_H
 #define GPUPROBE_BPF_ARGUMENTS_H

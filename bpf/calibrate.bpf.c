@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What calibration measures besides the programs that record, on functions of our own: taking a stack, and nothing at all. */
 #include "stacks.h"
 #define PREEMPTION_FLAVOUR calibration

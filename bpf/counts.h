@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Calls that are only counted: sums and a histogram a function, process and CPU, and nothing for a ring. */
 #ifndef GPUPROBE_BPF_COUNTS_H
 #define GPUPROBE_BPF_COUNTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An instruction that the program standing on it does instead of the kernel, on kernels where a program may set
  * registers: the kernel would single-step it, an order of magnitude slower. code/displaced_x86_64.c makes the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Carries out what displaced.h describes. Pure logic: also compiled natively by tests/unit/test_displaced.c, which
  * holds it against the processor, so it calls no BPF helper; the includer provides struct pt_regs.

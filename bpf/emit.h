@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counting, and sending records to the ring of this CPU. */
 #ifndef GPUPROBE_BPF_EMIT_H
 #define GPUPROBE_BPF_EMIT_H

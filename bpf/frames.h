@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The open calls of one thread, paired by stack pointer. Pure logic: also compiled natively by
  * tests/unit/test_frames.c, so it calls no BPF helper; the includer provides u32 and u64.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Function probes by the return address. Three programs, by how they are attached:
  * - function_session: uprobe session (6.13), entry and return of one call, chosen call by call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Function probes that leave the target's stack alone: one program at the entry, one on every
  * instruction by which the function is left (ret, tail jump). Right for exceptions, fibers,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the memory of targets grows: calls that change the size of an address space, and page faults with the memory that
  * the kernel takes for them, summed by stack. Neither costs a system call or a fault of anybody else more than a look at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocations of host memory, summed by stack: probes on the functions of plan/heap_functions.def.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the programs that count allocations of host memory (heap.bpf.c) and userspace share. Included by both; the includer
  * provides the integer names.

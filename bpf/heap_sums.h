@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What heap.bpf.c sums: blocks that are live, by address; stacks; processes. All maps but that of threads are sized by userspace.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counting the hits of probes. */
 #ifndef GPUPROBE_BPF_HITS_H
 #define GPUPROBE_BPF_HITS_H

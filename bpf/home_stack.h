@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is the thread on its home stack? A return address may be hijacked only there: on a fiber's stack
  * or an alternate signal stack the kernel's list of hijacked returns, which it orders by stack

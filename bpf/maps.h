@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The maps and control words that all programs share; defined in maps.bpf.c. */
 #ifndef GPUPROBE_BPF_MAPS_H
 #define GPUPROBE_BPF_MAPS_H

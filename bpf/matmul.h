@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a function of a library that multiplies matrices has their sizes: a row of plan/matmuls.def, for the program that
  * stands on it. Included by both; the includer provides the integer names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sizes of products of matrices, from the arguments of the library's function that is called for them: a record behind
  * that of the call, with its time. What is no size (negative) or no type is left out of it; what can be believed is for the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The return addresses on the stacks of targets that still lead to the kernel's return trampoline, for userspace to
  * put back once nothing is probed any more: a frame stays hijacked for the rest of its life otherwise, and an exception

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Preemption off while a uprobe program runs. The kernel lets such a program be preempted, and the
  * same program run on the same CPU for another thread before the first goes on. From 6.13 on a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long programs run that are no plain record of a call, for the estimate of what recording costs: one run in
  * PRICE_RUNS_A_TIME is timed, of targets only. What the kernel takes to call a program is not in it.

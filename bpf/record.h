@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
  * The records: the same bytes in the kernel, in the agent, in a capture file. The structs are the
  * rows of record.def expanded; this header adds the header that every record starts with. Included

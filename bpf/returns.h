@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's list of a thread's hijacked returns, innermost first, and who may have some of ours. */
 #ifndef GPUPROBE_BPF_RETURNS_H
 #define GPUPROBE_BPF_RETURNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Why threads of targets do not run: what they left their CPU for, how long, and who woke them. Every switch of the
  * machine comes here, only those of targets reach a ring. The scheduler calls with its lock held, so nothing is

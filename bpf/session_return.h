@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether a session program runs at its function's return. The includer has defined PREEMPTION_FLAVOUR (preemption.h),
  * since each file needs names of its own here too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the BPF programs and userspace share besides records: the control words, the counters, the
  * cookie. Included by both; the includer provides the integer names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Call stacks of targets as facts: each is sent once, and records refer to it by its id. By frame pointers: code that
  * keeps none cuts the chain. Who looks for names takes the first address as that of an instruction and one byte off the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The life of targets: names that change, code that they map, calls that end with their thread or by execve, and
  * the calls that are still open when everything is detached. Preemption is off for what growth.bpf.c says.

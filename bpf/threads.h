@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of a thread, and ending the calls that are open in it. */
 #ifndef GPUPROBE_BPF_THREADS_H
 #define GPUPROBE_BPF_THREADS_H

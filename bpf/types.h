@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The integer names and the few kernel structs that the BPF programs read. They are declared here,
  * with only the members in use, and relocated against the running kernel's BTF when the programs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Probes that programs carry (USDT): a nop of theirs with a uprobe on it. Two programs, by how they are attached:
  * usdt_hit by uprobe_multi, usdt_hit_single one perf event a site.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a hit of a USDT probe means, and where its arguments are: filled by userspace from the notes of the file, read by
  * usdt.bpf.c. Included by both; the includer provides the integer names.

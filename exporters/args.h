@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Arguments that a record ends in, as JSON; the same in all formats. */
 #ifndef GPUPROBE_EXPORTERS_ARGS_H
 #define GPUPROBE_EXPORTERS_ARGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The output formats, one row each: which file name means which, and how to open it. An exporter is a
  * struct view_sink (view/view.h) and its data; it writes through base/output.h. To add a format: one file

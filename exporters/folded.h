@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Folded stacks, the input of flame graphs (flamegraph.pl, inferno, speedscope): a line "process;thread;outermost;...;innermost;
  * [what for] VALUE" for each stack of each thread name, sorted. Where the callers of a stack are missing, "[cut]" stands first.

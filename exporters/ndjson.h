@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text form of a capture (.ndjson): every fact and every event as one JSON object a line, straight
  * from the field table; import/ndjson.h reads it back. Ids are written as what they stand for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text of an output on its way into base/output.h: exporters append to writer->text and call
  * writer_flush() after every event. A full chunk is handed to a thread that compresses and writes it while

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "absent.h"
 
 #define KIND(number, tag, shape, row, meaning)            \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Empty records: header with size and kind, every field absent, as record.def says. */
 #ifndef GPUPROBE_GPU_ABSENT_H
 #define GPUPROBE_GPU_ABSENT_H

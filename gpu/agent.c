@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The agent in a target: one thread of our own, which takes the ring, starts the features that gpuprobe wants, and
  * leaves when it is asked to or when gpuprobe is no more. What it promises to gpuprobe stands in shared.h.

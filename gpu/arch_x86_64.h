@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of the agent depends on the processor: system calls, who a thread is. The other file is resident_x86_64.S. */
 #ifndef GPUPROBE_GPU_ARCH_X86_64_H
 #define GPUPROBE_GPU_ARCH_X86_64_H

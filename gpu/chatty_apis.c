@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "chatty_apis.h"
 
 #include "../bpf/record.h"

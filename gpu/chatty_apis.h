@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table chatty_apis.def. */
 #ifndef GPUPROBE_GPU_CHATTY_APIS_H
 #define GPUPROBE_GPU_CHATTY_APIS_H

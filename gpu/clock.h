@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CUPTI's times and CLOCK_MONOTONIC. Where our timestamp callback is in force they are the same. Else a straight line
  * is fitted through moments at which both were read, and records are converted by it. For one thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The buffers that CUPTI fills with activity records. They are memory of their own, not of the agent's library: one
  * that CUPTI still has when the agent leaves stays mapped. CUPTI asks for them and hands them back in the target's

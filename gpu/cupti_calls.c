@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cupti_calls.h"
 
 enum need { OPTIONAL, REQUIRED };

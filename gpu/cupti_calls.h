@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CUPTI as the agent sees it: the functions of cupti_calls.def in the library that the target has loaded. */
 #ifndef GPUPROBE_GPU_CUPTI_CALLS_H
 #define GPUPROBE_GPU_CUPTI_CALLS_H

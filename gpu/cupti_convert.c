@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cupti_convert.h"
 
 #include <string.h>

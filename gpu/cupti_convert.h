@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CUPTI's activity records become records of ours, by the table cupti_layout.def, and go into the ring. What is not
  * sent is counted. For one thread: the agent's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The way out: kinds off, what there is handed over, the subscription given back. Whether CUPTI itself can be taken
  * down (cuptiFinalize) depends on its version and on the target: it is safe on the way out of a call of CUDA only, so

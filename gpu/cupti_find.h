@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds CUPTI in the target, however it was loaded (pip wheels map it privately, from a folder of their own), or
  * loads the one that gpuprobe names.

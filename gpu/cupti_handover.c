@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cupti_handover.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A libcupti that the target can't open comes from gpuprobe through a memfd that the agent makes. */
 #ifndef GPUPROBE_GPU_CUPTI_HANDOVER_H
 #define GPUPROBE_GPU_CUPTI_HANDOVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The driver of a recording by CUPTI, on the agent's thread: what a tick does, and how all begins. */
 #include "cupti_session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One recording of what CUPTI sees, on the agent's thread: begin, tick now and then, end. No lock is held across a
  * call of CUPTI: it calls back under locks of its own.

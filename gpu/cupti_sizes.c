@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cupti_sizes.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How long the activity records of the CUPTI at hand are. Its version does not say (11.8, 12.0 and 12.1 all call
  * themselves 18), so they are measured.

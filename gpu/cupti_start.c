@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The way to the first record: everything that CUPTI must be told, in the order that it wants. */
 #include "cupti_session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the compiler calls by itself. Of our own, so that the library asks the target's libc for nothing but what
  * scripts/check-agent.sh lists, and no thread of the target's runs through a function that it has replaced.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "instructions.h"
 
 #include "../bpf/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Instructions that records tell of, as stacks of one frame, so that they get their names as every frame does. The fact
  * goes through the ring before the first record that refers to it, and counts as sent only when the ring had room. For

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The target's dynamic loader: its functions are not in the libc that the agent may count on (before glibc 2.34 they
  * stand in libdl), so their addresses come from the injector or from what the target has loaded.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the target's threads call instead of nothing: the functions of NVTX. They run in whatever thread, also in a
  * handler of a signal that interrupted one of them: no lock, no allocation, a writer of their own each time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What NVTX 3 keeps in every program and library that uses it: the headers put a hidden variable into each of them,
  * of which a stripped file keeps no name. It is known by its shape: sizes and the version at fixed places, and six

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nvtx_ranges.h"
 
 #include "system.h"

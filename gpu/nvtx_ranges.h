@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ranges of NVTX that are open: a stack for each thread, and those that any thread may end, by their id. Used by all
  * threads of the target at once, without a lock; a thread touches its own stack only. Memory is bounded: what finds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nvtx_session.h"
 
 #include "absent.h"

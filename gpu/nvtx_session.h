@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One recording of the ranges and marks of NVTX: its functions are called by the target's threads, by way of the pages
  * of resident.h; all else is the agent's thread's.

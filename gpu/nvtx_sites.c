@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nvtx_sites.h"
 
 #include <elf.h>

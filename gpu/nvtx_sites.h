@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The places where gpuprobe has found what nvtx_globals.h describes. The agent believes none of them: it looks for
  * itself, while the dynamic loader can't take the library away, and writes only to data that the loader left writable.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nvtx_texts.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The strings of NVTX, as texts.h has those of CUPTI, but for all threads of the target at once, without a lock: two
  * threads that bring a new string at the same moment may each get an id for it. Ids are apart from those of texts.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What CUPTI may call when the agent is long gone. A pointer once given to CUPTI cannot be taken back for certain, so
  * CUPTI never gets one into the agent's library, but into two pages that are never freed: a mapping named

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The code of the pages of resident.h. It is copied there, so it refers to nothing but itself and the page behind it.
  * The arguments of a call are passed on as they are, with the agent behind the last one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ring.h"
 
 /* Chunks looked at for one reservation, so that a full ring costs little: from where the writer has been, then from the

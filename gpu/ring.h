@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The producing side of the memory shared with gpuprobe (shared.h): records go into chunks, one writer a chunk at a
  * time. Never waits: without a free chunk there is no room, and the caller counts what it drops.

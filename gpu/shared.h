@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The memory that gpuprobe and the agent in a target share: one sealed memfd, named "gpuprobe-ring", made in the
  * target, mapped by both. A control page first, then the chunks that the records travel in.

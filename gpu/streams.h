@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The contexts and streams of a session. A stream's number is unique in its context only, so streams get ids of our
  * own; a fact goes through the ring before the first record that refers to it, and counts as sent only when the ring

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the agent asks of the kernel. Results are the kernel's own: -errno on failure; errno is never touched.
  * Calls that a signal interrupts are made again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The strings of a session: each gets an id and goes through the ring once, before the first record that refers to
  * it. A string counts as sent only when the ring had room for it; else it is tried again with its next use.

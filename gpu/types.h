@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The short integer names that the records use, for the agent. */
 #ifndef GPUPROBE_GPU_TYPES_H
 #define GPUPROBE_GPU_TYPES_H

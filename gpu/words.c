@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "words.h"
 
 struct words words_begin(char *buffer, size_t room_bytes)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sentences for people, put together without stdio: NUL-terminated always, cut where the room ends. */
 #ifndef GPUPROBE_GPU_WORDS_H
 #define GPUPROBE_GPU_WORDS_H

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Prints the source packages, with their versions, of which code is linked statically: "elfutils (= 0.188-2.1), libbpf (= ...)".
 #	scripts/built-using.sh MAP	MAP: what the linker wrote (-Wl,-Map=MAP)
 set -eu -o pipefail

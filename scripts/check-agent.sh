@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Is this library fit to be loaded into any process with glibc 2.17 or later? It may ask for the functions below only
 # (weak: it does without), for no library, no version of a symbol, no thread-local storage, and run nothing by itself.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Fails when gpuprobe was built without what makes a flaw in it harder to use: one line a thing that is missing.
 #	scripts/check-hardening.sh PROGRAM [ARCHIVE]	ARCHIVE: our own objects, build/libgpuprobe.a. The program alone does not
 #							tell of these two: what is linked statically has them on its own.

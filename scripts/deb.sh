@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the packages of Debian and Ubuntu from the source tarball that `make dist` left.
 #	scripts/deb.sh FOLDER VERSION	FOLDER/gpuprobe-VERSION.tar.gz -> FOLDER/gpuprobe_*.deb and its debug symbols
 set -eu -o pipefail

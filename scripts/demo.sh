@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Records a redis-server of its own under load and writes build/demo/redis.json.gz; then a GPU: a loop of CUDA where
 # there is a GPU (build/demo/gpu.json.gz), else the simulated CUDA of the tests (build/demo/sim.gpr, sim.json.gz).
 # `make demo` builds all of it and calls this. Nothing stays behind but these files: what is started is ended by its

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the packages that gpuprobe needs, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
 #	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench, package, fresh
 # Quick when nothing is missing. Without root it prints the command to run and fails. Services that come

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Prints a Python module with a library inside: embed-library.py MODULE LIBRARY."""
 import base64
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Checks what the compiler does not: one line a finding, exit status 1 when there is one.
 
 	scripts/lint.py [--quick]

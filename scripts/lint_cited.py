@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Files, folders and headings that comments and documents name: they must exist."""
 import ast
 import fnmatch

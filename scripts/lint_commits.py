@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Messages of commits: `area: what it does` in at most 72 characters, begun by a verb in the imperative as far as that can
 be told, and a body that says why where more than a few lines change.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Licences: every source has an SPDX line in its first lines, the one of its folder; the text of every licence that is
 used is in LICENSES/; every library that is linked stands in docs/third-party.md.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Links of *.md: the file or folder that a relative link names exists, and so does the heading behind its #; every page
 can be reached from README.md."""
 import re

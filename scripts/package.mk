@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ---- packages: of the source, of the program for any Linux, of Debian and Ubuntu ---------------------
 VERSION    = $(shell scripts/version.sh)
 PACKAGES  := $(B)/packages

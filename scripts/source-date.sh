@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Prints when this source was last changed, in seconds since 1970: the date of the commit, or of the file VERSION.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."

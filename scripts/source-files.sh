@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Names the files of the source, each ended by NUL: those that git knows, or where there is no history all but build/.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."

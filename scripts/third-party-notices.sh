@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Prints the copyright files of the packages of docs/third-party.md, as they are installed: the notices that have to
 # go along with the program. A package that is not here is named, on standard error too.
 set -eu

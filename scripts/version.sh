@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Prints the version of this source: what `git describe` says, without the v of the tag. A source without history (make dist)
 # has it in the file VERSION.
 #	scripts/version.sh [--debian]	--debian: as a version of a package

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What there is to test, and how: the one place that tests/run and tests/nightly ask. docs/testing.md explains it.
 
 A test is found by its file (FAMILIES). It belongs to the class of its family and runs beside others, unless a row of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table of verbs. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Chrome trace events as a strict JSON object (.json, .json.gz), one event a line, for ui.perfetto.dev,
  * chrome://tracing and everything else that reads them: metadata, then the names of all rows, then the

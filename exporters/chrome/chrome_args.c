@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "exporters/chrome/chrome_args.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a Chrome trace says of an event besides its name and times: its category and its args, by tables with
  * the words of Kineto (PyTorch's profiler), which other programs look for. */
 #ifndef GPUPROBE_EXPORTERS_CHROME_CHROME_ARGS_H

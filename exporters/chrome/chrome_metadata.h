@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The "metadata" object of a Chrome trace: what is known of the recording, and what it lost. */
 #ifndef GPUPROBE_EXPORTERS_CHROME_CHROME_METADATA_H
 #define GPUPROBE_EXPORTERS_CHROME_CHROME_METADATA_H

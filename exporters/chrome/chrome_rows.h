@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which pid and tid a row of the view has in a Chrome trace. Real ones stay as they are. Rows that have
  * none (streams, lanes beyond the first, pid or tid 0) get numbers that no process of the capture has: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An SQLite database as an output: written into a file under a temporary name, as all outputs are
  * (base/output.h), and complete or not there at all. No journal, and no index: it is written once, in order. Its pages

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An SQLite database in the shape of Nsight Systems' own exports (schema 3.25), which `nsys stats` and what people wrote
  * for such files read. What it says: nsys_tables.def (events), nsys_facts.c (the rest).

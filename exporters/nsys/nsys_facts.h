@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an SQLite export of Nsight Systems says beside the events: the machine, GPUs, processes, threads, the ledger. */
 #ifndef GPUPROBE_EXPORTERS_NSYS_NSYS_FACTS_H
 #define GPUPROBE_EXPORTERS_NSYS_NSYS_FACTS_H

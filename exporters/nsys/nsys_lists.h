@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What events of an SQLite export of Nsight Systems refer to by a number of ours: domains and categories of NVTX, call
  * stacks. It is noted when an event is bound; the rows are written behind all events.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tables of events in an SQLite export of Nsight Systems: nsys_tables.def at run time. What a row holds is bound by
  * nsys_values.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What stands in the columns of nsys_tables.def: an event bound to the statement that inserts it. Names are numbers of
  * StringIds, domains of NVTX numbers of ours; both are written when all events are.

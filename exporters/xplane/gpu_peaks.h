@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What GPUs can do at most, by their names: the published figures of gpu_peaks.def.
  */

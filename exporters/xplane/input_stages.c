@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "exporters/xplane/input_stages.h"
 
 #include <ctype.h>

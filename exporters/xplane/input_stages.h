@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stages of a program's input on the host (reading, preprocessing, copying to the GPU), known by the names of ranges and calls: the table
  * input_stages.def.

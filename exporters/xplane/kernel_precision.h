@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which kernels work with 16-bit floating point: as the arguments of the library call say that launched them, else by their names
  * (kernel_precision.def).

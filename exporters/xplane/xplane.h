@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Profiles for XProf and TensorBoard. What their readers insist on stands in docs/formats/xplane.md. One pass in
  * time order packs the events of each line into a spool of its own; the planes are joined from these at the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stats that are strings put together from several values, which XProf's readers take apart by their labels
  * (docs/formats/xplane.md, "Texts that readers take apart"). They come again and again: the file has each once, and what the same values

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files of a profile: PATH itself when it ends in .xplane.pb, else a folder that XProf and TensorBoard are pointed
  * at (--logdir): PATH/plugins/profile/YYYY_MM_DD_HH_MM_SS/HOST.xplane.pb, one file a process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What XProf's tables of operations need of work on GPUs: for each file a program of XLA with one instruction per kernel (or copy, or
  * set), operation and cost (exporters/xplane/xplane_hlo_module.h), to which the events refer by name. Costs are known for copies and sets; of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of a GPU as XProf's Memory Viewer reads it: a synthetic XLA program with an instruction for each operation and size for which
  * memory was given, and what came and went in which order. It holds so many allocations; beyond, the smallest are left out of those that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program of XLA (exporters/xplane/hlo.proto) that stands for work of a GPU which XLA knows nothing of: an instruction for each kind of work,
  * of a form from which XProf computes the bytes and operations that are known of it, and no others. What XProf refuses or aborts

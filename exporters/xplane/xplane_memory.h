@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of GPUs as XProf's Memory Profile reads it (and its Memory Viewer: xplane_hlo_heap.h): an event for each allocation and release, with what is in use after
  * it. What was allocated before the recording is not known: all counts begin there, and a release of it is left out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What XProf shows beside a profile as errors and warnings: errors are what was to be recorded and could not be, warnings the rest of the
  * ledger and remarks. Each thing is said once.

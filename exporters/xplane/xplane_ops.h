@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What operation work on a GPU belongs to, as XProf's tables take it: "train/forward/cublasGemmEx:CublasGemmEx", the path
  * of ranges and functions in which it was launched, and the type of the innermost; else the call that launched it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events as bytes of an XLine, packed without protobuf-c, whose tables cost more than all else in a capture of millions
  * of events. The same bytes as it packs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One XPlane (exporters/xplane/xplane.proto) while it is made: events go line by line into spools, names and stats get their
  * numbers; at the end it is written in one go, with the length of each message in front. Never one tree of messages.

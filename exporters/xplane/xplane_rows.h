@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the rows of a view stand in XPlanes: a space (a file) for each process; in it a plane "/host:CPU" with a line
  * for each thread and "/device:GPU:N" with a line for each stream, and more lines where spans overlap without nesting.

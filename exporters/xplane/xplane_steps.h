@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps in an XPlane: root events (_r) on the line of the thread that launches them, by which XProf groups what happens
  * in them, and a line "Step spans" on each GPU, which says how long a step took there. XProf knows one sequence of steps

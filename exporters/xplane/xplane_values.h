@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the stats of events are in an XPlane: one table from kinds and keys of the view to stats and the types that
  * XProf's readers insist on (docs/formats/xplane.md, "Types of stats"), beside the strings of xplane_details.

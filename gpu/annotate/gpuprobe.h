@@ -1,3 +1,5 @@
+/* SPDX-FileCopyrightText: 2026 The gpuprobe authors */
+/* SPDX-License-Identifier: MIT */
 /*
  * gpuprobe.h: what a program says of itself, seen by `gpuprobe -p PID` as rows of the trace (user_annotation).
  *

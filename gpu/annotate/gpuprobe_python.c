@@ -1,3 +1,5 @@
+/* SPDX-FileCopyrightText: 2026 The gpuprobe authors */
+/* SPDX-License-Identifier: MIT */
 /* The probes of gpuprobe.h as a library for gpuprobe.py, which carries it inside. Needs nothing of any libc. */
 #include "gpuprobe.h"
 

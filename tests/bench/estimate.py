@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """tests/bench/run estimate: what recording costs by gpuprobe's own estimate, and by the CPU time of the target."""
 import shutil
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Section gpu-export of tests/bench/run: export of a capture with 5 million events of GPU work."""
 import pathlib
 import shutil

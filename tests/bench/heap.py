@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Section heap of tests/bench/run: redis-server bare, under gpuprobe --alloc heap, and under bpftrace that counts the same."""
 import os
 import pathlib

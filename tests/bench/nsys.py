@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Section nsys of tests/bench/run: databases of Nsight Systems: how fast they are written, and reports beside those of nsys itself."""
 import pathlib
 import shutil

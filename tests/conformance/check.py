@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Judges Chrome traces: check.py ENGINE_FOLDER FOLDER...
 
 Each FOLDER holds two exports of one capture, trace.json and capture.ndjson. Three questions, each answered for every event:

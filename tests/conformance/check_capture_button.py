@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """XProf's own "Capture profile" against gpuprobe serve: a running xprof server is asked as its page asks it, and its own reader
 reads what it has written. Run by a Python that has xprof, as root, with build/sim. Prints "ok|not ok NAME" a test."""
 import gzip

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Reads Chrome traces with HolisticTraceAnalysis (PyTorch's own reader): check_hta.py GPUPROBE FOLDER...
 
 Each FOLDER holds trace.json and capture.ndjson of one capture with work of a GPU. Its kernels and copies must be there with the

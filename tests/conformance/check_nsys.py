@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Judges databases and tables by NVIDIA's own `nsys stats`: check_nsys.py NSYS GPUPROBE CAPTURE...
 
 Of each capture every report that nsys 2022.4 prints of the database exported from it is compared with what gpuprobe prints of the

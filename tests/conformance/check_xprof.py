@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Judges exported logdirs by the real XProf: check_xprof.py GPUPROBE FOLDER...
 
 Each FOLDER holds logdir/ and capture.ndjson, two exports of one capture, with work of a GPU or without. Every tool of TOOLS below

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What judges find in the captures of tests/captures that is gpuprobe's own fault, and known: no judge is loosened for it.
 
 A complaint that a row stands for is no failure. A row that stands for none is one: what it waited for is there, so that it has to go.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Hostile captures through the exporter, our lint and every tool of XProf: fuzz_xplane.py GPUPROBE COUNT [FIRST_SEED [FOLDER]]
 
 The captures are those of hostile_capture.py, a seed each. What of them breaks something stays in FOLDER (build/conformance/fuzz),

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Random captures as ndjson, valid and hostile: hostile_capture.py SEED > capture.ndjson
 
 Every kind of the data model's own table (bpf/record.def) with names and numbers that break exporters: names that readers of XPlane

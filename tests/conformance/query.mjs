@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Loads a trace into the real Perfetto trace processor (the engine inside ui.perfetto.dev, built for
 // WebAssembly) and runs SQL on it: node query.mjs ENGINE_FOLDER NAME=SQL... -- TRACE... prints one JSON object
 // a trace, {NAME: [row, ...]} with 64-bit integers as plain numbers, or {"error": "..."}. The engine comes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Opens a trace in the full Perfetto UI, in a browser without a window, and takes a picture:
 //	node screenshot.mjs UI_FOLDER TRACE OUT.png [SECONDS_TO_LOAD [URL_PARAMETERS]]
 // URL_PARAMETERS: &visStart=NS&visEnd=NS, &ts=NS&dur=NS (the slice that is selected), &panel=hidden (without its details).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Opens a page of a running xprof in a browser without a window, prints its text and takes a picture:
 //	node screenshot_xprof.mjs ADDRESS TOOL HOST RUN OUT.png
 // The charts of the overview come from a server of Google's: where there is no way to it their places stay empty.

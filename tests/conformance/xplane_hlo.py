@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What XProf asks of a program (HloProto): a module that it refuses is only a line in its log, some abort it.
 
 Each rule was seen at work in xprof 2.24.2, by modules that break it.

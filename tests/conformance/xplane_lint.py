@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Judges XPlane files by the rules on which XProf silently depends: xplane_lint.py FILE.xplane.pb...
 
 Breaking one makes no error in XProf, but an empty page, a wrong number or a converter that aborts. Needs nothing but Python.

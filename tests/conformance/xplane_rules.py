@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The rules of xplane_lint.py: each takes a Space and yields what is wrong. The docstring says what XProf does otherwise.
 
 Numbers and names are those of xprof 2.24.2.

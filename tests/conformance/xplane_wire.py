@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The messages of an .xplane.pb as Python objects, without protobuf: read(MESSAGE, bytes), write(MESSAGE, object).
 
 The table holds the documented field numbers (openxla: xplane.proto; of HloProto what the lint looks at). It is not made from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Runs one tool of the real XProf over files, in a child: an abort or a hang of the converter is seen as what it is."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What XProf should show of a capture: from its ndjson and from `gpuprobe stats`, by definitions of our own."""
 import bisect
 import collections

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any bytes as a capture. Checksums would keep the fuzzer out, so the input is not the file but
  * what a file is made of: pieces {type, length, bytes}, which become blocks with sound checksums; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Arbitrary bytes as CUPTI's activity records, of arbitrary sizes: what a CUPTI of another version could hand over. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a file of code: everything that is read from files of a target. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as what a client of the gRPC server sends, behind the greeting of HTTP/2: calls of the profiler's messages
  * begin, are cancelled, are answered. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as the text form of a capture: an error that names the line, or a capture that holds
  * what it promises. */
 #include <sys/mman.h>

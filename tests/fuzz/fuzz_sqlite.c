@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a database of Nsight Systems: an error that says why not, or a capture that holds what it promises. */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a name: what is written for JSON is taken by a strict reader, and what is written
  * for the terminal holds no control character. */
 #include <jansson.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Writes seeds for fuzz_capture into the folder given: pieces of captures, {type u8, length u16, bytes}."""
 import os
 import struct

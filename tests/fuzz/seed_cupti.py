@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Writes one input of fuzz_cupti for each kind of activity: sizes not known, a version, two records."""
 import struct
 import sys

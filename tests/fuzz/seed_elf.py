@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Small ELF files of every kind that elf/ reads, into the folder given: fuzz_elf starts from them."""
 import subprocess
 import sys

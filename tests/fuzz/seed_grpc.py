@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Seeds of fuzz_grpc: what a client sends for one call each, made by hand: seed_grpc.py FOLDER."""
 import pathlib
 import struct

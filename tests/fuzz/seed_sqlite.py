@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Seeds for fuzz_sqlite: seed_sqlite.py FOLDER. Small databases in the shape of Nsight Systems' exports: an old one, one with the tables
 that came later, one whose tables say no types."""
 import pathlib

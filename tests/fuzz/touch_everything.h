@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For fuzzing: runs a capture through reader and view with a sink that reads all it is given. */
 #ifndef GPUPROBE_FUZZ_TOUCH_EVERYTHING_H
 #define GPUPROBE_FUZZ_TOUCH_EVERYTHING_H

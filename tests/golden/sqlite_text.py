@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A database as text: tables by name, rows in their order, with the names that numbers of StringIds stand for."""
 import contextlib
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A profile as text: planes, lines, events and stats by name, in the order of the file."""
 import xplane_wire
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of faults share: places to write to, a target that must survive, what an error looks like."""
 from lib import *
 

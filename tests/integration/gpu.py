@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of the GPU side share: processes on the simulated CUDA (tests/sim), recordings of them, and the
 comparison of a recording with what the driver was asked for."""
 import re

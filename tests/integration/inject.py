@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of injection share: the agent's place is taken by a small library, gpuprobe's by a driver that is
 linked with its code."""
 import re

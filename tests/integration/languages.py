@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Programs in other languages than C and C++, and what they take: Python with C++ exceptions through its frames, greenlet,
 gevent; Rust; Go. Each speaks the protocol of truth() (lib.py)."""
 from returns import *

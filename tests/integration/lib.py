@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What all integration tests share: building target programs, running gpuprobe around them, reading what it wrote.
 
 A test file is an executable tests/integration/test_NAME with

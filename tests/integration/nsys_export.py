@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Databases as nsys 2022 exports them, made by hand: for tests of what reads them, and as seeds of fuzzing."""
 import contextlib
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of NVTX share: programs built against its real headers, and one that does what it is told."""
 from gpu import *
 

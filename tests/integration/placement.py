@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Every function of large programs and libraries probed, each at the instruction where it costs least: a probe on a
 wrong byte would end or change what they compute. Each works without probes, with them, and after them."""
 import re

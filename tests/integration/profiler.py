@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A client of tensorflow.ProfilerService: gRPC by hand over python3-h2, so that tests can also misbehave."""
 import socket
 import struct

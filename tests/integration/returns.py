@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Programs that do with their stacks what kills targets under plain return probes, run as they are and then in each mode
 of --returns: they must live, compute the same, and their calls must all be seen."""
 from lib import *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Writes the exported functions of a simulated library from the parameter structures of the real CUPTI headers.
 
     generate_api.py driver|runtime INCLUDE SOURCE... --header OUT.h --source OUT.c

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Version script of a libcupti: generate_map.py RELEASE exports.def. Symbols have a version from 13.0 on."""
 import sys
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Names by callback id as C, from the real headers: generate_names.py INCLUDE."""
 import re
 import sys

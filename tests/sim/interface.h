@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the simulated libcuda.so.1 offers to the simulated libcudart and libcupti, as the tables behind
  * cuGetExportTable do in the real driver. Nothing of this is NVIDIA's; nothing outside tests/sim includes it.

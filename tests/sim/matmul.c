@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sim-matmul: calls the simulated cuBLAS with sizes that tests/integration/test_matmul knows, the same round again and again
  * until SIGTERM, and prints how many rounds it made. With one argument N: after N rounds it ends by itself.

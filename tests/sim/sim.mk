@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The simulated CUDA driver, runtime and CUPTI (tests/sim/README.md). Included by the Makefile.
 SIM := $(B)/sim
 # CUDA 13 headers: the toolkit, or what `scripts/deps.sh sim` put into build/sim/headers.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A training-like load of a Python process on the simulated CUDA, by ctypes.
 
 The libraries are where pip's wheels put them: site-packages/nvidia/cu13/lib, mapped RTLD_LOCAL by their paths.

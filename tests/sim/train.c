@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sim-train: a service with a training-like load on the simulated CUDA. It prints as JSON what it did, as the driver
  * counted it where it was asked, and fails when its own count of what it asked for differs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Captures for tests, built record by record. */
 #ifndef GPUPROBE_TESTS_CAPTURE_BUILD_H
 #define GPUPROBE_TESTS_CAPTURE_BUILD_H

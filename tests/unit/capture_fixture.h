@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Captures for tests: from text (one JSON object a line), in memory files. */
 #ifndef GPUPROBE_TESTS_CAPTURE_FIXTURE_H
 #define GPUPROBE_TESTS_CAPTURE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file of activity records as one CUPTI laid them out: this header, then the records, one behind another. Written by
  * tests/gpu/programs/truth.c on the machine that has that CUPTI, read by test_cupti_convert.c. Little-endian.

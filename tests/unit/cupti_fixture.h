@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A conversion of CUPTI's records into a ring of its own, and what came out. */
 #ifndef GPUPROBE_TESTS_CUPTI_FIXTURE_H
 #define GPUPROBE_TESTS_CUPTI_FIXTURE_H

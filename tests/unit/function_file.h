@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A small file with one function under test, for test_function_code and test_function_returns. */
 #ifndef GPUPROBE_TESTS_FUNCTION_FILE_H
 #define GPUPROBE_TESTS_FUNCTION_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The producing side of the ring that an agent writes, read here as gpuprobe would. */
 #include "unit.h"
 

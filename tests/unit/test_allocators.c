@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of functions that allocate memory: each has its arguments where CUDA's headers declare them. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Chrome traces of captures that are made of text: what a reader would take wrong must not be in
  * them. */
 #include <errno.h>

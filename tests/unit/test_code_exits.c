@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where calls end, followed through the jumps of small libraries that are assembled here. */
 #include "code/code_exits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What refers to code is found at every offset, whatever stands around it. */
 #include <stdlib.h>
 #include <string.h>

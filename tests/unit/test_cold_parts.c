@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which parts belong to which functions. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* CUPTI's records become ours: the table of offsets against CUPTI's own headers and library, and what is counted. */
 #include "cupti_buffers.h"
 #include "cupti_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A target of files only: what a /proc folder and a root folder say. */
 #include <errno.h>
 #include <fcntl.h>

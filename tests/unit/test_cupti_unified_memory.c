@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records of unified memory: what of them holds goes by what happened. */
 #include "cupti_fixture.h"
 #include "unit.h"

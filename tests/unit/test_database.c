@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A database as an output: what is bound, what is left when it fails. */
 #include "unit.h"
 

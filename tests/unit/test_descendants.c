@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who descends from whom: children made here. */
 #include "process/descendants.h"
 

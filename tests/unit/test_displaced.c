@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Instructions that our programs do instead of the kernel: described from their bytes, carried out by the code that
  * the BPF programs are built of, and held against the processor, which runs the same bytes on the same registers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of code: built here by the compiler, taken apart by objcopy, damaged on purpose. */
 #include "elf/elf_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture_build.h"
 
 /* Writes the batch as a capture of its own and opens it. */

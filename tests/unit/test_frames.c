@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pairing of calls by stack pointer: the same code that runs as BPF. */
 #include "base/types.h"
 #include "../bpf/frames.h"

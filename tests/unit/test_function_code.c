@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where probes of entries go: one string of bytes a case. */
 #include "function_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where functions are left: one string of bytes a case. */
 #include "function_file.h"
 

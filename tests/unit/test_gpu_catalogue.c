@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The catalogue of API functions: patterns that -F understands, by part and level. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The server against a client of nghttp2, both in this thread. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions of allocators are known by their names, with the prefixes that their libraries give them. */
 #include "plan/heap_functions.h"
 

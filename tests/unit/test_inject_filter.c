@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Filters of system calls as programs have them: what they would do is what the kernel would do. */
 #include <linux/audit.h>
 #include <linux/seccomp.h>

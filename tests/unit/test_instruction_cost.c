@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which first instructions can be probed, at what cost. What the kernel does with each of them was
  * tried on Linux 6.18 with one probe on each encoding. */
 #include "code/instruction.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Levels of the tracers, the options of JAX's ProfileOptions, and what they come to for the agent. */
 #include "unit.h"
 

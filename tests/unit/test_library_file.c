@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Our own executable, which is a position-independent ELF file, stands for a library: whole, cut short, changed. */
 #include <elf.h>
 #include <errno.h>

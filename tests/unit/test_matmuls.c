@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of functions that multiply matrices: each has its sizes where cuBLAS' headers declare them. */
 #include "unit.h"
 

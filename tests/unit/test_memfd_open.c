@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A memfd is opened by what it is, not by how it is called. */
 #include <errno.h>
 #include <fcntl.h>

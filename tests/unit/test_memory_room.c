@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How much of a target's memory the probes take: one page for all that lie in it. */
 #include "plan/memory_room.h"
 

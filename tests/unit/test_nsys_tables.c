@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns of the tables name what there is. */
 #include "capture_fixture.h"
 #include "exporters/nsys/nsys_values.h"

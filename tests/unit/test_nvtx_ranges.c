@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the agent keeps of NVTX: open ranges, strings, and the words that it sets and puts back. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The variable of NVTX found by its shape, in images built here and in that of the real headers. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Figures that CUDA's occupancy calculator gives for these kernels. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -F patterns: where BINARY ends, which names a glob fits. */
 #include "plan/pattern.h"
 

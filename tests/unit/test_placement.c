@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Every function of large files that are installed here: where its probe is placed, judged by what objdump says of
  * the file (another decoder, which reads all code from its start to its end), and how many are cheap thereby.

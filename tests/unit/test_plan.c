@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From patterns to probes, on this very process and on small programs that are built and started
  * here. */
 #include "plan/plan.h"

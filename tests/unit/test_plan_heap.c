@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How the returns of allocators are seen: those of this very process, which has some of its own. */
 #include "plan/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of /proc/PID/status and fields of /proc/PID/stat. */
 #include "process/proc_file.h"
 #include "unit.h"

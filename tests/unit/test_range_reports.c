@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports of ranges, and of what was launched in them: what is the same in nsys is judged by nsys in tests/conformance. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What golden captures don't have: waits of many kernels, calls and kernels that had not ended, processes beside each other. */
 #include "capture_fixture.h"
 #include "reports/report_table.h"

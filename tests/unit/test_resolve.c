@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of addresses: our own functions, and files that lie. */
 #include "resolve/resolve.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of exporters and reports name fields and values by text: what is misspelt there is said by name when a
  * table is looked up, and the tables that are shipped are right. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who can be recorded: processes made here, one for each refusal. */
 #include "process/target.h"
 

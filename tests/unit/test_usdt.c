@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* USDT probes: the arguments of their notes, the notes in files, what -U says, arguments in records. */
 #include <errno.h>
 #include <fcntl.h>

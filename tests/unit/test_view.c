@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/text.h"
 #include "capture_fixture.h"
 #include "view/view_parts.h"

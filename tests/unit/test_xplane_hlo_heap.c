@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory that comes and goes, with a limit that a test can reach. */
 #define XPLANE_HLO_HEAP_EVENTS_MAX 64
 #include "../../exporters/xplane/xplane_hlo_heap.c" /* in place of the library's */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* More kinds of work on GPUs than a program may have instructions, with a limit that a test can reach. */
 #define XPLANE_HLO_INSTRUCTIONS_MAX 3
 #include "../../exporters/xplane/xplane_hlo.c" /* in place of the library's */

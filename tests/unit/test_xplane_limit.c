@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that would be too large, with a limit that a test can reach. */
 #define XPLANE_FILE_BYTES_MAX 2000ULL
 #include "../../exporters/xplane/xplane_file.c" /* in place of the library's */

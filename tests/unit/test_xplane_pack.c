@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Own packing of events against protobuf-c's. */
 #include "unit.h"
 

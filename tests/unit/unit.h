@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unit test framework: a test program is one file tests/unit/test_MODULE.c with
  *	TEST(what_it_shows) { ...; CHECK(condition); CHECK_U64(a, b); CHECK_STRING(a, b); }

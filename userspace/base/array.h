@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Arrays that grow: the owner keeps pointer, count and capacity as plain members. */
 #ifndef GPUPROBE_BASE_ARRAY_H
 #define GPUPROBE_BASE_ARRAY_H

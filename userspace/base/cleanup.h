@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Locals that clean up after themselves: _cleanup_(f) calls f(&variable) when it goes out of scope. */
 #ifndef GPUPROBE_BASE_CLEANUP_H
 #define GPUPROBE_BASE_CLEANUP_H

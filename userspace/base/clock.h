@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clocks, in nanoseconds. */
 #ifndef GPUPROBE_BASE_CLOCK_H
 #define GPUPROBE_BASE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What SQLite reads or writes a database through: an open file, which it can neither open by name nor find again, and with
  * which it looks for no journal and no log beside it. */
 #ifndef GPUPROBE_BASE_DATABASE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of C++ (Itanium) and Rust (legacy and v0) symbols as people write them. Symbols come from files of
  * the target and are untrusted: depth and length of what comes out are bounded.

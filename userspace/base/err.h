@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Errors with words. Every function that can fail returns 0 (or a count) or -errno, takes a struct err
  * last, and fills it in exactly once, where the reason is known: what, on what, why, what to do. Only

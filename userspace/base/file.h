@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading and writing as many bytes as are asked for, also where a signal comes in between. */
 #ifndef GPUPROBE_BASE_FILE_H
 #define GPUPROBE_BASE_FILE_H

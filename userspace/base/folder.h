@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The folder that an output path lies in, reached without following any symbolic link that stands in a
  * world-writable folder (anybody could have put it there), nor, as root, one of a user other than root and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Strict JSON text, appended to a struct text. Strings come from targets: invalid UTF-8 becomes U+FFFD,
  * control characters are escaped, so that every reader (Perfetto, Python, jq) takes the file.

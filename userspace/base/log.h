@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words to the user on stderr, by level. The verbs use it; all else returns errors, and at most says something
  * at LOG_DEBUG.

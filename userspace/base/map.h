@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A hash map from a pair of 64-bit keys to a 64-bit value, open addressing, grows as needed. Keys may be
  * anything; the memory is the caller's process's, bounded by what is put in. Zero-initialise it.

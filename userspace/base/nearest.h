@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The name that the user may have meant: offer it every name that would have been right. */
 #ifndef GPUPROBE_BASE_NEAREST_H
 #define GPUPROBE_BASE_NEAREST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An output file that either appears whole under its name or not at all. It is written under a temporary
  * name beside it (O_EXCL, no link followed), and renamed by output_commit(). It belongs to the user

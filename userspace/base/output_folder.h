@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Folders that outputs lie in and that need not exist yet. They are made with the care of base/output.h: no link of a
  * stranger is followed, they belong to the user behind sudo.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Paths as strings; nothing is looked up. */
 #ifndef GPUPROBE_BASE_PATH_H
 #define GPUPROBE_BASE_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows of one size that are appended, and then read in any order: as many as memory_bytes holds stay in memory, the others go to a
  * file without a name (base/temporary_file.h).

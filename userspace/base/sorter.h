@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sorts any number of (group, value) pairs in bounded memory: full chunks are sorted and spilled to an
  * unlinked temporary file (beside the capture or in $TMPDIR), sorter_next merges them. For exact medians

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes that are appended to many places at once and read back as a whole, in little memory: each spool keeps its last
  * chunk, full chunks go to one file without a name (base/temporary_file.h) that all spools of a store share.

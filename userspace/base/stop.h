@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stop flag, one of the two globals that the program has: set by SIGINT, SIGTERM and SIGHUP while
  * outputs are written, so that a long export ends in order and leaves no half file behind. (A recording takes

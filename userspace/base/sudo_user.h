@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The user behind sudo: outputs belong to them, commands run as them. */
 #ifndef GPUPROBE_BASE_SUDO_USER_H
 #define GPUPROBE_BASE_SUDO_USER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files for what is too much for memory, without a name, gone when closed; and private folders. */
 #ifndef GPUPROBE_BASE_TEMPORARY_FILE_H
 #define GPUPROBE_BASE_TEMPORARY_FILE_H

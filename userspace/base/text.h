@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A growing string, always NUL-terminated. Zero-initialise it; out of memory makes it "failed": further
  * appends do nothing, and .failed says so at the end, so that callers check once.

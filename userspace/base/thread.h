@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads of gpuprobe that no signal interrupts: signals are for the threads that wait for them. */
 #ifndef GPUPROBE_BASE_THREAD_H
 #define GPUPROBE_BASE_THREAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The short integer names that the records use, for userspace. */
 #ifndef GPUPROBE_BASE_TYPES_H
 #define GPUPROBE_BASE_TYPES_H

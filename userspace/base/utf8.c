@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/utf8.h"
 
 /* What a first byte promises: where mask selects value, size bytes follow that mean minimum at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One code point of UTF-8, strictly: no overlong forms, no surrogates, nothing above U+10FFFF. */
 #ifndef GPUPROBE_BASE_UTF8_H
 #define GPUPROBE_BASE_UTF8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The version that --version prints and that every capture names. */
 #ifndef GPUPROBE_BASE_VERSION_H
 #define GPUPROBE_BASE_VERSION_H

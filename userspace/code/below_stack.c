@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "code/below_stack.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions that keep something below their stack pointer (the red zone of x86-64): only those that call nothing can. */
 #ifndef GPUPROBE_CODE_BELOW_STACK_H
 #define GPUPROBE_CODE_BELOW_STACK_H

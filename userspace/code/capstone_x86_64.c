@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cs_open names the decoders of all processors that Capstone knows, so a linker takes them all from its archive: 4.8 MB of
  * which we use 1.6. Here stand functions of the same names for the others, in one object with the call of cs_open: they are

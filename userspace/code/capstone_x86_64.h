@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Capstone, with the decoder of this processor only. */
 #ifndef GPUPROBE_CODE_CAPSTONE_X86_64_H
 #define GPUPROBE_CODE_CAPSTONE_X86_64_H

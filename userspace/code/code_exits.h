@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a call of a function may return, followed from its entry through all jumps, also into other functions: whatever
  * `ret` runs while the stack pointer is what it was at the entry ends the call. Only instructions that control flow leads to

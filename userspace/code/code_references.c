@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "code/code_references.h"
 
 #include <emmintrin.h>

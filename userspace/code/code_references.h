@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which addresses of a file's code anything refers to: symbols, relative jumps and calls, pointers, jump tables.
  * It errs on the side of too many: bytes are read as a jump at every offset, not only where an instruction is

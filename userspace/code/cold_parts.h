@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which functions have parts that lie elsewhere, by the names of these: NAME.cold and NAME.cold.3 are of NAME. */
 #ifndef GPUPROBE_CODE_COLD_PARTS_H
 #define GPUPROBE_CODE_COLD_PARTS_H

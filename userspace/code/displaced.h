@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which instructions a program can do instead of the kernel, and how: for bpf/displaced.h. */
 #ifndef GPUPROBE_CODE_DISPLACED_H
 #define GPUPROBE_CODE_DISPLACED_H

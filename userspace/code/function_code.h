@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the bytes of a function tell: where a probe of its entry costs least, and where it is left. Works on bytes
  * only; code/module_code.h fetches them from a file. Nothing here is guessed: what cannot be shown to be right

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the two halves of function_code.h share: entries (function_code.c), returns (function_code_returns.c). */
 #ifndef GPUPROBE_CODE_FUNCTION_CODE_PARTS_H
 #define GPUPROBE_CODE_FUNCTION_CODE_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One instruction: what a probe on it costs and whether the kernel takes it, where it leads to, what it changes.
  * Of the files of code/ only those named

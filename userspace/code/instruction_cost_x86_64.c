@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernel does with a probed x86-64 instruction: refuses it, emulates it, or steps it. */
 #include "code/instruction.h"
 #include "code/instruction_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files that decode x86-64 share: instruction_x86_64.c, instruction_cost_x86_64.c, displaced_x86_64.c. */
 #ifndef GPUPROBE_CODE_INSTRUCTION_PARTS_H
 #define GPUPROBE_CODE_INSTRUCTION_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The code of a file, for code/function_code.h: reads functions, finds their parts and what refers to them. */
 #ifndef GPUPROBE_CODE_MODULE_CODE_H
 #define GPUPROBE_CODE_MODULE_CODE_H

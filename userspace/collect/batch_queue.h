@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Batches between two threads: filled by one, emptied by the other, a fixed number of them in all, so that
  * memory is bounded. Thread-safe.

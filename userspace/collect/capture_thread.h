@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The thread that writes batches to the capture file, so that a slow disk does not stall draining. After
  * the first error it drops what comes (counted) and tells the session, which then ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The drain thread: rings -> batches, handed to the capture thread every 100 ms or when full. It polls
  * every few milliseconds, because records do not wake it (bpf/emit.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The facts of a recording: who was recorded, where, with which options and probes, on which clock. Fills
  * batches; one per session, used by the main thread only.

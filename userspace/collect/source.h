@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where records come from, behind one interface: the drain thread knows nothing else of BPF or of agents. All
  * functions are called by the drain thread while it runs, and by the main thread after it was joined.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of system calls, as this architecture numbers them. */
 #ifndef GPUPROBE_COLLECT_SYSTEM_CALLS_H
 #define GPUPROBE_COLLECT_SYSTEM_CALLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cuda/cuda_runtime.h"
 
 #include <stdio.h>

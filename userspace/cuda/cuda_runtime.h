@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which runtime of CUDA a process is linked with. nvcc puts the code for GPUs into a section of the program or library,
  * which registers it with its runtime when it is loaded, long before the driver is: such a file without a libcudart.so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cuda/cupti_supply.h"
 
 #include <errno.h>

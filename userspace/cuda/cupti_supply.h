@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which libcupti.so a process gets that has none mapped, and how it comes to it. Looks at files and /proc only;
  * may block on the file systems of the target.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which CUDA a driver or a libcupti.so is of, by what lies on the disk: nothing is loaded, no function is called.
  * Versions as cuDriverGetVersion writes them: 12060 is CUDA 12.6.

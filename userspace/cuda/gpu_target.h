@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What /proc says of the GPU side of a process: which driver and tools it has mapped. Touches nothing.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a process that uses a GPU here can only mean one: told by NVIDIA's driver, without asking the process. */
 #ifndef GPUPROBE_CUDA_ONLY_GPU_H
 #define GPUPROBE_CUDA_ONLY_GPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of elf/ share among themselves. */
 #ifndef GPUPROBE_ELF_ELF_H
 #define GPUPROBE_ELF_ELF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Debug files that distributions and `objcopy --only-keep-debug` put beside a stripped file. They
  * lie in the target's file system, so whoever controls the target controls its links and special

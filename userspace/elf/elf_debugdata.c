@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "MiniDebugInfo": a small ELF file with a .symtab, packed by xz into .gnu_debugdata (Fedora,
  * RHEL). */
 #include "elf/elf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file of code. Files come from the target and are untrusted and may change under us, so they are read
  * (never mapped), and every offset in them is checked. 64-bit x86-64 little-endian ELF only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From the registers of a function to those of its caller, by the unwind tables (.eh_frame) of the file that the
  * function is in. For stopped threads whose memory somebody else reads. x86-64.

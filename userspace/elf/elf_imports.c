@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which functions of others a file uses. */
 #include "elf/elf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What pointers of a file are bound to when it is loaded: the jumps of its PLT go by them. */
 #include "elf/elf.h"
 

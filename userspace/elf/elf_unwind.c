@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Can code of this file throw, catch, or clean up on the way of an exception? The compiler says so
  * in the unwind tables: a CIE with 'P' in its augmentation names a personality routine. Plain C has

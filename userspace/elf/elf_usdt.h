@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The probes that a file carries for tracers (USDT, SystemTap's <sys/sdt.h>): what its notes say. They are untrusted. */
 #ifndef GPUPROBE_ELF_ELF_USDT_H
 #define GPUPROBE_ELF_ELF_USDT_H

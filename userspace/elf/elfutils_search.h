@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What elfutils 0.192 (Debian 13) forgot to put into libelf.a and libdw.a: the search trees that both use
  * (sourceware bug 32293). The linker takes this only where the archives leave it undefined. Without the

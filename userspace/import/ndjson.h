@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text form of a capture (one JSON object a line, as exporters/ndjson.c writes it) -> a capture. Hand-written fixtures of the
  * golden tests are such text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON values -> the values of record fields, by the unit of the field. Only for import/ndjson.c. */
 #ifndef GPUPROBE_IMPORT_NDJSON_VALUES_H
 #define GPUPROBE_IMPORT_NDJSON_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A database of Nsight Systems (an SQLite export, of schema 3.0 of 2022 or later, by nsys or by gpuprobe) -> a capture.
  * The files are foreign: tables and columns that an older or newer schema has not may be missing, rows come in any order,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "import/nsys_database.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A foreign SQLite file, read only: opened, asked for tables and columns, stepped through. Only for import/nsys*.c. */
 #ifndef GPUPROBE_IMPORT_NSYS_DATABASE_H
 #define GPUPROBE_IMPORT_NSYS_DATABASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a database of Nsight Systems says of the recording as a whole, as facts. Only for import/nsys*.c. */
 #ifndef GPUPROBE_IMPORT_NSYS_FACTS_H
 #define GPUPROBE_IMPORT_NSYS_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the numbers in a database of Nsight Systems stand for, as ids and facts of ours: strings, GPUs, contexts, streams,
  * functions, domains of NVTX, each in the id space of its process. A fact is written where its id is first used. All return

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One import of a database of Nsight Systems: what its parts share. Only for import/nsys*.c. */
 #ifndef GPUPROBE_IMPORT_NSYS_IMPORT_H
 #define GPUPROBE_IMPORT_NSYS_IMPORT_H

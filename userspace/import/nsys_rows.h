@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of the tables of nsys_tables.def as records. Only for import/nsys*.c. */
 #ifndef GPUPROBE_IMPORT_NSYS_ROWS_H
 #define GPUPROBE_IMPORT_NSYS_ROWS_H

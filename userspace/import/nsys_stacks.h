@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Call stacks in a database of Nsight Systems (CUDA_CALLCHAINS, OSRT_CALLCHAINS), and instructions that faulted, as stacks
  * of ours with a fact for each frame. Only for import/nsys*.c.

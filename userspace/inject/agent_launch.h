@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The agents of a command that gpuprobe starts itself: the driver loads one (CUDA_INJECTION64_PATH) in each process, the
  * command or a descendant, that starts CUDA. Library, rings and a libcupti are memfds that the command inherits;

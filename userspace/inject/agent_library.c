@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "inject/agent_library.h"
 
 /* AGENT_LIBRARY_FILE: by the Makefile. */

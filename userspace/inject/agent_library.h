@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The agent's library (gpu/), as it was built into this program. */
 #ifndef GPUPROBE_INJECT_AGENT_LIBRARY_H
 #define GPUPROBE_INJECT_AGENT_LIBRARY_H

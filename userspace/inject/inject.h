@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Puts the agent into a process that was never prepared, by ptrace, in two steps: a plan that touches nothing
  * and can be printed, and the injection itself.

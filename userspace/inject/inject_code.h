@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What runs in the target during an injection: one region of memory, first the code page, then the data page,
  * then a stack for the borrowed thread. The code is position independent, needs no symbols, and cleans up after

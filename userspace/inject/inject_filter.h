@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a process's system call filter (seccomp) would do to the agent. Those of the borrowed thread are held up by
  * ptrace, but the agent's own thread has them like any other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What an injection uses of the target's own C library, and where it is in the target. glibc has pthread_create
  * and dlopen in libc.so.6 since 2.34, before that in libpthread and libdl.

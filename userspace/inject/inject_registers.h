@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The whole register state of a stopped thread, and what is done with it: system calls in its name, its
  * interrupted system call, and a way back that works without us. One file for each processor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A borrowed thread: stopped by ptrace in a system call that blocked, made to run something else, and given
  * back as it was. All signals are blocked while it is borrowed, so that those which come for it wait, with all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* May a thread be borrowed where it waits: what its stack says, by inject_frames.def. */
 #ifndef GPUPROBE_INJECT_INJECT_STACK_H
 #define GPUPROBE_INJECT_INJECT_STACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which threads of a process may be borrowed, and why not. */
 #ifndef GPUPROBE_INJECT_INJECT_THREADS_H
 #define GPUPROBE_INJECT_INJECT_THREADS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls that a thread may wait in when it is borrowed: inject_wait.def. */
 #ifndef GPUPROBE_INJECT_INJECT_WAIT_H
 #define GPUPROBE_INJECT_INJECT_WAIT_H

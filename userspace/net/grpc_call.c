@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The streams of a connection: requests in, answers out. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One connection: bytes between its socket and nghttp2, and its limits of time. */
 #include <errno.h>
 #include <stdlib.h>

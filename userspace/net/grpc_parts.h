@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the gRPC server share. */
 #ifndef GPUPROBE_NET_GRPC_PARTS_H
 #define GPUPROBE_NET_GRPC_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A gRPC server for unary calls, over HTTP/2 without TLS (nghttp2). One thread, no callback from anywhere but
  * grpc_server_handle() and grpc_server_close().

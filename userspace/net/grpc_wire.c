@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "net/grpc_wire.h"
 
 #include <errno.h>

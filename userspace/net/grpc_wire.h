@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What gRPC adds to HTTP/2: the frame of a message, the time limit, the words of a status. No state, no sockets. */
 #ifndef GPUPROBE_NET_GRPC_WIRE_H
 #define GPUPROBE_NET_GRPC_WIRE_H

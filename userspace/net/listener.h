@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The socket that a server of ours waits at: TCP, one address. */
 #ifndef GPUPROBE_NET_LISTENER_H
 #define GPUPROBE_NET_LISTENER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who is at the other end of a TCP connection. A port on loopback is open to every local user, and TCP carries no
  * credentials: the kernel is asked (sock_diag) whose socket the other end is.

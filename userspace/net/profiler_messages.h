@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The messages of tensorflow.ProfilerService (profiler_service.proto) as plain data. Requests are untrusted bytes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nsight/nsys_numbers.h"
 
 #include <string.h>

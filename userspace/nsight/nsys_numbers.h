@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The numbers in databases of Nsight Systems, for who writes them and who reads them: its enums (nsys_enums.def), how it
  * names threads, what its types of events are. Facts of docs/formats/nsys.md.

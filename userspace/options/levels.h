@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the levels of the tracers switch on, from levels.def. */
 #ifndef GPUPROBE_OPTIONS_LEVELS_H
 #define GPUPROBE_OPTIONS_LEVELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the user asked, from options.def. */
 #ifndef GPUPROBE_OPTIONS_OPTIONS_H
 #define GPUPROBE_OPTIONS_OPTIONS_H

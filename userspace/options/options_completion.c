@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Completion scripts for bash and zsh, from the table. Both consist of the same small shell
  * functions that hold the table, and of one function each that asks them and offers the words to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options as they are in force, as text: for the option facts of a capture. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --help of every verb and the overview, from the table. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Manual pages, in the man(7) macros, from the table: one for the program and one for each verb. */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* docs/options.md: verbs, options, levels and the options by JAX's names as tables of markdown. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* options.def at run time: the rows that parsing, help and completion work from. Inside options/ only. */
 #ifndef GPUPROBE_OPTIONS_OPTIONS_TABLE_H
 #define GPUPROBE_OPTIONS_OPTIONS_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The values of options: from words to members of struct options, and nothing that is not exactly
  * right. */
 #include <errno.h>

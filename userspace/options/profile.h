@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The options of JAX's ProfileOptions, from profile.def: --option KEY=VALUE and --options FILE.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --options FILE: lines KEY=VALUE. The user's own file, of any content. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions that allocate memory or give it back. */
 #ifndef GPUPROBE_PLAN_ALLOCATORS_H
 #define GPUPROBE_PLAN_ALLOCATORS_H

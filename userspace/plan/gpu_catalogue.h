@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Patterns for the functions of gpu_catalogue.def. */
 #ifndef GPUPROBE_PLAN_GPU_CATALOGUE_H
 #define GPUPROBE_PLAN_GPU_CATALOGUE_H

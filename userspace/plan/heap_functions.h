@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions that allocate host memory or give it back: the rows of heap_functions.def. */
 #ifndef GPUPROBE_PLAN_HEAP_FUNCTIONS_H
 #define GPUPROBE_PLAN_HEAP_FUNCTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions of libraries that multiply matrices, with their sizes as arguments. */
 #ifndef GPUPROBE_PLAN_MATMULS_H
 #define GPUPROBE_PLAN_MATMULS_H

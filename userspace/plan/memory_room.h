@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Probes take the target's memory: the kernel copies every page that holds one, 4 KB each, charged to the
  * target's cgroup and mostly kept after detaching. CUPTI's buffers in it are its memory, too. At the cgroup's limit the

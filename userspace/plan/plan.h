@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What will be probed, decided before anything is touched: targets and patterns -> files -> functions ->
  * for each one where the probe goes, at what class of cost, how its returns are seen, or why not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Entries that would be single-stepped: by a program of ours, where the kernel lets it do what the instruction does,
  * or behind the instruction that makes the function's frame.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions whose returns can't be taken by a trampoline without danger: their exits are probed
  * instead, if all of them are known. Nothing is written to the target's stack then, so nothing that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the returns of functions that allocate host memory are seen. Nobody throws or switches stacks through them, whatever the
  * process maps: so return addresses may be taken in all files, for each process by links that name it. What a child that is no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The driver of a plan: which part of it decides what, one after the other. */
 #include "plan/plan_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files that make a plan share among themselves. */
 #ifndef GPUPROBE_PLAN_PLAN_PARTS_H
 #define GPUPROBE_PLAN_PLAN_PARTS_H

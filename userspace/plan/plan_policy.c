@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the returns of each function are seen. A return probe overwrites the return address on the
  * target's stack, and there are many ways in which that kills it (docs/uprobes.md). So

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which processes the probes of a file must reach besides those that can be named when they are put in. Links
  * of uprobe_multi that name a process do not see its children, nor a process whose first thread has ended. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Errors for patterns that fit nothing: the names that come nearest stand in the message. */
 #include "plan/plan_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A USDT probe is a nop. A long one (five bytes) the kernels 6.18 and 6.19 turn into a call, which writes below sp: where
  * a leaf function keeps something there it is overwritten (docs/uprobes.md). So such places are told apart.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The USDT probes that -U names, added to a plan: where they stand in the files that the targets map, what their arguments
  * are, which of them begin and end a span.

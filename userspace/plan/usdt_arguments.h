@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The arguments of a USDT probe, as the compiler wrote them into the note, in the syntax of its assembler:
  * "-4@%edi 8@-8(%rbp) 1@$7": size and sign, then a register, a place in memory or a constant. Only usdt_arguments.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What this kernel can do for us, found by trying it, not by its version. */
 #ifndef GPUPROBE_PROBE_KERNEL_H
 #define GPUPROBE_PROBE_KERNEL_H

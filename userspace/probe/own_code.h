@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The code of gpuprobe itself, for probes that try something on it. */
 #ifndef GPUPROBE_PROBE_OWN_CODE_H
 #define GPUPROBE_PROBE_OWN_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/own_functions_x86_64.h"
 
 #define STRING_OF(value) #value

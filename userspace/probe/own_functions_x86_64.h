@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions of gpuprobe's own whose machine code is known to the byte: probes are tried on them, and their cost is
  * calibrated with them.

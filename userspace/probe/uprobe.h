@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Putting BPF programs on functions, and taking them off. A link holds many functions of one file
  * (uprobe_multi, uprobe session), or one (perf event) where the kernel has no uprobe_multi.

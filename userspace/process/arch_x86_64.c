@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/arch_x86_64.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What depends on the processor on the attaching side: the registers and the breakpoint of a traced process. */
 #ifndef GPUPROBE_PROCESS_ARCH_X86_64_H
 #define GPUPROBE_PROCESS_ARCH_X86_64_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/code_map.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What code processes have mapped, as far as it was looked at: at the start of a recording, when it changed, at its end.
  * Files are held open, so that they can be read when the process is gone or has deleted them. One thread at a time.

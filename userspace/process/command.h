@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program that gpuprobe starts itself (-- COMMAND): stopped at its entry point, when the dynamic linker
  * has mapped its libraries, so that probes can be put in before it runs. It runs as the user behind sudo.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The processes that others have started, by the parents that /proc names. */
 #ifndef GPUPROBE_PROCESS_DESCENDANTS_H
 #define GPUPROBE_PROCESS_DESCENDANTS_H

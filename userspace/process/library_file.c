@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/library_file.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Can a file be loaded as a library? What dlopen() does not look at kills the process that calls it: SIGBUS at the first
  * page that a file cut short does not have. */
 #ifndef GPUPROBE_PROCESS_LIBRARY_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The dynamic linker of a target, and where in it one sees that it has mapped or unmapped libraries.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* /proc/PID/maps, line by line. */
 #ifndef GPUPROBE_PROCESS_MAPS_H
 #define GPUPROBE_PROCESS_MAPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files in memory that a target maps code from. */
 #ifndef GPUPROBE_PROCESS_MEMFD_H
 #define GPUPROBE_PROCESS_MEMFD_H

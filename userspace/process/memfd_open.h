@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A memfd of a target, opened anew with our rights. The name that /proc shows is no proof of what it is: below a mount
  * of the target's own any file of the host can stand under it, and would be written to by root. So the file system

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files of code that the targets map, each once, held open, so that they stay readable when the target
  * deletes them, leaves, or takes its mount namespace along.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who else maps the files that we want to probe: one pass over /proc. */
 #include "process/modules.h"
 

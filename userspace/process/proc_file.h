@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Small files of /proc/PID. They come from the kernel, but names inside are the target's choice. */
 #ifndef GPUPROBE_PROCESS_PROC_FILE_H
 #define GPUPROBE_PROCESS_PROC_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a process has: threads, descriptors, mappings; taken twice and compared, it shows what somebody left
  * behind. A busy process changes by itself, so the difference is told apart: what is ours, and the rest. Ours is what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files as a process sees them, below its root folder: links in them lead nowhere else. Untrusted. */
 #ifndef GPUPROBE_PROCESS_ROOT_FILE_H
 #define GPUPROBE_PROCESS_ROOT_FILE_H

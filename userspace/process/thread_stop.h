@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stops one thread of another process for a moment, by ptrace; the rest of the process goes on. What the thread
  * waits for it waits for again afterwards: it does not notice. Linux knows tracers by thread: what one thread has

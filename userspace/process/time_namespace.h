@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clocks of a process in a time namespace of its own. */
 #ifndef GPUPROBE_PROCESS_TIME_NAMESPACE_H
 #define GPUPROBE_PROCESS_TIME_NAMESPACE_H

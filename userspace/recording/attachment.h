@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What record and check do alike before anything is attached: processes, abilities of the kernel, plan. */
 #ifndef GPUPROBE_RECORDING_ATTACHMENT_H
 #define GPUPROBE_RECORDING_ATTACHMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Frame facts: the names of what the stacks of a recording lead to. */
 #ifndef GPUPROBE_RECORDING_FRAMES_H
 #define GPUPROBE_RECORDING_FRAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recording/gpu_config.h"
 
 #include "options/levels.h"

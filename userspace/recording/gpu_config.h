@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the options mean to the agent: it sees none of them, only its control block. */
 #ifndef GPUPROBE_RECORDING_GPU_CONFIG_H
 #define GPUPROBE_RECORDING_GPU_CONFIG_H

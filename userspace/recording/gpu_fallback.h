@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who gets no agent, decided before anything is planned: the API calls of these processes are then recorded by probes
  * on the functions of plan/gpu_catalogue.def, as far as host_tracer_level goes.

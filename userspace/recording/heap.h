@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Allocations of host memory: what is probed for them. */
 #ifndef GPUPROBE_RECORDING_HEAP_H
 #define GPUPROBE_RECORDING_HEAP_H

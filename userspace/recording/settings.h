@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From options to what a session records: the only place where both are known. */
 #ifndef GPUPROBE_RECORDING_SETTINGS_H
 #define GPUPROBE_RECORDING_SETTINGS_H

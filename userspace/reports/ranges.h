@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ranges that threads pushed and popped (NVTX, gpuprobe.h, pairs of USDT probes), each with the tightest range around it; and
  * for a call all those that it was made in. Filled from the events of a run, in their order; what is kept is 40 bytes a range.

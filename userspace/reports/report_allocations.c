@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The reports "allocations" (what was allocated in the window, by stack, the most bytes first) and "leaks" (what of it was not
  * freed, the oldest first).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The values of a table as text: what is the same in all layouts. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables for people: aligned columns, or the same in boxes. */
 #include <stdlib.h>
 

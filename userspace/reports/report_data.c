@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables for programs: values between commas or tabs, and JSON. */
 #include "base/json.h"
 #include "reports/report_printer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report "distribution": how long calls took of functions of which calls were only counted, in powers of two. */
 #include <errno.h>
 #include <string.h>

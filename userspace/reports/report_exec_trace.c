@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report cuda_kern_exec_trace: a row for each kernel whose launch was seen, by the start of the call that launched it: when the call
  * was made, when the kernel began to wait for its turn, and when it ran. Kernels come by the time when they ran, and any number of

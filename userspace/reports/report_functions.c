@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report "functions": time in each function, with the columns of `nsys stats`. */
 #include <errno.h>
 #include <stdlib.h>

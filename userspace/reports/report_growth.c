@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "growth": how the memory of each process grew, by where in the code, what grew most first. A row is a chain of
  * functions and what it did there; where in the functions does not tell chains apart.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reports hold, for people: names, options, columns. */
 #ifndef GPUPROBE_REPORTS_REPORT_HELP_H
 #define GPUPROBE_REPORTS_REPORT_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "gpu-idle" (the rule gpu_gaps of nsys): the times between two pieces of work of a context on a GPU in
  * which it did nothing, the longest first. Waits are no work.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reports/report_kernel_name.h"
 
 #include <errno.h>

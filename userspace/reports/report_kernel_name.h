@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What kernels are called in a report, as it was asked for, and how their sizes are written. */
 #ifndef GPUPROBE_REPORTS_REPORT_KERNEL_NAME_H
 #define GPUPROBE_REPORTS_REPORT_KERNEL_NAME_H

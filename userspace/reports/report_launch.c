@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "launch" (cuda_kern_exec_sum of nsys): for each thread, device, API call and kernel how long the call
  * took (A), how long the kernel queued (Q, where it did not begin before the call had returned), how long it ran

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report "ledger": everything that was lost, or is not as it seems, where, and how many. */
 #include <errno.h>
 

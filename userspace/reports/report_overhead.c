@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report "overhead": what recording cost the targets, by probe, estimated. */
 #include <errno.h>
 #include <stdlib.h>

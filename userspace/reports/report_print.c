@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prints the rows of a report as they come, in one of the layouts. */
 #include <errno.h>
 #include <langinfo.h>

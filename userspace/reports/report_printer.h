@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How report_print.c prints a table: what a layout (columns, boxes, csv, ...) has to do, and what it has for that. */
 #ifndef GPUPROBE_REPORTS_REPORT_PRINTER_H
 #define GPUPROBE_REPORTS_REPORT_PRINTER_H

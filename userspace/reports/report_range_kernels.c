@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report nvtx_kern_sum: GPU time of kernels by the ranges that they were launched in. As nsys has it, a kernel counts for
  * every range of the launching thread around the whole call, and where ranges of one name lie in each other its time counts for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The reports nvtx_pushpop_trace, nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: ranges of threads, and what of GPUs was launched in
  * them: from where the first of it began to where the last of it ended. One run over the events; what is kept grows with the ranges

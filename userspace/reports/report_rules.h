@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the rules of `nsys analyze` look for: calls and copies that keep a program waiting. Only for report_trace.c. */
 #ifndef GPUPROBE_REPORTS_REPORT_RULES_H
 #define GPUPROBE_REPORTS_REPORT_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "off_cpu_stacks": for what, and where in the code, threads were off their CPU. A row is a chain of functions: where
  * in them does not tell chains apart, nor which thread it was.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report "steps": the steps (steps/view_steps.h) of each thread that has some, and what GPUs did in each. */
 #include <errno.h>
 

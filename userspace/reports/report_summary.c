@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Summaries of a value of events by their name, with the titles, columns and order of `nsys stats`: a table of
  * reports. A call inside another one with the same correlation id is the same work: only the outer counts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a report makes and the printer prints: columns, rows of cells, notes. */
 #ifndef GPUPROBE_REPORTS_REPORT_TABLE_H
 #define GPUPROBE_REPORTS_REPORT_TABLE_H

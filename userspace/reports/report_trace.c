@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Traces: a row for each event, by the time when it began, with the titles and columns of `nsys stats`, and for each that a rule of
  * `nsys analyze` finds, the longest first. A table of reports; rows of traces are streamed. Calls inside another one with the same correlation id are the same work, and have no row.

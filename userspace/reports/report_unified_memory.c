@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The reports um_sum, um_total_sum and um_cpu_page_faults_sum: unified memory that moved and at which programs faulted, by its
  * address, in all, and by the instruction of the CPU. Pages that moved from GPU to GPU stand in none of them, as in nsys.

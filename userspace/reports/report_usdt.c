@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report "usdt": how often each USDT probe was hit, and how long what lies between the two of a pair took. */
 #include <errno.h>
 #include <stdlib.h>

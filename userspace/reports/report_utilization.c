@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report gpu_time_util (a rule of `nsys analyze`): of the time from the first work of a process on a GPU to the end of its last,
  * in 30 parts, those in which the GPU was busy for less than half, neighbours joined. Busy is a GPU where at least one kernel, copy or set

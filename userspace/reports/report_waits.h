@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reports of waits have in common: sums over waits, and the columns of their figures, which come first. */
 #ifndef GPUPROBE_REPORTS_REPORT_WAITS_H
 #define GPUPROBE_REPORTS_REPORT_WAITS_H

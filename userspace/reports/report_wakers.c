@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "wakers": what threads waited for, by who woke them. A row is a name of waits and a thread that ended them, or
  * interrupts. What was not waiting (preempted), or waited still, was woken by nobody and is left out.

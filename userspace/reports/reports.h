@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reports: tables over a view. A report is a row of reports.def: a name and a function that makes its columns and rows; printing
  * is the same for all (report_print.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics of calls by function, i.e. by (name, binary): exact, also the median, in bounded memory (what
  * does not fit is sorted in a temporary file). Calls whose end was not seen (entries, calls still open)

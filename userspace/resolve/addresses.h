@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sorted addresses. */
 #ifndef GPUPROBE_RESOLVE_ADDRESSES_H
 #define GPUPROBE_RESOLVE_ADDRESSES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was found so far, as the other process sends it. Nothing that it sends is believed unchecked. */
 #ifndef GPUPROBE_RESOLVE_ANSWERS_H
 #define GPUPROBE_RESOLVE_ANSWERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What looking names up knows of the processor. */
 #ifndef GPUPROBE_RESOLVE_ARCH_X86_64_H
 #define GPUPROBE_RESOLVE_ARCH_X86_64_H

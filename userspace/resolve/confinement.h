@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Takes from a process what it does not need to read files of others. */
 #ifndef GPUPROBE_RESOLVE_CONFINEMENT_H
 #define GPUPROBE_RESOLVE_CONFINEMENT_H

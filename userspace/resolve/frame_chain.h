@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Does the chain of frame pointers lead from a place in a function to who called it? By the unwind tables (.eh_frame), which
  * stripped files have too.

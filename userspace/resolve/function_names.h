@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which function of a file an address lies in, by its symbols. */
 #ifndef GPUPROBE_RESOLVE_FUNCTION_NAMES_H
 #define GPUPROBE_RESOLVE_FUNCTION_NAMES_H

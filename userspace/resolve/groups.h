@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Addresses by the file in which they are looked up. */
 #ifndef GPUPROBE_RESOLVE_GROUPS_H
 #define GPUPROBE_RESOLVE_GROUPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The perf-PID.map of a process that makes code (JIT): lines START SIZE NAME, in hexadecimal, one a function. It lies in the
  * process's /tmp, is written by it, and untrusted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where in which mapping addresses lie. */
 #ifndef GPUPROBE_RESOLVE_PLACES_H
 #define GPUPROBE_RESOLVE_PLACES_H

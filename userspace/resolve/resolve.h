@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for the addresses of stacks: functions by the symbols of the files that are mapped there (also of separate debug files
  * and .gnu_debugdata), inlined functions and lines by DWARF, code that a process makes (JIT) by its perf-PID.map. What no

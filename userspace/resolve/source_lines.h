@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Source lines and inlined functions, by DWARF. What is damaged is left out; what it says is believed otherwise: it is read
  * where that can do no harm (see resolve.h).

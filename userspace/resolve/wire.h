@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the process that looks names up writes into its pipe: a struct wire_message, then its two strings. */
 #ifndef GPUPROBE_RESOLVE_WIRE_H
 #define GPUPROBE_RESOLVE_WIRE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process that looks names up: what it is given, and its main function. */
 #ifndef GPUPROBE_RESOLVE_WORKER_H
 #define GPUPROBE_RESOLVE_WORKER_H

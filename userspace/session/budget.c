@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/budget.h"
 
 static bool is_over(u64 cost_ns, u64 cpu_ns, double percent)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is to be switched off so that the rest stays within a budget. */
 #ifndef GPUPROBE_SESSION_BUDGET_H
 #define GPUPROBE_SESSION_BUDGET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What recording costs on this machine, measured on functions of our own before anything is attached: CPU time of
  * the thread that makes the call, or that waits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The code that the targets of a session map, noted over its time, so that the addresses of stacks can be named at its end;
  * what is a file becomes module facts of the tool. Main thread only.

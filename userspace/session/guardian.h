@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A second process that undoes what was done to the targets if this one is killed. The kernel closes the links of a
  * killed process, but two things stay behind then:

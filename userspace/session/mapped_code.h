@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets that load libraries while they are recorded: what is known of them when the probes are planned holds no longer,
  * so the BPF programs overwrite none of their return addresses until what they map was judged again. Main thread only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/memory_accounts.h"
 
 #include "cuda/only_gpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The accounts of GPU memory that the BPF programs keep by the functions that allocate it, in processes without an
  * agent: of which processes, and what their memory is drawn as.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the recording costs the targets, estimated: hits multiplied by what they cost when that was calibrated. Main
  * thread only.

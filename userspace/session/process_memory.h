@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How much memory the recorded processes have over time, read from /proc some times a second, as a record_source: a record
  * where it has changed. Of the first 64 processes; that there are more is in the ledger.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What happens to processes while they are recorded: a target forks a child that is to be recorded, a thread
  * that names probes ends. Attaches what then has to be attached. Main thread only.

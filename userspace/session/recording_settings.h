@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is recorded and how, free of the words in which it was asked for: recording/settings.h makes it from the options,
  * session and collect read nothing else of them.

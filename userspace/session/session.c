@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state machine: see session.h. */
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording from attach to end: the state machine over one epoll. It owns attaching, the threads, the
  * window and the way back; it prints nothing (the verb does, in the callbacks).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the recording costs, and switching off what costs more than it may. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The main loop of a session: one epoll over signals, the timer, the targets and what the threads tell. */
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files that make a session share among themselves. */
 #ifndef GPUPROBE_SESSION_SESSION_PARTS_H
 #define GPUPROBE_SESSION_SESSION_PARTS_H

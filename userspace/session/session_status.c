@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a session tells while it runs. */
 #include "base/clock.h"
 #include "session/session_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a session's configuration says of its targets, for whoever attaches to them or prices that. */
 #include "session/session_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the name of a range or function says of steps. By its words alone: "ProfilerStep#5" is profiler, step, 5. */
 #ifndef GPUPROBE_STEPS_STEP_NAME_H
 #define GPUPROBE_STEPS_STEP_NAME_H

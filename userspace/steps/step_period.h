@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a thread does exactly once a period. Pure: from a sequence of things that it launched or called.
  *

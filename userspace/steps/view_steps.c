@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "steps/view_steps.h"
 
 #include <errno.h>

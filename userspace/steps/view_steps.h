@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The steps of a program (of training, of inference), found without a word of its own, so that every output
  * has the same. In each process the first of these that there is:

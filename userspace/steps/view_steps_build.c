@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The steps of the tracks: spans that were found, or where there were too many for that, as they come in a pass over the events; of periodic ones
  * the same pass finds where each begins.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rules of view_steps.h: in each process the first that gives a track. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an event may be to steps, by its name. Names of a view are at one address as long as it is. */
 #include <errno.h>
 #include <fnmatch.h>

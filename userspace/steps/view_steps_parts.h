@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of finding steps. Only for userspace/steps/view_steps*.c. */
 #ifndef GPUPROBE_STEPS_VIEW_STEPS_PARTS_H
 #define GPUPROBE_STEPS_VIEW_STEPS_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The driver of the search for steps: which part looks for what, one after the other. */
 #include "steps/view_steps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which thread's what are steps. One pass over the events gathers, of each thread, the series of its ranges and, up to a
  * cap, the sequence of what it launched; then each process is looked at for itself.

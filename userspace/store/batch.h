@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records collected between two writes: facts in their order, everything else to be sorted. The drain
  * thread and the importers fill it, the writer writes it. Not shared between threads: handed on.

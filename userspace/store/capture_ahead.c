@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A ring of pieces: the thread fills those that are free, the caller empties those that are full, in the same order. A
  * record never is in two of them. What the thread met at the end stands in the piece behind whose records it comes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The events of a capture in time order, as capture_cursor gives them; of a large one a thread of its own reads, checks
  * and orders what comes next while the caller uses what is there. Memory: 1 MiB more than a cursor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What capture_reader.c found out about a capture and capture_cursor.c works from; for these and capture_ahead.c only. */
 #ifndef GPUPROBE_STORE_CAPTURE_BLOCKS_H
 #define GPUPROBE_STORE_CAPTURE_BLOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The cursor: a heap of the blocks that overlap now, by the time of their next record. A block is
  * opened when its first record may be the next one, reads a little first (many blocks begin with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The layout of a capture (.gpr), version 1. Little-endian; everything starts at a multiple of 8 bytes.
  *

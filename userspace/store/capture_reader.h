@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads a capture. Captures are untrusted: every length, offset, id and enum is checked; what is damaged
  * is dropped and counted. Opening reads the whole file once (checksums, facts); then a cursor gives the

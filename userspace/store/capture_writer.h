@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes a capture (.gpr): a file header, the table of kinds, then append-only blocks of sorted records,
  * each with length, checksum, first and last time, so that whatever was written is readable after a kill

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records as another version wrote them -> records in the layout of this build: one plan per kind, made
  * once from the two tables of kinds. Fields are matched by name, enum values by tag; what this build does

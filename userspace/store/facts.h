@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The facts of a capture in memory, renumbered: by number for kinds with an id, else in the order of time.
  * They are the one thing of a capture that is kept whole, so every source has a share (renumber.h) and

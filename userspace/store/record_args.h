@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The arguments that an event may end in (TAIL ARGS of record.def), one after the other. */
 #ifndef GPUPROBE_STORE_RECORD_ARGS_H
 #define GPUPROBE_STORE_RECORD_ARGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The order of events: ts, longest first (open is longest), pid, tid, kind. Ties are equal here; all who
  * sort keep the order of arrival then, so that every reader of a capture sees the same sequence. */
 #ifndef GPUPROBE_STORE_RECORD_ORDER_H

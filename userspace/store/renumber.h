@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ids of many sources -> dense numbers from 1 over all of them, one sequence per kind of fact; 0 is absent.
  * An id gets its number when it is first seen, in a fact or in a reference to it, so facts and references

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record.def at run time: what every generic part (dump, parse, validation, the table of kinds inside a
  * capture, documentation) works from. All tables are constant.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/schema_text.h"
 
 #include <errno.h>

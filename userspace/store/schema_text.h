@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of kinds as the text inside a capture: written from this build's tables, and parsed back into
  * tables of the same form, which is how a reader knows what another version wrote. The text is untrusted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The addresses of all stacks of a recording, each once a process: what is to be named. Gathered from batches on their
  * way to the capture, so that it need not be read for this.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What record says of a recording: before it begins, and when it has ended. By base/log.h. */
 #ifndef GPUPROBE_VERBS_ANNOUNCE_H
 #define GPUPROBE_VERBS_ANNOUNCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is said of children, and of processes whose first thread has ended: before and after. */
 #ifndef GPUPROBE_VERBS_ANNOUNCE_FOLLOW_H
 #define GPUPROBE_VERBS_ANNOUNCE_FOLLOW_H

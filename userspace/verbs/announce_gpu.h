@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is said of agents: which of them work, why the others do not, what is left of them in the targets. */
 #ifndef GPUPROBE_VERBS_ANNOUNCE_GPU_H
 #define GPUPROBE_VERBS_ANNOUNCE_GPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "verbs/announce_heap.h"
 
 #include <string.h>

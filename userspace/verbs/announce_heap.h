@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is said of the plan for allocations of host memory. */
 #ifndef GPUPROBE_VERBS_ANNOUNCE_HEAP_H
 #define GPUPROBE_VERBS_ANNOUNCE_HEAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `gpuprobe check -p PID [-F PATTERN]...`: what would be attached and how, or why not. Touches
  * nothing. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The GPU side of what check prints. */
 #ifndef GPUPROBE_VERBS_CHECK_GPU_H
 #define GPUPROBE_VERBS_CHECK_GPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "verbs/check_usdt.h"
 
 #include <stdio.h>

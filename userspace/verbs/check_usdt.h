@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The part of check about USDT probes. */
 #ifndef GPUPROBE_VERBS_CHECK_USDT_H
 #define GPUPROBE_VERBS_CHECK_USDT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A capture in other formats. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What gpuprobe says about itself: help, completion, version. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuprobe stats --help-reports: every report with its columns; of -r REPORT only these. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a verb reads: a capture, its text form, or a database of Nsight Systems, told apart by content. "-" is standard input; what cannot
  * be read twice (a pipe) is kept in a temporary file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files of -o: checked before anything is attached, written at the end. For record and export. */
 #ifndef GPUPROBE_VERBS_OUTPUTS_H
 #define GPUPROBE_VERBS_OUTPUTS_H

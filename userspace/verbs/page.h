@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a verb prints on standard output: made in memory first, then written at once, so that the reason is
  * known when the writing fails.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `record` shows while it goes on: the lines on stderr, and on a terminal the line that is rewritten. */
 #ifndef GPUPROBE_VERBS_PROGRESS_H
 #define GPUPROBE_VERBS_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuprobe -p PID: plan, record, write, summarize. */
 #include <errno.h>
 #include <fcntl.h>

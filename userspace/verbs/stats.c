@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables of what a capture holds. */
 #include <errno.h>
 #include <stdlib.h>

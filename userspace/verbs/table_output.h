@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where tables of stats go: "-" standard output; "@COMMAND" the standard input of a command; "BASE" a file
  * BASE_REPORT.csv for each report (FOLDER/REPORT.csv where BASE ends so), and "." the same with the name of the capture, without its ending, as BASE.

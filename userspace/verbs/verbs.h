@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One function a verb: does what the options say, prints every error, returns the exit code. */
 #ifndef GPUPROBE_VERBS_VERBS_H
 #define GPUPROBE_VERBS_VERBS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How full a kernel can make the multiprocessors of a GPU, as CUDA's occupancy calculator counts: by warps,
  * blocks, registers and shared memory that one of its blocks takes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A capture as ordered events: THE iterator that every exporter and every report uses. It goes over the
  * capture twice: the survey (rows, lanes, time range, ledger), then the events in time order with their

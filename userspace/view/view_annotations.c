@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What programs say of themselves through gpuprobe.h: hits of USDT probes that carry their names with them. */
 #include <string.h>
 

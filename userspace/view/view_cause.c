@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What launched what: calls on a thread with a correlation number are launches, all other spans with
  * one are effects. The numbers mean something only with their source, and come again after a while, so

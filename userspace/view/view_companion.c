@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What other folders compute from a view and keep with it. The view knows neither what it is nor how many there are. */
 #include "view/view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The values that stand in no record: computed from an event, its cause, its row, and the facts it refers to. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Computed values of what was only counted, and of what recording cost. */
 #include "base/text.h"
 #include "view/view_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Computed values that stand in the tables of Nsight Systems, in its words. */
 #include "base/text.h"
 #include "view/view_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counters that the view makes from other events, for each GPU of each process: kernels that run, the share of time
  * in which it did anything, and the memory that was allocated and not freed again. What was allocated before the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counters computed from other events. Only for userspace/view/view*.c. */
 #ifndef GPUPROBE_VIEW_COUNTERS_H
 #define GPUPROBE_VIEW_COUNTERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What an event is called. Records with a name show it as people write it (kernels demangled, API calls without
  * their version); nameless ones are named from their fields, in the words of other CUDA tools.

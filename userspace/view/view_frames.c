@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stacks as functions, by frame facts. A chain of frame pointers that breaks leads anywhere: what lies in no code that was
  * mapped is no frame, unless what comes behind it leads to where a thread begins.

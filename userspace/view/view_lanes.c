@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lanes: a span goes to the first lane of its row in which it nests, i.e. in which what is still
  * open lasts at least as long; on rows where nothing nests (work of a GPU does not call other work),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sizes of products of matrices, from the arguments of a library's call to the kernel that does them. The record of a
  * call's arguments has the time and the probe of the call, and comes right behind it; what the thread launches up to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Occupancy of kernels, worked out once for each of their shapes: most of them come again and again. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which probed functions are those of the runtime of the operating system: what nsys calls OSRT. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of a view. Only for the sources of this folder and their tests. */
 #ifndef GPUPROBE_VIEW_VIEW_PARTS_H
 #define GPUPROBE_VIEW_VIEW_PARTS_H

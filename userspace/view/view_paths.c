@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Paths: what a thread was in at a moment, by name, the outermost first: user ranges and probed functions. Spans come in
  * time order; those of a thread that are open stand in a list, each with the number of its path, so that what happens in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which call recorded a CUDA event, for those who wait for it. An event is recorded again and again; a wait is for the
  * recording before it, and correlation ids grow from call to call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The driver of a view: the two passes over the events, and which part of it does what with each of them. */
 #include "view/view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program that computes, to see what recording it costs. Reads commands, a line each, and answers each with the
  * nanoseconds of CPU time that one call of work() took:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a page fault and a pair of mmap and munmap cost: for each line "measure" the best of some rounds, in ns, of faults
  * and of pairs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls functions as fast as it can, or at a given rate, from some threads for some seconds, and
  * prints how often: the truth that a capture is compared with. Waits for a line on its standard

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* 4,096 functions named many_ and four octal digits, to attach to. Waits for the end of its input.
  */
 #include <stdio.h>

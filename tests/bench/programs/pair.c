@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What one probed call costs. Reads commands, a line each, and answers each with a line:
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """JAX, one compiled step after the other, told what to do as launches.cu is: "run N"."""
 import json
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A plain CUDA program that does what it is told. With a number of seconds: a loop for that long. Without: reads lines
  * "run N" and answers each with one line of JSON when N steps are done: what they launched and how long they took.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """PyTorch, eager and with a CUDA graph, told what to do as launches.cu is: "run N", and "profile N" for the same under
 torch.profiler, whose kernels (name -> [count, ns]) are in the answer."""
 import json

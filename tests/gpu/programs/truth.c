@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CUPTI's own numbers: a client of CUPTI as NVIDIA's documentation has it, loaded by CUDA_INJECTION64_PATH instead of
  * gpuprobe. At exit it writes one line for each kernel name to the file that GPU_TRUTH names: count, sum of the times in

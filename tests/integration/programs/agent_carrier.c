@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Preloaded into a target: runs the agent in a thread of its own, as the injector would, once for each ring whose
  * inherited file descriptor stands in AGENT_RINGS, one after the other. With AGENT_INJECTED as the driver would.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gpuprobe's part towards an agent, for the tests of the agent alone: makes the rings, starts a command with them,
  * prints every record as a line of JSON, then what the control block says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program in assembler, for its debug information: one function of three names that waits for 2 ms, over and over. */
 	.text
 	.globl	main

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocates and frees in every way there is, and prints what it did: NAME.calls, .bytes, .live_calls, .live_bytes and .failed of
  * each function that called an allocator, and the sums of all. Nothing here allocates unseen: stdio has its buffers before the

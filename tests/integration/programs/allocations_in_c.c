@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocations and releases by a C library alone, for those that no C++ can be built with. After "go" it prints what it did,
  * as allocations.cc does: all.FIELD COUNT.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For allocations_odd: a library that allocates, and an allocator of 4096-byte blocks that are never given to anybody else. */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocates across what ends or copies a process, or takes code out of it, and prints what it did. Nothing is allocated unseen:
  * stdio has buffers of its own.

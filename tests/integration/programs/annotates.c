@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program that annotates itself (gpuprobe.h), as C and as C++. Prints how often it did what.
  *

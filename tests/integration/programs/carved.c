@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A fiber whose stack is an array in main, that is a part of the thread's own stack: a call on it looks like any
  * other. It switches inside probed calls, which return in another order than they began.

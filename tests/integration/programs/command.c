@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What `gpuprobe -- COMMAND` starts: calls a probed function as the first thing of all, copies its
  * input to its output, and ends as its argument says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Works through much of OpenSSL's libcrypto at each line of its input, and prints a digest of what came out.
  * Declares what it uses, so that the headers need not be installed. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program with code for GPUs, as nvcc puts it in, and CUDA's runtime linked statically: nothing else of CUDA is mapped
  * before its first call. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A function for every kind of first instruction that a probe's program does itself, with every register, each with
  * a twin of the same bytes that has no name and hence no probe. Both are called with the same values in all registers

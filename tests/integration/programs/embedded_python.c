@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Python out of libpython instead of the interpreter's own executable. */
 int Py_BytesMain(int argc, char **argv);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Executes itself anew inside a probed function, some times, then ends as the protocol wants. */
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Forks as a server does: a child that exists when recording begins, then children while it goes on. Each
  * calls functions of its own and of the C library; each result is right or counted as a failure.

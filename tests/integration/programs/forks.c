@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Forks children that call the probed function much more often than itself, one of them from a
  * thread. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Forks children that do what return probes kill processes for: throw through probed frames, switch stacks inside
 // them, handle signals on another stack. The parent itself only calls. The children write nothing; their exit
 // status says whether their results are right.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
 // Goroutines whose stacks grow, panics that are recovered, the garbage collector at work.
 package main
 

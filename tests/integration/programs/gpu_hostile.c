@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Preloaded into a process that uses CUDA: as soon as an agent's ring is in the process, attacks gpuprobe through it,
  * as HOSTILE says. What is left undone is the agent's to do.

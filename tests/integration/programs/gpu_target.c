@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Small users of the simulated CUDA. It launches a kernel every few ms until stdin ends, then says how often:
  *	plain		nothing else

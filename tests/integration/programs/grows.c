@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program whose memory grows, and which knows how: bytes mapped and unmapped by each way, and the page faults of each
  * way as the kernel counts them for the thread (getrusage). Each way is a function of its own.

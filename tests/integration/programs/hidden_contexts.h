@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * makecontext and swapcontext under other names, found at run time: a program that imports them gets no durations
  * at all, so what happens on fibers' stacks is tested with programs of which that cannot be seen beforehand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One thread calls hot() as fast as it can, one sits in a call of it, one calls calm() and many small functions a thousand
  * times a second, from "go" to the next line of its input; all of it inside whole(). It counts the calls, and prints them

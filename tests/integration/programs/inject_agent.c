@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A library in place of the agent: does what gpu/shared.h asks of one and nothing else. Each way to go wrong is a
  * build of its own.

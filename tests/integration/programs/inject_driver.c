@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Puts a library into a process and has it leave, as gpuprobe does: linked with libgpuprobe.a.
  *

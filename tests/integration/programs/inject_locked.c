@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that nobody may borrow, and one that anybody may, by their names. At the end of input it ends. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process that does one odd thing all the time, beside a thread that waits for work and can be borrowed. At the end
  * of standard input it ends: exit status 0 when all that it did had the result that it should have.

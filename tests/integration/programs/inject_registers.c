@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits in read() with something known in every register that a system call keeps, and in the red zone, and looks
  * at all of it behind the call. Handlers count what signals carry.

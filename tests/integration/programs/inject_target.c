@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process with threads that work, allocate and wait. At the end of standard input it ends: exit status 0 when
  * nobody saw anything odd.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One thread that waits for a while in one kind of system call, over and over while it is disturbed. It tells
  * for each round what the call returned and how long it took.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions that begin and end with every instruction that a probe may have to stand in for, called with values in
  * all registers. Checks its own results: a wrong ip, sp, flag or register shows as a failure, or kills it.

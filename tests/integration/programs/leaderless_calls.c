@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads that live one after the other; each calls functions of its own and of the C library. The first one
  * ends at once, or, with the argument "later", after its calls.

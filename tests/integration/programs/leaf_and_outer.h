@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two probed functions: outer() calls leaf() twice, and its result, 2 * (value + 1), shows a call gone wrong. */
 #ifndef LEAF_AND_OUTER_H
 #define LEAF_AND_OUTER_H

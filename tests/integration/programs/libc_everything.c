@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Uses the C library in all the ways in which a function calls back, jumps, looks up its caller,
  * switches stacks or starts processes and threads. Prints what came out: the same whether its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Calls rand_r of the C library that all processes share: as often as asked, or ("hammer") without
  * end. */
 #include <string.h>

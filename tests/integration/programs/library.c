@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A C library that only its test uses. */
 #include "protocol.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens the library that is named on its command line, and calls it. */
 #include <dlfcn.h>
 

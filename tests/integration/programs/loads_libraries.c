@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain C that opens libraries while it is recorded, by name, one for each word, and calls a function of its own in rounds
  * before and after each, as the test asks for them by a line.

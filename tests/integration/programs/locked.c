@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A function that begins with a lock prefix, which the kernel does not probe. */
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that call probed functions while others map and unmap memory without pause. */
 #include <pthread.h>
 #include <stdatomic.h>

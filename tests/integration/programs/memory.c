@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocates and frees in every way that accounts of it can go wrong on, and counts what it got, as truth.c does:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the made-up driver and runtime (memory_driver.c, memory_runtime.c) and their user (memory.c) share: the prototypes
  * are CUDA's, the words shorter. */
 #ifndef MEMORY_H

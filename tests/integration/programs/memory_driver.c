@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libcuda.so.1 as far as memory goes, with nothing behind the addresses. What is freed is the first to be given out again, so
  * that one address has many owners. cuMemHostAlloc and cuMemFreeHost begin as the functions of NVIDIA's driver do: they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libcudart on top of memory_driver.c: its functions call the driver's, where they find the address. */
 #include "memory.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions with the names and declarations of cuBLAS, and entries of all kinds: cheap at the first instruction, behind a
  * frame, with arguments on the stack. It prints how often it called each.

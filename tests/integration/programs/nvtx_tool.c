@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A tool for NVTX (NVTX_INJECTION64_PATH) that takes two of its functions. */
 #include <stdio.h>
 

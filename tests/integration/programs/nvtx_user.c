@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A user of NVTX by its real headers. Does what the lines of stdin say, one at a time, and answers each with a line:
  * {"before": NS, "after": NS, "tid": TID, "value": WHAT IT RETURNED}. Compiled with -DLIBRARY it is the library that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads that are inside probed calls when a recording ends: blocked in several ways, running, deep in a recursion,
  * behind a tail call, in a child. Then an exception passes through all of these frames.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Preloaded into a process: another client of CUPTI (OTHER_CUPTI), which gives it a clock that is five seconds ahead and runs
  * 20 in a million too fast. */
 #include <dlfcn.h>

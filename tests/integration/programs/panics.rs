@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Panics through probed functions, caught; in threads too, and with what must be dropped on the way.
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicU64, Ordering};

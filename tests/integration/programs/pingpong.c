@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two threads that wait for each other all the time, from "go" to the next line of the input. */
 #include <pthread.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a test program talks to its test (class Truth of lib.py): it prints "ready", waits for a
  * line, does what it is there for, prints how often it called each function and "done", and waits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A module of Python that throws C++ exceptions as pybind11 does: translated at each border between the languages; and
  * as code does that forgets to: through the interpreter's own frames, caught in the outer C++.

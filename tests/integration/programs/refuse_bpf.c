@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* refuse_bpf ERRNO COMMAND...: runs COMMAND under a seccomp filter by which bpf() fails with ERRNO.
  */
 #include <linux/filter.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Moves a page of its own code to anonymous memory, as programs do that want their text on huge pages: no file is
  * behind it any more, and a probe on the file does nothing there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain C in which nothing unwinds, until it opens a library in C++ that calls it back and throws through its frames:
  * what is known of the target when probes are put in does not hold to the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions in assembler that end in every way in which functions do, called with their results checked: they are
  * what a probe on a wrong byte, an instruction done twice, or a stack pointer off by one would show in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads whose first probed call is on a fiber, their fibers' stacks side by side in the heap or in .bss; and forked
  * children that do the same, and are no targets. With HIDDEN it cannot be seen beforehand that stacks are switched.

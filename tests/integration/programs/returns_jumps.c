@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls what keeps, uses or looks up its return address: the setjmp family, contexts, dlsym and dlopen; and what
  * makes children on the caller's stack. Its test probes the functions of libc themselves.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is inside probed calls while the recording ends; then throws through them, and once more. */
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Everything that unwinds: exceptions from a comparison through qsort, out of the standard library, on a fiber, in a
  * forked child that is no target; threads that end by pthread_exit and pthread_cancel below a guard that holds a lock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Calls probed functions under the strictest filter of system calls: read, write, exit, sigreturn. */
 #include <sys/prctl.h>
 #include <sys/syscall.h>

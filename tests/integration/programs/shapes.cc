@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Names that are mangled: namespaces, overloads, templates.
 #include "protocol.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls probed functions on every stack but its own: a signal handler on an alternate stack above
  * and below the thread's stack, and fibers (swapcontext) with stacks from malloc, mmap and .bss

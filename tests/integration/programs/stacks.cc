@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits at the bottom of chains of functions that are known exactly: static functions, a template, inlined functions, a
  * library that is loaded while it is recorded, code that the program makes itself. Compiled with frame pointers; the system

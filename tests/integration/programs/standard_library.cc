@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Works through much of libstdc++ at each line of its input, and prints what came out. */
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls probed functions without end in two threads, and checks every result. For each line of
  * input it prints what was wrong so far and how often it called: "failures F" and "outer N".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads that end inside probed functions, by pthread_exit and by being cancelled, with cleanup
  * handlers to run; and threads whose stacks were made by hand, in the heap and elsewhere.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Throws, and catches what its own function threw through the code of others. */
 extern "C" void library_throw()
 {

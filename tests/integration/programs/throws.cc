@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Throws through probed frames: caught far up, rethrown, through destructors, and out of a
 // comparison of qsort.
 #include <stdexcept>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program that knows the truth: it calls functions in every way that pairing can go wrong on,
  * counts each call itself, and prints the counts. It waits for a line on its standard input before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * USDT probes with arguments of all sizes, and what they were given: one line "NAME VALUE..." a hit. The provider is "truth".
  *

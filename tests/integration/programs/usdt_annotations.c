@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program that annotates itself by the probes of provider gpuprobe, as gpuprobe.h does. Prints how often. */
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>

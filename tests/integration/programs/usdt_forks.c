@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hits USDT probes when its test says so; so does a child that was forked before ("early PID") and one that is forked then
  * ("late PID"). Each makes HITS of them, and stays until this process ends.

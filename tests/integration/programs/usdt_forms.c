@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * USDT arguments of every size and sign from every kind of place that compilers have: registers, the stack, variables of
  * threads and of the file, elements, constants, no numbers. A line "NAME VALUE" for each ("?": no number of up to 8

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variables that are called as those of usdt_forms.c, and are others. */
 #include <stdint.h>
 #include <sys/sdt.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * USDT probes on nops of five bytes, which some kernels turn into calls: in a function that keeps numbers below its stack
  * pointer, and in one that calls others. Prints how often each was called, and how many results were wrong.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Throws, catches, throws again; prints how often.
 #include <stdexcept>
 

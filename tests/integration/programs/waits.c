@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads that wait, each in a system call of its own, and what they know of it: for each call when it began and ended
  * (CLOCK_MONOTONIC) and which thread it was. The main thread wakes those that wait for somebody, once they are asleep.

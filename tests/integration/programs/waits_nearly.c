@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads that go to sleep for so short a time that most are woken before they are off their CPU, so that they need not
  * leave it; then each works for some milliseconds and waits for what never comes. Prints how many they are ("threads").

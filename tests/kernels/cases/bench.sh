@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What a call costs, in nanoseconds of CPU time, or instructions where the clock counts those: the program measures
 # itself, bare, under empty BPF programs, under gpuprobe. Lines "# bench|FUNCTION|HOW|NS" for the host, the least of all
 # times, since what disturbs only adds.

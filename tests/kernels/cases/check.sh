@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # gpuprobe check: what this kernel can do and what follows from it, and nothing is touched.
 start_truth nested
 /test/gpuprobe check -p "$TARGET" -F leaf -F outer >check.out 2>gpuprobe.err || fail "exit status $?"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A command that gpuprobe starts: from its first instruction to its end, its exit status handed on.
 printf 'go\n' >input
 /test/gpuprobe -F leaf -F outer -F main -o out.gpr -- /test/truth nested <input >truth.out 2>gpuprobe.err

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # counts CASE...: the calls of all functions while the truth program runs the cases; what is recorded follows from
 # the kernel.
 start_truth "$@"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # displaced alone|two|hijacked [OPTION...]: functions that begin with every instruction that a program does itself
 # leave in all registers what their twins without a probe leave. Two: with two gpuprobes, the second one with the
 # options. Hijacked: with return probes of another tool on some of them, which must see all their returns.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ends [OPTION...]: how calls ended: by longjmp, by a tail call, by return.
 start_truth longjmp tail
 start_recording -F '*' -o out.ndjson "$@"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --returns none, where returns could be taken or not.
 start_truth nested longjmp
 start_recording -F '*' --returns none

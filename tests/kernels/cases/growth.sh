@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # How memory grows, against what the program did and what the kernel counted for it.
 start_program grows
 start_recording -o out.ndjson

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # heap CASE... [-- OPTION...]: what a program allocates and frees, in all and by the function that did it, against what it counted.
 cases=
 while [ $# != 0 ] && [ "$1" != -- ]; do

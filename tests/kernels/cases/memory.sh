@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # memory CASE... [-- OPTION...]: GPU memory that the program allocates and frees, by CUDA's functions, which it has in itself.
 # The case "jumps" has functions that leave by a jump: their results are seen where there are uprobe sessions.
 cases=

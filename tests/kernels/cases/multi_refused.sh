@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --attach multi where the kernel has none.
 start_truth nested
 /test/gpuprobe -p "$TARGET" -F leaf -d 1 --attach multi -o out.gpr 2>gpuprobe.err && fail "it recorded"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A call that is open when the window closes, read by the task iterator.
 start_truth sleep
 start_recording -F '*' -o out.ndjson

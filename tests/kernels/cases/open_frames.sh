@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # open_frames MODE: threads that are inside calls when the recording ends, with their return addresses overwritten;
 # exceptions pass through these frames afterwards.
 start_program open_frames waits 2 events 2 runs 1 deep 1 jumps 1 forks 1

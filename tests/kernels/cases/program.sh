@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # program NAME [OPTION...]: the calls of all its functions; it ends well and finds no wrong result in itself.
 name=$1
 shift

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # single [OPTION...]: --attach single, also where the kernel has uprobe_multi.
 start_truth nested
 start_recording -F leaf -F outer --attach single "$@"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # two NAME [OPTION...]: two gpuprobes on the same functions at once, the second one with the options; both count all
 # calls.
 name=$1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # usdt OPTION...: hits of USDT probes and their arguments against what the program prints; spans; a semaphore.
 start_program usdt 30
 start_recording -o out.ndjson --no-blocking --alloc off -U 'truth:*:s1,3,4' "$@"

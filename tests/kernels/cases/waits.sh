@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # When and why threads are off their CPU, and who wakes them, against what the threads know of it.
 start_program waits
 start_recording -o out.ndjson

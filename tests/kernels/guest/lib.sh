@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What the scripts of cases share; busybox's shell. Each runs in an empty folder of its own, with the name of the
 # kernel in KERNEL and what it can do in MODE (single, stepped, emulated).
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The simulated cuBLAS: some of its functions, declared as cublas_api.h of CUDA 13 does, so that their arguments stand where
  * those of the real ones do. They multiply nothing and judge nothing: each launches kernels, whatever sizes it is given.

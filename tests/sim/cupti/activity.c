@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kinds on and off, flushes, attributes, ids. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The client's buffers. Calls write their records in their own thread, into a buffer of that thread's or a common
  * one; work on devices waits in a queue for the worker. Buffers go back when full, by the worker, or at a flush, by

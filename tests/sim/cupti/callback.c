@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the driver tells: calls, work, resources; and the subscriber's callbacks. */
 #include <signal.h>
 #include <stdio.h>

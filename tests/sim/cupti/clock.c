@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CUPTI's clock is CLOCK_REALTIME unless a function is registered. Device times are brought to it by the line through
  * two pairs of readings, one of the session's begin and one of now.

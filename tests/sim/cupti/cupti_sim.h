@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The simulated CUPTI's own structures. One set of objects serves all releases: sim_cupti_release, linked in beside
  * them, says which one it is, and sim_version what follows from that.

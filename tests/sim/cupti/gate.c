@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How the library finds the driver, and what calls return where it cannot, or where a knob says so. */
 #include <dlfcn.h>
 #include <link.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Record sizes by kind and release, and walking buffers by them. */
 #include "cupti_sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names by callback id, generated from the headers of the build. */
 #ifndef SIM_NAMES_H
 #define SIM_NAMES_H

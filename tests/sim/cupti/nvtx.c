@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The library as the tool that NVTX_INJECTION64_PATH names: it takes NVTX's functions, and tells its subscriber of each
  * call. Without a driver the real 13.0 says that it could, and takes none; so does this one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records, written field by field into the newest layout; a release has the part that its size covers. */
 #include <string.h>
 #include <sys/syscall.h>

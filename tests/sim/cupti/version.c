@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What follows from the release: docs/cupti.md, "Releases". */
 #include <string.h>
 #include "cupti_sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every API call passes through sim_call: it is where tools see calls begin and end. */
 #include <errno.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cuInit, devices, contexts. */
 #include <dlfcn.h>
 #include <stdio.h>

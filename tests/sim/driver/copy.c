@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies and sets. They take time and are counted; no byte is moved. */
 #include <string.h>
 #include "driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The simulated driver's own structures. One lock (sim_lock) guards all of them; device threads hold it but while
  * they run an application's host function.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the generated functions of the API need, and what they give. */
 #ifndef SIM_DRIVER_GENERATED_H
 #define SIM_DRIVER_GENERATED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Graphs, by nodes or by capture. A launch is one piece of work on its stream; its nodes run as soon as those that
  * they depend on have ended, so branches overlap.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Knobs: SIM_NAME in the environment, or lines NAME=VALUE in the file that SIM_KNOBS names, read while running. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Modules, functions and kernel launches. Any image has every function that is asked for. */
 #include <stdlib.h>
 #include <string.h>

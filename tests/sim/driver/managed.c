@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Managed memory: all pages of an allocation are where they were last accessed. A GPU accesses them by copies and sets, the
  * host where the program says so (simHostAccess): no page is protected. What comes of an access is told at once.

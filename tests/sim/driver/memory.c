@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Addresses without memory behind them for devices (kernels and copies move nothing), real memory for pinned and
  * managed allocations. One table of all ranges, ordered by address.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How others find the driver's functions. */
 #include <stdio.h>
 #include <string.h>

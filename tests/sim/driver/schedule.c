@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Streams run in order on a clock that is computed: work starts when it is ready, when what it waits for has ended
  * and when its engine is free, and ends after its duration. A device's thread marks work done once that end has

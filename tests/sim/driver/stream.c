@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Streams, events, and waiting for them. */
 #include <stdlib.h>
 #include "driver.h"

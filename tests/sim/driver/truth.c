@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was asked of the driver, counted where it is asked: by kernel, kind of copy, function of the API. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the generated functions of the runtime API need, and what they give. */
 #ifndef SIM_RUNTIME_GENERATED_H
 #define SIM_RUNTIME_GENERATED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A thin runtime API: every function is a driver call or two, inside its own. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A CUPTI client for the tests: any libcupti, opened at run time; records read by the layouts of layouts.def. */
 #ifndef SIM_TEST_CLIENT_H
 #define SIM_TEST_CLIENT_H

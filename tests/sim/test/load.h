@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The load that the tests of the simulated CUPTI put on the driver, and what they expect with. */
 #ifndef SIM_TEST_LOAD_H
 #define SIM_TEST_LOAD_H

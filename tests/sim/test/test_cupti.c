@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks one simulated libcupti against what the simulated driver was asked for: test_cupti LIBCUPTI.
  * Each case runs in a process of its own; a line "ok NAME" or "not ok NAME" each.

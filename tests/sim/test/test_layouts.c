@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of layouts beside the real headers of 13.0: all of it is checked by the compiler. */
 #include <stddef.h>
 #include <stdio.h>

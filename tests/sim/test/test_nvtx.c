@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A user of NVTX by its real headers, and the callbacks that a libcupti makes of its calls: test_nvtx LIBCUPTI.
  * Each case runs in a process of its own; a line "ok NAME" or "not ok NAME" each.

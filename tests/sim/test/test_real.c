@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The simulated libcupti beside the real one of the same release, for what the real one does without a driver:
  * test_real OURS REAL. Each library is asked in a process of its own, in which there is no libcuda.

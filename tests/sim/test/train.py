@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """sim-train and sim_train.py: what they say of themselves is what the driver counted."""
 import json
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collect/agent/agent_handover.h"
 
 #include <errno.h>

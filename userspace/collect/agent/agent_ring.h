@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The reading side of the memory shared with an agent (gpu/shared.h). The other side is a process that may be
  * hostile or dying: every number is checked, a record is copied out before it is looked at, one round does no

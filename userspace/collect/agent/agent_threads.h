@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The threads of a process by the numbers that the process itself knows them by: the host's, unless it has a pid
  * namespace of its own. Any one thread at a time.

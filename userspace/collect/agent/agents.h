@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The agents of a recording, one for each target, and later each descendant of one, that uses CUDA: put in, made ready, read, asked to leave, and
  * what they left behind compared with what was there before. An agent that fails sinks nothing: its target is

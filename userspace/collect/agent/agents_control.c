@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an agent finds in its memory when it begins. */
 #include <unistd.h>
 

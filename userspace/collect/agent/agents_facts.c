@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is written of the agents into the capture, as facts. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Agents for descendants of the targets that start CUDA inside the window. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The agents of a command: each ring waits until the command, or a descendant, starts CUDA. */
 #include <errno.h>
 #include <fcntl.h>

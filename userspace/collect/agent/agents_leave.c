@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Letting go of the agents. That one has left is what the kernel says of its thread, not what the target says: the
  * last that this thread does is to close and unmap what is ours.

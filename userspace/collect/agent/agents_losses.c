@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What agents lost, by their own counters. A target can write to these, so a number that nothing could have come to is
  * left out, and that is counted in its place.

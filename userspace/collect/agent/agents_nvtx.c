@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The agent is told where its process uses NVTX: found from outside, by reading, before it is put in, and once a second
  * for the libraries that are loaded later. It is told by adding to a list; what is unmapped stays on it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files that make the agents share among themselves. */
 #ifndef GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
 #define GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H

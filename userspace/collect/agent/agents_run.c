@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The driver of all agents: put in, asked whether they work, drained, freed. */
 #include "collect/agent/agents.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collect/bpf/bpf_record_source.h"
 
 #include "../bpf/shared.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF programs as a record_source: what the drain thread and the end of a session ask of them. */
 #ifndef GPUPROBE_COLLECT_BPF_BPF_RECORD_SOURCE_H
 #define GPUPROBE_COLLECT_BPF_BPF_RECORD_SOURCE_H

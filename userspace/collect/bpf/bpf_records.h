@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernel tells of BPF programs besides their ring: records of one size that an iterator writes, hits that it dropped. */
 #ifndef GPUPROBE_COLLECT_BPF_BPF_RECORDS_H
 #define GPUPROBE_COLLECT_BPF_BPF_RECORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The BPF programs as a source of records: load, attach what a plan says, open and close the window, drain
  * the rings, read the counters and the calls still open. One per session. Only the drain thread may call

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which BPF program goes where: the links of a plan, made and, one function at a time, taken off again. */
 #include "collect/bpf/bpf_source_parts.h"
 

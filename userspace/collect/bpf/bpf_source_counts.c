@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the BPF programs count, a CPU each, added up. */
 #include "collect/bpf/bpf_source_parts.h"
 

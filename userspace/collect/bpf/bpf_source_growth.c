@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How the memory of targets grows: bpf/growth.bpf.c. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What has to be in place while return addresses of a target are overwritten. */
 #include "collect/bpf/bpf_source_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sizes of products of matrices: what the BPF programs have to know for them. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The accounts of memory by functions that allocate it: what the BPF programs have to know for them. */
 #include <errno.h>
 

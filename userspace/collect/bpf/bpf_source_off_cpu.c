@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads of targets that are off their CPU: bpf/scheduling.bpf.c. */
 #include "collect/bpf/bpf_source_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The driver of a bpf_source: which programs and maps are loaded for these settings, in which order, and the way back. */
 #include "collect/bpf/bpf_source_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files that make a bpf_source share among themselves. */
 #ifndef GPUPROBE_COLLECT_BPF_BPF_SOURCE_PARTS_H
 #define GPUPROBE_COLLECT_BPF_BPF_SOURCE_PARTS_H

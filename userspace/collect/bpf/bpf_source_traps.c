@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Programs for calibration alone: bpf/calibrate.bpf.c. */
 #include <unistd.h>
 

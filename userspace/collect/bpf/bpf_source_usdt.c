@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* USDT probes: bpf/usdt.bpf.c. */
 #include "collect/bpf/bpf_source_parts.h"
 

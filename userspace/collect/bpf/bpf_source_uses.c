@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the rows of a table of uses (struct probe_use) to programs that are loaded, and to links. */
 #include "collect/bpf/bpf_source_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the BPF program on a probe is told by its cookie (bpf/shared.h): whose probe it is and how to do its instruction. */
 #ifndef GPUPROBE_COLLECT_BPF_COOKIE_H
 #define GPUPROBE_COLLECT_BPF_COOKIE_H

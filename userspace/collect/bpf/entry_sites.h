@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Telling the programs what the cookies of entries have no room for. */
 #ifndef GPUPROBE_COLLECT_BPF_ENTRY_SITES_H
 #define GPUPROBE_COLLECT_BPF_ENTRY_SITES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions of which calls are only counted: what the BPF programs have counted, as records. */
 #ifndef GPUPROBE_COLLECT_BPF_FUNCTION_COUNTS_H
 #define GPUPROBE_COLLECT_BPF_FUNCTION_COUNTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the BPF programs have summed of allocations of host memory, as records: what is live of each process some times a
  * second, everything by process and by stack at the end.

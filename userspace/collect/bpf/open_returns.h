@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Puts frames right that were open when the probes were taken out: until they return, the return address on the
  * stack is that of the kernel's trampoline, and an exception through them ends the process.

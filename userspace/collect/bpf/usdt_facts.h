@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the records of USDT probes refer to. */
 #ifndef GPUPROBE_COLLECT_BPF_USDT_FACTS_H
 #define GPUPROBE_COLLECT_BPF_USDT_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One capture that somebody asked for through serve: it waits for its time, records, exports, and its result is a file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The folder that the files of one remote capture lie in: private, of mode 0700, in $TMPDIR, else /var/tmp, else /tmp. */
 #ifndef GPUPROBE_VERBS_SERVE_REMOTE_FILES_H
 #define GPUPROBE_VERBS_SERVE_REMOTE_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuprobe serve -p PID: answers XProf's "Capture profile" button (tensorflow.ProfilerService) with recordings. */
 #include <errno.h>
 #include <poll.h>

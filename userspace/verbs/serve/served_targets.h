@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The processes that serve records when it is asked to. Nothing of them is held open in between: they are known by the
  * time of their start, so that another process that has got the number of one that ended is not taken for it.
