@@ -11,6 +11,7 @@ FUZZ_SECONDS = int(os.environ.get("FUZZ_SECONDS", 5))
 LONG_FUZZ_SECONDS = int(os.environ.get("LONG_FUZZ_SECONDS", 120))
 
 KERNELS = ("6.1", "6.12", "6.19", "7")  # of tests/kernels/run
+RELEASES = ("bookworm", "trixie")  # of Debian, for tests/package/run_releases
 
 # sources: by a pattern they have a test each, NAME/STEM with the part that * stands for; else there is the one test NAME.
 # command: STEM in it, or none. usual_seconds: on an idle machine, for the order. limit_seconds: then it is stopped.
@@ -28,6 +29,8 @@ FAMILIES = [
 	Family("cycles-redis", "tests/bench/soak", "tests/bench/soak 60 redis", "cycles-redis", 60, 420),
 	Family("cycles-gpu", "tests/bench/soak", "tests/bench/soak 60 gpu", "cycles-gpu", 60, 420),
 	*(Family(f"kernel-{kernel}", "tests/kernels/run", f"tests/kernels/run -k {kernel}", f"kernel-{kernel}", 400, 1200) for kernel in KERNELS),
+	*(Family(f"packages-{release}", "tests/package/run_releases", f"tests/package/run_releases {release}", f"packages-{release}", 300, 1200)
+	  for release in RELEASES),
 ]
 
 # Sides of the suite that its files do not tell: `test`, or `test:case` of an integration test. where: its class. how: ""
@@ -109,4 +112,6 @@ SHARDS = [
 	Shard("programs", "Redis, PostgreSQL, CPython, node: counted against what they count", False, 300),
 	Shard("fuzz", f"every reader of foreign bytes, {LONG_FUZZ_SECONDS} s each", False, 7 * LONG_FUZZ_SECONDS + 120),
 	*(Shard(f"kernel-{kernel}", f"Linux {kernel} under qemu", False, 1200) for kernel in KERNELS),
+	*(Shard(f"packages-{release}", f"the packages in a bare Debian {release}: built, installed, used, removed", False, 1200)
+	  for release in RELEASES),
 ]
