@@ -119,6 +119,7 @@ is_met() {
 	case $1 in
 	bpftool\|*) has_bpftool ;;
 	libbpf-dev) has_libbpf ;;
+	npm) command -v npm >/dev/null ;; # NodeSource's nodejs has it, and conflicts with the package
 	*) grep -qxF "${1//|/$'\n'}" <<<"$INSTALLED" ;; # one of the alternatives
 	esac
 }

@@ -45,7 +45,7 @@ PYTHON = os.path.realpath("/usr/bin/python3")
 PYTHON_NAME = os.path.basename(PYTHON)
 PYTHON_INCLUDE = f"/usr/include/{PYTHON_NAME}"
 
-PATIENCE_S = 120  # how long is waited for what has to come: an idle machine has it at once
+PATIENCE_S = 300  # how long is waited for what has to come: an idle machine has it at once
 LONG = 600  # a window that the test ends (s)
 
 tests = []
@@ -384,6 +384,15 @@ class Recording:
 	def events_so_far(self):
 		"""The records that are on the disk while it goes on."""
 		return read_capture(self.capture)
+
+	def rows_so_far(self, report):
+		"""A report on that: of many records it is quicker."""
+		result = gpuprobe("stats", "-q", self.capture, "-r", report, "-f", "json")
+		check_equal(result.returncode, 0, "exit status of stats of what there is so far: " + result.stderr)
+		return json.loads(result.stdout)
+
+	def wait_for_loss(self, reason):
+		wait_for(lambda: reason in [row["Reason"] for row in self.rows_so_far("ledger")], f"{reason} in the ledger")
 
 	def wait_for_events(self, what, condition):
 		"""Goes on until the records that there are by then fulfil the condition; those records."""

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Forks as a server does: a child that exists when recording begins, then children while it goes on. Each
- * calls functions of its own and of the C library; each result is right or counted as a failure.
+ * calls functions of its own and, after a pause (PAUSE_MS of the environment) in which it can be followed, of the C
+ * library; each result is right or counted as a failure.
  */
 #include <pthread.h>
 #include <string.h>
@@ -13,7 +14,6 @@
 
 #define CALLS	 500
 #define CHILDREN 4
-#define PAUSE_US 200000 /* longer than it takes to follow a child */
 
 static int call(void)
 {
@@ -22,7 +22,7 @@ static int call(void)
 
 	for (long i = 0; i < CALLS; i++)
 		failures += outer(i) != 2 * (i + 1);
-	usleep(PAUSE_US);
+	protocol_pause(200);
 	for (long i = 0; i < CALLS; i++)
 		sink += rand_r(&seed);
 	return failures != 0;

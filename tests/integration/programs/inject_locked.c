@@ -84,7 +84,6 @@ int main(void)
 		pthread_create(&thread, NULL, all[i], NULL);
 	/* The last: no thread can be made while it is there. */
 	pthread_create(&thread, NULL, in_loader, NULL);
-	usleep(200000);
 	printf("ready\n");
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads that live one after the other; each calls functions of its own and of the C library. The first one
- * ends at once, or, with the argument "later", after its calls.
+ * Threads that live one after the other; each calls functions of its own and of the C library, after a pause (PAUSE_MS
+ * of the environment) in which it can be noticed that the one before has ended. The first one ends at once, or, with
+ * the argument "later", after its calls.
  */
 #include <pthread.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 
 #define CALLS	    300
 #define GENERATIONS 3
-#define PAUSE_US    400000 /* time enough to notice that a thread has ended */
 
 static void call(void)
 {
@@ -30,7 +30,7 @@ static void *live(void *data)
 	if (generation == 0)
 		protocol_begin();
 	else
-		usleep(PAUSE_US);
+		protocol_pause(400);
 	call();
 	if (generation + 1 < GENERATIONS) {
 		pthread_create(&next, NULL, live, (void *)(generation + 1));

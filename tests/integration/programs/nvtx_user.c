@@ -209,6 +209,23 @@ static long long short_lived(int index, const char *words)
 	return index;
 }
 
+static void *leave_open(void *name)
+{
+	nvtxRangePushA(name);
+	return NULL;
+}
+
+/* A thread that ends inside of a range. */
+static long long left_open(int index, const char *words)
+{
+	pthread_t thread;
+	char name[32];
+
+	snprintf(name, sizeof(name), "left open %d", index);
+	pthread_create(&thread, NULL, leave_open, name);
+	return pthread_join(thread, NULL);
+}
+
 /* A child that uses NVTX as its parent does. */
 static long long in_child(int index, const char *words)
 {
@@ -250,6 +267,7 @@ static const struct {
 	{"registered", registered},
 	{"threads", threads},
 	{"short_lived", short_lived},
+	{"left_open", left_open},
 	{"in_child", in_child},
 };
 

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Not inlined, not cloned, not folded: a symbol of its own that can be probed. */
 #define PROBED __attribute__((noinline, noclone, used))
@@ -38,6 +39,14 @@ static inline void protocol_done(void)
 {
 	printf("done\n");
 	fflush(stdout);
+}
+
+/* For what gpuprobe does meanwhile. A busy machine may need a longer one, by PAUSE_MS of the environment. */
+static inline void protocol_pause(unsigned milliseconds)
+{
+	const char *longer = getenv("PAUSE_MS");
+
+	usleep(1000 * (longer ? atoi(longer) : milliseconds));
 }
 
 static inline void protocol_end(void)
