@@ -198,7 +198,7 @@ $(B)/libgpuprobe-san.a: $(SAN_OBJECTS)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # CUPTI's headers, where they are: a test compares our table of offsets with them.
-CUPTI_CFLAGS := $(addprefix -isystem ,$(wildcard /usr/local/cuda/include))
+CUPTI_CFLAGS := $(addprefix -isystem ,$(firstword $(wildcard /usr/local/cuda/include $(B)/sim/headers/nvidia/cu13/include)))
 
 $(B)/unit/test_%: tests/unit/test_%.c $(B)/libgpuprobe-san.a
 	@mkdir -p $(@D)
