@@ -52,6 +52,7 @@ test   strace                                -  system calls that a test counts
 test   musl-tools                            -  test programs with another C library
 test   procps                                -  pidof, ps
 test   util-linux                            -  unshare, setpriv: namespaces and users
+test   man-db                                -  reads the manual pages
 test   binutils                              -  strip, objcopy: targets without symbols
 test   xz-utils                              -  packs .gnu_debugdata for tests
 test   libc6-dbg                             -  names of functions of the C library in stacks
