@@ -186,6 +186,13 @@ static struct code_module *module_append(struct module_list *list)
 	return &items[list->count++];
 }
 
+static void module_place(struct code_module *module, const struct maps_line *line)
+{
+	module->start = line->start;
+	module->end = line->end;
+	module->file_offset = line->file_offset;
+}
+
 static int module_fill(struct loader *loader, struct code_module *module,
 		       const struct maps_line *line, const struct stat *status, char *path)
 {
@@ -195,9 +202,7 @@ static int module_fill(struct loader *loader, struct code_module *module,
 	module->maps_device = line->device;
 	module->maps_inode = line->inode;
 	module->deleted = status->st_nlink == 0;
-	module->start = line->start;
-	module->end = line->end;
-	module->file_offset = line->file_offset;
+	module_place(module, line);
 	if (name_add(module, path_base_name(path), strlen(path_base_name(path))))
 		return -ENOMEM;
 	return file_facts_read(module);
@@ -253,6 +258,10 @@ static int mapping_visit(struct loader *loader, const struct maps_line *line)
 	module = &loader->list.items[index];
 	if (target_note(module, loader->target_index) || range_note(module, line))
 		return -ENOMEM;
+	/* Not a part that a program has mapped once more, as node does to have its built-in functions near to what it
+	 * compiles: that is not where the loader put the file. */
+	if (module->targets[0] == loader->target_index && line->file_offset < module->file_offset)
+		module_place(module, line);
 	if (module->device != loader->executable.st_dev ||
 	    module->inode != loader->executable.st_ino)
 		return 0;

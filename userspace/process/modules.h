@@ -31,7 +31,7 @@ struct code_module {
 	bool by_thread;	  /* a target without its first thread maps it, and a stranger: single probes there */
 	size_t *targets; /* indexes of the targets that map it */
 	size_t target_count;
-	u64 start, end, file_offset; /* of its first executable mapping in its first target */
+	u64 start, end, file_offset; /* of the mapping of its first code, in its first target */
 	struct mapped_range *ranges;   /* of the file, that some target maps executable */
 	size_t range_count;
 	u8 build_id[20];
