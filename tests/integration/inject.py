@@ -10,13 +10,13 @@ LIBRARIES = ["-lbpf", "-ldw", "-lelf", "-lcapstone", "-ljansson", "-liberty", "-
 
 
 def driver():
-	return build("inject_driver.c", "-std=gnu11", "-D_GNU_SOURCE", f"-I{ROOT}/userspace", f"-I{ROOT}",
+	return build("inject_driver.c", "-std=gnu11", f"-I{ROOT}/userspace", f"-I{ROOT}",
 		     str(ROOT / "build" / "libgpuprobe.a"), *LIBRARIES)
 
 
 def agent(*flags):
 	name = "inject_agent" + "".join(flags).replace("-D", "_").lower() + ".so"
-	return build("inject_agent.c", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{ROOT}", *flags, name=name)
+	return build("inject_agent.c", "-shared", "-fPIC", f"-I{ROOT}", *flags, name=name)
 
 
 def drive(*arguments, status=0):

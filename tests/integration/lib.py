@@ -166,7 +166,7 @@ def build(source, *flags, name=None, compiler=None):
 	compiler = compiler or ("g++" if source.endswith((".cc", ".cpp")) else "gcc")
 	output = BUILD / (name or path.stem)
 	check(not output.exists(), f"{output.name} is there already, of other flags than {flags}")
-	command = [compiler, "-D_GNU_SOURCE", "-O1", "-g", "-o", str(output), str(path), *flags, "-lpthread"]
+	command = [compiler, "-O1", "-g", "-D_GNU_SOURCE", "-o", str(output), str(path), *flags, "-lpthread"]
 	result = subprocess.run(command, capture_output=True, text=True)
 	if result.returncode:
 		raise Failure(f"can't build {source}: {result.stderr[:500]}")

@@ -4,7 +4,6 @@
  * inherited file descriptor stands in AGENT_RINGS, one after the other. With AGENT_INJECTED as the driver would.
  * Not before the file AGENT_GO is there.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

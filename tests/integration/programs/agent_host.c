@@ -10,7 +10,6 @@
  * not printed. -w: gpuprobe "dies" (its lock goes) instead of asking to leave. -s: nothing is read before the end.
  * The others: settings of the agent.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

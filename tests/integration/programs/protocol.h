@@ -46,7 +46,7 @@ static inline void protocol_pause(unsigned milliseconds)
 {
 	const char *longer = getenv("PAUSE_MS");
 
-	usleep(1000 * (longer ? atoi(longer) : milliseconds));
+	usleep(1000 * (longer ? (unsigned)atoi(longer) : milliseconds));
 }
 
 static inline void protocol_end(void)

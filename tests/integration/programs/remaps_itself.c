@@ -3,7 +3,6 @@
  * Moves a page of its own code to anonymous memory, as programs do that want their text on huge pages: no file is
  * behind it any more, and a probe on the file does nothing there.
  */
-#define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 

@@ -92,13 +92,14 @@ void heap_counts_close(struct heap_counts *counts)
 static int drain(void *data, record_callback callback, void *callback_data)
 {
 	struct heap_counts *counts = data;
-	struct reading reading = {.counts = counts,
-				  .now_ns = clock_monotonic_ns(),
-				  .callback = callback,
-				  .callback_data = callback_data};
+	struct reading reading = {
+		.counts = counts, .callback = callback, .callback_data = callback_data};
 	int result;
 
-	/* Asked behind the clock: then that moment lies in the window. */
+	/* Is it open, what time is it, is it closed: asked in this order that moment lies in the window. */
+	if (!bpf_source_window_is_open(counts->source))
+		return 0;
+	reading.now_ns = clock_monotonic_ns();
 	if (reading.now_ns - counts->read_ns < READ_NS || atomic_load(&counts->window_closed))
 		return 0;
 	counts->read_ns = reading.now_ns;
