@@ -37,24 +37,65 @@ static PyObject *raw(PyObject *, PyObject *argument)
 	Py_RETURN_NONE;
 }
 
+/* What an interpreter keeps of the frames that it is in, by its version; of the later ones the frame is of the thread. */
+struct frames {
+	explicit frames(PyThreadState *state)
+		: top(state->datastack_top)
+	{
+#if PY_VERSION_HEX < 0x030d0000
+		frame = state->cframe;
+		current = frame->current_frame;
+#else
+		current = state->current_frame;
+#endif
+#if PY_VERSION_HEX < 0x030c0000
+		left = state->recursion_remaining;
+#else
+		left = state->py_recursion_remaining;
+		left_in_c = state->c_recursion_remaining;
+#endif
+	}
+
+	void put_back(PyThreadState *state) const
+	{
+		state->datastack_top = top;
+#if PY_VERSION_HEX < 0x030d0000
+		state->cframe = frame;
+		frame->current_frame = current;
+#else
+		state->current_frame = current;
+#endif
+#if PY_VERSION_HEX < 0x030c0000
+		state->recursion_remaining = left;
+#else
+		state->py_recursion_remaining = left;
+		state->c_recursion_remaining = left_in_c;
+#endif
+	}
+
+#if PY_VERSION_HEX < 0x030d0000
+	_PyCFrame *frame;
+#endif
+#if PY_VERSION_HEX >= 0x030c0000
+	int left_in_c;
+#endif
+	_PyInterpreterFrame *current;
+	PyObject **top;
+	int left;
+};
+
 /* catch_raw(function, value): was a C++ exception caught? What the interpreter would have put right in the frames
  * that are skipped is put right here. */
 static PyObject *catch_raw(PyObject *, PyObject *arguments)
 {
 	PyThreadState *state = PyThreadState_Get();
-	auto *frame = state->cframe;
-	auto *current = frame->current_frame;
-	auto *top = state->datastack_top;
-	int left = state->recursion_remaining;
+	frames before(state);
 	bool caught = false;
 
 	try {
 		Py_XDECREF(PyObject_CallOneArg(PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_ITEM(arguments, 1)));
 	} catch (const std::out_of_range &) {
-		state->cframe = frame;
-		frame->current_frame = current;
-		state->datastack_top = top;
-		state->recursion_remaining = left;
+		before.put_back(state);
 		caught = true;
 	}
 	return PyBool_FromLong(caught);
