@@ -33,7 +33,7 @@ FAMILIES = [
 	  for release in RELEASES),
 ]
 
-# Sides of the suite that its files do not tell: `test`, or `test:case` of an integration test. where: its class. how: ""
+# What a test's file does not tell of it. name: `test`, or `test:case` of an integration test. where: its class. how: ""
 # beside others, "split" each case beside others, "alone" at the end with nothing beside it. usual_seconds: of the whole
 # test, 0: as its family has it.
 Special = collections.namedtuple("Special", "name where how usual_seconds", defaults=("", 0))
@@ -54,11 +54,14 @@ SPECIAL = [
 	Special("integration/gpu_options", "check", "split", 30),
 	Special("integration/inject_waits", "check", "split", 30),
 	Special("integration/many", "check", "split", 25),
+	Special("integration/many:attached_and_detached_under_load", "check", "", 15),
 	Special("integration/matmul", "check", "split", 25),
 	Special("integration/nsys", "check", "", 20),
 	Special("integration/nvtx", "check", "split", 60),
+	Special("integration/nvtx:attaching_and_detaching_under_load", "check", "", 30),
 	Special("integration/placement", "check", "split", 20),
 	Special("integration/returns_exits", "check", "split", 80),
+	Special("integration/returns_exits:the_truth_programs_in_every_mode", "check", "", 40),
 	Special("integration/returns_programs", "check", "split", 25),
 	Special("integration/safety", "check", "split", 25),
 	Special("integration/serve", "check", "split", 40),
