@@ -46,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		convert.writer = &writer;
 		convert.clock = &clock;
 		convert.texts = texts_open(16, 1);
+		convert.instructions = instructions_open(1, 1);
 		convert.streams = streams_open(1, 1);
 		for (size_t step = 0; size; step++) {
 			/* A copy of its own for each: what is read behind it is found. */
@@ -59,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			size -= bytes;
 		}
 		texts_close(convert.texts);
+		instructions_close(convert.instructions);
 		streams_close(convert.streams);
 	}
 	free(control);
