@@ -439,9 +439,16 @@ def read_capture(path):
 		return read_ndjson(folder + "/out.ndjson")
 
 
-def read_ndjson(path):
+def each_of_ndjson(path):
+	"""One record after the other, for what is larger than memory."""
 	with open(path, encoding="utf-8") as file:
-		return [json.loads(line) for line in file if line.strip()]
+		for line in file:
+			if line.strip():
+				yield json.loads(line)
+
+
+def read_ndjson(path):
+	return list(each_of_ndjson(path))
 
 
 def events_of(records, kind):
