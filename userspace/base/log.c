@@ -4,13 +4,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 static enum log_level log_current_level = LOG_NORMAL;
+static u64 log_start_ns;
 
 void log_set_level(enum log_level level)
 {
 	log_current_level = level;
+	log_start_ns = clock_monotonic_ns();
 }
 
 enum log_level log_level(void)
@@ -70,4 +73,13 @@ void log_debug(const char *format, ...)
 	va_start(arguments, format);
 	log_line("gpuprobe: ", format, arguments);
 	va_end(arguments);
+}
+
+void log_phase(const char *what)
+{
+	if (log_current_level < LOG_DEBUG)
+		return;
+	log_debug("%7.3f s (CPU %.3f s): %s",
+		  (double)(clock_monotonic_ns() - log_start_ns) / NS_PER_SECOND,
+		  (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / NS_PER_SECOND, what);
 }

@@ -2,7 +2,7 @@
 /*
  * Words to the user on stderr, by level. The verbs use it; all else returns errors, and at most says something
  * at LOG_DEBUG.
- * The level is one of the two globals that the program has.
+ * The level, with when it was set, is one of the two globals that the program has.
  */
 #ifndef GPUPROBE_BASE_LOG_H
 #define GPUPROBE_BASE_LOG_H
@@ -21,5 +21,8 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* With the prefix, at LOG_DEBUG (-v). */
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, of a part of the work that is done now: with the time since the level was set and the CPU time of this process,
+ * so that -v shows where the time of a start and of an end goes. */
+void log_phase(const char *what);
 
 #endif

@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/code_scan.h"
 #include "code/cold_parts.h"
 #include "base/cleanup.h"
 
 #define FUNCTION_MAX_BYTES     (16ULL << 20)
-#define CODE_MAX_BYTES	       (4ULL << 30)
 #define UNKNOWN_SIZE_MAX_BYTES 32
 #define PARTS_MAX	       16
-#define READ_BYTES	       (128 << 10)
-#define READ_OVERLAP_BYTES     16
 
 struct module_code {
 	struct elf_file *file;
@@ -91,81 +89,13 @@ static size_t read_address(const void *data, u64 address, void *ret_bytes, size_
 	return elf_file_read_address(code->file, address, ret_bytes, size);
 }
 
-static void pointer_visit(void *data, u64 address)
-{
-	code_references_add(data, REFERENCE_POINTER, address);
-}
-
-/* Goes through a segment, piece by piece: as code, or as data that may hold addresses. */
-static int segment_scan(struct module_code *code, const struct elf_segment *segment, bool is_code)
-{
-	_cleanup_free_ u8 *bytes = malloc(READ_BYTES + READ_OVERLAP_BYTES);
-	int result = 0;
-
-	if (!bytes)
-		return -ENOMEM;
-	for (u64 done = 0; done < segment->file_size_bytes && !result; done += READ_BYTES) {
-		u64 left = segment->file_size_bytes - done;
-		size_t want = left < READ_BYTES + READ_OVERLAP_BYTES
-				      ? left
-				      : READ_BYTES + READ_OVERLAP_BYTES;
-		ssize_t size = elf_file_read(code->file, segment->offset + done, bytes, want);
-
-		if (size < 0 || (size_t)size != want)
-			return -EIO;
-		if (!is_code)
-			code_references_add_absolute(code->references, bytes, want);
-		else
-			result = code_references_add_code(
-				code->references, segment->address + done, bytes,
-				want < READ_BYTES ? want : READ_BYTES, want);
-	}
-	return result;
-}
-
-static int code_scan(struct module_code *code)
-{
-	const struct elf_segment *segments;
-	size_t count = elf_file_segments(code->file, true, &segments);
-	u64 start = UINT64_MAX, end = 0;
-	int result = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		u64 segment_end = segments[i].address + segments[i].file_size_bytes;
-
-		if (segment_end < segments[i].address)
-			return -EINVAL;
-		start = segments[i].address < start ? segments[i].address : start;
-		end = segment_end > end ? segment_end : end;
-	}
-	if (start >= end || end - start > CODE_MAX_BYTES)
-		return -EINVAL;
-	code->references = code_references_create(start, end);
-	if (!code->references)
-		return -ENOMEM;
-	for (size_t i = 0; i < count && !result; i++)
-		result = segment_scan(code, &segments[i], true);
-	code_references_add_tables(code->references, read_address, code);
-	elf_file_pointers(code->file, pointer_visit, code->references);
-	for (size_t i = 0; i < code->symbols.count; i++)
-		code_references_add(code->references, REFERENCE_JUMP,
-				    code->symbols.items[i].address);
-	if (elf_file_is_movable(code->file))
-		return result;
-	count = elf_file_segments(code->file, false, &segments);
-	for (size_t i = 0; i < count && !result; i++)
-		result = segment_scan(code, &segments[i], false);
-	return result;
-}
-
 /* What could not be gone through is not known: no placement. */
 static void references_need(struct module_code *code)
 {
 	if (code->scanned)
 		return;
 	code->scanned = true;
-	if (code_scan(code))
-		code->references = code_references_free(code->references);
+	(void)code_scan(code->file, &code->symbols, &code->references);
 }
 
 /* ---- a function ---- */

@@ -40,6 +40,10 @@ struct elf_segment {
 
 /* All of them, or the executable ones; they stay the file's. */
 size_t elf_file_segments(const struct elf_file *file, bool executable, const struct elf_segment **ret_segments);
+/* Where its code is: the sections that hold instructions, as far as executable PT_LOADs hold them; of a file without a
+ * table of sections these as a whole. Constants and code for GPUs often stand in an executable PT_LOAD too, and take most
+ * of it. The caller frees. Returns how many, or -ENOMEM. */
+ssize_t elf_file_code(const struct elf_file *file, struct elf_segment **ret_pieces);
 /* Is it loaded at any address (PIE, shared library), so that pointers in it are relocations? */
 bool elf_file_is_movable(const struct elf_file *file);
 /* Calls visit with each address in the file that a relocation makes a pointer to. Damaged tables are read as far

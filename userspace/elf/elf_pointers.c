@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/elf.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
 #include "base/types.h"
 
 #define READ_ENTRIES 512
@@ -10,6 +15,50 @@ size_t elf_file_segments(const struct elf_file *file, bool executable,
 {
 	*ret_segments = executable ? file->executable : file->loaded;
 	return executable ? file->executable_count : file->loaded_count;
+}
+
+static bool is_loaded_code(const struct elf_file *file, const GElf_Shdr *header)
+{
+	for (size_t i = 0; i < file->executable_count; i++) {
+		const struct elf_segment *segment = &file->executable[i];
+		u64 inside = header->sh_offset - segment->offset;
+
+		if (header->sh_offset >= segment->offset && inside < segment->file_size_bytes &&
+		    header->sh_size <= segment->file_size_bytes - inside &&
+		    header->sh_addr == segment->address + inside)
+			return true;
+	}
+	return false;
+}
+
+ssize_t elf_file_code(const struct elf_file *file, struct elf_segment **ret_pieces)
+{
+	struct elf_segment *pieces = NULL;
+	size_t count = 0, capacity = 0;
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+		    !(header.sh_flags & SHF_EXECINSTR) || !is_loaded_code(file, &header))
+			continue;
+		if (array_reserve(&pieces, &capacity, count + 1))
+			goto no_memory;
+		pieces[count++] =
+			(struct elf_segment){header.sh_addr, header.sh_offset, header.sh_size};
+	}
+	if (!count) {
+		if (array_reserve(&pieces, &capacity, file->executable_count + 1))
+			goto no_memory;
+		count = file->executable_count;
+		memcpy(pieces, file->executable, count * sizeof(*pieces));
+	}
+	*ret_pieces = pieces;
+	return (ssize_t)count;
+no_memory:
+	free(pieces);
+	return -ENOMEM;
 }
 
 bool elf_file_is_movable(const struct elf_file *file)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "process/modules.h"
+#include "base/log.h"
 
 static int function_compare(const void *left, const void *right)
 {
@@ -69,16 +70,19 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	result = patterns_build(builder, patterns, err);
 	if (!result)
 		result = plan_match(builder, err);
+	log_phase("functions matched");
 	if (result)
 		return result;
 	functions_sort(builder->plan);
 	if (builder->limits->heap)
 		return plan_heap_apply(builder, err);
 	result = plan_policy_apply(builder, err);
+	log_phase("returns judged");
 	if (!result)
 		result = plan_reach_apply(builder, err);
 	if (!result)
 		result = plan_exits_apply(builder, err);
+	log_phase("places of probes chosen");
 	return result;
 }
 

@@ -9,6 +9,7 @@
 #include "process/descendants.h"
 #include "plan/plan_usdt.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "options/levels.h"
 #include "recording/heap.h"
@@ -168,11 +169,13 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 		result = descendants_open(attachment, err);
 	if (!result)
 		result = kernel_abilities_probe(&attachment->abilities, err);
+	log_phase("kernel asked");
 	if (!result)
 		result = modes_choose(options, attachment, err);
 	if (!result)
 		result = gpu_fallback_find(options, attachment->targets, attachment->target_count,
 					   command_pid, &attachment->gpu, err);
+	log_phase("GPU side looked at");
 	return result ? result : attachment_plan_anew(options, attachment, err);
 }
 

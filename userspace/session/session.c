@@ -9,6 +9,7 @@
 #include "plan/plan_usdt.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "session/memory_accounts.h"
 #include "collect/bpf/open_returns.h"
@@ -189,6 +190,7 @@ static int open_window(struct session *session, struct err *err)
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
 	session->result.window_opened = true;
+	log_phase("window open");
 	session->budget_open = true;
 	if (session->overhead)
 		overhead_begin(session->overhead, session->window_start_ns);
@@ -362,6 +364,7 @@ static int close_window(struct session *session, struct err *err)
 	session->budget_open = false;
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
+	log_phase("window closed");
 	if (session->result.agents)
 		agents_close_window(session->result.agents, session->window_end_ns);
 	session_status_update(session);
@@ -369,17 +372,22 @@ static int close_window(struct session *session, struct err *err)
 	bpf_source_detach_off_cpu(session->source);
 	bpf_source_detach_growth(session->source);
 	guardian_set_busy(session->guardian, true);
+	log_phase("mappings, waits and growth ended");
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
+	log_phase("probes detached");
 	processes_detach(session->processes);
 	if (plan_hijacks_returns(config->plan))
 		open_returns_put_back(session->source, &session->result.status.open_returns);
 	leave_agents(session);
+	log_phase("agents left");
 	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
 	batch = batch_queue_take_empty(session->queue);
 	put_last_facts(session, batch);
+	log_phase("rings drained");
 	system_calls_put(&session->system_calls, batch);
 	frames_result = put_frames(session, batch);
+	log_phase("stacks named");
 	batch_queue_put_full(session->queue, batch);
 	result = capture_thread_finish(&session->capture, &dropped, err);
 	session->result.status.lost_count += dropped;
@@ -451,18 +459,22 @@ static int prepare(struct session *session, struct err *err)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
+	log_phase("BPF programs loaded");
 	/* What CUPTI takes in the target nobody can see. */
 	if (!result)
 		result = session_budget_open(session, err);
+	log_phase("costs calibrated");
 	if (!result)
 		result = bpf_source_reset_counters(session->source, err);
 	if (!result)
 		result = start_agents(session, err);
+	log_phase("agents started");
 	if (!result)
 		result = memory_accounts_leave_to_agents(session->source, session->result.agents,
 							 err);
 	if (!result)
 		result = attach(session, err);
+	log_phase("probes attached");
 	return result;
 }
 
@@ -484,7 +496,9 @@ int session_run(const struct session_config *config, struct session_result *ret_
 		session_loop_run(&session);
 		result = close_window(&session, err);
 	}
+	log_phase("capture written");
 	session_cleanup(&session);
+	log_phase("session ended");
 	if (result)
 		session.result.end = SESSION_FAILED;
 	*ret_result = session.result;
