@@ -237,10 +237,16 @@ static __always_inline void allocation_jumped(u32 probe, u64 sp)
 	count_loss(VALUE_loss_reason_allocation_unseen);
 }
 
+/* Is it one of the table? */
+static __always_inline bool is_allocator(u64 cookie)
+{
+	return keeps_accounts && cookie & COOKIE_ALLOCATOR;
+}
+
 /* Of a call whose return is not taken. */
 static __always_inline void allocation_unseen(u64 cookie, u32 pid)
 {
-	if (cookie & COOKIE_ALLOCATOR && !bpf_map_lookup_elem(&accounted_by_agent, &pid))
+	if (is_allocator(cookie) && !bpf_map_lookup_elem(&accounted_by_agent, &pid))
 		count_loss(VALUE_loss_reason_allocation_unseen);
 }
 

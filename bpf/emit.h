@@ -116,6 +116,12 @@ static __always_inline bool end_is_late(u8 ended)
 	return ended != VALUE_call_ended_returned && ended != VALUE_call_ended_replaced;
 }
 
+/* Are its calls only counted? */
+static __always_inline bool is_counted(u32 probe)
+{
+	return counts_calls && probe & PROBE_COUNTED;
+}
+
 static __always_inline void count_call(u32 probe, u64 pid_tgid, u64 dur)
 {
 	if (!function_count_add(pid_tgid >> 32, probe, dur))
@@ -133,7 +139,7 @@ static __always_inline void emit_call(const struct frame *frame, u64 pid_tgid, u
 		ended = VALUE_call_ended_switched_off;
 	}
 	dur = ended == VALUE_call_ended_open ? RECORD_DURATION_OPEN : end_ts - frame->ts;
-	if (frame->probe & PROBE_COUNTED) {
+	if (is_counted(frame->probe)) {
 		count_call(frame->probe, pid_tgid,
 			   ended == VALUE_call_ended_switched_off ? RECORD_DURATION_OPEN : dur);
 		return;
@@ -148,7 +154,7 @@ static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reaso
 {
 	struct record_entry entry = {};
 
-	if (probe & PROBE_COUNTED) {
+	if (is_counted(probe)) {
 		count_call(probe, pid_tgid, RECORD_DURATION_OPEN);
 		return;
 	}

@@ -32,7 +32,7 @@ static __always_inline int entry_only(struct pt_regs *registers, u64 cookie, u64
 	count_loss(loss_reason);
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts, reason);
 	allocation_unseen(cookie, pid_tgid >> 32);
-	if (cookie & COOKIE_MATMUL)
+	if (is_matmul(cookie))
 		matmul_emit(registers, cookie & PROBE_ID_MASK, arch_entry_sp(registers), ts);
 	return LEAVE_RETURN;
 }
@@ -113,7 +113,7 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		close_dead_frames(state, pid_tgid, sp, hijacked);
 		if (hijacked && frames_is_open_at(&state->frames, sp, probe)) {
 			replace_call(state, pid_tgid, sp, probe);
-			if (cookie & COOKIE_ALLOCATOR)
+			if (is_allocator(cookie))
 				allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 			return LEAVE_RETURN;
 		}
@@ -124,12 +124,12 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 	if (state->frames.depth >= FRAMES_MAX)
 		return entry_only(registers, cookie, pid_tgid, VALUE_entry_only_reason_too_deep,
 				  VALUE_loss_reason_too_deep);
-	if (cookie & COOKIE_ALLOCATOR)
+	if (is_allocator(cookie))
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	/* The clock is read last: what we spent so far is not part of the call. */
 	ts = bpf_ktime_get_ns();
 	frames_push(&state->frames, sp, ts, probe);
-	if (cookie & COOKIE_MATMUL)
+	if (is_matmul(cookie))
 		matmul_emit(registers, probe, sp, ts);
 	return TAKE_RETURN;
 }
@@ -205,7 +205,7 @@ static __always_inline void session_return(struct pt_regs *registers, u64 cookie
 		return;
 	hits->exits++;
 	sp = find_entry_sp(&state->frames, sp, probe);
-	if (cookie & COOKIE_ALLOCATOR)
+	if (is_allocator(cookie))
 		allocation_end(registers, probe & PROBE_ID_MASK, sp);
 	close_dead_frames(state, pid_tgid, sp, true);
 	close_abandoned_frames(state, pid_tgid, sp, probe, end_ts);
@@ -274,7 +274,7 @@ static __noinline int entry_hit(struct pt_regs *registers)
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts,
 		   (cookie >> COOKIE_REASON_SHIFT) & COOKIE_REASON_MASK);
 	allocation_unseen(cookie, task->tgid);
-	if (!(cookie & COOKIE_MATMUL))
+	if (!is_matmul(cookie))
 		return 0;
 	site = entry_site_find(cookie);
 	matmul_emit(registers, cookie & PROBE_ID_MASK,

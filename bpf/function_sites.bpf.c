@@ -89,7 +89,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 		sp += site->stack_bytes;
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
-	if (cookie & COOKIE_ALLOCATOR)
+	if (is_allocator(cookie))
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	state = thread_state_get(state, task, pid_tgid);
 	if (!state) {
@@ -101,7 +101,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	} else {
 		ts = begin_home(state, task, pid_tgid, sp, probe);
 	}
-	if (cookie & COOKIE_MATMUL)
+	if (is_matmul(cookie))
 		matmul_emit(registers, probe & PROBE_ID_MASK, sp, ts);
 	return 0;
 }
@@ -160,9 +160,9 @@ static __always_inline void leave(struct pt_regs *registers, u64 cookie, u64 sp,
 		hits->exits++;
 	if (!end_away(state, pid_tgid, sp, probe, end_ts, ended))
 		end_home(state, pid_tgid, sp, probe, end_ts, ended);
-	if (cookie & COOKIE_ALLOCATOR && ended == VALUE_call_ended_returned)
+	if (is_allocator(cookie) && ended == VALUE_call_ended_returned)
 		allocation_end(registers, probe & PROBE_ID_MASK, sp);
-	else if (cookie & COOKIE_ALLOCATOR)
+	else if (is_allocator(cookie))
 		allocation_jumped(probe & PROBE_ID_MASK, sp);
 }
 

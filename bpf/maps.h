@@ -186,6 +186,11 @@ extern const volatile unsigned long long
 	ring_wakeup_bytes; /* fill at which a ring may wake the reader */
 /* What targets fork become targets. */
 extern const volatile bool follow_children;
+/* Is there any probe with PROBE_COUNTED, COOKIE_ALLOCATOR, COOKIE_MATMUL? What a recording does not need the verifier does not go
+ * through either: it takes most of the time that loading takes. */
+extern const volatile bool counts_calls;
+extern const volatile bool keeps_accounts;
+extern const volatile bool reads_matmuls;
 /* Of the only GPU of this machine; else ~0. */
 extern const volatile unsigned int device_number;
 /* Text id of its name, or of what is said where there are several. Set before the window opens. */

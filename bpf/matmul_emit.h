@@ -92,6 +92,12 @@ static __always_inline void matmul_send(const struct pt_regs *registers, u32 pro
 	emit(&record.header, sizeof(record));
 }
 
+/* Is it one of the map matmuls? */
+static __always_inline bool is_matmul(u64 cookie)
+{
+	return reads_matmuls && cookie & COOKIE_MATMUL;
+}
+
 /* At the entry of a function of the map matmuls; sp: at its first instruction; ts: of the call's record, or the entry's. */
 static __noinline int matmul_emit(const struct pt_regs *registers, u32 probe, u64 sp, u64 ts)
 {

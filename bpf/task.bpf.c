@@ -232,7 +232,14 @@ int task_exec(void *context)
 	return 0;
 }
 
-static __always_inline void write_open_call(struct seq_file *seq, struct task_struct *task,
+/* Context of the loops below. */
+struct write_calls {
+	struct seq_file *seq;
+	struct thread_state *state;
+	u64 pid_tgid;
+};
+
+static __always_inline void write_open_call(const struct write_calls *calls,
 					    const struct frame *frame)
 {
 	u64 since = switched_off_since(frame->probe);
@@ -244,28 +251,40 @@ static __always_inline void write_open_call(struct seq_file *seq, struct task_st
 		return;
 	fill_header(&call.header, sizeof(call), KIND_call, frame->ts,
 		    is_off ? since - frame->ts : RECORD_DURATION_OPEN,
-		    (u64)task->tgid << 32 | (u32)task->pid, probe);
+		    calls->pid_tgid, probe);
 	call.probe = probe;
 	call.ended = is_off ? VALUE_call_ended_switched_off : VALUE_call_ended_open;
-	bpf_seq_write(seq, &call, sizeof(call));
+	bpf_seq_write(calls->seq, &call, sizeof(call));
+}
+
+static long write_open_at(u32 index, struct write_calls *calls)
+{
+	if (index >= calls->state->frames.depth)
+		return 1;
+	write_open_call(calls, frames_at(&calls->state->frames, index));
+	return 0;
+}
+
+static long write_open_away_at(u32 index, struct write_calls *calls)
+{
+	write_open_call(calls, away_at(&calls->state->away, index));
+	return 0;
 }
 
 /* Read after detaching: nothing changes the frames any more. */
 SEC("iter/task")
 int open_calls(struct bpf_iter__task *context)
 {
-	struct seq_file *seq = context->meta->seq;
+	struct write_calls calls = {.seq = context->meta->seq};
 	struct task_struct *task = context->task;
-	struct thread_state *state;
 
 	if (!task || !is_target(task->tgid))
 		return 0;
-	state = thread_state_find(task);
-	if (!state)
+	calls.pid_tgid = (u64)task->tgid << 32 | (u32)task->pid;
+	calls.state = thread_state_find(task);
+	if (!calls.state)
 		return 0;
-	for (u32 i = 0; i < FRAMES_MAX && i < state->frames.depth; i++)
-		write_open_call(seq, task, frames_at(&state->frames, i));
-	for (u32 i = 0; i < AWAY_FRAMES_MAX; i++)
-		write_open_call(seq, task, away_at(&state->away, i));
+	bpf_loop(FRAMES_MAX, write_open_at, &calls, 0);
+	bpf_loop(AWAY_FRAMES_MAX, write_open_away_at, &calls, 0);
 	return 0;
 }

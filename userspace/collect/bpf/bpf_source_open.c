@@ -126,6 +126,9 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->ring_count = source->ring_count;
 	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
 	skeleton->rodata->follow_children = settings->follow_children;
+	skeleton->rodata->counts_calls = settings->counted_count != 0;
+	skeleton->rodata->keeps_accounts = settings->allocators;
+	skeleton->rodata->reads_matmuls = settings->matmuls;
 	size_by_functions(skeleton, settings);
 	bpf_source_configure_heap(source, settings);
 	if (settings->allocators) {
