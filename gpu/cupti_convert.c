@@ -5,6 +5,7 @@
 
 #include "absent.h"
 #include "chatty_apis.h"
+#include "cupti_managed.h"
 
 #define NOT_KNOWN	     0xffffffffU
 #define VERSION_INVALID_IS_0 130200 /* ids of contexts and streams that there are not */
@@ -509,6 +510,9 @@ void cupti_convert(struct cupti_convert *convert, const void *activity, size_t r
 		count(&conversion, AGENT_COUNT_ACTIVITY_UNKNOWN);
 		return;
 	}
+	/* Also of what is not in the window. */
+	if (!convert->managed_used)
+		convert->managed_used = cupti_managed_sign(kind, activity, conversion.bytes);
 	memcpy(&record, absent_record(layout->kind), absent_record(layout->kind)->size_bytes);
 	if (layout->times == TIMES_NONE)
 		record.header.ts = convert->fact_ns;

@@ -42,6 +42,7 @@ struct cupti_convert {
 	const char *(*string_at)(void *data, u64 address);
 	void *data;
 	u64 sent_callbacks, sent_activities;
+	bool managed_used; /* managed memory, as far as records tell */
 	u64 devices_told, devices_used; /* bits: a fact was sent; a record refers to it (of the first 64) */
 	u32 callback_texts[2][CUPTI_CALLBACKS_MAX]; /* ids, 0: not asked yet */
 };

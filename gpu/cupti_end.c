@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The way out: kinds off, what there is handed over, the subscription given back. Whether CUPTI itself can be taken
- * down (cuptiFinalize) depends on its version and on the target: it is safe on the way out of a call of CUDA only, so
- * an idle target keeps CUPTI, switched off.
- */
+/* The way out: kinds off, what there is handed over, CUPTI taken down or the subscription given back. */
 #include "cupti_session.h"
 
+#include "cupti_finalize.h"
 #include "system.h"
 #include "words.h"
 
-#define SITE_EXIT	     1 /* CUpti_ApiCallbackSite */
 #define BUFFERS_TIMEOUT_MS   2000
 #define BUFFERS_PAUSE_MS     50
 #define THREADS_TIMEOUT_MS   2000
 #define ATTRIBUTE_PER_THREAD 9
-
-/* On an application's thread, between a call of CUDA and its return. */
-void cupti_end_callback(void *data, u32 domain, u32 callback, const void *call,
-			struct cupti_session *session)
-{
-	const struct cupti_calls *calls;
-	u32 wanted = FINALIZE_WANTED;
-
-	if (!session || !__atomic_load_n(session->live, __ATOMIC_ACQUIRE))
-		return;
-	if (!call || *(const u32 *)call != SITE_EXIT ||
-	    !__atomic_compare_exchange_n(&session->finalize, &wanted, FINALIZE_RUNS, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	calls = &session->library.calls;
-	calls->Unsubscribe(session->subscriber);
-	calls->Finalize();
-	__atomic_store_n(&session->finalize, FINALIZE_DONE, __ATOMIC_RELEASE);
-	system_wake(&session->finalize);
-}
 
 static void disable_kinds(struct cupti_session *session)
 {
@@ -68,45 +44,6 @@ void cupti_session_hand_over(struct cupti_session *session)
 		drain(session);
 }
 
-static const char *why_not_finalize(const struct cupti_session *session)
-{
-	if (!session->library.calls.Finalize || !session->control->cupti.finalize_timeout_ms)
-		return "was not asked to";
-	if (session->version < CUPTI_VERSION_FINALIZE_SAFE)
-		return "can crash on it before CUDA 12.6";
-	if (session->timestamps_foreign)
-		return "serves another tool too";
-	return NULL;
-}
-
-/* true: CUPTI is down. Else it is switched off, and stays. */
-static bool finalize(struct cupti_session *session)
-{
-	const struct cupti_calls *calls = &session->library.calls;
-	u64 end_ns =
-		system_now_ns() + session->control->cupti.finalize_timeout_ms * NS_PER_MILLISECOND;
-	u32 wanted = FINALIZE_WANTED;
-	u64 now_ns;
-
-	__atomic_store_n(&session->finalize, FINALIZE_WANTED, __ATOMIC_RELEASE);
-	calls->EnableDomain(1, session->subscriber, CUPTI_DOMAIN_DRIVER);
-	calls->EnableDomain(1, session->subscriber, CUPTI_DOMAIN_RUNTIME);
-	while ((now_ns = system_now_ns()) < end_ns &&
-	       __atomic_load_n(&session->finalize, __ATOMIC_ACQUIRE) == FINALIZE_WANTED)
-		system_wait(&session->finalize, FINALIZE_WANTED, end_ns - now_ns);
-	if (__atomic_compare_exchange_n(&session->finalize, &wanted, FINALIZE_NO, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		calls->EnableDomain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
-		calls->EnableDomain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
-		return false;
-	}
-	/* A thread is in it: that ends. */
-	while (__atomic_load_n(&session->finalize, __ATOMIC_ACQUIRE) != FINALIZE_DONE)
-		system_wait(&session->finalize, FINALIZE_RUNS, NS_PER_SECOND);
-	session->subscriber = NULL;
-	return true;
-}
-
 /* CUPTI as it was, as far as it lets us. */
 static void restore(struct cupti_session *session)
 {
@@ -125,18 +62,23 @@ static void restore(struct cupti_session *session)
 /* What stays, and why. */
 static void stop(struct cupti_session *session, struct words *words)
 {
-	const char *why_not = why_not_finalize(session);
+	const char *why_not = cupti_finalize_why_not(session);
 
 	disable_kinds(session);
 	drain(session);
 	restore(session);
-	if (!why_not && finalize(session)) {
+	if (!why_not && cupti_finalize(session)) {
 		words_add(words, "CUPTI was taken down");
 	} else {
 		words_add(words, "CUPTI stays in the target, switched off: it ");
 		words_add(words, why_not ? why_not
-					 : "called no CUDA function on whose return "
-					   "CUPTI can be taken down");
+					 : "told of no call of CUDA on whose return it can be "
+					   "taken down");
+	}
+	if (session->managed_result) {
+		words_add(words, "; it did not record its unified memory (error ");
+		words_add_number(words, session->managed_result);
+		words_add(words, ")");
 	}
 	if (session->subscriber)
 		session->library.calls.Unsubscribe(session->subscriber);

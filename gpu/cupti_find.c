@@ -7,19 +7,20 @@
 #include "system.h"
 #include "words.h"
 
-static u32 driver_version(const struct loader *loader, const char *path)
+/* The function is there for as long as the driver is, which is never unloaded. */
+static void ask_driver(struct cupti_library *library, const struct loader *loader,
+		       const char *path)
 {
 	void *handle = loader->open(path, RTLD_NOW | RTLD_NOLOAD);
-	u32 (*get_version)(int *version);
 	int version = 0;
 
 	if (!handle)
-		return 0;
-	get_version = (u32(*)(int *))loader->symbol(handle, "cuDriverGetVersion");
-	if (!get_version || get_version(&version))
-		version = 0;
+		return;
+	library->driver_get_version =
+		(u32(*)(int *))loader->symbol(handle, "cuDriverGetVersion");
+	if (library->driver_get_version && !library->driver_get_version(&version))
+		library->driver_version = version;
 	loader->close(handle);
-	return version;
 }
 
 static enum agent_feature_state say(enum agent_feature_state state, char *hint, const char *before,
@@ -83,6 +84,6 @@ enum agent_feature_state cupti_find(struct cupti_library *library, const struct 
 	if (missing)
 		return say(AGENT_FEATURE_FAILED, hint, path, " is older than CUDA 11.8: it has no ",
 			   missing);
-	library->driver_version = driver_version(loader, driver.paths[0]);
+	ask_driver(library, loader, driver.paths[0]);
 	return AGENT_FEATURE_READY;
 }

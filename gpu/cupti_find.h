@@ -13,6 +13,7 @@ struct cupti_library {
 	bool loaded_by_us;
 	u32 copies; /* mapped at different paths */
 	u32 driver_version; /* cuDriverGetVersion, 0: it did not say */
+	u32 (*driver_get_version)(int *version); /* that function; NULL: there is none */
 	char path[AGENT_PATH_BYTES];
 	char other_path[AGENT_PATH_BYTES]; /* of a second copy */
 	struct cupti_calls calls;

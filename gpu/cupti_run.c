@@ -54,6 +54,7 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 	if (session->feature->state == AGENT_FEATURE_READY) {
 		follow_clock(session, now_ns);
 		cupti_session_convert(session);
+		cupti_session_follow_managed(session);
 		flush(session, now_ns);
 	}
 	system_wait(&session->buffers.full_count, seen, timeout_ns);

@@ -13,8 +13,6 @@
 
 #define FLUSH_FORCED 1 /* of cuptiActivityFlushAll: also what is not complete */
 
-enum cupti_finalize { FINALIZE_NO, FINALIZE_WANTED, FINALIZE_RUNS, FINALIZE_DONE };
-
 struct cupti_session {
 	struct agent_control *control;
 	struct agent_feature *feature;
@@ -30,9 +28,12 @@ struct cupti_session {
 	u32 version;
 	void *subscriber;
 	u64 kinds_enabled;
+	bool managed_tried; /* the counters of unified memory were asked for */
+	u32 managed_result; /* CUPTI's answer then */
 	bool per_thread_was_on; /* an attribute that we changed */
 	bool timestamps_foreign; /* another client's callback is in force */
-	u32 finalize; /* enum cupti_finalize; waited for */
+	u32 finalize; /* enum cupti_finalize_state; waited for */
+	bool calls_begun; /* the target made calls of CUDA since it was asked */
 	u32 devices_asked; /* how often */
 	u64 flushed_ns, clock_ns;
 };
@@ -73,12 +74,13 @@ void cupti_session_convert(struct cupti_session *session);
 void cupti_session_count_dropped(struct cupti_session *session);
 /* READY, FAILED or IGNORED with result and hint. */
 void cupti_session_start(struct cupti_session *session);
+/* Switches the counters of unified memory on at the first sign of managed memory. */
+void cupti_session_follow_managed(struct cupti_session *session);
 /* The clock of CUPTI, for clock.h; data: the session. */
 bool cupti_session_read_clock(void *session, u64 *ret_cupti);
 /* Slots of resident.h: called by CUPTI, in any thread. */
 void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
 void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
 			     struct cupti_session *session);
-void cupti_end_callback(void *data, u32 domain, u32 callback, const void *call, struct cupti_session *session);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "chatty_apis.h"
+#include "cupti_finalize.h"
 #include "cupti_sizes.h"
 #include "system.h"
 #include "words.h"
@@ -208,7 +209,8 @@ static void enable_kinds(struct cupti_session *session)
 			i < ARRAY_SIZE(facts_first) ? facts_first[i] : i - ARRAY_SIZE(facts_first);
 		u32 result;
 
-		if (!(wanted >> kind & 1) || tried >> kind & 1 || !cupti_convert_knows(kind))
+		if (!(wanted >> kind & 1) || tried >> kind & 1 || !cupti_convert_knows(kind) ||
+		    kind == CUPTI_UNIFIED_MEMORY)
 			continue;
 		tried |= 1ULL << kind;
 		result = enable_kind(session, kind);
@@ -231,6 +233,18 @@ static void enable_kinds(struct cupti_session *session)
 		words_add(&words, "a second copy of CUPTI is loaded, one of them is blind: ");
 		words_add(&words, session->library.other_path);
 	}
+}
+
+void cupti_session_follow_managed(struct cupti_session *session)
+{
+	u64 wanted = session->control->cupti.kinds & 1ULL << CUPTI_UNIFIED_MEMORY;
+
+	if (!wanted || session->managed_tried || !session->convert.managed_used)
+		return;
+	session->managed_tried = true;
+	session->managed_result = enable_unified_memory(session);
+	if (!session->managed_result)
+		session->kinds_enabled |= wanted;
 }
 
 /* From 12.5 on CUPTI itself can leave them out, which costs the target less than our doing it. */
@@ -282,7 +296,7 @@ static void configure(struct cupti_session *session)
 static bool connect(struct cupti_session *session)
 {
 	struct resident_slots slots = {session, cupti_session_requested, cupti_session_completed,
-				       cupti_end_callback};
+				       cupti_finalize_callback};
 
 	if (session->version < CUPTI_VERSION_NO_BUFFER_SAFE)
 		resident_keep_spare(&session->resident);

@@ -98,7 +98,7 @@ struct agent_cupti_config {
 	u32 devices_max;	  /* 0: all */
 	u64 callback_events_max;  /* 0: no cap; of API calls */
 	u64 activity_events_max;  /* 0: no cap; of everything else */
-	u32 finalize_timeout_ms;  /* how long to wait for an API exit on which cuptiFinalize is safe */
+	u32 finalize_timeout_ms;  /* how long to wait for a call of the target's on whose return cuptiFinalize is safe; 0: CUPTI is not taken down */
 	u32 handover;		  /* bool: path is gpuprobe's, the target can't open it: ask for it (handover_state) */
 };
 

@@ -299,7 +299,7 @@ def wait_for_names(pid):
 	wait_for(lambda: names().count(own) <= 1, f"the threads of {pid} to have names of their own")
 
 
-def footprint(pid):
+def footprint(pid, every_thread=False):
 	"""What it has, and what of that is an agent's but the page that may stay: it says so in its name."""
 	wait_for_names(pid)
 	maps = [line.split(maxsplit=5)[5].strip() for line in open(f"/proc/{pid}/maps") if len(line.split()) > 5]
@@ -312,7 +312,7 @@ def footprint(pid):
 		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
 			threads.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
 	# CUPTI's own thread stays where CUPTI has to.
-	threads = [name for name in threads if name != "cupti-sim"]
+	threads = [name for name in threads if every_thread or name != "cupti-sim"]
 	own = [name for name in maps + fds if name.startswith("/memfd:gpuprobe-") and "resident" not in name]
 	return {"threads": sorted(threads), "fds": sorted(fds),
 		"own": own + [name for name in threads if name.startswith("gpuprobe")],

@@ -16,7 +16,7 @@ static const struct {
 #define BUFFER_BYTES	    (512U << 10)
 #define BUFFER_COUNT_MAX    256
 #define FLUSH_PERIOD_MS	    100
-#define FINALIZE_TIMEOUT_MS 2000
+#define FINALIZE_TIMEOUT_MS 250
 
 bool gpu_config_wants_agent(const struct options *options)
 {

@@ -8,6 +8,7 @@
 #define MAX_STREAMS    1024
 #define EXTERNAL_DEPTH 64
 #define EXTERNAL_KINDS 16
+#define COLLECTOR_TIMEOUT_MS 2002
 
 struct external_stack {
 	uint64_t ids[EXTERNAL_DEPTH];
@@ -97,6 +98,16 @@ CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 	return result ? result : enable(kind, true);
 }
 
+/*
+ * What collects unified memory counters sleeps until managed memory is used for the first time: the real library waits so
+ * long for its answer (sem_timedwait in 12.6 to 13.1).
+ */
+static void stop_collector(void)
+{
+	if (!sim_state.managed_used)
+		sim_pause_ms(sim_cupti_knob("collector_ms", COLLECTOR_TIMEOUT_MS));
+}
+
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
 	CUptiResult result = sim_gate(__func__);
@@ -105,6 +116,8 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 		result = check_kind(kind);
 	if (result)
 		return result;
+	if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && sim_state.kinds[kind])
+		stop_collector();
 	/* What is done already is still recorded. */
 	sim_state.kinds[kind] = false;
 	return CUPTI_SUCCESS;

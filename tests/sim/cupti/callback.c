@@ -97,6 +97,10 @@ static void exit_(struct sim_call *call)
 
 static void submit(const struct sim_call *call, struct sim_activity *activity)
 {
+	if (activity->kind == SIM_MANAGED ||
+	    (activity->kind == SIM_MEMORY &&
+	     activity->memory.memory_kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED))
+		sim_state.managed_used = true;
 	activity->record_kind = sim_state.session ? sim_wanted_kind(activity) : 0;
 	if (!activity->record_kind)
 		return;
@@ -163,21 +167,12 @@ static void synchronized(uint32_t cbid, CUcontext context, CUstream stream)
 
 const struct sim_tools sim_tools = {enter, exit_, submit, done, resource, synchronized};
 
-static void pause_ms(uint64_t milliseconds)
-{
-	struct timespec pause = {(time_t)(milliseconds / 1000),
-				 (long)(milliseconds % 1000) * 1000000};
-
-	while (milliseconds && nanosleep(&pause, &pause))
-		;
-}
-
 static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			     void *user_data, const char *name)
 {
 	CUptiResult result;
 
-	pause_ms(sim_cupti_knob("subscribe_ms", 0));
+	sim_pause_ms(sim_cupti_knob("subscribe_ms", 0));
 	if (!subscriber || !callback)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (sim_state.driver->knob_text("busy") || sim_state.subscriber.is_active)
@@ -190,6 +185,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 	sim_state.subscriber.callback = callback;
 	snprintf(sim_state.subscriber.name, sizeof(sim_state.subscriber.name), "%s", name);
 	sim_state.subscriber.is_active = true;
+	sim_state.subscriber_died = false;
 	*subscriber = (CUpti_SubscriberHandle)&sim_state.subscriber;
 	return CUPTI_SUCCESS;
 }
@@ -225,6 +221,11 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_Callback
 
 static bool is_handle(CUpti_SubscriberHandle subscriber)
 {
+	if ((void *)subscriber == &sim_state.subscriber && sim_state.subscriber_died) {
+		fprintf(stderr, "simulated CUPTI: a subscriber that cuptiFinalize has freed: the "
+				"real one may crash here\n");
+		abort();
+	}
 	return (void *)subscriber == &sim_state.subscriber && sim_state.subscriber.is_active;
 }
 
@@ -323,7 +324,7 @@ CUptiResult cuptiFinalize(void)
 	result = sim_gate_free(__func__);
 	if (result || !sim_state.driver)
 		return result;
-	pause_ms(sim_cupti_knob("finalize_ms", 0));
+	sim_pause_ms(sim_cupti_knob("finalize_ms", 0));
 	if (!inside_exit && !sim_cupti_knob("finalize_unsafe", 0) &&
 	    (sim_state.driver->calls_active() || sim_state.driver->work_pending())) {
 		fprintf(stderr, "simulated CUPTI: cuptiFinalize outside the exit of an API call, "
@@ -334,6 +335,7 @@ CUptiResult cuptiFinalize(void)
 	if (sim_state.is_attached)
 		sim_state.driver->detach(&sim_tools);
 	sim_buffer_stop();
+	sim_state.subscriber_died = sim_state.subscriber.is_active;
 	sim_reset();
 	return CUPTI_SUCCESS;
 }

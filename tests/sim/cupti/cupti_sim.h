@@ -43,6 +43,8 @@ struct sim_state {
 	atomic_uint session;   /* counts from the first enable of each attach, 0: none */
 	atomic_uint correlation;
 	unsigned generation;   /* counts cuptiFinalize */
+	bool subscriber_died;  /* by cuptiFinalize: nobody may use its handle any more */
+	atomic_bool managed_used; /* managed memory, since the library was there */
 	bool is_attached;
 	bool latency_timestamps;
 	bool event_timestamps;
@@ -64,6 +66,7 @@ extern const char sim_cupti_release[];
 CUptiResult sim_gate(const char *function);
 /* For the calls that need no driver up to 13.1. */
 CUptiResult sim_gate_free(const char *function);
+void sim_pause_ms(uint64_t milliseconds);
 uint64_t sim_cupti_knob(const char *name, uint64_t otherwise);
 /* The driver calls sim_tools from now on. */
 CUptiResult sim_attach(void);

@@ -42,6 +42,15 @@ uint64_t sim_cupti_knob(const char *name, uint64_t otherwise)
 	return driver ? driver->knob(name, otherwise) : otherwise;
 }
 
+void sim_pause_ms(uint64_t milliseconds)
+{
+	struct timespec pause = {(time_t)(milliseconds / 1000),
+				 (long)(milliseconds % 1000) * 1000000};
+
+	while (milliseconds && nanosleep(&pause, &pause))
+		;
+}
+
 /* The knob fail: function:code[,function:code...] */
 static CUptiResult injected(const char *function)
 {
