@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,11 +21,15 @@
 #include "system.h"
 #include "words.h"
 
-#define EXPORT		__attribute__((visibility("default")))
-#define WATCH_PERIOD_NS (100 * NS_PER_MILLISECOND)
-#define MET_TIMEOUT_NS	NS_PER_SECOND
-#define MET_PERIOD_NS	(2 * NS_PER_MILLISECOND)
-#define SIGSET_BYTES	8 /* of the kernel */
+#define EXPORT		   __attribute__((visibility("default")))
+#define WATCH_PERIOD_NS	   (100 * NS_PER_MILLISECOND)
+#define THREADS_TIMEOUT_MS 2000
+#define MET_TIMEOUT_NS	   NS_PER_SECOND
+#define MET_PERIOD_NS	   (2 * NS_PER_MILLISECOND)
+#define SIGSET_BYTES	   8 /* of the kernel */
+/* How long exit() is held up at most. */
+#define EXIT_NS		 (2 * NS_PER_SECOND)
+#define LAUNCHED_EXIT_NS (5 * NS_PER_SECOND)
 
 EXPORT int gpuprobe_agent_run(const struct agent_start *start);
 EXPORT int InitializeInjection(void);
@@ -40,10 +45,12 @@ struct agent {
 	struct loader loader;
 	struct cupti_session *cupti;
 	struct nvtx_session *nvtx;
-	/* Where CUDA_INJECTION64_PATH loaded it. Both are waited for. */
-	bool launched;
+	struct resident resident; /* data NULL: there is none */
+	u64 ring_device, ring_inode;
+	bool launched; /* CUDA_INJECTION64_PATH loaded it */
+	/* Both are waited for. */
 	u32 exiting; /* the process calls exit() */
-	u32 done;    /* nothing comes any more */
+	u32 done;    /* nothing comes any more, CUPTI is called no more */
 };
 
 static void set_state(struct agent *agent, u32 state)
@@ -76,6 +83,8 @@ static int map_ring(struct agent *agent, u64 offset, long bytes)
 		return memory;
 	agent->control = (struct agent_control *)memory;
 	agent->mapped_bytes = bytes;
+	/* A child has no use for it: what is in it would stay for as long as the child does. Best effort. */
+	arch_syscall(SYS_madvise, memory, bytes, MADV_DONTFORK, 0, 0, 0);
 	if (agent->control->fixed.magic == AGENT_MAGIC &&
 	    agent->control->fixed.fixed_bytes == sizeof(agent->control->fixed))
 		return 0;
@@ -115,6 +124,54 @@ static bool must_leave(const struct agent *agent)
 	       is_alone(agent);
 }
 
+/* ---- what the process does with itself ---- */
+
+/*
+ * By exit(), before the driver and CUPTI go: a call of CUPTI that comes after its destructors may end the process by a
+ * signal. A fork()ed child finds live zeroed.
+ */
+static void at_exit(struct agent *agent)
+{
+	u64 end_ns = system_now_ns() + (agent->launched ? LAUNCHED_EXIT_NS : EXIT_NS);
+
+	if (__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) || !*agent->live)
+		return;
+	__atomic_store_n(&agent->exiting, 1, __ATOMIC_RELEASE);
+	cupti_session_wake(agent->cupti);
+	while (!__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) && system_now_ns() < end_ns)
+		system_wait(&agent->done, 0, WATCH_PERIOD_NS);
+}
+
+static bool is_ring(const struct agent *agent, long fd)
+{
+	struct stat status;
+
+	return !arch_syscall(SYS_fstat, fd, (long)&status, 0, 0, 0, 0) &&
+	       status.st_dev == agent->ring_device && status.st_ino == agent->ring_inode;
+}
+
+/* In a child: it has neither the ring nor, from here on, its descriptor, and nobody there calls us again. */
+static void forked(struct agent *agent)
+{
+	if (is_ring(agent, agent->ring_fd))
+		system_close(agent->ring_fd);
+	resident_forget(&agent->resident);
+}
+
+/* Behind CUPTI, so that exit() comes to us before it comes to that. */
+static void follow_process(struct agent *agent)
+{
+	const struct resident_process process = {at_exit, forked, agent};
+	struct stat status;
+
+	if (arch_syscall(SYS_fstat, agent->ring_fd, (long)&status, 0, 0, 0, 0) ||
+	    resident_open(&agent->resident))
+		return;
+	agent->ring_device = status.st_dev;
+	agent->ring_inode = status.st_ino;
+	resident_connect_process(&agent->resident, &process, cupti_session_library(agent->cupti));
+}
+
 /* ---- features ---- */
 
 static void start_cupti(struct agent *agent)
@@ -145,6 +202,7 @@ static void start_features(struct agent *agent)
 	start_cupti(agent);
 	if (agent->control->features[AGENT_FEATURE_NVTX].wanted)
 		agent->nvtx = nvtx_session_begin(agent->control, &agent->ring, agent->live);
+	follow_process(agent);
 }
 
 static void watch(struct agent *agent)
@@ -190,6 +248,13 @@ static void say_left(struct agent *agent, const char *cupti_hint, enum cupti_lef
 	words_add(&words, nvtx_hint);
 }
 
+/* A thread in exit() may wait for it. */
+static void say_done(struct agent *agent)
+{
+	__atomic_store_n(&agent->done, 1, __ATOMIC_RELEASE);
+	system_wake(&agent->done);
+}
+
 /* false: a thread of the target is still in our code. */
 static bool leave(struct agent *agent)
 {
@@ -202,7 +267,10 @@ static bool leave(struct agent *agent)
 	left = cupti_session_end(agent->cupti, cupti_hint);
 	say_left(agent, cupti_hint, left, nvtx_hint, nvtx_left);
 	set_state(agent, AGENT_STATE_DRAINED);
-	if (left == CUPTI_LEFT_THREAD || nvtx_left == NVTX_LEFT_THREAD) {
+	say_done(agent);
+	if ((agent->resident.data &&
+	     !resident_disconnect_process(&agent->resident, THREADS_TIMEOUT_MS)) ||
+	    left == CUPTI_LEFT_THREAD || nvtx_left == NVTX_LEFT_THREAD) {
 		set_state(agent, AGENT_STATE_RESIDENT);
 		return false;
 	}
@@ -261,23 +329,34 @@ static bool follow(struct agent *agent)
 	/* The process ends: what there is goes out, the rest goes with it. */
 	nvtx_session_end(agent->nvtx, NULL);
 	cupti_session_hand_over(agent->cupti);
-	wait_until_met(agent);
+	if (agent->launched)
+		wait_until_met(agent);
 	set_state(agent, AGENT_STATE_DRAINED);
+	say_done(agent);
 	return false;
 }
 
+/* Where the library has to stay, so have the ring and struct agent: a thread of the target may be about to use them. */
 int gpuprobe_agent_run(const struct agent_start *start)
 {
-	struct agent agent = {.ring_fd = start->ring_fd};
+	struct agent *agent = system_map(sizeof(*agent));
 	bool may_unload = true;
 
-	if (!map_ring(&agent, 0, memfd_bytes(&agent))) {
-		agent.has_loader = loader_find(&agent.loader, start);
-		if (claim_ring(&agent) && begin(&agent))
-			may_unload = follow(&agent);
-		unmap_ring(&agent);
+	if (!agent) {
+		system_close(start->ring_fd);
+		return true;
 	}
-	system_close(agent.ring_fd);
+	agent->ring_fd = start->ring_fd;
+	if (!map_ring(agent, 0, memfd_bytes(agent))) {
+		agent->has_loader = loader_find(&agent->loader, start);
+		if (claim_ring(agent) && begin(agent))
+			may_unload = follow(agent);
+		if (may_unload)
+			unmap_ring(agent);
+	}
+	system_close(agent->ring_fd);
+	if (may_unload)
+		system_unmap(agent, sizeof(*agent));
 	return may_unload;
 }
 
@@ -288,33 +367,11 @@ extern int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 			  void *(*function)(void *), void *restrict argument) __attribute__((weak));
 extern int pthread_detach(pthread_t thread) __attribute__((weak));
 
-/* Is not versioned, as the functions above are not, and there in every glibc. */
-extern int __cxa_atexit(void (*function)(void *), void *argument, void *library)
-	__attribute__((weak));
-
-#define EXIT_TIMEOUT_NS (5 * NS_PER_SECOND)
-
-/* By exit(), before the driver and CUPTI go: handlers run in the reverse order. A fork()ed child finds live zeroed. */
-static void at_exit(void *data)
-{
-	u64 end_ns = system_now_ns() + EXIT_TIMEOUT_NS;
-	struct agent *agent = data;
-
-	if (__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) || !*agent->live)
-		return;
-	__atomic_store_n(&agent->exiting, 1, __ATOMIC_RELEASE);
-	cupti_session_wake(agent->cupti);
-	while (!__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) && system_now_ns() < end_ns)
-		system_wait(&agent->done, 0, WATCH_PERIOD_NS);
-}
-
 static void *injected(void *data)
 {
 	struct agent *agent = data;
 
 	follow(agent);
-	__atomic_store_n(&agent->done, 1, __ATOMIC_RELEASE);
-	system_wake(&agent->done);
 	return NULL;
 }
 
@@ -404,8 +461,6 @@ int InitializeInjection(void)
 	if (start_thread(agent)) {
 		leave(agent);
 		fail(agent, "the target can't start another thread");
-	} else if (__cxa_atexit) {
-		__cxa_atexit(at_exit, agent, NULL);
 	}
 	return 1;
 }

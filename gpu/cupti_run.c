@@ -65,6 +65,11 @@ void cupti_session_take_over(struct cupti_session *session)
 	session->tid = system_tid();
 }
 
+void *cupti_session_library(const struct cupti_session *session)
+{
+	return session ? session->library.handle : NULL;
+}
+
 void cupti_session_wake(struct cupti_session *session)
 {
 	if (session)

@@ -51,6 +51,8 @@ struct cupti_session *cupti_session_begin(const struct cupti_session_config *con
 /* Buffers that are full are converted; flushes when it is time. Waits for work until timeout_ns have passed. */
 void cupti_session_tick(struct cupti_session *session, u64 timeout_ns);
 
+/* CUPTI, as the loader knows it; NULL: it has none. NULL allowed. */
+void *cupti_session_library(const struct cupti_session *session);
 /* The calling thread is the agent's from here on. */
 void cupti_session_take_over(struct cupti_session *session);
 /* Ends the waiting of a tick, from any thread. NULL allowed. */

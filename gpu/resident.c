@@ -35,6 +35,13 @@ _Static_assert(offsetof(struct resident_data, nvtx_slots) == RESIDENT_OFFSET_NVT
 _Static_assert(offsetof(struct resident_data, nvtx_results) == RESIDENT_OFFSET_NVTX_RESULTS,
 	       "nvtx_results");
 
+_Static_assert(offsetof(struct resident_data, process_users) == RESIDENT_OFFSET_PROCESS_USERS,
+	       "process_users");
+_Static_assert(offsetof(struct resident_data, process.exit) == RESIDENT_OFFSET_EXIT, "exit");
+_Static_assert(offsetof(struct resident_data, process.forked) == RESIDENT_OFFSET_FORKED, "forked");
+_Static_assert(offsetof(struct resident_data, process.agent) == RESIDENT_OFFSET_PROCESS_AGENT,
+	       "process_agent");
+
 extern const u8 resident_pages[RESIDENT_BYTES] __attribute__((visibility("hidden")));
 
 /* ---- finding ---- */
@@ -151,11 +158,16 @@ static int make(struct resident *resident)
 	return 0;
 }
 
-static void forget_nvtx(struct resident_data *data)
+void resident_forget(const struct resident *resident)
 {
+	struct resident_data *data = resident->data;
+
+	data->slots = (struct resident_slots){0};
+	data->process = (struct resident_process){0};
 	data->nvtx_session = NULL;
 	for (u32 i = 0; i < RESIDENT_NVTX_ENTRIES; i++)
 		data->nvtx_slots[i] = NULL;
+	data->users = data->nvtx_users = 0;
 }
 
 int resident_open(struct resident *resident)
@@ -166,9 +178,8 @@ int resident_open(struct resident *resident)
 		return result;
 	/* A child of a target that was recorded has the count of its parent's threads, and its parent's agent. */
 	if (resident->data->pid != system_pid()) {
-		resident->data->slots = (struct resident_slots){0};
-		forget_nvtx(resident->data);
-		resident->data->users = resident->data->nvtx_users = 0;
+		resident_forget(resident);
+		resident->data->process_users = 0;
 	}
 	resident->data->pid = system_pid();
 	resident->data->clock_gettime = (void *)clock_gettime;
@@ -231,6 +242,44 @@ bool resident_disconnect(const struct resident *resident, u32 timeout_ms)
 	return true;
 }
 
+/* Both are in every glibc, and neither versioned. */
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library)
+	__attribute__((weak));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *library) __attribute__((weak));
+
+static void *entry(const struct resident *resident, u32 number)
+{
+	return resident->code + number * RESIDENT_ENTRY_BYTES;
+}
+
+void resident_connect_process(const struct resident *resident,
+			      const struct resident_process *process, void *library)
+{
+	struct resident_data *data = resident->data;
+
+	data->process.agent = process->agent;
+	__atomic_store_n(&data->process.exit, process->exit, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->process.forked, process->forked, __ATOMIC_SEQ_CST);
+	/* What was registered last is called first. */
+	if (__cxa_atexit &&
+	    (!data->exit_registered || (library && data->exit_registered != library)) &&
+	    !__cxa_atexit((void (*)(void *))entry(resident, RESIDENT_ENTRY_EXIT), NULL, NULL))
+		data->exit_registered = library ? library : resident->code;
+	if (__register_atfork && !data->fork_registered)
+		data->fork_registered = !__register_atfork(
+			NULL, NULL, (void (*)(void))entry(resident, RESIDENT_ENTRY_FORKED), NULL);
+}
+
+bool resident_disconnect_process(const struct resident *resident, u32 timeout_ms)
+{
+	struct resident_data *data = resident->data;
+
+	__atomic_store_n(&data->process.exit, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->process.forked, NULL, __ATOMIC_SEQ_CST);
+	return wait_for_users(&data->process_users, timeout_ms);
+}
+
 static bool has_nvtx_slot(const struct resident_data *data)
 {
 	for (u32 i = 0; i < RESIDENT_NVTX_ENTRIES; i++)
@@ -280,11 +329,6 @@ bool resident_has_nvtx(const struct resident *resident, u64 word)
 {
 	return word >= resident_nvtx(resident, 0) &&
 	       word < resident_nvtx(resident, RESIDENT_NVTX_ENTRIES);
-}
-
-static void *entry(const struct resident *resident, u32 number)
-{
-	return resident->code + number * RESIDENT_ENTRY_BYTES;
 }
 
 u64 (*resident_timestamp(const struct resident *resident))(void)

@@ -4,6 +4,7 @@
  * CUPTI never gets one into the agent's library, but into two pages that are never freed: a mapping named
  * memfd:gpuprobe-resident, 8 KiB. Each entry counts its caller in, jumps through a slot to the agent, counts it out;
  * without an agent it does what harms nobody. A later agent, of any version, finds the pages and uses them again.
+ * Libc's lists of what exit() and fork() call cannot be shortened either: they have entries here.
  * What the target's users of NVTX call is given entries there for the same reason: one for each function, of 16 bytes.
  *
  * The pages are a private mapping: a fork()ed child has its own.
@@ -15,12 +16,15 @@
 #define RESIDENT_CODE_BYTES	 4096
 #define RESIDENT_BYTES		 8192
 #define RESIDENT_MAGIC		 0x746e656469736572 /* "resident" */
-#define RESIDENT_VERSION	 2
+#define RESIDENT_VERSION	 3
 #define RESIDENT_ENTRY_BYTES	 256
 #define RESIDENT_ENTRY_TIMESTAMP 0
 #define RESIDENT_ENTRY_REQUESTED 1
 #define RESIDENT_ENTRY_COMPLETED 2
 #define RESIDENT_ENTRY_CALLBACK	 3
+/* Behind those of NVTX. */
+#define RESIDENT_ENTRY_EXIT	 9
+#define RESIDENT_ENTRY_FORKED	 10
 
 #define RESIDENT_OFFSET_VERSION	 8
 #define RESIDENT_OFFSET_USERS	 16
@@ -35,6 +39,10 @@
 #define RESIDENT_OFFSET_NVTX_SESSION 88
 #define RESIDENT_OFFSET_NVTX_SLOTS   96
 #define RESIDENT_OFFSET_NVTX_RESULTS 608
+#define RESIDENT_OFFSET_PROCESS_USERS 1120
+#define RESIDENT_OFFSET_EXIT	     1128
+#define RESIDENT_OFFSET_FORKED	     1136
+#define RESIDENT_OFFSET_PROCESS_AGENT 1144
 
 #define RESIDENT_NVTX_ENTRIES	    64
 #define RESIDENT_NVTX_ENTRY_BYTES   16
@@ -44,6 +52,7 @@
 
 #include "cupti_calls.h"
 
+struct agent;
 struct cupti_session;
 struct nvtx_session;
 
@@ -57,6 +66,13 @@ struct resident_slots {
 	void (*completed)(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
 			  struct cupti_session *session);
 	void (*callback)(void *data, u32 domain, u32 callback, const void *call, struct cupti_session *session);
+};
+
+/* What the process itself does; NULL: nothing follows. */
+struct resident_process {
+	void (*exit)(struct agent *agent);   /* in the thread that calls exit() */
+	void (*forked)(struct agent *agent); /* in a child of fork() */
+	struct agent *agent;
 };
 
 /* The second page. */
@@ -74,6 +90,10 @@ struct resident_data {
 	struct nvtx_session *nvtx_session;
 	nvtx_slot nvtx_slots[RESIDENT_NVTX_ENTRIES];
 	u64 nvtx_results[RESIDENT_NVTX_ENTRIES]; /* what an entry returns without an agent */
+	u64 process_users;
+	struct resident_process process;
+	void *exit_registered; /* behind which library the entry was: exit() calls it before that library's destructors */
+	bool fork_registered;
 };
 
 struct resident {
@@ -83,6 +103,8 @@ struct resident {
 
 /* Finds the pages of an earlier agent, or makes them. 0 or -errno. */
 int resident_open(struct resident *resident);
+/* In a child of fork(): it has no agent. Threads that are inside are still counted in. */
+void resident_forget(const struct resident *resident);
 /* Before 12.9 CUPTI can crash when it asks for a buffer and gets none: from now on it gets one that nobody reads,
  * 64 KiB which are never freed. */
 void resident_keep_spare(const struct resident *resident);
@@ -90,6 +112,14 @@ void resident_keep_spare(const struct resident *resident);
 bool resident_connect(const struct resident *resident, const struct resident_slots *slots);
 /* From now on they do not. false: after timeout_ms there was still a thread in the agent: it must stay mapped. */
 bool resident_disconnect(const struct resident *resident, u32 timeout_ms);
+
+/*
+ * From now on the agent is told of exit(), before the destructors of a library (its handle; NULL: of none) that is loaded by now, and of
+ * fork(), in the child. Libc never forgets the entries, so they are given to it once. Where libc can't do that: nothing.
+ */
+void resident_connect_process(const struct resident *resident, const struct resident_process *process, void *library);
+/* From now on it is not. false: after timeout_ms there was still a thread in the agent: it must stay mapped. */
+bool resident_disconnect_process(const struct resident *resident, u32 timeout_ms);
 
 /* The same for users of NVTX: slots and results of RESIDENT_NVTX_ENTRIES functions, NULL: nowhere. false: another
  * agent has them. */

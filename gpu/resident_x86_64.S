@@ -106,6 +106,27 @@ resident_pages:
 	lock decq DATA(NVTX_USERS)
 	ret
 
+/* void exit(void *unused) */
+	.org	resident_pages + RESIDENT_ENTRY_EXIT * RESIDENT_ENTRY_BYTES
+	endbr64
+	lock incq DATA(PROCESS_USERS)
+	mov	DATA(EXIT), %rax
+	jmp	8f
+
+/* void forked(void) */
+	.org	resident_pages + RESIDENT_ENTRY_FORKED * RESIDENT_ENTRY_BYTES
+	endbr64
+	lock incq DATA(PROCESS_USERS)
+	mov	DATA(FORKED), %rax
+8:	test	%rax, %rax
+	jz	9f
+	mov	DATA(PROCESS_AGENT), %rdi
+	sub	$8, %rsp
+	call	*%rax
+	add	$8, %rsp
+9:	lock decq DATA(PROCESS_USERS)
+	ret
+
 	.org	resident_pages + RESIDENT_CODE_BYTES
 data:
 	.quad	RESIDENT_MAGIC

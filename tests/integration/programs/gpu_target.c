@@ -4,14 +4,18 @@
  *	plain		nothing else
  *	fork		every tenth time it forks a child that ends at once, and one that executes it as "once"
  *	once		one kernel only, without a word
+ *	child		after SIGUSR1 it forks a child that lives as long as stdin, and says its number; after SIGUSR2 it does
+ *			so without the libc, whose handlers of fork() are not called then
  *	exec PROGRAM...	it executes that after a line on stdin
  *	spin NS		one kernel of so many ns only, and it waits for it
  *	late NS		one of so many ns at the first line on stdin, for which it does not wait; one more at the second
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +31,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
 			    const char *device_name, int thread_limit, void *thread_id,
 			    void *block_id, void *block, void *grid, int *warp);
 
+static volatile sig_atomic_t signalled;
 static const char stub;
 static long failed;
 
@@ -59,6 +64,24 @@ static void fork_children(void)
 	}
 	while (wait(&status) > 0)
 		failed += status != 0;
+}
+
+static void note_signal(int number)
+{
+	signalled = number;
+}
+
+static void fork_one(void)
+{
+	pid_t child = signalled == SIGUSR1 ? fork() : (pid_t)syscall(SYS_fork);
+
+	if (child) {
+		printf("%d\n", child);
+		fflush(stdout);
+		return;
+	}
+	stdin_ready(-1);
+	_exit(0);
 }
 
 /* Between the lines it calls nothing of CUDA. */
@@ -101,10 +124,17 @@ int main(int argc, char **argv)
 		launch(20000);
 		return cudaDeviceSynchronize() || failed;
 	}
+	if (!strcmp(mode, "child")) {
+		signal(SIGUSR1, note_signal);
+		signal(SIGUSR2, note_signal);
+	}
 	puts("ready");
 	fflush(stdout);
 	while (!stdin_ready(5)) {
 		launch(20000);
+		if (signalled)
+			fork_one();
+		signalled = 0;
 		if (!strcmp(mode, "fork") && ++count % 10 == 0)
 			fork_children();
 		else if (strcmp(mode, "fork"))

@@ -104,10 +104,31 @@ static void go_on_meanwhile(const char *function)
 	abort();
 }
 
+static atomic_bool is_destroyed;
+
+/* Its destructors run in exit(), while other threads go on. The knob destructor_ms=N: they take so long. */
+__attribute__((destructor)) static void destroy(void)
+{
+	is_destroyed = true;
+	sim_pause_ms(sim_cupti_knob("destructor_ms", 0));
+}
+
+static void check_destroyed(const char *function)
+{
+	if (!is_destroyed)
+		return;
+	fprintf(stderr,
+		"simulated CUPTI: %s was called after the library's destructors: the real one may "
+		"crash here\n",
+		function);
+	abort();
+}
+
 CUptiResult sim_gate(const char *function)
 {
 	unsigned code = sim_version()->code;
 
+	check_destroyed(function);
 	if (!find_driver()) {
 		/* The real 13.2 recurses until its stack ends. */
 		if (code == 13020)
@@ -127,6 +148,7 @@ CUptiResult sim_gate_free(const char *function)
 
 	if (code >= 13020)
 		return sim_gate(function);
+	check_destroyed(function);
 	if (!sim_state.driver)
 		return CUPTI_SUCCESS;
 	go_on_meanwhile(function);

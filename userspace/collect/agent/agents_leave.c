@@ -19,7 +19,7 @@ static bool says_it_left(const struct agent *agent)
 	       state == AGENT_STATE_FAILED || (agent->launch && state == AGENT_STATE_DRAINED);
 }
 
-static bool has_left(const struct agent *agent)
+bool agents_has_left(const struct agent *agent)
 {
 	if (target_is_gone(agent->taker.pid ? &agent->taker : agent->target) ||
 	    agents_thread_has_ended(agent))
@@ -30,7 +30,7 @@ static bool has_left(const struct agent *agent)
 static bool all_have_left(struct agents *agents)
 {
 	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control && !has_left(&agents->agents[i]))
+		if (agents->agents[i].control && !agents_has_left(&agents->agents[i]))
 			return false;
 	return true;
 }

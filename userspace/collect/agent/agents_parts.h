@@ -85,6 +85,11 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
 }
 
+/* ---- agents_leave.c ---- */
+
+/* It has, or its process is gone; an agent that is still to leave uses the ring. */
+bool agents_has_left(const struct agent *agent);
+
 /* ---- agents_nvtx.c ---- */
 
 /* Who uses NVTX, before the agent is put in; it finds it in its memory when it begins. */

@@ -3,7 +3,9 @@
 #include "collect/agent/agents.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "inject/agent_library.h"
@@ -11,6 +13,7 @@
 #include "process/time_namespace.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "collect/agent/agent_handover.h"
 #include "collect/agent/agents_parts.h"
 
@@ -251,6 +254,17 @@ struct record_source agents_source(struct agents *agents)
 		.data = agents, .drain = drain_all, .add_losses = agents_add_losses};
 }
 
+/* A child that was forked inside the window may have the file open for as long as it lives: nothing of it stays in memory. */
+static void empty_ring(const struct agents *agents, const struct agent *agent)
+{
+	off_t bytes = (off_t)agents_ring_bytes(agents);
+
+	if (agents_has_left(agent) &&
+	    fallocate(agent->injection.ring_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      agent->ring_number * bytes, bytes))
+		log_debug("can't empty the ring: %s", strerror(errno));
+}
+
 /* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */
 struct agents *agents_free(struct agents *agents)
 {
@@ -258,8 +272,10 @@ struct agents *agents_free(struct agents *agents)
 		struct agent *agent = &agents->agents[i];
 
 		agent_ring_free(agent->ring);
-		if (agent->control)
+		if (agent->control) {
+			empty_ring(agents, agent);
 			munmap(agent->control, agents_ring_bytes(agents));
+		}
 		cleanup_close(&agent->injection.ring_fd);
 		agent_threads_free(&agent->threads);
 		map_free(&agent->tasks);
