@@ -20,6 +20,7 @@ PLACEHOLDERS = re.compile(r"(?<![A-Z])(NAME|MODULE|KIND|FOLDER|FILE|PATH|BASE|PI
 FOREIGN = {
     "vmlinux.h": "what others generate from the kernel's BTF, and we do not need",
     "cublas_api.h": "NVIDIA's, of cuBLAS: what a table was written from",
+    "cublasLt.h": "NVIDIA's, of cuBLASLt: the same",
     "logdir/": "a folder of the user's, in examples",
     "results.md": "made by tests/bench/run, below build/",
     "report_kinds.c": "an example in CONTRIBUTING.md",

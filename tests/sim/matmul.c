@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cuda_runtime_api.h>
 #include "cublas/cublas.h"
+#include "cublas/cublaslt.h"
 
 #define ROUND_PAUSE_US 2000
 #define HUGE_SIZE      2147483647
@@ -69,6 +70,77 @@ static void no_sizes(cublasHandle_t h)
 			   NULL, NULL, CUDA_R_32F, 3, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }
 
+static void init_layout(cublasLtMatrixLayout_t layout, cudaDataType type, uint64_t rows,
+			uint64_t columns, int batch)
+{
+	CHECK(cublasLtMatrixLayoutInit_internal(layout, sizeof(*layout), type, rows, columns,
+						(int64_t)rows));
+	CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
+					       sizeof(batch)));
+}
+
+/* A, B and D as they are stored. */
+struct products {
+	cublasLtMatmulDescOpaque_t operation;
+	cublasLtMatrixLayoutOpaque_t a, b, d;
+};
+
+static void init_products(struct products *products, const cublasOperation_t transforms[2],
+			  const uint64_t sizes[3][2], const cudaDataType types[3], int batch)
+{
+	CHECK(cublasLtMatmulDescInit_internal(&products->operation, sizeof(products->operation),
+					      CUBLAS_COMPUTE_32F, CUDA_R_32F));
+	CHECK(cublasLtMatmulDescSetAttribute(&products->operation, CUBLASLT_MATMUL_DESC_TRANSA,
+					     &transforms[0], sizeof(transforms[0])));
+	CHECK(cublasLtMatmulDescSetAttribute(&products->operation, CUBLASLT_MATMUL_DESC_TRANSB,
+					     &transforms[1], sizeof(transforms[1])));
+	init_layout(&products->a, types[0], sizes[0][0], sizes[0][1], batch);
+	init_layout(&products->b, types[1], sizes[1][0], sizes[1][1], batch);
+	init_layout(&products->d, types[2], sizes[2][0], sizes[2][1], batch);
+}
+
+static void multiply(struct products *products, cublasLtMatrixLayout_t d, cudaStream_t stream)
+{
+	CHECK(cublasLtMatmul(NULL, &products->operation, NULL, NULL, &products->a, NULL,
+			     &products->b, NULL, NULL, d, NULL, d, NULL, NULL, 0, stream));
+}
+
+static void sizes_in_objects(cudaStream_t stream)
+{
+	static const cudaDataType half[] = {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF};
+	static const cudaDataType eight[] = {CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_32F};
+	struct products products;
+
+	init_products(&products, (cublasOperation_t[]){CUBLAS_OP_N, CUBLAS_OP_N},
+		      (uint64_t[][2]){{101, 103}, {103, 102}, {101, 102}}, half, 1);
+	multiply(&products, &products.d, stream);
+	init_products(&products, (cublasOperation_t[]){CUBLAS_OP_T, CUBLAS_OP_C},
+		      (uint64_t[][2]){{113, 111}, {112, 113}, {111, 112}}, eight, 114);
+	multiply(&products, &products.d, stream);
+	init_products(&products, (cublasOperation_t[]){CUBLAS_OP_T, CUBLAS_OP_N},
+		      (uint64_t[][2]){{1ULL << 33, 121}, {1ULL << 33, 122}, {121, 122}}, half, 1);
+	multiply(&products, &products.d, stream);
+}
+
+static void no_sizes_in_objects(cudaStream_t stream)
+{
+	static const cudaDataType half[] = {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF};
+	const cublasOperation_t none[] = {CUBLAS_OP_N, CUBLAS_OP_N};
+	const uint32_t grouped = 2;
+	struct products products;
+
+	/* A has not as many columns as B has rows. */
+	init_products(&products, none, (uint64_t[][2]){{131, 134}, {133, 132}, {131, 132}}, half, 1);
+	multiply(&products, &products.d, stream);
+	/* Of which each has other sizes, which the GPU knows. */
+	init_products(&products, none, (uint64_t[][2]){{141, 143}, {143, 142}, {141, 142}}, half, 1);
+	CHECK(cublasLtMatrixLayoutSetAttribute(&products.a, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE,
+					       &grouped, sizeof(grouped)));
+	multiply(&products, &products.d, stream);
+	/* Where nothing is. */
+	multiply(&products, (cublasLtMatrixLayout_t)8, stream);
+}
+
 static void outside_of_the_library(cudaStream_t stream)
 {
 	int argument = 0;
@@ -90,6 +162,8 @@ int main(int argc, char **argv)
 	while (!is_ending && (!wanted || rounds < wanted)) {
 		sizes_of_all_kinds((cublasHandle_t)stream);
 		no_sizes((cublasHandle_t)stream);
+		sizes_in_objects(stream);
+		no_sizes_in_objects(stream);
 		outside_of_the_library(stream);
 		CHECK(cudaStreamSynchronize(stream));
 		rounds++;

@@ -98,9 +98,14 @@ $(SIM)/libcublas.so.13: tests/sim/cublas/cublas.c tests/sim/cublas/cublas.h $(SI
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SIM_CFLAGS) -fsemantic-interposition -fno-optimize-sibling-calls -shared -o $@ $< -Wl,-soname,libcublas.so.13 -L$(SIM) -l:libcudart.so.13
 
-$(SIM)/sim-matmul: tests/sim/matmul.c tests/sim/cublas/cublas.h $(SIM)/libcublas.so.13 $(SIM)/libcudart.so.13
+# It finds CUDA's runtime in the program: loaded alone it gives objects, as the real one does.
+$(SIM)/libcublasLt.so.13: tests/sim/cublas/cublaslt.c tests/sim/cublas/cublaslt.h tests/sim/cublas/cublas.h
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -Wl,--no-as-needed -L$(SIM) -l:libcublas.so.13 -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN'
+	$(Q)$(CC) $(SIM_CFLAGS) -fno-optimize-sibling-calls -shared -o $@ $< -Wl,-soname,libcublasLt.so.13
+
+$(SIM)/sim-matmul: tests/sim/matmul.c tests/sim/cublas/cublas.h tests/sim/cublas/cublaslt.h $(SIM)/libcublas.so.13 $(SIM)/libcublasLt.so.13 $(SIM)/libcudart.so.13
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -Wl,--no-as-needed -L$(SIM) -l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN'
 
 # In the process of test_real there must be no libcuda.
 $(SIM)/test/test_cupti $(SIM)/test/test_nvtx: tests/sim/test/load.c tests/sim/test/load.h

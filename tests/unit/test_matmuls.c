@@ -19,7 +19,9 @@ static const struct matmul_arguments *row_of(const char *name)
 
 static const char *const names[] = {
 #define MATMUL(name, a, b, c, ...) #name,
+#define MATMUL_BY_OBJECTS(name, ...)
 #include "plan/matmuls.def"
+#undef MATMUL_BY_OBJECTS
 #undef MATMUL
 };
 
@@ -28,7 +30,7 @@ TEST(a_function_that_is_none_of_them_has_no_row)
 	CHECK(!matmul_find("cublasSgemm_v"));
 	CHECK(!matmul_find("cublasSgemm_v2_6"));
 	CHECK(!matmul_find("cublasSgemmGroupedBatched"));
-	CHECK(!matmul_find("cublasLtMatmul"));
+	CHECK(!matmul_find("cublasLtMatmul_64"));
 	CHECK(!matmul_find("_64"));
 	CHECK(!matmul_find(""));
 }
@@ -85,6 +87,37 @@ TEST(the_name_tells_the_same_as_the_row)
 		if (strstr(names[i], "cublasZ") == names[i])
 			CHECK_U64(row->type[0], VALUE_data_type_complex_f64);
 	}
+}
+
+/* cublasLtMatmul(handle, operation, alpha, A, layout, B, layout, beta, C, layout, D, layout, ...) */
+TEST(sizes_in_objects)
+{
+	const struct matmul_arguments *row = row_of("cublasLtMatmul");
+	const u32 rsi = 1 << 6, r8 = 1 << 8;
+
+	CHECK_U64(row->operation, 2);
+	CHECK_U64(row->layout_a, 5);
+	CHECK_U64(row->layout_b, 7);
+	CHECK_U64(row->layout_d, 12);
+	CHECK(!row->m && !row->n && !row->k && !row->batch);
+	CHECK_U64(matmul_stack_arguments(row), 6);
+	CHECK_U64(matmul_registers(row), rsi | r8);
+}
+
+/* By docs/formats/cublaslt.md. */
+TEST(the_objects_have_in_memory_what_was_seen)
+{
+	CHECK_U64(offsetof(struct cublaslt_operation, compute_type), 8);
+	CHECK_U64(offsetof(struct cublaslt_operation, transform_a), 20);
+	CHECK_U64(offsetof(struct cublaslt_operation, transform_b), 24);
+	CHECK_U64(offsetof(struct cublaslt_layout, type), 0);
+	CHECK_U64(offsetof(struct cublaslt_layout, rows), 8);
+	CHECK_U64(offsetof(struct cublaslt_layout, columns), 16);
+	CHECK_U64(offsetof(struct cublaslt_layout, batch), 32);
+	CHECK_U64(offsetof(struct cublaslt_layout, batch_mode), 36);
+	/* The smallest object that any version takes. */
+	CHECK(sizeof(struct cublaslt_operation) <= 56);
+	CHECK(sizeof(struct cublaslt_layout) <= 56);
 }
 
 TEST(arguments_on_the_stack)

@@ -19,7 +19,9 @@ static const struct {
 		 {.type = {VALUE_data_type_##a, VALUE_data_type_##b, VALUE_data_type_##c},        \
 		  .is_wide = 1,                                                                   \
 		  __VA_ARGS__}},
+#define MATMUL_BY_OBJECTS(function, ...) {#function, {__VA_ARGS__}},
 #include "plan/matmuls.def"
+#undef MATMUL_BY_OBJECTS
 #undef MATMUL
 };
 
@@ -31,7 +33,7 @@ const struct matmul_arguments *matmul_find(const char *name)
 	return NULL;
 }
 
-#define NUMBERS 8
+#define NUMBERS 12
 
 /* Of the arguments that are read; 0: none. */
 static void matmul_numbers(const struct matmul_arguments *arguments, u8 ret_numbers[static NUMBERS])
@@ -39,7 +41,9 @@ static void matmul_numbers(const struct matmul_arguments *arguments, u8 ret_numb
 	const u8 numbers[NUMBERS] = {arguments->m,	    arguments->n,
 				     arguments->k,	    arguments->batch,
 				     arguments->transposed, arguments->type_at[0],
-				     arguments->type_at[1], arguments->type_at[2]};
+				     arguments->type_at[1], arguments->type_at[2],
+				     arguments->operation,  arguments->layout_a,
+				     arguments->layout_b,   arguments->layout_d};
 
 	memcpy(ret_numbers, numbers, sizeof(numbers));
 }
