@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "absent.h"
-#include "chatty_apis.h"
 #include "cupti_managed.h"
 
 #define NOT_KNOWN	     0xffffffffU
@@ -206,7 +205,7 @@ static u32 callback_text(struct conversion *conversion, u32 callback)
 	char name[CALLBACK_NAME_BYTES];
 	u32 *id;
 
-	if (callback >= CUPTI_CALLBACKS_MAX || domain < 1 || domain > 2)
+	if (callback >= API_CALLS_MAX || domain < 1 || domain > 2)
 		return 0;
 	id = &convert->callback_texts[domain - 1][callback];
 	if (*id) {
@@ -435,7 +434,7 @@ static bool is_left_out(struct conversion *conversion)
 	u64 limit = domain ? config->callback_events_max : config->activity_events_max;
 	u64 sent = domain ? convert->sent_callbacks : convert->sent_activities;
 
-	if (domain && !config->chatty_apis && chatty_apis_has(domain, callback_of(conversion)))
+	if (domain && !api_set_has(&convert->apis, domain, callback_of(conversion)))
 		return true;
 	if (!limit || sent < limit)
 		return false;

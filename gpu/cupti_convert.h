@@ -6,13 +6,12 @@
 #ifndef GPUPROBE_GPU_CUPTI_CONVERT_H
 #define GPUPROBE_GPU_CUPTI_CONVERT_H
 
+#include "api_calls.h"
 #include "clock.h"
 #include "instructions.h"
 #include "ring.h"
 #include "streams.h"
 #include "texts.h"
-
-#define CUPTI_CALLBACKS_MAX 2048 /* cbids of one domain */
 
 /* CUPTI's numbers of kinds of activity that have a meaning of their own here. */
 enum cupti_activity {
@@ -41,10 +40,11 @@ struct cupti_convert {
 	const char *(*callback_name)(void *data, u32 domain, u32 callback);
 	const char *(*string_at)(void *data, u64 address);
 	void *data;
+	struct api_set apis; /* calls that are sent */
 	u64 sent_callbacks, sent_activities;
 	bool managed_used; /* managed memory, as far as records tell */
 	u64 devices_told, devices_used; /* bits: a fact was sent; a record refers to it (of the first 64) */
-	u32 callback_texts[2][CUPTI_CALLBACKS_MAX]; /* ids, 0: not asked yet */
+	u32 callback_texts[2][API_CALLS_MAX]; /* ids, 0: not asked yet */
 };
 
 /* Are there rows for this kind? */

@@ -2,6 +2,7 @@
 /* The way out: kinds off, what there is handed over, CUPTI taken down or the subscription given back. */
 #include "cupti_session.h"
 
+#include "cupti_apis.h"
 #include "cupti_finalize.h"
 #include "system.h"
 #include "words.h"
@@ -16,6 +17,7 @@ static void disable_kinds(struct cupti_session *session)
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (session->kinds_enabled >> kind & 1)
 			session->library.calls.ActivityDisable(kind);
+	cupti_apis_disable(session);
 	session->kinds_enabled = 0;
 }
 

@@ -30,6 +30,7 @@ struct cupti_session {
 	u64 kinds_enabled;
 	bool managed_tried; /* the counters of unified memory were asked for */
 	u32 managed_result; /* CUPTI's answer then */
+	u64 kinds_by_number; /* of API calls: not as a kind, each call by its number (cupti_apis.h) */
 	bool per_thread_was_on; /* an attribute that we changed */
 	bool timestamps_foreign; /* another client's callback is in force */
 	u32 finalize; /* enum cupti_finalize_state; waited for */

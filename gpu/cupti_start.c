@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "chatty_apis.h"
+#include "cupti_apis.h"
 #include "cupti_finalize.h"
 #include "cupti_sizes.h"
 #include "system.h"
@@ -184,8 +184,9 @@ static u32 enable_kind(struct cupti_session *session, u32 kind)
 	return session->library.calls.ActivityEnable(kind);
 }
 
-static u64 kinds_wanted(const struct agent_control *control)
+static u64 kinds_wanted(struct cupti_session *session)
 {
+	const struct agent_control *control = session->control;
 	u64 wanted = control->cupti.kinds | 1ULL << CUPTI_DEVICE | 1ULL << CUPTI_CONTEXT |
 		     1ULL << CUPTI_STREAM;
 
@@ -194,7 +195,7 @@ static u64 kinds_wanted(const struct agent_control *control)
 		wanted |= 1ULL << CUPTI_GRAPH_TRACE;
 	else
 		wanted &= ~(1ULL << CUPTI_GRAPH_TRACE);
-	return wanted;
+	return wanted & ~cupti_apis_prepare(session, wanted);
 }
 
 /* Each kind has its own answer; one that fails does not take the others with it. */
@@ -202,7 +203,7 @@ static void enable_kinds(struct cupti_session *session)
 {
 	static const u8 facts_first[] = {CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM};
 	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
-	u64 wanted = kinds_wanted(session->control), tried = 0;
+	u64 wanted = kinds_wanted(session), tried = 0;
 
 	for (u32 i = 0; i < ARRAY_SIZE(facts_first) + AGENT_ACTIVITY_KINDS; i++) {
 		u32 kind =
@@ -245,27 +246,6 @@ void cupti_session_follow_managed(struct cupti_session *session)
 	session->managed_result = enable_unified_memory(session);
 	if (!session->managed_result)
 		session->kinds_enabled |= wanted;
-}
-
-/* From 12.5 on CUPTI itself can leave them out, which costs the target less than our doing it. */
-static void leave_chatty_out(struct cupti_session *session)
-{
-	const struct cupti_calls *calls = &session->library.calls;
-
-	if (session->control->cupti.chatty_apis)
-		return;
-	for (size_t i = 0; i < chatty_api_count; i++) {
-		bool runtime = chatty_apis[i].domain == 2;
-		u32 kind = runtime ? CUPTI_RUNTIME : CUPTI_DRIVER;
-		u32 (*enable)(u32 callback, u8 enable) =
-			runtime ? calls->ActivityEnableRuntimeApi : calls->ActivityEnableDriverApi;
-
-		if (!enable || !(session->kinds_enabled >> kind & 1))
-			continue;
-		/* Ids that this version does not know are refused, which does no harm. */
-		for (u32 id = chatty_apis[i].first; id <= chatty_apis[i].last; id++)
-			enable(id, 0);
-	}
 }
 
 /* ---- all of it ---- */
@@ -326,13 +306,14 @@ static void enable(struct cupti_session *session)
 	 */
 	calls->ActivityFlushAll(FLUSH_FORCED);
 	enable_kinds(session);
-	session->control->cupti_facts.kinds_enabled = session->kinds_enabled;
-	if (!(session->kinds_enabled & session->control->cupti.kinds) &&
+	cupti_apis_enable(session);
+	session->control->cupti_facts.kinds_enabled =
+		session->kinds_enabled | session->kinds_by_number;
+	if (!(session->control->cupti_facts.kinds_enabled & session->control->cupti.kinds) &&
 	    session->control->cupti.kinds) {
 		__atomic_store_n(&session->feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
 		return;
 	}
-	leave_chatty_out(session);
 	if (calls->ActivityFlushPeriod && session->control->cupti.flush_period_ms)
 		calls->ActivityFlushPeriod(session->control->cupti.flush_period_ms);
 	/* The facts of what exists are there before the first event. */

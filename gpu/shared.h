@@ -91,7 +91,7 @@ struct agent_cupti_config {
 	u32 buffer_bytes;	  /* of one activity buffer */
 	u32 buffer_count_max;	  /* beyond: CUPTI drops, and it is counted */
 	u32 flush_period_ms;
-	u32 chatty_apis;	  /* bool: record the API calls of gpu/chatty_apis.def too */
+	u32 api_groups;		  /* 1 << enum api_group: which API calls, of the kinds of API calls */
 	u32 latency_timestamps;	  /* bool: queued and submitted of kernels */
 	u32 graph_whole;	  /* bool: a graph launch as one record, not by node */
 	u32 texts_max;		  /* distinct strings */

@@ -37,7 +37,7 @@ DIRECTIONS = {
     "code": {"base", "elf", "record"},
     "cuda": {"base", "elf", "process", "gpu"},
     "inject": {"base", "elf", "process", "gpu"},
-    "plan": {"base", "elf", "process", "probe", "code", "options", "record"},
+    "plan": {"base", "elf", "process", "probe", "code", "options", "record", "gpu"},
     "store": {"base", "record"},
     "nsight": {"base", "record"},
     "import": {"base", "store", "nsight", "record"},

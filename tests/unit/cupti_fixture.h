@@ -53,6 +53,7 @@ static inline struct fixture *fixture_make(void)
 		.callback_name = callback_name,
 		.string_at = string_at,
 	};
+	api_calls_resolve(&fixture->convert.apis, API_GROUPS_EVERY, callback_name, NULL);
 	return fixture;
 }
 

@@ -255,13 +255,15 @@ static void make_api(u8 *record, u32 kind, u32 callback)
 	put(record, 32, 9, 4);
 }
 
-TEST(api_calls_have_a_domain_a_thread_and_a_name_and_chatty_ones_are_left_out)
+TEST(api_calls_have_a_domain_a_thread_and_a_name_and_those_not_wanted_are_left_out)
 {
 	struct fixture *fixture = fixture_make();
 	const struct record_api *api;
 	const struct record_text *text;
 	u8 record[40];
 
+	/* The names of the fixture: what is not 211 is cuLaunchKernel, which is none of the runtime's. */
+	api_calls_resolve(&fixture->convert.apis, API_GROUPS_DEFAULT, callback_name, NULL);
 	make_api(record, 5, 211);
 	cupti_convert(&fixture->convert, record, sizeof(record));
 	api = last(fixture, KIND_api);
@@ -275,16 +277,21 @@ TEST(api_calls_have_a_domain_a_thread_and_a_name_and_chatty_ones_are_left_out)
 	text = last(fixture, KIND_text);
 	CHECK_U64(text->length_bytes, 16);
 	CHECK(!memcmp(text + 1, "cudaLaunchKernel", 16));
-	make_api(record, 4, 120); /* cuEventQuery */
+	make_api(record, 5, 138); /* another */
 	cupti_convert(&fixture->convert, record, sizeof(record));
 	api = last(fixture, KIND_api);
 	CHECK_U64(api->callback, 211);
-	fixture->control->cupti.chatty_apis = 1;
+	api_calls_resolve(&fixture->convert.apis, API_GROUPS_EVERY, callback_name, NULL);
 	cupti_convert(&fixture->convert, record, sizeof(record));
 	api = last(fixture, KIND_api);
-	CHECK_U64(api->callback, 120);
+	CHECK_U64(api->callback, 138);
+	CHECK_U64(api->domain, VALUE_api_domain_runtime);
+	make_api(record, 4, 307);
+	cupti_convert(&fixture->convert, record, sizeof(record));
+	api = last(fixture, KIND_api);
+	CHECK_U64(api->callback, 307);
 	CHECK_U64(api->domain, VALUE_api_domain_driver);
-	fixture->control->cupti.callback_events_max = 2;
+	fixture->control->cupti.callback_events_max = 3;
 	cupti_convert(&fixture->convert, record, sizeof(record));
 	CHECK_U64(counted(fixture, AGENT_COUNT_CAPPED_CALLBACKS), 1);
 	fixture_free(fixture);
@@ -472,7 +479,6 @@ static void convert_all(struct fixture *fixture, const struct cupti_buffers_head
 {
 	u32 offset = 0, seen[CUPTI_BUFFERS_KINDS] = {0};
 
-	fixture->control->cupti.chatty_apis = 1;
 	fixture->convert.version = header->version;
 	memcpy(fixture->convert.record_bytes, header->record_bytes, sizeof(header->record_bytes));
 	while (offset < header->bytes) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../gpu/api_calls.h"
 #include "options/levels.h"
 #include "options/options.h"
 #include "recording/gpu_config.h"
@@ -92,7 +93,7 @@ TEST(levels_switch_on_what_their_table_says)
 
 	CHECK_U64(config.kinds & API_KINDS, API_KINDS);
 	CHECK(config.kinds >> 10 & 1);
-	CHECK_U64(config.chatty_apis, 0);
+	CHECK_U64(config.api_groups, API_GROUPS_DEFAULT);
 	config = config_of(WORDS("--host-tracer-level", "1"));
 	CHECK_U64(config.kinds & API_KINDS, 0);
 	CHECK(config.kinds >> 10 & 1);
@@ -100,7 +101,8 @@ TEST(levels_switch_on_what_their_table_says)
 	CHECK_U64(config.kinds & API_KINDS, 0);
 	config = config_of(WORDS("--host-tracer-level=3"));
 	CHECK_U64(config.kinds & API_KINDS, API_KINDS);
-	CHECK_U64(config.chatty_apis, 1);
+	CHECK_U64(config.api_groups, API_GROUPS_EVERY);
+	CHECK(config.api_groups & API_GROUP_BIT(OTHER) && !(config.api_groups & API_GROUP_BIT(PROFILER)));
 }
 
 TEST(libraries_beside_an_agent_belong_to_the_default_level)
@@ -110,7 +112,7 @@ TEST(libraries_beside_an_agent_belong_to_the_default_level)
 
 	CHECK_OK(parse(&options, &err, WORDS("-q")), err);
 	CHECK(levels_has(&options, LEVEL_library_functions));
-	CHECK(!levels_has(&options, LEVEL_chatty_api_calls));
+	CHECK(!levels_has(&options, LEVEL_all_api_calls));
 	options_free(&options);
 	CHECK_OK(parse(&options, &err, WORDS("--host-tracer-level", "1")), err);
 	CHECK(!levels_has(&options, LEVEL_library_functions));

@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/gpu_catalogue.h"
 
+#include "../gpu/api_calls.h"
+
+#define LIBRARY_driver	"libcuda.so*:"
+#define LIBRARY_runtime "libcudart*.so*:"
+
 static const struct {
 	enum gpu_catalogue_part part;
 	unsigned level;
 	const char *pattern;
+	enum api_group group; /* of calls of the API at level 2 */
 } entries[] = {
-#define ENTRY(part, level, pattern) {GPU_CATALOGUE_##part, level, pattern},
+#define API(group, domain, beginning) \
+	{GPU_CATALOGUE_API, 2, LIBRARY_##domain beginning "*", API_GROUP_##group},
+#include "../gpu/api_calls.def"
+#define ENTRY(part, level, pattern) {GPU_CATALOGUE_##part, level, pattern, API_GROUP_OTHER},
 #include "plan/gpu_catalogue.def"
 };
+
+static u32 api_groups_of(u64 level)
+{
+	return level > 2 ? API_GROUPS_EVERY : API_GROUPS_DEFAULT | API_GROUP_BIT(OTHER);
+}
 
 size_t gpu_catalogue_patterns(unsigned parts, u64 level, const char **ret_patterns)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
-		if (!(entries[i].part & parts) || entries[i].level > level)
+		if (!(entries[i].part & parts) || entries[i].level > level ||
+		    !(api_groups_of(level) >> entries[i].group & 1))
 			continue;
 		if (ret_patterns)
 			ret_patterns[count] = entries[i].pattern;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recording/gpu_config.h"
 
+#include "../gpu/api_calls.h"
 #include "options/levels.h"
 
 /* CUpti_ActivityKind, and the feature of levels.def that it belongs to. */
@@ -44,6 +45,11 @@ static u64 kinds_wanted(const struct options *options)
 	return kinds;
 }
 
+static u32 api_groups(const struct options *options)
+{
+	return levels_has(options, LEVEL_all_api_calls) ? API_GROUPS_EVERY : API_GROUPS_DEFAULT;
+}
+
 /* To the agent 0 is no limit. */
 static u64 limit_of(s64 most)
 {
@@ -60,7 +66,7 @@ void gpu_config_fill(const struct options *options, struct agent_cupti_config *r
 		.buffer_bytes = BUFFER_BYTES,
 		.buffer_count_max = BUFFER_COUNT_MAX,
 		.flush_period_ms = FLUSH_PERIOD_MS,
-		.chatty_apis = levels_has(options, LEVEL_chatty_api_calls),
+		.api_groups = api_groups(options),
 		.graph_whole = profile->gpu_enable_cupti_activity_graph_trace != 0,
 		.texts_max = profile->gpu_max_annotation_strings,
 		.devices_max = devices > UINT32_MAX ? 0 : devices,

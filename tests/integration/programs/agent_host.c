@@ -29,6 +29,7 @@
 #include "../../../gpu/types.h"
 #include "../../../bpf/record.h"
 #include "../../../gpu/shared.h"
+#include "../../../gpu/api_calls.h"
 
 #define CYCLES_MAX 256
 #define DEFAULT_KINDS                                                                           \
@@ -302,7 +303,7 @@ static bool set_number(struct options *options, int option, u64 number)
 		u32 *value;
 	} numbers[] = {
 		{'g', &options->cupti.graph_whole},	{'l', &options->cupti.latency_timestamps},
-		{'K', &options->cupti.chatty_apis},	{'f', &options->cupti.finalize_timeout_ms},
+		{'f', &options->cupti.finalize_timeout_ms},
 		{'b', &options->cupti.buffer_bytes},	{'n', &options->cupti.buffer_count_max},
 		{'p', &options->cupti.flush_period_ms}, {'r', &options->chunks},
 	};
@@ -330,6 +331,8 @@ static void parse(int argc, char **argv, struct options *options)
 			options->milliseconds = number;
 		else if (option == 'm')
 			options->records_min = number;
+		else if (option == 'K')
+			options->cupti.api_groups = API_GROUPS_EVERY;
 		else if (option == 'k')
 			options->cupti.kinds = number;
 		else if (option == 'C')
@@ -350,6 +353,7 @@ int main(int argc, char **argv)
 				  .milliseconds = 1000,
 				  .chunks = 512,
 				  .cupti = {.kinds = DEFAULT_KINDS,
+					    .api_groups = API_GROUPS_DEFAULT,
 					    .buffer_bytes = 1 << 20,
 					    .buffer_count_max = 64,
 					    .flush_period_ms = 100,

@@ -51,30 +51,54 @@ static void dump_streams(void)
 		sim_record_stream(&facts[i], 0);
 }
 
-static CUptiResult enable(unsigned kind, bool dump)
+static bool records_anything(void)
+{
+	bool anything = false;
+
+	for (unsigned i = 0; i < SIM_MAX_KINDS; i++)
+		anything |= sim_state.kinds[i];
+	for (unsigned i = 0; i < sizeof(sim_state.api_on); i++)
+		anything |= ((const atomic_uchar *)sim_state.api_on)[i] != 0;
+	return anything;
+}
+
+/* Before the first of what is recorded is switched on. */
+static CUptiResult begin(void)
 {
 	static atomic_uint last_session;
-	CUptiResult result = check_kind(kind);
-	bool is_first = true;
+	CUptiResult result = sim_attach();
 
-	if (!result)
-		result = sim_attach();
 	if (result)
 		return result;
-	for (unsigned i = 0; i < SIM_MAX_KINDS; i++)
-		is_first &= !sim_state.kinds[i];
-	if (is_first) {
+	if (!records_anything()) {
 		sim_buffer_start();
 		sim_clock_session_begin();
 	}
 	if (!sim_state.session)
 		sim_state.session = atomic_fetch_add(&last_session, 1) + 1;
-	/* Enabling the kind anew undoes what was switched off by id. */
+	return CUPTI_SUCCESS;
+}
+
+/* A kind is all of its numbers: it overrides what was switched by number before, on and off [headers of 12.5]. */
+static void switch_kind(unsigned kind, bool on)
+{
+	unsigned domain = kind == CUPTI_ACTIVITY_KIND_DRIVER ? SIM_DOMAIN_DRIVER
+							     : SIM_DOMAIN_RUNTIME;
+
+	sim_state.kinds[kind] = on;
 	if (kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME)
-		memset(sim_state.api_off[kind == CUPTI_ACTIVITY_KIND_DRIVER ? SIM_DOMAIN_DRIVER
-									    : SIM_DOMAIN_RUNTIME],
-		       0, sizeof(sim_state.api_off[0]));
-	sim_state.kinds[kind] = true;
+		memset(sim_state.api_on[domain], on, sizeof(sim_state.api_on[domain]));
+}
+
+static CUptiResult enable(unsigned kind, bool dump)
+{
+	CUptiResult result = check_kind(kind);
+
+	if (!result)
+		result = begin();
+	if (result)
+		return result;
+	switch_kind(kind, true);
 	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
 		dump_devices();
 	if (kind == CUPTI_ACTIVITY_KIND_CONTEXT && dump)
@@ -119,7 +143,7 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 	if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && sim_state.kinds[kind])
 		stop_collector();
 	/* What is done already is still recorded. */
-	sim_state.kinds[kind] = false;
+	switch_kind(kind, false);
 	return CUPTI_SUCCESS;
 }
 
@@ -132,12 +156,18 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return result;
 }
 
+/* Without the kind too [read in the code of 13.0: a byte a number, and no look at the kind]. */
 static CUptiResult switch_api(unsigned domain, uint32_t limit, uint32_t cbid, bool on)
 {
+	CUptiResult result = CUPTI_SUCCESS;
+
 	if (!cbid || cbid >= limit)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	sim_state.api_off[domain][cbid] = !on;
-	return CUPTI_SUCCESS;
+	if (on)
+		result = begin();
+	if (!result)
+		sim_state.api_on[domain][cbid] = on;
+	return result;
 }
 
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t on)

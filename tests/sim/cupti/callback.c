@@ -60,10 +60,7 @@ static void deliver_call(struct sim_call *call, CUpti_ApiCallbackSite site)
 
 static bool records_calls(const struct sim_call *call)
 {
-	unsigned kind = call->site->domain == SIM_DOMAIN_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER
-								: CUPTI_ACTIVITY_KIND_RUNTIME;
-
-	return sim_state.kinds[kind] && !sim_state.api_off[call->site->domain][call->site->cbid];
+	return sim_state.api_on[call->site->domain][call->site->cbid];
 }
 
 static void enter(struct sim_call *call)

@@ -37,7 +37,7 @@ struct sim_subscriber {
 struct sim_state {
 	const struct sim_interface *driver;
 	atomic_bool kinds[SIM_MAX_KINDS];
-	atomic_uchar api_off[3][SIM_MAX_CBIDS]; /* [domain][cbid]: not recorded */
+	atomic_uchar api_on[3][SIM_MAX_CBIDS]; /* [domain][cbid]: recorded, by its kind or by its number */
 	atomic_uchar callbacks[SIM_MAX_DOMAINS][SIM_MAX_CBIDS];
 	struct sim_subscriber subscriber;
 	atomic_uint session;   /* counts from the first enable of each attach, 0: none */

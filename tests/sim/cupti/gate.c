@@ -175,7 +175,7 @@ void sim_reset(void)
 {
 	for (unsigned kind = 0; kind < SIM_MAX_KINDS; kind++)
 		sim_state.kinds[kind] = false;
-	memset(sim_state.api_off, 0, sizeof(sim_state.api_off));
+	memset(sim_state.api_on, 0, sizeof(sim_state.api_on));
 	memset(sim_state.callbacks, 0, sizeof(sim_state.callbacks));
 	sim_state.subscriber = (struct sim_subscriber){0};
 	sim_state.session = 0;

@@ -253,6 +253,44 @@ static void test_api_filter(void)
 	EXPECT_EQUAL(client.counts[CUPTI_ACTIVITY_KIND_DRIVER], COPIES + 1 + SETS + GRAPHS + 2);
 }
 
+static unsigned numbers_recorded(struct load *load)
+{
+	client_clear();
+	work(load);
+	EXPECT_EQUAL(CALL(cuptiActivityFlushAll, 0), 0);
+	return client.counts[CUPTI_ACTIVITY_KIND_DRIVER];
+}
+
+/* And single ones be switched on, without the kind; the kind overrides what was switched before it. */
+static void test_api_by_number(void)
+{
+	static const unsigned kernels[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0};
+	const unsigned launch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+	struct load load;
+
+	prepare(&load);
+	EXPECT(client_open(library));
+	if (!client_find("cuptiActivityEnableDriverApi"))
+		return;
+	EXPECT_EQUAL(client_start(kernels), 0);
+	EXPECT_EQUAL(numbers_recorded(&load), 0);
+	EXPECT_EQUAL(CALL(cuptiActivityEnableDriverApi, launch, 1), 0);
+	EXPECT_EQUAL(numbers_recorded(&load), LAUNCHES);
+	EXPECT_EQUAL(CALL(cuptiActivityEnableDriverApi, launch, 0), 0);
+	EXPECT_EQUAL(numbers_recorded(&load), 0);
+	EXPECT_EQUAL(CALL(cuptiActivityEnable, CUPTI_ACTIVITY_KIND_DRIVER), 0);
+	EXPECT(numbers_recorded(&load) > LAUNCHES);
+	EXPECT_EQUAL(CALL(cuptiActivityEnableDriverApi, launch, 1), 0);
+	EXPECT_EQUAL(CALL(cuptiActivityDisable, CUPTI_ACTIVITY_KIND_DRIVER), 0);
+	EXPECT_EQUAL(numbers_recorded(&load), 0);
+	/* With nothing else switched on. */
+	client_disable(kernels);
+	EXPECT_EQUAL(CALL(cuptiActivityEnableDriverApi, launch, 1), 0);
+	EXPECT_EQUAL(numbers_recorded(&load), LAUNCHES);
+	EXPECT_EQUAL(client.counts[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 0);
+	EXPECT_EQUAL(CALL(cuptiActivityEnableDriverApi, 100000, 1), CUPTI_ERROR_INVALID_PARAMETER);
+}
+
 static void on_exit_finalize(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 			     const void *info)
 {
@@ -513,6 +551,7 @@ static const struct test_case cases[] = {
 	{"memory", test_memory, NULL, NULL},
 	{"dump", test_dump, NULL, NULL},
 	{"api_filter", test_api_filter, NULL, NULL},
+	{"api_by_number", test_api_by_number, NULL, NULL},
 	{"finalize", test_finalize, NULL, NULL},
 	{"runtime", test_runtime, NULL, NULL},
 	{"drops", test_drops, "SIM_DROP", "10"},
