@@ -23,8 +23,8 @@ struct file {
 	struct code_range ranges[2];
 	size_t range_count;
 	bool size_unknown, no_references;
-	u64 pointer; /* a relocation makes a pointer to this address */
-	u64 symbol;  /* another symbol */
+	u64 pointer;	  /* a relocation makes a pointer to this address */
+	u64 symbol;	  /* another symbol */
 	unsigned allowed; /* PLACE_* */
 	/* what came out */
 	struct function_place place;
@@ -113,14 +113,17 @@ static inline void examine(struct file *file)
 					 .is_function = is_function,
 					 .read = read_file,
 					 .data = file};
+	struct code_bases bases = {0};
 	struct decoder *decoder = NULL;
 	struct err err = {0};
 
 	CHECK_OK(decoder_create(&decoder, &err), err);
+	CHECK(!code_references_keep(references, CODE, CODE + CODE_BYTES - 1));
 	for (size_t i = 0; i < file->range_count; i++)
 		file->ranges[i].bytes = file->code + (file->ranges[i].address - CODE);
-	CHECK(!code_references_add_code(references, CODE, file->code, CODE_BYTES, CODE_BYTES));
-	code_references_add_tables(references, read_file, file);
+	CHECK(!code_references_add_code(references, &bases, CODE, file->code, CODE_BYTES,
+					CODE_BYTES));
+	code_references_add_tables(references, &bases, read_file, file);
 	code_references_add(references, REFERENCE_JUMP, FUNCTION);
 	code_references_add(references, REFERENCE_JUMP, OTHER);
 	code_references_add(references, REFERENCE_JUMP, file->symbol);

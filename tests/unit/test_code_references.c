@@ -13,19 +13,24 @@
 
 struct reading {
 	struct code_references *references;
+	struct code_bases bases;
 	u8 *bytes; /* of its own size, so that reading behind its end is seen */
 	size_t size;
 };
 
 static struct reading read_code(const u8 *bytes, size_t size, size_t piece)
 {
-	struct reading reading = {code_references_create(CODE, END), malloc(size), size};
+	struct reading reading = {.references = code_references_create(CODE, END),
+				  .bytes = malloc(size),
+				  .size = size};
 
+	CHECK_U64(code_references_keep(reading.references, CODE, END - 1), 0);
 	memcpy(reading.bytes, bytes, size);
 	for (size_t done = 0; done < size; done += piece)
-		CHECK_U64(code_references_add_code(
-				  reading.references, CODE + done, reading.bytes + done,
-				  size - done < piece ? size - done : piece, size - done),
+		CHECK_U64(code_references_add_code(reading.references, &reading.bases, CODE + done,
+						   reading.bytes + done,
+						   size - done < piece ? size - done : piece,
+						   size - done),
 			  0);
 	return reading;
 }
@@ -33,6 +38,7 @@ static struct reading read_code(const u8 *bytes, size_t size, size_t piece)
 static void reading_free(struct reading *reading)
 {
 	code_references_free(reading->references);
+	free(reading->bases.items);
 	free(reading->bytes);
 }
 
@@ -163,6 +169,22 @@ static size_t read_bytes(const void *data, u64 address, void *ret_bytes, size_t 
 	return size;
 }
 
+struct order {
+	u64 last;
+	size_t count;
+	bool ascending;
+};
+
+static size_t note_order(const void *data, u64 address, void *ret_bytes, size_t size)
+{
+	struct order *order = *(struct order *const *)data;
+
+	order->ascending = address > order->last && (order->ascending || !order->count);
+	order->last = address;
+	order->count++;
+	return 0;
+}
+
 /* As where a linker puts what is only read into the segment of the code. */
 TEST(a_jump_table_among_the_code_is_followed)
 {
@@ -174,12 +196,58 @@ TEST(a_jump_table_among_the_code_is_followed)
 
 	memcpy(bytes + TABLE, distances, sizeof(distances));
 	reading = read_code(bytes, sizeof(bytes), sizeof(bytes));
-	code_references_add_tables(reading.references, read_bytes, &reading);
+	code_references_add_tables(reading.references, &reading.bases, read_bytes, &reading);
 	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE));
 	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE + 0x100));
 	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE + 0x200));
 	CHECK(refers(&reading, REFERENCE_POINTER, CODE + TABLE - 16));
 	reading_free(&reading);
+}
+
+/* Of code that is not kept nothing is known: in doubt it is referred to. */
+TEST(what_is_not_kept_may_be_referred_to)
+{
+	struct code_references *references = code_references_create(CODE, END);
+
+	CHECK_U64(code_references_keep(references, CODE + 4000, CODE + 4100), 0);
+	CHECK(code_references_keeps(references, CODE, CODE + 8191));
+	CHECK(!code_references_keeps(references, CODE, CODE + 8192));
+	CHECK(!code_references_keeps(references, CODE - 1, CODE));
+	code_references_add(references, REFERENCE_JUMP, CODE + 5000);
+	code_references_add(references, REFERENCE_JUMP, CODE + 9000);
+	CHECK_U64(code_references_find(references, REFERENCE_JUMP, CODE, CODE + 8192), CODE + 5000);
+	CHECK_U64(code_references_find(references, REFERENCE_JUMP, CODE + 5001, CODE + 8192),
+		  CODE + 8192);
+	CHECK_U64(code_references_find(references, REFERENCE_JUMP, CODE + 5001, END), CODE + 8192);
+	CHECK_U64(code_references_find(references, REFERENCE_POINTER, CODE, CODE + 8192),
+		  CODE + 8192);
+	CHECK_U64(code_references_find(references, REFERENCE_POINTER, CODE + 8192, END),
+		  CODE + 8192);
+	code_references_free(references);
+}
+
+/* As many as large libraries have, near each other or far apart. */
+TEST(bases_are_followed_in_ascending_order)
+{
+	static const u64 ranges[] = {1000, 1ULL << 30, 1ULL << 40};
+
+	for (size_t r = 0; r < ARRAY_SIZE(ranges); r++) {
+		struct code_references *references = code_references_create(CODE, END);
+		struct code_bases bases = {.count = 5000, .capacity = 5000};
+		struct order order = {0};
+		u64 state = r;
+
+		bases.items = calloc(bases.count, sizeof(u64));
+		for (size_t i = 0; i < bases.count; i++)
+			bases.items[i] =
+				END +
+				((u64)next_random(&state) << 31 | next_random(&state)) % ranges[r];
+		code_references_add_tables(references, &bases, note_order,
+					   &(struct order *){&order});
+		CHECK(order.ascending && order.count > 900 && order.count <= 5000);
+		CHECK(!bases.items && !bases.count);
+		code_references_free(references);
+	}
 }
 
 UNIT_MAIN()

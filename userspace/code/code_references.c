@@ -15,13 +15,19 @@
 #define TABLE_MAX_ENTRIES 65536
 #define TABLE_READ_BYTES  4096
 
+#define PAGE_WORDS (CODE_PAGE_BYTES / 64)
+#define DIGIT_BITS 11
+#define DIGITS	   3 /* of 33 bits */
+
+struct kept_page {
+	u64 bits[KINDS][PAGE_WORDS];
+};
+
 struct code_references {
 	u64 start, end;
-	u64 *bits[KINDS];
-	/* What code takes the address of: strings, variables, functions, jump tables; some linkers put what is only
-	 * read, tables too, among the code. */
-	u64 *bases;
-	size_t base_count, base_capacity;
+	u32 *places; /* of each page: 1 + where it is among the kept ones; 0: it is not kept */
+	struct kept_page *pages;
+	size_t page_count, page_capacity;
 };
 
 struct code_references *code_references_create(u64 start, u64 end)
@@ -30,23 +36,18 @@ struct code_references *code_references_create(u64 start, u64 end)
 
 	if (!references || end < start)
 		return code_references_free(references);
-	references->start = start;
+	references->start = start - start % CODE_PAGE_BYTES;
 	references->end = end;
-	for (size_t kind = 0; kind < KINDS; kind++) {
-		references->bits[kind] = calloc((end - start) / 64 + 1, sizeof(u64));
-		if (!references->bits[kind])
-			return code_references_free(references);
-	}
-	return references;
+	references->places = calloc((end - references->start) / CODE_PAGE_BYTES + 1, sizeof(u32));
+	return references->places ? references : code_references_free(references);
 }
 
 struct code_references *code_references_free(struct code_references *references)
 {
 	if (!references)
 		return NULL;
-	for (size_t kind = 0; kind < KINDS; kind++)
-		free(references->bits[kind]);
-	free(references->bases);
+	free(references->places);
+	free(references->pages);
 	free(references);
 	return NULL;
 }
@@ -56,12 +57,49 @@ static bool is_code(const struct code_references *references, u64 address)
 	return address - references->start < references->end - references->start;
 }
 
+int code_references_keep(struct code_references *references, u64 first, u64 last)
+{
+	if (first < references->start)
+		first = references->start;
+	for (u64 page = first - first % CODE_PAGE_BYTES; page <= last && page < references->end;
+	     page += CODE_PAGE_BYTES) {
+		u32 *place = &references->places[(page - references->start) / CODE_PAGE_BYTES];
+
+		if (*place)
+			continue;
+		if (array_reserve(&references->pages, &references->page_capacity,
+				  references->page_count + 1))
+			return -ENOMEM;
+		memset(&references->pages[references->page_count], 0, sizeof(struct kept_page));
+		*place = (u32)++references->page_count;
+	}
+	return 0;
+}
+
+/* NULL: it is not kept. */
+static struct kept_page *page_of(const struct code_references *references, u64 address)
+{
+	u32 place = references->places[(address - references->start) / CODE_PAGE_BYTES];
+
+	return place ? &references->pages[place - 1] : NULL;
+}
+
+bool code_references_keeps(const struct code_references *references, u64 first, u64 last)
+{
+	for (u64 page = first - first % CODE_PAGE_BYTES; page <= last; page += CODE_PAGE_BYTES)
+		if (!is_code(references, page) || !page_of(references, page))
+			return false;
+	return true;
+}
+
 void code_references_add(struct code_references *references, enum code_reference kind, u64 address)
 {
-	u64 bit = address - references->start;
+	struct kept_page *page = is_code(references, address) ? page_of(references, address) : NULL;
+	u64 bit = address % CODE_PAGE_BYTES;
 
-	if (is_code(references, address))
-		references->bits[kind][bit / 64] |= 1ULL << (bit % 64);
+	if (page)
+		__atomic_fetch_or(&page->bits[kind][bit / 64], 1ULL << (bit % 64),
+				  __ATOMIC_RELAXED);
 }
 
 static u32 read_u32(const u8 *bytes)
@@ -77,12 +115,11 @@ static u64 displaced(u64 address, const u8 *displacement)
 	return address + (u64)(s64)(int32_t)read_u32(displacement);
 }
 
-static int base_add(struct code_references *references, u64 address)
+static int base_add(struct code_bases *bases, u64 address)
 {
-	if (array_reserve(&references->bases, &references->base_capacity,
-			  references->base_count + 1))
+	if (array_reserve(&bases->items, &bases->capacity, bases->count + 1))
 		return -ENOMEM;
-	references->bases[references->base_count++] = address;
+	bases->items[bases->count++] = address;
 	return 0;
 }
 
@@ -126,8 +163,8 @@ static u32 filter(const u8 *code)
 }
 
 /* What stands at *code, as far as it is there. */
-static int reference_read(struct code_references *references, u64 address, const u8 *code,
-			  size_t readable)
+static int reference_read(struct code_references *references, struct code_bases *bases, u64 address,
+			  const u8 *code, size_t readable)
 {
 	u64 target;
 
@@ -140,13 +177,13 @@ static int reference_read(struct code_references *references, u64 address, const
 	} else if (readable >= LONG_JUMP_BYTES && is_lea_rip(code)) {
 		target = displaced(address + LONG_JUMP_BYTES, code + 2);
 		code_references_add(references, REFERENCE_POINTER, target);
-		return base_add(references, target);
+		return base_add(bases, target);
 	}
 	return 0;
 }
 
-int code_references_add_code(struct code_references *references, u64 address, const u8 *bytes,
-			     size_t size, size_t readable)
+int code_references_add_code(struct code_references *references, struct code_bases *bases,
+			     u64 address, const u8 *bytes, size_t size, size_t readable)
 {
 	size_t i = 0;
 	int result = 0;
@@ -155,12 +192,12 @@ int code_references_add_code(struct code_references *references, u64 address, co
 		for (u32 found = filter(bytes + i); found && !result; found &= found - 1) {
 			size_t at = i + (size_t)__builtin_ctz(found);
 
-			result =
-				reference_read(references, address + at, bytes + at, readable - at);
+			result = reference_read(references, bases, address + at, bytes + at,
+						readable - at);
 		}
 	}
 	for (; i < size && !result; i++)
-		result = reference_read(references, address + i, bytes + i, readable - i);
+		result = reference_read(references, bases, address + i, bytes + i, readable - i);
 	return result;
 }
 
@@ -198,34 +235,81 @@ static int address_compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-void code_references_add_tables(struct code_references *references, code_read_function read,
-				const void *data)
+/* One pass: by some bits of how far they are above the lowest. */
+static void sort_by_digit(const u64 *from, u64 *to, size_t count, u64 lowest, unsigned shift)
 {
-	if (!references->base_count)
-		return;
-	qsort(references->bases, references->base_count, sizeof(u64), address_compare);
-	for (size_t i = 0; i < references->base_count; i++) {
-		if (!i || references->bases[i] != references->bases[i - 1])
-			table_follow(references, references->bases[i], read, data);
+	size_t starts[1 << DIGIT_BITS] = {0}, start = 0;
+	const u64 mask = (1 << DIGIT_BITS) - 1;
+
+	for (size_t i = 0; i < count; i++)
+		starts[(from[i] - lowest) >> shift & mask]++;
+	for (size_t digit = 0; digit <= mask; digit++) {
+		size_t next = start + starts[digit];
+
+		starts[digit] = start;
+		start = next;
 	}
-	free(references->bases);
-	references->bases = NULL;
-	references->base_count = references->base_capacity = 0;
+	for (size_t i = 0; i < count; i++)
+		to[starts[(from[i] - lowest) >> shift & mask]++] = from[i];
+}
+
+/* There are hundreds of thousands, mostly within 2 GB around the code; what looks like one may be below 0. */
+static void bases_sort(struct code_bases *bases)
+{
+	u64 *other = calloc(bases->count, sizeof(*other));
+	s64 lowest = INT64_MAX, highest = INT64_MIN;
+
+	for (size_t i = 0; i < bases->count; i++) {
+		s64 base = (s64)bases->items[i];
+
+		lowest = base < lowest ? base : lowest;
+		highest = base > highest ? base : highest;
+	}
+	if (!other || ((u64)highest - (u64)lowest) >> (DIGITS * DIGIT_BITS)) {
+		qsort(bases->items, bases->count, sizeof(u64), address_compare);
+		free(other);
+		return;
+	}
+	for (unsigned digit = 0; digit < DIGITS; digit++) {
+		u64 *sorted = other;
+
+		sort_by_digit(bases->items, sorted, bases->count, (u64)lowest, digit * DIGIT_BITS);
+		other = bases->items;
+		bases->items = sorted;
+	}
+	bases->capacity = bases->count;
+	free(other);
+}
+
+void code_references_add_tables(struct code_references *references, struct code_bases *bases,
+				code_read_function read, const void *data)
+{
+	if (!bases->count)
+		return;
+	bases_sort(bases);
+	for (size_t i = 0; i < bases->count; i++) {
+		if (!i || bases->items[i] != bases->items[i - 1])
+			table_follow(references, bases->items[i], read, data);
+	}
+	free(bases->items);
+	*bases = (struct code_bases){0};
 }
 
 u64 code_references_find(const struct code_references *references, enum code_reference kind,
 			 u64 start, u64 end)
 {
-	const u64 *bits = references->bits[kind];
-
 	for (u64 address = start; address < end;) {
-		u64 bit = address - references->start, rest;
+		u64 bit = address % CODE_PAGE_BYTES, rest;
+		const struct kept_page *page;
 
 		if (!is_code(references, address)) {
 			address++;
 			continue;
 		}
-		rest = bits[bit / 64] >> (bit % 64);
+		page = page_of(references, address);
+		if (!page)
+			return address;
+		rest = page->bits[kind][bit / 64] >> (bit % 64);
 		if (!rest) {
 			address += 64 - bit % 64;
 			continue;

@@ -2,15 +2,29 @@
 #include "code/code_scan.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 
 #define CODE_MAX_BYTES	   (4ULL << 30)
+#define CHUNK_BYTES	   (1 << 20)
 #define READ_BYTES	   (128 << 10)
 #define READ_OVERLAP_BYTES 16
 #define WINDOW_BYTES	   (128 << 10)
+#define WORKERS_MAX	   16
+#define WORKER_MIN_CHUNKS  4 /* a thread for less is not worth it */
+
+/* What one thread reads. */
+struct chunk {
+	u64 address, offset;
+	size_t size;	 /* of what begins there */
+	size_t readable; /* up to the end of the piece */
+};
 
 struct scan {
 	const struct elf_file *file;
@@ -18,6 +32,15 @@ struct scan {
 	struct elf_segment *pieces; /* of code */
 	size_t piece_count;
 	u64 start, end; /* of them all */
+	struct chunk *chunks;
+	size_t chunk_count;
+	atomic_size_t next_chunk;
+};
+
+struct worker {
+	struct scan *scan;
+	pthread_t thread;
+	int result;
 };
 
 /* ---- tables: hundreds of thousands of addresses, in ascending order, of which most are no table's ---- */
@@ -40,13 +63,13 @@ static size_t window_read(const void *data, u64 address, void *ret_bytes, size_t
 						     sizeof(window->bytes));
 		inside = 0;
 	}
-	if (size > window->size)
-		size = window->size;
+	if (size > window->size - inside)
+		size = window->size - inside;
 	memcpy(ret_bytes, window->bytes + inside, size);
 	return size;
 }
 
-static int tables_follow(struct scan *scan)
+static int tables_follow(const struct scan *scan, struct code_bases *bases)
 {
 	_cleanup_free_ struct window *window = malloc(sizeof(*window));
 
@@ -55,7 +78,7 @@ static int tables_follow(struct scan *scan)
 	window->file = scan->file;
 	window->address = 0;
 	window->size = 0;
-	code_references_add_tables(scan->references, window_read, &window);
+	code_references_add_tables(scan->references, bases, window_read, &window);
 	return 0;
 }
 
@@ -66,15 +89,110 @@ static void pointer_visit(void *data, u64 address)
 	code_references_add(data, REFERENCE_POINTER, address);
 }
 
-/* Goes through a piece, part by part: as code, or as data that may hold addresses. */
-static int piece_scan(struct scan *scan, const struct elf_segment *piece, bool is_code)
+/* Part by part. */
+static int chunk_scan(const struct scan *scan, const struct chunk *chunk, struct code_bases *bases,
+		      u8 *bytes)
+{
+	int result = 0;
+
+	for (size_t done = 0; done < chunk->size && !result; done += READ_BYTES) {
+		size_t left = chunk->readable - done, begins = chunk->size - done;
+		size_t want = left < READ_BYTES + READ_OVERLAP_BYTES
+				      ? left
+				      : READ_BYTES + READ_OVERLAP_BYTES;
+		ssize_t size = elf_file_read(scan->file, chunk->offset + done, bytes, want);
+
+		if (size < 0 || (size_t)size != want)
+			return -EIO;
+		result = code_references_add_code(scan->references, bases, chunk->address + done,
+						  bytes, begins < READ_BYTES ? begins : READ_BYTES,
+						  want);
+	}
+	return result;
+}
+
+/* Each follows the tables of its own code: whoever follows one twice adds nothing. */
+static void *work(void *data)
 {
 	_cleanup_free_ u8 *bytes = malloc(READ_BYTES + READ_OVERLAP_BYTES);
-	int result = 0;
+	struct worker *worker = data;
+	struct scan *scan = worker->scan;
+	struct code_bases bases = {0};
+	size_t chunk;
+
+	worker->result = bytes ? 0 : -ENOMEM;
+	while (!worker->result &&
+	       (chunk = atomic_fetch_add(&scan->next_chunk, 1)) < scan->chunk_count)
+		worker->result = chunk_scan(scan, &scan->chunks[chunk], &bases, bytes);
+	if (!worker->result)
+		worker->result = tables_follow(scan, &bases);
+	free(bases.items);
+	return NULL;
+}
+
+static size_t workers_wanted(const struct scan *scan)
+{
+	size_t wanted = scan->chunk_count / WORKER_MIN_CHUNKS, processors = 1;
+	cpu_set_t allowed;
+
+	if (!sched_getaffinity(0, sizeof(allowed), &allowed))
+		processors = (size_t)CPU_COUNT(&allowed);
+	wanted = wanted < processors ? wanted : processors;
+	return wanted < 1 ? 1 : wanted > WORKERS_MAX ? WORKERS_MAX : wanted;
+}
+
+static int chunks_scan(struct scan *scan)
+{
+	struct worker workers[WORKERS_MAX] = {{.scan = scan}};
+	size_t wanted = workers_wanted(scan), started = 1;
+	int result;
+
+	for (; started < wanted; started++) {
+		workers[started].scan = scan;
+		if (thread_start(&workers[started].thread, work, &workers[started]))
+			break;
+	}
+	work(&workers[0]);
+	result = workers[0].result;
+	while (--started) {
+		pthread_join(workers[started].thread, NULL);
+		if (!result)
+			result = workers[started].result;
+	}
+	return result;
+}
+
+static int chunks_make(struct scan *scan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < scan->piece_count; i++)
+		count += scan->pieces[i].file_size_bytes / CHUNK_BYTES + 1;
+	scan->chunks = calloc(count, sizeof(*scan->chunks));
+	if (!scan->chunks)
+		return -ENOMEM;
+	for (size_t i = 0; i < scan->piece_count; i++) {
+		const struct elf_segment *piece = &scan->pieces[i];
+
+		for (u64 done = 0; done < piece->file_size_bytes; done += CHUNK_BYTES) {
+			u64 left = piece->file_size_bytes - done;
+
+			scan->chunks[scan->chunk_count++] =
+				(struct chunk){piece->address + done, piece->offset + done,
+					       left < CHUNK_BYTES ? left : CHUNK_BYTES, left};
+		}
+	}
+	return 0;
+}
+
+/* Data that may hold addresses. */
+static int data_scan(const struct scan *scan, const struct elf_segment *piece)
+{
+	_cleanup_free_ u8 *bytes = malloc(READ_BYTES + READ_OVERLAP_BYTES);
 
 	if (!bytes)
 		return -ENOMEM;
-	for (u64 done = 0; done < piece->file_size_bytes && !result; done += READ_BYTES) {
+	for (u64 done = 0; done < piece->file_size_bytes; done += READ_BYTES) {
 		u64 left = piece->file_size_bytes - done;
 		size_t want = left < READ_BYTES + READ_OVERLAP_BYTES
 				      ? left
@@ -83,15 +201,12 @@ static int piece_scan(struct scan *scan, const struct elf_segment *piece, bool i
 
 		if (size < 0 || (size_t)size != want)
 			return -EIO;
-		if (!is_code)
-			code_references_add_absolute(scan->references, bytes, want);
-		else
-			result = code_references_add_code(
-				scan->references, piece->address + done, bytes,
-				want < READ_BYTES ? want : READ_BYTES, want);
+		code_references_add_absolute(scan->references, bytes, want);
 	}
-	return result;
+	return 0;
 }
+
+/* ---- where it is ---- */
 
 static bool pieces_hold(const struct scan *scan, u64 address)
 {
@@ -142,21 +257,28 @@ static int pieces_find(struct scan *scan, const struct elf_symbols *symbols)
 	return scan->start < scan->end && scan->end - scan->start <= CODE_MAX_BYTES ? 0 : -EINVAL;
 }
 
+static int references_create(struct scan *scan, const struct code_span *keep, size_t keep_count)
+{
+	int result = 0;
+
+	scan->references = code_references_create(scan->start, scan->end);
+	if (!scan->references)
+		return -ENOMEM;
+	if (!keep)
+		return code_references_keep(scan->references, scan->start, scan->end - 1);
+	for (size_t i = 0; i < keep_count && !result; i++)
+		result = code_references_keep(scan->references, keep[i].first, keep[i].last);
+	return result;
+}
+
 static int scan_all(struct scan *scan, const struct elf_symbols *symbols)
 {
 	const struct elf_segment *segments;
 	size_t count;
-	int result = pieces_find(scan, symbols);
+	int result = chunks_make(scan);
 
-	if (result)
-		return result;
-	scan->references = code_references_create(scan->start, scan->end);
-	if (!scan->references)
-		return -ENOMEM;
-	for (size_t i = 0; i < scan->piece_count && !result; i++)
-		result = piece_scan(scan, &scan->pieces[i], true);
 	if (!result)
-		result = tables_follow(scan);
+		result = chunks_scan(scan);
 	elf_file_pointers(scan->file, pointer_visit, scan->references);
 	for (size_t i = 0; i < symbols->count; i++)
 		code_references_add(scan->references, REFERENCE_JUMP, symbols->items[i].address);
@@ -164,17 +286,23 @@ static int scan_all(struct scan *scan, const struct elf_symbols *symbols)
 		return result;
 	count = elf_file_segments(scan->file, false, &segments);
 	for (size_t i = 0; i < count && !result; i++)
-		result = piece_scan(scan, &segments[i], false);
+		result = data_scan(scan, &segments[i]);
 	return result;
 }
 
 int code_scan(const struct elf_file *file, const struct elf_symbols *symbols,
+	      const struct code_span *keep, size_t keep_count,
 	      struct code_references **ret_references)
 {
 	struct scan scan = {.file = file};
-	int result = scan_all(&scan, symbols);
+	int result = pieces_find(&scan, symbols);
 
+	if (!result)
+		result = references_create(&scan, keep, keep_count);
+	if (!result)
+		result = scan_all(&scan, symbols);
 	free(scan.pieces);
+	free(scan.chunks);
 	*ret_references = result ? code_references_free(scan.references) : scan.references;
 	return result;
 }

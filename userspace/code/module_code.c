@@ -7,6 +7,7 @@
 
 #include "code/code_scan.h"
 #include "code/cold_parts.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #define FUNCTION_MAX_BYTES     (16ULL << 20)
@@ -18,7 +19,9 @@ struct module_code {
 	struct elf_symbols symbols;
 	struct decoder *decoder;
 	struct cold_parts *cold;
-	bool scanned;
+	struct code_span *expected; /* parts of functions */
+	size_t expected_count, expected_capacity;
+	bool scanned, scanned_all;
 	struct code_references *references; /* NULL: not known */
 	/* Of the function that was read last. */
 	struct code_range ranges[PARTS_MAX];
@@ -62,6 +65,7 @@ struct module_code *module_code_free(struct module_code *code)
 		return NULL;
 	ranges_free(code);
 	code_references_free(code->references);
+	free(code->expected);
 	decoder_free(code->decoder);
 	cold_parts_free(code->cold);
 	elf_symbols_free(&code->symbols);
@@ -87,15 +91,6 @@ static size_t read_address(const void *data, u64 address, void *ret_bytes, size_
 	const struct module_code *code = data;
 
 	return elf_file_read_address(code->file, address, ret_bytes, size);
-}
-
-/* What could not be gone through is not known: no placement. */
-static void references_need(struct module_code *code)
-{
-	if (code->scanned)
-		return;
-	code->scanned = true;
-	(void)code_scan(code->file, &code->symbols, &code->references);
 }
 
 /* ---- a function ---- */
@@ -230,22 +225,95 @@ static int function_read(struct module_code *code, u64 address, struct function_
 	return result == -ENOENT ? 0 : result;
 }
 
-const char *module_code_place(struct module_code *code, u64 address, unsigned allowed,
-			      struct function_place *ret_place)
+/* ---- what refers to it ---- */
+
+static struct code_span span_of(const struct code_range *range)
+{
+	return (struct code_span){range->address, range->address + range->size_bytes - 1};
+}
+
+int module_code_expect(struct module_code *code, u64 address)
 {
 	struct function_code function;
-	const char *refused;
+
+	if (function_read(code, address, &function))
+		return 0;
+	if (array_reserve(&code->expected, &code->expected_capacity,
+			  code->expected_count + function.range_count))
+		return -ENOMEM;
+	for (size_t r = 0; r < function.range_count; r++)
+		code->expected[code->expected_count++] = span_of(&function.ranges[r]);
+	return 0;
+}
+
+static bool is_expected(const struct module_code *code, const struct code_range *range)
+{
+	struct code_span span = span_of(range);
+
+	for (size_t i = 0; i < code->expected_count; i++)
+		if (code->expected[i].first <= span.first && code->expected[i].last >= span.last)
+			return true;
+	return false;
+}
+
+static bool are_all_expected(const struct module_code *code, const struct function_code *function)
+{
+	for (size_t r = 0; r < function->range_count; r++)
+		if (!is_expected(code, &function->ranges[r]))
+			return false;
+	return true;
+}
+
+static bool are_all_kept(const struct module_code *code, const struct function_code *function)
+{
+	for (size_t r = 0; r < function->range_count; r++) {
+		struct code_span span = span_of(&function->ranges[r]);
+
+		if (!code_references_keeps(code->references, span.first, span.last))
+			return false;
+	}
+	return true;
+}
+
+/* Of a function that was read. What could not be gone through is not known: no placement. */
+static void references_need(struct module_code *code, struct function_code *function)
+{
+	bool all = code->scanned || !are_all_expected(code, function);
+
+	if (code->scanned_all ||
+	    (code->scanned && (!code->references || are_all_kept(code, function))))
+		return;
+	code->scanned = true;
+	code->scanned_all = all;
+	code_references_free(code->references);
+	(void)code_scan(code->file, &code->symbols, all ? NULL : code->expected,
+			code->expected_count, &code->references);
+	function->references = code->references;
+}
+
+const char *module_code_place_quickly(struct module_code *code, u64 address,
+				      struct function_place *ret_place)
+{
+	struct function_code function;
 
 	if (function_read(code, address, &function))
 		return "its first instruction can't be read from the file";
+	function.references = NULL;
+	return function_code_place(code->decoder, &function, 0, ret_place);
+}
+
+const char *module_code_place(struct module_code *code, u64 address, unsigned allowed,
+			      struct function_place *ret_place)
+{
 	/* Most are good as they are; what refers to where, which takes long to find out, they need not know. */
-	if (!code->scanned) {
-		refused = function_code_place(code->decoder, &function, 0, ret_place);
-		if (refused || ret_place->cost == COST_CHEAP)
-			return refused;
-		references_need(code);
-		function.references = code->references;
-	}
+	const char *refused = module_code_place_quickly(code, address, ret_place);
+	struct function_code function;
+
+	if (refused || ret_place->cost == COST_CHEAP)
+		return refused;
+	if (function_read(code, address, &function))
+		return "its first instruction can't be read from the file";
+	references_need(code, &function);
 	return function_code_place(code->decoder, &function, allowed, ret_place);
 }
 
@@ -264,10 +332,8 @@ int module_code_returns(struct module_code *code, u64 address, struct return_sit
 			size_t *ret_count, const char **ret_reason)
 {
 	struct function_code function;
-	int result;
+	int result = function_read(code, address, &function);
 
-	references_need(code);
-	result = function_read(code, address, &function);
 	if (result == -ENOENT) {
 		*ret_sites = NULL;
 		*ret_count = 0;
@@ -276,5 +342,6 @@ int module_code_returns(struct module_code *code, u64 address, struct return_sit
 	}
 	if (result)
 		return result;
+	references_need(code, &function);
 	return function_code_returns(code->decoder, &function, ret_sites, ret_count, ret_reason);
 }

@@ -9,7 +9,8 @@
 struct module_code;
 
 /* fd stays the caller's and must stay open; root_path as for elf_symbols_load(). Reads the symbols; the code is
- * gone through once, when it is first needed (about 0.1 s for 100 MB). */
+ * gone through when it is first needed (code/code_scan.h), once for all functions that are expected, and once more for
+ * any others. */
 int module_code_open(int fd, const char *path, const char *root_path, struct module_code **ret_code,
 		     struct err *err);
 struct module_code *module_code_free(struct module_code *code); /* NULL allowed; returns NULL */
@@ -17,13 +18,19 @@ struct module_code *module_code_free(struct module_code *code); /* NULL allowed;
 struct elf_file *module_code_file(const struct module_code *code);
 const struct elf_symbols *module_code_symbols(const struct module_code *code);
 
-/* Both are for the function of which a symbol is at this address. */
+/* These are for the function of which a symbol is at this address. */
 
+/* It will be asked for. 0 or -ENOMEM. */
+int module_code_expect(struct module_code *code, u64 address);
+/* Its first instruction, or behind a restart: what function_code_place() says without knowing what refers to the code. */
+const char *module_code_place_quickly(struct module_code *code, u64 address,
+				      struct function_place *ret_place);
 /* See function_code_place(). NULL; or why it can't be probed. */
 const char *module_code_place(struct module_code *code, u64 address, unsigned allowed,
 			      struct function_place *ret_place);
 /* See function_code_place_first(). False: it can't be read. */
-bool module_code_place_first(struct module_code *code, u64 address, struct function_place *ret_place);
+bool module_code_place_first(struct module_code *code, u64 address,
+			     struct function_place *ret_place);
 /* See function_code_returns(). */
 int module_code_returns(struct module_code *code, u64 address, struct return_site **ret_sites,
 			size_t *ret_count, const char **ret_reason);

@@ -27,8 +27,22 @@ int plan_code_open(struct plan_builder *builder, size_t module, struct module_co
 	return result;
 }
 
+int plan_code_open_for_functions(struct plan_builder *builder, size_t module,
+				 struct module_code **ret_code)
+{
+	const struct plan *plan = builder->plan;
+	int result = plan_code_open(builder, module, ret_code, NULL);
+
+	for (size_t i = 0; i < plan->function_count && !result && !builder->expects[module]; i++)
+		if (plan->functions[i].module == module)
+			result = module_code_expect(*ret_code, plan->functions[i].address);
+	builder->expects[module] = !result;
+	return result;
+}
+
 void plan_code_close(struct plan_builder *builder, size_t module)
 {
+	builder->expects[module] = false;
 	builder->codes[module] = module_code_free(builder->codes[module]);
 }
 

@@ -65,8 +65,23 @@ void plan_entries_apply(struct plan_builder *builder, size_t module)
 		if (function->module != module || function->cost != COST_STEPPED || !allowed)
 			continue;
 		/* A file that can't be read leaves its functions as they are. */
-		if (!code && plan_code_open(builder, module, &code, NULL))
+		if (!code && plan_code_open_for_functions(builder, module, &code))
 			return;
 		function_apply(&plan->modules[module], code, function, allowed);
+	}
+}
+
+void plan_entries_first(struct plan_builder *builder)
+{
+	struct plan *plan = builder->plan;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		struct plan_function *function = &plan->functions[i];
+		struct module_code *code;
+
+		/* A file that can't be read leaves its functions as they are. */
+		if (function->cost == COST_STEPPED &&
+		    !plan_code_open_for_functions(builder, function->module, &code))
+			function_apply(&plan->modules[function->module], code, function, 0);
 	}
 }

@@ -144,7 +144,7 @@ static int module_apply(struct plan_builder *builder, size_t module, u8 returns,
 		    !is_candidate(limits, function, returns == VALUE_returns_emulated))
 			continue;
 		/* A file that can't be read well enough leaves its functions as they are. */
-		if (!code && plan_code_open(builder, module, &code, NULL))
+		if (!code && plan_code_open_for_functions(builder, module, &code))
 			return 0;
 		/* Go moves its stacks: sp at the end of a call may be another than at its start. */
 		if (elf_file_is_go(module_code_file(code)))

@@ -65,7 +65,8 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	builder->patterns = calloc(builder->pattern_count, sizeof(*builder->patterns));
 	builder->hits = calloc(builder->pattern_count, sizeof(*builder->hits));
 	builder->codes = calloc(builder->plan->module_count + 1, sizeof(*builder->codes));
-	if (!builder->patterns || !builder->hits || !builder->codes)
+	builder->expects = calloc(builder->plan->module_count + 1, sizeof(*builder->expects));
+	if (!builder->patterns || !builder->hits || !builder->codes || !builder->expects)
 		return err_errno(err, -ENOMEM, "can't match functions");
 	result = patterns_build(builder, patterns, err);
 	if (!result)
@@ -74,6 +75,8 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	if (result)
 		return result;
 	functions_sort(builder->plan);
+	plan_entries_first(builder);
+	log_phase("entries placed");
 	if (builder->limits->heap)
 		return plan_heap_apply(builder, err);
 	result = plan_policy_apply(builder, err);
@@ -109,11 +112,12 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 		result = functions_build(&builder, patterns, err);
 	for (size_t i = 0; builder.patterns && i < pattern_count; i++)
 		pattern_free(&builder.patterns[i]);
-	for (size_t i = 0; builder.codes && i < modules.count; i++)
+	for (size_t i = 0; builder.codes && builder.expects && i < modules.count; i++)
 		plan_code_close(&builder, i);
 	free(builder.patterns);
 	free(builder.hits);
 	free(builder.codes);
+	free(builder.expects);
 	if (result)
 		plan_free(builder.plan);
 	else

@@ -220,7 +220,8 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 		return "its address is in no executable segment";
 	if (!plan_maps_offset(module, file_offset))
 		return "its page is not mapped from the file: the program has moved its code";
-	reason = module_code_place(matcher->code, symbol->address, 0, ret_place);
+	/* plan_entries_first() finds better ones for all that match together. */
+	reason = module_code_place_quickly(matcher->code, symbol->address, ret_place);
 	if (!reason && !plan_maps_offset(module, ret_place->file_offset))
 		reason = "it reaches into a page that is not mapped from the file";
 	return reason;

@@ -18,6 +18,7 @@ struct plan_builder {
 	const struct plan_limits *limits;
 	size_t function_capacity, skipped_capacity;
 	u64 too_many; /* functions beyond max_functions: only counted */
+	bool *expects; /* of each module: its code knows which functions */
 	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };
 
@@ -25,6 +26,8 @@ void plan_function_free(struct plan_function *function); /* what it points to */
 
 /* Opens it, unless it is open. */
 int plan_code_open(struct plan_builder *builder, size_t module, struct module_code **ret_code, struct err *err);
+/* The same, and lets it know which functions of the plan it will be asked for. */
+int plan_code_open_for_functions(struct plan_builder *builder, size_t module, struct module_code **ret_code);
 void plan_code_close(struct plan_builder *builder, size_t module);
 
 /* plan_match.c: patterns and symbols -> functions and skipped ones. */
@@ -45,6 +48,8 @@ int plan_exits_apply(struct plan_builder *builder, struct err *err);
 int plan_heap_apply(struct plan_builder *builder, struct err *err);
 /* Does a target have one (CET)? Return addresses then stand in two places. */
 bool plan_has_shadow_stack(const struct plan_builder *builder);
+/* plan_entries.c: the best places that are good however returns are seen, for entries that would be stepped. After plan_match. */
+void plan_entries_first(struct plan_builder *builder);
 /* plan_entries.c: better places for the entries of a module that would be stepped, once it is known how their
  * returns are seen. */
 void plan_entries_apply(struct plan_builder *builder, size_t module);
