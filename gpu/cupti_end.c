@@ -29,7 +29,7 @@ static void drain(struct cupti_session *session)
 	do {
 		u32 seen = __atomic_load_n(&session->buffers.full_count, __ATOMIC_ACQUIRE);
 
-		session->library.calls.ActivityFlushAll(FLUSH_FORCED);
+		cupti_session_flush(session, FLUSH_FORCED);
 		cupti_session_convert(session);
 		if (!cupti_buffers_out(&session->buffers))
 			break;

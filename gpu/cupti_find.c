@@ -8,16 +8,14 @@
 #include "words.h"
 
 /* The function is there for as long as the driver is, which is never unloaded. */
-static void ask_driver(struct cupti_library *library, const struct loader *loader,
-		       const char *path)
+static void ask_driver(struct cupti_library *library, const struct loader *loader, const char *path)
 {
 	void *handle = loader->open(path, RTLD_NOW | RTLD_NOLOAD);
 	int version = 0;
 
 	if (!handle)
 		return;
-	library->driver_get_version =
-		(u32(*)(int *))loader->symbol(handle, "cuDriverGetVersion");
+	library->driver_get_version = (u32(*)(int *))loader->symbol(handle, "cuDriverGetVersion");
 	if (library->driver_get_version && !library->driver_get_version(&version))
 		library->driver_version = version;
 	loader->close(handle);

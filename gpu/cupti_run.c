@@ -30,7 +30,7 @@ static void flush(struct cupti_session *session, u64 now_ns)
 		return;
 	ask_for_devices(session);
 	/* cuptiActivityFlushPeriod hands over full buffers only: an idle target's would stay. */
-	session->library.calls.ActivityFlushAll(0);
+	cupti_session_flush(session, 0);
 	cupti_session_convert(session);
 	cupti_session_count_dropped(session);
 	session->flushed_ns = now_ns;

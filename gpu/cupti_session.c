@@ -102,6 +102,16 @@ void cupti_session_convert(struct cupti_session *session)
 	ring_release(session->writer);
 }
 
+/* CUPTI waits for its worker, which waits for the GPU, without a limit: gpuprobe has one. */
+void cupti_session_flush(struct cupti_session *session, u32 flags)
+{
+	u64 *flushing_ns = &session->control->flushing_ns;
+
+	__atomic_store_n(flushing_ns, system_now_ns(), __ATOMIC_RELEASE);
+	session->library.calls.ActivityFlushAll(flags);
+	__atomic_store_n(flushing_ns, 0, __ATOMIC_RELEASE);
+}
+
 void cupti_session_count_dropped(struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;

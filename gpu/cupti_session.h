@@ -75,6 +75,8 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint);
 /* Converts what CUPTI has handed back. */
 void cupti_session_convert(struct cupti_session *session);
 void cupti_session_count_dropped(struct cupti_session *session);
+/* cuptiActivityFlushAll: may block for as long as the GPU hangs. */
+void cupti_session_flush(struct cupti_session *session, u32 flags);
 /* READY, FAILED or IGNORED with result and hint. */
 void cupti_session_start(struct cupti_session *session);
 /* Switches the counters of unified memory on at the first sign of managed memory. */

@@ -304,7 +304,7 @@ static void enable(struct cupti_session *session)
 	 * Work that ended after an earlier session lies in a buffer of that one's, which CUPTI would go on to fill; that
 	 * agent can no longer read it, and to us it says nothing.
 	 */
-	calls->ActivityFlushAll(FLUSH_FORCED);
+	cupti_session_flush(session, FLUSH_FORCED);
 	enable_kinds(session);
 	cupti_apis_enable(session);
 	session->control->cupti_facts.kinds_enabled =
@@ -317,7 +317,7 @@ static void enable(struct cupti_session *session)
 	if (calls->ActivityFlushPeriod && session->control->cupti.flush_period_ms)
 		calls->ActivityFlushPeriod(session->control->cupti.flush_period_ms);
 	/* The facts of what exists are there before the first event. */
-	calls->ActivityFlushAll(0);
+	cupti_session_flush(session, 0);
 	cupti_session_convert(session);
 	session->flushed_ns = session->clock_ns = system_now_ns();
 	__atomic_store_n(&session->feature->state, AGENT_FEATURE_READY, __ATOMIC_RELEASE);

@@ -172,6 +172,7 @@ struct agent_control {
 	u32 chunk_count; /* by gpuprobe */
 	u32 flush_wanted; /* gpuprobe counts up: the agent flushes, then sets flush_done to it */
 	u32 flush_done;
+	u64 flushing_ns;    /* by the agent: since when it has been in cuptiActivityFlushAll, CLOCK_MONOTONIC of the target; 0: it is not */
 	u32 handover_state; /* enum agent_handover */
 	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */
 	u32 turned_away;    /* by agents, in the first ring of a memfd: processes that found no ring free */

@@ -138,6 +138,12 @@ void announce_gpu_result(const struct agents *agents)
 			log_warning("%s (%u) ended while it was recorded: GPU work of its last "
 				    "100 ms may be missing",
 				    comm, pid);
+		else if (report->stuck)
+			log_warning(
+				"%s (%u): CUPTI has not handed over its buffers for 2 s, as when a "
+				"GPU hangs: the last GPU work is missing; the agent leaves by "
+				"itself when CUPTI answers",
+				comm, pid);
 		else if (report->cut)
 			log_warning("%s (%u): the agent did not end in time: the last GPU work may "
 				    "be missing",

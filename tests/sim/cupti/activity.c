@@ -151,6 +151,9 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
 	CUptiResult result = sim_gate(__func__);
 
+	/* As it does while a GPU hangs. */
+	while (sim_cupti_knob("flush_hangs", 0))
+		sim_pause_ms(10);
 	if (!result)
 		sim_buffer_flush(flag != 0);
 	return result;

@@ -60,6 +60,7 @@ struct agent_report {
 	/* After agents_leave(): */
 	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */
+	bool stuck; /* it is still in a flush of CUPTI's, which waits for the GPU: it leaves when that returns */
 	bool ended; /* its target did, before it was asked to leave */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
 	char audit[256]; /* what the target has, before and after, in words; "": it has ended */

@@ -10,6 +10,7 @@
 #include "collect/agent/agents_parts.h"
 
 #define LEAVE_POLL_US 2000
+#define FLUSH_MAX_NS  (2 * NS_PER_SECOND)
 
 static bool says_it_left(const struct agent *agent)
 {
@@ -27,10 +28,21 @@ bool agents_has_left(const struct agent *agent)
 	return !agent->injection.own.tid && says_it_left(agent);
 }
 
+/* CUPTI's flush waits for the GPU without a limit, and with it the agent: it leaves when that returns. */
+static bool is_stuck(struct agent *agent)
+{
+	u64 now_ns = clock_monotonic_ns() - agent->clock_shift_ns;
+	u64 since_ns = __atomic_load_n(&agent->control->flushing_ns, __ATOMIC_ACQUIRE);
+
+	agent->report.stuck = since_ns && since_ns < now_ns && now_ns - since_ns > FLUSH_MAX_NS;
+	return agent->report.stuck;
+}
+
 static bool all_have_left(struct agents *agents)
 {
 	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control && !agents_has_left(&agents->agents[i]))
+		if (agents->agents[i].control && !agents_has_left(&agents->agents[i]) &&
+		    !is_stuck(&agents->agents[i]))
 			return false;
 	return true;
 }
@@ -56,6 +68,7 @@ static void audit(struct agent *agent)
 	u32 state = agents_state(agent);
 
 	agent->report.cut = state < AGENT_STATE_DRAINED;
+	agent->report.stuck &= agent->report.cut;
 	agent->report.silent =
 		agent->report.outcome == AGENT_WORKS && !agents_counter(agent, AGENT_COUNT_WORK);
 	agent->report.ended = target_is_gone(agent->target);
