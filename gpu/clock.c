@@ -6,6 +6,8 @@
 #define PAIRS 16
 /* Between reading two clocks one after the other; a thread may be preempted there. */
 #define TOLERANCE_NS (2 * NS_PER_MILLISECOND)
+/* A clock that is read so much elsewhere than before has been set: two readings are nearer, also under preemption. */
+#define STEP_NS (s64)(2 * NS_PER_MILLISECOND)
 
 static u64 distance(u64 a, u64 b)
 {
@@ -55,6 +57,28 @@ static double relative(u64 value, u64 origin)
 	return value >= origin ? (double)(value - origin) : -(double)(origin - value);
 }
 
+static s64 offset_of(const struct clock_point *point)
+{
+	return (s64)(point->monotonic_ns - point->cupti);
+}
+
+/* By the first point, until somebody sets CLOCK_REALTIME. */
+static void follow_realtime(struct clock *clock, const struct clock_point *point)
+{
+	s64 apart = clock->point_count ? offset_of(point) - offset_of(&clock->points[0]) : 0;
+
+	if (!clock->point_count || apart > STEP_NS || apart < -STEP_NS) {
+		clock->points[0] = *point;
+		clock->point_count = 1;
+		clock->offset_ns = 0;
+		clock->slope = 1;
+		return;
+	}
+	apart = apart < 0 ? -apart : apart;
+	if (apart > clock->residual_ns)
+		clock->residual_ns = apart;
+}
+
 /* Least squares. */
 static void fit(struct clock *clock)
 {
@@ -91,6 +115,10 @@ void clock_take_point(struct clock *clock, clock_reader read, void *data)
 
 	if (!read_tightest(read, data, &point))
 		return;
+	if (clock->realtime) {
+		follow_realtime(clock, &point);
+		return;
+	}
 	if (clock->point_count < CLOCK_POINTS) {
 		clock->points[clock->point_count++] = point;
 	} else {
@@ -102,8 +130,11 @@ void clock_take_point(struct clock *clock, clock_reader read, void *data)
 
 static u64 by_line(const struct clock *clock, u64 cupti)
 {
-	double ns = clock->offset_ns + clock->slope * relative(cupti, clock->points[0].cupti);
+	double ns;
 
+	if (clock->realtime)
+		return cupti + offset_of(&clock->points[0]);
+	ns = clock->offset_ns + clock->slope * relative(cupti, clock->points[0].cupti);
 	if (ns < -(double)clock->points[0].monotonic_ns || ns > 9e18)
 		return 0;
 	return clock->points[0].monotonic_ns + (s64)ns;

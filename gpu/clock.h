@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CUPTI's times and CLOCK_MONOTONIC. Where our timestamp callback is in force they are the same. Else a straight line
- * is fitted through moments at which both were read, and records are converted by it. For one thread.
+ * is fitted through moments at which both were read, and records are converted by it: one that goes as fast where CUPTI
+ * reads CLOCK_REALTIME, which the kernel keeps at the same rate, so that lengths stay as they are. For one thread.
  */
 #ifndef GPUPROBE_GPU_CLOCK_H
 #define GPUPROBE_GPU_CLOCK_H
@@ -16,6 +17,7 @@ struct clock_point {
 
 struct clock {
 	bool fitted; /* false: times are CLOCK_MONOTONIC as they are */
+	bool realtime; /* CUPTI reads CLOCK_REALTIME */
 	bool unsure; /* the first time that comes decides, by which of both is nearer to now */
 	u32 point_count;
 	u32 next; /* points are a ring: the newest replace the oldest but the first */

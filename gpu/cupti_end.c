@@ -57,6 +57,12 @@ static void restore(struct cupti_session *session)
 		calls->ActivitySetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &on);
 	if (session->control->cupti.latency_timestamps && calls->ActivityEnableLatencyTimestamps)
 		calls->ActivityEnableLatencyTimestamps(0);
+	if (session->event_timestamps)
+		calls->ActivityEnableCudaEventDeviceTimestamps(0);
+	if (session->managed_tried)
+		cupti_session_count_unified_memory(session, 0);
+	if (calls->SetThreadIdType)
+		calls->SetThreadIdType(session->thread_id_type_was);
 	if (calls->ActivityFlushPeriod)
 		calls->ActivityFlushPeriod(0);
 }

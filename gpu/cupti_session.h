@@ -31,7 +31,10 @@ struct cupti_session {
 	bool managed_tried; /* the counters of unified memory were asked for */
 	u32 managed_result; /* CUPTI's answer then */
 	u64 kinds_by_number; /* of API calls: not as a kind, each call by its number (cupti_apis.h) */
-	bool per_thread_was_on; /* an attribute that we changed */
+	bool stays; /* CUPTI will not be taken down: nothing is set that could not be undone */
+	/* What we changed, to be undone. */
+	bool per_thread_was_on, event_timestamps;
+	u32 thread_id_type_was;
 	bool timestamps_foreign; /* another client's callback is in force */
 	u32 finalize; /* enum cupti_finalize_state; waited for */
 	bool calls_begun; /* the target made calls of CUDA since it was asked */
@@ -79,6 +82,8 @@ void cupti_session_count_dropped(struct cupti_session *session);
 void cupti_session_flush(struct cupti_session *session, u32 flags);
 /* READY, FAILED or IGNORED with result and hint. */
 void cupti_session_start(struct cupti_session *session);
+/* Which of them the kind is of; it is enabled behind that. */
+void cupti_session_count_unified_memory(struct cupti_session *session, u32 enable);
 /* Switches the counters of unified memory on at the first sign of managed memory. */
 void cupti_session_follow_managed(struct cupti_session *session);
 /* The clock of CUPTI, for clock.h; data: the session. */

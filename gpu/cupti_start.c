@@ -12,6 +12,7 @@
 #include "words.h"
 
 #define SUBSCRIBER_NAME		 "gpuprobe"
+#define THREAD_ID_DEFAULT	 0 /* CUpti_ActivityThreadIdType */
 #define THREAD_ID_SYSTEM	 1 /* as gettid() gives it */
 #define ATTRIBUTE_PER_THREAD	 9
 #define UNIFIED_MEMORY_ALL	 2 /* scope: all devices of the process */
@@ -93,6 +94,7 @@ static void fit_clock(struct cupti_session *session)
 }
 
 /*
+ * A callback is taken back by cuptiFinalize only, so CUPTI gets none where it stays.
  * Registering our callback a second time in a process spoils the first records of a session, and registering it over
  * another client's spoils that one's; so CUPTI's clock is looked at first.
  */
@@ -103,7 +105,8 @@ static void start_clock(struct cupti_session *session)
 	enum clock_kind kind = clock_examine(cupti_session_read_clock, session);
 
 	session->timestamps_foreign = kind == CLOCK_IS_FOREIGN;
-	if ((kind == CLOCK_IS_REALTIME || kind == CLOCK_UNREADABLE) &&
+	session->stays = cupti_finalize_why_not(session) != NULL;
+	if ((kind == CLOCK_IS_REALTIME || kind == CLOCK_UNREADABLE) && !session->stays &&
 	    calls->ActivityRegisterTimestampCallback &&
 	    !calls->ActivityRegisterTimestampCallback(resident_timestamp(&session->resident))) {
 		kind = clock_examine(cupti_session_read_clock, session);
@@ -111,6 +114,7 @@ static void start_clock(struct cupti_session *session)
 		 * record shows it. */
 		session->clock.unsure = kind != CLOCK_IS_MONOTONIC;
 	}
+	session->clock.realtime = kind == CLOCK_IS_REALTIME;
 	if (kind != CLOCK_IS_MONOTONIC)
 		fit_clock(session);
 	facts->timestamps_ours = kind == CLOCK_IS_MONOTONIC;
@@ -126,7 +130,7 @@ static void share_buffers(struct cupti_session *session)
 	size_t bytes = sizeof(u8);
 	u8 value = 0;
 
-	if (!calls->ActivityGetAttribute || !calls->ActivitySetAttribute ||
+	if (session->stays || !calls->ActivityGetAttribute || !calls->ActivitySetAttribute ||
 	    calls->ActivityGetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &value) || value != 1)
 		return;
 	value = 0;
@@ -135,17 +139,16 @@ static void share_buffers(struct cupti_session *session)
 		!calls->ActivitySetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &value);
 }
 
-static u32 enable_unified_memory(struct cupti_session *session)
+void cupti_session_count_unified_memory(struct cupti_session *session, u32 enable)
 {
 	struct cupti_unified_memory configs[UNIFIED_MEMORY_LAST_KIND];
 	const struct cupti_calls *calls = &session->library.calls;
 
 	for (u32 i = 0; i < ARRAY_SIZE(configs); i++)
-		configs[i] = (struct cupti_unified_memory){UNIFIED_MEMORY_ALL, i + 1, 0, 1};
+		configs[i] = (struct cupti_unified_memory){UNIFIED_MEMORY_ALL, i + 1, 0, enable};
 	/* Not there on every GPU and under every driver: then the kind fails too, and says so. */
 	if (calls->ActivityConfigureUnifiedMemoryCounter)
 		calls->ActivityConfigureUnifiedMemoryCounter(configs, ARRAY_SIZE(configs));
-	return calls->ActivityEnable(CUPTI_UNIFIED_MEMORY);
 }
 
 /* Without times of the device these records have none at all. */
@@ -156,6 +159,7 @@ static u32 enable_events(struct cupti_session *session)
 			     ? calls->ActivityEnableCudaEventDeviceTimestamps(1)
 			     : CUPTI_NOT_CALLED;
 
+	session->event_timestamps = !result;
 	return result ? result : calls->ActivityEnable(CUPTI_CUDA_EVENT);
 }
 
@@ -172,8 +176,6 @@ static u32 enable_facts(struct cupti_session *session, u32 kind)
 static u32 enable_kind(struct cupti_session *session, u32 kind)
 {
 	switch (kind) {
-	case CUPTI_UNIFIED_MEMORY:
-		return enable_unified_memory(session);
 	case CUPTI_CUDA_EVENT:
 		return enable_events(session);
 	case CUPTI_DEVICE:
@@ -243,7 +245,8 @@ void cupti_session_follow_managed(struct cupti_session *session)
 	if (!wanted || session->managed_tried || !session->convert.managed_used)
 		return;
 	session->managed_tried = true;
-	session->managed_result = enable_unified_memory(session);
+	cupti_session_count_unified_memory(session, 1);
+	session->managed_result = session->library.calls.ActivityEnable(CUPTI_UNIFIED_MEMORY);
 	if (!session->managed_result)
 		session->kinds_enabled |= wanted;
 }
@@ -264,11 +267,14 @@ static void configure(struct cupti_session *session)
 	const struct cupti_calls *calls = &session->library.calls;
 	struct agent_cupti_config *config = &session->control->cupti;
 
+	if (calls->SetThreadIdType &&
+	    (!calls->GetThreadIdType || calls->GetThreadIdType(&session->thread_id_type_was)))
+		session->thread_id_type_was = THREAD_ID_DEFAULT;
 	if (calls->SetThreadIdType)
 		calls->SetThreadIdType(THREAD_ID_SYSTEM);
-	share_buffers(session);
 	cupti_sizes_measure(calls, session->version, session->convert.record_bytes);
 	start_clock(session);
+	share_buffers(session);
 	if (config->latency_timestamps && calls->ActivityEnableLatencyTimestamps)
 		calls->ActivityEnableLatencyTimestamps(1);
 }

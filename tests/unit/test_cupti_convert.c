@@ -383,6 +383,49 @@ TEST(a_foreign_clock_is_fitted)
 	CHECK_U64(clock_convert(&clock, 0), 0);
 }
 
+/* data: what somebody has set it forward by. */
+static bool read_realtime(void *data, u64 *ret_cupti)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*ret_cupti = now.tv_sec * 1000000000ULL + now.tv_nsec + *(u64 *)data;
+	return true;
+}
+
+static s64 away_from_now(struct clock *clock, u64 set_ns)
+{
+	struct timespec now;
+	u64 cupti;
+
+	read_realtime(&set_ns, &cupti);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (s64)(clock_convert(clock, cupti) - (now.tv_sec * 1000000000ULL + now.tv_nsec));
+}
+
+TEST(lengths_by_a_real_time_clock_stay_as_they_are)
+{
+	struct clock clock = {.fitted = true, .realtime = true};
+	u64 set_ns = 0, cupti, at[3];
+	s64 away_ns;
+
+	read_realtime(&set_ns, &cupti);
+	for (int i = 0; i < 3; i++) {
+		clock_take_point(&clock, read_realtime, &set_ns);
+		at[i] = clock_convert(&clock, cupti + i);
+	}
+	CHECK_U64(at[1] - at[0], 1);
+	CHECK_U64(at[2] - at[1], 1);
+	away_ns = away_from_now(&clock, set_ns);
+	CHECK(away_ns > -100000000 && away_ns < 1000000);
+	/* It is set. */
+	set_ns = 3600ULL * 1000000000ULL;
+	clock_take_point(&clock, read_realtime, &set_ns);
+	away_ns = away_from_now(&clock, set_ns);
+	CHECK(away_ns > -100000000 && away_ns < 1000000);
+	CHECK_U64(clock_convert(&clock, 0), 0);
+}
+
 #ifdef HAS_HEADERS
 #define LAYOUT(family, tag, bytes, start, end, times, header) \
 	typedef header cupti_##family;                        \

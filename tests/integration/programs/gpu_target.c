@@ -6,10 +6,13 @@
  *	once		one kernel only, without a word
  *	child		after SIGUSR1 it forks a child that lives as long as stdin, and says its number; after SIGUSR2 it does
  *			so without the libc, whose handlers of fork() are not called then
+ *	state LIBCUPTI	it loads that; at each line on stdin it says what of it is set: type of thread ids, one buffer a thread, whether its
+ *			clock is CLOCK_REALTIME
  *	exec PROGRAM...	it executes that after a line on stdin
  *	spin NS		one kernel of so many ns only, and it waits for it
  *	late NS		one of so many ns at the first line on stdin, for which it does not wait; one more at the second
  */
+#include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct dim3 {
@@ -64,6 +68,40 @@ static void fork_children(void)
 	}
 	while (wait(&status) > 0)
 		failed += status != 0;
+}
+
+static int is_realtime(unsigned long long timestamp)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec - timestamp / 1000000000 < 10;
+}
+
+/* Between the lines it calls nothing of CUDA. */
+static int tell_state(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	int (*get_type)(int *type) = (int (*)(int *))dlsym(library, "cuptiGetThreadIdType");
+	int (*get_attribute)(int attribute, size_t *bytes, void *value) =
+		(int (*)(int, size_t *, void *))dlsym(library, "cuptiActivityGetAttribute");
+	int (*get_time)(unsigned long long *time) =
+		(int (*)(unsigned long long *))dlsym(library, "cuptiGetTimestamp");
+
+	puts("ready");
+	fflush(stdout);
+	while (getchar() == '\n') {
+		unsigned char per_thread = 9;
+		size_t bytes = 1;
+		unsigned long long time = 0;
+		int type = 9;
+
+		failed += get_type(&type) || get_attribute(9, &bytes, &per_thread) ||
+			  get_time(&time);
+		printf("%d %d %d\n", type, per_thread, is_realtime(time));
+		fflush(stdout);
+	}
+	return failed != 0;
 }
 
 static void note_signal(int number)
@@ -118,6 +156,8 @@ int main(int argc, char **argv)
 		printf("%d %ld\n", 1, failed);
 		return failed != 0;
 	}
+	if (!strcmp(mode, "state"))
+		return tell_state(argv[2]);
 	if (!strcmp(mode, "late"))
 		return launch_late(strtoull(argv[2], NULL, 10));
 	if (!strcmp(mode, "once")) {
