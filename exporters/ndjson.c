@@ -261,7 +261,7 @@ static int ndjson_write_losses_of_reading(struct ndjson *ndjson, const struct vi
 		u64 others;
 
 		if (strcmp(loss->place, VIEW_PLACE_OF_READING) != 0 ||
-		    schema_loss_class(loss->reason) == LOSS_CLASS_CAUSES)
+		    schema_loss_is_found_again(loss->reason))
 			continue;
 		others = ndjson_recorded_loss(ndjson->view, loss, false);
 		if (others + ndjson_recorded_loss(ndjson->view, loss, true) >= loss->count)

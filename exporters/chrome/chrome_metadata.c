@@ -38,9 +38,12 @@ bool chrome_capture_complete(const struct view_survey *survey)
 {
 	if (survey->cut)
 		return false;
-	for (size_t i = 0; i < survey->loss_count; i++)
-		if (schema_loss_class(survey->losses[i].reason) != LOSS_CLASS_NOTHING)
+	for (size_t i = 0; i < survey->loss_count; i++) {
+		enum schema_loss_class class = schema_loss_class(survey->losses[i].reason);
+
+		if (class != LOSS_CLASS_NOTHING && class != LOSS_CLASS_SIZES)
 			return false;
+	}
 	return true;
 }
 

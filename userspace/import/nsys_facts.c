@@ -327,7 +327,7 @@ static int use_diagnostic(struct nsys_import *import, sqlite3_stmt *row, struct 
 	if (import->by_gpuprobe && severity == SEVERITY_WARNING &&
 	    parse_loss(words, &reason, place, sizeof(place), &count))
 		/* What is found in the events is found in them again. */
-		return schema_loss_class(reason) == LOSS_CLASS_CAUSES
+		return schema_loss_is_found_again(reason)
 			       ? 0
 			       : add_loss(import, reason, place, count, err);
 	if (severity == SEVERITY_WARNING || (severity > SEVERITY_WARNING && !import->by_gpuprobe))

@@ -282,3 +282,10 @@ enum schema_loss_class schema_loss_class(u32 loss_reason)
 
 	return loss_reason < ARRAY_SIZE(classes) ? classes[loss_reason] : LOSS_CLASS_OTHER;
 }
+
+bool schema_loss_is_found_again(u32 loss_reason)
+{
+	enum schema_loss_class class = schema_loss_class(loss_reason);
+
+	return class == LOSS_CLASS_CAUSES || class == LOSS_CLASS_SIZES;
+}

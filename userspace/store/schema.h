@@ -85,9 +85,12 @@ enum schema_loss_class {
 	LOSS_CLASS_RECORDS,
 	LOSS_CLASS_DURATIONS,
 	LOSS_CLASS_CAUSES,
+	LOSS_CLASS_SIZES,
 	LOSS_CLASS_NOTHING,
 };
 enum schema_loss_class schema_loss_class(u32 loss_reason);
+/* Is it found again by everybody who reads the same events? */
+bool schema_loss_is_found_again(u32 loss_reason);
 
 const char *schema_unit_name(enum schema_unit unit);
 const char *schema_shape_name(enum record_shape shape);

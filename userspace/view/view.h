@@ -112,6 +112,7 @@ struct view_event {
 	unsigned depth; /* number of enclosing spans in its lane */
 	u64 launch;	/* number that effects name as their cause, 0: it launched nothing */
 	const struct view_cause *cause; /* NULL: none */
+	bool has_sizes; /* a kernel of a library call whose sizes are known: see view_cause.matmul */
 	bool inner_call; /* a call inside another one with its correlation id: the same work, seen again */
 	bool computed; /* made by the view from other events, so not one of the capture (counters only) */
 };

@@ -269,7 +269,8 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		return kind->kind->row == ROW_STREAM ? count_unmatched(causes, source, correlation)
 						     : 0;
 	event->cause = cause;
-	if (matmuls && there->matmul && event->kind->number == KIND_kernel)
+	event->has_sizes = there->matmul && event->kind->number == KIND_kernel;
+	if (matmuls && event->has_sizes)
 		event->cause = view_matmuls_take(matmuls, there->matmul, cause);
 	return note_caused(causes, cause->number);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "view/view_parts.h"
 
 /* Adds to the entry of this reason and place. */
@@ -86,6 +87,38 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 	return result;
 }
 
+/* Of the time of all kernels, to a tenth of a percent; what is less than that is not nothing. */
+static void append_share(struct text *text, u64 part_ns, u64 whole_ns)
+{
+	double percent = whole_ns ? 100.0 * part_ns / whole_ns : 0;
+
+	if (percent > 0 && percent < 0.05)
+		text_append(text, "less than 0.1 %");
+	else
+		text_appendf(text, "%.1f %%", percent);
+	text_append(text, " of the time of all kernels");
+}
+
+static int ledger_add_kernels(struct view *view, struct map *index, struct string_table *places,
+			      const struct matrix_kernels *kernels)
+{
+	int result = 0;
+
+	for (size_t work = MATRIX_WORK_NONE + 1; work < MATRIX_WORK_COUNT && result == 0; work++) {
+		struct text text _cleanup_text_ = {0};
+		const char *place;
+
+		text_appendf(&text, "%s, ", matrix_work_name(work));
+		append_share(&text, kernels->unsized_ns[work], kernels->ns);
+		place = text.failed ? NULL : view_intern(view, text.data, text.length);
+		result = place ? ledger_add(&view->ledger, index, places,
+					    VALUE_loss_reason_size_unknown, place,
+					    kernels->unsized_count[work])
+			       : -ENOMEM;
+	}
+	return result;
+}
+
 static int compare_losses(const void *a, const void *b)
 {
 	const struct view_loss *first = a, *second = b;
@@ -95,7 +128,8 @@ static int compare_losses(const void *a, const void *b)
 	return strcmp(first->place, second->place);
 }
 
-int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window)
+int view_ledger_init(struct view *view, const struct view_causes *causes,
+		     const struct matrix_kernels *kernels, u64 outside_window)
 {
 	struct string_table places = {0};
 	struct map index = {0};
@@ -103,6 +137,8 @@ int view_ledger_init(struct view *view, const struct view_causes *causes, u64 ou
 
 	if (result == 0)
 		result = ledger_add_reading(view, &index, &places, causes, outside_window);
+	if (result == 0)
+		result = ledger_add_kernels(view, &index, &places, kernels);
 	if (result == 0 && view->ledger.count)
 		qsort(view->ledger.losses, view->ledger.count, sizeof(*view->ledger.losses),
 		      compare_losses);

@@ -33,10 +33,9 @@ struct matmul_call {
 	struct view_cause cause; /* of the kernel that took it */
 };
 
-void view_matmuls_init(struct view_matmuls *matmuls, const struct view *view)
+void view_matmuls_init(struct view_matmuls *matmuls, const struct view *view, bool survey)
 {
-	/* Nothing is counted yet in the survey, which wants no sizes. */
-	*matmuls = (struct view_matmuls){.wanted = view_kind_count(view, KIND_matmul) != 0};
+	*matmuls = (struct view_matmuls){.wanted = survey || view_kind_count(view, KIND_matmul)};
 }
 
 void view_matmuls_free(struct view_matmuls *matmuls)

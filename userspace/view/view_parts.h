@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/map.h"
+#include "view/matrix_kernels.h"
 #include "view/occupancy.h"
 #include "view/view.h"
 #include "view/view_counters.h"
@@ -144,7 +145,8 @@ struct view_matmuls {
 	u64 call_count;
 };
 
-void view_matmuls_init(struct view_matmuls *matmuls, const struct view *view);
+/* survey: kinds are not counted yet. */
+void view_matmuls_init(struct view_matmuls *matmuls, const struct view *view, bool survey);
 void view_matmuls_free(struct view_matmuls *matmuls);
 /* Of each event in time order. 0 or -ENOMEM. */
 int view_matmuls_add(struct view_matmuls *matmuls, const struct view_event *event);
@@ -249,7 +251,8 @@ struct view_ledger {
 };
 
 /* From the facts, the reader, and what the survey counted. */
-int view_ledger_init(struct view *view, const struct view_causes *causes, u64 outside_window);
+int view_ledger_init(struct view *view, const struct view_causes *causes,
+		     const struct matrix_kernels *kernels, u64 outside_window);
 void view_ledger_free(struct view_ledger *ledger);
 
 /* ---- view_computed: the computed values ---- */

@@ -16,6 +16,7 @@ struct walk {
 	struct view_lanes lanes;
 	struct view_causes causes;
 	struct view_matmuls matmuls;
+	struct matrix_kernels kernels; /* of the survey */
 	struct view_counters counters;
 	bool survey; /* rows are found now */
 	u64 outside_window;
@@ -26,7 +27,7 @@ static int walk_init(struct walk *walk, struct view *view, bool survey, struct e
 {
 	*walk = (struct walk){.view = view, .survey = survey};
 	view_causes_init(&walk->causes, 0);
-	view_matmuls_init(&walk->matmuls, view);
+	view_matmuls_init(&walk->matmuls, view, survey);
 	view_counters_init(&walk->counters, view);
 	return capture_ahead_open(view->reader, CAPTURE_AHEAD_BYTES_MIN, &walk->cursor, err);
 }
@@ -37,6 +38,7 @@ static void walk_free(struct walk *walk)
 	view_lanes_free(&walk->lanes);
 	view_causes_free(&walk->causes);
 	view_matmuls_free(&walk->matmuls);
+	matrix_kernels_free(&walk->kernels);
 	view_counters_free(&walk->counters);
 }
 
@@ -232,7 +234,8 @@ static int survey_finish(struct view *view, struct walk *walk)
 		view->rows.rows[i].lane_count = view_lanes_count(&walk->lanes, i);
 	result = view_rows_finish(view);
 	if (result == 0)
-		result = view_ledger_init(view, &view->causes, walk->outside_window);
+		result =
+			view_ledger_init(view, &view->causes, &walk->kernels, walk->outside_window);
 	if (result == 0)
 		result = survey_attributes(view);
 	survey->rows = view->rows.rows;
@@ -255,6 +258,10 @@ static int view_survey_events(struct view *view, struct err *err)
 		survey_count(view, &event);
 		if (event.kind->number == KIND_gpu_event &&
 		    view_recordings_add(&view->recordings, event.record) < 0)
+			result = err_errno(err, -ENOMEM, "can't look over the events");
+		else if (event.kind->number == KIND_kernel &&
+			 matrix_kernels_add(&walk.kernels, event.name, event.dur, event.has_sizes) <
+				 0)
 			result = err_errno(err, -ENOMEM, "can't look over the events");
 		else
 			result = view_counters_advance(&walk.counters, event.ts, err);
