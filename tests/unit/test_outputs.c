@@ -187,9 +187,9 @@ TEST(summary_shows_functions)
 	enter_folder(folder);
 	write_file("in.ndjson", recording, strlen(recording));
 	CHECK_OK(input_open("in.ndjson", &input, &err), err);
-	CHECK_OK(summary_print(input.reader, 20, file, &err), err);
+	CHECK_OK(summary_print(input.reader, &(struct blocks_style){.file = file}, &err), err);
 	fclose(file);
-	CHECK(strstr(data, "Total Time (ns)") && strstr(data, "  f\n"));
+	CHECK(strstr(data, "\nfunctions ") && strstr(data, "  f\n"));
 	free(data);
 	input_close(&input);
 	leave_folder(folder, files);

@@ -327,28 +327,6 @@ TEST(reports_and_formats_are_found)
 	CHECK(strstr(err.message, "column, table, csv, tsv, json"));
 }
 
-TEST(a_summary_has_each_table_once)
-{
-	static const char *const names[] = {"functions", "usdt_sum", "distribution"};
-	struct capture capture = capture_open(
-		"{\"kind\":\"call\",\"ts\":1000,\"dur\":9,\"pid\":1,\"tid\":1,\"name\":\"f\"}\n"
-		"{\"kind\":\"usdt_point\",\"ts\":1001,\"pid\":1,\"tid\":1,\"name\":\"a:b\"}\n"
-		"{\"kind\":\"function_total\",\"ts\":1000,\"dur\":9,\"pid\":1,\"name\":\"g\","
-		"\"calls\":3}\n");
-	struct report_request *requests;
-	struct err err = {0};
-	size_t count;
-
-	reports(&count);
-	requests = calloc(count, sizeof(*requests));
-	CHECK_OK(reports_with_rows(capture.view, requests, &count, &err), err);
-	CHECK_U64(count, ARRAY_SIZE(names));
-	for (size_t i = 0; i < count; i++)
-		CHECK_STRING(requests[i].report->name, names[i]);
-	free(requests);
-	capture_close(&capture);
-}
-
 #define STREAMED_ROWS 5000
 
 static const struct report_column streamed_columns[] = {

@@ -42,8 +42,7 @@ void report_append_heading(const struct report_printer *printer, const struct re
 	text_appendf(text, "(%s)", unit->name);
 }
 
-/* Digits and perhaps a point: 1234567.8 -> 1,234,567.8 */
-static void append_separated(struct text *text, const char *number, const char *separator)
+void report_append_separated(struct text *text, const char *number, const char *separator)
 {
 	size_t sign = *number == '-', digits;
 
@@ -105,7 +104,7 @@ static void append_number(const struct report_printer *printer, const struct rep
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)cell->count);
 	}
-	append_separated(text, number, printer->separator);
+	report_append_separated(text, number, printer->separator);
 }
 
 void report_append_value(const struct report_printer *printer, const struct report_column *column,

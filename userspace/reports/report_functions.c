@@ -149,11 +149,11 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 	return add_note(row, function, name, whole->window_start_ns);
 }
 
-/* With the price of each probe, where it is known of any. */
+/* With the price of each probe, where it is known of any, and for --help-reports. */
 static int choose_columns(const struct statistics_row *rows, size_t count,
 			  struct report_table *table)
 {
-	bool priced = false;
+	bool priced = !count;
 
 	for (size_t i = 0; i < count; i++)
 		priced |= rows[i].cpu_ns != 0;

@@ -81,8 +81,8 @@ int report_time_unit_find(const char *name, const struct report_time_unit **ret_
 		       text_string(&known));
 }
 
-/* What the user's language puts between thousands; the C locales have nothing. Valid while locale is. */
-static const char *thousands_separator(locale_t locale)
+/* The C locales have nothing. */
+const char *report_thousands_separator(locale_t locale)
 {
 	const char *separator = locale ? nl_langinfo_l(THOUSEP, locale) : "";
 
@@ -228,7 +228,7 @@ static void printer_open(struct report_printer *printer, struct report_table *ta
 	printer->locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
 	printer->separator = "";
 	if (printer->layout->for_people)
-		printer->separator = thousands_separator(printer->locale);
+		printer->separator = report_thousands_separator(printer->locale);
 }
 
 /* result: of making the rows. */

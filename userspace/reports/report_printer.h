@@ -41,6 +41,10 @@ extern const struct report_layout report_layout_columns, report_layout_table, re
 void report_append_heading(const struct report_printer *printer, const struct report_column *column,
 			   struct text *text);
 bool report_column_is_text(const struct report_column *column);
+/* What the user's language puts between thousands, "" for nothing; valid while locale is. (locale_t)0: nothing. */
+const char *report_thousands_separator(locale_t locale);
+/* Digits and perhaps a point: 1234567.8 -> 1,234,567.8 */
+void report_append_separated(struct text *text, const char *number, const char *separator);
 /* A cell as all layouts have it: "None" where there is no value. Text is appended as it is. */
 void report_append_value(const struct report_printer *printer, const struct report_column *column,
 			 const struct report_cell *cell, struct text *text);

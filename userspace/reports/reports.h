@@ -52,9 +52,6 @@ struct report {
 };
 
 const struct report *reports(size_t *ret_count);
-/* Those of a summary that have something to say of a capture, in its order; room for those of reports(). */
-int reports_with_rows(struct view *view, struct report_request *ret_requests, size_t *ret_count,
-		      struct err *err);
 /* What people get behind a report, where they ask for it; NULL: nothing. */
 const char *report_then(const struct report *report);
 /* A name or alias, perhaps with options behind it; -EINVAL names the known ones and the nearest. */

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "exporters/exporter.h"
-#include "reports/reports.h"
 #include "steps/view_steps.h"
 
 #define CHUNK_BYTES (256 * 1024)
@@ -227,43 +226,14 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 	return first_result;
 }
 
-/* What GPU or host gave something to; functions, where neither did. */
-static int print_tables(struct view *view, u64 rows, FILE *file, struct err *err)
+int summary_print(struct capture_reader *reader, const struct blocks_style *style, struct err *err)
 {
-	struct report_style style = {
-		.skip_empty = true, .max_rows = rows, .path = "the recording", .file = file};
-	size_t known, count = 0;
-	_cleanup_free_ struct report_request *tables =
-		(reports(&known), calloc(known, sizeof(*tables)));
-	int result = tables ? reports_with_rows(view, tables, &count, err)
-			    : err_errno(err, -ENOMEM, "can't print the tables");
-
-	if (result == 0 && !count) {
-		result = report_parse("functions", &tables[0], err);
-		style.skip_empty = false;
-		count = 1;
-	}
-	for (size_t i = 0; i < count && result == 0; i++)
-		result = report_print(&tables[i], view, &style, NULL, err);
-	return result;
-}
-
-int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct err *err)
-{
-	const struct report_style style = {.path = "the recording", .file = file};
-	struct report_request request;
 	struct view *view = NULL;
 	int result;
 
 	result = view_open(reader, &view, err);
-	if (result < 0)
-		return result;
-	result = print_tables(view, rows, file, err);
-	if (result == 0 && view_survey(view)->loss_count) {
-		result = report_parse("ledger", &request, err);
-		if (result == 0)
-			result = report_print(&request, view, &style, NULL, err);
-	}
+	if (result == 0)
+		result = blocks_print(view, style, err);
 	view_free(view);
 	return result;
 }

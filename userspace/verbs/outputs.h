@@ -3,9 +3,8 @@
 #ifndef GPUPROBE_VERBS_OUTPUTS_H
 #define GPUPROBE_VERBS_OUTPUTS_H
 
-#include <stdio.h>
-
 #include "options/options.h"
+#include "reports/blocks.h"
 #include "store/capture_reader.h"
 
 /* Are all formats known, all folders there and writable, none named twice? -EINVAL is wrong usage, all else
@@ -23,7 +22,7 @@ char *outputs_name_beside(const struct options *options, const char *path, const
 int outputs_write(struct capture_reader *reader, int capture_fd, const char *capture_path,
 		  const struct options *options);
 
-/* The tables behind a recording: functions, and the ledger where it is not empty. rows 0: all. */
-int summary_print(struct capture_reader *reader, u64 rows, FILE *file, struct err *err);
+/* The summary behind a recording. */
+int summary_print(struct capture_reader *reader, const struct blocks_style *style, struct err *err);
 
 #endif

@@ -388,17 +388,23 @@ static bool writes_to_stdout(const struct options *options)
 
 /* To standard output, unless that carries data. Says what is wrong; a reader that has left is no
  * failure. */
-static int write_summary(struct capture_reader *reader, const struct options *options)
+static int write_summary(const struct recording *recording, struct capture_reader *reader)
 {
-	bool to_stdout = !writes_to_stdout(options);
+	const struct options *options = recording->options;
+	struct blocks_style style = {
+		.has_max_rows = options->given.rows,
+		.max_rows = options->rows,
+		.path = recording->capture_asked ? recording->capture_path : NULL,
+	};
 	struct err err = {0};
 	struct page page;
 	int result = page_open(&page);
 
 	if (result)
 		err_errno(&err, result, "can't print the summary");
-	else
-		result = summary_print(reader, options->rows, to_stdout ? page.file : stderr, &err);
+	style.file = writes_to_stdout(options) ? stderr : page.file;
+	if (!result)
+		result = summary_print(reader, &style, &err);
 	if (result) {
 		log_error("%s", err.message);
 		page_discard(&page);
@@ -420,7 +426,7 @@ static int write_outputs(struct recording *recording)
 		return result;
 	}
 	if (!options->quiet)
-		summary_result = write_summary(reader, options);
+		summary_result = write_summary(recording, reader);
 	result = outputs_write(reader, recording->capture.fd, recording->capture_path, options);
 	capture_reader_free(reader);
 	return result ? result : summary_result;

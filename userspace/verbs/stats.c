@@ -10,7 +10,7 @@
 #include "verbs/input.h"
 #include "verbs/table_output.h"
 #include "verbs/verbs.h"
-#include "reports/reports.h"
+#include "reports/blocks.h"
 #include "steps/view_steps.h"
 
 /* One table, and where it goes. */
@@ -30,6 +30,7 @@ struct stats {
 	struct table *tables;
 	size_t count;
 	const struct report_time_unit *time_unit;
+	bool summary; /* is printed instead of reports */
 };
 
 /* ---- what is wanted ---- */
@@ -136,7 +137,7 @@ static int read_options(struct stats *stats, struct err *err)
 	return result;
 }
 
-/* People get what the capture holds something of; for programs the shape does not depend on that. */
+/* People get the summary, programs the reports that it is made of, those in boxes or files too. */
 static int add_default_tables(struct stats *stats, struct view *view, struct err *err)
 {
 	_cleanup_free_ struct report_request *requests = NULL;
@@ -146,13 +147,15 @@ static int add_default_tables(struct stats *stats, struct view *view, struct err
 
 	if (result < 0 || stats->count)
 		return result;
+	stats->summary = first.format == REPORT_COLUMN && stats->formats.count < 2 &&
+			 table_output_type(first.output) == TABLE_OUTPUT_STANDARD;
+	if (stats->summary)
+		return 0;
 	reports(&known);
 	requests = calloc(known, sizeof(*requests));
 	if (!requests)
 		return err_errno(err, -ENOMEM, "can't print the reports");
-	if (report_format_is_for_people(first.format) ||
-	    table_output_type(first.output) != TABLE_OUTPUT_STANDARD)
-		result = reports_with_rows(view, requests, &count, err);
+	result = blocks_reports(view, requests, &count, err);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		struct table *table = &stats->tables[stats->count++];
 
@@ -161,8 +164,6 @@ static int add_default_tables(struct stats *stats, struct view *view, struct err
 		table->words = requests[i].report->name;
 		result = set_place(stats, i, table, err);
 	}
-	if (result == 0 && !stats->count)
-		result = add_table(stats, "functions", 0, err);
 	return result;
 }
 
@@ -253,9 +254,32 @@ static int print_together(const struct stats *stats, struct view *view, const st
 	return table_output_close(&output, true, err);
 }
 
+static int print_summary(const struct stats *stats, struct view *view, struct err *err)
+{
+	const struct options *options = stats->options;
+	struct blocks_style style = {.has_max_rows = options->given.rows,
+				     .max_rows = options->rows,
+				     .path = options->arguments.items[0]};
+	struct table_output output = {0};
+	int result = table_output_open("-", "", style.path, REPORT_COLUMN, &output, err);
+
+	if (result < 0)
+		return result;
+	style.file = output.file;
+	result = blocks_print(view, &style, err);
+	if (result < 0 && result != -EPIPE) {
+		table_output_close(&output, false, NULL);
+		return result;
+	}
+	return table_output_close(&output, true, err);
+}
+
 static int print_tables(const struct stats *stats, struct view *view, struct err *err)
 {
 	int result = 0;
+
+	if (stats->summary)
+		return print_summary(stats, view, err);
 
 	for (size_t i = 0; i < stats->count && result == 0;) {
 		size_t count = count_together(stats, i);

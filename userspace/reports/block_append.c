@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reports/block_append.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "reports/blocks.h"
+#include "reports/report_printer.h"
+#include "reports/shown_name.h"
+
+#define TITLE_COLUMNS 11
+#define BETWEEN	      2
+#define NOTHING	      "-"
+#define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
+#define TEXT_MOST     32 /* columns of a text in front of it */
+#define TOTAL_TIME    "Total Time (ns)"
+
+/* A block on its way to the terminal. */
+struct block_page {
+	const struct block_content *content;
+	size_t column_count;
+	size_t widths[BLOCK_COLUMNS_MAX];
+	struct text *cells; /* [row * column_count + column] */
+};
+
+static const struct report_column *find_column(const struct report_table *table, const char *name,
+					       size_t *ret_place)
+{
+	for (size_t i = 0; i < table->column_count; i++) {
+		if (strcmp(table->columns[i].name, name) != 0)
+			continue;
+		*ret_place = i;
+		return &table->columns[i];
+	}
+	return NULL;
+}
+
+static bool has_same_text(const struct report_cell *cell, const struct report_cell *other)
+{
+	return cell->text && other->text && !strcmp(cell->text, other->text);
+}
+
+/* The row of the table beside that has the same name; names stand last. NULL: none. */
+static const struct report_row *row_beside(const struct block_content *content, size_t row)
+{
+	const struct report_table *table = content->table, *beside = content->beside;
+
+	for (size_t i = 0; i < beside->row_count; i++)
+		if (has_same_text(&table->rows[row].cells[table->column_count - 1],
+				  &beside->rows[i].cells[beside->column_count - 1]))
+			return &beside->rows[i];
+	return NULL;
+}
+
+/* NULL: there is none with a value. */
+static const struct report_cell *find_cell(const struct block_content *content, size_t row,
+					   const char *name, const struct report_column **ret_column)
+{
+	const struct report_row *of = &content->table->rows[row];
+	size_t place;
+
+	*ret_column = find_column(content->table, name, &place);
+	if (!*ret_column) {
+		*ret_column = find_column(content->beside, name, &place);
+		of = *ret_column ? row_beside(content, row) : NULL;
+	}
+	return of && !of->cells[place].empty ? &of->cells[place] : NULL;
+}
+
+/* Three digits: 312 ns, 6.60 us, 11.6 ms, 145 ms. */
+static void append_unit(double value, const char *const *units, size_t unit_count,
+			struct text *text)
+{
+	size_t unit = 0;
+	int decimals;
+
+	while (value >= 999.5 && unit + 1 < unit_count) {
+		value /= 1000;
+		unit++;
+	}
+	decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+	text_appendf(text, "%.*f %s", unit || value != floor(value) ? decimals : 0, value,
+		     units[unit]);
+}
+
+static void append_bytes(double bytes, struct text *text)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+
+	append_unit(bytes, units, ARRAY_SIZE(units), text);
+}
+
+static void append_time(double ns, struct text *text)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+
+	append_unit(ns, units, ARRAY_SIZE(units), text);
+}
+
+static double value_of(const struct report_column *column, const struct report_cell *cell)
+{
+	return column->type == REPORT_DECIMAL ? cell->decimal : (double)cell->count;
+}
+
+static void append_rate(const struct block_content *content, size_t row, double megabytes,
+			struct text *text)
+{
+	static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+	const struct report_column *column;
+	const struct report_cell *cell = find_cell(content, row, TOTAL_TIME, &column);
+
+	if (cell && cell->count)
+		append_unit(megabytes * 1e15 / cell->count, units, ARRAY_SIZE(units), text);
+	else
+		text_append(text, NOTHING);
+}
+
+static void append_number(const struct block_content *content, size_t row, enum shown shown,
+			  double value, struct text *text)
+{
+	char number[64];
+
+	switch (shown) {
+	case SHOWN_OF_WINDOW:
+		value = content->window_ns ? 100.0 * value / content->window_ns : 0;
+		/* fall through */
+	case SHOWN_SHARE:
+		text_appendf(text, "%.1f %%", value);
+		return;
+	case SHOWN_TIME:
+		append_time(value, text);
+		return;
+	case SHOWN_BYTES:
+	case SHOWN_MEGABYTES:
+		append_bytes(shown == SHOWN_BYTES ? value : value * 1e6, text);
+		return;
+	case SHOWN_RATE:
+		append_rate(content, row, value, text);
+		return;
+	default:
+		snprintf(number, sizeof(number), "%.*f",
+			 shown == SHOWN_DECIMAL && value != floor(value), value);
+		report_append_separated(text, number,
+					shown == SHOWN_NUMBER ? "" : content->separator);
+	}
+}
+
+static struct text *cell_of(const struct block_page *page, size_t row, size_t j)
+{
+	return &page->cells[row * page->column_count + j];
+}
+
+static void fill_cell(const struct block_page *page, size_t row, size_t j)
+{
+	const struct block_column *shown = &page->content->columns[j];
+	struct text *text = cell_of(page, row, j);
+	const struct report_column *column;
+	const struct report_cell *cell = find_cell(page->content, row, shown->name, &column);
+
+	if (!cell)
+		text_append(text, NOTHING);
+	else if (report_column_is_text(column))
+		text->failed |= shown_names((const char *const *)&cell->text, 1, TEXT_MOST, false,
+					    text) < 0;
+	else
+		append_number(page->content, row, shown->shown, value_of(column, cell), text);
+}
+
+/* Of all but the last column, whose names take what is left: so many columns. */
+static size_t fill_cells(struct block_page *page)
+{
+	size_t used = TITLE_COLUMNS;
+
+	for (size_t j = 0; j + 1 < page->column_count; j++) {
+		page->widths[j] = text_columns(page->content->columns[j].heading);
+		for (size_t i = 0; i < page->content->row_count; i++) {
+			size_t width;
+
+			fill_cell(page, i, j);
+			width = text_columns(text_string(cell_of(page, i, j)));
+			page->widths[j] = width > page->widths[j] ? width : page->widths[j];
+		}
+		used += page->widths[j] + BETWEEN;
+	}
+	return used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used : NAME_LEAST;
+}
+
+/* Lines in one. */
+static char *join_lines(const char *lines)
+{
+	struct text text = {0};
+
+	for (const char *c = lines; *c; c++) {
+		if (*c != '\n')
+			text_append_char(&text, *c);
+		else if (c[1])
+			text_append(&text, " < ");
+	}
+	if (!text.data)
+		return strdup("");
+	if (text.failed)
+		text_free(&text);
+	return text.data;
+}
+
+static int fill_names(struct block_page *page, size_t columns)
+{
+	const struct block_content *content = page->content;
+	size_t last = page->column_count - 1;
+	_cleanup_free_ char **names = calloc(content->row_count + 1, sizeof(*names));
+	_cleanup_free_ struct text *shown = calloc(content->row_count + 1, sizeof(*shown));
+	int result = names && shown ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < content->row_count && result == 0; i++) {
+		const struct report_column *column;
+		const struct report_cell *cell =
+			find_cell(content, i, content->columns[last].name, &column);
+
+		names[i] = join_lines(cell ? cell->text : NOTHING);
+		result = names[i] ? 0 : -ENOMEM;
+	}
+	if (result == 0)
+		result = shown_names((const char *const *)names, content->row_count, columns,
+				     content->columns[last].shown == SHOWN_CODE, shown);
+	for (size_t i = 0; i < content->row_count && names && shown; i++) {
+		*cell_of(page, i, last) = shown[i];
+		free(names[i]);
+	}
+	return result;
+}
+
+static void append_padding(struct text *text, size_t count)
+{
+	while (count--)
+		text_append_char(text, ' ');
+}
+
+static void append_padded(struct text *text, const char *string, size_t columns)
+{
+	size_t width = text_columns(string);
+
+	text_append(text, string);
+	append_padding(text, width < columns ? columns - width : 0);
+}
+
+static void append_line(const struct block_page *page, const char *title, size_t row, bool heading,
+			struct text *text)
+{
+	const struct block_content *content = page->content;
+
+	append_padded(text, title, TITLE_COLUMNS);
+	for (size_t j = 0; j < page->column_count; j++) {
+		const char *cell = heading ? content->columns[j].heading
+					   : text_string(cell_of(page, row, j));
+		bool last = j + 1 == page->column_count;
+
+		if (!last && content->columns[j].shown == SHOWN_TEXT)
+			append_padded(text, cell, page->widths[j]);
+		else if (!last && text_columns(cell) < page->widths[j])
+			append_padding(text, page->widths[j] - text_columns(cell));
+		if (last || content->columns[j].shown != SHOWN_TEXT)
+			text_append(text, cell);
+		if (!last)
+			append_padding(text, BETWEEN);
+	}
+	if (heading && content->row_count < content->table->row_count)
+		text_appendf(text, " (%zu of %zu)", content->row_count, content->table->row_count);
+	text_append_char(text, '\n');
+}
+
+int block_append(const struct block_content *content, struct text *text)
+{
+	struct block_page page = {.content = content};
+	int result;
+
+	if (!content->table->row_count) {
+		append_padded(text, content->title, TITLE_COLUMNS);
+		text_appendf(text, "%s\n", content->table->empty);
+		return 0;
+	}
+	while (page.column_count < BLOCK_COLUMNS_MAX && content->columns[page.column_count].heading)
+		page.column_count++;
+	page.cells = calloc(content->row_count * page.column_count + 1, sizeof(*page.cells));
+	if (!page.cells)
+		return -ENOMEM;
+	result = fill_names(&page, fill_cells(&page));
+	append_line(&page, content->title, 0, true, text);
+	for (size_t i = 0; i < content->row_count; i++)
+		append_line(&page, "", i, false, text);
+	for (size_t i = 0; i < content->row_count * page.column_count; i++) {
+		text->failed |= page.cells[i].failed;
+		text_free(&page.cells[i]);
+	}
+	free(page.cells);
+	return result;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a block of the summary is printed; for blocks.c. */
+#ifndef GPUPROBE_REPORTS_BLOCK_APPEND_H
+#define GPUPROBE_REPORTS_BLOCK_APPEND_H
+
+#include "reports/report_table.h"
+
+#define BLOCK_COLUMNS_MAX 10
+
+enum shown {
+	SHOWN_SHARE,	 /* per cent */
+	SHOWN_OF_WINDOW, /* of ns: per cent of the window, more than 100 where threads were at it at the same time */
+	SHOWN_TIME,	 /* of ns: 11.6 ms */
+	SHOWN_COUNT,
+	SHOWN_DECIMAL,	 /* a mean of counts */
+	SHOWN_NUMBER,	 /* of a thread, ...: no count */
+	SHOWN_BYTES,	 /* 11.6 MB */
+	SHOWN_MEGABYTES, /* of megabytes: the same */
+	SHOWN_RATE,	 /* of megabytes, in the column "Total Time (ns)": 3.21 GB/s */
+	SHOWN_TEXT,
+	SHOWN_CODE,  /* a name of code */
+	SHOWN_STACK, /* lines */
+};
+
+/* The first without a heading is behind the last. */
+struct block_column {
+	const char *heading, *name; /* name: of the report's column; cells of one that it has not are empty */
+	enum shown shown;	    /* the last two only of the last column */
+};
+
+struct block_content {
+	const char *title;
+	const struct block_column *columns;
+	const struct report_table *table;
+	const struct report_table *beside; /* of its columns too, in the row of the same name; without columns: none */
+	size_t row_count;		   /* shown */
+	u64 window_ns;
+	const char *separator; /* between thousands */
+};
+
+/* The headings and the first rows; of no rows the table's words for that. 0 or -ENOMEM. */
+int block_append(const struct block_content *content, struct text *text);
+
+#endif

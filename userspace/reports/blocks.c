@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reports/blocks.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "reports/block_append.h"
+#include "reports/report_printer.h"
+
+#define KINDS_MAX 8
+
+struct block {
+	const char *title;
+	u16 kinds[KINDS_MAX]; /* none: always */
+	const char *report, *beside;
+	size_t least, most;
+	struct block_column columns[BLOCK_COLUMNS_MAX];
+};
+
+#define KINDS(...)          \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define COLUMNS(...)        \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define COLUMN(heading, column, shown) \
+	{                              \
+		heading, column, shown \
+	}
+
+static const struct block blocks[] = {
+#define BLOCK(title, kinds, report, beside, least, most, columns) \
+	{title, kinds, report, beside, least, most, columns},
+#include "reports/blocks.def"
+};
+
+static const struct {
+	u16 kinds[KINDS_MAX];
+	const char *report;
+} others[] = {
+#define MORE(kinds, report) {kinds, report},
+#include "reports/blocks.def"
+	{{0}, NULL},
+};
+
+/* An empty one, the last one, and one that says of a cut recording that it is. */
+#define OTHER_LINES 3
+
+/* Whatever a capture holds, all blocks have their least. */
+enum {
+	LEAST_LINES = OTHER_LINES
+#define BLOCK(title, kinds, report, beside, least, most, columns) +1 + least
+#include "reports/blocks.def"
+};
+_Static_assert(LEAST_LINES <= BLOCKS_LINES, "blocks.def: the least of all blocks is too much");
+
+/* A block of a capture. */
+struct filled {
+	const struct block *block; /* NULL: there is nothing for it */
+	struct report_table table, beside;
+	size_t rows; /* shown */
+};
+
+static bool has_any(const struct view *view, const u16 kinds[KINDS_MAX])
+{
+	bool any = !kinds[0];
+
+	for (size_t i = 0; i < KINDS_MAX && kinds[i] && !any; i++)
+		any = view_kind_count(view, kinds[i]) != 0;
+	return any;
+}
+
+int blocks_reports(struct view *view, struct report_request *ret_requests, size_t *ret_count,
+		   struct err *err)
+{
+	size_t count = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++) {
+		if (!blocks[i].kinds[0] || !has_any(view, blocks[i].kinds))
+			continue;
+		result = report_parse(blocks[i].report, &ret_requests[count++], err);
+		if (result == 0 && blocks[i].beside)
+			result = report_parse(blocks[i].beside, &ret_requests[count++], err);
+	}
+	*ret_count = count;
+	return result;
+}
+
+/* ---- how many rows ---- */
+
+static size_t row_count_up_to(const struct filled *filled, size_t most)
+{
+	return filled->table.row_count < most ? filled->table.row_count : most;
+}
+
+/* Each has its least; of what is left the first have theirs first. */
+static void share_lines(struct filled *filled, const struct blocks_style *style)
+{
+	size_t left = BLOCKS_LINES - OTHER_LINES;
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		if (!filled[i].block)
+			continue;
+		filled[i].rows = row_count_up_to(&filled[i], blocks[i].least);
+		left -= 1 + filled[i].rows;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		size_t rows;
+
+		if (!filled[i].block)
+			continue;
+		rows = row_count_up_to(&filled[i], blocks[i].most);
+		if (rows > filled[i].rows + left)
+			rows = filled[i].rows + left;
+		left -= rows - filled[i].rows;
+		filled[i].rows = rows;
+		if (style->has_max_rows)
+			filled[i].rows =
+				row_count_up_to(&filled[i], style->max_rows ?: SIZE_MAX);
+	}
+}
+
+static int make_table(struct view *view, const char *report, struct report_table *table,
+		      struct err *err)
+{
+	struct report_request request;
+	int result = report_parse(report, &request, err);
+
+	return result < 0 ? result : request.report->make(view, &request, table, err);
+}
+
+static int fill(struct view *view, const struct block *block, struct filled *filled,
+		struct err *err)
+{
+	int result;
+
+	if (!has_any(view, block->kinds))
+		return 0;
+	result = make_table(view, block->report, &filled->table, err);
+	if (result == 0 && block->beside)
+		result = make_table(view, block->beside, &filled->beside, err);
+	if (result == 0 && (filled->table.row_count || !block->kinds[0]))
+		filled->block = block;
+	return result;
+}
+
+/* ---- the last line ---- */
+
+static void append_more(const struct view *view, const struct blocks_style *style,
+			struct text *text)
+{
+	struct text line _cleanup_text_ = {0};
+	size_t count = 0;
+
+	if (style->path) {
+		text_append(&line, "more: gpuprobe stats ");
+		text_append_terminal(&line, style->path, strlen(style->path));
+	} else {
+		text_append(&line, "more, with -o FILE.gpr: gpuprobe stats FILE.gpr");
+	}
+	text_append(&line, " -r REPORT");
+	/* Those that have room; --help-reports has all. */
+	for (size_t i = 0; others[i].report; i++) {
+		size_t columns = text_columns(text_string(&line)) + 2 + strlen(others[i].report);
+
+		if (has_any(view, others[i].kinds) && columns <= BLOCKS_COLUMNS)
+			text_appendf(&line, "%s%s", count++ ? ", " : ": ", others[i].report);
+	}
+	text_append(text, text_string(&line));
+	text_append(text, count ? "\n" : ", see --help-reports\n");
+	text->failed |= line.failed;
+}
+
+static int append_block(const struct view *view, const struct filled *filled, const char *separator,
+			struct text *text)
+{
+	const struct view_survey *survey = view_survey(view);
+	const struct block_content content = {
+		.title = filled->block->title,
+		.columns = filled->block->columns,
+		.table = &filled->table,
+		.beside = &filled->beside,
+		.row_count = filled->rows,
+		.window_ns = survey->window_end_ns - survey->window_start_ns,
+		.separator = separator,
+	};
+
+	return block_append(&content, text);
+}
+
+static bool has_content(const struct view *view, const struct filled *filled)
+{
+	for (size_t i = 0; others[i].report; i++)
+		if (has_any(view, others[i].kinds))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (filled[i].block && filled[i].table.row_count && blocks[i].kinds[0])
+			return true;
+	return false;
+}
+
+static int print_all(const struct view *view, const struct filled *filled,
+		     const struct blocks_style *style, struct err *err)
+{
+	locale_t locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
+	struct text text _cleanup_text_ = {0};
+	const char *separator = report_thousands_separator(locale);
+	int result = 0;
+
+	text_append_char(&text, '\n');
+	if (view_survey(view)->cut)
+		text_append(&text, "The recording was cut: what came later is missing.\n");
+	if (!has_content(view, filled))
+		text_append(&text, "Nothing was recorded.\n");
+	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
+		if (filled[i].block)
+			result = append_block(view, &filled[i], separator, &text);
+	append_more(view, style, &text);
+	if (locale)
+		freelocale(locale);
+	if (result < 0 || text.failed)
+		return err_errno(err, -ENOMEM, "can't print the summary");
+	errno = 0;
+	if (fwrite(text.data, text.length, 1, style->file) != 1)
+		return err_errno(err, errno ? -errno : -EIO, "can't write the summary");
+	return 0;
+}
+
+static void filled_free(struct filled *filled)
+{
+	report_table_free(&filled->table);
+	report_table_free(&filled->beside);
+}
+
+int blocks_print(struct view *view, const struct blocks_style *style, struct err *err)
+{
+	struct filled filled[ARRAY_SIZE(blocks)] = {0};
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
+		result = fill(view, &blocks[i], &filled[i], err);
+	if (result == 0) {
+		share_lines(filled, style);
+		result = print_all(view, filled, style, err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		filled_free(&filled[i]);
+	return result;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report gpu_busy_sum: how much of the window each GPU had at least one kernel, copy or set to do. What runs side by side in streams or
+ * processes counts once; a GPU is one by its uuid, whatever processes call it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "reports/report_table.h"
+
+enum column {
+	COLUMN_DEVICE,
+	COLUMN_SHARE,
+	COLUMN_BUSY,
+	COLUMN_IDLE,
+	COLUMN_KERNELS,
+	COLUMN_COPIES,
+	COLUMN_SETS,
+	COLUMN_OPERATIONS,
+	COLUMN_NAME,
+	COLUMN_COUNT
+};
+
+static const struct report_column columns[COLUMN_COUNT] = {
+	[COLUMN_DEVICE] = {"Device ID", REPORT_NUMBER},
+	[COLUMN_SHARE] = {"Busy (%)", REPORT_DECIMAL, 1},
+	[COLUMN_BUSY] = {"Busy (ns)", REPORT_COUNT},
+	[COLUMN_IDLE] = {"Idle (ns)", REPORT_COUNT},
+	[COLUMN_KERNELS] = {"Kernels (ns)", REPORT_COUNT},
+	[COLUMN_COPIES] = {"Copies (ns)", REPORT_COUNT},
+	[COLUMN_SETS] = {"Sets (ns)", REPORT_COUNT},
+	[COLUMN_OPERATIONS] = {"Operations", REPORT_COUNT},
+	[COLUMN_NAME] = {"Name", REPORT_TEXT},
+};
+
+enum work { WORK_ANY, WORK_KERNEL, WORK_COPY, WORK_SET, WORKS };
+
+/* A graph that is recorded as a whole runs its kernels. */
+static const struct {
+	u16 kind;
+	enum work work;
+} kinds[] = {
+	{KIND_kernel, WORK_KERNEL},
+	{KIND_graph_launch, WORK_KERNEL},
+	{KIND_copy, WORK_COPY},
+	{KIND_set, WORK_SET},
+};
+
+struct gpu {
+	u32 device; /* id of its first fact */
+	u32 number;
+	u64 operation_count;
+	u64 until_ns[WORKS], busy_ns[WORKS];
+};
+
+struct run {
+	const struct view *view;
+	u64 start_ns, end_ns; /* of the window */
+	struct map places;    /* id of a device -> place in gpus */
+	struct gpu *gpus;
+	size_t count, capacity;
+};
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	struct run *run = data;
+
+	run->view = view;
+	run->start_ns = survey->window_start_ns;
+	run->end_ns = survey->window_end_ns;
+	return 0;
+}
+
+/* Two ids are one GPU where both have the same uuid. */
+static bool is_same(const struct view *view, u32 device, u32 other)
+{
+	static const u8 unknown[sizeof(((struct record_device *)0)->uuid)];
+	const struct record_device *a = (const void *)view_fact(view, KIND_device, device);
+	const struct record_device *b = (const void *)view_fact(view, KIND_device, other);
+
+	return a && b && memcmp(a->uuid, unknown, sizeof(unknown)) != 0 &&
+	       memcmp(a->uuid, b->uuid, sizeof(unknown)) == 0;
+}
+
+static struct gpu *gpu_of(struct run *run, const struct view_row *row)
+{
+	const u64 *known = map_find(&run->places, row->device, 0);
+	size_t place = 0;
+
+	if (known)
+		return &run->gpus[*known];
+	while (place < run->count && !is_same(run->view, row->device, run->gpus[place].device))
+		place++;
+	if (array_reserve(&run->gpus, &run->capacity, run->count + 1) < 0 ||
+	    map_set(&run->places, row->device, 0, place) < 0)
+		return NULL;
+	if (place == run->count)
+		run->gpus[run->count++] =
+			(struct gpu){.device = row->device, .number = row->device_number};
+	return &run->gpus[place];
+}
+
+/* Events come by their start. */
+static void add_busy(const struct run *run, struct gpu *gpu, enum work work,
+		     const struct view_event *event)
+{
+	u64 since = event->ts > run->start_ns ? event->ts : run->start_ns;
+	u64 until = event->end < run->end_ns ? event->end : run->end_ns;
+
+	since = since > gpu->until_ns[work] ? since : gpu->until_ns[work];
+	if (until <= since)
+		return;
+	gpu->busy_ns[work] += until - since;
+	gpu->until_ns[work] = until;
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	struct gpu *gpu;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (kinds[i].kind != event->kind->number)
+			continue;
+		gpu = gpu_of(run, event->row);
+		if (!gpu)
+			return err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
+		gpu->operation_count++;
+		add_busy(run, gpu, WORK_ANY, event);
+		add_busy(run, gpu, kinds[i].work, event);
+	}
+	return 0;
+}
+
+static int compare_gpus(const void *a, const void *b)
+{
+	const struct gpu *left = a, *right = b;
+
+	if (left->number != right->number)
+		return left->number < right->number ? -1 : 1;
+	return left->device < right->device ? -1 : left->device > right->device;
+}
+
+static int add_row(const struct run *run, const struct gpu *gpu, struct report_table *table)
+{
+	u64 window_ns = run->end_ns - run->start_ns;
+	struct report_row *row = report_table_add(table);
+	const char *name = view_device_name(run->view, gpu->device);
+
+	if (!row || !name || report_cell_text(&row->cells[COLUMN_NAME], name) < 0)
+		return -ENOMEM;
+	report_cell_count(&row->cells[COLUMN_DEVICE], gpu->number);
+	if (window_ns)
+		report_cell_decimal(&row->cells[COLUMN_SHARE],
+				    100.0 * gpu->busy_ns[WORK_ANY] / window_ns);
+	report_cell_count(&row->cells[COLUMN_BUSY], gpu->busy_ns[WORK_ANY]);
+	report_cell_count(&row->cells[COLUMN_IDLE], window_ns - gpu->busy_ns[WORK_ANY]);
+	report_cell_count(&row->cells[COLUMN_KERNELS], gpu->busy_ns[WORK_KERNEL]);
+	report_cell_count(&row->cells[COLUMN_COPIES], gpu->busy_ns[WORK_COPY]);
+	report_cell_count(&row->cells[COLUMN_SETS], gpu->busy_ns[WORK_SET]);
+	report_cell_count(&row->cells[COLUMN_OPERATIONS], gpu->operation_count);
+	return 0;
+}
+
+int report_busy_make(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run run = {0};
+	int result = view_run(view, &sink, &run, err);
+
+	table->title = "GPU busy and idle, of the window";
+	table->columns = columns;
+	table->column_count = COLUMN_COUNT;
+	if (result == 0 && run.count)
+		qsort(run.gpus, run.count, sizeof(*run.gpus), compare_gpus);
+	for (size_t i = 0; i < run.count && result == 0; i++)
+		if (add_row(&run, &run.gpus[i], table) < 0)
+			result = err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
+	free(run.gpus);
+	map_free(&run.places);
+	return result;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The report steps_sum: how long the steps (steps/view_steps.h) of each thread took. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "reports/report_table.h"
+#include "steps/view_steps.h"
+
+enum column {
+	COLUMN_STEPS,
+	COLUMN_AVERAGE,
+	COLUMN_MEDIAN,
+	COLUMN_P95,
+	COLUMN_MINIMUM,
+	COLUMN_MAXIMUM,
+	COLUMN_BUSY,
+	COLUMN_KERNELS,
+	COLUMN_PID,
+	COLUMN_TID,
+	COLUMN_SOURCE,
+	COLUMN_NAME,
+	COLUMNS,
+};
+
+static const struct report_column columns[COLUMNS] = {
+	[COLUMN_STEPS] = {"Steps", REPORT_COUNT},
+	[COLUMN_AVERAGE] = {"Avg (ns)", REPORT_DECIMAL, 1},
+	[COLUMN_MEDIAN] = {"Med (ns)", REPORT_DECIMAL, 1},
+	[COLUMN_P95] = {"P95 (ns)", REPORT_COUNT},
+	[COLUMN_MINIMUM] = {"Min (ns)", REPORT_COUNT},
+	[COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT},
+	[COLUMN_BUSY] = {"Avg GPU Busy (ns)", REPORT_DECIMAL, 1},
+	[COLUMN_KERNELS] = {"Avg Kernels", REPORT_DECIMAL, 1},
+	[COLUMN_PID] = {"PID", REPORT_NUMBER},
+	[COLUMN_TID] = {"TID", REPORT_NUMBER},
+	[COLUMN_SOURCE] = {"From", REPORT_TEXT},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
+};
+
+static int compare_durations(const void *a, const void *b)
+{
+	const u64 *left = a, *right = b;
+
+	return *left < *right ? -1 : *left > *right;
+}
+
+/* sorted: count of them, not 0 */
+static void fill_durations(const u64 *sorted, size_t count, double total_ns,
+			   struct report_cell *cells)
+{
+	double middle = (double)sorted[(count - 1) / 2] + (double)sorted[count / 2];
+
+	report_cell_decimal(&cells[COLUMN_AVERAGE], total_ns / count);
+	report_cell_decimal(&cells[COLUMN_MEDIAN], middle / 2);
+	/* The least that 95 of 100 do not exceed. */
+	report_cell_count(&cells[COLUMN_P95], sorted[(count * 95 + 99) / 100 - 1]);
+	report_cell_count(&cells[COLUMN_MINIMUM], sorted[0]);
+	report_cell_count(&cells[COLUMN_MAXIMUM], sorted[count - 1]);
+}
+
+static int add_row(struct report_table *table, const struct view_step_track *track)
+{
+	_cleanup_free_ u64 *durations = calloc(track->count + 1, sizeof(*durations));
+	struct report_row *row = report_table_add(table);
+	double total_ns = 0, busy_ns = 0, kernel_count = 0;
+
+	if (!durations || !row ||
+	    report_cell_text(&row->cells[COLUMN_NAME], track->steps[0].name) < 0 ||
+	    report_cell_text(&row->cells[COLUMN_SOURCE], view_step_source_text(track->source)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < track->count; i++) {
+		const struct view_step *step = &track->steps[i];
+
+		durations[i] = step->end_ns - step->start_ns;
+		total_ns += durations[i];
+		busy_ns += step->busy_ns;
+		kernel_count += step->kernel_count;
+	}
+	qsort(durations, track->count, sizeof(*durations), compare_durations);
+	report_cell_count(&row->cells[COLUMN_STEPS], track->count);
+	fill_durations(durations, track->count, total_ns, row->cells);
+	report_cell_decimal(&row->cells[COLUMN_BUSY], busy_ns / track->count);
+	report_cell_decimal(&row->cells[COLUMN_KERNELS], kernel_count / track->count);
+	report_cell_count(&row->cells[COLUMN_PID], track->pid);
+	report_cell_count(&row->cells[COLUMN_TID], track->tid);
+	return 0;
+}
+
+int report_steps_sum_make(struct view *view, const struct report_request *request,
+			  struct report_table *table, struct err *err)
+{
+	const struct view_steps *steps;
+	int result = view_steps(view, &steps, err);
+
+	table->title = "Steps, in all";
+	table->empty = "No steps were found: see the report steps.";
+	table->columns = columns;
+	table->column_count = COLUMNS;
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < steps->track_count && result == 0; i++)
+		if (steps->tracks[i].count)
+			result = add_row(table, &steps->tracks[i]);
+	return result < 0 ? err_errno(err, result, "can't make the report steps_sum") : 0;
+}

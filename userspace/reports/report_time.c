@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report time_sum: where the time of the window went, of each process that gives a GPU work: each moment is of one row, the first that holds of
+ * what its GPUs and then those of its threads do that ever launch. Two runs: which threads launch, then all from one change to the next.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "reports/report_table.h"
+
+enum column { COLUMN_SHARE, COLUMN_TOTAL, COLUMN_NAME, COLUMN_COUNT };
+
+static const struct report_column columns[COLUMN_COUNT] = {
+	[COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},
+	[COLUMN_TOTAL] = {"Total Time (ns)", REPORT_COUNT},
+	[COLUMN_NAME] = {"What", REPORT_TEXT},
+};
+
+/* What a thread does that launches, the first that holds of any of them is what counts. */
+enum state { STATE_CALL, STATE_CODE, STATE_SYNC, STATE_WAIT, STATES };
+
+/* Rows, in their order. */
+enum place { PLACE_KERNEL, PLACE_MEMORY, PLACE_CALL, PLACE_CODE, PLACE_SYNC, PLACE_WAIT, PLACES };
+
+static const char *const place_names[PLACES] = {
+	[PLACE_KERNEL] = "a GPU runs kernels",
+	[PLACE_MEMORY] = "a GPU only copies or sets memory",
+	[PLACE_CALL] = "GPU idle: a thread that launches is in a CUDA call",
+	[PLACE_CODE] = "GPU idle: a thread that launches runs other code",
+	[PLACE_SYNC] = "GPU idle: a thread that launches is in a call that waits for a GPU",
+	[PLACE_WAIT] = "GPU idle: all threads that launch wait",
+};
+/* Where no waits are recorded. */
+static const char code_or_wait[] = "GPU idle: threads that launch run other code, or wait";
+/* Where no launches are recorded. */
+static const char only_idle[] = "GPU idle";
+
+struct thread {
+	u64 launch_count;
+	u32 calls, syncs, waits; /* that it is in */
+	enum state state;
+};
+
+struct process {
+	u32 pid;
+	u32 kernels, copies;	 /* that run */
+	u64 launches_most;	 /* of its threads */
+	size_t main_row;	 /* the thread that launches most */
+	u32 thread_counts[STATES]; /* of those that launch */
+	u64 place_ns[PLACES], since_ns;
+};
+
+struct run {
+	const struct view *view;
+	u64 start_ns, end_ns;
+	struct thread *threads; /* [row] */
+	struct map places;	/* pid -> place in processes */
+	struct process *processes;
+	size_t count, capacity;
+	bool measures; /* the second run */
+};
+
+static bool is_kernel(u16 kind)
+{
+	return kind == KIND_kernel || kind == KIND_graph_launch;
+}
+
+static bool is_memory(u16 kind)
+{
+	return kind == KIND_copy || kind == KIND_set;
+}
+
+/* ---- the first run: who launches ---- */
+
+static struct process *process_of(struct run *run, u32 pid)
+{
+	const u64 *known = map_find(&run->places, pid, 0);
+
+	return known ? &run->processes[*known] : NULL;
+}
+
+static struct process *process_make(struct run *run, u32 pid)
+{
+	struct process *process = process_of(run, pid);
+
+	if (process)
+		return process;
+	if (array_reserve(&run->processes, &run->capacity, run->count + 1) < 0 ||
+	    map_set(&run->places, pid, 0, run->count) < 0)
+		return NULL;
+	process = &run->processes[run->count++];
+	*process = (struct process){.pid = pid, .since_ns = run->start_ns};
+	return process;
+}
+
+static int find_launch(struct run *run, const struct view_event *event, struct err *err)
+{
+	const struct view_cause *cause = event->cause;
+	struct process *process;
+	u64 count;
+
+	if (!is_kernel(event->kind->number) && !is_memory(event->kind->number))
+		return 0;
+	process = process_make(run, event->record->pid);
+	if (!process)
+		return err_errno(err, -ENOMEM, "can't make the report time_sum");
+	if (!cause)
+		return 0;
+	count = ++run->threads[cause->row_index].launch_count;
+	if (count > process->launches_most) {
+		process->launches_most = count;
+		process->main_row = cause->row_index;
+	}
+	return 0;
+}
+
+/* ---- the second run: from one change to the next ---- */
+
+static enum place place_of(const struct process *process)
+{
+	static const enum place of_state[STATES] = {
+		[STATE_CALL] = PLACE_CALL,
+		[STATE_CODE] = PLACE_CODE,
+		[STATE_SYNC] = PLACE_SYNC,
+		[STATE_WAIT] = PLACE_WAIT,
+	};
+
+	if (process->kernels)
+		return PLACE_KERNEL;
+	if (process->copies)
+		return PLACE_MEMORY;
+	for (unsigned i = 0; i < STATES; i++)
+		if (process->thread_counts[i])
+			return of_state[i];
+	return PLACE_WAIT;
+}
+
+static void advance(const struct run *run, struct process *process, u64 ts)
+{
+	u64 now_ns = ts < run->end_ns ? ts : run->end_ns;
+
+	if (now_ns <= process->since_ns)
+		return;
+	process->place_ns[place_of(process)] += now_ns - process->since_ns;
+	process->since_ns = now_ns;
+}
+
+static enum state state_of(const struct thread *thread)
+{
+	if (thread->syncs)
+		return STATE_SYNC;
+	if (thread->calls)
+		return STATE_CALL;
+	return thread->waits ? STATE_WAIT : STATE_CODE;
+}
+
+static void change(struct run *run, const struct view_event *event, u64 ts, int by)
+{
+	struct process *process = process_of(run, event->record->pid);
+	struct thread *thread = &run->threads[event->row_index];
+	u16 kind = event->kind->number;
+
+	if (!process)
+		return;
+	if (is_kernel(kind) || is_memory(kind)) {
+		advance(run, process, ts);
+		*(is_kernel(kind) ? &process->kernels : &process->copies) += by;
+		return;
+	}
+	if (!thread->launch_count || (kind != KIND_api && kind != KIND_off_cpu))
+		return;
+	advance(run, process, ts);
+	if (kind == KIND_off_cpu)
+		thread->waits += by;
+	else if (strstr(event->name, "Synchronize"))
+		thread->syncs += by;
+	else
+		thread->calls += by;
+	process->thread_counts[thread->state]--;
+	thread->state = state_of(thread);
+	process->thread_counts[thread->state]++;
+}
+
+static void begin_measuring(struct run *run)
+{
+	const struct view_survey *survey = view_survey(run->view);
+
+	run->measures = true;
+	for (size_t i = 0; i < survey->row_count; i++) {
+		struct process *process = process_of(run, survey->rows[i].pid);
+
+		run->threads[i].state = STATE_CODE;
+		if (process && run->threads[i].launch_count)
+			process->thread_counts[STATE_CODE]++;
+	}
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+
+	if (!run->measures)
+		return find_launch(run, event, err);
+	change(run, event, event->ts, 1);
+	return 0;
+}
+
+static int run_end(void *data, const struct view_event *event, struct err *err)
+{
+	change(data, event, event->end, -1);
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static const char *place_name(const struct run *run, enum place place)
+{
+	bool launches = false;
+
+	for (size_t i = 0; i < run->count; i++)
+		launches |= run->processes[i].launches_most != 0;
+	if (place >= PLACE_CALL && !launches)
+		return only_idle;
+	if (place == PLACE_CODE && !view_kind_count(run->view, KIND_off_cpu))
+		return code_or_wait;
+	return place_names[place];
+}
+
+static int fill_table(struct run *run, struct report_table *table)
+{
+	u64 window_ns = run->end_ns - run->start_ns;
+
+	for (enum place place = 0; place < PLACES; place++) {
+		struct report_row *row;
+		u64 sum_ns = 0;
+
+		for (size_t i = 0; i < run->count; i++)
+			sum_ns += run->processes[i].place_ns[place];
+		if (!sum_ns)
+			continue;
+		row = report_table_add(table);
+		if (!row ||
+		    report_cell_text(&row->cells[COLUMN_NAME], place_name(run, place)) < 0)
+			return -ENOMEM;
+		report_cell_decimal(&row->cells[COLUMN_SHARE],
+				    100.0 * sum_ns / ((double)window_ns * run->count));
+		report_cell_count(&row->cells[COLUMN_TOTAL], sum_ns);
+	}
+	return 0;
+}
+
+static int measure(struct run *run, struct view *view, struct err *err)
+{
+	const struct view_sink launches = {.span = run_span};
+	const struct view_sink changes = {.span = run_span, .end = run_end};
+	int result = view_run(view, &launches, run, err);
+
+	if (result == 0 && run->count) {
+		begin_measuring(run);
+		result = view_run(view, &changes, run, err);
+	}
+	for (size_t i = 0; i < run->count && result == 0; i++)
+		advance(run, &run->processes[i], run->end_ns);
+	return result;
+}
+
+int report_time_make(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct err *err)
+{
+	const struct view_survey *survey = view_survey(view);
+	struct run run = {
+		.view = view,
+		.start_ns = survey->window_start_ns,
+		.end_ns = survey->window_end_ns,
+		.threads = calloc(survey->row_count + 1, sizeof(*run.threads)),
+	};
+	int result = run.threads ? measure(&run, view, err)
+				 : err_errno(err, -ENOMEM, "can't make the report time_sum");
+
+	table->title = "Where the time of processes that use a GPU went";
+	table->columns = columns;
+	table->column_count = COLUMN_COUNT;
+	if (result == 0 && run.count && fill_table(&run, table) < 0)
+		result = err_errno(err, -ENOMEM, "can't make the report time_sum");
+	free(run.threads);
+	free(run.processes);
+	map_free(&run.places);
+	return result;
+}
