@@ -29,6 +29,18 @@ static __always_inline bool is_target(u32 tgid)
 	return bpf_map_lookup_elem(&targets, &tgid) != NULL;
 }
 
+/* See own_threads.h. */
+static __always_inline bool is_own_thread(u32 tid)
+{
+	return agents_are_about && bpf_map_lookup_elem(&own_threads, &tid) != NULL;
+}
+
+/* Of a target, and not ours. */
+static __always_inline bool is_target_thread(u32 tgid, u32 tid)
+{
+	return is_target(tgid) && !is_own_thread(tid);
+}
+
 /*
  * A record never wakes the reader, which polls every few milliseconds: a wake-up is an
  * inter-processor interrupt, in a VM several times the price of the record. Only a ring that fills

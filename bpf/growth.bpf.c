@@ -148,7 +148,8 @@ static __always_inline int mapping_begins(struct mm_struct *mm, bool write, bool
 	u32 tid = task->pid;
 	u64 pages, begin_ns;
 
-	if (!write || !success || !window_open || task->mm != mm || !is_target(task->tgid))
+	if (!write || !success || !window_open || task->mm != mm ||
+	    !is_target_thread(task->tgid, task->pid))
 		return 0;
 	pages = mm->total_vm;
 	begin_ns = work_begins();
@@ -245,7 +246,7 @@ int mapping_unlocked(u64 *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 begin_ns;
 
-	if (task->mm != mm || !is_target(task->tgid))
+	if (task->mm != mm || !is_target_thread(task->tgid, task->pid))
 		return 0;
 	begin_ns = work_begins();
 	mapping_ends(context, task, mm->total_vm);
@@ -292,9 +293,9 @@ static __always_inline void fault_add(void *context, bool in_kernel)
 SEC("tp_btf/page_fault_user")
 int fault_in_user(u64 *context)
 {
-	u64 begin_ns;
+	u64 pid_tgid = bpf_get_current_pid_tgid(), begin_ns;
 
-	if (!window_open || !is_target(bpf_get_current_pid_tgid() >> 32))
+	if (!window_open || !is_target_thread(pid_tgid >> 32, (u32)pid_tgid))
 		return 0;
 	begin_ns = work_begins();
 	fault_add(context, false);
@@ -310,7 +311,7 @@ int fault_in_kernel(u64 *context)
 	u64 begin_ns;
 
 	if (!window_open || context[0] >= ARCH_USER_ADDRESS_END || task->pagefault_disabled ||
-	    !is_target(task->tgid))
+	    !is_target_thread(task->tgid, task->pid))
 		return 0;
 	begin_ns = work_begins();
 	fault_add(context, true);
@@ -354,7 +355,7 @@ int memory_taken(u64 *context)
 	if (!(context[2] & ALLOCATION_MOVABLE) || !context[0] || !window_open)
 		return 0;
 	task = bpf_get_current_task_btf();
-	if (!is_target(task->tgid))
+	if (!is_target_thread(task->tgid, task->pid))
 		return 0;
 	begin_ns = work_begins();
 	memory_add(task, (u64)ARCH_PAGE_BYTES << context[1]);

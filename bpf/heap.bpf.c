@@ -288,6 +288,20 @@ static __always_inline int thread_hit(struct pt_regs *registers, struct heap_thr
 	return LEAVE_RETURN;
 }
 
+/* Threads of ours allocate and release for themselves, but a worker of CUPTI also what a call in a thread of the target had
+ * allocated: of that nothing more is live. */
+static __always_inline void released_by_us(struct pt_regs *registers,
+					   const struct heap_function *function, u64 sp)
+{
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct heap_process *process = bpf_map_lookup_elem(&heap_processes, &pid);
+	u64 address = allocation_argument(registers, sp, function->row.released);
+	struct heap_block block;
+
+	if (process && address && block_take(process, pid, address, &block))
+		count_release(process, true, block.bytes);
+}
+
 /* The same. */
 static __noinline int begin_hit(struct pt_regs *registers)
 {
@@ -300,6 +314,8 @@ static __noinline int begin_hit(struct pt_regs *registers)
 
 	if (site)
 		sp += site->stack_bytes;
+	if (function && window_open && is_own_thread((u32)bpf_get_current_pid_tgid()))
+		released_by_us(registers, function, sp);
 	if (!function || !thread)
 		return LEAVE_RETURN;
 	begin_ns = price_begin(PRICE_HEAP);

@@ -32,7 +32,7 @@ static __always_inline struct probe_hits *probe_hits_of(u64 cookie)
 	return bpf_map_lookup_elem(&probe_hits, &probe);
 }
 
-/* False when it is not ours to record. known: the thread has been seen as a target's; only the others have to be looked
+/* False when it is not to be recorded. known: the thread has been seen as a target's; only the others have to be looked
  * up. */
 static __always_inline bool hit_is_ours(struct counters *mine, bool known, u32 tgid)
 {
@@ -40,7 +40,7 @@ static __always_inline bool hit_is_ours(struct counters *mine, bool known, u32 t
 		mine->strangers++;
 		return false;
 	}
-	return window_open;
+	return window_open && (known || !is_own_thread((u32)bpf_get_current_pid_tgid()));
 }
 
 /* One that a jump back to its place makes is none. */

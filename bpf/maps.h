@@ -155,6 +155,32 @@ MAP struct {
 	__type(value, u32);
 } accounted_by_agent SEC(".maps");
 
+/* Threads in targets that are the agent's, or were made by one that is: see own_threads.h. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, OWN_THREADS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);   /* tid as the host sees it */
+	__type(value, u32); /* tgid, with OWN_THREAD_AGENT */
+} own_threads SEC(".maps");
+
+/* Processes that get an agent, from before that. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, u32);
+} agent_processes SEC(".maps");
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, THREAD_MAKERS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tid of the thread that was made, as the host sees it */
+	__type(value, struct thread_maker);
+} thread_makers SEC(".maps");
+
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -201,6 +227,8 @@ extern const volatile unsigned long long off_cpu_min_ns;
 extern volatile unsigned int window_open;
 /* Is there anything in switched_off? */
 extern volatile unsigned int any_switched_off;
+/* Targets have agents, or may get them: from before the first one is put in. */
+extern volatile unsigned int agents_are_about;
 /* CODE_MAPPED_* of shared.h. */
 extern volatile unsigned int code_mapped;
 

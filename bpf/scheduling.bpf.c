@@ -223,10 +223,11 @@ int task_switched(u64 *context)
 	begin_ns = price_begin_any(PRICE_WAITS);
 	/* Of a process its first thread goes last, and only then it is no target any more. */
 	left = is_target(previous->tgid);
-	came = is_target(next->tgid);
+	came = is_target_thread(next->tgid, next->pid);
 	if (left && state & TASK_DEAD)
 		leave_for_good(previous);
-	else if (left)
+	left = left && !is_own_thread(previous->pid);
+	if (left && !(state & TASK_DEAD))
 		leave_cpu(context, previous, preempted, state);
 	if (came)
 		take_cpu(next);
@@ -246,7 +247,7 @@ int task_woken(u64 *context)
 	if (!window_open)
 		return 0;
 	begin_ns = price_begin_any(PRICE_WAITS);
-	if (!is_target(task->tgid))
+	if (!is_target_thread(task->tgid, task->pid))
 		return 0;
 	off = place_get(task->pid);
 	if (!off)
@@ -273,7 +274,7 @@ int threads_off_cpu(struct bpf_iter__task *context)
 	struct off_cpu off = {.before = VALUE_yes_no_yes};
 	u32 tid, state;
 
-	if (!task || !is_target(task->tgid))
+	if (!task || !is_target_thread(task->tgid, task->pid))
 		return 0;
 	tid = task->pid;
 	state = task->__state;
@@ -298,7 +299,7 @@ int open_off_cpu(struct bpf_iter__task *context)
 	struct off_cpu *off;
 	u32 tid;
 
-	if (!task || !is_target(task->tgid))
+	if (!task || !is_target_thread(task->tgid, task->pid))
 		return 0;
 	tid = task->pid;
 	off = bpf_map_lookup_elem(&off_cpu_threads, &tid);

@@ -84,6 +84,19 @@ struct process_event {
 	u64 ts;
 };
 
+/* Who made a thread of a target, and when; while agents are about. */
+struct thread_maker {
+	u32 tid;
+	u32 pid;
+	u64 ts;
+};
+
+/* In the pid of a thread of ours: it is an agent's own, and not one that was made for it. */
+#define OWN_THREAD_AGENT 0x80000000U
+
+#define THREAD_MAKERS_MAX 65536
+#define OWN_THREADS_MAX	  4096
+
 /* A return address of a thread that the kernel's trampoline stands for. */
 struct hijacked_return {
 	u32 pid;

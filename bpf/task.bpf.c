@@ -4,6 +4,7 @@
  * the calls that are still open when everything is detached. Preemption is off for what growth.bpf.c says.
  */
 #include "emit.h"
+#include "own_threads.h"
 #include "returns.h"
 #include "threads.h"
 #define PREEMPTION_FLAVOUR task
@@ -24,7 +25,7 @@ int task_renamed(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
 
-	if (!window_open || !is_target(task->tgid))
+	if (!window_open || !is_target_thread(task->tgid, task->pid))
 		return 0;
 	preemption_off();
 	send_name(task, (void *)context[1]);
@@ -151,7 +152,7 @@ static __always_inline void note_child(struct task_struct *parent, struct task_s
 }
 
 /*
- * A new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
+ * A new thread, of which only who made it is noted, or a new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
  * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
  */
 SEC("tp_btf/sched_process_fork")
@@ -160,7 +161,15 @@ int task_forked(u64 *context)
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 	bool target = is_target(parent->tgid);
 
-	if (child->tgid == parent->tgid || (!target && !is_heir(parent->tgid)))
+	if (child->tgid == parent->tgid) {
+		if (!agents_are_about || !(target || has_agent(parent->tgid)))
+			return 0;
+		preemption_off();
+		own_thread_made(parent, child);
+		preemption_on();
+		return 0;
+	}
+	if (!target && !is_heir(parent->tgid))
 		return 0;
 	preemption_off();
 	note_heir(parent, child);
@@ -180,6 +189,7 @@ static __always_inline void forget_target(struct task_struct *task, u32 pid)
 	bpf_map_delete_elem(&changed_targets, &pid);
 	bpf_map_delete_elem(&judged_targets, &pid);
 	bpf_map_delete_elem(&accounted_by_agent, &pid);
+	bpf_map_delete_elem(&agent_processes, &pid);
 }
 
 /* Its first thread goes last. The number of a process that is gone may become a stranger's. */
@@ -189,6 +199,7 @@ int task_freed(u64 *context)
 	struct task_struct *task = (void *)context[0];
 	u32 pid = task->tgid;
 
+	own_thread_freed(task->pid);
 	if (task->pid != task->tgid)
 		return 0;
 	preemption_off();

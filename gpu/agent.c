@@ -19,6 +19,7 @@
 #include "cupti_session.h"
 #include "nvtx_session.h"
 #include "system.h"
+#include "worker_names.h"
 #include "words.h"
 
 #define EXPORT		   __attribute__((visibility("default")))
@@ -291,6 +292,8 @@ static void fail(struct agent *agent, const char *hint)
 /* On any thread. false: the state says why. */
 static bool begin(struct agent *agent)
 {
+	struct worker_names names;
+
 	agent->live = system_map_wiped_on_fork(PAGE_BYTES);
 	if (!agent->live) {
 		fail(agent, "no memory that forks leave alone (Linux 4.14 and later have it)");
@@ -299,7 +302,9 @@ static bool begin(struct agent *agent)
 	*agent->live = 1;
 	ring_open(&agent->ring, agent->control, agent->mapped_bytes);
 	ring_writer_open(&agent->writer, &agent->ring, system_tid());
+	worker_names_begin(&names);
 	start_features(agent);
+	worker_names_end(&names);
 	return true;
 }
 
@@ -348,6 +353,7 @@ int gpuprobe_agent_run(const struct agent_start *start)
 	}
 	agent->ring_fd = start->ring_fd;
 	if (!map_ring(agent, 0, memfd_bytes(agent))) {
+		agent->control->fixed.agent_tid = system_tid();
 		agent->has_loader = loader_find(&agent->loader, start);
 		if (claim_ring(agent) && begin(agent))
 			may_unload = follow(agent);
@@ -456,8 +462,11 @@ int InitializeInjection(void)
 		return 1;
 	}
 	agent->has_loader = loader_find(&agent->loader, &start);
+	agent->control->starter.from_ns = system_now_ns();
 	if (!begin(agent))
 		return 1;
+	agent->control->starter.until_ns = system_now_ns();
+	agent->control->starter.tid = system_tid();
 	if (start_thread(agent)) {
 		leave(agent);
 		fail(agent, "the target can't start another thread");

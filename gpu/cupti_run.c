@@ -3,6 +3,7 @@
 #include "cupti_session.h"
 
 #include "system.h"
+#include "worker_names.h"
 
 #define DEVICES_ASKED_MAX 10
 
@@ -50,12 +51,15 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 {
 	u32 seen = __atomic_load_n(&session->buffers.full_count, __ATOMIC_ACQUIRE);
 	u64 now_ns = system_now_ns();
+	struct worker_names names;
 
 	if (session->feature->state == AGENT_FEATURE_READY) {
+		worker_names_begin(&names);
 		follow_clock(session, now_ns);
 		cupti_session_convert(session);
 		cupti_session_follow_managed(session);
 		flush(session, now_ns);
+		worker_names_end(&names);
 	}
 	system_wait(&session->buffers.full_count, seen, timeout_ns);
 }

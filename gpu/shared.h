@@ -22,6 +22,7 @@
 #define AGENT_MEMFD_RESIDENT  "gpuprobe-resident" /* gpu/resident.h: what may stay behind, and says so */
 #define AGENT_MEMFD_CUPTI     "libcupti.so" /* handed over by gpuprobe; stays mapped, as a file would */
 #define AGENT_THREAD_NAME     "gpuprobe-agent"
+#define AGENT_WORKER_NAME     "cupti-worker" /* of threads that CUPTI makes for the agent */
 #define AGENT_CHUNK_BYTES     (64U << 10)
 #define AGENT_CHUNKS_MAX      4096U
 #define AGENT_CONTROL_BYTES   8192U
@@ -56,7 +57,7 @@ struct agent_control_fixed { /* 64 bytes */
 	u64 schema_hash;    /* of record.def and this header, of who made the memfd */
 	u32 wanted;	    /* enum agent_wanted; by gpuprobe */
 	u32 state;	    /* enum agent_state; by the agent */
-	u32 agent_tid;	    /* its thread, in the target's pid namespace; by the agent */
+	u32 agent_tid;	    /* its thread, in the target's pid namespace; by the agent, before anything else */
 	u32 tool_pid;	    /* gpuprobe, as the host sees it; for people */
 	u32 reserved[6];
 };
@@ -100,6 +101,16 @@ struct agent_cupti_config {
 	u64 activity_events_max;  /* 0: no cap; of everything else */
 	u32 finalize_timeout_ms;  /* how long to wait for a call of the target's on whose return cuptiFinalize is safe; 0: CUPTI is not taken down */
 	u32 handover;		  /* bool: path is gpuprobe's, the target can't open it: ask for it (handover_state) */
+};
+
+/*
+ * By the agent, of a command's: CUPTI was started on this thread of the target, in this time; what it made meanwhile is
+ * CUPTI's. tid 0: on the agent's own.
+ */
+struct agent_starter {
+	u32 tid; /* in the target's pid namespace */
+	u32 pad;
+	u64 from_ns, until_ns; /* CLOCK_MONOTONIC of the target */
 };
 
 /* By the agent. */
@@ -166,6 +177,7 @@ struct agent_control {
 	struct agent_cupti_facts cupti_facts;
 	struct agent_nvtx_sites nvtx;
 	struct agent_nvtx_facts nvtx_facts;
+	struct agent_starter starter;
 	u64 window_start_ns; /* by gpuprobe: 0: not open yet; CLOCK_MONOTONIC of the target */
 	u64 window_end_ns;   /* by gpuprobe: 0: still open */
 	u64 counters[AGENT_COUNTERS];

@@ -320,7 +320,7 @@ def footprint(pid, every_thread=False):
 		with contextlib.suppress(FileNotFoundError, ProcessLookupError):
 			threads.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
 	# CUPTI's own thread stays where CUPTI has to.
-	threads = [name for name in threads if every_thread or name != "cupti-sim"]
+	threads = [name for name in threads if every_thread or name != "cupti-worker"]
 	own = [name for name in maps + fds if name.startswith("/memfd:gpuprobe-") and "resident" not in name]
 	return {"threads": sorted(threads), "fds": sorted(fds),
 		"own": own + [name for name in threads if name.startswith("gpuprobe")],

@@ -81,16 +81,18 @@ static int check_process(const struct target *target, struct err *err)
 enum left { LEFT_NOTHING, LEFT_DEAD, LEFT_LIVES };
 
 /* A ring whose lock nobody holds makes its agent leave; one that is held has a living gpuprobe. */
-static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid)
+static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid, u32 *ret_agent_tid)
 {
 	_cleanup_close_ int fd = -1;
 	struct agent_control_fixed fixed;
 
 	if (memfd_open(directory_fd, name, AGENT_MEMFD_RING, &fd))
 		return LEFT_NOTHING;
-	*ret_tool_pid = 0;
-	if (pread(fd, &fixed, sizeof(fixed), 0) == sizeof(fixed) && fixed.magic == AGENT_MAGIC)
+	*ret_tool_pid = *ret_agent_tid = 0;
+	if (pread(fd, &fixed, sizeof(fixed), 0) == sizeof(fixed) && fixed.magic == AGENT_MAGIC) {
 		*ret_tool_pid = fixed.tool_pid;
+		*ret_agent_tid = fixed.agent_tid;
+	}
 	/* A descendant of our command has inherited it. */
 	if (*ret_tool_pid == (u32)getpid())
 		return LEFT_NOTHING;
@@ -105,7 +107,7 @@ static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid
 	return LEFT_LIVES;
 }
 
-static enum left rings_look(const struct target *target, u32 *ret_tool_pid)
+static enum left rings_look(const struct target *target, u32 *ret_tool_pid, u32 *ret_agent_tid)
 {
 	static const char wanted[] = MEMFD_PREFIX AGENT_MEMFD_RING;
 	int fd = openat(target->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -119,28 +121,38 @@ static enum left rings_look(const struct target *target, u32 *ret_tool_pid)
 
 		if (!proc_link_read(dirfd(directory), entry->d_name, &link) &&
 		    strncmp(link, wanted, strlen(wanted)) == 0)
-			found = ring_look(dirfd(directory), entry->d_name, ret_tool_pid);
+			found = ring_look(dirfd(directory), entry->d_name, ret_tool_pid,
+					  ret_agent_tid);
 		result = found > result ? found : result;
 	}
 	return result;
 }
 
+static bool is_agent(int tasks_fd, const char *tid, u32 agent_tid)
+{
+	_cleanup_free_ char *comm = NULL, *status = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%.20s/comm", tid);
+	if (!proc_file_read(tasks_fd, path, &comm, NULL) &&
+	    strcmp(comm, AGENT_THREAD_NAME "\n") == 0)
+		return true;
+	/* While it calls CUPTI it has another name (gpu/worker_names.h). */
+	snprintf(path, sizeof(path), "%.20s/status", tid);
+	return agent_tid && !proc_file_read(tasks_fd, path, &status, NULL) &&
+	       proc_status_id_in_namespace(status) == agent_tid;
+}
+
 /* A ring without one is of nobody: a child that was forked while its parent was recorded has its parent's. */
-static bool agent_runs(const struct target *target)
+static bool agent_runs(const struct target *target, u32 agent_tid)
 {
 	int fd = openat(target->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	while (tasks && (entry = readdir(tasks))) {
-		_cleanup_free_ char *comm = NULL;
-		char path[64];
-
-		snprintf(path, sizeof(path), "%.20s/comm", entry->d_name);
-		if (!proc_file_read(dirfd(tasks), path, &comm, NULL) &&
-		    strcmp(comm, AGENT_THREAD_NAME "\n") == 0)
+	while (tasks && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.' && is_agent(dirfd(tasks), entry->d_name, agent_tid))
 			return true;
-	}
 	return false;
 }
 
@@ -149,9 +161,9 @@ static int check_left(const struct target *target, u64 deadline_ns, struct err *
 	u64 orphan_ns = clock_monotonic_ns() + ORPHAN_NS;
 
 	for (;;) {
-		u32 tool_pid = 0;
+		u32 tool_pid = 0, agent_tid = 0;
 
-		switch (rings_look(target, &tool_pid)) {
+		switch (rings_look(target, &tool_pid, &agent_tid)) {
 		case LEFT_NOTHING:
 			return 0;
 		case LEFT_LIVES:
@@ -163,7 +175,7 @@ static int check_left(const struct target *target, u64 deadline_ns, struct err *
 				       "(pid %u) is in it. Wait until it is done.",
 				       target->pid, target->comm, tool_pid);
 		case LEFT_DEAD:
-			if (clock_monotonic_ns() >= orphan_ns && !agent_runs(target))
+			if (clock_monotonic_ns() >= orphan_ns && !agent_runs(target, agent_tid))
 				return 0;
 			break;
 		}

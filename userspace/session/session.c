@@ -109,13 +109,16 @@ static int start_agents(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 	struct pollfd signal = {.fd = session->signal_fd, .events = POLLIN};
+	struct agents_config agents;
 	bool interrupted = false;
 	u64 deadline_ns;
 	int result;
 
 	if (!config->agents)
 		return 0;
-	result = agents_start(config->agents, &session->result.agents, err);
+	agents = *config->agents;
+	agents.threads = &session->own.told;
+	result = agents_start(&agents, &session->result.agents, err);
 	if (result)
 		return result;
 	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;
@@ -182,7 +185,8 @@ static int open_window(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 
-	session->cpu_start_ns = session_cpu_time_ns(session);
+	session->cpu_start_ns = session_cpu_time_ns(session, 0);
+	own_threads_begin(&session->own);
 	session->window_start_ns = clock_monotonic_ns();
 	bpf_source_set_window(session->source, true);
 	if (config->settings->off_cpu)
@@ -312,6 +316,7 @@ static void put_last_facts(struct session *session, struct batch *batch)
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);
 	session_budget_put_facts(session, batch);
+	own_threads_put_facts(&session->own, true, batch);
 	if (!bpf_source_counters(session->source, &counters)) {
 		recording_facts_result(&session->facts, batch,
 				       "hits in processes that are not recorded",
@@ -416,6 +421,7 @@ static void session_cleanup(struct session *session)
 	stack_addresses_free(&session->stacks);
 	heap_counts_free(&session->heap);
 	overhead_free(session->overhead);
+	own_threads_free(&session->own);
 	map_free(&session->counts.open);
 	free(session->target_ended);
 	session_loop_close(session);
@@ -460,6 +466,7 @@ static int prepare(struct session *session, struct err *err)
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
 	log_phase("BPF programs loaded");
+	own_threads_init(&session->own, session->source);
 	/* What CUPTI takes in the target nobody can see. */
 	if (!result)
 		result = session_budget_open(session, err);

@@ -16,6 +16,7 @@
 #include "collect/bpf/heap_counts.h"
 #include "session/process_memory.h"
 #include "session/overhead.h"
+#include "session/own_threads.h"
 #include "collect/recording_facts.h"
 #include "session/session.h"
 
@@ -33,6 +34,7 @@ struct session {
 	struct code_facts code;
 	struct stack_addresses stacks; /* the drain thread's until it is joined, */
 	struct system_calls system_calls; /* and so are these */
+	struct own_threads own;
 	struct calibration calibration;
 	struct function_counts counts;
 	struct overhead *overhead; /* NULL: what it costs is not known */
@@ -72,8 +74,9 @@ void session_loop_close(struct session *session);
 
 /* ---- session_status.c ---- */
 
-/* What the targets, and the children that are recorded, have used of the CPU. */
-u64 session_cpu_time_ns(const struct session *session);
+/* What the targets, and the children that are recorded, have used of the CPU, without threads of ours in them; ended_ns: what
+ * those used of it that have ended. */
+u64 session_cpu_time_ns(struct session *session, u64 ended_ns);
 /* result.status, as it is now. */
 void session_status_update(struct session *session);
 

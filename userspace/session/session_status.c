@@ -3,13 +3,14 @@
 #include "base/clock.h"
 #include "session/session_parts.h"
 
-u64 session_cpu_time_ns(const struct session *session)
+u64 session_cpu_time_ns(struct session *session, u64 ended_ns)
 {
-	u64 sum = 0;
+	u64 own_ns = own_threads_cpu_ns(&session->own), sum = ended_ns;
 
 	for (size_t i = 0; i < session->config->target_count; i++)
 		sum += target_cpu_time_ns(&session->config->targets[i]);
-	return sum + processes_cpu_time_ns(session->processes);
+	sum += processes_cpu_time_ns(session->processes);
+	return sum > own_ns ? sum - own_ns : 0;
 }
 
 static u64 losses_of_class(const struct counters *counters, enum schema_loss_class class)
@@ -20,6 +21,18 @@ static u64 losses_of_class(const struct counters *counters, enum schema_loss_cla
 		if (schema_loss_class(reason) == class)
 			sum += counters->losses[reason];
 	return sum;
+}
+
+/* Who reads a capture that was cut has to know of them too. */
+static void tell_own_threads(struct session *session)
+{
+	struct batch *batch;
+
+	if (!own_threads_are_new(&session->own))
+		return;
+	batch = batch_queue_take_empty(session->queue);
+	own_threads_put_facts(&session->own, false, batch);
+	batch_queue_put_full(session->queue, batch);
 }
 
 void session_status_update(struct session *session)
@@ -33,7 +46,8 @@ void session_status_update(struct session *session)
 	status->event_count = drain_event_count(session->drain);
 	if (bpf_source_counters(session->source, &counters))
 		return;
-	cpu_ns = session_cpu_time_ns(session) + counters.ended_cpu_ns;
+	cpu_ns = session_cpu_time_ns(session, counters.ended_cpu_ns);
+	tell_own_threads(session);
 	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
 	status->lost_count = bpf_source_missed(session->source) +
 			     bpf_source_missed_task_events(session->source) +

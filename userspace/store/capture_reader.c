@@ -436,6 +436,14 @@ bool capture_reader_range(const struct capture_reader *reader, u64 *ret_first_ns
 	return true;
 }
 
+bool capture_reader_knew(const struct capture_reader *reader, const char *tag)
+{
+	for (size_t i = 0; i < reader->foreign.kind_count; i++)
+		if (!strcmp(reader->foreign.kinds[i].tag, tag))
+			return true;
+	return false;
+}
+
 u64 capture_reader_loss(const struct capture_reader *reader, u32 loss_reason)
 {
 	return loss_reason < ARRAY_SIZE(reader->losses) ? reader->losses[loss_reason] : 0;

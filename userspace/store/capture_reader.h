@@ -38,6 +38,9 @@ const char *capture_text(const struct capture_reader *reader, u32 id);
 /* Addresses of a renumbered stack id, innermost first; 0 when absent. */
 size_t capture_stack(const struct capture_reader *reader, u32 id, const u64 **ret_addresses);
 
+/* Did the writer know this kind of record? Else that there is none says nothing. */
+bool capture_reader_knew(const struct capture_reader *reader, const char *tag);
+
 /* What reading itself found, as loss reasons; count is 0 where nothing was lost. */
 u64 capture_reader_loss(const struct capture_reader *reader, u32 loss_reason);
 

@@ -119,6 +119,20 @@ const char *view_short_name(const struct view *view, const struct record_header 
 /* What other CUDA tools call an enum value, NULL where they do not. */
 const char *view_word(const char *enum_name, u32 number);
 
+/* ---- view_own_threads: what is ours in a target ---- */
+
+struct view_own {
+	struct map threads; /* (pid, tid) */
+	struct view_own_code *code; /* of the agent, in captures that do not say which threads are ours */
+	size_t code_count, code_capacity;
+};
+
+/* 0 or -ENOMEM. */
+int view_own_init(struct view *view);
+void view_own_free(struct view_own *own);
+/* Is the event one of ours, and none of the target's? */
+bool view_own_has(const struct view *view, const struct record_header *record);
+
 /* ---- view_lanes: spans of a row nest within a lane ---- */
 
 #define LANES_MAX 4096 /* of a row; what fits in none of them overlaps in the last */
@@ -344,6 +358,7 @@ struct view {
 	struct view_names *names; /* pointers: they grow behind a const view */
 	struct view_keys *keys;
 	struct view_frames *frames;
+	struct view_own own;
 	struct view_companion *companions; /* the same */
 	struct view_occupancies *occupancies;
 	struct view_ledger ledger;

@@ -119,6 +119,8 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 			walk->outside_window++;
 			continue;
 		}
+		if (view_own_has(walk->view, record))
+			continue;
 		result = walk_event(walk, record, event);
 		/* The capture was changed after the survey: a row that was not there then. */
 		if (result == -ENOENT)
@@ -299,6 +301,8 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 	if (result == 0)
 		result = view_frames_init(view);
 	if (result == 0)
+		result = view_own_init(view);
+	if (result == 0)
 		result = view_occupancies_init(view);
 	if (result < 0) {
 		view_free(view);
@@ -324,6 +328,7 @@ struct view *view_free(struct view *view)
 	view_names_free(view->names);
 	view_keys_free(view->keys);
 	view_frames_free(view->frames);
+	view_own_free(&view->own);
 	free(view->occupancies);
 	view_companions_free(view->companions);
 	view_ledger_free(&view->ledger);

@@ -9,15 +9,20 @@
  *	state LIBCUPTI	it loads that; at each line on stdin it says what of it is set: type of thread ids, one buffer a thread, whether its
  *			clock is CLOCK_REALTIME
  *	exec PROGRAM...	it executes that after a line on stdin
+ *	threads		each time it makes a thread with the name of one that gpuprobe brings along, which says its tid, waits,
+ *			allocates and touches memory, and ends
  *	spin NS		one kernel of so many ns only, and it waits for it
  *	late NS		one of so many ns at the first line on stdin, for which it does not wait; one more at the second
  */
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -122,6 +127,36 @@ static void fork_one(void)
 	_exit(0);
 }
 
+#define THREAD_PAGES   8
+#define PAGE_BYTES     4096
+#define THREAD_ALLOCATED_BYTES 24680
+
+static void *thread_main(void *name)
+{
+	char *allocated = malloc(THREAD_ALLOCATED_BYTES);
+	volatile char *memory = mmap(NULL, THREAD_PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	__asm__ volatile("" : "+r"(allocated));
+	prctl(PR_SET_NAME, name);
+	printf("thread %ld\n", syscall(SYS_gettid));
+	for (int i = 0; i < THREAD_PAGES; i++)
+		memory[i * PAGE_BYTES] = 1;
+	munmap((void *)memory, THREAD_PAGES * PAGE_BYTES);
+	usleep(2000);
+	free(allocated);
+	return NULL;
+}
+
+static void make_thread(long number)
+{
+	char *name = number % 2 ? "gpuprobe-agent" : "cupti-worker";
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, thread_main, name) || pthread_join(thread, NULL))
+		failed++;
+}
+
 /* Between the lines it calls nothing of CUDA. */
 static int launch_late(unsigned long long ns)
 {
@@ -179,6 +214,8 @@ int main(int argc, char **argv)
 			fork_children();
 		else if (strcmp(mode, "fork"))
 			count++;
+		if (!strcmp(mode, "threads"))
+			make_thread(count);
 	}
 	if (!strcmp(mode, "exec")) {
 		execv(argv[2], argv + 2);

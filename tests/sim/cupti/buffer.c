@@ -260,9 +260,9 @@ void sim_buffer_start(void)
 	pthread_mutex_lock(&queue_lock);
 	if (!is_working) {
 		is_stopping = false;
+		/* As the real one's it has the name of who makes it. */
 		is_working = !pthread_create(&worker, NULL, worker_main, NULL);
-		if (is_working)
-			pthread_setname_np(worker, "cupti-sim");
+		sim_workers_start();
 	}
 	pthread_mutex_unlock(&queue_lock);
 }
@@ -279,6 +279,7 @@ void sim_buffer_stop(void)
 	pthread_mutex_unlock(&queue_lock);
 	if (was_working)
 		pthread_join(worker, NULL);
+	sim_workers_stop();
 }
 
 /* Buffers that are out are never given back, as after the real cuptiFinalize without a flush. */

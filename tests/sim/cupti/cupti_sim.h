@@ -114,6 +114,10 @@ void sim_buffer_reset(void);
 bool sim_buffer_set_attribute(unsigned attribute, bool value);
 void sim_buffer_get_attribute(unsigned attribute, void *ret_value);
 
+/* workers.c */
+void sim_workers_start(void);
+void sim_workers_stop(void);
+
 /* activity.c: records the external ids of a call that begins */
 void sim_external_call(uint32_t correlation);
 

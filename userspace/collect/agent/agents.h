@@ -23,6 +23,17 @@
 
 struct agents;
 
+/* Whoever has to know which threads of targets are the agents'. tids are the host's. Each may be called by the drain thread. */
+struct agents_threads {
+	void *data;
+	/* One is about to be put into the process, or may come to be in it. */
+	void (*expect)(void *data, u32 pid);
+	/* The agent's own. */
+	void (*own)(void *data, u32 pid, u32 tid);
+	/* What this thread of the process made in this time (ns of CLOCK_MONOTONIC) it made for the agent. */
+	void (*made)(void *data, u32 tid, u64 from_ns, u64 until_ns);
+};
+
 struct agents_config {
 	const struct target *targets;
 	size_t target_count;
@@ -33,6 +44,7 @@ struct agents_config {
 	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
 	u32 launch_pid;			 /* that of the targets which was started with it */
 	bool follow; /* descendants of the targets that start CUDA later get one too: agents_follow() */
+	const struct agents_threads *threads; /* NULL: nobody wants to know; outlives the agents */
 	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
 };
 

@@ -83,6 +83,7 @@ int agents_launched_start(struct agents *agents, struct agent *agent, struct err
 		result = prepare_ring(agents, agent, 0, path, err);
 	if (result)
 		return result;
+	agents_expect_threads(agents, agent);
 	agent->report.late = true;
 	agent->report.outcome = AGENT_AWAITED;
 	prepare_more_rings(agents, agent, path);
@@ -105,6 +106,7 @@ static int meet(struct agents *agents, struct agent *agent)
 	}
 	gpu_target_read(process, &agent->report.gpu, NULL);
 	agents_nvtx_look(agents, agent, process);
+	agents_tell_threads(agents, agent);
 	return agents_create_ring(agents, agent, process);
 }
 

@@ -90,6 +90,12 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 /* It has, or its process is gone; an agent that is still to leave uses the ring. */
 bool agents_has_left(const struct agent *agent);
 
+/* ---- agents_threads.c: telling which threads are theirs ---- */
+
+void agents_expect_threads(const struct agents *agents, const struct agent *agent);
+/* When it was put in, or has taken its ring. */
+void agents_tell_threads(const struct agents *agents, struct agent *agent);
+
 /* ---- agents_nvtx.c ---- */
 
 /* Who uses NVTX, before the agent is put in; it finds it in its memory when it begins. */

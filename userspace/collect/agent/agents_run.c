@@ -65,6 +65,8 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
 	if (!result)
+		agents_expect_threads(agents, agent);
+	if (!result)
 		result = inject_run(agent->target, &plan, library, library_bytes,
 				    agents_ring_bytes(agents), prepare_control, &preparation,
 				    INJECT_DEADLINE_MS, &agent->injection, err);
@@ -111,6 +113,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	}
 	agent->answered = false;
 	agent->report.outcome = AGENT_WORKS;
+	agents_tell_threads(agents, agent);
 	if (map_ring(agents, agent, &err))
 		agents_fail(agent, err.message);
 }

@@ -74,6 +74,24 @@ int bpf_source_attach_process(struct bpf_source *source, const struct plan *plan
 			      struct err *err);
 /* An agent records what this process does to GPU memory. */
 int bpf_source_leave_memory_to_agent(struct bpf_source *source, u32 pid, struct err *err);
+
+/* ---- threads in targets that are not theirs; bpf_source_own.c, from any thread of ours ---- */
+
+/* An agent will be put into the process: who makes which of its threads is noted from now on. */
+int bpf_source_expect_agent(struct bpf_source *source, u32 pid, struct err *err);
+/* The thread is an agent's, and so is what it made, and makes: nothing of them is recorded any more. tid 0: not known. */
+void bpf_source_own_thread(struct bpf_source *source, u32 pid, u32 tid);
+/* The same of what a thread of the target made for the agent, in this time. */
+struct own_makers {
+	u32 tid;
+	u64 from_ns, until_ns;
+};
+void bpf_source_own_made_by(struct bpf_source *source, const struct own_makers *makers);
+/* Those that are there now; is_agent: one that was named. 0 or what the callback said, which ends it. */
+typedef int (*own_thread_callback)(void *data, u32 pid, u32 tid, bool is_agent);
+int bpf_source_own_threads(const struct bpf_source *source, own_thread_callback callback,
+			   void *data);
+
 /* Text id, in the source of BPF, of what GPU memory is drawn as; before the window opens. */
 void bpf_source_set_device_name(struct bpf_source *source, u32 name);
 /* Events of the processes, until none is left. */
