@@ -321,7 +321,8 @@ static bool how_bytes(struct conversion *conversion, const struct field *field, 
 
 static bool how_context(struct conversion *conversion, const struct field *field, u64 *value)
 {
-	streams_set_context(conversion->convert->streams, *value, conversion->device);
+	streams_set_context(conversion->convert->streams, conversion->convert->writer, *value,
+			    conversion->device);
 	return true;
 }
 

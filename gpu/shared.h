@@ -152,7 +152,7 @@ enum agent_counter {
 	AGENT_COUNT_CUPTI_DROPPED,
 	AGENT_COUNT_NO_TIMESTAMPS,
 	AGENT_COUNT_ACTIVITY_UNKNOWN,
-	AGENT_COUNT_FACTS_CAPPED,	/* texts or streams over their number: referred to as 0 */
+	AGENT_COUNT_FACTS_CAPPED,	/* texts, streams or contexts over their number: referred to as 0, or as not known */
 	AGENT_COUNT_CAPPED_CALLBACKS,	/* over callback_events_max */
 	AGENT_COUNT_CAPPED_ACTIVITIES,	/* over activity_events_max */
 	AGENT_COUNT_BUFFERS_OUT,	/* activity buffers that CUPTI has */

@@ -7,7 +7,7 @@
 #include "system.h"
 
 #define STREAM_SLOTS 8192U /* a power of two, of which 3/4 are used at most */
-#define CONTEXTS_MAX 1024U
+#define CONTEXT_SLOTS 4096U /* the same */
 #define NOT_KNOWN    0xffffffffU
 
 struct stream {
@@ -17,13 +17,16 @@ struct stream {
 	bool sent;
 };
 
+struct context {
+	u32 id, device;
+	bool used; /* 0 is an id too */
+};
+
 struct streams {
 	u32 pid;
 	u64 fact_ns;
 	u32 count, context_count;
-	struct {
-		u32 id, device;
-	} contexts[CONTEXTS_MAX];
+	struct context contexts[CONTEXT_SLOTS];
 	struct stream slots[STREAM_SLOTS];
 };
 
@@ -43,25 +46,37 @@ void streams_close(struct streams *streams)
 	system_unmap(streams, sizeof(*streams));
 }
 
-void streams_set_context(struct streams *streams, u32 context, u32 device)
+/* Its slot, or the empty one where it would stand. */
+static struct context *context_slot(const struct streams *streams, u32 context)
 {
-	for (u32 i = 0; i < streams->context_count; i++)
-		if (streams->contexts[i].id == context) {
-			streams->contexts[i].device = device;
-			return;
-		}
-	if (streams->context_count == CONTEXTS_MAX)
+	u32 slot = (context * 0x9e3779b1U) >> 12;
+	const struct context *found;
+
+	for (;; slot++) {
+		found = &streams->contexts[slot % CONTEXT_SLOTS];
+		if (!found->used || found->id == context)
+			return (struct context *)found;
+	}
+}
+
+void streams_set_context(struct streams *streams, struct ring_writer *writer, u32 context,
+			 u32 device)
+{
+	struct context *slot = context_slot(streams, context);
+
+	if (!slot->used && streams->context_count == CONTEXT_SLOTS / 4 * 3) {
+		ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
 		return;
-	streams->contexts[streams->context_count].id = context;
-	streams->contexts[streams->context_count++].device = device;
+	}
+	streams->context_count += !slot->used;
+	*slot = (struct context){context, device, true};
 }
 
 u32 streams_device(const struct streams *streams, u32 context)
 {
-	for (u32 i = 0; i < streams->context_count; i++)
-		if (streams->contexts[i].id == context)
-			return streams->contexts[i].device;
-	return NOT_KNOWN;
+	const struct context *slot = context_slot(streams, context);
+
+	return slot->used ? slot->device : NOT_KNOWN;
 }
 
 static void send(struct streams *streams, struct ring_writer *writer, struct stream *stream)

@@ -17,8 +17,8 @@ struct streams;
 struct streams *streams_open(u32 pid, u64 fact_ns);
 void streams_close(struct streams *streams); /* NULL allowed */
 
-/* The device of a context, 0xffffffff: not known. */
-void streams_set_context(struct streams *streams, u32 context, u32 device);
+/* The device of a context, 0xffffffff: not known. One beyond what there is room for is counted (AGENT_COUNT_FACTS_CAPPED). */
+void streams_set_context(struct streams *streams, struct ring_writer *writer, u32 context, u32 device);
 u32 streams_device(const struct streams *streams, u32 context);
 
 /* The id of stream number of context; STREAM_NONE: no room for more (counted). device may be 0xffffffff. */

@@ -325,7 +325,7 @@ TEST(streams_of_two_contexts_with_the_same_number_are_two)
 	CHECK_U64(streams_put(streams, &writer, 2, 3, 7), b);
 	CHECK_U64(record[2].id, b);
 	CHECK_U64(record[2].device, 3);
-	streams_set_context(streams, 2, 3);
+	streams_set_context(streams, &writer, 2, 3);
 	CHECK_U64(streams_device(streams, 2), 3);
 	CHECK_U64(streams_device(streams, 9), 0xffffffff);
 	streams_close(streams);
