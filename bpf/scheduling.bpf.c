@@ -41,6 +41,7 @@ struct off_cpu {
 	u32 name;
 	u8 reason, before;
 	u16 cpu; /* that it left, unless it was off before */
+	u32 pid; /* whose thread it is; set with since_ns */
 };
 
 struct {
@@ -134,6 +135,7 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task, b
 	off->stack = stack_take(context, scratch, pid_tgid);
 	off->before = 0;
 	off->cpu = bpf_get_smp_processor_id();
+	off->pid = task->tgid;
 	off->woken.ts = 0;
 	/* From here on a waker knows that it is off. */
 	off->since_ns = bpf_ktime_get_ns();
@@ -277,6 +279,7 @@ int threads_off_cpu(struct bpf_iter__task *context)
 	if (!task || !is_target_thread(task->tgid, task->pid))
 		return 0;
 	tid = task->pid;
+	off.pid = task->tgid;
 	state = task->__state;
 	if (state == TASK_RUNNING || state & TASK_DEAD)
 		return 0;
@@ -290,22 +293,17 @@ int threads_off_cpu(struct bpf_iter__task *context)
 	return 0;
 }
 
-/* Read when the window is closed: nothing changes the table any more. */
-SEC("iter/task")
-int open_off_cpu(struct bpf_iter__task *context)
+/* Read when the window is closed: nothing changes the table any more. A thread that has ended since has its place still. */
+SEC("iter/bpf_map_elem")
+int open_off_cpu(struct bpf_iter__bpf_map_elem *context)
 {
 	struct record_off_cpu record = {};
-	struct task_struct *task = context->task;
-	struct off_cpu *off;
-	u32 tid;
+	const struct off_cpu *off = context->value;
+	const u32 *tid = context->key;
 
-	if (!task || !is_target_thread(task->tgid, task->pid))
+	if (!tid || !off || !off->since_ns || is_own_thread(*tid))
 		return 0;
-	tid = task->pid;
-	off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
-	if (!off || !off->since_ns)
-		return 0;
-	fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, RECORD_DURATION_OPEN);
+	fill_off_cpu(&record, off, (u64)off->pid << 32 | *tid, RECORD_DURATION_OPEN);
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	return 0;
 }

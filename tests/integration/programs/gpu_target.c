@@ -11,6 +11,7 @@
  *	exec PROGRAM...	it executes that after a line on stdin
  *	threads		each time it makes a thread with the name of one that gpuprobe brings along, which says its tid, waits,
  *			allocates and touches memory, and ends
+ *	waiters		threads of its wait until SIGUSR1, and end then; it says their tids first
  *	spin NS		one kernel of so many ns only, and it waits for it
  *	late NS		one of so many ns at the first line on stdin, for which it does not wait; one more at the second
  */
@@ -157,6 +158,30 @@ static void make_thread(long number)
 		failed++;
 }
 
+#define WAITERS 8
+
+static int waited_for[2]; /* a pipe: nobody writes to it */
+
+static void *waiter_main(void *unused)
+{
+	char byte;
+
+	printf("%ld\n", syscall(SYS_gettid));
+	while (read(waited_for[0], &byte, 1) > 0)
+		;
+	return unused;
+}
+
+static void make_waiters(void)
+{
+	pthread_t thread;
+
+	failed += pipe(waited_for) != 0;
+	for (int i = 0; i < WAITERS; i++)
+		failed += pthread_create(&thread, NULL, waiter_main, NULL) != 0;
+	usleep(100000);
+}
+
 /* Between the lines it calls nothing of CUDA. */
 static int launch_late(unsigned long long ns)
 {
@@ -199,7 +224,9 @@ int main(int argc, char **argv)
 		launch(20000);
 		return cudaDeviceSynchronize() || failed;
 	}
-	if (!strcmp(mode, "child")) {
+	if (!strcmp(mode, "waiters"))
+		make_waiters();
+	if (!strcmp(mode, "child") || !strcmp(mode, "waiters")) {
 		signal(SIGUSR1, note_signal);
 		signal(SIGUSR2, note_signal);
 	}
@@ -207,7 +234,9 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (!stdin_ready(5)) {
 		launch(20000);
-		if (signalled)
+		if (signalled && !strcmp(mode, "waiters"))
+			close(waited_for[1]);
+		else if (signalled)
 			fork_one();
 		signalled = 0;
 		if (!strcmp(mode, "fork") && ++count % 10 == 0)

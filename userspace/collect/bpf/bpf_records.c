@@ -10,12 +10,12 @@
 
 #define BUFFER_BYTES 4096
 
-int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_bytes,
-		     void (*callback)(void *data, const void *record), void *data)
+static int read_records(const struct bpf_program *iterator, union bpf_iter_link_info *over,
+			size_t record_bytes, void (*callback)(void *data, const void *record),
+			void *data)
 {
-	union bpf_iter_link_info thread = {.task.tid = tid};
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = tid ? &thread : NULL,
-		    .link_info_len = tid ? sizeof(thread) : 0);
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = over,
+		    .link_info_len = over ? sizeof(*over) : 0);
 	struct bpf_link *link = bpf_program__attach_iter(iterator, &options);
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
 	/* A multiple of a record, so that reads end between records. */
@@ -37,6 +37,14 @@ int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_
 	return result;
 }
 
+int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_bytes,
+		     void (*callback)(void *data, const void *record), void *data)
+{
+	union bpf_iter_link_info thread = {.task.tid = tid};
+
+	return read_records(iterator, tid ? &thread : NULL, record_bytes, callback, data);
+}
+
 struct record_taker {
 	record_callback callback;
 	void *data;
@@ -55,6 +63,15 @@ int bpf_records_take(const struct bpf_program *iterator, size_t record_bytes,
 	struct record_taker taker = {callback, data};
 
 	return bpf_records_read(iterator, 0, record_bytes, take_record, &taker);
+}
+
+int bpf_records_take_map(const struct bpf_program *iterator, int map_fd, size_t record_bytes,
+			 record_callback callback, void *data)
+{
+	union bpf_iter_link_info map = {.map.map_fd = map_fd};
+	struct record_taker taker = {callback, data};
+
+	return read_records(iterator, &map, record_bytes, take_record, &taker);
 }
 
 u64 bpf_program_missed(int program_fd)

@@ -44,6 +44,9 @@ int bpf_source_note_off_cpu(struct bpf_source *source)
 
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
-	return bpf_records_take(source->skeleton->progs.open_off_cpu, sizeof(struct record_off_cpu),
-				callback, data);
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+
+	return bpf_records_take_map(skeleton->progs.open_off_cpu,
+				    bpf_map__fd(skeleton->maps.off_cpu_threads),
+				    sizeof(struct record_off_cpu), callback, data);
 }
