@@ -269,7 +269,8 @@ void uprobe_detach_tagged(struct uprobe_set *set, u32 tag)
 #define CLOSERS 32
 
 struct closing {
-	struct uprobe_set *set;
+	const int *fds;
+	size_t count;
 	atomic_size_t next;
 };
 
@@ -278,25 +279,51 @@ static void *close_links(void *data)
 	struct closing *closing = data;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&closing->next, 1)) < closing->set->link_count)
-		if (!closing->set->links[i].single)
-			close(closing->set->links[i].fd);
+	while ((i = atomic_fetch_add(&closing->next, 1)) < closing->count)
+		close(closing->fds[i]);
 	return NULL;
 }
 
-/* All but single ones, which do not get faster by it. */
-static void detach_multi(struct uprobe_set *set)
+void uprobe_close_links(const int *fds, size_t count)
 {
-	struct closing closing = {.set = set};
+	struct closing closing = {.fds = fds, .count = count};
 	pthread_t threads[CLOSERS];
 	size_t started = 0;
 
-	while (started < CLOSERS && started + 1 < set->link_count &&
+	while (started < CLOSERS && started + 1 < count &&
 	       !pthread_create(&threads[started], NULL, close_links, &closing))
 		started++;
 	close_links(&closing);
 	while (started)
 		pthread_join(threads[--started], NULL);
+}
+
+int uprobe_set_take_links(struct uprobe_set *set, int **ret_fds, size_t *ret_count)
+{
+	int *fds = calloc(set->link_count + 1, sizeof(*fds));
+	size_t count = 0, kept = 0;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->link_count; i++)
+		if (set->links[i].single)
+			set->links[kept++] = set->links[i];
+		else
+			fds[count++] = set->links[i].fd;
+	set->link_count = kept;
+	*ret_fds = fds;
+	*ret_count = count;
+	return 0;
+}
+
+/* All but single ones, which do not get faster by it. */
+static void detach_multi(struct uprobe_set *set)
+{
+	_cleanup_free_ int *fds = NULL;
+	size_t count = 0;
+
+	if (!uprobe_set_take_links(set, &fds, &count))
+		uprobe_close_links(fds, count);
 }
 
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
@@ -306,9 +333,7 @@ void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t l
 	while (set->link_count) {
 		const struct uprobe_link *link = &set->links[--set->link_count];
 
-		if (!link->single)
-			continue;
-		if (progress)
+		if (progress && link->single)
 			progress(data, set->link_count + 1);
 		close(link->fd);
 	}

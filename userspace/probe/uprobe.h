@@ -66,6 +66,13 @@ int uprobe_hold(struct uprobe_set *set, int file_fd, u64 offset, u32 thread);
 /* Hands all links on; what does not fit into memory stays where it is. */
 void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from);
 
+/* Takes the links that are not single ones out of the set: they come off when their last descriptor is closed, which is the
+ * caller's to do, as is freeing the array. 0, or -ENOMEM and all is as it was. */
+int uprobe_set_take_links(struct uprobe_set *set, int **ret_fds, size_t *ret_count);
+/* Closes descriptors of links side by side. Blocks as uprobe_detach() does; on a machine with no time to spare the kernel was
+ * seen to take minutes. */
+void uprobe_close_links(const int *fds, size_t count);
+
 /* Takes off the links with this tag: entries before exits, as they were attached the other way round. Blocks: a link
  * of any size about 50 ms, a few hundred under load. */
 void uprobe_detach_tagged(struct uprobe_set *set, u32 tag);

@@ -6,6 +6,9 @@
  *   leaking uprobe" in the kernel's log): the targets, and what they fork, go on paying for each hit. Who attaches to
  *   the same places and detaches again takes them out.
  * - Calls that are open then have hijacked return addresses: see collect/bpf/open_returns.h.
+ *
+ * At the end it is also who takes the links off: closing one waits for the kernel, on a machine with no time to spare for minutes,
+ * in which no signal ends the process that closes. The recording goes on to its end meanwhile, and may be over before.
  */
 #ifndef GPUPROBE_SESSION_GUARDIAN_H
 #define GPUPROBE_SESSION_GUARDIAN_H
@@ -28,7 +31,13 @@ struct guardian;
 struct guardian *guardian_start(const struct guardian_work *work);
 /* busy: probes are being attached or detached. Only who is killed then leaves breakpoints behind. */
 void guardian_set_busy(struct guardian *guardian, bool busy); /* NULL allowed */
-/* When all is undone. */
+/* Has it close links that were attached, while it is busy; closes ours. Nothing may be attached any more. 0; or -errno and they are
+ * still open. */
+int guardian_close_links(struct guardian *guardian, const int *fds, size_t count); /* NULL allowed */
+/* Waits until they are closed. False: not in this time. */
+bool guardian_wait_closed(struct guardian *guardian, int timeout_ms);
+u32 guardian_pid(const struct guardian *guardian);
+/* When all is undone, or what it is still to close will be when it ends by itself. */
 struct guardian *guardian_stop(struct guardian *guardian); /* NULL allowed; returns NULL */
 
 #endif

@@ -466,6 +466,16 @@ void processes_switch_on(struct processes *processes, u32 tag)
 	}
 }
 
+void processes_hand_over(struct processes *processes, struct uprobe_set *to)
+{
+	remover_join(&processes->remover);
+	uprobe_set_move(to, &processes->remover.links);
+	for (size_t i = 0; i < processes->child_count; i++)
+		uprobe_set_move(to, &processes->children[i].links);
+	uprobe_set_move(to, &processes->renewed);
+	uprobe_set_move(to, &processes->held);
+}
+
 void processes_detach(struct processes *processes)
 {
 	remover_join(&processes->remover);

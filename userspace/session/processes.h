@@ -56,6 +56,8 @@ u64 processes_cpu_time_ns(const struct processes *processes);
  * put in again. */
 void processes_switch_off(struct processes *processes, u32 tag);
 void processes_switch_on(struct processes *processes, u32 tag);
+/* Moves what processes_detach() would take off to another set; nothing may be attached any more. */
+void processes_hand_over(struct processes *processes, struct uprobe_set *to);
 /* Takes everything off. */
 void processes_detach(struct processes *processes);
 struct processes *processes_free(struct processes *processes); /* NULL allowed; returns NULL */

@@ -360,7 +360,6 @@ static int put_frames(struct session *session, struct batch *batch)
 
 static int close_window(struct session *session, struct err *err)
 {
-	const struct session_config *config = session->config;
 	struct batch *batch;
 	u64 dropped = 0;
 	int result, frames_result;
@@ -376,23 +375,19 @@ static int close_window(struct session *session, struct err *err)
 	code_facts_look(&session->code, session->source, true);
 	bpf_source_detach_off_cpu(session->source);
 	bpf_source_detach_growth(session->source);
-	guardian_set_busy(session->guardian, true);
 	log_phase("mappings, waits and growth ended");
-	bpf_source_detach(session->source, config->on_detach, config->callback_data);
-	log_phase("probes detached");
-	processes_detach(session->processes);
-	if (plan_hijacks_returns(config->plan))
-		open_returns_put_back(session->source, &session->result.status.open_returns);
+	session_detach_begin(session);
 	leave_agents(session);
 	log_phase("agents left");
 	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
-	batch = batch_queue_take_empty(session->queue);
-	put_last_facts(session, batch);
 	log_phase("rings drained");
-	system_calls_put(&session->system_calls, batch);
+	batch = batch_queue_take_empty(session->queue);
 	frames_result = put_frames(session, batch);
 	log_phase("stacks named");
+	session_detach_end(session);
+	put_last_facts(session, batch);
+	system_calls_put(&session->system_calls, batch);
 	batch_queue_put_full(session->queue, batch);
 	result = capture_thread_finish(&session->capture, &dropped, err);
 	session->result.status.lost_count += dropped;

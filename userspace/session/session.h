@@ -32,6 +32,8 @@ struct session_status {
 	u64 refused_children; /* forked by the targets, but there was no room for them among the targets */
 	struct processes_status processes;
 	struct open_returns open_returns; /* after the end */
+	size_t links_left; /* after the end: of probes that the kernel had not taken off in time, */
+	u32 guardian_pid;  /* and the process that waits for it */
 	double overhead_percent;	  /* of the targets' CPU time, estimated; < 0: unknown */
 	double recent_percent;		  /* the same of the last second or so, of what no level switched on, */
 	const char *dearest_name;	  /* and what of it costs most; NULL: nothing does */

@@ -49,6 +49,8 @@ struct session {
 	size_t targets_alive;
 	bool *target_ended;
 	bool agents_left;
+	bool detached;
+	size_t links_handed; /* to the guardian, to be closed */
 	struct session_result result;
 };
 
@@ -79,6 +81,13 @@ void session_loop_close(struct session *session);
 u64 session_cpu_time_ns(struct session *session, u64 ended_ns);
 /* result.status, as it is now. */
 void session_status_update(struct session *session);
+
+/* ---- session_detach.c ---- */
+
+/* After the window has closed. May end while the probes are taken off. */
+void session_detach_begin(struct session *session);
+/* Waits for it, not for ever: result.status says what is left. Puts back what return addresses are still overwritten. */
+void session_detach_end(struct session *session);
 
 /* ---- session_budget.c ---- */
 

@@ -152,6 +152,11 @@ void announce_follow_result(const struct attachment *attachment,
 		log_warning("a first thread ended: other tracers that were detached from the same "
 			    "functions since may have taken %llu probes along, and their calls",
 			    (unsigned long long)processes->unheld_count);
+	if (status->links_left)
+		log_warning("the kernel is still taking %zu groups of probes off: process %u "
+			    "(gpuprobe-undo) waits for it and ends then. The capture is complete; "
+			    "until then calls of the probed functions go on costing the target",
+			    status->links_left, status->guardian_pid);
 	if (status->open_returns.left_count || status->open_returns.left_error)
 		log_warning("the return addresses of calls that are still open could not be put "
 			    "back in %llu threads (%s): an exception through such a call ends the "

@@ -41,6 +41,11 @@ const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source)
 	return &source->uprobes;
 }
 
+void bpf_source_hand_over(struct bpf_source *source, struct uprobe_set *to)
+{
+	uprobe_set_move(to, &source->uprobes);
+}
+
 void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, size_t links_left),
 		       void *data)
 {

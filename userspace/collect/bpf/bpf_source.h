@@ -127,6 +127,8 @@ size_t bpf_source_switch_others_on(struct bpf_source *source, const struct sourc
  * of its links, as bpf_source_switch_off(). */
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort);
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);
+/* Moves what bpf_source_detach() would take off to another set. */
+void bpf_source_hand_over(struct bpf_source *source, struct uprobe_set *to);
 void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, size_t links_left),
 		       void *data);
 
