@@ -13,17 +13,39 @@
 #include "process/proc_file.h"
 #include "base/cleanup.h"
 
+#define NEW_MAX 8 /* that are named */
+
 /* ---- what a folder of /proc/PID has ---- */
 
 typedef bool (*entry_is_own)(const struct process_own *own, int directory_fd, const char *name);
+/* What its name is there; the caller frees. -errno: it has gone meanwhile. */
+typedef int (*entry_name)(int directory_fd, const char *name, char **ret_name);
 
-static int count_entries(int proc_fd, const char *folder, const struct process_own *own,
-			 entry_is_own entry_own, size_t *ret_count, size_t *ret_own_count)
+struct folder {
+	const char *path;
+	enum holding_sort sort;
+	entry_is_own is_own;
+	entry_name name;
+};
+
+static int add_entry(const struct folder *folder, int directory_fd, const char *entry,
+		     struct process_holdings *holdings)
+{
+	_cleanup_free_ char *name = NULL;
+
+	if (folder->name(directory_fd, entry, &name))
+		return 0;
+	return process_holdings_add(holdings, folder->sort, strtoull(entry, NULL, 10), 0, name);
+}
+
+static int count_entries(int proc_fd, const struct folder *folder, const struct process_own *own,
+			 struct process_holdings *holdings, size_t *ret_count,
+			 size_t *ret_own_count)
 {
 	_cleanup_closedir_ DIR *directory = NULL;
 	size_t count = 0, own_count = 0;
 	struct dirent *entry;
-	int fd = openat(proc_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(proc_fd, folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
 
 	if (fd < 0)
 		return -errno;
@@ -32,15 +54,29 @@ static int count_entries(int proc_fd, const char *folder, const struct process_o
 		close(fd);
 		return -ENOMEM;
 	}
-	while ((entry = readdir(directory))) {
+	while (!result && (entry = readdir(directory))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		count++;
-		own_count += own && entry_own(own, fd, entry->d_name);
+		own_count += own && folder->is_own(own, fd, entry->d_name);
+		result = add_entry(folder, fd, entry->d_name, holdings);
 	}
 	*ret_count = count;
 	*ret_own_count = own_count;
-	return 0;
+	return result;
+}
+
+static int thread_name(int directory_fd, const char *entry, char **ret_name)
+{
+	char path[64];
+	size_t size;
+	int result;
+
+	snprintf(path, sizeof(path), "%.32s/comm", entry);
+	result = proc_file_read(directory_fd, path, ret_name, &size);
+	if (!result)
+		(*ret_name)[strcspn(*ret_name, "\n")] = '\0';
+	return result;
 }
 
 static bool thread_is_own(const struct process_own *own, int directory_fd, const char *name)
@@ -85,6 +121,10 @@ static int count_mappings(int proc_fd, const struct process_own *own, struct pro
 		return result;
 	text = maps;
 	while (maps_next(&text, &line)) {
+		result = process_holdings_add(&audit->holdings, HOLDING_MAPPINGS, 0,
+					      line.end - line.start, line.path);
+		if (result)
+			return result;
 		audit->mapping_count++;
 		audit->executable_mapping_count += line.executable;
 		audit->own_mapping_count += own && file_is_own(own, line.device, line.inode);
@@ -96,7 +136,10 @@ static int count_mappings(int proc_fd, const struct process_own *own, struct pro
 int process_audit_take(u32 pid, const struct process_own *own, struct process_audit *ret_audit,
 		       struct err *err)
 {
-	struct process_audit audit = {0};
+	static const struct folder threads = {"task", HOLDING_THREAD, thread_is_own, thread_name};
+	static const struct folder descriptors = {"fd", HOLDING_DESCRIPTOR, fd_is_own,
+						  proc_link_read};
+	_cleanup_process_audit_ struct process_audit audit = {0};
 	_cleanup_close_ int proc_fd = -1;
 	char path[32];
 	int result = 0;
@@ -106,10 +149,10 @@ int process_audit_take(u32 pid, const struct process_own *own, struct process_au
 	if (proc_fd < 0)
 		result = -errno;
 	if (!result)
-		result = count_entries(proc_fd, "task", own, thread_is_own, &audit.thread_count,
+		result = count_entries(proc_fd, &threads, own, &audit.holdings, &audit.thread_count,
 				       &audit.own_thread_count);
 	if (!result)
-		result = count_entries(proc_fd, "fd", own, fd_is_own, &audit.fd_count,
+		result = count_entries(proc_fd, &descriptors, own, &audit.holdings, &audit.fd_count,
 				       &audit.own_fd_count);
 	if (!result)
 		result = count_mappings(proc_fd, own, &audit);
@@ -118,7 +161,13 @@ int process_audit_take(u32 pid, const struct process_own *own, struct process_au
 	if (result)
 		return err_errno(err, result, "can't look at what process %u has", pid);
 	*ret_audit = audit;
+	audit.holdings = (struct process_holdings){0};
 	return 0;
+}
+
+void process_audit_free(struct process_audit *audit)
+{
+	process_holdings_free(&audit->holdings);
 }
 
 static void compare(struct text *text, const char *what, size_t before, size_t after)
@@ -129,6 +178,7 @@ static void compare(struct text *text, const char *what, size_t before, size_t a
 void process_audit_compare(const struct process_audit *before, const struct process_audit *after,
 			   struct text *text)
 {
+	_cleanup_text_ struct text news = {0};
 	size_t own_mapping_count;
 
 	compare(text, "threads", before->thread_count, after->thread_count);
@@ -142,4 +192,7 @@ void process_audit_compare(const struct process_audit *before, const struct proc
 	else
 		text_appendf(text, "%zu threads, %zu descriptors, %zu mappings",
 			     after->own_thread_count, after->own_fd_count, own_mapping_count);
+	process_holdings_new(&before->holdings, &after->holdings, NEW_MAX, &news);
+	if (news.length)
+		text_appendf(text, "; new: %s", text_string(&news));
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "process/process_holdings.h"
 
 /* What was put into a process. */
 struct process_own {
@@ -26,12 +27,15 @@ struct process_audit {
 	size_t mapping_count, own_mapping_count;
 	size_t resident_mapping_count; /* of memfds that may stay, whoever put them in */
 	size_t executable_mapping_count; /* code: files and anonymous */
+	struct process_holdings holdings;
 };
 
-/* pid: as the host sees it. own: NULL before anything was put in. -ESRCH when it is gone. */
+/* pid: as the host sees it. own: NULL before anything was put in. -ESRCH when it is gone. To be freed. */
 int process_audit_take(u32 pid, const struct process_own *own, struct process_audit *ret_audit, struct err *err);
-/* "threads 5 = 5, descriptors 58 = 58, mappings 301 -> 303 (code 40 = 40), ours left: none" */
+/* "threads 5 = 5, descriptors 58 = 58, mappings 301 -> 303 (code 40 = 40), ours left: none; new: 2 mappings of ..." */
 void process_audit_compare(const struct process_audit *before, const struct process_audit *after,
 			   struct text *text);
+void process_audit_free(struct process_audit *audit);
+#define _cleanup_process_audit_ __attribute__((cleanup(process_audit_free)))
 
 #endif

@@ -75,7 +75,7 @@ struct agent_report {
 	bool stuck; /* it is still in a flush of CUPTI's, which waits for the GPU: it leaves when that returns */
 	bool ended; /* its target did, before it was asked to leave */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
-	char audit[256]; /* what the target has, before and after, in words; "": it has ended */
+	char audit[AGENT_REPORT_BYTES]; /* what the target has, before and after, in words; "": it has ended */
 };
 
 /* Injects into every target that uses CUDA. Blocks some ms for each. Only -ENOMEM is an error. */

@@ -64,7 +64,7 @@ static void copy_hint(struct agent *agent)
 static void audit(struct agent *agent)
 {
 	struct text _cleanup_text_ text = {0};
-	struct process_audit after;
+	_cleanup_process_audit_ struct process_audit after = {0};
 	u32 state = agents_state(agent);
 
 	agent->report.cut = state < AGENT_STATE_DRAINED;

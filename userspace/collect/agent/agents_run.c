@@ -62,6 +62,7 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 
 	if (!result)
 		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
+	process_audit_free(&agent->before);
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
 	if (!result)
@@ -281,6 +282,7 @@ struct agents *agents_free(struct agents *agents)
 		}
 		cleanup_close(&agent->injection.ring_fd);
 		agent_threads_free(&agent->threads);
+		process_audit_free(&agent->before);
 		map_free(&agent->tasks);
 		nvtx_watch_free(&agent->nvtx_watch);
 		if (agent->taker.pid)
