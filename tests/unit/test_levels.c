@@ -102,7 +102,24 @@ TEST(levels_switch_on_what_their_table_says)
 	config = config_of(WORDS("--host-tracer-level=3"));
 	CHECK_U64(config.kinds & API_KINDS, API_KINDS);
 	CHECK_U64(config.api_groups, API_GROUPS_EVERY);
-	CHECK(config.api_groups & API_GROUP_BIT(OTHER) && !(config.api_groups & API_GROUP_BIT(PROFILER)));
+	CHECK(config.api_groups & API_GROUP_BIT(OTHER) &&
+	      !(config.api_groups & API_GROUP_BIT(PROFILER)));
+}
+
+TEST(records_of_the_gpu_that_are_asked_for)
+{
+	const u64 events = 1ULL << 36 | 1ULL << 50;
+	struct agent_cupti_config config = config_of(WORDS("-q"));
+
+	CHECK_U64(config.kinds & events, 0);
+	config = config_of(WORDS("--gpu-records", "full"));
+	CHECK_U64(config.kinds & events, events);
+	CHECK_U64(config.api_groups, API_GROUPS_FULL);
+	config = config_of(WORDS("--gpu-records", "full", "--host-tracer-level", "1"));
+	CHECK_U64(config.kinds & (events | API_KINDS), events);
+	config = config_of(WORDS("--gpu-records", "full", "--host-tracer-level", "3"));
+	CHECK_U64(config.api_groups, API_GROUPS_EVERY);
+	check_refused(WORDS("--gpu-records", "all"), "--gpu-records", "all|work|full");
 }
 
 TEST(libraries_beside_an_agent_belong_to_the_default_level)

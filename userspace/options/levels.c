@@ -47,6 +47,9 @@ bool levels_has(const struct options *options, enum level_feature feature)
 {
 	if (feature == LEVEL_nvtx && options->profile_given.gpu_enable_nvtx_tracking)
 		return options->profile.gpu_enable_nvtx_tracking;
+	if (level_rows[feature].how == LEVEL_BY_FULL &&
+	    options->gpu_records != CHOICE_gpu_records_full)
+		return false;
 	return level_rows[feature].how != LEVEL_BY_NOT_YET &&
 	       level_of(options, feature_tracers[feature]) >= level_rows[feature].level;
 }
@@ -91,6 +94,7 @@ const char *level_how_words(enum level_how how)
 		[LEVEL_BY_CATALOGUE] = " (where no agent is in the process)",
 		[LEVEL_BY_PROBES] = " (beside an agent too)",
 		[LEVEL_BY_KERNEL] = "",
+		[LEVEL_BY_FULL] = " (with --gpu-records full)",
 		[LEVEL_BY_NOT_YET] = " (not yet: this version does not record it)",
 	};
 

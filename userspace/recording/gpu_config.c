@@ -47,7 +47,9 @@ static u64 kinds_wanted(const struct options *options)
 
 static u32 api_groups(const struct options *options)
 {
-	return levels_has(options, LEVEL_all_api_calls) ? API_GROUPS_EVERY : API_GROUPS_DEFAULT;
+	if (levels_has(options, LEVEL_all_api_calls))
+		return API_GROUPS_EVERY;
+	return levels_has(options, LEVEL_events) ? API_GROUPS_FULL : API_GROUPS_DEFAULT;
 }
 
 /* To the agent 0 is no limit. */
