@@ -211,6 +211,12 @@ unit: $(UNIT) ## build the unit tests (build/unit/test_*)
 # Programs that the benches record. Those of the integration tests are built by the tests, each in its own ways.
 BENCH := $(patsubst tests/bench/programs/%.c,$(B)/bench/%,$(wildcard tests/bench/programs/*.c))
 
+# Of the agent's own objects, as they are in the library.
+$(B)/bench/agent_work: tests/bench/programs/agent_work.c $(AGENT_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O2 -g -o $@ $^
+
 $(B)/bench/%: tests/bench/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,BENCH,$<)

@@ -10,6 +10,11 @@
 #define VERSION_INVALID_IS_0 130200 /* ids of contexts and streams that there are not */
 #define CALLBACK_NAME_BYTES  128
 
+/* Fields of records, read and written as numbers. */
+typedef u64 may_alias_u64 __attribute__((may_alias, aligned(1)));
+typedef u32 may_alias_u32 __attribute__((may_alias, aligned(1)));
+typedef u16 may_alias_u16 __attribute__((may_alias, aligned(1)));
+
 enum how {
 	HOW_COPY,
 	HOW_ID,
@@ -150,21 +155,50 @@ bool cupti_convert_knows(u32 kind)
 
 /* ---- fields ---- */
 
-/* 0 where the record is too short to have it; fields of a table row are 1, 2, 4 or 8 bytes. */
+/* Of a field of 1, 2, 4 or 8 bytes, as those of all table rows are, wherever it stands. */
+static u64 load(const u8 *field, u32 bytes)
+{
+	switch (bytes) {
+	case 8:
+		return *(const may_alias_u64 *)field;
+	case 4:
+		return *(const may_alias_u32 *)field;
+	case 2:
+		return *(const may_alias_u16 *)field;
+	}
+	return *field;
+}
+
+static void store(u8 *field, u32 bytes, u64 value)
+{
+	switch (bytes) {
+	case 8:
+		*(may_alias_u64 *)field = value;
+		return;
+	case 4:
+		*(may_alias_u32 *)field = value;
+		return;
+	case 2:
+		*(may_alias_u16 *)field = value;
+		return;
+	}
+	*field = value;
+}
+
+/* 0 where the record is too short to have it. */
 static u64 read_number(struct conversion *conversion, u32 offset, u32 bytes)
 {
-	u64 value = 0;
-
-	if (offset + bytes <= conversion->bytes)
-		memcpy(&value, conversion->activity + offset, bytes);
-	return value;
+	return offset + bytes <= conversion->bytes ? load(conversion->activity + offset, bytes) : 0;
 }
 
 static bool holds(struct conversion *conversion, const struct condition *condition)
 {
-	u64 value = read_number(conversion, condition->at, 4);
+	u64 value;
 
-	return !condition->values || (value < 16 && condition->values >> value & 1);
+	if (!condition->values)
+		return true;
+	value = read_number(conversion, condition->at, 4);
+	return value < 16 && condition->values >> value & 1;
 }
 
 /* What does not fit stays absent. */
@@ -172,7 +206,7 @@ static void write_number(struct conversion *conversion, const struct field *fiel
 {
 	if (field->destination_bytes < 8 && value >> (8 * field->destination_bytes))
 		return;
-	memcpy(conversion->record->bytes + field->destination, &value, field->destination_bytes);
+	store(conversion->record->bytes + field->destination, field->destination_bytes, value);
 }
 
 static bool is_id(struct conversion *conversion, u64 value)
@@ -368,7 +402,7 @@ static void put_field(struct conversion *conversion, const struct field *field)
 		return;
 	value = read_number(conversion, field->source,
 			    field->source_bytes < 8 ? field->source_bytes : 8);
-	if (hows[field->how](conversion, field, &value))
+	if (field->how == HOW_COPY || hows[field->how](conversion, field, &value))
 		write_number(conversion, field, value);
 }
 

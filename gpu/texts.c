@@ -8,12 +8,19 @@
 
 #define TEXTS_MOST  (1U << 20)
 #define ARENA_BYTES (64UL << 20) /* reserved; memory is used as far as it is filled */
+#define SEEN_MAX    4096U	 /* addresses remembered; a power of two */
 
 struct text {
 	u32 hash;
 	u32 offset_bytes; /* in the arena */
 	u32 length_bytes;
 	bool sent;
+};
+
+/* Where a string was found last. CUPTI's names of kernels stay where they are, but for modules that are unloaded. */
+struct seen {
+	const char *string;
+	u32 id;
 };
 
 struct texts {
@@ -25,6 +32,7 @@ struct texts {
 	char *arena;
 	struct text *entries; /* by id - 1 */
 	u32 *slots;	      /* ids by hash, 0: empty */
+	struct seen seen[SEEN_MAX];
 };
 
 struct texts *texts_open(u32 texts_max, u64 fact_ns)
@@ -115,12 +123,63 @@ void texts_send(struct texts *texts, struct ring_writer *writer, u32 id)
 				    text->length_bytes);
 }
 
+/* Eight bytes wherever they stand. */
+struct word {
+	u64 value;
+} __attribute__((packed, may_alias));
+
+/*
+ * Do these bytes begin the string? Whole words are read as long as the string was the same, so that it goes on there, and
+ * the word does not reach into the next page.
+ */
+static bool begins_with(const char *string, const char *bytes, u32 length)
+{
+	u32 at = 0;
+
+	for (; at + sizeof(struct word) <= length &&
+	       (uintptr_t)(string + at) % PAGE_BYTES <= PAGE_BYTES - sizeof(struct word);
+	     at += sizeof(struct word))
+		if (((const struct word *)(string + at))->value !=
+		    ((const struct word *)(bytes + at))->value)
+			return false;
+	while (at < length && string[at] == bytes[at])
+		at++;
+	return at == length;
+}
+
+static struct seen *seen_at(struct texts *texts, const char *string)
+{
+	u64 address = (uintptr_t)string;
+
+	return &texts->seen[(address >> 3 ^ address >> 15) % SEEN_MAX];
+}
+
+/* The text that stood at this address before, if it stands there still; 0: no. */
+static u32 texts_seen(struct texts *texts, const struct seen *seen, const char *string)
+{
+	const struct text *text;
+
+	if (seen->string != string)
+		return 0;
+	text = &texts->entries[seen->id - 1];
+	if (!begins_with(string, texts->arena + text->offset_bytes, text->length_bytes))
+		return 0;
+	return text->length_bytes == TEXT_BYTES_MAX || !string[text->length_bytes] ? seen->id : 0;
+}
+
 u32 texts_put(struct texts *texts, struct ring_writer *writer, const char *string)
 {
 	u32 length, hash, slot;
+	struct seen *seen;
 
 	if (!string || !*string)
 		return 0;
+	seen = seen_at(texts, string);
+	slot = texts_seen(texts, seen, string);
+	if (slot) {
+		texts_send(texts, writer, slot);
+		return slot;
+	}
 	hash = text_hash(string, TEXT_BYTES_MAX, &length);
 	for (slot = hash & texts->slot_mask; texts->slots[slot];
 	     slot = (slot + 1) & texts->slot_mask) {
@@ -136,6 +195,7 @@ u32 texts_put(struct texts *texts, struct ring_writer *writer, const char *strin
 		ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
 		return 0;
 	}
+	*seen = (struct seen){string, texts->slots[slot]};
 	texts_send(texts, writer, texts->slots[slot]);
 	return texts->slots[slot];
 }

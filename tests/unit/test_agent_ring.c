@@ -2,6 +2,8 @@
 /* The producing side of the ring that an agent writes, read here as gpuprobe would. */
 #include "unit.h"
 
+#include <sys/mman.h>
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -297,6 +299,52 @@ TEST(a_text_is_sent_once_and_only_counts_as_sent_when_there_was_room)
 	CHECK_U64(texts_put(texts, &writer, "d"), 0);
 	CHECK_U64(memory.control->counters[AGENT_COUNT_FACTS_CAPPED], 1);
 	CHECK_U64(texts_put(texts, &writer, "kernel"), id);
+	texts_close(texts);
+	free(memory.control);
+}
+
+/* A module that is unloaded leaves its place to another one's names: an address alone says nothing. */
+TEST(a_text_is_found_by_its_address_as_long_as_it_stands_there)
+{
+	struct memory memory = memory_make(1);
+	struct texts *texts = texts_open(100, 77);
+	char *pages = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *name = pages + PAGE_BYTES - 20;
+	struct ring_writer writer;
+	struct ring ring;
+	u32 longer, shorter;
+
+	ring_open(&ring, memory.control, memory.bytes);
+	ring_writer_open(&writer, &ring, 1);
+	/* Nothing behind its end may be read. */
+	CHECK(pages != MAP_FAILED && !mprotect(pages + PAGE_BYTES, PAGE_BYTES, PROT_NONE));
+	strcpy(name, "a_kernel_of_19_byte");
+	longer = texts_put(texts, &writer, name);
+	CHECK(longer);
+	CHECK_U64(texts_put(texts, &writer, name), longer);
+	strcpy(name, "a_kernel_of_19_bits");
+	CHECK(texts_put(texts, &writer, name) != longer);
+	strcpy(name, "a_kernel_of_19_byte");
+	CHECK_U64(texts_put(texts, &writer, name), longer);
+	/* What begins as it did, and goes on or ends elsewhere. */
+	name[12] = '\0';
+	shorter = texts_put(texts, &writer, name);
+	CHECK(shorter && shorter != longer);
+	CHECK_U64(texts_put(texts, &writer, name), shorter);
+	name[12] = '1';
+	CHECK_U64(texts_put(texts, &writer, name), longer);
+	CHECK_U64(texts_put(texts, &writer, "a_kernel_of_19_byte"), longer);
+	for (u32 end = 1; end < 20; end++) {
+		char *last = pages + PAGE_BYTES - end;
+
+		memset(last, 'x', end - 1);
+		last[end - 1] = '\0';
+		longer = texts_put(texts, &writer, last);
+		CHECK_U64(texts_put(texts, &writer, last), longer);
+		CHECK((longer == 0) == (end == 1));
+	}
+	munmap(pages, 2 * PAGE_BYTES);
 	texts_close(texts);
 	free(memory.control);
 }
