@@ -271,10 +271,14 @@ static int module_match(struct matcher *matcher, struct err *err)
 {
 	struct plan_builder *builder = matcher->builder;
 	u64 functions_before = builder->plan->function_count;
-	int result = plan_code_open(builder, matcher->module, &matcher->code, err);
+	struct err problem;
+	int result = plan_code_open(builder, matcher->module, &matcher->code, &problem);
 
+	/* Files that are no ELF have no symbols: JITs map their own (.NET's doublemapper), and a page of our agent's stays. */
+	if (result == -ENOEXEC)
+		return 0;
 	if (result)
-		return result;
+		return err_set(err, result, "%s", problem.message);
 	pattern_name_set(&matcher->name, NULL);
 	result = symbols_visit(matcher, module_code_symbols(matcher->code));
 	if (result)
