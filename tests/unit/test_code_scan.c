@@ -95,7 +95,7 @@ static struct scanned scan(const char *name)
 	for (size_t i = 0; i < symbols.count; i++)
 		if (!strcmp(symbols.items[i].name, "places"))
 			scanned.places = symbols.items[i].address;
-	CHECK_U64(code_scan(file, &symbols, NULL, 0, &scanned.references), 0);
+	CHECK_U64(code_scan(file, &symbols, NULL, 0, NULL, &scanned.references), 0);
 	elf_symbols_free(&symbols);
 	elf_file_free(file);
 	return scanned;

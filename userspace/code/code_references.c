@@ -281,16 +281,25 @@ static void bases_sort(struct code_bases *bases)
 	free(other);
 }
 
-void code_references_add_tables(struct code_references *references, struct code_bases *bases,
-				code_read_function read, const void *data)
+void code_bases_sort(struct code_bases *bases)
 {
+	size_t kept = 0;
+
 	if (!bases->count)
 		return;
 	bases_sort(bases);
-	for (size_t i = 0; i < bases->count; i++) {
-		if (!i || bases->items[i] != bases->items[i - 1])
-			table_follow(references, bases->items[i], read, data);
-	}
+	for (size_t i = 0; i < bases->count; i++)
+		if (!kept || bases->items[i] != bases->items[kept - 1])
+			bases->items[kept++] = bases->items[i];
+	bases->count = kept;
+}
+
+void code_references_add_tables(struct code_references *references, struct code_bases *bases,
+				code_read_function read, const void *data)
+{
+	code_bases_sort(bases);
+	for (size_t i = 0; i < bases->count; i++)
+		table_follow(references, bases->items[i], read, data);
 	free(bases->items);
 	*bases = (struct code_bases){0};
 }
@@ -318,4 +327,37 @@ u64 code_references_find(const struct code_references *references, enum code_ref
 		return address < end ? address : end;
 	}
 	return end;
+}
+
+size_t code_references_page_count(const struct code_references *references)
+{
+	return references->page_count;
+}
+
+void code_references_get_pages(const struct code_references *references,
+			       struct code_page *ret_pages)
+{
+	for (u64 page = references->start; page < references->end; page += CODE_PAGE_BYTES) {
+		const struct kept_page *kept = page_of(references, page);
+
+		if (!kept)
+			continue;
+		ret_pages->address = page;
+		memcpy(ret_pages->bits, kept->bits, sizeof(ret_pages->bits));
+		ret_pages++;
+	}
+}
+
+int code_references_add_page(struct code_references *references, const struct code_page *page)
+{
+	int result = code_references_keep(references, page->address, page->address);
+	struct kept_page *kept;
+
+	if (result || !is_code(references, page->address))
+		return result;
+	kept = page_of(references, page->address);
+	for (size_t kind = 0; kind < KINDS; kind++)
+		for (size_t word = 0; word < PAGE_WORDS; word++)
+			kept->bits[kind][word] |= page->bits[kind][word];
+	return 0;
 }

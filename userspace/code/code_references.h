@@ -55,6 +55,20 @@ void code_references_add_absolute(struct code_references *references, const u8 *
 void code_references_add_tables(struct code_references *references, struct code_bases *bases,
 				code_read_function read, const void *data);
 
+/* The pages that are kept, to store and restore them: bits of both kinds, one for each byte. */
+struct code_page {
+	u64 address;
+	u64 bits[2][CODE_PAGE_BYTES / 64];
+};
+
+size_t code_references_page_count(const struct code_references *references);
+/* All of them, in ascending order, into an array of that many. */
+void code_references_get_pages(const struct code_references *references, struct code_page *ret_pages);
+/* Keeps it, with what leads to it. 0 or -ENOMEM. */
+int code_references_add_page(struct code_references *references, const struct code_page *page);
+/* In ascending order, each once. */
+void code_bases_sort(struct code_bases *bases);
+
 /* The first address in [start, end) that anything of this kind refers to, or `end`. To code that is not kept anything may:
  * in doubt it is referred to. */
 u64 code_references_find(const struct code_references *references, enum code_reference kind,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/thread.h"
 
@@ -24,12 +25,15 @@ struct chunk {
 	u64 address, offset;
 	size_t size;	 /* of what begins there */
 	size_t readable; /* up to the end of the piece */
+	u8 digest[SHA256_BYTES];
 };
 
 struct scan {
 	const struct elf_file *file;
-	struct code_references *references;
-	struct elf_segment *pieces; /* of code */
+	struct code_references *references; /* NULL: only the text is wanted */
+	struct code_text *text;		    /* NULL: it is not */
+	pthread_mutex_t lock;		    /* of its bases */
+	struct elf_segment *pieces;	    /* of code */
 	size_t piece_count;
 	u64 start, end; /* of them all */
 	struct chunk *chunks;
@@ -90,10 +94,13 @@ static void pointer_visit(void *data, u64 address)
 }
 
 /* Part by part. */
-static int chunk_scan(const struct scan *scan, const struct chunk *chunk, struct code_bases *bases,
+static int chunk_scan(const struct scan *scan, struct chunk *chunk, struct code_bases *bases,
 		      u8 *bytes)
 {
+	struct sha256 sha;
 	int result = 0;
+
+	sha256_begin(&sha);
 
 	for (size_t done = 0; done < chunk->size && !result; done += READ_BYTES) {
 		size_t left = chunk->readable - done, begins = chunk->size - done;
@@ -104,10 +111,30 @@ static int chunk_scan(const struct scan *scan, const struct chunk *chunk, struct
 
 		if (size < 0 || (size_t)size != want)
 			return -EIO;
-		result = code_references_add_code(scan->references, bases, chunk->address + done,
-						  bytes, begins < READ_BYTES ? begins : READ_BYTES,
-						  want);
+		begins = begins < READ_BYTES ? begins : READ_BYTES;
+		if (scan->text)
+			sha256_add(&sha, bytes, begins);
+		if (scan->references)
+			result = code_references_add_code(scan->references, bases,
+							  chunk->address + done, bytes, begins,
+							  want);
 	}
+	sha256_end(&sha, chunk->digest);
+	return result;
+}
+
+/* Those that may be a table's. */
+static int bases_note(struct scan *scan, const struct code_bases *bases)
+{
+	struct code_bases *all = &scan->text->bases;
+	int result;
+
+	pthread_mutex_lock(&scan->lock);
+	result = array_reserve(&all->items, &all->capacity, all->count + bases->count);
+	for (size_t i = 0; i < bases->count && !result; i++)
+		if (elf_file_holds_address(scan->file, bases->items[i]))
+			all->items[all->count++] = bases->items[i];
+	pthread_mutex_unlock(&scan->lock);
 	return result;
 }
 
@@ -124,7 +151,9 @@ static void *work(void *data)
 	while (!worker->result &&
 	       (chunk = atomic_fetch_add(&scan->next_chunk, 1)) < scan->chunk_count)
 		worker->result = chunk_scan(scan, &scan->chunks[chunk], &bases, bytes);
-	if (!worker->result)
+	if (!worker->result && scan->references && scan->text)
+		worker->result = bases_note(scan, &bases);
+	if (!worker->result && scan->references)
 		worker->result = tables_follow(scan, &bases);
 	free(bases.items);
 	return NULL;
@@ -177,9 +206,12 @@ static int chunks_make(struct scan *scan)
 		for (u64 done = 0; done < piece->file_size_bytes; done += CHUNK_BYTES) {
 			u64 left = piece->file_size_bytes - done;
 
-			scan->chunks[scan->chunk_count++] =
-				(struct chunk){piece->address + done, piece->offset + done,
-					       left < CHUNK_BYTES ? left : CHUNK_BYTES, left};
+			scan->chunks[scan->chunk_count++] = (struct chunk){
+				.address = piece->address + done,
+				.offset = piece->offset + done,
+				.size = left < CHUNK_BYTES ? left : CHUNK_BYTES,
+				.readable = left,
+			};
 		}
 	}
 	return 0;
@@ -271,17 +303,48 @@ static int references_create(struct scan *scan, const struct code_span *keep, si
 	return result;
 }
 
-static int scan_all(struct scan *scan, const struct elf_symbols *symbols)
+static void text_digest(const struct scan *scan, u8 *ret_digest)
 {
-	const struct elf_segment *segments;
-	size_t count;
+	struct sha256 sha;
+
+	sha256_begin(&sha);
+	for (size_t i = 0; i < scan->chunk_count; i++) {
+		const struct chunk *chunk = &scan->chunks[i];
+		const u64 place[] = {chunk->address, chunk->offset, chunk->size};
+
+		sha256_add(&sha, place, sizeof(place));
+		sha256_add(&sha, chunk->digest, sizeof(chunk->digest));
+	}
+	sha256_end(&sha, ret_digest);
+}
+
+static int text_scan(struct scan *scan)
+{
 	int result = chunks_make(scan);
 
 	if (!result)
 		result = chunks_scan(scan);
+	if (result || !scan->text)
+		return result;
+	text_digest(scan, scan->text->digest);
+	code_bases_sort(&scan->text->bases);
+	return 0;
+}
+
+static void others_add(const struct scan *scan, const struct elf_symbols *symbols)
+{
 	elf_file_pointers(scan->file, pointer_visit, scan->references);
 	for (size_t i = 0; i < symbols->count; i++)
 		code_references_add(scan->references, REFERENCE_JUMP, symbols->items[i].address);
+}
+
+static int scan_all(struct scan *scan, const struct elf_symbols *symbols)
+{
+	const struct elf_segment *segments;
+	size_t count;
+	int result = text_scan(scan);
+
+	others_add(scan, symbols);
 	if (elf_file_is_movable(scan->file))
 		return result;
 	count = elf_file_segments(scan->file, false, &segments);
@@ -291,10 +354,10 @@ static int scan_all(struct scan *scan, const struct elf_symbols *symbols)
 }
 
 int code_scan(const struct elf_file *file, const struct elf_symbols *symbols,
-	      const struct code_span *keep, size_t keep_count,
+	      const struct code_span *keep, size_t keep_count, struct code_text *ret_text,
 	      struct code_references **ret_references)
 {
-	struct scan scan = {.file = file};
+	struct scan scan = {.file = file, .text = ret_text, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int result = pieces_find(&scan, symbols);
 
 	if (!result)
@@ -303,6 +366,43 @@ int code_scan(const struct elf_file *file, const struct elf_symbols *symbols,
 		result = scan_all(&scan, symbols);
 	free(scan.pieces);
 	free(scan.chunks);
+	*ret_references = result ? code_references_free(scan.references) : scan.references;
+	return result;
+}
+
+int code_text_digest(const struct elf_file *file, const struct elf_symbols *symbols,
+		     u8 ret_digest[SHA256_BYTES])
+{
+	struct code_text text = {0};
+	struct scan scan = {.file = file, .text = &text};
+	int result = pieces_find(&scan, symbols);
+
+	if (!result)
+		result = text_scan(&scan);
+	free(scan.pieces);
+	free(scan.chunks);
+	memcpy(ret_digest, text.digest, sizeof(text.digest));
+	return result;
+}
+
+int code_scan_follow(const struct elf_file *file, const struct elf_symbols *symbols,
+		     struct code_bases *bases, struct code_references *references)
+{
+	const struct scan scan = {.file = file, .references = references};
+
+	others_add(&scan, symbols);
+	return tables_follow(&scan, bases);
+}
+
+int code_references_of_file(const struct elf_file *file, const struct elf_symbols *symbols,
+			    struct code_references **ret_references)
+{
+	struct scan scan = {.file = file};
+	int result = pieces_find(&scan, symbols);
+
+	if (!result)
+		result = references_create(&scan, &(struct code_span){0}, 0);
+	free(scan.pieces);
 	*ret_references = result ? code_references_free(scan.references) : scan.references;
 	return result;
 }

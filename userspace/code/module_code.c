@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code/code_scan.h"
+#include "code/code_cache.h"
 #include "code/cold_parts.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -15,6 +15,7 @@
 #define PARTS_MAX	       16
 
 struct module_code {
+	int fd, cache_folder_fd;
 	struct elf_file *file;
 	struct elf_symbols symbols;
 	struct decoder *decoder;
@@ -37,6 +38,8 @@ int module_code_open(int fd, const char *path, const char *root_path, struct mod
 
 	if (!code)
 		return err_errno(err, -ENOMEM, "can't read %s", path);
+	code->fd = fd;
+	code->cache_folder_fd = -1;
 	result = elf_file_open(fd, path, &code->file, err);
 	if (!result)
 		result = elf_symbols_load(code->file, root_path, &code->symbols, err);
@@ -232,6 +235,11 @@ static struct code_span span_of(const struct code_range *range)
 	return (struct code_span){range->address, range->address + range->size_bytes - 1};
 }
 
+void module_code_use_cache(struct module_code *code, int folder_fd)
+{
+	code->cache_folder_fd = folder_fd;
+}
+
 int module_code_expect(struct module_code *code, u64 address)
 {
 	struct function_code function;
@@ -286,8 +294,9 @@ static void references_need(struct module_code *code, struct function_code *func
 	code->scanned = true;
 	code->scanned_all = all;
 	code_references_free(code->references);
-	(void)code_scan(code->file, &code->symbols, all ? NULL : code->expected,
-			code->expected_count, &code->references);
+	(void)code_cache_scan(code->cache_folder_fd, code->fd, code->file, &code->symbols,
+			      all ? NULL : code->expected, code->expected_count, &code->references,
+			      NULL);
 	function->references = code->references;
 }
 

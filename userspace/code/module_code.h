@@ -20,6 +20,9 @@ const struct elf_symbols *module_code_symbols(const struct module_code *code);
 
 /* These are for the function of which a symbol is at this address. */
 
+/* What is found out by going through the code is kept there: see code/code_cache.h. folder_fd stays the caller's and must stay
+ * open; -1: nowhere, as without this call. */
+void module_code_use_cache(struct module_code *code, int folder_fd);
 /* It will be asked for. 0 or -ENOMEM. */
 int module_code_expect(struct module_code *code, u64 address);
 /* Its first instruction, or behind a restart: what function_code_place() says without knowing what refers to the code. */

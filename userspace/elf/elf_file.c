@@ -107,6 +107,11 @@ int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret_address)
 	return -ENOENT;
 }
 
+bool elf_file_holds_address(const struct elf_file *file, u64 address)
+{
+	return segment_find(file->loaded, file->loaded_count, address);
+}
+
 size_t elf_file_read_address(const struct elf_file *file, u64 address, void *ret_bytes, size_t size)
 {
 	const struct elf_segment *segment = segment_find(file->loaded, file->loaded_count, address);

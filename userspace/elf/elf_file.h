@@ -31,6 +31,9 @@ ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, 
 /* Up to size bytes at a virtual address of any PT_LOAD; returns how many. */
 size_t elf_file_read_address(const struct elf_file *file, u64 address, void *ret_bytes, size_t size);
 
+/* Is there a byte of the file at a virtual address? */
+bool elf_file_holds_address(const struct elf_file *file, u64 address);
+
 /* A PT_LOAD, as far as it is in the file. */
 struct elf_segment {
 	u64 address;

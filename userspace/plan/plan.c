@@ -33,6 +33,8 @@ int plan_code_open_for_functions(struct plan_builder *builder, size_t module,
 	const struct plan *plan = builder->plan;
 	int result = plan_code_open(builder, module, ret_code, NULL);
 
+	if (!result)
+		module_code_use_cache(*ret_code, builder->code_cache_fd);
 	for (size_t i = 0; i < plan->function_count && !result && !builder->expects[module]; i++)
 		if (plan->functions[i].module == module)
 			result = module_code_expect(*ret_code, plan->functions[i].address);

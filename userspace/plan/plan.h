@@ -95,6 +95,7 @@ struct plan_limits {
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;
+	const char *code_cache; /* folder of code/code_cache.h; NULL: none */
 	bool heap; /* only the functions of plan/heap_functions.def, by rules of their own: plan_heap.c */
 	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
 	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */

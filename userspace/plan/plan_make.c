@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "process/modules.h"
+#include "base/cache_folder.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 
 static int function_compare(const void *left, const void *right)
@@ -99,12 +101,16 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 		.target_count = target_count,
 		.pattern_count = pattern_count,
 		.limits = limits,
+		.code_cache_fd = -1,
 	};
 	struct module_list modules = {0};
 	int result;
 
 	if (!builder.plan)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
+	/* Without one it takes longer. */
+	if (limits->code_cache && pattern_count)
+		(void)cache_folder_open(limits->code_cache, &builder.code_cache_fd);
 	result = modules_load(targets, target_count, &modules, err);
 	builder.plan->modules = modules.items;
 	builder.plan->module_count = modules.count;
@@ -118,6 +124,7 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 	free(builder.hits);
 	free(builder.codes);
 	free(builder.expects);
+	cleanup_close(&builder.code_cache_fd);
 	if (result)
 		plan_free(builder.plan);
 	else

@@ -18,6 +18,7 @@ struct plan_builder {
 	const struct plan_limits *limits;
 	size_t function_capacity, skipped_capacity;
 	u64 too_many; /* functions beyond max_functions: only counted */
+	int code_cache_fd; /* -1: none */
 	bool *expects; /* of each module: its code knows which functions */
 	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../bpf/record.h"
+#include "code/code_cache.h"
 #include "process/descendants.h"
 #include "plan/plan_usdt.h"
 #include "base/cleanup.h"
@@ -127,6 +128,7 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.can_emulate = attachment->abilities.set_registers,
 		.children = options->children,
 		.returns = (enum plan_returns)options->returns_mode,
+		.code_cache = options->no_code_cache ? NULL : CODE_CACHE_FOLDER,
 		.optional_patterns = attachment->gpu.pattern_count,
 		.recorded_patterns = attachment->gpu.pattern_count +
 				     (options->count ? 0 : options->functions.count),
