@@ -462,15 +462,18 @@ static int prepare(struct session *session, struct err *err)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
 	log_phase("BPF programs loaded");
 	own_threads_init(&session->own, session->source);
+	if (!result) {
+		session_calibrate(session);
+		result = start_agents(session, err);
+		log_phase("agents started");
+		session_calibrate_wait(session);
+	}
 	/* What CUPTI takes in the target nobody can see. */
 	if (!result)
 		result = session_budget_open(session, err);
 	log_phase("costs calibrated");
 	if (!result)
 		result = bpf_source_reset_counters(session->source, err);
-	if (!result)
-		result = start_agents(session, err);
-	log_phase("agents started");
 	if (!result)
 		result = memory_accounts_leave_to_agents(session->source, session->result.agents,
 							 err);

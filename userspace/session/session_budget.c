@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "session/session_parts.h"
 
 /* Before less than that has passed, or the targets have run less than that, an estimate is worth nothing; one that is asleep
@@ -41,6 +42,33 @@ static void choose_sorts(const struct session_config *config,
 			sorts[PRICE_GPU_MEMORY] = (struct overhead_sort){true, true};
 }
 
+static void *run_calibration(void *data)
+{
+	struct session *session = data;
+	const struct session_config *config = session->config;
+	struct calibration_wishes wishes = {.returns = session_returns(config),
+					    .counts = plan_counted(config->plan) != 0,
+					    .traps = config->plan->usdt_count || config->heap_plan};
+
+	session->calibrate_result = calibrate(session->source, config->abilities, &wishes,
+					      &session->calibration, NULL);
+	return NULL;
+}
+
+void session_calibrate(struct session *session)
+{
+	session->calibrates = !thread_start(&session->calibrator, run_calibration, session);
+	if (!session->calibrates)
+		run_calibration(session);
+}
+
+void session_calibrate_wait(struct session *session)
+{
+	if (session->calibrates)
+		pthread_join(session->calibrator, NULL);
+	session->calibrates = false;
+}
+
 int session_budget_open(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -50,11 +78,8 @@ int session_budget_open(struct session *session, struct err *err)
 		.calibration = &session->calibration,
 		.may_go = config->settings->max_overhead_percent ? goes : goes_by_level,
 	};
-	struct calibration_wishes wishes = {.returns = session_returns(config),
-					    .counts = plan_counted(config->plan) != 0,
-					    .traps = config->plan->usdt_count || config->heap_plan};
 
-	if (calibrate(session->source, config->abilities, &wishes, &session->calibration, NULL))
+	if (session->calibrate_result)
 		return 0;
 	choose_sorts(config, overhead.sorts);
 	if (bpf_source_split(session->source, config->plan, overhead.may_go))

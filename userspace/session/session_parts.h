@@ -3,6 +3,7 @@
 #ifndef GPUPROBE_SESSION_SESSION_PARTS_H
 #define GPUPROBE_SESSION_SESSION_PARTS_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "collect/bpf/bpf_record_source.h"
@@ -36,6 +37,9 @@ struct session {
 	struct system_calls system_calls; /* and so are these */
 	struct own_threads own;
 	struct calibration calibration;
+	pthread_t calibrator;
+	bool calibrates; /* it runs */
+	int calibrate_result;
 	struct function_counts counts;
 	struct overhead *overhead; /* NULL: what it costs is not known */
 	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
@@ -91,7 +95,11 @@ void session_detach_end(struct session *session);
 
 /* ---- session_budget.c ---- */
 
-/* Calibrates, and plans the links of what may be switched off. Before anything is attached. */
+/* Measures what recording costs, by a thread of its own: half of it is waiting for the kernel. Before anything is attached;
+ * session_calibrate_wait() comes before anything else is done with the source. */
+void session_calibrate(struct session *session);
+void session_calibrate_wait(struct session *session);
+/* Plans the links of what may be switched off. When it is calibrated, before anything is attached. */
 int session_budget_open(struct session *session, struct err *err);
 /* Some times a second: estimates, and switches off what costs more than it may. cpu_ns: of the targets, in the window. */
 void session_budget_look(struct session *session, u64 cpu_ns);
