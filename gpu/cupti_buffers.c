@@ -2,11 +2,29 @@
 #include "cupti_buffers.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "system.h"
 
 #define SMALLEST_BYTES (64U << 10)
 #define LARGEST_BYTES  (64U << 20)
+#define ALIGNMENT      64
+/* So many with memory behind them are kept ready. */
+#define TOUCHED_READY  8
+
+/* Of the target's libc, or of the allocator that stands before it; not there in a process without a libc. */
+extern void *aligned_alloc(size_t alignment, size_t bytes) __attribute__((weak));
+extern void free(void *memory) __attribute__((weak));
+
+u8 *cupti_buffers_allocate(size_t bytes)
+{
+	return aligned_alloc && free ? aligned_alloc(ALIGNMENT, bytes) : NULL;
+}
+
+void cupti_buffers_release(u8 *memory)
+{
+	free(memory);
+}
 
 int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *control)
 {
@@ -16,37 +34,81 @@ int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *cont
 	buffers->buffer_bytes = bytes < SMALLEST_BYTES	? SMALLEST_BYTES
 				: bytes > LARGEST_BYTES ? LARGEST_BYTES
 							: bytes;
-	buffers->count = !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count;
 	buffers->control = control;
-	buffers->memory = system_map((size_t)buffers->buffer_bytes * buffers->count);
-	return buffers->memory ? 0 : -ENOMEM;
+	count = !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count;
+	for (; buffers->count < count; buffers->count++) {
+		u8 *memory = cupti_buffers_allocate(buffers->buffer_bytes);
+
+		/* What is left is the target's. */
+		if (!memory)
+			return -ENOMEM;
+		buffers->buffers[buffers->count].memory = memory;
+		buffers->buffers[buffers->count].state = CUPTI_BUFFER_NEW;
+	}
+	cupti_buffers_prepare(buffers);
+	return 0;
 }
 
 static bool change(struct cupti_buffers *buffers, u32 index, u32 from, u32 to)
 {
-	return __atomic_compare_exchange_n(&buffers->buffers[index].state, &from, to, false,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	u32 *state = &buffers->buffers[index].state;
+
+	return __atomic_load_n(state, __ATOMIC_RELAXED) == from &&
+	       __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
 }
 
-u8 *cupti_buffers_take(struct cupti_buffers *buffers)
+void cupti_buffers_prepare(struct cupti_buffers *buffers)
+{
+	for (u32 i = 0; i < buffers->count; i++) {
+		if (__atomic_load_n(&buffers->touched_count, __ATOMIC_RELAXED) >= TOUCHED_READY)
+			return;
+		/* While it is being touched nobody can have it. */
+		if (!change(buffers, i, CUPTI_BUFFER_NEW, CUPTI_BUFFER_NONE))
+			continue;
+		memset(buffers->buffers[i].memory, 0, buffers->buffer_bytes);
+		__atomic_fetch_add(&buffers->touched_count, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&buffers->buffers[i].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
+	}
+}
+
+static u8 *take_one(struct cupti_buffers *buffers, u32 state)
 {
 	for (u32 i = 0; i < buffers->count; i++)
-		if (__atomic_load_n(&buffers->buffers[i].state, __ATOMIC_RELAXED) ==
-			    CUPTI_BUFFER_FREE &&
-		    change(buffers, i, CUPTI_BUFFER_FREE, CUPTI_BUFFER_OUT)) {
+		if (change(buffers, i, state, CUPTI_BUFFER_OUT)) {
 			__atomic_fetch_add(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
 					   __ATOMIC_RELAXED);
-			return buffers->memory + (size_t)i * buffers->buffer_bytes;
+			return buffers->buffers[i].memory;
 		}
 	return NULL;
 }
 
+u8 *cupti_buffers_take(struct cupti_buffers *buffers)
+{
+	u8 *memory = take_one(buffers, CUPTI_BUFFER_FREE);
+
+	if (memory) {
+		/* The agent makes more of them before the last one is gone. */
+		if (__atomic_fetch_sub(&buffers->touched_count, 1, __ATOMIC_RELAXED) ==
+		    TOUCHED_READY / 2) {
+			__atomic_fetch_add(&buffers->full_count, 1, __ATOMIC_RELEASE);
+			system_wake(&buffers->full_count);
+		}
+		return memory;
+	}
+	memory = take_one(buffers, CUPTI_BUFFER_NEW);
+	if (memory && buffers->zeroed)
+		memset(memory, 0, buffers->buffer_bytes);
+	return memory;
+}
+
 bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, size_t valid_bytes)
 {
-	size_t offset = buffer - buffers->memory;
-	u32 index = offset / buffers->buffer_bytes;
+	u32 index = 0;
 
-	if (buffer < buffers->memory || index >= buffers->count || offset % buffers->buffer_bytes ||
+	while (index < buffers->count && buffers->buffers[index].memory != buffer)
+		index++;
+	if (index == buffers->count ||
 	    __atomic_load_n(&buffers->buffers[index].state, __ATOMIC_ACQUIRE) != CUPTI_BUFFER_OUT)
 		return false;
 	buffers->buffers[index].valid_bytes =
@@ -65,13 +127,16 @@ const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t 
 		if (__atomic_load_n(&buffers->buffers[*cursor].state, __ATOMIC_ACQUIRE) ==
 		    CUPTI_BUFFER_FULL) {
 			*ret_valid_bytes = buffers->buffers[*cursor].valid_bytes;
-			return buffers->memory + (size_t)*cursor * buffers->buffer_bytes;
+			return buffers->buffers[*cursor].memory;
 		}
 	return NULL;
 }
 
 void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)
 {
+	if (buffers->zeroed)
+		memset(buffers->buffers[cursor].memory, 0, buffers->buffers[cursor].valid_bytes);
+	__atomic_fetch_add(&buffers->touched_count, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&buffers->buffers[cursor].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
@@ -85,11 +150,15 @@ u32 cupti_buffers_out(const struct cupti_buffers *buffers)
 	return out;
 }
 
-bool cupti_buffers_close(struct cupti_buffers *buffers)
+u64 cupti_buffers_close(struct cupti_buffers *buffers)
 {
-	if (buffers->memory && cupti_buffers_out(buffers))
-		return false;
-	system_unmap(buffers->memory, (size_t)buffers->buffer_bytes * buffers->count);
-	buffers->memory = NULL;
-	return true;
+	u64 out_bytes = 0;
+
+	for (u32 i = 0; i < buffers->count; i++)
+		if (buffers->buffers[i].state == CUPTI_BUFFER_OUT)
+			out_bytes += buffers->buffer_bytes;
+		else
+			cupti_buffers_release(buffers->buffers[i].memory);
+	buffers->count = 0;
+	return out_bytes;
 }

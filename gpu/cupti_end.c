@@ -104,6 +104,15 @@ static void release(struct cupti_session *session)
 	system_unmap(session, sizeof(*session));
 }
 
+static void say_buffers(struct words *words, u64 out_bytes)
+{
+	if (!out_bytes)
+		return;
+	words_add(words, "; CUPTI has not given all its buffers back: ");
+	words_add_number(words, out_bytes >> 10);
+	words_add(words, " KiB stay");
+}
+
 enum cupti_left cupti_session_end(struct cupti_session *session, char *hint)
 {
 	char nowhere[AGENT_HINT_BYTES];
@@ -123,8 +132,7 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint)
 		words_add(&words, words.length_bytes ? "; " : "");
 		words_add(&words, "8 KiB (memfd:gpuprobe-resident) stay for callbacks to land on");
 	}
-	if (!cupti_buffers_close(&session->buffers))
-		words_add(&words, "; CUPTI has not given all its buffers back: they stay mapped");
+	say_buffers(&words, cupti_buffers_close(&session->buffers));
 	release(session);
 	return left;
 }

@@ -58,6 +58,7 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 		follow_clock(session, now_ns);
 		cupti_session_convert(session);
 		cupti_session_follow_managed(session);
+		cupti_buffers_prepare(&session->buffers);
 		flush(session, now_ns);
 		worker_names_end(&names);
 	}

@@ -30,7 +30,7 @@ void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max,
 	*bytes = 0;
 	if (session->version >= CUPTI_VERSION_NO_BUFFER_SAFE)
 		return; /* it drops, and counts what it drops */
-	*buffer = system_map(EXTRA_BYTES);
+	*buffer = cupti_buffers_allocate(EXTRA_BYTES);
 	*bytes = *buffer ? EXTRA_BYTES : 0;
 }
 
@@ -67,7 +67,7 @@ void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes
 	if (session->control->cupti_facts.kinds_enabled)
 		count_unread(session, buffer, valid_bytes);
 	if (bytes == EXTRA_BYTES)
-		system_unmap(buffer, bytes);
+		cupti_buffers_release(buffer);
 }
 
 /* ---- the agent's thread ---- */

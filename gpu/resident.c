@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "arch_x86_64.h"
+#include "cupti_buffers.h"
 #include "system.h"
 
 #define SPARE_BYTES (64UL << 10)
@@ -192,7 +193,7 @@ void resident_keep_spare(const struct resident *resident)
 
 	if (data->spare)
 		return;
-	data->spare = system_map(SPARE_BYTES);
+	data->spare = cupti_buffers_allocate(SPARE_BYTES);
 	data->spare_bytes = data->spare ? SPARE_BYTES : 0;
 }
 
