@@ -134,8 +134,9 @@ const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t 
 
 void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)
 {
+	/* All of it: CUPTI may have begun a record behind those that are valid. */
 	if (buffers->zeroed)
-		memset(buffers->buffers[cursor].memory, 0, buffers->buffers[cursor].valid_bytes);
+		memset(buffers->buffers[cursor].memory, 0, buffers->buffer_bytes);
 	__atomic_fetch_add(&buffers->touched_count, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&buffers->buffers[cursor].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
 }

@@ -7,10 +7,9 @@
 #include "system.h"
 #include "words.h"
 
-#define BUFFERS_TIMEOUT_MS   2000
-#define BUFFERS_PAUSE_MS     50
-#define THREADS_TIMEOUT_MS   2000
-#define ATTRIBUTE_PER_THREAD 9
+#define BUFFERS_TIMEOUT_MS 2000
+#define BUFFERS_PAUSE_MS   50
+#define THREADS_TIMEOUT_MS 2000
 
 static void disable_kinds(struct cupti_session *session)
 {
@@ -50,11 +49,8 @@ void cupti_session_hand_over(struct cupti_session *session)
 static void restore(struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;
-	size_t bytes = sizeof(u8);
-	u8 on = 1;
 
-	if (session->per_thread_was_on)
-		calls->ActivitySetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &on);
+	cupti_attributes_restore(&session->attributes, calls);
 	if (session->control->cupti.latency_timestamps && calls->ActivityEnableLatencyTimestamps)
 		calls->ActivityEnableLatencyTimestamps(0);
 	if (session->event_timestamps)

@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_GPU_CUPTI_SESSION_H
 #define GPUPROBE_GPU_CUPTI_SESSION_H
 
+#include "cupti_attributes.h"
 #include "cupti_buffers.h"
 #include "cupti_convert.h"
 #include "cupti_find.h"
@@ -33,7 +34,8 @@ struct cupti_session {
 	u64 kinds_by_number; /* of API calls: not as a kind, each call by its number (cupti_apis.h) */
 	bool stays; /* CUPTI will not be taken down: nothing is set that could not be undone */
 	/* What we changed, to be undone. */
-	bool per_thread_was_on, event_timestamps;
+	struct cupti_attributes attributes;
+	bool event_timestamps;
 	u32 thread_id_type_was;
 	bool timestamps_foreign; /* another client's callback is in force */
 	u32 finalize; /* enum cupti_finalize_state; waited for */

@@ -14,7 +14,6 @@
 #define SUBSCRIBER_NAME		 "gpuprobe"
 #define THREAD_ID_DEFAULT	 0 /* CUpti_ActivityThreadIdType */
 #define THREAD_ID_SYSTEM	 1 /* as gettid() gives it */
-#define ATTRIBUTE_PER_THREAD	 9
 #define UNIFIED_MEMORY_ALL	 2 /* scope: all devices of the process */
 #define UNIFIED_MEMORY_LAST_KIND 8
 #define CLOCK_START_POINTS	 8
@@ -122,22 +121,6 @@ static void start_clock(struct cupti_session *session)
 }
 
 /* ---- kinds ---- */
-
-/* One buffer a thread (the default from 13.0 on) is too much memory for a service with hundreds of them. */
-static void share_buffers(struct cupti_session *session)
-{
-	const struct cupti_calls *calls = &session->library.calls;
-	size_t bytes = sizeof(u8);
-	u8 value = 0;
-
-	if (session->stays || !calls->ActivityGetAttribute || !calls->ActivitySetAttribute ||
-	    calls->ActivityGetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &value) || value != 1)
-		return;
-	value = 0;
-	bytes = sizeof(value);
-	session->per_thread_was_on =
-		!calls->ActivitySetAttribute(ATTRIBUTE_PER_THREAD, &bytes, &value);
-}
 
 void cupti_session_count_unified_memory(struct cupti_session *session, u32 enable)
 {
@@ -274,7 +257,10 @@ static void configure(struct cupti_session *session)
 		calls->SetThreadIdType(THREAD_ID_SYSTEM);
 	cupti_sizes_measure(calls, session->version, session->convert.record_bytes);
 	start_clock(session);
-	share_buffers(session);
+	if (!session->stays)
+		cupti_attributes_set(&session->attributes, calls);
+	session->buffers.zeroed =
+		cupti_attributes_changed(&session->attributes, CUPTI_ATTRIBUTE_ZEROED_OUT);
 	if (config->latency_timestamps && calls->ActivityEnableLatencyTimestamps)
 		calls->ActivityEnableLatencyTimestamps(1);
 }

@@ -8,6 +8,7 @@
  *			so without the libc, whose handlers of fork() are not called then
  *	state LIBCUPTI	it loads that; at each line on stdin it says what of it is set: type of thread ids, one buffer a thread, whether its
  *			clock is CLOCK_REALTIME
+ *	graph NODES	it launches a graph of so many kernels at each line on stdin, and says when that is done
  *	exec PROGRAM...	it executes that after a line on stdin
  *	threads		each time it makes a thread with the name of one that gpuprobe brings along, which says its tid, waits,
  *			allocates and touches memory, and ends
@@ -37,6 +38,12 @@ int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, 
 		     size_t shared_bytes, void *stream);
 int cudaDeviceSynchronize(void);
 int cudaGetDevice(int *device);
+int cudaStreamCreateWithFlags(void **stream, unsigned flags);
+int cudaStreamSynchronize(void *stream);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *exec, void *stream);
 void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
 			    const char *device_name, int thread_limit, void *thread_id,
 			    void *block_id, void *block, void *grid, int *warp);
@@ -45,12 +52,17 @@ static volatile sig_atomic_t signalled;
 static const char stub;
 static long failed;
 
-static void launch(unsigned long long ns)
+static void launch_on(void *stream, unsigned long long ns)
 {
 	void *arguments[] = {&ns};
 
 	failed += cudaLaunchKernel(&stub, (struct dim3){1, 1, 1}, (struct dim3){32, 1, 1},
-				   arguments, 0, NULL) != 0;
+				   arguments, 0, stream) != 0;
+}
+
+static void launch(unsigned long long ns)
+{
+	launch_on(NULL, ns);
 }
 
 static int stdin_ready(int timeout_ms)
@@ -102,9 +114,27 @@ static int tell_state(const char *path)
 		unsigned long long time = 0;
 		int type = 9;
 
-		failed += get_type(&type) || get_attribute(9, &bytes, &per_thread) ||
-			  get_time(&time);
+		failed +=
+			get_type(&type) || get_attribute(9, &bytes, &per_thread) || get_time(&time);
 		printf("%d %d %d\n", type, per_thread, is_realtime(time));
+		fflush(stdout);
+	}
+	return failed != 0;
+}
+
+static int launch_graphs(long nodes)
+{
+	void *stream = NULL, *graph = NULL, *exec = NULL;
+
+	failed += cudaStreamCreateWithFlags(&stream, 1) || cudaStreamBeginCapture(stream, 2);
+	for (long i = 0; i < nodes; i++)
+		launch_on(stream, 2000);
+	failed += cudaStreamEndCapture(stream, &graph) || cudaGraphInstantiate(&exec, graph, 0);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() == '\n') {
+		failed += cudaGraphLaunch(exec, stream) || cudaStreamSynchronize(stream);
+		printf("%ld %ld\n", nodes, failed);
 		fflush(stdout);
 	}
 	return failed != 0;
@@ -128,8 +158,8 @@ static void fork_one(void)
 	_exit(0);
 }
 
-#define THREAD_PAGES   8
-#define PAGE_BYTES     4096
+#define THREAD_PAGES	       8
+#define PAGE_BYTES	       4096
 #define THREAD_ALLOCATED_BYTES 24680
 
 static void *thread_main(void *name)
@@ -216,6 +246,8 @@ int main(int argc, char **argv)
 		printf("%d %ld\n", 1, failed);
 		return failed != 0;
 	}
+	if (!strcmp(mode, "graph"))
+		return launch_graphs(strtol(argv[2], NULL, 10));
 	if (!strcmp(mode, "state"))
 		return tell_state(argv[2]);
 	if (!strcmp(mode, "late"))

@@ -80,6 +80,26 @@ static void retire(struct slot *slot)
 	pthread_mutex_unlock(&full_lock);
 }
 
+/* It would be read as records. */
+static void check_zeros(const uint8_t *buffer, size_t size)
+{
+	if (!size || (!buffer[0] && !memcmp(buffer, buffer + 1, size - 1)))
+		return;
+	fprintf(stderr, "simulated CUPTI: a buffer that should be zeroed, and is not\n");
+	abort();
+}
+
+/* In whatever thread asked for it. The knob no_zeroing=1: the client should have done it. */
+static void zero(uint8_t *buffer, size_t size)
+{
+	if (sim_cupti_knob("no_zeroing", 0)) {
+		fprintf(stderr, "simulated CUPTI: it has to zero %zu bytes of a buffer itself\n",
+			size);
+		abort();
+	}
+	memset(buffer, 0, size);
+}
+
 /* The slot's lock is held. */
 static bool request(struct slot *slot)
 {
@@ -98,8 +118,10 @@ static bool request(struct slot *slot)
 		fprintf(stderr, "simulated CUPTI: a buffer that is not aligned by 8\n");
 		abort();
 	}
-	if (slot->buffer && !is_zeroed_by_client)
-		memset(slot->buffer, 0, slot->size);
+	if (slot->buffer && is_zeroed_by_client)
+		check_zeros(slot->buffer, slot->size);
+	else if (slot->buffer)
+		zero(slot->buffer, slot->size);
 	return slot->buffer != NULL;
 }
 
