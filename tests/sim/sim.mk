@@ -21,7 +21,7 @@ ifeq ($(SIM_INCLUDE),)
 sim:
 	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
 else
-sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM_TESTS) $(SIM)/site-packages
+sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM)/other-cublaslt/libcublasLt.so.13 $(SIM)/hostile-cublaslt/libcublasLt.so.13 $(SIM_TESTS) $(SIM)/site-packages
 endif
 
 $(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
@@ -102,6 +102,18 @@ $(SIM)/libcublas.so.13: tests/sim/cublas/cublas.c tests/sim/cublas/cublas.h $(SI
 $(SIM)/libcublasLt.so.13: tests/sim/cublas/cublaslt.c tests/sim/cublas/cublaslt.h tests/sim/cublas/cublas.h
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SIM_CFLAGS) -fno-optimize-sibling-calls -shared -o $@ $< -Wl,-soname,libcublasLt.so.13
+
+# The same with rows and columns in each other's place.
+$(SIM)/other-cublaslt/libcublasLt.so.13: tests/sim/cublas/cublaslt.c tests/sim/cublas/cublaslt.h tests/sim/cublas/cublas.h
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SIM_CFLAGS) -DROWS=16 -DCOLUMNS=8 -fno-optimize-sibling-calls -shared -o $@ $< -Wl,-soname,libcublasLt.so.13
+
+# That does what it can to whoever loads it.
+$(SIM)/hostile-cublaslt/libcublasLt.so.13: tests/sim/cublas/hostile.c tests/sim/cublas/cublaslt.c tests/sim/cublas/cublaslt.h tests/sim/cublas/cublas.h
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SIM_CFLAGS) -fno-optimize-sibling-calls -shared -o $@ $(filter %.c,$^) -Wl,-soname,libcublasLt.so.13
 
 $(SIM)/sim-matmul: tests/sim/matmul.c tests/sim/cublas/cublas.h tests/sim/cublas/cublaslt.h $(SIM)/libcublas.so.13 $(SIM)/libcublasLt.so.13 $(SIM)/libcudart.so.13
 	$(call say,LINK,$@)

@@ -8,6 +8,7 @@
 #define GPUPROBE_PLAN_PLAN_H
 
 #include "plan/allocators.h"
+#include "plan/cublaslt_check.h"
 #include "code/function_code.h"
 #include "code/instruction.h"
 #include "plan/matmuls.h"
@@ -77,6 +78,13 @@ struct plan_usdt {
 	size_t site_count, site_capacity;
 };
 
+/* A library of which sizes of matrices are read out of objects. */
+struct plan_library {
+	size_t module; /* index */
+	u8 verdict;    /* enum cublaslt_verdict: of OTHER nothing is read */
+	struct err why; /* it is UNTRIED */
+};
+
 /* What the kernel can do, and what the user allows; filled by the caller. */
 struct plan_limits {
 	bool has_session;      /* uprobe sessions: durations are possible */
@@ -110,6 +118,8 @@ struct plan {
 	size_t skipped_count;
 	struct plan_usdt *usdt; /* by module, then provider and name; added by plan_add_usdt() */
 	size_t usdt_count, usdt_capacity;
+	struct plan_library *libraries;
+	size_t library_count;
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
 };
 
@@ -136,6 +146,10 @@ size_t plan_counted(const struct plan *plan);
 bool plan_reads_sizes(const struct plan_function *function);
 /* Of the calls of any function? */
 bool plan_has_matmuls(const struct plan *plan);
+/* What was found out about it, a sentence for people without the dot, escaped for the terminal. */
+struct text;
+void plan_library_tell(const struct plan *plan, const struct plan_library *library,
+		       struct text *text);
 /* Will what it returns be seen at each of its returns? */
 bool plan_sees_results(const struct plan_function *function);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */

@@ -3,9 +3,14 @@
 #ifndef GPUPROBE_PROCESS_ARCH_X86_64_H
 #define GPUPROBE_PROCESS_ARCH_X86_64_H
 
+#include <linux/audit.h>
 #include <sys/types.h>
 
 #include "base/types.h"
+
+/* Of its system calls, as seccomp has it. Beside them x86-64 has others, from this number on. */
+#define ARCH_AUDIT	      AUDIT_ARCH_X86_64
+#define ARCH_OTHER_CALLS_FROM 0x40000000U
 
 /* word with a breakpoint instruction in place of its first bytes. */
 long arch_word_with_breakpoint(long word);

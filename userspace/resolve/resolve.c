@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/confinement.h"
 #include "resolve/answers.h"
-#include "resolve/confinement.h"
 #include "resolve/groups.h"
 #include "resolve/places.h"
 
@@ -48,7 +48,11 @@ static _Noreturn void work(const struct resolution *resolution, int pipe_fd, siz
 	for (size_t i = 0; i < input->process_count; i++)
 		fds[count++] = input->processes[i].root_fd;
 	signal(SIGPIPE, SIG_IGN);
-	confine(fds, count, resolution->limits->memory_bytes);
+	confine(&(struct confinement){.name = "gpuprobe-names",
+				      .fds = fds,
+				      .fd_count = count,
+				      .memory_bytes = resolution->limits->memory_bytes,
+				      .reads_files = true});
 	worker_run(&config);
 	_exit(0);
 }

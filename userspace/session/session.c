@@ -266,6 +266,22 @@ static void put_growth(struct session *session, struct batch *batch)
 	process_memory_read(&session->memory, session->window_end_ns, take_record, batch);
 }
 
+/* Where sizes of matrices are read out of objects, and it is not sure that these are as they are known. */
+static void put_libraries(struct session *session, struct batch *batch)
+{
+	const struct plan *plan = session->config->plan;
+
+	for (size_t i = 0; i < plan->library_count; i++) {
+		struct text text _cleanup_text_ = {0};
+
+		if (plan->libraries[i].verdict == CUBLASLT_SAME)
+			continue;
+		plan_library_tell(plan, &plan->libraries[i], &text);
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,
+					  "sizes of matrices", text_string(&text));
+	}
+}
+
 /* What the ledger has no number for. Best effort. */
 static void put_failures(struct session *session, struct batch *batch)
 {
@@ -282,6 +298,7 @@ static void put_failures(struct session *session, struct batch *batch)
 		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_failure,
 					  "probes", text);
 	snprintf(text, sizeof(text), "all had ended after %.3f s", seconds);
+	put_libraries(session, batch);
 	/* A command is recorded to its end. */
 	if (result->end == SESSION_TARGETS_ENDED && session->config->settings->targets_named)
 		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,

@@ -170,6 +170,14 @@ static void append_function(struct text *text, const struct plan_function *funct
 	text_append_char(text, '\n');
 }
 
+static void append_libraries(struct text *text, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->library_count; i++) {
+		plan_library_tell(plan, &plan->libraries[i], text);
+		text_append_char(text, '\n');
+	}
+}
+
 static void append_functions(struct text *text, const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++) {
@@ -236,6 +244,7 @@ static void append_all(struct text *text, const struct attachment *attachment,
 		return;
 	}
 	append_functions(text, attachment->plan);
+	append_libraries(text, attachment->plan);
 	check_gpu_append(options, attachment, text);
 	text_append_char(text, '\n');
 	announce_follow_append_plan(text, attachment, options);

@@ -5,11 +5,14 @@
 #include <string.h>
 #include <cuda_runtime_api.h>
 
-#define VERSION	    130002
-#define INVALID	    7 /* CUBLAS_STATUS_INVALID_VALUE */
-#define TYPE	    0
-#define ROWS	    8
-#define COLUMNS	    16
+#define VERSION 130002
+#define INVALID 7 /* CUBLAS_STATUS_INVALID_VALUE */
+#define TYPE	0
+/* A library that has them elsewhere: what a later version may do. */
+#ifndef ROWS
+#define ROWS	8
+#define COLUMNS 16
+#endif
 #define LEADING	    24
 #define BATCH	    32
 #define BATCH_MODE  36

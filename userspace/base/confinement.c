@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "resolve/confinement.h"
+#include "base/confinement.h"
 
 #include <grp.h>
 #include <linux/capability.h>
@@ -56,11 +56,11 @@ static void limit_memory(u64 memory_bytes)
 	fclose(file);
 }
 
-static void drop_privileges(void)
+static void drop_privileges(bool reads_files)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {{0}};
-	u32 read_files = 1U << CAP_DAC_READ_SEARCH;
+	u32 kept = reads_files ? 1U << CAP_DAC_READ_SEARCH : 0;
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (geteuid() == 0) {
@@ -69,21 +69,21 @@ static void drop_privileges(void)
 		    setresuid(NOBODY, NOBODY, NOBODY))
 			_exit(1);
 	}
-	data[0].effective = data[0].permitted = read_files;
+	data[0].effective = data[0].permitted = kept;
 	if (syscall(SYS_capset, &header, data))
 		syscall(SYS_capset, &header, (struct __user_cap_data_struct[2]){{0}});
 }
 
-void confine(const int *fds, size_t count, u64 memory_bytes)
+void confine(const struct confinement *confinement)
 {
 	struct rlimit no_files = {0, 0};
 	pid_t parent = getppid();
 
-	prctl(PR_SET_NAME, "gpuprobe-names");
-	limit_memory(memory_bytes);
+	prctl(PR_SET_NAME, confinement->name);
+	limit_memory(confinement->memory_bytes);
 	setrlimit(RLIMIT_CORE, &no_files);
-	drop_privileges();
-	close_others(fds, count);
+	drop_privileges(confinement->reads_files);
+	close_others(confinement->fds, confinement->fd_count);
 	/* Last: a change of user switches it off. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
