@@ -93,6 +93,47 @@ TEST(a_launch_of_another_process_is_none)
 	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_missing), 1);
 }
 
+#define SYNC(correlation, ts)                                                       \
+	"{\"kind\":\"sync\",\"pid\":1,\"correlation\":" #correlation ",\"ts\":" #ts \
+	",\"dur\":2,\"type\":"                                                      \
+	"\"event\"}\n"
+
+/* CUPTI makes the same record of cudaEventQuery as of a wait for an event. */
+TEST(a_question_is_no_wait)
+{
+	struct fixture first _fixture_ = fixture_open(SYNC(6, 5) API("launch", 7, 10, 5));
+	struct fixture polls _fixture_ = fixture_open(API("cudaEventSynchronize", 7, 10, 5) SYNC(
+		7, 11) SYNC(8, 20) API("cudaEventQuery_v3020", 9, 30, 5) SYNC(9, 31));
+	struct fixture capped _fixture_ =
+		fixture_open(API("cudaEventSynchronize", 7, 10, 5) SYNC(7, 11) SYNC(
+			8, 20) "{\"kind\":\"loss\",\"reason\":\"events_capped\",\"count\":9}\n");
+
+	/* Where no call is recorded nothing tells them apart. */
+	CHECK_U64(view_survey(first.view)->event_count, 2);
+	CHECK_U64(view_survey(polls.view)->event_count, 3);
+	CHECK_U64(view_survey(capped.view)->event_count, 3);
+}
+
+/* Of 20 + 40 + 100 ns the 40. */
+TEST(what_has_no_launch_is_told_with_its_share_of_the_time)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		API("launch", 7, 10, 5) "{\"kind\":\"kernel\",\"pid\":1,\"name\":\"early\","
+					"\"correlation\":9,\"ts\":12,\"dur\":20}\n"
+					"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"k\","
+					"\"correlation\":7,\"ts\":40,\"dur\":100}\n"
+					"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"lost\","
+					"\"correlation\":8,\"ts\":150,\"dur\":40}\n" API("late", 9,
+											 200, 5));
+	const struct view_survey *survey = view_survey(fixture.view);
+	const char *place = NULL;
+
+	for (size_t i = 0; i < survey->loss_count; i++)
+		if (survey->losses[i].reason == VALUE_loss_reason_launch_missing)
+			place = survey->losses[i].place;
+	CHECK(place && !strcmp(place, "25.0 % of GPU time"));
+}
+
 TEST(waits_and_overhead_need_no_launch)
 {
 	struct fixture fixture _fixture_ = fixture_open(

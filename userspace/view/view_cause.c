@@ -32,6 +32,7 @@ void view_causes_free(struct view_causes *causes)
 	free(causes->recent);
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
+	map_free(&causes->unmatched_ns);
 	map_free(&causes->sources);
 	free(causes->launches);
 	free(causes->caused);
@@ -44,6 +45,7 @@ void view_causes_finish(struct view_causes *causes)
 	causes->recent = NULL;
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
+	map_free(&causes->unmatched_ns);
 	free(causes->launches);
 	causes->launches = NULL;
 	causes->launch_capacity = 0;
@@ -163,12 +165,15 @@ static int forget_oldest(struct view_causes *causes, size_t place)
 static void match_early_effects(struct view_causes *causes, u32 source, u32 correlation)
 {
 	u64 *early = map_find(&causes->unmatched, source, correlation);
+	u64 *early_ns = map_find(&causes->unmatched_ns, source, correlation);
 
 	if (!early)
 		return;
 	causes->after_kernel_count += *early;
 	causes->missing_count -= *early;
+	causes->missing_ns -= early_ns ? *early_ns : 0;
 	map_remove(&causes->unmatched, source, correlation);
+	map_remove(&causes->unmatched_ns, source, correlation);
 }
 
 static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation,
@@ -214,24 +219,31 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 	return enter_launch(causes, place);
 }
 
-static int count_unmatched(struct view_causes *causes, u32 source, u32 correlation)
+/* Adds to what a map says of a number. Beyond the cap all stay "missing". */
+static int add_unmatched(const struct view_causes *causes, struct map *map, u32 source,
+			 u32 correlation, u64 more)
 {
-	u64 *highest = map_find(&causes->forgotten, source, 0), *count;
+	u64 *sum = map_find(map, source, correlation);
+
+	if (!sum && map->count >= causes->launches_max)
+		return 0;
+	return map_set(map, source, correlation, (sum ? *sum : 0) + more);
+}
+
+static int count_unmatched(struct view_causes *causes, u32 source, u32 correlation, u64 dur)
+{
+	u64 *highest = map_find(&causes->forgotten, source, 0);
+	int result;
 
 	if (highest && correlation <= *highest) {
 		causes->forgotten_count++;
 		return 0;
 	}
 	causes->missing_count++;
-	count = map_find(&causes->unmatched, source, correlation);
-	if (count) {
-		(*count)++;
-		return 0;
-	}
-	/* Beyond the cap they all stay "missing". */
-	if (causes->unmatched.count >= causes->launches_max)
-		return 0;
-	return map_set(&causes->unmatched, source, correlation, 1);
+	causes->missing_ns += dur;
+	result = add_unmatched(causes, &causes->unmatched, source, correlation, 1);
+	return result < 0 ? result
+			  : add_unmatched(causes, &causes->unmatched_ns, source, correlation, dur);
 }
 
 /* Events come in time order, so that a launch found has begun. Records of a GPU know no thread. */
@@ -241,6 +253,21 @@ static bool may_cause(const struct view_cause *cause, const struct view_event *e
 
 	return (!effect->pid || !cause->pid || effect->pid == cause->pid) &&
 	       (!effect->tid || effect->tid == cause->tid);
+}
+
+bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record)
+{
+	static const char query[] = "EventQuery";
+	const struct record_sync *sync = (const struct record_sync *)record;
+	const struct view_launch *call;
+	const char *name;
+
+	if (record->kind != KIND_sync || sync->type != VALUE_sync_type_event ||
+	    !map_find(&causes->sources, record->source, 0))
+		return false;
+	call = find_launch(causes, record->source, sync->correlation);
+	name = call ? call->cause.name : NULL;
+	return call ? name && strstr(name, query) : !causes->calls_left_out;
 }
 
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
@@ -265,9 +292,12 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		event->cause = cause && may_cause(cause, event) ? cause : NULL;
 		return 0;
 	}
+	if (kind->kind->row == ROW_STREAM)
+		causes->work_ns += event->dur;
 	if (!cause || !may_cause(cause, event))
-		return kind->kind->row == ROW_STREAM ? count_unmatched(causes, source, correlation)
-						     : 0;
+		return kind->kind->row == ROW_STREAM
+			       ? count_unmatched(causes, source, correlation, event->dur)
+			       : 0;
 	event->cause = cause;
 	event->has_sizes = there->matmul && event->kind->number == KIND_kernel;
 	if (matmuls && event->has_sizes)

@@ -69,7 +69,6 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 	} counts[] = {
 		{VALUE_loss_reason_outside_window, outside_window},
 		{VALUE_loss_reason_launch_forgotten, causes->forgotten_count},
-		{VALUE_loss_reason_launch_missing, causes->missing_count},
 		{VALUE_loss_reason_launch_after_kernel, causes->after_kernel_count},
 	};
 	size_t value_count;
@@ -87,8 +86,8 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 	return result;
 }
 
-/* Of the time of all kernels, to a tenth of a percent; what is less than that is not nothing. */
-static void append_share(struct text *text, u64 part_ns, u64 whole_ns)
+/* To a tenth of a percent; what is less than that is not nothing. of: what the whole is. */
+static void append_share(struct text *text, u64 part_ns, u64 whole_ns, const char *of)
 {
 	double percent = whole_ns ? 100.0 * part_ns / whole_ns : 0;
 
@@ -96,7 +95,7 @@ static void append_share(struct text *text, u64 part_ns, u64 whole_ns)
 		text_append(text, "less than 0.1 %");
 	else
 		text_appendf(text, "%.1f %%", percent);
-	text_append(text, " of the time of all kernels");
+	text_appendf(text, " of %s", of);
 }
 
 static int ledger_add_kernels(struct view *view, struct map *index, struct string_table *places,
@@ -109,7 +108,8 @@ static int ledger_add_kernels(struct view *view, struct map *index, struct strin
 		const char *place;
 
 		text_appendf(&text, "%s, ", matrix_work_name(work));
-		append_share(&text, kernels->unsized_ns[work], kernels->ns);
+		append_share(&text, kernels->unsized_ns[work], kernels->ns,
+			     "the time of all kernels");
 		place = text.failed ? NULL : view_intern(view, text.data, text.length);
 		result = place ? ledger_add(&view->ledger, index, places,
 					    VALUE_loss_reason_size_unknown, place,
@@ -117,6 +117,23 @@ static int ledger_add_kernels(struct view *view, struct map *index, struct strin
 			       : -ENOMEM;
 	}
 	return result;
+}
+
+/* How much of the GPU's time it is. */
+static int ledger_add_missing(struct view *view, struct map *index, struct string_table *places,
+			      const struct view_causes *causes)
+{
+	struct text share _cleanup_text_ = {0};
+	const char *place;
+
+	if (!causes->missing_count)
+		return 0;
+	append_share(&share, causes->missing_ns, causes->work_ns, "GPU time");
+	place = share.failed ? NULL : view_intern(view, share.data, share.length);
+	if (!place)
+		return -ENOMEM;
+	return ledger_add(&view->ledger, index, places, VALUE_loss_reason_launch_missing, place,
+			  causes->missing_count);
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -139,6 +156,8 @@ int view_ledger_init(struct view *view, const struct view_causes *causes,
 		result = ledger_add_reading(view, &index, &places, causes, outside_window);
 	if (result == 0)
 		result = ledger_add_kernels(view, &index, &places, kernels);
+	if (result == 0)
+		result = ledger_add_missing(view, &index, &places, causes);
 	if (result == 0 && view->ledger.count)
 		qsort(view->ledger.losses, view->ledger.count, sizeof(*view->ledger.losses),
 		      compare_losses);

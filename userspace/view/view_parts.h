@@ -187,7 +187,10 @@ struct view_causes {
 	struct map sources;   /* source -> its place among those with launches, from 0 */
 	u32 last_source;      /* of the last launch; one of these, where there is any */
 	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
+	struct map unmatched_ns; /* the same -> their time */
 	u64 forgotten_count, missing_count, after_kernel_count;
+	u64 work_ns, missing_ns; /* of work on streams, and of that whose launch is missing */
+	bool calls_left_out; /* more calls were made than the options allow to be recorded */
 	u64 *caused; /* bit n - 1: launch n launched something */
 	size_t caused_capacity;
 };
@@ -199,6 +202,11 @@ void view_causes_free(struct view_causes *causes);
  * events up to this one, NULL: without sizes. */
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_event *event, u32 path, struct view_matmuls *matmuls);
+/*
+ * Is it the record that CUPTI makes of cudaEventQuery as of a wait? A wait has its call, begun before it, wherever calls
+ * are recorded; questions are not in the list of calls (gpu/api_calls.def).
+ */
+bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record);
 /* Frees what only the adding needs. */
 void view_causes_finish(struct view_causes *causes);
 /* Did this launch launch anything, up to now? */

@@ -23,10 +23,23 @@ struct walk {
 	u64 steps;
 };
 
+static bool calls_left_out(const struct view *view)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (((const struct record_loss *)facts[i])->reason ==
+		    VALUE_loss_reason_events_capped)
+			return true;
+	return false;
+}
+
 static int walk_init(struct walk *walk, struct view *view, bool survey, struct err *err)
 {
 	*walk = (struct walk){.view = view, .survey = survey};
 	view_causes_init(&walk->causes, 0);
+	walk->causes.calls_left_out = calls_left_out(view);
 	view_matmuls_init(&walk->matmuls, view, survey);
 	view_counters_init(&walk->counters, view);
 	return capture_ahead_open(view->reader, CAPTURE_AHEAD_BYTES_MIN, &walk->cursor, err);
@@ -119,7 +132,7 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 			walk->outside_window++;
 			continue;
 		}
-		if (view_own_has(walk->view, record))
+		if (view_own_has(walk->view, record) || view_causes_is_poll(&walk->causes, record))
 			continue;
 		result = walk_event(walk, record, event);
 		/* The capture was changed after the survey: a row that was not there then. */
