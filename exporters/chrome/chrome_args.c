@@ -66,6 +66,8 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_kernel},                      "launch",                      "launch type",                                 "regular"},
 	{{KIND_kernel},                      "priority",                    "priority",                                    NULL},
 	{{KIND_kernel},                      "device_launched",             "launched by a kernel",                        "no"},
+	{{VIEW_GPU_WORK},                    "within",                      "within",                                      NULL},
+	{{VIEW_GPU_WORK},                    "within_by",                   "within, known by",                            "own"},
 	{{VIEW_GPU_WORK},                    "launch_delay_ns",             "launch delay (ns)",                           NULL},
 	{{KIND_kernel, KIND_graph_launch},   "queue_ns",                    "queue time (ns)",                             NULL},
 	{{KIND_kernel},                      "matmul",                      "matrix product (m, n, k, batch)",             NULL},

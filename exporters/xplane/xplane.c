@@ -28,6 +28,7 @@ struct xplane {
 	struct xplane_rows rows;
 	struct xplane_values values;
 	struct xplane_ops ops;
+	const struct view_key *short_name; /* of kernels */
 	struct input_stages stages;
 	struct xplane_hlo hlo;
 	struct kernel_precision precision;
@@ -89,6 +90,15 @@ static int no_memory(const struct xplane *xplane, struct err *err)
 	return err_errno(err, -ENOMEM, "can't write %s", xplane->path);
 }
 
+static const char *operation_of(struct xplane *xplane, const struct view_event *event)
+{
+	const char *short_name = NULL;
+
+	if (event->kind->number == KIND_kernel)
+		short_name = view_value(xplane->view, xplane->short_name, event).string;
+	return xplane_ops_of(&xplane->ops, xplane->view, event, short_name);
+}
+
 /* Of work on a GPU, by which readers sum it up. */
 static int add_operation(struct xplane *xplane, const struct view_event *event, size_t plane)
 {
@@ -96,8 +106,8 @@ static int add_operation(struct xplane *xplane, const struct view_event *event, 
 
 	if (event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
 		return 0;
-	if (event->cause) {
-		operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
+	if (event->cause || event->kind->number == KIND_kernel) {
+		operation = operation_of(xplane, event);
 		if (!operation ||
 		    !xplane_event_add_reference(&xplane->event, &xplane->rows.planes[plane],
 						"tf_op", operation))
@@ -214,7 +224,7 @@ static int add_memory(struct xplane *xplane, const struct view_event *event, str
 	target.plane = &xplane->rows.planes[place->plane];
 	target.line = xplane_rows_memory(&xplane->rows, place);
 	if (event->cause) {
-		target.operation = xplane_ops_of(&xplane->ops, xplane->view, event->cause);
+		target.operation = operation_of(xplane, event);
 		if (!target.operation)
 			return no_memory(xplane, err);
 	}
@@ -294,6 +304,9 @@ static int xplane_open(void *data, const struct view *view, const struct view_su
 
 	xplane->view = view;
 	result = xplane_values_find(&xplane->values, view, err);
+	if (result == 0)
+		result = view_key(view, "xplane", schema_kind(KIND_kernel), "short_name",
+				  &xplane->short_name, err);
 	if (result == 0)
 		result = xplane_rows_make(&xplane->rows, view, survey, err);
 	if (result == 0)

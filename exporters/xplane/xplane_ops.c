@@ -98,9 +98,9 @@ static void append_type(struct text *text, const char *part, u16 kind)
 	}
 }
 
-static void make(const struct view *view, const struct view_cause *cause, struct text *ret_op)
+static void make(const struct view *view, u32 number, const char *name, struct text *ret_op)
 {
-	const struct view_path *parts[DEPTH_MAX], *path = view_path(view, cause->path);
+	const struct view_path *parts[DEPTH_MAX], *path = view_path(view, number);
 	struct text part _cleanup_text_ = {0};
 	size_t count = 0;
 	u16 kind;
@@ -113,47 +113,45 @@ static void make(const struct view *view, const struct view_cause *cause, struct
 		text_append(ret_op, i ? "/" : "");
 	}
 	if (!count)
-		xplane_op_append_part(ret_op, cause->name);
-	xplane_op_append_part(&part, count ? parts[0]->name : cause->name);
+		xplane_op_append_part(ret_op, name);
+	xplane_op_append_part(&part, count ? parts[0]->name : name);
 	text_append_char(ret_op, ':');
 	append_type(ret_op, text_string(&part), kind);
 }
 
-static const char *find(struct xplane_ops *ops, const struct view *view,
-			const struct view_cause *cause)
+static const char *find(struct xplane_ops *ops, const struct view *view, u32 path, const char *name)
 {
-	/* The call does not matter where there is a path. */
-	s64 call = cause->path
-			   ? 0
-			   : string_table_add(&ops->calls, cause->name, strlen(cause->name)) + 1;
-	u64 *there = map_find(&ops->numbers, cause->path, call);
+	/* The name does not matter where there is a path. */
+	s64 number = path ? 0 : string_table_add(&ops->names, name, strlen(name)) + 1;
+	u64 *there = map_find(&ops->numbers, path, number);
 	struct text op _cleanup_text_ = {0};
-	s64 number;
+	s64 place;
 
 	if (there)
 		return ops->ops.strings[*there];
-	if (call < 0 || (!cause->path && !call))
+	if (number < 0 || (!path && !number))
 		return NULL;
-	make(view, cause, &op);
-	number = op.failed ? -1 : string_table_add(&ops->ops, op.data, op.length);
-	if (number < 0 || map_set(&ops->numbers, cause->path, call, number) < 0)
+	make(view, path, name, &op);
+	place = op.failed ? -1 : string_table_add(&ops->ops, op.data, op.length);
+	if (place < 0 || map_set(&ops->numbers, path, number, place) < 0)
 		return NULL;
-	return ops->ops.strings[number];
+	return ops->ops.strings[place];
 }
 
 /* Names of a view stay where they are. */
 const char *xplane_ops_of(struct xplane_ops *ops, const struct view *view,
-			  const struct view_cause *cause)
+			  const struct view_event *event, const char *short_name)
 {
-	u64 address = (uintptr_t)cause->name;
-	size_t place = (address ^ address >> 9 ^ cause->path) % XPLANE_OPS_LAST;
+	u32 path = event->cause ? event->cause->within.path : 0;
+	const char *name = short_name ?: event->cause ? event->cause->name : event->name;
+	u64 address = (uintptr_t)name;
+	size_t place = (address ^ address >> 9 ^ path) % XPLANE_OPS_LAST;
 
-	if (ops->last[place].op && ops->last[place].call == cause->name &&
-	    ops->last[place].path == cause->path)
+	if (ops->last[place].op && ops->last[place].name == name && ops->last[place].path == path)
 		return ops->last[place].op;
-	ops->last[place].op = find(ops, view, cause);
-	ops->last[place].call = cause->name;
-	ops->last[place].path = cause->path;
+	ops->last[place].op = find(ops, view, path, name);
+	ops->last[place].name = name;
+	ops->last[place].path = path;
 	return ops->last[place].op;
 }
 
@@ -161,5 +159,5 @@ void xplane_ops_free(struct xplane_ops *ops)
 {
 	map_free(&ops->numbers);
 	string_table_free(&ops->ops);
-	string_table_free(&ops->calls);
+	string_table_free(&ops->names);
 }

@@ -32,6 +32,7 @@ static const struct xplane_stat_row stat_rows[] = {
 	{{KIND_set},                         "value",                    "value",                      XPLANE_STAT_ANY,      NULL},
 	{{KIND_copy, KIND_set},              "bandwidth",                "bandwidth_gb_s",             XPLANE_STAT_DOUBLE,   NULL},
 	{{VIEW_GPU_WORK},                    "unique_correlation",       "cupti_correlation",          XPLANE_STAT_ANY,      NULL},
+	{{VIEW_GPU_WORK},                    "within_by",                "context_by",                 XPLANE_STAT_ANY,      "own"},
 	{{VIEW_GPU_WORK},                    "launch_delay_ns",          "launch_delay_ns",            XPLANE_STAT_ANY,      NULL},
 	{{KIND_kernel},                      "queue_ns",                 "queue_ns",                   XPLANE_STAT_ANY,      NULL},
 	{{KIND_kernel},                      "priority",                 "stream_priority",            XPLANE_STAT_ANY,      NULL},

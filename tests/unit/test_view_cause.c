@@ -167,13 +167,13 @@ TEST(the_oldest_launches_are_forgotten)
 	for (u32 i = 1; i <= 6; i++) {
 		api.correlation = i;
 		event = make_event(&api.header, 10 * i);
-		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_api], &event, 0, NULL) == 0);
+		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_api], &event, 0, NULL, NULL) == 0);
 		CHECK_U64(event.launch, i);
 	}
 	for (u32 i = 1; i <= 7; i++) {
 		kernel.correlation = i;
 		event = make_event(&kernel.header, 100);
-		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event, 0, NULL) == 0);
+		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event, 0, NULL, NULL) == 0);
 		if (i <= 2 || i == 7)
 			CHECK(!event.cause);
 		else

@@ -115,6 +115,16 @@ const struct view_step *view_steps_at(const struct view_steps *steps, size_t row
 	return step && ts < step->end_ns ? step : NULL;
 }
 
+const struct view_step *view_steps_of_cause(const struct view_steps *steps,
+					    const struct view_cause *cause)
+{
+	size_t row = cause->row_index;
+
+	if (!steps->row_tracks[row] && steps->row_tracks[cause->within.row_index])
+		row = cause->within.row_index;
+	return view_steps_at(steps, row, cause->ts);
+}
+
 const struct view_step *view_steps_span(const struct view_steps *steps,
 					const struct view_event *event)
 {

@@ -34,8 +34,8 @@ struct view_step_device {
 	u64 busy_ns;		   /* how long at least one piece of it ran */
 };
 
-/* Work counts to the step in which it was launched: by the track's thread, or by one without a track in a process that
- * has one track only. */
+/* Work counts to the step in which it was launched: by the track's thread, by one without a track for which a thread with one waits,
+ * or by one without a track in a process that has one track only. */
 struct view_step {
 	u64 number;	  /* in its track, from 0, in time order */
 	u64 named_number; /* the last number that its name says ("step 12"); ~0: none */
@@ -98,6 +98,9 @@ const struct view_step_track *view_steps_track(const struct view_steps *steps, s
 /* The step in which a thread was at time ts, e.g. a cause's row and time: of its own track or of the only one of its
  * process. NULL: none. */
 const struct view_step *view_steps_at(const struct view_steps *steps, size_t row_index, u64 ts);
+/* The step that work belongs to: of its launch's thread, else of the thread whose ranges are around it (view_cause.within), else as
+ * above. NULL: none. */
+const struct view_step *view_steps_of_cause(const struct view_steps *steps, const struct view_cause *cause);
 /* The step that this span is, NULL: none. */
 const struct view_step *view_steps_span(const struct view_steps *steps, const struct view_event *event);
 

@@ -97,7 +97,7 @@ int view_steps_work_add(const struct view *view, const struct view_event *event,
 	    event->kind->shape != SHAPE_SPAN)
 		return 0;
 	/* They are ours. */
-	step = (struct view_step *)view_steps_at(&state->steps, cause->row_index, cause->ts);
+	step = (struct view_step *)view_steps_of_cause(&state->steps, cause);
 	if (!step)
 		return 0;
 	device = device_of(step, event->row);

@@ -72,6 +72,7 @@ struct view_path {
 	u16 kind;
 	u32 domain; /* of a range of NVTX: id of the text; 0: the default one */
 	const char *name;
+	const char *whole; /* the view's: NULL up to the first view_path_text() */
 };
 
 /* Products of matrices C = A B that a library was called for, as its arguments had them: all sizes are known, and such
@@ -80,6 +81,21 @@ struct view_matmul {
 	u64 m, n, k; /* A has m rows and k columns, B k and n, C m and n */
 	u64 batch;   /* how many of these, 1 or more */
 	u8 type_a, type_b, type_c; /* VALUE_data_type_*; 0: not known */
+};
+
+/* How it is known in what a launch was made. */
+enum view_within_by {
+	VIEW_WITHIN_NOTHING, /* it was in nothing that is known */
+	VIEW_WITHIN_OWN,     /* ranges and functions of its own thread */
+	VIEW_WITHIN_BY_WAIT, /* around these, those of the thread that waited for its thread */
+	VIEW_WITHIN_BY_TIME, /* around these, those of the only thread that has such: by the time alone, which is a guess */
+};
+
+/* What the work of a launch belongs to. */
+struct view_within {
+	u32 path; /* view_path(); 0: nothing */
+	enum view_within_by by;
+	size_t row_index; /* of the thread whose ranges are the outermost */
 };
 
 /* What launched an effect. */
@@ -91,7 +107,8 @@ struct view_cause {
 	unsigned lane;
 	bool open;
 	const char *name;
-	u32 path; /* of the launch: view_path(); 0: it was in nothing */
+	u32 path; /* of the launch, on its thread: view_path(); 0: it was in nothing */
+	struct view_within within; /* what it belongs to: path, or that in the ranges of another thread (view_contexts.c) */
 	/* What the library call does in which the launch was made: of ONE kernel of each call, the first that ran of those
 	 * launched in it, so that what is computed from it counts once. NULL for its other kernels, for work that is no
 	 * kernel, and where no sizes are known. Of library calls in each other the outermost counts. */
@@ -203,6 +220,8 @@ size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 
 /* NULL for 0. */
 const struct view_path *view_path(const struct view *view, u32 path);
+/* "step/backward": the names in it, outermost first; lives as long as the view. NULL for 0, and without memory. */
+const char *view_path_text(const struct view *view, u32 path);
 
 /* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
 const char *view_device_name(const struct view *view, u32 device);

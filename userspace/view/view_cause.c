@@ -177,7 +177,7 @@ static void match_early_effects(struct view_causes *causes, u32 source, u32 corr
 }
 
 static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation,
-		      u32 path, u64 matmul)
+		      u32 path, const struct view_within *within, u64 matmul)
 {
 	const struct record_header *record = event->record;
 	struct view_launch *there = find_launch(causes, record->source, correlation), *launch;
@@ -209,7 +209,8 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			  .lane = event->lane,
 			  .open = event->open,
 			  .name = event->name,
-			  .path = path},
+			  .path = path,
+			  .within = within ? *within : (struct view_within){0}},
 		.source = record->source,
 		.correlation = correlation,
 		.matmul = matmul,
@@ -271,7 +272,8 @@ bool view_causes_is_poll(const struct view_causes *causes, const struct record_h
 }
 
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
-		    struct view_event *event, u32 path, struct view_matmuls *matmuls)
+		    struct view_event *event, u32 path, const struct view_within *within,
+		    struct view_matmuls *matmuls)
 {
 	u32 correlation, source = event->record->source;
 	const struct view_launch *there;
@@ -283,7 +285,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	if (correlation == kind->correlation->absent)
 		return 0;
 	if (kind->kind->row == ROW_THREAD)
-		return add_launch(causes, event, correlation, path,
+		return add_launch(causes, event, correlation, path, within,
 				  matmuls ? view_matmuls_launched_in(matmuls, event) : 0);
 	there = find_launch(causes, source, correlation);
 	cause = there ? &there->cause : NULL;

@@ -127,6 +127,25 @@ static struct view_value compute_cause_tid(const struct view *view, const struct
 	return event->cause && event->cause->tid ? value_u64(event->cause->tid) : value_absent();
 }
 
+/* ---- what its launch belongs to ---- */
+
+static struct view_value compute_within(const struct view *view, const struct view_event *event)
+{
+	return value_string(event->cause ? view_path_text(view, event->cause->within.path) : NULL);
+}
+
+static struct view_value compute_within_by(const struct view *view, const struct view_event *event)
+{
+	static const char *const words[] = {
+		[VIEW_WITHIN_NOTHING] = NULL,
+		[VIEW_WITHIN_OWN] = "own",
+		[VIEW_WITHIN_BY_WAIT] = "wait",
+		[VIEW_WITHIN_BY_TIME] = "time",
+	};
+
+	return value_string(event->cause ? words[event->cause->within.by] : NULL);
+}
+
 /* What makes the correlation ids of a source different from those of others: their upper half. */
 static u64 source_number(const struct view *view, u32 source)
 {
@@ -505,6 +524,9 @@ static const struct computed_row {
 	{"cause_name",                NULL,                                    {},                      compute_cause_name},
 	{"cause_dur_ns",              NULL,                                    {},                      compute_cause_dur},
 	{"cause_tid",                 NULL,                                    {},                      compute_cause_tid},
+	/* The ranges and functions that it belongs to, and how that is known: view_contexts.c. */
+	{"within",                    NULL,                                    {VIEW_GPU_WORK},         compute_within},
+	{"within_by",                 NULL,                                    {VIEW_GPU_WORK},         compute_within_by},
 	/* From the start of the launch to the start of what it launched. */
 	{"launch_delay_ns",           NULL,                                    {},                      compute_launch_delay},
 	/* From the end of the launch to the start of what it launched. */

@@ -198,10 +198,11 @@ struct view_causes {
 /* launches_max: 0 for LAUNCHES_MAX. */
 void view_causes_init(struct view_causes *causes, size_t launches_max);
 void view_causes_free(struct view_causes *causes);
-/* Fills launch and cause of the event, which come in time order; path: what the event lies in; matmuls: which know of all
- * events up to this one, NULL: without sizes. */
+/* Fills launch and cause of the event, which come in time order; path: what the event lies in on its thread, within: what it
+ * belongs to, NULL: not known; matmuls: which know of all events up to this one, NULL: without sizes. */
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
-		    struct view_event *event, u32 path, struct view_matmuls *matmuls);
+		    struct view_event *event, u32 path, const struct view_within *within,
+		    struct view_matmuls *matmuls);
 /*
  * Is it the record that CUPTI makes of cudaEventQuery as of a wait? A wait has its call, begun before it, wherever calls
  * are recorded; questions are not in the list of calls (gpu/api_calls.def).
@@ -225,7 +226,39 @@ struct view_paths {
 
 /* Of each span, in time order; ret_path: what it lies in, 0: nothing. */
 int view_paths_add(struct view_paths *paths, const struct view_event *event, u32 *ret_path);
+/* What a row is in at ts, which is not before the last event. 0 or -ENOMEM. */
+int view_paths_at(struct view_paths *paths, size_t row_index, u64 ts, u32 *ret_path);
+/* The parts of inner inside of outer. 0 or -ENOMEM. */
+int view_paths_join(struct view_paths *paths, u32 outer, u32 inner, u32 *ret_path);
 void view_paths_free(struct view_paths *paths);
+
+/* ---- view_contexts: where the work of threads without ranges belongs ---- */
+
+struct view_contexts {
+	/* Of the survey. */
+	struct context_thread *threads; /* by the row's place in it */
+	size_t thread_count, thread_capacity;
+	u32 *threads_of_rows; /* [row as sorted]: place in threads + 1, 0: none */
+	size_t row_count;
+	struct map leaders; /* pid -> row of the one thread that launches its work in ranges */
+	/* Of each pass. */
+	struct map waited_for; /* (pid, tid) -> place in waiters */
+	struct context_waiters *waiters;
+	size_t waiter_count, waiter_capacity;
+};
+
+/* In the survey, of each event in time order; ret_mark: for the path of its cause. 0 or -ENOMEM. */
+int view_contexts_survey(struct view_contexts *contexts, const struct view_event *event, u32 *ret_mark);
+/* The same of each event behind that, when its cause is known. */
+void view_contexts_survey_work(struct view_contexts *contexts, const struct view_event *event);
+/* Behind it, when the rows are sorted. 0 or -ENOMEM. */
+int view_contexts_finish(struct view_contexts *contexts, const struct view_row *rows, size_t row_count);
+/* In a run, of each event in time order, behind view_paths_add(), which gave its path. contexts: of the run, zero-initialised;
+ * surveyed: what the survey left. ret_within: of an API call what it belongs to. 0 or -ENOMEM. */
+int view_contexts_add(struct view_contexts *contexts, const struct view_contexts *surveyed,
+		      struct view_paths *paths, const struct view_event *event, u32 path,
+		      struct view_within *ret_within);
+void view_contexts_free(struct view_contexts *contexts);
 
 /* ---- view_recordings: which call recorded a CUDA event ---- */
 
@@ -373,6 +406,7 @@ struct view {
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */
 	struct view_recordings recordings;
+	struct view_contexts contexts; /* as the survey left them */
 	struct view_paths paths; /* of the run at hand, or the last one */
 	struct view_attribute *attributes;
 };

@@ -58,7 +58,7 @@ static int find_path(struct view_paths *paths, u32 parent, const struct open_sco
 	    map_set(&paths->numbers, outer, key, paths->count + 1) < 0)
 		return -ENOMEM;
 	paths->paths[paths->count++] = (struct view_path){parent, scope->kind, scope->domain,
-							  paths->names.strings[scope->name]};
+							  paths->names.strings[scope->name], NULL};
 	*ret_path = paths->count;
 	return 0;
 }
@@ -143,6 +143,38 @@ int view_paths_add(struct view_paths *paths, const struct view_event *event, u32
 	return result;
 }
 
+int view_paths_at(struct view_paths *paths, size_t row_index, u64 ts, u32 *ret_path)
+{
+	struct path_row *row = row_index < paths->row_count ? &paths->rows[row_index] : NULL;
+
+	*ret_path = NO_PATH;
+	if (!row)
+		return 0;
+	if (drop_ended(paths, row, ts) < 0)
+		return -ENOMEM;
+	*ret_path = innermost(row);
+	return 0;
+}
+
+int view_paths_join(struct view_paths *paths, u32 outer, u32 inner, u32 *ret_path)
+{
+	struct view_path part;
+	struct open_scope scope;
+
+	*ret_path = outer;
+	if (!inner)
+		return 0;
+	part = paths->paths[inner - 1];
+	scope = (struct open_scope){
+		.name = string_table_find(&paths->names, part.name, strlen(part.name)),
+		.kind = part.kind,
+		.domain = part.domain,
+	};
+	if (view_paths_join(paths, outer, part.parent, &outer) < 0)
+		return -ENOMEM;
+	return find_path(paths, outer, &scope, ret_path);
+}
+
 void view_paths_free(struct view_paths *paths)
 {
 	for (size_t i = 0; i < paths->row_count; i++)
@@ -157,4 +189,22 @@ void view_paths_free(struct view_paths *paths)
 const struct view_path *view_path(const struct view *view, u32 path)
 {
 	return path && path <= view->paths.count ? &view->paths.paths[path - 1] : NULL;
+}
+
+const char *view_path_text(const struct view *view, u32 path)
+{
+	struct view_path *part =
+		path && path <= view->paths.count ? &view->paths.paths[path - 1] : NULL;
+	struct text text _cleanup_text_ = {0};
+
+	if (!part || part->whole)
+		return part ? part->whole : NULL;
+	if (part->parent) {
+		text_append(&text, view_path_text(view, part->parent) ?: "");
+		text_append_char(&text, '/');
+	}
+	text_append(&text, part->name);
+	if (!text.failed)
+		part->whole = view_intern(view, text_string(&text), text.length);
+	return part->whole;
 }

@@ -17,6 +17,7 @@ struct walk {
 	struct view_causes causes;
 	struct view_matmuls matmuls;
 	struct matrix_kernels kernels; /* of the survey */
+	struct view_contexts contexts;
 	struct view_counters counters;
 	bool survey; /* rows are found now */
 	u64 outside_window;
@@ -52,6 +53,7 @@ static void walk_free(struct walk *walk)
 	view_causes_free(&walk->causes);
 	view_matmuls_free(&walk->matmuls);
 	matrix_kernels_free(&walk->kernels);
+	view_contexts_free(&walk->contexts);
 	view_counters_free(&walk->counters);
 }
 
@@ -83,12 +85,29 @@ static bool rows_nest(enum record_row row)
 	return row == ROW_THREAD || row == ROW_PROCESS;
 }
 
+/* What the event lies in on its thread, and what it belongs to. */
+static int walk_paths(struct walk *walk, const struct view_event *event, u32 *ret_path,
+		      struct view_within *ret_within)
+{
+	struct view *view = walk->view;
+	int result;
+
+	if (walk->survey)
+		return view_contexts_survey(&walk->contexts, event, ret_path);
+	result = view_paths_add(&view->paths, event, ret_path);
+	if (result == 0)
+		result = view_contexts_add(&walk->contexts, &view->contexts, &view->paths, event,
+					   *ret_path, ret_within);
+	return result;
+}
+
 static int walk_event(struct walk *walk, const struct record_header *record,
 		      struct view_event *event)
 {
 	struct view *view = walk->view;
 	const struct view_kind *kind = &view->kinds.kinds[record->kind];
 	s64 row = view_rows_find(&view->rows, kind, record, walk->survey);
+	struct view_within within = {0};
 	u32 path = 0;
 	int result = 0;
 
@@ -105,12 +124,14 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	if (kind->kind->shape == SHAPE_SPAN)
 		result = view_lanes_place(&walk->lanes, row, rows_nest(kind->kind->row), event->ts,
 					  event->end, &event->lane, &event->depth);
-	if (result == 0 && !walk->survey)
-		result = view_paths_add(&view->paths, event, &path);
+	if (result == 0)
+		result = walk_paths(walk, event, &path, &within);
 	if (result == 0)
 		result = view_matmuls_add(&walk->matmuls, event);
 	if (result == 0)
-		result = view_causes_add(&walk->causes, kind, event, path, &walk->matmuls);
+		result = view_causes_add(&walk->causes, kind, event, path, &within, &walk->matmuls);
+	if (result == 0 && walk->survey)
+		view_contexts_survey_work(&walk->contexts, event);
 	if (!walk->survey && !view_causes_caused(&view->causes, event->launch))
 		event->launch = 0;
 	return result;
@@ -248,6 +269,10 @@ static int survey_finish(struct view *view, struct walk *walk)
 	for (size_t i = 0; i < view->rows.count; i++)
 		view->rows.rows[i].lane_count = view_lanes_count(&walk->lanes, i);
 	result = view_rows_finish(view);
+	view->contexts = walk->contexts;
+	walk->contexts = (struct view_contexts){0};
+	if (result == 0)
+		result = view_contexts_finish(&view->contexts, view->rows.rows, view->rows.count);
 	if (result == 0)
 		result =
 			view_ledger_init(view, &view->causes, &walk->kernels, walk->outside_window);
@@ -348,6 +373,7 @@ struct view *view_free(struct view *view)
 	view_causes_free(&view->causes);
 	view_recordings_free(&view->recordings);
 	view_counters_free(&view->counters);
+	view_contexts_free(&view->contexts);
 	view_paths_free(&view->paths);
 	free(view->attributes);
 	free(view);

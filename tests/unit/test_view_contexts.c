@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture_fixture.h"
+#include "view/view_parts.h"
+
+#define SPAN(kind, name, tid, ts, dur)                                                        \
+	"{\"kind\":\"" kind "\",\"pid\":1,\"tid\":" #tid ",\"name\":\"" name "\",\"ts\":" #ts \
+	",\"dur\":" #dur "}\n"
+#define WAIT(tid, ts, dur, waker)                                                       \
+	"{\"kind\":\"off_cpu\",\"pid\":1,\"tid\":" #tid ",\"ts\":" #ts ",\"dur\":" #dur \
+	",\"waker_pid\":1,\"waker_tid\":" #waker ",\"reason\":\"sleeping\"}\n"
+/* The kernel is called as its thread. */
+#define LAUNCH(correlation, tid, ts)                                                         \
+	"{\"kind\":\"api\",\"pid\":1,\"tid\":" #tid                                          \
+	",\"name\":\"launch\",\"correlation\":" #correlation ",\"ts\":" #ts ",\"dur\":1}\n"  \
+	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"" #tid "\",\"correlation\":" #correlation \
+	",\"ts\":1000,\"dur\":1,\"device\":\"gpu\",\"stream\":\"s\"}\n"
+
+struct seen {
+	const struct view *view;
+	struct text text;
+};
+
+static int open_view(void *data, const struct view *view, const struct view_survey *survey,
+		     struct err *err)
+{
+	((struct seen *)data)->view = view;
+	return 0;
+}
+
+static int kernel_span(void *data, const struct view_event *event, struct err *err)
+{
+	static const char marks[] = {
+		[VIEW_WITHIN_NOTHING] = '-',
+		[VIEW_WITHIN_OWN] = '=',
+		[VIEW_WITHIN_BY_WAIT] = '!',
+		[VIEW_WITHIN_BY_TIME] = '?',
+	};
+	struct seen *seen = data;
+
+	if (event->kind->number != KIND_kernel || !event->cause)
+		return 0;
+	text_appendf(&seen->text, "%s%s%c%s", seen->text.length ? " " : "", event->name,
+		     marks[event->cause->within.by],
+		     view_path_text(seen->view, event->cause->within.path) ?: "");
+	return 0;
+}
+
+static void check_contexts(const char *capture, const char *expected)
+{
+	const struct view_sink sink = {.open = open_view, .span = kernel_span};
+	struct fixture fixture _fixture_ = fixture_open(capture);
+	struct err err = {0};
+
+	/* A second run gives the same. */
+	for (int run = 0; run < 2; run++) {
+		struct seen seen = {0};
+
+		CHECK_OK(view_run(fixture.view, &sink, &seen, &err), err);
+		CHECK_STRING(text_string(&seen.text), expected);
+		text_free(&seen.text);
+	}
+}
+
+#define STEP \
+	SPAN("range", "step", 1, 10, 200) SPAN("range", "backward", 1, 20, 100) LAUNCH(1, 1, 21)
+
+TEST(work_for_a_thread_that_waits)
+{
+	check_contexts(STEP WAIT(1, 30, 60, 2) LAUNCH(2, 2, 40) LAUNCH(3, 2, 80),
+		       "1=step/backward 2!step/backward 2!step/backward");
+}
+
+TEST(own_functions_and_ranges_of_libraries_are_inside_of_it)
+{
+	check_contexts(STEP WAIT(1, 30, 60, 2) SPAN("call", "gemm", 2, 40, 5) LAUNCH(2, 2, 41)
+			       SPAN("range", "sort", 2, 50, 5) LAUNCH(3, 2, 51),
+		       "1=step/backward 2!step/backward/gemm 2!step/backward/sort");
+}
+
+TEST(who_only_holds_a_lock_works_for_nobody)
+{
+	/* Its own ranges stay its own, and the other one's lie around none of its work. */
+	check_contexts(STEP SPAN("range", "mine", 2, 25, 150) WAIT(1, 30, 20, 2) LAUNCH(2, 2, 40)
+			       LAUNCH(3, 2, 80) LAUNCH(4, 2, 100),
+		       "1=step/backward 2=mine 2=mine 2=mine");
+}
+
+TEST(without_waits_the_only_thread_with_ranges)
+{
+	check_contexts(STEP LAUNCH(2, 2, 40) LAUNCH(3, 2, 150) LAUNCH(4, 2, 300),
+		       "1=step/backward 2?step/backward 2?step 2-");
+}
+
+TEST(functions_that_run_meanwhile_are_not_around_it)
+{
+	check_contexts(STEP SPAN("call", "gemm", 1, 30, 60) LAUNCH(2, 2, 40),
+		       "1=step/backward 2?step/backward");
+}
+
+TEST(of_two_threads_with_ranges_it_is_not_known_which)
+{
+	check_contexts(STEP SPAN("range", "other", 3, 15, 100) LAUNCH(2, 3, 22) LAUNCH(3, 2, 40),
+		       "1=step/backward 3=other 2-");
+}
+
+TEST(a_library_that_has_ranges_does_not_lead)
+{
+	/* One of three pieces of thread 2 lies in a range of a library. */
+	check_contexts(STEP LAUNCH(2, 2, 40) SPAN("range", "sort", 2, 50, 5) LAUNCH(3, 2, 51)
+			       LAUNCH(4, 2, 60),
+		       "1=step/backward 2?step/backward 2?step/backward/sort 2?step/backward");
+}
+
+TEST(ranges_around_no_work_are_around_none_of_others)
+{
+	check_contexts(SPAN("range", "data", 3, 10, 200) LAUNCH(1, 1, 21), "1-");
+}
+
+TEST(of_two_that_wait_the_one_that_is_served_first)
+{
+	check_contexts(SPAN("range", "a", 1, 10, 100) LAUNCH(1, 1, 11)
+			       SPAN("range", "b", 3, 12, 100) LAUNCH(2, 3, 13) WAIT(1, 20, 30, 2)
+				       WAIT(3, 21, 60, 2) LAUNCH(3, 2, 40) LAUNCH(4, 2, 70),
+		       "1=a 3=b 2!a 2!b");
+}
+
+UNIT_MAIN()
