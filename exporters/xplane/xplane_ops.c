@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "steps/step_name.h"
 
 #define DEPTH_MAX 32
 
@@ -37,20 +38,6 @@ static size_t function_length(const char *name)
 	return length ? length : strlen(name);
 }
 
-/* "step 12", "ProfilerStep#7": each would be an operation of its own. "layer_3" is one. */
-static size_t without_count(const char *name, size_t length)
-{
-	size_t end = length;
-
-	while (end && is_digit(name[end - 1]))
-		end--;
-	if (end == length || !end || !strchr(" #:=", name[end - 1]))
-		return length;
-	while (end && strchr(" #:=", name[end - 1]))
-		end--;
-	return end ? end : length;
-}
-
 static void append_character(struct text *text, char c)
 {
 	bool is_first = !text->length || text->data[text->length - 1] == '/';
@@ -65,7 +52,7 @@ static void append_character(struct text *text, char c)
 
 void xplane_op_append_part(struct text *text, const char *name)
 {
-	size_t before = text->length, length = without_count(name, function_length(name));
+	size_t before = text->length, length = step_name_without_count(name, function_length(name));
 
 	for (size_t i = 0; i < length && text->length - before < XPLANE_OP_BYTES_MAX; i++) {
 		if (name[i] == ':' && i + 1 < length && name[i + 1] == ':') {

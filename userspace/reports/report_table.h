@@ -99,6 +99,7 @@ report_make report_trace_make;
 report_make report_utilization_make;
 report_make report_range_kernels_make;
 report_make report_ranges_make;
+report_make report_range_work_make;
 report_make report_exec_trace_make;
 report_make report_unified_memory_make;
 report_make report_absent_make;

@@ -267,3 +267,16 @@ void step_name_append_series(const char *name, struct text *text)
 		name += plain + digits;
 	}
 }
+
+size_t step_name_without_count(const char *name, size_t length)
+{
+	size_t end = length;
+
+	while (end && isdigit((unsigned char)name[end - 1]))
+		end--;
+	if (end == length || !end || !strchr(" #:=", name[end - 1]))
+		return length;
+	while (end && strchr(" #:=", name[end - 1]))
+		end--;
+	return end ? end : length;
+}

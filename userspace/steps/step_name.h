@@ -19,6 +19,8 @@ enum step_name step_name_class(const char *name);
 enum step_name step_name_class_of_function(const char *name);
 /* The last number in it; ~0: there is none. */
 u64 step_name_number(const char *name);
+/* The length of its first bytes without a count at their end: "step" of "step 12" and of "ProfilerStep#7", all of "layer_3". */
+size_t step_name_without_count(const char *name, size_t length);
 /* What names of one series have in common: each number in it becomes '#'. */
 void step_name_append_series(const char *name, struct text *text);
 
