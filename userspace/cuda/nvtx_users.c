@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "process/maps.h"
@@ -22,6 +23,7 @@
 
 struct search {
 	struct nvtx_users *users;
+	pid_t pid;
 	int memory_fd;
 	u64 scanned_bytes;
 	u8 *block;
@@ -104,6 +106,15 @@ static void note(void *data, const struct nvtx_globals *globals, u64 address)
 
 /* ---- where ---- */
 
+/* Some pages at a time, where the file of the memory is read page by page: of a process of PyTorch that is four times as fast. */
+static ssize_t memory_read(const struct search *search, u64 address, size_t size)
+{
+	struct iovec local = {search->block, size}, remote = {(void *)address, size};
+	ssize_t got = process_vm_readv(search->pid, &local, 1, &remote, 1, 0);
+
+	return got > 0 ? got : pread(search->memory_fd, search->block, size, (off_t)address);
+}
+
 /* What can't be read is left out. Blocks overlap by what of one variable may stand at the end of the first. */
 static void search_mapping(struct search *search, const struct maps_line *line)
 {
@@ -113,8 +124,7 @@ static void search_mapping(struct search *search, const struct maps_line *line)
 	for (u64 at = line->start; at < line->end && search->scanned_bytes < SCANNED_BYTES;
 	     at += step) {
 		u64 left = line->end - at;
-		ssize_t got = pread(search->memory_fd, search->block,
-				    left < BLOCK_BYTES ? left : BLOCK_BYTES, (off_t)at);
+		ssize_t got = memory_read(search, at, left < BLOCK_BYTES ? left : BLOCK_BYTES);
 
 		if (got <= 0)
 			break;
@@ -198,7 +208,10 @@ int nvtx_watch_look(struct nvtx_watch *watch, const struct target *target,
 	_cleanup_close_ int memory_fd = openat(target->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ u8 *block = malloc(BLOCK_BYTES);
 	_cleanup_free_ char *maps = NULL, *whole = NULL;
-	struct search search = {.users = ret_users, .memory_fd = memory_fd, .block = block};
+	struct search search = {.users = ret_users,
+				.pid = (pid_t)target->pid,
+				.memory_fd = memory_fd,
+				.block = block};
 	size_t size;
 	int result = memory_fd < 0 ? -errno : proc_file_read(target->proc_fd, "maps", &maps, &size);
 

@@ -151,6 +151,16 @@ static int attach_tagged(struct bpf_source *source, const struct probe_reach *re
 	return result;
 }
 
+/* Most files have none: a process maps a hundred, and there are dozens of tags. */
+static bool any_goes_by(const struct plan *plan, size_t module, const struct probe_use *use)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].module == module &&
+		    plan->functions[i].returns == use->returns)
+			return true;
+	return false;
+}
+
 int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
 			  const struct probe_use *use, struct err *err)
 {
@@ -158,6 +168,8 @@ int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *r
 	u32 last = source->split.plan == reach->plan ? source->split.tag_count : 0;
 	int result = 0;
 
+	if (!any_goes_by(reach->plan, module, use))
+		return 0;
 	for (choice.tag = 0; choice.tag <= last && !result; choice.tag++)
 		if (!reach->tag || reach->tag == choice.tag)
 			result = attach_tagged(source, reach, &choice, err);
