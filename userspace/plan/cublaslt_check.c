@@ -180,6 +180,17 @@ static u8 await_answer(const struct cublaslt_check *check, bool *ret_ended)
 	return *ret_ended && read(check->pipe_fd, &answer, 1) == 1 ? answer : 0;
 }
 
+void cublaslt_check_cancel(struct cublaslt_check *check)
+{
+	if (!check->pid)
+		return;
+	kill(check->pid, SIGKILL);
+	while (waitpid(check->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(check->pipe_fd);
+	*check = (struct cublaslt_check){.pipe_fd = -1};
+}
+
 enum cublaslt_verdict cublaslt_check_end(struct cublaslt_check *check, struct err *why)
 {
 	static const char *const reasons[] = {
@@ -195,11 +206,7 @@ enum cublaslt_verdict cublaslt_check_end(struct cublaslt_check *check, struct er
 		return CUBLASLT_UNTRIED;
 	}
 	answer = await_answer(check, &ended);
-	kill(check->pid, SIGKILL);
-	while (waitpid(check->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(check->pipe_fd);
-	*check = (struct cublaslt_check){.pipe_fd = -1};
+	cublaslt_check_cancel(check);
 	if (answer == ANSWER_SAME || answer == ANSWER_OTHER)
 		return answer == ANSWER_SAME ? CUBLASLT_SAME : CUBLASLT_OTHER;
 	err_set(why, -EIO, "%s",

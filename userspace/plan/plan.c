@@ -79,7 +79,7 @@ struct plan *plan_free(struct plan *plan)
 	usdt_free(plan);
 	for (size_t i = 0; i < plan->skipped_count; i++)
 		free(plan->skipped[i].name);
-	free(plan->libraries);
+	plan_objects_free(plan);
 	free(plan->functions);
 	free(plan->skipped);
 	free(plan);

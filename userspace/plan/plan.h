@@ -81,6 +81,8 @@ struct plan_usdt {
 /* A library of which sizes of matrices are read out of objects. */
 struct plan_library {
 	size_t module; /* index */
+	bool is_asked; /* plan_libraries_await() is still to come */
+	struct cublaslt_check check;
 	u8 verdict;    /* enum cublaslt_verdict: of OTHER nothing is read */
 	struct err why; /* it is UNTRIED */
 };
@@ -146,6 +148,9 @@ size_t plan_counted(const struct plan *plan);
 bool plan_reads_sizes(const struct plan_function *function);
 /* Of the calls of any function? */
 bool plan_has_matmuls(const struct plan *plan);
+/* Libraries are asked while the recording is prepared. Before the first probe: waits for the answers, a second since
+ * plan_build() at most, fills in the verdicts, and takes the sizes from functions of libraries with other objects. */
+void plan_libraries_await(const struct plan *plan);
 /* What was found out about it, a sentence for people without the dot, escaped for the terminal. */
 struct text;
 void plan_library_tell(const struct plan *plan, const struct plan_library *library,

@@ -118,8 +118,7 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 		result = plan_objects_begin(&builder, err);
 	if (!result && pattern_count)
 		result = functions_build(&builder, patterns, err);
-	plan_objects_end(&builder);
-	log_phase("objects of libraries looked at");
+	plan_objects_keep(builder.plan);
 	for (size_t i = 0; builder.patterns && i < pattern_count; i++)
 		pattern_free(&builder.patterns[i]);
 	for (size_t i = 0; builder.codes && builder.expects && i < modules.count; i++)

@@ -17,29 +17,21 @@ int plan_objects_begin(struct plan_builder *builder, struct err *err)
 	if (builder->limits->heap)
 		return 0;
 	plan->libraries = calloc(LIBRARIES_MAX, sizeof(*plan->libraries));
-	builder->checks = calloc(LIBRARIES_MAX, sizeof(*builder->checks));
-	if (!plan->libraries || !builder->checks)
+	if (!plan->libraries)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
 	for (size_t i = 0; i < plan->module_count && plan->library_count < LIBRARIES_MAX; i++) {
+		struct plan_library *library = &plan->libraries[plan->library_count];
 		struct err why = {0};
 
 		if (!cublaslt_is_library(plan->modules[i].path))
 			continue;
-		plan->libraries[plan->library_count].module = i;
+		library->module = i;
+		library->is_asked = true;
 		/* The reason is told by the end of it. */
-		cublaslt_check_begin(plan->modules[i].fd, &builder->checks[plan->library_count],
-				     &why);
+		cublaslt_check_begin(plan->modules[i].fd, &library->check, &why);
 		plan->library_count++;
 	}
 	return 0;
-}
-
-static void forget_sizes(struct plan *plan, size_t module)
-{
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].module == module && plan->functions[i].matmul &&
-		    plan->functions[i].matmul->operation)
-			plan->functions[i].matmul = NULL;
 }
 
 static bool reads_objects(const struct plan *plan, size_t module)
@@ -51,24 +43,45 @@ static bool reads_objects(const struct plan *plan, size_t module)
 	return false;
 }
 
-void plan_objects_end(struct plan_builder *builder)
+void plan_objects_keep(struct plan *plan)
 {
-	struct plan *plan = builder->plan;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < plan->library_count; i++) {
-		struct plan_library library = plan->libraries[i];
-
-		library.verdict = (u8)cublaslt_check_end(&builder->checks[i], &library.why);
-		if (!reads_objects(plan, library.module))
-			continue;
-		if (library.verdict == CUBLASLT_OTHER)
-			forget_sizes(plan, library.module);
-		plan->libraries[kept++] = library;
-	}
+	for (size_t i = 0; i < plan->library_count; i++)
+		if (reads_objects(plan, plan->libraries[i].module))
+			plan->libraries[kept++] = plan->libraries[i];
+		else
+			cublaslt_check_cancel(&plan->libraries[i].check);
 	plan->library_count = kept;
-	free(builder->checks);
-	builder->checks = NULL;
+}
+
+static void forget_sizes(const struct plan *plan, size_t module)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].module == module && plan->functions[i].matmul &&
+		    plan->functions[i].matmul->operation)
+			plan->functions[i].matmul = NULL;
+}
+
+void plan_libraries_await(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->library_count; i++) {
+		struct plan_library *library = &plan->libraries[i];
+
+		if (!library->is_asked)
+			continue;
+		library->is_asked = false;
+		library->verdict = (u8)cublaslt_check_end(&library->check, &library->why);
+		if (library->verdict == CUBLASLT_OTHER)
+			forget_sizes(plan, library->module);
+	}
+}
+
+void plan_objects_free(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->library_count; i++)
+		cublaslt_check_cancel(&plan->libraries[i].check);
+	free(plan->libraries);
 }
 
 void plan_library_tell(const struct plan *plan, const struct plan_library *library,

@@ -20,7 +20,6 @@ struct plan_builder {
 	u64 too_many; /* functions beyond max_functions: only counted */
 	int code_cache_fd; /* -1: none */
 	bool *expects; /* of each module: its code knows which functions */
-	struct cublaslt_check *checks; /* of plan->libraries, as long as they are asked */
 	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };
 
@@ -58,10 +57,11 @@ void plan_entries_apply(struct plan_builder *builder, size_t module);
 /* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
 u8 plan_policy_by_name(const char *mangled, const char **ret_why);
 
-/* plan_objects.c: which libraries have their objects as they are known. Between the two these are asked, in processes of
- * their own. The end is to be called in any case. */
+/* plan_objects.c: which libraries have their objects as they are known. They are asked in processes of their own, begun first, and
+ * once the functions are known only those go on that are needed. */
 int plan_objects_begin(struct plan_builder *builder, struct err *err);
-void plan_objects_end(struct plan_builder *builder);
+void plan_objects_keep(struct plan *plan);
+void plan_objects_free(struct plan *plan);
 
 /* plan_suggest.c: errors with the names that come nearest. Always a negative errno. */
 int plan_suggest_binary(const struct plan_builder *builder, const struct pattern *pattern,

@@ -77,6 +77,8 @@ static int attach(struct session *session, struct err *err)
 	if (!result && session_loop_watch(session, processes_event_fd(session->processes),
 					  SESSION_WAIT_PROCESSES, 0))
 		result = err_errno(err, -errno, "can't watch the targets");
+	plan_libraries_await(config->plan);
+	log_phase("libraries have answered");
 	if (!result)
 		session->guardian = guardian_start(&undo);
 	if (!result)

@@ -70,8 +70,7 @@ static void say_skipped(const struct plan *plan)
 		log_warning("%s is not probed: %s", plan->skipped[i].name, plan->skipped[i].reason);
 }
 
-/* Where sizes of matrices are read out of objects that may be others than gpuprobe knows. */
-static void say_libraries(const struct plan *plan)
+void announce_libraries(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->library_count; i++) {
 		_cleanup_text_ struct text line = {0};
@@ -106,7 +105,6 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 	say_skipped(plan);
 	say_entries_only(plan);
 	say_unseen_memory(plan);
-	say_libraries(plan);
 	announce_heap_plan(attachment, options);
 	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
 		log_warning(

@@ -172,6 +172,7 @@ static void append_function(struct text *text, const struct plan_function *funct
 
 static void append_libraries(struct text *text, const struct plan *plan)
 {
+	plan_libraries_await(plan);
 	for (size_t i = 0; i < plan->library_count; i++) {
 		plan_library_tell(plan, &plan->libraries[i], text);
 		text_append_char(text, '\n');

@@ -498,6 +498,7 @@ int verb_record(const struct options *options)
 		if (options->children)
 			text_append(&recording.what, " and its children");
 		result = run_sessions(&recording, &err);
+		announce_libraries(recording.attachment.plan);
 		exit_code = finish(&recording, result, &err);
 	}
 	if (!recording.result.window_opened)
