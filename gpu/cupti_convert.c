@@ -460,6 +460,28 @@ static u64 callback_of(struct conversion *conversion)
 	return read_number(conversion, field->source, field->source_bytes);
 }
 
+static bool is_thrown_away(struct conversion *conversion)
+{
+	u32 domain = conversion->type->domain;
+	u32 callback = domain ? conversion->convert->thrown_away[domain - 1] : 0;
+
+	return callback && callback_of(conversion) == callback;
+}
+
+/* What has its price, whether it is sent or not. */
+static void count_cost(struct conversion *conversion)
+{
+	u32 kind = conversion->type->layout->kind;
+
+	if (conversion->type->domain)
+		count(conversion, conversion->type->domain == VALUE_api_domain_driver
+					  ? AGENT_COUNT_DRIVER_CALLS
+					  : AGENT_COUNT_RUNTIME_CALLS);
+	else if (kind == KIND_kernel || kind == KIND_copy || kind == KIND_set ||
+		 kind == KIND_graph_launch)
+		count(conversion, AGENT_COUNT_OPERATIONS);
+}
+
 /* Is it one that the settings leave out? Counted, but for what was never asked for. */
 static bool is_left_out(struct conversion *conversion)
 {
@@ -550,8 +572,9 @@ void cupti_convert(struct cupti_convert *convert, const void *activity, size_t r
 	memcpy(&record, absent_record(layout->kind), absent_record(layout->kind)->size_bytes);
 	if (layout->times == TIMES_NONE)
 		record.header.ts = convert->fact_ns;
-	else if (!put_times(&conversion) || !in_window(&conversion))
+	else if (is_thrown_away(&conversion) || !put_times(&conversion) || !in_window(&conversion))
 		return;
+	count_cost(&conversion);
 	if (layout->times != TIMES_NONE && is_left_out(&conversion))
 		return;
 	fill(&conversion);

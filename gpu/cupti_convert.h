@@ -42,6 +42,7 @@ struct cupti_convert {
 	const char *(*string_at)(void *data, u64 address);
 	void *data;
 	struct api_set apis; /* calls that are sent */
+	u32 thrown_away[2]; /* of each domain a callback whose records are none of the target's; 0: none */
 	u64 sent_callbacks, sent_activities;
 	bool managed_used; /* managed memory, as far as records tell */
 	u64 devices_told, devices_used; /* bits: a fact was sent; a record refers to it (of the first 64) */

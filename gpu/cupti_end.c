@@ -11,7 +11,7 @@
 #define BUFFERS_PAUSE_MS   50
 #define THREADS_TIMEOUT_MS 2000
 
-static void disable_kinds(struct cupti_session *session)
+void cupti_session_disable_kinds(struct cupti_session *session)
 {
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (session->kinds_enabled >> kind & 1)
@@ -68,7 +68,7 @@ static void stop(struct cupti_session *session, struct words *words)
 {
 	const char *why_not = cupti_finalize_why_not(session);
 
-	disable_kinds(session);
+	cupti_session_disable_kinds(session);
 	drain(session);
 	restore(session);
 	if (!why_not && cupti_finalize(session)) {

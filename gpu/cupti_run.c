@@ -2,6 +2,8 @@
 /* The driver of a recording by CUPTI, on the agent's thread: what a tick does, and how all begins. */
 #include "cupti_session.h"
 
+#include "cupti_price.h"
+#include "cupti_shed.h"
 #include "system.h"
 #include "worker_names.h"
 
@@ -57,7 +59,9 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 		worker_names_begin(&names);
 		follow_clock(session, now_ns);
 		cupti_session_convert(session);
-		cupti_session_follow_managed(session);
+		cupti_shed(session);
+		if (session->control->shed_done != AGENT_SHED_ALL)
+			cupti_session_follow_managed(session);
 		cupti_buffers_prepare(&session->buffers);
 		flush(session, now_ns);
 		worker_names_end(&names);
@@ -68,6 +72,8 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 void cupti_session_take_over(struct cupti_session *session)
 {
 	session->tid = system_tid();
+	if (session->feature->state == AGENT_FEATURE_READY)
+		cupti_price_measure(session);
 }
 
 void *cupti_session_library(const struct cupti_session *session)

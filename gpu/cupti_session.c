@@ -80,13 +80,18 @@ bool cupti_session_read_clock(void *session, u64 *ret_cupti)
 static void convert_buffer(struct cupti_session *session, const u8 *buffer, size_t valid_bytes)
 {
 	const struct cupti_calls *calls = &session->library.calls;
+	const struct ring *ring = session->writer->ring;
+	u64 begin_ns = system_thread_cpu_ns(), converted = 0;
 	void *record = NULL;
 
 	while (!calls->ActivityGetNextRecord((u8 *)buffer, valid_bytes, &record)) {
 		if ((u8 *)record < buffer || (u8 *)record >= buffer + valid_bytes)
 			break;
 		cupti_convert(&session->convert, record, buffer + valid_bytes - (u8 *)record);
+		converted++;
 	}
+	ring_count(ring, AGENT_COUNT_CONVERTED, converted);
+	ring_count(ring, AGENT_COUNT_CONVERTING_NS, system_thread_cpu_ns() - begin_ns);
 }
 
 void cupti_session_convert(struct cupti_session *session)

@@ -59,7 +59,7 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns);
 
 /* CUPTI, as the loader knows it; NULL: it has none. NULL allowed. */
 void *cupti_session_library(const struct cupti_session *session);
-/* The calling thread is the agent's from here on. */
+/* The calling thread is the agent's from here on; it finds out what records cost. */
 void cupti_session_take_over(struct cupti_session *session);
 /* Ends the waiting of a tick, from any thread. NULL allowed. */
 void cupti_session_wake(struct cupti_session *session);
@@ -82,6 +82,8 @@ void cupti_session_convert(struct cupti_session *session);
 void cupti_session_count_dropped(struct cupti_session *session);
 /* cuptiActivityFlushAll: may block for as long as the GPU hangs. */
 void cupti_session_flush(struct cupti_session *session, u32 flags);
+/* Nothing is recorded from here on. */
+void cupti_session_disable_kinds(struct cupti_session *session);
 /* READY, FAILED or IGNORED with result and hint. */
 void cupti_session_start(struct cupti_session *session);
 /* Which of them the kind is of; it is enabled behind that. */

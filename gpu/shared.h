@@ -120,6 +120,8 @@ struct agent_cupti_facts {
 	u64 kinds_enabled;  /* of those wanted */
 	u32 timestamps_ours; /* bool: they are CLOCK_MONOTONIC by our callback; else fitted by the agent */
 	u32 fit_residual_ns; /* largest distance of the fitted line from its points */
+	/* What a record of an API call costs who makes the call, as measured on the agent's thread; 0: it was not. */
+	u32 driver_call_ns, runtime_call_ns;
 	char path[AGENT_PATH_BYTES]; /* the library in use, as the target sees it */
 	char other_client[64];	     /* who holds CUPTI, where it says so */
 };
@@ -160,7 +162,21 @@ enum agent_counter {
 	AGENT_COUNT_RANGES,		/* ranges and marks of NVTX, published */
 	AGENT_COUNT_RANGE_UNMATCHED,	/* ends of ranges that were not seen to begin */
 	AGENT_COUNT_RANGE_LOST,		/* more open at once than can be kept */
+	/* What CUPTI recorded in the window, sent or not. */
+	AGENT_COUNT_DRIVER_CALLS,
+	AGENT_COUNT_RUNTIME_CALLS,
+	AGENT_COUNT_OPERATIONS,		/* of GPUs: kernels, copies, sets, graphs */
+	/* Records of CUPTI that were converted, and the CPU time of the agent's thread for it. */
+	AGENT_COUNT_CONVERTED,
+	AGENT_COUNT_CONVERTING_NS,
 	AGENT_COUNTERS
+};
+
+/* What is not recorded any more. */
+enum agent_shed {
+	AGENT_SHED_NOTHING = 0,
+	AGENT_SHED_CALLS = 1, /* of the CUDA APIs */
+	AGENT_SHED_ALL = 2,   /* all that CUPTI tells */
 };
 
 enum agent_handover {
@@ -184,6 +200,9 @@ struct agent_control {
 	u32 chunk_count; /* by gpuprobe */
 	u32 flush_wanted; /* gpuprobe counts up: the agent flushes, then sets flush_done to it */
 	u32 flush_done;
+	u32 shed_wanted; /* enum agent_shed; by gpuprobe */
+	u32 shed_done;   /* the same; by the agent */
+	u64 shed_ns;     /* by the agent: when the last of it was done, CLOCK_MONOTONIC of the target */
 	u64 flushing_ns;    /* by the agent: since when it has been in cuptiActivityFlushAll, CLOCK_MONOTONIC of the target; 0: it is not */
 	u32 handover_state; /* enum agent_handover */
 	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */

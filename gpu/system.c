@@ -66,6 +66,11 @@ u64 system_realtime_ns(void)
 	return now(CLOCK_REALTIME);
 }
 
+u64 system_thread_cpu_ns(void)
+{
+	return now(CLOCK_THREAD_CPUTIME_ID);
+}
+
 u32 system_tid(void)
 {
 	return arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);

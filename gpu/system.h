@@ -16,6 +16,7 @@ void system_unmap(void *memory, size_t bytes);
 
 u64 system_now_ns(void); /* CLOCK_MONOTONIC */
 u64 system_realtime_ns(void);
+u64 system_thread_cpu_ns(void); /* CPU time of the calling thread */
 u32 system_tid(void);
 u32 system_pid(void);
 bool system_thread_lives(u32 pid, u32 tid);

@@ -39,6 +39,18 @@ static const struct sort {
 	[PRICE_MATMUL] = {"sizes of matrix products", false, false},
 };
 
+/* The GPU side; without a price, and with one. */
+static const struct {
+	const char *not_priced, *name;
+} gpu_names[] = {
+	[GPU_COST_DRIVER_CALLS] = {"CUDA driver calls (not priced)", "CUDA driver calls"},
+	[GPU_COST_RUNTIME_CALLS] = {"CUDA runtime calls (not priced)", "CUDA runtime calls"},
+	[GPU_COST_OPERATIONS] = {"kernels, copies and sets (not priced)", "kernels, copies and sets"},
+	[GPU_COST_THREADS] = {"threads of the agent and of CUPTI, beside the targets' own",
+			      "threads of the agent and of CUPTI, beside the targets' own"},
+};
+
+_Static_assert(ARRAY_SIZE(gpu_names) == GPU_COSTS, "each has a row");
 _Static_assert(ARRAY_SIZE(sorts) == PRICE_SORTS, "each has a row");
 
 static void fill_parts(struct overhead *overhead)
@@ -62,6 +74,13 @@ static void fill_parts(struct overhead *overhead)
 						       .sort = i,
 						       .by_level = config->sorts[i].by_level,
 						       .may_go = sorts[i].may_go};
+	for (enum gpu_cost i = GPU_COST_NONE + 1; i < GPU_COSTS && config->gpu; i++)
+		overhead->parts[overhead->part_count++] =
+			(struct overhead_part){.name = gpu_names[i].name,
+					       .function = SIZE_MAX,
+					       .sort = PRICE_SORTS,
+					       .gpu = i,
+					       .may_go = config->gpu_may_go};
 }
 
 int overhead_create(const struct overhead_config *config, struct overhead **ret_overhead,
@@ -74,7 +93,8 @@ int overhead_create(const struct overhead_config *config, struct overhead **ret_
 		overhead->config = *config;
 		overhead->marks_a_sample = 1;
 		overhead->parts =
-			calloc(function_count + ARRAY_SIZE(sorts), sizeof(*overhead->parts));
+			calloc(function_count + ARRAY_SIZE(sorts) + GPU_COSTS,
+			       sizeof(*overhead->parts));
 		overhead->hits = calloc(function_count + 1, sizeof(*overhead->hits));
 	}
 	if (!overhead || !overhead->parts || !overhead->hits) {
@@ -110,6 +130,26 @@ static void update_sort(struct overhead_part *part, const struct counters *count
 		part->cost_ns += calibration_trap_cost_ns(calibration, hits);
 }
 
+void overhead_set_gpu(struct overhead *overhead,
+		      const struct gpu_cost_value values[static GPU_COSTS])
+{
+	for (size_t i = 0; i < overhead->part_count; i++) {
+		struct overhead_part *part = &overhead->parts[i];
+		const struct gpu_cost_value *value = &values[part->gpu];
+
+		if (!part->gpu)
+			continue;
+		part->not_priced = value->cost_ns == GPU_COST_NOT_PRICED;
+		part->name = part->not_priced ? gpu_names[part->gpu].not_priced
+					      : gpu_names[part->gpu].name;
+		part->entries = value->entries;
+		part->exits = ~0ULL;
+		/* It only grows, whatever a target writes. */
+		if (!part->not_priced && value->cost_ns > part->cost_ns)
+			part->cost_ns = value->cost_ns;
+	}
+}
+
 int overhead_update(struct overhead *overhead, u64 cpu_ns)
 {
 	const struct overhead_config *config = &overhead->config;
@@ -125,6 +165,8 @@ int overhead_update(struct overhead *overhead, u64 cpu_ns)
 		struct overhead_part *part = &overhead->parts[i];
 		const struct probe_hits *hits;
 
+		if (part->gpu)
+			continue;
 		if (part->function == SIZE_MAX) {
 			update_sort(part, &counters, config->calibration);
 			continue;
@@ -144,8 +186,19 @@ static u64 cost_of_all(const struct overhead *overhead)
 	u64 sum = 0;
 
 	for (size_t i = 0; i < overhead->part_count; i++)
-		sum += overhead->parts[i].cost_ns;
+		if (overhead->parts[i].gpu != GPU_COST_THREADS)
+			sum += overhead->parts[i].cost_ns;
 	return sum;
+}
+
+double overhead_beside_percent(const struct overhead *overhead)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < overhead->part_count; i++)
+		if (overhead->parts[i].gpu == GPU_COST_THREADS)
+			sum += overhead->parts[i].cost_ns;
+	return overhead->cpu_ns ? 100.0 * (double)sum / (double)overhead->cpu_ns : -1;
 }
 
 double overhead_percent(const struct overhead *overhead)
@@ -232,8 +285,9 @@ static int put_cost(const struct overhead *overhead, const struct overhead_part 
 		.header = recording_facts_header(KIND_probe_cost, sizeof(cost), RECORD_SOURCE_BPF),
 		.probe = is_function ? (u32)part->function + 1 : 0,
 		.entries = part->entries,
-		.exits = is_function || sorts[part->sort].has_probes ? part->exits : ~0ULL,
-		.cost_ns = part->cost_ns,
+		.exits = is_function || part->gpu || sorts[part->sort].has_probes ? part->exits
+										  : ~0ULL,
+		.cost_ns = part->not_priced ? ~0ULL : part->cost_ns,
 		.cpu_ns = overhead->cpu_ns,
 		.switched_off = part->switched_off_ns};
 	int result = 0;

@@ -8,13 +8,16 @@
 
 #include "collect/bpf/bpf_source.h"
 #include "session/calibrate.h"
+#include "session/gpu_cost.h"
 #include "collect/recording_facts.h"
 
 /* Something that is recorded and costs: a function's probe, or all that a level records of one sort. */
 struct overhead_part {
 	const char *name; /* the plan's, or constant */
 	size_t function;  /* its place in the plan; SIZE_MAX: it is none, but */
-	enum price_sort sort; /* all of this */
+	enum price_sort sort; /* all of this, */
+	enum gpu_cost gpu;    /* or, where this is set, this of the GPU side */
+	bool not_priced;      /* what it costs is not known */
 	bool by_level;	  /* no option asked for it */
 	bool may_go;	  /* it can be switched off alone */
 	u64 entries, exits, cost_ns; /* since the window opened */
@@ -32,16 +35,22 @@ struct overhead_config {
 		bool recorded;
 		bool by_level;
 	} sorts[PRICE_SORTS];
+	bool gpu; /* agents record: overhead_set_gpu() will be called */
+	bool gpu_may_go;
 	bool (*may_go)(const struct plan_function *function); /* of functions */
 };
 
 int overhead_create(const struct overhead_config *config, struct overhead **ret_overhead, struct err *err);
 struct overhead *overhead_free(struct overhead *overhead); /* NULL allowed; returns NULL */
 
+/* What is known of the GPU side; for the next overhead_update(), which need not follow. */
+void overhead_set_gpu(struct overhead *overhead, const struct gpu_cost_value values[static GPU_COSTS]);
 /* Looks at the counters. cpu_ns: CPU time of the targets since the window opened. 0 or -errno. */
 int overhead_update(struct overhead *overhead, u64 cpu_ns);
-/* Since the window opened, percent of the CPU time; < 0: not known yet. */
+/* Since the window opened, percent of the CPU time, of what the targets' threads do for it; < 0: not known yet. */
 double overhead_percent(const struct overhead *overhead);
+/* The same of what threads of ours in the targets do beside them. */
+double overhead_beside_percent(const struct overhead *overhead);
 /* All parts; the caller may set switched_off_ns. */
 struct overhead_part *overhead_parts(struct overhead *overhead, size_t *ret_count);
 /* The window opens: samples begin there. */

@@ -509,7 +509,8 @@ int session_run(const struct session_config *config, struct session_result *ret_
 				  .epoll_fd = -1,
 				  .signal_fd = -1,
 				  .timer_fd = -1,
-				  .result = {.end = SESSION_FAILED, .status.overhead_percent = -1}};
+				  .result = {.end = SESSION_FAILED, .status = {.overhead_percent = -1,
+							     .beside_percent = -1}}};
 	int result = prepare(&session, err);
 
 	if (!result)

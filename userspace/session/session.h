@@ -38,6 +38,10 @@ struct session_status {
 	double recent_percent;		  /* the same of the last second or so, of what no level switched on, */
 	const char *dearest_name;	  /* and what of it costs most; NULL: nothing does */
 	double dearest_percent;
+	/* What threads of the agents and of CUPTI do beside the targets' own, percent of the targets' CPU time; < 0: none are
+	 * there, or it is not known. */
+	double beside_percent;
+	bool kernels_not_priced, calls_not_priced; /* overhead_percent is without what these of the GPU side cost */
 	u64 inherited_ns; /* what a hit costs a forked child that is not recorded; 0: not known */
 	size_t switched_off_count;
 	size_t function_count;		  /* attached */

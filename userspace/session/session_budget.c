@@ -77,6 +77,8 @@ int session_budget_open(struct session *session, struct err *err)
 		.plan = config->plan,
 		.calibration = &session->calibration,
 		.may_go = config->settings->max_overhead_percent ? goes : goes_by_level,
+		.gpu = config->agents != NULL,
+		.gpu_may_go = config->settings->max_overhead_percent != 0,
 	};
 
 	if (session->calibrate_result)
@@ -141,10 +143,28 @@ static void switch_sort_off(struct session *session, enum price_sort sort)
 		switch_probes_off(session, sort);
 }
 
-static void switch_off(struct session *session, struct overhead_part *part, double percent)
+static void tell_switched_off(struct session *session, const char *name, u64 since_ns,
+			      double percent)
 {
 	const struct session_config *config = session->config;
+
+	put_loss(session, VALUE_loss_reason_switched_off, name, since_ns, 1);
+	session->result.status.switched_off_count++;
+	if (config->on_switched_off)
+		config->on_switched_off(config->callback_data, name,
+					since_ns - session->window_start_ns, percent);
+}
+
+static void switch_off(struct session *session, struct overhead_part *part, double percent)
+{
 	u64 now_ns;
+
+	if (part->gpu) {
+		const char *name = session_gpu_shed(session, &now_ns);
+
+		tell_switched_off(session, name, now_ns, percent);
+		return;
+	}
 
 	/* First it is silent, then that is the time. */
 	if (part->function != SIZE_MAX)
@@ -155,11 +175,27 @@ static void switch_off(struct session *session, struct overhead_part *part, doub
 		switch_sort_off(session, part->sort);
 	else
 		switch_function_off(session, part->function, now_ns);
-	put_loss(session, VALUE_loss_reason_switched_off, part->name, now_ns, 1);
-	session->result.status.switched_off_count++;
-	if (config->on_switched_off)
-		config->on_switched_off(config->callback_data, part->name,
-					now_ns - session->window_start_ns, percent);
+	tell_switched_off(session, part->name, now_ns, percent);
+}
+
+static bool is_call(const struct overhead_part *part)
+{
+	return part->gpu == GPU_COST_DRIVER_CALLS || part->gpu == GPU_COST_RUNTIME_CALLS;
+}
+
+/* What the part costs. Of the GPU side the calls go first: theirs, where it is known, else that of all of it. */
+static double share_of(const struct overhead_part *parts, const struct budget_part *budget,
+		       size_t count, size_t part, u64 cpu_ns)
+{
+	u64 sum_ns = 0, calls_ns = 0;
+
+	if (!parts[part].gpu)
+		return 100.0 * (double)budget[part].cost_ns / (double)cpu_ns;
+	for (size_t i = 0; i < count; i++) {
+		sum_ns += parts[i].gpu ? budget[i].cost_ns : 0;
+		calls_ns += is_call(&parts[i]) ? budget[i].cost_ns : 0;
+	}
+	return 100.0 * (double)(calls_ns ? calls_ns : sum_ns) / (double)cpu_ns;
 }
 
 /* ---- looking ---- */
@@ -173,7 +209,7 @@ static void say_price(struct session_status *status, const struct overhead_part 
 	for (size_t i = 0; i < count; i++) {
 		u64 cost_ns = parts[i].cost_ns - parts[i].marked_cost_ns;
 
-		if (parts[i].by_level)
+		if (parts[i].by_level || parts[i].gpu == GPU_COST_THREADS)
 			continue;
 		sum_ns += cost_ns;
 		if (cost_ns <= most_ns)
@@ -183,6 +219,16 @@ static void say_price(struct session_status *status, const struct overhead_part 
 	}
 	status->recent_percent = 100.0 * (double)sum_ns / (double)cpu_ns;
 	status->dearest_percent = 100.0 * (double)most_ns / (double)cpu_ns;
+}
+
+/* The GPU side goes step by step: what the next one is has to be looked at without the last. */
+static void drop(struct budget_part *budget, const struct overhead_part *parts, size_t count,
+		 size_t dropped)
+{
+	budget_drop(budget, dropped);
+	for (size_t i = 0; i < count && parts[dropped].gpu; i++)
+		if (parts[i].gpu)
+			budget_drop(budget, i);
 }
 
 static void keep_within(struct session *session, struct overhead_part *parts, size_t count,
@@ -202,9 +248,8 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 							 parts[i].by_level, parts[i].may_go};
 	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
 	while ((next = budget_choose(budget, count, cpu_ns, &limits)) != BUDGET_NONE) {
-		switch_off(session, &parts[next],
-			   100.0 * (double)budget[next].cost_ns / (double)cpu_ns);
-		budget_drop(budget, next);
+		switch_off(session, &parts[next], share_of(parts, budget, count, next, cpu_ns));
+		drop(budget, parts, count, next);
 	}
 }
 
@@ -215,6 +260,7 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 	struct overhead_part *parts;
 	size_t count;
 
+	session_gpu_cost_update(session);
 	if (!session->overhead || overhead_update(session->overhead, cpu_ns))
 		return;
 	/* What follows the end of the window belongs to its last moment. */
@@ -288,7 +334,11 @@ void session_budget_put_facts(struct session *session, struct batch *batch)
 
 	if (!session->overhead)
 		return;
+	/* What CUPTI still had has come since. */
+	session_gpu_cost_update(session);
+	session->result.status.overhead_percent = overhead_percent(session->overhead);
 	overhead_mark(session->overhead, clock_monotonic_ns());
+	session_gpu_cost_put_facts(session, batch);
 	overhead_put_facts(session->overhead, &session->facts, session->config->targets[0].pid,
 			   batch);
 	if (session->result.status.overhead_percent >= 0)

@@ -9,6 +9,7 @@
 #include "collect/bpf/bpf_record_source.h"
 #include "session/budget.h"
 #include "session/calibrate.h"
+#include "collect/agent/agents_cost.h"
 #include "collect/capture_thread.h"
 #include "session/code_facts.h"
 #include "collect/drain.h"
@@ -45,6 +46,7 @@ struct session {
 	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
 	struct budget_streak streak;
 	bool budget_open;	   /* probes may be switched off now */
+	u32 shed;		   /* enum agent_shed: what of the GPU side was switched off */
 	int epoll_fd, signal_fd, timer_fd;
 	struct guardian *guardian;
 	sigset_t old_signals;
@@ -109,6 +111,14 @@ u64 session_budget_end_ns(const struct session *session, enum price_sort sort);
 void session_budget_end_span(const struct session *session, enum price_sort sort,
 			     struct record_header *span);
 void session_budget_put_facts(struct session *session, struct batch *batch);
+
+/* ---- session_gpu_cost.c: the GPU side of it ---- */
+
+/* What it costs by now goes into the estimate. */
+void session_gpu_cost_update(struct session *session);
+/* The next of what costs there is not recorded any more: first calls of the APIs, then all. What that is called, and since when. */
+const char *session_gpu_shed(struct session *session, u64 *ret_since_ns);
+void session_gpu_cost_put_facts(struct session *session, struct batch *batch);
 
 /* ---- session_targets.c ---- */
 

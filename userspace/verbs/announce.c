@@ -151,6 +151,17 @@ void announce_switched_off(const char *name, u64 elapsed_ns, double percent)
 		    text_string(&shown), (double)elapsed_ns / 1e9, percent);
 }
 
+/* What is not in the figure is said beside it. */
+static void append_price(struct text *line, const struct session_status *status)
+{
+	text_appendf(line, ", about %.1f %% of the target's CPU time", status->overhead_percent);
+	if (status->kernels_not_priced)
+		text_appendf(line, " (%skernels not priced)",
+			     status->calls_not_priced ? "CUDA calls and " : "");
+	if (status->beside_percent >= 0)
+		text_appendf(line, ", %.1f %% beside it (agent, CUPTI)", status->beside_percent);
+}
+
 void announce_result(const struct attachment *attachment, const struct session_result *result)
 {
 	const struct session_status *status = &result->status;
@@ -163,8 +174,7 @@ void announce_result(const struct attachment *attachment, const struct session_r
 		text_appendf(&line, ", %llu of them without duration",
 			     (unsigned long long)status->no_duration_count);
 	if (status->overhead_percent >= 0)
-		text_appendf(&line, ", about %.1f %% of the target's CPU time",
-			     status->overhead_percent);
+		append_price(&line, status);
 	if (result->end == SESSION_TARGETS_ENDED)
 		text_append(&line, attachment->target_count == 1 ? " (the target ended)"
 								 : " (the targets ended)");

@@ -22,6 +22,7 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 					   ? agents->window_start_ns - agent->clock_shift_ns
 					   : 0,
 		.chunk_count = agents->chunk_count,
+		.shed_wanted = agents->shed,
 	};
 	/* As many as there is room for, be that for none: one that is launched can't be refused. */
 	memory_room_buffers(agent->target, control->cupti.buffer_bytes,

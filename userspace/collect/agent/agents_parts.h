@@ -41,6 +41,7 @@ struct agents {
 	u64 reclaimed_ns;
 	u64 window_start_ns;
 	u64 followed_ns; /* when it was last looked for descendants */
+	u32 shed;	 /* enum agent_shed: what is not recorded any more */
 	u64 turned_away; /* processes for which there was no room */
 	u32 place;	 /* text id (tool): of these, for the ledger */
 	struct map unreached; /* agents_unreached(): when they were found so, first and last, by pid */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The GPU side of what a recording costs, as parts of the overhead, in this order. */
+#ifndef GPUPROBE_SESSION_GPU_COST_H
+#define GPUPROBE_SESSION_GPU_COST_H
+
+#include "base/types.h"
+
+enum gpu_cost {
+	GPU_COST_NONE, /* of what is none of the GPU side */
+	GPU_COST_DRIVER_CALLS,
+	GPU_COST_RUNTIME_CALLS,
+	/* What a kernel's record costs the thread that launches it nobody can measure without launching any. */
+	GPU_COST_OPERATIONS,
+	/* CPU time of the agent's thread and of CUPTI's: beside what the targets' threads do, and none of theirs. */
+	GPU_COST_THREADS,
+	GPU_COSTS
+};
+
+#define GPU_COST_NOT_PRICED (~0ULL)
+
+struct gpu_cost_value {
+	u64 entries; /* records; ~0: that is no number of it */
+	u64 cost_ns; /* GPU_COST_NOT_PRICED: its price was never measured here */
+};
+
+#endif
