@@ -136,6 +136,9 @@ static int chrome_counter(void *data, const struct view_event *event, struct err
 /* Sums over a time have no place on a time line: they stand as a point where that time begins. */
 static int chrome_total(void *data, const struct view_event *event, struct err *err)
 {
+	/* So many at one moment that a viewer piles them up to a wall: the report growth has them. */
+	if (event->kind->number == KIND_growth)
+		return 0;
 	return chrome_point(data, event, err);
 }
 

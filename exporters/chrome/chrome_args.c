@@ -99,13 +99,6 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_mapping},                     "bytes",                       "bytes",                                       NULL},
 	{{KIND_mapping},                     "mapped_bytes",                "address space (bytes)",                       NULL},
 
-	{{KIND_growth},                      "dur",                         "in (ns)",                                     NULL},
-	{{KIND_growth},                      "maps",                        "maps",                                        NULL},
-	{{KIND_growth},                      "mapped_bytes",                "mapped (bytes)",                              NULL},
-	{{KIND_growth},                      "unmaps",                      "unmaps",                                      NULL},
-	{{KIND_growth},                      "unmapped_bytes",              "unmapped (bytes)",                            NULL},
-	{{KIND_growth},                      "faults",                      "page faults",                                 NULL},
-	{{KIND_growth},                      "faulted_bytes",               "faulted (bytes)",                             NULL},
 
 	{{KIND_process_memory},              "resident_bytes",              "resident",                                    NULL},
 	{{KIND_process_memory},              "mapped_bytes",                "address space",                               NULL},

@@ -18,6 +18,7 @@ struct chrome_numbers {
 	struct map used;      /* every pid and tid that stands for itself */
 	struct map processes; /* key of a process -> its number */
 	struct map threads;   /* (pid, tid) that a row has already */
+	struct map working;   /* processes that do more than wait, or whose GPUs do */
 	u32 next_tid;
 	u32 next_pid;
 };
@@ -33,15 +34,25 @@ static bool chrome_row_is_drawn(const struct view_row *row)
 	return (row->type != ROW_PROCESS && row->type != ROW_DEVICE) || row->span_count;
 }
 
+/* A thread that did nothing but wait, of a process of which something else is to be seen. A main thread stays: readers take its tid for
+ * that of its process. */
+static bool chrome_row_waits(const struct chrome_numbers *numbers, const struct view_row *row)
+{
+	return row->type == ROW_THREAD && row->tid != row->pid && row->pid && row->span_count && !row->work_count &&
+	       map_find(&numbers->working, row->pid, 0);
+}
+
 /* A GPU is drawn as a process of its own beside the process that uses it. */
 static u64 chrome_process_key_a(const struct view_row *row)
 {
 	return chrome_row_is_of_gpu(row) ? (u64)row->source << 32 | row->pid : row->pid;
 }
 
-static u64 chrome_process_key_b(const struct view_row *row)
+static u64 chrome_process_key_b(const struct chrome_numbers *numbers, const struct view_row *row)
 {
-	return chrome_row_is_of_gpu(row) ? (u64)row->device + 1 : 0;
+	if (chrome_row_is_of_gpu(row))
+		return (u64)row->device + 1;
+	return chrome_row_waits(numbers, row) ? ~0ULL : 0;
 }
 
 static u32 chrome_take_number(const struct chrome_numbers *numbers, u32 *next)
@@ -58,6 +69,9 @@ static int chrome_note_used(struct chrome_numbers *numbers, const struct view_su
 
 		if (result == 0)
 			result = map_set(&numbers->used, survey->rows[i].tid, 0, 1);
+		if (result == 0 && survey->rows[i].work_count &&
+		    (survey->rows[i].type == ROW_THREAD || survey->rows[i].type == ROW_STREAM))
+			result = map_set(&numbers->working, survey->rows[i].pid, 0, 1);
 		if (result < 0)
 			return result;
 	}
@@ -68,32 +82,47 @@ static int chrome_add_process(struct chrome_rows *rows, struct chrome_numbers *n
 			      size_t index)
 {
 	const struct view_row *row = &rows->survey->rows[index];
-	u64 key_a = chrome_process_key_a(row), key_b = chrome_process_key_b(row);
-	bool own = chrome_row_is_of_gpu(row) || row->pid == 0;
+	u64 key_a = chrome_process_key_a(row), key_b = chrome_process_key_b(numbers, row);
+	bool waits = chrome_row_waits(numbers, row);
+	bool own = chrome_row_is_of_gpu(row) || row->pid == 0 || waits;
 	struct chrome_process *process = &rows->processes[rows->process_count];
+	const u64 *known = map_find(&numbers->processes, key_a, key_b);
 
-	if (map_find(&numbers->processes, key_a, key_b))
+	for (size_t i = 0; known && waits && i < rows->process_count; i++)
+		rows->processes[i].waiting_count += rows->processes[i].pid == *known;
+	if (known)
 		return 0;
 	*process = (struct chrome_process){
 		.pid = own ? chrome_take_number(numbers, &numbers->next_pid) : row->pid,
 		.real_pid = row->pid,
 		.row = row,
+		.waiting_count = waits,
 		.first = index,
 	};
 	rows->process_count++;
 	return map_set(&numbers->processes, key_a, key_b, process->pid);
 }
 
-/* A process, then the GPUs that it uses; what belongs to no process comes last. */
+enum chrome_rank { RANK_GPU, RANK_PROCESS, RANK_NO_PROCESS, RANK_WAITING };
+
+static enum chrome_rank chrome_rank(const struct chrome_process *process)
+{
+	if (chrome_row_is_of_gpu(process->row))
+		return RANK_GPU;
+	if (process->waiting_count)
+		return RANK_WAITING;
+	return process->real_pid ? RANK_PROCESS : RANK_NO_PROCESS;
+}
+
 static int chrome_process_compare(const void *a_pointer, const void *b_pointer)
 {
 	const struct chrome_process *a = a_pointer, *b = b_pointer;
-	bool a_is_gpu = chrome_row_is_of_gpu(a->row), b_is_gpu = chrome_row_is_of_gpu(b->row);
+	enum chrome_rank a_rank = chrome_rank(a), b_rank = chrome_rank(b);
 
+	if (a_rank != b_rank)
+		return a_rank < b_rank ? -1 : 1;
 	if (a->real_pid != b->real_pid)
 		return a->real_pid - 1 < b->real_pid - 1 ? -1 : 1; /* 0 wraps to the greatest */
-	if (a_is_gpu != b_is_gpu)
-		return a_is_gpu ? 1 : -1;
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
@@ -102,7 +131,7 @@ static int chrome_add_lane(struct chrome_rows *rows, struct chrome_numbers *numb
 {
 	const struct view_row *row = &rows->survey->rows[row_index];
 	u32 pid = (u32)*map_find(&numbers->processes, chrome_process_key_a(row),
-				 chrome_process_key_b(row));
+				 chrome_process_key_b(numbers, row));
 	/* Points and counters of a process as a whole: readers ignore their tid, but not a strange
 	 * one. */
 	bool drawn = chrome_row_is_drawn(row);
@@ -171,6 +200,7 @@ int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey,
 	map_free(&numbers.used);
 	map_free(&numbers.processes);
 	map_free(&numbers.threads);
+	map_free(&numbers.working);
 	if (result < 0)
 		return err_errno(err, result, "can't number the %zu rows of the trace",
 				 survey->row_count);
@@ -248,6 +278,10 @@ static void chrome_append_process(const struct chrome_process *process, const st
 			text_appendf(&name, " (%u)", row->pid);
 	} else if (row->pid == 0) {
 		text_append(&name, "(no process)");
+	} else if (process->waiting_count) {
+		text_appendf(&name, "%s (%u): %zu thread%s that only waited", row->process_name,
+			     row->pid, process->waiting_count,
+			     process->waiting_count == 1 ? "" : "s");
 	} else {
 		text_append(&name, row->process_name);
 	}

@@ -22,12 +22,15 @@ struct chrome_process {
 	u32 pid; /* in the trace */
 	u32 real_pid;
 	const struct view_row *row; /* the first of its rows, which says what it is */
+	size_t waiting_count; /* of threads that only waited: it is the group of them */
 	size_t first;		    /* number of that row: keeps the order of the survey */
 };
 
 struct chrome_rows {
 	const struct view_survey *survey;
-	struct chrome_process *processes; /* in the order of drawing */
+	/* In the order of drawing: GPUs, then processes, then those threads of theirs that only waited, as groups of their own,
+	 * where others did more. */
+	struct chrome_process *processes;
 	size_t process_count;
 	size_t *first_lane; /* per row of the survey, its first entry in lanes */
 	struct chrome_lane *lanes;

@@ -9,10 +9,6 @@ import re
 DIFFERENCES = [
     ("hta", "h100-real.gpr", 1, r"launches \(count, us in calls, us on the GPU\): \[11766, .*\], expected \[11761, .*\]",
      "issue 16, 2.11: overhead of CUPTI has the correlation id of a launch, so that 5 launches count twice"),
-    ("trace", "h100-real.gpr", 120, r"trace against ndjson: missing 1 x \('X', 'user_annotation', '\(unnamed range\)', .*",
-     "issue 16, 2.8: ranges whose name was registered before the attach are called `range`"),
-    ("trace", "h100-real.gpr", 120, r"trace against ndjson: unexpected 1 x \('X', 'user_annotation', 'range', .*",
-     "issue 16, 2.8: ranges whose name was registered before the attach are called `range`"),
 ]
 
 

@@ -16,7 +16,7 @@
 #define BETWEEN	      2
 #define NOTHING	      "-"
 #define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
-#define TEXT_MOST     32 /* columns of a text in front of it */
+#define TEXT_MOST     48 /* columns of a text in front of it */
 #define TOTAL_TIME    "Total Time (ns)"
 
 /* A block on its way to the terminal. */

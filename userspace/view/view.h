@@ -29,10 +29,14 @@ struct view_row {
 	unsigned lane_count;	  /* 1, or more where spans overlap without nesting; 4,096 at most */
 	u64 event_count;
 	u64 span_count; /* of them */
+	u64 work_count; /* of event_count what is no wait off a CPU */
 };
 
 /* The place of entries of the ledger that reading the capture added. */
 #define VIEW_PLACE_OF_READING "capture"
+
+/* What ranges are called that have no name. */
+#define VIEW_UNNAMED_RANGE "(unnamed range)"
 
 /* One entry of the loss ledger, of the recording and of the reading alike. */
 struct view_loss {

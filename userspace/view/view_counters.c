@@ -52,6 +52,8 @@ struct gauge {
 struct view_gpu {
 	size_t row;
 	u64 working; /* kernels, copies and sets that run */
+	u32 stream;  /* of its first kernel */
+	bool ran, streams; /* a kernel ran; there are kernels of another one too */
 	u64 busy_since;
 	u64 *busy_ns; /* of each bucket; NULL before it worked */
 	struct gauge gauges[GAUGES];
@@ -187,6 +189,15 @@ static int move_to(struct view_counters *counters, u64 ts, struct err *err)
 	return result;
 }
 
+/* On one stream there is one kernel after the other: whether one runs is seen without a counter. */
+static bool counts_running(const struct view_counters *counters, const struct view_gpu *gpu)
+{
+	const struct view_counters *surveyed = counters->surveyed;
+	size_t place = gpu - counters->gpus;
+
+	return surveyed && place < surveyed->gpu_count && surveyed->gpus[place].streams;
+}
+
 static void change(struct view_counters *counters, struct view_gpu *gpu, unsigned number, s64 by)
 {
 	gpu->gauges[number].value += by;
@@ -257,7 +268,7 @@ static int end_work(struct view_counters *counters)
 	struct view_work_end end = pop_end(counters);
 	struct view_gpu *gpu = &counters->gpus[end.gpu];
 
-	if (end.kernel)
+	if (end.kernel && counts_running(counters, gpu))
 		change(counters, gpu, GAUGE_RUNNING, -1);
 	if (--gpu->working || counters->surveyed)
 		return 0;
@@ -295,6 +306,13 @@ int view_counters_advance(struct view_counters *counters, u64 ts, struct err *er
 
 /* ---- events ---- */
 
+static void note_stream(struct view_gpu *gpu, u32 stream)
+{
+	gpu->streams |= gpu->ran && gpu->stream != stream;
+	gpu->stream = stream;
+	gpu->ran = true;
+}
+
 static int add_work(struct view_counters *counters, const struct view_event *event)
 {
 	int result = 0;
@@ -309,8 +327,10 @@ static int add_work(struct view_counters *counters, const struct view_event *eve
 		return result;
 	if (!gpu->working++)
 		gpu->busy_since = event->ts;
-	if (end.kernel)
+	if (end.kernel && counts_running(counters, gpu))
 		change(counters, gpu, GAUGE_RUNNING, 1);
+	if (end.kernel)
+		note_stream(gpu, event->row->stream);
 	return push_end(counters, &end);
 }
 

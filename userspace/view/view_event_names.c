@@ -35,6 +35,8 @@ static const struct name_row {
 	{KIND_gpu_environment, "GPU",                 {}},
 	{KIND_process_memory,  "Process memory",      {}},
 	{KIND_probing,         "gpuprobe",            {}},
+	{KIND_range,           VIEW_UNNAMED_RANGE,    {}},
+	{KIND_process_range,   VIEW_UNNAMED_RANGE,    {}},
 };
 
 static const struct word_row {

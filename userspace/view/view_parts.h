@@ -403,6 +403,7 @@ struct view {
 	struct view_companion *companions; /* the same */
 	struct view_occupancies *occupancies;
 	struct view_ledger ledger;
+	u64 unnamed_range_count; /* for it */
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */
 	struct view_recordings recordings;

@@ -168,6 +168,11 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 
 /* ---- survey ---- */
 
+static bool is_range(const struct view_event *event)
+{
+	return event->kind->number == KIND_range || event->kind->number == KIND_process_range;
+}
+
 static void survey_count(struct view *view, const struct view_event *event)
 {
 	struct view_survey *survey = &view->survey;
@@ -181,12 +186,14 @@ static void survey_count(struct view *view, const struct view_event *event)
 	u64 end = event->open ? event->ts : event->end;
 
 	(*counts[event->kind->shape])++;
+	view->unnamed_range_count += is_range(event) && !event->record->name;
 	view->kinds.kinds[event->kind->number].event_count++;
 	if (!survey->event_count++)
 		survey->first_ns = event->ts;
 	survey->last_ns = end > survey->last_ns ? end : survey->last_ns;
 	rows->rows[event->row_index].event_count++;
 	rows->rows[event->row_index].span_count += event->kind->shape == SHAPE_SPAN;
+	rows->rows[event->row_index].work_count += event->kind->number != KIND_off_cpu;
 }
 
 static void survey_window(struct view *view)
