@@ -118,6 +118,14 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_gpu_environment},             "power_milliwatts",            "power (mW)",                                  NULL},
 	{{KIND_gpu_environment},             "power_limit_milliwatts",      "power limit (mW)",                            NULL},
 	{{KIND_gpu_environment},             "fan_percent",                 "fan speed (%)",                               NULL},
+	{{KIND_gpu_environment},             "busy_percent",                "kernels ran (% of the time)",                 NULL},
+	{{KIND_gpu_environment},             "memory_busy_percent",         "memory busy (% of the time)",                 NULL},
+	{{KIND_gpu_environment},             "memory_used_bytes",           "memory in use (bytes)",                       NULL},
+	{{KIND_gpu_environment},             "pcie_sent_kb_s",              "PCIe sent (KB/s)",                            NULL},
+	{{KIND_gpu_environment},             "pcie_received_kb_s",          "PCIe received (KB/s)",                        NULL},
+	{{KIND_gpu_environment},             "nvlink_sent_kb_s",            "NVLink sent (KiB/s)",                         NULL},
+	{{KIND_gpu_environment},             "nvlink_received_kb_s",        "NVLink received (KiB/s)",                     NULL},
+	{{KIND_gpu_environment},             "throttle_reasons",            "throttle reasons (bits)",                     NULL},
 
 	{{KIND_probing},                     "percent",                     "overhead (% of CPU time)",                    NULL},
 

@@ -21,7 +21,7 @@ ifeq ($(SIM_INCLUDE),)
 sim:
 	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
 else
-sim: $(SIM)/libcuda.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM)/other-cublaslt/libcublasLt.so.13 $(SIM)/hostile-cublaslt/libcublasLt.so.13 $(SIM_TESTS) $(SIM)/site-packages
+sim: $(SIM)/libcuda.so.1 $(SIM)/libnvidia-ml.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM)/other-cublaslt/libcublasLt.so.13 $(SIM)/hostile-cublaslt/libcublasLt.so.13 $(SIM_TESTS) $(SIM)/site-packages
 endif
 
 $(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
@@ -88,6 +88,11 @@ $(SIM)/site-packages: $(SIM)/libcudart.so.13 $(call sim_cupti,13.0)
 	$(Q)mkdir -p $@/nvidia/cu13/lib $@-without-cupti/nvidia/cu13/lib
 	$(Q)cp $^ $@/nvidia/cu13/lib
 	$(Q)cp $< $@-without-cupti/nvidia/cu13/lib
+
+$(SIM)/libnvidia-ml.so.1: tests/sim/nvml/nvml.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -isystem $(SIM_INCLUDE),$(SIM_CFLAGS)) -shared -o $@ $< -Wl,-soname,libnvidia-ml.so.1
 
 $(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(call say,LINK,$@)

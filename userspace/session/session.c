@@ -172,8 +172,14 @@ static int start_threads(struct session *session, struct err *err)
 	session->heap.source = session->source;
 	if (session->config->heap_plan)
 		drain.sources[drain.source_count++] = heap_counts_source(&session->heap);
-	if (session->result.agents)
-		drain.sources[drain.source_count++] = agents_source(session->result.agents);
+	if (session->result.agents) {
+		const struct record_source agents = agents_source(session->result.agents);
+
+		result = gpu_counters_start(&agents, &session->gpu_counters);
+		if (result)
+			return err_errno(err, result, "can't read the counters of the GPUs");
+		drain.sources[drain.source_count++] = gpu_counters_source(session->gpu_counters);
+	}
 	session->memory.source = session->source;
 	session->memory.place = session->facts.bpf_place;
 	if (session->config->settings->growth)
@@ -195,6 +201,7 @@ static int open_window(struct session *session, struct err *err)
 		bpf_source_note_off_cpu(session->source);
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
+	gpu_counters_set_window(session->gpu_counters, session->window_start_ns, 0);
 	session->result.window_opened = true;
 	log_phase("window open");
 	session->budget_open = true;
@@ -390,6 +397,8 @@ static int close_window(struct session *session, struct err *err)
 	log_phase("window closed");
 	if (session->result.agents)
 		agents_close_window(session->result.agents, session->window_end_ns);
+	gpu_counters_set_window(session->gpu_counters, session->window_start_ns,
+				session->window_end_ns);
 	session_status_update(session);
 	code_facts_look(&session->code, session->source, true);
 	bpf_source_detach_off_cpu(session->source);
@@ -429,6 +438,7 @@ static void session_cleanup(struct session *session)
 	bpf_source_free(session->source);
 	guardian_stop(session->guardian);
 	batch_queue_free(session->queue);
+	session->gpu_counters = gpu_counters_free(session->gpu_counters);
 	process_memory_free(&session->memory);
 	recording_facts_free(&session->facts);
 	code_facts_free(&session->code);

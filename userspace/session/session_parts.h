@@ -16,6 +16,7 @@
 #include "collect/bpf/function_counts.h"
 #include "session/guardian.h"
 #include "collect/bpf/heap_counts.h"
+#include "collect/gpu_counters.h"
 #include "session/process_memory.h"
 #include "session/overhead.h"
 #include "session/own_threads.h"
@@ -26,6 +27,7 @@ struct session {
 	const struct session_config *config;
 	struct bpf_source *source;
 	struct bpf_drained records;
+	struct gpu_counters *gpu_counters; /* NULL: no target has an agent */
 	struct process_memory memory;
 	struct heap_counts heap;
 	struct processes *processes;
