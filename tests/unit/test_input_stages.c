@@ -38,6 +38,11 @@ TEST(ranges_that_programs_name)
 	check(KIND_range, "Data_Transfer", INPUT_STAGE_ENQUEUE);
 	check(KIND_range, "copy H2D", INPUT_STAGE_ENQUEUE);
 	check(KIND_process_range, "next batch", INPUT_STAGE_OTHER);
+	check(KIND_range, "data", INPUT_STAGE_OTHER);
+	check(KIND_range, "dataloader", INPUT_STAGE_OTHER);
+	check(KIND_range, "DataLoader", INPUT_STAGE_OTHER);
+	check(KIND_range, "next", INPUT_STAGE_OTHER);
+	check(KIND_usdt_span, "next", INPUT_STAGE_OTHER);
 }
 
 TEST(functions_by_their_last_part)
@@ -52,6 +57,8 @@ TEST(functions_by_their_last_part)
 	check(KIND_call, "pread64", INPUT_STAGE_READ);
 	check(KIND_call, "read", INPUT_STAGE_OTHER);
 	check(KIND_call, "DataLoader::size()", INPUT_STAGE_NONE);
+	check(KIND_call, "Buffer::data()", INPUT_STAGE_NONE);
+	check(KIND_call, "std::list<int>::iterator::next()", INPUT_STAGE_NONE);
 	check(KIND_call, "spread_work", INPUT_STAGE_NONE);
 	check(KIND_call, "f(load_batch)", INPUT_STAGE_NONE);
 }
@@ -60,10 +67,11 @@ TEST(functions_by_their_last_part)
 TEST(others_are_none)
 {
 	static const char *const names[] = {
-		"decode",   "detokenize",    "load model",   "load_weights",
-		"forward",  "data_parallel", "batch_norm",   "read",
-		"",	    "step 3",	     "preprocessor", "optimizer.step",
-		"prefetch", "batch 7",	     "transformer",
+		"decode",     "detokenize",    "load model",   "load_weights",
+		"forward",    "data_parallel", "batch_norm",   "read",
+		"",	      "step 3",	       "preprocessor", "optimizer.step",
+		"prefetch",   "batch 7",       "transformer",  "next_step",
+		"next token", "update data",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -28,7 +28,7 @@ static void put(struct sequence *sequence, const char *letters, unsigned times)
 			sequence->now_ns += *at == ' ' ? 1000 : 10;
 			if (*at != ' ' && sequence->count < ITEMS_MAX)
 				sequence->items[sequence->count++] =
-					(struct step_item){sequence->now_ns, 0, (u8)*at};
+					(struct step_item){sequence->now_ns, 0, (u8)*at, 0};
 		}
 }
 
@@ -115,7 +115,8 @@ TEST(chance_is_no_period)
 			items[i] = (struct step_item){
 				i * 10, 0,
 				random_below(&state, 5) ? random_below(&state, ARRAY_SIZE(kinds))
-							: 0};
+							: 0,
+				0};
 		found += step_period_find(items, ARRAY_SIZE(items), kinds, ARRAY_SIZE(kinds),
 					  &root) == 0;
 	}

@@ -51,7 +51,7 @@ static bool is_root(enum step_item_type type)
 static void advance(struct progress *progress, const struct step_item *item,
 		    enum step_item_type type)
 {
-	if (type == STEP_ITEM_HOST) {
+	if (type == STEP_ITEM_HOST || type == STEP_ITEM_INPUT) {
 		progress->host++;
 	} else if (type != STEP_ITEM_OPTIMIZER && type != STEP_ITEM_OTHER) {
 		progress->work++;

@@ -17,7 +17,8 @@
 #define STEP_PERIODS_MIN 3
 
 enum step_item_type {
-	STEP_ITEM_HOST, /* the host takes part: no root, and no GPU work */
+	STEP_ITEM_HOST, /* the host takes part: no root, and no GPU work; it takes something, or waits */
+	STEP_ITEM_INPUT, /* the same: it gives something */
 	STEP_ITEM_KERNEL,
 	STEP_ITEM_OPTIMIZER, /* no GPU work itself */
 	STEP_ITEM_GRAPH,
@@ -28,6 +29,7 @@ struct step_item {
 	u64 ts_ns;
 	u32 row;  /* the caller's */
 	u32 name; /* what it is: below name_count */
+	u64 end_ns; /* of the call; for step_bounds.h alone */
 };
 
 /* items: of one thread, in time order. types: by name. ret_root: the name that begins each period. -ENOENT: nothing is

@@ -8,9 +8,10 @@
  *	3. ranges that come again and again on a thread that launches GPU work, of which nearly all lies inside them; calls
  *	   of probed functions that are named like steps the same
  *	4. what a thread does exactly once a period: launch the same CUDA graph, call an optimizer, launch a kernel
- *	   (step_period.h): a step is from one to the next
+ *	   (step_period.h): a step is from one to the next, and one with a graph begins with what is before that (step_bounds.h)
  * A step that had not ended is none, and of steps inside one another only the outermost is one. Where nothing fits there are
- * none: a wrong step is worse than none.
+ * none: a wrong step is worse than none. Of captures with too many launches to keep, the ones of rule 4 begin at the root itself, and the
+ * last one is left out.
  */
 #ifndef GPUPROBE_STEPS_VIEW_STEPS_H
 #define GPUPROBE_STEPS_VIEW_STEPS_H

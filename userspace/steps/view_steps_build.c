@@ -17,6 +17,7 @@ struct build_track {
 	bool *moved;	 /* of each root: its step begins with a range or call around it */
 	u64 *limits_ns;	 /* of each root: where its step ends at the latest; 0: anywhere */
 	size_t next;	 /* the first root that is not before the last event */
+	u64 last_end_ns; /* of the last step; 0: it is none */
 };
 
 struct build {
@@ -84,6 +85,21 @@ static void limit(struct build_track *state, size_t root, u64 ts)
 		state->limits_ns[root] = ts;
 }
 
+/* The last step ends with what it would cut in two, or before it where that does not end. Several roots: not of the last step alone. */
+static void fit_last_end(struct build_track *state, const struct view_event *event, size_t first,
+			 size_t behind)
+{
+	const struct steps_roots *roots = state->roots;
+	bool begins_behind = event->ts > roots->times_ns[roots->count - 1];
+
+	if (event->ts >= state->last_end_ns || event->end <= state->last_end_ns)
+		return;
+	if (event->open && begins_behind)
+		state->last_end_ns = event->ts;
+	else if (!event->open && (begins_behind || (behind == roots->count && behind - first == 1)))
+		state->last_end_ns = event->end;
+}
+
 /* A step does not cut a range or call in two: it begins with the outermost one that has only its root inside (outer ones
  * come first), and ends before one with several begins, or with it. */
 static void fit_roots(struct build *build, struct view_step_track *track,
@@ -97,6 +113,8 @@ static void fit_roots(struct build *build, struct view_step_track *track,
 		state->next++;
 	first = state->next;
 	behind = root_behind(roots, first, event->end);
+	if (!event->lane && roots->count && state->last_end_ns)
+		fit_last_end(state, event, first, behind);
 	if (event->lane || first == behind)
 		return;
 	if (behind - first > 1 || event->open) {
@@ -154,7 +172,7 @@ static int build_span(void *data, const struct view_event *event, struct err *er
 
 /* ---- before and after the pass ---- */
 
-/* One a root, the last of which is none: until the end it says where the one before ends. */
+/* One a root. Where nothing says when the last one ends it is none, and until the end says where the one before does. */
 static int begin_roots(struct build *build, size_t place)
 {
 	struct view_step_track *track = &build->steps->tracks[place];
@@ -174,18 +192,26 @@ static int begin_roots(struct build *build, size_t place)
 			.name = name,
 		};
 	track->count = roots->count;
+	build->tracks[place].last_end_ns = roots->last_end_ns;
 	return 0;
 }
 
 static void end_roots(struct build *build, struct view_step_track *track)
 {
-	const u64 *limits_ns = build->tracks[track - build->steps->tracks].limits_ns;
+	const struct build_track *state = &build->tracks[track - build->steps->tracks];
+	u64 last_end_ns = state->last_end_ns;
 
 	if (!track->count)
 		return;
-	track->count--;
-	for (size_t i = 0; i < track->count; i++)
-		track->steps[i].end_ns = limits_ns[i] ? limits_ns[i] : track->steps[i + 1].start_ns;
+	track->count -= !last_end_ns;
+	for (size_t i = 0; i < track->count; i++) {
+		u64 end_ns =
+			i + 1 < state->roots->count ? track->steps[i + 1].start_ns : last_end_ns;
+
+		if (state->limits_ns[i] && state->limits_ns[i] < end_ns)
+			end_ns = state->limits_ns[i];
+		track->steps[i].end_ns = end_ns;
+	}
 	build->steps->count += track->count;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "steps/step_bounds.h"
 #include "steps/view_steps_parts.h"
 
 #define REPEATED_MIN	  3
@@ -254,7 +255,7 @@ static u64 work_of(const struct choice *choice, const struct slice *slice, bool 
 		enum step_item_type type = choice->found->names.types[slice->items[i].name];
 
 		work += type == STEP_ITEM_KERNEL || type == STEP_ITEM_GRAPH;
-		*ret_host |= type == STEP_ITEM_HOST;
+		*ret_host |= type == STEP_ITEM_HOST || type == STEP_ITEM_INPUT;
 	}
 	return work;
 }
@@ -355,25 +356,48 @@ static void sort_times(struct steps_roots *roots)
 	roots->count = count;
 }
 
-static int add_item_times(struct choice *choice, const struct steps_items *items)
+/* What matches --step-name, of which nothing says where the last one ends. */
+static int add_point_times(struct choice *choice)
+{
+	const struct steps_items *points = &choice->found->points;
+	const struct view_steps *steps = choice->steps;
+
+	for (size_t i = 0; i < steps->track_count; i++)
+		for (size_t n = 0; n < points->count && !steps->tracks[i].spans; n++)
+			if (points->items[n].row == steps->tracks[i].row_index &&
+			    add_time(choice, &choice->roots[i], points->items[n].ts_ns) < 0)
+				return -ENOMEM;
+	return 0;
+}
+
+static int add_bounds(struct choice *choice, size_t row, struct steps_roots *roots)
+{
+	struct slice slice = slice_of(choice, row);
+	struct step_bounds bounds;
+	int result = step_bounds_find(slice.items, slice.count, choice->found->names.types,
+				      roots->item, &bounds);
+	u64 left_out = choice->steps->left_out;
+
+	for (size_t n = 0; result == 0 && n < bounds.count; n++)
+		result = add_time(choice, roots, slice.items[bounds.begins[n]].ts_ns);
+	/* The last one of those that there are places for begins no step, but that of all does. */
+	if (result == 0 && choice->steps->left_out == left_out)
+		roots->last_end_ns = bounds.last_end_ns;
+	else
+		choice->steps->left_out += bounds.last_end_ns != 0;
+	free(bounds.begins);
+	return result;
+}
+
+static int add_item_times(struct choice *choice)
 {
 	const struct view_steps *steps = choice->steps;
-	bool glob = choice->found->names.glob;
+	int result = 0;
 
-	for (size_t i = 0; i < steps->track_count; i++) {
-		struct slice slice = {items->items, items->count};
-
-		if (steps->tracks[i].spans)
-			continue;
-		if (!glob)
-			slice = slice_of(choice, steps->tracks[i].row_index);
-		for (size_t n = 0; n < slice.count; n++)
-			if (slice.items[n].row == steps->tracks[i].row_index &&
-			    (glob || slice.items[n].name == choice->roots[i].item) &&
-			    add_time(choice, &choice->roots[i], slice.items[n].ts_ns) < 0)
-				return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; i < steps->track_count && result == 0; i++)
+		if (!steps->tracks[i].spans)
+			result = add_bounds(choice, steps->tracks[i].row_index, &choice->roots[i]);
+	return result;
 }
 
 /* A capture that is longer than what was kept of it: which work or call of a track begins its steps is known. */
@@ -426,9 +450,9 @@ static int find_times(struct choice *choice, struct err *err)
 		periodic |= !steps->tracks[i].spans;
 	if (choice->found->names.glob) {
 		steps->left_out += choice->found->points_left_out;
-		result = add_item_times(choice, &choice->found->points);
+		result = add_point_times(choice);
 	} else if (periodic && choice->found->cut_ns == ~0ULL) {
-		result = add_item_times(choice, &choice->found->items);
+		result = add_item_times(choice);
 	} else if (periodic) {
 		result = steps_index_rows(choice->view, steps);
 		if (result == 0)

@@ -134,17 +134,18 @@ s64 steps_names_item(struct steps_names *names, const char *name, enum step_item
 	return add_item(names, (uintptr_t)name, type, name, type);
 }
 
-/* The copies that the host takes part in. */
-static bool is_of_host(const struct record_copy *copy)
+/* The host takes part in some copies. */
+static enum step_item_type type_of_copy(const struct record_copy *copy)
 {
 	switch (copy->direction) {
 	case VALUE_copy_direction_host_to_device:
-	case VALUE_copy_direction_device_to_host:
 	case VALUE_copy_direction_host_to_array:
+		return STEP_ITEM_INPUT;
+	case VALUE_copy_direction_device_to_host:
 	case VALUE_copy_direction_array_to_host:
-		return true;
+		return STEP_ITEM_HOST;
 	default:
-		return false;
+		return STEP_ITEM_OTHER;
 	}
 }
 
@@ -176,16 +177,16 @@ s64 steps_names_optimizer(struct steps_names *names, const struct view *view, u3
 s64 steps_names_work(struct steps_names *names, const struct view_event *event)
 {
 	u32 graph = graph_of(event->record);
+	enum step_item_type type = STEP_ITEM_OTHER;
 
 	if (graph)
 		return add_item(names, GRAPH_KEY | graph, event->cause->pid, event->cause->name,
 				STEP_ITEM_GRAPH);
 	if (event->kind->number == KIND_kernel)
 		return steps_names_item(names, event->name, STEP_ITEM_KERNEL);
-	if (event->kind->number == KIND_copy &&
-	    is_of_host((const struct record_copy *)event->record))
-		return steps_names_item(names, event->name, STEP_ITEM_HOST);
-	return 0;
+	if (event->kind->number == KIND_copy)
+		type = type_of_copy((const struct record_copy *)event->record);
+	return steps_names_item(names, event->name, type);
 }
 
 void steps_names_free(struct steps_names *names)

@@ -119,6 +119,7 @@ size_t steps_found_series(const struct steps_found *found, size_t row_index, u32
 struct steps_roots {
 	u32 item; /* in names; with a glob: of the first of the points, all of which count */
 	u64 *times_ns; /* sorted, distinct */
+	u64 last_end_ns; /* where the step of the last one ends; 0: it is none, and ends the one before */
 	size_t count, capacity;
 };
 

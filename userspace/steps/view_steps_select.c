@@ -173,7 +173,8 @@ static int add_other(struct steps_items *items, const struct view_event *event, 
 {
 	if (array_reserve(&items->items, &items->capacity, items->count + 1) < 0)
 		return -ENOMEM;
-	items->items[items->count++] = (struct step_item){event->ts, event->row_index, name};
+	items->items[items->count++] =
+		(struct step_item){event->ts, event->row_index, name, event->end};
 	return 0;
 }
 
@@ -229,7 +230,7 @@ static int add_launch(struct select *select, const struct view_event *event)
 	/* Those between launched nothing. */
 	memset(launches->items + launches->count, 0,
 	       (place - launches->count) * sizeof(*launches->items));
-	launches->items[place] = (struct step_item){event->ts, event->row_index, 0};
+	launches->items[place] = (struct step_item){event->ts, event->row_index, 0, event->end};
 	launches->count = place + 1;
 	return 0;
 }
