@@ -13,8 +13,17 @@
 #define FUNCTION_MAX_BYTES     (16ULL << 20)
 #define UNKNOWN_SIZE_MAX_BYTES 32
 #define PARTS_MAX	       16
+#define SMALL_READ_BYTES       64
+
+/* What was read last. */
+struct read_window {
+	u64 address;
+	size_t size;
+	u8 bytes[4096];
+};
 
 struct module_code {
+	struct read_window *window;
 	int fd, cache_folder_fd;
 	struct elf_file *file;
 	struct elf_symbols symbols;
@@ -38,6 +47,11 @@ int module_code_open(int fd, const char *path, const char *root_path, struct mod
 
 	if (!code)
 		return err_errno(err, -ENOMEM, "can't read %s", path);
+	code->window = calloc(1, sizeof(*code->window));
+	if (!code->window) {
+		free(code);
+		return err_errno(err, -ENOMEM, "can't read %s", path);
+	}
 	code->fd = fd;
 	code->cache_folder_fd = -1;
 	result = elf_file_open(fd, path, &code->file, err);
@@ -69,6 +83,7 @@ struct module_code *module_code_free(struct module_code *code)
 	ranges_free(code);
 	code_references_free(code->references);
 	free(code->expected);
+	free(code->window);
 	decoder_free(code->decoder);
 	cold_parts_free(code->cold);
 	elf_symbols_free(&code->symbols);
@@ -89,11 +104,25 @@ const struct elf_symbols *module_code_symbols(const struct module_code *code)
 
 /* ---- what refers to its code ---- */
 
+/* Entries of jump tables are asked for one by one. */
 static size_t read_address(const void *data, u64 address, void *ret_bytes, size_t size)
 {
 	const struct module_code *code = data;
+	struct read_window *window = code->window;
+	u64 inside = address - window->address;
 
-	return elf_file_read_address(code->file, address, ret_bytes, size);
+	if (size > SMALL_READ_BYTES)
+		return elf_file_read_address(code->file, address, ret_bytes, size);
+	if (inside >= window->size || window->size - inside < size) {
+		window->address = address;
+		window->size = elf_file_read_address(code->file, address, window->bytes,
+						     sizeof(window->bytes));
+		inside = 0;
+	}
+	if (size > window->size - inside)
+		size = window->size - inside;
+	memcpy(ret_bytes, window->bytes + inside, size);
+	return size;
 }
 
 /* ---- a function ---- */

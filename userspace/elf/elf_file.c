@@ -10,9 +10,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-#define DYNAMIC_ENTRIES_MAX 4096
-#define SEGMENTS_MAX	    4096
-#define SONAME_MAX_BYTES    1024
+#define DYNAMIC_ENTRIES_MAX  4096
+#define DYNAMIC_READ_ENTRIES 64
+#define SEGMENTS_MAX	     4096
+#define SONAME_MAX_BYTES     1024
 
 Elf_Scn *elf_section_find(const struct elf_file *file, const char *name, u32 type,
 			  GElf_Shdr *ret_header)
@@ -297,6 +298,31 @@ bool elf_file_is_go(const struct elf_file *file)
 
 /* ---- the dynamic section ---- */
 
+static bool dynamic_find_in(const struct elf_file *file, const GElf_Phdr *header, s64 tag,
+			    u64 *ret_value)
+{
+	Elf64_Dyn entries[DYNAMIC_READ_ENTRIES];
+	size_t left = header->p_filesz / sizeof(*entries), count;
+
+	if (left > DYNAMIC_ENTRIES_MAX)
+		left = DYNAMIC_ENTRIES_MAX;
+	for (u64 offset = header->p_offset; left; left -= count) {
+		count = left < ARRAY_SIZE(entries) ? left : ARRAY_SIZE(entries);
+		count = read_at(file->fd, offset, entries, count * sizeof(*entries)) /
+			sizeof(*entries);
+		for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+			if (entries[i].d_tag == tag) {
+				*ret_value = entries[i].d_un.d_val;
+				return true;
+			}
+		}
+		if (!count || entries[count - 1].d_tag == DT_NULL)
+			return false;
+		offset += count * sizeof(*entries);
+	}
+	return false;
+}
+
 /* Reads PT_DYNAMIC, which is there also when the section table is not. */
 bool elf_dynamic_find(const struct elf_file *file, s64 tag, u64 *ret_value)
 {
@@ -307,21 +333,9 @@ bool elf_dynamic_find(const struct elf_file *file, s64 tag, u64 *ret_value)
 	for (size_t i = 0; i < count && i < SEGMENTS_MAX; i++) {
 		GElf_Phdr header;
 
-		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_DYNAMIC)
-			continue;
-		for (size_t j = 0;
-		     j < DYNAMIC_ENTRIES_MAX && j < header.p_filesz / sizeof(Elf64_Dyn); j++) {
-			Elf64_Dyn entry;
-
-			if (read_at(file->fd, header.p_offset + j * sizeof(entry), &entry,
-				    sizeof(entry)) != sizeof(entry) ||
-			    entry.d_tag == DT_NULL)
-				break;
-			if (entry.d_tag == tag) {
-				*ret_value = entry.d_un.d_val;
-				return true;
-			}
-		}
+		if (gelf_getphdr(file->elf, (int)i, &header) && header.p_type == PT_DYNAMIC &&
+		    dynamic_find_in(file, &header, tag, ret_value))
+			return true;
 	}
 	return false;
 }
