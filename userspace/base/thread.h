@@ -7,5 +7,7 @@
 
 /* As pthread_create(), but 0 or -errno. */
 int thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *data);
+/* On how many processors this one may run; at least 1. */
+size_t thread_processors(void);
 
 #endif

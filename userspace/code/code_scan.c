@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,11 +160,8 @@ static void *work(void *data)
 
 static size_t workers_wanted(const struct scan *scan)
 {
-	size_t wanted = scan->chunk_count / WORKER_MIN_CHUNKS, processors = 1;
-	cpu_set_t allowed;
+	size_t wanted = scan->chunk_count / WORKER_MIN_CHUNKS, processors = thread_processors();
 
-	if (!sched_getaffinity(0, sizeof(allowed), &allowed))
-		processors = (size_t)CPU_COUNT(&allowed);
 	wanted = wanted < processors ? wanted : processors;
 	return wanted < 1 ? 1 : wanted > WORKERS_MAX ? WORKERS_MAX : wanted;
 }

@@ -7,11 +7,13 @@
 #include "plan/plan_parts.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "process/proc_file.h"
 #include "base/cleanup.h"
+#include "base/thread.h"
 #include "../bpf/record.h"
 
 /* On a shadow stack an exit that a program emulates leaves an entry behind, and the next real
@@ -155,25 +157,86 @@ static int module_apply(struct plan_builder *builder, size_t module, u8 returns,
 	return 0;
 }
 
+/* ---- files, a thread each, as far as there are processors: most of the time goes into two or three of them ---- */
+
+#define WORKERS_MAX 16
+
+struct work {
+	struct plan_builder *builder;
+	u8 returns;
+	size_t *modules; /* with functions */
+	size_t module_count;
+	atomic_size_t next;
+	atomic_bool failed;
+};
+
+/* Nothing of another file is touched. */
+static int exits_and_entries(struct plan_builder *builder, size_t module, u8 returns)
+{
+	bool single = builder->limits->single_probes || builder->plan->modules[module].by_thread;
+	int result = 0;
+
+	/* Each exit of a single probe takes another 0.1 s to take out: only when it was
+	 * asked for. */
+	if (!single || builder->limits->returns == PLAN_RETURNS_STEPPED)
+		result = module_apply(builder, module, returns, NULL);
+	if (!result)
+		plan_entries_apply(builder, module);
+	plan_code_close(builder, module);
+	return result;
+}
+
+static void *work(void *data)
+{
+	struct work *work = data;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&work->next, 1)) < work->module_count)
+		if (exits_and_entries(work->builder, work->modules[i], work->returns))
+			atomic_store(&work->failed, true);
+	return NULL;
+}
+
+static void modules_list(struct work *list)
+{
+	const struct plan *plan = list->builder->plan;
+
+	/* Functions are in the order of their files. */
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (!list->module_count ||
+		    list->modules[list->module_count - 1] != plan->functions[i].module)
+			list->modules[list->module_count++] = plan->functions[i].module;
+}
+
+static void work_all(struct work *list)
+{
+	pthread_t threads[WORKERS_MAX];
+	size_t wanted = thread_processors(), started = 0;
+
+	if (wanted > list->module_count)
+		wanted = list->module_count;
+	while (started + 1 < wanted && started < WORKERS_MAX &&
+	       !thread_start(&threads[started], work, list))
+		started++;
+	work(list);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
 int plan_exits_apply(struct plan_builder *builder, struct err *err)
 {
 	bool emulate = builder->limits->can_emulate &&
 		       builder->limits->returns != PLAN_RETURNS_STEPPED &&
 		       !plan_has_shadow_stack(builder);
-	int result = 0;
+	struct work list = {.builder = builder,
+			    .returns = emulate ? VALUE_returns_emulated : VALUE_returns_stepped};
+	_cleanup_free_ size_t *modules =
+		calloc(builder->plan->function_count + 1, sizeof(*modules));
 
-	for (size_t i = 0; i < builder->plan->module_count && !result; i++) {
-		bool single = builder->limits->single_probes || builder->plan->modules[i].by_thread;
-
-		/* Each exit of a single probe takes another 0.1 s to take out: only when it was
-		 * asked for. */
-		if (!single || builder->limits->returns == PLAN_RETURNS_STEPPED)
-			result = module_apply(
-				builder, i,
-				emulate ? VALUE_returns_emulated : VALUE_returns_stepped, err);
-		if (!result)
-			plan_entries_apply(builder, i);
-		plan_code_close(builder, i);
+	list.modules = modules;
+	if (modules) {
+		modules_list(&list);
+		work_all(&list);
 	}
-	return result;
+	return !modules || list.failed ? err_errno(err, -ENOMEM, "can't plan the probes") : 0;
 }
