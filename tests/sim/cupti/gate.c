@@ -138,6 +138,9 @@ CUptiResult sim_gate(const char *function)
 	/* A driver of an older major is not for this library. */
 	if (sim_cupti_knob("driver_version", DEFAULT_DRIVER) / 1000 < code / 1000)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	/* After cuptiFinalize any call starts it anew. */
+	if (sim_state.generation)
+		sim_buffer_start();
 	go_on_meanwhile(function);
 	return injected(function);
 }
