@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "exporters/chrome/chrome_annotations.h"
 #include "exporters/chrome/chrome_args.h"
 #include "exporters/chrome/chrome_metadata.h"
 #include "exporters/chrome/chrome_rows.h"
@@ -19,6 +20,7 @@ struct chrome {
 	const struct view_survey *survey;
 	struct chrome_rows rows;
 	struct chrome_args args;
+	struct chrome_annotations annotations;
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 };
@@ -83,7 +85,8 @@ static int chrome_append_flow(struct chrome *chrome, const struct view_event *ev
 	u64 number = event->launch ? event->launch : event->cause ? event->cause->number : 0;
 	int result;
 
-	if (!number)
+	/* An overhead in a launch is none of its work: HTA would count it as such. */
+	if (!number || event->kind->number == KIND_overhead)
 		return 0;
 	if (event->launch)
 		chrome_begin(chrome, "s\"", strlen("s\""), "ac2g", "ac2g", event->ts);
@@ -97,14 +100,45 @@ static int chrome_append_flow(struct chrome *chrome, const struct view_event *ev
 	return result;
 }
 
+static int chrome_append_annotations(struct chrome *chrome, const struct view_event *event,
+				     struct err *err)
+{
+	struct text *text = &chrome->writer.text;
+	struct chrome_annotation annotation;
+	int result;
+
+	while ((result = chrome_annotations_next(&chrome->annotations, event, &annotation)) > 0) {
+		chrome_begin(chrome, "X\"", strlen("X\""), annotation.category, annotation.name,
+			     annotation.ts);
+		text_append(text, ",\"dur\":");
+		json_append_us(text, annotation.dur);
+		result = chrome_append_row(chrome, event->row_index, event->lane, err);
+		if (result < 0)
+			return result;
+		text_append(text, ",\"args\":{\"made by\":\"gpuprobe\"}}");
+	}
+	return result < 0 ? err_errno(err, result, "can't write %s", chrome->writer.path) : 0;
+}
+
+/* A stream that waits for an event: the time of its record is that of the call, which is drawn on its thread. Readers would take it for
+ * computing. */
+static bool takes_no_time(const struct view_event *event)
+{
+	return event->kind->number == KIND_sync &&
+	       ((const struct record_sync *)event->record)->type ==
+		       VALUE_sync_type_stream_wait_event;
+}
+
 static int chrome_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
-	int result;
+	int result = chrome_append_annotations(chrome, event, err);
 
+	if (result < 0)
+		return result;
 	chrome_begin_event(chrome, "X\"", event);
 	text_append(&chrome->writer.text, ",\"dur\":");
-	json_append_us(&chrome->writer.text, event->dur);
+	json_append_us(&chrome->writer.text, takes_no_time(event) ? 0 : event->dur);
 	result = chrome_finish_event(chrome, event, err);
 	return result < 0 ? result : chrome_append_flow(chrome, event, err);
 }
@@ -176,6 +210,8 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome->time_base_ns = chrome_time_base_ns(survey);
 	result = chrome_args_find(&chrome->args, view, err);
 	if (result == 0)
+		result = chrome_annotations_find(&chrome->annotations, view, err);
+	if (result == 0)
 		result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey),
 					  err);
 	if (result < 0)
@@ -232,6 +268,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	int result = writer_finish(&chrome->writer, commit, ret_size_bytes, err);
 
 	chrome_args_free(&chrome->args);
+	chrome_annotations_free(&chrome->annotations);
 	chrome_rows_free(&chrome->rows);
 	free(chrome);
 	return result;

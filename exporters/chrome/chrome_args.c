@@ -139,7 +139,6 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_function_total},              "probe.address",               "address",                                     NULL},
 	{{KIND_function_total},              "probe.binary",                "binary",                                      NULL},
 
-	{{KIND_overhead},                    "unique_correlation",          "correlation",                                 NULL},
 	{{KIND_overhead},                    "type",                        "type",                                        NULL},
 
 	{{VIEW_RANGES, KIND_mark},           "domain",                      "domain",                                      NULL},

@@ -313,6 +313,8 @@ class Judge:
         dur = None
         if shape == "SPAN":
             dur = line.get("dur", max(self.window_end - line["ts"], 0))
+            # What the record tells is how long the call took, and no stream.
+            dur = 0 if line.get("type") == "stream_wait_event" else dur
         phase = {"SPAN": "X", "POINT": "i", "TOTAL": "i", "COUNTER": "C"}[shape]
         category = CATEGORIES.get((line["kind"], line.get("domain")), CATEGORIES.get(line["kind"], line["kind"]))
         if self.annotation_of(line) in ("range", "mark"):
@@ -370,7 +372,7 @@ class Judge:
         waiting = {event["pid"]: int(WAITING.fullmatch(event["args"]["name"]).group(1)) for event in self.events
                    if event["name"] == "process_name" and event["ph"] == "M" and WAITING.fullmatch(event["args"]["name"])}
         for event in self.events:
-            if event["ph"] in "Msf" or event["cat"] in ("gpuprobe", "computed"):
+            if event["ph"] in "Msf" or event["cat"] in ("gpuprobe", "computed") or "made by" in event.get("args", {}):
                 continue
             counts[event["ph"]] += 1
             pid = event["pid"]

@@ -27,7 +27,14 @@ os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
 
+from hta.common.trace import Trace  # noqa: E402
+from hta.configs.parser_config import ParserConfig  # noqa: E402
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
+
+# It leaves out what Kineto writes of ranges on GPUs, but for those who ask.
+CONFIG = ParserConfig.get_default_cfg()
+CONFIG.set_drop_gpu_user_annotation(False)
+ParserConfig.set_default_cfg(CONFIG)
 
 
 def stats(gpuprobe, folder, report):
@@ -44,8 +51,17 @@ DIRECTIONS = {"host_to_device": "HtoD", "device_to_host": "DtoH", "device_to_dev
 class Truth:
     """Of one capture: what its analyses should come to."""
 
-    def __init__(self, path):
+    def __init__(self, path, until):
+        """until: HTA looks at what was launched up to then; None: at all."""
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        first = {}
+        for line in lines:
+            if line["kind"] == "api" and line.get("correlation"):
+                key = line["pid"], line["correlation"]
+                first[key] = min(first.get(key, line["ts"]), line["ts"])
+        if until is not None:
+            lines = [line for line in lines if line["kind"] not in ("kernel", "copy", "set") or
+                     first.get((line.get("pid"), line.get("correlation")), until + 1) <= until]
         numbers = {line["id"]: line["number"] for line in lines if line["kind"] == "stream"}
         self.work = [dict(line, stream=numbers.get(line.get("stream"), -1), end=line["ts"] + line["dur"]) for line in lines
                      if line["kind"] in ("kernel", "copy", "set") and "dur" in line]
@@ -58,6 +74,14 @@ class Truth:
             name = line["name"].split("_v")[0]
             if name in LAUNCHES:
                 self.calls.setdefault((line["pid"], line["correlation"]), line)
+
+    def compute_ns(self):
+        """How long at least one kernel ran."""
+        total = end = 0
+        for work in sorted((work for work in self.work if work["kind"] == "kernel"), key=lambda work: work["ts"]):
+            total += max(work["end"] - max(work["ts"], end), 0)
+            end = max(end, work["end"])
+        return total
 
     def launched(self):
         for work in self.work:
@@ -143,14 +167,52 @@ def judge_analyses(analysis, truth):
     return complaints
 
 
+def launched_until(folder):
+    """None, where there are less than two steps. HTA leaves out what was launched behind the end of the last one; but it has moved all
+    begins to 0 by then, and no end."""
+    trace = json.loads((folder / "trace.json").read_text("utf-8"))
+    spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    ends = {event["name"]: event["ts"] + event["dur"] for event in spans if event["name"].startswith("ProfilerStep#")}
+    if len(ends) < 2:
+        return None
+    return trace["metadata"]["clock"]["subtractedNanoseconds"] + 1000 * (max(ends.values()) + min(event["ts"] for event in spans))
+
+
+def judge_annotations(gpuprobe, folder, analysis, truth):
+    """Of a real GPU: steps, ranges on the GPU, time of computing. Each of them has numbers."""
+    rows = stats(gpuprobe, folder, "steps")
+    main = [row for row in rows if (row["PID"], row["TID"]) == (rows[0]["PID"], rows[0]["TID"])]
+    if sorted(analysis.get_profiler_steps()) != [row["Step"] for row in main]:
+        yield f"steps: {analysis.get_profiler_steps()}, expected {len(main)}"
+    found = collections.Counter()
+    table = analysis.get_gpu_kernels_with_user_annotations(rank=0)
+    for category, name in zip(table["s_cat"], table["s_user_annotation"]):
+        if category != "cuda_sync":
+            found["" if name.startswith("ProfilerStep#") else name] += 1
+    expected = collections.Counter()
+    for row in stats(gpuprobe, folder, "range_work"):
+        expected[row["Range"].split("/")[-1].replace("(none)", "")] += row["Operations"]
+    expected[""] -= sum(expected.values()) - len(truth.work)
+    if +found != +expected:
+        yield f"work by ranges: {found}, expected {expected}"
+    breakdown = analysis.get_gpu_user_annotation_breakdown(visualize=False)
+    if breakdown is None or not breakdown["sum (us)"].gt(0).all():
+        yield f"ranges on the GPU: {breakdown}"
+    compute_us = analysis.get_temporal_breakdown(visualize=False)["compute_time(us)"][0]
+    if abs(compute_us - truth.compute_ns() / 1000) > 1:
+        yield f"computing: {compute_us} us, expected {truth.compute_ns() / 1000}"
+
+
 def judge(gpuprobe, folder):
     """What is wrong, as sentences."""
     work = tempfile.mkdtemp()
     shutil.copy(folder / "trace.json", work)
-    analysis = TraceAnalysis(trace_dir=work)
+    analysis = TraceAnalysis(trace_dir=work, include_last_profiler_step=True)
+    whole = Trace(trace_dir=work)
+    whole.parse_traces(use_multiprocessing=False)
     shutil.rmtree(work)
-    trace = analysis.t.get_trace(0)
-    names = dict(enumerate(analysis.t.symbol_table.sym_table))
+    trace = whole.get_trace(0)
+    names = dict(enumerate(whole.symbol_table.sym_table))
     complaints = []
 
     def times(rows):
@@ -182,8 +244,11 @@ def judge(gpuprobe, folder):
         complaints.append(f"{len(joined)} kernels have a launch, expected {launched}")
     for work in ("get_gpu_kernel_breakdown", "get_temporal_breakdown") if len(kernels) else ():
         getattr(analysis, work)(visualize=False)
-    if launched:
-        complaints += judge_analyses(analysis, Truth(folder / "capture.ndjson"))
+    truth = Truth(folder / "capture.ndjson", launched_until(folder))
+    if launched and truth.work:
+        complaints += judge_analyses(analysis, truth)
+    if folder.name.startswith("h100-"):
+        complaints += judge_annotations(gpuprobe, folder, analysis, truth)
     return complaints
 
 

@@ -100,6 +100,8 @@ struct view_within {
 	u32 path; /* view_path(); 0: nothing */
 	enum view_within_by by;
 	size_t row_index; /* of the thread whose ranges are the outermost */
+	u64 range;	  /* the innermost on the launching thread, of view_range(); 0: it has none open */
+	u64 outer_range;  /* the same of the other thread; 0: there is no other, or it has none open */
 };
 
 /* What launched an effect. */
@@ -224,6 +226,14 @@ size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 
 /* NULL for 0. */
 const struct view_path *view_path(const struct view *view, u32 path);
+/* A range as it came, where a path is all of its name. Numbers count up from 1 in a run. */
+struct view_range {
+	u64 number;
+	u64 parent; /* the one around it on its thread, 0: none */
+	const char *name; /* as long as the run */
+};
+/* NULL for 0, and where very many have come since. */
+const struct view_range *view_range(const struct view *view, u64 number);
 /* "step/backward": the names in it, outermost first; lives as long as the view. NULL for 0, and without memory. */
 const char *view_path_text(const struct view *view, u32 path);
 

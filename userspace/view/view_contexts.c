@@ -340,6 +340,7 @@ int view_contexts_add(struct view_contexts *contexts, const struct view_contexts
 		.row_index = event->row_index,
 	};
 	u16 kind = event->kind->number;
+	u64 own_range;
 	u32 around = 0;
 
 	*ret_within = own;
@@ -347,11 +348,14 @@ int view_contexts_add(struct view_contexts *contexts, const struct view_contexts
 		return add_wait(contexts, event);
 	if (kind != KIND_api || event->row->type != ROW_THREAD)
 		return 0;
+	own_range = view_paths_range(paths, event->row_index);
 	if (find_context(contexts, surveyed, paths, event, ret_within, &around) < 0)
 		return -ENOMEM;
-	if (!around) {
+	if (!around)
 		*ret_within = own;
+	ret_within->range = own_range;
+	if (!around)
 		return 0;
-	}
+	ret_within->outer_range = view_paths_range(paths, ret_within->row_index);
 	return view_paths_join(paths, around, path, &ret_within->path);
 }

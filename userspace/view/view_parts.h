@@ -222,12 +222,18 @@ struct view_paths {
 	struct string_table names;
 	struct path_row *rows;
 	size_t row_count, row_capacity;
+	struct view_range *ranges; /* number n at n % PATH_RANGES_MAX; NULL: there was none yet */
+	u64 range_count;
 };
+
+#define PATH_RANGES_MAX (1U << 16) /* the last ones are known */
 
 /* Of each span, in time order; ret_path: what it lies in, 0: nothing. */
 int view_paths_add(struct view_paths *paths, const struct view_event *event, u32 *ret_path);
 /* What a row is in at ts, which is not before the last event. 0 or -ENOMEM. */
 int view_paths_at(struct view_paths *paths, size_t row_index, u64 ts, u32 *ret_path);
+/* The number of the innermost range that a row is in, as of the last call for it of these two; 0: none. */
+u64 view_paths_range(const struct view_paths *paths, size_t row_index);
 /* The parts of inner inside of outer. 0 or -ENOMEM. */
 int view_paths_join(struct view_paths *paths, u32 outer, u32 inner, u32 *ret_path);
 void view_paths_free(struct view_paths *paths);

@@ -21,6 +21,7 @@ struct open_scope {
 	u16 kind;
 	u32 domain;
 	u32 path;
+	u64 range; /* its number, of a function that of the range around it; 0: none */
 };
 
 struct path_row {
@@ -70,6 +71,11 @@ static u64 first_end(const struct path_row *row, size_t count, u64 end)
 	return row->scopes[count - 1].first_end;
 }
 
+static u64 range_at(const struct path_row *row, size_t count)
+{
+	return count ? row->scopes[count - 1].range : 0;
+}
+
 static u32 innermost(const struct path_row *row)
 {
 	return row->count ? row->scopes[row->count - 1].path : NO_PATH;
@@ -97,10 +103,29 @@ static int drop_ended(struct view_paths *paths, struct path_row *row, u64 ts)
 			result = find_path(paths, kept ? row->scopes[kept - 1].path : NO_PATH,
 					   &scope, &scope.path);
 		scope.first_end = first_end(row, kept, scope.end);
+		if (scope.kind == KIND_call)
+			scope.range = range_at(row, kept);
 		row->scopes[kept++] = scope;
 	}
 	row->count = kept;
 	return result;
+}
+
+static int number_range(struct view_paths *paths, const struct path_row *row,
+			struct open_scope *scope)
+{
+	scope->range = range_at(row, row->count);
+	if (scope->kind == KIND_call)
+		return 0;
+	if (!paths->ranges)
+		paths->ranges = calloc(PATH_RANGES_MAX, sizeof(*paths->ranges));
+	if (!paths->ranges)
+		return -ENOMEM;
+	paths->range_count++;
+	paths->ranges[paths->range_count % PATH_RANGES_MAX] = (struct view_range){
+		paths->range_count, scope->range, paths->names.strings[scope->name]};
+	scope->range = paths->range_count;
+	return 0;
 }
 
 static int open_scope(struct view_paths *paths, struct path_row *row,
@@ -115,7 +140,8 @@ static int open_scope(struct view_paths *paths, struct path_row *row,
 	};
 
 	if (scope.name < 0 || find_path(paths, innermost(row), &scope, &scope.path) < 0 ||
-	    array_reserve(&row->scopes, &row->capacity, row->count + 1) < 0)
+	    array_reserve(&row->scopes, &row->capacity, row->count + 1) < 0 ||
+	    number_range(paths, row, &scope) < 0)
 		return -ENOMEM;
 	row->scopes[row->count++] = scope;
 	return 0;
@@ -156,6 +182,13 @@ int view_paths_at(struct view_paths *paths, size_t row_index, u64 ts, u32 *ret_p
 	return 0;
 }
 
+u64 view_paths_range(const struct view_paths *paths, size_t row_index)
+{
+	const struct path_row *row = row_index < paths->row_count ? &paths->rows[row_index] : NULL;
+
+	return row ? range_at(row, row->count) : 0;
+}
+
 int view_paths_join(struct view_paths *paths, u32 outer, u32 inner, u32 *ret_path)
 {
 	struct view_path part;
@@ -181,6 +214,7 @@ void view_paths_free(struct view_paths *paths)
 		free(paths->rows[i].scopes);
 	free(paths->rows);
 	free(paths->paths);
+	free(paths->ranges);
 	map_free(&paths->numbers);
 	string_table_free(&paths->names);
 	*paths = (struct view_paths){0};
@@ -207,4 +241,12 @@ const char *view_path_text(const struct view *view, u32 path)
 	if (!text.failed)
 		part->whole = view_intern(view, text_string(&text), text.length);
 	return part->whole;
+}
+
+const struct view_range *view_range(const struct view *view, u64 number)
+{
+	const struct view_range *range =
+		view->paths.ranges ? &view->paths.ranges[number % PATH_RANGES_MAX] : NULL;
+
+	return range && number && range->number == number ? range : NULL;
 }

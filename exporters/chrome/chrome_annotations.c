@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exporters/chrome/chrome_annotations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define STEP	  "ProfilerStep#"
+#define DEPTH_MAX 32
+#define OF_STEP	  (1ULL << 63) /* in the place of a range's number: with the number of a step */
+
+/* A stretch of work on a lane that belongs to one range. */
+struct stretch {
+	const char *name; /* the view's */
+	u64 range;
+	u64 ts, end;
+};
+
+struct annotated_lane {
+	struct stretch *stretches; /* by their start, the outer ones first */
+	size_t count, capacity;
+	size_t next;		/* to be written */
+	size_t open[DEPTH_MAX]; /* places of those that the last work was in, the outermost first */
+	unsigned depth;
+};
+
+/* ---- finding ---- */
+
+static int add_rows(struct chrome_annotations *annotations, const struct view_survey *survey)
+{
+	annotations->first_lanes = calloc(survey->row_count + 1, sizeof(*annotations->first_lanes));
+	if (!annotations->first_lanes)
+		return -ENOMEM;
+	for (size_t i = 0; i < survey->row_count; i++) {
+		annotations->first_lanes[i] = annotations->lane_count;
+		annotations->lane_count += survey->rows[i].lane_count;
+	}
+	annotations->lanes = calloc(annotations->lane_count + 1, sizeof(*annotations->lanes));
+	return annotations->lanes ? 0 : -ENOMEM;
+}
+
+static struct annotated_lane *lane_of(const struct chrome_annotations *annotations,
+				      const struct view_event *event)
+{
+	size_t place = annotations->first_lanes[event->row_index] + event->lane;
+
+	return event->lane < event->row->lane_count ? &annotations->lanes[place] : NULL;
+}
+
+struct part {
+	u64 range;
+	const char *name; /* NULL: of a step */
+};
+
+/* Those around a range and itself, the innermost first. */
+static unsigned add_chain(const struct view *view, u64 number, struct part *chain, unsigned count)
+{
+	const struct view_range *range = view_range(view, number);
+
+	for (; range && count < DEPTH_MAX - 1; range = view_range(view, range->parent))
+		chain[count++] = (struct part){range->number, range->name};
+	return count;
+}
+
+/* And the step of the main track. */
+static unsigned find_chain(const struct chrome_annotations *annotations,
+			   const struct view_cause *cause, struct part *chain)
+{
+	const struct view_step_track *track = annotations->steps;
+	const struct view_step *step =
+		track ? view_steps_of_cause(annotations->all_steps, cause) : NULL;
+	unsigned count = add_chain(annotations->view, cause->within.range, chain, 0);
+
+	count = add_chain(annotations->view, cause->within.outer_range, chain, count);
+	if (step && step >= track->steps && step < track->steps + track->count)
+		chain[count++] = (struct part){OF_STEP | step->number, NULL};
+	return count;
+}
+
+static const char *step_name(struct chrome_annotations *annotations, u64 number)
+{
+	text_clear(&annotations->name);
+	text_appendf(&annotations->name, STEP "%llu", (unsigned long long)number);
+	return annotations->name.failed ? NULL : text_string(&annotations->name);
+}
+
+static int open_stretch(struct chrome_annotations *annotations, struct annotated_lane *lane,
+			const struct part *part, u64 ts)
+{
+	const char *name = part->name ?: step_name(annotations, part->range & ~OF_STEP);
+
+	if (annotations->count == CHROME_ANNOTATIONS_MAX) {
+		annotations->left_out++;
+		return 0;
+	}
+	name = name ? view_intern(annotations->view, name, strlen(name)) : NULL;
+	if (!name || array_reserve(&lane->stretches, &lane->capacity, lane->count + 1) < 0)
+		return -ENOMEM;
+	lane->open[lane->depth++] = lane->count;
+	lane->stretches[lane->count++] = (struct stretch){name, part->range, ts, ts};
+	annotations->count++;
+	return 0;
+}
+
+static int find_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct part chain[DEPTH_MAX];
+	struct chrome_annotations *annotations = data;
+	struct annotated_lane *lane;
+	unsigned count = 0, kept = 0;
+
+	if (event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
+		return 0;
+	lane = lane_of(annotations, event);
+	if (!lane)
+		return 0;
+	if (event->cause)
+		count = find_chain(annotations, event->cause, chain);
+	while (kept < lane->depth && kept < count &&
+	       lane->stretches[lane->open[kept]].range == chain[count - 1 - kept].range)
+		kept++;
+	lane->depth = kept;
+	for (unsigned i = kept; i < count && lane->depth == i; i++)
+		if (open_stretch(annotations, lane, &chain[count - 1 - i], event->ts) < 0)
+			return err_errno(err, -ENOMEM, "can't find ranges on GPUs");
+	for (unsigned i = 0; i < lane->depth; i++)
+		if (event->end > lane->stretches[lane->open[i]].end)
+			lane->stretches[lane->open[i]].end = event->end;
+	return 0;
+}
+
+static int find_steps(struct chrome_annotations *annotations, const struct view *view,
+		      struct err *err)
+{
+	const struct view_steps *steps;
+	int result = view_steps_times(view, &steps, err);
+
+	if (result < 0 || !steps->track_count)
+		return result;
+	annotations->all_steps = steps;
+	if (strncmp(steps->tracks[0].steps[0].name, STEP, strlen(STEP)) != 0)
+		annotations->steps = &steps->tracks[0];
+	return 0;
+}
+
+int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view,
+			    struct err *err)
+{
+	const struct view_sink sink = {.span = find_span};
+	bool any_range = view_kind_count(view, KIND_range) || view_kind_count(view, KIND_usdt_span);
+	int result = 0;
+
+	annotations->view = view;
+	if (add_rows(annotations, view_survey(view)) < 0)
+		return err_errno(err, -ENOMEM, "can't find ranges on GPUs");
+	result = find_steps(annotations, view, err);
+	if (result == 0 && (any_range || annotations->steps) &&
+	    (view_kind_count(view, KIND_kernel) || view_kind_count(view, KIND_copy)))
+		/* It adds nothing to the view but what runs add. */
+		result = view_run((struct view *)view, &sink, annotations, err);
+	return result;
+}
+
+void chrome_annotations_free(struct chrome_annotations *annotations)
+{
+	for (size_t i = 0; annotations->lanes && i < annotations->lane_count; i++)
+		free(annotations->lanes[i].stretches);
+	free(annotations->lanes);
+	free(annotations->first_lanes);
+	text_free(&annotations->name);
+	*annotations = (struct chrome_annotations){0};
+}
+
+/* ---- writing ---- */
+
+static bool next_step(struct chrome_annotations *annotations, const struct view_event *event,
+		      const struct view_step **ret_step)
+{
+	const struct view_step_track *track = annotations->steps;
+	const struct view_step *step = track && annotations->next_step < track->count
+					       ? &track->steps[annotations->next_step]
+					       : NULL;
+
+	*ret_step = step;
+	if (!step || event->row_index != track->row_index)
+		return false;
+	/* A range that is a step has it around itself, in its own lane. */
+	if (track->spans)
+		return step->start_ns == event->ts && step->end_ns == event->end &&
+		       strcmp(step->name, event->name) == 0;
+	/* What begins with a step and is larger comes first. */
+	return !event->lane && (event->ts > step->start_ns ||
+				(event->ts == step->start_ns && event->end <= step->end_ns));
+}
+
+int chrome_annotations_next(struct chrome_annotations *annotations, const struct view_event *event,
+			    struct chrome_annotation *ret_annotation)
+{
+	const struct view_step *step;
+	struct annotated_lane *lane;
+	struct stretch *stretch;
+
+	if (next_step(annotations, event, &step)) {
+		annotations->next_step++;
+		*ret_annotation = (struct chrome_annotation){
+			"user_annotation", step_name(annotations, step->number), step->start_ns,
+			step->end_ns - step->start_ns};
+		return ret_annotation->name ? 1 : -ENOMEM;
+	}
+	lane = event->row->type == ROW_STREAM ? lane_of(annotations, event) : NULL;
+	stretch = lane && lane->next < lane->count ? &lane->stretches[lane->next] : NULL;
+	if (!stretch || stretch->ts > event->ts)
+		return 0;
+	lane->next++;
+	*ret_annotation = (struct chrome_annotation){"gpu_user_annotation", stretch->name,
+						     stretch->ts, stretch->end - stretch->ts};
+	return 1;
+}

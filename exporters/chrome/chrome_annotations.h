@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What Kineto's readers look for and no event of a capture is: "ProfilerStep#N" around each step of the main thread, category
+ * user_annotation; and on the streams of GPUs, category gpu_user_annotation, the same and ranges: from the first to the last of the work next to
+ * one another that belongs to one (view_steps_of_cause(), view_cause.within), each inside of the one around it.
+ */
+#ifndef GPUPROBE_EXPORTERS_CHROME_CHROME_ANNOTATIONS_H
+#define GPUPROBE_EXPORTERS_CHROME_CHROME_ANNOTATIONS_H
+
+#include "base/text.h"
+#include "steps/view_steps.h"
+#include "view/view.h"
+
+#define CHROME_ANNOTATIONS_MAX (1U << 20) /* on GPUs; later ones are left out */
+
+struct chrome_annotation {
+	const char *category, *name; /* the annotations's, up to the next one */
+	u64 ts, dur;
+};
+
+struct chrome_annotations {
+	const struct view *view;
+	const struct view_steps *all_steps;
+	const struct view_step_track *steps; /* NULL: there are none, or the program has such ranges itself */
+	size_t next_step;
+	struct text name;
+	struct annotated_lane *lanes; /* of all rows, one behind the other */
+	size_t *first_lanes;	      /* [row] */
+	size_t lane_count;
+	size_t count; /* of all lanes */
+	u64 left_out;
+};
+
+/* For a sink's open(): a pass over the events where there are ranges or steps, and work of a GPU, beside what steps take. Zero-initialise;
+ * chrome_annotations_free() after a failure too. */
+int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view, struct err *err);
+/* The next one that goes on the span's row and lane in front of it. Asked until there is none, of each span in time order. 0: there
+ * is none, 1, or -ENOMEM. */
+int chrome_annotations_next(struct chrome_annotations *annotations, const struct view_event *event,
+			    struct chrome_annotation *ret_annotation);
+void chrome_annotations_free(struct chrome_annotations *annotations);
+
+#endif
