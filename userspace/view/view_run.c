@@ -29,10 +29,14 @@ static bool calls_left_out(const struct view *view)
 	size_t count;
 	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (((const struct record_loss *)facts[i])->reason ==
-		    VALUE_loss_reason_events_capped)
+	for (size_t i = 0; i < count; i++) {
+		u8 reason = ((const struct record_loss *)facts[i])->reason;
+
+		/* A budget may have ended them too (session/session_gpu_cost.c). */
+		if (reason == VALUE_loss_reason_events_capped ||
+		    reason == VALUE_loss_reason_switched_off)
 			return true;
+	}
 	return false;
 }
 
