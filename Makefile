@@ -336,6 +336,12 @@ check-gpu: ## on a machine with a GPU: record CUDA, PyTorch, JAX, compare with C
 	$(Q)$(SUBMAKE) all
 	$(Q)tests/gpu/run
 
+.PHONY: lab
+lab: ## on a machine with a GPU: what only a card can tell, in less than eight minutes (root)
+	$(Q)scripts/deps.sh build
+	$(Q)$(SUBMAKE) all
+	$(Q)tests/gpu/lab
+
 .PHONY: lint
 lint: ## include direction, file and function length, format, cppcheck, gcc -fanalyzer
 	$(Q)scripts/deps.sh build lint

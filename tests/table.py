@@ -23,6 +23,8 @@ FAMILIES = [
 	Family("captures", "tests/captures/*.gpr.gz", "tests/captures/run STEM", "check", 3, 180),
 	Family("integration", "tests/integration/test_*", "tests/integration/test_STEM", "check", 10, 600),
 	Family("sim", "tests/sim/run", "tests/sim/run", "check", 20, 300),
+	Family("gpu-run", "tests/gpu/run", "tests/gpu/run --sim", "check", 5, 300),
+	Family("gpu-lab", "tests/gpu/lab", "tests/gpu/lab --sim", "check", 30, 900),
 	Family("fuzz", "tests/fuzz/fuzz_*.c", f"tests/fuzz/run {FUZZ_SECONDS} build/fuzz/fuzz_STEM", "check", FUZZ_SECONDS, FUZZ_SECONDS + 60),
 	Family("fuzz-long", "tests/fuzz/fuzz_*.c", f"tests/fuzz/run {LONG_FUZZ_SECONDS} build/fuzz/fuzz_STEM", "fuzz", LONG_FUZZ_SECONDS,
 	       LONG_FUZZ_SECONDS + 60),

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""PyTorch, eager and with a CUDA graph, told what to do as launches.cu is: "run N", and "profile N" for the same under
-torch.profiler, whose kernels (name -> [count, ns]) are in the answer."""
+"""PyTorch, eager and with a CUDA graph, told what to do as launches.cu is: "run N"; "profile N" for the same under
+torch.profiler, whose kernels (name -> [count, ns]) are in the answer; "kineto N", under torch.profiler with CUDA's activities
+alone; "client WORDS", for the CUPTI client of client.c (its file is in GPU_CLIENT)."""
+import ctypes
 import json
+import os
 import sys
 import time
 
@@ -39,6 +42,18 @@ def run(graph, steps):
 	return time.monotonic() - start
 
 
+def kineto(graph, steps):
+	from torch.profiler import ProfilerActivity, profile as profiler
+	with profiler(activities=[ProfilerActivity.CUDA]):
+		return {"seconds": run(graph, steps)}
+
+
+def client(words):
+	records = ctypes.c_ulonglong()
+	library = ctypes.CDLL(os.environ["GPU_CLIENT"])
+	return {"result": library.client_mode(words.encode(), ctypes.byref(records)), "records": records.value}
+
+
 def profile(graph, steps):
 	from torch.profiler import ProfilerActivity, profile as profiler
 	with profiler(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled:
@@ -54,7 +69,12 @@ def profile(graph, steps):
 graph = make_graph()
 torch.cuda.synchronize()
 print("ready", flush=True)
+commands = {
+	"run": lambda steps: {"seconds": run(graph, int(steps))},
+	"profile": lambda steps: profile(graph, int(steps)),
+	"kineto": lambda steps: kineto(graph, int(steps)),
+	"client": client,
+}
 for line in sys.stdin:
-	word, steps = line.split()
-	answer = profile(graph, int(steps)) if word == "profile" else {"seconds": run(graph, int(steps))}
-	print(json.dumps(answer), flush=True)
+	word, argument = line.split()
+	print(json.dumps(commands[word](argument)), flush=True)
