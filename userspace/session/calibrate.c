@@ -240,7 +240,6 @@ static int measure_functions(struct bpf_source *source, const struct kernel_abil
 	if (!result)
 		calibration->inherited_ns =
 			time_inherited(time_calls(own_function_of(OWN_BARE), 0));
-	bpf_source_detach(source, NULL, NULL);
 	return result;
 }
 
@@ -259,8 +258,7 @@ static int attach_trap(struct bpf_source *source, int file_fd, void *function, b
 		      : bpf_source_attach_trap(source, file_fd, offset, with_return, err);
 }
 
-/* The members trap_*: what the kernel takes for a hit before and after any program of ours; what it attaches stays to the next
- * bpf_source_detach(). */
+/* The members trap_*: what the kernel takes for a hit before and after any program of ours; what it attaches stays. */
 static int measure_traps(struct bpf_source *source, const struct kernel_abilities *abilities,
 			 struct calibration *calibration, struct err *err)
 {
@@ -288,8 +286,8 @@ static int measure_traps(struct bpf_source *source, const struct kernel_abilitie
 }
 
 int calibrate(struct bpf_source *source, const struct kernel_abilities *abilities,
-	      const struct calibration_wishes *wishes, struct calibration *ret_calibration,
-	      struct err *err)
+	      const struct calibration_wishes *wishes, struct uprobe_set *links,
+	      struct calibration *ret_calibration, struct err *err)
 {
 	struct calibration calibration = {0};
 	u64 start_ns = clock_monotonic_ns();
@@ -299,8 +297,7 @@ int calibrate(struct bpf_source *source, const struct kernel_abilities *abilitie
 
 	if (!result && wishes->returns)
 		result = measure_functions(source, abilities, wishes, &calibration, err);
-	else
-		bpf_source_detach(source, NULL, NULL);
+	bpf_source_hand_over(source, links);
 	bpf_source_drain(source, discard, NULL);
 	if (result)
 		return result;

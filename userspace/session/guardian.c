@@ -162,6 +162,7 @@ static _Noreturn void guard(const struct guardian_work *work, const struct guard
 {
 	detach_from_terminal();
 	agents_free(work->agents);
+	uprobe_close_links(work->own_links, work->own_link_count);
 	wait_and_close(guarded_pidfd, socket);
 	/* It is gone, and its links with it. */
 	undo(work, atomic_load(&guardian->busy));

@@ -22,6 +22,8 @@ struct guardian_work {
 	struct bpf_source *source; /* nothing attached yet */
 	struct source_targets targets;
 	bool has_multi;	 /* the kernel has uprobe_multi: what single ones left behind goes quickly */
+	const int *own_links; /* of probes in our own code: the guardian closes them, as the caller does; nobody waits for that */
+	size_t own_link_count;
 	struct agents *agents; /* NULL: none. Their locks are to end with the guarded process: the guardian lets them go */
 };
 

@@ -70,8 +70,10 @@ static int attach(struct session *session, struct err *err)
 					     .heap = config->heap_plan,
 					     .single = config->single_probes};
 	struct source_targets targets = session_source_targets(session);
-	struct guardian_work undo = {session->source, targets, config->abilities->uprobe_multi,
-				     session->result.agents};
+	struct guardian_work undo = {.source = session->source,
+				     .targets = targets,
+				     .has_multi = config->abilities->uprobe_multi,
+				     .agents = session->result.agents};
 	int result = processes_open(&processes, &session->processes, err);
 
 	if (!result && session_loop_watch(session, processes_event_fd(session->processes),
@@ -80,7 +82,7 @@ static int attach(struct session *session, struct err *err)
 	plan_libraries_await(config->plan);
 	log_phase("libraries have answered");
 	if (!result)
-		session->guardian = guardian_start(&undo);
+		session_guard(session, &undo);
 	if (!result)
 		result = bpf_source_attach(session->source, &targets, err);
 	if (!result && config->settings->off_cpu)
@@ -430,6 +432,7 @@ static void session_cleanup(struct session *session)
 
 	if (session->source)
 		bpf_source_set_window(session->source, false);
+	uprobe_detach(&session->own_links, NULL, NULL);
 	leave_agents(session);
 	drain_finish(session->drain, NULL, NULL);
 	if (session->capture)

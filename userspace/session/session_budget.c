@@ -51,7 +51,7 @@ static void *run_calibration(void *data)
 					    .traps = config->plan->usdt_count || config->heap_plan};
 
 	session->calibrate_result = calibrate(session->source, config->abilities, &wishes,
-					      &session->calibration, NULL);
+					      &session->own_links, &session->calibration, NULL);
 	return NULL;
 }
 

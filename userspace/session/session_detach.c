@@ -10,6 +10,21 @@
 /* Taking the probes off takes a few hundred ms where there is time. */
 #define DETACH_WAIT_MS 2000
 
+void session_guard(struct session *session, struct guardian_work *work)
+{
+	_cleanup_free_ int *fds = NULL;
+	size_t count = 0;
+
+	if (!uprobe_set_take_links(&session->own_links, &fds, &count)) {
+		work->own_links = fds;
+		work->own_link_count = count;
+	}
+	session->guardian = guardian_start(work);
+	/* Of two that have a link the one that closes it last waits: that is the other. */
+	uprobe_close_links(fds, count);
+	uprobe_detach(&session->own_links, NULL, NULL);
+}
+
 /* Single ones are taken off here: that takes long, but no longer than is told. */
 void session_detach_begin(struct session *session)
 {

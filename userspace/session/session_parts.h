@@ -43,6 +43,7 @@ struct session {
 	pthread_t calibrator;
 	bool calibrates; /* it runs */
 	int calibrate_result;
+	struct uprobe_set own_links; /* with which it measured; until the guardian has them */
 	struct function_counts counts;
 	struct overhead *overhead; /* NULL: what it costs is not known */
 	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
@@ -91,6 +92,9 @@ u64 session_cpu_time_ns(struct session *session, u64 ended_ns);
 void session_status_update(struct session *session);
 
 /* ---- session_detach.c ---- */
+
+/* Starts the guardian, which takes the links off with which calibration measured. */
+void session_guard(struct session *session, struct guardian_work *work);
 
 /* After the window has closed. May end while the probes are taken off. */
 void session_detach_begin(struct session *session);
