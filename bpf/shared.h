@@ -97,6 +97,17 @@ struct thread_maker {
 #define THREAD_MAKERS_MAX 65536
 #define OWN_THREADS_MAX	  4096
 
+#define CUPTI_CALLS_RING_BYTES (64 << 10)
+
+/* A call of libcupti by a target. */
+struct cupti_call_event {
+	u32 pid;
+	u32 function; /* row of gpu/cupti_watched.def */
+	u64 arguments[2];
+	u64 caller; /* return address; 0: not known */
+	u64 ts;
+};
+
 /* A return address of a thread that the kernel's trampoline stands for. */
 struct hijacked_return {
 	u32 pid;

@@ -300,6 +300,7 @@ static bool begin(struct agent *agent)
 		return false;
 	}
 	*agent->live = 1;
+	loader_own_code(&agent->control->code_begin, &agent->control->code_end);
 	ring_open(&agent->ring, agent->control, agent->mapped_bytes);
 	ring_writer_open(&agent->writer, &agent->ring, system_tid());
 	worker_names_begin(&names);

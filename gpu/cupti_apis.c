@@ -64,12 +64,12 @@ void cupti_apis_enable(struct cupti_session *session)
 	}
 }
 
-void cupti_apis_disable(struct cupti_session *session)
+void cupti_apis_disable(struct cupti_session *session, u64 kinds)
 {
-	static const u8 kinds[] = {CUPTI_DRIVER, CUPTI_RUNTIME};
+	static const u8 api_kinds[] = {CUPTI_DRIVER, CUPTI_RUNTIME};
 
-	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (session->kinds_by_number >> kinds[i] & 1)
-			switch_set(session, kinds[i], true, 0);
-	session->kinds_by_number = 0;
+	for (u32 i = 0; i < ARRAY_SIZE(api_kinds); i++)
+		if ((session->kinds_by_number & kinds) >> api_kinds[i] & 1)
+			switch_set(session, api_kinds[i], true, 0);
+	session->kinds_by_number &= ~kinds;
 }

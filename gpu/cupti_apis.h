@@ -14,7 +14,7 @@
 u64 cupti_apis_prepare(struct cupti_session *session, u64 wanted);
 /* After the kinds, which undo what was switched by number before. Sets the bits of kinds that are recorded so. */
 void cupti_apis_enable(struct cupti_session *session);
-/* Each number that was switched on. */
-void cupti_apis_disable(struct cupti_session *session);
+/* Each number of these kinds (bits) that was switched on. */
+void cupti_apis_disable(struct cupti_session *session, u64 kinds);
 
 #endif

@@ -5,7 +5,6 @@ static const struct {
 	u8 attribute, before, while_recording;
 } attributes_wanted[] = {
 	{CUPTI_ATTRIBUTE_ZEROED_OUT, 0, 1},
-	{CUPTI_ATTRIBUTE_PER_THREAD, 1, 0},
 };
 
 static bool set(const struct cupti_calls *calls, u32 attribute, u8 value)

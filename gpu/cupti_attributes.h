@@ -8,8 +8,6 @@
 enum cupti_attribute {
 	/* Buffers come zeroed from the client: CUPTI does not do it in the thread that launches. */
 	CUPTI_ATTRIBUTE_ZEROED_OUT = 5,
-	/* A buffer for each thread (the default from 13.0 on): too much memory for a service with hundreds of them. */
-	CUPTI_ATTRIBUTE_PER_THREAD = 9,
 };
 
 struct cupti_attributes {

@@ -9,8 +9,9 @@
 #define SMALLEST_BYTES (64U << 10)
 #define LARGEST_BYTES  (64U << 20)
 #define ALIGNMENT      64
-/* So many with memory behind them are kept ready. */
-#define TOUCHED_READY  8
+/* So many are kept ready, and of these so many with memory behind them. */
+#define READY	      32
+#define READY_TOUCHED 8
 
 /* Of the target's libc, or of the allocator that stands before it; not there in a process without a libc. */
 extern void *aligned_alloc(size_t alignment, size_t bytes) __attribute__((weak));
@@ -35,18 +36,10 @@ int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *cont
 				: bytes > LARGEST_BYTES ? LARGEST_BYTES
 							: bytes;
 	buffers->control = control;
-	count = !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count;
-	for (; buffers->count < count; buffers->count++) {
-		u8 *memory = cupti_buffers_allocate(buffers->buffer_bytes);
-
-		/* What is left is the target's. */
-		if (!memory)
-			return -ENOMEM;
-		buffers->buffers[buffers->count].memory = memory;
-		buffers->buffers[buffers->count].state = CUPTI_BUFFER_NEW;
-	}
+	buffers->count_max = !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count;
 	cupti_buffers_prepare(buffers);
-	return 0;
+	/* What is left is the target's. */
+	return buffers->count < buffers->count_max && buffers->count < READY ? -ENOMEM : 0;
 }
 
 static bool change(struct cupti_buffers *buffers, u32 index, u32 from, u32 to)
@@ -58,23 +51,59 @@ static bool change(struct cupti_buffers *buffers, u32 index, u32 from, u32 to)
 					   __ATOMIC_RELAXED);
 }
 
+static u32 count_of(const struct cupti_buffers *buffers)
+{
+	return __atomic_load_n(&buffers->count, __ATOMIC_ACQUIRE);
+}
+
+static u32 in_state(const struct cupti_buffers *buffers, u32 state)
+{
+	u32 found = 0;
+
+	for (u32 i = 0; i < count_of(buffers); i++)
+		found += __atomic_load_n(&buffers->buffers[i].state, __ATOMIC_ACQUIRE) == state;
+	return found;
+}
+
+/* false: there is no memory for it. */
+static bool add(struct cupti_buffers *buffers)
+{
+	u8 *memory = cupti_buffers_allocate(buffers->buffer_bytes);
+
+	if (!memory)
+		return false;
+	buffers->buffers[buffers->count].memory = memory;
+	buffers->buffers[buffers->count].state = CUPTI_BUFFER_NEW;
+	__atomic_store_n(&buffers->count, buffers->count + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void touch(struct cupti_buffers *buffers, u32 index)
+{
+	/* Meanwhile nobody can have it. */
+	if (!change(buffers, index, CUPTI_BUFFER_NEW, CUPTI_BUFFER_NONE))
+		return;
+	memset(buffers->buffers[index].memory, 0, buffers->buffer_bytes);
+	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
+}
+
 void cupti_buffers_prepare(struct cupti_buffers *buffers)
 {
-	for (u32 i = 0; i < buffers->count; i++) {
-		if (__atomic_load_n(&buffers->touched_count, __ATOMIC_RELAXED) >= TOUCHED_READY)
-			return;
-		/* While it is being touched nobody can have it. */
-		if (!change(buffers, i, CUPTI_BUFFER_NEW, CUPTI_BUFFER_NONE))
-			continue;
-		memset(buffers->buffers[i].memory, 0, buffers->buffer_bytes);
-		__atomic_fetch_add(&buffers->touched_count, 1, __ATOMIC_RELAXED);
-		__atomic_store_n(&buffers->buffers[i].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
-	}
+	u32 touched = in_state(buffers, CUPTI_BUFFER_FREE);
+	u32 ready = touched + in_state(buffers, CUPTI_BUFFER_NEW);
+
+	while (ready < READY && buffers->count < buffers->count_max && add(buffers))
+		ready++;
+	for (u32 i = 0; i < buffers->count && touched < READY_TOUCHED; i++)
+		if (buffers->buffers[i].state == CUPTI_BUFFER_NEW) {
+			touch(buffers, i);
+			touched++;
+		}
 }
 
 static u8 *take_one(struct cupti_buffers *buffers, u32 state)
 {
-	for (u32 i = 0; i < buffers->count; i++)
+	for (u32 i = 0; i < count_of(buffers); i++)
 		if (change(buffers, i, state, CUPTI_BUFFER_OUT)) {
 			__atomic_fetch_add(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
 					   __ATOMIC_RELAXED);
@@ -87,28 +116,24 @@ u8 *cupti_buffers_take(struct cupti_buffers *buffers)
 {
 	u8 *memory = take_one(buffers, CUPTI_BUFFER_FREE);
 
-	if (memory) {
-		/* The agent makes more of them before the last one is gone. */
-		if (__atomic_fetch_sub(&buffers->touched_count, 1, __ATOMIC_RELAXED) ==
-		    TOUCHED_READY / 2) {
-			__atomic_fetch_add(&buffers->full_count, 1, __ATOMIC_RELEASE);
-			system_wake(&buffers->full_count);
-		}
+	if (memory)
 		return memory;
-	}
 	memory = take_one(buffers, CUPTI_BUFFER_NEW);
 	if (memory && buffers->zeroed)
 		memset(memory, 0, buffers->buffer_bytes);
+	/* More are needed than are handed back. */
+	__atomic_fetch_add(&buffers->control->bell, 1, __ATOMIC_RELEASE);
+	system_wake_shared(&buffers->control->bell);
 	return memory;
 }
 
 bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, size_t valid_bytes)
 {
-	u32 index = 0;
+	u32 index = 0, count = count_of(buffers);
 
-	while (index < buffers->count && buffers->buffers[index].memory != buffer)
+	while (index < count && buffers->buffers[index].memory != buffer)
 		index++;
-	if (index == buffers->count ||
+	if (index == count ||
 	    __atomic_load_n(&buffers->buffers[index].state, __ATOMIC_ACQUIRE) != CUPTI_BUFFER_OUT)
 		return false;
 	buffers->buffers[index].valid_bytes =
@@ -116,8 +141,8 @@ bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, si
 	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FULL, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
 			   __ATOMIC_RELAXED);
-	__atomic_fetch_add(&buffers->full_count, 1, __ATOMIC_RELEASE);
-	system_wake(&buffers->full_count);
+	__atomic_fetch_add(&buffers->control->bell, 1, __ATOMIC_RELEASE);
+	system_wake_shared(&buffers->control->bell);
 	return true;
 }
 
@@ -137,18 +162,22 @@ void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)
 	/* All of it: CUPTI may have begun a record behind those that are valid. */
 	if (buffers->zeroed)
 		memset(buffers->buffers[cursor].memory, 0, buffers->buffer_bytes);
-	__atomic_fetch_add(&buffers->touched_count, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&buffers->buffers[cursor].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
 u32 cupti_buffers_out(const struct cupti_buffers *buffers)
 {
-	u32 out = 0;
+	return in_state(buffers, CUPTI_BUFFER_OUT);
+}
 
-	for (u32 i = 0; i < buffers->count; i++)
-		out += __atomic_load_n(&buffers->buffers[i].state, __ATOMIC_ACQUIRE) ==
-		       CUPTI_BUFFER_OUT;
-	return out;
+/* An allocator may keep what it gets back: the memory behind it goes first, but for the pages that are shared. */
+static void let_go(const struct cupti_buffers *buffers, u8 *memory)
+{
+	u64 begin = ((u64)memory + PAGE_BYTES - 1) & ~(u64)(PAGE_BYTES - 1);
+	u64 end = ((u64)memory + buffers->buffer_bytes) & ~(u64)(PAGE_BYTES - 1);
+
+	system_discard((void *)begin, end - begin);
+	cupti_buffers_release(memory);
 }
 
 u64 cupti_buffers_close(struct cupti_buffers *buffers)
@@ -159,7 +188,7 @@ u64 cupti_buffers_close(struct cupti_buffers *buffers)
 		if (buffers->buffers[i].state == CUPTI_BUFFER_OUT)
 			out_bytes += buffers->buffer_bytes;
 		else
-			cupti_buffers_release(buffers->buffers[i].memory);
+			let_go(buffers, buffers->buffers[i].memory);
 	buffers->count = 0;
 	return out_bytes;
 }

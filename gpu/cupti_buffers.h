@@ -25,10 +25,9 @@ enum cupti_buffer_state {
 };
 
 struct cupti_buffers {
-	struct agent_control *control; /* for the count of those that are out */
-	u32 buffer_bytes, count;
-	u32 touched_count; /* about: how many are FREE */
-	u32 full_count; /* changes with each one that is handed back or missed: to be waited for */
+	struct agent_control *control; /* for the count of those that are out; its bell rings with each that is handed back or
+					* missed */
+	u32 buffer_bytes, count, count_max; /* count: grows by the agent's thread, as they are needed */
 	bool zeroed;	/* those that are FREE hold nothing but zeros (attribute ZEROED_OUT) */
 	struct {
 		u8 *memory;
@@ -42,9 +41,10 @@ struct cupti_buffers {
 u8 *cupti_buffers_allocate(size_t bytes);
 void cupti_buffers_release(u8 *memory);
 
-/* Allocates them, all that control asks for. 0 or -ENOMEM: then too it is to be closed. */
+/* Allocates the first ones. 0 or -ENOMEM: then too it is to be closed. */
 int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *control);
-/* The agent's thread, now and then: some have memory behind them, so that no thread of the target has to fault it in. */
+/* The agent's thread, now and then: some are ready, up to the number that control allows, and some of these have memory behind
+ * them, so that no thread of the target has to fault it in. */
 void cupti_buffers_prepare(struct cupti_buffers *buffers);
 /* A buffer for CUPTI, 8-aligned; NULL: all are in use. */
 u8 *cupti_buffers_take(struct cupti_buffers *buffers);

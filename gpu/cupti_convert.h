@@ -15,6 +15,9 @@
 
 /* CUPTI's numbers of kinds of activity that have a meaning of their own here. */
 enum cupti_activity {
+	CUPTI_MEMCPY = 1,
+	CUPTI_MEMSET = 2,
+	CUPTI_SERIAL_KERNEL = 3,
 	CUPTI_DRIVER = 4,
 	CUPTI_RUNTIME = 5,
 	CUPTI_DEVICE = 8,

@@ -4,20 +4,26 @@
 
 #include "cupti_apis.h"
 #include "cupti_finalize.h"
+#include "cupti_subscription.h"
 #include "system.h"
 #include "words.h"
 
-#define BUFFERS_TIMEOUT_MS 2000
-#define BUFFERS_PAUSE_MS   50
-#define THREADS_TIMEOUT_MS 2000
+#define BUFFERS_TIMEOUT_MS  2000
+#define BUFFERS_PAUSE_MS    50
+#define THREADS_TIMEOUT_MS  2000
+#define WITHDRAW_TIMEOUT_MS 400
 
+/* Who begins to profile meanwhile gets back what it has asked for. */
 void cupti_session_disable_kinds(struct cupti_session *session)
 {
+	session->others.taken_off |= session->kinds_enabled | CUPTI_API_KINDS;
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (session->kinds_enabled >> kind & 1)
 			session->library.calls.ActivityDisable(kind);
-	cupti_apis_disable(session);
+	cupti_apis_disable(session, CUPTI_API_KINDS);
+	cupti_canary_end(session);
 	session->kinds_enabled = 0;
+	cupti_others_repair(session);
 }
 
 /* What CUPTI still has, even what is not complete. */
@@ -26,14 +32,16 @@ static void drain(struct cupti_session *session)
 	u64 end_ns = system_now_ns() + BUFFERS_TIMEOUT_MS * NS_PER_MILLISECOND;
 
 	do {
-		u32 seen = __atomic_load_n(&session->buffers.full_count, __ATOMIC_ACQUIRE);
+		u32 seen = __atomic_load_n(&session->control->bell, __ATOMIC_ACQUIRE);
 
+		if (cupti_others_look(session))
+			break;
 		cupti_session_flush(session, FLUSH_FORCED);
 		cupti_session_convert(session);
 		if (!cupti_buffers_out(&session->buffers))
 			break;
-		system_wait(&session->buffers.full_count, seen,
-			    BUFFERS_PAUSE_MS * NS_PER_MILLISECOND);
+		system_wait_shared(&session->control->bell, seen,
+				   BUFFERS_PAUSE_MS * NS_PER_MILLISECOND);
 	} while (system_now_ns() < end_ns);
 	cupti_session_convert(session);
 	cupti_session_count_dropped(session);
@@ -41,8 +49,15 @@ static void drain(struct cupti_session *session)
 
 void cupti_session_hand_over(struct cupti_session *session)
 {
-	if (session && session->subscriber)
+	if (session && session->registered)
 		drain(session);
+}
+
+void cupti_session_zero_no_more(struct cupti_session *session)
+{
+	cupti_attributes_restore(&session->attributes, &session->library.calls);
+	session->attributes.changed = 0;
+	session->buffers.zeroed = false;
 }
 
 /* CUPTI as it was, as far as it lets us. */
@@ -50,7 +65,7 @@ static void restore(struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;
 
-	cupti_attributes_restore(&session->attributes, calls);
+	cupti_session_zero_no_more(session);
 	if (session->control->cupti.latency_timestamps && calls->ActivityEnableLatencyTimestamps)
 		calls->ActivityEnableLatencyTimestamps(0);
 	if (session->event_timestamps)
@@ -59,8 +74,24 @@ static void restore(struct cupti_session *session)
 		cupti_session_count_unified_memory(session, 0);
 	if (calls->SetThreadIdType)
 		calls->SetThreadIdType(session->thread_id_type_was);
-	if (calls->ActivityFlushPeriod)
-		calls->ActivityFlushPeriod(0);
+}
+
+/* Somebody else has CUPTI: it is left to that one as it is, but for what nobody but us had switched on. */
+static void leave_to_others(struct cupti_session *session, struct words *words)
+{
+	cupti_session_convert(session);
+	if (session->others.down) {
+		words_add(words, "CUPTI was taken down by the target itself");
+		session->subscriber = NULL;
+		return;
+	}
+	cupti_others_flush(session, system_now_ns());
+	cupti_others_withdraw(session, WITHDRAW_TIMEOUT_MS * NS_PER_MILLISECOND);
+	cupti_others_repair(session);
+	words_add(words, "CUPTI stays in the target: another user of it has it");
+	if (!session->others.withdrawn)
+		words_add(words, ", with all kinds of records that were recorded here");
+	cupti_subscription_end(session);
 }
 
 /* What stays, and why. */
@@ -68,11 +99,26 @@ static void stop(struct cupti_session *session, struct words *words)
 {
 	const char *why_not = cupti_finalize_why_not(session);
 
+	if (cupti_others_look(session)) {
+		leave_to_others(session, words);
+		return;
+	}
 	cupti_session_disable_kinds(session);
 	drain(session);
+	cupti_canary_judge(session, system_now_ns());
+	if (session->others.lost) {
+		leave_to_others(session, words);
+		return;
+	}
 	restore(session);
-	if (!why_not && cupti_finalize(session)) {
+	if (!why_not && !cupti_subscription_regain(session)) {
+		why_not = "serves another user of it too";
+		cupti_others_await(session);
+	}
+	if (!why_not && !cupti_others_came(session) && cupti_finalize(session)) {
 		words_add(words, "CUPTI was taken down");
+	} else if (cupti_others_look(session)) {
+		leave_to_others(session, words);
 	} else {
 		words_add(words, "CUPTI stays in the target, switched off: it ");
 		words_add(words, why_not ? why_not
@@ -84,9 +130,7 @@ static void stop(struct cupti_session *session, struct words *words)
 		words_add_number(words, session->managed_result);
 		words_add(words, ")");
 	}
-	if (session->subscriber)
-		session->library.calls.Unsubscribe(session->subscriber);
-	session->subscriber = NULL;
+	cupti_subscription_end(session);
 }
 
 static void release(struct cupti_session *session)
@@ -114,11 +158,14 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint)
 	char nowhere[AGENT_HINT_BYTES];
 	struct words words = words_begin(hint ? hint : nowhere, AGENT_HINT_BYTES);
 	enum cupti_left left = CUPTI_LEFT_NOTHING;
+	u64 kept_bytes;
 
 	if (!session)
 		return left;
-	if (session->subscriber)
+	if (session->registered)
 		stop(session, &words);
+	else
+		cupti_subscription_end(session);
 	if (session->resident.data) {
 		left = CUPTI_LEFT_PAGES;
 		if (!resident_disconnect(&session->resident, THREADS_TIMEOUT_MS)) {
@@ -128,7 +175,9 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint)
 		words_add(&words, words.length_bytes ? "; " : "");
 		words_add(&words, "8 KiB (memfd:gpuprobe-resident) stay for callbacks to land on");
 	}
-	say_buffers(&words, cupti_buffers_close(&session->buffers));
+	kept_bytes = cupti_buffers_close(&session->buffers);
+	session->control->cupti_facts.kept_bytes = kept_bytes;
+	say_buffers(&words, kept_bytes);
 	release(session);
 	return left;
 }

@@ -22,6 +22,9 @@ void cupti_finalize_callback(void *data, u32 domain, u32 callback, const void *c
 		__atomic_store_n(&session->calls_begun, true, __ATOMIC_RELAXED);
 		return;
 	}
+	/* It would be taken from under somebody who came just now. */
+	if (cupti_others_came(session))
+		return;
 	if (!__atomic_compare_exchange_n(&session->finalize, &wanted, FINALIZE_RUNS, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
@@ -87,7 +90,8 @@ static void wait_until(struct cupti_session *session, u64 end_ns)
 {
 	u64 now_ns;
 
-	while (state_of(session) == FINALIZE_WANTED && (now_ns = system_now_ns()) < end_ns)
+	while (state_of(session) == FINALIZE_WANTED && !cupti_others_came(session) &&
+	       (now_ns = system_now_ns()) < end_ns)
 		system_wait(&session->finalize, FINALIZE_WANTED, end_ns - now_ns);
 }
 

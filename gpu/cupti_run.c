@@ -32,10 +32,12 @@ static void flush(struct cupti_session *session, u64 now_ns)
 	    (!period_ns || now_ns - session->flushed_ns < period_ns))
 		return;
 	ask_for_devices(session);
+	cupti_canary_call(session, now_ns);
 	/* cuptiActivityFlushPeriod hands over full buffers only: an idle target's would stay. */
 	cupti_session_flush(session, 0);
 	cupti_session_convert(session);
 	cupti_session_count_dropped(session);
+	cupti_canary_judge(session, now_ns);
 	session->flushed_ns = now_ns;
 	__atomic_store_n(&control->flush_done, wanted, __ATOMIC_RELEASE);
 }
@@ -51,11 +53,19 @@ static void follow_clock(struct cupti_session *session, u64 now_ns)
 
 void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 {
-	u32 seen = __atomic_load_n(&session->buffers.full_count, __ATOMIC_ACQUIRE);
+	u32 seen = __atomic_load_n(&session->control->bell, __ATOMIC_ACQUIRE);
 	u64 now_ns = system_now_ns();
 	struct worker_names names;
 
-	if (session->feature->state == AGENT_FEATURE_READY) {
+	if (session->feature->state == AGENT_FEATURE_READY && cupti_others_look(session)) {
+		/* What CUPTI has handed to us is ours. */
+		cupti_session_convert(session);
+		if (session->registered) {
+			cupti_others_flush(session, now_ns);
+			cupti_others_withdraw(session, 0);
+			timeout_ns = cupti_others_timeout(session, timeout_ns);
+		}
+	} else if (session->feature->state == AGENT_FEATURE_READY) {
 		worker_names_begin(&names);
 		follow_clock(session, now_ns);
 		cupti_session_convert(session);
@@ -66,7 +76,7 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 		flush(session, now_ns);
 		worker_names_end(&names);
 	}
-	system_wait(&session->buffers.full_count, seen, timeout_ns);
+	system_wait_shared(&session->control->bell, seen, timeout_ns);
 }
 
 void cupti_session_take_over(struct cupti_session *session)
@@ -84,7 +94,7 @@ void *cupti_session_library(const struct cupti_session *session)
 void cupti_session_wake(struct cupti_session *session)
 {
 	if (session)
-		system_wake(&session->buffers.full_count);
+		system_wake_shared(&session->control->bell);
 }
 
 static const char *callback_name(void *data, u32 domain, u32 callback)
@@ -92,7 +102,9 @@ static const char *callback_name(void *data, u32 domain, u32 callback)
 	struct cupti_session *session = data;
 	const char *name = NULL;
 
-	return session->library.calls.GetCallbackName(domain, callback, &name) ? NULL : name;
+	if (session->others.down || session->library.calls.GetCallbackName(domain, callback, &name))
+		return NULL;
+	return name;
 }
 
 static const char *string_at(void *data, u64 address)

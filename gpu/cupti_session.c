@@ -32,6 +32,8 @@ void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max,
 		return; /* it drops, and counts what it drops */
 	*buffer = cupti_buffers_allocate(EXTRA_BYTES);
 	*bytes = *buffer ? EXTRA_BYTES : 0;
+	if (*buffer && session->buffers.zeroed)
+		memset(*buffer, 0, EXTRA_BYTES);
 }
 
 /* Of a buffer that is not read: one that was only there so that CUPTI had one, or an earlier session's. */
@@ -77,17 +79,41 @@ bool cupti_session_read_clock(void *session, u64 *ret_cupti)
 	return !((struct cupti_session *)session)->library.calls.GetTimestamp(ret_cupti);
 }
 
+/* false: there is no further one. Without CUPTI, where nothing of it may be called any more. */
+static bool next_record(struct cupti_session *session, const u8 *buffer, size_t valid_bytes,
+			void **record)
+{
+	const u8 *at = *record;
+	u32 kind, step = 0;
+
+	if (!session->others.down)
+		return !session->library.calls.ActivityGetNextRecord((u8 *)buffer, valid_bytes,
+								     record);
+	if (at) {
+		memcpy(&kind, at, sizeof(kind));
+		step = kind < AGENT_ACTIVITY_KINDS ? session->convert.record_bytes[kind] : 0;
+		if (!step)
+			return false;
+	}
+	at = at ? at + step : buffer;
+	*record = (void *)at;
+	return at + sizeof(kind) <= buffer + valid_bytes;
+}
+
 static void convert_buffer(struct cupti_session *session, const u8 *buffer, size_t valid_bytes)
 {
-	const struct cupti_calls *calls = &session->library.calls;
 	const struct ring *ring = session->writer->ring;
 	u64 begin_ns = system_thread_cpu_ns(), converted = 0;
 	void *record = NULL;
 
-	while (!calls->ActivityGetNextRecord((u8 *)buffer, valid_bytes, &record)) {
-		if ((u8 *)record < buffer || (u8 *)record >= buffer + valid_bytes)
+	while (next_record(session, buffer, valid_bytes, &record)) {
+		const u8 *at = record;
+		size_t room_bytes = buffer + valid_bytes - at;
+
+		if (at < buffer || at >= buffer + valid_bytes)
 			break;
-		cupti_convert(&session->convert, record, buffer + valid_bytes - (u8 *)record);
+		if (!cupti_canary_sees(session, at, room_bytes))
+			cupti_convert(&session->convert, at, room_bytes);
 		converted++;
 	}
 	ring_count(ring, AGENT_COUNT_CONVERTED, converted);
@@ -122,7 +148,7 @@ void cupti_session_count_dropped(struct cupti_session *session)
 	const struct cupti_calls *calls = &session->library.calls;
 	size_t dropped = 0;
 
-	if (calls->ActivityGetNumDroppedRecords &&
+	if (!session->others.lost && calls->ActivityGetNumDroppedRecords &&
 	    !calls->ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		ring_count(session->writer->ring, AGENT_COUNT_CUPTI_DROPPED, dropped);
 }

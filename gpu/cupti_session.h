@@ -8,8 +8,10 @@
 
 #include "cupti_attributes.h"
 #include "cupti_buffers.h"
+#include "cupti_canary.h"
 #include "cupti_convert.h"
 #include "cupti_find.h"
+#include "cupti_others.h"
 #include "resident.h"
 
 #define FLUSH_FORCED 1 /* of cuptiActivityFlushAll: also what is not complete */
@@ -27,7 +29,11 @@ struct cupti_session {
 	const u32 *live; /* 0 in a fork()ed child of the target: it must not come near any of this */
 	u32 tid;
 	u32 version;
-	void *subscriber;
+	void *subscriber; /* NULL: none is held */
+	bool others_known; /* libraries that use CUPTI are mapped */
+	bool registered; /* our buffer callbacks were given to CUPTI, which is to be left in order */
+	struct cupti_others others;
+	struct cupti_canary canary;
 	u64 kinds_enabled;
 	bool managed_tried; /* the counters of unified memory were asked for */
 	u32 managed_result; /* CUPTI's answer then */
@@ -84,6 +90,10 @@ void cupti_session_count_dropped(struct cupti_session *session);
 void cupti_session_flush(struct cupti_session *session, u32 flags);
 /* Nothing is recorded from here on. */
 void cupti_session_disable_kinds(struct cupti_session *session);
+/* From now on CUPTI zeroes what it gets itself. */
+void cupti_session_zero_no_more(struct cupti_session *session);
+/* A call of CUPTI's failed: the feature's state, result and hint. */
+void cupti_session_fail(struct cupti_session *session, u32 state, const char *call, u32 result);
 /* READY, FAILED or IGNORED with result and hint. */
 void cupti_session_start(struct cupti_session *session);
 /* Which of them the kind is of; it is enabled behind that. */

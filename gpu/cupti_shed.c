@@ -8,7 +8,8 @@ static void shed_calls(struct cupti_session *session)
 {
 	static const u8 kinds[] = {CUPTI_DRIVER, CUPTI_RUNTIME};
 
-	cupti_apis_disable(session);
+	cupti_apis_disable(session, CUPTI_API_KINDS);
+	cupti_canary_end(session);
 	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (session->kinds_enabled >> kinds[i] & 1)
 			session->library.calls.ActivityDisable(kinds[i]);

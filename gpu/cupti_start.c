@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "cupti_apis.h"
+#include "cupti_canary.h"
 #include "cupti_finalize.h"
 #include "cupti_sizes.h"
+#include "cupti_subscription.h"
 #include "system.h"
 #include "words.h"
 
-#define SUBSCRIBER_NAME		 "gpuprobe"
 #define THREAD_ID_DEFAULT	 0 /* CUpti_ActivityThreadIdType */
 #define THREAD_ID_SYSTEM	 1 /* as gettid() gives it */
 #define UNIFIED_MEMORY_ALL	 2 /* scope: all devices of the process */
@@ -19,7 +20,7 @@
 #define CLOCK_START_POINTS	 8
 #define CLOCK_START_PAUSE_NS	 (2 * NS_PER_MILLISECOND)
 
-static void fail(struct cupti_session *session, u32 state, const char *call, u32 result)
+void cupti_session_fail(struct cupti_session *session, u32 state, const char *call, u32 result)
 {
 	const struct cupti_calls *calls = &session->library.calls;
 	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
@@ -34,49 +35,6 @@ static void fail(struct cupti_session *session, u32 state, const char *call, u32
 	}
 	session->feature->result = result;
 	__atomic_store_n(&session->feature->state, state, __ATOMIC_RELEASE);
-}
-
-/* ---- the subscription ---- */
-
-static void fail_taken(struct cupti_session *session, const char *holder)
-{
-	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
-
-	words_add(&words, "CUPTI is in use by ");
-	words_add(&words, *holder ? holder : "another tool in the target");
-	words_add(&words, ", and serves one at a time: end that one first");
-	words_set(session->control->cupti_facts.other_client,
-		  sizeof(session->control->cupti_facts.other_client), holder);
-	session->feature->result = CUPTI_TAKEN;
-	__atomic_store_n(&session->feature->state, AGENT_FEATURE_IGNORED, __ATOMIC_RELEASE);
-}
-
-/* The first call of a process can take ten seconds. */
-static bool subscribe(struct cupti_session *session)
-{
-	const struct cupti_calls *calls = &session->library.calls;
-	char holder[128] = "";
-	struct cupti_subscriber parameters = {
-		.struct_bytes = session->version >= CUPTI_VERSION_STRUCT_SIZE ? 40 : 32,
-		.name = SUBSCRIBER_NAME,
-		.old_name = holder,
-		.old_name_bytes = sizeof(holder),
-	};
-	cupti_api_callback callback = resident_callback(&session->resident);
-	u32 result;
-
-	if (calls->Subscribe_v2 && session->version >= CUPTI_VERSION_SUBSCRIBE_V2)
-		result = calls->Subscribe_v2(&session->subscriber, callback, NULL, &parameters);
-	else
-		result = calls->Subscribe(&session->subscriber, callback, NULL);
-	holder[sizeof(holder) - 1] = '\0';
-	if (result)
-		session->subscriber = NULL;
-	if (result == CUPTI_TAKEN)
-		fail_taken(session, holder);
-	else if (result)
-		fail(session, AGENT_FEATURE_FAILED, "cuptiSubscribe", result);
-	return !result;
 }
 
 /* ---- the clock ---- */
@@ -257,7 +215,8 @@ static void configure(struct cupti_session *session)
 		calls->SetThreadIdType(THREAD_ID_SYSTEM);
 	cupti_sizes_measure(calls, session->version, session->convert.record_bytes);
 	start_clock(session);
-	if (!session->stays)
+	/* They hold for everybody's buffers: not where somebody could come who hands out others. */
+	if (!session->stays && session->subscriber && !session->others_known)
 		cupti_attributes_set(&session->attributes, calls);
 	session->buffers.zeroed =
 		cupti_attributes_changed(&session->attributes, CUPTI_ATTRIBUTE_ZEROED_OUT);
@@ -289,9 +248,11 @@ static void enable(struct cupti_session *session)
 						      resident_completed(&session->resident));
 
 	if (result) {
-		fail(session, AGENT_FEATURE_FAILED, "cuptiActivityRegisterCallbacks", result);
+		cupti_session_fail(session, AGENT_FEATURE_FAILED, "cuptiActivityRegisterCallbacks",
+				   result);
 		return;
 	}
+	session->registered = true;
 	/*
 	 * Work that ended after an earlier session lies in a buffer of that one's, which CUPTI would go on to fill; that
 	 * agent can no longer read it, and to us it says nothing.
@@ -306,8 +267,7 @@ static void enable(struct cupti_session *session)
 		__atomic_store_n(&session->feature->state, AGENT_FEATURE_FAILED, __ATOMIC_RELEASE);
 		return;
 	}
-	if (calls->ActivityFlushPeriod && session->control->cupti.flush_period_ms)
-		calls->ActivityFlushPeriod(session->control->cupti.flush_period_ms);
+	cupti_canary_begin(session);
 	/* The facts of what exists are there before the first event. */
 	cupti_session_flush(session, 0);
 	cupti_session_convert(session);
@@ -356,10 +316,10 @@ void cupti_session_start(struct cupti_session *session)
 	if (!connect(session))
 		return;
 	if (result) {
-		fail(session, AGENT_FEATURE_FAILED, "cuptiGetVersion", result);
+		cupti_session_fail(session, AGENT_FEATURE_FAILED, "cuptiGetVersion", result);
 		return;
 	}
-	if (subscribe(session)) {
+	if (cupti_subscription_begin(session)) {
 		configure(session);
 		enable(session);
 	}

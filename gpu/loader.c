@@ -27,6 +27,22 @@ bool loader_find(struct loader *loader, const struct agent_start *start)
 	return loader->open && loader->symbol && loader->close;
 }
 
+/* The linker's: the first byte of this library. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+void loader_own_code(u64 *ret_begin, u64 *ret_end)
+{
+	const u8 *base = (const u8 *)&__ehdr_start;
+	const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + __ehdr_start.e_phoff);
+
+	*ret_begin = *ret_end = 0;
+	for (u32 i = 0; i < __ehdr_start.e_phnum; i++, segment++)
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X) {
+			*ret_begin = (u64)base + segment->p_vaddr;
+			*ret_end = *ret_begin + segment->p_memsz;
+		}
+}
+
 static bool begins_with(const char *string, const char *prefix)
 {
 	while (*prefix && *string == *prefix)
@@ -51,38 +67,47 @@ static const char *file_name(const char *path)
 	return name;
 }
 
-/* The name that the library gives itself, NULL: none. glibc has made the address of the strings absolute. */
-static const char *soname_of(const struct dl_phdr_info *info)
+static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
 {
-	const ElfW(Dyn) *entry = NULL;
-	const char *strings = NULL;
-	u64 name = 0;
-
 	for (u32 i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		if (entry->d_tag == DT_STRTAB)
-			strings = (const char *)entry->d_un.d_ptr;
-		if (entry->d_tag == DT_SONAME)
-			name = entry->d_un.d_val;
-	}
-	return name && (u64)strings > info->dlpi_addr ? strings + name : NULL;
+			return (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return NULL;
+}
+
+/* glibc has made their address absolute; NULL: it has not. */
+static const char *strings_of(const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *entry = dynamic_of(info);
+
+	for (; entry && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_STRTAB && entry->d_un.d_ptr > info->dlpi_addr)
+			return (const char *)entry->d_un.d_ptr;
+	return NULL;
+}
+
+/* A string of the tag that begins with the prefix, NULL: there is none. */
+static const char *entry_of(const struct dl_phdr_info *info, s64 tag, const char *prefix)
+{
+	const ElfW(Dyn) *entry = dynamic_of(info);
+	const char *strings = strings_of(info);
+
+	for (; strings && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag && begins_with(strings + entry->d_un.d_val, prefix))
+			return strings + entry->d_un.d_val;
+	return NULL;
 }
 
 /* Under the loader's lock: notes only. */
 static int look(struct dl_phdr_info *info, size_t info_bytes, void *data)
 {
 	struct loader_match *match = data;
-	const char *soname;
 
 	if (!info->dlpi_name || !*info->dlpi_name)
 		return 0;
-	if (!begins_with(file_name(info->dlpi_name), match->prefix)) {
-		soname = soname_of(info);
-		if (!soname || !begins_with(soname, match->prefix))
-			return 0;
-	}
+	if (!begins_with(file_name(info->dlpi_name), match->prefix) &&
+	    !entry_of(info, DT_SONAME, match->prefix))
+		return 0;
 	for (u32 i = 0; i < match->count && i < ARRAY_SIZE(match->paths); i++)
 		if (equal(match->paths[i], info->dlpi_name))
 			return 0;
@@ -96,4 +121,30 @@ void loader_match(struct loader_match *match)
 {
 	match->count = 0;
 	dl_iterate_phdr(look, match);
+}
+
+struct each {
+	const char *prefix;
+	bool (*visit)(void *data, const struct loader_library *library);
+	void *data;
+};
+
+static int look_each(struct dl_phdr_info *info, size_t info_bytes, void *data)
+{
+	const struct each *each = data;
+	struct loader_library library = {
+		.path = info->dlpi_name ? info->dlpi_name : "",
+		.needs = entry_of(info, DT_NEEDED, each->prefix),
+	};
+
+	library.name = file_name(library.path);
+	return each->visit(each->data, &library);
+}
+
+void loader_each(const char *prefix,
+		 bool (*visit)(void *data, const struct loader_library *library), void *data)
+{
+	struct each each = {prefix, visit, data};
+
+	dl_iterate_phdr(look_each, &each);
 }

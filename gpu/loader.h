@@ -20,12 +20,22 @@ struct loader {
 /* false: there is no dlopen or no dlsym. */
 bool loader_find(struct loader *loader, const struct agent_start *start);
 
+/* Where the code of this library lies. */
+void loader_own_code(u64 *ret_begin, u64 *ret_end);
+
 /* Libraries that are mapped. */
 struct loader_match {
 	const char *prefix; /* of the file's name or of the SONAME: "libcupti.so" */
 	u32 count;	    /* by different paths */
 	char paths[2][LOADER_PATH_BYTES]; /* the first ones */
 };
+
+/* What is mapped, one after the other; the strings are the loader's. true: that is enough. */
+struct loader_library {
+	const char *path, *name; /* of the file; the program itself: "" */
+	bool needs; /* it is linked with a library whose name begins with the prefix that was asked for */
+};
+void loader_each(const char *prefix, bool (*visit)(void *data, const struct loader_library *library), void *data);
 
 /* Names of symbols are never looked up here: a library that is mapped privately is found too. */
 void loader_match(struct loader_match *match);

@@ -113,6 +113,15 @@ struct agent_starter {
 	u64 from_ns, until_ns; /* CLOCK_MONOTONIC of the target */
 };
 
+/* How another user of CUPTI was noticed. */
+enum cupti_lost {
+	CUPTI_LOST_NOTHING,
+	CUPTI_LOST_TAKEN,     /* it registered callbacks of its own */
+	CUPTI_LOST_FINALIZED, /* it took CUPTI down */
+	CUPTI_LOST_SILENT,    /* a call of our own that was recorded before is no more (cupti_canary.h) */
+	CUPTI_LOST_KERNELS,   /* launches are recorded, their kernels no more */
+};
+
 /* By the agent. */
 struct agent_cupti_facts {
 	u32 cupti_version;  /* cuptiGetVersion */
@@ -124,6 +133,10 @@ struct agent_cupti_facts {
 	u32 driver_call_ns, runtime_call_ns;
 	char path[AGENT_PATH_BYTES]; /* the library in use, as the target sees it */
 	char other_client[64];	     /* who holds CUPTI, where it says so */
+	u64 lost_ns;	 /* from when on nothing is recorded any more, by the target's CLOCK_MONOTONIC; 0: all was */
+	u64 kept_bytes;	 /* of buffers that CUPTI, or who took it over, still has: they are never touched again */
+	u32 lost_reason; /* enum cupti_lost */
+	u32 shared;	 /* bool: no subscription is held while it records, since torch.profiler may want it */
 };
 
 /*
@@ -136,6 +149,24 @@ struct agent_nvtx_sites {
 	u32 tool_named; /* bool: NVTX_INJECTION64_PATH is set: what is not initialised yet belongs to that tool */
 	u32 pad;
 	u64 addresses[AGENT_NVTX_SITES];
+};
+
+/* How libcupti is used by others than the agent (gpu/cupti_watched.def); bits. */
+enum cupti_use {
+	CUPTI_USE_SUBSCRIBES = 1,
+	CUPTI_USE_REGISTERS = 2, /* its buffer callbacks stand instead of ours: buffers of ours that are out go to it */
+	CUPTI_USE_ENABLES = 4,
+	CUPTI_USE_DISABLES = 8, /* a kind that is switched off is so for all */
+	CUPTI_USE_FINALIZES = 16, /* every call after that would start CUPTI anew */
+};
+
+/* What others did since the agent began; by gpuprobe, at once, uses last. Times are CLOCK_MONOTONIC of the target. */
+struct agent_cupti_others {
+	u32 uses; /* of enum cupti_use, never taken back */
+	u32 pad;
+	u64 kinds; /* 1 << CUpti_ActivityKind: enabled by them and not disabled again */
+	u64 first_ns, last_ns; /* of these calls */
+	u64 lost_ns; /* of the first that took something from us: any but SUBSCRIBES and ENABLES; 0: none did */
 };
 
 /* By the agent. */
@@ -191,6 +222,8 @@ struct agent_control {
 	struct agent_feature features[AGENT_FEATURES];
 	struct agent_cupti_config cupti;
 	struct agent_cupti_facts cupti_facts;
+	struct agent_cupti_others cupti_others;
+	u64 code_begin, code_end; /* of the agent; by it, before it calls CUPTI */
 	struct agent_nvtx_sites nvtx;
 	struct agent_nvtx_facts nvtx_facts;
 	struct agent_starter starter;
@@ -204,6 +237,7 @@ struct agent_control {
 	u32 shed_done;   /* the same; by the agent */
 	u64 shed_ns;     /* by the agent: when the last of it was done, CLOCK_MONOTONIC of the target */
 	u64 flushing_ns;    /* by the agent: since when it has been in cuptiActivityFlushAll, CLOCK_MONOTONIC of the target; 0: it is not */
+	u32 bell; /* counts up when there is something for the agent's thread, which waits for that (futex): by anybody */
 	u32 handover_state; /* enum agent_handover */
 	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */
 	u32 turned_away;    /* by agents, in the first ring of a memfd: processes that found no ring free */

@@ -56,6 +56,11 @@ static u64 now(clockid_t clock)
 	return time.tv_sec * NS_PER_SECOND + time.tv_nsec;
 }
 
+void system_discard(void *memory, size_t bytes)
+{
+	arch_syscall(SYS_madvise, (long)memory, (long)bytes, MADV_DONTNEED, 0, 0, 0);
+}
+
 u64 system_now_ns(void)
 {
 	return now(CLOCK_MONOTONIC);
@@ -86,7 +91,7 @@ bool system_thread_lives(u32 pid, u32 tid)
 	return arch_syscall(SYS_tgkill, pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
 
-void system_wait(const u32 *word, u32 value, u64 timeout_ns)
+static void wait_for_word(const u32 *word, u32 value, u64 timeout_ns, u32 flags)
 {
 	u64 end_ns = system_now_ns() + timeout_ns;
 	struct timespec until = {end_ns / NS_PER_SECOND, end_ns % NS_PER_SECOND};
@@ -94,14 +99,29 @@ void system_wait(const u32 *word, u32 value, u64 timeout_ns)
 
 	do {
 		/* An absolute moment of CLOCK_MONOTONIC. */
-		result = arch_syscall(SYS_futex, (long)word, FUTEX_WAIT_BITSET_PRIVATE, value,
+		result = arch_syscall(SYS_futex, (long)word, FUTEX_WAIT_BITSET | flags, value,
 				      (long)&until, 0, FUTEX_BITSET_MATCH_ANY);
 	} while (result == -EINTR);
+}
+
+void system_wait(const u32 *word, u32 value, u64 timeout_ns)
+{
+	wait_for_word(word, value, timeout_ns, FUTEX_PRIVATE_FLAG);
 }
 
 void system_wake(const u32 *word)
 {
 	arch_syscall(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
+}
+
+void system_wait_shared(const u32 *word, u32 value, u64 timeout_ns)
+{
+	wait_for_word(word, value, timeout_ns, 0);
+}
+
+void system_wake_shared(const u32 *word)
+{
+	arch_syscall(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 }
 
 long system_memfd(const char *name, u32 flags)

@@ -13,6 +13,8 @@ void *system_map(size_t bytes);
 /* The same, which a fork()ed child finds zeroed again. */
 void *system_map_wiped_on_fork(size_t bytes);
 void system_unmap(void *memory, size_t bytes);
+/* The memory behind whole pages goes; they are zeros then. */
+void system_discard(void *memory, size_t bytes);
 
 u64 system_now_ns(void); /* CLOCK_MONOTONIC */
 u64 system_realtime_ns(void);
@@ -24,6 +26,10 @@ bool system_thread_lives(u32 pid, u32 tid);
 /* Sleeps until *word is not value any more, somebody wakes it, or time is over. */
 void system_wait(const u32 *word, u32 value, u64 timeout_ns);
 void system_wake(const u32 *word);
+
+/* The same for a word in memory that another process shares, and may wake. */
+void system_wait_shared(const u32 *word, u32 value, u64 timeout_ns);
+void system_wake_shared(const u32 *word);
 
 /* Is it what a system call returns when it fails, and no address? */
 bool system_failed(long result);

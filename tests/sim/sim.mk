@@ -9,6 +9,7 @@ SIM_DRIVER  := $(wildcard tests/sim/driver/*.c)
 SIM_RUNTIME := $(wildcard tests/sim/runtime/*.c)
 SIM_CUPTI   := $(wildcard tests/sim/cupti/*.c)
 SIM_VERSIONS := 11.8 12.0 12.2 12.3 12.4 12.5 12.6 12.8 12.9 13.0 13.1 13.2 13.3 13.4 13.5
+SIM_PROFILERS := $(addprefix $(SIM)/profilers/,libtorch_cpu.so xla_cuda_plugin.so libproton.so)
 SIM_TESTS := $(patsubst tests/sim/test/%.c,$(SIM)/test/%,$(wildcard tests/sim/test/test_*.c))
 
 # 11.8 has its minor in the name of the library, the others have not.
@@ -21,7 +22,7 @@ ifeq ($(SIM_INCLUDE),)
 sim:
 	@echo "sim: skipped, no CUDA 13 headers: install the toolkit, or run scripts/deps.sh sim" >&2
 else
-sim: $(SIM)/libcuda.so.1 $(SIM)/libnvidia-ml.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM)/other-cublaslt/libcublasLt.so.13 $(SIM)/hostile-cublaslt/libcublasLt.so.13 $(SIM_TESTS) $(SIM)/site-packages
+sim: $(SIM)/libcuda.so.1 $(SIM)/libnvidia-ml.so.1 $(SIM)/libcudart.so.13 $(foreach v,$(SIM_VERSIONS),$(call sim_cupti,$(v))) $(SIM)/sim-train $(SIM)/sim-matmul $(SIM)/other-cublaslt/libcublasLt.so.13 $(SIM)/hostile-cublaslt/libcublasLt.so.13 $(SIM_PROFILERS) $(SIM_TESTS) $(SIM)/site-packages
 endif
 
 $(SIM)/driver/driver_api.h: $(SIM_DRIVER) tests/sim/generate_api.py
@@ -94,9 +95,18 @@ $(SIM)/libnvidia-ml.so.1: tests/sim/nvml/nvml.c
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -isystem $(SIM_INCLUDE),$(SIM_CFLAGS)) -shared -o $@ $< -Wl,-soname,libnvidia-ml.so.1
 
-$(SIM)/sim-train: tests/sim/train.c $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
+$(SIM)/sim-train: tests/sim/train.c tests/sim/train_profile.c tests/sim/train_profile.h tests/sim/profilers/profiler.h $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
+	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $(filter %.c,$^) -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
+
+# Other users of CUPTI, under the names of the libraries that they live in.
+$(SIM)/profilers/libtorch_cpu.so: SIM_PROFILER := KINETO
+$(SIM)/profilers/xla_cuda_plugin.so: SIM_PROFILER := XLA
+$(SIM)/profilers/libproton.so: SIM_PROFILER := PROTON
+$(SIM)/profilers/%.so: tests/sim/profilers/profiler.c tests/sim/profilers/profiler.h
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SIM_CFLAGS) -DSIM_PROFILER=$(SIM_PROFILER) -shared -o $@ $< -Wl,-soname,$(@F) -lpthread -ldl
 
 # Its functions call each other as those of other libraries do, through the PLT, and none is left by a jump.
 $(SIM)/libcublas.so.13: tests/sim/cublas/cublas.c tests/sim/cublas/cublas.h $(SIM)/libcudart.so.13

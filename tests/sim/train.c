@@ -8,6 +8,8 @@
  *	resume	go on
  *	mark	truth counts from here
  *	truth	what happened since the mark
+ *	profile	another user of CUPTI (--profiler LIBRARY,LIBCUPTI) begins
+ *	profiled	it ends, when all threads stand as after pause; they go on then
  *	quit	end as by SIGTERM
  * SIGUSR1 prints the truth to stdout.
  */
@@ -29,6 +31,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include "interface.h"
+#include "train_profile.h"
 
 #define MAX_THREADS    64
 #define LAYERS	       4
@@ -348,6 +351,23 @@ static void print_truth(FILE *stream)
 	free(json);
 }
 
+static unsigned long kernels_asked(void)
+{
+	return launches_asked + graphs_asked * GRAPH_KERNELS;
+}
+
+/* What was under way when it began is one launch a thread. */
+static void end_profile(FILE *client)
+{
+	bool was_paused = is_paused;
+
+	pause_all();
+	train_profile_end(client, kernels_asked(), options.threads * GRAPH_KERNELS);
+	if (!was_paused)
+		resume_all();
+	train_profile_leave();
+}
+
 static void answer(FILE *client, const char *line)
 {
 	if (!strcmp(line, "pause")) {
@@ -361,12 +381,17 @@ static void answer(FILE *client, const char *line)
 		fprintf(client, "{\"marked\":true}\n");
 	} else if (!strcmp(line, "truth")) {
 		print_truth(client);
+	} else if (!strcmp(line, "profile")) {
+		train_profile_begin(client, kernels_asked);
+	} else if (!strcmp(line, "profiled")) {
+		end_profile(client);
 	} else if (!strcmp(line, "quit")) {
 		is_ending = true;
 		resume_all();
 		fprintf(client, "{\"ending\":true}\n");
 	} else {
-		fprintf(client, "{\"error\":\"pause, resume, mark, truth or quit\"}\n");
+		fprintf(client,
+			"{\"error\":\"pause, resume, mark, truth, profile, profiled or quit\"}\n");
 	}
 	fflush(client);
 }
@@ -447,6 +472,7 @@ static void read_options(int argc, char **argv)
 		{"control", required_argument, NULL, 'c'},
 		{"paused", no_argument, NULL, 'p'},
 		{"managed", no_argument, NULL, 'm'},
+		{"profiler", required_argument, NULL, 'P'},
 		{0},
 	};
 	int option;
@@ -476,6 +502,9 @@ static void read_options(int argc, char **argv)
 			break;
 		case 'm':
 			options.is_managed = true;
+			break;
+		case 'P':
+			train_profile_open(optarg);
 			break;
 		default:
 			exit(2);

@@ -104,7 +104,7 @@ TEST(what_is_listed_is_switched_on_by_number_and_off_again)
 	CHECK(cupti.on[DRIVER][3] && cupti.on[RUNTIME][3]);
 	CHECK_U64(count_on(DRIVER) + count_on(RUNTIME), 2);
 	CHECK_U64(cupti.calls, 2);
-	cupti_apis_disable(session);
+	cupti_apis_disable(session, CUPTI_API_KINDS);
 	CHECK_U64(count_on(DRIVER) + count_on(RUNTIME), 0);
 	CHECK_U64(session->kinds_by_number, 0);
 	session_free(session);
@@ -132,7 +132,7 @@ TEST(before_12_5_there_are_the_kinds)
 	/* The conversion leaves the rest out. */
 	CHECK(api_set_has(&session->convert.apis, DRIVER, 3));
 	CHECK(!api_set_has(&session->convert.apis, DRIVER, 4));
-	cupti_apis_disable(session);
+	cupti_apis_disable(session, CUPTI_API_KINDS);
 	session_free(session);
 }
 

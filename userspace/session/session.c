@@ -122,6 +122,7 @@ static int start_agents(struct session *session, struct err *err)
 		return 0;
 	agents = *config->agents;
 	agents.threads = &session->own.told;
+	agents.source = session->source;
 	result = agents_start(&agents, &session->result.agents, err);
 	if (result)
 		return result;
@@ -476,6 +477,7 @@ static int prepare(struct session *session, struct err *err)
 		.heap_plan = config->heap_plan,
 		.heap_events = config->settings->heap_events,
 		.counted_count = plan_counted(config->plan),
+		.cupti_calls = config->agents != NULL,
 		.off_cpu = config->settings->off_cpu,
 		.growth = config->settings->growth,
 		.matmuls = plan_has_matmuls(config->plan),

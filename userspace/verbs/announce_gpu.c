@@ -64,6 +64,8 @@ static void say_audit(const struct agent_report *report)
 	const char *comm = report->target->comm, *why = report->why;
 	u32 pid = report->target->pid;
 
+	if (*report->lost_why)
+		log_warning("%s (%u): %s", comm, pid, report->lost_why);
 	if (report->left_behind)
 		log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
 			    *why ? ": " : "", why);

@@ -5,9 +5,9 @@
 #include "cupti_sim.h"
 #include "names.h"
 
-#define MAX_STREAMS    1024
-#define EXTERNAL_DEPTH 64
-#define EXTERNAL_KINDS 16
+#define MAX_STREAMS	     1024
+#define EXTERNAL_DEPTH	     64
+#define EXTERNAL_KINDS	     16
 #define COLLECTOR_TIMEOUT_MS 2002
 
 struct external_stack {
@@ -82,8 +82,8 @@ static CUptiResult begin(void)
 /* A kind is all of its numbers: it overrides what was switched by number before, on and off [headers of 12.5]. */
 static void switch_kind(unsigned kind, bool on)
 {
-	unsigned domain = kind == CUPTI_ACTIVITY_KIND_DRIVER ? SIM_DOMAIN_DRIVER
-							     : SIM_DOMAIN_RUNTIME;
+	unsigned domain =
+		kind == CUPTI_ACTIVITY_KIND_DRIVER ? SIM_DOMAIN_DRIVER : SIM_DOMAIN_RUNTIME;
 
 	sim_state.kinds[kind] = on;
 	if (kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME)

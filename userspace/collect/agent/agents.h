@@ -15,6 +15,7 @@
 #include "cuda/nvtx_users.h"
 #include "process/target.h"
 #include "base/err.h"
+#include "collect/bpf/bpf_source.h"
 #include "collect/recording_facts.h"
 #include "collect/source.h"
 #include "../gpu/shared.h"
@@ -44,6 +45,7 @@ struct agents_config {
 	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
 	u32 launch_pid;			 /* that of the targets which was started with it */
 	bool follow; /* descendants of the targets that start CUDA later get one too: agents_follow() */
+	const struct bpf_source *source; /* by which other users of CUPTI are noticed; outlives the agents */
 	const struct agents_threads *threads; /* NULL: nobody wants to know; outlives the agents */
 	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
 };
@@ -68,8 +70,10 @@ struct agent_report {
 		cupti; /* WORKS: its paths and names are as the target wrote them */
 	struct nvtx_users nvtx_users; /* when it was put in; of a command none */
 	struct agent_nvtx_facts nvtx;
+	char others_why[AGENT_HINT_BYTES]; /* why other users of CUPTI are not noticed; "": they are */
 	char nvtx_why[AGENT_HINT_BYTES]; /* why none is recorded though it was asked for; "": it is */
 	/* After agents_leave(): */
+	char lost_why[AGENT_HINT_BYTES]; /* WORKS: another user of CUPTI took it, since when; "": none did */
 	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */
 	bool stuck; /* it is still in a flush of CUPTI's, which waits for the GPU: it leaves when that returns */

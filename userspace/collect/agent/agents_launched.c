@@ -107,6 +107,8 @@ static int meet(struct agents *agents, struct agent *agent)
 	gpu_target_read(process, &agent->report.gpu, NULL);
 	agents_nvtx_look(agents, agent, process);
 	agents_tell_threads(agents, agent);
+	agents_others_watch(agents, agent, process);
+	agents_others_tell(agents, agent, process);
 	return agents_create_ring(agents, agent, process);
 }
 

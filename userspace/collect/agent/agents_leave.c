@@ -115,6 +115,10 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 		/* The target may have written over it. */
 		ask_to_leave(agents);
 	}
+	agents->watch = cupti_watch_close(agents->watch);
+	for (size_t i = 0; i < agents->count; i++)
+		if (agents->agents[i].control)
+			agents_others_read(agents, &agents->agents[i]);
 	for (size_t i = 0; i < agents->count; i++)
 		if (agents->agents[i].launch)
 			resolve(&agents->agents[i]);

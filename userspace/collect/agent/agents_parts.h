@@ -8,6 +8,7 @@
 #include "collect/agent/agent_ring.h"
 #include "collect/agent/agent_threads.h"
 #include "collect/agent/agents.h"
+#include "collect/agent/cupti_watch.h"
 
 struct agent {
 	const struct target *target;
@@ -42,6 +43,7 @@ struct agents {
 	u64 window_start_ns;
 	u64 followed_ns; /* when it was last looked for descendants */
 	u32 shed;	 /* enum agent_shed: what is not recorded any more */
+	struct cupti_watch *watch; /* NULL: other users of CUPTI are not noticed */
 	u64 turned_away; /* processes for which there was no room */
 	u32 place;	 /* text id (tool): of these, for the ledger */
 	struct map unreached; /* agents_unreached(): when they were found so, first and last, by pid */
@@ -96,6 +98,15 @@ bool agents_has_left(const struct agent *agent);
 void agents_expect_threads(const struct agents *agents, const struct agent *agent);
 /* When it was put in, or has taken its ring. */
 void agents_tell_threads(const struct agents *agents, struct agent *agent);
+
+/* ---- agents_others.c ---- */
+
+/* Probes on what CUPTI the process has by now; where that fails, the report says so. */
+void agents_others_watch(struct agents *agents, struct agent *agent, const struct target *process);
+/* Its agent is told of them from now on. */
+void agents_others_tell(struct agents *agents, struct agent *agent, const struct target *process);
+/* What came of them goes into the report. After it has left. */
+void agents_others_read(const struct agents *agents, struct agent *agent);
 
 /* ---- agents_nvtx.c ---- */
 

@@ -104,6 +104,8 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
 	agents_nvtx_begin(agents, agent);
+	if (!why)
+		agents_others_watch(agents, agent, agent->target);
 	if (why ||
 	    memory_room_buffers(agent->target, agents->config.cupti.buffer_bytes, &buffer_count,
 				&err) ||
@@ -117,6 +119,8 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	agents_tell_threads(agents, agent);
 	if (map_ring(agents, agent, &err))
 		agents_fail(agent, err.message);
+	else
+		agents_others_tell(agents, agent, agent->target);
 }
 
 static void start_command(struct agents *agents, struct agent *agent)
@@ -146,6 +150,9 @@ int agents_start(const struct agents_config *config, struct agents **ret_agents,
 	agents->chunk_count = config->ring_bytes / AGENT_CHUNK_BYTES;
 	if (agents->chunk_count > AGENT_CHUNKS_MAX)
 		agents->chunk_count = AGENT_CHUNKS_MAX;
+	/* Without it they are recorded all the same. */
+	if (cupti_watch_open(config->source, &agents->watch, err))
+		log_warning("%s", err->message);
 	for (size_t i = 0; i < config->target_count; i++) {
 		struct agent *agent = agents_next(agents, &config->targets[i]);
 
@@ -202,8 +209,12 @@ bool agents_all_answered(struct agents *agents)
 	for (size_t i = 0; i < agents->count; i++) {
 		struct agent *agent = &agents->agents[i];
 
-		if (!agent->answered)
+		if (!agent->answered) {
 			agents_look_for_answer(agent);
+			/* It may have loaded CUPTI. */
+			if (agent->answered && agent->report.outcome == AGENT_WORKS)
+				agents_others_watch(agents, agent, agent->target);
+		}
 		if (!agent->answered)
 			agent_handover_serve(agent->target, agent->control, &agent->report.supply);
 		all &= agent->answered;
@@ -272,6 +283,8 @@ static void empty_ring(const struct agents *agents, const struct agent *agent)
 /* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */
 struct agents *agents_free(struct agents *agents)
 {
+	if (agents)
+		agents->watch = cupti_watch_close(agents->watch);
 	for (size_t i = 0; agents && i < agents->count; i++) {
 		struct agent *agent = &agents->agents[i];
 

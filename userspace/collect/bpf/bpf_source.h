@@ -25,6 +25,7 @@ struct bpf_source_settings {
 	bool single;	       /* some of them by single probes */
 	size_t function_count; /* of that plan */
 	size_t usdt_sites;     /* of its USDT probes */
+	bool cupti_calls;      /* those of libcupti are watched, beside the plan */
 	size_t counted_count;  /* of them: functions of which calls are only counted */
 	bool allocators;       /* some of them allocate memory; then: */
 	bool matmuls;	       /* some of them multiply matrices */
@@ -112,6 +113,18 @@ int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_off
  * or USDT probes. */
 int bpf_source_attach_trap(struct bpf_source *source, int file_fd, u64 file_offset, bool with_return,
 			   struct err *err);
+
+/* Functions of one file of libcupti in one process. */
+struct cupti_functions {
+	int file_fd;
+	u32 thread; /* that names the process */
+	u64 *offsets, *cookies; /* cookies: rows of gpu/cupti_watched.def */
+	size_t count;
+};
+/* Their calls go into a ring of their own, as struct cupti_call_event. */
+int bpf_source_attach_cupti(const struct bpf_source *source, struct uprobe_set *set,
+			    const struct cupti_functions *functions, struct err *err);
+int bpf_source_cupti_calls(const struct bpf_source *source);
 
 /* From now_ns on no call is taken of this function, nor of those that share its links; calls that are open then end there. Its
  * links stay in. */

@@ -151,6 +151,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	bpf_source_configure_usdt(source, settings);
 	bpf_source_choose_growth(source, settings->growth);
 	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites);
+	bpf_source_choose_cupti(source, settings->cupti_calls);
 	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
 	if (template <0)
 		return err_errno(

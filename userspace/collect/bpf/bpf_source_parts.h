@@ -116,6 +116,9 @@ struct usdt_reach {
 int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, size_t module,
 			   const struct usdt_reach *reach, struct err *err);
 
+/* Which programs are loaded; before they are. bpf_source_cupti.c */
+void bpf_source_choose_cupti(const struct bpf_source *source, bool wanted);
+
 /* Which programs are loaded; before they are. bpf_source_traps.c */
 void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
 

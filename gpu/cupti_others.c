@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "cupti_session.h"
+
+#include "cupti_apis.h"
+#include "cupti_others.h"
+#include "system.h"
+
+/* A profiler that begins makes all its calls within that time of one another. */
+#define QUIET_NS (300 * NS_PER_MILLISECOND)
+#define PAUSE_NS (10 * NS_PER_MILLISECOND)
+/* What is not complete is not handed over, and a buffer may just have been asked of us: twice as long to each next one. */
+#define FLUSHES	       8
+#define FLUSH_FIRST_NS NS_PER_MILLISECOND
+
+static u32 uses_of(const struct cupti_session *session)
+{
+	return __atomic_load_n(&session->control->cupti_others.uses, __ATOMIC_ACQUIRE);
+}
+
+static u64 kinds_of(const struct cupti_session *session)
+{
+	return __atomic_load_n(&session->control->cupti_others.kinds, __ATOMIC_ACQUIRE);
+}
+
+bool cupti_others_came(const struct cupti_session *session)
+{
+	return uses_of(session) & (CUPTI_USE_REGISTERS | CUPTI_USE_FINALIZES);
+}
+
+void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
+{
+	struct agent_cupti_facts *facts = &session->control->cupti_facts;
+
+	if (session->others.lost)
+		return;
+	session->others.lost = true;
+	facts->lost_reason = reason;
+	__atomic_store_n(&facts->lost_ns, since_ns ? since_ns : system_now_ns(), __ATOMIC_RELEASE);
+}
+
+bool cupti_others_look(struct cupti_session *session)
+{
+	struct agent_cupti_others *others = &session->control->cupti_others;
+	u32 uses = uses_of(session);
+
+	if (uses & CUPTI_USE_FINALIZES) {
+		session->others.down = true;
+		cupti_others_lose(session, CUPTI_LOST_FINALIZED, others->lost_ns);
+	} else if (uses & CUPTI_USE_REGISTERS) {
+		cupti_session_zero_no_more(session);
+		cupti_others_lose(session, CUPTI_LOST_TAKEN, others->lost_ns);
+	}
+	return session->others.lost;
+}
+
+void cupti_others_flush(struct cupti_session *session, u64 now_ns)
+{
+	struct cupti_others *others = &session->others;
+
+	if (others->flushes == FLUSHES || others->down ||
+	    session->control->cupti_facts.lost_reason != CUPTI_LOST_TAKEN ||
+	    now_ns - others->flushed_ns < FLUSH_FIRST_NS << others->flushes >> 1)
+		return;
+	others->flushes++;
+	others->flushed_ns = now_ns;
+	cupti_session_flush(session, 0);
+}
+
+u64 cupti_others_timeout(const struct cupti_session *session, u64 timeout_ns)
+{
+	const struct cupti_others *others = &session->others;
+	u64 wanted_ns =
+		others->flushes < FLUSHES ? FLUSH_FIRST_NS << others->flushes >> 1 : 2 * PAUSE_NS;
+
+	return others->down || others->withdrawn || wanted_ns > timeout_ns ? timeout_ns : wanted_ns;
+}
+
+void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns)
+{
+	const struct agent_cupti_others *others = &session->control->cupti_others;
+	u64 end_ns = system_now_ns() + wait_ns, unwanted;
+	u32 never = 0;
+
+	/* Unseen by the probes somebody may want any of them. */
+	if (session->others.withdrawn ||
+	    session->control->cupti_facts.lost_reason == CUPTI_LOST_SILENT)
+		return;
+	while (system_now_ns() - __atomic_load_n(&others->last_ns, __ATOMIC_ACQUIRE) < QUIET_NS) {
+		if (system_now_ns() >= end_ns)
+			return;
+		system_wait(&never, 0, PAUSE_NS);
+	}
+	cupti_others_look(session);
+	session->others.withdrawn = true;
+	unwanted = session->kinds_enabled & ~kinds_of(session);
+	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS && !session->others.down; kind++)
+		if (unwanted >> kind & 1)
+			session->library.calls.ActivityDisable(kind);
+	if (!session->others.down && !(kinds_of(session) >> CUPTI_DRIVER & 1))
+		cupti_canary_end(session);
+	if (!session->others.down)
+		cupti_apis_disable(session, ~kinds_of(session));
+	session->others.taken_off |= unwanted | CUPTI_API_KINDS;
+	session->kinds_enabled = 0;
+	cupti_others_repair(session);
+}
+
+void cupti_others_repair(struct cupti_session *session)
+{
+	u64 wanted = session->others.taken_off & kinds_of(session);
+
+	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
+		if (wanted >> kind & 1 && !(uses_of(session) & CUPTI_USE_FINALIZES))
+			session->library.calls.ActivityEnable(kind);
+	session->others.taken_off &= ~wanted;
+}
+
+void cupti_others_await(const struct cupti_session *session)
+{
+	u64 end_ns = system_now_ns() + QUIET_NS;
+	u32 never = 0;
+
+	while (!cupti_others_came(session) && system_now_ns() < end_ns)
+		system_wait(&never, 0, PAUSE_NS);
+}

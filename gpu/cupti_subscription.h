@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who holds CUPTI. It serves one subscriber at a time (before 13.3), and whoever comes second is refused with error 39.
+ * Activity records need no subscription, only callbacks of API calls do, as for cuptiFinalize. PyTorch's profiler asks for it
+ * once, at its first profile, and when it is refused has no GPU events for the rest of the process' life (pytorch #191944).
+ * So where nobody but that one can come, none is held while it records; everywhere else it is, which keeps others from
+ * registering callbacks over ours.
+ */
+#ifndef GPUPROBE_GPU_CUPTI_SUBSCRIPTION_H
+#define GPUPROBE_GPU_CUPTI_SUBSCRIPTION_H
+
+struct cupti_session;
+
+/* Before anything is enabled: is it to be had? Then it is held, or not, as above. false: the feature says why. The first
+ * call of a process can take ten seconds. */
+bool cupti_subscription_begin(struct cupti_session *session);
+/* After all is disabled: takes it, where it is not held. false: somebody else has it by now. */
+bool cupti_subscription_regain(struct cupti_session *session);
+/* NULL subscriber allowed. */
+void cupti_subscription_end(struct cupti_session *session);
+
+#endif

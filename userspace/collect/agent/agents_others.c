@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Other users of CUPTI in the processes of the agents: who watches for them, and what is said of them in the end. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "collect/agent/agents_parts.h"
+
+void agents_others_watch(struct agents *agents, struct agent *agent, const struct target *process)
+{
+	struct err err = {0};
+
+	if (!agents->watch || *agent->report.others_why)
+		return;
+	if (cupti_watch_process(agents->watch, process, &err))
+		agents_copy_string(agent->report.others_why, sizeof(agent->report.others_why),
+				   err.message, sizeof(err.message));
+}
+
+void agents_others_tell(struct agents *agents, struct agent *agent, const struct target *process)
+{
+	if (agents->watch && agent->control)
+		cupti_watch_tell(agents->watch, process, agent->control, agent->clock_shift_ns);
+}
+
+/* What came of them in words. */
+static void say(const struct agents *agents, struct agent_report *report,
+		const struct agent_cupti_facts *facts, double seconds)
+{
+	static const char *const reasons[] = {
+		[CUPTI_LOST_TAKEN] =
+			"another user of CUPTI in the process (most likely its own profiler, as "
+			"torch.profiler) took it over",
+		[CUPTI_LOST_FINALIZED] = "the process took CUPTI down (cuptiFinalize)",
+		[CUPTI_LOST_SILENT] =
+			"CUPTI fell silent, as where another user of it takes it over",
+		[CUPTI_LOST_KERNELS] = "calls that launch kernels were recorded on, their kernels "
+				       "no more (somebody switched these off, or the GPU hangs)",
+	};
+	u32 number = facts->lost_reason;
+	const char *reason = number < ARRAY_SIZE(reasons) && reasons[number] ? reasons[number]
+									     : "CUPTI was lost";
+	_cleanup_text_ struct text text = {0};
+
+	text_appendf(&text,
+		     "%s %.3f s after the recording began: from then on its GPU work is missing",
+		     reason, seconds);
+	if (facts->kept_bytes)
+		text_appendf(&text,
+			     "; %" PRIu64 " KiB of buffers that were out are neither read nor "
+			     "freed any more",
+			     facts->kept_bytes >> 10);
+	agents_copy_string(report->lost_why, sizeof(report->lost_why), text_string(&text),
+			   sizeof(report->lost_why));
+}
+
+void agents_others_read(const struct agents *agents, struct agent *agent)
+{
+	const struct agent_cupti_facts facts = agent->control->cupti_facts;
+	u64 lost_ns = facts.lost_ns + agent->clock_shift_ns;
+
+	if (facts.lost_ns)
+		say(agents, &agent->report, &facts,
+		    ((double)lost_ns - (double)agents->window_start_ns) / NS_PER_SECOND);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collect/agent/cupti_watch.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "elf/elf_file.h"
+#include "process/maps.h"
+#include "process/proc_file.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+
+#define PROCESSES_MAX 1024
+#define FILES_MAX     2 /* of one process: a second copy is seldom */
+#define PENDING_MAX   256
+#define STOP	      UINT64_MAX /* what the ring's own epoll says of stop_fd */
+
+static const struct {
+	const char *name;
+	u8 use;
+	u8 argument;
+} watched[] = {
+#define WATCHED(function, use, argument) {#function, CUPTI_USE_##use, argument},
+#include "../gpu/cupti_watched.def"
+#undef WATCHED
+};
+
+struct watched_process {
+	u32 pid;
+	u64 inodes[FILES_MAX];
+	u32 file_count;
+	struct agent_control *control;
+	s64 clock_shift_ns;
+};
+
+struct cupti_watch {
+	const struct bpf_source *source;
+	struct uprobe_set probes;
+	struct ring_buffer *calls;
+	int stop_fd;
+	pid_t pid; /* of the process with the thread */
+	pthread_t thread;
+	pthread_mutex_t attach_lock; /* files of processes, and probes */
+	/* Processes and what waits for one of them to be told. */
+	pthread_mutex_t lock;
+	struct watched_process *processes;
+	size_t process_count;
+	struct cupti_call_event pending[PENDING_MAX];
+	size_t pending_count;
+};
+
+static struct watched_process *find(struct cupti_watch *watch, u32 pid)
+{
+	for (size_t i = 0; i < watch->process_count; i++)
+		if (watch->processes[i].pid == pid)
+			return &watch->processes[i];
+	return NULL;
+}
+
+/* ---- what calls mean ---- */
+
+static u64 kind_of(const struct cupti_call_event *event)
+{
+	u8 argument = watched[event->function].argument;
+	u64 kind = argument ? event->arguments[argument - 1] : AGENT_ACTIVITY_KINDS;
+
+	return kind < AGENT_ACTIVITY_KINDS ? 1ULL << kind : 0;
+}
+
+/* The lock is held, so that there is one writer. */
+static void tell(const struct watched_process *process, const struct cupti_call_event *event)
+{
+	struct agent_cupti_others *others = &process->control->cupti_others;
+	u8 use = watched[event->function].use;
+	u64 ts = event->ts - process->clock_shift_ns;
+
+	if (event->caller >= process->control->code_begin &&
+	    event->caller < process->control->code_end)
+		return;
+	if (use == CUPTI_USE_ENABLES)
+		__atomic_fetch_or(&others->kinds, kind_of(event), __ATOMIC_RELEASE);
+	else if (use == CUPTI_USE_DISABLES)
+		__atomic_fetch_and(&others->kinds, ~kind_of(event), __ATOMIC_RELEASE);
+	if (!others->first_ns)
+		others->first_ns = ts;
+	__atomic_store_n(&others->last_ns, ts, __ATOMIC_RELEASE);
+	if (use != CUPTI_USE_SUBSCRIBES && use != CUPTI_USE_ENABLES && !others->lost_ns)
+		__atomic_store_n(&others->lost_ns, ts, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&others->uses, use, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&process->control->bell, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &process->control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static int on_call(void *data, void *bytes, size_t size_bytes)
+{
+	const struct cupti_call_event *event = bytes;
+	struct cupti_watch *watch = data;
+	struct watched_process *process;
+
+	if (size_bytes < sizeof(*event) || event->function >= ARRAY_SIZE(watched))
+		return 0;
+	pthread_mutex_lock(&watch->lock);
+	process = find(watch, event->pid);
+	if (process && process->control)
+		tell(process, event);
+	else if (process && watch->pending_count < PENDING_MAX)
+		watch->pending[watch->pending_count++] = *event;
+	pthread_mutex_unlock(&watch->lock);
+	return 0;
+}
+
+static void *watch_main(void *data)
+{
+	struct cupti_watch *watch = data;
+	struct epoll_event event = {.data.u64 = 0};
+
+	do {
+		if (epoll_wait(ring_buffer__epoll_fd(watch->calls), &event, 1, -1) < 0 &&
+		    errno != EINTR)
+			break;
+		ring_buffer__consume(watch->calls);
+	} while (event.data.u64 != STOP);
+	return NULL;
+}
+
+/* ---- probes ---- */
+
+static int attach(struct cupti_watch *watch, const struct target *target, int fd, const char *path,
+		  struct err *err)
+{
+	u64 offsets[ARRAY_SIZE(watched)], cookies[ARRAY_SIZE(watched)];
+	struct cupti_functions functions = {
+		.file_fd = fd, .thread = target->thread, .offsets = offsets, .cookies = cookies};
+	struct elf_symbols symbols = {0};
+	struct elf_file *file = NULL;
+	int result = elf_file_open(fd, path, &file, err);
+
+	if (!result)
+		result = elf_symbols_load(file, target->root_path, &symbols, err);
+	for (size_t i = 0; i < symbols.count && !result; i++)
+		for (u32 w = 0; w < ARRAY_SIZE(watched); w++)
+			if (functions.count < ARRAY_SIZE(offsets) &&
+			    !strcmp(symbols.items[i].name, watched[w].name) &&
+			    !elf_file_offset(file, symbols.items[i].address,
+					     &offsets[functions.count]))
+				cookies[functions.count++] = w;
+	if (!result && functions.count)
+		result = bpf_source_attach_cupti(watch->source, &watch->probes, &functions, err);
+	elf_symbols_free(&symbols);
+	elf_file_free(file);
+	return result;
+}
+
+static bool is_cupti(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, "libcupti.so", strlen("libcupti.so")) ||
+	       !strncmp(name, "memfd:" AGENT_MEMFD_CUPTI, strlen("memfd:" AGENT_MEMFD_CUPTI));
+}
+
+/* Is it one without probes? Then it counts as one with them. */
+static bool note_file(struct watched_process *process, u64 inode)
+{
+	for (u32 i = 0; i < process->file_count; i++)
+		if (process->inodes[i] == inode)
+			return false;
+	if (process->file_count == FILES_MAX)
+		return false;
+	process->inodes[process->file_count++] = inode;
+	return true;
+}
+
+static struct watched_process *note_process(struct cupti_watch *watch, u32 pid)
+{
+	struct watched_process *process;
+
+	pthread_mutex_lock(&watch->lock);
+	process = find(watch, pid);
+	if (!process && watch->process_count < PROCESSES_MAX) {
+		process = &watch->processes[watch->process_count++];
+		*process = (struct watched_process){.pid = pid};
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return process;
+}
+
+static int watch_files(struct cupti_watch *watch, struct watched_process *process,
+		       const struct target *target, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	struct maps_line line;
+	char *rest, link[64];
+	int result = proc_file_read(target->proc_fd, "maps", &text, NULL);
+
+	if (result)
+		return err_errno(err, result, "can't read what process %u has mapped", target->pid);
+	rest = text;
+	while (!result && maps_next(&rest, &line)) {
+		_cleanup_close_ int fd = -1;
+
+		if (!line.executable || !is_cupti(line.path) || !note_file(process, line.inode))
+			continue;
+		snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line.start,
+			 (unsigned long long)line.end);
+		fd = openat(target->proc_fd, link, O_RDONLY | O_CLOEXEC);
+		result = fd < 0 ? err_errno(err, -errno, "can't open %s of process %u", line.path,
+					    target->pid)
+				: attach(watch, target, fd, line.path, err);
+	}
+	return result;
+}
+
+int cupti_watch_process(struct cupti_watch *watch, const struct target *target, struct err *err)
+{
+	struct watched_process *process = note_process(watch, target->pid);
+	int result;
+
+	if (!process)
+		return err_set(err, -E2BIG, "too many processes use CUPTI");
+	pthread_mutex_lock(&watch->attach_lock);
+	result = watch_files(watch, process, target, err);
+	pthread_mutex_unlock(&watch->attach_lock);
+	return result;
+}
+
+void cupti_watch_tell(struct cupti_watch *watch, const struct target *target,
+		      struct agent_control *control, s64 clock_shift_ns)
+{
+	struct watched_process *process = note_process(watch, target->pid);
+	size_t kept = 0;
+
+	if (!process)
+		return;
+	pthread_mutex_lock(&watch->lock);
+	process->control = control;
+	process->clock_shift_ns = clock_shift_ns;
+	for (size_t i = 0; i < watch->pending_count; i++)
+		if (watch->pending[i].pid != target->pid)
+			watch->pending[kept++] = watch->pending[i];
+		else if (control)
+			tell(process, &watch->pending[i]);
+	watch->pending_count = kept;
+	pthread_mutex_unlock(&watch->lock);
+}
+
+/* ---- all of it ---- */
+
+int cupti_watch_open(const struct bpf_source *source, struct cupti_watch **ret_watch,
+		     struct err *err)
+{
+	struct cupti_watch *watch = calloc(1, sizeof(*watch));
+	struct epoll_event stop = {.events = EPOLLIN, .data.u64 = STOP};
+	int result = -ENOMEM;
+
+	if (watch) {
+		pthread_mutex_init(&watch->lock, NULL);
+		pthread_mutex_init(&watch->attach_lock, NULL);
+		watch->source = source;
+		watch->pid = getpid();
+		watch->processes = calloc(PROCESSES_MAX, sizeof(*watch->processes));
+		watch->stop_fd = eventfd(0, EFD_CLOEXEC);
+		watch->calls =
+			ring_buffer__new(bpf_source_cupti_calls(source), on_call, watch, NULL);
+	}
+	if (watch && watch->processes && watch->calls && watch->stop_fd >= 0 &&
+	    !epoll_ctl(ring_buffer__epoll_fd(watch->calls), EPOLL_CTL_ADD, watch->stop_fd, &stop))
+		result = -pthread_create(&watch->thread, NULL, watch_main, watch);
+	if (!result) {
+		*ret_watch = watch;
+		return 0;
+	}
+	if (watch) {
+		ring_buffer__free(watch->calls);
+		cleanup_close(&watch->stop_fd);
+		free(watch->processes);
+	}
+	free(watch);
+	return err_errno(err, result, "can't watch for other users of CUPTI");
+}
+
+struct cupti_watch *cupti_watch_close(struct cupti_watch *watch)
+{
+	if (!watch)
+		return NULL;
+	/* A fork of this process lets go of its copies only. */
+	if (watch->pid == getpid()) {
+		eventfd_write(watch->stop_fd, 1);
+		pthread_join(watch->thread, NULL);
+	}
+	uprobe_detach(&watch->probes, NULL, NULL);
+	ring_buffer__free(watch->calls);
+	close(watch->stop_fd);
+	free(watch->processes);
+	free(watch);
+	return NULL;
+}
