@@ -24,6 +24,12 @@ static char folder[] = "/tmp/gpuprobe-test-plan-XXXXXX";
 static const struct plan_limits all = {
 	.has_session = true, .returns = PLAN_RETURNS_CHEAP, .max_functions = 100000};
 
+/* What a level asks for, not -F. */
+static const struct plan_limits by_level = {.has_session = true,
+					    .max_functions = 100000,
+					    .optional_patterns = 1,
+					    .recorded_patterns = 1};
+
 /* Patterns end with NULL. */
 static int build(const u32 *pids, size_t pid_count, const struct plan_limits *limits,
 		 struct plan **ret_plan, struct err *err, const char *const *patterns)
@@ -412,6 +418,67 @@ TEST(code_that_can_throw_takes_durations_away)
 		plan_free(plan);
 		stop(pid);
 	}
+}
+
+/* cuDNN's libcudnn.so.9 loads its parts and calls the function of the same name there. */
+TEST(a_call_that_is_only_handed_on_is_there_once)
+{
+	struct plan *plan;
+	pid_t pid;
+
+	if (!programs_build())
+		SKIP("no compiler");
+	CHECK(shell("echo 'int cudnnExecute(int a) { return a * 9; }' >part.c && "
+		    "gcc -w -O1 -fPIC -shared -Wl,-soname,libcudnn.so.9 -o libcudnn.so.9 part.c && "
+		    "gcc -w -O1 -fPIC -shared -o libcudnn_graph.so.9 part.c && "
+		    "gcc -w -O1 -DLIBRARY=\\\"$PWD/libcudnn_graph.so.9\\\" -o sample program.c "
+		    "-Wl,--no-as-needed -L. -l:libcudnn.so.9 -Wl,-rpath,$PWD"));
+	pid = start("sample", NULL);
+	plan = PLAN(pid, &by_level, "libcudnn*.so*:cudnnExecute");
+	CHECK_U64(plan->function_count, 1);
+	CHECK(strstr(plan->modules[plan->functions[0].module].path, "libcudnn_graph.so.9"));
+	CHECK(strstr(skip_reason(plan, "cudnnExecute"), "another library"));
+	plan_free(plan);
+	/* What is named is there. */
+	plan = PLAN(pid, &all, "libcudnn*.so*:cudnnExecute");
+	CHECK_U64(plan->function_count, 2);
+	plan_free(plan);
+	stop(pid);
+}
+
+/* A level does not have the end of each call single-stepped, nor that of launches seen at all. */
+TEST(what_a_level_probes_has_no_dear_ends)
+{
+	struct plan_limits limits = by_level;
+	struct plan *plan;
+	pid_t pid;
+
+	if (!programs_build() || !shell("g++ --version"))
+		SKIP("no g++");
+	CHECK(shell("echo 'int gemm(int a) { return a * 9; } int cuLaunchKernel(int a) { return a "
+		    "* 7; }' >part.c && "
+		    "{ echo 'void t() { try { throw 1; } catch (...) { } }'; cat program.c; } "
+		    ">program.cc && "
+		    "gcc -w -O1 -fPIC -shared -o libpart.so part.c && "
+		    "g++ -w -O1 -DTHROWS -o throws program.cc -Wl,--no-as-needed -L. -lpart "
+		    "-Wl,-rpath,$PWD && "
+		    "gcc -w -O1 -o plain program.c -Wl,--no-as-needed -L. -lpart -Wl,-rpath,$PWD"));
+	pid = start("throws", NULL);
+	plan = PLAN(pid, &limits, "libpart.so:gemm");
+	CHECK_U64(find(plan, "gemm")->entry_only_reason, VALUE_entry_only_reason_dear);
+	plan_free(plan);
+	/* With -F. */
+	limits.optional_patterns = 0;
+	plan = PLAN(pid, &limits, "libpart.so:gemm");
+	CHECK_U64(find(plan, "gemm")->returns, VALUE_returns_stepped);
+	plan_free(plan);
+	stop(pid);
+	pid = start("plain", NULL);
+	plan = PLAN(pid, &by_level, "libpart.so:*");
+	CHECK_U64(find(plan, "gemm")->returns, VALUE_returns_session);
+	CHECK_U64(find(plan, "cuLaunchKernel")->entry_only_reason, VALUE_entry_only_reason_dear);
+	plan_free(plan);
+	stop(pid);
 }
 
 TEST(a_program_is_known_by_the_names_it_was_started_by)

@@ -69,6 +69,30 @@ TEST(one_kernel_of_a_call_has_its_sizes)
 	check_work(fixture.view, "- 2x3x5*7=420 - - -");
 }
 
+#define ENTRY(function, tid, ts)                                              \
+	"{\"kind\":\"entry\",\"pid\":1,\"tid\":" #tid ",\"name\":\"" function \
+	"\",\"probe\":\"" function "\",\"ts\":" #ts "}\n"
+#define NAMED(name, correlation, ts)                                                         \
+	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"" name "\",\"correlation\":" #correlation \
+	",\"ts\":" #ts ",\"dur\":1,\"device\":\"gpu\",\"stream\":\"s\"}\n"
+
+/* Its end was not seen: what multiplies, up to the next call. */
+TEST(of_an_entry_the_first_kernel_that_multiplies_has_the_sizes)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		PROBE("gemm") PROBE("other") ENTRY("gemm", 1, 10) MATMUL("gemm", 1, 10, 2, 3, 5,
+									 7) API(1, 1, 11)
+			API(2, 1, 12) API(3, 1, 13) API(9, 2, 13) ENTRY("other", 1, 14) API(
+				4, 1, 15) ENTRY("gemm", 1, 20) MATMUL("gemm", 1, 20, 1, 1, 1, 1)
+				ENTRY("other", 1, 21) API(5, 1, 22) NAMED("ampere_sgemm_64", 9, 25)
+					NAMED("fill", 1, 30) NAMED("ampere_sgemm_128x64_tn", 2, 31)
+						NAMED("ampere_sgemm_128x64_tn", 3,
+						      32) NAMED("ampere_sgemm_128x64_tn", 4, 33)
+							NAMED("ampere_sgemm_128x64_tn", 5, 34));
+
+	check_work(fixture.view, "- - 2x3x5*7=420 - - -");
+}
+
 TEST(calls_of_threads_do_not_mix)
 {
 	struct fixture fixture _fixture_ = fixture_open(

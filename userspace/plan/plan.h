@@ -38,6 +38,7 @@ struct plan_function {
 	u8 returns;	      /* VALUE_returns_* of record.def */
 	u8 entry_only_reason; /* VALUE_entry_only_reason_*, 0 where returns are taken */
 	bool by_level;	      /* a level switched it on, no pattern of the user's */
+	bool forwarded;	      /* only while the plan is made: see plan_forwards_apply() */
 	bool counted;	      /* its calls are only counted */
 	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */

@@ -81,7 +81,9 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	log_phase("entries placed");
 	if (builder->limits->heap)
 		return plan_heap_apply(builder, err);
-	result = plan_policy_apply(builder, err);
+	result = plan_forwards_apply(builder, err);
+	if (!result)
+		result = plan_policy_apply(builder, err);
 	log_phase("returns judged");
 	if (!result)
 		result = plan_reach_apply(builder, err);

@@ -39,6 +39,8 @@ bool plan_maps_offset(const struct code_module *module, u64 file_offset);
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
 
+/* plan_forwards.c: leaves out what only hands calls on (forwarding_libraries.def). After plan_match. */
+int plan_forwards_apply(struct plan_builder *builder, struct err *err);
 /* plan_policy.c: how the returns of each function are seen. */
 int plan_policy_apply(struct plan_builder *builder, struct err *err);
 /* plan_reach.c: which links name no process. After plan_policy_apply. */

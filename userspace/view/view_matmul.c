@@ -2,7 +2,8 @@
 /*
  * The sizes of products of matrices, from the arguments of a library's call to the kernel that does them. The record of a
  * call's arguments has the time and the probe of the call, and comes right behind it; what the thread launches up to the
- * call's end was launched for it. A call of which no end was seen (an entry) says for no launch that it was made in it.
+ * call's end was launched for it. A call of which only the entry was seen has the first kernel that multiplies, by its name,
+ * of those that the thread launches until the next call of a probed function.
  *
  * Calls wait for their kernels in a table of fixed size: the sizes of one are forgotten when as many others began since.
  */
@@ -22,13 +23,14 @@
 struct matmul_row {
 	u64 call_ts, call_end; /* of the last call of a probed function */
 	u32 call_probe;	       /* 0: there was none */
+	bool call_is_entry;    /* its end was not seen */
 	u64 number,
 		end; /* of the outermost one with known sizes that is open, or the last one; 0: none */
 };
 
 struct matmul_call {
 	u64 number;
-	bool is_taken;
+	bool is_taken, is_entry;
 	struct view_matmul matmul;
 	struct view_cause cause; /* of the kernel that took it */
 };
@@ -73,6 +75,7 @@ static int open_call(struct view_matmuls *matmuls, struct matmul_row *row,
 	row->end = row->call_end;
 	matmuls->calls[number % MATMUL_CALLS_MAX] = (struct matmul_call){
 		.number = number,
+		.is_entry = row->call_is_entry,
 		.matmul = {.m = record->m,
 			   .n = record->n,
 			   .k = record->k,
@@ -99,7 +102,7 @@ int view_matmuls_add(struct view_matmuls *matmuls, const struct view_event *even
 	u16 kind = event->kind->number;
 	struct matmul_row *row;
 
-	if (!matmuls->wanted || (kind != KIND_call && kind != KIND_matmul))
+	if (!matmuls->wanted || (kind != KIND_call && kind != KIND_entry && kind != KIND_matmul))
 		return 0;
 	if (array_reserve(&matmuls->rows, &matmuls->row_capacity, event->row_index + 1) < 0)
 		return -ENOMEM;
@@ -108,9 +111,14 @@ int view_matmuls_add(struct view_matmuls *matmuls, const struct view_event *even
 	row = &matmuls->rows[event->row_index];
 	if (kind == KIND_matmul)
 		return note_arguments(matmuls, row, (const struct record_matmul *)event->record);
+	/* Of an entry the end is the next one. */
+	if (row->call_is_entry && row->end == ~0ULL)
+		row->end = event->ts;
 	row->call_ts = event->ts;
-	row->call_end = event->end;
-	row->call_probe = ((const struct record_call *)event->record)->probe;
+	row->call_is_entry = kind == KIND_entry;
+	row->call_end = row->call_is_entry ? ~0ULL : event->end;
+	row->call_probe = row->call_is_entry ? ((const struct record_entry *)event->record)->probe
+					     : ((const struct record_call *)event->record)->probe;
 	return 0;
 }
 
@@ -125,16 +133,25 @@ u64 view_matmuls_launched_in(const struct view_matmuls *matmuls, const struct vi
 }
 
 const struct view_cause *view_matmuls_take(struct view_matmuls *matmuls, u64 number,
+					   const struct view_event *kernel,
 					   const struct view_cause *cause)
 {
 	struct matmul_call *call = &matmuls->calls[number % MATMUL_CALLS_MAX];
 
-	if (call->number != number || call->is_taken)
+	if (call->number != number || call->is_taken ||
+	    (call->is_entry && matrix_kernel_work(kernel->name) != MATRIX_WORK_PRODUCT))
 		return cause;
 	call->is_taken = true;
 	call->cause = *cause;
 	call->cause.matmul = &call->matmul;
 	return &call->cause;
+}
+
+bool view_matmuls_end_seen(const struct view_matmuls *matmuls, u64 number)
+{
+	const struct matmul_call *call = &matmuls->calls[number % MATMUL_CALLS_MAX];
+
+	return call->number != number || !call->is_entry;
 }
 
 static bool is_complex(u8 type)

@@ -166,10 +166,13 @@ void view_matmuls_free(struct view_matmuls *matmuls);
 int view_matmuls_add(struct view_matmuls *matmuls, const struct view_event *event);
 /* Number of the call with known sizes that what is launched by this event was launched in; 0: none. */
 u64 view_matmuls_launched_in(const struct view_matmuls *matmuls, const struct view_event *launch);
-/* The cause of a kernel launched in the call with this number: with its sizes for the first one that asks, else as given.
- * Lives until MATMUL_CALLS_MAX further calls were added. */
+/* The cause of a kernel launched in the call with this number: with its sizes for the first one that asks (of a call whose
+ * end was not seen, the first that multiplies), else as given. Lives until MATMUL_CALLS_MAX further calls were added. */
 const struct view_cause *view_matmuls_take(struct view_matmuls *matmuls, u64 number,
+					   const struct view_event *kernel,
 					   const struct view_cause *cause);
+/* Was the end of that call seen, so that all that was launched in it is known? */
+bool view_matmuls_end_seen(const struct view_matmuls *matmuls, u64 number);
 
 /* ---- view_cause: launches and what they launched ---- */
 
