@@ -185,7 +185,7 @@ def judge_annotations(gpuprobe, folder, analysis, truth):
     if sorted(analysis.get_profiler_steps()) != [row["Step"] for row in main]:
         yield f"steps: {analysis.get_profiler_steps()}, expected {len(main)}"
     found = collections.Counter()
-    table = analysis.get_gpu_kernels_with_user_annotations(rank=0)
+    table = analysis.get_gpu_kernels_with_user_annotations(rank=0, shortern_names=False)
     for category, name in zip(table["s_cat"], table["s_user_annotation"]):
         if category != "cuda_sync":
             found["" if name.startswith("ProfilerStep#") else name] += 1
