@@ -77,6 +77,14 @@ static __always_inline u64 arch_system_call(const struct pt_regs *registers)
 	return registers->orig_rax;
 }
 
+/* Numbers of system calls: the one that goes on with an interrupted one, and which these can be. */
+enum {
+	ARCH_POLL = 7,
+	ARCH_FUTEX = 202,
+	ARCH_RESTART = 219,
+	ARCH_CLOCK_NANOSLEEP = 230, /* nanosleep too: glibc makes it of this one */
+};
+
 /* Does ip still point to the probe whose cookie has these low 12 bits? Another program on the same site may have
  * done the instruction already; where that led looks like a probe of the same 12 bits only by chance. */
 static __always_inline bool arch_ip_is_at(const struct pt_regs *registers, u64 low_bits)

@@ -85,8 +85,38 @@ static __always_inline u8 reason_of(bool preempted, u32 state)
 					    : VALUE_off_cpu_reason_sleeping;
 }
 
-/* The system call that the thread is in, or why else it left its CPU. */
-static __always_inline u32 name_of(struct task_struct *task, u8 reason)
+#define USER_ADDRESS_MIN 0x10000ULL /* vm.mmap_min_addr: no lower one is mapped */
+#define CLOCKS		 16	    /* clock_nanosleep() knows so many, and those of processes have negative numbers */
+#define SECONDS_MAX	 (1ULL << 31) /* of a host's uptime; as many nanoseconds are two seconds */
+
+/*
+ * Which call restart_syscall goes on with, by what that one left behind (include/linux/restart_block.h): a sleep its clock, where
+ * others have an address, and its end in nanoseconds where a poll has seconds; a futex a mask of all bits there. Where that is not
+ * clear it is restart_syscall.
+ */
+static __always_inline u64 restarted_call(struct task_struct *task, u64 *room)
+{
+	const struct restart_block *block = &task->restart_block;
+	u64 address, end;
+
+	/* Read as a number: where the kernel's type has pointers the verifier lets nobody compute. */
+	if (bpf_probe_read_kernel(room, sizeof(*room), &block->poll.ufds))
+		return ARCH_RESTART;
+	address = *room;
+	end = block->poll.tv_sec;
+	if ((u32)address < CLOCKS && address >> 32 <= 2)
+		return end >= SECONDS_MAX ? ARCH_CLOCK_NANOSLEEP :
+		       address		  ? ARCH_RESTART :
+					    ARCH_POLL;
+	if (address < USER_ADDRESS_MIN)
+		return ARCH_RESTART;
+	if ((u32)end == ~0U)
+		return ARCH_FUTEX;
+	return end < SECONDS_MAX ? ARCH_POLL : ARCH_RESTART;
+}
+
+/* The system call that the thread is in, or why else it left its CPU. room: to work in, not on the stack of whom is_thread_itself() asks. */
+static __always_inline u32 name_of(struct task_struct *task, u8 reason, u64 *room)
 {
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	u64 number = arch_system_call(registers);
@@ -94,7 +124,7 @@ static __always_inline u32 name_of(struct task_struct *task, u8 reason)
 	if (reason == VALUE_off_cpu_reason_preempted || !arch_is_system_call(registers) ||
 	    number >= SYSTEM_CALLS_MAX)
 		return TEXT_OFF_CPU + reason;
-	return TEXT_SYSTEM_CALL + number;
+	return TEXT_SYSTEM_CALL + (number == ARCH_RESTART ? restarted_call(task, room) : number);
 }
 
 /* Not on the stack, see is_thread_itself(). */
@@ -131,7 +161,7 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task, b
 	if (off->since_ns)
 		count_loss(VALUE_loss_reason_wait_end_unseen);
 	off->reason = reason_of(preempted, state);
-	off->name = name_of(task, off->reason);
+	off->name = name_of(task, off->reason, scratch->addresses);
 	off->stack = stack_take(context, scratch, pid_tgid);
 	off->before = 0;
 	off->cpu = bpf_get_smp_processor_id();
@@ -275,6 +305,7 @@ int threads_off_cpu(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct off_cpu off = {.before = VALUE_yes_no_yes};
 	u32 tid, state;
+	u64 room;
 
 	if (!task || !is_target_thread(task->tgid, task->pid))
 		return 0;
@@ -284,7 +315,7 @@ int threads_off_cpu(struct bpf_iter__task *context)
 	if (state == TASK_RUNNING || state & TASK_DEAD)
 		return 0;
 	off.reason = reason_of(false, state);
-	off.name = name_of(task, off.reason);
+	off.name = name_of(task, off.reason, &room);
 	off.since_ns = bpf_ktime_get_ns();
 	/* One that was switched since is known better; one that came back unseen in between is not off. */
 	if (!bpf_map_update_elem(&off_cpu_threads, &tid, &off, BPF_NOEXIST) &&

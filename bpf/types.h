@@ -62,8 +62,21 @@ struct signal_struct {
 	unsigned int flags;
 };
 
+/* What an interrupted system call goes on with; which of them it is only the function says that is not here. */
+struct restart_block {
+	union {
+		struct {
+			void *ufds;
+			int nfds;
+			int has_timeout;
+			unsigned long tv_sec; /* CLOCK_MONOTONIC */
+		} poll; /* a futex has its address and its mask in the places of ufds and tv_sec, a sleep its clock and its end */
+	};
+};
+
 struct task_struct {
 	unsigned int __state; /* TASK_* */
+	struct restart_block restart_block;
 	void *stack;	      /* of the kernel */
 	unsigned int flags;   /* PF_* */
 	int pid;
