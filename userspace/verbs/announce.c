@@ -5,6 +5,8 @@
 
 #include "plan/plan_usdt.h"
 #include "probe/uprobe.h"
+#include "process/descendants.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "options/levels.h"
@@ -56,6 +58,37 @@ static void say_unseen_memory(const struct plan *plan)
 			"GPU memory by %zu function%s is not counted, unless inside another one "
 			"that is: what they return is not seen (%s)",
 			count, count == 1 ? "" : "s", example->name);
+}
+
+static bool is_target(const struct attachment *attachment, u32 pid)
+{
+	for (size_t i = 0; i < attachment->target_count; i++)
+		if (attachment->targets[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Children that nobody asked for: a data loader's workers are where much of a step goes. Without memory, or a /proc that can't be
+ * read, nothing is said. */
+void announce_children(const struct attachment *attachment, const struct options *options,
+		       bool *told)
+{
+	for (size_t i = 0; i < attachment->target_count && !options->children && !*told; i++) {
+		const struct target *target = &attachment->targets[i];
+		_cleanup_free_ u32 *children = NULL;
+		size_t count = 0, others = 0;
+
+		if (descendants_list(&target->pid, 1, &children, &count, NULL) < 0)
+			continue;
+		for (size_t j = 0; j < count; j++)
+			others += !is_target(attachment, children[j]);
+		if (!others)
+			continue;
+		*told = true;
+		log_info("%s (%u) has %zu child process%s not recorded (--children records "
+			 "descendants too)",
+			 target->comm, target->pid, others, others == 1 ? " that is" : "es that are");
+	}
 }
 
 #define SKIPPED_SHOWN 3

@@ -13,6 +13,8 @@ void announce_summary(const struct attachment *attachment);
 void announce_plan(const struct attachment *attachment, const struct options *options);
 /* After plan_libraries_await(): where sizes of matrices stand in objects that may be others than gpuprobe knows. */
 void announce_libraries(const struct plan *plan);
+/* Before the window and at its end: the first target that has children that are not recorded. *told: was it said already? */
+void announce_children(const struct attachment *attachment, const struct options *options, bool *told);
 /* Inside the window: what it costs, and what can be done. */
 void announce_price(const struct session_status *status);
 void announce_switched_off(const char *name, u64 elapsed_ns, double percent);

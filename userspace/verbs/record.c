@@ -47,7 +47,7 @@ struct recording {
 	struct err publish_err;
 	bool capture_asked; /* the user wants the capture itself */
 	struct progress progress;
-	bool price_told;
+	bool price_told, children_told;
 	struct session_result result;
 };
 
@@ -345,6 +345,8 @@ static int run_session(struct recording *recording, struct err *err)
 	progress_end(&recording->progress);
 	if (recording->result.window_opened)
 		announce_result(&recording->attachment, &recording->result);
+	if (recording->result.window_opened)
+		announce_children(&recording->attachment, options, &recording->children_told);
 	return result;
 }
 
@@ -494,6 +496,7 @@ int verb_record(const struct options *options)
 		log_error("%s", err.message);
 	} else {
 		announce_plan(&recording.attachment, options);
+		announce_children(&recording.attachment, options, &recording.children_told);
 		attachment_append_targets(&recording.attachment, &recording.what);
 		if (options->children)
 			text_append(&recording.what, " and its children");
