@@ -81,9 +81,9 @@ static const struct {
 		"maxBlocksPerSm INTEGER, maxThreadsPerBlock INTEGER, maxBlockDimX INTEGER, maxBlockDimY INTEGER, "
 		"maxBlockDimZ INTEGER, maxGridDimX INTEGER, maxGridDimY INTEGER, maxGridDimZ INTEGER, computeMajor INTEGER, "
 		"computeMinor INTEGER, smMajor INTEGER, smMinor INTEGER)",
-		"TARGET_INFO_GPU(vmId, id, name, l2CacheSize, totalMemory, memoryBandwidth, clockRate, smCount, uuid, cuDevice, "
+		"TARGET_INFO_GPU(vmId, id, name, l2CacheSize, totalMemory, memoryBandwidth, clockRate, smCount, uuid, chipName, cuDevice, "
 		"maxShmemPerSm, maxRegistersPerSm, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxThreadsPerBlock, computeMajor, "
-		"computeMinor, smMajor, smMinor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		"computeMinor, smMajor, smMinor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[CUDA_DEVICE] = {false, "TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, "
 		"numMultiprocessors INTEGER)",
 		"TARGET_INFO_CUDA_DEVICE VALUES (?, ?, ?, ?, ?)"},
@@ -360,6 +360,27 @@ static bool is_first_of_number(const struct record_header *const *devices, size_
 	return true;
 }
 
+/* By compute capability, where all GPUs that have it are made of one chip (CUDA's list of them, developer.nvidia.com/cuda-gpus); else NULL:
+ * CUPTI tells no chip. */
+static const char *chip_name(const struct record_device *device)
+{
+	static const struct {
+		u32 major, minor;
+		const char *chip;
+	} chips[] = {
+		{6, 0, "GP100"},
+		{7, 0, "GV100"},
+		{8, 0, "GA100"},
+		{9, 0, "GH100"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
+		if (chips[i].major == device->compute_major &&
+		    chips[i].minor == device->compute_minor)
+			return chips[i].chip;
+	return NULL;
+}
+
 static int write_device(struct facts *facts, const struct record_device *device)
 {
 	struct text uuid _cleanup_text_ = {0};
@@ -368,11 +389,11 @@ static int write_device(struct facts *facts, const struct record_device *device)
 	s64 major = device->compute_major;
 	s64 minor = device->compute_minor == ~0U ? 0 : device->compute_minor;
 
-	return add(facts, GPU, "iitiiiiitiiiiiiiiiii", (s64)NSYS_GLOBAL_VID, (s64)device->number,
+	return add(facts, GPU, "iitiiiiittiiiiiiiiiii", (s64)NSYS_GLOBAL_VID, (s64)device->number,
 		   name ? name : "GPU", (s64)device->l2_cache_bytes, (s64)device->memory_bytes,
 		   (s64)device->memory_bandwidth_kb_s * 1000, (s64)device->core_clock_khz * 1000,
-		   (s64)device->multiprocessors, append_uuid(device, &uuid), (s64)device->number,
-		   (s64)device->shared_memory_per_multiprocessor_bytes,
+		   (s64)device->multiprocessors, append_uuid(device, &uuid), chip_name(device),
+		   (s64)device->number, (s64)device->shared_memory_per_multiprocessor_bytes,
 		   (s64)device->registers_per_multiprocessor, (s64)device->threads_per_warp,
 		   (s64)device->warps_per_multiprocessor, (s64)device->blocks_per_multiprocessor,
 		   (s64)device->threads_per_block, major, minor, major, minor);
