@@ -135,7 +135,9 @@ static void at_exit(struct agent *agent)
 {
 	u64 end_ns = system_now_ns() + (agent->launched ? LAUNCHED_EXIT_NS : EXIT_NS);
 
-	if (__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) || !*agent->live)
+	/* A child of vfork() has all of this memory. */
+	if (__atomic_load_n(&agent->done, __ATOMIC_ACQUIRE) || !*agent->live ||
+	    system_pid() != agent->resident.data->pid)
 		return;
 	__atomic_store_n(&agent->exiting, 1, __ATOMIC_RELEASE);
 	cupti_session_wake(agent->cupti);

@@ -145,9 +145,9 @@ static void note_signal(int number)
 	signalled = number;
 }
 
-static void fork_one(void)
+static void fork_one(int number)
 {
-	pid_t child = signalled == SIGUSR1 ? fork() : (pid_t)syscall(SYS_fork);
+	pid_t child = number == SIGUSR1 ? fork() : (pid_t)syscall(SYS_fork);
 
 	if (child) {
 		printf("%d\n", child);
@@ -266,11 +266,14 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (!stdin_ready(5)) {
 		launch(20000);
-		if (signalled && !strcmp(mode, "waiters"))
-			close(waited_for[1]);
-		else if (signalled)
-			fork_one();
+		int number = signalled;
+
+		/* The next one may come as soon as this one is answered. */
 		signalled = 0;
+		if (number && !strcmp(mode, "waiters"))
+			close(waited_for[1]);
+		else if (number)
+			fork_one(number);
 		if (!strcmp(mode, "fork") && ++count % 10 == 0)
 			fork_children();
 		else if (strcmp(mode, "fork"))
