@@ -86,8 +86,9 @@ static __always_inline u8 reason_of(bool preempted, u32 state)
 }
 
 #define USER_ADDRESS_MIN 0x10000ULL /* vm.mmap_min_addr: no lower one is mapped */
-#define CLOCKS		 16	    /* clock_nanosleep() knows so many, and those of processes have negative numbers */
-#define SECONDS_MAX	 (1ULL << 31) /* of a host's uptime; as many nanoseconds are two seconds */
+#define CLOCKS \
+	16 /* clock_nanosleep() knows so many, and those of processes have negative numbers */
+#define SECONDS_MAX (1ULL << 31) /* of a host's uptime; as many nanoseconds are two seconds */
 
 /*
  * Which call restart_syscall goes on with, by what that one left behind (include/linux/restart_block.h): a sleep its clock, where
@@ -105,9 +106,9 @@ static __always_inline u64 restarted_call(struct task_struct *task, u64 *room)
 	address = *room;
 	end = block->poll.tv_sec;
 	if ((u32)address < CLOCKS && address >> 32 <= 2)
-		return end >= SECONDS_MAX ? ARCH_CLOCK_NANOSLEEP :
-		       address		  ? ARCH_RESTART :
-					    ARCH_POLL;
+		return end >= SECONDS_MAX ? ARCH_CLOCK_NANOSLEEP
+		       : address	  ? ARCH_RESTART
+					  : ARCH_POLL;
 	if (address < USER_ADDRESS_MIN)
 		return ARCH_RESTART;
 	if ((u32)end == ~0U)

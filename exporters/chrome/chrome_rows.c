@@ -38,8 +38,8 @@ static bool chrome_row_is_drawn(const struct view_row *row)
  * that of its process. */
 static bool chrome_row_waits(const struct chrome_numbers *numbers, const struct view_row *row)
 {
-	return row->type == ROW_THREAD && row->tid != row->pid && row->pid && row->span_count && !row->work_count &&
-	       map_find(&numbers->working, row->pid, 0);
+	return row->type == ROW_THREAD && row->tid != row->pid && row->pid && row->span_count &&
+	       !row->work_count && map_find(&numbers->working, row->pid, 0);
 }
 
 /* A GPU is drawn as a process of its own beside the process that uses it. */

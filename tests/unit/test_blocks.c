@@ -39,37 +39,54 @@ static void check_size(const char *text)
 /* Fifty of everything. */
 static void append_everything(struct text *text)
 {
-	text_append(text, WINDOW "{\"kind\":\"device\",\"source\":1,\"pid\":7,\"id\":\"g\",\"number\":0,"
-				 "\"name\":\"H\"}\n");
+	text_append(text,
+		    WINDOW "{\"kind\":\"device\",\"source\":1,\"pid\":7,\"id\":\"g\",\"number\":0,"
+			   "\"name\":\"H\"}\n");
 	for (unsigned i = 0; i < 50; i++) {
 		unsigned ts = 2000 + 1000 * i;
 		char name[120];
 
 		snprintf(name, sizeof(name), "%090u", i);
-		text_appendf(text, "{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\","
-				   "\"name\":\"%s\",\"ts\":%u,\"dur\":100}\n", name, ts);
-		text_appendf(text, "{\"kind\":\"copy\",\"source\":1,\"pid\":7,\"device\":\"g\","
-				   "\"ts\":%u,\"dur\":100,\"bytes\":%u}\n", ts + 200, i);
-		text_appendf(text, "{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":7,\"name\":\"%s\","
-				   "\"ts\":%u,\"dur\":10}\n", name, ts);
-		text_appendf(text, "{\"kind\":\"range\",\"source\":1,\"pid\":7,\"tid\":7,\"name\":\"%s\","
-				   "\"ts\":%u,\"dur\":300}\n", name, ts);
-		text_appendf(text, "{\"kind\":\"call\",\"pid\":7,\"tid\":8,\"name\":\"%s\",\"ts\":%u,"
-				   "\"dur\":10}\n", name, ts);
-		text_appendf(text, "{\"kind\":\"off_cpu\",\"pid\":7,\"tid\":7,\"name\":\"%s\","
-				   "\"ts\":%u,\"dur\":50}\n", name, ts + 400);
-		text_appendf(text, "{\"kind\":\"usdt_point\",\"pid\":7,\"tid\":8,\"name\":\"a:%s\","
-				   "\"ts\":%u}\n", name, ts);
-		text_appendf(text, "{\"kind\":\"loss\",\"ts\":%u,\"reason\":\"ring_full\","
-				   "\"place\":\"%s\",\"count\":1}\n", ts, name);
+		text_appendf(text,
+			     "{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\","
+			     "\"name\":\"%s\",\"ts\":%u,\"dur\":100}\n",
+			     name, ts);
+		text_appendf(text,
+			     "{\"kind\":\"copy\",\"source\":1,\"pid\":7,\"device\":\"g\","
+			     "\"ts\":%u,\"dur\":100,\"bytes\":%u}\n",
+			     ts + 200, i);
+		text_appendf(text,
+			     "{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":7,\"name\":\"%s\","
+			     "\"ts\":%u,\"dur\":10}\n",
+			     name, ts);
+		text_appendf(text,
+			     "{\"kind\":\"range\",\"source\":1,\"pid\":7,\"tid\":7,\"name\":\"%s\","
+			     "\"ts\":%u,\"dur\":300}\n",
+			     name, ts);
+		text_appendf(text,
+			     "{\"kind\":\"call\",\"pid\":7,\"tid\":8,\"name\":\"%s\",\"ts\":%u,"
+			     "\"dur\":10}\n",
+			     name, ts);
+		text_appendf(text,
+			     "{\"kind\":\"off_cpu\",\"pid\":7,\"tid\":7,\"name\":\"%s\","
+			     "\"ts\":%u,\"dur\":50}\n",
+			     name, ts + 400);
+		text_appendf(text,
+			     "{\"kind\":\"usdt_point\",\"pid\":7,\"tid\":8,\"name\":\"a:%s\","
+			     "\"ts\":%u}\n",
+			     name, ts);
+		text_appendf(text,
+			     "{\"kind\":\"loss\",\"ts\":%u,\"reason\":\"ring_full\","
+			     "\"place\":\"%s\",\"count\":1}\n",
+			     ts, name);
 	}
 }
 
 TEST(forty_lines_have_room_for_everything)
 {
-	static const char *const titles[] = {"GPU ", "time ", "kernels ", "ranges ", "CUDA API ",
-					     "copies ", "functions ", "USDT ", "waits ",
-					     "ledger ", "more: "};
+	static const char *const titles[] = {"GPU ",	  "time ",   "kernels ",   "ranges ",
+					     "CUDA API ", "copies ", "functions ", "USDT ",
+					     "waits ",	  "ledger ", "more: "};
 	struct text text _cleanup_text_ = {0};
 	char *printed;
 
@@ -92,7 +109,8 @@ TEST(forty_lines_have_room_for_everything)
 		/* All rows, where that is asked for. */
 		printed = summary(fixture.view, (struct blocks_style){.has_max_rows = true});
 		CHECK(!strstr(printed, " of 50)"));
-		CHECK(strstr(printed, "more, with -o FILE.gpr: gpuprobe stats FILE.gpr -r REPORT: "));
+		CHECK(strstr(printed,
+			     "more, with -o FILE.gpr: gpuprobe stats FILE.gpr -r REPORT: "));
 		free(printed);
 	}
 }
@@ -101,19 +119,21 @@ TEST(a_gpu_is_busy_once_at_a_time)
 {
 	/* Two streams at once, one GPU that two processes see, and work that goes on behind the window. */
 	struct fixture fixture _fixture_ = fixture_open(
-		WINDOW "{\"kind\":\"device\",\"source\":1,\"pid\":7,\"id\":\"g\",\"number\":0,"
-		       "\"uuid\":\"000102030405060708090a0b0c0d0e0f\"}\n"
-		       "{\"kind\":\"device\",\"source\":2,\"pid\":8,\"id\":\"h\",\"number\":1,"
-		       "\"uuid\":\"000102030405060708090a0b0c0d0e0f\"}\n"
-		       "{\"kind\":\"stream\",\"source\":1,\"pid\":7,\"id\":\"s\",\"device\":\"g\",\"number\":1}\n"
-		       "{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\",\"name\":\"k\","
-		       "\"ts\":101000,\"dur\":100000}\n"
-		       "{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\",\"stream\":\"s\","
-		       "\"name\":\"k\",\"ts\":151000,\"dur\":100000}\n"
-		       "{\"kind\":\"copy\",\"source\":2,\"pid\":8,\"device\":\"h\",\"ts\":201000,"
-		       "\"dur\":50000}\n"
-		       "{\"kind\":\"set\",\"source\":1,\"pid\":7,\"device\":\"g\",\"ts\":951000,"
-		       "\"dur\":100000}\n");
+		WINDOW
+		"{\"kind\":\"device\",\"source\":1,\"pid\":7,\"id\":\"g\",\"number\":0,"
+		"\"uuid\":\"000102030405060708090a0b0c0d0e0f\"}\n"
+		"{\"kind\":\"device\",\"source\":2,\"pid\":8,\"id\":\"h\",\"number\":1,"
+		"\"uuid\":\"000102030405060708090a0b0c0d0e0f\"}\n"
+		"{\"kind\":\"stream\",\"source\":1,\"pid\":7,\"id\":\"s\",\"device\":\"g\","
+		"\"number\":1}\n"
+		"{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\",\"name\":\"k\","
+		"\"ts\":101000,\"dur\":100000}\n"
+		"{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\",\"stream\":\"s\","
+		"\"name\":\"k\",\"ts\":151000,\"dur\":100000}\n"
+		"{\"kind\":\"copy\",\"source\":2,\"pid\":8,\"device\":\"h\",\"ts\":201000,"
+		"\"dur\":50000}\n"
+		"{\"kind\":\"set\",\"source\":1,\"pid\":7,\"device\":\"g\",\"ts\":951000,"
+		"\"dur\":100000}\n");
 	struct report_table table _cleanup_report_table_ = {0};
 	struct report_request request;
 	struct err err = {0};
@@ -142,19 +162,20 @@ TEST(each_moment_is_of_one_row)
 {
 	/* 100 us launch call, 100 us kernel, of it 50 us beside a wait for it; 30 us of waits; 20 us copy; another thread never launches. */
 	struct fixture fixture _fixture_ = fixture_open(
-		WINDOW "{\"kind\":\"device\",\"source\":1,\"pid\":7,\"id\":\"g\",\"number\":0}\n"
-		       "{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":7,\"correlation\":1,"
-		       "\"name\":\"cudaLaunchKernel\",\"ts\":101000,\"dur\":100000}\n"
-		       "{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\",\"name\":\"k\","
-		       "\"correlation\":1,\"ts\":201000,\"dur\":100000}\n"
-		       "{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":7,\"correlation\":2,"
-		       "\"name\":\"cudaStreamSynchronize\",\"ts\":251000,\"dur\":60000}\n"
-		       "{\"kind\":\"off_cpu\",\"pid\":7,\"tid\":7,\"name\":\"futex\",\"ts\":401000,"
-		       "\"dur\":30000}\n"
-		       "{\"kind\":\"copy\",\"source\":1,\"pid\":7,\"device\":\"g\",\"ts\":501000,"
-		       "\"dur\":20000}\n"
-		       "{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":9,\"correlation\":3,"
-		       "\"name\":\"cudaMalloc\",\"ts\":601000,\"dur\":50000}\n");
+		WINDOW
+		"{\"kind\":\"device\",\"source\":1,\"pid\":7,\"id\":\"g\",\"number\":0}\n"
+		"{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":7,\"correlation\":1,"
+		"\"name\":\"cudaLaunchKernel\",\"ts\":101000,\"dur\":100000}\n"
+		"{\"kind\":\"kernel\",\"source\":1,\"pid\":7,\"device\":\"g\",\"name\":\"k\","
+		"\"correlation\":1,\"ts\":201000,\"dur\":100000}\n"
+		"{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":7,\"correlation\":2,"
+		"\"name\":\"cudaStreamSynchronize\",\"ts\":251000,\"dur\":60000}\n"
+		"{\"kind\":\"off_cpu\",\"pid\":7,\"tid\":7,\"name\":\"futex\",\"ts\":401000,"
+		"\"dur\":30000}\n"
+		"{\"kind\":\"copy\",\"source\":1,\"pid\":7,\"device\":\"g\",\"ts\":501000,"
+		"\"dur\":20000}\n"
+		"{\"kind\":\"api\",\"source\":1,\"pid\":7,\"tid\":9,\"correlation\":3,"
+		"\"name\":\"cudaMalloc\",\"ts\":601000,\"dur\":50000}\n");
 	struct report_table table _cleanup_report_table_ = {0};
 	struct report_request request;
 	struct err err = {0};
@@ -208,7 +229,8 @@ TEST(blocks_name_columns_that_there_are)
 			CHECK_OK(request.report->make(fixture.view, &request, &tables[j], &err),
 				 err);
 		}
-		for (const struct block_column *column = rows[i].columns; column->heading; column++) {
+		for (const struct block_column *column = rows[i].columns; column->heading;
+		     column++) {
 			bool found = false;
 
 			for (size_t j = 0; j < 2; j++)

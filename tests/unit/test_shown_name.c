@@ -25,7 +25,8 @@ static void check_names(const char *const *names, const char *const *expected, s
 TEST(code_loses_what_tells_nothing)
 {
 	static const char *const names[] = {
-		"void at::native::(anonymous namespace)::softmax_warp_forward<float, 8>(float*, int)",
+		"void at::native::(anonymous namespace)::softmax_warp_forward<float, 8>(float*, "
+		"int)",
 		"std::enable_if<(4)>::type ns::f<ns::g<int>, other::ns::h>(char) ",
 		"plain_kernel",
 		NULL,

@@ -58,7 +58,8 @@ static const struct report_row *row_beside(const struct block_content *content, 
 
 /* NULL: there is none with a value. */
 static const struct report_cell *find_cell(const struct block_content *content, size_t row,
-					   const char *name, const struct report_column **ret_column)
+					   const char *name,
+					   const struct report_column **ret_column)
 {
 	const struct report_row *of = &content->table->rows[row];
 	size_t place;
@@ -254,8 +255,8 @@ static void append_line(const struct block_page *page, const char *title, size_t
 
 	append_padded(text, title, TITLE_COLUMNS);
 	for (size_t j = 0; j < page->column_count; j++) {
-		const char *cell = heading ? content->columns[j].heading
-					   : text_string(cell_of(page, row, j));
+		const char *cell =
+			heading ? content->columns[j].heading : text_string(cell_of(page, row, j));
 		bool last = j + 1 == page->column_count;
 
 		if (!last && content->columns[j].shown == SHOWN_TEXT)

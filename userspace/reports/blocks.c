@@ -121,8 +121,7 @@ static void share_lines(struct filled *filled, const struct blocks_style *style)
 		left -= rows - filled[i].rows;
 		filled[i].rows = rows;
 		if (style->has_max_rows)
-			filled[i].rows =
-				row_count_up_to(&filled[i], style->max_rows ?: SIZE_MAX);
+			filled[i].rows = row_count_up_to(&filled[i], style->max_rows ?: SIZE_MAX);
 	}
 }
 

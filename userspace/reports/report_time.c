@@ -46,9 +46,9 @@ struct thread {
 
 struct process {
 	u32 pid;
-	u32 kernels, copies;	 /* that run */
-	u64 launches_most;	 /* of its threads */
-	size_t main_row;	 /* the thread that launches most */
+	u32 kernels, copies;	   /* that run */
+	u64 launches_most;	   /* of its threads */
+	size_t main_row;	   /* the thread that launches most */
 	u32 thread_counts[STATES]; /* of those that launch */
 	u64 place_ns[PLACES], since_ns;
 };
@@ -242,8 +242,7 @@ static int fill_table(struct run *run, struct report_table *table)
 		if (!sum_ns)
 			continue;
 		row = report_table_add(table);
-		if (!row ||
-		    report_cell_text(&row->cells[COLUMN_NAME], place_name(run, place)) < 0)
+		if (!row || report_cell_text(&row->cells[COLUMN_NAME], place_name(run, place)) < 0)
 			return -ENOMEM;
 		report_cell_decimal(&row->cells[COLUMN_SHARE],
 				    100.0 * sum_ns / ((double)window_ns * run->count));

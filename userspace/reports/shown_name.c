@@ -88,8 +88,7 @@ static void append_code(struct text *text, const char *name, bool with_parameter
 	text_append_bytes(text, string + parts.begin, scope);
 	for (size_t i = parts.scope_end; i < end;) {
 		if (scope && !strncmp(string + i, string + parts.begin, scope) &&
-		    !isalnum((unsigned char)string[i - 1]) &&
-		    !strchr("_:", string[i - 1])) {
+		    !isalnum((unsigned char)string[i - 1]) && !strchr("_:", string[i - 1])) {
 			i += scope;
 			continue;
 		}

@@ -87,7 +87,8 @@ void announce_children(const struct attachment *attachment, const struct options
 		*told = true;
 		log_info("%s (%u) has %zu child process%s not recorded (--children records "
 			 "descendants too)",
-			 target->comm, target->pid, others, others == 1 ? " that is" : "es that are");
+			 target->comm, target->pid, others,
+			 others == 1 ? " that is" : "es that are");
 	}
 }
 

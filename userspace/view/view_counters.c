@@ -51,8 +51,8 @@ struct gauge {
 
 struct view_gpu {
 	size_t row;
-	u64 working; /* kernels, copies and sets that run */
-	u32 stream;  /* of its first kernel */
+	u64 working;	   /* kernels, copies and sets that run */
+	u32 stream;	   /* of its first kernel */
 	bool ran, streams; /* a kernel ran; there are kernels of another one too */
 	u64 busy_since;
 	u64 *busy_ns; /* of each bucket; NULL before it worked */
