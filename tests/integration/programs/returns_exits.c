@@ -20,7 +20,7 @@ FUNCTION(single_jump, "jmp plus_one");
 
 FUNCTION(plus_one, "lea 1(%rdi), %rax\n ret");
 FUNCTION(repeated_return, "lea 2(%rdi), %rax\n rep; ret");
-FUNCTION(bounded_return, "lea 3(%rdi), %rax\n bnd ret");
+FUNCTION(bounded_return, "lea 3(%rdi), %rax\n .byte 0xf2\n ret");
 FUNCTION(marked_return, "endbr64\n lea 4(%rdi), %rax\n ret");
 FUNCTION(pops_arguments, "mov 8(%rsp), %rax\n add 16(%rsp), %rax\n ret $16");
 FUNCTION(jumps_on, "push %rbx\n lea 10(%rdi), %rbx\n mov %rbx, %rdi\n pop %rbx\n jmp plus_one");

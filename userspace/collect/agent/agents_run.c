@@ -224,10 +224,16 @@ bool agents_all_answered(struct agents *agents)
 
 void agents_give_up(struct agents *agents)
 {
-	for (size_t i = 0; i < agents->count; i++)
-		if (!agents->agents[i].answered)
-			agents_fail(&agents->agents[i],
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		/* It may have answered since the last look. */
+		if (!agent->answered)
+			agents_look_for_answer(agent);
+		if (!agent->answered)
+			agents_fail(agent,
 				    "the agent gave no answer in time: CUPTI takes long to start");
+	}
 }
 
 static int drain_all(void *data, record_callback callback, void *callback_data)
