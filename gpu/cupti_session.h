@@ -81,7 +81,7 @@ enum cupti_left {
 /* Stops, hands over what there is, frees. What stays is said in hint (AGENT_HINT_BYTES). NULL allowed. */
 enum cupti_left cupti_session_end(struct cupti_session *session, char *hint);
 
-/* ---- between cupti_session.c, cupti_start.c and cupti_end.c ---- */
+/* ---- among the files that make it ---- */
 
 /* Converts what CUPTI has handed back. */
 void cupti_session_convert(struct cupti_session *session);

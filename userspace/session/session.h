@@ -3,8 +3,8 @@
  * A recording from attach to end: the state machine over one epoll. It owns attaching, the threads, the
  * window and the way back; it prints nothing (the verb does, in the callbacks).
  *
- *	load -> calibrate -> agents in -> attach -> [window opens] -> record -> [window closes] -> detach ->
- *	agents out -> drain -> end
+ *	load -> calibrate, and agents in meanwhile -> attach -> [window opens] -> record -> [window closes] -> detach, and
+ *	meanwhile agents out -> drain -> names -> end
  *
  * Everything after the first error or signal goes the same way back, and what was recorded is kept.
  */

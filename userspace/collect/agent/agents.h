@@ -4,7 +4,8 @@
  * what they left behind compared with what was there before. An agent that fails sinks nothing: its target is
  * recorded without GPU times, which the ledger says.
  *
- * The main thread does everything but draining (agents_source), which is the drain thread's.
+ * The main thread does everything but draining (agents_source), which is the drain thread's, and telling of other users of CUPTI
+ * (cupti_watch.h), which has a thread of its own.
  */
 #ifndef GPUPROBE_COLLECT_AGENT_AGENTS_H
 #define GPUPROBE_COLLECT_AGENT_AGENTS_H
