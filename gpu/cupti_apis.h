@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which API calls CUPTI records. From 12.5 on each is switched on by its number, and what is not wanted costs the target
- * nothing; before that, and where all are wanted, whole kinds are, and the conversion leaves the rest out.
+ * a look at a byte; before that, and where all are wanted, whole kinds are, and the conversion leaves the rest out.
  */
 #ifndef GPUPROBE_GPU_CUPTI_APIS_H
 #define GPUPROBE_GPU_CUPTI_APIS_H

@@ -4,7 +4,7 @@
  * that are out, and frees them as its own: XLA by AlignedFree, Proton by free(), in the callback (both read in their
  * sources), while Kineto drops what it does not know. So each is an allocation of its own of the target's allocator,
  * made by the agent's thread ahead of need. CUPTI asks for them and hands them back in the target's threads or in its
- * own; there nothing is allocated and nothing is waited for.
+ * own; there nothing is waited for, and nothing allocated but where a CUPTI crashes without a buffer (before 12.9).
  *
  *	NONE -> NEW (allocated, perhaps without memory behind it) -> FREE (touched)
  *	NEW or FREE -> OUT (requested) -> FULL (completed) -> FREE (the agent has read it)

@@ -15,7 +15,7 @@ struct confinement {
 
 /*
  * For a child that was just forked: it ends with its parent, is another user without capabilities (but one to read files, where that is
- * asked for), writes no files. Best effort: what it may not give up, as a process without privileges, it has not got.
+ * asked for), leaves no core file. Best effort: what it may not give up, as a process without privileges, it has not got.
  */
 void confine(const struct confinement *confinement);
 

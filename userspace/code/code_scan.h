@@ -21,7 +21,7 @@ struct code_text {
 /*
  * symbols: all functions of the file that are known. keep: the code of which it is asked; NULL: all. Reads each byte of code
  * once and, behind each address that code takes, as far as there is a jump table; large files with as many threads as there are
- * processors: about a second of CPU time for a GB of code in the page cache. ret_text: NULL, or what is to be known of the very
+ * processors, 16 at most: about a second of CPU time for a GB of code in the page cache. ret_text: NULL, or what is to be known of the very
  * bytes that were read; its bases are the caller's to free. 0, or -errno and no references.
  */
 int code_scan(const struct elf_file *file, const struct elf_symbols *symbols,
