@@ -21,9 +21,12 @@
 #define KERNEL_START 16
 #define KERNEL_BYTES 120
 
-/* CUpti_driver_api_trace_cbid and CUpti_runtime_api_trace_cbid of calls that launch kernels. */
-static const u16 driver_launches[] = {307, 442, 477, 478, 514, 515, 652, 653};
-static const u16 runtime_launches[] = {211, 214, 269, 270, 311, 312, 430, 431, 505, 506};
+/*
+ * CUpti_driver_api_trace_cbid and CUpti_runtime_api_trace_cbid of calls that launch a kernel each. A graph may have none, or is
+ * one record of another kind.
+ */
+static const u16 driver_launches[] = {307, 442, 477, 478, 652, 653};
+static const u16 runtime_launches[] = {211, 214, 269, 270, 430, 431, 505, 506};
 
 static bool has(const u16 *ids, size_t count, u32 id)
 {
