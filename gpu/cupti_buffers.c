@@ -8,18 +8,20 @@
 
 #define SMALLEST_BYTES (64U << 10)
 #define LARGEST_BYTES  (64U << 20)
-#define ALIGNMENT      64
 /* So many are kept ready, and of these so many with memory behind them. */
 #define READY	      32
 #define READY_TOUCHED 8
 
-/* Of the target's libc, or of the allocator that stands before it; not there in a process without a libc. */
-extern void *aligned_alloc(size_t alignment, size_t bytes) __attribute__((weak));
+/*
+ * Of the target's libc, or of the allocator that stands before it; not there in a process without a libc. An allocator may
+ * lack aligned_alloc(), and then free() would get memory that it does not know; it always has these two.
+ */
+extern void *malloc(size_t bytes) __attribute__((weak));
 extern void free(void *memory) __attribute__((weak));
 
 u8 *cupti_buffers_allocate(size_t bytes)
 {
-	return aligned_alloc && free ? aligned_alloc(ALIGNMENT, bytes) : NULL;
+	return malloc && free ? malloc(bytes) : NULL;
 }
 
 void cupti_buffers_release(u8 *memory)

@@ -5,7 +5,7 @@
 set -eu
 library=$1
 allowed="clock_gettime dl_iterate_phdr getenv"
-allowed_weak="dlopen dlsym dlclose pthread_create pthread_detach __cxa_atexit __register_atfork aligned_alloc free"
+allowed_weak="dlopen dlsym dlclose pthread_create pthread_detach __cxa_atexit __register_atfork malloc free"
 exported="gpuprobe_agent_run InitializeInjection"
 
 refuse() {
