@@ -100,6 +100,9 @@ static __always_inline u64 restarted_call(struct task_struct *task, u64 *room)
 	const struct restart_block *block = &task->restart_block;
 	u64 address, end;
 
+	/* A later kernel may keep a poll's end in another member: no reason for it to refuse the program. */
+	if (!bpf_core_field_exists(block->poll.tv_sec))
+		return ARCH_RESTART;
 	/* Read as a number: where the kernel's type has pointers the verifier lets nobody compute. */
 	if (bpf_probe_read_kernel(room, sizeof(*room), &block->poll.ufds))
 		return ARCH_RESTART;
