@@ -18,7 +18,6 @@ enum cupti_result {
 #define CUPTI_VERSION_FINALIZE_SAFE   24     /* 12.6: no crash with graphs */
 #define CUPTI_VERSION_NO_BUFFER_SAFE  27     /* 12.9: a request may be answered with no buffer */
 #define CUPTI_VERSION_SUBSCRIBE_V2    130000
-#define CUPTI_VERSION_THREAD_BUFFERS  130000 /* each thread fills a buffer of its own */
 #define CUPTI_VERSION_STRUCT_SIZE     130200 /* and cupti_subscriber has 40 bytes */
 
 /* CUpti_SubscriberParams */

@@ -55,19 +55,21 @@ static u64 u64_at(const void *record, u32 offset)
 void cupti_canary_begin(struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;
+	bool all = session->kinds_enabled >> CUPTI_DRIVER & 1;
 
-	/* Where threads share a buffer, one with a kernel that still runs is not handed over, and its record with it. */
-	session->canary.on = session->version >= CUPTI_VERSION_THREAD_BUFFERS &&
-			     session->library.driver_get_version &&
-			     calls->ActivityEnableDriverApi &&
-			     !calls->ActivityEnableDriverApi(CANARY_CALLBACK, 1);
+	if (!session->library.driver_get_version)
+		return;
+	/* Before 12.5 no call can be had without all others. */
+	session->canary.on = calls->ActivityEnableDriverApi
+				     ? !calls->ActivityEnableDriverApi(CANARY_CALLBACK, 1)
+				     : all;
 }
 
 void cupti_canary_end(struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;
 
-	if (session->canary.on)
+	if (session->canary.on && calls->ActivityEnableDriverApi)
 		calls->ActivityEnableDriverApi(CANARY_CALLBACK, 0);
 	session->canary.on = false;
 }

@@ -60,14 +60,12 @@ static u32 measure(const struct harmless *harmless)
 	return with_ns > without_ns ? (with_ns - without_ns) / CALLS : 0;
 }
 
-/* By the kinds, or as the canary. */
 static bool is_recorded(const struct cupti_session *session, const struct harmless *harmless)
 {
 	u64 kinds = session->kinds_enabled | session->kinds_by_number;
 
-	return (kinds >> harmless->kind & 1 &&
-		api_set_has(&session->convert.apis, harmless->domain, harmless->callback)) ||
-	       (harmless->kind == CUPTI_DRIVER && session->canary.on);
+	return kinds >> harmless->kind & 1 &&
+	       api_set_has(&session->convert.apis, harmless->domain, harmless->callback);
 }
 
 /* The records of it are thrown away as long as they are only these. */

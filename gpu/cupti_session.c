@@ -149,9 +149,6 @@ void cupti_session_count_dropped(struct cupti_session *session)
 	size_t dropped = 0;
 
 	if (!session->others.lost && calls->ActivityGetNumDroppedRecords &&
-	    !calls->ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped) {
+	    !calls->ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		ring_count(session->writer->ring, AGENT_COUNT_CUPTI_DROPPED, dropped);
-		/* Its record may be one of them. */
-		session->canary.unanswered = 0;
-	}
 }

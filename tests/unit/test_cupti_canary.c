@@ -2,7 +2,6 @@
 /* When the agent holds CUPTI for lost, and when it must not. */
 #include "unit.h"
 
-#include "../gpu/cupti_apis.h"
 #include "../gpu/cupti_price.h"
 #include "../gpu/cupti_session.h"
 #include "cupti_fixture.h"
@@ -31,11 +30,6 @@ static u32 get_version(int *version)
 {
 	*version = 13000;
 	return 0;
-}
-
-static const char *name_of(void *data, u32 domain, u32 callback)
-{
-	return callback == GET_VERSION ? "cuDriverGetVersion" : "cuLaunchKernel";
 }
 
 static struct cupti_session *session_make(struct fixture *fixture, u32 version)
@@ -86,38 +80,6 @@ TEST(launches_whose_kernels_are_missing)
 TEST(launches_of_graphs_need_no_kernels)
 {
 	CHECK_U64(lost_by_launches(LAUNCH_GRAPH), CUPTI_LOST_NOTHING);
-}
-
-/* Is its call recorded, of those that are recorded by number? */
-static u8 recorded_behind_price(u32 version)
-{
-	struct fixture *fixture = fixture_make();
-	struct cupti_session *session = session_make(fixture, version);
-	u8 recorded;
-
-	records_get_version = 0;
-	api_calls_resolve(&session->convert.apis, API_GROUPS_DEFAULT, name_of, NULL);
-	session->kinds_by_number = CUPTI_API_KINDS;
-	cupti_canary_begin(session);
-	cupti_price_measure(session);
-	recorded = records_get_version;
-	CHECK_U64(recorded, session->canary.on);
-	cupti_canary_end(session);
-	CHECK(!records_get_version);
-	free(session);
-	fixture_free(fixture);
-	return recorded;
-}
-
-TEST(measuring_the_price_leaves_the_canary_recorded)
-{
-	CHECK_U64(recorded_behind_price(130000), 1);
-}
-
-/* A buffer that a running kernel is in is kept back, whoever else has records there. */
-TEST(where_threads_share_buffers_there_is_no_canary)
-{
-	CHECK_U64(recorded_behind_price(27), 0);
 }
 
 UNIT_MAIN()
