@@ -118,6 +118,9 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 			return LEAVE_RETURN;
 		}
 	}
+	if (letting_go)
+		return entry_only(registers, cookie, pid_tgid, VALUE_entry_only_reason_letting_go,
+				  VALUE_loss_reason_letting_go);
 	if (has_mapped_code(task->tgid))
 		return entry_only(registers, cookie, pid_tgid, VALUE_entry_only_reason_code_mapped,
 				  VALUE_loss_reason_code_mapped);

@@ -13,6 +13,7 @@ volatile unsigned int device_name = 0;
 const volatile unsigned long long off_cpu_min_ns = 0;
 volatile unsigned int window_open = 0;
 volatile unsigned int any_switched_off = 0;
+volatile unsigned int letting_go = 0;
 volatile unsigned int agents_are_about = 0;
 volatile unsigned int code_mapped = 0;
 

@@ -225,6 +225,8 @@ extern volatile unsigned int device_name;
 extern const volatile unsigned long long off_cpu_min_ns;
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
+/* Are links being closed inside the window? No return address is taken then, see bpf_source_switch_off(). */
+extern volatile unsigned int letting_go;
 /* Is there anything in switched_off? */
 extern volatile unsigned int any_switched_off;
 /* Targets have agents, or may get them: from before the first one is put in. */

@@ -100,6 +100,7 @@ SPECIAL = [
 	Special("integration/returns_languages", "languages", "", 20),
 	Special("integration/returns_languages:cxx_exceptions_through_python", "check", "", 4),
 	Special("integration/real", "programs", "", 20),
+	Special("integration/matmul:sizes_of_a_real_library", "programs", "", 30),
 	Special("integration/real:redis_commands", "check", "", 4),
 	Special("integration/usdt_real", "programs", "", 15),
 	Special("integration/usdt_real:exceptions_by_libstdcxx", "check", "", 3),

@@ -347,14 +347,15 @@ TEST(each_option_as_text)
 	PARSED("-p 1,2 -d 0.25 -F a -F b --attach multi -o x.json");
 
 	CHECK_U64(options_each(&options, see, &seen), 0);
-	CHECK_STRING(text_string(&seen.text),
-		     "pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
-		     "output=x.json! rows=20 "
-		     "max-functions=4000 buffer-mb=8 count=false max-overhead=0 attach=multi! "
-		     "returns=auto no-blocking=false "
-		     "blocking-min-us=10 alloc=auto no-inject=false "
-		     "agent-buffer-mb=16 host-tracer-level=2 device-tracer-level=1 "
-		     "python-tracer-level=0 quiet=false verbose=false ");
+	CHECK_STRING(
+		text_string(&seen.text),
+		"pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
+		"output=x.json! rows=20 "
+		"max-functions=4000 buffer-mb=8 count=false max-overhead=0 attach=multi! "
+		"returns=auto no-code-cache=false no-blocking=false "
+		"blocking-min-us=10 alloc=auto no-inject=false "
+		"agent-buffer-mb=16 gpu-records=work host-tracer-level=2 device-tracer-level=1 "
+		"python-tracer-level=0 quiet=false verbose=false ");
 	text_clear(&seen.text);
 	seen.stop_after = 2;
 	CHECK_U64(options_each(&options, see, &seen), 7);

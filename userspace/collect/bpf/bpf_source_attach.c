@@ -206,6 +206,20 @@ void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns)
 		silence(source, source->split.tags[function], now_ns);
 }
 
+/*
+ * From 6.13 on the kernel holds uprobes for the returns that it has taken, of all programs on the machine, and lets go of those
+ * of a thread when 100 ms have passed since it took the last one (docs/uprobes.md). So as long as a thread goes on calling
+ * probed functions inside of an open one, no link can be closed: seen, minutes. No return is taken until it is.
+ */
+static void detach_tagged(struct bpf_source *source, u32 tag)
+{
+	unsigned int *letting_go = (unsigned int *)&source->skeleton->bss->letting_go;
+
+	__atomic_store_n(letting_go, 1, __ATOMIC_SEQ_CST);
+	uprobe_detach_tagged(&source->uprobes, tag);
+	__atomic_store_n(letting_go, 0, __ATOMIC_SEQ_CST);
+}
+
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns)
 {
 	u32 tag = source->split.tags[function];
@@ -214,7 +228,7 @@ u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns
 		return 0;
 	source->split.off[function] = true;
 	silence(source, tag, now_ns);
-	uprobe_detach_tagged(&source->uprobes, tag);
+	detach_tagged(source, tag);
 	return tag;
 }
 
@@ -231,7 +245,7 @@ u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)
 	source->sorts_off[sort] = true;
 	if (sort == PRICE_USDT)
 		bpf_source_unwatch_usdt(source);
-	uprobe_detach_tagged(&source->uprobes, TAG_OF_SORT(sort));
+	detach_tagged(source, TAG_OF_SORT(sort));
 	return TAG_OF_SORT(sort);
 }
 
