@@ -103,11 +103,14 @@ static __always_inline u64 restarted_call(struct task_struct *task, u64 *room)
 	/* A later kernel may keep a poll's end in another member: no reason for it to refuse the program. */
 	if (!bpf_core_field_exists(block->poll.tv_sec))
 		return ARCH_RESTART;
-	/* Read as a number: where the kernel's type has pointers the verifier lets nobody compute. */
+	/* Read as numbers: where the kernel's type has pointers the verifier lets nobody compute, and before 6.12 it refuses
+	 * what lies behind the first member of a union. */
 	if (bpf_probe_read_kernel(room, sizeof(*room), &block->poll.ufds))
 		return ARCH_RESTART;
 	address = *room;
-	end = block->poll.tv_sec;
+	if (bpf_probe_read_kernel(room, sizeof(*room), &block->poll.tv_sec))
+		return ARCH_RESTART;
+	end = *room;
 	if ((u32)address < CLOCKS && address >> 32 <= 2)
 		return end >= SECONDS_MAX ? ARCH_CLOCK_NANOSLEEP
 		       : address	  ? ARCH_RESTART
