@@ -261,8 +261,7 @@ static __always_inline void write_open_call(const struct write_calls *calls,
 	if (!frame->sp)
 		return;
 	fill_header(&call.header, sizeof(call), KIND_call, frame->ts,
-		    is_off ? since - frame->ts : RECORD_DURATION_OPEN,
-		    calls->pid_tgid, probe);
+		    is_off ? since - frame->ts : RECORD_DURATION_OPEN, calls->pid_tgid, probe);
 	call.probe = probe;
 	call.ended = is_off ? VALUE_call_ended_switched_off : VALUE_call_ended_open;
 	bpf_seq_write(calls->seq, &call, sizeof(call));

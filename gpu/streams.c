@@ -6,9 +6,9 @@
 #include "../bpf/record.h"
 #include "system.h"
 
-#define STREAM_SLOTS 8192U /* a power of two, of which 3/4 are used at most */
+#define STREAM_SLOTS  8192U /* a power of two, of which 3/4 are used at most */
 #define CONTEXT_SLOTS 4096U /* the same */
-#define NOT_KNOWN    0xffffffffU
+#define NOT_KNOWN     0xffffffffU
 
 struct stream {
 	u32 context, number;

@@ -130,10 +130,12 @@ static void no_sizes_in_objects(cudaStream_t stream)
 	struct products products;
 
 	/* A has not as many columns as B has rows. */
-	init_products(&products, none, (uint64_t[][2]){{131, 134}, {133, 132}, {131, 132}}, half, 1);
+	init_products(&products, none, (uint64_t[][2]){{131, 134}, {133, 132}, {131, 132}}, half,
+		      1);
 	multiply(&products, &products.d, stream);
 	/* Of which each has other sizes, which the GPU knows. */
-	init_products(&products, none, (uint64_t[][2]){{141, 143}, {143, 142}, {141, 142}}, half, 1);
+	init_products(&products, none, (uint64_t[][2]){{141, 143}, {143, 142}, {141, 142}}, half,
+		      1);
 	CHECK(cublasLtMatrixLayoutSetAttribute(&products.a, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE,
 					       &grouped, sizeof(grouped)));
 	multiply(&products, &products.d, stream);

@@ -50,7 +50,8 @@ TEST(each_stream_is_known_or_counted)
 	u64 unknown = 0;
 
 	for (u32 i = 0; i < STREAMS; i++)
-		unknown += streams_put(fixture->convert.streams, &fixture->writer, 1, 0, i) == STREAM_NONE;
+		unknown += streams_put(fixture->convert.streams, &fixture->writer, 1, 0, i) ==
+			   STREAM_NONE;
 	CHECK(unknown > 0 && unknown < STREAMS);
 	CHECK_U64(capped(fixture), unknown);
 	fixture_free(fixture);

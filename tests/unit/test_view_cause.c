@@ -173,7 +173,8 @@ TEST(the_oldest_launches_are_forgotten)
 	for (u32 i = 1; i <= 7; i++) {
 		kernel.correlation = i;
 		event = make_event(&kernel.header, 100);
-		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event, 0, NULL, NULL) == 0);
+		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event, 0, NULL, NULL) ==
+		      0);
 		if (i <= 2 || i == 7)
 			CHECK(!event.cause);
 		else

@@ -81,7 +81,8 @@ static int check_process(const struct target *target, struct err *err)
 enum left { LEFT_NOTHING, LEFT_DEAD, LEFT_LIVES };
 
 /* A ring whose lock nobody holds makes its agent leave; one that is held has a living gpuprobe. */
-static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid, u32 *ret_agent_tid)
+static enum left ring_look(int directory_fd, const char *name, u32 *ret_tool_pid,
+			   u32 *ret_agent_tid)
 {
 	_cleanup_close_ int fd = -1;
 	struct agent_control_fixed fixed;

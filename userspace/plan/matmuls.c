@@ -38,12 +38,11 @@ const struct matmul_arguments *matmul_find(const char *name)
 /* Of the arguments that are read; 0: none. */
 static void matmul_numbers(const struct matmul_arguments *arguments, u8 ret_numbers[static NUMBERS])
 {
-	const u8 numbers[NUMBERS] = {arguments->m,	    arguments->n,
-				     arguments->k,	    arguments->batch,
-				     arguments->transposed, arguments->type_at[0],
-				     arguments->type_at[1], arguments->type_at[2],
-				     arguments->operation,  arguments->layout_a,
-				     arguments->layout_b,   arguments->layout_d};
+	const u8 numbers[NUMBERS] = {
+		arguments->m,	       arguments->n,	      arguments->k,
+		arguments->batch,      arguments->transposed, arguments->type_at[0],
+		arguments->type_at[1], arguments->type_at[2], arguments->operation,
+		arguments->layout_a,   arguments->layout_b,   arguments->layout_d};
 
 	memcpy(ret_numbers, numbers, sizeof(numbers));
 }

@@ -45,7 +45,8 @@ static const struct {
 } gpu_names[] = {
 	[GPU_COST_DRIVER_CALLS] = {"CUDA driver calls (not priced)", "CUDA driver calls"},
 	[GPU_COST_RUNTIME_CALLS] = {"CUDA runtime calls (not priced)", "CUDA runtime calls"},
-	[GPU_COST_OPERATIONS] = {"kernels, copies and sets (not priced)", "kernels, copies and sets"},
+	[GPU_COST_OPERATIONS] = {"kernels, copies and sets (not priced)",
+				 "kernels, copies and sets"},
 	[GPU_COST_THREADS] = {"threads of the agent and of CUPTI, beside the targets' own",
 			      "threads of the agent and of CUPTI, beside the targets' own"},
 };
@@ -92,9 +93,8 @@ int overhead_create(const struct overhead_config *config, struct overhead **ret_
 	if (overhead) {
 		overhead->config = *config;
 		overhead->marks_a_sample = 1;
-		overhead->parts =
-			calloc(function_count + ARRAY_SIZE(sorts) + GPU_COSTS,
-			       sizeof(*overhead->parts));
+		overhead->parts = calloc(function_count + ARRAY_SIZE(sorts) + GPU_COSTS,
+					 sizeof(*overhead->parts));
 		overhead->hits = calloc(function_count + 1, sizeof(*overhead->hits));
 	}
 	if (!overhead || !overhead->parts || !overhead->hits) {

@@ -35,9 +35,8 @@ static void on_made(void *data, u32 tid, u64 from_ns, u64 until_ns)
 
 void own_threads_init(struct own_threads *own, struct bpf_source *source)
 {
-	*own = (struct own_threads){
-		.source = source,
-		.told = {.expect = on_expect, .own = on_own, .made = on_made}};
+	*own = (struct own_threads){.source = source,
+				    .told = {.expect = on_expect, .own = on_own, .made = on_made}};
 	own->told.data = own;
 }
 
@@ -73,8 +72,8 @@ static int note_thread(void *data, u32 pid, u32 tid, bool is_agent)
 		}
 	if (array_reserve(&own->threads, &own->capacity, own->count + 1))
 		return 0;
-	own->threads[own->count++] = (struct own_thread){
-		.pid = pid, .tid = tid, .is_agent = is_agent, .lives = true};
+	own->threads[own->count++] =
+		(struct own_thread){.pid = pid, .tid = tid, .is_agent = is_agent, .lives = true};
 	return 0;
 }
 

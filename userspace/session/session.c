@@ -520,12 +520,13 @@ static int prepare(struct session *session, struct err *err)
 int session_run(const struct session_config *config, struct session_result *ret_result,
 		struct err *err)
 {
-	struct session session = {.config = config,
-				  .epoll_fd = -1,
-				  .signal_fd = -1,
-				  .timer_fd = -1,
-				  .result = {.end = SESSION_FAILED, .status = {.overhead_percent = -1,
-							     .beside_percent = -1}}};
+	struct session session = {
+		.config = config,
+		.epoll_fd = -1,
+		.signal_fd = -1,
+		.timer_fd = -1,
+		.result = {.end = SESSION_FAILED,
+			   .status = {.overhead_percent = -1, .beside_percent = -1}}};
 	int result = prepare(&session, err);
 
 	if (!result)

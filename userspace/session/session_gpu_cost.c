@@ -7,8 +7,8 @@
 
 static struct gpu_cost_value calls(u64 count, u64 cost_ns)
 {
-	return (struct gpu_cost_value){
-		count, cost_ns == AGENTS_NOT_PRICED ? GPU_COST_NOT_PRICED : cost_ns};
+	return (struct gpu_cost_value){count, cost_ns == AGENTS_NOT_PRICED ? GPU_COST_NOT_PRICED
+									   : cost_ns};
 }
 
 void session_gpu_cost_update(struct session *session)
@@ -22,14 +22,13 @@ void session_gpu_cost_update(struct session *session)
 	agents_cost(session->result.agents, &cost);
 	values[GPU_COST_DRIVER_CALLS] = calls(cost.driver_calls, cost.driver_ns);
 	values[GPU_COST_RUNTIME_CALLS] = calls(cost.runtime_calls, cost.runtime_ns);
-	values[GPU_COST_OPERATIONS] =
-		(struct gpu_cost_value){cost.operations, GPU_COST_NOT_PRICED};
-	values[GPU_COST_THREADS] =
-		(struct gpu_cost_value){session->own.count, own_threads_window_cpu_ns(&session->own)};
+	values[GPU_COST_OPERATIONS] = (struct gpu_cost_value){cost.operations, GPU_COST_NOT_PRICED};
+	values[GPU_COST_THREADS] = (struct gpu_cost_value){
+		session->own.count, own_threads_window_cpu_ns(&session->own)};
 	overhead_set_gpu(session->overhead, values);
 	status->kernels_not_priced = cost.operations != 0;
-	status->calls_not_priced = cost.driver_ns == AGENTS_NOT_PRICED ||
-				   cost.runtime_ns == AGENTS_NOT_PRICED;
+	status->calls_not_priced =
+		cost.driver_ns == AGENTS_NOT_PRICED || cost.runtime_ns == AGENTS_NOT_PRICED;
 	status->beside_percent =
 		session->own.count ? overhead_beside_percent(session->overhead) : -1;
 	/* For the next time: what has come by now is in buffers of CUPTI. */
@@ -39,8 +38,8 @@ void session_gpu_cost_update(struct session *session)
 
 const char *session_gpu_shed(struct session *session, u64 *ret_since_ns)
 {
-	static const char *const names[] = {[AGENT_SHED_CALLS] = "the CUDA API",
-					    [AGENT_SHED_ALL] = "the GPU"};
+	static const char *const names[] = {
+		[AGENT_SHED_CALLS] = "the CUDA API", [AGENT_SHED_ALL] = "the GPU"};
 	size_t count;
 	struct overhead_part *parts = overhead_parts(session->overhead, &count);
 
@@ -68,13 +67,13 @@ void session_gpu_cost_put_facts(struct session *session, struct batch *batch)
 		recording_facts_result(&session->facts, batch, "record of a CUDA driver call (ns)",
 				       (double)cost.driver_call_ns);
 	if (cost.runtime_call_ns)
-		recording_facts_result(&session->facts, batch,
-				       "record of a CUDA runtime call (ns)",
+		recording_facts_result(&session->facts, batch, "record of a CUDA runtime call (ns)",
 				       (double)cost.runtime_call_ns);
 	if (cost.converted)
-		recording_facts_result(&session->facts, batch,
-				       "conversion of a record of CUPTI, on the agent's thread (ns)",
-				       (double)cost.converting_ns / (double)cost.converted);
+		recording_facts_result(
+			&session->facts, batch,
+			"conversion of a record of CUPTI, on the agent's thread (ns)",
+			(double)cost.converting_ns / (double)cost.converted);
 	if (session->result.status.beside_percent >= 0)
 		recording_facts_result(
 			&session->facts, batch,

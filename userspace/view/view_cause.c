@@ -304,8 +304,8 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	event->has_sizes = there->matmul && event->kind->number == KIND_kernel;
 	if (matmuls && event->has_sizes) {
 		event->cause = view_matmuls_take(matmuls, there->matmul, event, cause);
-		event->has_sizes = event->cause->matmul ||
-				   view_matmuls_end_seen(matmuls, there->matmul);
+		event->has_sizes =
+			event->cause->matmul || view_matmuls_end_seen(matmuls, there->matmul);
 	}
 	/* CUPTI's own work in a call is not what the call launched. */
 	return kind->kind->number == KIND_overhead ? 0 : note_caused(causes, cause->number);

@@ -62,8 +62,8 @@ static int add_code(struct view *view)
 			continue;
 		if (array_reserve(&own->code, &own->code_capacity, own->code_count + 1))
 			return -ENOMEM;
-		own->code[own->code_count++] = (struct view_own_code){module->header.pid,
-								      module->start, module->end};
+		own->code[own->code_count++] =
+			(struct view_own_code){module->header.pid, module->start, module->end};
 	}
 	return 0;
 }

@@ -33,16 +33,11 @@ static const CUpti_CallbackId runtime_list[] = {
 };
 
 static const CUpti_CallbackId driver_list[] = {
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2,
-	CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
-	CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
-	CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
-	CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,	      CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+	CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,      CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,  CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
+	CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,   CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
 };
 
 /* What Kineto switches on, and what gpuprobe did until issue 16. */
@@ -54,7 +49,8 @@ static const CUpti_ActivityKind runtime_kinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME};
 static const CUpti_ActivityKind driver_kinds[] = {CUPTI_ACTIVITY_KIND_DRIVER};
 
 #define KINDS(list) .kinds = list, .kind_count = sizeof(list) / sizeof((list)[0])
-#define IDS(name, list) .enable_api = name, .ids = list, .id_count = sizeof(list) / sizeof((list)[0])
+#define IDS(name, list) \
+	.enable_api = name, .ids = list, .id_count = sizeof(list) / sizeof((list)[0])
 
 static const struct word {
 	const char *word;

@@ -302,10 +302,13 @@ static bool set_number(struct options *options, int option, u64 number)
 		char option;
 		u32 *value;
 	} numbers[] = {
-		{'g', &options->cupti.graph_whole},	{'l', &options->cupti.latency_timestamps},
+		{'g', &options->cupti.graph_whole},
+		{'l', &options->cupti.latency_timestamps},
 		{'f', &options->cupti.finalize_timeout_ms},
-		{'b', &options->cupti.buffer_bytes},	{'n', &options->cupti.buffer_count_max},
-		{'p', &options->cupti.flush_period_ms}, {'r', &options->chunks},
+		{'b', &options->cupti.buffer_bytes},
+		{'n', &options->cupti.buffer_count_max},
+		{'p', &options->cupti.flush_period_ms},
+		{'r', &options->chunks},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

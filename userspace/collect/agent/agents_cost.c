@@ -12,8 +12,8 @@
 
 static bool has_control(const struct agent *agent)
 {
-	return agent->control && (agent->report.outcome == AGENT_WORKS ||
-				  agent->report.outcome == AGENT_AWAITED);
+	return agent->control &&
+	       (agent->report.outcome == AGENT_WORKS || agent->report.outcome == AGENT_AWAITED);
 }
 
 /* 0: it was not measured, or is none. */
