@@ -343,7 +343,9 @@ class Judge:
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
 
     def measures_nothing(self, line):
-        """A counter's record of an environment that CUPTI reported without a known figure has no value to draw."""
+        """A counter's record of an environment that CUPTI reported without a known figure has no value to draw, nor has a cost of no time."""
+        if line["kind"] == "probing":
+            return not line["cpu_ns"]
         return line["kind"] == "gpu_environment" and set(line) <= {"kind", "source", "ts", "pid", "device"}
 
     def judge_events(self):

@@ -18,6 +18,7 @@ DIRECTIONS = {"host_to_device": "MemcpyHtoD", "device_to_host": "MemcpyDtoH", "d
 # Entries of the ledger without which whole parts of a recording are missing.
 FAILURES = {"block_damaged", "recording_cut", "write_failed", "agent_cut", "counters_damaged", "gpu_times_missing"}
 # In names of kernels of the captures here. cuBLAS' nvjet: what goes in, is summed in, comes out.
+PRODUCT = re.compile(r"gemm|gemv|^nvjet_|matmul|mul_mat_", re.IGNORECASE)  # of userspace/view/matrix_kernels.def
 HALF = re.compile(r"bf16|[Bb][Ff]loat16|\bHalf|_f16|fp16|half|nvjet_(sm\d+_)?[ht]s")
 STAGES = {"Read": "Demanded file read", "Preprocessing": "Preprocessing", "Enqueue": "Enqueue", "Unknown": "Unknown"}
 # TFLOP/s of 16-bit tensor cores, dense, as the data sheets have them.
@@ -129,7 +130,7 @@ class Truth:
         return collections.Counter((self.name_of(line), line["ts"], self.end_of(line) - line["ts"]) for line in self.of(*kinds))
 
     def name_of(self, line):
-        name = line.get("name") or self.probes.get(line.get("probe"), {}).get("name") or line["kind"]
+        name = line.get("name") or self.probes.get(line.get("probe"), {}).get("name") or ("(unnamed range)" if line["kind"] == "range" else line["kind"])
         name = re.sub(r"_v\d{4,}$", "", name) if line["kind"] == "api" else name
         return self.shown(name, line["kind"] in ("call", "entry"))
 
@@ -169,11 +170,19 @@ class Truth:
         """(source, correlation) of a kernel -> (operations, category, bytes) of the library's call for which it is counted: the first that ran
         of those launched in it; of calls in each other the outermost."""
         calls = {(line.get("pid"), line.get("tid"), line["ts"]): self.end_of(line) for line in self.of("call")}
+        # Where only the entry was seen: up to the thread's next call, and by the name of the kernel.
+        begins, entries = collections.defaultdict(list), set()
+        for line in self.of("call", "entry"):
+            begins[line.get("pid"), line.get("tid")].append(line["ts"])
+        for line in self.of("entry"):
+            key = (line.get("pid"), line.get("tid"))
+            entries.add((*key, line["ts"]))
+            calls.setdefault((*key, line["ts"]), min((ts for ts in begins[key] if ts > line["ts"]), default=math.inf))
         apis, kernels = collections.defaultdict(list), collections.defaultdict(list)
         for line in self.of("api"):
             apis[line.get("pid"), line.get("tid")].append((line["ts"], line["source"], line.get("correlation")))
         for line in self.of("kernel"):
-            kernels[line["source"], line.get("correlation")].append(line["ts"])
+            kernels[line["source"], line.get("correlation")].append((line["ts"], bool(PRODUCT.search(line.get("name", "")))))
         for of_thread in apis.values():
             of_thread.sort(key=lambda api: api[0])
         until, found = {}, {}
@@ -185,7 +194,8 @@ class Truth:
             until[key] = calls[(*key, line["ts"])]
             first, last = (bisect.bisect_left(apis[key], moment, key=lambda api: api[0]) for moment in (line["ts"], until[key]))
             launched = {(source, correlation) for _, source, correlation in apis[key][first:last] if correlation}
-            work = [(ts, *launch) for launch in launched for ts in kernels[launch]]
+            is_entry = (*key, line["ts"]) in entries
+            work = [(ts, *launch) for launch in launched for ts, product in kernels[launch] if product or not is_entry]
             if work:
                 ts, source, correlation = min(work, key=lambda one: one[0])
                 found[source, correlation, ts] = self.product_of(line, *sizes)
