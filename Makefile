@@ -197,8 +197,8 @@ $(B)/libgpuprobe-san.a: $(SAN_OBJECTS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# CUPTI's headers, where they are: a test compares our table of offsets with them.
-CUPTI_CFLAGS := $(addprefix -isystem ,$(firstword $(wildcard /usr/local/cuda/include $(B)/sim/headers/nvidia/cu13/include)))
+# CUPTI's headers, those that the simulated CUDA is built with: a test compares our table of offsets with them.
+CUPTI_CFLAGS = $(addprefix -isystem ,$(SIM_INCLUDE))
 
 $(B)/unit/test_%: tests/unit/test_%.c $(B)/libgpuprobe-san.a
 	@mkdir -p $(@D)

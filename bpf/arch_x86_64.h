@@ -66,6 +66,12 @@ static __always_inline bool arch_is_code_address(u64 address)
 	return address >= 0x10000 && address < 1ULL << 56;
 }
 
+/* Do these registers belong to a program, and not to the kernel? */
+static __always_inline bool arch_is_user_mode(const struct pt_regs *registers)
+{
+	return (registers->cs & 3) == 3;
+}
+
 /* Did the thread come into the kernel by a system call? After a fault or an interrupt the number of the call is -1. */
 static __always_inline bool arch_is_system_call(const struct pt_regs *registers)
 {
@@ -77,13 +83,68 @@ static __always_inline u64 arch_system_call(const struct pt_regs *registers)
 	return registers->orig_rax;
 }
 
-/* Numbers of system calls: the one that goes on with an interrupted one, and which these can be. */
+/* Numbers of system calls: the one that goes on with an interrupted one, which these can be, and those that nothing comes after. */
 enum {
 	ARCH_POLL = 7,
+	ARCH_CLONE = 56,
+	ARCH_EXECVE = 59,
+	ARCH_EXIT = 60,
 	ARCH_FUTEX = 202,
 	ARCH_RESTART = 219,
 	ARCH_CLOCK_NANOSLEEP = 230, /* nanosleep too: glibc makes it of this one */
+	ARCH_EXIT_GROUP = 231,
+	ARCH_EXECVEAT = 322,
+	ARCH_CLONE3 = 435,
 };
+
+/* System calls that wait for the file whose descriptor is their first argument. */
+#define ARCH_DESCRIPTOR_CALLS(CALL)                                           \
+	CALL(0) CALL(1)			    /* read, write */                 \
+	CALL(5)				    /* fstat */                       \
+	CALL(16)			    /* ioctl */                       \
+	CALL(17) CALL(18)		    /* pread64, pwrite64 */           \
+	CALL(19) CALL(20)		    /* readv, writev */               \
+	CALL(40)			    /* sendfile */                    \
+	CALL(42) CALL(43)		    /* connect, accept */             \
+	CALL(44) CALL(45) CALL(46) CALL(47) /* sendto, recvfrom, sendmsg, recvmsg */ \
+	CALL(72) CALL(73)		    /* fcntl, flock */                \
+	CALL(74) CALL(75) CALL(77)	    /* fsync, fdatasync, ftruncate */ \
+	CALL(217)			    /* getdents64 */                  \
+	CALL(232) CALL(281) CALL(441)	    /* epoll_wait, epoll_pwait, epoll_pwait2 */ \
+	CALL(275)			    /* splice */                      \
+	CALL(285)			    /* fallocate */                   \
+	CALL(288)			    /* accept4 */                     \
+	CALL(295) CALL(296)		    /* preadv, pwritev */             \
+	CALL(299) CALL(307)		    /* recvmmsg, sendmmsg */
+#define ARCH_PPOLL 271
+
+/* Is the thread in a call that ends it, or its program? */
+static __always_inline bool arch_is_ending(const struct pt_regs *registers)
+{
+	u64 number = arch_system_call(registers);
+
+	return number == ARCH_EXIT || number == ARCH_EXIT_GROUP || number == ARCH_EXECVE ||
+	       number == ARCH_EXECVEAT;
+}
+
+/* Where does a thread begin that has executed nothing yet? Then the call that made it returns 0 in it. */
+enum arch_beginning {
+	ARCH_NO_BEGINNING,
+	ARCH_ON_STACK_OF_ITS_OWN,
+	ARCH_PERHAPS_ON_STACK_OF_ITS_OWN, /* the arguments that would say so may be overwritten already */
+};
+
+static __always_inline enum arch_beginning arch_beginning_of(const struct pt_regs *registers)
+{
+	u64 number = arch_system_call(registers);
+
+	if (arch_result(registers))
+		return ARCH_NO_BEGINNING;
+	if (number == ARCH_CLONE3)
+		return ARCH_PERHAPS_ON_STACK_OF_ITS_OWN;
+	/* Without one it is as after a fork. */
+	return number == ARCH_CLONE && registers->rsi ? ARCH_ON_STACK_OF_ITS_OWN : ARCH_NO_BEGINNING;
+}
 
 /* Does ip still point to the probe whose cookie has these low 12 bits? Another program on the same site may have
  * done the instruction already; where that led looks like a probe of the same 12 bits only by chance. */

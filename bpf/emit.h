@@ -21,7 +21,7 @@ static __always_inline void count_loss(u32 reason)
 	struct counters *mine = counters_get();
 
 	if (mine && reason < LOSS_REASONS_MAX)
-		mine->losses[reason]++;
+		__sync_fetch_and_add(&mine->losses[reason], 1);
 }
 
 static __always_inline bool is_target(u32 tgid)
@@ -83,6 +83,23 @@ static __always_inline void emit(const struct record_header *record, u32 size_by
 {
 	if (!try_emit(record, size_bytes))
 		count_loss(VALUE_loss_reason_ring_full);
+}
+
+/* At once, by a ring of its own. */
+static __always_inline void tell_userspace(u32 kind, u32 pid, u32 thread)
+{
+	struct process_event event = {
+		.kind = kind, .pid = pid, .thread = thread, .ts = bpf_ktime_get_ns()};
+
+	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void tell_userspace_address(u32 kind, u32 pid, u64 address)
+{
+	struct process_event event = {
+		.kind = kind, .pid = pid, .ts = bpf_ktime_get_ns(), .address = address};
+
+	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
 static __always_inline void fill_header(struct record_header *header, u32 size_bytes, u32 kind,
@@ -157,12 +174,13 @@ static __always_inline void emit_call(const struct frame *frame, u64 pid_tgid, u
 		return;
 	}
 	fill_header(&call.header, sizeof(call), KIND_call, frame->ts, dur, pid_tgid, frame->probe);
+	call.header.stack = frame->stack;
 	call.probe = frame->probe;
 	call.ended = ended;
 	emit(&call.header, sizeof(call));
 }
 
-static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reason)
+static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reason, u32 stack)
 {
 	struct record_entry entry = {};
 
@@ -171,6 +189,7 @@ static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reaso
 		return;
 	}
 	fill_header(&entry.header, sizeof(entry), KIND_entry, ts, 0, pid_tgid, probe);
+	entry.header.stack = stack;
 	entry.probe = probe;
 	entry.reason = reason;
 	emit(&entry.header, sizeof(entry));

@@ -23,7 +23,7 @@ struct frame {
 	u64 sp; /* at the first instruction */
 	u64 ts;
 	u32 probe;
-	u32 pad;
+	u32 stack; /* its id; 0: none was taken */
 };
 
 struct frames {
@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) bool frames_is_open_at(struct frame
 
 /* False when FRAMES_MAX calls are open. */
 static inline __attribute__((always_inline)) bool frames_push(struct frames *frames, u64 sp, u64 ts,
-							      u32 probe)
+							      u32 probe, u32 stack)
 {
 	u32 depth = frames->depth;
 	struct frame *frame;
@@ -97,6 +97,7 @@ static inline __attribute__((always_inline)) bool frames_push(struct frames *fra
 	frame->sp = sp;
 	frame->ts = ts;
 	frame->probe = probe;
+	frame->stack = stack;
 	frames->depth = depth + 1;
 	return true;
 }

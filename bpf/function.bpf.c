@@ -16,6 +16,8 @@
 #define PREEMPTION_FLAVOUR return_address
 #include "preemption.h"
 #include "session_return.h"
+#define SPAN_SCRATCH call_scratch
+#include "span_stacks.h"
 #include "threads.h"
 
 /* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone.
@@ -27,10 +29,11 @@
 static __always_inline int entry_only(struct pt_regs *registers, u64 cookie, u64 pid_tgid,
 				      u32 reason, u32 loss_reason)
 {
+	u32 stack = call_stack(registers, cookie & COOKIE_PROBE_MASK, pid_tgid);
 	u64 ts = bpf_ktime_get_ns();
 
 	count_loss(loss_reason);
-	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts, reason);
+	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts, reason, stack);
 	allocation_unseen(cookie, pid_tgid >> 32);
 	if (is_matmul(cookie))
 		matmul_emit(registers, cookie & PROBE_ID_MASK, arch_entry_sp(registers), ts);
@@ -71,7 +74,7 @@ static long close_until_probe(u32 index, struct close_range *range)
 /* A function open at this sp jumped to its own start: what was open there ends, and the one return
  * that is hijacked already will end the new call. */
 static __always_inline void replace_call(struct thread_state *state, u64 pid_tgid, u64 sp,
-					 u32 probe)
+					 u32 probe, u32 stack)
 {
 	struct close_range range = {.frames = &state->frames,
 				    .pid_tgid = pid_tgid,
@@ -81,7 +84,7 @@ static __always_inline void replace_call(struct thread_state *state, u64 pid_tgi
 				    .sp = sp};
 
 	bpf_loop(FRAMES_MAX, close_until_probe, &range, 0);
-	frames_push(&state->frames, sp, range.end_ts, probe);
+	frames_push(&state->frames, sp, range.end_ts, probe, stack);
 }
 
 static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
@@ -89,7 +92,7 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = thread_state_find(task);
 	u64 pid_tgid = task_pid_tgid(task), sp = arch_entry_sp(registers);
-	u32 probe = cookie & COOKIE_PROBE_MASK, reason;
+	u32 probe = cookie & COOKIE_PROBE_MASK, reason, stack;
 	struct frame *top;
 	u64 ts;
 
@@ -112,7 +115,8 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 
 		close_dead_frames(state, pid_tgid, sp, hijacked);
 		if (hijacked && frames_is_open_at(&state->frames, sp, probe)) {
-			replace_call(state, pid_tgid, sp, probe);
+			replace_call(state, pid_tgid, sp, probe,
+				     call_stack(registers, probe, pid_tgid));
 			if (is_allocator(cookie))
 				allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 			return LEAVE_RETURN;
@@ -129,9 +133,10 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 				  VALUE_loss_reason_too_deep);
 	if (is_allocator(cookie))
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
+	stack = call_stack(registers, probe, pid_tgid);
 	/* The clock is read last: what we spent so far is not part of the call. */
 	ts = bpf_ktime_get_ns();
-	frames_push(&state->frames, sp, ts, probe);
+	frames_push(&state->frames, sp, ts, probe, stack);
 	if (is_matmul(cookie))
 		matmul_emit(registers, probe, sp, ts);
 	return TAKE_RETURN;
@@ -269,13 +274,15 @@ static __noinline int entry_hit(struct pt_regs *registers)
 	struct thread_state *state = thread_state_find(task);
 	u64 cookie = bpf_get_attach_cookie(registers), pid_tgid = task_pid_tgid(task), ts;
 	const struct entry_site *site;
+	u32 stack;
 
 	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	thread_state_get(state, task, pid_tgid); /* for its name */
+	stack = call_stack(registers, cookie & COOKIE_PROBE_MASK, pid_tgid);
 	ts = bpf_ktime_get_ns();
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts,
-		   (cookie >> COOKIE_REASON_SHIFT) & COOKIE_REASON_MASK);
+		   (cookie >> COOKIE_REASON_SHIFT) & COOKIE_REASON_MASK, stack);
 	allocation_unseen(cookie, task->tgid);
 	if (!is_matmul(cookie))
 		return 0;

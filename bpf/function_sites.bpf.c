@@ -18,6 +18,8 @@
 #include "matmul_emit.h"
 #define PREEMPTION_FLAVOUR sites
 #include "preemption.h"
+#define SPAN_SCRATCH site_scratch
+#include "span_stacks.h"
 #include "threads.h"
 
 /* Context of the searches through the frames away from the home stack. */
@@ -41,7 +43,8 @@ static long place_away(u32 index, struct away_query *query)
 }
 
 /* When it began; the same below. */
-static __always_inline u64 begin_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe)
+static __always_inline u64 begin_away(struct thread_state *state, u64 pid_tgid, u64 sp, u32 probe,
+				      u32 stack)
 {
 	struct away_query query = {.frames = &state->away, .sp = sp, .best = AWAY_NONE};
 	struct frame *frame;
@@ -57,11 +60,12 @@ static __always_inline u64 begin_away(struct thread_state *state, u64 pid_tgid, 
 	frame->sp = sp;
 	frame->ts = now;
 	frame->probe = probe;
+	frame->stack = stack;
 	return now;
 }
 
 static __always_inline u64 begin_home(struct thread_state *state, struct task_struct *task,
-				      u64 pid_tgid, u64 sp, u32 probe)
+				      u64 pid_tgid, u64 sp, u32 probe, u32 stack)
 {
 	struct frame *top = frames_top(&state->frames);
 	u64 ts;
@@ -69,9 +73,9 @@ static __always_inline u64 begin_home(struct thread_state *state, struct task_st
 	if (top && top->sp <= sp)
 		close_dead_frames(state, pid_tgid, sp, slot_is_hijacked(task, sp));
 	ts = bpf_ktime_get_ns();
-	if (!frames_push(&state->frames, sp, ts, probe)) {
+	if (!frames_push(&state->frames, sp, ts, probe, stack)) {
 		count_loss(VALUE_loss_reason_too_deep);
-		emit_entry(probe, pid_tgid, ts, VALUE_entry_only_reason_too_deep);
+		emit_entry(probe, pid_tgid, ts, VALUE_entry_only_reason_too_deep, stack);
 	}
 	return ts;
 }
@@ -83,7 +87,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	u64 cookie = bpf_get_attach_cookie(registers), sp = arch_entry_sp(registers);
 	const struct entry_site *site = entry_site_find(cookie);
 	u64 pid_tgid = task_pid_tgid(task), ts;
-	u32 probe = cookie & COOKIE_PROBE_MASK;
+	u32 probe = cookie & COOKIE_PROBE_MASK, stack;
 
 	if (site)
 		sp += site->stack_bytes;
@@ -92,14 +96,15 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	if (is_allocator(cookie))
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	state = thread_state_get(state, task, pid_tgid);
+	stack = call_stack(registers, probe, pid_tgid);
 	if (!state) {
 		ts = bpf_ktime_get_ns();
 		count_loss(VALUE_loss_reason_no_storage);
-		emit_entry(probe, pid_tgid, ts, VALUE_entry_only_reason_no_storage);
+		emit_entry(probe, pid_tgid, ts, VALUE_entry_only_reason_no_storage, stack);
 	} else if (home_stack_check(state, task, sp)) {
-		ts = begin_away(state, pid_tgid, sp, probe);
+		ts = begin_away(state, pid_tgid, sp, probe, stack);
 	} else {
-		ts = begin_home(state, task, pid_tgid, sp, probe);
+		ts = begin_home(state, task, pid_tgid, sp, probe, stack);
 	}
 	if (is_matmul(cookie))
 		matmul_emit(registers, probe & PROBE_ID_MASK, sp, ts);

@@ -58,12 +58,17 @@ struct {
 	__type(value, struct mapping_limits);
 } growth_limits SEC(".maps");
 
-/* Pages of its address space when a thread got the right to change it. */
+/* Its address space when a thread got the right to change it. */
+struct address_space {
+	u64 pages;
+	u64 for_probes; /* tells what the kernel has mapped there for probes from what it had before */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAPPINGS_OPEN_MAX);
 	__type(key, u32); /* tid as the host sees it */
-	__type(value, u64);
+	__type(value, struct address_space);
 } growth_open SEC(".maps");
 
 struct {
@@ -141,20 +146,32 @@ static __always_inline struct growth_sums *sums_get(struct growth_key *key)
 
 /* ---- the address space ---- */
 
+/* The kernel maps a page into a process for probes on it, at the first hit, at most one at a time. */
+static __always_inline struct address_space address_space_of(struct mm_struct *mm)
+{
+	struct address_space space = {mm->total_vm, (u64)BPF_CORE_READ(mm, uprobes_state.xol_area)};
+
+	/* Read as numbers: of pointers the verifier lets nobody make a sum. */
+	if (bpf_core_field_exists(mm->uprobes_state.head_tramps))
+		space.for_probes += (u64)BPF_CORE_READ(mm, uprobes_state.head_tramps.first);
+	return space;
+}
+
 /* Who may change an address space holds its lock: nobody else changes its size until the lock is given back. */
 static __always_inline int mapping_begins(struct mm_struct *mm, bool write, bool success)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 tid = task->pid;
-	u64 pages, begin_ns;
+	struct address_space space;
+	u64 begin_ns;
 
 	if (!write || !success || !window_open || task->mm != mm ||
 	    !is_target_thread(task->tgid, task->pid))
 		return 0;
-	pages = mm->total_vm;
+	space = address_space_of(mm);
 	begin_ns = work_begins();
 	price_count(PRICE_GROWTH);
-	if (bpf_map_update_elem(&growth_open, &tid, &pages, BPF_ANY))
+	if (bpf_map_update_elem(&growth_open, &tid, &space, BPF_ANY))
 		count_loss(VALUE_loss_reason_growth_full);
 	work_ends(begin_ns);
 	return 0;
@@ -224,18 +241,23 @@ static __always_inline void mapping_add(void *context, struct task_struct *task,
 	}
 }
 
-static __always_inline void mapping_ends(void *context, struct task_struct *task, u64 pages)
+static __always_inline void mapping_ends(void *context, struct task_struct *task,
+					 struct mm_struct *mm)
 {
+	struct address_space *found, before, now;
 	u32 tid = task->pid;
-	u64 *found = bpf_map_lookup_elem(&growth_open, &tid), before;
+	u64 pages;
 
+	found = bpf_map_lookup_elem(&growth_open, &tid);
 	if (!found)
 		return;
 	before = *found;
 	bpf_map_delete_elem(&growth_open, &tid);
-	if (window_open && pages != before)
-		mapping_add(context, task, ((s64)pages - (s64)before) * ARCH_PAGE_BYTES,
-			    pages * ARCH_PAGE_BYTES);
+	now = address_space_of(mm);
+	pages = now.pages - (now.for_probes != before.for_probes);
+	if (window_open && pages != before.pages)
+		mapping_add(context, task, ((s64)pages - (s64)before.pages) * ARCH_PAGE_BYTES,
+			    now.pages * ARCH_PAGE_BYTES);
 }
 
 /* Before it is given back. Where munmap goes on as one of several readers before it is done, no writer comes in between. */
@@ -249,7 +271,7 @@ int mapping_unlocked(u64 *context)
 	if (task->mm != mm || !is_target_thread(task->tgid, task->pid))
 		return 0;
 	begin_ns = work_begins();
-	mapping_ends(context, task, mm->total_vm);
+	mapping_ends(context, task, mm);
 	work_ends(begin_ns);
 	return 0;
 }
@@ -290,6 +312,14 @@ static __always_inline void fault_add(void *context, bool in_kernel)
 		__sync_fetch_and_add(&sums->faults, 1);
 }
 
+/* In the page in which the kernel executes what a probe displaced. */
+static __always_inline bool is_for_probes(u64 address)
+{
+	u64 page = arch_trampoline(bpf_get_current_task_btf());
+
+	return page && address / ARCH_PAGE_BYTES == page / ARCH_PAGE_BYTES;
+}
+
 SEC("tp_btf/page_fault_user")
 int fault_in_user(u64 *context)
 {
@@ -298,7 +328,8 @@ int fault_in_user(u64 *context)
 	if (!window_open || !is_target_thread(pid_tgid >> 32, (u32)pid_tgid))
 		return 0;
 	begin_ns = work_begins();
-	fault_add(context, false);
+	if (!is_for_probes(context[0]))
+		fault_add(context, false);
 	work_ends(begin_ns);
 	return 0;
 }

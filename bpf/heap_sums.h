@@ -175,18 +175,18 @@ static __always_inline void site_new(u64 key, u32 pid, u32 stack)
 /* The key of the site of the thread, now at the entry of a function at sp. */
 static __noinline u64 site_take(struct pt_regs *registers, struct heap_thread *thread, u64 sp)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), caller = 0, hash;
-	u32 depth, skipped, stack;
+	u64 pid_tgid = bpf_get_current_pid_tgid(), hash;
+	struct caller_stack callers = {};
+	u32 stack;
 
 	if (!thread)
 		return 0;
-	bpf_probe_read_user(&caller, sizeof(caller), (void *)sp);
-	hash = stack_of_caller(registers, &thread->scratch, pid_tgid >> 32, caller, &depth,
-			       &skipped);
+	bpf_probe_read_user(&callers.caller, sizeof(callers.caller), (void *)sp);
+	stack_of_caller(registers, &thread->scratch, pid_tgid >> 32, &callers);
+	hash = callers.hash;
 	if (bpf_map_lookup_elem(&heap_sites, &hash))
 		return hash;
-	stack = stack_of_caller_id(registers, &thread->scratch, pid_tgid, caller, hash, depth,
-				   skipped);
+	stack = stack_of_caller_id(registers, &thread->scratch, pid_tgid, &callers);
 	if (!stack)
 		hash = pid_tgid >> 32;
 	site_new(hash, pid_tgid >> 32, stack);

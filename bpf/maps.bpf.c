@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define MAPS_DEFINE
 #include "maps.h"
+#include "unwind_maps.h"
 
 const volatile unsigned int ring_count = 1;
 const volatile unsigned long long ring_wakeup_bytes = 1 << 19;
 const volatile bool follow_children = false;
+const volatile bool has_probes = false;
 const volatile bool counts_calls = false;
 const volatile bool keeps_accounts = false;
 const volatile bool reads_matmuls = false;
+const volatile bool takes_call_stacks = false;
+const volatile bool takes_usdt_stacks = false;
+const volatile bool walks_by_tables = false;
 const volatile unsigned int device_number = ~0U;
 volatile unsigned int device_name = 0;
+const volatile unsigned long long sample_period_ns = 0;
+volatile unsigned int samples_over = 0;
 const volatile unsigned long long off_cpu_min_ns = 0;
+volatile unsigned long long off_cpu_until_ns = 0;
 volatile unsigned int window_open = 0;
 volatile unsigned int any_switched_off = 0;
 volatile unsigned int letting_go = 0;

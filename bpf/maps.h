@@ -21,9 +21,9 @@ struct thread_state {
 
 /* The outermost function of the map allocators that a thread is in. Only of threads that were in one. */
 struct allocating {
-	u32 probe; /* 0: in none */
+	u32 probe;	 /* 0: in none */
 	u32 device_told; /* the fact of what its memory is drawn as was sent */
-	u64 sp; /* at the first instruction of the function */
+	u64 sp;		 /* at the first instruction of the function */
 	u64 return_address;
 	u64 ts;
 	u64 address_at, bytes, factor, pool; /* see struct allocator */
@@ -204,6 +204,15 @@ MAP struct {
 	__type(value, u32);
 } stacks SEC(".maps");
 
+/* Threads of targets, where samples are taken. Sized by userspace. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tid as the host sees it */
+	__type(value, struct thread_start);
+} thread_starts SEC(".maps");
+
 #undef MAP
 
 /* Set by userspace before loading. */
@@ -212,17 +221,30 @@ extern const volatile unsigned long long
 	ring_wakeup_bytes; /* fill at which a ring may wake the reader */
 /* What targets fork become targets. */
 extern const volatile bool follow_children;
+/* Are there any probes, which are on the functions of the programs that run now? */
+extern const volatile bool has_probes;
 /* Is there any probe with PROBE_COUNTED, COOKIE_ALLOCATOR, COOKIE_MATMUL? What a recording does not need the verifier does not go
  * through either: it takes most of the time that loading takes. */
 extern const volatile bool counts_calls;
 extern const volatile bool keeps_accounts;
 extern const volatile bool reads_matmuls;
+/* Are stacks taken of calls, of USDT probes? */
+extern const volatile bool takes_call_stacks;
+extern const volatile bool takes_usdt_stacks;
+/* Are there unwind tables, or will there be? */
+extern const volatile bool walks_by_tables;
 /* Of the only GPU of this machine; else ~0. */
 extern const volatile unsigned int device_number;
 /* Text id of its name, or of what is said where there are several. Set before the window opens. */
 extern volatile unsigned int device_name;
+/* How often samples are taken. */
+extern const volatile unsigned long long sample_period_ns;
+/* They were ended inside the window. */
+extern volatile unsigned int samples_over;
 /* Threads that are off their CPU for less are not recorded. */
 extern const volatile unsigned long long off_cpu_min_ns;
+/* Nor are waits that begin then or later; 0: there is no such moment. Set inside the window, while it is still to come. */
+extern volatile unsigned long long off_cpu_until_ns;
 /* The one flag that opens and closes the recording window. */
 extern volatile unsigned int window_open;
 /* Are links being closed inside the window? No return address is taken then, see bpf_source_switch_off(). */

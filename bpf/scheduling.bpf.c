@@ -7,8 +7,8 @@
 #include "price.h"
 #include "stacks.h"
 #include "arch_x86_64.h"
+#include "waited.h"
 
-#define OFF_CPU_THREADS_MAX 65536
 /* So long before it left its CPU a thread can have been woken from the sleep that it was about to begin: that takes it
  * microseconds. What lies further back woke it from a sleep that it then did not need. */
 #define EARLY_WAKING_MAX_NS 1000000
@@ -26,30 +26,6 @@
 #define PF_IO_WORKER   0x10
 #define PF_USER_WORKER 0x4000
 #define PF_KTHREAD     0x200000
-
-struct waking {
-	u64 ts; /* 0: none */
-	u32 pid, tid;
-	u64 by; /* VALUE_woken_by_* */
-};
-
-struct off_cpu {
-	u64 since_ns; /* 0: it is on a CPU */
-	struct waking woken;
-	struct waking early; /* while it was still on its CPU, on its way to sleep */
-	u32 stack;
-	u32 name;
-	u8 reason, before;
-	u16 cpu; /* that it left, unless it was off before */
-	u32 pid; /* whose thread it is; set with since_ns */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OFF_CPU_THREADS_MAX);
-	__type(key, u32); /* tid as the host sees it */
-	__type(value, struct off_cpu);
-} off_cpu_threads SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -148,8 +124,13 @@ static __always_inline struct off_cpu *place_get(u32 tid)
 	return bpf_map_lookup_elem(&off_cpu_threads, &tid);
 }
 
-static __always_inline void leave_cpu(void *context, struct task_struct *task, bool preempted,
-				      u32 state)
+static __always_inline u64 switches_of(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+static __always_inline void leave_cpu(void *context, struct task_struct *task,
+				      const struct task_struct *next, bool preempted, u32 state)
 {
 	u64 pid_tgid = (u64)task->tgid << 32 | (u32)task->pid;
 	u32 zero = 0;
@@ -170,9 +151,18 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task, b
 	off->reason = reason_of(preempted, state);
 	off->name = name_of(task, off->reason, scratch->addresses);
 	off->stack = stack_take(context, scratch, pid_tgid);
+	off->waited.fd = ~0U;
+	off->waited.text = off->waited.holder = off->waited.address = 0;
+	off->instead_pid = off->instead_tid = off->instead = off->throttled = 0;
+	if (off->reason == VALUE_off_cpu_reason_preempted)
+		instead_find(off, task, next);
+	else
+		waited_find(task, &off->waited);
 	off->before = 0;
 	off->cpu = bpf_get_smp_processor_id();
 	off->pid = task->tgid;
+	off->switches = switches_of(task);
+	off->seen = true;
 	off->woken.ts = 0;
 	/* From here on a waker knows that it is off. */
 	off->since_ns = bpf_ktime_get_ns();
@@ -188,11 +178,22 @@ static __always_inline const struct waking *waking_of(const struct off_cpu *off)
 	return NULL;
 }
 
+/* How long of a wait that is over the thread could have run: it is known who woke it, or it could run all the time. */
+static __always_inline u64 ready_time(const struct off_cpu *off, u64 dur)
+{
+	const struct waking *waking = waking_of(off);
+
+	if (off->reason == VALUE_off_cpu_reason_preempted)
+		return dur;
+	if (!waking)
+		return 0;
+	return waking->ts < off->since_ns ? dur : off->since_ns + dur - waking->ts;
+}
+
 static __always_inline void fill_waking(struct record_off_cpu *record, const struct off_cpu *off,
 					u64 dur)
 {
 	const struct waking *waking = waking_of(off);
-	u64 end = off->since_ns + dur;
 
 	record->runnable_ns = ~0ULL;
 	if (off->reason == VALUE_off_cpu_reason_preempted) {
@@ -206,7 +207,26 @@ static __always_inline void fill_waking(struct record_off_cpu *record, const str
 	record->waker_tid = waking->tid;
 	/* What was open when the window closed has no end to measure from. */
 	if (dur != RECORD_DURATION_OPEN)
-		record->runnable_ns = waking->ts < off->since_ns ? dur : end - waking->ts;
+		record->runnable_ns = ready_time(off, dur);
+}
+
+static __always_inline void add_short(struct off_cpu *off, u64 dur)
+{
+	if (!off->short_waits++)
+		off->short_first_ns = off->since_ns;
+	off->short_ns += dur;
+	off->short_ready_ns += ready_time(off, dur);
+	off->short_last_ns = off->since_ns + dur;
+}
+
+static __always_inline void fill_short(struct record_short_wait *record, const struct off_cpu *off,
+				       u64 pid_tgid)
+{
+	fill_header(&record->header, sizeof(*record), KIND_short_wait, off->short_first_ns,
+		    off->short_last_ns - off->short_first_ns, pid_tgid, 0);
+	record->waits = off->short_waits;
+	record->time_ns = off->short_ns;
+	record->ready_ns = off->short_ready_ns;
 }
 
 static __always_inline void fill_off_cpu(struct record_off_cpu *record, const struct off_cpu *off,
@@ -216,10 +236,26 @@ static __always_inline void fill_off_cpu(struct record_off_cpu *record, const st
 		    off->name);
 	record->header.stack = off->stack;
 	record->reason = off->reason;
+	record->waited = off->waited.text;
+	record->fd = off->waited.fd;
+	record->futex = off->waited.address;
+	record->holder_tid = off->waited.holder;
+	record->instead_pid = off->instead_pid;
+	record->instead_tid = off->instead_tid;
+	record->instead = off->instead;
+	record->throttled = off->throttled;
 	record->before = off->before;
 	record->from_cpu = off->before ? ~0U : off->cpu;
 	record->to_cpu = ~0U;
 	fill_waking(record, off, dur);
+}
+
+/* Did it begin when waits were not recorded any more? */
+static __always_inline bool is_too_late(const struct off_cpu *off)
+{
+	u64 until_ns = off_cpu_until_ns;
+
+	return until_ns && off->since_ns >= until_ns;
 }
 
 static __always_inline void take_cpu(struct task_struct *task)
@@ -229,10 +265,25 @@ static __always_inline void take_cpu(struct task_struct *task)
 	struct record_off_cpu record = {};
 	u64 dur;
 
-	if (!off || !off->since_ns)
+	if (!off)
 		return;
+	/* Nobody told that it had left, see leave_cpu(). Of one that never was seen to leave only its waking was, from a wait that began
+	 * before the window, and ended before threads_off_cpu() came to it. */
+	if (!off->since_ns) {
+		if (off->seen)
+			count_loss(VALUE_loss_reason_wait_end_unseen);
+		return;
+	}
 	dur = bpf_ktime_get_ns() - off->since_ns;
-	if (dur >= off_cpu_min_ns) {
+	/* It has run since, and nobody told of that either. */
+	if (switches_of(task) != off->switches) {
+		count_loss(VALUE_loss_reason_wait_end_unseen);
+		off->since_ns = off->early.ts = 0;
+		return;
+	}
+	if (dur < off_cpu_min_ns && !is_too_late(off)) {
+		add_short(off, dur);
+	} else if (!is_too_late(off)) {
 		fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, dur);
 		record.to_cpu = bpf_get_smp_processor_id();
 		emit(&record.header, sizeof(record));
@@ -244,7 +295,13 @@ static __always_inline void take_cpu(struct task_struct *task)
 static __always_inline void leave_for_good(struct task_struct *task)
 {
 	u32 tid = task->pid;
+	const struct off_cpu *off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+	struct record_short_wait record = {};
 
+	if (off && off->short_waits && !is_own_thread(tid)) {
+		fill_short(&record, off, (u64)task->tgid << 32 | tid);
+		emit(&record.header, sizeof(record));
+	}
 	bpf_map_delete_elem(&off_cpu_threads, &tid);
 }
 
@@ -267,7 +324,7 @@ int task_switched(u64 *context)
 		leave_for_good(previous);
 	left = left && !is_own_thread(previous->pid);
 	if (left && !(state & TASK_DEAD))
-		leave_cpu(context, previous, preempted, state);
+		leave_cpu(context, previous, next, preempted, state);
 	if (came)
 		take_cpu(next);
 	if (left || came)
@@ -310,7 +367,7 @@ SEC("iter/task")
 int threads_off_cpu(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
-	struct off_cpu off = {.before = VALUE_yes_no_yes};
+	struct off_cpu off = {.before = VALUE_yes_no_yes, .seen = true, .waited = {.fd = ~0U}};
 	u32 tid, state;
 	u64 room;
 
@@ -323,12 +380,45 @@ int threads_off_cpu(struct bpf_iter__task *context)
 		return 0;
 	off.reason = reason_of(false, state);
 	off.name = name_of(task, off.reason, &room);
+	waited_find(task, &off.waited);
 	off.since_ns = bpf_ktime_get_ns();
+	off.switches = switches_of(task);
 	/* One that was switched since is known better; one that came back unseen in between is not off. */
 	if (!bpf_map_update_elem(&off_cpu_threads, &tid, &off, BPF_NOEXIST) &&
 	    BPF_CORE_READ(task, __state) == TASK_RUNNING)
 		bpf_map_delete_elem(&off_cpu_threads, &tid);
 	return 0;
+}
+
+/* When threads_found_off_cpu() began; 0: it was not read. */
+u64 off_cpu_found_ns;
+
+/* Read right before the window is closed, while switches are told still, unless waits were switched off before: which threads are in
+ * the waits that their places have. That of a thread that came back unseen and has ended unseen, too, or has not left since, is over,
+ * nobody knows since when. */
+SEC("iter/task")
+int threads_found_off_cpu(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct off_cpu *off;
+	u32 tid;
+
+	if (!task)
+		return 0;
+	tid = task->pid;
+	off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+	/* One that is woken has another number of switches only when it leaves its CPU again, and then it was seen to come; where
+	 * waits are switched off nobody sees that, but it has another state before it comes onto a CPU. */
+	if (off && off->switches == switches_of(task) &&
+	    !(off_cpu_until_ns && task->__state == TASK_RUNNING))
+		off->found_ns = off->since_ns;
+	return 0;
+}
+
+/* Is the wait over, though nobody told so? One that began since threads were looked for is not. */
+static __always_inline bool is_over_unseen(const struct off_cpu *off)
+{
+	return off->since_ns < off_cpu_found_ns && off->found_ns != off->since_ns;
 }
 
 /* Read when the window is closed: nothing changes the table any more. A thread that has ended since has its place still. */
@@ -339,9 +429,30 @@ int open_off_cpu(struct bpf_iter__bpf_map_elem *context)
 	const struct off_cpu *off = context->value;
 	const u32 *tid = context->key;
 
-	if (!tid || !off || !off->since_ns || is_own_thread(*tid))
+	if (!tid || !off || !off->since_ns || is_too_late(off) || is_own_thread(*tid))
 		return 0;
+	if (!off_cpu_until_ns && is_over_unseen(off)) {
+		count_loss(VALUE_loss_reason_wait_end_unseen);
+		return 0;
+	}
 	fill_off_cpu(&record, off, (u64)off->pid << 32 | *tid, RECORD_DURATION_OPEN);
+	if (off_cpu_until_ns && off->found_ns != off->since_ns)
+		record.ended = VALUE_off_cpu_ended_unseen;
+	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* The same of what was too short to be recorded. */
+SEC("iter/bpf_map_elem")
+int short_waits(struct bpf_iter__bpf_map_elem *context)
+{
+	struct record_short_wait record = {};
+	const struct off_cpu *off = context->value;
+	const u32 *tid = context->key;
+
+	if (!tid || !off || !off->short_waits || is_own_thread(*tid))
+		return 0;
+	fill_short(&record, off, (u64)off->pid << 32 | *tid);
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -25,6 +25,13 @@
 	(TEXT_SYSTEM_CALL + SYSTEM_CALLS_MAX) /* + enum off_cpu_reason, outside of system calls */
 
 #define TEXT_PAGE_FAULT (TEXT_OFF_CPU + 16)
+#define TEXT_STACK_END	(TEXT_PAGE_FAULT + 1) /* + enum stack_end */
+#define STACK_ENDS_MAX	16
+#define TEXT_NOBODY	(TEXT_STACK_END + STACK_ENDS_MAX) /* ran instead */
+#define TEXT_WAITED	0x50000000U			  /* + the number of PROCESS_WAITED_FOR */
+#define WAITED_MAX	8192
+#define WAITED_PER_CPU	16384
+#define WAITED_CPUS_MAX 4096
 
 /* Which targets have mapped code that the plan does not know (the control word code_mapped). */
 #define CODE_MAPPED_BY_NONE 0
@@ -74,14 +81,21 @@ enum process_event_kind {
 	PROCESS_FORKED = 1,   /* by a target; it is one itself from now on */
 	PROCESS_THREAD_ENDED, /* one that was to be watched */
 	PROCESS_MAPPED_CODE,  /* told once, until userspace has judged it */
+	PROCESS_UNKNOWN_CODE, /* it executed another program, or a stack leads to where no file is known to be mapped; told once,
+			       * until userspace has told what it maps */
+	PROCESS_WAITED_FOR, /* a thread waits for a file that nobody waited for yet: its descriptor, its inode, the number of its text */
+	PROCESS_RAN_INSTEAD, /* a thread of no target, that got the CPU of one: its name, the number of its text */
+	PROCESS_UNCOVERED_CODE, /* a stack leads through code of a file that its unwind table does not know */
 };
 
 struct process_event {
 	u32 kind; /* enum process_event_kind */
 	u32 pid;
-	u32 thread; /* the one that ended, else 0 */
-	u32 pad;
+	u32 thread; /* the one that ended; of PROCESS_FORKED who forked it; of PROCESS_UNKNOWN_CODE 1 where it executed a program; else 0 */
+	u32 number; /* text id, of what is waited for */
 	u64 ts;
+	u64 address; /* of the code that is not known; of what is waited for its inode; else 0 */
+	u8 comm[16]; /* of who ran instead */
 };
 
 /* Who made a thread of a target, and when; while agents are about. */
@@ -133,6 +147,15 @@ struct growth_sums {
 
 #define GROWTHS_MAX 16384
 
+/* Since when a thread lives in the window, and what the scheduler had counted of it then. */
+struct thread_start {
+	u64 since_ns;
+	u64 run_ns;
+	u64 ready_ns;
+};
+
+#define THREAD_STARTS_MAX 65536
+
 /* How often the places of a probe were hit in targets while the window was open; one a CPU. */
 struct probe_hits {
 	u64 entries;
@@ -168,6 +191,8 @@ enum price_sort {
 	PRICE_USDT,
 	PRICE_GPU_MEMORY, /* accounts of it, kept by the probes of the functions that allocate */
 	PRICE_MATMUL,	  /* sizes of products of matrices, by the probes of the functions that do them */
+	PRICE_SAMPLES,	  /* of threads that run */
+	PRICE_CALL_STACKS, /* in the probes of functions */
 	PRICE_SORTS
 };
 
@@ -183,16 +208,19 @@ struct price_hits {
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
+	u64 cut_stacks[STACK_ENDS_MAX]; /* by enum stack_end */
 	struct price_hits prices[PRICE_SORTS];
 	u64 runs_of_any; /* of programs that have to find out first whether this is a target's */
 	u64 strangers; /* hits in processes that are no targets */
 	u64 forks; /* of targets, by which a process came to be that carries the probes and is no target */
-	u64 children;	      /* forked by targets and made targets themselves */
-	u64 ended_cpu_ns;     /* CPU time of the targets that have ended */
-	u64 children_refused; /* the same, but there was no room for them */
-	u64 stacks;	      /* ids that this CPU has given */
-	u64 wakeup_ns;	      /* when this CPU last woke the reader */
-	u64 records;	      /* that this CPU tried to send */
+	u64 children;		   /* forked by targets and made targets themselves */
+	u64 ended_cpu_ns;	   /* CPU time of the targets that have ended */
+	u64 children_refused;	   /* the same, but there was no room for them */
+	u64 stacks;		   /* ids that this CPU has given, */
+	u64 waited, waited_before; /* numbers of files that this CPU has given */
+	u64 sampled_stacks;	   /* and those beside it to what may interrupt the others */
+	u64 wakeup_ns;		   /* when this CPU last woke the reader */
+	u64 records;		   /* that this CPU tried to send */
 };
 
 #endif

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call stacks of targets as facts: each is sent once, and records refer to it by its id. By frame pointers: code that
- * keeps none cuts the chain. Who looks for names takes the first address as that of an instruction and one byte off the
- * others, which are return addresses: a stack that begins with a return address begins with that byte.
+ * Call stacks of targets as facts: each is sent once, and records refer to it by its id. By unwind tables (unwind.h) of processes
+ * that have them, else by frame pointers: code that keeps none cuts that chain. Who looks for names takes the first address as that
+ * of an instruction and one byte off the others, which are return addresses: a stack that begins with a return address begins with
+ * that byte.
  */
 #ifndef GPUPROBE_BPF_STACKS_H
 #define GPUPROBE_BPF_STACKS_H
 
 #include "emit.h"
 #include "arch_x86_64.h"
+#include "unwind.h"
 
 /* A stack fact as it is sent, and where it is built: of those that may interrupt each other every program has its own. */
 struct stack_scratch {
 	struct record_stack fact;
 	u64 addresses[STACK_DEPTH_MAX];
+	struct unwind_walk walk;
+	u32 interrupts; /* the program may interrupt any other one */
 };
 
 struct stack_hash {
@@ -23,6 +27,13 @@ struct stack_hash {
 	u32 depth; /* up to which they went into it */
 };
 
+/* The hash of a stack that goes on with an address. */
+static __always_inline u64 stack_hash_add(u64 hash, u64 address)
+{
+	hash = (hash ^ address) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
 /* Code that uses the frame pointer for numbers leads to what is no address: there the chain ends. */
 static long stack_hash_next(u32 index, struct stack_hash *state)
 {
@@ -30,39 +41,47 @@ static long stack_hash_next(u32 index, struct stack_hash *state)
 	if (index >= STACK_DEPTH_MAX || !arch_is_code_address(state->addresses[index]))
 		return 1;
 	state->depth = index + 1;
-	state->hash = (state->hash ^ state->addresses[index]) * 0x9e3779b97f4a7c15ULL;
-	state->hash ^= state->hash >> 29;
+	state->hash = stack_hash_add(state->hash, state->addresses[index]);
 	return 0;
 }
 
-/* Ids are unique without a counter that all CPUs share. 0: this CPU has given all it has. */
-static __always_inline u32 stack_id_new(void)
+/* Ids are unique without a counter that all CPUs share. Who interrupts a program may do so in the middle of its counting, so it counts
+ * by itself, from the other end. 0: this CPU has given all it has. */
+static __always_inline u32 stack_id_new(bool interrupts)
 {
 	struct counters *mine = counters_get();
+	u32 number;
 
-	if (!mine || mine->stacks >= STACK_IDS_PER_CPU - 1)
+	if (!mine || mine->stacks + mine->sampled_stacks >= STACK_IDS_PER_CPU - 1)
 		return 0;
-	return (u32)++mine->stacks | bpf_get_smp_processor_id() % STACK_CPUS_MAX << STACK_ID_BITS;
+	number = interrupts ? STACK_IDS_PER_CPU - (u32)++mine->sampled_stacks
+			    : (u32)++mine->stacks;
+	return number | bpf_get_smp_processor_id() % STACK_CPUS_MAX << STACK_ID_BITS;
 }
 
 /* Notes and sends the stack in scratch; what was not sent is forgotten: the next one of its kind tries again. */
 static __always_inline u32 stack_send(struct stack_scratch *scratch, u64 hash, u64 pid_tgid,
-				      u32 depth)
+				      u32 depth, u32 end, u32 guessed)
 {
 	u64 size_bytes = sizeof(scratch->fact) + (u64)depth * sizeof(u64);
-	u32 id = stack_id_new();
+	u32 id = stack_id_new(scratch->interrupts), *known;
 
 	/* Asked where the verifier sees it, whatever the compiler knows. */
 	__asm__ volatile("" : "+r"(size_bytes));
 	if (!id || size_bytes > sizeof(*scratch) ||
 	    bpf_map_update_elem(&stacks, &hash, &id, BPF_NOEXIST)) {
-		count_loss(VALUE_loss_reason_stacks_full);
-		return 0;
+		/* Another CPU may have been first with the same one. */
+		known = bpf_map_lookup_elem(&stacks, &hash);
+		if (!known)
+			count_loss(VALUE_loss_reason_stacks_full);
+		return known ? *known : 0;
 	}
 	fill_header(&scratch->fact.header, size_bytes, KIND_stack, bpf_ktime_get_ns(), 0, pid_tgid,
 		    0);
 	scratch->fact.id = id;
 	scratch->fact.depth = depth;
+	scratch->fact.end = end;
+	scratch->fact.guessed = guessed;
 	if (try_emit(&scratch->fact.header, size_bytes))
 		return id;
 	bpf_map_delete_elem(&stacks, &hash);
@@ -71,68 +90,230 @@ static __always_inline u32 stack_send(struct stack_scratch *scratch, u64 hash, u
 
 _Static_assert((STACK_DEPTH_MAX & (STACK_DEPTH_MAX + 1)) == 0, "used as a mask");
 
-/* The id of the stack of the current thread; 0 when there is none or no room for it. */
-static __always_inline u32 stack_take(void *context, struct stack_scratch *scratch, u64 pid_tgid)
+/* ---- by tables ---- */
+
+#define UNWIND_ASKED_BYTES 64 /* code of which one address is asked for */
+/* A frame each, and words where a caller is looked for. */
+#define STACK_WALK_STEPS (STACK_DEPTH_MAX + 2 + 2 * SCAN_MAX_WORDS)
+
+struct stack_walk {
+	struct stack_scratch *scratch;
+};
+
+static long stack_walk_next(u32 index, struct stack_walk *state)
 {
+	struct unwind_walk *walk = &state->scratch->walk;
+	u64 depth = walk->depth, address = walk->ip;
+
+	if (walk->scanned) {
+		scan_for_caller(walk);
+		return walk->end != 0;
+	}
+	if (walk->to_skip) {
+		walk->to_skip--;
+	} else if (depth >= STACK_DEPTH_MAX) {
+		walk->end = VALUE_stack_end_deep;
+		return 1;
+	} else {
+		/* Where a signal struck, or the thread left its program, is no return address, but looked at like one. */
+		if (walk->exact && (!walk->innermost || depth))
+			address++;
+		OPAQUE(depth);
+		state->scratch->addresses[depth & STACK_DEPTH_MAX] = address;
+		walk->depth = depth + 1;
+		walk->hash = stack_hash_add(walk->hash, address);
+	}
+	unwind_frame(walk);
+	return walk->end != 0;
+}
+
+/* It may have mapped a file since userspace looked. */
+static __always_inline void ask_for_code(u32 pid)
+{
+	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
+
+	if (!space || space->told)
+		return;
+	space->told = 1;
+	tell_userspace(PROCESS_UNKNOWN_CODE, pid, 0);
+}
+
+/* Addresses that are in scratch already, and their hash. */
+struct stack_inner {
+	u32 depth;
+	u64 hash; /* begun with the process */
+};
+
+/* Its rules can be told by its instructions; until then stacks end there, or a caller is guessed. */
+static __always_inline void ask_for_rules(u32 pid, u64 address)
+{
+	/* What was not answered is asked again, a second later. */
+	u64 name = stack_hash_add(stack_hash_add(pid, bpf_ktime_get_ns() >> 30),
+				  address / UNWIND_ASKED_BYTES);
+	u32 place = name >> 32 & (UNWIND_ASKED_MAX - 1);
+	u64 *asked = bpf_map_lookup_elem(&unwind_asked, &place);
+
+	if (!asked || *asked == name)
+		return;
+	*asked = name;
+	tell_userspace_address(PROCESS_UNCOVERED_CODE, pid, address);
+}
+
+static __always_inline void stack_is_cut(struct unwind_walk *walk)
+{
+	struct counters *mine;
+
+	if (arch_is_ending((void *)bpf_task_pt_regs(bpf_get_current_task_btf()))) {
+		walk->end = VALUE_stack_end_ended;
+		return;
+	}
+	mine = counters_get();
+	if (mine)
+		__sync_fetch_and_add(&mine->cut_stacks[walk->end & (STACK_ENDS_MAX - 1)], 1);
+}
+
+/* False: the process has no tables. Else the stack is in scratch, its hash and how it ends in the walk; the to_skip innermost frames
+ * are left out. */
+static __always_inline bool stack_walk(struct stack_scratch *scratch, u32 pid, u32 to_skip,
+				       struct stack_inner inner)
+{
+	struct stack_walk state = {scratch};
+	struct unwind_walk *walk;
+
+	if (!walks_by_tables || !unwind_begin(&scratch->walk, pid, to_skip))
+		return false;
+	scratch->walk.depth = inner.depth;
+	scratch->walk.hash = inner.hash;
+	bpf_loop(STACK_WALK_STEPS, stack_walk_next, &state, 0);
+	walk = &scratch->walk;
+	if (!walk->end)
+		walk->end = walk->scanned ? walk->scan_end : VALUE_stack_end_deep;
+	if (walk->unmapped)
+		ask_for_code(pid);
+	if (walk->uncovered)
+		ask_for_rules(pid, walk->uncovered);
+	if (walk->end != VALUE_stack_end_complete)
+		stack_is_cut(walk);
+	/* Later it may be known better how the same addresses end. */
+	walk->hash = stack_hash_add(walk->hash, (u64)walk->guessed << 8 | walk->end);
+	return true;
+}
+
+/* ---- by frame pointers ---- */
+
+/* Into scratch; the hash. */
+static __always_inline u64 stack_chain(void *context, struct stack_scratch *scratch, u32 pid,
+				       u32 *ret_depth)
+{
+	struct stack_hash state = {.addresses = scratch->addresses, .hash = pid};
 	long size = bpf_get_stack(context, scratch->addresses, sizeof(scratch->addresses),
 				  BPF_F_USER_STACK);
-	struct stack_hash state = {.addresses = scratch->addresses, .hash = pid_tgid >> 32};
-	u32 *known;
 
+	*ret_depth = 0;
 	if (size <= 0)
 		return 0;
 	bpf_loop((u32)size / sizeof(u64), stack_hash_next, &state, 0);
-	/* No larger, but the verifier does not know it. */
-	state.depth &= STACK_DEPTH_MAX;
-	if (!state.depth)
-		return 0;
-	known = bpf_map_lookup_elem(&stacks, &state.hash);
-	return known ? *known : stack_send(scratch, state.hash, pid_tgid, state.depth);
+	*ret_depth = state.depth;
+	return state.hash;
 }
 
+/* The id of the stack of the current thread; 0 when there is none or no room for it. Behind inner, but where the process has no
+ * tables: then these are left out. */
+static __always_inline u32 stack_take_behind(void *context, struct stack_scratch *scratch,
+					     u64 pid_tgid, struct stack_inner inner)
+{
+	u32 pid = pid_tgid >> 32, depth, end = 0, guessed = 0, *known;
+	u64 hash;
+
+	if (stack_walk(scratch, pid, 0, inner)) {
+		hash = scratch->walk.hash;
+		depth = scratch->walk.depth;
+		end = scratch->walk.end;
+		guessed = scratch->walk.guessed;
+	} else {
+		hash = stack_chain(context, scratch, pid, &depth);
+	}
+	/* No larger, but the verifier does not know it. */
+	depth &= STACK_DEPTH_MAX;
+	if (!depth)
+		return 0;
+	known = bpf_map_lookup_elem(&stacks, &hash);
+	return known ? *known : stack_send(scratch, hash, pid_tgid, depth, end, guessed);
+}
+
+static __always_inline u32 stack_take(void *context, struct stack_scratch *scratch, u64 pid_tgid)
+{
+	return stack_take_behind(context, scratch, pid_tgid,
+				 (struct stack_inner){.hash = pid_tgid >> 32});
+}
+
+/* The stack of who called the function at whose entry this is. */
+struct caller_stack {
+	u64 caller; /* the return address */
+	u64 hash;
+	u32 depth;   /* addresses in scratch, */
+	u32 skipped; /* behind so many */
+	u32 end;     /* enum stack_end */
+	u32 guessed;
+};
+
 /*
- * At the entry of a function: there the chain of frame pointers leaves out who called it, whose frame is not linked yet;
- * the byte before caller, the return address, becomes the first address. The function itself is left out. *ret_depth is how
- * many addresses there are, behind the first *ret_skipped of scratch (kernels from 6.11 on know the caller too, where the
- * function begins with `push %rbp`). The hash of them.
+ * By frame pointers: there the chain leaves out who called the function, whose frame is not linked yet; the byte before caller
+ * becomes the first address. Kernels from 6.11 on know the caller too, where the function begins with `push %rbp`.
  */
-static __always_inline u64 stack_of_caller(void *context, struct stack_scratch *scratch, u32 pid,
-					   u64 caller, u32 *ret_depth, u32 *ret_skipped)
+static __always_inline void stack_chain_of_caller(void *context, struct stack_scratch *scratch,
+						  u32 pid, struct caller_stack *stack)
 {
 	long size = bpf_get_stack(context, scratch->addresses + 1,
-				  sizeof(scratch->addresses) - sizeof(u64),
-				  BPF_F_USER_STACK | 1);
+				  sizeof(scratch->addresses) - sizeof(u64), BPF_F_USER_STACK | 1);
 	struct stack_hash state = {.addresses = scratch->addresses, .hash = pid};
 	u32 depth = 1;
 
-	scratch->addresses[0] = caller - 1;
-	*ret_skipped = 0;
+	scratch->addresses[0] = stack->caller - 1;
 	if (size > 0 && size < (long)sizeof(scratch->addresses)) {
 		depth += (u32)size / sizeof(u64);
-		*ret_skipped = scratch->addresses[1] == caller;
+		stack->skipped = scratch->addresses[1] == stack->caller;
 	}
-	if (*ret_skipped)
-		scratch->addresses[1] = caller - 1;
-	state.first = *ret_skipped;
-	bpf_loop(depth - *ret_skipped, stack_hash_next, &state, 0);
-	*ret_depth = state.depth > state.first ? state.depth - state.first : 0;
-	return state.hash;
+	if (stack->skipped)
+		scratch->addresses[1] = stack->caller - 1;
+	state.first = stack->skipped;
+	bpf_loop(depth - stack->skipped, stack_hash_next, &state, 0);
+	stack->depth = state.depth > state.first ? state.depth - state.first : 0;
+	stack->hash = state.hash;
+}
+
+/* stack->caller is given. The function itself is left out. */
+static __always_inline void stack_of_caller(void *context, struct stack_scratch *scratch, u32 pid,
+					    struct caller_stack *stack)
+{
+	stack->skipped = stack->end = stack->guessed = 0;
+	if (stack_walk(scratch, pid, 1, (struct stack_inner){.hash = pid})) {
+		scratch->addresses[0]--;
+		stack->hash = scratch->walk.hash;
+		stack->depth = scratch->walk.depth;
+		stack->end = scratch->walk.end;
+		stack->guessed = scratch->walk.guessed;
+	} else {
+		stack_chain_of_caller(context, scratch, pid, stack);
+	}
 }
 
 /* Its id, by what stack_of_caller() said; 0: there is no room for it. */
 static __always_inline u32 stack_of_caller_id(void *context, struct stack_scratch *scratch,
-					      u64 pid_tgid, u64 caller, u64 hash, u32 depth,
-					      u32 skipped)
+					      u64 pid_tgid, const struct caller_stack *stack)
 {
-	u32 *known = bpf_map_lookup_elem(&stacks, &hash);
+	u64 hash = stack->hash;
+	u32 *known = bpf_map_lookup_elem(&stacks, &hash), depth = stack->depth;
 
 	if (known)
 		return *known;
-	if (skipped && bpf_get_stack(context, scratch->addresses, sizeof(scratch->addresses),
-				     BPF_F_USER_STACK | 1) <= 0)
+	if (stack->skipped && bpf_get_stack(context, scratch->addresses, sizeof(scratch->addresses),
+					    BPF_F_USER_STACK | 1) <= 0)
 		return 0;
-	scratch->addresses[0] = caller - 1;
-	return depth && depth <= STACK_DEPTH_MAX ? stack_send(scratch, hash, pid_tgid, depth) : 0;
+	scratch->addresses[0] = stack->caller - 1;
+	return depth && depth <= STACK_DEPTH_MAX
+		       ? stack_send(scratch, hash, pid_tgid, depth, stack->end, stack->guessed)
+		       : 0;
 }
 
 #endif

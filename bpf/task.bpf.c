@@ -7,6 +7,7 @@
 #include "own_threads.h"
 #include "returns.h"
 #include "threads.h"
+#include "unwind_maps.h"
 #define PREEMPTION_FLAVOUR task
 #include "preemption.h"
 
@@ -31,14 +32,6 @@ int task_renamed(u64 *context)
 	send_name(task, (void *)context[1]);
 	preemption_on();
 	return 0;
-}
-
-static __always_inline void tell_userspace(u32 kind, u32 pid, u32 thread)
-{
-	struct process_event event = {
-		.kind = kind, .pid = pid, .thread = thread, .ts = bpf_ktime_get_ns()};
-
-	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
 /* What was known of the target when the probes were planned holds no longer. */
@@ -81,7 +74,8 @@ static __always_inline void end_calls(u8 ended, bool forget_stack)
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct thread_state *state;
 
-	if (window_open && ended == VALUE_call_ended_exec)
+	/* Of waits and of memory nothing is missed by that. */
+	if (has_probes && window_open && ended == VALUE_call_ended_exec)
 		count_loss(VALUE_loss_reason_target_exec);
 	state = thread_state_find(bpf_get_current_task_btf());
 	if (!state)
@@ -116,6 +110,15 @@ static __always_inline void inherit_accounts(u32 parent, u32 child)
 		bpf_map_update_elem(&accounted_by_agent, &child, by_agent, BPF_ANY);
 }
 
+/* The child's code lies where its parent's does, until it executes another program. */
+static __always_inline void inherit_tables(u32 parent, u32 child)
+{
+	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &parent);
+
+	if (space)
+		bpf_map_update_elem(&unwind_spaces, &child, space, BPF_ANY);
+}
+
 static __always_inline void follow_child(u32 parent, struct task_struct *child,
 					 struct counters *mine)
 {
@@ -128,8 +131,9 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 	mine->children++;
 	inherit_changes(parent, pid);
 	inherit_accounts(parent, pid);
+	inherit_tables(parent, pid);
 	send_name(child, child->comm);
-	tell_userspace(PROCESS_FORKED, pid, 0);
+	tell_userspace(PROCESS_FORKED, pid, parent);
 }
 
 /* Its stack is a copy, with the return addresses that were hijacked in the thread that forked it. */
@@ -190,6 +194,7 @@ static __always_inline void forget_target(struct task_struct *task, u32 pid)
 	bpf_map_delete_elem(&judged_targets, &pid);
 	bpf_map_delete_elem(&accounted_by_agent, &pid);
 	bpf_map_delete_elem(&agent_processes, &pid);
+	bpf_map_delete_elem(&unwind_spaces, &pid);
 }
 
 /* Its first thread goes last. The number of a process that is gone may become a stranger's. */
@@ -238,6 +243,10 @@ int task_exec(void *context)
 		return 0;
 	preemption_off();
 	changes_set(tgid, CHANGED_FOR_GOOD);
+	if (walks_by_tables) {
+		bpf_map_delete_elem(&unwind_spaces, &tgid);
+		tell_userspace(PROCESS_UNKNOWN_CODE, tgid, 1);
+	}
 	end_calls(VALUE_call_ended_exec, true);
 	preemption_on();
 	return 0;

@@ -17,6 +17,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
@@ -26,8 +27,13 @@ struct xol_area {
 	unsigned long vaddr; /* start of the out-of-line page: the return trampoline */
 };
 
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct uprobes_state {
 	struct xol_area *xol_area;
+	struct hlist_head head_tramps; /* pages to which probed nops jump; only in kernels that do that (6.18) */
 };
 
 struct mm_struct {
@@ -55,6 +61,21 @@ struct return_instance {
 
 struct uprobe_task {
 	struct return_instance *return_instances;
+	unsigned long vaddr;	 /* of the probe whose instruction is executed elsewhere, */
+	unsigned long xol_vaddr; /* there */
+};
+
+struct cfs_rq {
+	int throttle_count; /* of the cgroup and those above it; only in kernels with CONFIG_CFS_BANDWIDTH */
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq; /* only in kernels with CONFIG_FAIR_GROUP_SCHED */
+	u64 sum_exec_runtime; /* how long it has run, ns */
+};
+
+struct sched_info {
+	unsigned long long run_delay; /* how long it could run and had no CPU, ns */
 };
 
 struct signal_struct {
@@ -74,13 +95,33 @@ struct restart_block {
 	};
 };
 
+struct inode {
+	unsigned long i_ino;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	unsigned int __state; /* TASK_* */
 	struct restart_block restart_block;
 	void *stack;	      /* of the kernel */
 	unsigned int flags;   /* PF_* */
+	struct sched_entity se;
+	struct sched_info sched_info; /* only in kernels that count it */
 	int pid;
 	int tgid;
+	unsigned long nvcsw, nivcsw; /* how often it has left a CPU */
 	struct mm_struct *mm;
 	int pagefault_disabled;	 /* not 0: a fault is not served, who reads looks at it */
 	unsigned long sas_ss_sp; /* alternate signal stack */
@@ -88,6 +129,8 @@ struct task_struct {
 	struct thread_struct thread;
 	char comm[16];
 	struct signal_struct *signal;
+	struct files_struct *files;
+	bool throttled; /* it had to leave its CPU at the end of its cgroup's share; only in kernels that throttle threads, not queues (6.18) */
 	struct uprobe_task *utask; /* NULL: it never hit a probe */
 };
 

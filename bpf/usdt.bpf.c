@@ -12,41 +12,10 @@
 #include "hits.h"
 #define PREEMPTION_FLAVOUR usdt
 #include "preemption.h"
+#define SPAN_SCRATCH usdt_stack_scratch
+#include "span_stacks.h"
 #include "threads.h"
-#include "usdt.h"
-
-struct usdt_open {
-	u64 ts;
-	u64 sp;
-	u32 site;
-	u32 begin; /* fact of the probe that began it */
-	u32 name;  /* text id */
-	u32 args_bytes;
-};
-
-/* What is built here for the ring; sp of a program has no room for it. */
-struct usdt_scratch {
-	union {
-		struct record_usdt_span span;
-		struct {
-			u8 unused[sizeof(struct record_usdt_span) -
-				  sizeof(struct record_usdt_point)];
-			struct record_usdt_point point;
-		};
-	};
-	u8 args[2 * USDT_ARGS_BYTES]; /* of the beginning, then of the end */
-	u8 room[sizeof(struct record_arg) +
-		2 * USDT_STRING_BYTES]; /* for the verifier: never reached */
-};
-
-/* Only of threads that hit a USDT probe. */
-struct usdt_thread {
-	u32 depth;
-	u32 pad;
-	u64 registers[USDT_REGISTERS];
-	struct usdt_scratch scratch;
-	struct usdt_open open[USDT_DEPTH_MAX];
-};
+#include "usdt_thread.h"
 
 struct usdt_begun_key {
 	u32 tid;
@@ -264,6 +233,7 @@ static __always_inline void emit_point(struct usdt_thread *thread, const struct 
 	u32 size_bytes = sizeof(*point) + bounded_args(args_bytes);
 
 	fill_header(&point->header, size_bytes, KIND_usdt_point, ts, 0, pid_tgid, site->name);
+	point->header.stack = thread->stack;
 	point->usdt = site->usdt;
 	point->args_bytes = bounded_args(args_bytes);
 	emit(&point->header, size_bytes);
@@ -292,6 +262,7 @@ static __always_inline void fill_span(struct record_usdt_span *span, const struc
 
 	fill_header(&span->header, sizeof(*span) + args_bytes, KIND_usdt_span, open->ts, dur,
 		    pid_tgid, open->name);
+	span->header.stack = open->stack;
 	span->usdt = open->begin;
 	span->ended = ended;
 	__builtin_memset(span->pad, 0, sizeof(span->pad));
@@ -408,7 +379,8 @@ static __always_inline bool span_begins(struct usdt_thread *thread, const struct
 				   .site = site_number,
 				   .begin = site->begin,
 				   .name = site->span_name,
-				   .args_bytes = args_bytes};
+				   .args_bytes = args_bytes,
+				   .stack = thread->stack};
 	if (args_bytes && bpf_map_update_elem(&usdt_begun, &key, thread->scratch.args, BPF_ANY)) {
 		open->args_bytes = 0;
 		count_loss(VALUE_loss_reason_usdt_args_cut);
@@ -505,6 +477,10 @@ static __noinline int usdt_record(struct pt_regs *registers)
 		return 0;
 	}
 	take_registers(thread, registers);
+	/* Of one that ends a span it is that of its beginning, as a rule. */
+	thread->stack = takes_usdt_stacks && site->role != VALUE_usdt_role_end
+				? span_stack(registers, pid_tgid)
+				: 0;
 	usdt_site_hit(thread, site, number, ts);
 	price_end(PRICE_USDT, begin_ns);
 	return 0;

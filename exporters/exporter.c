@@ -11,6 +11,7 @@
 #include "exporters/folded.h"
 #include "exporters/ndjson.h"
 #include "exporters/nsys/nsys.h"
+#include "exporters/pprof/pprof.h"
 #include "exporters/xplane/xplane.h"
 #include "exporters/xplane/xplane_file.h"
 
@@ -41,6 +42,14 @@ static const struct exporter exporter_table[] = {
 		.sink = &folded_sink,
 		.create = folded_create,
 		.finish = folded_finish,
+	},
+	{
+		.format = "pprof",
+		.suffixes = ".pb.gz",
+		.meaning = "sums by stack for go tool pprof, Pyroscope, Parca, speedscope",
+		.sink = &pprof_sink,
+		.create = pprof_create,
+		.finish = pprof_finish,
 	},
 	{
 		.format = "xplane",

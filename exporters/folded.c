@@ -14,13 +14,17 @@
 /* What can be summed by stack: the events, and the value of each. */
 static const struct folded_value {
 	const char *name; /* in the name of the output */
-	u16 kind;
+	u16 kind;	  /* 0: all that have time of threads: view_wall_pieces() */
 	const char *
 		key; /* of view_key(); NULL: its duration in ns, of what is open to the end of the window */
 } folded_values[] = {
-	{"off-cpu", KIND_off_cpu, NULL},	 {"growth", KIND_growth, "faulted_bytes"},
-	{"mapped", KIND_growth, "mapped_bytes"}, {"allocated", KIND_heap_stack, "bytes"},
+	{"off-cpu", KIND_off_cpu, NULL},
+	{"growth", KIND_growth, "faulted_bytes"},
+	{"mapped", KIND_growth, "mapped_bytes"},
+	{"allocated", KIND_heap_stack, "bytes"},
 	{"live", KIND_heap_stack, "live_bytes"},
+	{"cpu", KIND_sample, "weight_ns"},
+	{"wall", 0, NULL},
 };
 
 struct line {
@@ -58,10 +62,11 @@ static void append_stack(const struct view *view, const struct record_header *re
 {
 	_cleanup_text_ struct text name = {0};
 	const struct view_frame *frames;
-	bool cut;
+	const char *cut;
 	size_t count = view_frames(view, record->pid, record->stack, &frames, &cut);
 
-	text_append(text, cut ? VIEW_FRAME_CUT ";" : "");
+	if (cut)
+		text_appendf(text, "%s;", cut);
 	for (size_t i = count; i > 0; i--) {
 		text_clear(&name);
 		view_frame_append_name(&frames[i - 1], &name);
@@ -69,7 +74,9 @@ static void append_stack(const struct view *view, const struct record_header *re
 	}
 }
 
-static int line_make(struct folded *folded, const struct view_event *event, u64 *ret_place)
+/* piece: of the event's time; NULL: the event as a whole. */
+static int line_make(struct folded *folded, const struct view_event *event,
+		     const struct view_wall_piece *piece, u64 *ret_place)
 {
 	_cleanup_text_ struct text text = {0};
 	_cleanup_text_ struct text name = {0};
@@ -77,10 +84,18 @@ static int line_make(struct folded *folded, const struct view_event *event, u64 
 
 	append_part(&text, event->row->process_name);
 	append_part(&text, event->row->name);
-	append_stack(folded->view, event->record, &text);
+	if (!piece || !piece->why)
+		append_stack(folded->view, event->record, &text);
 	/* Without one of its own it would be that of its kind, which says nothing here. */
 	if (event->record->name) {
 		text_appendf(&name, "[%s]", event->name);
+		append_part(&text, text_string(&name));
+	}
+	if (piece && piece->why)
+		append_part(&text, piece->why);
+	if (piece) {
+		text_clear(&name);
+		text_appendf(&name, "[%s]", view_wall_word(piece->state));
 		append_part(&text, text_string(&name));
 	}
 	if (text.failed || name.failed)
@@ -96,12 +111,40 @@ static int line_make(struct folded *folded, const struct view_event *event, u64 
 	return 0;
 }
 
+/* All of the time of threads. */
+static int folded_time(struct folded *folded, const struct view_event *event, struct err *err)
+{
+	struct view_wall_piece pieces[VIEW_WALL_PIECES_MAX];
+	size_t count = view_wall_pieces(folded->view, event, pieces);
+
+	for (size_t i = 0; i < count; i++) {
+		u64 row = (u64)event->row_index << 32 | event->record->name, *known, place;
+		/* What has no stack is one of few constant strings. */
+		u64 what = ((u64)(uintptr_t)pieces[i].why << 32 | event->record->stack) *
+				   VIEW_WALL_STATES +
+			   pieces[i].state;
+
+		known = map_find(&folded->by_stack, row, what);
+		if (!known) {
+			if (line_make(folded, event, &pieces[i], &place) ||
+			    map_set(&folded->by_stack, row, what, place))
+				return err_errno(err, -ENOMEM, "can't write %s",
+						 folded->writer.path);
+			known = &place;
+		}
+		folded->lines[*known].value += pieces[i].ns;
+	}
+	return 0;
+}
+
 static int folded_event(void *data, const struct view_event *event, struct err *err)
 {
 	struct folded *folded = data;
 	u64 row = (u64)event->row_index << 32 | event->record->name, *known, place;
 	struct view_value value = {.type = VALUE_U64, .number = event->dur};
 
+	if (folded->value && !folded->value->kind)
+		return folded_time(folded, event, err);
 	if (!folded->value || event->kind->number != folded->value->kind)
 		return 0;
 	if (folded->key)
@@ -110,7 +153,7 @@ static int folded_event(void *data, const struct view_event *event, struct err *
 		return 0;
 	known = map_find(&folded->by_stack, row, event->record->stack);
 	if (!known) {
-		if (line_make(folded, event, &place) ||
+		if (line_make(folded, event, NULL, &place) ||
 		    map_set(&folded->by_stack, row, event->record->stack, place))
 			return err_errno(err, -ENOMEM, "can't write %s", folded->writer.path);
 		known = &place;
@@ -146,7 +189,7 @@ static int folded_open(void *data, const struct view *view, const struct view_su
 	folded->view = view;
 	folded->value = value_named(folded->writer.path);
 	for (size_t i = 0; !folded->value && i < ARRAY_SIZE(folded_values); i++)
-		if (view_kind_count(view, folded_values[i].kind))
+		if (folded_values[i].kind && view_kind_count(view, folded_values[i].kind))
 			folded->value = &folded_values[i];
 	for (size_t i = 0; i < ARRAY_SIZE(folded_values) && result == 0; i++) {
 		const struct folded_value *value = &folded_values[i];

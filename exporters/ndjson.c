@@ -180,6 +180,21 @@ static void ndjson_append_nonzero(struct text *text, const char *name, u64 value
 	json_append_number(text, value);
 }
 
+/* How it ends, and what of it is guessed, of stacks that were walked by tables. */
+static void ndjson_append_stack_end(const struct view *view, struct text *text, u32 stack)
+{
+	const struct record_stack *fact = (const void *)view_fact(view, KIND_stack, stack);
+	const struct schema_enum_value *end =
+		fact && fact->end ? schema_enum("stack_end", fact->end) : NULL;
+
+	if (end) {
+		ndjson_append_key(text, "stack_end");
+		json_append_string(text, end->tag);
+	}
+	if (fact)
+		ndjson_append_nonzero(text, "stack_guessed", fact->guessed);
+}
+
 /* A span has a duration (also 0) unless it is open; for the others 0 goes without saying. */
 static void ndjson_append_duration(struct text *text, const struct schema_kind *kind, u64 dur)
 {
@@ -207,6 +222,7 @@ static void ndjson_append_header(const struct view *view, struct text *text,
 	if (record->stack) {
 		ndjson_append_key(text, "stack");
 		ndjson_append_stack(view, text, NULL, record->stack);
+		ndjson_append_stack_end(view, text, record->stack);
 	}
 }
 

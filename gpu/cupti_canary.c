@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "cupti_canary.h"
+#include "cupti_family.h"
 #include "system.h"
 
-#define CANARY_CALLBACK	     2 /* cuDriverGetVersion */
 #define PERIOD_NS	     NS_PER_SECOND
 #define UNANSWERED_MAX	     3
 #define LAUNCHES_WITHOUT_MIN 32
 /* Kernels may run for long, and launches queue up behind them. */
-#define WITHOUT_NS (2 * NS_PER_SECOND)
+#define WITHOUT_NS     (5 * NS_PER_SECOND)
+#define THREAD_BUFFERS 9 /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, u8 */
 
 /* Offsets in records of API calls and of kernels, the same in all versions (docs/cupti.md). */
 #define API_CALLBACK 4
@@ -52,25 +53,32 @@ static u64 u64_at(const void *record, u32 offset)
 	return value;
 }
 
-void cupti_canary_begin(struct cupti_session *session)
+/*
+ * Where threads share a buffer, one that a kernel which still runs is in is not handed over, and all other records in it
+ * neither, however long the kernel takes (cuptiActivityFlushAll).
+ */
+static bool has_own_buffer(const struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;
-	bool all = session->kinds_enabled >> CUPTI_DRIVER & 1;
+	u8 value = 0;
+	size_t bytes = sizeof(value);
 
-	if (!session->library.driver_get_version)
-		return;
-	/* Before 12.5 no call can be had without all others. */
-	session->canary.on = calls->ActivityEnableDriverApi
-				     ? !calls->ActivityEnableDriverApi(CANARY_CALLBACK, 1)
-				     : all;
+	return !session->several && session->version >= CUPTI_VERSION_THREAD_BUFFERS &&
+	       calls->ActivityGetAttribute &&
+	       !calls->ActivityGetAttribute(THREAD_BUFFERS, &bytes, &value) && value == 1;
+}
+
+void cupti_canary_begin(struct cupti_session *session)
+{
+	session->canary.on = session->library.driver_get_version && has_own_buffer(session) &&
+			     cupti_can_switch_calls(session) &&
+			     !cupti_switch_call(session, CUPTI_DRIVER, CUPTI_DRIVER_GET_VERSION, 1);
 }
 
 void cupti_canary_end(struct cupti_session *session)
 {
-	const struct cupti_calls *calls = &session->library.calls;
-
-	if (session->canary.on && calls->ActivityEnableDriverApi)
-		calls->ActivityEnableDriverApi(CANARY_CALLBACK, 0);
+	if (session->canary.on)
+		cupti_switch_call(session, CUPTI_DRIVER, CUPTI_DRIVER_GET_VERSION, 0);
 	session->canary.on = false;
 }
 
@@ -113,12 +121,14 @@ bool cupti_canary_sees(struct cupti_session *session, const void *record, size_t
 {
 	u32 kind = room_bytes >= API_BYTES ? u32_at(record, 0) : 0;
 
-	if (kind == CUPTI_DRIVER && u32_at(record, API_CALLBACK) == CANARY_CALLBACK &&
+	if (kind == CUPTI_DRIVER && u32_at(record, API_CALLBACK) == CUPTI_DRIVER_GET_VERSION &&
 	    u32_at(record, API_THREAD) == session->tid) {
 		session->canary.unanswered = 0;
 		session->canary.answered_ns = session->canary.called_ns;
 		return true;
 	}
+	/* Not silent, whatever became of the canary's. */
+	session->canary.unanswered = 0;
 	if ((kind == CUPTI_DRIVER &&
 	     has(driver_launches, ARRAY_SIZE(driver_launches), u32_at(record, API_CALLBACK))) ||
 	    (kind == CUPTI_RUNTIME &&
@@ -135,7 +145,7 @@ void cupti_canary_judge(struct cupti_session *session, u64 now_ns)
 	const struct cupti_canary *canary = &session->canary;
 	u64 kernels = 1ULL << CUPTI_SERIAL_KERNEL | 1ULL << CUPTI_KERNEL;
 
-	if (canary->answered_ns && canary->unanswered >= UNANSWERED_MAX)
+	if (canary->on && canary->answered_ns && canary->unanswered >= UNANSWERED_MAX)
 		cupti_others_lose(session, CUPTI_LOST_SILENT, canary->answered_ns);
 	else if (canary->kernel_start && canary->launches_without >= LAUNCHES_WITHOUT_MIN &&
 		 session->control->cupti_facts.kinds_enabled & kernels &&

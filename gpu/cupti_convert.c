@@ -518,10 +518,20 @@ static bool is_device_wanted(const struct conversion *conversion)
 	       conversion->device == NOT_KNOWN || conversion->device < devices_max;
 }
 
+/* What began before the window is left out of what is shown: it uses nothing up of what options allow. */
+static bool begins_inside(const struct conversion *conversion)
+{
+	const struct agent_control *control = conversion->convert->control;
+
+	return conversion->record->header.ts >=
+	       __atomic_load_n(&control->window_start_ns, __ATOMIC_ACQUIRE);
+}
+
 static void send(struct conversion *conversion)
 {
 	const union record *record = conversion->record;
 	struct cupti_convert *convert = conversion->convert;
+	bool counts = conversion->type->layout->times != TIMES_NONE && begins_inside(conversion);
 	void *room = ring_reserve(convert->writer, record->header.size_bytes);
 
 	if (!room) {
@@ -533,9 +543,9 @@ static void send(struct conversion *conversion)
 	if (record->header.kind == KIND_device && conversion->device < 64)
 		convert->devices_told |= 1ULL << conversion->device;
 	if (conversion->type->domain)
-		convert->sent_callbacks++;
-	else if (conversion->type->layout->times != TIMES_NONE)
-		convert->sent_activities++;
+		convert->sent_callbacks += counts;
+	else
+		convert->sent_activities += counts;
 	if (conversion->type->layout->times != TIMES_NONE &&
 	    record->header.kind != KIND_gpu_environment)
 		count(conversion, AGENT_COUNT_WORK);

@@ -3,6 +3,8 @@
 #include "cupti_session.h"
 
 #include "cupti_apis.h"
+#include "cupti_attributes.h"
+#include "cupti_family.h"
 #include "cupti_finalize.h"
 #include "cupti_subscription.h"
 #include "system.h"
@@ -13,16 +15,22 @@
 #define THREADS_TIMEOUT_MS  2000
 #define WITHDRAW_TIMEOUT_MS 400
 
+void cupti_session_switch_off(struct cupti_session *session, u64 kinds)
+{
+	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
+		if ((session->kinds_enabled & kinds) >> kind & 1)
+			cupti_disable(session, kind);
+	cupti_apis_disable(session, kinds);
+	if (kinds >> CUPTI_DRIVER & 1)
+		cupti_canary_end(session);
+	session->kinds_enabled &= ~kinds;
+}
+
 /* Who begins to profile meanwhile gets back what it has asked for. */
 void cupti_session_disable_kinds(struct cupti_session *session)
 {
 	session->others.taken_off |= session->kinds_enabled | CUPTI_API_KINDS;
-	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
-		if (session->kinds_enabled >> kind & 1)
-			session->library.calls.ActivityDisable(kind);
-	cupti_apis_disable(session, CUPTI_API_KINDS);
-	cupti_canary_end(session);
-	session->kinds_enabled = 0;
+	cupti_session_switch_off(session, ~0ULL);
 	cupti_others_repair(session);
 }
 
@@ -55,25 +63,22 @@ void cupti_session_hand_over(struct cupti_session *session)
 
 void cupti_session_zero_no_more(struct cupti_session *session)
 {
-	cupti_attributes_restore(&session->attributes, &session->library.calls);
-	session->attributes.changed = 0;
+	if (session->buffers.zeroed)
+		cupti_attributes_zero_no_more(&session->library.calls);
 	session->buffers.zeroed = false;
 }
 
 /* CUPTI as it was, as far as it lets us. */
 static void restore(struct cupti_session *session)
 {
-	const struct cupti_calls *calls = &session->library.calls;
-
 	cupti_session_zero_no_more(session);
-	if (session->control->cupti.latency_timestamps && calls->ActivityEnableLatencyTimestamps)
-		calls->ActivityEnableLatencyTimestamps(0);
+	if (session->control->cupti.latency_timestamps)
+		cupti_set_latency_timestamps(session, 0);
 	if (session->event_timestamps)
-		calls->ActivityEnableCudaEventDeviceTimestamps(0);
+		cupti_set_event_timestamps(session, 0);
 	if (session->managed_tried)
 		cupti_session_count_unified_memory(session, 0);
-	if (calls->SetThreadIdType)
-		calls->SetThreadIdType(session->thread_id_type_was);
+	cupti_restore_thread_ids(session);
 }
 
 /* Somebody else has CUPTI: it is left to that one as it is, but for what nobody but us had switched on. */
@@ -98,6 +103,7 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 static void stop(struct cupti_session *session, struct words *words)
 {
 	const char *why_not = cupti_finalize_why_not(session);
+	enum cupti_finalized finalized = CUPTI_UP;
 
 	if (cupti_others_look(session)) {
 		leave_to_others(session, words);
@@ -115,8 +121,13 @@ static void stop(struct cupti_session *session, struct words *words)
 		why_not = "serves another user of it too";
 		cupti_others_await(session);
 	}
-	if (!why_not && !cupti_others_came(session) && cupti_finalize(session)) {
+	if (!why_not && !cupti_others_came(session))
+		finalized = cupti_finalize(session);
+	if (finalized == CUPTI_DOWN) {
 		words_add(words, "CUPTI was taken down");
+	} else if (finalized == CUPTI_STUCK) {
+		words_add(words, "a thread of the target has been in cuptiFinalize for 5 s, so "
+				 "that CUPTI is neither up nor down");
 	} else if (cupti_others_look(session)) {
 		leave_to_others(session, words);
 	} else {

@@ -2,12 +2,13 @@
 #include "cupti_finalize.h"
 
 #include "cupti_session.h"
+#include "cupti_users.h"
 #include "system.h"
 
-#define SITE_EXIT	     1 /* CUpti_ApiCallbackSite */
-#define CALLBACK_GET_VERSION 2 /* CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion */
+#define SITE_EXIT 1 /* CUpti_ApiCallbackSite */
 /* A target that calls nothing of CUDA for so long is idle. */
-#define IDLE_NS (50 * NS_PER_MILLISECOND)
+#define IDLE_NS	    (50 * NS_PER_MILLISECOND)
+#define RUNS_MAX_NS (5 * NS_PER_SECOND)
 
 void cupti_finalize_callback(void *data, u32 domain, u32 callback, const void *call,
 			     struct cupti_session *session)
@@ -29,41 +30,27 @@ void cupti_finalize_callback(void *data, u32 domain, u32 callback, const void *c
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	calls = &session->library.calls;
-	calls->Unsubscribe(session->subscriber);
+	/* Subscribed, as in NVIDIA's example of it, and the subscription ends with it: who subscribed between an
+	 * end of ours and this call would go on with what it has freed. */
 	calls->Finalize();
 	__atomic_store_n(&session->finalize, FINALIZE_DONE, __ATOMIC_RELEASE);
 	system_wake(&session->finalize);
 }
 
-static const char *keeper(void)
-{
-	static const struct {
-		const char *file, *words;
-	} keepers[] = {
-#define KEEPER(file, name) {file, "is kept for " name ", which may use it at any time"},
-#include "cupti_keepers.def"
-#undef KEEPER
-	};
-
-	for (u32 i = 0; i < ARRAY_SIZE(keepers); i++) {
-		struct loader_match match = {.prefix = keepers[i].file};
-
-		loader_match(&match);
-		if (match.count)
-			return keepers[i].words;
-	}
-	return NULL;
-}
-
 const char *cupti_finalize_why_not(const struct cupti_session *session)
 {
+	struct cupti_users users;
+
+	if (session->several)
+		return "is shared with other subscribers";
 	if (!session->library.calls.Finalize || !session->control->cupti.finalize_timeout_ms)
 		return "was not asked to go";
 	if (session->version < CUPTI_VERSION_FINALIZE_SAFE)
 		return "can crash on being taken down before CUDA 12.6";
 	if (session->timestamps_foreign)
 		return "serves another tool too";
-	return keeper();
+	cupti_users_find(&users);
+	return users.keeper;
 }
 
 static u32 state_of(const struct cupti_session *session)
@@ -129,23 +116,38 @@ static bool by_agent(struct cupti_session *session)
 
 	if (!session->library.driver_get_version || !calls->EnableCallback ||
 	    calls->EnableCallback(1, session->subscriber, CUPTI_DOMAIN_DRIVER,
-				  CALLBACK_GET_VERSION))
+				  CUPTI_DRIVER_GET_VERSION))
 		return false;
 	want(session);
 	session->library.driver_get_version(&version);
 	if (!take_back(session))
 		return true;
-	calls->EnableCallback(0, session->subscriber, CUPTI_DOMAIN_DRIVER, CALLBACK_GET_VERSION);
+	calls->EnableCallback(0, session->subscriber, CUPTI_DOMAIN_DRIVER,
+			      CUPTI_DRIVER_GET_VERSION);
 	return false;
 }
 
-bool cupti_finalize(struct cupti_session *session)
+/* A thread is in it. It may be waiting for the GPU. */
+static bool await_done(struct cupti_session *session)
 {
-	if (!by_target(session) && !by_agent(session))
-		return false;
-	/* A thread is in it: that ends. */
-	while (state_of(session) != FINALIZE_DONE)
-		system_wait(&session->finalize, FINALIZE_RUNS, NS_PER_SECOND);
-	session->subscriber = NULL;
+	u64 end_ns = system_now_ns() + RUNS_MAX_NS, now_ns;
+
+	while (state_of(session) != FINALIZE_DONE) {
+		now_ns = system_now_ns();
+		if (now_ns >= end_ns)
+			return false;
+		system_wait(&session->finalize, FINALIZE_RUNS, end_ns - now_ns);
+	}
 	return true;
+}
+
+enum cupti_finalized cupti_finalize(struct cupti_session *session)
+{
+	enum cupti_finalized finalized;
+
+	if (!by_target(session) && !by_agent(session))
+		return CUPTI_UP;
+	finalized = await_done(session) ? CUPTI_DOWN : CUPTI_STUCK;
+	session->subscriber = NULL;
+	return finalized;
 }

@@ -17,11 +17,17 @@ enum cupti_finalize_state { FINALIZE_NO, FINALIZE_WANTED, FINALIZE_RUNS, FINALIZ
  */
 const char *cupti_finalize_why_not(const struct cupti_session *session);
 
+enum cupti_finalized {
+	CUPTI_UP,    /* all is as before */
+	CUPTI_DOWN,  /* and the subscription with it */
+	CUPTI_STUCK, /* a thread of the target's has been in cuptiFinalize for too long: CUPTI must not be called any more */
+};
+
 /*
- * For the agent's thread, after the last flush. true: CUPTI is down, and the subscription with it; false: all is as
- * before. Blocks finalize_timeout_ms at most, and as long as cuptiFinalize itself takes.
+ * For the agent's thread, after the last flush. Blocks finalize_timeout_ms at most, and as long as cuptiFinalize itself takes: 5 s at
+ * most where a thread of the target's calls it, without a limit where this one does (gpuprobe has one).
  */
-bool cupti_finalize(struct cupti_session *session);
+enum cupti_finalized cupti_finalize(struct cupti_session *session);
 
 /* Slot of resident.h: on any thread, between a call of CUDA and its return. */
 void cupti_finalize_callback(void *data, u32 domain, u32 callback, const void *call, struct cupti_session *session);

@@ -2,6 +2,7 @@
 #include "cupti_session.h"
 
 #include "cupti_apis.h"
+#include "cupti_family.h"
 #include "cupti_others.h"
 #include "system.h"
 
@@ -22,9 +23,15 @@ static u64 kinds_of(const struct cupti_session *session)
 	return __atomic_load_n(&session->control->cupti_others.kinds, __ATOMIC_ACQUIRE);
 }
 
+/* Who shares CUPTI by the new family takes nothing, but by cuptiFinalize; who calls the old one is refused. */
+static u32 harmful(const struct cupti_session *session)
+{
+	return session->several ? CUPTI_USE_FINALIZES : CUPTI_USE_REGISTERS | CUPTI_USE_FINALIZES;
+}
+
 bool cupti_others_came(const struct cupti_session *session)
 {
-	return uses_of(session) & (CUPTI_USE_REGISTERS | CUPTI_USE_FINALIZES);
+	return uses_of(session) & harmful(session);
 }
 
 void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
@@ -41,11 +48,12 @@ void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
 bool cupti_others_look(struct cupti_session *session)
 {
 	struct agent_cupti_others *others = &session->control->cupti_others;
-	u32 uses = uses_of(session);
+	u32 uses = uses_of(session) & harmful(session);
 
 	if (uses & CUPTI_USE_FINALIZES) {
 		session->others.down = true;
-		cupti_others_lose(session, CUPTI_LOST_FINALIZED, others->lost_ns);
+		cupti_others_lose(session, CUPTI_LOST_FINALIZED,
+				  session->several ? 0 : others->lost_ns);
 	} else if (uses & CUPTI_USE_REGISTERS) {
 		cupti_session_zero_no_more(session);
 		cupti_others_lose(session, CUPTI_LOST_TAKEN, others->lost_ns);
@@ -92,26 +100,21 @@ void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns)
 	}
 	cupti_others_look(session);
 	session->others.withdrawn = true;
-	unwanted = session->kinds_enabled & ~kinds_of(session);
-	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS && !session->others.down; kind++)
-		if (unwanted >> kind & 1)
-			session->library.calls.ActivityDisable(kind);
-	if (!session->others.down && !(kinds_of(session) >> CUPTI_DRIVER & 1))
-		cupti_canary_end(session);
+	unwanted = ~kinds_of(session);
+	session->others.taken_off |= (session->kinds_enabled & unwanted) | CUPTI_API_KINDS;
 	if (!session->others.down)
-		cupti_apis_disable(session, ~kinds_of(session));
-	session->others.taken_off |= unwanted | CUPTI_API_KINDS;
+		cupti_session_switch_off(session, unwanted);
 	session->kinds_enabled = 0;
 	cupti_others_repair(session);
 }
 
 void cupti_others_repair(struct cupti_session *session)
 {
-	u64 wanted = session->others.taken_off & kinds_of(session);
+	u64 wanted = session->several ? 0 : session->others.taken_off & kinds_of(session);
 
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (wanted >> kind & 1 && !(uses_of(session) & CUPTI_USE_FINALIZES))
-			session->library.calls.ActivityEnable(kind);
+			cupti_enable(session, kind);
 	session->others.taken_off &= ~wanted;
 }
 

@@ -4,19 +4,16 @@
 #include <dlfcn.h>
 
 #include "cupti_apis.h"
+#include "cupti_family.h"
 #include "system.h"
 
 #define CALLS  64 /* of a round */
 #define ROUNDS 9  /* with records and without in turn; the median counts */
 
-#define DRIVER_GET_VERSION  2 /* CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion */
-#define RUNTIME_GET_VERSION 2 /* CUPTI_RUNTIME_TRACE_CBID_cudaRuntimeGetVersion_v3020 */
-
 typedef u32 (*get_version)(int *version);
 
 struct harmless {
 	u32 kind, domain, callback;
-	u32 (*record)(u32 callback, u8 enable);
 	get_version call;
 };
 
@@ -43,15 +40,15 @@ static u64 median(u64 values[ROUNDS])
 }
 
 /* 0: CUPTI would not, or the difference is nothing. */
-static u32 measure(const struct harmless *harmless)
+static u32 measure(const struct cupti_session *session, const struct harmless *harmless)
 {
 	u64 with[ROUNDS], without[ROUNDS], with_ns, without_ns;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (harmless->record(harmless->callback, 0))
+		if (cupti_switch_call(session, harmless->kind, harmless->callback, 0))
 			return 0;
 		without[i] = round_ns(harmless->call);
-		if (harmless->record(harmless->callback, 1))
+		if (cupti_switch_call(session, harmless->kind, harmless->callback, 1))
 			return 0;
 		with[i] = round_ns(harmless->call);
 	}
@@ -60,12 +57,14 @@ static u32 measure(const struct harmless *harmless)
 	return with_ns > without_ns ? (with_ns - without_ns) / CALLS : 0;
 }
 
+/* By the kinds, or as the canary. */
 static bool is_recorded(const struct cupti_session *session, const struct harmless *harmless)
 {
 	u64 kinds = session->kinds_enabled | session->kinds_by_number;
 
-	return kinds >> harmless->kind & 1 &&
-	       api_set_has(&session->convert.apis, harmless->domain, harmless->callback);
+	return (kinds >> harmless->kind & 1 &&
+		api_set_has(&session->convert.apis, harmless->domain, harmless->callback)) ||
+	       (harmless->kind == CUPTI_DRIVER && session->canary.on);
 }
 
 /* The records of it are thrown away as long as they are only these. */
@@ -73,11 +72,12 @@ static u32 measure_and_restore(struct cupti_session *session, const struct harml
 {
 	u32 price_ns;
 
-	if (!harmless->record || !harmless->call)
+	if (!cupti_can_switch_calls(session) || !harmless->call)
 		return 0;
 	session->convert.thrown_away[harmless->domain - 1] = harmless->callback;
-	price_ns = measure(harmless);
-	harmless->record(harmless->callback, is_recorded(session, harmless));
+	price_ns = measure(session, harmless);
+	cupti_switch_call(session, harmless->kind, harmless->callback,
+			  is_recorded(session, harmless));
 	cupti_session_flush(session, 0);
 	cupti_session_convert(session);
 	session->convert.thrown_away[harmless->domain - 1] = 0;
@@ -87,10 +87,8 @@ static u32 measure_and_restore(struct cupti_session *session, const struct harml
 void cupti_price_measure(struct cupti_session *session)
 {
 	struct agent_cupti_facts *facts = &session->control->cupti_facts;
-	const struct cupti_calls *calls = &session->library.calls;
 	struct loader_match runtime = {.prefix = "libcudart.so"};
-	struct harmless harmless = {CUPTI_DRIVER, CUPTI_DOMAIN_DRIVER, DRIVER_GET_VERSION,
-				    calls->ActivityEnableDriverApi,
+	struct harmless harmless = {CUPTI_DRIVER, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_GET_VERSION,
 				    session->library.driver_get_version};
 	void *handle;
 
@@ -101,8 +99,7 @@ void cupti_price_measure(struct cupti_session *session)
 	if (!handle)
 		return;
 	harmless = (struct harmless){
-		CUPTI_RUNTIME, CUPTI_DOMAIN_RUNTIME, RUNTIME_GET_VERSION,
-		calls->ActivityEnableRuntimeApi,
+		CUPTI_RUNTIME, CUPTI_DOMAIN_RUNTIME, CUPTI_RUNTIME_GET_VERSION,
 		(get_version)session->loader.symbol(handle, "cudaRuntimeGetVersion")};
 	facts->runtime_call_ns = measure_and_restore(session, &harmless);
 	session->loader.close(handle);

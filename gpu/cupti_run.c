@@ -2,6 +2,7 @@
 /* The driver of a recording by CUPTI, on the agent's thread: what a tick does, and how all begins. */
 #include "cupti_session.h"
 
+#include "cupti_family.h"
 #include "cupti_price.h"
 #include "cupti_shed.h"
 #include "system.h"
@@ -12,14 +13,12 @@
 /* Records name a GPU of which CUPTI has not told yet: it had none to tell of before the target started CUDA. */
 static void ask_for_devices(struct cupti_session *session)
 {
-	const struct cupti_calls *calls = &session->library.calls;
 	u64 missing = session->convert.devices_used & ~session->convert.devices_told;
 
-	if (!missing || !calls->ActivityEnableAndDump ||
-	    session->devices_asked == DEVICES_ASKED_MAX)
+	if (!missing || session->devices_asked == DEVICES_ASKED_MAX)
 		return;
 	session->devices_asked++;
-	calls->ActivityEnableAndDump(CUPTI_DEVICE);
+	cupti_enable_and_dump(session, CUPTI_DEVICE);
 }
 
 static void flush(struct cupti_session *session, u64 now_ns)
@@ -144,5 +143,7 @@ struct cupti_session *cupti_session_begin(const struct cupti_session_config *con
 		return NULL;
 	}
 	cupti_session_start(session);
+	/* It may be a thread of the target's, which goes its own way now: what CUPTI hands back on it is not converted there. */
+	session->tid = 0;
 	return session;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cupti_family.h"
 #include "system.h"
 
 /* Of a buffer beyond the agreed number, for versions that must not be left without one: as no other buffer is. */
@@ -72,11 +73,17 @@ void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes
 		cupti_buffers_release(buffer);
 }
 
+void cupti_session_completed_new(u8 *buffer, size_t bytes, size_t valid_bytes, const void *info,
+				 u64 unused, struct cupti_session *session)
+{
+	cupti_session_completed(NULL, 0, buffer, bytes, valid_bytes, session);
+}
+
 /* ---- the agent's thread ---- */
 
 bool cupti_session_read_clock(void *session, u64 *ret_cupti)
 {
-	return !((struct cupti_session *)session)->library.calls.GetTimestamp(ret_cupti);
+	return !cupti_read_clock(session, ret_cupti);
 }
 
 /* false: there is no further one. Without CUPTI, where nothing of it may be called any more. */
@@ -87,8 +94,7 @@ static bool next_record(struct cupti_session *session, const u8 *buffer, size_t 
 	u32 kind, step = 0;
 
 	if (!session->others.down)
-		return !session->library.calls.ActivityGetNextRecord((u8 *)buffer, valid_bytes,
-								     record);
+		return !cupti_next_record(session, buffer, valid_bytes, record);
 	if (at) {
 		memcpy(&kind, at, sizeof(kind));
 		step = kind < AGENT_ACTIVITY_KINDS ? session->convert.record_bytes[kind] : 0;
@@ -145,10 +151,11 @@ void cupti_session_flush(struct cupti_session *session, u32 flags)
 
 void cupti_session_count_dropped(struct cupti_session *session)
 {
-	const struct cupti_calls *calls = &session->library.calls;
 	size_t dropped = 0;
 
-	if (!session->others.lost && calls->ActivityGetNumDroppedRecords &&
-	    !calls->ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
+	if (!session->others.lost && !cupti_dropped(session, &dropped) && dropped) {
 		ring_count(session->writer->ring, AGENT_COUNT_CUPTI_DROPPED, dropped);
+		/* The canary's may be one of them. */
+		session->canary.unanswered = 0;
+	}
 }

@@ -6,7 +6,6 @@
 #ifndef GPUPROBE_GPU_CUPTI_SESSION_H
 #define GPUPROBE_GPU_CUPTI_SESSION_H
 
-#include "cupti_attributes.h"
 #include "cupti_buffers.h"
 #include "cupti_canary.h"
 #include "cupti_convert.h"
@@ -27,9 +26,10 @@ struct cupti_session {
 	struct clock clock;
 	struct cupti_convert convert;
 	const u32 *live; /* 0 in a fork()ed child of the target: it must not come near any of this */
-	u32 tid;
+	u32 tid; /* of the agent's thread; until cupti_session_take_over() 0, and while all begins of who does that */
 	u32 version;
 	void *subscriber; /* NULL: none is held */
+	bool several; /* it is shared with other subscribers, by the new family: cupti_family.h */
 	bool others_known; /* libraries that use CUPTI are mapped */
 	bool registered; /* our buffer callbacks were given to CUPTI, which is to be left in order */
 	struct cupti_others others;
@@ -40,7 +40,6 @@ struct cupti_session {
 	u64 kinds_by_number; /* of API calls: not as a kind, each call by its number (cupti_apis.h) */
 	bool stays; /* CUPTI will not be taken down: nothing is set that could not be undone */
 	/* What we changed, to be undone. */
-	struct cupti_attributes attributes;
 	bool event_timestamps;
 	u32 thread_id_type_was;
 	bool timestamps_foreign; /* another client's callback is in force */
@@ -88,6 +87,8 @@ void cupti_session_convert(struct cupti_session *session);
 void cupti_session_count_dropped(struct cupti_session *session);
 /* cuptiActivityFlushAll: may block for as long as the GPU hangs. */
 void cupti_session_flush(struct cupti_session *session, u32 flags);
+/* Of these kinds (bits), what we have switched on: as a kind or call by call, and the canary's call with the driver's. */
+void cupti_session_switch_off(struct cupti_session *session, u64 kinds);
 /* Nothing is recorded from here on. */
 void cupti_session_disable_kinds(struct cupti_session *session);
 /* From now on CUPTI zeroes what it gets itself. */
@@ -102,9 +103,11 @@ void cupti_session_count_unified_memory(struct cupti_session *session, u32 enabl
 void cupti_session_follow_managed(struct cupti_session *session);
 /* The clock of CUPTI, for clock.h; data: the session. */
 bool cupti_session_read_clock(void *session, u64 *ret_cupti);
-/* Slots of resident.h: called by CUPTI, in any thread. */
+/* Slots of resident.h: called by CUPTI, in any thread. The new family's (cupti_family.h) gives four arguments. */
 void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
 void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
 			     struct cupti_session *session);
+void cupti_session_completed_new(u8 *buffer, size_t bytes, size_t valid_bytes, const void *info, u64 unused,
+				 struct cupti_session *session);
 
 #endif

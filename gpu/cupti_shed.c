@@ -4,18 +4,6 @@
 #include "cupti_apis.h"
 #include "system.h"
 
-static void shed_calls(struct cupti_session *session)
-{
-	static const u8 kinds[] = {CUPTI_DRIVER, CUPTI_RUNTIME};
-
-	cupti_apis_disable(session, CUPTI_API_KINDS);
-	cupti_canary_end(session);
-	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (session->kinds_enabled >> kinds[i] & 1)
-			session->library.calls.ActivityDisable(kinds[i]);
-	session->kinds_enabled &= ~CUPTI_API_KINDS;
-}
-
 void cupti_shed(struct cupti_session *session)
 {
 	struct agent_control *control = session->control;
@@ -24,7 +12,7 @@ void cupti_shed(struct cupti_session *session)
 	if (wanted <= control->shed_done || wanted > AGENT_SHED_ALL)
 		return;
 	if (wanted == AGENT_SHED_CALLS)
-		shed_calls(session);
+		cupti_session_switch_off(session, CUPTI_API_KINDS);
 	else
 		cupti_session_disable_kinds(session);
 	control->shed_ns = system_now_ns();

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "cupti_apis.h"
+#include "cupti_attributes.h"
 #include "cupti_canary.h"
+#include "cupti_family.h"
 #include "cupti_finalize.h"
 #include "cupti_sizes.h"
 #include "cupti_subscription.h"
 #include "system.h"
 #include "words.h"
 
-#define THREAD_ID_DEFAULT	 0 /* CUpti_ActivityThreadIdType */
-#define THREAD_ID_SYSTEM	 1 /* as gettid() gives it */
 #define UNIFIED_MEMORY_ALL	 2 /* scope: all devices of the process */
 #define UNIFIED_MEMORY_LAST_KIND 8
 #define CLOCK_START_POINTS	 8
@@ -95,23 +95,16 @@ void cupti_session_count_unified_memory(struct cupti_session *session, u32 enabl
 /* Without times of the device these records have none at all. */
 static u32 enable_events(struct cupti_session *session)
 {
-	const struct cupti_calls *calls = &session->library.calls;
-	u32 result = calls->ActivityEnableCudaEventDeviceTimestamps
-			     ? calls->ActivityEnableCudaEventDeviceTimestamps(1)
-			     : CUPTI_NOT_CALLED;
+	u32 result = cupti_set_event_timestamps(session, 1);
 
 	session->event_timestamps = !result;
-	return result ? result : calls->ActivityEnable(CUPTI_CUDA_EVENT);
+	return result ? result : cupti_enable(session, CUPTI_CUDA_EVENT);
 }
 
 /* Those that exist already are reported too. */
 static u32 enable_facts(struct cupti_session *session, u32 kind)
 {
-	const struct cupti_calls *calls = &session->library.calls;
-
-	if (calls->ActivityEnableAndDump && !calls->ActivityEnableAndDump(kind))
-		return CUPTI_OK;
-	return calls->ActivityEnable(kind);
+	return cupti_enable_and_dump(session, kind) ? cupti_enable(session, kind) : CUPTI_OK;
 }
 
 static u32 enable_kind(struct cupti_session *session, u32 kind)
@@ -124,7 +117,7 @@ static u32 enable_kind(struct cupti_session *session, u32 kind)
 	case CUPTI_STREAM:
 		return enable_facts(session, kind);
 	}
-	return session->library.calls.ActivityEnable(kind);
+	return cupti_enable(session, kind);
 }
 
 static u64 kinds_wanted(struct cupti_session *session)
@@ -187,7 +180,7 @@ void cupti_session_follow_managed(struct cupti_session *session)
 		return;
 	session->managed_tried = true;
 	cupti_session_count_unified_memory(session, 1);
-	session->managed_result = session->library.calls.ActivityEnable(CUPTI_UNIFIED_MEMORY);
+	session->managed_result = cupti_enable(session, CUPTI_UNIFIED_MEMORY);
 	if (!session->managed_result)
 		session->kinds_enabled |= wanted;
 }
@@ -208,20 +201,14 @@ static void configure(struct cupti_session *session)
 	const struct cupti_calls *calls = &session->library.calls;
 	struct agent_cupti_config *config = &session->control->cupti;
 
-	if (calls->SetThreadIdType &&
-	    (!calls->GetThreadIdType || calls->GetThreadIdType(&session->thread_id_type_was)))
-		session->thread_id_type_was = THREAD_ID_DEFAULT;
-	if (calls->SetThreadIdType)
-		calls->SetThreadIdType(THREAD_ID_SYSTEM);
+	cupti_set_thread_ids(session);
 	cupti_sizes_measure(calls, session->version, session->convert.record_bytes);
 	start_clock(session);
 	/* They hold for everybody's buffers: not where somebody could come who hands out others. */
 	if (!session->stays && session->subscriber && !session->others_known)
-		cupti_attributes_set(&session->attributes, calls);
-	session->buffers.zeroed =
-		cupti_attributes_changed(&session->attributes, CUPTI_ATTRIBUTE_ZEROED_OUT);
-	if (config->latency_timestamps && calls->ActivityEnableLatencyTimestamps)
-		calls->ActivityEnableLatencyTimestamps(1);
+		session->buffers.zeroed = cupti_attributes_zero_ourselves(calls);
+	if (config->latency_timestamps)
+		cupti_set_latency_timestamps(session, 1);
 }
 
 static bool connect(struct cupti_session *session)
@@ -229,6 +216,10 @@ static bool connect(struct cupti_session *session)
 	struct resident_slots slots = {session, cupti_session_requested, cupti_session_completed,
 				       cupti_finalize_callback};
 
+	session->several = cupti_family_is_new(session);
+	/* What stands before the call of a slot passes on what it got, with the session as the sixth argument. */
+	if (session->several)
+		slots.completed = (__typeof__(slots.completed))(void *)cupti_session_completed_new;
 	if (session->version < CUPTI_VERSION_NO_BUFFER_SAFE)
 		resident_keep_spare(&session->resident);
 	if (resident_connect(&session->resident, &slots))
@@ -243,13 +234,16 @@ static bool connect(struct cupti_session *session)
 
 static void enable(struct cupti_session *session)
 {
-	const struct cupti_calls *calls = &session->library.calls;
-	u32 result = calls->ActivityRegisterCallbacks(resident_requested(&session->resident),
-						      resident_completed(&session->resident));
+	u32 result = cupti_register_callbacks(session);
 
 	if (result) {
-		cupti_session_fail(session, AGENT_FEATURE_FAILED, "cuptiActivityRegisterCallbacks",
-				   result);
+		if (result == CUPTI_OTHER_FAMILY)
+			cupti_subscription_fail_family(session);
+		else
+			cupti_session_fail(session, AGENT_FEATURE_FAILED,
+					   session->several ? "cuptiActivityRegisterCallbacks_v2"
+							    : "cuptiActivityRegisterCallbacks",
+					   result);
 		return;
 	}
 	session->registered = true;

@@ -2,54 +2,101 @@
 #include "cupti_session.h"
 
 #include "cupti_subscription.h"
+#include "cupti_family.h"
 #include "cupti_users.h"
 #include "words.h"
 
 #define SUBSCRIBER_NAME "gpuprobe"
 #define NAME_BYTES	128
-/* What 13.0 calls a subscriber that came by the older call, without a name. */
-#define NO_NAME "<not provided>"
+/* What 13.0 and later put before a subscriber's name, and call one that came by the older call, without a name. */
+#define NAME_BEGINS "CUPTI for "
+#define NO_NAME	    "<not provided>"
 
-static bool has_name(const char *holder)
+/* NULL: it has none. */
+static const char *name_of(const char *holder)
 {
-	const char *none = NO_NAME;
-
-	if (!*holder)
-		return false;
-	while (*none && *holder == *none)
-		holder++, none++;
-	return *none;
+	if (words_begin_with(holder, NAME_BEGINS))
+		holder += sizeof(NAME_BEGINS) - 1;
+	return *holder && !words_begin_with(holder, NO_NAME) ? holder : NULL;
 }
 
-/* The name of who holds it where it is refused, else "". */
-static u32 take(struct cupti_session *session, char ret_holder[NAME_BYTES])
+static u32 subscribe_new(const struct cupti_session *session, bool several, void **ret_subscriber,
+			 char ret_holder[NAME_BYTES])
 {
-	const struct cupti_calls *calls = &session->library.calls;
 	struct cupti_subscriber parameters = {
-		.struct_bytes = session->version >= CUPTI_VERSION_STRUCT_SIZE ? 40 : 32,
+		.struct_bytes = several ? 40 : 32,
 		.name = SUBSCRIBER_NAME,
 		.old_name = ret_holder,
 		.old_name_bytes = NAME_BYTES,
+		.allow_multiple = several,
 	};
-	cupti_api_callback callback = resident_callback(&session->resident);
 	u32 result;
 
 	ret_holder[0] = '\0';
-	if (calls->Subscribe_v2 && session->version >= CUPTI_VERSION_SUBSCRIBE_V2)
-		result = calls->Subscribe_v2(&session->subscriber, callback, NULL, &parameters);
-	else
-		result = calls->Subscribe(&session->subscriber, callback, NULL);
+	result = session->library.calls.Subscribe_v2(
+		ret_subscriber, resident_callback(&session->resident), NULL, &parameters);
 	ret_holder[NAME_BYTES - 1] = '\0';
+	return result;
+}
+
+/* The older call does not tell. With 32 bytes the newer one decides nothing for others. */
+static void ask_who(const struct cupti_session *session, char ret_holder[NAME_BYTES])
+{
+	void *subscriber;
+
+	if (session->version < CUPTI_VERSION_SUBSCRIBE_V2 || !session->library.calls.Subscribe_v2)
+		return;
+	/* It left in between. */
+	if (!subscribe_new(session, false, &subscriber, ret_holder))
+		session->library.calls.Unsubscribe(subscriber);
+}
+
+/* The name of who holds it where it is refused and known, else "". */
+static u32 take(struct cupti_session *session, char ret_holder[NAME_BYTES])
+{
+	u32 result;
+
+	ret_holder[0] = '\0';
+	if (session->several)
+		result = subscribe_new(session, true, &session->subscriber, ret_holder);
+	else
+		result = session->library.calls.Subscribe(
+			&session->subscriber, resident_callback(&session->resident), NULL);
+	if (result == CUPTI_TAKEN && !session->several)
+		ask_who(session, ret_holder);
 	if (result)
 		session->subscriber = NULL;
 	return result;
+}
+
+static void ignore(struct cupti_session *session, u32 result, const char *name)
+{
+	words_set(session->control->cupti_facts.other_client,
+		  sizeof(session->control->cupti_facts.other_client), name ? name : "");
+	session->feature->result = result;
+	__atomic_store_n(&session->feature->state, AGENT_FEATURE_IGNORED, __ATOMIC_RELEASE);
+}
+
+void cupti_subscription_fail_family(struct cupti_session *session)
+{
+	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
+	struct cupti_users users;
+
+	cupti_users_find(&users);
+	words_add(&words, "CUPTI is in use, most likely by ");
+	words_add(&words, users.who ? users.who : "another tool in the target");
+	words_add(&words, session->several ? ", by its functions without subscribers"
+					   : ", by its functions with subscribers");
+	words_add(&words, ", beside which CUPTI refuses the others: ");
+	words_add(&words, users.way_out ? users.way_out : "end that one first");
+	ignore(session, CUPTI_OTHER_FAMILY, NULL);
 }
 
 static void fail_taken(struct cupti_session *session, const struct cupti_users *users,
 		       const char *holder)
 {
 	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
-	const char *name = has_name(holder) ? holder : NULL;
+	const char *name = name_of(holder);
 
 	words_add(&words, "CUPTI is in use");
 	if (name || !users->who) {
@@ -63,31 +110,31 @@ static void fail_taken(struct cupti_session *session, const struct cupti_users *
 	}
 	words_add(&words, ", and serves one at a time: ");
 	words_add(&words, users->way_out ? users->way_out : "end that one first");
-	words_set(session->control->cupti_facts.other_client,
-		  sizeof(session->control->cupti_facts.other_client), name ? name : "");
-	session->feature->result = CUPTI_TAKEN;
-	__atomic_store_n(&session->feature->state, AGENT_FEATURE_IGNORED, __ATOMIC_RELEASE);
+	ignore(session, CUPTI_TAKEN, name);
 }
 
 bool cupti_subscription_begin(struct cupti_session *session)
 {
-	bool v2 = session->library.calls.Subscribe_v2 &&
-		  session->version >= CUPTI_VERSION_SUBSCRIBE_V2;
 	struct cupti_users users;
 	char holder[NAME_BYTES];
 	u32 result;
 
+	if (cupti_family_is_shut_out(session)) {
+		cupti_subscription_fail_family(session);
+		return false;
+	}
 	cupti_users_find(&users);
 	result = take(session, holder);
 	if (result == CUPTI_TAKEN)
 		fail_taken(session, &users, holder);
 	else if (result)
 		cupti_session_fail(session, AGENT_FEATURE_FAILED,
-				   v2 ? "cuptiSubscribe_v2" : "cuptiSubscribe", result);
+				   session->several ? "cuptiSubscribe_v2" : "cuptiSubscribe",
+				   result);
 	if (result)
 		return false;
 	session->others_known = users.kineto || users.others;
-	session->control->cupti_facts.shared = users.kineto && !users.others;
+	session->control->cupti_facts.shared = users.kineto && !users.others && !session->several;
 	if (session->control->cupti_facts.shared)
 		cupti_subscription_end(session);
 	return true;

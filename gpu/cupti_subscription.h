@@ -16,6 +16,8 @@ struct cupti_session;
 bool cupti_subscription_begin(struct cupti_session *session);
 /* After all is disabled: takes it, where it is not held. false: somebody else has it by now. */
 bool cupti_subscription_regain(struct cupti_session *session);
+/* CUPTI refuses us since somebody calls its other family (cupti_family.h): the feature says so. */
+void cupti_subscription_fail_family(struct cupti_session *session);
 /* NULL subscriber allowed. */
 void cupti_subscription_end(struct cupti_session *session);
 

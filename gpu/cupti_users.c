@@ -1,46 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "cupti_users.h"
 
-enum sort { KINETO, OTHER };
+enum sort { KINETO, KEEPS };
 
 struct user {
 	const char *prefix;
 	enum sort sort;
-	const char *who, *way_out;
+	const char *keeper, *who, *way_out;
 };
 
-static bool begins_with(const char *string, const char *prefix)
+static const struct user *user_of(const struct loader_library *library)
 {
-	while (*prefix && *string == *prefix)
-		string++, prefix++;
-	return !*prefix;
+	static const struct user table[] = {
+#define CUPTI_USER(prefix, sort, name, who, way_out) \
+	{prefix, sort, "is kept for " name ", which may use it at any time", who, way_out},
+#include "cupti_users.def"
+#undef CUPTI_USER
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (loader_is(library, table[i].prefix))
+			return &table[i];
+	return NULL;
+}
+
+/* CUPTI's own libraries stand beside it. */
+static bool is_of_cupti(const struct loader_library *library)
+{
+	static const char *const prefixes[] = {"libcupti", "libnvperf", "libpcsamplingutil",
+					       "libcheckpoint"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (loader_is(library, prefixes[i]))
+			return true;
+	return false;
 }
 
 static bool look(void *data, const struct loader_library *library)
 {
-	static const struct user table[] = {
-#define CUPTI_USER(prefix, sort, who, way_out) {prefix, sort, who, way_out},
-#include "cupti_users.def"
-#undef CUPTI_USER
-	};
+	const struct user *user = user_of(library);
 	struct cupti_users *users = data;
 
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (!begins_with(library->name, table[i].prefix))
-			continue;
-		users->kineto |= table[i].sort == KINETO;
-		users->others |= table[i].sort == OTHER;
-		if (!users->who) {
-			users->who = table[i].who;
-			users->way_out = table[i].way_out;
-		}
+	if (!user) {
+		users->others |= library->needs && !is_of_cupti(library);
 		return false;
 	}
-	/* CUPTI's own libraries stand beside it. */
-	users->others |= library->needs && !begins_with(library->name, "libcupti") &&
-			 !begins_with(library->name, "libnvperf") &&
-			 !begins_with(library->name, "libpcsamplingutil") &&
-			 !begins_with(library->name, "libcheckpoint");
+	users->kineto |= user->sort == KINETO;
+	users->others |= user->sort == KEEPS;
+	if (user->sort == KEEPS && !users->keeper)
+		users->keeper = user->keeper;
+	if (!users->who) {
+		users->who = user->who;
+		users->way_out = user->way_out;
+	}
 	return false;
 }
 

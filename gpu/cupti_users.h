@@ -12,6 +12,7 @@ struct cupti_users {
 	bool kineto; /* PyTorch's profiler may come */
 	bool others; /* somebody else may */
 	const char *who, *way_out; /* the first that is known by name, and how to have it give CUPTI back; NULL: nobody */
+	const char *keeper; /* why CUPTI must not be taken down here, in words that follow "it"; NULL: it may be */
 };
 
 /* Takes the loader's lock. */

@@ -43,13 +43,6 @@ void loader_own_code(u64 *ret_begin, u64 *ret_end)
 		}
 }
 
-static bool begins_with(const char *string, const char *prefix)
-{
-	while (*prefix && *string == *prefix)
-		string++, prefix++;
-	return !*prefix;
-}
-
 static bool equal(const char *a, const char *b)
 {
 	while (*a && *a == *b)
@@ -93,58 +86,62 @@ static const char *entry_of(const struct dl_phdr_info *info, s64 tag, const char
 	const char *strings = strings_of(info);
 
 	for (; strings && entry->d_tag != DT_NULL; entry++)
-		if (entry->d_tag == tag && begins_with(strings + entry->d_un.d_val, prefix))
+		if (entry->d_tag == tag && words_begin_with(strings + entry->d_un.d_val, prefix))
 			return strings + entry->d_un.d_val;
 	return NULL;
 }
 
-/* Under the loader's lock: notes only. */
-static int look(struct dl_phdr_info *info, size_t info_bytes, void *data)
-{
-	struct loader_match *match = data;
-
-	if (!info->dlpi_name || !*info->dlpi_name)
-		return 0;
-	if (!begins_with(file_name(info->dlpi_name), match->prefix) &&
-	    !entry_of(info, DT_SONAME, match->prefix))
-		return 0;
-	for (u32 i = 0; i < match->count && i < ARRAY_SIZE(match->paths); i++)
-		if (equal(match->paths[i], info->dlpi_name))
-			return 0;
-	if (match->count < ARRAY_SIZE(match->paths))
-		words_set(match->paths[match->count], LOADER_PATH_BYTES, info->dlpi_name);
-	match->count++;
-	return 0;
-}
-
-void loader_match(struct loader_match *match)
-{
-	match->count = 0;
-	dl_iterate_phdr(look, match);
-}
-
 struct each {
-	const char *prefix;
+	const char *needed;
 	bool (*visit)(void *data, const struct loader_library *library);
 	void *data;
 };
 
-static int look_each(struct dl_phdr_info *info, size_t info_bytes, void *data)
+/* Under the loader's lock: notes only. */
+static int look(struct dl_phdr_info *info, size_t info_bytes, void *data)
 {
 	const struct each *each = data;
+	const char *soname = entry_of(info, DT_SONAME, "");
 	struct loader_library library = {
 		.path = info->dlpi_name ? info->dlpi_name : "",
-		.needs = entry_of(info, DT_NEEDED, each->prefix),
+		.soname = soname ? soname : "",
+		.needs = each->needed && entry_of(info, DT_NEEDED, each->needed),
 	};
 
 	library.name = file_name(library.path);
 	return each->visit(each->data, &library);
 }
 
-void loader_each(const char *prefix,
+void loader_each(const char *needed,
 		 bool (*visit)(void *data, const struct loader_library *library), void *data)
 {
-	struct each each = {prefix, visit, data};
+	struct each each = {needed, visit, data};
 
-	dl_iterate_phdr(look_each, &each);
+	dl_iterate_phdr(look, &each);
+}
+
+bool loader_is(const struct loader_library *library, const char *prefix)
+{
+	return words_begin_with(library->name, prefix) || words_begin_with(library->soname, prefix);
+}
+
+static bool note(void *data, const struct loader_library *library)
+{
+	struct loader_match *match = data;
+
+	if (!*library->path || !loader_is(library, match->prefix))
+		return false;
+	for (u32 i = 0; i < match->count && i < ARRAY_SIZE(match->paths); i++)
+		if (equal(match->paths[i], library->path))
+			return false;
+	if (match->count < ARRAY_SIZE(match->paths))
+		words_set(match->paths[match->count], LOADER_PATH_BYTES, library->path);
+	match->count++;
+	return false;
+}
+
+void loader_match(struct loader_match *match)
+{
+	match->count = 0;
+	loader_each(NULL, note, match);
 }

@@ -30,12 +30,16 @@ struct loader_match {
 	char paths[2][LOADER_PATH_BYTES]; /* the first ones */
 };
 
-/* What is mapped, one after the other; the strings are the loader's. true: that is enough. */
+/* What is mapped, one after the other; the strings are the loader's. true: that is enough. Under the loader's lock. */
 struct loader_library {
 	const char *path, *name; /* of the file; the program itself: "" */
-	bool needs; /* it is linked with a library whose name begins with the prefix that was asked for */
+	const char *soname; /* "": it has none */
+	bool needs; /* it is linked with a library whose name begins with `needed`; NULL: that is not asked */
 };
-void loader_each(const char *prefix, bool (*visit)(void *data, const struct loader_library *library), void *data);
+void loader_each(const char *needed, bool (*visit)(void *data, const struct loader_library *library), void *data);
+
+/* Does the file's name or the SONAME begin so? */
+bool loader_is(const struct loader_library *library, const char *prefix);
 
 /* Names of symbols are never looked up here: a library that is mapped privately is found too. */
 void loader_match(struct loader_match *match);

@@ -47,11 +47,21 @@ void nvtx_ranges_close(struct nvtx_ranges *ranges)
 
 /* ---- stacks ---- */
 
+/* Where a thread may be kept, as the i-th choice. Threads that are made one after the other have places of their own; those whose
+ * ids are as far from each other as the table is long part ways behind the first one (steps of MurmurHash3's finalizer). */
+static u32 place_of(u32 tid, u32 i)
+{
+	u32 mixed = (tid * THREADS_TRIED + i) * 0x85ebca6bU;
+
+	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35U;
+	return i ? (mixed ^ mixed >> 16) % THREADS : tid % THREADS;
+}
+
 /* An id may be that of a thread which has ended: then self differs, and what it left is void. */
 static struct stack *stack_of(struct nvtx_ranges *ranges, u32 tid, u64 self)
 {
 	for (u32 i = 0; i < THREADS_TRIED; i++) {
-		u32 index = (tid + i) % THREADS;
+		u32 index = place_of(tid, i);
 		struct stack *stack = &ranges->stacks[index];
 
 		if (__atomic_load_n(&ranges->tids[index], __ATOMIC_ACQUIRE) != tid)
@@ -67,7 +77,7 @@ static struct stack *stack_of(struct nvtx_ranges *ranges, u32 tid, u64 self)
 static struct stack *stack_make(struct nvtx_ranges *ranges, u32 tid, u64 self)
 {
 	for (u32 i = 0; i < THREADS_TRIED; i++) {
-		u32 index = (tid + i) % THREADS, nobody = 0;
+		u32 index = place_of(tid, i), nobody = 0;
 
 		if (!__atomic_compare_exchange_n(&ranges->tids[index], &nobody, tid, false,
 						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

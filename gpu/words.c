@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "words.h"
 
+bool words_begin_with(const char *string, const char *beginning)
+{
+	while (*beginning && *string == *beginning)
+		string++, beginning++;
+	return !*beginning;
+}
+
 struct words words_begin(char *buffer, size_t room_bytes)
 {
 	buffer[0] = '\0';

@@ -5,6 +5,8 @@
 
 #include "types.h"
 
+bool words_begin_with(const char *string, const char *beginning);
+
 struct words {
 	char *buffer;
 	size_t room_bytes, length_bytes;

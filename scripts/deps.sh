@@ -62,6 +62,7 @@ test   npm                                   -  a reader of traces (106 MB)
 test   rustc                                 -  programs that panic (275 MB)
 test   golang-go                             -  programs with goroutines (464 MB)
 test   nginx-light|nginx              nginx  injected into by tests
+test   memcached                     memcached  recorded by tests
 test   libjemalloc2                          -  allocators that tests record
 test   libtcmalloc-minimal4|libtcmalloc-minimal4t64  -  the same
 test   libmimalloc2.0|libmimalloc3           -  the same

@@ -12,6 +12,7 @@
 #include "exporters/chrome/chrome_args.h"
 #include "exporters/chrome/chrome_metadata.h"
 #include "exporters/chrome/chrome_rows.h"
+#include "exporters/chrome/chrome_wakes.h"
 #include "exporters/writer.h"
 
 struct chrome {
@@ -23,6 +24,7 @@ struct chrome {
 	struct chrome_annotations annotations;
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
+	struct chrome_wakes wakes;
 };
 
 /* ---- events ---- */
@@ -100,6 +102,61 @@ static int chrome_append_flow(struct chrome *chrome, const struct view_event *ev
 	return result;
 }
 
+#define WAKE_CATEGORY "wake"
+
+static int chrome_append_wake_slice(struct chrome *chrome, const char *name, u64 ts, u64 dur,
+				    size_t row_index, unsigned lane, const char *what, u32 tid,
+				    struct err *err)
+{
+	struct text *text = &chrome->writer.text;
+	int result;
+
+	chrome_begin(chrome, "X\"", strlen("X\""), WAKE_CATEGORY, name, ts);
+	text_append(text, ",\"dur\":");
+	json_append_us(text, dur);
+	result = chrome_append_row(chrome, row_index, lane, err);
+	text_appendf(text, ",\"args\":{\"%s\":%u}}", what, tid);
+	return result;
+}
+
+static int chrome_append_wake_flow(struct chrome *chrome, const char *phase,
+				   const struct chrome_wake *wake, size_t row_index, unsigned lane,
+				   struct err *err)
+{
+	int result;
+
+	chrome_begin(chrome, phase, strlen(phase), WAKE_CATEGORY, WAKE_CATEGORY, wake->ts);
+	text_append(&chrome->writer.text, ",\"id\":");
+	json_append_number(&chrome->writer.text, wake->number);
+	result = chrome_append_row(chrome, row_index, lane, err);
+	text_append_char(&chrome->writer.text, '}');
+	return result;
+}
+
+/* An arrow goes forward in time, to what begins then: the part of the wait in which its thread could have run. */
+static int chrome_append_wake(struct chrome *chrome, const struct view_event *event,
+			      struct err *err)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	struct chrome_wake wake;
+	int result;
+
+	if (!chrome_wakes_find(&chrome->wakes, &chrome->rows, event, &wake))
+		return 0;
+	result = chrome_append_wake_slice(chrome, "wakes", wake.ts, 1, wake.waker, 0, "thread",
+					  event->record->tid, err);
+	if (result >= 0)
+		result = chrome_append_wake_slice(
+			chrome, "ready", wake.ts, event->ts + event->dur - wake.ts,
+			event->row_index, event->lane, "woken by thread", wait->waker_tid, err);
+	if (result >= 0)
+		result = chrome_append_wake_flow(chrome, "s\"", &wake, wake.waker, 0, err);
+	if (result >= 0)
+		result = chrome_append_wake_flow(chrome, "f\",\"bp\":\"e\"", &wake,
+						 event->row_index, event->lane, err);
+	return result < 0 ? result : writer_flush(&chrome->writer, err);
+}
+
 static int chrome_append_annotations(struct chrome *chrome, const struct view_event *event,
 				     struct err *err)
 {
@@ -140,7 +197,9 @@ static int chrome_span(void *data, const struct view_event *event, struct err *e
 	text_append(&chrome->writer.text, ",\"dur\":");
 	json_append_us(&chrome->writer.text, takes_no_time(event) ? 0 : event->dur);
 	result = chrome_finish_event(chrome, event, err);
-	return result < 0 ? result : chrome_append_flow(chrome, event, err);
+	if (result >= 0)
+		result = chrome_append_flow(chrome, event, err);
+	return result < 0 ? result : chrome_append_wake(chrome, event, err);
 }
 
 static int chrome_point(void *data, const struct view_event *event, struct err *err)
@@ -170,8 +229,11 @@ static int chrome_counter(void *data, const struct view_event *event, struct err
 /* Sums over a time have no place on a time line: they stand as a point where that time begins. */
 static int chrome_total(void *data, const struct view_event *event, struct err *err)
 {
-	/* So many at one moment that a viewer piles them up to a wall: the report growth has them. */
-	if (event->kind->number == KIND_growth)
+	/* So many at one moment that a viewer piles them up to a wall: the reports growth and threads have them. */
+	static const u16 left_out[VIEW_ROW_KINDS_MAX] = {KIND_growth, KIND_thread_time,
+							 KIND_short_wait};
+
+	if (view_row_is_of(left_out, event->kind->number))
 		return 0;
 	return chrome_point(data, event, err);
 }
@@ -210,10 +272,9 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome->time_base_ns = chrome_time_base_ns(survey);
 	result = chrome_args_find(&chrome->args, view, err);
 	if (result == 0)
-		result = chrome_annotations_find(&chrome->annotations, view, err);
+		result = chrome_rows_make(&chrome->rows, survey, !view_is_complete(survey), err);
 	if (result == 0)
-		result = chrome_rows_make(&chrome->rows, survey, !chrome_capture_complete(survey),
-					  err);
+		result = chrome_annotations_find(&chrome->annotations, view, &chrome->rows, err);
 	if (result < 0)
 		return result;
 	text_append_char(text, '{');
@@ -269,6 +330,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 
 	chrome_args_free(&chrome->args);
 	chrome_annotations_free(&chrome->annotations);
+	chrome_wakes_free(&chrome->wakes);
 	chrome_rows_free(&chrome->rows);
 	free(chrome);
 	return result;

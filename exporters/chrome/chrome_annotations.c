@@ -28,25 +28,13 @@ struct annotated_lane {
 
 /* ---- finding ---- */
 
-static int add_rows(struct chrome_annotations *annotations, const struct view_survey *survey)
-{
-	annotations->first_lanes = calloc(survey->row_count + 1, sizeof(*annotations->first_lanes));
-	if (!annotations->first_lanes)
-		return -ENOMEM;
-	for (size_t i = 0; i < survey->row_count; i++) {
-		annotations->first_lanes[i] = annotations->lane_count;
-		annotations->lane_count += survey->rows[i].lane_count;
-	}
-	annotations->lanes = calloc(annotations->lane_count + 1, sizeof(*annotations->lanes));
-	return annotations->lanes ? 0 : -ENOMEM;
-}
-
 static struct annotated_lane *lane_of(const struct chrome_annotations *annotations,
 				      const struct view_event *event)
 {
-	size_t place = annotations->first_lanes[event->row_index] + event->lane;
+	const struct chrome_rows *rows = annotations->rows;
+	const struct chrome_lane *lane = chrome_rows_lane(rows, event->row_index, event->lane);
 
-	return event->lane < event->row->lane_count ? &annotations->lanes[place] : NULL;
+	return lane ? &annotations->lanes[lane - rows->lanes] : NULL;
 }
 
 struct part {
@@ -146,18 +134,21 @@ static int find_steps(struct chrome_annotations *annotations, const struct view 
 }
 
 int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view,
-			    struct err *err)
+			    const struct chrome_rows *rows, struct err *err)
 {
+	static const u16 ranges[VIEW_ROW_KINDS_MAX] = {KIND_range, KIND_usdt_span};
+	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 	const struct view_sink sink = {.span = find_span};
-	bool any_range = view_kind_count(view, KIND_range) || view_kind_count(view, KIND_usdt_span);
 	int result = 0;
 
 	annotations->view = view;
-	if (add_rows(annotations, view_survey(view)) < 0)
+	annotations->rows = rows;
+	annotations->lanes = calloc(rows->lane_count + 1, sizeof(*annotations->lanes));
+	if (!annotations->lanes)
 		return err_errno(err, -ENOMEM, "can't find ranges on GPUs");
 	result = find_steps(annotations, view, err);
-	if (result == 0 && (any_range || annotations->steps) &&
-	    (view_kind_count(view, KIND_kernel) || view_kind_count(view, KIND_copy)))
+	if (result == 0 && view_has_any(view, work) &&
+	    (annotations->steps || view_has_any(view, ranges)))
 		/* It adds nothing to the view but what runs add. */
 		result = view_run((struct view *)view, &sink, annotations, err);
 	return result;
@@ -165,44 +156,45 @@ int chrome_annotations_find(struct chrome_annotations *annotations, const struct
 
 void chrome_annotations_free(struct chrome_annotations *annotations)
 {
-	for (size_t i = 0; annotations->lanes && i < annotations->lane_count; i++)
+	for (size_t i = 0; annotations->lanes && i < annotations->rows->lane_count; i++)
 		free(annotations->lanes[i].stretches);
 	free(annotations->lanes);
-	free(annotations->first_lanes);
 	text_free(&annotations->name);
 	*annotations = (struct chrome_annotations){0};
 }
 
 /* ---- writing ---- */
 
-static bool next_step(struct chrome_annotations *annotations, const struct view_event *event,
-		      const struct view_step **ret_step)
+/* NULL: none goes in front of this. */
+static const struct view_step *next_step(const struct chrome_annotations *annotations,
+					 const struct view_event *event)
 {
 	const struct view_step_track *track = annotations->steps;
-	const struct view_step *step = track && annotations->next_step < track->count
-					       ? &track->steps[annotations->next_step]
-					       : NULL;
+	const struct view_step *step;
+	bool due;
 
-	*ret_step = step;
-	if (!step || event->row_index != track->row_index)
-		return false;
+	if (!track || annotations->next_step == track->count ||
+	    event->row_index != track->row_index)
+		return NULL;
+	step = &track->steps[annotations->next_step];
 	/* A range that is a step has it around itself, in its own lane. */
 	if (track->spans)
-		return step->start_ns == event->ts && step->end_ns == event->end &&
-		       strcmp(step->name, event->name) == 0;
-	/* What begins with a step and is larger comes first. */
-	return !event->lane && (event->ts > step->start_ns ||
-				(event->ts == step->start_ns && event->end <= step->end_ns));
+		due = step->start_ns == event->ts && step->end_ns == event->end &&
+		      strcmp(step->name, event->name) == 0;
+	else /* What begins with a step and is larger comes first. */
+		due = !event->lane && (event->ts > step->start_ns ||
+				       (event->ts == step->start_ns && event->end <= step->end_ns));
+	return due ? step : NULL;
 }
 
 int chrome_annotations_next(struct chrome_annotations *annotations, const struct view_event *event,
 			    struct chrome_annotation *ret_annotation)
 {
-	const struct view_step *step;
+	const struct view_step *step = next_step(annotations, event);
 	struct annotated_lane *lane;
 	struct stretch *stretch;
 
-	if (next_step(annotations, event, &step)) {
+	if (step) {
 		annotations->next_step++;
 		*ret_annotation = (struct chrome_annotation){
 			"user_annotation", step_name(annotations, step->number), step->start_ns,

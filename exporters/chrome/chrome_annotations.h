@@ -8,6 +8,7 @@
 #define GPUPROBE_EXPORTERS_CHROME_CHROME_ANNOTATIONS_H
 
 #include "base/text.h"
+#include "exporters/chrome/chrome_rows.h"
 #include "steps/view_steps.h"
 #include "view/view.h"
 
@@ -24,16 +25,16 @@ struct chrome_annotations {
 	const struct view_step_track *steps; /* NULL: there are none, or the program has such ranges itself */
 	size_t next_step;
 	struct text name;
-	struct annotated_lane *lanes; /* of all rows, one behind the other */
-	size_t *first_lanes;	      /* [row] */
-	size_t lane_count;
+	const struct chrome_rows *rows;
+	struct annotated_lane *lanes; /* in the order of rows->lanes */
 	size_t count; /* of all lanes */
 	u64 left_out;
 };
 
-/* For a sink's open(): a pass over the events where there are ranges or steps, and work of a GPU, beside what steps take. Zero-initialise;
- * chrome_annotations_free() after a failure too. */
-int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view, struct err *err);
+/* For a sink's open(): a pass over the events where there are ranges or steps, and work of a GPU, beside what steps take. rows must outlive it.
+ * Zero-initialise; chrome_annotations_free() after a failure too, before that of rows. */
+int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view,
+			    const struct chrome_rows *rows, struct err *err);
 /* The next one that goes on the span's row and lane in front of it. Asked until there is none, of each span in time order. 0: there
  * is none, 1, or -ENOMEM. */
 int chrome_annotations_next(struct chrome_annotations *annotations, const struct view_event *event,

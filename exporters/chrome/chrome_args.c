@@ -104,11 +104,20 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_process_memory},              "mapped_bytes",                "address space",                               NULL},
 
 	{{KIND_off_cpu},                     "reason",                      "reason",                                      NULL},
+	{{KIND_off_cpu},                     "waited",                      "waited for",                                  NULL},
+	{{KIND_off_cpu},                     "fd",                          "descriptor",                                  NULL},
+	{{KIND_off_cpu},                     "futex",                       "futex",                                       NULL},
+	{{KIND_off_cpu},                     "holder_tid",                  "thread that had the lock",                    NULL},
+	{{KIND_off_cpu},                     "throttled",                   "throttled by its cgroup",                     NULL},
+	{{KIND_off_cpu},                     "instead",                     "what ran instead",                            NULL},
+	{{KIND_off_cpu},                     "instead_pid",                 "process that ran instead",                    NULL},
+	{{KIND_off_cpu},                     "instead_tid",                 "thread that ran instead",                     NULL},
 	{{KIND_off_cpu},                     "runnable_ns",                 "waited for a CPU (ns)",                       NULL},
 	{{KIND_off_cpu},                     "woken_by",                    "woken by",                                    NULL},
 	{{KIND_off_cpu},                     "waker_pid",                   "process that woke it",                        NULL},
 	{{KIND_off_cpu},                     "waker_tid",                   "thread that woke it",                         NULL},
 	{{KIND_off_cpu},                     "before",                      "since before the window",                     NULL},
+	{{KIND_off_cpu},                     "ended",                       "end",                                         NULL},
 	{{KIND_off_cpu},                     "from_cpu",                    "CPU before",                                  NULL},
 	{{KIND_off_cpu},                     "to_cpu",                      "CPU after",                                   NULL},
 
@@ -123,8 +132,8 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_gpu_environment},             "memory_used_bytes",           "memory in use (bytes)",                       NULL},
 	{{KIND_gpu_environment},             "pcie_sent_kb_s",              "PCIe sent (KB/s)",                            NULL},
 	{{KIND_gpu_environment},             "pcie_received_kb_s",          "PCIe received (KB/s)",                        NULL},
-	{{KIND_gpu_environment},             "nvlink_sent_kb_s",            "NVLink sent (KiB/s)",                         NULL},
-	{{KIND_gpu_environment},             "nvlink_received_kb_s",        "NVLink received (KiB/s)",                     NULL},
+	{{KIND_gpu_environment},             "nvlink_sent_kib_s",           "NVLink sent (KiB/s)",                         NULL},
+	{{KIND_gpu_environment},             "nvlink_received_kib_s",       "NVLink received (KiB/s)",                     NULL},
 	{{KIND_gpu_environment},             "throttle_reasons",            "throttle reasons (bits)",                     NULL},
 
 	{{KIND_probing},                     "percent",                     "overhead (% of CPU time)",                    NULL},
@@ -372,7 +381,7 @@ static void append_stack(const struct view *view, struct text *text,
 {
 	_cleanup_text_ struct text frame = {0};
 	const struct view_frame *frames;
-	bool cut;
+	const char *cut;
 	size_t count = view_frames(view, record->pid, record->stack, &frames, &cut);
 
 	text_append(text, "\"stack\":[");
@@ -383,7 +392,7 @@ static void append_stack(const struct view *view, struct text *text,
 		json_append_string(text, text_string(&frame));
 	}
 	if (cut)
-		text_append(text, count ? ",\"" VIEW_FRAME_CUT "\"" : "\"" VIEW_FRAME_CUT "\"");
+		text_appendf(text, count ? ",\"%s\"" : "\"%s\"", cut);
 	text_append_char(text, ']');
 }
 

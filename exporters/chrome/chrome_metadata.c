@@ -34,19 +34,6 @@ u64 chrome_time_base_ns(const struct view_survey *survey)
 	return first - first % (CHROME_TIME_STEP_DAYS * CHROME_DAY_NS);
 }
 
-bool chrome_capture_complete(const struct view_survey *survey)
-{
-	if (survey->cut)
-		return false;
-	for (size_t i = 0; i < survey->loss_count; i++) {
-		enum schema_loss_class class = schema_loss_class(survey->losses[i].reason);
-
-		if (class != LOSS_CLASS_NOTHING && class != LOSS_CLASS_SIZES)
-			return false;
-	}
-	return true;
-}
-
 void chrome_append_losses(const struct view_survey *survey, struct text *text)
 {
 	text_append_char(text, '[');
@@ -180,17 +167,29 @@ static void chrome_append_property(const struct record_header *device,
 	json_append_number(text, factor ? value * schema_field_value(factor, device, 0) : value);
 }
 
-/* Two processes know the same GPU by facts of their own. */
+/* What gpuprobe knows besides what Kineto writes. */
+static void chrome_append_at_attach(const struct view *view, const struct record_device *device,
+				    struct text *text)
+{
+	const struct record_gpu_at_attach *fact = view_gpu_at_attach(view, device->id);
+
+	if (!fact)
+		return;
+	if (fact->pci_bus != ~0U)
+		text_appendf(text, ",\"pciBusId\":\"%04x:%02x:%02x.0\"", fact->pci_domain,
+			     fact->pci_bus, fact->pci_device);
+	if (fact->memory_used_bytes != ~0ULL)
+		text_appendf(text, ",\"memoryUsedAtAttach\":%llu",
+			     (unsigned long long)fact->memory_used_bytes);
+	if (fact->process_memory_bytes != ~0ULL)
+		text_appendf(text, ",\"processMemoryAtAttach\":%llu",
+			     (unsigned long long)fact->process_memory_bytes);
+}
+
 static bool chrome_is_listed(const struct record_header *const *devices, size_t place)
 {
-	static const u8 unknown[sizeof(((struct record_device *)0)->uuid)];
-	const struct record_device *device = (const struct record_device *)devices[place];
-
-	if (memcmp(device->uuid, unknown, sizeof(unknown)) == 0)
-		return false;
 	for (size_t i = 0; i < place; i++)
-		if (devices[i] && memcmp(((const struct record_device *)devices[i])->uuid,
-					 device->uuid, sizeof(unknown)) == 0)
+		if (view_is_same_gpu(devices[place], devices[i]))
 			return true;
 	return false;
 }
@@ -216,6 +215,7 @@ static void chrome_append_devices(const struct view *view, struct text *text)
 		}
 		for (size_t j = 0; j < ARRAY_SIZE(chrome_property_rows); j++)
 			chrome_append_property(devices[i], &chrome_property_rows[j], text);
+		chrome_append_at_attach(view, device, text);
 		text_append_char(text, '}');
 	}
 	text_append(text, "],\n");
@@ -275,7 +275,7 @@ void chrome_append_metadata(const struct view *view, struct text *text)
 	chrome_append_clock(survey, text);
 	chrome_append_costs(view, text);
 	text_append(text, "\"capture_complete\":");
-	text_append(text, chrome_capture_complete(survey) ? "true" : "false");
+	text_append(text, view_is_complete(survey) ? "true" : "false");
 	if (survey->cut)
 		text_append(text, ",\n\"recording_cut\":true");
 	text_append(text, ",\n\"losses\":");

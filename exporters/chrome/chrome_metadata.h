@@ -12,9 +12,6 @@
  */
 u64 chrome_time_base_ns(const struct view_survey *survey);
 
-/* False when anything is missing that the recording should have held. */
-bool chrome_capture_complete(const struct view_survey *survey);
-
 /*
  * What Kineto's readers look for before the events, a line each: schemaVersion, deviceProperties,
  * distributedInfo (HolisticTraceAnalysis reads that line as text), displayTimeUnit, baseTimeNanoseconds.

@@ -329,3 +329,14 @@ void chrome_rows_append_names(const struct chrome_rows *rows, const struct view 
 					     rows->first_lane[i] + lane, text);
 	}
 }
+
+size_t chrome_rows_thread(const struct chrome_rows *rows, u32 pid, u32 tid)
+{
+	const struct view_survey *survey = rows->survey;
+
+	for (size_t i = 0; i < survey->row_count; i++)
+		if (survey->rows[i].type == ROW_THREAD && survey->rows[i].pid == pid &&
+		    survey->rows[i].tid == tid)
+			return i;
+	return SIZE_MAX;
+}

@@ -56,6 +56,9 @@ static inline const struct chrome_lane *chrome_rows_lane(const struct chrome_row
 	return &rows->lanes[rows->first_lane[row_index] + lane];
 }
 
+/* The row of a thread; SIZE_MAX: it has none. */
+size_t chrome_rows_thread(const struct chrome_rows *rows, u32 pid, u32 tid);
+
 /* Appends the process_name, thread_name and sort index events, each with ",\n" behind it. */
 void chrome_rows_append_names(const struct chrome_rows *rows, const struct view *view,
 			      struct text *text);

@@ -26,7 +26,8 @@ int database_run(struct database *database, sqlite3_stmt *statement, struct err 
 /* Binds a text, without what is no UTF-8: readers fail on that. Valid as long as the text. SQLITE_OK, or an error. */
 int database_bind_text(sqlite3_stmt *statement, int place, const char *text);
 /* Binds all values and runs it. types: one letter a value: i an s64, t a text, which may be NULL. */
-int database_insert(struct database *database, sqlite3_stmt *statement, struct err *err, const char *types, ...);
+int database_insert(struct database *database, sqlite3_stmt *statement, struct err *err,
+		    const char *types, ...);
 /* commit: gives it its name; else drops it. Frees it in every case; NULL is allowed. */
 int database_finish(struct database *database, bool commit, u64 *ret_size_bytes, struct err *err);
 

@@ -81,9 +81,9 @@ static const struct {
 		"maxBlocksPerSm INTEGER, maxThreadsPerBlock INTEGER, maxBlockDimX INTEGER, maxBlockDimY INTEGER, "
 		"maxBlockDimZ INTEGER, maxGridDimX INTEGER, maxGridDimY INTEGER, maxGridDimZ INTEGER, computeMajor INTEGER, "
 		"computeMinor INTEGER, smMajor INTEGER, smMinor INTEGER)",
-		"TARGET_INFO_GPU(vmId, id, name, l2CacheSize, totalMemory, memoryBandwidth, clockRate, smCount, uuid, chipName, cuDevice, "
+		"TARGET_INFO_GPU(vmId, id, name, busLocation, l2CacheSize, totalMemory, memoryBandwidth, clockRate, smCount, uuid, chipName, cuDevice, "
 		"maxShmemPerSm, maxRegistersPerSm, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxThreadsPerBlock, computeMajor, "
-		"computeMinor, smMajor, smMinor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		"computeMinor, smMajor, smMinor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[CUDA_DEVICE] = {false, "TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, "
 		"numMultiprocessors INTEGER)",
 		"TARGET_INFO_CUDA_DEVICE VALUES (?, ?, ?, ?, ?)"},
@@ -385,15 +385,22 @@ static int write_device(struct facts *facts, const struct record_device *device)
 {
 	struct text uuid _cleanup_text_ = {0};
 	const char *name = view_text(facts->view, device->header.name);
+	const struct record_gpu_at_attach *at_attach = view_gpu_at_attach(facts->view, device->id);
+	bool is_placed = at_attach && at_attach->pci_bus != ~0U;
+	char address[32] = "";
 
+	if (is_placed)
+		snprintf(address, sizeof(address), "%04x:%02x:%02x.0", at_attach->pci_domain,
+			 at_attach->pci_bus, at_attach->pci_device);
 	s64 major = device->compute_major;
 	s64 minor = device->compute_minor == ~0U ? 0 : device->compute_minor;
 
-	return add(facts, GPU, "iitiiiiittiiiiiiiiiii", (s64)NSYS_GLOBAL_VID, (s64)device->number,
-		   name ? name : "GPU", (s64)device->l2_cache_bytes, (s64)device->memory_bytes,
-		   (s64)device->memory_bandwidth_kb_s * 1000, (s64)device->core_clock_khz * 1000,
-		   (s64)device->multiprocessors, append_uuid(device, &uuid), chip_name(device),
-		   (s64)device->number, (s64)device->shared_memory_per_multiprocessor_bytes,
+	return add(facts, GPU, "iittiiiiittiiiiiiiiiii", (s64)NSYS_GLOBAL_VID, (s64)device->number,
+		   name ? name : "GPU", is_placed ? address : NULL, (s64)device->l2_cache_bytes,
+		   (s64)device->memory_bytes, (s64)device->memory_bandwidth_kb_s * 1000,
+		   (s64)device->core_clock_khz * 1000, (s64)device->multiprocessors,
+		   append_uuid(device, &uuid), chip_name(device), (s64)device->number,
+		   (s64)device->shared_memory_per_multiprocessor_bytes,
 		   (s64)device->registers_per_multiprocessor, (s64)device->threads_per_warp,
 		   (s64)device->warps_per_multiprocessor, (s64)device->blocks_per_multiprocessor,
 		   (s64)device->threads_per_block, major, minor, major, minor);

@@ -107,6 +107,11 @@ static const struct stack_table {
 			      "unwindMethod INTEGER, " LAST_COLUMNS,
 			      "INSERT INTO OSRT_CALLCHAINS(id, symbol, module, unresolved, "
 			      "originalIP, stackDepth) VALUES (?, ?, ?, ?, ?, ?);"},
+	[NSYS_SAMPLE_STACKS] = {"CREATE TABLE SAMPLING_CALLCHAINS (" OSRT_COLUMNS
+				"unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, "
+				"unwindMethod INTEGER, " LAST_COLUMNS,
+				"INSERT INTO SAMPLING_CALLCHAINS(id, symbol, module, unresolved, "
+				"originalIP, stackDepth) VALUES (?, ?, ?, ?, ?, ?);"},
 };
 
 static u64 string_or_none(struct nsys_values *values, const char *string)
@@ -138,13 +143,13 @@ static int write_stack(struct database *database, struct nsys_values *values,
 		       sqlite3_stmt *statement, const struct nsys_item *item, s64 id,
 		       struct err *err)
 {
-	const struct view_frame cut = {.name = VIEW_FRAME_CUT, .module = ""};
 	const struct view_frame *frames;
-	bool is_cut;
-	size_t count = view_frames(values->view, item->pid, item->id, &frames, &is_cut);
+	const char *mark;
+	size_t count = view_frames(values->view, item->pid, item->id, &frames, &mark);
+	const struct view_frame cut = {.name = mark, .module = ""};
 	int result = 0;
 
-	for (size_t i = 0; i < count + is_cut && result == 0; i++) {
+	for (size_t i = 0; i < count + !!mark && result == 0; i++) {
 		const struct view_frame *frame = i < count ? &frames[i] : &cut;
 		u64 module, symbol = nsys_values_frame(values, frame, &module);
 
@@ -178,5 +183,7 @@ int nsys_lists_write(struct database *database, struct nsys_values *values, stru
 
 	if (result == 0)
 		result = write_stacks(database, values, NSYS_CUDA_STACKS, err);
-	return result ? result : write_stacks(database, values, NSYS_OSRT_STACKS, err);
+	if (result == 0)
+		result = write_stacks(database, values, NSYS_OSRT_STACKS, err);
+	return result ? result : write_stacks(database, values, NSYS_SAMPLE_STACKS, err);
 }

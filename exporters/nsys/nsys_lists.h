@@ -14,6 +14,7 @@ enum nsys_list_type {
 	NSYS_CATEGORIES,
 	NSYS_CUDA_STACKS,
 	NSYS_OSRT_STACKS,
+	NSYS_SAMPLE_STACKS, /* one for each sample: readers look them up by its number */
 	NSYS_LISTS,
 };
 

@@ -307,6 +307,16 @@ static struct value value_of_stack(struct nsys_values *values,
 	return number ? integer(number) : nothing();
 }
 
+static struct value value_of_sample(struct nsys_values *values,
+				    const struct nsys_bound_column *column,
+				    const struct view_event *event)
+{
+	struct nsys_list *list = &values->lists[NSYS_SAMPLE_STACKS];
+	const struct nsys_item stack = {.pid = event->record->pid, .id = event->record->stack};
+
+	return integer(nsys_list_note(list, list->count, 0, &stack));
+}
+
 static struct nsys_nesting *nesting_of(struct nsys_values *values, u32 pid, u32 tid)
 {
 	const u64 *there = map_find(&values->thread_numbers, pid, tid);
@@ -344,9 +354,9 @@ static bool find_frame(const struct nsys_values *values, const struct view_event
 		       struct view_frame *ret_frame)
 {
 	const struct view_frame *frames;
-	bool is_cut;
+	const char *cut;
 
-	if (!view_frames(values->view, event->record->pid, event->record->stack, &frames, &is_cut))
+	if (!view_frames(values->view, event->record->pid, event->record->stack, &frames, &cut))
 		return false;
 	*ret_frame = frames[0];
 	return true;
@@ -404,6 +414,7 @@ static value_of *const sources[] = {
 	[NSYS_CATEGORY] = value_of_category,
 	[NSYS_CUDA_STACK] = value_of_stack,
 	[NSYS_OS_RUNTIME_STACK] = value_of_stack,
+	[NSYS_SAMPLE_STACK] = value_of_sample,
 	[NSYS_NESTING] = value_of_nesting,
 	[NSYS_FRAME] = value_of_frame,
 	[NSYS_FRAME_FILE] = value_of_frame,

@@ -16,11 +16,11 @@
 /* A column, made ready for a view. */
 struct nsys_bound_column {
 	const struct nsys_column *column;
-	const struct view_key *key; /* NSYS_KEY */
-	int element; /* of an array; -1: it is none */
-	const struct schema_field *field; /* NSYS_ENUM, NSYS_DOMAIN; of a category its name */
+	const struct view_key *key;	   /* NSYS_KEY */
+	int element;			   /* of an array; -1: it is none */
+	const struct schema_field *field;  /* NSYS_ENUM, NSYS_DOMAIN; of a category its name */
 	const struct schema_field *domain; /* NSYS_CATEGORY */
-	s64 numbers[NSYS_ENUM_MAX]; /* of its values */
+	s64 numbers[NSYS_ENUM_MAX];	   /* of its values */
 };
 
 /* Which calls of a thread lie in which: when those end that are open. */

@@ -195,6 +195,7 @@ static int add_event(struct xplane *xplane, const struct view_event *event, u64 
 	xplane->work[place - xplane->rows.places] |= work_of(event, name);
 	if (add_operation(xplane, event, place->plane) < 0 ||
 	    xplane_values_add(&xplane->values, event, plane, &xplane->event) < 0 ||
+	    xplane_values_add_stack(&xplane->values, event, plane, &xplane->event) ||
 	    add_precision(xplane, event, plane) < 0 || add_arguments(xplane, event, plane) < 0 ||
 	    add_stage(xplane, event, plane) < 0)
 		return no_memory(xplane, err);
@@ -251,9 +252,14 @@ static int add_user_counter(struct xplane *xplane, const struct view_event *even
 
 static int xplane_point(void *data, const struct view_event *event, struct err *err)
 {
+	/* Of no use on a time line of operations; reports have them. */
+	static const u16 left_out[VIEW_ROW_KINDS_MAX] = {KIND_sample, KIND_thread_time,
+							 KIND_short_wait};
 	struct xplane *xplane = data;
 	int result;
 
+	if (view_row_is_of(left_out, event->kind->number))
+		return 0;
 	if (view_annotation(xplane->view, event) == VALUE_usdt_annotation_counter)
 		return add_user_counter(xplane, event, err);
 	result = add_event(data, event, 0, err);

@@ -126,6 +126,24 @@ static int add_capabilities(struct xplane_plane *plane, const struct record_devi
 	return result;
 }
 
+static int add_at_attach(struct xplane_plane *plane, const struct record_gpu_at_attach *fact)
+{
+	char address[32];
+	int result = 0;
+
+	snprintf(address, sizeof(address), "%04x:%02x:%02x.0", fact->pci_domain, fact->pci_bus,
+		 fact->pci_device);
+	if (fact->pci_bus != ~0U)
+		result = xplane_plane_add_string(plane, "pci_bus_id", address);
+	if (result == 0 && fact->memory_used_bytes != ~0ULL)
+		result = xplane_plane_add_u64(plane, "memory_used_at_attach",
+					      fact->memory_used_bytes);
+	if (result == 0 && fact->process_memory_bytes != ~0ULL)
+		result = xplane_plane_add_u64(plane, "process_memory_at_attach",
+					      fact->process_memory_bytes);
+	return result;
+}
+
 static int add_named_line(struct xplane_plane *plane, s64 id, const char *name)
 {
 	struct xplane_line *line = xplane_plane_line(plane, id);
@@ -175,6 +193,8 @@ static s64 plane_id(const struct xplane_rows *rows, const struct xplane_space *s
 static int add_gpu(struct builder *builder, size_t space, const struct view_row *row)
 {
 	const struct record_header *device = view_fact(builder->view, KIND_device, row->device);
+	const struct record_gpu_at_attach *at_attach =
+		view_gpu_at_attach(builder->view, row->device);
 	struct xplane_rows *rows = builder->rows;
 	struct xplane_plane *plane = &rows->planes[rows->plane_count];
 	u64 key = (u64)row->device_number + 1;
@@ -193,6 +213,8 @@ static int add_gpu(struct builder *builder, size_t space, const struct view_row 
 	if (result == 0 && device)
 		result = add_capabilities(plane, (const struct record_device *)device,
 					  view_text(builder->view, device->name));
+	if (result == 0 && at_attach)
+		result = add_at_attach(plane, at_attach);
 	return result;
 }
 

@@ -58,6 +58,12 @@ static const struct xplane_stat_row stat_rows[] = {
 	{{KIND_usdt_span},                   "ended",                    "ended",                      XPLANE_STAT_ANY,      "ended"},
 
 	{{KIND_off_cpu},                     "reason",                   "reason",                     XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "waited",                   "waited_for",                 XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "futex",                    "futex",                      XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "holder_tid",               "holder_tid",                 XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "throttled",                "throttled",                  XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "instead",                  "instead",                    XPLANE_STAT_ANY,      NULL},
+	{{KIND_off_cpu},                     "instead_tid",              "instead_tid",                XPLANE_STAT_ANY,      NULL},
 	{{KIND_off_cpu},                     "runnable_ns",              "runnable_ns",                XPLANE_STAT_ANY,      NULL},
 	{{KIND_off_cpu},                     "woken_by",                 "woken_by",                   XPLANE_STAT_ANY,      NULL},
 	{{KIND_off_cpu},                     "waker_tid",                "waker_tid",                  XPLANE_STAT_ANY,      NULL},
@@ -74,8 +80,8 @@ static const struct xplane_stat_row stat_rows[] = {
 	{{KIND_gpu_environment},             "memory_used_bytes",        "gpu_memory_used_bytes",      XPLANE_STAT_COUNTER,  NULL},
 	{{KIND_gpu_environment},             "pcie_sent_kb_s",           "pcie_sent_kb_s",             XPLANE_STAT_COUNTER,  NULL},
 	{{KIND_gpu_environment},             "pcie_received_kb_s",       "pcie_received_kb_s",         XPLANE_STAT_COUNTER,  NULL},
-	{{KIND_gpu_environment},             "nvlink_sent_kb_s",         "nvlink_sent_kib_s",          XPLANE_STAT_COUNTER,  NULL},
-	{{KIND_gpu_environment},             "nvlink_received_kb_s",     "nvlink_received_kib_s",      XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "nvlink_sent_kib_s",        "nvlink_sent_kib_s",          XPLANE_STAT_COUNTER,  NULL},
+	{{KIND_gpu_environment},             "nvlink_received_kib_s",    "nvlink_received_kib_s",      XPLANE_STAT_COUNTER,  NULL},
 	{{KIND_gpu_environment},             "throttle_reasons",         "throttle_reasons",           XPLANE_STAT_COUNTER,  NULL},
 	{{KIND_process_memory},              "resident_bytes",           "resident_bytes",             XPLANE_STAT_COUNTER,  NULL},
 	{{KIND_process_memory},              "mapped_bytes",             "mapped_bytes",               XPLANE_STAT_COUNTER,  NULL},
@@ -217,6 +223,8 @@ int xplane_values_find(struct xplane_values *values, const struct view *view, st
 {
 	int result = xplane_details_find(&values->details, view, err);
 
+	values->stacks.view = view;
+
 	if (result < 0)
 		return result;
 	schema_kinds(&values->kind_count);
@@ -237,6 +245,7 @@ void xplane_values_free(struct xplane_values *values)
 	for (size_t i = 0; values->texts && i < XPLANE_STATS_MAX; i++)
 		text_free(&values->texts[i]);
 	xplane_details_free(&values->details);
+	xplane_stacks_free(&values->stacks);
 	free(values->kinds);
 	free(values->texts);
 	*values = (struct xplane_values){0};
@@ -376,7 +385,15 @@ int xplane_values_add(struct xplane_values *values, const struct view_event *eve
 	const struct xplane_values_kind *found = kind_of(values, event->kind);
 	int result = xplane_details_add(&values->details, event, plane, ret_event);
 
-	return result < 0 ? result : add_stats(values, found, event, plane, ret_event);
+	if (result >= 0)
+		result = add_stats(values, found, event, plane, ret_event);
+	return result;
+}
+
+int xplane_values_add_stack(struct xplane_values *values, const struct view_event *event,
+			    struct xplane_plane *plane, struct xplane_event *ret_event)
+{
+	return xplane_stacks_add(&values->stacks, event, plane, ret_event);
 }
 
 /* XProf knows events of TensorFlow by these names. */

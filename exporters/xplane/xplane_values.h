@@ -7,6 +7,7 @@
 #define GPUPROBE_EXPORTERS_XPLANE_XPLANE_VALUES_H
 
 #include "exporters/xplane/xplane_details.h"
+#include "exporters/xplane/xplane_stacks.h"
 #include "view/view.h"
 
 #define XPLANE_KNOWN 512 /* a power of two */
@@ -16,6 +17,7 @@ struct xplane_values {
 	struct xplane_values_kind *kinds; /* by place of the kind in schema_kinds() */
 	size_t kind_count;
 	struct xplane_details details;
+	struct xplane_stacks stacks;
 	struct text *texts; /* what stats of the event at hand point into */
 	const char *plain_names[XPLANE_KNOWN];	 /* names of the view that are names here too, by their address */
 	const char *short_strings[XPLANE_KNOWN]; /* the same of strings that are values */
@@ -57,6 +59,9 @@ const char *xplane_values_name(struct xplane_values *values, const struct view_e
 /* Adds the stats of the event, whose strings live until the next call. 0 or -ENOMEM. */
 int xplane_values_add(struct xplane_values *values, const struct view_event *event, struct xplane_plane *plane,
 		      struct xplane_event *ret_event);
+/* Adds its stack, where it has one: not to a counter, whose stats are its values. 0 or -ENOMEM. */
+int xplane_values_add_stack(struct xplane_values *values, const struct view_event *event,
+			    struct xplane_plane *plane, struct xplane_event *ret_event);
 /* Of a counter: its values, of which several may come in one event, have names of their own. */
 bool xplane_values_have_names(const struct xplane_values *values, const struct view_event *event);
 

@@ -6,8 +6,8 @@ ROUNDS = 7
 COUNTS = {"calls": 300000, "heap": 150000, "waits": 40000}
 NAMES = {"calls": "a loop that computes, a call of it", "heap": "the same with malloc and free, --alloc heap",
 	 "waits": "the same in turns of two threads, waits"}
-ONLY_CALLS = ("--no-blocking", "--alloc", "off")
-ONLY_HEAP = ("--no-blocking", "--alloc", "heap")
+ONLY_CALLS = ("--no-blocking", "--cpu-hz", "0", "--alloc", "off")
+ONLY_HEAP = ("--no-blocking", "--cpu-hz", "0", "--alloc", "heap")
 OPTIONS = {"calls": ("-F", "work", *ONLY_CALLS), "heap": ONLY_HEAP, "waits": ("--alloc", "off")}
 
 

@@ -71,7 +71,7 @@ def measure(bench):
 	for number in range(bench.ROUNDS):
 		for name in variants:
 			server = servers.get(name) or servers["gpuprobe"]
-			recording = bench.Gpuprobe(server.process.pid, None, bench.BUILD / "heap.gpr", "--no-blocking", "--alloc", "heap") \
+			recording = bench.Gpuprobe(server.process.pid, None, bench.BUILD / "heap.gpr", "--no-blocking", "--cpu-hz", "0", "--alloc", "heap") \
 				if name == "gpuprobe" else None
 			rate, cost = measure_server(bench, server)
 			rates[name].append(rate)

@@ -31,7 +31,9 @@ GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "bloc
 GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread", "graph": "graph id",
               "graph_node": "graph node id"}
 OFF_CPU_FIELDS = {"reason": "reason", "from_cpu": "CPU before", "to_cpu": "CPU after", "runnable_ns": "waited for a CPU (ns)", "woken_by": "woken by",
-                  "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window"}
+                  "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window", "ended": "end",
+                  "waited": "waited for", "fd": "descriptor", "futex": "futex", "holder_tid": "thread that had the lock",
+                  "instead": "what ran instead", "throttled": "throttled by its cgroup", "instead_pid": "process that ran instead", "instead_tid": "thread that ran instead"}
 MAPPING_FIELDS = {"bytes": "bytes", "mapped_bytes": "address space (bytes)"}
 MEMORY_FIELDS = {"resident_bytes": "resident", "mapped_bytes": "address space"}
 RANGE_FIELDS = {"domain": "domain", "category_name": "category name", "category": "category", "payload": "payload",
@@ -39,13 +41,18 @@ RANGE_FIELDS = {"domain": "domain", "category_name": "category name", "category"
 RENAMED = {"range": RANGE_FIELDS, "off_cpu": OFF_CPU_FIELDS, "mapping": MAPPING_FIELDS, "process_memory": MEMORY_FIELDS}
 # These have all their fields as they are.
 HEAP_KINDS = ("heap", "heap_stack", "allocation", "release")
-HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack")
+HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack", "stack_end", "stack_guessed")
+# Sums that have no place on a time line.
+LEFT_OUT = ("growth", "thread_time", "short_wait")
+KERNEL = 0xff << 56
+CUTS = {"no_file": "[cut: no file]", "no_table": "[cut: no table]", "not_ready": "[cut: table not ready]", "unsupported": "[cut: unsupported]",
+        "unreadable": "[cut: unreadable]", "broken": "[cut: broken]", "deep": "[cut: too deep]", "in_probe": "[cut: in a probe]"}
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
 NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event",
 		   "gpu_environment", "process_memory")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
-DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed")
+DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "stack_cut", "names_cut")
 NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed")
 WAITING = re.compile(r".* \((\d+)\): \d+ threads? that only waited")
 
@@ -184,7 +191,8 @@ class Judge:
         rows = collections.defaultdict(list)
         last = 0
         for event in self.events:
-            if event["ph"] == "X":
+            # Wakes, and what they make ready, stand behind the wait that they ended.
+            if event["ph"] == "X" and event["cat"] != "wake":
                 start, dur = nanoseconds(event["ts"]), nanoseconds(event["dur"])
                 if start < last and event["cat"] != "gpuprobe":
                     self.complain(f"not in time order: {event}")
@@ -251,21 +259,26 @@ class Judge:
         return {**args, **(key_values(given.get("arg1")) if self.annotation_of(line) else given)}
 
     def functions_of(self, line):
-        """The stack as functions, by the frame facts: none for addresses outside of mapped code, where a broken chain leads."""
+        """The stack as functions, by the frame facts: none for addresses outside of mapped code, where a broken chain leads. One that was walked
+        by tables is whole as far as it says."""
+        end = line.get("stack_end")
         shown, whole, gap, known = [], 0, False, False
         begins, missing = None, False
         for place, address in enumerate(line["stack"]):
-            levels = self.frames.get((line["pid"], hex(int(address, 16) - (place > 0))), [])
+            number = int(address, 16)
+            levels = self.frames.get((0 if number >= KERNEL else line["pid"], hex(number - (place > 0))), [])
             known |= bool(levels)
-            gap |= not levels and place > 0
-            shown += ["[missing]"] if missing else []
+            gap |= not levels and place > 0 and not end
+            shown += ["[missing]"] if missing and not end else []
             missing = bool(levels) and "caller_missing" in levels[-1]
             shown += [self.function_of(frame) for frame in levels] or [address]
             whole = whole if gap else len(shown)
             begins = levels[-1].get("begins") if levels else None
             if begins:
                 return shown
-        return shown[:whole] + ["[cut]"] if known else shown
+        if not known or end in ("complete", "ended"):
+            return shown
+        return shown[:whole] + [CUTS[end] if end else "[cut]"]
 
     def function_of(self, frame):
         module = frame.get("module", "").split("#")[0].split("/")[-1]
@@ -291,7 +304,7 @@ class Judge:
             args = {name: line[key] for key, name in RENAMED[kind].items() if key in line}
         if kind == "range" and line.get("ended", "ended") != "ended":
             args["ended"] = line["ended"]
-        if kind in HEAP_KINDS or kind == "matmul":
+        if kind in HEAP_KINDS or kind in ("matmul", "sample"):
             args = {key: value for key, value in line.items() if key not in HEADER_FIELDS}
         for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
@@ -302,7 +315,7 @@ class Judge:
             args = {**self.probe_args(line), **counted_args(line)}
         if kind == "probing" and line["cpu_ns"]:
             args = {"overhead (% of CPU time)": as_written(100 * line["cost_ns"] / line["cpu_ns"])}
-        if self.shapes[kind][0] == "SPAN" and "dur" not in line:
+        if self.shapes[kind][0] == "SPAN" and ("dur" not in line or line.get("ended") == "unseen" and kind == "off_cpu"):
             args["open"] = True
         if "stack" in line:
             args["stack"] = self.functions_of(line)
@@ -338,6 +351,8 @@ class Judge:
             return re.sub(r"_v\d{4,}$", "", line["name"])
         if line["kind"] in ("heap", "heap_stack"):
             return line["kind"]
+        if line["kind"] == "sample":
+            return re.sub(r" \([^()]*\)$", "", self.functions_of(line)[0]) if "stack" in line else "sample"
         if line["kind"] == "range" and not line.get("name"):
             return "(unnamed range)"
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
@@ -353,7 +368,7 @@ class Judge:
         self.usdt = {line["id"]: line for line in self.lines if line["kind"] == "usdt"}
         self.frames = collections.defaultdict(list)
         for line in sorted((line for line in self.lines if line["kind"] == "frame"), key=lambda frame: frame["level"]):
-            self.frames[line["pid"], line["address"]].append(line)
+            self.frames[line.get("pid", 0), line["address"]].append(line)
         counts = collections.Counter()
         for line in self.lines:
             if line["kind"] == "probe":
@@ -367,14 +382,14 @@ class Judge:
                  for kind in self.shapes for domain in (None, "driver")}
         kinds["user_annotation"] = "usdt_span"
         expected = [self.expected_event(line) for line in self.lines
-                    if self.shapes[line["kind"]][0] != "FACT" and not self.measures_nothing(line) and line["kind"] != "growth"]
+                    if self.shapes[line["kind"]][0] != "FACT" and not self.measures_nothing(line) and line["kind"] not in LEFT_OUT]
         actual = []
         nobody = {event["pid"] for event in self.events if event["name"] == "process_name" and
                   event["ph"] == "M" and event["args"]["name"] == "(no process)"}
         waiting = {event["pid"]: int(WAITING.fullmatch(event["args"]["name"]).group(1)) for event in self.events
                    if event["name"] == "process_name" and event["ph"] == "M" and WAITING.fullmatch(event["args"]["name"])}
         for event in self.events:
-            if event["ph"] in "Msf" or event["cat"] in ("gpuprobe", "computed") or "made by" in event.get("args", {}):
+            if event["ph"] in "Msf" or event["cat"] in ("gpuprobe", "computed", "wake") or "made by" in event.get("args", {}):
                 continue
             counts[event["ph"]] += 1
             pid = event["pid"]
@@ -471,17 +486,40 @@ class Judge:
                   [(row["pid"], row["tid"], row["name"]) for row in self.answer["threads"]],
                   [(pid, tid, names.get(("thread_name", pid, tid))) for pid, tid in tids])
 
+    def wakes(self, starts):
+        """The arrows from who woke a thread, out of a slice of a nanosecond, into the wait: one for each wait that a thread with a row ended."""
+        waits, rows, flows = collections.defaultdict(list), set(), []
+        for event in self.events:
+            if event["ph"] == "X" and event["cat"] == "off_cpu":
+                start = nanoseconds(event["ts"])
+                waits[event["pid"], event["tid"]].append((start, start + nanoseconds(event["dur"]), event["name"]))
+            if event["ph"] == "M" and event["name"] == "thread_name":
+                rows.add(event["tid"])
+        for event in self.events:
+            if event["ph"] == "f" and event["cat"] == "wake":
+                at = nanoseconds(event["ts"])
+                inside = [wait for wait in waits[event["pid"], event["tid"]] if wait[0] <= at < wait[1]]
+                if len(inside) != 1 or nanoseconds(starts["wake", event["id"]]["ts"]) != at:
+                    self.complain(f"an arrow that does not end in a wait: {event}")
+                else:
+                    flows.append((at, "wakes", at, "ready"))
+        expected = sum(line["kind"] == "off_cpu" and line.get("woken_by") == "thread" and line.get("waker_tid") in rows and line.get("dur", 0) > 1
+                       and line.get("ended") != "unseen" for line in self.lines)
+        if len(flows) != expected:
+            self.complain(f"{len(flows)} arrows to waits, expected {expected}")
+        return flows
+
     def judge_flows(self):
         """One start at the launch, an end at each of its effects: the slices begin at that moment."""
-        launches = {event["id"]: event for event in self.events if event["ph"] == "s"}
+        launches = {(event["cat"], event["id"]): event for event in self.events if event["ph"] == "s"}
         if len(launches) != sum(event["ph"] == "s" for event in self.events):
             self.complain("an id of a flow twice")
         slices = {(event["pid"], event["tid"], event["ts"]): event["name"] for event in self.events
-                  if event["ph"] == "X"}
-        expected = []
+                  if event["ph"] == "X" and event["cat"] != "wake"}
+        expected = self.wakes(launches)
         for event in self.events:
-            if event["ph"] == "f":
-                launch = launches[event["id"]]
+            if event["ph"] == "f" and event["cat"] != "wake":
+                launch = launches[event["cat"], event["id"]]
                 if event.get("bp") != "e" or event["cat"] != "ac2g":
                     self.complain(f"not as Kineto writes it: {event}")
                 expected.append((nanoseconds(launch["ts"]), slices[launch["pid"], launch["tid"], launch["ts"]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The messages of an .xplane.pb as Python objects, without protobuf: read(MESSAGE, bytes), write(MESSAGE, object).
+"""The messages of an .xplane.pb, and those of a profile of pprof, as Python objects, without protobuf: read(MESSAGE, bytes), write(MESSAGE, object).
 
 The table holds the documented field numbers (openxla: xplane.proto; of HloProto what the lint looks at). It is not made from
 exporters/xplane/xplane.proto: a wrong number there has to be seen. A message is an object with one attribute a field; fields that are
@@ -48,6 +48,19 @@ MESSAGES = {
     "Assigned": {1: ("buffer_id", "int64"), 2: ("offset", "int64"), 3: ("size", "int64")},
     "HeapTrace": {1: ("events", ["HeapEvent"]), 2: ("whole_module", "int64")},
     "HeapEvent": {1: ("kind", "int64"), 2: ("buffer_id", "int64"), 3: ("computation_name", "string"), 4: ("instruction_name", "string")},
+    # A profile of pprof, by its documented numbers.
+    "PprofProfile": {1: ("sample_types", ["PprofType"]), 2: ("samples", ["PprofSample"]), 3: ("mappings", ["PprofMapping"]),
+                     4: ("locations", ["PprofLocation"]), 5: ("functions", ["PprofFunction"]), 6: ("strings", ["string"]),
+                     9: ("time_nanos", "int64"), 10: ("duration_nanos", "int64"), 12: ("period", "int64"), 13: ("comments", ["int64"]),
+                     14: ("default_sample_type", "int64")},
+    "PprofType": {1: ("type", "int64"), 2: ("unit", "int64")},
+    "PprofSample": {1: ("location_ids", ["uint64"]), 2: ("values", ["int64"]), 3: ("labels", ["PprofLabel"])},
+    "PprofLabel": {1: ("key", "int64"), 2: ("str", "int64"), 3: ("num", "int64")},
+    "PprofMapping": {1: ("id", "uint64"), 2: ("memory_start", "uint64"), 3: ("memory_limit", "uint64"), 4: ("file_offset", "uint64"),
+                     5: ("filename", "int64"), 6: ("build_id", "int64")},
+    "PprofLocation": {1: ("id", "uint64"), 2: ("mapping_id", "uint64"), 3: ("address", "uint64"), 4: ("lines", ["PprofLine"])},
+    "PprofLine": {1: ("function_id", "uint64"), 2: ("line", "int64")},
+    "PprofFunction": {1: ("id", "uint64"), 2: ("name", "int64"), 3: ("system_name", "int64"), 4: ("filename", "int64")},
 }
 # Messages of which we know every field: any other is an error. Of the rest further fields are passed over.
 COMPLETE = {name for name in MESSAGES if name.startswith("X")}

@@ -71,7 +71,9 @@ class Truth:
     STREAM_SPANS = ("kernel", "copy", "set", "graph_launch")
     STREAM_KINDS = kinds_of("STREAM", "SPAN", "POINT")
     NAMED_HOST_KINDS = ("api", "range", "call")
-    HOST_KINDS = kinds_of("THREAD|PROCESS|SYNC", "SPAN", "POINT", "TOTAL")
+    # Samples and how long threads ran are no operations: exporters/xplane/xplane.c leaves them out.
+    HOST_KINDS = tuple(kind for kind in kinds_of("THREAD|PROCESS|SYNC", "SPAN", "POINT", "TOTAL")
+                       if kind not in ("sample", "thread_time", "short_wait"))
     GPU_KINDS = (*kinds_of("STREAM|DEVICE", "SPAN", "POINT", "COUNTER"), "gpu_memory")
     SPANS = kinds_of(".*", "SPAN")
     COUNTERS = kinds_of(".*", "COUNTER")

@@ -9,6 +9,7 @@
 #include "plan/usdt_arguments.h"
 #include "elf/elf_file.h"
 #include "elf/elf_usdt.h"
+#include "../unit/unwind_sound.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -87,6 +88,7 @@ static void read_file(int fd)
 {
 	u8 id[ELF_BUILD_ID_MAX_BYTES], bytes[16];
 	struct elf_binding binding;
+	struct elf_unwind_rows rows;
 	struct elf_symbols symbols;
 	struct elf_file *file;
 	struct err err = {0};
@@ -109,6 +111,11 @@ static void read_file(int fd)
 	if (!elf_symbols_load(file, "/nonexistent", &symbols, &err)) {
 		check_symbols(file, &symbols);
 		elf_symbols_free(&symbols);
+	}
+	if (!elf_unwind_rows_read(file, &rows, &err)) {
+		if (!rows_are_sound(&rows))
+			abort();
+		elf_unwind_rows_free(&rows);
 	}
 	struct noted noted = {.file = file};
 

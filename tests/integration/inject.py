@@ -66,6 +66,17 @@ def threads(pid):
 	return found
 
 
+def states(pid):
+	"""Where each thread is, for who looks at a target that hangs."""
+	found = []
+	for task in sorted(pathlib.Path(f"/proc/{pid}/task").iterdir())[:20]:
+		with contextlib.suppress(OSError):
+			status = [line for line in (task / "status").read_text().splitlines()
+				  if line.startswith(("State:", "TracerPid:", "SigPnd:", "ShdPnd:", "SigBlk:"))]
+			found.append(" ".join([task.name, *status, (task / "syscall").read_text(), (task / "stack").read_text()]))
+	return "\n".join(found)
+
+
 def footprint(pid):
 	return {"maps": maps(pid), "descriptors": descriptors(pid), "threads": threads(pid)}
 

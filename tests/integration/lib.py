@@ -348,6 +348,13 @@ def gpuprobe(*arguments, timeout=PATIENCE_S, **options):
 			      timeout=timeout, **options)
 
 
+def rows_of(capture, report):
+	"""The rows of a report, by the names of their columns."""
+	result = gpuprobe("stats", "-q", capture, "-r", report, "-f", "json", "--rows", "0")
+	check_equal(result.returncode, 0, f"exit status of stats -r {report}: " + result.stderr)
+	return json.loads(result.stdout)
+
+
 class Recording:
 	"""A running `gpuprobe` that records; begun when its window is open."""
 
@@ -379,7 +386,9 @@ class Recording:
 
 	def events(self):
 		"""All records of the .ndjson output."""
-		return read_ndjson(self.outputs["ndjson"])
+		path = self.outputs["ndjson"]
+		check(os.path.exists(path), lambda: f"gpuprobe wrote no {path} (exit status {self.exit_status}): {self.stderr}")
+		return read_ndjson(path)
 
 	def events_so_far(self):
 		"""The records that are on the disk while it goes on."""
@@ -387,9 +396,7 @@ class Recording:
 
 	def rows_so_far(self, report):
 		"""A report on that: of many records it is quicker."""
-		result = gpuprobe("stats", "-q", self.capture, "-r", report, "-f", "json")
-		check_equal(result.returncode, 0, "exit status of stats of what there is so far: " + result.stderr)
-		return json.loads(result.stdout)
+		return rows_of(self.capture, report)
 
 	def wait_for_loss(self, reason):
 		wait_for(lambda: reason in [row["Reason"] for row in self.rows_so_far("ledger")], f"{reason} in the ledger")
@@ -407,13 +414,17 @@ class Recording:
 
 
 @contextlib.contextmanager
-def recording(*arguments, outputs=("ndjson",), blocking=False, growth=False, **options):
-	"""gpuprobe with -o out.SUFFIX for each of outputs, in a folder of its own. Without what its threads wait for and how its
-	memory grows, of which no two runs have the same, unless it is asked for."""
+def recording(*arguments, outputs=("ndjson",), blocking=False, growth=False, samples=False, **options):
+	"""gpuprobe with -o out.SUFFIX for each of outputs, in a folder of its own. Without what its threads wait for, where
+	they run and how its memory grows, of which no two runs have the same, unless it is asked for. Without -d the window is one that the test ends."""
+	if "-d" not in arguments and "--" not in arguments:
+		arguments = ("-d", LONG, *arguments)
 	if not blocking:
 		arguments = ("--no-blocking", *arguments)
 	if not growth:
 		arguments = ("--alloc", "off", *arguments)
+	if not samples:
+		arguments = ("--cpu-hz", "0", *arguments)
 	with tempfile.TemporaryDirectory(prefix="gpuprobe-test-") as folder:
 		paths = {suffix: os.path.join(folder, "out." + suffix) for suffix in outputs}
 		command = [str(GPUPROBE), *map(str, arguments)]
@@ -466,10 +477,13 @@ def calls_by_name(records):
 
 def losses(records):
 	"""The ledger: reason -> count."""
-	ledger = {}
+	places = {}
 	for record in records:
 		if record["kind"] == "loss":
-			ledger[record["reason"]] = record["count"]
+			places[record["reason"], record.get("place")] = record["count"]
+	ledger = collections.Counter()
+	for (reason, _), count in places.items():
+		ledger[reason] += count
 	return ledger
 
 

@@ -104,6 +104,7 @@ struct sim_activity {
 	uint32_t correlation;
 	uint32_t session;
 	uint32_t record_kind;
+	uint8_t subscribers; /* a bit each */
 	union {
 		struct {
 			const char *name;

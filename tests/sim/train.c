@@ -85,8 +85,7 @@ struct options {
 	double rate; /* steps a second and thread, 0: as fast as it goes */
 	unsigned devices;
 	const char *control;
-	bool is_paused;
-	bool is_managed;
+	bool is_paused, is_managed;
 };
 
 struct worker {
@@ -107,6 +106,7 @@ static struct worker workers[MAX_THREADS];
 static atomic_bool is_ending;
 static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t pause_changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t parked_changed = PTHREAD_COND_INITIALIZER; /* or running: for who pauses */
 static bool is_paused;
 static unsigned parked, running;
 static atomic_ulong launches_asked, graphs_asked, copies_asked, bytes_asked, sets_asked;
@@ -293,7 +293,7 @@ static bool wait_for_step(struct worker *worker, struct timespec *next)
 	pthread_mutex_lock(&pause_lock);
 	while (is_paused && !is_ending) {
 		parked++;
-		pthread_cond_broadcast(&pause_changed);
+		pthread_cond_broadcast(&parked_changed);
 		pthread_cond_wait(&pause_changed, &pause_lock);
 		parked--;
 	}
@@ -316,7 +316,7 @@ static void *worker_main(void *argument)
 	CHECK(cudaDeviceSynchronize());
 	pthread_mutex_lock(&pause_lock);
 	running--;
-	pthread_cond_broadcast(&pause_changed);
+	pthread_cond_broadcast(&parked_changed);
 	pthread_mutex_unlock(&pause_lock);
 	if (options.steps)
 		kill(getpid(), SIGCHLD); /* wakes main */
@@ -328,7 +328,7 @@ static bool pause_all(void)
 	pthread_mutex_lock(&pause_lock);
 	is_paused = true;
 	while (parked < running)
-		pthread_cond_wait(&pause_changed, &pause_lock);
+		pthread_cond_wait(&parked_changed, &pause_lock);
 	pthread_mutex_unlock(&pause_lock);
 	return simDrain(DRAIN_MS);
 }

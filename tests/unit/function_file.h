@@ -103,6 +103,11 @@ static inline bool is_function(const void *data, u64 address)
 	return address == OTHER || address == FUNCTION;
 }
 
+static inline enum function_frame frame(const void *data, u64 address)
+{
+	return FRAME_UNKNOWN;
+}
+
 static inline void examine(struct file *file)
 {
 	struct code_references *references = code_references_create(CODE, CODE + CODE_BYTES);
@@ -111,6 +116,7 @@ static inline void examine(struct file *file)
 					 .size_unknown = file->size_unknown,
 					 .references = file->no_references ? NULL : references,
 					 .is_function = is_function,
+					 .frame = frame,
 					 .read = read_file,
 					 .data = file};
 	struct code_bases bases = {0};

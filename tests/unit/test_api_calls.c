@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which API calls are recorded: by what they are called, and which numbers that comes to in the library at hand. */
+#include "real_cupti.h"
 #include "unit.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "../gpu/api_calls.h"
@@ -106,11 +106,11 @@ TEST(the_numbers_of_a_real_library)
 					 27,  152, 131, 137, 165, 147, 310, 373, 206};
 	static const u16 not_in_driver[] = {719, 686, 687, 137, 120, 125, 304, 119};
 	static const u16 not_in_runtime[] = {138, 10, 17, 16, 132, 133, 370};
-	void *library = dlopen("/usr/local/cuda/lib64/libcupti.so", RTLD_NOW | RTLD_LOCAL);
+	void *library = real_cupti_open();
 	struct api_set set;
 
 	if (!library)
-		SKIP("no libcupti in /usr/local/cuda");
+		SKIP(REAL_CUPTI_MISSING);
 	*(void **)&get_callback_name = dlsym(library, "cuptiGetCallbackName");
 	api_calls_resolve(&set, API_GROUPS_DEFAULT, real_name, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(in_driver); i++)

@@ -197,15 +197,6 @@ TEST(each_moment_is_of_one_row)
 /* Each column of each block is one of the report or the one beside it; of a functions table not all are always there. */
 TEST(blocks_name_columns_that_there_are)
 {
-#define KINDS(...) 0
-#define COLUMNS(...)        \
-	{                   \
-		__VA_ARGS__ \
-	}
-#define COLUMN(heading, column, shown) \
-	{                              \
-		heading, column, shown \
-	}
 	static const struct {
 		const char *report, *beside;
 		struct block_column columns[BLOCK_COLUMNS_MAX + 1];

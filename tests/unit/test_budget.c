@@ -10,13 +10,14 @@ static const struct budget_limits *limits(double max_percent)
 {
 	static struct budget_limits both;
 
-	both = (struct budget_limits){true, max_percent};
+	both = (struct budget_limits){.of_levels = true, .max_percent = max_percent};
 	return &both;
 }
 
 TEST(within_the_budget_everything_stays)
 {
-	const struct budget_part parts[] = {{100, false, true}, {50, true, true}};
+	const struct budget_part parts[] = {{100, false, true, false, false},
+					    {50, true, true, false, false}};
 
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, limits(15)), BUDGET_NONE);
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, limits(0)), BUDGET_NONE);
@@ -24,7 +25,8 @@ TEST(within_the_budget_everything_stays)
 
 TEST(what_the_user_named_goes_only_when_a_budget_is_given)
 {
-	const struct budget_part parts[] = {{900, false, true}, {50, true, true}};
+	const struct budget_part parts[] = {{900, false, true, false, false},
+					    {50, true, true, false, false}};
 
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, limits(0)), BUDGET_NONE);
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, limits(50)), 0);
@@ -32,17 +34,48 @@ TEST(what_the_user_named_goes_only_when_a_budget_is_given)
 
 TEST(what_levels_switch_on_is_held_to_its_own_budget)
 {
-	const struct budget_part parts[] = {{900, false, true}, {20, true, true}, {31, true, true}};
+	const struct budget_part parts[] = {{900, false, true, false, false},
+					    {20, true, true, false, false},
+					    {31, true, true, false, false}};
 
 	CHECK_U64(budget_choose(parts, 3, CPU_NS, limits(0)), 2);
 	CHECK_U64(budget_choose(parts, 3, CPU_NS, limits(100)), 2);
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, limits(0)), BUDGET_NONE);
 }
 
+TEST(calls_of_cuda_are_held_to_less_and_nothing_else_goes_for_them)
+{
+	const struct budget_limits of_api = {.of_api = true};
+	struct budget_part parts[] = {{900, true, true, false, false},
+				      {9, true, true, true, false},
+				      {13, true, true, true, false}};
+
+	const struct budget_limits more = {.of_api = true, .max_percent = 95};
+
+	CHECK_U64(budget_choose(parts, 3, CPU_NS, &more), BUDGET_NONE);
+	CHECK_U64(budget_choose(parts, 3, CPU_NS, &of_api), 2);
+	budget_drop(parts, 2);
+	CHECK_U64(budget_choose(parts, 3, CPU_NS, &of_api), BUDGET_NONE);
+	CHECK_U64(budget_choose(parts, 3, CPU_NS, limits(0)), 0);
+}
+
+TEST(what_goes_first_goes_before_dearer_ones)
+{
+	struct budget_part parts[] = {{900, true, true, false, false},
+				      {1, true, true, false, true}};
+	const struct budget_limits of_levels = {.of_levels = true};
+
+	CHECK_U64(budget_choose(parts, 2, CPU_NS, &of_levels), 1);
+	budget_drop(parts, 1);
+	CHECK_U64(budget_choose(parts, 2, CPU_NS, &of_levels), 0);
+}
+
 TEST(the_dearest_go_one_after_the_other_until_the_rest_fits)
 {
-	struct budget_part parts[] = {
-		{100, false, true}, {400, false, true}, {200, false, true}, {10, false, true}};
+	struct budget_part parts[] = {{100, false, true, false, false},
+				      {400, false, true, false, false},
+				      {200, false, true, false, false},
+				      {10, false, true, false, false}};
 
 	CHECK_U64(budget_choose(parts, 4, CPU_NS, limits(20)), 1);
 	budget_drop(parts, 1);
@@ -54,7 +87,8 @@ TEST(the_dearest_go_one_after_the_other_until_the_rest_fits)
 
 TEST(what_cannot_go_alone_stays_whatever_it_costs)
 {
-	const struct budget_part parts[] = {{900, false, false}, {0, false, true}};
+	const struct budget_part parts[] = {{900, false, false, false, false},
+					    {0, false, true, false, false}};
 
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, limits(1)), BUDGET_NONE);
 	CHECK_U64(budget_choose(NULL, 0, CPU_NS, limits(1)), BUDGET_NONE);
@@ -62,9 +96,10 @@ TEST(what_cannot_go_alone_stays_whatever_it_costs)
 
 TEST(levels_are_held_to_their_budget_only_when_it_is_asked_for)
 {
-	const struct budget_part parts[] = {{100, false, true}, {200, true, true}};
-	const struct budget_limits all = {false, 20};
-	const struct budget_limits none = {false, 0};
+	const struct budget_part parts[] = {{100, false, true, false, false},
+					    {200, true, true, false, false}};
+	const struct budget_limits all = {.max_percent = 20};
+	const struct budget_limits none = {.max_percent = 0};
 
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, &none), BUDGET_NONE);
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, &all), 1);
@@ -75,8 +110,8 @@ TEST(levels_are_held_to_their_budget_only_when_it_is_asked_for)
 /* One reading in which levels cost so much. */
 static bool read_levels(struct budget_streak *streak, u64 percent, u64 cpu_ns)
 {
-	const struct budget_part parts[] = {{cpu_ns, false, true},
-					    {cpu_ns * percent / 100, true, true}};
+	const struct budget_part parts[] = {{cpu_ns, false, true, false, false},
+					    {cpu_ns * percent / 100, true, true, false, false}};
 
 	return budget_levels_are_over(streak, parts, 2, cpu_ns);
 }

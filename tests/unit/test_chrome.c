@@ -248,6 +248,35 @@ TEST(a_stream_is_a_row_of_a_process_of_its_own)
 	json_decref(trace);
 }
 
+/* Also where a GPU ran nothing but graphs that are recorded as a whole, or sets. */
+TEST(work_of_any_kind_has_its_ranges_on_its_stream)
+{
+	static const char *const works[] = {"kernel", "copy", "set", "graph_launch"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(works); i++) {
+		struct text text _cleanup_text_ = {0};
+		json_t *trace, *range;
+
+		text_append(&text,
+			    WINDOW "{\"kind\":\"device\",\"id\":\"H200\",\"number\":0}\n"
+				   "{\"kind\":\"stream\",\"id\":\"stream 7\","
+				   "\"device\":\"H200\",\"number\":7}\n"
+				   "{\"kind\":\"range\",\"ts\":1990,\"dur\":25,\"pid\":5,\"tid\":5,"
+				   "\"name\":\"forward\",\"ended\":\"ended\"}\n"
+				   "{\"kind\":\"api\",\"ts\":2000,\"dur\":10,\"pid\":5,\"tid\":5,"
+				   "\"name\":\"launch\",\"correlation\":1}\n");
+		text_appendf(&text,
+			     "{\"kind\":\"%s\",\"ts\":2020,\"dur\":10,\"pid\":5,"
+			     "\"correlation\":1,\"device\":\"H200\",\"stream\":\"stream 7\"}\n",
+			     works[i]);
+		trace = trace_of(text_string(&text));
+		range = event_of(trace, "X", "forward", 1);
+		CHECK_STRING(string_of(range, "cat"), "gpu_user_annotation");
+		CHECK_U64(ns_of(range, "dur"), 10);
+		json_decref(trace);
+	}
+}
+
 TEST(a_kernel_says_how_it_was_launched_where_that_is_not_regular)
 {
 	json_t *trace = trace_of(
@@ -278,6 +307,22 @@ TEST(an_attribute_that_is_there_twice_is_an_array)
 	CHECK_STRING(json_string_value(json_array_get(pids, 0)), "7");
 	CHECK_STRING(json_string_value(json_array_get(pids, 1)), "3");
 	CHECK_STRING(string_of(json_object_get(metadata, "host"), "kernel"), "6.18");
+	json_decref(trace);
+}
+
+/* No record is missing: the stack itself says how it ends, and the ledger how many do. */
+TEST(cut_stacks_make_no_recording_incomplete)
+{
+	json_t *trace = trace_of(
+		WINDOW
+		"{\"kind\":\"loss\",\"reason\":\"stack_cut\",\"place\":\"no table\",\"count\":5}\n"
+		"{\"kind\":\"loss\",\"reason\":\"names_cut\",\"count\":2}\n"
+		"{\"kind\":\"call\",\"ts\":2000,\"dur\":7,\"pid\":5,\"tid\":5,\"name\":\"f\"}\n");
+	json_t *metadata = json_object_get(trace, "metadata");
+
+	CHECK(json_is_true(json_object_get(metadata, "capture_complete")));
+	CHECK_U64(json_array_size(json_object_get(metadata, "losses")), 2);
+	CHECK_U64(count_of(trace, "X"), 1);
 	json_decref(trace);
 }
 

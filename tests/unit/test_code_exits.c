@@ -2,13 +2,10 @@
 /* Where calls end, followed through the jumps of small libraries that are assembled here. */
 #include "code/code_exits.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
+#include "code_file.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
-static char folder[] = "/tmp/gpuprobe-test-exits-XXXXXX";
 static bool tools;
 
 #define FUNCTION(name, code) ".globl " name "\n.type " name ", @function\n" name ":\n" code "\n"
@@ -40,30 +37,13 @@ static const char source_of_libc[] =
 	"chosen: lea .Lmemset(%rip), %rax\nret\n" FUNCTION("zeroes", "jmp memset")
 		FUNCTION("chooses", "jmp chosen") ".section .note.GNU-stack,\"\",@progbits\n";
 
-static bool assemble(const char *name, const char *text)
-{
-	char path[256], command[1024];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s.S", folder, name);
-	file = fopen(path, "w");
-	if (!file)
-		abort();
-	fputs(text, file);
-	fclose(file);
-	snprintf(command, sizeof(command), "cd %s && gcc -shared -o %s.so %s.S >log 2>&1", folder,
-		 name, name);
-	if (!system(command))
-		return true;
-	UNIT_FAIL("failed: %s", command);
-	return false;
-}
-
 TEST(libraries_are_built)
 {
 	if (system("gcc --version >/dev/null 2>&1"))
 		SKIP("no gcc");
-	tools = assemble("exits", source) && assemble("libc", source_of_libc);
+	write_file("exits.S", source);
+	write_file("libc.S", source_of_libc);
+	tools = shell("gcc -shared -o exits.so exits.S && gcc -shared -o libc.so libc.S");
 }
 
 struct exits {
@@ -73,34 +53,16 @@ struct exits {
 	bool complete;
 };
 
-static u64 address_of(const struct elf_symbols *symbols, const char *name)
-{
-	for (size_t i = 0; i < symbols->count; i++)
-		if (!strcmp(symbols->items[i].name, name))
-			return symbols->items[i].address;
-	UNIT_FAIL("no symbol %s", name);
-	return 0;
-}
-
 static struct exits exits_of(const char *library, const char *name)
 {
-	struct elf_symbols symbols = {0};
-	struct elf_file *file = NULL;
-	struct exits exits = {0};
-	struct err err = {0};
-	char path[256];
-	_cleanup_close_ int fd = -1;
+	char path[SCRATCH_PATH_BYTES];
+	struct code_file code = code_file_open(in_folder(path, library));
+	struct exits exits = {.address = code_file_address(&code, name)};
 
-	snprintf(path, sizeof(path), "%s/%s.so", folder, library);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK_OK(elf_file_open(fd, path, &file, &err), err);
-	CHECK_OK(elf_symbols_load(file, "", &symbols, &err), err);
-	exits.address = address_of(&symbols, name);
-	CHECK_U64(code_exits_find(file, &symbols, exits.address, &exits.sites, &exits.count,
-				  &exits.complete),
+	CHECK_U64(code_exits_find(code.file, &code.symbols, exits.address, &exits.sites,
+				  &exits.count, &exits.complete),
 		  0);
-	elf_symbols_free(&symbols);
-	elf_file_free(file);
+	code_file_close(&code);
 	return exits;
 }
 
@@ -124,26 +86,26 @@ TEST(rets_that_control_leads_to)
 
 	if (!tools)
 		SKIP("no gcc");
-	check("exits", "plain", 2, true);
-	exits = exits_of("exits", "plain");
+	check("exits.so", "plain", 2, true);
+	exits = exits_of("exits.so", "plain");
 	if (exits.count == 2) {
 		CHECK_U64(exits.sites[0].popped_bytes, 0);
 		CHECK_U64(exits.sites[1].popped_bytes, 8);
 	}
 	free(exits.sites);
-	check("exits", "shared_end", 1, true);
-	check("exits", "calls", 1, true);
-	check("exits", "for_ever", 0, true);
-	check("exits", "stops", 0, true);
+	check("exits.so", "shared_end", 1, true);
+	check("exits.so", "calls", 1, true);
+	check("exits.so", "for_ever", 0, true);
+	check("exits.so", "stops", 0, true);
 }
 
 TEST(jumps_by_the_plt_lead_to_the_files_own_functions)
 {
 	if (!tools)
 		SKIP("no gcc");
-	check("exits", "own_by_plt", 3, true);
-	check("exits", "own_by_slot", 1, true);
-	check("exits", "foreign_by_plt", 1, false);
+	check("exits.so", "own_by_plt", 3, true);
+	check("exits.so", "own_by_slot", 1, true);
+	check("exits.so", "foreign_by_plt", 1, false);
 }
 
 /* The result is what memset is given: it is known at the jump. */
@@ -162,36 +124,20 @@ TEST(jumps_to_memset_end_the_call)
 {
 	if (!tools)
 		SKIP("no gcc");
-	check_first("exits", 2);
-	check_first("libc", 1);
+	check_first("exits.so", 2);
+	check_first("libc.so", 1);
 	/* Where one goes on to the PLT only on a condition, and where nobody knows who is chosen. */
-	check("exits", "zeroes_on_condition", 1, false);
-	check("libc", "chooses", 0, false);
+	check("exits.so", "zeroes_on_condition", 1, false);
+	check("libc.so", "chooses", 0, false);
 }
 
 TEST(what_is_not_known_is_said)
 {
 	if (!tools)
 		SKIP("no gcc");
-	check("exits", "by_register", 0, false);
-	check("exits", "by_table", 0, false);
-	check("exits", "many", 64, false);
-}
-
-static void remove_folder(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	if (system(command))
-		perror(folder);
-}
-
-__attribute__((constructor)) static void make_folder(void)
-{
-	if (!mkdtemp(folder))
-		abort();
-	atexit(remove_folder);
+	check("exits.so", "by_register", 0, false);
+	check("exits.so", "by_table", 0, false);
+	check("exits.so", "many", 64, false);
 }
 
 UNIT_MAIN()

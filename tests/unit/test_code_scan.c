@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "code_file.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
-static char folder[] = "/tmp/gpuprobe-test-scan-XXXXXX";
 static bool tools;
 
 /* places is code that only constants lead into, as the bytes of a jump; a table and a jump lead to other places of it. The last
@@ -26,17 +27,6 @@ static const char source[] =
 	".fill 300000, 1, 0x55\n"
 	".balign 4\nfar_table: .long places+48-far_table\n.fill 65535, 4, 0x40000000\n"
 	".section .note.GNU-stack,\"\",@progbits\n";
-
-static bool shell(const char *command)
-{
-	char line[1024];
-
-	snprintf(line, sizeof(line), "cd %s && (%s) >>log 2>&1", folder, command);
-	if (!system(line))
-		return true;
-	UNIT_FAIL("failed: %s", line);
-	return false;
-}
 
 /* Takes the table of sections away. */
 static void forget_sections(const char *path)
@@ -55,23 +45,16 @@ static void forget_sections(const char *path)
 
 TEST(libraries_are_built)
 {
-	char path[256];
-	FILE *file;
+	char path[SCRATCH_PATH_BYTES];
 
 	if (system("gcc --version >/dev/null 2>&1"))
 		SKIP("no gcc");
-	snprintf(path, sizeof(path), "%s/scan.S", folder);
-	file = fopen(path, "w");
-	if (!file)
-		abort();
-	fputs(source, file);
-	fclose(file);
+	write_file("scan.S", source);
 	/* Constants in the segment of the code, as in NVIDIA's libraries. */
 	tools = shell("gcc -nostdlib -shared -Wl,-z,noseparate-code -o sections.so scan.S && "
 		      "cp sections.so segments.so");
-	snprintf(path, sizeof(path), "%s/segments.so", folder);
 	if (tools)
-		forget_sections(path);
+		forget_sections(in_folder(path, "segments.so"));
 }
 
 struct scanned {
@@ -79,25 +62,14 @@ struct scanned {
 	u64 places; /* address of the function */
 };
 
-static struct scanned scan(const char *name)
+static struct scanned scan(const char *library)
 {
-	struct scanned scanned = {0};
-	struct elf_symbols symbols = {0};
-	struct elf_file *file = NULL;
-	struct err err = {0};
-	char path[256];
-	_cleanup_close_ int fd = -1;
+	char path[SCRATCH_PATH_BYTES];
+	struct code_file code = code_file_open(in_folder(path, library));
+	struct scanned scanned = {.places = code_file_address(&code, "places")};
 
-	snprintf(path, sizeof(path), "%s/%s.so", folder, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK_OK(elf_file_open(fd, path, &file, &err), err);
-	CHECK_OK(elf_symbols_load(file, "", &symbols, &err), err);
-	for (size_t i = 0; i < symbols.count; i++)
-		if (!strcmp(symbols.items[i].name, "places"))
-			scanned.places = symbols.items[i].address;
-	CHECK_U64(code_scan(file, &symbols, NULL, 0, NULL, &scanned.references), 0);
-	elf_symbols_free(&symbols);
-	elf_file_free(file);
+	CHECK_U64(code_scan(code.file, &code.symbols, NULL, 0, NULL, &scanned.references), 0);
+	code_file_close(&code);
 	return scanned;
 }
 
@@ -114,7 +86,7 @@ TEST(code_and_tables_lead_to_code_and_constants_do_not)
 
 	if (!tools)
 		SKIP("no gcc");
-	scanned = scan("sections");
+	scanned = scan("sections.so");
 	CHECK(scanned.places);
 	CHECK(leads(&scanned, REFERENCE_JUMP, 0));
 	CHECK(leads(&scanned, REFERENCE_JUMP, 8));
@@ -127,53 +99,28 @@ TEST(code_and_tables_lead_to_code_and_constants_do_not)
 	code_references_free(scanned.references);
 }
 
+/* Of the one piece of code that the library has. */
+static u64 code_bytes(const char *library)
+{
+	char path[SCRATCH_PATH_BYTES];
+	struct code_file code = code_file_open(in_folder(path, library));
+	struct elf_segment *pieces = NULL;
+	u64 bytes;
+
+	CHECK_U64((u64)elf_file_code(code.file, &pieces), 1);
+	bytes = pieces[0].file_size_bytes;
+	free(pieces);
+	code_file_close(&code);
+	return bytes;
+}
+
 /* Where nothing tells constants from code, they are code. */
 TEST(without_sections_all_of_the_segment_is_code)
 {
-	struct elf_segment *pieces = NULL;
-	struct elf_file *file = NULL;
-	struct err err = {0};
-	char path[256];
-	_cleanup_close_ int fd = -1;
-	ssize_t with, without;
-	u64 with_bytes;
-
 	if (!tools)
 		SKIP("no gcc");
-	snprintf(path, sizeof(path), "%s/sections.so", folder);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK_OK(elf_file_open(fd, path, &file, &err), err);
-	with = elf_file_code(file, &pieces);
-	CHECK_U64((u64)with, 1);
-	with_bytes = pieces[0].file_size_bytes;
-	CHECK(with_bytes < 1024);
-	free(pieces);
-	elf_file_free(file);
-	cleanup_close(&fd);
-	snprintf(path, sizeof(path), "%s/segments.so", folder);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK_OK(elf_file_open(fd, path, &file, &err), err);
-	without = elf_file_code(file, &pieces);
-	CHECK_U64((u64)without, 1);
-	CHECK(pieces[0].file_size_bytes > with_bytes + 300000);
-	free(pieces);
-	elf_file_free(file);
-}
-
-static void remove_folder(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	if (system(command))
-		perror(folder);
-}
-
-__attribute__((constructor)) static void make_folder(void)
-{
-	if (!mkdtemp(folder))
-		abort();
-	atexit(remove_folder);
+	CHECK(code_bytes("sections.so") < 1024);
+	CHECK(code_bytes("segments.so") > 1024 + 300000);
 }
 
 UNIT_MAIN()

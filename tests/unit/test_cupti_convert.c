@@ -2,6 +2,7 @@
 /* CUPTI's records become ours: the table of offsets against CUPTI's own headers and library, and what is counted. */
 #include "cupti_buffers.h"
 #include "cupti_fixture.h"
+#include "real_cupti.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -465,17 +466,12 @@ TEST(the_real_library_steps_over_records_as_the_table_says)
 		       {37, 24},  {38, 56}, {49, 128}, {50, 80}, {51, 56}};
 	struct loader loader = {dlopen, dlsym, dlclose};
 	u16 record_bytes[AGENT_ACTIVITY_KINDS];
-	/* The toolkit's, or that of NVIDIA's wheel, which scripts/deps.sh gets where there is none. */
-	static const char *const paths[] = {"/usr/local/cuda/lib64/libcupti.so",
-					    "build/sim/headers/nvidia/cu13/lib/libcupti.so.13"};
-	void *handle = NULL;
+	void *handle = real_cupti_open();
 	struct cupti_calls calls;
 	u32 version = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths) && !handle; i++)
-		handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
-		SKIP("no libcupti in /usr/local/cuda, nor by scripts/deps.sh sim");
+		SKIP(REAL_CUPTI_MISSING);
 	if (cupti_calls_find(&calls, &loader, handle) || calls.GetVersion(&version) ||
 	    version / 100 != 1300)
 		SKIP("the libcupti that is here is not that of 13.0, which answers without a "

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,34 +11,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
-static char folder[] = "/tmp/gpuprobe-test-elf-XXXXXX";
 static bool tools; /* compiler and binutils are there */
-
-__attribute__((format(printf, 1, 2))) static bool shell(const char *format, ...)
-{
-	char command[4096], whole[8192];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	snprintf(whole, sizeof(whole), "cd %s && { %s; } >log 2>&1", folder, command);
-	if (system(whole) == 0)
-		return true;
-	UNIT_FAIL("failed: %s", command);
-	return false;
-}
-
-static void remove_folder(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	if (system(command))
-		perror(folder);
-}
 
 static const char source_c[] =
 	"int alpha(int a) { return a * 3; }\n"
@@ -59,19 +34,6 @@ static const char source_cleanup[] =
 	"int main(void) { guarded(); return 0; }\n#endif\n";
 static const char source_cpp[] = "struct guard { ~guard(); };\nvoid other();\n"
 				 "void guarded() { guard g; other(); }\n";
-
-static void write_file(const char *name, const char *content)
-{
-	char path[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	if (!file)
-		abort();
-	fputs(content, file);
-	fclose(file);
-}
 
 TEST(fixtures_are_built)
 {
@@ -499,13 +461,6 @@ TEST(a_damaged_file_does_no_harm)
 			read_all(fd);
 		}
 	}
-}
-
-__attribute__((constructor)) static void make_folder(void)
-{
-	if (!mkdtemp(folder))
-		abort();
-	atexit(remove_folder);
 }
 
 UNIT_MAIN()

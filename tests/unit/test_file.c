@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,31 @@ TEST(errors_are_told)
 	CHECK(file_write_at(full, "x", 1, 0) == -ENOSPC);
 	CHECK(file_write(-1, "x", 1) == -EBADF);
 	CHECK(file_read_at(-1, &byte, 1, 0) == -EBADF);
+}
+
+/* A FIFO would keep who opens it, or be read by its other end. */
+TEST(only_plain_files_are_opened)
+{
+	char folder[] = "/tmp/gpuprobe-unit-XXXXXX";
+	_cleanup_close_ int folder_fd = -1, plain = -1;
+	struct stat status;
+
+	CHECK(mkdtemp(folder) != NULL);
+	folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(!mkfifoat(folder_fd, "fifo", 0600));
+	plain = openat(folder_fd, "plain", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(!file_write(plain, "123", 3));
+	close(plain);
+	plain = file_open_plain(folder_fd, "plain", &status);
+	CHECK(plain >= 0);
+	CHECK_U64(status.st_size, 3);
+	CHECK(file_open_plain(folder_fd, "fifo", &status) == -ENOEXEC);
+	CHECK(file_open_plain(AT_FDCWD, "/dev/null", &status) == -ENOEXEC);
+	CHECK(file_open_plain(AT_FDCWD, folder, &status) == -ENOEXEC);
+	CHECK(file_open_plain(folder_fd, "none", &status) == -ENOENT);
+	unlinkat(folder_fd, "fifo", 0);
+	unlinkat(folder_fd, "plain", 0);
+	rmdir(folder);
 }
 
 UNIT_MAIN()

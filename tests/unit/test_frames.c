@@ -19,7 +19,7 @@ static unsigned drop_dead(struct frames *frames, u64 sp, bool slot_hijacked)
 static bool enter(struct frames *frames, u64 sp, u32 probe)
 {
 	drop_dead(frames, sp, false);
-	return frames_push(frames, sp, sp, probe);
+	return frames_push(frames, sp, sp, probe, 0);
 }
 
 TEST(nested_calls_end_from_the_inside)
@@ -58,7 +58,7 @@ TEST(the_same_slot_again_is_a_new_call_unless_it_is_hijacked)
 	enter(&frames, 900, 2);
 	CHECK_U64(drop_dead(&frames, 900, true), 0); /* 2 jumps to 3: a tail call */
 	CHECK(!frames_is_open_at(&frames, 900, 3));
-	frames_push(&frames, 900, 1, 3);
+	frames_push(&frames, 900, 1, 3, 0);
 	CHECK(frames_is_open_at(&frames, 900, 2));
 	CHECK(frames_is_open_at(&frames, 900, 3));
 	CHECK(!frames_is_open_at(&frames, 900, 1));
@@ -84,7 +84,7 @@ TEST(a_return_that_pops_its_arguments)
 	enter(&frames, 1000, 1);
 	enter(&frames, 900, 2);
 	enter(&frames, 800, 3);
-	frames_push(&frames, 800, 1, 4);
+	frames_push(&frames, 800, 1, 4, 0);
 	CHECK_U64(returned_from(&frames, 816, 4), 800); /* ret $16 */
 	CHECK_U64(returned_from(&frames, 816, 3), 800);
 	CHECK_U64(returned_from(&frames, 800, 4), 800);
@@ -109,8 +109,8 @@ TEST(depth_is_bounded)
 	struct frames frames = {0};
 
 	for (u32 i = 0; i < FRAMES_MAX; i++)
-		CHECK(frames_push(&frames, 10000 - i * 16, i, i));
-	CHECK(!frames_push(&frames, 16, 1, 99));
+		CHECK(frames_push(&frames, 10000 - i * 16, i, i, 0));
+	CHECK(!frames_push(&frames, 16, 1, 99, 0));
 	CHECK_U64(frames.depth, FRAMES_MAX);
 	CHECK_U64(frames_top(&frames)->probe, FRAMES_MAX - 1);
 	CHECK_U64(drop_dead(&frames, 20000, false), FRAMES_MAX);
@@ -121,7 +121,7 @@ TEST(a_broken_depth_stays_inside_the_array)
 	struct frames frames = {.depth = 0xffffffff};
 
 	CHECK(!frames_top(&frames));
-	CHECK(!frames_push(&frames, 1, 1, 1));
+	CHECK(!frames_push(&frames, 1, 1, 1, 0));
 	CHECK(!frames_is_open_at(&frames, 1, 1));
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "net/grpc_parts.h"
@@ -205,6 +206,18 @@ static void exchange(struct client *client)
 	struct client client; \
 	open_client(&client, service)
 
+/* A call that has come, and waits to be answered. Returns its stream. */
+static int32_t begin_wait(struct service *service, struct client *client)
+{
+	struct text body _cleanup_text_ = {0};
+	int32_t stream;
+
+	append_message(&body, "", 0);
+	stream = ask(client, "/t/Wait", "10S", &body);
+	RUN_UNTIL(service, client, service->call);
+	return stream;
+}
+
 /* ---- the tests ---- */
 
 TEST(a_call)
@@ -225,7 +238,6 @@ TEST(a_call)
 
 TEST(an_answer_from_files)
 {
-	struct text body = {0};
 	FILE *file = tmpfile();
 	SERVICE;
 	CLIENT(&service);
@@ -233,9 +245,7 @@ TEST(an_answer_from_files)
 	for (int i = 0; i < 200000; i++)
 		fputc(i, file);
 	fflush(file);
-	append_message(&body, "", 0);
-	ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	begin_wait(&service, &client);
 	grpc_call_answer(service.call,
 			 (struct grpc_piece[]){{"head", 4, dup(fileno(file)), 200000},
 					       {"", 0, -1, 0},
@@ -252,7 +262,6 @@ TEST(an_answer_from_files)
 			UNIT_FAIL("byte %zu", i);
 			break;
 		}
-	text_free(&body);
 	fclose(file);
 	close_client(&client);
 	grpc_server_close(service.server);
@@ -261,20 +270,16 @@ TEST(an_answer_from_files)
 /* A file that is shorter than was said ends the call, not with a status of success. */
 TEST(a_file_that_has_shrunk)
 {
-	struct text body = {0};
 	FILE *file = tmpfile();
 	SERVICE;
 	CLIENT(&service);
 
 	fputs("short", file);
 	fflush(file);
-	append_message(&body, "", 0);
-	ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	begin_wait(&service, &client);
 	grpc_call_answer(service.call, &(struct grpc_piece){"head", 4, dup(fileno(file)), 100}, 1);
 	RUN_UNTIL(&service, &client, client.closed == 1);
 	CHECK(client.status == -1);
-	text_free(&body);
 	fclose(file);
 	close_client(&client);
 	grpc_server_close(service.server);
@@ -282,52 +287,40 @@ TEST(a_file_that_has_shrunk)
 
 TEST(a_call_that_fails)
 {
-	struct text body = {0};
 	SERVICE;
 	CLIENT(&service);
 
-	append_message(&body, "", 0);
-	ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	begin_wait(&service, &client);
 	grpc_call_fail(service.call, GRPC_NOT_FOUND, "100% \n");
 	RUN_UNTIL(&service, &client, client.closed == 1);
 	CHECK_U64(client.status, GRPC_NOT_FOUND);
 	CHECK_STRING(text_string(&client.why), "100%25 %0A");
-	text_free(&body);
 	close_client(&client);
 	grpc_server_close(service.server);
 }
 
 TEST(a_call_that_is_given_up)
 {
-	struct text body = {0};
 	int32_t stream;
 	SERVICE;
 	CLIENT(&service);
 
-	append_message(&body, "", 0);
-	stream = ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	stream = begin_wait(&service, &client);
 	nghttp2_submit_rst_stream(client.session, 0, stream, NGHTTP2_CANCEL);
 	RUN_UNTIL(&service, &client, service.cancelled == 1);
-	text_free(&body);
 	close_client(&client);
 	grpc_server_close(service.server);
 }
 
 TEST(a_client_that_is_gone)
 {
-	struct text body = {0};
 	SERVICE;
 	CLIENT(&service);
 
-	append_message(&body, "", 0);
-	ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	begin_wait(&service, &client);
 	shutdown(client.fd, SHUT_RDWR);
 	RUN_UNTIL(&service, &client, service.cancelled == 1);
 	CHECK_U64(service.server->connection_count, 0);
-	text_free(&body);
 	close_client(&client);
 	grpc_server_close(service.server);
 }
@@ -335,14 +328,11 @@ TEST(a_client_that_is_gone)
 /* As a process that was forked a moment ago has it. */
 TEST(a_connection_that_somebody_else_holds_open)
 {
-	struct text body = {0};
 	int copy;
 	SERVICE;
 	CLIENT(&service);
 
-	append_message(&body, "", 0);
-	ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	begin_wait(&service, &client);
 	copy = dup(service.server->connections->fd);
 	CHECK(copy >= 0);
 	shutdown(client.fd, SHUT_RDWR);
@@ -353,7 +343,6 @@ TEST(a_connection_that_somebody_else_holds_open)
 		grpc_server_handle(service.server);
 	CHECK_U64(service.cancelled, 1);
 	close(copy);
-	text_free(&body);
 	close_client(&client);
 	grpc_server_close(service.server);
 }
@@ -376,16 +365,12 @@ TEST(a_deadline)
 
 TEST(the_server_is_closed_in_the_middle)
 {
-	struct text body = {0};
 	SERVICE;
 	CLIENT(&service);
 
-	append_message(&body, "", 0);
-	ask(&client, "/t/Wait", "10S", &body);
-	RUN_UNTIL(&service, &client, service.call);
+	begin_wait(&service, &client);
 	grpc_server_close(service.server);
 	CHECK_U64(service.cancelled, 1);
-	text_free(&body);
 	close_client(&client);
 }
 

@@ -76,6 +76,20 @@ TEST(a_thread_with_the_id_of_one_that_ended_begins_anew)
 	nvtx_ranges_close(ranges);
 }
 
+/* As where other processes start threads too between two lots of them: ids that are the same ones modulo what there is room for. */
+TEST(threads_find_room_as_long_as_there_is_some)
+{
+	struct nvtx_ranges *ranges = nvtx_ranges_open(1);
+
+	for (u32 far = 0; far < 3; far++)
+		for (u32 i = 0; i < 400; i++)
+			push(ranges, 1000 + far * 2048 + i, i + 1, 0);
+	for (u32 far = 0; far < 3; far++)
+		for (u32 i = 0; i < 400; i++)
+			CHECK_U64(pop(ranges, 1000 + far * 2048 + i, 0), i + 1);
+	nvtx_ranges_close(ranges);
+}
+
 TEST(ids_are_unique_and_end_once)
 {
 	struct nvtx_ranges *ranges = nvtx_ranges_open(1000);

@@ -237,15 +237,24 @@ TEST(bad_pids_are_refused)
 	check_refused("-p", "-p needs a value");
 }
 
-TEST(several_pids_are_explained)
+/* As $(pidof nginx) gives them, quoted or not. ~ stands for a blank inside of a word. */
+TEST(several_pids_stand_apart_by_blanks)
 {
-	check_refused("-p 12 34 -d 5", "34|-p 12,34");
-	check_refused("-p 12 34 56 -d 5", "-p 12,34,56");
-	check_refused("--pid=12 34", "-p 12,34");
-	check_refused("check -p 12 34", "-p 12,34");
-	check_refused("-p 12~34", "-p 12,34");
+	static const char *const spelled[] = {"-p 12 34 56 -d 5",  "-p 12~34~56",
+					      "--pid=12 34 -p 56", "check -p 12 34 56",
+					      "-p ~12~~34,~56~",   "-p12 34 56"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(spelled); i++) {
+		PARSED(spelled[i]);
+		CHECK_U64(options.pids.count, 3);
+		for (size_t pid = 0; pid < options.pids.count; pid++)
+			CHECK_U64(options.pids.items[pid], 12 + 22 * pid);
+		options_free(&options);
+	}
 	check_refused("-p 12 x", "\"x\"|no verb");
 	check_refused("-p 12 -d 5 34", "\"34\"");
+	check_refused("-p 12 0", "0|1 to 4194304");
+	check_refused("-p 12~~,~,3", "12");
 }
 
 TEST(unknown_options_name_the_nearest)
@@ -352,8 +361,8 @@ TEST(each_option_as_text)
 		"pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
 		"output=x.json! rows=20 "
 		"max-functions=4000 buffer-mb=8 count=false max-overhead=0 attach=multi! "
-		"returns=auto no-code-cache=false no-blocking=false "
-		"blocking-min-us=10 alloc=auto no-inject=false "
+		"returns=auto stacks=none no-code-cache=false no-blocking=false "
+		"blocking-min-us=10 cpu-hz=99 alloc=auto no-inject=false "
 		"agent-buffer-mb=16 gpu-records=work host-tracer-level=2 device-tracer-level=1 "
 		"python-tracer-level=0 quiet=false verbose=false ");
 	text_clear(&seen.text);

@@ -139,26 +139,42 @@ TEST(another_user)
 	close(listener);
 }
 
+/* Resets the connection and binds a socket to its client's port. -1: another process has a connection from the same
+ * port, which the kernel gives to several, and the port can't be had. */
+static int take_port_of(int client)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t size = sizeof(address);
+	struct linger reset = {1, 0};
+	int other = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+
+	CHECK_U64(getsockname(client, (struct sockaddr *)&address, &size), 0);
+	setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	close(client);
+	if (!bind(other, (struct sockaddr *)&address, size))
+		return other;
+	CHECK_U64(errno, EADDRINUSE);
+	close(other);
+	return -1;
+}
+
 /* The kernel finds a listening socket where there is no connection: not that one's user. */
 TEST(a_closed_connection_beside_a_listener_of_the_same_port)
 {
 	struct err err = {0};
-	struct sockaddr_in address = {.sin_family = AF_INET};
-	socklen_t size = sizeof(address);
-	int listener = -1, other = -1, client, accepted, on = 1;
-	struct linger reset = {1, 0};
+	int listener = -1, other = -1, accepted = -1;
 	u32 uid = 0;
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	CHECK_OK(listener_open("127.0.0.1", 0, &listener, &err), err);
-	client = connect_to(listener);
-	accepted = accept_one(listener);
-	CHECK_U64(getsockname(client, (struct sockaddr *)&address, &size), 0);
-	setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	other = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	close(client);
-	CHECK_U64(bind(other, (struct sockaddr *)&address, size), 0);
+	for (int tries = 0; tries < 100 && other < 0; tries++) {
+		int client = connect_to(listener);
+
+		close(accepted);
+		accepted = accept_one(listener);
+		other = take_port_of(client);
+	}
+	CHECK(other >= 0);
 	CHECK_U64(listen(other, 1), 0);
 	CHECK(peer_find_uid(accepted, &uid, &err) < 0);
 	close(other);

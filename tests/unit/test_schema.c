@@ -29,6 +29,8 @@ TEST(rows_become_fields_of_the_struct)
 	CHECK_U64(field->count, 16);
 	CHECK(schema_kind(KIND_text)->tail == TAIL_BYTES);
 	CHECK(schema_kind(KIND_stack)->tail == TAIL_ADDRESSES);
+	CHECK_STRING(schema_tail_field(schema_kind(KIND_stack))->name, "depth");
+	CHECK_STRING(schema_tail_field(schema_kind(KIND_usdt_span))->name, "args_bytes");
 	CHECK_U64(schema_kind(KIND_window)->field_count, 0);
 }
 
@@ -215,10 +217,12 @@ TEST(every_loss_reason_has_a_class_and_a_counter)
 {
 	/* Also the class of a reason that nobody gave one. */
 	static const char *const others[] = {
-		"unmatched_return", "fact_missing", "facts_capped",	  "clock_fitted",
-		"return_left",	    "guard_failed", "allocations_capped", "stacks_full",
-		"usdt_args_cut",    "growth_full",  "heap_sites_full",	  "heap_free_unseen",
-		"memory_unread",    "names_cut",    "growth_missed",	  "warned"};
+		"unmatched_return",   "fact_missing",	  "facts_capped",
+		"clock_fitted",	      "return_left",	  "guard_failed",
+		"allocations_capped", "stacks_full",	  "usdt_args_cut",
+		"growth_full",	      "heap_sites_full",  "heap_free_unseen",
+		"memory_unread",      "growth_missed",	  "warned",
+		"samples_missed",     "thread_times_full"};
 	size_t count;
 	const struct schema_enum_value *values = schema_enum_values(&count);
 

@@ -84,6 +84,14 @@ TEST(a_graph_in_the_middle_behind_a_pause)
 	check_bounds("ABNABNABN", 'N', "AB[NAB[NAB[N");
 }
 
+TEST(a_length_that_most_periods_do_not_have_is_no_usual_one)
+{
+	/* Of 3, 4, 5 items none is usual, though the last one has the vote. */
+	check_bounds("NB ANBB ANBBB AN", 'N', "[NBA[NBBA[NBBBA[N");
+	check_bounds("NB ANBB ANBB ANBBB AN", 'N', "[NBA[NBBA[NBBA[NBBBA[N");
+	check_bounds("NB ANBB ANBB ANBB ANBBB AN", 'N', "NB[ANBB[ANBB[ANBB[ANBBB[AN");
+}
+
 TEST(one_or_none)
 {
 	check_bounds("ABC", 'A', "[ABC");

@@ -413,17 +413,26 @@ static void write_block(int fd, u32 type, const void *payload, u32 size, u32 cou
 	CHECK(write(fd, payload, size) == size);
 }
 
+/* The file's header and its kinds: blocks are written by the test itself. */
+static int capture_without_blocks(void)
+{
+	struct capture_writer *writer = NULL;
+	int fd = memory_file();
+	struct err err = {0};
+
+	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
+	capture_writer_free(writer);
+	return fd;
+}
+
 /* Sound checksums, bad contents: nothing but the damaged records is lost. */
 TEST(bad_records_in_good_blocks)
 {
 	struct record_call calls[4] = {0};
 	struct capture_reader *reader = NULL;
-	struct capture_writer *writer = NULL;
-	int fd _cleanup_close_ = memory_file();
+	int fd _cleanup_close_ = capture_without_blocks();
 	struct err err = {0};
 
-	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
-	capture_writer_free(writer);
 	for (unsigned i = 0; i < 4; i++)
 		calls[i].header = (struct record_header){.size_bytes = sizeof(calls[i]),
 							 .kind = KIND_call,
@@ -464,13 +473,10 @@ TEST(bad_facts_in_good_blocks)
 		char tail[8];
 	} texts[3] = {0};
 	struct capture_reader *reader = NULL;
-	struct capture_writer *writer = NULL;
-	int fd _cleanup_close_ = memory_file();
+	int fd _cleanup_close_ = capture_without_blocks();
 	struct err err = {0};
 	size_t count;
 
-	CHECK_OK(capture_writer_create(fd, &writer, &err), err);
-	capture_writer_free(writer);
 	for (unsigned i = 0; i < 3; i++) {
 		texts[i].text.header = (struct record_header){
 			.size_bytes = sizeof(texts[i]), .kind = KIND_text, .source = 2};
@@ -485,6 +491,34 @@ TEST(bad_facts_in_good_blocks)
 	CHECK_U64(count, 1);
 	CHECK_STRING(capture_text(reader, 1), "12345678");
 	CHECK_U64(capture_reader_loss(reader, VALUE_loss_reason_record_damaged), 2);
+	capture_reader_free(reader);
+}
+
+TEST(a_stack_with_fewer_addresses_than_it_says_is_refused)
+{
+	struct {
+		struct record_stack stack;
+		u64 addresses[2];
+	} stacks[2] = {0};
+	struct capture_reader *reader = NULL;
+	int fd _cleanup_close_ = capture_without_blocks();
+	const u64 *addresses;
+	struct err err = {0};
+
+	for (unsigned i = 0; i < 2; i++) {
+		stacks[i].stack.header = (struct record_header){
+			.size_bytes = sizeof(stacks[i]), .kind = KIND_stack, .source = 2};
+		stacks[i].stack.id = i + 1;
+		stacks[i].stack.depth = 2 + i;
+		stacks[i].addresses[0] = 7;
+		stacks[i].addresses[1] = 8;
+	}
+	write_block(fd, CAPTURE_BLOCK_FACTS, stacks, sizeof(stacks), 2);
+	CHECK_OK(capture_reader_open(fd, &reader, &err), err);
+	CHECK_U64(capture_stack(reader, 1, &addresses), 2);
+	CHECK(addresses[0] == 7 && addresses[1] == 8);
+	CHECK_U64(capture_stack(reader, 2, &addresses), 0);
+	CHECK_U64(capture_reader_loss(reader, VALUE_loss_reason_record_damaged), 1);
 	capture_reader_free(reader);
 }
 

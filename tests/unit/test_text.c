@@ -123,6 +123,10 @@ TEST(columns_are_code_points)
 	CHECK_U64(text_columns(""), 0);
 	CHECK_U64(text_columns("abc"), 3);
 	CHECK_U64(text_columns("gr\xc3\xbc\xc3\x9f"), 4);
+	CHECK_U64(text_skip_columns("gr\xc3\xbc\xc3\x9f", 0), 0);
+	CHECK_U64(text_skip_columns("gr\xc3\xbc\xc3\x9f", 3), 4);
+	CHECK_U64(text_skip_columns("gr\xc3\xbc\xc3\x9f", 4), 6);
+	CHECK_U64(text_skip_columns("gr\xc3\xbc\xc3\x9f", 9), 6);
 }
 
 TEST(distance_counts_edits_up_to_the_limit)

@@ -13,6 +13,7 @@
 #include "elf/elf_usdt.h"
 #include "exporters/args.h"
 #include "store/record_args.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 /* ---- arguments ---- */
@@ -251,17 +252,6 @@ TEST(damaged_arguments)
 
 /* ---- notes ---- */
 
-static char folder[] = "/tmp/gpuprobe-test-usdt-XXXXXX";
-
-static void remove_folder(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	if (system(command))
-		perror(folder);
-}
-
 /* NOTE(place, base, semaphore, strings): as <sys/sdt.h> writes it. */
 static const char source[] =
 	"#define NOTE(place, base, semaphore, strings) __asm__(\".pushsection "
@@ -300,24 +290,13 @@ static const char source[] =
 
 static bool build(void)
 {
-	char path[64], command[512];
-	FILE *file;
-
 	if (system("gcc --version >/dev/null 2>&1"))
 		return false;
-	snprintf(path, sizeof(path), "%s/notes.c", folder);
-	file = fopen(path, "w");
-	if (!file)
-		return false;
-	fputs(source, file);
-	fclose(file);
-	snprintf(command, sizeof(command),
-		 "cd %s && echo 'static int twice = 2; int *other_of_two(void) { return &twice; }' "
-		 ">other.c && gcc -w -no-pie -o right notes.c other.c && "
-		 "gcc -w -no-pie -DDAMAGED -o damaged notes.c other.c && "
-		 "strip -o stripped right",
-		 folder);
-	return !system(command);
+	write_file("notes.c", source);
+	return shell("echo 'static int twice = 2; int *other_of_two(void) { return &twice; }' "
+		     ">other.c && gcc -w -no-pie -o right notes.c other.c && "
+		     "gcc -w -no-pie -DDAMAGED -o damaged notes.c other.c && "
+		     "strip -o stripped right");
 }
 
 struct seen {
@@ -342,11 +321,9 @@ static int note_seen(void *data, const struct elf_usdt_note *note)
 static int open_built(const char *name, struct elf_file **ret_file)
 {
 	struct err err = {0};
-	char path[64];
-	int fd;
+	char path[SCRATCH_PATH_BYTES];
+	int fd = open(in_folder(path, name), O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK_OK(elf_file_open(fd, path, ret_file, &err), err);
 	return fd;
 }
@@ -571,14 +548,6 @@ TEST(keys_and_values)
 	check_key_values("", NULL);
 	check_key_values("=1", NULL);
 	check_key_values(" a=1", NULL);
-}
-
-static void make_folder(void) __attribute__((constructor));
-static void make_folder(void)
-{
-	if (!mkdtemp(folder))
-		abort();
-	atexit(remove_folder);
 }
 
 UNIT_MAIN()

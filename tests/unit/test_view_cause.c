@@ -108,6 +108,11 @@ TEST(a_question_is_no_wait)
 		fixture_open(API("cudaEventSynchronize", 7, 10, 5) SYNC(7, 11) SYNC(
 			8, 20) "{\"kind\":\"loss\",\"reason\":\"events_capped\",\"count\":9}\n");
 
+	/* Numbered before the first call of the window: its call began before it. */
+	struct fixture began_before _fixture_ = fixture_open(
+		API("cudaEventSynchronize", 7, 10, 5) SYNC(6, 12) SYNC(7, 13) SYNC(8, 20));
+
+	CHECK_U64(view_survey(began_before.view)->event_count, 3);
 	/* Where no call is recorded nothing tells them apart. */
 	CHECK_U64(view_survey(first.view)->event_count, 2);
 	CHECK_U64(view_survey(polls.view)->event_count, 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture_fixture.h"
+#include "view_words.h"
 #include "view/view_parts.h"
 
 #define SPAN(kind, name, tid, ts, dur)                                                        \
@@ -15,18 +16,6 @@
 	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"" #tid "\",\"correlation\":" #correlation \
 	",\"ts\":1000,\"dur\":1,\"device\":\"gpu\",\"stream\":\"s\"}\n"
 
-struct seen {
-	const struct view *view;
-	struct text text;
-};
-
-static int open_view(void *data, const struct view *view, const struct view_survey *survey,
-		     struct err *err)
-{
-	((struct seen *)data)->view = view;
-	return 0;
-}
-
 static int kernel_span(void *data, const struct view_event *event, struct err *err)
 {
 	static const char marks[] = {
@@ -35,30 +24,21 @@ static int kernel_span(void *data, const struct view_event *event, struct err *e
 		[VIEW_WITHIN_BY_WAIT] = '!',
 		[VIEW_WITHIN_BY_TIME] = '?',
 	};
-	struct seen *seen = data;
+	struct view_words *words = data;
 
 	if (event->kind->number != KIND_kernel || !event->cause)
 		return 0;
-	text_appendf(&seen->text, "%s%s%c%s", seen->text.length ? " " : "", event->name,
+	text_appendf(&words->text, "%s%s%c%s", words->text.length ? " " : "", event->name,
 		     marks[event->cause->within.by],
-		     view_path_text(seen->view, event->cause->within.path) ?: "");
+		     view_path_text(words->view, event->cause->within.path) ?: "");
 	return 0;
 }
 
 static void check_contexts(const char *capture, const char *expected)
 {
-	const struct view_sink sink = {.open = open_view, .span = kernel_span};
 	struct fixture fixture _fixture_ = fixture_open(capture);
-	struct err err = {0};
 
-	/* A second run gives the same. */
-	for (int run = 0; run < 2; run++) {
-		struct seen seen = {0};
-
-		CHECK_OK(view_run(fixture.view, &sink, &seen, &err), err);
-		CHECK_STRING(text_string(&seen.text), expected);
-		text_free(&seen.text);
-	}
+	view_words_check(fixture.view, kernel_span, expected);
 }
 
 #define STEP \

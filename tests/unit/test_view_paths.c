@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/text.h"
 #include "capture_fixture.h"
+#include "view_words.h"
 #include "view/view_parts.h"
 
 #define SPAN(kind, name, tid, ts, dur)                                                        \
@@ -12,18 +13,6 @@
 #define KERNEL(correlation, ts)                                                       \
 	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"k\",\"correlation\":" #correlation \
 	",\"ts\":" #ts ",\"dur\":1,\"device\":\"gpu\",\"stream\":\"s\"}\n"
-
-struct seen {
-	const struct view *view;
-	struct text text;
-};
-
-static int open_view(void *data, const struct view *view, const struct view_survey *survey,
-		     struct err *err)
-{
-	((struct seen *)data)->view = view;
-	return 0;
-}
 
 static void append_path(const struct view *view, u32 number, struct text *text)
 {
@@ -37,29 +26,19 @@ static void append_path(const struct view *view, u32 number, struct text *text)
 
 static int kernel_span(void *data, const struct view_event *event, struct err *err)
 {
-	struct seen *seen = data;
+	struct view_words *words = data;
 
 	if (event->kind->number != KIND_kernel || !event->cause)
 		return 0;
-	text_append(&seen->text, seen->text.length ? " " : "");
-	append_path(seen->view, event->cause->path, &seen->text);
-	text_append(&seen->text, event->cause->path ? "" : "-");
+	text_append(&words->text, words->text.length ? " " : "");
+	append_path(words->view, event->cause->path, &words->text);
+	text_append(&words->text, event->cause->path ? "" : "-");
 	return 0;
 }
 
 static void check_paths(struct view *view, const char *expected)
 {
-	const struct view_sink sink = {.open = open_view, .span = kernel_span};
-	struct err err = {0};
-
-	/* A second run gives the same. */
-	for (int run = 0; run < 2; run++) {
-		struct seen seen = {0};
-
-		CHECK_OK(view_run(view, &sink, &seen, &err), err);
-		CHECK_STRING(text_string(&seen.text), expected);
-		text_free(&seen.text);
-	}
+	view_words_check(view, kernel_span, expected);
 }
 
 TEST(ranges_and_functions_around_a_launch)

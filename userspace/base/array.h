@@ -40,4 +40,12 @@ static inline int array_reserve_bytes(void **items, size_t *capacity, size_t nee
 		result_;                                                                           \
 	})
 
+/* For qsort() and bsearch() of numbers. */
+static inline int array_compare_u64(const void *left, const void *right)
+{
+	u64 a = *(const u64 *)left, b = *(const u64 *)right;
+
+	return a < b ? -1 : a > b;
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/confinement.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define NOBODY 65534
 
@@ -56,6 +58,15 @@ static void limit_memory(u64 memory_bytes)
 	fclose(file);
 }
 
+/* Before privileges are dropped: the file is root's then. */
+static void go_first(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)file_write(fd, "1000", 4);
+}
+
 static void drop_privileges(bool reads_files)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -82,6 +93,8 @@ void confine(const struct confinement *confinement)
 	prctl(PR_SET_NAME, confinement->name);
 	limit_memory(confinement->memory_bytes);
 	setrlimit(RLIMIT_CORE, &no_files);
+	if (confinement->goes_first)
+		go_first();
 	drop_privileges(confinement->reads_files);
 	close_others(confinement->fds, confinement->fd_count);
 	/* Last: a change of user switches it off. */

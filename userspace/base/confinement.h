@@ -11,6 +11,7 @@ struct confinement {
 	size_t fd_count;
 	u64 memory_bytes; /* at most so much more than now */
 	bool reads_files; /* of any user */
+	bool goes_first;  /* when the machine runs out of memory */
 };
 
 /*

@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 int file_write(int fd, const void *data, size_t size_bytes)
@@ -54,4 +55,22 @@ ssize_t file_read_at(int fd, void *ret_data, size_t size_bytes, u64 offset)
 		done += (size_t)count;
 	}
 	return (ssize_t)done;
+}
+
+int file_open_plain(int folder_fd, const char *path, struct stat *ret_status)
+{
+	int fd;
+
+	if (fstatat(folder_fd, path, ret_status, 0) < 0)
+		return -errno;
+	if (!S_ISREG(ret_status->st_mode))
+		return -ENOEXEC;
+	fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode)) {
+		close(fd);
+		return -ENOEXEC;
+	}
+	return fd;
 }

@@ -179,6 +179,17 @@ size_t text_columns(const char *string)
 	return columns;
 }
 
+size_t text_skip_columns(const char *string, size_t columns)
+{
+	size_t bytes = 0;
+
+	while (columns-- && string[bytes])
+		do
+			bytes++;
+		while (((u8)string[bytes] & 0xc0) == 0x80);
+	return bytes;
+}
+
 static unsigned text_minimum(unsigned a, unsigned b, unsigned c)
 {
 	unsigned minimum = a < b ? a : b;

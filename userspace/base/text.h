@@ -62,6 +62,8 @@ void text_append_terminal(struct text *text, const char *string, size_t length);
 const char *text_utf8(const char *string, struct text *scratch);
 /* The number of columns that a UTF-8 string takes, about: code points. */
 size_t text_columns(const char *string);
+/* The byte behind so many columns of it, or its end. */
+size_t text_skip_columns(const char *string, size_t columns);
 /* Number of edits between two strings, for "did you mean"; stops counting at limit. */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
 

@@ -2,39 +2,24 @@
 #include "code/code_cache.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/cache_folder.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "elf/elf_identity.h"
 
 #define MAGIC	  "gpcode\n"
 #define VERSION	  1 /* of what code_scan() finds: a change there is a change here */
 #define PAGES_MAX 4096
 #define BASES_MAX (2 << 20)
-#define SETTLED_NS \
-	(2 * NS_PER_SECOND)  /* a file that is changed again within a tick has the same time */
-#define ZFS_MAGIC 0x2fc12fc1 /* its own module has it */
 
-/* What a file is the same one by. Without padding: compared as bytes. */
-struct cache_key {
-	u64 by_text; /* else only root can write it */
-	u64 device, inode, size_bytes, ctime_ns;
-	u8 build_id[ELF_BUILD_ID_MAX_BYTES];
-};
-
-/* The stored file: this, its pages, its bases as distances from the lowest (by text only). */
+/* The stored file: this, its pages, its bases as distances from the lowest (by content only). */
 struct cache_header {
 	char magic[8];
 	u32 version, page_count;
-	struct cache_key key;
+	struct elf_identity key;
 	u8 digest[SHA256_BYTES]; /* of the text; of a file of root's, of the pages that are kept */
 	u64 base_count, lowest_base;
 };
@@ -43,61 +28,21 @@ struct cache {
 	int folder_fd;
 	const struct elf_file *file;
 	const struct elf_symbols *symbols;
-	struct cache_key key;
-	char name[40];
+	struct elf_identity key;
+	char name[ELF_IDENTITY_NAME_BYTES];
 	u8 *bytes; /* what was stored, NULL: nothing that can be used */
 	struct cache_header header;
 };
 
-/* ---- which file ---- */
-
-/* Where owner and mode are what root gave, and a number of a device is not one that somebody lent. */
-static bool is_kept_by_this_kernel(int fd)
-{
-	static const u64 kinds[] = {EXT4_SUPER_MAGIC,	  BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
-				    TMPFS_MAGIC,	  F2FS_SUPER_MAGIC,  SQUASHFS_MAGIC,
-				    EROFS_SUPER_MAGIC_V1, XFS_SUPER_MAGIC,   ZFS_MAGIC};
-	struct statvfs mounted;
-	struct statfs kind;
-
-	if (fstatfs(fd, &kind) || fstatvfs(fd, &mounted) || mounted.f_flag & ST_NOSUID)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if ((u64)(u32)kind.f_type == kinds[i])
-			return true;
-	return false;
-}
-
 /* False: nothing is kept of it. */
 static bool key_make(struct cache *cache, int fd)
 {
-	struct cache_key *key = &cache->key;
-	struct stat status;
-
-	if (fstat(fd, &status))
+	if (!elf_identity_read(cache->file, fd, &cache->key))
 		return false;
-	key->device = status.st_dev;
-	key->inode = status.st_ino;
-	key->size_bytes = (u64)status.st_size;
-	key->ctime_ns = (u64)status.st_ctim.tv_sec * NS_PER_SECOND + (u64)status.st_ctim.tv_nsec;
-	elf_file_build_id(cache->file, key->build_id);
-	key->by_text = status.st_uid || status.st_mode & (S_IWGRP | S_IWOTH) ||
-		       !is_kept_by_this_kernel(fd) ||
-		       key->ctime_ns + SETTLED_NS > clock_read_ns(CLOCK_REALTIME);
-	snprintf(cache->name, sizeof(cache->name), "%016llx-%016llx",
-		 (unsigned long long)key->device, (unsigned long long)key->inode);
+	elf_identity_name(&cache->key, cache->name);
 	/* Addresses in data of one that is not moved are found by going through them all; and without its instructions a digest
 	 * takes the processor longer than going through the code. */
-	return !key->by_text || (elf_file_is_movable(cache->file) && sha256_is_fast());
-}
-
-static bool is_same_file(const struct cache *cache)
-{
-	const struct cache_key *stored = &cache->header.key, *now = &cache->key;
-
-	if (now->by_text)
-		return stored->by_text;
-	return !memcmp(stored, now, sizeof(*now));
+	return !cache->key.by_content || (elf_file_is_movable(cache->file) && sha256_is_fast());
 }
 
 /* ---- what was stored ---- */
@@ -121,7 +66,7 @@ static void load(struct cache *cache)
 	    header->base_count > BASES_MAX ||
 	    size != sizeof(*header) + header->page_count * sizeof(struct code_page) +
 			    header->base_count * sizeof(u32) ||
-	    !is_same_file(cache)) {
+	    !elf_identity_agrees(&header->key, &cache->key)) {
 		free(cache->bytes);
 		cache->bytes = NULL;
 	}
@@ -166,7 +111,7 @@ static bool is_unchanged(const struct cache *cache)
 {
 	u8 digest[SHA256_BYTES];
 
-	if (!cache->key.by_text)
+	if (!cache->key.by_content)
 		pages_digest(cache, pages_of(cache), cache->header.page_count, digest);
 	else if (code_text_digest(cache->file, cache->symbols, digest))
 		return false;
@@ -190,7 +135,7 @@ static struct code_references *restore(const struct cache *cache, const struct c
 			result = -ENOENT;
 	if (!result && !is_unchanged(cache))
 		result = -ENOENT;
-	if (!result && cache->key.by_text) {
+	if (!result && cache->key.by_content) {
 		result = bases_restore(cache, &bases);
 		if (!result)
 			result = code_scan_follow(cache->file, cache->symbols, &bases, references);
@@ -215,30 +160,30 @@ static bool store(const struct cache *cache, const struct code_references *refer
 		  const struct code_text *text)
 {
 	const struct code_bases *bases = &text->bases;
-	size_t pages = code_references_page_count(references), size;
+	const struct code_page *pages;
+	size_t page_count = code_references_pages(references, &pages), size;
 	struct cache_header header = {.magic = MAGIC,
 				      .version = VERSION,
-				      .page_count = (u32)pages,
+				      .page_count = (u32)page_count,
 				      .key = cache->key,
 				      .base_count = bases->count,
 				      .lowest_base = bases->count ? bases->items[0] : 0};
 	_cleanup_free_ u8 *bytes = NULL;
-	struct code_page *stored;
 
-	if (!pages || pages > PAGES_MAX || bases->count > BASES_MAX ||
+	if (!page_count || page_count > PAGES_MAX || bases->count > BASES_MAX ||
 	    (bases->count && bases->items[bases->count - 1] - bases->items[0] > UINT32_MAX))
 		return false;
-	size = sizeof(header) + pages * sizeof(*stored) + bases->count * sizeof(u32);
+	size = sizeof(header) + page_count * sizeof(*pages) + bases->count * sizeof(u32);
 	bytes = calloc(1, size);
 	if (!bytes)
 		return false;
-	stored = (struct code_page *)(bytes + sizeof(header));
-	code_references_get_pages(references, stored);
-	bases_store(bases, header.lowest_base, (u8 *)(stored + pages));
-	if (cache->key.by_text)
+	memcpy(bytes + sizeof(header), pages, page_count * sizeof(*pages));
+	bases_store(bases, header.lowest_base,
+		    bytes + sizeof(header) + page_count * sizeof(*pages));
+	if (cache->key.by_content)
 		memcpy(header.digest, text->digest, sizeof(header.digest));
 	else
-		pages_digest(cache, stored, pages, header.digest);
+		pages_digest(cache, pages, page_count, header.digest);
 	memcpy(bytes, &header, sizeof(header));
 	return !cache_folder_write(cache->folder_fd, cache->name, bytes, size);
 }
@@ -272,7 +217,7 @@ static int scan_and_store(const struct cache *cache, const struct code_span *kee
 
 	if (!result)
 		result = code_scan(cache->file, cache->symbols, spans, count,
-				   cache->key.by_text ? &text : NULL, ret_references);
+				   cache->key.by_content ? &text : NULL, ret_references);
 	if (!result && store(cache, *ret_references, &text))
 		*ret_result = CODE_CACHE_STORED;
 	free(text.bases.items);

@@ -56,6 +56,8 @@ static int add_site(struct walk *walk, enum return_site_kind kind,
 		.popped_bytes = instruction->popped_bytes,
 		.instruction_bytes = instruction->size_bytes,
 	};
+	site_bytes_keep(walk->decoder, bytes, size, instruction->address,
+			&walk->sites[walk->site_count - 1].bytes);
 	return 0;
 }
 

@@ -7,26 +7,19 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "code/code_jumps_x86_64.h"
 
-#define KINDS		  2
-#define JUMP_BYTES	  5 /* opcode and distance */
-#define LONG_JUMP_BYTES	  6 /* two bytes of opcode */
 #define FILTER_BYTES	  16
 #define TABLE_MAX_ENTRIES 65536
 #define TABLE_READ_BYTES  4096
 
-#define PAGE_WORDS (CODE_PAGE_BYTES / 64)
 #define DIGIT_BITS 11
 #define DIGITS	   3 /* of 33 bits */
-
-struct kept_page {
-	u64 bits[KINDS][PAGE_WORDS];
-};
 
 struct code_references {
 	u64 start, end;
 	u32 *places; /* of each page: 1 + where it is among the kept ones; 0: it is not kept */
-	struct kept_page *pages;
+	struct code_page *pages;
 	size_t page_count, page_capacity;
 };
 
@@ -70,14 +63,14 @@ int code_references_keep(struct code_references *references, u64 first, u64 last
 		if (array_reserve(&references->pages, &references->page_capacity,
 				  references->page_count + 1))
 			return -ENOMEM;
-		memset(&references->pages[references->page_count], 0, sizeof(struct kept_page));
+		references->pages[references->page_count] = (struct code_page){.address = page};
 		*place = (u32)++references->page_count;
 	}
 	return 0;
 }
 
 /* NULL: it is not kept. */
-static struct kept_page *page_of(const struct code_references *references, u64 address)
+static struct code_page *page_of(const struct code_references *references, u64 address)
 {
 	u32 place = references->places[(address - references->start) / CODE_PAGE_BYTES];
 
@@ -94,25 +87,12 @@ bool code_references_keeps(const struct code_references *references, u64 first, 
 
 void code_references_add(struct code_references *references, enum code_reference kind, u64 address)
 {
-	struct kept_page *page = is_code(references, address) ? page_of(references, address) : NULL;
+	struct code_page *page = is_code(references, address) ? page_of(references, address) : NULL;
 	u64 bit = address % CODE_PAGE_BYTES;
 
 	if (page)
 		__atomic_fetch_or(&page->bits[kind][bit / 64], 1ULL << (bit % 64),
 				  __ATOMIC_RELAXED);
-}
-
-static u32 read_u32(const u8 *bytes)
-{
-	u32 value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-static u64 displaced(u64 address, const u8 *displacement)
-{
-	return address + (u64)(s64)(int32_t)read_u32(displacement);
 }
 
 static int base_add(struct code_bases *bases, u64 address)
@@ -121,17 +101,6 @@ static int base_add(struct code_bases *bases, u64 address)
 		return -ENOMEM;
 	bases->items[bases->count++] = address;
 	return 0;
-}
-
-static bool is_jump(const u8 *code)
-{
-	return code[0] == 0xe8 || code[0] == 0xe9;
-}
-
-static bool is_long_jump(const u8 *code)
-{
-	return (code[0] == 0x0f && (code[1] & 0xf0) == 0x80) || /* jcc */
-	       (code[0] == 0xc7 && code[1] == 0xf8);		/* xbegin */
 }
 
 static bool is_lea_rip(const u8 *code)
@@ -168,14 +137,10 @@ static int reference_read(struct code_references *references, struct code_bases 
 {
 	u64 target;
 
-	if (readable >= JUMP_BYTES && is_jump(code)) {
-		target = displaced(address + JUMP_BYTES, code + 1);
-		code_references_add(references, REFERENCE_JUMP, target);
-	} else if (readable >= LONG_JUMP_BYTES && is_long_jump(code)) {
-		target = displaced(address + LONG_JUMP_BYTES, code + 2);
+	if (code_jump_read(address, code, readable, &target)) {
 		code_references_add(references, REFERENCE_JUMP, target);
 	} else if (readable >= LONG_JUMP_BYTES && is_lea_rip(code)) {
-		target = displaced(address + LONG_JUMP_BYTES, code + 2);
+		target = code_displaced(address + LONG_JUMP_BYTES, code + 2);
 		code_references_add(references, REFERENCE_POINTER, target);
 		return base_add(bases, target);
 	}
@@ -204,7 +169,7 @@ int code_references_add_code(struct code_references *references, struct code_bas
 void code_references_add_absolute(struct code_references *references, const u8 *bytes, size_t size)
 {
 	for (size_t i = 0; i + sizeof(u32) <= size; i++)
-		code_references_add(references, REFERENCE_POINTER, read_u32(bytes + i));
+		code_references_add(references, REFERENCE_POINTER, code_read_u32(bytes + i));
 }
 
 static void table_follow(struct code_references *references, u64 base, code_read_function read,
@@ -218,7 +183,7 @@ static void table_follow(struct code_references *references, u64 base, code_read
 		if (!size)
 			return;
 		for (size_t i = 0; i < size; i += sizeof(u32)) {
-			u64 target = displaced(base, bytes + i);
+			u64 target = code_displaced(base, bytes + i);
 
 			if (!is_code(references, target))
 				return;
@@ -226,13 +191,6 @@ static void table_follow(struct code_references *references, u64 base, code_read
 		}
 		want = sizeof(bytes);
 	}
-}
-
-static int address_compare(const void *left, const void *right)
-{
-	u64 a = *(const u64 *)left, b = *(const u64 *)right;
-
-	return a < b ? -1 : a > b;
 }
 
 /* One pass: by some bits of how far they are above the lowest. */
@@ -266,7 +224,7 @@ static void bases_sort(struct code_bases *bases)
 		highest = base > highest ? base : highest;
 	}
 	if (!other || ((u64)highest - (u64)lowest) >> (DIGITS * DIGIT_BITS)) {
-		qsort(bases->items, bases->count, sizeof(u64), address_compare);
+		qsort(bases->items, bases->count, sizeof(u64), array_compare_u64);
 		free(other);
 		return;
 	}
@@ -309,7 +267,7 @@ u64 code_references_find(const struct code_references *references, enum code_ref
 {
 	for (u64 address = start; address < end;) {
 		u64 bit = address % CODE_PAGE_BYTES, rest;
-		const struct kept_page *page;
+		const struct code_page *page;
 
 		if (!is_code(references, address)) {
 			address++;
@@ -329,35 +287,23 @@ u64 code_references_find(const struct code_references *references, enum code_ref
 	return end;
 }
 
-size_t code_references_page_count(const struct code_references *references)
+size_t code_references_pages(const struct code_references *references,
+			     const struct code_page **ret_pages)
 {
+	*ret_pages = references->pages;
 	return references->page_count;
-}
-
-void code_references_get_pages(const struct code_references *references,
-			       struct code_page *ret_pages)
-{
-	for (u64 page = references->start; page < references->end; page += CODE_PAGE_BYTES) {
-		const struct kept_page *kept = page_of(references, page);
-
-		if (!kept)
-			continue;
-		ret_pages->address = page;
-		memcpy(ret_pages->bits, kept->bits, sizeof(ret_pages->bits));
-		ret_pages++;
-	}
 }
 
 int code_references_add_page(struct code_references *references, const struct code_page *page)
 {
 	int result = code_references_keep(references, page->address, page->address);
-	struct kept_page *kept;
+	struct code_page *kept;
 
 	if (result || !is_code(references, page->address))
 		return result;
 	kept = page_of(references, page->address);
-	for (size_t kind = 0; kind < KINDS; kind++)
-		for (size_t word = 0; word < PAGE_WORDS; word++)
+	for (size_t kind = 0; kind < ARRAY_SIZE(kept->bits); kind++)
+		for (size_t word = 0; word < ARRAY_SIZE(kept->bits[kind]); word++)
 			kept->bits[kind][word] |= page->bits[kind][word];
 	return 0;
 }

@@ -61,9 +61,9 @@ struct code_page {
 	u64 bits[2][CODE_PAGE_BYTES / 64];
 };
 
-size_t code_references_page_count(const struct code_references *references);
-/* All of them, in ascending order, into an array of that many. */
-void code_references_get_pages(const struct code_references *references, struct code_page *ret_pages);
+/* How many; they stay the references', in any order. */
+size_t code_references_pages(const struct code_references *references,
+			     const struct code_page **ret_pages);
 /* Keeps it, with what leads to it. 0 or -ENOMEM. */
 int code_references_add_page(struct code_references *references, const struct code_page *page);
 /* In ascending order, each once. */

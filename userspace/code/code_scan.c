@@ -16,7 +16,6 @@
 #define READ_BYTES	   (128 << 10)
 #define READ_OVERLAP_BYTES 16
 #define WINDOW_BYTES	   (128 << 10)
-#define WORKERS_MAX	   16
 #define WORKER_MIN_CHUNKS  4 /* a thread for less is not worth it */
 
 /* What one thread reads. */
@@ -38,49 +37,24 @@ struct scan {
 	struct chunk *chunks;
 	size_t chunk_count;
 	atomic_size_t next_chunk;
-};
-
-struct worker {
-	struct scan *scan;
-	pthread_t thread;
-	int result;
+	atomic_int result; /* of the threads */
 };
 
 /* ---- tables: hundreds of thousands of addresses, in ascending order, of which most are no table's ---- */
 
-struct window {
-	const struct elf_file *file;
-	u64 address;
-	size_t size;
-	u8 bytes[WINDOW_BYTES];
-};
-
 static size_t window_read(const void *data, u64 address, void *ret_bytes, size_t size)
 {
-	struct window *window = *(struct window *const *)data;
-	u64 inside = address - window->address;
+	struct elf_window *const *window = data;
 
-	if (address < window->address || inside >= window->size || window->size - inside < size) {
-		window->address = address;
-		window->size = elf_file_read_address(window->file, address, window->bytes,
-						     sizeof(window->bytes));
-		inside = 0;
-	}
-	if (size > window->size - inside)
-		size = window->size - inside;
-	memcpy(ret_bytes, window->bytes + inside, size);
-	return size;
+	return elf_window_read(*window, address, ret_bytes, size);
 }
 
 static int tables_follow(const struct scan *scan, struct code_bases *bases)
 {
-	_cleanup_free_ struct window *window = malloc(sizeof(*window));
+	_cleanup_free_ struct elf_window *window = elf_window_create(scan->file, WINDOW_BYTES);
 
 	if (!window)
 		return -ENOMEM;
-	window->file = scan->file;
-	window->address = 0;
-	window->size = 0;
 	code_references_add_tables(scan->references, bases, window_read, &window);
 	return 0;
 }
@@ -90,6 +64,16 @@ static int tables_follow(const struct scan *scan, struct code_bases *bases)
 static void pointer_visit(void *data, u64 address)
 {
 	code_references_add(data, REFERENCE_POINTER, address);
+}
+
+/* The part of so many bytes that begins there, and what instructions at its end have behind it. How many bytes, or -EIO. */
+static ssize_t part_read(const struct scan *scan, u64 offset, u64 left, u8 *ret_bytes)
+{
+	size_t want =
+		left < READ_BYTES + READ_OVERLAP_BYTES ? left : READ_BYTES + READ_OVERLAP_BYTES;
+	ssize_t size = elf_file_read(scan->file, offset, ret_bytes, want);
+
+	return size == (ssize_t)want ? size : -EIO;
 }
 
 /* Part by part. */
@@ -102,21 +86,17 @@ static int chunk_scan(const struct scan *scan, struct chunk *chunk, struct code_
 	sha256_begin(&sha);
 
 	for (size_t done = 0; done < chunk->size && !result; done += READ_BYTES) {
-		size_t left = chunk->readable - done, begins = chunk->size - done;
-		size_t want = left < READ_BYTES + READ_OVERLAP_BYTES
-				      ? left
-				      : READ_BYTES + READ_OVERLAP_BYTES;
-		ssize_t size = elf_file_read(scan->file, chunk->offset + done, bytes, want);
+		size_t left = chunk->size - done, begins = left < READ_BYTES ? left : READ_BYTES;
+		ssize_t size = part_read(scan, chunk->offset + done, chunk->readable - done, bytes);
 
-		if (size < 0 || (size_t)size != want)
-			return -EIO;
-		begins = begins < READ_BYTES ? begins : READ_BYTES;
+		if (size < 0)
+			return (int)size;
 		if (scan->text)
 			sha256_add(&sha, bytes, begins);
 		if (scan->references)
 			result = code_references_add_code(scan->references, bases,
 							  chunk->address + done, bytes, begins,
-							  want);
+							  (size_t)size);
 	}
 	sha256_end(&sha, chunk->digest);
 	return result;
@@ -141,50 +121,21 @@ static int bases_note(struct scan *scan, const struct code_bases *bases)
 static void *work(void *data)
 {
 	_cleanup_free_ u8 *bytes = malloc(READ_BYTES + READ_OVERLAP_BYTES);
-	struct worker *worker = data;
-	struct scan *scan = worker->scan;
+	struct scan *scan = data;
 	struct code_bases bases = {0};
 	size_t chunk;
+	int result = bytes ? 0 : -ENOMEM;
 
-	worker->result = bytes ? 0 : -ENOMEM;
-	while (!worker->result &&
-	       (chunk = atomic_fetch_add(&scan->next_chunk, 1)) < scan->chunk_count)
-		worker->result = chunk_scan(scan, &scan->chunks[chunk], &bases, bytes);
-	if (!worker->result && scan->references && scan->text)
-		worker->result = bases_note(scan, &bases);
-	if (!worker->result && scan->references)
-		worker->result = tables_follow(scan, &bases);
+	while (!result && (chunk = atomic_fetch_add(&scan->next_chunk, 1)) < scan->chunk_count)
+		result = chunk_scan(scan, &scan->chunks[chunk], &bases, bytes);
+	if (!result && scan->references && scan->text)
+		result = bases_note(scan, &bases);
+	if (!result && scan->references)
+		result = tables_follow(scan, &bases);
 	free(bases.items);
+	if (result)
+		atomic_store(&scan->result, result);
 	return NULL;
-}
-
-static size_t workers_wanted(const struct scan *scan)
-{
-	size_t wanted = scan->chunk_count / WORKER_MIN_CHUNKS, processors = thread_processors();
-
-	wanted = wanted < processors ? wanted : processors;
-	return wanted < 1 ? 1 : wanted > WORKERS_MAX ? WORKERS_MAX : wanted;
-}
-
-static int chunks_scan(struct scan *scan)
-{
-	struct worker workers[WORKERS_MAX] = {{.scan = scan}};
-	size_t wanted = workers_wanted(scan), started = 1;
-	int result;
-
-	for (; started < wanted; started++) {
-		workers[started].scan = scan;
-		if (thread_start(&workers[started].thread, work, &workers[started]))
-			break;
-	}
-	work(&workers[0]);
-	result = workers[0].result;
-	while (--started) {
-		pthread_join(workers[started].thread, NULL);
-		if (!result)
-			result = workers[started].result;
-	}
-	return result;
 }
 
 static int chunks_make(struct scan *scan)
@@ -221,15 +172,12 @@ static int data_scan(const struct scan *scan, const struct elf_segment *piece)
 	if (!bytes)
 		return -ENOMEM;
 	for (u64 done = 0; done < piece->file_size_bytes; done += READ_BYTES) {
-		u64 left = piece->file_size_bytes - done;
-		size_t want = left < READ_BYTES + READ_OVERLAP_BYTES
-				      ? left
-				      : READ_BYTES + READ_OVERLAP_BYTES;
-		ssize_t size = elf_file_read(scan->file, piece->offset + done, bytes, want);
+		ssize_t size =
+			part_read(scan, piece->offset + done, piece->file_size_bytes - done, bytes);
 
-		if (size < 0 || (size_t)size != want)
-			return -EIO;
-		code_references_add_absolute(scan->references, bytes, want);
+		if (size < 0)
+			return (int)size;
+		code_references_add_absolute(scan->references, bytes, (size_t)size);
 	}
 	return 0;
 }
@@ -318,8 +266,10 @@ static int text_scan(struct scan *scan)
 {
 	int result = chunks_make(scan);
 
-	if (!result)
-		result = chunks_scan(scan);
+	if (result)
+		return result;
+	thread_run_together(thread_workers(scan->chunk_count / WORKER_MIN_CHUNKS), work, scan);
+	result = scan->result;
 	if (result || !scan->text)
 		return result;
 	text_digest(scan, scan->text->digest);
@@ -400,5 +350,39 @@ int code_references_of_file(const struct elf_file *file, const struct elf_symbol
 		result = references_create(&scan, &(struct code_span){0}, 0);
 	free(scan.pieces);
 	*ret_references = result ? code_references_free(scan.references) : scan.references;
+	return result;
+}
+
+static int piece_visit(const struct scan *scan, const struct elf_segment *piece, u8 *bytes,
+		       int (*visit)(void *data, u64 address, const u8 *bytes, size_t size,
+				    size_t readable),
+		       void *data)
+{
+	int result = 0;
+
+	for (u64 done = 0; done < piece->file_size_bytes && !result; done += READ_BYTES) {
+		u64 left = piece->file_size_bytes - done;
+		ssize_t size = part_read(scan, piece->offset + done, left, bytes);
+
+		if (size < 0)
+			return (int)size;
+		result = visit(data, piece->address + done, bytes,
+			       left < READ_BYTES ? left : READ_BYTES, (size_t)size);
+	}
+	return result;
+}
+
+int code_scan_parts(const struct elf_file *file, const struct elf_symbols *symbols,
+		    int (*visit)(void *data, u64 address, const u8 *bytes, size_t size,
+				 size_t readable),
+		    void *data)
+{
+	_cleanup_free_ u8 *bytes = malloc(READ_BYTES + READ_OVERLAP_BYTES);
+	struct scan scan = {.file = file};
+	int result = bytes ? pieces_find(&scan, symbols) : -ENOMEM;
+
+	for (size_t i = 0; i < scan.piece_count && !result; i++)
+		result = piece_visit(&scan, &scan.pieces[i], bytes, visit, data);
+	free(scan.pieces);
 	return result;
 }

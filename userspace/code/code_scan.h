@@ -33,6 +33,11 @@ int code_text_digest(const struct elf_file *file, const struct elf_symbols *symb
 /* Adds what leads to the code, but code itself, where that takes these addresses. Empties bases. Of movable files. */
 int code_scan_follow(const struct elf_file *file, const struct elf_symbols *symbols,
 		     struct code_bases *bases, struct code_references *references);
+/* Calls visit with all of the code, part by part: so many bytes, and how many can be read from there. Stops where it does not return 0, and
+ * returns that; or -errno. */
+int code_scan_parts(const struct elf_file *file, const struct elf_symbols *symbols,
+		    int (*visit)(void *data, u64 address, const u8 *bytes, size_t size, size_t readable),
+		    void *data);
 /* References to the file's code, of which nothing is kept yet. */
 int code_references_of_file(const struct elf_file *file, const struct elf_symbols *symbols,
 			    struct code_references **ret_references);

@@ -7,7 +7,8 @@
 
 #include "base/map.h"
 
-#define COLD "cold"
+/* gcc's; those of BOLT, which parts what is seldom done from what is never done; clang's (-fbasic-block-sections). */
+static const char *const kinds[] = {"cold", "warm", "__part"};
 
 /* All functions of one name. */
 struct owner {
@@ -22,16 +23,25 @@ struct cold_parts {
 	const struct elf_symbol **parts; /* by owner */
 };
 
+/* The length of the kind that stands there, up to the end or a number; 0: none does. */
+static size_t kind_length(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t length = strlen(kinds[i]);
+
+		if (strncmp(name, kinds[i], length) == 0 &&
+		    (name[length] == 0 || name[length] == '.'))
+			return length;
+	}
+	return 0;
+}
+
 /* Where the owner's name ends; 0: it is no part. */
 static size_t owner_length(const char *name)
 {
-	const size_t length = strlen(COLD);
-
-	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
-		if (strncmp(dot + 1, COLD, length) == 0 &&
-		    (dot[1 + length] == 0 || dot[1 + length] == '.'))
+	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
+		if (kind_length(dot + 1))
 			return (size_t)(dot - name);
-	}
 	return 0;
 }
 

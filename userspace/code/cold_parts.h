@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which functions have parts that lie elsewhere, by the names of these: NAME.cold and NAME.cold.3 are of NAME. */
+/* Which functions have parts that lie elsewhere, by the names of these: NAME.cold and NAME.cold.3 are of NAME, and so are NAME.warm and NAME.__part.1. */
 #ifndef GPUPROBE_CODE_COLD_PARTS_H
 #define GPUPROBE_CODE_COLD_PARTS_H
 

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "code/code_jumps_x86_64.h"
 #include "code/function_code_parts.h"
 
 #define ENTRY_BLOCK_MAX_BYTES 128
 #define RESTART_MAX_BYTES     1024 /* with all that it may save and restore */
-#define SHORT_JUMP_BYTES      2
 #define SHORT_JUMP_BACK	      128
 #define SHORT_JUMP_FORWARD    127
 
@@ -183,11 +183,6 @@ static bool restart_find(struct decoder *decoder, const struct function_code *fu
 
 /* ---- who else could jump there ---- */
 
-static bool is_short_jump(u8 opcode)
-{
-	return opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
-}
-
 /* Does a byte anywhere near, read as a short jump, lead to [first, last]? */
 static bool short_jump_reaches(const struct function_code *function, u64 first, u64 last)
 {
@@ -199,10 +194,11 @@ static bool short_jump_reaches(const struct function_code *function, u64 first, 
 	/* The first function of a file has nothing, or something else, in front. */
 	for (size = 0; from < first && !size; from += size ? 0 : 1)
 		size = function->read(function->data, from, bytes, to - from);
-	for (size_t i = 0; i + 1 < size; i++) {
-		u64 target = from + i + SHORT_JUMP_BYTES + (u64)(s64)(int8_t)bytes[i + 1];
+	for (size_t i = 0; i < size; i++) {
+		u64 target;
 
-		if (is_short_jump(bytes[i]) && target >= first && target <= last)
+		if (code_short_jump_read(from + i, bytes + i, size - i, &target) &&
+		    target >= first && target <= last)
 			return true;
 	}
 	return size < last - from;
@@ -308,6 +304,27 @@ bool function_table_reaches(const struct function_code *function, u64 table, u64
 	return false;
 }
 
+bool function_is_slot_jump(const struct instruction *jump)
+{
+	return jump->flow == FLOW_JUMP_MEMORY && jump->memory.index == REGISTER_NONE &&
+	       (jump->memory.base == REGISTER_RIP || jump->memory.base == REGISTER_NONE);
+}
+
+bool function_is_stub(struct decoder *decoder, const struct function_code *function, u64 address)
+{
+	u8 bytes[2 * INSTRUCTION_MAX_BYTES];
+	struct instruction instruction;
+	size_t size = function->read(function->data, address, bytes, sizeof(bytes)), skipped = 0;
+
+	if (!decoder_read(decoder, bytes, size, address, &instruction))
+		return false;
+	if (instruction.endbr64)
+		skipped = instruction.size_bytes;
+	return decoder_read(decoder, bytes + skipped, size - skipped, address + skipped,
+			    &instruction) &&
+	       function_is_slot_jump(&instruction);
+}
+
 /* Is it certain that [first, last] is only come to from the start? */
 static bool is_only_fallen_into(struct decoder *decoder, const struct function_code *function,
 				u64 first, u64 last)
@@ -333,6 +350,16 @@ static bool is_jumped_to(struct decoder *decoder, const struct function_code *fu
 	return walk.unknown;
 }
 
+static void keep_bytes(struct decoder *decoder, const struct code_range *range,
+		       struct function_place *place)
+{
+	u64 offset = place->address - range->address;
+
+	site_bytes_keep(decoder, range->bytes, range->size_bytes, range->address, &place->first);
+	site_bytes_keep(decoder, range->bytes + offset, range->size_bytes - offset, place->address,
+			&place->bytes);
+}
+
 void function_code_place_first(struct decoder *decoder, const struct function_code *function,
 			       struct function_place *ret_place)
 {
@@ -340,6 +367,7 @@ void function_code_place_first(struct decoder *decoder, const struct function_co
 	struct function_place place = {.address = range->address,
 				       .file_offset = range->file_offset};
 
+	keep_bytes(decoder, range, &place);
 	if (decoder_check(decoder, range->bytes, range->size_bytes, range->address, &place.cost) ||
 	    (place.cost == COST_STEPPED &&
 	     decoder_displace(decoder, range->bytes, range->size_bytes, range->address,
@@ -401,6 +429,7 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 	} else if (place.cost == COST_STEPPED) {
 		place_choose(decoder, function, allowed, &place);
 	}
+	keep_bytes(decoder, range, &place);
 	*ret_place = place;
 	return NULL;
 }

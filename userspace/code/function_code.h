@@ -8,10 +8,18 @@
 #define GPUPROBE_CODE_FUNCTION_CODE_H
 
 #include "code/code_references.h"
+#include "code/code_sources.h"
 #include "code/displaced.h"
 #include "code/instruction.h"
+#include "code/site_bytes.h"
 #include "base/err.h"
 #include "base/types.h"
+
+enum function_frame {
+	FRAME_UNKNOWN, /* nor is it known that there is code */
+	FRAME_NONE,    /* the return address only */
+	FRAME_THERE,
+};
 
 /* A piece of a function that lies in one place. */
 struct code_range {
@@ -20,19 +28,26 @@ struct code_range {
 	u64 size_bytes;
 	const u8 *bytes;
 	bool uncertain; /* other functions have this name too: it is a part only if this one jumps to it */
+	bool nameless;	/* nothing but what jumps there says whose part it is */
 };
 
 struct function_code {
-	const struct code_range *ranges; /* the first begins at the entry; then those named NAME.cold */
+	const struct code_range *ranges; /* the first begins at the entry; then its other parts, by name, then nameless */
 	size_t range_count;
 	bool size_unknown; /* the first range only ends before the next symbol */
+	bool pads_unknown; /* exceptions may go on where none of the ranges is */
 	/* Of the whole file: what refers to addresses of code. NULL: unknown, only the first instruction is good
 	 * for an entry, and there are no return sites. */
 	const struct code_references *references;
+	/* What leads to addresses of which that was asked, NULL: nothing was; and where to ask, NULL: nowhere. */
+	const struct code_sources *sources;
+	struct code_sources *questions;
 	/* Is it the first address of a function? */
 	bool (*is_function)(const void *data, u64 address);
+	/* What is on the stack before this instruction, by its unwind table? */
+	enum function_frame (*frame)(const void *data, u64 address);
 	code_read_function read;
-	const void *data; /* for both */
+	const void *data; /* for all three */
 };
 
 /* ---- entries ---------------------------------------------------------------------------------------- */
@@ -40,6 +55,7 @@ struct function_code {
 struct function_place {
 	u64 address;
 	u64 file_offset;
+	struct site_bytes bytes, first; /* of the instruction there, and of the function's first */
 	u8 placed_bytes; /* behind the function's first byte; 0: its first instruction */
 	u32 stack_bytes; /* how much higher the stack pointer was at the first instruction */
 	struct displaced_instruction displaced; /* for the program to do; DISPLACED_NONE: the kernel does it */
@@ -92,6 +108,7 @@ enum return_site_kind {
 struct return_site {
 	u64 address; /* in the file */
 	u64 file_offset;
+	struct site_bytes bytes;
 	enum return_site_kind kind;
 	u16 popped_bytes;     /* ret n: what it takes off the stack besides the return address */
 	u8 instruction_bytes; /* its length, prefixes included */

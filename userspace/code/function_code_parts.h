@@ -18,7 +18,18 @@ struct function_walk {
 
 bool function_walk_next(struct function_walk *walk, struct instruction *ret_instruction);
 
+/* Can what stands behind it be come to from it? What is called may not return, and ends a function so. */
+static inline bool function_goes_on(const struct instruction *instruction)
+{
+	return instruction->flow == FLOW_NEXT || instruction->flow == FLOW_JUMP_CONDITIONAL;
+}
+
 bool function_contains(const struct function_code *function, u64 address);
+/* jmp *slot(%rip), jmp *slot: one fixed pointer, of a function that is bound at run time. */
+bool function_is_slot_jump(const struct instruction *jump);
+/* Is there what leads on to a function of another file: a jump by a fixed pointer, of a procedure linkage table? Whoever jumps there
+ * has left. */
+bool function_is_stub(struct decoder *decoder, const struct function_code *function, u64 address);
 /* May it be a step of computing an address of the function's own code, other than by a jump table of distances
  * from the table: does it take such an address, or is it a constant that may be the distance to one? */
 bool function_computes_code(const struct function_code *function, const struct instruction *instruction);

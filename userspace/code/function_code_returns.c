@@ -10,6 +10,7 @@
 #define PATTERN_MAX_INSTRUCTIONS  32 /* from a jump back to where its table is loaded */
 #define EPILOGUE_MAX_INSTRUCTIONS 8  /* from a jump back to what restores the stack */
 #define RANGES_MAX		  16
+#define QUESTIONS_MAX		  64 /* of a function */
 
 struct reader {
 	struct decoder *decoder;
@@ -20,6 +21,7 @@ struct reader {
 	struct return_site *sites;
 	size_t site_count, site_capacity;
 	bool leaves_always; /* its indirect jumps: nothing leads back into it */
+	size_t asked;
 	const char *reason;
 };
 
@@ -37,6 +39,14 @@ static int instructions_read(struct reader *reader)
 	if (walk.unknown)
 		reader->reason = "it has bytes that are no known instruction";
 	return 0;
+}
+
+/* Who can't be asked says nothing, as one with too many questions: what is not known stays unknown. */
+static void ask(struct reader *reader, u64 target)
+{
+	if (reader->function.questions && reader->asked < QUESTIONS_MAX &&
+	    !code_sources_ask(reader->function.questions, target))
+		reader->asked++;
 }
 
 /* ---- its parts ---- */
@@ -101,13 +111,6 @@ static int ranges_choose(struct reader *reader, const struct function_code *func
 
 /* ---- who else enters it ---- */
 
-static int address_compare(const void *left, const void *right)
-{
-	u64 a = *(const u64 *)left, b = *(const u64 *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /* Where its own jumps lead to, sorted; its own calls into itself are as bad as those of others. */
 static u64 *own_targets(const struct reader *reader, size_t *ret_count)
 {
@@ -120,9 +123,29 @@ static u64 *own_targets(const struct reader *reader, size_t *ret_count)
 		if (reader->instructions[i].has_target && reader->instructions[i].flow != FLOW_CALL)
 			targets[count++] = reader->instructions[i].target;
 	}
-	qsort(targets, count, sizeof(*targets), address_compare);
+	qsort(targets, count, sizeof(*targets), array_compare_u64);
 	*ret_count = count;
 	return targets;
+}
+
+/* Does any but its own jumps lead there? What is not known is asked. */
+static bool is_entrance(struct reader *reader, u64 address)
+{
+	const struct function_code *function = &reader->function;
+	const struct code_source *sources;
+	size_t count;
+
+	if (function->is_function(function->data, address))
+		return true;
+	if (!function->sources || !code_sources_of(function->sources, address, &sources, &count)) {
+		ask(reader, address);
+		return true;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (sources[i].kind != SOURCE_JUMP ||
+		    !function_contains(function, sources[i].address))
+			return true;
+	return false;
 }
 
 static int entrances_check(struct reader *reader)
@@ -135,11 +158,13 @@ static int entrances_check(struct reader *reader)
 		return -ENOMEM;
 	for (size_t r = 0; r < function->range_count; r++) {
 		const struct code_range *range = &function->ranges[r];
-		u64 end = range->address + range->size_bytes, at = range->address;
+		u64 end = range->address + range->size_bytes;
+		u64 at = range->address - range->nameless; /* at its start too */
 
 		while ((at = code_references_find(function->references, REFERENCE_JUMP, at + 1,
 						  end)) < end) {
-			if (!bsearch(&at, targets, count, sizeof(at), address_compare))
+			if (!bsearch(&at, targets, count, sizeof(at), array_compare_u64) &&
+			    is_entrance(reader, at))
 				reader->reason = "other code jumps into it, or has a name in it";
 		}
 	}
@@ -161,7 +186,7 @@ static bool ends_open(const struct reader *reader)
 			last = instruction;
 		if (!range_ends)
 			continue;
-		if (last->flow == FLOW_NEXT || last->flow == FLOW_JUMP_CONDITIONAL)
+		if (function_goes_on(last))
 			return true;
 		last = NULL;
 	}
@@ -203,6 +228,12 @@ static bool table_entry(const struct function_code *function, u64 table, size_t 
 	return true;
 }
 
+static bool is_nameless_code(const struct function_code *function, u64 address)
+{
+	return function->frame(function->data, address) != FRAME_UNKNOWN &&
+	       !function->is_function(function->data, address);
+}
+
 /* Can jumps by registers only leave it, since no pointer and no jump table leads into it? */
 static bool leaves_always(const struct reader *reader)
 {
@@ -216,9 +247,10 @@ static bool leaves_always(const struct reader *reader)
 
 		if (function_computes_code(function, instruction))
 			return false;
+		/* Its cases may lie in parts that are not known as such. */
 		if (instruction->data == DATA_LEA_RIP &&
 		    table_entry(function, instruction->data_address, sizeof(u32), 0, &target) &&
-		    function_contains(function, target))
+		    (function_contains(function, target) || is_nameless_code(function, target)))
 			return false;
 	}
 	return true;
@@ -338,13 +370,6 @@ static bool is_behind_epilogue(const struct reader *reader, size_t index)
 	return false;
 }
 
-/* jmp *slot(%rip), jmp *slot: one fixed pointer, of a function that is bound at run time. */
-static bool is_slot_jump(const struct instruction *jump)
-{
-	return jump->flow == FLOW_JUMP_MEMORY && jump->memory.index == REGISTER_NONE &&
-	       (jump->memory.base == REGISTER_RIP || jump->memory.base == REGISTER_NONE);
-}
-
 /* ---- sites ---- */
 
 static u64 file_offset_of(const struct reader *reader, u64 address)
@@ -381,16 +406,46 @@ static int site_add(struct reader *reader, const struct instruction *instruction
 	return 0;
 }
 
-static int relative_jump_read(struct reader *reader, const struct instruction *jump)
+/* Does anybody call it? Then it is a function, though without a name. */
+static bool is_nameless_function(struct reader *reader, u64 address)
 {
+	const struct function_code *function = &reader->function;
+	const struct code_source *sources;
+	size_t count;
+
+	if (!function->sources || !code_sources_of(function->sources, address, &sources, &count)) {
+		ask(reader, address);
+		return false;
+	}
+	return count && sources->kind == SOURCE_CALL;
+}
+
+/* Who leaves a function has given back the stack: else it is a jump within one. Not every compiler tells in the unwind table of
+ * what an epilogue does. */
+static bool leaves_frame(const struct reader *reader, size_t index)
+{
+	const struct function_code *function = &reader->function;
+
+	return function->frame(function->data, reader->instructions[index].address) ==
+		       FRAME_THERE &&
+	       !is_behind_epilogue(reader, index);
+}
+
+static int relative_jump_read(struct reader *reader, size_t index)
+{
+	const struct instruction *jump = &reader->instructions[index];
 	const struct function_code *function = &reader->function;
 
 	if (jump->has_target && function_contains(function, jump->target))
 		return 0;
-	if (!jump->has_target || !function->is_function(function->data, jump->target)) {
+	if (!jump->has_target || (!function->is_function(function->data, jump->target) &&
+				  !function_is_stub(reader->decoder, function, jump->target) &&
+				  !is_nameless_function(reader, jump->target)))
 		reader->reason = "it jumps to code without a name, which may be a part of it";
+	else if (leaves_frame(reader, index))
+		reader->reason = "it jumps to another function, but has not given back its stack";
+	if (reader->reason)
 		return 0;
-	}
 	if (jump->flow == FLOW_JUMP)
 		return site_add(reader, jump, RETURN_SITE_JUMP);
 	if (jump->condition == INSTRUCTION_NO_CONDITION) {
@@ -408,8 +463,8 @@ static int indirect_jump_read(struct reader *reader, size_t index)
 		return 0;
 	if (jump->notrack)
 		reader->reason = "it has a notrack jump, which the kernel does not probe";
-	else if (!reader->leaves_always && !is_slot_jump(jump) &&
-		 !is_behind_epilogue(reader, index))
+	else if ((!reader->leaves_always || leaves_frame(reader, index)) &&
+		 !function_is_slot_jump(jump) && !is_behind_epilogue(reader, index))
 		reader->reason = "it has a computed jump that may be a switch or its end";
 	else if (jump->flow == FLOW_JUMP_REGISTER)
 		return site_add(reader, jump, RETURN_SITE_JUMP_REGISTER);
@@ -429,7 +484,7 @@ static int exit_read(struct reader *reader, size_t index)
 		return site_add(reader, instruction, RETURN_SITE_RET);
 	case FLOW_JUMP:
 	case FLOW_JUMP_CONDITIONAL:
-		return relative_jump_read(reader, instruction);
+		return relative_jump_read(reader, index);
 	case FLOW_JUMP_REGISTER:
 	case FLOW_JUMP_MEMORY:
 		return indirect_jump_read(reader, index);
@@ -458,17 +513,20 @@ static int exits_read(struct reader *reader)
 static void sites_check(struct reader *reader)
 {
 	for (size_t i = 0; i < reader->site_count && !reader->reason; i++) {
-		const struct return_site *site = &reader->sites[i];
+		struct return_site *site = &reader->sites[i];
 		enum instruction_cost cost;
 
 		for (size_t r = 0; r < reader->function.range_count; r++) {
 			const struct code_range *range = &reader->ranges[r];
 			u64 offset = site->address - range->address;
 
-			if (offset < range->size_bytes)
-				reader->reason = decoder_check(
-					reader->decoder, range->bytes + offset,
-					range->size_bytes - offset, site->address, &cost);
+			if (offset >= range->size_bytes)
+				continue;
+			reader->reason =
+				decoder_check(reader->decoder, range->bytes + offset,
+					      range->size_bytes - offset, site->address, &cost);
+			site_bytes_keep(reader->decoder, range->bytes + offset,
+					range->size_bytes - offset, site->address, &site->bytes);
 		}
 	}
 }
@@ -494,6 +552,8 @@ int function_code_returns(struct decoder *decoder, const struct function_code *f
 		reader.reason = "its size is unknown";
 	else if (!function->references)
 		reader.reason = "it is not known what jumps into it";
+	else if (function->pads_unknown)
+		reader.reason = "exceptions go on in code that is not known to be a part of it";
 	else
 		result = ranges_choose(&reader, function);
 	if (!result && !reader.reason)

@@ -38,4 +38,10 @@ bool module_code_place_first(struct module_code *code, u64 address,
 int module_code_returns(struct module_code *code, u64 address, struct return_site **ret_sites,
 			size_t *ret_count, const char **ret_reason);
 
+/* How many addresses the calls of module_code_returns() since the last answer would like to know more about: what a function gave
+ * as its reason meanwhile may be none when they are answered. */
+size_t module_code_questions(const struct module_code *code);
+/* Answers all of them, by reading the code once. 0 or -errno: what is not known stays so. */
+int module_code_answer(struct module_code *code);
+
 #endif

@@ -15,6 +15,7 @@
 
 #define READ_EVERY_NS	(100 * NS_PER_MILLISECOND)
 #define PCIE_EVERY	10 /* readings: each takes 40 ms */
+#define PROCESSES_MAX	64 /* of a GPU of which it is known what they have there */
 #define STOP_TIMEOUT_NS (200 * NS_PER_MILLISECOND)
 
 /* A GPU as a source numbers it. */
@@ -23,13 +24,23 @@ struct known_device {
 	u8 uuid[16];
 	u64 told_ns; /* the reading that was told last */
 	struct record_gpu_environment told;
+	bool place_told;
+};
+
+/* A GPU when the recording began. */
+struct at_attach {
+	u8 uuid[16];
+	struct nvml_place place;
+	u64 memory_used_bytes;
+	u32 process_count;
+	struct nvml_process_memory processes[PROCESSES_MAX];
 };
 
 struct reading {
 	u8 uuid[16];
 	u64 ts; /* 0: none yet */
 	struct nvml_values values;
-	u64 nvlink_sent_kb_s, nvlink_received_kb_s; /* since the reading before */
+	u64 nvlink_sent_kib_s, nvlink_received_kib_s; /* since the reading before */
 };
 
 struct gpu_counters {
@@ -43,6 +54,8 @@ struct gpu_counters {
 	pthread_mutex_t lock;
 	struct reading readings[NVML_DEVICES_MAX];
 	u32 reading_count;
+	struct at_attach *at_attach; /* NVML_DEVICES_MAX */
+	u32 at_attach_count;
 	u64 window_start_ns, window_end_ns; /* 0: not yet */
 	bool stopping, ended;
 	pthread_cond_t changed;
@@ -68,31 +81,55 @@ static void publish(struct gpu_counters *counters, u32 index, const u8 *uuid,
 	pthread_mutex_lock(&counters->lock);
 	*reading = (struct reading){.ts = now, .values = *values};
 	memcpy(reading->uuid, uuid, sizeof(reading->uuid));
-	reading->nvlink_sent_kb_s =
+	reading->nvlink_sent_kib_s =
 		rate(values->nvlink_sent_kib, before.values.nvlink_sent_kib, lasted);
-	reading->nvlink_received_kb_s =
+	reading->nvlink_received_kib_s =
 		rate(values->nvlink_received_kib, before.values.nvlink_received_kib, lasted);
 	if (index >= counters->reading_count)
 		counters->reading_count = index + 1;
 	pthread_mutex_unlock(&counters->lock);
 }
 
+/* The lock is held. Until the flag is set, no longer than so; whether it is. */
+static bool wait_for_flag(struct gpu_counters *counters, const bool *flag, u64 timeout_ns)
+{
+	u64 end_ns = clock_monotonic_ns() + timeout_ns;
+	const struct timespec until = {end_ns / NS_PER_SECOND, end_ns % NS_PER_SECOND};
+
+	while (!*flag &&
+	       pthread_cond_timedwait(&counters->changed, &counters->lock, &until) != ETIMEDOUT)
+		;
+	return *flag;
+}
+
 /* true: it is time to stop. */
 static bool wait_for_next(struct gpu_counters *counters)
 {
-	struct timespec until;
 	bool stopping;
-	u64 end_ns;
 
-	end_ns = clock_monotonic_ns() + READ_EVERY_NS;
-	until = (struct timespec){end_ns / NS_PER_SECOND, end_ns % NS_PER_SECOND};
 	pthread_mutex_lock(&counters->lock);
-	while (!counters->stopping &&
-	       pthread_cond_timedwait(&counters->changed, &counters->lock, &until) != ETIMEDOUT)
-		;
-	stopping = counters->stopping;
+	stopping = wait_for_flag(counters, &counters->stopping, READ_EVERY_NS);
 	pthread_mutex_unlock(&counters->lock);
 	return stopping;
+}
+
+static void read_at_attach(struct gpu_counters *counters, const struct nvml *nvml)
+{
+	for (u32 i = 0; i < nvml_count(nvml); i++) {
+		struct at_attach *device = &counters->at_attach[i];
+		struct nvml_values values;
+
+		memset(&values, 0xff, sizeof(values));
+		nvml_read(nvml, i, &values);
+		memcpy(device->uuid, nvml_uuid(nvml, i), sizeof(device->uuid));
+		device->memory_used_bytes = values.memory_used_bytes;
+		nvml_read_place(nvml, i, &device->place);
+		device->process_count =
+			nvml_read_processes(nvml, i, device->processes, PROCESSES_MAX);
+	}
+	pthread_mutex_lock(&counters->lock);
+	counters->at_attach_count = nvml_count(nvml);
+	pthread_mutex_unlock(&counters->lock);
 }
 
 static void *read_main(void *data)
@@ -106,6 +143,8 @@ static void *read_main(void *data)
 	if (!nvml)
 		log_debug("no counters of the GPUs: %s", why);
 	memset(values, 0xff, sizeof(values));
+	if (nvml)
+		read_at_attach(counters, nvml);
 	while (nvml && !wait_for_next(counters)) {
 		for (u32 i = 0; i < nvml_count(nvml); i++) {
 			if (turn % PCIE_EVERY == 0)
@@ -176,8 +215,8 @@ static struct record_gpu_environment record_of(const struct known_device *device
 		.pcie_received_kb_s = values->pcie_received_kb_s,
 		.memory_used_bytes = values->memory_used_bytes,
 		.throttle_reasons = values->throttle_reasons,
-		.nvlink_sent_kb_s = reading->nvlink_sent_kb_s,
-		.nvlink_received_kb_s = reading->nvlink_received_kb_s,
+		.nvlink_sent_kib_s = reading->nvlink_sent_kib_s,
+		.nvlink_received_kib_s = reading->nvlink_received_kib_s,
 	};
 }
 
@@ -202,6 +241,47 @@ static bool in_window(const struct gpu_counters *counters, u64 ts)
 	       (!counters->window_end_ns || ts <= counters->window_end_ns);
 }
 
+static u64 memory_of(const struct at_attach *device, u32 pid)
+{
+	for (u32 i = 0; i < device->process_count; i++)
+		if (device->processes[i].pid == pid)
+			return device->processes[i].bytes;
+	return ~0ULL;
+}
+
+/* Once for each; the reading thread changes nothing of it any more when the count is set. 1: told, 0: not known, or -errno. */
+static int tell_at_attach(struct gpu_counters *counters, struct known_device *device)
+{
+	const struct at_attach *found = NULL;
+	u32 count;
+
+	pthread_mutex_lock(&counters->lock);
+	count = counters->window_start_ns ? counters->at_attach_count : 0;
+	pthread_mutex_unlock(&counters->lock);
+	for (u32 i = 0; i < count && !found; i++)
+		if (!memcmp(counters->at_attach[i].uuid, device->uuid, sizeof(device->uuid)))
+			found = &counters->at_attach[i];
+	if (!found || device->place_told)
+		return 0;
+	device->place_told = true;
+	struct record_gpu_at_attach fact = {
+		.header = {.size_bytes = sizeof(fact),
+			   .kind = KIND_gpu_at_attach,
+			   .source = device->source,
+			   .ts = counters->window_start_ns,
+			   .pid = device->pid},
+		.device = device->id,
+		.pci_domain = found->place.pci_domain,
+		.pci_bus = found->place.pci_bus,
+		.pci_device = found->place.pci_device,
+		.memory_used_bytes = found->memory_used_bytes,
+		.process_memory_bytes = memory_of(found, device->pid),
+	};
+	int result = counters->callback(counters->callback_data, &fact.header, sizeof(fact));
+
+	return result < 0 ? result : 1;
+}
+
 static int tell_all(struct gpu_counters *counters)
 {
 	int count = 0;
@@ -209,8 +289,11 @@ static int tell_all(struct gpu_counters *counters)
 	for (size_t i = 0; i < counters->device_count; i++) {
 		struct known_device *device = &counters->devices[i];
 		struct reading reading = {0};
-		int result;
+		int result = tell_at_attach(counters, device);
 
+		if (result < 0)
+			return result;
+		count += result;
 		pthread_mutex_lock(&counters->lock);
 		for (u32 j = 0; j < counters->reading_count; j++)
 			if (in_window(counters, counters->readings[j].ts) &&
@@ -272,8 +355,12 @@ int gpu_counters_start(const struct record_source *inner, struct gpu_counters **
 	pthread_condattr_t monotonic;
 	int result;
 
-	if (!counters)
+	if (counters)
+		counters->at_attach = calloc(NVML_DEVICES_MAX, sizeof(*counters->at_attach));
+	if (!counters || !counters->at_attach) {
+		free(counters);
 		return -ENOMEM;
+	}
 	counters->inner = *inner;
 	pthread_mutex_init(&counters->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -282,6 +369,7 @@ int gpu_counters_start(const struct record_source *inner, struct gpu_counters **
 	pthread_condattr_destroy(&monotonic);
 	result = thread_start(&counters->thread, read_main, counters);
 	if (result) {
+		free(counters->at_attach);
 		free(counters);
 		return result;
 	}
@@ -291,8 +379,6 @@ int gpu_counters_start(const struct record_source *inner, struct gpu_counters **
 
 struct gpu_counters *gpu_counters_free(struct gpu_counters *counters)
 {
-	u64 end_ns = clock_monotonic_ns() + STOP_TIMEOUT_NS;
-	const struct timespec until = {end_ns / NS_PER_SECOND, end_ns % NS_PER_SECOND};
 	bool ended;
 
 	if (!counters)
@@ -300,10 +386,7 @@ struct gpu_counters *gpu_counters_free(struct gpu_counters *counters)
 	pthread_mutex_lock(&counters->lock);
 	counters->stopping = true;
 	pthread_cond_broadcast(&counters->changed);
-	while (!counters->ended &&
-	       pthread_cond_timedwait(&counters->changed, &counters->lock, &until) != ETIMEDOUT)
-		;
-	ended = counters->ended;
+	ended = wait_for_flag(counters, &counters->ended, STOP_TIMEOUT_NS);
 	pthread_mutex_unlock(&counters->lock);
 	if (!ended) {
 		log_debug("NVML does not answer: its thread is left alone");
@@ -314,6 +397,7 @@ struct gpu_counters *gpu_counters_free(struct gpu_counters *counters)
 	pthread_mutex_destroy(&counters->lock);
 	pthread_cond_destroy(&counters->changed);
 	free(counters->devices);
+	free(counters->at_attach);
 	free(counters);
 	return NULL;
 }

@@ -12,6 +12,7 @@
 #include "process/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "store/schema.h"
 #include "../bpf/shared.h"
 
 struct record_header recording_facts_header(u32 kind, size_t size_bytes, u32 source)
@@ -230,6 +231,8 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 	return result;
 }
 
+#define NOBODY "nobody" /* ran instead */
+
 int recording_facts_bpf_names(struct batch *batch)
 {
 	static const char *const names[] = {
@@ -244,6 +247,16 @@ int recording_facts_bpf_names(struct batch *batch)
 		if (names[i])
 			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_OFF_CPU + i,
 						names[i], strlen(names[i]));
+	for (u32 i = 0; i < STACK_ENDS_MAX && !result; i++) {
+		const struct schema_enum_value *end = schema_enum("stack_end", i);
+
+		if (end)
+			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_STACK_END + i,
+						end->meaning, strlen(end->meaning));
+	}
+	if (!result)
+		result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_NOBODY, NOBODY,
+					strlen(NOBODY));
 	return result ? result
 		      : batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_PAGE_FAULT, "page fault",
 				       strlen("page fault"));

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #define LIBRARY			"libnvidia-ml.so.1"
 #define UUID_BYTES		16
 #define UUID_TEXT_BYTES		96 /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
@@ -18,13 +20,25 @@
 #define SCOPE_ALL_LINKS		0xffffffffU
 #define TYPE_UNSIGNED_LONG_LONG 3 /* nvmlValueType_t */
 
-/* nvmlUtilization_t, nvmlMemory_t, nvmlFieldValue_t of nvml.h. */
+/* nvmlUtilization_t, nvmlMemory_t, nvmlPciInfo_t, nvmlProcessInfo_t, nvmlFieldValue_t of nvml.h. */
 struct nvml_utilization {
 	u32 gpu, memory;
 };
 
 struct nvml_memory {
 	u64 total, free, used;
+};
+
+struct nvml_pci {
+	char legacy_id[16];
+	u32 domain, bus, device, device_id, subsystem_id;
+	char id[32];
+};
+
+struct nvml_process {
+	u32 pid;
+	u64 used_bytes;
+	u32 gpu_instance, compute_instance;
 };
 
 struct nvml_field {
@@ -35,6 +49,8 @@ struct nvml_field {
 };
 
 _Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t has 40 bytes");
+_Static_assert(sizeof(struct nvml_pci) == 68, "nvmlPciInfo_t has 68 bytes");
+_Static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_t has 24 bytes");
 
 struct nvml {
 	void *library;
@@ -205,6 +221,34 @@ void nvml_read_pcie(const struct nvml *nvml, u32 device, struct nvml_values *val
 
 	READ(values->pcie_sent_kb_s, DeviceGetPcieThroughput, handle, PCIE_SENT);
 	READ(values->pcie_received_kb_s, DeviceGetPcieThroughput, handle, PCIE_RECEIVED);
+}
+
+void nvml_read_place(const struct nvml *nvml, u32 device, struct nvml_place *ret_place)
+{
+	struct nvml_pci pci;
+
+	memset(ret_place, 0xff, sizeof(*ret_place));
+	if (nvml->calls.DeviceGetPciInfo_v3 &&
+	    !nvml->calls.DeviceGetPciInfo_v3(nvml->devices[device].handle, &pci))
+		*ret_place = (struct nvml_place){pci.domain, pci.bus, pci.device};
+}
+
+u32 nvml_read_processes(const struct nvml *nvml, u32 device,
+			struct nvml_process_memory *ret_processes, u32 processes_max)
+{
+	_cleanup_free_ struct nvml_process *processes = calloc(processes_max, sizeof(*processes));
+	u32 count = processes_max;
+
+	/* Of more than there is room for it writes none. */
+	if (!processes || !nvml->calls.DeviceGetComputeRunningProcesses_v3 ||
+	    nvml->calls.DeviceGetComputeRunningProcesses_v3(nvml->devices[device].handle, &count,
+							    processes) ||
+	    count > processes_max)
+		return 0;
+	for (u32 i = 0; i < count; i++)
+		ret_processes[i] =
+			(struct nvml_process_memory){processes[i].pid, processes[i].used_bytes};
+	return count;
 }
 
 struct nvml *nvml_close(struct nvml *nvml)

@@ -26,6 +26,17 @@ struct nvml_values {
 	u64 nvlink_sent_kib, nvlink_received_kib; /* since the driver was loaded, over all links */
 };
 
+/* PCI address; what is not known is all ones. */
+struct nvml_place {
+	u32 pci_domain, pci_bus, pci_device;
+};
+
+/* Memory that a process has on the GPU. */
+struct nvml_process_memory {
+	u32 pid; /* as the driver counts: the host's */
+	u64 bytes; /* all ones: not known */
+};
+
 /* NULL: there is no such library, or no driver; ret_why says so, in words that need no freeing. */
 struct nvml *nvml_open(const char **ret_why);
 u32 nvml_count(const struct nvml *nvml);
@@ -35,6 +46,10 @@ const u8 *nvml_uuid(const struct nvml *nvml, u32 device);
 void nvml_read(const struct nvml *nvml, u32 device, struct nvml_values *ret_values);
 /* Only PCIe; the rest stays as it is. */
 void nvml_read_pcie(const struct nvml *nvml, u32 device, struct nvml_values *values);
+void nvml_read_place(const struct nvml *nvml, u32 device, struct nvml_place *ret_place);
+/* Which processes use the GPU, at most so many of them, and what memory they have there. How many; 0: it is not known. */
+u32 nvml_read_processes(const struct nvml *nvml, u32 device, struct nvml_process_memory *ret_processes,
+			u32 processes_max);
 struct nvml *nvml_close(struct nvml *nvml); /* NULL allowed; returns NULL */
 
 #endif

@@ -31,6 +31,13 @@ ssize_t elf_file_read(const struct elf_file *file, u64 offset, void *ret_bytes, 
 /* Up to size bytes at a virtual address of any PT_LOAD; returns how many. */
 size_t elf_file_read_address(const struct elf_file *file, u64 address, void *ret_bytes, size_t size);
 
+/* For many small reads near each other: keeps the bytes behind the last address that was not among those that it had. NULL: out of
+ * memory. The caller frees it with free(). */
+struct elf_window;
+struct elf_window *elf_window_create(const struct elf_file *file, size_t bytes);
+/* As elf_file_read_address(), of the window's size at most. */
+size_t elf_window_read(struct elf_window *window, u64 address, void *ret_bytes, size_t size);
+
 /* Is there a byte of the file at a virtual address? */
 bool elf_file_holds_address(const struct elf_file *file, u64 address);
 
@@ -100,6 +107,15 @@ struct elf_symbols {
 int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
 		     struct err *err);
 void elf_symbols_free(struct elf_symbols *symbols);
+/* Where functions are, by the file's own symbols: without names, and so a small part of the work. */
+struct elf_extent {
+	u64 address;
+	u64 size_bytes; /* 0: unknown */
+};
+
+/* Sorted; of those that begin together the longest. The caller frees. Returns how many, or -ENOMEM. */
+ssize_t elf_file_functions(const struct elf_file *file, struct elf_extent **ret_extents);
+
 /* How many of them begin at or below the address. */
 size_t elf_symbols_up_to(const struct elf_symbols *symbols, u64 address);
 

@@ -73,29 +73,50 @@ struct visitor {
 	void *data;
 };
 
-static void visit_rela(const struct elf_file *file, s64 table_tag, s64 size_tag,
+/* What is left of a table of the dynamic section. */
+struct table {
+	const struct elf_file *file;
+	u64 address, size;
+};
+
+/* Empty where the file has none. */
+static struct table table_find(const struct elf_file *file, s64 address_tag, s64 size_tag)
+{
+	struct table table = {.file = file};
+
+	if (!elf_dynamic_find(file, address_tag, &table.address) ||
+	    !elf_dynamic_find(file, size_tag, &table.size))
+		table.size = 0;
+	return table;
+}
+
+/* The next READ_ENTRIES at most. Returns how many they are; 0: that was all that can be read. */
+static size_t table_read(struct table *table, void *ret_entries, size_t entry_bytes)
+{
+	u64 want = READ_ENTRIES * entry_bytes;
+	size_t count;
+
+	want = table->size < want ? table->size : want;
+	count = elf_file_read_address(table->file, table->address, ret_entries, want) / entry_bytes;
+	table->address += count * entry_bytes;
+	table->size -= count * entry_bytes;
+	return count;
+}
+
+static void visit_rela(const struct elf_file *file, s64 address_tag, s64 size_tag,
 		       const struct visitor *visitor)
 {
+	struct table table = table_find(file, address_tag, size_tag);
 	Elf64_Rela entries[READ_ENTRIES];
-	u64 address, size, count;
+	size_t count;
 
-	if (!elf_dynamic_find(file, table_tag, &address) ||
-	    !elf_dynamic_find(file, size_tag, &size))
-		return;
-	for (u64 done = 0; done < size; done += count * sizeof(entries[0])) {
-		u64 want = size - done < sizeof(entries) ? size - done : sizeof(entries);
-
-		count = elf_file_read_address(file, address + done, entries, want) /
-			sizeof(entries[0]);
-		if (!count)
-			return;
-		for (u64 i = 0; i < count; i++) {
+	while ((count = table_read(&table, entries, sizeof(entries[0]))))
+		for (size_t i = 0; i < count; i++) {
 			u64 type = ELF64_R_TYPE(entries[i].r_info);
 
 			if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE)
 				visitor->visit(visitor->data, (u64)entries[i].r_addend);
 		}
-	}
 }
 
 static void visit_slot(const struct elf_file *file, u64 slot, const struct visitor *visitor)
@@ -111,18 +132,12 @@ static void visit_slot(const struct elf_file *file, u64 slot, const struct visit
 static void visit_relr(const struct elf_file *file, const struct visitor *visitor)
 {
 	const u64 bits = 63;
-	u64 entries[READ_ENTRIES], address, size, count, slot = 0;
+	struct table table = table_find(file, DT_RELR, DT_RELRSZ);
+	u64 entries[READ_ENTRIES], slot = 0;
+	size_t count;
 
-	if (!elf_dynamic_find(file, DT_RELR, &address) || !elf_dynamic_find(file, DT_RELRSZ, &size))
-		return;
-	for (u64 done = 0; done < size; done += count * sizeof(entries[0])) {
-		u64 want = size - done < sizeof(entries) ? size - done : sizeof(entries);
-
-		count = elf_file_read_address(file, address + done, entries, want) /
-			sizeof(entries[0]);
-		if (!count)
-			return;
-		for (u64 i = 0; i < count; i++) {
+	while ((count = table_read(&table, entries, sizeof(entries[0]))))
+		for (size_t i = 0; i < count; i++) {
 			if (!(entries[i] & 1)) {
 				visit_slot(file, entries[i], visitor);
 				slot = entries[i] + sizeof(u64);
@@ -134,7 +149,6 @@ static void visit_relr(const struct elf_file *file, const struct visitor *visito
 			}
 			slot += bits * sizeof(u64);
 		}
-	}
 }
 
 void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u64 address),

@@ -233,3 +233,53 @@ size_t elf_symbols_up_to(const struct elf_symbols *symbols, u64 address)
 	}
 	return low;
 }
+
+/* ---- without names ---- */
+
+static ssize_t extents_add(const struct elf_file *file, u32 type, struct elf_extent **extents,
+			   size_t count)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_section_find(file, NULL, type, &header);
+	Elf_Data *data = section ? elf_section_data(file, section) : NULL;
+	size_t more = data ? data->d_size / sizeof(Elf64_Sym) : 0;
+	struct elf_extent *items = reallocarray(*extents, count + more + 1, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	*extents = items;
+	for (size_t i = 0; i < more; i++) {
+		GElf_Sym symbol;
+
+		if (gelf_getsym(data, (int)i, &symbol) && symbol_is_function(file, &symbol))
+			items[count++] = (struct elf_extent){symbol.st_value, symbol.st_size};
+	}
+	return (ssize_t)count;
+}
+
+/* The longest of those that begin together first. */
+static int extent_compare(const void *left, const void *right)
+{
+	const struct elf_extent *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->size_bytes < b->size_bytes) - (a->size_bytes > b->size_bytes);
+}
+
+ssize_t elf_file_functions(const struct elf_file *file, struct elf_extent **ret_extents)
+{
+	_cleanup_free_ struct elf_extent *extents = NULL;
+	ssize_t count = extents_add(file, SHT_SYMTAB, &extents, 0), kept = 0;
+
+	if (count >= 0)
+		count = extents_add(file, SHT_DYNSYM, &extents, (size_t)count);
+	if (count < 0)
+		return count;
+	qsort(extents, (size_t)count, sizeof(*extents), extent_compare);
+	for (ssize_t i = 0; i < count; i++)
+		if (!kept || extents[i].address != extents[kept - 1].address)
+			extents[kept++] = extents[i];
+	*ret_extents = take_pointer(&extents);
+	return kept;
+}

@@ -180,6 +180,32 @@ static u64 default_duration(const struct schema_kind *kind)
 	return open ? RECORD_DURATION_OPEN : 0;
 }
 
+/* What a line says of its stack stands in the fact of that. */
+static int import_stack_end(struct import *import, json_t *object, struct err *err)
+{
+	struct import_context *context = &import->context;
+	json_t *end = json_object_get(object, "stack_end");
+	json_t *guessed = json_object_get(object, "stack_guessed");
+	const struct schema_enum_value *value =
+		json_is_string(end) ? schema_enum_by_tag("stack_end", json_string_value(end))
+				    : NULL;
+
+	context->stack_end = value ? (u8)value->number : 0;
+	context->stack_guessed = (u8)json_integer_value(guessed);
+	if (end && !value)
+		return import_error(context, err, "stack_end: expected how a stack ends");
+	if (guessed && (!json_is_integer(guessed) || json_integer_value(guessed) < 0 ||
+			json_integer_value(guessed) > UINT8_MAX))
+		return import_error(context, err, "stack_guessed: expected a number up to %u",
+				    UINT8_MAX);
+	return 0;
+}
+
+static bool is_of_stack(const char *key)
+{
+	return strcmp(key, "stack_end") == 0 || strcmp(key, "stack_guessed") == 0;
+}
+
 static int import_fields(struct import *import, const struct schema_kind *kind, json_t *object,
 			 struct record_header *record, struct err *err)
 {
@@ -191,7 +217,7 @@ static int import_fields(struct import *import, const struct schema_kind *kind, 
 		const struct schema_field *field = schema_field_or_header(kind, key);
 		int result;
 
-		if (strcmp(key, "kind") == 0)
+		if (strcmp(key, "kind") == 0 || is_of_stack(key))
 			continue;
 		if (kind->tail == TAIL_ARGS && strcmp(key, "args") == 0) {
 			args = value;
@@ -239,7 +265,9 @@ static int import_record(struct import *import, json_t *object, struct err *err)
 	if (kind->shape != SHAPE_FACT && !json_object_get(object, "ts"))
 		return import_error(&import->context, err, "\"ts\" is missing: a %s needs it",
 				    kind->tag);
-	result = import_fields(import, kind, object, record, err);
+	result = import_stack_end(import, object, err);
+	if (result == 0)
+		result = import_fields(import, kind, object, record, err);
 	if (result == 0 && kind->shape == SHAPE_FACT)
 		result = import_note_fact(import, kind, record, err);
 	if (result < 0)

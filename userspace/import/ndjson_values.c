@@ -157,8 +157,9 @@ static int add_stack(const struct target *target, struct record_stack *stack, u6
 {
 	struct import_source *source = target->context->source;
 	size_t before = source->stacks.count;
-	s64 number = string_table_add(&source->stacks, (const char *)(stack + 1),
-				      stack->depth * sizeof(u64));
+	s64 number = string_table_add(&source->stacks, (const char *)&stack->end,
+				      sizeof(*stack) - offsetof(struct record_stack, end) +
+					      stack->depth * sizeof(u64));
 
 	if (number < 0)
 		return import_no_memory(target->context, target->err);
@@ -187,6 +188,8 @@ static int parse_stack(const struct target *target, json_t *value, u64 *ret_valu
 	stack->header = (struct record_header){
 		.size_bytes = size, .kind = KIND_stack, .source = target->context->source->source};
 	stack->depth = depth;
+	stack->end = target->context->stack_end;
+	stack->guessed = target->context->stack_guessed;
 	addresses = (u64 *)(stack + 1);
 	for (size_t i = 0; i < depth; i++) {
 		const char *string = json_string_value(json_array_get(value, i));

@@ -20,7 +20,7 @@ struct import_labels {
 struct import_source {
 	u32 source;
 	struct text_ids texts;
-	struct string_table stacks; /* by their bytes; id minus 1 */
+	struct string_table stacks; /* by their end and addresses, as bytes; id minus 1 */
 	struct import_labels *labels; /* by the place of the kind in schema_kinds() */
 };
 
@@ -30,6 +30,7 @@ struct import_context {
 	u64 line;
 	struct batch *batch;
 	struct import_source *source;
+	u8 stack_end, stack_guessed; /* of the stack of the line: fields of its fact */
 };
 
 /* Sets the field (header field or own) of the record to the JSON value. */

@@ -133,15 +133,14 @@ int agent_launch_hand_over(struct agent_launch *launch, u32 pid, int fd, const c
 
 /* ---- who has taken them ---- */
 
-/* inode 0: any. */
-static bool maps_memfd(u32 pid, const char *name, u64 inode, u64 offset)
+/* inode 0: any. path: of the file in directory_fd that says what is mapped. */
+static bool maps_memfd(int directory_fd, const char *path, const char *name, u64 inode, u64 offset)
 {
 	_cleanup_free_ char *maps = NULL;
 	struct maps_line line;
-	char path[32], *text;
+	char *text;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	if (proc_file_read(AT_FDCWD, path, &maps, NULL))
+	if (proc_file_read(directory_fd, path, &maps, NULL))
 		return false;
 	text = maps;
 	while (maps_next(&text, &line))
@@ -151,20 +150,18 @@ static bool maps_memfd(u32 pid, const char *name, u64 inode, u64 offset)
 	return false;
 }
 
-bool agent_launch_has_library(u32 pid)
+bool agent_launch_has_library(const struct target *process)
 {
-	return maps_memfd(pid, "/memfd:" AGENT_MEMFD_LIBRARY, 0, 0);
+	return maps_memfd(process->proc_fd, "maps", "/memfd:" AGENT_MEMFD_LIBRARY, 0, 0);
 }
 
-bool agent_launch_reaches(u32 pid)
+bool agent_launch_reaches(const struct target *process)
 {
 	static const char wanted[] = AGENT_RING_VARIABLE "=";
 	_cleanup_free_ char *environment = NULL;
-	char path[32];
 	size_t size = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	if (proc_file_read(AT_FDCWD, path, &environment, &size))
+	if (proc_file_read(process->proc_fd, "environ", &environment, &size))
 		return false;
 	for (const char *entry = environment; entry < environment + size;
 	     entry += strlen(entry) + 1)
@@ -187,9 +184,17 @@ static u32 process_of_thread(u32 tid)
 	return pid;
 }
 
+/* thread: of it. One that has ended has nothing mapped. */
+static bool has_ring(u32 thread, u64 inode, u64 offset)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", thread);
+	return maps_memfd(AT_FDCWD, path, "/memfd:" AGENT_MEMFD_RING, inode, offset);
+}
+
 u32 agent_launch_taker(const struct agent_launch *launch, u32 ring, u32 command_pid, u32 agent_tid)
 {
-	static const char name[] = "/memfd:" AGENT_MEMFD_RING;
 	u64 offset = ring * launch->ring_bytes;
 	_cleanup_free_ u32 *pids = NULL;
 	u32 pid = process_of_thread(agent_tid);
@@ -198,14 +203,14 @@ u32 agent_launch_taker(const struct agent_launch *launch, u32 ring, u32 command_
 
 	if (fstat(launch->ring_fd, &file))
 		return 0;
-	if (pid && maps_memfd(pid, name, file.st_ino, offset))
+	if (pid && has_ring(agent_tid, file.st_ino, offset))
 		return pid;
-	if (maps_memfd(command_pid, name, file.st_ino, offset))
+	if (has_ring(command_pid, file.st_ino, offset))
 		return command_pid;
 	if (descendants_list(&command_pid, 1, &pids, &count, NULL))
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		if (maps_memfd(pids[i], name, file.st_ino, offset))
+		if (has_ring(pids[i], file.st_ino, offset))
 			return pids[i];
 	return 0;
 }

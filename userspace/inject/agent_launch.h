@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "process/target.h"
 #include "base/err.h"
 #include "base/types.h"
 
@@ -35,8 +36,8 @@ int agent_launch_hand_over(struct agent_launch *launch, u32 pid, int fd, const c
  * of its descendants. 0: not found, or gone. */
 u32 agent_launch_taker(const struct agent_launch *launch, u32 ring, u32 command_pid, u32 agent_tid);
 /* Was this process given the environment by which the driver finds the agent? */
-bool agent_launch_reaches(u32 pid);
+bool agent_launch_reaches(const struct target *process);
 /* Is an agent's library mapped in it: its own, or that of the process that it was forked from? */
-bool agent_launch_has_library(u32 pid);
+bool agent_launch_has_library(const struct target *process);
 
 #endif

@@ -59,6 +59,11 @@ bool levels_wants_blocking(const struct options *options)
 	return !options->no_blocking && levels_has(options, LEVEL_blocking);
 }
 
+bool levels_wants_samples(const struct options *options)
+{
+	return options->cpu_hz && (options->given.cpu_hz || levels_has(options, LEVEL_samples));
+}
+
 u64 levels_alloc_mode(const struct options *options)
 {
 	if (options->alloc_mode != CHOICE_alloc_mode_auto)

@@ -34,6 +34,8 @@ const struct level_row *level_row(enum level_feature feature);
 bool levels_has(const struct options *options, enum level_feature feature);
 /* The feature blocking, unless --no-blocking takes it out. */
 bool levels_wants_blocking(const struct options *options);
+/* The feature samples, or --cpu-hz by itself; --cpu-hz 0 takes it out. */
+bool levels_wants_samples(const struct options *options);
 /* CHOICE_alloc_mode_*, never auto: what --alloc says, else the level. */
 u64 levels_alloc_mode(const struct options *options);
 /* Its heap or events. */

@@ -19,7 +19,8 @@ struct parser {
 	char **words, **end; /* what is left of the command line */
 	struct options *options;
 	bool options_ended; /* "--" was seen */
-	bool pids_before;   /* the word before was the value of an option of process ids */
+	const struct option_row *
+		pids; /* the word before was a value of this option, which takes process ids; NULL: it was not */
 	struct err *err;
 };
 
@@ -98,7 +99,7 @@ static int take_option(struct parser *parser, const struct option_row *row, cons
 		parser->words++;
 	}
 	result = option_set(parser->options, row, spelled, value, parser->err);
-	parser->pids_before = row->type == OPTION_PIDS;
+	parser->pids = row->type == OPTION_PIDS ? row : NULL;
 	return result;
 }
 
@@ -149,21 +150,10 @@ static int unexpected_word(struct parser *parser, const char *word)
 {
 	const struct options *options = parser->options;
 	const struct verb_row *verb = verb_row_of(options->verb);
-	_cleanup_text_ struct text pids = {0};
 	struct nearest nearest = {.word = word};
 
 	if (options_verb_absent(word, parser->err))
 		return -EINVAL;
-	if (parser->pids_before && is_number(word)) {
-		for (size_t i = 0; i < options->pids.count; i++)
-			text_appendf(&pids, "%u,", options->pids.items[i]);
-		text_append(&pids, word);
-		for (char **next = parser->words; next < parser->end && is_number(*next); next++)
-			text_appendf(&pids, ",%s", *next);
-		return err_set(parser->err, -EINVAL,
-			       "unexpected " SHOWN ": several process ids are given as -p %.300s",
-			       word, text_string(&pids));
-	}
 	if (options->verb_given)
 		return err_set(parser->err, -EINVAL, "unexpected \"" SHOWN "\": %s takes %s", word,
 			       verb->name, verb->arguments);
@@ -184,6 +174,10 @@ static int take_word(struct parser *parser, const char *word)
 	struct options *options = parser->options;
 	enum options_verb verb = 0;
 
+	/* The further ones of -p $(pidof nginx). */
+	if (parser->pids && is_number(word))
+		return option_set(options, parser->pids, word, word, parser->err);
+	parser->pids = NULL;
 	if (!options->verb_given && !parser->options_ended)
 		verb = options_verb_find(word);
 	if (verb) {
@@ -227,7 +221,6 @@ static int take_words(struct parser *parser)
 
 		if (parser->options_ended || word[0] != '-' || !word[1]) {
 			result = take_word(parser, word);
-			parser->pids_before = false;
 		} else if (strcmp(word, "--") == 0) {
 			result = take_rest(parser);
 		} else {

@@ -113,32 +113,17 @@ static int add_pid(struct options_pids *pids, u64 pid, struct err *err)
 	return 0;
 }
 
-/* "12 34", as a quoted "$(pidof ...)" gives it: the same with commas, "" when it is something else.
- */
-static void commas_for_blanks(const char *value, char *buffer, size_t size)
-{
-	size_t length = 0;
-
-	if (!strchr(value, ' ') || strlen(value) >= size ||
-	    strspn(value, "0123456789 ") != strlen(value))
-		length = 0;
-	else
-		for (const char *c = value; *c; c++)
-			if (*c != ' ')
-				buffer[length++] = *c;
-			else if (length && is_digit(c[1]))
-				buffer[length++] = ',';
-	buffer[length] = '\0';
-}
+/* Between process ids: commas, or blanks and ends of lines, as pidof and pgrep write them. */
+#define BLANKS	     " \t\n"
+#define BETWEEN_PIDS "," BLANKS
 
 static int set_pids(struct options *options, const struct option_row *row, const char *spelled,
 		    const char *value, struct err *err)
 {
-	const char *word = value;
-	char with_commas[128];
+	const char *word = value + strspn(value, BLANKS);
 	int result;
 
-	if (!*value)
+	if (!*word)
 		return err_set(err, -EINVAL,
 			       "%s \"\": a process id is expected (pidof found no process?)",
 			       spelled);
@@ -146,26 +131,20 @@ static int set_pids(struct options *options, const struct option_row *row, const
 		u64 pid;
 		const char *end = read_digits(word, &pid);
 
-		if (end == word || (*end && *end != ',')) {
-			commas_for_blanks(value, with_commas, sizeof(with_commas));
-			if (*with_commas)
-				return err_set(err, -EINVAL,
-					       "%s \"" SHOWN
-					       "\": several process ids are given as %s %s",
-					       spelled, value, spelled, with_commas);
+		if (end == word || (*end && !strchr(BETWEEN_PIDS, *end)))
 			return err_set(err, -EINVAL,
 				       "%s \"" SHOWN
 				       "\": a process id, or several as 12,34, is expected",
 				       spelled, value);
-		}
 		if (pid < 1 || pid > PID_MAX)
 			return err_set(err, -EINVAL,
 				       "%s " SHOWN ": out of range, process ids are 1 to %u",
 				       spelled, value, PID_MAX);
 		result = add_pid(member_of(options, row), pid, err);
+		end += strspn(end, BLANKS);
 		if (result < 0 || !*end)
 			return result;
-		word = end + 1;
+		word = *end == ',' ? end + 1 + strspn(end + 1, BLANKS) : end;
 	}
 }
 

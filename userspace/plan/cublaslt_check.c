@@ -123,7 +123,8 @@ static _Noreturn void ask(int library_fd, int pipe_fd)
 	confine(&(struct confinement){.name = "gpuprobe-ask",
 				      .fds = (int[]){library_fd, pipe_fd},
 				      .fd_count = 2,
-				      .memory_bytes = MEMORY_MAX_BYTES});
+				      .memory_bytes = MEMORY_MAX_BYTES,
+				      .goes_first = true});
 	if (sandbox_enter(pipe_fd) < 0)
 		_exit(1);
 	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -138,31 +139,27 @@ static _Noreturn void ask(int library_fd, int pipe_fd)
 
 /* ---- in ours ---- */
 
-int cublaslt_check_begin(int library_fd, struct cublaslt_check *ret_check, struct err *err)
+void cublaslt_check_begin(int library_fd, struct cublaslt_check *ret_check)
 {
 	int ends[2];
 	pid_t pid;
 
 	*ret_check = (struct cublaslt_check){.pipe_fd = -1};
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno(err, -errno, "can't make a pipe");
+		return;
 	pid = fork();
-	if (pid < 0) {
-		int result = -errno;
-
-		close(ends[0]);
-		close(ends[1]);
-		return err_errno(err, result, "can't make a process");
-	}
 	if (pid == 0)
 		ask(library_fd, ends[1]);
 	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return;
+	}
 	*ret_check = (struct cublaslt_check){
 		.pid = pid,
 		.pipe_fd = ends[0],
 		.deadline_ns = clock_monotonic_ns() + TIME_MAX_NS,
 	};
-	return 0;
 }
 
 /* 0: none came in time. */

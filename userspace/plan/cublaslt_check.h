@@ -27,9 +27,9 @@ struct cublaslt_check {
 
 /* Does the file, by its name, have to be asked? */
 bool cublaslt_is_library(const char *path);
-/* Begins to ask the library behind library_fd, which stays the caller's. 0 or -errno. The other process goes on until
+/* Begins to ask the library behind library_fd, which stays the caller's. The other process, where one could be made, goes on until
  * cublaslt_check_end() or cublaslt_check_cancel(). */
-int cublaslt_check_begin(int library_fd, struct cublaslt_check *ret_check, struct err *err);
+void cublaslt_check_begin(int library_fd, struct cublaslt_check *ret_check);
 /* Waits for the answer, until a second after the begin at most. UNTRIED: why says the reason. */
 enum cublaslt_verdict cublaslt_check_end(struct cublaslt_check *check, struct err *why);
 void cublaslt_check_cancel(struct cublaslt_check *check); /* also after the end */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/gpu_catalogue.h"
 
+#include <fnmatch.h>
+
 #include "../gpu/api_calls.h"
 
-#define LIBRARY_driver	"libcuda.so*:"
-#define LIBRARY_runtime "libcudart*.so*:"
+#define FILES_driver	"libcuda.so*"
+#define FILES_runtime	"libcudart*.so*"
+#define LIBRARY_driver	FILES_driver ":"
+#define LIBRARY_runtime FILES_runtime ":"
 
 static const struct {
 	enum gpu_catalogue_part part;
@@ -37,4 +41,26 @@ size_t gpu_catalogue_patterns(unsigned parts, u64 level, const char **ret_patter
 		count++;
 	}
 	return count;
+}
+
+static bool is_api_library(const struct code_module *module)
+{
+	for (size_t i = 0; i < module->name_count; i++)
+		if (!fnmatch(FILES_driver, module->names[i], 0) ||
+		    !fnmatch(FILES_runtime, module->names[i], 0))
+			return true;
+	return false;
+}
+
+bool plan_is_api(const struct plan *plan, const struct plan_function *function)
+{
+	return function->by_level && is_api_library(&plan->modules[function->module]);
+}
+
+bool plan_has_api(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan_is_api(plan, &plan->functions[i]))
+			return true;
+	return false;
 }

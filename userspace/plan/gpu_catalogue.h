@@ -4,6 +4,7 @@
 #define GPUPROBE_PLAN_GPU_CATALOGUE_H
 
 #include "base/types.h"
+#include "plan/plan.h"
 
 enum gpu_catalogue_part {
 	GPU_CATALOGUE_API = 1,	  /* CUDA driver and runtime */
@@ -13,5 +14,8 @@ enum gpu_catalogue_part {
 /* Those of these parts up to this level, as -F would name them. ret_patterns: NULL only counts them; the strings
  * live for ever. How many. */
 size_t gpu_catalogue_patterns(unsigned parts, u64 level, const char **ret_patterns);
+/* Did these patterns switch it on as one of GPU_CATALOGUE_API? */
+bool plan_is_api(const struct plan *plan, const struct plan_function *function);
+bool plan_has_api(const struct plan *plan);
 
 #endif

@@ -9,18 +9,12 @@
 #include <string.h>
 
 #include "process/proc_file.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #define PAGE_BYTES    4096
 #define SHARE_OF_ROOM 4
 #define BUFFERS_MIN   8
-
-static int u64_compare(const void *left, const void *right)
-{
-	u64 a = *(const u64 *)left, b = *(const u64 *)right;
-
-	return a < b ? -1 : a > b;
-}
 
 /* Those of USDT probes: of the code, and of the counters of their listeners. */
 static size_t list_usdt_pages(const struct plan *plan, size_t target, u64 *pages)
@@ -78,7 +72,7 @@ u64 memory_room_needed(const struct plan *plan, size_t target)
 	if (!pages)
 		return count * PAGE_BYTES;
 	list_pages(plan, target, pages);
-	qsort(pages, count, sizeof(*pages), u64_compare);
+	qsort(pages, count, sizeof(*pages), array_compare_u64);
 	for (size_t i = 0; i < count; i++)
 		distinct += i == 0 || pages[i] != pages[i - 1];
 	return distinct * PAGE_BYTES;

@@ -28,6 +28,8 @@ struct plan_function {
 	char *mangled;	 /* NULL where it is the same */
 	u64 address;	 /* of its start, in the file */
 	u64 file_offset; /* of the probed instruction */
+	struct site_bytes bytes, first; /* of that, and of the first one of the function */
+	bool changed; /* what stands there now is something else: it is left out (plan/site_check.h) */
 	u8 placed_bytes; /* how far behind the start that is */
 	enum instruction_cost cost;
 	struct displaced_instruction displaced; /* what the program does there; DISPLACED_NONE: the kernel does it */
@@ -61,6 +63,8 @@ struct plan_skipped {
 struct plan_usdt_site {
 	u64 address; /* in the file */
 	u64 file_offset;
+	struct site_bytes bytes;
+	bool changed; /* see struct plan_function */
 	u64 semaphore_file_offset; /* 0: it has none */
 	bool long_nop; /* five bytes: see plan_usdt.c */
 	size_t argument_count; /* in its note: more than USDT_ARGUMENTS_MAX are not recorded */

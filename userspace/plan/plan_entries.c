@@ -46,6 +46,8 @@ static void function_apply(const struct code_module *module, struct module_code 
 	if (place.cost == COST_STEPPED || !plan_maps_offset(module, place.file_offset))
 		return;
 	function->file_offset = place.file_offset;
+	function->bytes = place.bytes;
+	function->first = place.first;
 	function->placed_bytes = place.placed_bytes;
 	function->cost = place.cost;
 	function->displaced = place.displaced;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "process/proc_file.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "../bpf/record.h"
@@ -54,8 +55,11 @@ static bool is_candidate(const struct plan_limits *limits, const struct plan_fun
 	return false;
 }
 
-/* As gpu/api_calls.def has them. */
-static bool launches(const char *name)
+/*
+ * Of the calls of gpu/api_calls.def these only put work into a queue: how long that took tells next to nothing. The others wait
+ * for the GPU, give or take memory, or take long themselves.
+ */
+static bool only_queues(const char *name)
 {
 	static const struct {
 		enum api_group group;
@@ -65,30 +69,44 @@ static bool launches(const char *name)
 #include "../gpu/api_calls.def"
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].group == API_GROUP_LAUNCH &&
-		    !strncmp(name, calls[i].beginning, strlen(calls[i].beginning)))
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (strncmp(name, calls[i].beginning, strlen(calls[i].beginning)) != 0)
+			continue;
+		switch (calls[i].group) {
+		case API_GROUP_LAUNCH:
+		case API_GROUP_SET:
+		case API_GROUP_EVENT:
 			return true;
+		case API_GROUP_COPY:
+			return strstr(name, "Async") || strstr(name, "Prefetch");
+		case API_GROUP_SYNCHRONISE: /* cuStreamWaitEvent: it is the stream that waits */
+			return strstr(name, "Wait");
+		default:
+			return false;
+		}
+	}
 	return false;
 }
 
 /*
- * Nobody named it, and the end of each call would be single-stepped (5.9 of 7.6 us of a cublasGemmEx on the H100's host); of
- * launches, the most frequent calls of all, the end tells next to nothing, however it is seen.
+ * Nobody named it, and the end of each call would be single-stepped (5.9 of 7.6 us of a cublasGemmEx on the H100's host), or
+ * tells nothing, however it is seen.
  */
 static bool is_dear(const struct plan_limits *limits, const struct plan_function *function)
 {
 	return limits->returns == PLAN_RETURNS_AUTO && function->by_level && !function->counted &&
 	       !function->allocator &&
-	       (function->returns == VALUE_returns_none || launches(function->name));
+	       (function->returns == VALUE_returns_none || only_queues(function->name));
 }
 
-static void leave_end_out(struct plan_function *function)
+/* detail: from the heap, or NULL; it goes over. */
+static void returns_set(struct plan_function *function, u8 returns, u8 entry_only_reason,
+			char *detail)
 {
 	free(function->detail);
-	function->detail = NULL;
-	function->returns = VALUE_returns_none;
-	function->entry_only_reason = VALUE_entry_only_reason_dear;
+	function->detail = detail;
+	function->returns = returns;
+	function->entry_only_reason = entry_only_reason;
 }
 
 /* Two programs on one instruction run in no order that one could rely on: the entry goes back to
@@ -102,6 +120,7 @@ static bool keep_entry_apart(struct plan_function *function, const struct return
 		if (!function->placed_bytes)
 			return false;
 		function->file_offset -= function->placed_bytes;
+		function->bytes = function->first;
 		function->placed_bytes = 0;
 		function->cost = COST_STEPPED;
 	}
@@ -114,10 +133,7 @@ static int set_reason(struct plan_function *function, const char *detail)
 
 	if (!copy)
 		return -ENOMEM;
-	free(function->detail);
-	function->detail = copy;
-	function->returns = VALUE_returns_none;
-	function->entry_only_reason = VALUE_entry_only_reason_exits_unknown;
+	returns_set(function, VALUE_returns_none, VALUE_entry_only_reason_exits_unknown, copy);
 	return 0;
 }
 
@@ -130,52 +146,79 @@ static bool hides_its_result(const struct return_site *sites, size_t count)
 	return false;
 }
 
-static int take_return_address(struct plan_function *function)
-{
-	function->returns = VALUE_returns_session;
-	function->entry_only_reason = 0;
-	free(function->detail);
-	function->detail = NULL;
-	return 0;
-}
+/* What is left to be looked at of the functions of a file: their numbers. */
+struct open_functions {
+	size_t *items;
+	size_t count, capacity;
+};
 
 /* One that never returns has no exits: its calls end with their thread, by longjmp or an exception. */
-static int function_apply(struct module_code *code, struct plan_function *function, u8 returns,
-			  bool sites_asked)
+static int exits_apply(struct plan_function *function, const char *reason, u8 returns,
+		       bool sites_asked, struct return_site **sites, size_t count)
 {
-	_cleanup_free_ struct return_site *sites = NULL;
-	const char *reason = NULL;
-	size_t count = 0;
-	int result = module_code_returns(code, function->address, &sites, &count, &reason);
-
-	if (result)
-		return result;
 	if (function->session_safe && !sites_asked && function->allocator &&
-	    (reason || hides_its_result(sites, count)))
-		return take_return_address(function);
-	if (!reason && !keep_entry_apart(function, sites, count))
+	    (reason || hides_its_result(*sites, count))) {
+		returns_set(function, VALUE_returns_session, 0, NULL);
+		return 0;
+	}
+	if (!reason && !keep_entry_apart(function, *sites, count))
 		reason = "it is a single instruction";
 	/* Where a trampoline is safe it stays what it was. */
 	if (reason && function->returns == VALUE_returns_session)
 		return 0;
 	if (reason)
 		return set_reason(function, reason);
-	function->sites = take_pointer(&sites);
+	function->sites = take_pointer(sites);
 	function->site_count = count;
-	function->returns = returns;
-	function->entry_only_reason = 0;
-	free(function->detail);
-	function->detail = NULL;
+	returns_set(function, returns, 0, NULL);
 	return 0;
 }
 
-static int module_apply(struct plan_builder *builder, size_t module, u8 returns, struct err *err)
+/* ret_asks: nothing was done yet, since it could be another when what it asked is answered. */
+static int function_apply(struct module_code *code, struct plan_function *function, u8 returns,
+			  bool sites_asked, bool *ret_asks)
+{
+	_cleanup_free_ struct return_site *sites = NULL;
+	size_t count = 0, asked = module_code_questions(code);
+	const char *reason = NULL;
+	int result = module_code_returns(code, function->address, &sites, &count, &reason);
+
+	if (result)
+		return result;
+	if (reason && ret_asks && module_code_questions(code) > asked) {
+		*ret_asks = true;
+		return 0;
+	}
+	return exits_apply(function, reason, returns, sites_asked, &sites, count);
+}
+
+/* Leaves those that ask, if they may. */
+static int functions_apply(struct plan_builder *builder, struct module_code *code, u8 returns,
+			   struct open_functions *functions, bool may_ask)
+{
+	u8 asked = builder->limits->returns;
+	bool sites_asked = asked == PLAN_RETURNS_STEPPED || asked == PLAN_RETURNS_EMULATED;
+	size_t left = 0;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		bool asks = false;
+
+		if (function_apply(code, &builder->plan->functions[functions->items[i]], returns,
+				   sites_asked, may_ask ? &asks : NULL))
+			return -ENOMEM;
+		if (asks)
+			functions->items[left++] = functions->items[i];
+	}
+	functions->count = left;
+	return 0;
+}
+
+/* Those of the file whose exits are wanted. */
+static int functions_choose(struct plan_builder *builder, size_t module, u8 returns,
+			    struct open_functions *functions)
 {
 	const struct plan_limits *limits = builder->limits;
-	bool sites_asked =
-		limits->returns == PLAN_RETURNS_STEPPED || limits->returns == PLAN_RETURNS_EMULATED;
 	struct plan *plan = builder->plan;
-	struct module_code *code = NULL;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
 		struct plan_function *function = &plan->functions[i];
@@ -183,26 +226,44 @@ static int module_apply(struct plan_builder *builder, size_t module, u8 returns,
 		if (function->module != module)
 			continue;
 		if (returns == VALUE_returns_stepped && is_dear(limits, function)) {
-			leave_end_out(function);
+			returns_set(function, VALUE_returns_none, VALUE_entry_only_reason_dear,
+				    NULL);
 			continue;
 		}
 		if (!is_candidate(limits, function, returns == VALUE_returns_emulated))
 			continue;
-		/* A file that can't be read well enough leaves its functions as they are. */
-		if (!code && plan_code_open_for_functions(builder, module, &code))
-			return 0;
-		/* Go moves its stacks: sp at the end of a call may be another than at its start. */
-		if (elf_file_is_go(module_code_file(code)))
-			return 0;
-		if (function_apply(code, function, returns, sites_asked))
-			return err_errno(err, -ENOMEM, "can't plan the probes");
+		if (array_reserve(&functions->items, &functions->capacity, functions->count + 1))
+			return -ENOMEM;
+		functions->items[functions->count++] = i;
 	}
 	return 0;
 }
 
-/* ---- files, a thread each, as far as there are processors: most of the time goes into two or three of them ---- */
+/* How often they may ask: about themselves, about the parts that this shows, and of those what they lead to. */
+#define ROUNDS_MAX 3
 
-#define WORKERS_MAX 16
+static int module_apply(struct plan_builder *builder, size_t module, u8 returns)
+{
+	struct open_functions functions = {0};
+	struct module_code *code = NULL;
+	int result = functions_choose(builder, module, returns, &functions);
+
+	/* A file that can't be read well enough leaves its functions as they are. Go moves its stacks: sp at the end of a
+	 * call may be another than at its start. */
+	if (!result && functions.count &&
+	    (plan_code_open_for_functions(builder, module, &code) ||
+	     elf_file_is_go(module_code_file(code))))
+		functions.count = 0;
+	for (size_t round = 0; functions.count && !result; round++) {
+		bool may_ask = round < ROUNDS_MAX && (!round || !module_code_answer(code));
+
+		result = functions_apply(builder, code, returns, &functions, may_ask);
+	}
+	free(functions.items);
+	return result;
+}
+
+/* ---- files, a thread each, as far as there are processors: most of the time goes into two or three of them ---- */
 
 struct work {
 	struct plan_builder *builder;
@@ -222,7 +283,7 @@ static int exits_and_entries(struct plan_builder *builder, size_t module, u8 ret
 	/* Each exit of a single probe takes another 0.1 s to take out: only when it was
 	 * asked for. */
 	if (!single || builder->limits->returns == PLAN_RETURNS_STEPPED)
-		result = module_apply(builder, module, returns, NULL);
+		result = module_apply(builder, module, returns);
 	if (!result)
 		plan_entries_apply(builder, module);
 	plan_code_close(builder, module);
@@ -251,21 +312,6 @@ static void modules_list(struct work *list)
 			list->modules[list->module_count++] = plan->functions[i].module;
 }
 
-static void work_all(struct work *list)
-{
-	pthread_t threads[WORKERS_MAX];
-	size_t wanted = thread_processors(), started = 0;
-
-	if (wanted > list->module_count)
-		wanted = list->module_count;
-	while (started + 1 < wanted && started < WORKERS_MAX &&
-	       !thread_start(&threads[started], work, list))
-		started++;
-	work(list);
-	while (started)
-		pthread_join(threads[--started], NULL);
-}
-
 int plan_exits_apply(struct plan_builder *builder, struct err *err)
 {
 	bool emulate = builder->limits->can_emulate &&
@@ -279,7 +325,7 @@ int plan_exits_apply(struct plan_builder *builder, struct err *err)
 	list.modules = modules;
 	if (modules) {
 		modules_list(&list);
-		work_all(&list);
+		thread_run_together(thread_workers(list.module_count), work, &list);
 	}
 	return !modules || list.failed ? err_errno(err, -ENOMEM, "can't plan the probes") : 0;
 }

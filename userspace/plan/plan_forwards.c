@@ -23,6 +23,14 @@ static bool is_called(const struct code_module *module, const char *glob)
 	return false;
 }
 
+static bool may_hand_on(const struct code_module *module)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(forwards); i++)
+		if (is_called(module, forwards[i].from))
+			return true;
+	return false;
+}
+
 /* In every process that maps the first one. */
 static bool is_mapped_with(const struct code_module *first, const struct code_module *other)
 {
@@ -42,7 +50,10 @@ static bool hands_on(const struct code_module *from, const struct code_module *t
 
 static bool is_handed_on(const struct plan *plan, const struct plan_function *function)
 {
-	for (size_t i = 0; function->by_level && i < plan->function_count; i++) {
+	/* Most are in none of these libraries, and there may be thousands. */
+	if (!function->by_level || !may_hand_on(&plan->modules[function->module]))
+		return false;
+	for (size_t i = 0; i < plan->function_count; i++) {
 		const struct plan_function *other = &plan->functions[i];
 
 		if (other->module != function->module && !strcmp(other->name, function->name) &&

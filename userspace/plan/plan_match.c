@@ -161,6 +161,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.module = matcher->module,
 		.address = group->best->address,
 		.file_offset = place->file_offset,
+		.bytes = place->bytes,
+		.first = place->first,
 		.placed_bytes = place->placed_bytes,
 		.cost = place->cost,
 		.restarts = place->restarts,

@@ -21,14 +21,12 @@ int plan_objects_begin(struct plan_builder *builder, struct err *err)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
 	for (size_t i = 0; i < plan->module_count && plan->library_count < LIBRARIES_MAX; i++) {
 		struct plan_library *library = &plan->libraries[plan->library_count];
-		struct err why = {0};
 
 		if (!cublaslt_is_library(plan->modules[i].path))
 			continue;
 		library->module = i;
 		library->is_asked = true;
-		/* The reason is told by the end of it. */
-		cublaslt_check_begin(plan->modules[i].fd, &library->check, &why);
+		cublaslt_check_begin(plan->modules[i].fd, &library->check);
 		plan->library_count++;
 	}
 	return 0;

@@ -77,23 +77,23 @@ static bool long_nop_harms(struct usdt_builder *builder, u64 address)
 					     address);
 }
 
-/* NULL and whether it is a long nop; or why it is not probed. */
-static const char *place_check(struct usdt_builder *builder, u64 file_offset, u64 address,
-			       bool *ret_long_nop)
+/* NULL and what stands there; or why it is not probed. */
+static const char *place_check(struct usdt_builder *builder, struct plan_usdt_site *site)
 {
 	u8 bytes[INSTRUCTION_MAX_BYTES] = {0};
 	struct instruction instruction;
-	ssize_t size = elf_file_read(builder->file, file_offset, bytes, sizeof(bytes));
+	ssize_t size = elf_file_read(builder->file, site->file_offset, bytes, sizeof(bytes));
 
-	if (!plan_maps_offset(&builder->plan->modules[builder->module], file_offset))
+	if (!plan_maps_offset(&builder->plan->modules[builder->module], site->file_offset))
 		return "no target maps this part of the file executable";
 	if (size <= 0 ||
-	    !decoder_read(builder->decoder, bytes, (size_t)size, address, &instruction))
+	    !decoder_read(builder->decoder, bytes, (size_t)size, site->address, &instruction))
 		return "what stands there is no instruction that is known";
 	if (!instruction.nop)
 		return "what stands there is no nop: the note is wrong, or the file was changed";
-	*ret_long_nop = instruction.size_bytes == 5;
-	if (*ret_long_nop && long_nop_harms(builder, address))
+	site_bytes_keep(builder->decoder, bytes, (size_t)size, site->address, &site->bytes);
+	site->long_nop = instruction.size_bytes == 5;
+	if (site->long_nop && long_nop_harms(builder, site->address))
 		return "it is a nop of five bytes, which this kernel makes a call that would "
 		       "overwrite "
 		       "what the function keeps below its stack pointer";
@@ -220,7 +220,7 @@ static int visit_note(void *data, const struct elf_usdt_note *note)
 
 	if (!is_wanted(builder, note))
 		return 0;
-	reason = place_check(builder, note->file_offset, note->address, &site.long_nop);
+	reason = place_check(builder, &site);
 	if (reason)
 		return skip(builder->plan, builder->module, note, reason);
 	/* They are counted on, to say how many there are. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 
 /* The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi and perf events (kernel
  * ABI, <linux/bpf.h>); the installed header may be older than the kernel. */
@@ -248,54 +248,59 @@ void uprobe_set_move(struct uprobe_set *to, struct uprobe_set *from)
 	*from = (struct uprobe_set){0};
 }
 
-void uprobe_detach_tagged(struct uprobe_set *set, u32 tag)
+void uprobe_set_move_tagged(struct uprobe_set *to, struct uprobe_set *from, u32 tag)
 {
 	size_t kept = 0;
 
-	for (size_t i = set->link_count; i-- > 0;) {
-		if (set->links[i].tag != tag)
+	for (size_t i = from->link_count; i-- > 0;) {
+		if (from->links[i].tag != tag)
 			continue;
-		close(set->links[i].fd);
-		set->links[i].fd = -1;
+		(void)set_add_link(to, from->links[i], 0);
+		from->links[i].fd = -1;
 	}
-	for (size_t i = 0; i < set->link_count; i++)
-		if (set->links[i].fd >= 0)
-			set->links[kept++] = set->links[i];
-	set->link_count = kept;
+	for (size_t i = 0; i < from->link_count; i++)
+		if (from->links[i].fd >= 0)
+			from->links[kept++] = from->links[i];
+	from->link_count = kept;
 }
 
 /* ---- many links at once: what the kernel waits for when it takes one off, it waits for once, whatever their number ---- */
 
-#define CLOSERS 32
-
 struct closing {
 	const int *fds;
 	size_t count;
+	const atomic_bool *stop; /* NULL: to the end */
 	atomic_size_t next;
 };
+
+static bool is_told(const atomic_bool *stop)
+{
+	return stop && atomic_load(stop);
+}
 
 static void *close_links(void *data)
 {
 	struct closing *closing = data;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&closing->next, 1)) < closing->count)
+	while (!is_told(closing->stop) &&
+	       (i = atomic_fetch_add(&closing->next, 1)) < closing->count)
 		close(closing->fds[i]);
 	return NULL;
 }
 
+/* How many of them, the first ones. */
+static size_t close_links_until(const int *fds, size_t count, const atomic_bool *stop)
+{
+	struct closing closing = {.fds = fds, .count = count, .stop = stop};
+
+	thread_run_together(count, close_links, &closing);
+	return closing.next < count ? closing.next : count;
+}
+
 void uprobe_close_links(const int *fds, size_t count)
 {
-	struct closing closing = {.fds = fds, .count = count};
-	pthread_t threads[CLOSERS];
-	size_t started = 0;
-
-	while (started < CLOSERS && started + 1 < count &&
-	       !pthread_create(&threads[started], NULL, close_links, &closing))
-		started++;
-	close_links(&closing);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	close_links_until(fds, count, NULL);
 }
 
 int uprobe_set_take_links(struct uprobe_set *set, int **ret_fds, size_t *ret_count)
@@ -316,20 +321,23 @@ int uprobe_set_take_links(struct uprobe_set *set, int **ret_fds, size_t *ret_cou
 	return 0;
 }
 
-/* All but single ones, which do not get faster by it. */
-static void detach_multi(struct uprobe_set *set)
+/* All but single ones, which do not get faster by it. There is room in the set for those that are left. */
+static void detach_multi(struct uprobe_set *set, const atomic_bool *stop)
 {
 	_cleanup_free_ int *fds = NULL;
-	size_t count = 0;
+	size_t count = 0, closed;
 
-	if (!uprobe_set_take_links(set, &fds, &count))
-		uprobe_close_links(fds, count);
+	if (uprobe_set_take_links(set, &fds, &count))
+		return;
+	closed = close_links_until(fds, count, stop);
+	for (size_t i = closed; i < count; i++)
+		set->links[set->link_count++] = (struct uprobe_link){.fd = fds[i]};
 }
 
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
 		   void *data)
 {
-	detach_multi(set);
+	detach_multi(set, NULL);
 	while (set->link_count) {
 		const struct uprobe_link *link = &set->links[--set->link_count];
 
@@ -340,4 +348,13 @@ void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t l
 	free(set->links);
 	free(set->refused);
 	*set = (struct uprobe_set){0};
+}
+
+void uprobe_detach_until(struct uprobe_set *set, const atomic_bool *stop)
+{
+	detach_multi(set, stop);
+	while (set->link_count && !is_told(stop))
+		close(set->links[--set->link_count].fd);
+	if (!set->link_count)
+		uprobe_detach(set, NULL, NULL);
 }

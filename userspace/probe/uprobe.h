@@ -6,6 +6,8 @@
 #ifndef GPUPROBE_PROBE_UPROBE_H
 #define GPUPROBE_PROBE_UPROBE_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "base/types.h"
 
@@ -73,13 +75,16 @@ int uprobe_set_take_links(struct uprobe_set *set, int **ret_fds, size_t *ret_cou
  * seen to take minutes. */
 void uprobe_close_links(const int *fds, size_t count);
 
-/* Takes off the links with this tag: entries before exits, as they were attached the other way round. Blocks: a link
- * of any size about 50 ms, a few hundred under load. */
-void uprobe_detach_tagged(struct uprobe_set *set, u32 tag);
+/* Moves the links with this tag: entries before exits, as they were attached the other way round. What does not fit into memory is
+ * taken off at once. */
+void uprobe_set_move_tagged(struct uprobe_set *to, struct uprobe_set *from, u32 tag);
 /* Takes everything off. progress (may be NULL) is called before each single probe with the number still to go.
  * Blocks: a few hundred ms under load, and UPROBE_SINGLE_DETACH_SECONDS for each single probe. */
 void uprobe_detach(struct uprobe_set *set, void (*progress)(void *data, size_t links_left),
 		   void *data);
+
+/* The same, until it is told to stop: what was not begun by then stays in the set. */
+void uprobe_detach_until(struct uprobe_set *set, const atomic_bool *stop);
 
 /* ---- for kernel.c ------------------------------------------------------------------------------------ */
 

@@ -40,19 +40,6 @@ static void read_build_id(struct code_file *file, const char *path)
 	elf_file_free(elf);
 }
 
-/* A plain file: opening a device already does something to it. */
-static int open_plain(int folder_fd, const char *path, struct stat *ret_status)
-{
-	int fd;
-
-	if (fstatat(folder_fd, path, ret_status, 0) < 0)
-		return -errno;
-	if (!S_ISREG(ret_status->st_mode))
-		return -ENOEXEC;
-	fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
 static int file_add(struct code_map *map, int fd, const struct stat *status, const char *path,
 		    size_t *ret_file)
 {
@@ -74,15 +61,11 @@ static int file_add(struct code_map *map, int fd, const struct stat *status, con
 static int file_open(const struct look *look, const struct maps_line *line, const char *path,
 		     size_t *ret_file)
 {
-	_cleanup_close_ int fd = -1;
 	struct stat status;
-	char link[64];
+	_cleanup_close_ int fd = maps_file_open(look->proc_fd, line, &status);
 	u64 *known;
 	int result;
 
-	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line->start,
-		 (unsigned long long)line->end);
-	fd = open_plain(look->proc_fd, link, &status);
 	if (fd < 0)
 		return fd;
 	known = map_find(&look->map->by_file, status.st_dev, status.st_ino);
@@ -250,7 +233,41 @@ int code_map_look(struct code_map *map, u32 pid, bool always)
 		return 0;
 	process->executable_kb = libraries_kb + executable_kb;
 	look.proc_fd = proc_fd;
+	process->looked_ns = look.now_ns;
 	return mappings_read(&look);
+}
+
+void code_map_note_fork(struct code_map *map, u32 child, u32 parent)
+{
+	/* A number that is used once more is that of the last one. */
+	(void)map_set(&map->parents, child, 0, parent);
+	if (map_find(&map->execs, child, 0))
+		(void)map_set(&map->execs, child, 0, UINT64_MAX);
+}
+
+void code_map_note_exec(struct code_map *map, u32 pid, u64 now_ns)
+{
+	const u64 *first = map_find(&map->execs, pid, 0);
+
+	if (map_find(&map->parents, pid, 0) && (!first || *first == UINT64_MAX))
+		(void)map_set(&map->execs, pid, 0, now_ns);
+}
+
+#define GENERATIONS_MAX 64
+
+u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns)
+{
+	for (int i = 0; i < GENERATIONS_MAX; i++) {
+		const u64 *parent = map_find(&map->parents, pid, 0);
+		const u64 *exec_ns = map_find(&map->execs, pid, 0);
+		bool executed = exec_ns && *exec_ns != UINT64_MAX;
+
+		if (!parent || (executed && last_ns >= *exec_ns) ||
+		    (!executed && map_find(&map->by_pid, pid, 0)))
+			break;
+		pid = (u32)*parent;
+	}
+	return pid;
 }
 
 void code_map_free(struct code_map *map)
@@ -268,5 +285,7 @@ void code_map_free(struct code_map *map)
 	map_free(&map->by_maps);
 	map_free(&map->by_file);
 	map_free(&map->by_pid);
+	map_free(&map->parents);
+	map_free(&map->execs);
 	*map = (struct code_map){0};
 }

@@ -33,6 +33,7 @@ struct code_process {
 	int root_fd; /* its root folder (O_PATH), -1: unknown */
 	u32 uid;
 	u64 executable_kb; /* what it had mapped when last looked at: cheap to compare */
+	u64 looked_ns; /* when what it maps was read; mappings that were not seen then are gone */
 };
 
 /* Zero-initialise. */
@@ -47,12 +48,21 @@ struct code_map {
 	struct map by_maps;  /* hash of (pid, device, inode) as maps has them -> file */
 	struct map by_file;  /* (device, inode) of the open file -> file */
 	struct map by_pid;   /* -> place in processes */
+	struct map parents;  /* of who was forked meanwhile -> who forked it */
+	struct map execs;    /* pid -> when it executed another program first */
 };
 
 /* Reads what the process maps now. Only if it maps another amount of code than last time, unless `always`. 0 or -errno: it has
  * ended, is not to be read, ...; what is known stays. Takes some ms for a process with thousands of mappings, and
  * opens each file that is new. */
 int code_map_look(struct code_map *map, u32 pid, bool always);
+/* A process was forked, and has the code of its parent until it executes another program. For those that are gone before they are looked
+ * at. Without memory for it their code stays unknown. */
+void code_map_note_fork(struct code_map *map, u32 child, u32 parent);
+void code_map_note_exec(struct code_map *map, u32 pid, u64 now_ns);
+/* Whose mappings tell what code a process had at an address, of which it is known that it was there until last_ns: its own, or
+ * those of who forked it. */
+u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns);
 void code_map_free(struct code_map *map);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/maps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+
+#include "base/file.h"
 
 static bool number_next(char **at, int base, char separator, u64 *ret_value)
 {
@@ -51,4 +54,13 @@ bool maps_next(char **text, struct maps_line *ret_line)
 	if (!line_parse(line, ret_line))
 		*ret_line = (struct maps_line){.path = ""};
 	return true;
+}
+
+int maps_file_open(int proc_fd, const struct maps_line *line, struct stat *ret_status)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line->start,
+		 (unsigned long long)line->end);
+	return file_open_plain(proc_fd, link, ret_status);
 }

@@ -3,6 +3,8 @@
 #ifndef GPUPROBE_PROCESS_MAPS_H
 #define GPUPROBE_PROCESS_MAPS_H
 
+#include <sys/stat.h>
+
 #include "base/types.h"
 
 /* One line of /proc/PID/maps. path points into the line; a newline in a name stands as "\012" there. */
@@ -18,5 +20,7 @@ struct maps_line {
 /* Takes the line at *text apart (and writes a NUL at its end); moves *text behind it. False at the end. A
  * line that is not understood has inode 0. */
 bool maps_next(char **text, struct maps_line *ret_line);
+/* The file of a mapping, whatever its name leads to by now: file_open_plain(). proc_fd: /proc/PID. */
+int maps_file_open(int proc_fd, const struct maps_line *line, struct stat *ret_status);
 
 #endif

@@ -12,6 +12,7 @@
 #include "process/maps.h"
 #include "process/proc_file.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "elf/elf_file.h"
@@ -96,45 +97,23 @@ static int file_facts_read(struct code_module *module)
 /* ---- opening
  * ---------------------------------------------------------------------------------------- */
 
-/* A plain file, looked at before it is opened: opening a device or FIFO already does something. */
-static int open_plain(int directory_fd, const char *path, struct stat *ret_status)
-{
-	if (fstatat(directory_fd, path, ret_status, 0) < 0)
-		return -errno;
-	if (!S_ISREG(ret_status->st_mode))
-		return -ENOEXEC;
-	int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode)) {
-		close(fd);
-		return -ENOEXEC;
-	}
-	return fd;
-}
-
 /* By the mapping itself; where that is not permitted (it takes CAP_CHECKPOINT_RESTORE), as the
  * executable or by name, if the file there still is the one that is mapped. */
 static int mapping_open(const struct loader *loader, const struct maps_line *line, const char *path,
 			struct stat *ret_status)
 {
 	const struct target *target = &loader->targets[loader->target_index];
-	char link[64];
-	int fd;
+	int fd = maps_file_open(target->proc_fd, line, ret_status);
 
-	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line->start,
-		 (unsigned long long)line->end);
-	fd = open_plain(target->proc_fd, link, ret_status);
 	if (fd != -EPERM && fd != -EACCES)
 		return fd;
 	if (line->inode == loader->executable.st_ino)
-		return open_plain(target->proc_fd, "exe", ret_status);
+		return file_open_plain(target->proc_fd, "exe", ret_status);
 	_cleanup_free_ char *name = NULL;
 
 	if (asprintf(&name, "%s%s", target->root_path, path) < 0)
 		return -ENOMEM;
-	fd = open_plain(AT_FDCWD, name, ret_status);
+	fd = file_open_plain(AT_FDCWD, name, ret_status);
 	if (fd >= 0 && ret_status->st_ino != line->inode) {
 		close(fd);
 		return -ESTALE;
@@ -296,6 +275,12 @@ static int target_modules_load(struct loader *loader, struct err *err)
 	return 0;
 }
 
+/* Its memory goes before it is a zombie. */
+static bool has_ended(const struct target *target, int result)
+{
+	return result == -ESRCH || result == -ENOENT || target_is_gone(target);
+}
+
 static int module_compare(const void *left, const void *right)
 {
 	const struct code_module *a = left, *b = right;
@@ -309,11 +294,16 @@ int modules_load(const struct target *targets, size_t target_count, struct modul
 		 struct err *err)
 {
 	struct loader loader = {.targets = targets};
+	size_t ended_count = 0;
 	int result = 0;
 
 	for (size_t i = 0; i < target_count && !result; i++) {
 		loader.target_index = i;
 		result = target_modules_load(&loader, err);
+		/* One of several, such as a server's worker that answered its one request meanwhile: the others are
+		 * still to be recorded. */
+		if (result && has_ended(&targets[i], result) && ++ended_count < target_count)
+			result = 0;
 		/* The same device numbers can mean other files in another mount namespace. */
 		map_free(&loader.by_maps);
 		loader.by_maps = (struct map){0};

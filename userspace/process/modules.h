@@ -43,7 +43,8 @@ struct module_list {
 };
 
 /* Executable mappings of files: vdso, anonymous memory and devices are left out. A mapping that cannot be
- * opened is left out too, unless it is a main executable. */
+ * opened is left out too, unless it is a main executable. Targets that have ended have none: an error only
+ * where no target is left. */
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err);
 void modules_free(struct module_list *list);

@@ -100,15 +100,6 @@ static int process_scan(struct scan *scan, u32 pid)
 	return 0;
 }
 
-static bool is_target(const struct target *targets, size_t target_count, u32 pid)
-{
-	for (size_t i = 0; i < target_count; i++) {
-		if (targets[i].pid == pid)
-			return true;
-	}
-	return false;
-}
-
 static int scan_processes(struct scan *scan, const struct target *targets, size_t target_count,
 			  struct err *err)
 {
@@ -121,7 +112,7 @@ static int scan_processes(struct scan *scan, const struct target *targets, size_
 		char *end;
 		unsigned long pid = strtoul(entry->d_name, &end, 10);
 
-		if (end == entry->d_name || *end || is_target(targets, target_count, (u32)pid))
+		if (end == entry->d_name || *end || target_find(targets, target_count, (u32)pid))
 			continue;
 		if (process_scan(scan, (u32)pid))
 			return err_errno(err, -ENOMEM, "can't read /proc/%lu/maps", pid);

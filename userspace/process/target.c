@@ -248,6 +248,14 @@ void target_close(struct target *target)
 	*target = (struct target){.pidfd = -1, .proc_fd = -1};
 }
 
+const struct target *target_find(const struct target *targets, size_t target_count, u32 pid)
+{
+	for (size_t i = 0; i < target_count; i++)
+		if (targets[i].pid == pid)
+			return &targets[i];
+	return NULL;
+}
+
 /* As ps shows it: R, S, D, T, Z, ...; 0 when the process is gone. */
 static char state_of(const struct target *target)
 {

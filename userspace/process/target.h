@@ -33,6 +33,8 @@ int target_open(u32 pid, bool traced_by_us, struct target *ret_target, struct er
 u32 target_living_thread(u32 pid, u32 except);
 bool target_thread_lives(u32 pid, u32 thread);
 void target_close(struct target *target);
+/* That of this process, NULL: it is none of them. */
+const struct target *target_find(const struct target *targets, size_t target_count, u32 pid);
 /* A zombie, or gone. */
 bool target_is_gone(const struct target *target);
 /* By SIGSTOP or the like: it calls nothing now. */

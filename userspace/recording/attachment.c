@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "options/levels.h"
 #include "recording/heap.h"
 
@@ -160,6 +161,44 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 	return result ? result : heap_plan_make(options, attachment, err);
 }
 
+/* It reads the types of the kernel, beside what is looked at in the targets. */
+struct kernel_question {
+	struct kernel_abilities *abilities;
+	struct err err;
+	int result;
+};
+
+static void *ask_kernel(void *data)
+{
+	struct kernel_question *question = data;
+
+	question->result = kernel_abilities_probe(question->abilities, &question->err);
+	return NULL;
+}
+
+/* An error of the kernel's comes first. */
+static int look_around(const struct options *options, u32 command_pid,
+		       struct attachment *attachment, struct err *err)
+{
+	struct kernel_question question = {.abilities = &attachment->abilities};
+	pthread_t asker;
+	bool asks = !thread_start(&asker, ask_kernel, &question);
+	int result = gpu_fallback_find(options, attachment->targets, attachment->target_count,
+				       command_pid, &attachment->gpu, err);
+
+	log_phase("GPU side looked at");
+	if (asks)
+		pthread_join(asker, NULL);
+	else
+		ask_kernel(&question);
+	log_phase("kernel asked");
+	if (question.result) {
+		*err = question.err;
+		return question.result;
+	}
+	return result;
+}
+
 static int attachment_fill(const struct options *options, u32 command_pid,
 			   struct attachment *attachment, struct err *err)
 {
@@ -170,14 +209,9 @@ static int attachment_fill(const struct options *options, u32 command_pid,
 	if (!result && options->children)
 		result = descendants_open(attachment, err);
 	if (!result)
-		result = kernel_abilities_probe(&attachment->abilities, err);
-	log_phase("kernel asked");
+		result = look_around(options, command_pid, attachment, err);
 	if (!result)
 		result = modes_choose(options, attachment, err);
-	if (!result)
-		result = gpu_fallback_find(options, attachment->targets, attachment->target_count,
-					   command_pid, &attachment->gpu, err);
-	log_phase("GPU side looked at");
 	return result ? result : attachment_plan_anew(options, attachment, err);
 }
 

@@ -7,6 +7,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "resolve/kernel_symbols.h"
 #include "resolve/resolve.h"
 
 #define TIME_MAX_NS	 (5 * NS_PER_SECOND)
@@ -71,6 +74,81 @@ static int add_frame(void *data, const struct resolve_frame *frame)
 	return result ? result : batch_add(output->batch, &fact.header);
 }
 
+/* Modules of the kernel have facts of their own, beside the files that processes map. */
+#define KERNEL_MODULES_FIRST 0x80000000U
+
+struct kernel_modules {
+	struct string_table names;
+};
+
+/* The id of the fact for it, which is written when it is first asked for. */
+static int kernel_module_id(const struct output *output, struct kernel_modules *modules,
+			    const char *module, u32 *ret_id)
+{
+	size_t before = modules->names.count;
+	_cleanup_text_ struct text name = {0};
+	struct record_module fact = {.header = {.size_bytes = sizeof(fact),
+						.kind = KIND_module,
+						.source = RECORD_SOURCE_TOOL,
+						.ts = output->now_ns},
+				     .file_offset = ~0ULL};
+	s64 number;
+	int result;
+
+	text_appendf(&name, "[%s]", module[0] ? module : "kernel");
+	number = name.failed ? -ENOMEM : string_table_add(&modules->names, name.data, name.length);
+	if (number < 0)
+		return -ENOMEM;
+	*ret_id = fact.id = KERNEL_MODULES_FIRST + (u32)number;
+	if (modules->names.count == before)
+		return 0;
+	result = text_ids_get(output->texts, output->batch, text_string(&name), &fact.header.name);
+	return result ? result : batch_add(output->batch, &fact.header);
+}
+
+static int add_kernel_frame(const struct output *output, struct kernel_modules *modules,
+			    const struct kernel_symbols *symbols, u64 address)
+{
+	const struct kernel_symbol *symbol = kernel_symbols_find(symbols, address);
+	struct record_frame fact = {.header = {.size_bytes = sizeof(fact),
+					       .kind = KIND_frame,
+					       .source = RECORD_SOURCE_TOOL,
+					       .ts = output->now_ns},
+				    .address = address,
+				    .file_address = ~0ULL,
+				    .offset_bytes = ~0U};
+	int result = kernel_module_id(output, modules, symbol ? symbol->module : "", &fact.module);
+
+	if (!result && symbol) {
+		fact.offset_bytes = (u32)(address - symbol->address);
+		fact.origin = VALUE_frame_origin_kernel;
+		result =
+			text_ids_get(output->texts, output->batch, symbol->name, &fact.header.name);
+	}
+	return result ? result : batch_add(output->batch, &fact.header);
+}
+
+/* Its symbols are read only where it is in a stack. */
+static int add_kernel_frames(const struct output *output, const struct stack_addresses *stacks)
+{
+	struct kernel_symbols symbols = {0};
+	struct kernel_modules modules = {0};
+	bool read = false;
+	int result = 0;
+
+	for (size_t i = 0; i < stacks->count && !result; i++) {
+		if (!stack_address_is_kernel(stacks->items[i].address))
+			continue;
+		if (!read)
+			kernel_symbols_read(KERNEL_SYMBOLS_PATH, &symbols);
+		read = true;
+		result = add_kernel_frame(output, &modules, &symbols, stacks->items[i].address);
+	}
+	kernel_symbols_free(&symbols);
+	string_table_free(&modules.names);
+	return result;
+}
+
 static struct resolve_mapping *make_mappings(const struct code_map *code)
 {
 	struct resolve_mapping *mappings = calloc(code->count + 1, sizeof(*mappings));
@@ -107,7 +185,8 @@ static struct resolve_process *make_processes(const struct code_map *code)
 	return processes;
 }
 
-static struct resolve_address *make_addresses(const struct stack_addresses *stacks)
+static struct resolve_address *make_addresses(const struct stack_addresses *stacks,
+					      const struct code_map *code)
 {
 	struct resolve_address *addresses = calloc(stacks->count + 1, sizeof(*addresses));
 
@@ -116,7 +195,7 @@ static struct resolve_address *make_addresses(const struct stack_addresses *stac
 			.address = stacks->items[i].address,
 			.first_ns = stacks->items[i].first_ns,
 			.last_ns = stacks->items[i].last_ns,
-			.pid = stacks->items[i].pid,
+			.pid = code_map_owner(code, stacks->items[i].pid, stacks->items[i].last_ns),
 		};
 	return addresses;
 }
@@ -140,7 +219,7 @@ int frames_put(const struct stack_addresses *stacks, const struct code_map *code
 						     DEBUG_MAX_BYTES};
 	_cleanup_free_ struct resolve_mapping *mappings = make_mappings(code);
 	_cleanup_free_ struct resolve_process *processes = make_processes(code);
-	_cleanup_free_ struct resolve_address *addresses = make_addresses(stacks);
+	_cleanup_free_ struct resolve_address *addresses = make_addresses(stacks, code);
 	const struct resolve_input input = {.mappings = mappings,
 					    .mapping_count = code->count,
 					    .processes = processes,
@@ -158,5 +237,7 @@ int frames_put(const struct stack_addresses *stacks, const struct code_map *code
 	log_debug("%llu addresses of stacks have names, %llu have none: %.2f s",
 		  (unsigned long long)status.named_count, (unsigned long long)status.unnamed_count,
 		  (double)status.took_ns / NS_PER_SECOND);
+	if (!result)
+		result = add_kernel_frames(&output, stacks);
 	return result ? result : add_cut(batch, status.cut_count + stacks->dropped_count);
 }

@@ -51,9 +51,16 @@ int recording_settings_make(const struct options *options, const struct attachme
 		.targets_named = options->pids.count != 0,
 		.off_cpu = levels_wants_blocking(options),
 		.off_cpu_min_ns = options->blocking_min_us * NS_PER_MICROSECOND,
+		.sample_period_ns =
+			levels_wants_samples(options) ? NS_PER_SECOND / options->cpu_hz : 0,
+		.samples_asked = options->given.cpu_hz,
 		.growth = attachment_wants_growth(attachment, options),
 		.heap_events = levels_alloc_mode(options) == CHOICE_alloc_mode_events,
 		.memory_asked = options->given.alloc_mode,
+		.call_stacks = options->stacks_mode == CHOICE_stacks_mode_functions ||
+			       options->stacks_mode == CHOICE_stacks_mode_both,
+		.usdt_stacks = options->stacks_mode == CHOICE_stacks_mode_usdt ||
+			       options->stacks_mode == CHOICE_stacks_mode_both,
 		.usdt_asked = options->usdt.count != 0,
 		.max_overhead_percent = options->max_overhead,
 		.ring_bytes = ring_bytes(options),

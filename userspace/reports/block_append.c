@@ -17,14 +17,15 @@
 #define NOTHING	      "-"
 #define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
 #define TEXT_MOST     48 /* columns of a text in front of it */
+#define BRIEF_MOST    26
 #define TOTAL_TIME    "Total Time (ns)"
 
 /* A block on its way to the terminal. */
 struct block_page {
 	const struct block_content *content;
 	size_t column_count;
-	size_t widths[BLOCK_COLUMNS_MAX];
-	struct text *cells; /* [row * column_count + column] */
+	size_t widths[BLOCK_COLUMNS_MAX]; /* the last takes what it needs: 0 */
+	struct text *cells;		  /* [row * column_count + column] */
 };
 
 static const struct report_column *find_column(const struct report_table *table, const char *name,
@@ -165,8 +166,9 @@ static void fill_cell(const struct block_page *page, size_t row, size_t j)
 	if (!cell)
 		text_append(text, NOTHING);
 	else if (report_column_is_text(column))
-		text->failed |= shown_names((const char *const *)&cell->text, 1, TEXT_MOST, false,
-					    text) < 0;
+		text->failed |= shown_names((const char *const *)&cell->text, 1,
+					    shown->shown == SHOWN_BRIEF ? BRIEF_MOST : TEXT_MOST,
+					    false, text) < 0;
 	else
 		append_number(page->content, row, shown->shown, value_of(column, cell), text);
 }
@@ -190,19 +192,13 @@ static size_t fill_cells(struct block_page *page)
 	return used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used : NAME_LEAST;
 }
 
-/* Lines in one. */
+/* NULL: out of memory. */
 static char *join_lines(const char *lines)
 {
 	struct text text = {0};
 
-	for (const char *c = lines; *c; c++) {
-		if (*c != '\n')
-			text_append_char(&text, *c);
-		else if (c[1])
-			text_append(&text, " < ");
-	}
-	if (!text.data)
-		return strdup("");
+	report_append_lines(&text, lines);
+	text_append(&text, ""); /* of no lines too there is a string */
 	if (text.failed)
 		text_free(&text);
 	return text.data;
@@ -234,39 +230,24 @@ static int fill_names(struct block_page *page, size_t columns)
 	return result;
 }
 
-static void append_padding(struct text *text, size_t count)
-{
-	while (count--)
-		text_append_char(text, ' ');
-}
-
-static void append_padded(struct text *text, const char *string, size_t columns)
-{
-	size_t width = text_columns(string);
-
-	text_append(text, string);
-	append_padding(text, width < columns ? columns - width : 0);
-}
-
 static void append_line(const struct block_page *page, const char *title, size_t row, bool heading,
 			struct text *text)
 {
 	const struct block_content *content = page->content;
 
-	append_padded(text, title, TITLE_COLUMNS);
+	report_append_aligned(text, title, TITLE_COLUMNS, REPORT_LEFT);
 	for (size_t j = 0; j < page->column_count; j++) {
 		const char *cell =
 			heading ? content->columns[j].heading : text_string(cell_of(page, row, j));
-		bool last = j + 1 == page->column_count;
+		enum report_alignment alignment =
+			content->columns[j].shown == SHOWN_TEXT ||
+					content->columns[j].shown == SHOWN_BRIEF
+				? REPORT_LEFT
+				: REPORT_RIGHT;
 
-		if (!last && content->columns[j].shown == SHOWN_TEXT)
-			append_padded(text, cell, page->widths[j]);
-		else if (!last && text_columns(cell) < page->widths[j])
-			append_padding(text, page->widths[j] - text_columns(cell));
-		if (last || content->columns[j].shown != SHOWN_TEXT)
-			text_append(text, cell);
-		if (!last)
-			append_padding(text, BETWEEN);
+		if (j)
+			text_appendf(text, "%*s", BETWEEN, "");
+		report_append_aligned(text, cell, page->widths[j], alignment);
 	}
 	if (heading && content->row_count < content->table->row_count)
 		text_appendf(text, " (%zu of %zu)", content->row_count, content->table->row_count);
@@ -279,7 +260,7 @@ int block_append(const struct block_content *content, struct text *text)
 	int result;
 
 	if (!content->table->row_count) {
-		append_padded(text, content->title, TITLE_COLUMNS);
+		report_append_aligned(text, content->title, TITLE_COLUMNS, REPORT_LEFT);
 		text_appendf(text, "%s\n", content->table->empty);
 		return 0;
 	}
@@ -298,4 +279,46 @@ int block_append(const struct block_content *content, struct text *text)
 	}
 	free(page.cells);
 	return result;
+}
+
+/* Of all rows of the report. */
+static double sum_of(const struct block_content *content, const char *name)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < content->table->row_count; i++) {
+		const struct report_column *column;
+		const struct report_cell *cell = find_cell(content, i, name, &column);
+
+		sum += cell ? value_of(column, cell) : 0;
+	}
+	return sum;
+}
+
+int block_append_line(const struct block_content *content, struct text *text)
+{
+	const struct block_column *shown = content->columns;
+	_cleanup_free_ char *most = NULL;
+	struct text line _cleanup_text_ = {0}, name _cleanup_text_ = {0};
+	const struct report_column *column;
+	const struct report_cell *cell;
+	size_t used;
+	int result;
+
+	report_append_aligned(&line, content->title, TITLE_COLUMNS, REPORT_LEFT);
+	for (; shown[1].heading; shown++) {
+		append_number(content, 0, shown->shown, sum_of(content, shown->name), &line);
+		text_appendf(&line, " %s%s ", shown->heading, shown[2].heading ? "," : ";");
+	}
+	text_appendf(&line, "%s ", shown->heading);
+	cell = find_cell(content, 0, shown->name, &column);
+	most = join_lines(cell ? cell->text : NOTHING);
+	used = text_columns(text_string(&line));
+	result = most ? shown_names((const char *const *)&most, 1,
+				    used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used
+								       : NAME_LEAST,
+				    shown->shown == SHOWN_CODE, &name)
+		      : -ENOMEM;
+	text_appendf(text, "%s%s\n", text_string(&line), text_string(&name));
+	return result < 0 || line.failed || name.failed ? -ENOMEM : 0;
 }

@@ -18,6 +18,7 @@ enum shown {
 	SHOWN_MEGABYTES, /* of megabytes: the same */
 	SHOWN_RATE,	 /* of megabytes, in the column "Total Time (ns)": 3.21 GB/s */
 	SHOWN_TEXT,
+	SHOWN_BRIEF, /* a text that leaves most of the room to others */
 	SHOWN_CODE,  /* a name of code */
 	SHOWN_STACK, /* lines */
 };
@@ -40,5 +41,8 @@ struct block_content {
 
 /* The headings and the first rows; of no rows the table's words for that. 0 or -ENOMEM. */
 int block_append(const struct block_content *content, struct text *text);
+
+/* One line: the sums of the columns, each with its heading behind it, and the last column of the first row, of which there is one. 0 or -ENOMEM. */
+int block_append_line(const struct block_content *content, struct text *text);
 
 #endif

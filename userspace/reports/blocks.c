@@ -10,37 +10,23 @@
 #include "reports/block_append.h"
 #include "reports/report_printer.h"
 
-#define KINDS_MAX 8
-
 struct block {
 	const char *title;
-	u16 kinds[KINDS_MAX]; /* none: always */
+	u16 kinds[VIEW_ROW_KINDS_MAX]; /* none: always */
 	const char *report, *beside;
-	size_t least, most;
+	size_t least, most; /* 0: it is a line */
 	struct block_column columns[BLOCK_COLUMNS_MAX];
 };
-
-#define KINDS(...)          \
-	{                   \
-		__VA_ARGS__ \
-	}
-#define COLUMNS(...)        \
-	{                   \
-		__VA_ARGS__ \
-	}
-#define COLUMN(heading, column, shown) \
-	{                              \
-		heading, column, shown \
-	}
 
 static const struct block blocks[] = {
 #define BLOCK(title, kinds, report, beside, least, most, columns) \
 	{title, kinds, report, beside, least, most, columns},
+#define LINE(title, kinds, report, columns) {title, kinds, report, NULL, 0, 0, columns},
 #include "reports/blocks.def"
 };
 
 static const struct {
-	u16 kinds[KINDS_MAX];
+	u16 kinds[VIEW_ROW_KINDS_MAX];
 	const char *report;
 } others[] = {
 #define MORE(kinds, report) {kinds, report},
@@ -55,6 +41,7 @@ static const struct {
 enum {
 	LEAST_LINES = OTHER_LINES
 #define BLOCK(title, kinds, report, beside, least, most, columns) +1 + least
+#define LINE(title, kinds, report, columns)			  +1
 #include "reports/blocks.def"
 };
 _Static_assert(LEAST_LINES <= BLOCKS_LINES, "blocks.def: the least of all blocks is too much");
@@ -66,15 +53,6 @@ struct filled {
 	size_t rows; /* shown */
 };
 
-static bool has_any(const struct view *view, const u16 kinds[KINDS_MAX])
-{
-	bool any = !kinds[0];
-
-	for (size_t i = 0; i < KINDS_MAX && kinds[i] && !any; i++)
-		any = view_kind_count(view, kinds[i]) != 0;
-	return any;
-}
-
 int blocks_reports(struct view *view, struct report_request *ret_requests, size_t *ret_count,
 		   struct err *err)
 {
@@ -82,7 +60,7 @@ int blocks_reports(struct view *view, struct report_request *ret_requests, size_
 	int result = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++) {
-		if (!blocks[i].kinds[0] || !has_any(view, blocks[i].kinds))
+		if (!blocks[i].most || !view_has_any(view, blocks[i].kinds))
 			continue;
 		result = report_parse(blocks[i].report, &ret_requests[count++], err);
 		if (result == 0 && blocks[i].beside)
@@ -120,7 +98,7 @@ static void share_lines(struct filled *filled, const struct blocks_style *style)
 			rows = filled[i].rows + left;
 		left -= rows - filled[i].rows;
 		filled[i].rows = rows;
-		if (style->has_max_rows)
+		if (style->has_max_rows && filled[i].block->most)
 			filled[i].rows = row_count_up_to(&filled[i], style->max_rows ?: SIZE_MAX);
 	}
 }
@@ -139,12 +117,12 @@ static int fill(struct view *view, const struct block *block, struct filled *fil
 {
 	int result;
 
-	if (!has_any(view, block->kinds))
+	if (block->kinds[0] && !view_has_any(view, block->kinds))
 		return 0;
 	result = make_table(view, block->report, &filled->table, err);
 	if (result == 0 && block->beside)
 		result = make_table(view, block->beside, &filled->beside, err);
-	if (result == 0 && (filled->table.row_count || !block->kinds[0]))
+	if (result == 0 && (filled->table.row_count || (!block->kinds[0] && block->most)))
 		filled->block = block;
 	return result;
 }
@@ -168,7 +146,7 @@ static void append_more(const struct view *view, const struct blocks_style *styl
 	for (size_t i = 0; others[i].report; i++) {
 		size_t columns = text_columns(text_string(&line)) + 2 + strlen(others[i].report);
 
-		if (has_any(view, others[i].kinds) && columns <= BLOCKS_COLUMNS)
+		if (view_has_any(view, others[i].kinds) && columns <= BLOCKS_COLUMNS)
 			text_appendf(&line, "%s%s", count++ ? ", " : ": ", others[i].report);
 	}
 	text_append(text, text_string(&line));
@@ -190,16 +168,18 @@ static int append_block(const struct view *view, const struct filled *filled, co
 		.separator = separator,
 	};
 
-	return block_append(&content, text);
+	return filled->block->most ? block_append(&content, text)
+				   : block_append_line(&content, text);
 }
 
 static bool has_content(const struct view *view, const struct filled *filled)
 {
 	for (size_t i = 0; others[i].report; i++)
-		if (has_any(view, others[i].kinds))
+		if (view_has_any(view, others[i].kinds))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		if (filled[i].block && filled[i].table.row_count && blocks[i].kinds[0])
+		if (filled[i].block && filled[i].table.row_count && blocks[i].kinds[0] &&
+		    blocks[i].most)
 			return true;
 	return false;
 }

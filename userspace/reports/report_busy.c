@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/map.h"
@@ -75,25 +74,17 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	return 0;
 }
 
-/* Two ids are one GPU where both have the same uuid. */
-static bool is_same(const struct view *view, u32 device, u32 other)
-{
-	static const u8 unknown[sizeof(((struct record_device *)0)->uuid)];
-	const struct record_device *a = (const void *)view_fact(view, KIND_device, device);
-	const struct record_device *b = (const void *)view_fact(view, KIND_device, other);
-
-	return a && b && memcmp(a->uuid, unknown, sizeof(unknown)) != 0 &&
-	       memcmp(a->uuid, b->uuid, sizeof(unknown)) == 0;
-}
-
 static struct gpu *gpu_of(struct run *run, const struct view_row *row)
 {
 	const u64 *known = map_find(&run->places, row->device, 0);
+	const struct record_header *fact;
 	size_t place = 0;
 
 	if (known)
 		return &run->gpus[*known];
-	while (place < run->count && !is_same(run->view, row->device, run->gpus[place].device))
+	fact = view_fact(run->view, KIND_device, row->device);
+	while (place < run->count &&
+	       !view_is_same_gpu(fact, view_fact(run->view, KIND_device, run->gpus[place].device)))
 		place++;
 	if (array_reserve(&run->gpus, &run->capacity, run->count + 1) < 0 ||
 	    map_set(&run->places, row->device, 0, place) < 0)

@@ -61,8 +61,7 @@ void report_append_separated(struct text *text, const char *number, const char *
 	text_append(text, number + digits);
 }
 
-/* Lines in one. */
-static void append_lines(struct text *text, const char *lines)
+void report_append_lines(struct text *text, const char *lines)
 {
 	for (const char *c = lines; *c; c++) {
 		if (*c != '\n')
@@ -113,7 +112,7 @@ void report_append_value(const struct report_printer *printer, const struct repo
 	if (cell->empty)
 		text_append(text, NO_VALUE);
 	else if (column->type == REPORT_LINES)
-		append_lines(text, cell->text);
+		report_append_lines(text, cell->text);
 	else if (report_column_is_text(column))
 		text_append(text, cell->text);
 	else

@@ -28,17 +28,9 @@ static size_t shown_columns(const struct report_printer *printer)
 /* Templates have names of thousands of characters. */
 static void cut_cell(struct text *cell)
 {
-	size_t columns = 0, i = 0;
-
 	if (cell->failed || text_columns(text_string(cell)) <= CELL_COLUMNS)
 		return;
-	for (; cell->data[i]; i++) {
-		columns += ((unsigned char)cell->data[i] & 0xc0) != 0x80;
-		if (columns > CELL_COLUMNS - 1)
-			break;
-	}
-	cell->length = i;
-	cell->data[i] = '\0';
+	cell->length = text_skip_columns(cell->data, CELL_COLUMNS - 1);
 	text_append(cell, CUT);
 }
 
@@ -91,22 +83,22 @@ static void measure(struct report_printer *printer)
 	}
 }
 
-enum alignment { LEFT, CENTRE, RIGHT };
-
-static void append_aligned(struct report_printer *printer, const char *string, size_t width,
-			   enum alignment alignment)
+void report_append_aligned(struct text *text, const char *string, size_t width,
+			   enum report_alignment alignment)
 {
 	size_t columns = text_columns(string), padding = width > columns ? width - columns : 0;
-	size_t before = alignment == LEFT ? 0 : alignment == RIGHT ? padding : padding / 2;
+	size_t before = alignment == REPORT_LEFT    ? 0
+			: alignment == REPORT_RIGHT ? padding
+						    : padding / 2;
 
-	append_repeated(&printer->text, ' ', before);
-	text_append(&printer->text, string);
-	append_repeated(&printer->text, ' ', padding - before);
+	append_repeated(text, ' ', before);
+	text_append(text, string);
+	append_repeated(text, ' ', padding - before);
 }
 
-static enum alignment alignment_of(const struct report_column *column)
+static enum report_alignment alignment_of(const struct report_column *column)
 {
-	return report_column_is_text(column) ? LEFT : RIGHT;
+	return report_column_is_text(column) ? REPORT_LEFT : REPORT_RIGHT;
 }
 
 /* Behind the last column nothing is seen of blanks. */
@@ -135,8 +127,8 @@ static void begin_columns(struct report_printer *printer)
 	measure(printer);
 	for (size_t j = 0; j < count && printer->widths; j++) {
 		text_append(&printer->text, j ? "  " : " ");
-		append_aligned(printer, make_heading(printer, &table->columns[j]),
-			       printer->widths[j], CENTRE);
+		report_append_aligned(&printer->text, make_heading(printer, &table->columns[j]),
+				      printer->widths[j], REPORT_CENTRE);
 	}
 	end_line(printer);
 	for (size_t j = 0; j < count && printer->widths; j++) {
@@ -178,8 +170,9 @@ static void append_column_row(struct report_printer *printer, const struct repor
 
 	for (size_t j = 0; j < shown_columns(printer) && printer->widths; j++) {
 		text_append(&printer->text, j ? "  " : " ");
-		append_aligned(printer, make_cell(printer, &columns[j], &row->cells[j]),
-			       printer->widths[j], alignment_of(&columns[j]));
+		report_append_aligned(&printer->text,
+				      make_cell(printer, &columns[j], &row->cells[j]),
+				      printer->widths[j], alignment_of(&columns[j]));
 	}
 	if (row->note || row->marked) {
 		end_line(printer);
@@ -216,8 +209,8 @@ static void begin_table(struct report_printer *printer)
 	append_rule(printer);
 	for (size_t j = 0; j < shown_columns(printer) && printer->widths; j++) {
 		text_append(&printer->text, "| ");
-		append_aligned(printer, make_heading(printer, &columns[j]), printer->widths[j],
-			       CENTRE);
+		report_append_aligned(&printer->text, make_heading(printer, &columns[j]),
+				      printer->widths[j], REPORT_CENTRE);
 		text_append_char(&printer->text, ' ');
 	}
 	text_append(&printer->text, "|\n");
@@ -230,8 +223,9 @@ static void append_table_row(struct report_printer *printer, const struct report
 
 	for (size_t j = 0; j < shown_columns(printer) && printer->widths; j++) {
 		text_append(&printer->text, "| ");
-		append_aligned(printer, make_cell(printer, &columns[j], &row->cells[j]),
-			       printer->widths[j], alignment_of(&columns[j]));
+		report_append_aligned(&printer->text,
+				      make_cell(printer, &columns[j], &row->cells[j]),
+				      printer->widths[j], alignment_of(&columns[j]));
 		text_append_char(&printer->text, ' ');
 	}
 	text_append_char(&printer->text, '|');

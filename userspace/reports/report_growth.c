@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "reports/report_table.h"
+#include "reports/stack_strings.h"
 
 enum column {
 	COLUMN_FAULTED,
@@ -41,42 +40,21 @@ struct grown {
 	u64 sums[COLUMN_PID]; /* by column */
 	u32 pid;
 	const char *name; /* of the view */
-	size_t stack;	  /* in strings */
+	size_t stack;	  /* number of the chain */
 };
 
 struct run {
-	const struct view *view;
-	struct string_table strings;
-	struct map places; /* (pid and name, string) -> place in rows */
+	struct stack_strings stacks;
+	struct map places; /* (pid and name, chain) -> place in rows */
 	struct grown *rows;
 	size_t count, capacity;
 };
-
-static int run_open(void *data, const struct view *view, const struct view_survey *survey,
-		    struct err *err)
-{
-	(void)survey;
-	(void)err;
-	((struct run *)data)->view = view;
-	return 0;
-}
-
-static s64 stack_string(struct run *run, const struct record_header *record)
-{
-	_cleanup_text_ struct text text = {0};
-	s64 number;
-
-	view_frames_append_lines(run->view, record->pid, record->stack, view_frame_append_name,
-				 &text);
-	number = string_table_add(&run->strings, text_string(&text), text.length);
-	return text.failed ? -ENOMEM : number;
-}
 
 /* NULL: no memory. */
 static struct grown *row_of(struct run *run, const struct view_event *event)
 {
 	u64 key = (u64)event->record->pid << 32 | event->record->name, *place;
-	s64 stack = stack_string(run, event->record);
+	s64 stack = stack_strings_number(&run->stacks, event->record);
 
 	if (stack < 0)
 		return NULL;
@@ -137,7 +115,8 @@ static int fill_table(struct run *run, struct report_table *table)
 			report_cell_count(&row->cells[j], grown->sums[j]);
 		report_cell_count(&row->cells[COLUMN_PID], grown->pid);
 		if (report_cell_text(&row->cells[COLUMN_NAME], grown->name) ||
-		    report_cell_text(&row->cells[COLUMN_STACK], run->strings.strings[grown->stack]))
+		    report_cell_text(&row->cells[COLUMN_STACK],
+				     run->stacks.strings.strings[grown->stack]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -146,8 +125,8 @@ static int fill_table(struct run *run, struct report_table *table)
 int report_growth_make(struct view *view, const struct report_request *request,
 		       struct report_table *table, struct err *err)
 {
-	const struct view_sink sink = {.open = run_open, .total = run_total};
-	struct run run = {0};
+	const struct view_sink sink = {.total = run_total};
+	struct run run = {.stacks = {.view = view}};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title = "Memory growth by stack (innermost function first)";
@@ -158,6 +137,6 @@ int report_growth_make(struct view *view, const struct report_request *request,
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.rows);
 	map_free(&run.places);
-	string_table_free(&run.strings);
+	stack_strings_free(&run.stacks);
 	return result;
 }

@@ -45,6 +45,12 @@ bool report_column_is_text(const struct report_column *column);
 const char *report_thousands_separator(locale_t locale);
 /* Digits and perhaps a point: 1234567.8 -> 1,234,567.8 */
 void report_append_separated(struct text *text, const char *number, const char *separator);
+/* Lines in one, " < " between. */
+void report_append_lines(struct text *text, const char *lines);
+enum report_alignment { REPORT_LEFT, REPORT_CENTRE, REPORT_RIGHT };
+/* A string in so many columns, or as many as it takes. */
+void report_append_aligned(struct text *text, const char *string, size_t width,
+			   enum report_alignment alignment);
 /* A cell as all layouts have it: "None" where there is no value. Text is appended as it is. */
 void report_append_value(const struct report_printer *printer, const struct report_column *column,
 			 const struct report_cell *cell, struct text *text);

@@ -9,75 +9,73 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "reports/report_waits.h"
+#include "reports/stack_strings.h"
 
-enum column { COLUMN_NAME = WAITS_COLUMNS, COLUMN_STACK, COLUMNS };
+enum column { COLUMN_NAME = WAITS_COLUMNS, COLUMN_FOR, COLUMN_STACK, COLUMNS };
 
 static const struct report_column columns[COLUMNS] = {
 	WAITS_COLUMN_ROWS,
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
+	[COLUMN_FOR] = {"For", REPORT_NAME},
 	[COLUMN_STACK] = {"Stack", REPORT_LINES},
 };
 
 struct chain {
 	struct wait_sum sum;
 	const char *name; /* of the view */
-	size_t stack;	  /* in strings */
+	size_t stack;	  /* number of the chain */
+	size_t waited;	  /* number of what it was for */
 };
 
 struct run {
-	const struct view *view;
-	struct string_table strings;
-	struct map by_stack; /* (pid and stack) -> number of its string */
-	struct map places;   /* (name, string) -> place in chains */
+	struct stack_strings stacks;
+	struct map places; /* (name, what it was for and chain) -> place in chains */
 	struct chain *chains;
 	size_t count, capacity;
 };
 
-static int run_open(void *data, const struct view *view, const struct view_survey *survey,
-		    struct err *err)
+/* What a wait was for, as a string with a number: a file, a lock that a thread had, or nothing that is known. */
+static s64 waited_number(struct run *run, const struct record_header *record)
 {
-	(void)survey;
-	(void)err;
-	((struct run *)data)->view = view;
-	return 0;
-}
-
-static s64 stack_string(struct run *run, const struct record_header *record)
-{
+	const struct record_off_cpu *wait = (const void *)record;
+	const struct view *view = run->stacks.view;
+	const char *what = view_text(view, wait->waited), *name;
 	_cleanup_text_ struct text text = {0};
-	u64 pid = record->pid, *known = map_find(&run->by_stack, pid, record->stack);
-	s64 number;
 
-	if (known)
-		return *known;
-	view_frames_append_lines(run->view, record->pid, record->stack, view_frame_append_name,
-				 &text);
-	number = string_table_add(&run->strings, text_string(&text), text.length);
-	if (text.failed || number < 0 || map_set(&run->by_stack, pid, record->stack, number))
-		return -ENOMEM;
-	return number;
+	if (what) {
+		text_append(&text, what);
+	} else if (wait->holder_tid) {
+		name = view_task_name(view, record->pid, wait->holder_tid);
+		text_appendf(&text, "lock that %s (%u) had", name ? name : "a thread",
+			     wait->holder_tid);
+	}
+	return text.failed
+		       ? -ENOMEM
+		       : string_table_add(&run->stacks.strings, text_string(&text), text.length);
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
 	struct chain *chain;
-	s64 stack;
-	u64 *place;
+	s64 stack, waited;
+	u64 *place, key;
 
 	if (event->kind->number != KIND_off_cpu)
 		return 0;
-	stack = stack_string(run, event->record);
-	if (stack < 0)
+	stack = stack_strings_number(&run->stacks, event->record);
+	waited = waited_number(run, event->record);
+	if (stack < 0 || waited < 0)
 		return err_errno(err, -ENOMEM, "can't make the report off_cpu_stacks");
-	place = map_find(&run->places, event->record->name, stack);
+	key = (u64)waited << 32 | (u64)stack;
+	place = map_find(&run->places, event->record->name, key);
 	if (!place) {
 		if (array_reserve(&run->chains, &run->capacity, run->count + 1) ||
-		    map_set(&run->places, event->record->name, stack, run->count))
+		    map_set(&run->places, event->record->name, key, run->count))
 			return err_errno(err, -ENOMEM, "can't make the report off_cpu_stacks");
-		run->chains[run->count++] = (struct chain){.name = event->name, .stack = stack};
+		run->chains[run->count++] = (struct chain){
+			.name = event->name, .stack = (size_t)stack, .waited = (size_t)waited};
 		chain = &run->chains[run->count - 1];
 	} else {
 		chain = &run->chains[*place];
@@ -92,7 +90,9 @@ static int compare_chains(const void *a, const void *b)
 
 	if (left->sum.total_ns != right->sum.total_ns)
 		return left->sum.total_ns < right->sum.total_ns ? 1 : -1;
-	return (left->stack > right->stack) - (left->stack < right->stack);
+	if (left->stack != right->stack)
+		return left->stack > right->stack ? 1 : -1;
+	return (left->waited > right->waited) - (left->waited < right->waited);
 }
 
 static int fill_table(struct run *run, struct report_table *table)
@@ -110,7 +110,10 @@ static int fill_table(struct run *run, struct report_table *table)
 			return -ENOMEM;
 		wait_sum_fill(&chain->sum, all, row);
 		if (report_cell_text(&row->cells[COLUMN_NAME], chain->name) ||
-		    report_cell_text(&row->cells[COLUMN_STACK], run->strings.strings[chain->stack]))
+		    report_cell_text(&row->cells[COLUMN_FOR],
+				     run->stacks.strings.strings[chain->waited]) ||
+		    report_cell_text(&row->cells[COLUMN_STACK],
+				     run->stacks.strings.strings[chain->stack]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -119,8 +122,8 @@ static int fill_table(struct run *run, struct report_table *table)
 int report_stacks_make(struct view *view, const struct report_request *request,
 		       struct report_table *table, struct err *err)
 {
-	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {0};
+	const struct view_sink sink = {.span = run_span};
+	struct run run = {.stacks = {.view = view}};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title =
@@ -131,8 +134,7 @@ int report_stacks_make(struct view *view, const struct report_request *request,
 	if (result == 0 && run.count && fill_table(&run, table) < 0)
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.chains);
-	map_free(&run.by_stack);
 	map_free(&run.places);
-	string_table_free(&run.strings);
+	stack_strings_free(&run.stacks);
 	return result;
 }

@@ -106,6 +106,7 @@ static const struct summary {
 	const struct summary_column *columns;
 	size_t column_count;
 	const char *styles[SUMMARY_KINDS]; /* words that tell the kinds apart; NULL: they are one */
+	bool counts_open; /* what is open has its time, up to the end of the window */
 	bool by_size; /* kernels of other grids and blocks are others */
 	bool (*wants)(const struct view *view, const struct view_event *event); /* NULL: all */
 } summaries[] = {
@@ -128,8 +129,8 @@ static const struct summary {
 	 .group = "operation_name",
 	 .styles = {"CUDA_API", "CUDA_KERNEL", "MEMORY_OPER", "MEMORY_OPER", "MEMORY_OPER"},
 	 TIMES("Instances", "Operation", category_columns)},
-	{"off_cpu_sum", "Off-CPU Summary: system calls, page faults, preemption",
-	 .empty = "No waits were recorded.", .kinds = {KIND_off_cpu}, .group = "name",
+	{"off_cpu_sum", "Off-CPU Summary: system calls, page faults, preemption (what was open counts to the end)",
+	 .empty = "No waits were recorded.", .kinds = {KIND_off_cpu}, .group = "name", .counts_open = true,
 	 TIMES("Num Waits", "Name", time_columns)},
 	{"nvtx_sum", "NVTX Range Summary", .kinds = {KIND_range, KIND_process_range, KIND_usdt_span},
 	 .group = "range_name", .styles = {"PushPop", "StartEnd", "PushPop"},
@@ -219,7 +220,11 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 	result = statistics_function(run->statistics, name, style ? style : "", &number, err);
 	if (result < 0)
 		return result;
-	if (!event->open && value.type == VALUE_U64)
+	if (event->open && run->summary->counts_open)
+		value = (struct view_value){.type = VALUE_U64, .number = event->dur};
+	else if (event->open)
+		value.type = VALUE_ABSENT;
+	if (value.type == VALUE_U64)
 		return statistics_add(run->statistics, number, value.number, err);
 	statistics_add_untimed(run->statistics, number);
 	return 0;

@@ -39,16 +39,13 @@ static const char code_or_wait[] = "GPU idle: threads that launch run other code
 static const char only_idle[] = "GPU idle";
 
 struct thread {
-	u64 launch_count;
+	bool launches;
 	u32 calls, syncs, waits; /* that it is in */
 	enum state state;
 };
 
 struct process {
-	u32 pid;
 	u32 kernels, copies;	   /* that run */
-	u64 launches_most;	   /* of its threads */
-	size_t main_row;	   /* the thread that launches most */
 	u32 thread_counts[STATES]; /* of those that launch */
 	u64 place_ns[PLACES], since_ns;
 };
@@ -60,6 +57,7 @@ struct run {
 	struct map places;	/* pid -> place in processes */
 	struct process *processes;
 	size_t count, capacity;
+	bool launches; /* of any thread are known */
 	bool measures; /* the second run */
 };
 
@@ -92,28 +90,18 @@ static struct process *process_make(struct run *run, u32 pid)
 	    map_set(&run->places, pid, 0, run->count) < 0)
 		return NULL;
 	process = &run->processes[run->count++];
-	*process = (struct process){.pid = pid, .since_ns = run->start_ns};
+	*process = (struct process){.since_ns = run->start_ns};
 	return process;
 }
 
 static int find_launch(struct run *run, const struct view_event *event, struct err *err)
 {
-	const struct view_cause *cause = event->cause;
-	struct process *process;
-	u64 count;
-
 	if (!is_kernel(event->kind->number) && !is_memory(event->kind->number))
 		return 0;
-	process = process_make(run, event->record->pid);
-	if (!process)
+	if (!process_make(run, event->record->pid))
 		return err_errno(err, -ENOMEM, "can't make the report time_sum");
-	if (!cause)
-		return 0;
-	count = ++run->threads[cause->row_index].launch_count;
-	if (count > process->launches_most) {
-		process->launches_most = count;
-		process->main_row = cause->row_index;
-	}
+	if (event->cause)
+		run->launches = run->threads[event->cause->row_index].launches = true;
 	return 0;
 }
 
@@ -170,7 +158,7 @@ static void change(struct run *run, const struct view_event *event, u64 ts, int 
 		*(is_kernel(kind) ? &process->kernels : &process->copies) += by;
 		return;
 	}
-	if (!thread->launch_count || (kind != KIND_api && kind != KIND_off_cpu))
+	if (!thread->launches || (kind != KIND_api && kind != KIND_off_cpu))
 		return;
 	advance(run, process, ts);
 	if (kind == KIND_off_cpu)
@@ -193,7 +181,7 @@ static void begin_measuring(struct run *run)
 		struct process *process = process_of(run, survey->rows[i].pid);
 
 		run->threads[i].state = STATE_CODE;
-		if (process && run->threads[i].launch_count)
+		if (process && run->threads[i].launches)
 			process->thread_counts[STATE_CODE]++;
 	}
 }
@@ -218,11 +206,7 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 
 static const char *place_name(const struct run *run, enum place place)
 {
-	bool launches = false;
-
-	for (size_t i = 0; i < run->count; i++)
-		launches |= run->processes[i].launches_most != 0;
-	if (place >= PLACE_CALL && !launches)
+	if (place >= PLACE_CALL && !run->launches)
 		return only_idle;
 	if (place == PLACE_CODE && !view_kind_count(run->view, KIND_off_cpu))
 		return code_or_wait;

@@ -120,9 +120,9 @@ static int add_instruction(struct run *run, const struct view_event *event)
 	struct text name _cleanup_text_ = {0};
 	struct instruction *instruction;
 	const struct view_frame *frames;
-	bool is_cut;
+	const char *cut;
 
-	if (view_frames(run->view, record->header.pid, record->header.stack, &frames, &is_cut))
+	if (view_frames(run->view, record->header.pid, record->header.stack, &frames, &cut))
 		view_frame_append_name(&frames[0], &name);
 	else
 		text_append(&name, NO_INSTRUCTION);
@@ -130,13 +130,6 @@ static int add_instruction(struct run *run, const struct view_event *event)
 	if (!instruction)
 		return -ENOMEM;
 	instruction->faults += record->value != ~0ULL ? record->value : 1;
-	return 0;
-}
-
-static int run_open(void *data, const struct view *view, const struct view_survey *survey,
-		    struct err *err)
-{
-	((struct run *)data)->view = view;
 	return 0;
 }
 
@@ -333,8 +326,8 @@ int report_unified_memory_make(struct view *view, const struct report_request *r
 			       struct report_table *table, struct err *err)
 {
 	const struct memory_report *report = find_report(request->report->name);
-	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {0};
+	const struct view_sink sink = {.span = run_span};
+	struct run run = {.view = view};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title = report->title;

@@ -42,13 +42,6 @@ struct usdt_sums {
 	struct statistics *statistics;
 };
 
-static int sums_open(void *data, const struct view *view, const struct view_survey *survey,
-		     struct err *err)
-{
-	((struct usdt_sums *)data)->view = view;
-	return 0;
-}
-
 static int row_of(const struct usdt_sums *sums, const struct view_event *event, u32 usdt,
 		  u32 *ret_row, struct err *err)
 {
@@ -95,7 +88,6 @@ static int sums_point(void *data, const struct view_event *event, struct err *er
 }
 
 static const struct view_sink sums_sink = {
-	.open = sums_open,
 	.span = sums_span,
 	.point = sums_point,
 };
@@ -152,7 +144,7 @@ static int fill(const struct statistics_row *rows, size_t count, struct report_t
 int report_usdt_make(struct view *view, const struct report_request *request,
 		     struct report_table *table, struct err *err)
 {
-	struct usdt_sums sums = {0};
+	struct usdt_sums sums = {.view = view};
 	const struct statistics_row *rows;
 	size_t count;
 	int result;

@@ -138,16 +138,6 @@ static bool make_plain(const char *const *names, size_t count, bool code, struct
 	return !failed;
 }
 
-/* The byte behind so many columns from there on. */
-static size_t skip_columns(const char *name, size_t from, size_t columns)
-{
-	while (columns-- && name[from])
-		do
-			from++;
-		while (((unsigned char)name[from] & 0xc0) == 0x80);
-	return from;
-}
-
 static size_t common_bytes(const char *a, const char *b)
 {
 	size_t length = 0;
@@ -173,7 +163,7 @@ static size_t context_begin(const char *name, size_t place)
 static void append_cut(struct text *text, const char *name, size_t head_columns, size_t begin,
 		       size_t columns)
 {
-	size_t head = skip_columns(name, 0, head_columns);
+	size_t head = text_skip_columns(name, head_columns);
 	size_t left = columns - head_columns - 1;
 
 	text_append_bytes(text, name, head);
@@ -182,7 +172,7 @@ static void append_cut(struct text *text, const char *name, size_t head_columns,
 		text_append(text, name + begin);
 		return;
 	}
-	text_append_bytes(text, name + begin, skip_columns(name, begin, left - 1) - begin);
+	text_append_bytes(text, name + begin, text_skip_columns(name + begin, left - 1));
 	text_append(text, CUT);
 }
 
@@ -192,9 +182,9 @@ static void cut_name(struct text *text, const char *name, size_t differs, size_t
 	size_t third = columns / PARTS, length = text_columns(name), begin, tail;
 
 	/* Seen from the front: what tells most is the end. */
-	if (skip_columns(name, 0, 2 * third) > differs) {
+	if (text_skip_columns(name, 2 * third) > differs) {
 		append_cut(text, name, 2 * third,
-			   skip_columns(name, 0, length - (columns - 2 * third - 1)), columns);
+			   text_skip_columns(name, length - (columns - 2 * third - 1)), columns);
 		return;
 	}
 	begin = context_begin(name, differs);
@@ -214,7 +204,7 @@ static void tell_apart(struct text *shown, const char *const *names, size_t coun
 				strcmp(names[i], names[j]) != 0;
 		if (same == 1 || shown[i].failed)
 			continue;
-		shown[i].length = skip_columns(text_string(&shown[i]), 0, columns - 5);
+		shown[i].length = text_skip_columns(text_string(&shown[i]), columns - 5);
 		text_appendf(&shown[i], " #%u", same);
 	}
 }

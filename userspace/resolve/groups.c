@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "resolve/groups.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
-
-#define VDSO_NAME      "[vdso]"
-#define VDSO_MAX_BYTES (64 * 1024)
+#include "elf/elf_vdso.h"
 
 struct place {
 	const struct resolve_mapping *mapping;
@@ -34,28 +28,6 @@ static int compare_places(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* The kernel maps the same one into all processes; it has no file. */
-static int vdso_open(void)
-{
-	const u8 *image = (const u8 *)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *header = (const void *)image;
-	size_t size = 0;
-	int fd;
-
-	if (!image)
-		return -1;
-	/* Its section headers stand at its end. */
-	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (size < sizeof(*header) || size > VDSO_MAX_BYTES)
-		return -1;
-	fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (fd >= 0 && file_write(fd, image, size)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 static struct place place_of(const struct resolve_input *input, size_t index,
 			     const struct resolve_mapping *mapping, struct groups *groups)
 {
@@ -65,9 +37,9 @@ static struct place place_of(const struct resolve_input *input, size_t index,
 			      .index = index,
 			      .fd = mapping->fd};
 
-	if (place.fd < 0 && strcmp(mapping->path, VDSO_NAME) == 0) {
+	if (place.fd < 0 && strcmp(mapping->path, ELF_VDSO_NAME) == 0) {
 		if (groups->vdso_fd < 0)
-			groups->vdso_fd = vdso_open();
+			groups->vdso_fd = elf_vdso_open();
 		place.fd = groups->vdso_fd;
 	}
 	if (place.fd < 0) {

@@ -7,6 +7,9 @@
 
 /* Of the CPU time of the targets: what levels switch on by themselves may cost so much, whatever the options say. */
 #define BUDGET_OF_LEVELS_PERCENT 5
+/* Of these, calls of CUDA that are probed where there is no CUPTI: a loop that is bound by launches makes a million a second, and
+ * is to lose less than the above in all, with the moments before they are found to be too many and with what an estimate leaves out. */
+#define BUDGET_OF_API_PERCENT 1
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
 #define BUDGET_STREAK_PERCENT  4
 #define BUDGET_STREAK_READINGS 6
@@ -18,6 +21,8 @@ struct budget_part {
 	u64 cost_ns; /* in the time that is looked at */
 	bool by_level;
 	bool may_go; /* and is not gone yet */
+	bool api;    /* by level, and a call of CUDA that CUPTI does not record */
+	bool goes_first; /* before any other, whatever it costs */
 };
 
 /* How long without a break what levels switched on has cost more than its budget. */
@@ -36,11 +41,12 @@ bool budget_levels_are_over(struct budget_streak *streak, const struct budget_pa
 struct budget_limits {
 	bool of_levels;	    /* hold what levels switched on to its budget */
 	double max_percent; /* hold everything to this; 0: no such budget */
+	bool of_api;	    /* hold calls of CUDA to theirs, or to max_percent where that is more */
 };
 
 /*
- * The part to switch off next: the one that costs most, of those of levels where these together cost more than their
- * budget, else of all where all cost more than max_percent. BUDGET_NONE: nothing, or nothing that would help.
+ * The part to switch off next: one that goes first, else the one that costs most, of calls of CUDA or of all of levels where these together cost more than
+ * their budget, else of all where all cost more than max_percent. BUDGET_NONE: nothing, or nothing that would help.
  * cpu_ns: CPU time of the targets in that time, the cost included.
  */
 size_t budget_choose(const struct budget_part *parts, size_t part_count, u64 cpu_ns,

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "probe/cpu_clock.h"
 
 #define ROUNDS	      20
 #define CALLS	      50 /* a round; stepped ones take about 15 us each in a VM */
@@ -285,6 +286,39 @@ static int measure_traps(struct bpf_source *source, const struct kernel_abilitie
 	return 0;
 }
 
+/* So often, and so much work at a time: some ticks fall into each. */
+#define TICK_PERIOD_NS (100 * NS_PER_MICROSECOND)
+#define TICK_ROUNDS    15
+#define TICK_WORK      400000
+
+static u64 time_work(void)
+{
+	u64 spent[TICK_ROUNDS];
+
+	for (size_t i = 0; i < ARRAY_SIZE(spent); i++) {
+		u64 start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		for (unsigned work = TICK_WORK; work; work--)
+			__asm__ volatile("" : "+r"(work));
+		spent[i] = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+	}
+	qsort(spent, ARRAY_SIZE(spent), sizeof(*spent), compare);
+	return spent[ARRAY_SIZE(spent) / 2];
+}
+
+/* A kernel that refuses has no samples either. */
+static u64 time_tick(void)
+{
+	const struct cpu_clock clock = {.period_ns = TICK_PERIOD_NS, .cpu = -1};
+	_cleanup_close_ int fd = cpu_clock_open(&clock, NULL);
+	u64 bare_ns = time_work(), ticking_ns;
+
+	if (fd < 0 || cpu_clock_start(fd))
+		return 0;
+	ticking_ns = time_work();
+	return above(ticking_ns, bare_ns) * TICK_PERIOD_NS / ticking_ns;
+}
+
 int calibrate(struct bpf_source *source, const struct kernel_abilities *abilities,
 	      const struct calibration_wishes *wishes, struct uprobe_set *links,
 	      struct calibration *ret_calibration, struct err *err)
@@ -297,6 +331,8 @@ int calibrate(struct bpf_source *source, const struct kernel_abilities *abilitie
 
 	if (!result && wishes->returns)
 		result = measure_functions(source, abilities, wishes, &calibration, err);
+	if (wishes->ticks)
+		calibration.tick_ns = time_tick();
 	bpf_source_hand_over(source, links);
 	bpf_source_drain(source, discard, NULL);
 	if (result)

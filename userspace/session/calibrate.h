@@ -23,6 +23,7 @@ struct calibration {
 	/* What the kernel takes for a hit of a probe, without any program of ours: where its instruction is cheap, where it is
 	 * single-stepped, and for the return by trampoline. */
 	u64 trap_ns, trap_stepped_ns, trap_return_ns;
+	u64 tick_ns;	  /* what an interrupt by a clock takes from the thread that runs */
 	u64 took_ns;	  /* to find all this out */
 };
 
@@ -30,6 +31,7 @@ struct calibration_wishes {
 	u32 returns; /* VALUE_returns_* of the functions that are to be recorded, a bit each; 0: none are */
 	bool counts; /* calls of some are only counted */
 	bool traps;  /* hits of other probes are to be priced */
+	bool ticks;  /* the same of samples */
 };
 
 /* Only what the wishes need. Takes some 10 ms. Nothing of it stays, no target, no record, but the probes of our own functions in

@@ -4,6 +4,7 @@
 #define GPUPROBE_SESSION_GPU_COST_H
 
 #include "base/types.h"
+#include "collect/agent/agents_cost.h"
 
 enum gpu_cost {
 	GPU_COST_NONE, /* of what is none of the GPU side */
@@ -16,11 +17,15 @@ enum gpu_cost {
 	GPU_COSTS
 };
 
-#define GPU_COST_NOT_PRICED (~0ULL)
+/* Calls of the APIs: they can be switched off alone, and go first. */
+static inline bool gpu_cost_is_call(enum gpu_cost cost)
+{
+	return cost == GPU_COST_DRIVER_CALLS || cost == GPU_COST_RUNTIME_CALLS;
+}
 
 struct gpu_cost_value {
 	u64 entries; /* records; ~0: that is no number of it */
-	u64 cost_ns; /* GPU_COST_NOT_PRICED: its price was never measured here */
+	u64 cost_ns; /* AGENTS_NOT_PRICED: its price was never measured here */
 };
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/bpf/open_returns.h"
 
 #define SINGLE_MAX  100 /* 0.1 s for each */
@@ -26,14 +27,14 @@
 struct guardian {
 	pid_t pid; /* of the guardian; for the guarded one */
 	atomic_bool busy;
-	int socket;  /* of each its own end, of messages */
-	bool closes; /* for the guarded one: it was asked to, */
-	bool closed; /* and has answered */
+	int socket; /* of each its own end, of messages */
+	/* For the guarded one: how often it was asked to close what it had been sent, and how often it has answered. */
+	u32 closings, closed;
 };
 
-/* A message to the guardian: descriptors to close, and whether they are all. Its answer has none. */
+/* A message to the guardian has descriptors, or says that the sender has closed its own and it is to close all; so does its
+ * answer. Of two that have a link the one that closes it last waits for the kernel. */
 struct closing_message {
-	u32 fd_count;
 	u32 last;
 };
 
@@ -82,7 +83,7 @@ union fd_message {
 
 static int send_fds(int socket, const int *fds, size_t count, bool last)
 {
-	struct closing_message words = {(u32)count, last};
+	struct closing_message words = {last};
 	struct iovec vector = {&words, sizeof(words)};
 	union fd_message control = {0};
 	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
@@ -111,16 +112,22 @@ static bool receive_fds(int socket, struct taken_links *taken, bool *ret_last)
 				 .msg_controllen = sizeof(control)};
 	ssize_t size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header = size > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	size_t count;
 
 	if (size < 0 && errno == EINTR)
 		return true;
 	*ret_last = words.last;
-	if (header && header->cmsg_type == SCM_RIGHTS && words.fd_count <= FDS_AT_ONCE &&
-	    !array_reserve(&taken->fds, &taken->capacity, taken->count + words.fd_count)) {
-		memcpy(taken->fds + taken->count, CMSG_DATA(header), words.fd_count * sizeof(int));
-		taken->count += words.fd_count;
+	if (!header || header->cmsg_type != SCM_RIGHTS)
+		return size > 0;
+	/* Where there is no room for all of them the kernel has let go of the others. */
+	count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	if (!array_reserve(&taken->fds, &taken->capacity, taken->count + count)) {
+		memcpy(taken->fds + taken->count, CMSG_DATA(header), count * sizeof(int));
+		taken->count += count;
+	} else {
+		uprobe_close_links((const int *)CMSG_DATA(header), count);
 	}
-	return size > 0;
+	return true;
 }
 
 static void close_taken(struct taken_links *taken)
@@ -130,12 +137,12 @@ static void close_taken(struct taken_links *taken)
 	*taken = (struct taken_links){0};
 }
 
-/* Until the guarded process is gone. */
-static void wait_and_close(int guarded_pidfd, int socket)
+/* Until the guarded process is gone. own: what it was born with, to be closed like what it is sent. */
+static void wait_and_close(int guarded_pidfd, int socket, struct taken_links *own)
 {
 	struct pollfd poll_fds[] = {{.fd = guarded_pidfd, .events = POLLIN},
 				    {.fd = socket, .events = POLLIN}};
-	struct taken_links taken = {0};
+	struct taken_links taken = *own;
 	bool last = false;
 
 	for (;;) {
@@ -160,10 +167,11 @@ static void wait_and_close(int guarded_pidfd, int socket)
 static _Noreturn void guard(const struct guardian_work *work, const struct guardian *guardian,
 			    int guarded_pidfd, int socket)
 {
+	struct taken_links own = {work->own_links, work->own_link_count, work->own_link_count};
+
 	detach_from_terminal();
 	agents_free(work->agents);
-	uprobe_close_links(work->own_links, work->own_link_count);
-	wait_and_close(guarded_pidfd, socket);
+	wait_and_close(guarded_pidfd, socket, &own);
 	/* It is gone, and its links with it. */
 	undo(work, atomic_load(&guardian->busy));
 	_exit(0);
@@ -206,6 +214,15 @@ void guardian_set_busy(struct guardian *guardian, bool busy)
 		atomic_store(&guardian->busy, busy);
 }
 
+/* One that is gone has closed what it had. */
+static void close_here_first(struct guardian *guardian, const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	guardian->closings++;
+	(void)send_fds(guardian->socket, NULL, 0, true);
+}
+
 int guardian_close_links(struct guardian *guardian, const int *fds, size_t count)
 {
 	if (!guardian)
@@ -214,30 +231,53 @@ int guardian_close_links(struct guardian *guardian, const int *fds, size_t count
 		int result;
 
 		part = count - done < FDS_AT_ONCE ? count - done : FDS_AT_ONCE;
-		result = send_fds(guardian->socket, fds + done, part, done + part == count);
+		result = send_fds(guardian->socket, fds + done, part, false);
 		/* Whoever got some of them closes these when we end. */
 		if (result)
 			return result;
 	}
-	guardian->closes = count;
-	for (size_t i = 0; i < count; i++)
-		close(fds[i]);
+	if (count)
+		close_here_first(guardian, fds, count);
 	return 0;
 }
 
-bool guardian_wait_closed(struct guardian *guardian, int timeout_ms)
+void guardian_close_own_links(struct guardian *guardian, const int *fds, size_t count)
 {
-	struct pollfd poll_fd = {.fd = guardian->socket, .events = POLLIN};
+	if (guardian && count)
+		close_here_first(guardian, fds, count);
+	else
+		uprobe_close_links(fds, count);
+}
+
+static int ms_until(u64 end_ns)
+{
+	u64 now_ns = clock_monotonic_ns();
+
+	return now_ns < end_ns ? (int)((end_ns - now_ns) / NS_PER_MILLISECOND) : 0;
+}
+
+bool guardian_wait_closed(struct guardian *guardian, int timeout_ms, int stop_fd)
+{
+	u64 end_ns = clock_monotonic_ns() + (u64)timeout_ms * NS_PER_MILLISECOND;
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, guardian->pid, 0);
+	struct pollfd poll_fds[] = {{.fd = guardian->socket, .events = POLLIN},
+				    {.fd = pidfd, .events = POLLIN},
+				    {.fd = stop_fd, .events = POLLIN}};
 	struct closing_message answer;
 
-	if (!guardian->closes || guardian->closed)
-		return true;
-	/* One that has ended (an error, or nothing to read) holds none of them any more. */
-	if (poll(&poll_fd, 1, timeout_ms) > 0) {
-		(void)recv(guardian->socket, &answer, sizeof(answer), MSG_DONTWAIT);
-		guardian->closed = true;
+	while (guardian->closed < guardian->closings &&
+	       poll(poll_fds, ARRAY_SIZE(poll_fds), ms_until(end_ns)) > 0) {
+		/* Of one that is killed the kernel closes this before the links, which are all closed when it is gone. */
+		if (poll_fds[1].revents)
+			guardian->closed = guardian->closings;
+		else if (recv(guardian->socket, &answer, sizeof(answer), MSG_DONTWAIT) > 0)
+			guardian->closed++;
+		else
+			poll_fds[0].fd = -1;
+		if (poll_fds[2].revents)
+			break;
 	}
-	return guardian->closed;
+	return guardian->closed == guardian->closings;
 }
 
 u32 guardian_pid(const struct guardian *guardian)
@@ -249,7 +289,7 @@ struct guardian *guardian_stop(struct guardian *guardian)
 {
 	if (!guardian)
 		return NULL;
-	if (guardian_wait_closed(guardian, 0)) {
+	if (guardian_wait_closed(guardian, 0, -1)) {
 		kill(guardian->pid, SIGKILL);
 		while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
 			;

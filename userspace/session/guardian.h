@@ -22,7 +22,7 @@ struct guardian_work {
 	struct bpf_source *source; /* nothing attached yet */
 	struct source_targets targets;
 	bool has_multi;	 /* the kernel has uprobe_multi: what single ones left behind goes quickly */
-	const int *own_links; /* of probes in our own code: the guardian closes them, as the caller does; nobody waits for that */
+	int *own_links; /* of probes in our own code: both have them, see guardian_close_own_links() */
 	size_t own_link_count;
 	struct agents *agents; /* NULL: none. Their locks are to end with the guarded process: the guardian lets them go */
 };
@@ -33,11 +33,13 @@ struct guardian;
 struct guardian *guardian_start(const struct guardian_work *work);
 /* busy: probes are being attached or detached. Only who is killed then leaves breakpoints behind. */
 void guardian_set_busy(struct guardian *guardian, bool busy); /* NULL allowed */
-/* Has it close links that were attached, while it is busy; closes ours. Nothing may be attached any more. 0; or -errno and they are
- * still open. */
+/* Has it close links that were attached, while it is busy, after it has closed ours: nobody waits for the kernel here. May be called
+ * again with others. 0; or -errno and they are still open. */
 int guardian_close_links(struct guardian *guardian, const int *fds, size_t count); /* NULL allowed */
-/* Waits until they are closed. False: not in this time. */
-bool guardian_wait_closed(struct guardian *guardian, int timeout_ms);
+/* The same of work->own_links, right after it was started. */
+void guardian_close_own_links(struct guardian *guardian, const int *fds, size_t count); /* NULL allowed */
+/* Waits until all are closed. False: not in this time, nor before stop_fd (-1: none) had something to read. */
+bool guardian_wait_closed(struct guardian *guardian, int timeout_ms, int stop_fd);
 u32 guardian_pid(const struct guardian *guardian);
 /* When all is undone, or what it is still to close will be when it ends by itself. */
 struct guardian *guardian_stop(struct guardian *guardian); /* NULL allowed; returns NULL */

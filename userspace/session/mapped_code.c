@@ -66,13 +66,12 @@ void mapped_code_note(struct mapped_code *mapped, u32 pid, u64 ts)
 static int is_harmless(struct mapped_code *mapped, u32 pid, bool *ret_harmless)
 {
 	const struct mapped_code_config *config = &mapped->config;
+	const struct target *known = target_find(config->targets, config->target_count, pid);
 	struct target target;
 	int result;
 
-	for (size_t i = 0; i < config->target_count; i++)
-		if (config->targets[i].pid == pid)
-			return plan_judge_again(&config->targets[i], &mapped->known, ret_harmless,
-						NULL);
+	if (known)
+		return plan_judge_again(known, &mapped->known, ret_harmless, NULL);
 	result = target_open(pid, false, &target, NULL);
 	if (result)
 		return result;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "plan/gpu_catalogue.h"
 
 /* Beyond it two samples become one. */
 #define SAMPLES_MAX 4096
@@ -29,6 +30,7 @@ static const struct sort {
 	const char *name;
 	bool has_probes; /* the hits of which have a price of their own */
 	bool may_go;
+	bool goes_first;
 } sorts[] = {
 	[PRICE_WAITS] = {"waits", false, true},
 	[PRICE_GROWTH] = {"memory growth", false, true},
@@ -37,6 +39,8 @@ static const struct sort {
 	/* They are part of what the probes of functions do. */
 	[PRICE_GPU_MEMORY] = {"accounts of GPU memory", false, false},
 	[PRICE_MATMUL] = {"sizes of matrix products", false, false},
+	[PRICE_CALL_STACKS] = {"stacks of calls", false, false},
+	[PRICE_SAMPLES] = {"samples of running threads", false, true, true},
 };
 
 /* The GPU side; without a price, and with one. */
@@ -61,11 +65,12 @@ static void fill_parts(struct overhead *overhead)
 	for (size_t i = 0; i < config->plan->function_count; i++) {
 		const struct plan_function *function = &config->plan->functions[i];
 
-		overhead->parts[overhead->part_count++] =
-			(struct overhead_part){.name = function->name,
-					       .function = i,
-					       .by_level = function->by_level,
-					       .may_go = config->may_go(function)};
+		overhead->parts[overhead->part_count++] = (struct overhead_part){
+			.name = function->name,
+			.function = i,
+			.by_level = function->by_level,
+			.api = plan_is_api(config->plan, function) && !function->allocator,
+			.may_go = config->may_go(function)};
 	}
 	for (size_t i = 0; i < PRICE_SORTS; i++)
 		if (config->sorts[i].recorded)
@@ -74,7 +79,8 @@ static void fill_parts(struct overhead *overhead)
 						       .function = SIZE_MAX,
 						       .sort = i,
 						       .by_level = config->sorts[i].by_level,
-						       .may_go = sorts[i].may_go};
+						       .may_go = sorts[i].may_go,
+						       .goes_first = sorts[i].goes_first};
 	for (enum gpu_cost i = GPU_COST_NONE + 1; i < GPU_COSTS && config->gpu; i++)
 		overhead->parts[overhead->part_count++] =
 			(struct overhead_part){.name = gpu_names[i].name,
@@ -122,12 +128,18 @@ static void update_sort(struct overhead_part *part, const struct counters *count
 {
 	const struct price_hits *hits = &counters->prices[part->sort];
 	double run_ns = hits->timed_runs ? (double)hits->timed_ns / (double)hits->timed_runs : 0;
+	u64 cost_ns;
 
 	part->entries = hits->entries + hits->stepped_entries;
 	part->exits = hits->returns + hits->exits + hits->stepped_exits;
-	part->cost_ns = (u64)((double)hits->runs * run_ns);
+	cost_ns = (u64)((double)hits->runs * run_ns);
+	if (part->sort == PRICE_SAMPLES)
+		cost_ns += hits->runs * calibration->tick_ns;
 	if (sorts[part->sort].has_probes)
-		part->cost_ns += calibration_trap_cost_ns(calibration, hits);
+		cost_ns += calibration_trap_cost_ns(calibration, hits);
+	/* A cheap run makes the mean less, but what was paid stays paid. */
+	if (cost_ns > part->cost_ns)
+		part->cost_ns = cost_ns;
 }
 
 void overhead_set_gpu(struct overhead *overhead,
@@ -139,7 +151,7 @@ void overhead_set_gpu(struct overhead *overhead,
 
 		if (!part->gpu)
 			continue;
-		part->not_priced = value->cost_ns == GPU_COST_NOT_PRICED;
+		part->not_priced = value->cost_ns == AGENTS_NOT_PRICED;
 		part->name = part->not_priced ? gpu_names[part->gpu].not_priced
 					      : gpu_names[part->gpu].name;
 		part->entries = value->entries;
@@ -181,30 +193,32 @@ int overhead_update(struct overhead *overhead, u64 cpu_ns)
 	return 0;
 }
 
-static u64 cost_of_all(const struct overhead *overhead)
+/* Of what the targets' threads do for it, or of what threads of ours do beside them. */
+static u64 cost_of(const struct overhead *overhead, bool beside)
 {
 	u64 sum = 0;
 
 	for (size_t i = 0; i < overhead->part_count; i++)
-		if (overhead->parts[i].gpu != GPU_COST_THREADS)
+		if ((overhead->parts[i].gpu == GPU_COST_THREADS) == beside)
 			sum += overhead->parts[i].cost_ns;
 	return sum;
 }
 
-double overhead_beside_percent(const struct overhead *overhead)
+static double percent_of(const struct overhead *overhead, bool beside)
 {
-	u64 sum = 0;
-
-	for (size_t i = 0; i < overhead->part_count; i++)
-		if (overhead->parts[i].gpu == GPU_COST_THREADS)
-			sum += overhead->parts[i].cost_ns;
-	return overhead->cpu_ns ? 100.0 * (double)sum / (double)overhead->cpu_ns : -1;
+	return overhead->cpu_ns
+		       ? 100.0 * (double)cost_of(overhead, beside) / (double)overhead->cpu_ns
+		       : -1;
 }
 
 double overhead_percent(const struct overhead *overhead)
 {
-	return overhead->cpu_ns ? 100.0 * (double)cost_of_all(overhead) / (double)overhead->cpu_ns
-				: -1;
+	return percent_of(overhead, false);
+}
+
+double overhead_beside_percent(const struct overhead *overhead)
+{
+	return percent_of(overhead, true);
 }
 
 struct overhead_part *overhead_parts(struct overhead *overhead, size_t *ret_count)
@@ -256,7 +270,7 @@ void overhead_begin(struct overhead *overhead, u64 now_ns)
 
 void overhead_mark(struct overhead *overhead, u64 now_ns)
 {
-	u64 cost_ns = cost_of_all(overhead);
+	u64 cost_ns = cost_of(overhead, false);
 
 	add_sample(overhead, cost_ns - overhead->marked_cost_ns,
 		   overhead_cpu_since_mark_ns(overhead));

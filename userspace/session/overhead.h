@@ -19,9 +19,13 @@ struct overhead_part {
 	enum gpu_cost gpu;    /* or, where this is set, this of the GPU side */
 	bool not_priced;      /* what it costs is not known */
 	bool by_level;	  /* no option asked for it */
-	bool may_go;	  /* it can be switched off alone */
+	/* The same, and it is a call of CUDA that CUPTI does not record; none that allocates or frees: accounts would be wrong. */
+	bool api;
+	bool may_go;	  /* it can be switched off alone, */
+	bool goes_first;  /* and before all others */
 	u64 entries, exits, cost_ns; /* since the window opened */
 	u64 marked_cost_ns;	     /* at the last overhead_mark() */
+	u64 api_cost_ns;	     /* at the last time that session_api_look() looked */
 	u64 switched_off_ns;	     /* when; 0: it is not */
 };
 

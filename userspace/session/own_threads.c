@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/recording_facts.h"
 #include "process/proc_file.h"
 
@@ -68,6 +69,7 @@ static int note_thread(void *data, u32 pid, u32 tid, bool is_agent)
 	for (size_t i = 0; i < own->count; i++)
 		if (own->threads[i].pid == pid && own->threads[i].tid == tid) {
 			own->threads[i].lives = true;
+			own->threads[i].gone_ns = 0;
 			return 0;
 		}
 	if (array_reserve(&own->threads, &own->capacity, own->count + 1))
@@ -88,6 +90,8 @@ u64 own_threads_cpu_ns(struct own_threads *own)
 		/* The number of one that is gone may be another's. */
 		if (own->threads[i].lives)
 			own->threads[i].cpu_ns = cpu_of_thread(&own->threads[i]);
+		else if (!own->threads[i].gone_ns)
+			own->threads[i].gone_ns = clock_monotonic_ns();
 		sum += own->threads[i].cpu_ns;
 	}
 	return sum;
@@ -130,7 +134,8 @@ int own_threads_put_facts(struct own_threads *own, bool at_last, struct batch *b
 							 RECORD_SOURCE_TOOL),
 			.role = thread->is_agent ? VALUE_agent_thread_role_agent
 						 : VALUE_agent_thread_role_cupti_worker,
-			.cpu_ns = at_last ? thread->cpu_ns - thread->start_ns : ~0ULL};
+			.cpu_ns = at_last ? thread->cpu_ns - thread->start_ns : ~0ULL,
+			.gone = thread->gone_ns};
 
 		if (thread->written && !at_last)
 			continue;

@@ -19,6 +19,7 @@ struct own_threads {
 		bool is_agent, lives, written;
 		u64 cpu_ns;   /* when it was last looked at */
 		u64 start_ns; /* the same when the window opened; 0 where it was not there yet */
+		u64 gone_ns; /* CLOCK_MONOTONIC, when that was seen; 0: it lives */
 	} *threads; /* all that were ever seen */
 	size_t count, capacity;
 };

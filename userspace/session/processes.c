@@ -31,7 +31,7 @@ struct child {
 struct remover {
 	pthread_t thread;
 	bool running;
-	atomic_bool done;
+	atomic_bool done, stop;
 	struct uprobe_set links; /* the thread's while it is running and not done */
 };
 
@@ -166,7 +166,7 @@ static void *remover_main(void *data)
 {
 	struct remover *remover = data;
 
-	uprobe_detach(&remover->links, NULL, NULL);
+	uprobe_detach_until(&remover->links, &remover->stop);
 	atomic_store(&remover->done, true);
 	return NULL;
 }
@@ -293,6 +293,7 @@ static void on_event(void *data, const struct process_event *event)
 	switch (event->kind) {
 	case PROCESS_FORKED:
 		on_fork(processes, event->pid, event->ts);
+		code_map_note_fork(processes->config.code, event->pid, event->thread);
 		/* What its parent had loaded may not be judged yet. */
 		if (bpf_source_changes(processes->config.source, event->pid))
 			mapped_code_note(processes->mapped, event->pid, event->ts);
@@ -302,6 +303,18 @@ static void on_event(void *data, const struct process_event *event)
 		break;
 	case PROCESS_MAPPED_CODE:
 		mapped_code_note(processes->mapped, event->pid, event->ts);
+		break;
+	case PROCESS_UNKNOWN_CODE:
+		processes->status.unknown_code_count++;
+		if (event->thread)
+			code_map_note_exec(processes->config.code, event->pid, event->ts);
+		break;
+	case PROCESS_WAITED_FOR:
+	case PROCESS_RAN_INSTEAD:
+		processes->config.on_waited(processes->config.data, event);
+		break;
+	case PROCESS_UNCOVERED_CODE:
+		processes->config.on_uncovered(processes->config.data, event->pid, event->address);
 		break;
 	}
 }
@@ -332,6 +345,7 @@ static int add_late_children(struct processes *processes, struct err *err)
 	}
 }
 
+/* Children and, on machines with many CPUs, threads take descriptors each. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;
@@ -361,10 +375,9 @@ int processes_open(const struct processes_config *config, struct processes **ret
 
 		result = bpf_source_add_target(config->source, target->pid, target->thread, err);
 	}
-	if (config->children && !result) {
-		allow_many_files();
+	allow_many_files();
+	if (config->children && !result)
 		result = add_late_children(processes, err);
-	}
 	if (result) {
 		processes_free(processes);
 		return result;
@@ -444,11 +457,11 @@ u64 processes_cpu_time_ns(const struct processes *processes)
 	return sum;
 }
 
-void processes_switch_off(struct processes *processes, u32 tag)
+void processes_take_tagged(struct processes *processes, u32 tag, struct uprobe_set *to)
 {
 	for (size_t i = 0; i < processes->child_count; i++)
-		uprobe_detach_tagged(&processes->children[i].links, tag);
-	uprobe_detach_tagged(&processes->renewed, tag);
+		uprobe_set_move_tagged(to, &processes->children[i].links, tag);
+	uprobe_set_move_tagged(to, &processes->renewed, tag);
 }
 
 /* One that has ended by now has none. Those in renewed are put in again with the target's own. */
@@ -468,6 +481,8 @@ void processes_switch_on(struct processes *processes, u32 tag)
 
 void processes_hand_over(struct processes *processes, struct uprobe_set *to)
 {
+	/* Those that it has not come to others take off. */
+	atomic_store(&processes->remover.stop, true);
 	remover_join(&processes->remover);
 	uprobe_set_move(to, &processes->remover.links);
 	for (size_t i = 0; i < processes->child_count; i++)

@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_SESSION_PROCESSES_H
 #define GPUPROBE_SESSION_PROCESSES_H
 
+#include "process/code_map.h"
 #include "plan/plan.h"
 #include "base/err.h"
 #include "collect/bpf/bpf_source.h"
@@ -18,8 +19,14 @@ struct processes_config {
 	const struct plan *heap; /* attached with it, see struct bpf_source_settings; NULL: none */
 	const struct target *targets;
 	size_t target_count;
-	bool children; /* follow them */
-	bool single;   /* all probes are single ones */
+	bool children;	       /* follow them */
+	bool single;	       /* all probes are single ones */
+	struct code_map *code; /* told who was forked by whom; the caller's */
+	/* A stack leads through code that its unwind table does not know. */
+	void (*on_uncovered)(void *data, u32 pid, u64 address);
+	/* A thread waits for a file that is new. */
+	void (*on_waited)(void *data, const struct process_event *event);
+	void *data;
 };
 
 struct processes;
@@ -33,6 +40,7 @@ struct processes_status {
 	u64 thread_end_count;	/* ends of threads that named single probes; */
 	u64 thread_gap_max_ns;	/* the longest time without probes after one */
 	u64 unheld_count; /* probes in processes whose first thread has ended, that other tracers may take out */
+	u64 unknown_code_count; /* how often one had code of which it was not known what it is */
 	struct mapped_code_status mapped_code;
 	bool children_alive;
 };
@@ -52,9 +60,9 @@ void processes_put_results(const struct processes_status *processes, u64 refused
 			   struct recording_facts *facts, struct batch *batch);
 /* CPU time of the children so far, nanoseconds. */
 u64 processes_cpu_time_ns(const struct processes *processes);
-/* Links with this tag in all processes that have links of their own: taken off; then, but for functions that are switched off,
- * put in again. */
-void processes_switch_off(struct processes *processes, u32 tag);
+/* Links with this tag in all processes that have links of their own: moved to another set, to be taken off; then, but for functions
+ * that are switched off, put in again. */
+void processes_take_tagged(struct processes *processes, u32 tag, struct uprobe_set *to);
 void processes_switch_on(struct processes *processes, u32 tag);
 /* Moves what processes_detach() would take off to another set; nothing may be attached any more. */
 void processes_hand_over(struct processes *processes, struct uprobe_set *to);

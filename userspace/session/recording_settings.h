@@ -19,10 +19,13 @@ struct recording_settings {
 	bool targets_named;	  /* the user named processes, else gpuprobe started the only one */
 	bool off_cpu;		  /* when and why threads are off their CPU, */
 	u64 off_cpu_min_ns;	  /* unless it was for less */
+	u64 sample_period_ns;	  /* how often it is looked where threads run; 0: never */
+	bool samples_asked;	  /* by name, as memory below: who can't take them does not begin */
 	bool growth;		  /* how memory grows; the kernel can say it */
 	bool heap_events;	  /* each allocation, not only their sums */
 	bool memory_asked;	  /* by name, not by a level: the budget of levels leaves it alone, */
 	bool usdt_asked;	  /* the same of USDT probes */
+	bool call_stacks, usdt_stacks; /* of each call, of each hit of a USDT probe */
 	u64 max_overhead_percent; /* of what was asked for by name; 0: it is not bounded */
 	u64 ring_bytes;		  /* of the ring buffer of each CPU; a power of two */
 	struct recording_option *options;

@@ -3,60 +3,34 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "plan/plan_usdt.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/version.h"
 #include "session/memory_accounts.h"
-#include "collect/bpf/open_returns.h"
 #include "session/processes.h"
 #include "session/session_parts.h"
-#include "collect/bpf/usdt_facts.h"
 
 #define BATCH_COUNT 8
 /* CUPTI takes 7 to 15 s to start in a process that never had it. */
 #define AGENT_READY_NS (60 * NS_PER_SECOND)
-#define AGENT_POLL_MS  10
-#define AGENT_LEAVE_MS 10000
+/* Where CUPTI is there already an answer comes within some ms. */
+#define AGENT_QUICK_NS	    (200 * NS_PER_MILLISECOND)
+#define AGENT_QUICK_POLL_MS 1
+#define AGENT_POLL_MS	    10
+#define AGENT_LEAVE_MS	    10000
 
 /* ---- beginning ---- */
 
-static int put_first_facts(struct session *session, struct batch *batch)
+/* Is there no place left of those that were planned? */
+static bool is_all_changed(const struct session *session)
 {
 	const struct session_config *config = session->config;
-	const struct recording_settings *settings = config->settings;
-	int result = recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_tool,
-					       "version", version_text());
+	size_t planned = config->plan->function_count + plan_usdt_sites(config->plan) +
+			 (config->heap_plan ? config->heap_plan->function_count : 0);
 
-	if (!result)
-		result = recording_facts_host(&session->facts, batch);
-	for (size_t i = 0; i < settings->option_count && !result; i++)
-		result = recording_facts_attribute(
-			&session->facts, batch, VALUE_attribute_group_option,
-			settings->options[i].name, settings->options[i].value);
-	for (size_t i = 0; i < config->target_count && !result; i++)
-		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
-	if (!result)
-		result = recording_facts_plan(&session->facts, batch, config->plan);
-	if (!result)
-		result = code_facts_put(&session->code, &session->facts, batch);
-	if (!result)
-		result = usdt_facts_put(&session->facts, batch, config->plan);
-	if (!result)
-		result = memory_accounts_put_facts(session->source, config->plan, &session->facts,
-						   batch);
-	if (!result && config->heap_plan)
-		result = heap_counts_put_names(config->heap_plan, config->plan->function_count,
-					       batch);
-	if (!result && (config->settings->off_cpu || config->settings->growth))
-		result = recording_facts_bpf_names(batch);
-	if (!result && session->result.agents)
-		result = agents_put_facts(session->result.agents, &session->facts, batch);
-	return result;
+	return planned && session->result.status.changes.count == planned;
 }
 
 static int attach(struct session *session, struct err *err)
@@ -68,7 +42,11 @@ static int attach(struct session *session, struct err *err)
 					     .target_count = config->target_count,
 					     .children = config->settings->children,
 					     .heap = config->heap_plan,
-					     .single = config->single_probes};
+					     .single = config->single_probes,
+					     .code = &session->code.map,
+					     .on_uncovered = session_on_uncovered_code,
+					     .on_waited = session_on_waited,
+					     .data = session};
 	struct source_targets targets = session_source_targets(session);
 	struct guardian_work undo = {.source = session->source,
 				     .targets = targets,
@@ -89,10 +67,17 @@ static int attach(struct session *session, struct err *err)
 		result = bpf_source_attach_off_cpu(session->source, err);
 	if (!result && config->settings->growth)
 		result = bpf_source_attach_growth(session->source, err);
+	/* Last, since what is attached stops all CPUs for moments. */
+	if (!result)
+		result = session_attach_samples(session, err);
 	/* Of children they are attached and detached all the time. */
 	guardian_set_busy(session->guardian, result || config->settings->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
 	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
+	session->result.status.changes = *bpf_source_changed_sites(session->source);
+	if (!result && !config->agents && is_all_changed(session))
+		return err_set(err, -ESTALE, "can't put any probe in: %s",
+			       session->result.status.changes.first);
 	return result;
 }
 
@@ -113,22 +98,18 @@ static int start_agents(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
 	struct pollfd signal = {.fd = session->signal_fd, .events = POLLIN};
-	struct agents_config agents;
 	bool interrupted = false;
-	u64 deadline_ns;
-	int result;
+	u64 deadline_ns, quick_ns;
 
 	if (!config->agents)
 		return 0;
-	agents = *config->agents;
-	agents.threads = &session->own.told;
-	agents.source = session->source;
-	result = agents_start(&agents, &session->result.agents, err);
-	if (result)
-		return result;
+	agents_start(session->result.agents, session->source, &session->own.told);
+	quick_ns = clock_monotonic_ns() + AGENT_QUICK_NS;
 	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;
 	while (!agents_all_answered(session->result.agents) && clock_monotonic_ns() < deadline_ns)
-		if (poll(&signal, 1, AGENT_POLL_MS) > 0) {
+		if (poll(&signal, 1,
+			 clock_monotonic_ns() < quick_ns ? AGENT_QUICK_POLL_MS : AGENT_POLL_MS) >
+		    0) {
 			interrupted = true;
 			break;
 		}
@@ -153,9 +134,11 @@ static int start_threads(struct session *session, struct err *err)
 					      &session->capture, err);
 	if (result)
 		return result;
-	code_facts_look(&session->code, session->source, true);
+	session_look_at_code(session, true);
+	session_unwind_wait(session);
+	session_throttled_look(session);
 	batch = batch_queue_take_empty(session->queue);
-	result = put_first_facts(session, batch);
+	result = session_put_first_facts(session, batch);
 	session->window_start_ns = clock_monotonic_ns();
 	if (!result)
 		result = recording_facts_window(batch, session->window_start_ns,
@@ -202,6 +185,7 @@ static int open_window(struct session *session, struct err *err)
 	bpf_source_set_window(session->source, true);
 	if (config->settings->off_cpu)
 		bpf_source_note_off_cpu(session->source);
+	bpf_source_start_samples(session->source);
 	if (session->result.agents)
 		agents_open_window(session->result.agents, session->window_start_ns);
 	gpu_counters_set_window(session->gpu_counters, session->window_start_ns, 0);
@@ -220,159 +204,17 @@ static int open_window(struct session *session, struct err *err)
 
 /* ---- the way back ---- */
 
-struct open_calls {
-	struct session *session;
-	struct batch *batch;
-	u64 count;
-};
-
-static int take_open_call(void *data, const struct record_header *record, size_t size_bytes)
-{
-	const struct record_call *call = (const struct record_call *)record;
-	struct open_calls *calls = data;
-	int counted = function_counts_take_open(&calls->session->counts, call);
-
-	if (call->ended == VALUE_call_ended_open)
-		calls->count++;
-	return counted ? counted : batch_add(calls->batch, record);
-}
-
-static int take_open_usdt_span(void *data, const struct record_header *record, size_t size_bytes)
-{
-	_Alignas(8) u8 copy[sizeof(struct record_usdt_span) + USDT_ARGS_BYTES];
-	struct record_header *span = (struct record_header *)copy;
-	struct open_calls *calls = data;
-
-	if (record->size_bytes > sizeof(copy))
-		return 0;
-	memcpy(copy, record, record->size_bytes);
-	calls->count++;
-	session_budget_end_span(calls->session, PRICE_USDT, span);
-	return batch_add(calls->batch, span);
-}
-
-static int take_open_wait(void *data, const struct record_header *record, size_t size_bytes)
-{
-	struct record_off_cpu wait = *(const struct record_off_cpu *)record;
-	struct open_calls *calls = data;
-
-	calls->count++;
-	session_budget_end_span(calls->session, PRICE_WAITS, &wait.header);
-	return batch_add(calls->batch, &wait.header);
-}
-
-static int take_record(void *data, const struct record_header *record, size_t size_bytes)
-{
-	return batch_add(data, record);
-}
-
-/* What was summed by stack, and what the processes have now. */
-static void put_growth(struct session *session, struct batch *batch)
-{
-	if (!session->config->settings->growth)
-		return;
-	bpf_source_take_growth(session->source, session->window_start_ns,
-			       session_budget_end_ns(session, PRICE_GROWTH) -
-				       session->window_start_ns,
-			       take_record, batch);
-	process_memory_read(&session->memory, session->window_end_ns, take_record, batch);
-}
-
-/* Where sizes of matrices are read out of objects, and it is not sure that these are as they are known. */
-static void put_libraries(struct session *session, struct batch *batch)
-{
-	const struct plan *plan = session->config->plan;
-
-	for (size_t i = 0; i < plan->library_count; i++) {
-		struct text text _cleanup_text_ = {0};
-
-		if (plan->libraries[i].verdict == CUBLASLT_SAME)
-			continue;
-		plan_library_tell(plan, &plan->libraries[i], &text);
-		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,
-					  "sizes of matrices", text_string(&text));
-	}
-}
-
-/* What the ledger has no number for. Best effort. */
-static void put_failures(struct session *session, struct batch *batch)
-{
-	const struct session_result *result = &session->result;
-	double seconds =
-		(double)(session->window_end_ns - session->window_start_ns) / NS_PER_SECOND;
-	char text[64];
-
-	if (result->agents)
-		agents_put_failures(result->agents, &session->facts, batch);
-	snprintf(text, sizeof(text), "%zu were refused by the kernel",
-		 result->status.refused_count);
-	if (result->status.refused_count)
-		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_failure,
-					  "probes", text);
-	snprintf(text, sizeof(text), "all had ended after %.3f s", seconds);
-	put_libraries(session, batch);
-	/* A command is recorded to its end. */
-	if (result->end == SESSION_TARGETS_ENDED && session->config->settings->targets_named)
-		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_remark,
-					  "targets", text);
-}
-
-static void put_last_facts(struct session *session, struct batch *batch)
-{
-	struct open_calls calls = {session, batch, 0};
-	struct session_status *status = &session->result.status;
-	struct counters counters;
-
-	bpf_source_open_calls(session->source, take_open_call, &calls, NULL);
-	if (session->config->plan->usdt_count)
-		bpf_source_open_usdt_spans(session->source, take_open_usdt_span, &calls);
-	bpf_record_source_add_losses(&session->records, calls.count, batch);
-	if (session->config->settings->off_cpu)
-		bpf_source_open_off_cpu(session->source, take_open_wait, &calls);
-	function_counts_put(&session->counts, session->source, session->window_start_ns,
-			    session->window_end_ns - session->window_start_ns, batch);
-	put_growth(session, batch);
-	if (session->config->heap_plan)
-		heap_counts_put_sums(&session->heap, session->window_start_ns,
-				     session_budget_end_ns(session, PRICE_HEAP), batch);
-	if (session->result.agents) {
-		struct record_source agents = agents_source(session->result.agents);
-
-		agents_put_late_facts(session->result.agents, &session->facts, batch);
-		agents.add_losses(agents.data, batch);
-	}
-	put_failures(session, batch);
-	recording_facts_window(batch, session->window_start_ns,
-			       session->window_end_ns - session->window_start_ns);
-	session_budget_put_facts(session, batch);
-	own_threads_put_facts(&session->own, true, batch);
-	if (!bpf_source_counters(session->source, &counters)) {
-		recording_facts_result(&session->facts, batch,
-				       "hits in processes that are not recorded",
-				       counters.strangers);
-		recording_facts_result(&session->facts, batch,
-				       "forked children that carry the probes unseen",
-				       counters.forks);
-	}
-	processes_put_results(&status->processes, status->refused_children, &session->facts, batch);
-	recording_facts_result(&session->facts, batch, "return addresses put back at the end",
-			       status->open_returns.put_back_count);
-	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_return_left,
-			     session->facts.bpf_place, status->open_returns.left_count);
-	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
-			     session->facts.bpf_place, session->unstored_count);
-	status->event_count += calls.count;
-}
-
 /* While their rings are drained: they hand over what CUPTI still has. */
 static void leave_agents(struct session *session)
 {
-	u64 lost_count = agents_lost(session->result.agents);
+	u64 lost_count;
 
 	if (session->result.agents && !session->agents_left)
 		agents_leave(session->result.agents, AGENT_LEAVE_MS);
 	session->agents_left = true;
-	session->result.status.lost_count += agents_lost(session->result.agents) - lost_count;
+	lost_count = agents_lost(session->result.agents);
+	session->result.status.lost_count += lost_count - session->agents_lost_count;
+	session->agents_lost_count = lost_count;
 }
 
 /* Names for what stacks lead to. */
@@ -395,8 +237,11 @@ static int close_window(struct session *session, struct err *err)
 
 	heap_counts_close(&session->heap);
 	session->budget_open = false;
+	if (session->config->settings->off_cpu)
+		bpf_source_find_off_cpu(session->source);
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
+	session_end_samples(session);
 	log_phase("window closed");
 	if (session->result.agents)
 		agents_close_window(session->result.agents, session->window_end_ns);
@@ -406,18 +251,20 @@ static int close_window(struct session *session, struct err *err)
 	code_facts_look(&session->code, session->source, true);
 	bpf_source_detach_off_cpu(session->source);
 	bpf_source_detach_growth(session->source);
+	bpf_source_detach_samples(session->source);
 	log_phase("mappings, waits and growth ended");
 	session_detach_begin(session);
 	leave_agents(session);
 	log_phase("agents left");
 	session->drain = drain_finish(session->drain, &session->result.status.event_count,
 				      &session->unstored_count);
+	session_detach_watch(session);
 	log_phase("rings drained");
 	batch = batch_queue_take_empty(session->queue);
 	frames_result = put_frames(session, batch);
 	log_phase("stacks named");
 	session_detach_end(session);
-	put_last_facts(session, batch);
+	session_put_last_facts(session, batch);
 	system_calls_put(&session->system_calls, batch);
 	batch_queue_put_full(session->queue, batch);
 	result = capture_thread_finish(&session->capture, &dropped, err);
@@ -439,6 +286,7 @@ static void session_cleanup(struct session *session)
 	if (session->capture)
 		capture_thread_finish(&session->capture, &dropped, NULL);
 	processes_free(session->processes);
+	unwinding_stop(session->unwinding);
 	bpf_source_free(session->source);
 	guardian_stop(session->guardian);
 	batch_queue_free(session->queue);
@@ -452,6 +300,7 @@ static void session_cleanup(struct session *session)
 	own_threads_free(&session->own);
 	map_free(&session->counts.open);
 	free(session->target_ended);
+	free(session->throttled);
 	session_loop_close(session);
 }
 
@@ -482,6 +331,10 @@ static int prepare(struct session *session, struct err *err)
 		.growth = config->settings->growth,
 		.matmuls = plan_has_matmuls(config->plan),
 		.off_cpu_min_ns = config->settings->off_cpu_min_ns,
+		.sample_period_ns = config->settings->sample_period_ns,
+		.call_stacks = config->settings->call_stacks,
+		.usdt_stacks = config->settings->usdt_stacks,
+		.unwinds = session_takes_stacks(config),
 	};
 	int result = session_loop_open(session, err);
 
@@ -492,9 +345,15 @@ static int prepare(struct session *session, struct err *err)
 	recording_facts_init(&session->facts);
 	if (!result && !session->target_ended)
 		result = err_errno(err, -ENOMEM, "can't begin the recording");
+	if (!result && config->agents)
+		result = agents_create(config->agents, &session->result.agents, err);
+	if (!result && settings.unwinds)
+		result = session_unwind(session, err);
 	if (!result)
 		result = bpf_source_open(config->abilities, &settings, &session->source, err);
 	log_phase("BPF programs loaded");
+	if (!result && settings.unwinds)
+		session_unwind_by(session);
 	own_threads_init(&session->own, session->source);
 	if (!result) {
 		session_calibrate(session);

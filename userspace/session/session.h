@@ -46,6 +46,7 @@ struct session_status {
 	size_t switched_off_count;
 	size_t function_count;		  /* attached */
 	size_t refused_count;		  /* that the kernel refused */
+	struct site_changes changes;	  /* that were left out, since the code there has changed */
 };
 
 enum session_end { SESSION_TIME_OVER, SESSION_SIGNAL, SESSION_TARGETS_ENDED, SESSION_FAILED };
@@ -62,6 +63,7 @@ struct session_config {
 	const struct agents_config *agents; /* NULL: none are put in */
 	bool agents_needed; /* end before anything is attached when one that was put in does not work */
 	int capture_fd;	 /* an empty file */
+	bool keeps_unwind_tables; /* for the next time, see unwind/unwind_cache.h */
 	/* Callbacks, each of which may be NULL. on_agents: they have given their answers; ends: by agents_needed the session
 	 * ends here. */
 	void (*on_agents)(void *data, const struct agents *agents, bool ends);

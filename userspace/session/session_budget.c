@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "plan/gpu_catalogue.h"
 #include "session/session_parts.h"
 
 /* Before less than that has passed, or the targets have run less than that, an estimate is worth nothing; one that is asleep
@@ -14,6 +15,12 @@
 #define LOOK_AFTER_NS	  (500 * NS_PER_MILLISECOND)
 #define LOOK_AFTER_CPU_NS (25 * NS_PER_MILLISECOND)
 #define LOOK_AT_LAST_NS	  (4 * NS_PER_SECOND)
+/* At calls of CUDA that probes record, which may be a million a second. In less CPU time a share says nothing; and what costs less
+ * than this in that time disturbs nobody. */
+#define API_FIRST_LOOK_NS (20 * NS_PER_MILLISECOND)
+#define API_LOOK_NS	  (100 * NS_PER_MILLISECOND)
+#define API_LOOK_COST_NS  (NS_PER_MILLISECOND / 2)
+#define API_LOOK_CPU_NS	  (5 * NS_PER_MILLISECOND)
 
 static bool goes_by_level(const struct plan_function *function)
 {
@@ -36,6 +43,9 @@ static void choose_sorts(const struct session_config *config,
 	sorts[PRICE_HEAP] = (struct overhead_sort){config->heap_plan, !asked_for_memory};
 	sorts[PRICE_USDT] =
 		(struct overhead_sort){config->plan->usdt_count, !config->settings->usdt_asked};
+	sorts[PRICE_SAMPLES] = (struct overhead_sort){config->settings->sample_period_ns,
+						      !config->settings->samples_asked};
+	sorts[PRICE_CALL_STACKS] = (struct overhead_sort){config->settings->call_stacks, false};
 	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
 		if (config->plan->functions[i].allocator)
@@ -48,7 +58,8 @@ static void *run_calibration(void *data)
 	const struct session_config *config = session->config;
 	struct calibration_wishes wishes = {.returns = session_returns(config),
 					    .counts = plan_counted(config->plan) != 0,
-					    .traps = config->plan->usdt_count || config->heap_plan};
+					    .traps = config->plan->usdt_count || config->heap_plan,
+					    .ticks = config->settings->sample_period_ns};
 
 	session->calibrate_result = calibrate(session->source, config->abilities, &wishes,
 					      &session->own_links, &session->calibration, NULL);
@@ -84,6 +95,7 @@ int session_budget_open(struct session *session, struct err *err)
 	if (session->calibrate_result)
 		return 0;
 	choose_sorts(config, overhead.sorts);
+	session->api_probed = plan_has_api(config->plan);
 	if (bpf_source_split(session->source, config->plan, overhead.may_go))
 		return err_errno(err, -ENOMEM, "can't plan the probes");
 	return overhead_create(&overhead, &session->overhead, err);
@@ -105,20 +117,53 @@ static void put_loss(struct session *session, u8 reason, const char *name, u64 a
 	batch_queue_put_full(session->queue, batch);
 }
 
-static void switch_function_off(struct session *session, size_t function, u64 now_ns)
+/* Side by side, with many tags and in all processes: one after the other each takes the kernel up to half a second, and the window
+ * would go on meanwhile. */
+static void take_off(struct session *session, const u32 *tags, size_t count)
+{
+	struct uprobe_set taken = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		bpf_source_take_tagged(session->source, tags[i], &taken);
+		processes_take_tagged(session->processes, tags[i], &taken);
+	}
+	bpf_source_detach_taken(session->source, &taken);
+}
+
+/* How many tags they have that can go; ret_tags, each once: room for one a function. */
+static size_t silence_all(struct session *session, const size_t *functions, size_t count,
+			  u64 now_ns, u32 *ret_tags)
+{
+	size_t tag_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		u32 tag = bpf_source_switch_off(session->source, functions[i], now_ns);
+		size_t known = 0;
+
+		while (known < tag_count && ret_tags[known] != tag)
+			known++;
+		if (tag && known == tag_count)
+			ret_tags[tag_count++] = tag;
+	}
+	return tag_count;
+}
+
+/* tags: room for one a function. */
+static void take_probes_off(struct session *session, const size_t *functions, size_t count,
+			    u64 now_ns, u32 *tags)
 {
 	const struct session_config *config = session->config;
 	struct source_targets targets = session_source_targets(session);
-	u32 tag;
-	size_t others;
+	size_t tag_count, others = 0;
 
 	guardian_set_busy(session->guardian, true);
-	tag = bpf_source_switch_off(session->source, function, now_ns);
-	if (!tag)
-		return;
-	processes_switch_off(session->processes, tag);
-	others = bpf_source_switch_others_on(session->source, &targets, tag, now_ns, NULL);
-	processes_switch_on(session->processes, tag);
+	tag_count = silence_all(session, functions, count, now_ns, tags);
+	take_off(session, tags, tag_count);
+	for (size_t i = 0; i < tag_count; i++) {
+		others += bpf_source_switch_others_on(session->source, &targets, tags[i], now_ns,
+						      NULL);
+		processes_switch_on(session->processes, tags[i]);
+	}
 	guardian_set_busy(session->guardian, config->settings->children);
 	if (others)
 		put_loss(session, VALUE_loss_reason_switched_gap, "functions beside it", now_ns,
@@ -128,19 +173,27 @@ static void switch_function_off(struct session *session, size_t function, u64 no
 /* Those of allocators and USDT probes have links of their own. */
 static void switch_probes_off(struct session *session, enum price_sort sort)
 {
+	u32 tag = bpf_source_switch_sort_off(session->source, sort);
+
 	guardian_set_busy(session->guardian, true);
-	processes_switch_off(session->processes, bpf_source_switch_sort_off(session->source, sort));
+	take_off(session, &tag, 1);
 	guardian_set_busy(session->guardian, session->config->settings->children);
 }
 
-static void switch_sort_off(struct session *session, enum price_sort sort)
+/* From when on. */
+static u64 switch_sort_off(struct session *session, enum price_sort sort)
 {
+	u64 now_ns = clock_monotonic_ns();
+
 	if (sort == PRICE_WAITS)
-		bpf_source_detach_off_cpu(session->source);
-	else if (sort == PRICE_GROWTH)
+		return bpf_source_end_off_cpu(session->source);
+	if (sort == PRICE_GROWTH)
 		bpf_source_detach_growth(session->source);
+	else if (sort == PRICE_SAMPLES)
+		session_end_samples(session);
 	else
 		switch_probes_off(session, sort);
+	return now_ns;
 }
 
 static void tell_switched_off(struct session *session, const char *name, u64 since_ns,
@@ -155,32 +208,80 @@ static void tell_switched_off(struct session *session, const char *name, u64 sin
 					since_ns - session->window_start_ns, percent);
 }
 
-static void switch_off(struct session *session, struct overhead_part *part, double percent)
+static void switch_gpu_off(struct session *session, double percent)
 {
 	u64 now_ns;
+	const char *name = session_gpu_shed(session, &now_ns);
 
-	if (part->gpu) {
-		const char *name = session_gpu_shed(session, &now_ns);
-
-		tell_switched_off(session, name, now_ns, percent);
-		return;
-	}
-
-	/* First it is silent, then that is the time. */
-	if (part->function != SIZE_MAX)
-		bpf_source_silence(session->source, part->function, clock_monotonic_ns());
-	now_ns = clock_monotonic_ns();
-	part->switched_off_ns = now_ns;
-	if (part->function == SIZE_MAX)
-		switch_sort_off(session, part->sort);
-	else
-		switch_function_off(session, part->function, now_ns);
-	tell_switched_off(session, part->name, now_ns, percent);
+	tell_switched_off(session, name, now_ns, percent);
 }
 
-static bool is_call(const struct overhead_part *part)
+/* What goes together: of each its place among the parts, and what it costs. */
+struct departure {
+	size_t count;
+	struct departing {
+		size_t part;
+		double percent;
+	} * items;
+	size_t *functions;
+	u32 *tags;
+};
+
+static void departure_free(struct departure *departure)
 {
-	return part->gpu == GPU_COST_DRIVER_CALLS || part->gpu == GPU_COST_RUNTIME_CALLS;
+	free(departure->items);
+	free(departure->functions);
+	free(departure->tags);
+}
+
+static int departure_create(size_t room, struct departure *ret_departure)
+{
+	*ret_departure =
+		(struct departure){.items = calloc(room + 1, sizeof(*ret_departure->items)),
+				   .functions = calloc(room + 1, sizeof(size_t)),
+				   .tags = calloc(room + 1, sizeof(u32))};
+	return ret_departure->items && ret_departure->functions && ret_departure->tags ? 0
+										       : -ENOMEM;
+}
+
+/* The functions side by side: each link alone takes the kernel as long as all. */
+static void switch_functions_off(struct session *session, struct overhead_part *parts,
+				 const struct departure *departure)
+{
+	size_t count = 0;
+	u64 now_ns;
+
+	for (size_t i = 0; i < departure->count; i++)
+		if (parts[departure->items[i].part].function != SIZE_MAX)
+			departure->functions[count++] = parts[departure->items[i].part].function;
+	if (!count)
+		return;
+	/* First they are silent, then that is the time. */
+	for (size_t i = 0; i < count; i++)
+		bpf_source_silence(session->source, departure->functions[i], clock_monotonic_ns());
+	now_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < departure->count; i++)
+		if (parts[departure->items[i].part].function != SIZE_MAX)
+			parts[departure->items[i].part].switched_off_ns = now_ns;
+	take_probes_off(session, departure->functions, count, now_ns, departure->tags);
+}
+
+static void switch_off(struct session *session, struct overhead_part *parts,
+		       const struct departure *departure)
+{
+	switch_functions_off(session, parts, departure);
+	for (size_t i = 0; i < departure->count; i++) {
+		struct overhead_part *part = &parts[departure->items[i].part];
+
+		if (part->gpu) {
+			switch_gpu_off(session, departure->items[i].percent);
+			continue;
+		}
+		if (part->function == SIZE_MAX)
+			part->switched_off_ns = switch_sort_off(session, part->sort);
+		tell_switched_off(session, part->name, part->switched_off_ns,
+				  departure->items[i].percent);
+	}
 }
 
 /* What the part costs. Of the GPU side the calls go first: theirs, where it is known, else that of all of it. */
@@ -193,9 +294,94 @@ static double share_of(const struct overhead_part *parts, const struct budget_pa
 		return 100.0 * (double)budget[part].cost_ns / (double)cpu_ns;
 	for (size_t i = 0; i < count; i++) {
 		sum_ns += parts[i].gpu ? budget[i].cost_ns : 0;
-		calls_ns += is_call(&parts[i]) ? budget[i].cost_ns : 0;
+		calls_ns += gpu_cost_is_call(parts[i].gpu) ? budget[i].cost_ns : 0;
 	}
 	return 100.0 * (double)(calls_ns ? calls_ns : sum_ns) / (double)cpu_ns;
+}
+
+/* The GPU side goes step by step: what the next one is has to be looked at without the last. */
+static void drop(struct budget_part *budget, const struct overhead_part *parts, size_t count,
+		 size_t dropped)
+{
+	budget_drop(budget, dropped);
+	for (size_t i = 0; i < count && parts[dropped].gpu; i++)
+		if (parts[i].gpu)
+			budget_drop(budget, i);
+}
+
+/* Until the rest is within the limits. */
+static void hold(struct session *session, struct overhead_part *parts, struct budget_part *budget,
+		 size_t count, u64 cpu_ns, const struct budget_limits *limits)
+{
+	struct departure departure;
+	size_t next;
+
+	if (!departure_create(count, &departure)) {
+		while ((next = budget_choose(budget, count, cpu_ns, limits)) != BUDGET_NONE) {
+			departure.items[departure.count++] = (struct departing){
+				next, share_of(parts, budget, count, next, cpu_ns)};
+			drop(budget, parts, count, next);
+		}
+		switch_off(session, parts, &departure);
+	}
+	departure_free(&departure);
+}
+
+/* ---- calls of CUDA without CUPTI ---- */
+
+/* What they cost since the last time, each and in all. */
+static u64 api_costs(struct overhead_part *parts, size_t count, struct budget_part *budget)
+{
+	u64 sum_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].api && !parts[i].switched_off_ns) {
+			budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].api_cost_ns,
+							 true, parts[i].may_go, true, false};
+			sum_ns += budget[i].cost_ns;
+		}
+		parts[i].api_cost_ns = parts[i].cost_ns;
+	}
+	return sum_ns;
+}
+
+static void api_switch_off(struct session *session, u64 cpu_ns)
+{
+	const struct budget_limits limits = {
+		.of_api = true, .max_percent = session->config->settings->max_overhead_percent};
+	size_t count;
+	struct overhead_part *parts = overhead_parts(session->overhead, &count);
+	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
+
+	if (!budget)
+		return;
+	session->api_cpu_ns += cpu_ns;
+	if (api_costs(parts, count, budget) >= API_LOOK_COST_NS)
+		hold(session, parts, budget, count, cpu_ns, &limits);
+}
+
+u64 session_api_look(struct session *session, u64 now_ns)
+{
+	struct counters counters;
+	u64 cpu_ns;
+
+	if (!session->api_probed || !session->budget_open)
+		return UINT64_MAX;
+	if (now_ns < session->api_look_ns)
+		return session->api_look_ns;
+	session->api_look_ns =
+		now_ns +
+		(now_ns - session->window_start_ns < API_LOOK_NS ? API_FIRST_LOOK_NS : API_LOOK_NS);
+	if (bpf_source_counters(session->source, &counters))
+		return session->api_look_ns;
+	cpu_ns = session_cpu_time_ns(session, counters.ended_cpu_ns);
+	if (cpu_ns <= session->cpu_start_ns)
+		return session->api_look_ns;
+	cpu_ns -= session->cpu_start_ns;
+	if (cpu_ns >= session->api_cpu_ns + API_LOOK_CPU_NS &&
+	    !overhead_update(session->overhead, cpu_ns))
+		api_switch_off(session, cpu_ns - session->api_cpu_ns);
+	return session->api_look_ns;
 }
 
 /* ---- looking ---- */
@@ -221,36 +407,26 @@ static void say_price(struct session_status *status, const struct overhead_part 
 	status->dearest_percent = 100.0 * (double)most_ns / (double)cpu_ns;
 }
 
-/* The GPU side goes step by step: what the next one is has to be looked at without the last. */
-static void drop(struct budget_part *budget, const struct overhead_part *parts, size_t count,
-		 size_t dropped)
-{
-	budget_drop(budget, dropped);
-	for (size_t i = 0; i < count && parts[dropped].gpu; i++)
-		if (parts[i].gpu)
-			budget_drop(budget, i);
-}
-
 static void keep_within(struct session *session, struct overhead_part *parts, size_t count,
 			u64 cpu_ns)
 {
 	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
 	struct budget_limits limits = {.max_percent =
 					       session->config->settings->max_overhead_percent};
-	size_t next;
 
 	if (!budget)
 		return;
 	/* What one that is gone cost before it went says nothing of the rest. */
 	for (size_t i = 0; i < count; i++)
 		if (!parts[i].switched_off_ns)
-			budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].marked_cost_ns,
-							 parts[i].by_level, parts[i].may_go};
+			budget[i] = (struct budget_part){.cost_ns = parts[i].cost_ns -
+								    parts[i].marked_cost_ns,
+							 .by_level = parts[i].by_level,
+							 .may_go = parts[i].may_go,
+							 .api = parts[i].api,
+							 .goes_first = parts[i].goes_first};
 	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
-	while ((next = budget_choose(budget, count, cpu_ns, &limits)) != BUDGET_NONE) {
-		switch_off(session, &parts[next], share_of(parts, budget, count, next, cpu_ns));
-		drop(budget, parts, count, next);
-	}
+	hold(session, parts, budget, count, cpu_ns, &limits);
 }
 
 void session_budget_look(struct session *session, u64 cpu_ns)
@@ -329,6 +505,7 @@ void session_budget_put_facts(struct session *session, struct batch *batch)
 		{"the same, single-stepped (ns)", calibration->trap_stepped_ns},
 		{"the same, of a return by return address (ns)", calibration->trap_return_ns},
 		{"hit in a forked child that is not recorded (ns)", calibration->inherited_ns},
+		{"interrupt for a sample (ns)", calibration->tick_ns},
 		{"calibration took (ns)", calibration->took_ns},
 	};
 

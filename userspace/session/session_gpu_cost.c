@@ -5,26 +5,22 @@
 /* An agent looks ten times a second. */
 #define SHED_TIMEOUT_MS 500
 
-static struct gpu_cost_value calls(u64 count, u64 cost_ns)
-{
-	return (struct gpu_cost_value){count, cost_ns == AGENTS_NOT_PRICED ? GPU_COST_NOT_PRICED
-									   : cost_ns};
-}
-
 void session_gpu_cost_update(struct session *session)
 {
-	struct gpu_cost_value values[GPU_COSTS] = {{0}};
 	struct session_status *status = &session->result.status;
 	struct agents_cost cost;
 
 	if (!session->overhead || !session->result.agents)
 		return;
 	agents_cost(session->result.agents, &cost);
-	values[GPU_COST_DRIVER_CALLS] = calls(cost.driver_calls, cost.driver_ns);
-	values[GPU_COST_RUNTIME_CALLS] = calls(cost.runtime_calls, cost.runtime_ns);
-	values[GPU_COST_OPERATIONS] = (struct gpu_cost_value){cost.operations, GPU_COST_NOT_PRICED};
-	values[GPU_COST_THREADS] = (struct gpu_cost_value){
-		session->own.count, own_threads_window_cpu_ns(&session->own)};
+
+	const struct gpu_cost_value values[GPU_COSTS] = {
+		[GPU_COST_DRIVER_CALLS] = {cost.driver_calls, cost.driver_ns},
+		[GPU_COST_RUNTIME_CALLS] = {cost.runtime_calls, cost.runtime_ns},
+		[GPU_COST_OPERATIONS] = {cost.operations, AGENTS_NOT_PRICED},
+		[GPU_COST_THREADS] = {session->own.count, own_threads_window_cpu_ns(&session->own)},
+	};
+
 	overhead_set_gpu(session->overhead, values);
 	status->kernels_not_priced = cost.operations != 0;
 	status->calls_not_priced =
@@ -46,11 +42,8 @@ const char *session_gpu_shed(struct session *session, u64 *ret_since_ns)
 	session->shed++;
 	*ret_since_ns = agents_shed(session->result.agents, session->shed, SHED_TIMEOUT_MS);
 	for (size_t i = 0; i < count; i++) {
-		bool is_call = parts[i].gpu == GPU_COST_DRIVER_CALLS ||
-			       parts[i].gpu == GPU_COST_RUNTIME_CALLS;
-
 		if (parts[i].gpu && !parts[i].switched_off_ns &&
-		    (is_call || session->shed == AGENT_SHED_ALL))
+		    (gpu_cost_is_call(parts[i].gpu) || session->shed == AGENT_SHED_ALL))
 			parts[i].switched_off_ns = *ret_since_ns;
 	}
 	return names[session->shed];

@@ -68,7 +68,7 @@ static void on_timer(struct session *session)
 	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
 		return;
 	processes_tick(session->processes);
-	code_facts_look(&session->code, session->source, false);
+	session_look_at_any_code(session);
 	if (session->result.agents)
 		agents_follow(session->result.agents);
 	session_status_update(session);
@@ -129,6 +129,7 @@ static bool handle(struct session *session, const struct epoll_event *event)
 		return all_ended(session);
 	case SESSION_WAIT_PROCESSES:
 		processes_handle(session->processes);
+		session_look_at_unknown_code(session);
 		return false;
 	}
 	return false;
@@ -141,8 +142,18 @@ static int look_at_command(struct session *session, u64 now, int timeout_ms)
 
 	if (!session->config->command || elapsed_ns > COMMAND_STARTS_NS)
 		return timeout_ms;
-	code_facts_look(&session->code, session->source, false);
+	session_look_at_code(session, false);
 	return timeout_ms < 0 || timeout_ms > COMMAND_LOOK_MS ? COMMAND_LOOK_MS : timeout_ms;
+}
+
+static int look_at_api(struct session *session, u64 now, int timeout_ms)
+{
+	u64 next = session_api_look(session, now), wait_ms;
+
+	if (next == UINT64_MAX)
+		return timeout_ms;
+	wait_ms = next > now ? (next - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND : 0;
+	return timeout_ms < 0 || wait_ms < (u64)timeout_ms ? (int)wait_ms : timeout_ms;
 }
 
 void session_loop_run(struct session *session)
@@ -161,6 +172,7 @@ void session_loop_run(struct session *session)
 			timeout_ms = (end - now + NS_PER_MILLISECOND - 1) / NS_PER_MILLISECOND;
 		}
 		timeout_ms = look_at_command(session, now, timeout_ms);
+		timeout_ms = look_at_api(session, now, timeout_ms);
 		if (epoll_wait(session->epoll_fd, &event, 1, timeout_ms) == 1 &&
 		    handle(session, &event))
 			return;

@@ -22,6 +22,7 @@
 #include "session/own_threads.h"
 #include "collect/recording_facts.h"
 #include "session/session.h"
+#include "session/unwinding.h"
 
 struct session {
 	const struct session_config *config;
@@ -36,7 +37,10 @@ struct session {
 	struct drain *drain;
 	struct recording_facts facts;
 	struct code_facts code;
-	struct stack_addresses stacks; /* the drain thread's until it is joined, */
+	struct unwinding *unwinding; /* NULL: no stacks are taken */
+	u64 unknown_code_count;	     /* so often it was told that there is code that is not known */
+	u64 code_look_next_ns;	     /* when it may be looked at again for that */
+	struct stack_addresses stacks;	  /* the drain thread's until it is joined, */
 	struct system_calls system_calls; /* and so are these */
 	struct own_threads own;
 	struct calibration calibration;
@@ -48,8 +52,13 @@ struct session {
 	struct overhead *overhead; /* NULL: what it costs is not known */
 	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
 	struct budget_streak streak;
-	bool budget_open;	   /* probes may be switched off now */
-	u32 shed;		   /* enum agent_shed: what of the GPU side was switched off */
+	bool api_probed;  /* session_api_look() is wanted, */
+	u64 api_look_ns;  /* when next; */
+	u64 api_cpu_ns;	  /* the targets' CPU time in the window when it looked last */
+	bool budget_open; /* probes may be switched off now */
+	bool samples_ended;
+	struct err samples_error; /* why there are no samples, which were to be; else empty */
+	u32 shed;	  /* enum agent_shed: what of the GPU side was switched off */
 	int epoll_fd, signal_fd, timer_fd;
 	struct guardian *guardian;
 	sigset_t old_signals;
@@ -58,10 +67,51 @@ struct session {
 	size_t targets_alive;
 	bool *target_ended;
 	bool agents_left;
-	bool detached;
+	struct session_throttled *throttled; /* by target; NULL: not looked at yet */
+	u64 agents_lost_count; /* that result.status.lost_count has of theirs */
+	bool detached, returns_put_back;
 	size_t links_handed; /* to the guardian, to be closed */
+	u64 detach_end_ns;   /* until when that is waited for */
 	struct session_result result;
 };
+
+/* ---- session_facts.c ---- */
+
+/* Before the window opens. 0 or -ENOMEM. */
+int session_put_first_facts(struct session *session, struct batch *batch);
+/* When all rings are drained: calls, spans and waits that are open, sums, losses, failures, what it cost. Best effort. */
+void session_put_last_facts(struct session *session, struct batch *batch);
+
+/* ---- session_code.c ---- */
+
+bool session_takes_stacks(const struct session_config *config);
+/* Begins to read the unwind tables of what the targets map, which goes on while they are attached to; */
+int session_unwind(struct session *session, struct err *err);
+/* and hands them to the source, from when it is there. */
+void session_unwind_by(struct session *session);
+/* Waits for them, not for long. */
+void session_unwind_wait(struct session *session);
+/* What the targets map, as code_facts_look(), for the names in stacks and for their unwind tables. */
+void session_look_at_code(struct session *session, bool always);
+/* The same, where the processes say that there is something, and it was not looked at just now. */
+void session_look_at_unknown_code(struct session *session);
+/* Some times a second: the same, and where the amount of code has changed. */
+void session_look_at_any_code(struct session *session);
+
+/* A stack leads through code that its unwind table does not know; data: the session. */
+void session_on_uncovered_code(void *data, u32 pid, u64 address);
+
+/* ---- session_throttled.c ---- */
+
+/* Reads what the cgroups of the targets kept from them by now; the first time is when the window opens. */
+void session_throttled_look(struct session *session);
+/* What they kept from them in the window, as attributes. */
+void session_throttled_put(struct session *session, struct batch *batch);
+
+/* ---- session_waited.c ---- */
+
+/* A thread waits for a descriptor that is new: what it is goes into the capture as a text; data: the session. */
+void session_on_waited(void *data, const struct process_event *event);
 
 /* ---- session_loop.c: what the main thread waits for ---- */
 
@@ -98,6 +148,8 @@ void session_guard(struct session *session, struct guardian_work *work);
 
 /* After the window has closed. May end while the probes are taken off. */
 void session_detach_begin(struct session *session);
+/* The probes on CUPTI too, which stay until the agents have left and the drain thread has ended. */
+void session_detach_watch(struct session *session);
 /* Waits for it, not for ever: result.status says what is left. Puts back what return addresses are still overwritten. */
 void session_detach_end(struct session *session);
 
@@ -111,12 +163,21 @@ void session_calibrate_wait(struct session *session);
 int session_budget_open(struct session *session, struct err *err);
 /* Some times a second: estimates, and switches off what costs more than it may. cpu_ns: of the targets, in the window. */
 void session_budget_look(struct session *session, u64 cpu_ns);
+/* The same, sooner and more often, of calls of CUDA that probes record. When it is to be called next; UINT64_MAX: never. */
+u64 session_api_look(struct session *session, u64 now_ns);
 /* Until when it was recorded: when it was switched off, or to the end of the window. */
 u64 session_budget_end_ns(const struct session *session, enum price_sort sort);
 /* A wait, or a span of USDT probes, that is open at the end. */
 void session_budget_end_span(const struct session *session, enum price_sort sort,
 			     struct record_header *span);
 void session_budget_put_facts(struct session *session, struct batch *batch);
+
+/* ---- session_samples.c ---- */
+
+/* After all else was attached. Where they can't be taken, and nobody asked for them by name, samples_error says why. */
+int session_attach_samples(struct session *session, struct err *err);
+/* Ends them, with the window or before it: how long threads have run goes into the capture. */
+void session_end_samples(struct session *session);
 
 /* ---- session_gpu_cost.c: the GPU side of it ---- */
 

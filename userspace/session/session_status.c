@@ -48,11 +48,13 @@ void session_status_update(struct session *session)
 		return;
 	cpu_ns = session_cpu_time_ns(session, counters.ended_cpu_ns);
 	tell_own_threads(session);
+	session_throttled_look(session);
 	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
 	status->lost_count = bpf_source_missed(session->source) +
 			     bpf_source_missed_task_events(session->source) +
 			     losses_of_class(&counters, LOSS_CLASS_RECORDS);
-	status->lost_count += agents_lost(session->result.agents);
+	session->agents_lost_count = agents_lost(session->result.agents);
+	status->lost_count += session->agents_lost_count;
 	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);
 	status->unseen_children = counters.forks;
 	status->refused_children = counters.children_refused;

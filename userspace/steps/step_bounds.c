@@ -63,10 +63,11 @@ static u64 pause_before(const struct sequence *sequence, size_t place)
 	return ts_ns > end_ns ? ts_ns - end_ns : 0;
 }
 
-/* The length that most periods have, if most have one. */
+/* The length that more than half of the periods have; 0: there is none. The last candidate that votes leave is the only one there can
+ * be (Boyer and Moore), but of lengths that are all different it is any. */
 static size_t usual_length(const size_t *roots, size_t count)
 {
-	size_t usual = 0, votes = 0;
+	size_t usual = 0, votes = 0, periods = 0;
 
 	for (size_t i = 1; i < count; i++) {
 		size_t length = roots[i] - roots[i - 1];
@@ -75,6 +76,10 @@ static size_t usual_length(const size_t *roots, size_t count)
 			usual = length;
 		votes += usual == length ? 1 : -1;
 	}
+	for (size_t i = 1; i < count; i++)
+		periods += roots[i] - roots[i - 1] == usual;
+	if (periods * 2 <= count - 1)
+		return 0;
 	return usual < BEFORE_MAX ? usual : BEFORE_MAX;
 }
 

@@ -23,13 +23,11 @@ static const char *recorded_glob(const struct view *view)
 /* Where nothing can be a step there is no need to look. */
 static bool may_have_steps(const struct view *view)
 {
-	static const u16 kinds[] = {KIND_call, KIND_entry,     KIND_api,       KIND_range,
-				    KIND_mark, KIND_usdt_span, KIND_usdt_point};
+	static const u16 kinds[VIEW_ROW_KINDS_MAX] = {KIND_call,      KIND_entry, KIND_api,
+						      KIND_range,     KIND_mark,  KIND_usdt_span,
+						      KIND_usdt_point};
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (view_kind_count(view, kinds[i]))
-			return true;
-	return false;
+	return view_has_any(view, kinds);
 }
 
 static int find(struct view *view, struct view_steps *steps, struct err *err)

@@ -22,12 +22,20 @@
 #define END(tag) };
 #include "../bpf/record.def"
 
+/* Place of each field among those of its kind. */
+#define KIND(number, tag, shape, row, meaning) enum field_place_##tag {
+#define FIELD(kind, type, name, unit, reference, absent, meaning) FIELD_##kind##_##name,
+#define ARRAY(kind, type, name, count, unit, reference, absent, meaning) FIELD_##kind##_##name,
+#define END(tag) FIELD_##tag##_none };
+#include "../bpf/record.def"
+
 #define KIND(kind_number, kind_tag, kind_shape, kind_row, words)                                   \
 	{.number = kind_number, .tag = #kind_tag, .shape = SHAPE_##kind_shape,                     \
 	 .row = ROW_##kind_row, .size_bytes = sizeof(struct record_##kind_tag),                    \
 	 .fields = fields_##kind_tag, .field_count = ARRAY_SIZE(fields_##kind_tag),                \
 	 .meaning = words,
-#define TAIL(kind_tag, tail_shape) .tail = TAIL_##tail_shape,
+#define TAIL(kind_tag, tail_shape, length)                                                         \
+	.tail = TAIL_##tail_shape, .tail_length = FIELD_##kind_tag##_##length,
 #define END(kind_tag) },
 static const struct schema_kind kinds[] = {
 #include "../bpf/record.def"
@@ -216,7 +224,7 @@ const struct schema_field *schema_id_field(const struct schema_kind *kind)
 
 const struct schema_field *schema_tail_field(const struct schema_kind *kind)
 {
-	return kind->tail == TAIL_NONE ? NULL : &kind->fields[kind->field_count - 1];
+	return kind->tail == TAIL_NONE ? NULL : &kind->fields[kind->tail_length];
 }
 
 /* ---- hash ---- */

@@ -48,6 +48,7 @@ struct schema_kind {
 	enum record_shape shape;
 	enum record_row row;
 	enum schema_tail tail;
+	u8 tail_length; /* place of the field that says how long the tail is; of kinds of this build */
 	u16 size_bytes;			   /* without tail */
 	const struct schema_field *fields; /* of its own, without the header's */
 	size_t field_count;
@@ -86,6 +87,7 @@ enum schema_loss_class {
 	LOSS_CLASS_DURATIONS,
 	LOSS_CLASS_CAUSES,
 	LOSS_CLASS_SIZES,
+	LOSS_CLASS_STACKS,
 	LOSS_CLASS_NOTHING,
 };
 enum schema_loss_class schema_loss_class(u32 loss_reason);
@@ -132,7 +134,7 @@ bool schema_field_absent(const struct schema_field *field, const struct record_h
 void schema_record_clear(const struct schema_kind *kind, struct record_header *record);
 /* The field "id" of kinds that have one; NULL else. */
 const struct schema_field *schema_id_field(const struct schema_kind *kind);
-/* The field that says how long the tail is (in bytes, or in addresses): the last one; NULL without a tail. */
+/* The field that says how long the tail is (in bytes, or in addresses), of a kind of this build; NULL without a tail. */
 const struct schema_field *schema_tail_field(const struct schema_kind *kind);
 
 /* A hash of names, kinds and layouts: two builds with the same hash understand each other's records. */

@@ -35,7 +35,8 @@ static void add_stack(struct stack_addresses *addresses, const struct record_hea
 	    stack->depth > (record->size_bytes - sizeof(*stack)) / sizeof(u64))
 		return;
 	for (u32 i = 0; i < stack->depth; i++)
-		add_address(addresses, record->pid, stack_code_address(frames, i), record->ts);
+		add_address(addresses, stack_address_is_kernel(frames[i]) ? 0 : record->pid,
+			    stack_code_address(frames, i), record->ts);
 }
 
 void stack_addresses_add_batch(struct stack_addresses *addresses, const struct batch *batch)

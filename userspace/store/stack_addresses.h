@@ -25,6 +25,13 @@ struct stack_addresses {
 	struct map index;
 };
 
+/* Is it of the kernel, which has the top of the address space? (What is imported without addresses has made-up ones below.) Its code is
+ * the same in every process: it is noted, and named, as that of process 0. */
+static inline bool stack_address_is_kernel(u64 address)
+{
+	return address >> 56 == 0xff;
+}
+
 /* The address in the instruction that frame `index` (0: the innermost) was at: what stands in a stack of the others is where
  * their call returns to, which may be another function already. */
 static inline u64 stack_code_address(const u64 *addresses, size_t index)

@@ -6,6 +6,7 @@
 #include "plan/plan_usdt.h"
 #include "probe/uprobe.h"
 #include "process/descendants.h"
+#include "process/proc_file.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -14,12 +15,13 @@
 #include "verbs/announce_gpu.h"
 #include "verbs/announce_heap.h"
 
-/* The most frequent reason for which only entries are recorded. */
-static void say_entries_only(const struct plan *plan)
+/* The most frequent reason for which only entries are recorded, and who keeps us from the better way. */
+static void say_entries_only(const struct plan *plan, const struct options *options)
 {
 	size_t by_reason[256] = {0}, total = 0, most = 0;
 	const struct plan_function *example = NULL;
 	const struct schema_enum_value *reason;
+	const struct code_module *module;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
 		const struct plan_function *function = &plan->functions[i];
@@ -39,6 +41,16 @@ static void say_entries_only(const struct plan *plan)
 		    total, plan->function_count, reason ? reason->meaning : "?",
 		    example->detail ? " (" : "", example->detail ? example->detail : "",
 		    example->detail ? ")" : "");
+	module = &plan->modules[example->module];
+	if (module->shared_with_others && options->returns_mode == PLAN_RETURNS_AUTO &&
+	    example->entry_only_reason != VALUE_entry_only_reason_shared_file) {
+		char comm[16];
+
+		proc_comm(module->shared_with_pid, comm);
+		log_info("return addresses are not taken there, since %s (%u), which is not "
+			 "recorded, maps %s too",
+			 comm, module->shared_with_pid, module->path);
+	}
 }
 
 /* Functions that allocate memory whose results nobody will see. */
@@ -60,14 +72,6 @@ static void say_unseen_memory(const struct plan *plan)
 			count, count == 1 ? "" : "s", example->name);
 }
 
-static bool is_target(const struct attachment *attachment, u32 pid)
-{
-	for (size_t i = 0; i < attachment->target_count; i++)
-		if (attachment->targets[i].pid == pid)
-			return true;
-	return false;
-}
-
 /* Children that nobody asked for: a data loader's workers are where much of a step goes. Without memory, or a /proc that can't be
  * read, nothing is said. */
 void announce_children(const struct attachment *attachment, const struct options *options,
@@ -81,7 +85,8 @@ void announce_children(const struct attachment *attachment, const struct options
 		if (descendants_list(&target->pid, 1, &children, &count, NULL) < 0)
 			continue;
 		for (size_t j = 0; j < count; j++)
-			others += !is_target(attachment, children[j]);
+			others += !target_find(attachment->targets, attachment->target_count,
+					       children[j]);
 		if (!others)
 			continue;
 		*told = true;
@@ -137,7 +142,7 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 	    plan->usdt_count)
 		announce_summary(attachment);
 	say_skipped(plan);
-	say_entries_only(plan);
+	say_entries_only(plan, options);
 	say_unseen_memory(plan);
 	announce_heap_plan(attachment, options);
 	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
@@ -217,6 +222,10 @@ void announce_result(const struct attachment *attachment, const struct session_r
 	log_info("%s", text_string(&line));
 	if (status->refused_count)
 		log_warning("the kernel refused %zu probes", status->refused_count);
+	if (status->changes.count)
+		log_warning("%zu probe%s left out: %s%s", status->changes.count,
+			    status->changes.count == 1 ? " was" : "s were", status->changes.first,
+			    status->changes.count == 1 ? "" : "; and others");
 	announce_follow_result(attachment, status);
 	announce_gpu_result(result->agents);
 	text_free(&line);

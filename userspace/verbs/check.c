@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "elf/elf_file.h"
+#include "elf/elf_unwind_rows.h"
 #include "store/schema.h"
 #include "options/levels.h"
 #include "recording/attachment.h"
@@ -78,6 +79,24 @@ static void append_hex(struct text *text, const u8 *bytes, size_t size)
 		text_appendf(text, "%02x", bytes[i]);
 }
 
+/* How much of its code stacks can be followed through. */
+static void append_unwind_rows(struct text *text, const struct elf_file *file)
+{
+	struct elf_unwind_rows rows;
+	u64 bytes;
+
+	if (elf_unwind_rows_read(file, &rows, NULL)) {
+		text_appendf(text, "%10s  %8s  %9s  ", "-", "-", "-");
+		return;
+	}
+	bytes = elf_unwind_rows_bytes(&rows);
+	text_appendf(text, "%10u  %8.1f  %7.2f %%  ", rows.row_count, (double)bytes / 1000,
+		     rows.code_bytes
+			     ? 100.0 * (double)rows.uncovered_bytes / (double)rows.code_bytes
+			     : 0.0);
+	elf_unwind_rows_free(&rows);
+}
+
 static void append_module(struct text *text, const struct attachment *attachment,
 			  const struct code_module *module)
 {
@@ -89,7 +108,8 @@ static void append_module(struct text *text, const struct attachment *attachment
 	size_t before;
 
 	if (elf_file_open(module->fd, module->path, &file, &err)) {
-		text_appendf(text, "%10s  %-10s  %-10s  %-40s  ", "-", "-", "-", "-");
+		text_appendf(text, "%10s  %-10s  %-10s  %10s  %8s  %9s  %-40s  ", "-", "-", "-",
+			     "-", "-", "-", "-");
 	} else {
 		u8 id[ELF_BUILD_ID_MAX_BYTES];
 
@@ -99,6 +119,7 @@ static void append_module(struct text *text, const struct attachment *attachment
 			     elf_file_is_go(file)	      ? "Go"
 			     : elf_file_has_personality(file) ? "yes"
 							      : "no");
+		append_unwind_rows(text, file);
 		before = text->length;
 		append_hex(text, id, elf_file_build_id(file, id));
 		text_appendf(text, "%*s  ", (int)(40 - (long)(text->length - before)), "");
@@ -111,11 +132,15 @@ static void append_module(struct text *text, const struct attachment *attachment
 
 static void append_modules(struct text *text, const struct attachment *attachment)
 {
-	text_appendf(text, "\n%10s  %-10s  %-10s  %-40s  %s\n", "Functions", "Symbols",
-		     "Exceptions", "Build ID", "Path");
+	text_appendf(text, "\n%10s  %-10s  %-10s  %10s  %8s  %9s  %-40s  %s\n", "Functions",
+		     "Symbols", "Exceptions", "Stack rows", "Table KB", "Uncovered", "Build ID",
+		     "Path");
 	for (size_t i = 0; i < attachment->plan->module_count; i++)
 		append_module(text, attachment, &attachment->plan->modules[i]);
-	text_append(text, "\nName functions with -F '[BINARY:]GLOB' to see how they would be "
+	text_append(text,
+		    "\nStack rows: stretches of code of which the file's tables say where the "
+		    "caller is. Uncovered: the share of its code without.\n");
+	text_append(text, "Name functions with -F '[BINARY:]GLOB' to see how they would be "
 			  "probed.\n");
 }
 
@@ -230,6 +255,9 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	if (levels_wants_blocking(options))
 		text_appendf(text, "Recorded in any case: %s (--no-blocking: not)\n",
 			     level_row(LEVEL_blocking)->words);
+	if (levels_wants_samples(options))
+		text_appendf(text, "Recorded in any case: %s (--cpu-hz 0: not)\n",
+			     level_row(LEVEL_samples)->words);
 	if (attachment_wants_growth(attachment, options))
 		text_appendf(text, "Recorded in any case: %s (--alloc off: not)\n",
 			     level_row(LEVEL_memory_growth)->words);

@@ -120,6 +120,7 @@ static int check_something_to_record(const struct recording *recording, struct e
 		return 0;
 	if (!attachment_names_probes(recording->options) &&
 	    (levels_wants_blocking(recording->options) ||
+	     levels_wants_samples(recording->options) ||
 	     attachment_wants_growth(&recording->attachment, recording->options)))
 		return 0;
 	if (!attachment_names_probes(recording->options) && gpu->cuda_count)
@@ -317,6 +318,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.heap_plan = attachment->heap_plan,
 		.single_probes = attachment->single_probes,
 		.capture_fd = recording->capture.fd,
+		.keeps_unwind_tables = !options->no_code_cache,
 		.agents = attachment->gpu.cuda_count || recording->launches || may_follow(options)
 				  ? &recording->agents
 				  : NULL,
@@ -343,10 +345,10 @@ static int run_session(struct recording *recording, struct err *err)
 		result = session_run(&config, &recording->result, err);
 	recording_settings_free(&settings);
 	progress_end(&recording->progress);
-	if (recording->result.window_opened)
+	if (recording->result.window_opened) {
 		announce_result(&recording->attachment, &recording->result);
-	if (recording->result.window_opened)
 		announce_children(&recording->attachment, options, &recording->children_told);
+	}
 	return result;
 }
 

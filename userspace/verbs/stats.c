@@ -218,6 +218,15 @@ static void warn_of_nothing(const struct stats *stats, const struct table *table
 		log_warning("SKIPPED: %s does not contain %s.", stats->path, data);
 }
 
+/* result: of the printing. Whoever reads it may have gone: no failure of ours. */
+static int close_output(struct table_output *output, int result, struct err *err)
+{
+	if (result == 0 || result == -EPIPE)
+		return table_output_close(output, true, err);
+	table_output_close(output, false, NULL);
+	return result;
+}
+
 static int print_together(const struct stats *stats, struct view *view, const struct table *tables,
 			  size_t count, struct err *err)
 {
@@ -244,14 +253,7 @@ static int print_together(const struct stats *stats, struct view *view, const st
 	}
 	if (result == 0 && tables->format == REPORT_JSON && count > 1)
 		fputs("}\n", output.file);
-	/* Whoever reads it has gone: no failure of ours. */
-	if (result == -EPIPE)
-		return table_output_close(&output, true, err);
-	if (result < 0) {
-		table_output_close(&output, false, NULL);
-		return result;
-	}
-	return table_output_close(&output, true, err);
+	return close_output(&output, result, err);
 }
 
 static int print_summary(const struct stats *stats, struct view *view, struct err *err)
@@ -266,12 +268,7 @@ static int print_summary(const struct stats *stats, struct view *view, struct er
 	if (result < 0)
 		return result;
 	style.file = output.file;
-	result = blocks_print(view, &style, err);
-	if (result < 0 && result != -EPIPE) {
-		table_output_close(&output, false, NULL);
-		return result;
-	}
-	return table_output_close(&output, true, err);
+	return close_output(&output, blocks_print(view, &style, err), err);
 }
 
 static int print_tables(const struct stats *stats, struct view *view, struct err *err)
@@ -280,7 +277,6 @@ static int print_tables(const struct stats *stats, struct view *view, struct err
 
 	if (stats->summary)
 		return print_summary(stats, view, err);
-
 	for (size_t i = 0; i < stats->count && result == 0;) {
 		size_t count = count_together(stats, i);
 
@@ -300,7 +296,7 @@ static void warn_of_losses(const struct stats *stats, const struct view *view)
 	for (size_t i = 0; i < stats->count; i++)
 		if (strcmp(stats->tables[i].request.report->name, "ledger") == 0)
 			return;
-	if (survey->loss_count)
+	if (!survey->cut && !view_is_complete(survey))
 		log_warning("%s: something is missing, or not as it seems: -r ledger tells what",
 			    stats->path);
 }

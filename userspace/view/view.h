@@ -125,7 +125,7 @@ struct view_event {
 	const struct record_header *record; /* layout of this build, ids renumbered */
 	const struct schema_kind *kind;
 	u64 ts;
-	u64 dur; /* open spans: up to the end of the window */
+	u64 dur; /* open spans: up to the end of the window, or to when they were recorded no more */
 	u64 end; /* ts + dur */
 	bool open;	  /* a span that had not ended */
 	const char *name; /* for people: demangled, of nameless records made from their fields; never NULL */
@@ -137,6 +137,7 @@ struct view_event {
 	const struct view_cause *cause; /* NULL: none */
 	bool has_sizes; /* a kernel of a library call whose sizes are known: see view_cause.matmul */
 	bool inner_call; /* a call inside another one with its correlation id: the same work, seen again */
+	u64 weight_ns; /* of a sample: how long it stands for, see view_samples.c; else 0 */
 	bool computed; /* made by the view from other events, so not one of the capture (counters only) */
 };
 
@@ -157,6 +158,8 @@ struct view_sink {
 /* Runs the survey. reader stays the caller's and must outlive the view. */
 int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err);
 const struct view_survey *view_survey(const struct view *view);
+/* False when anything is missing that the recording should have held. */
+bool view_is_complete(const struct view_survey *survey);
 /* From when to when it is: the window, and what lies before and behind it of the events. */
 void view_time_range(const struct view_survey *survey, u64 *ret_start_ns, u64 *ret_end_ns);
 /* The value of one of its attributes; NULL: it has none such. */
@@ -205,17 +208,18 @@ struct view_frame {
 	const char *module; /* base name of the file that it is mapped from, "" where that is not known */
 	const char *file;   /* source file, "": unknown */
 	u32 line;	    /* in it; 0: unknown */
+	u32 module_id;	    /* of the fact of that file, 0: unknown */
 	u64 address;	    /* of an instruction in it; as in the stack, where nothing is known of it */
 	u64 file_address;   /* the same in the module, ~0: unknown */
 	bool inlined;	    /* into the next one */
 };
 
 #define VIEW_FRAME_MISSING "[missing]" /* the name of a frame that stands for one or more that the chain left out */
-#define VIEW_FRAME_CUT "[cut]" /* what outputs put where the callers of a stack that is cut would stand */
+#define VIEW_FRAME_CUT "[cut]" /* what outputs put where the callers would stand of a stack that code without frame pointers cut */
 
-/* The functions of a stack of process pid, innermost first, as many as can be trusted; ret_cut: whether their callers are
- * missing, because code without frame pointers cut the chain. Valid until the next call. */
-size_t view_frames(const struct view *view, u32 pid, u32 stack, const struct view_frame **ret_frames, bool *ret_cut);
+/* The functions of a stack of process pid, innermost first, as many as can be trusted; ret_cut: what outputs put where their callers
+ * would stand, "[cut]" or with the reason, "[cut: no table]"; NULL: none is missing. Valid until the next call. */
+size_t view_frames(const struct view *view, u32 pid, u32 stack, const struct view_frame **ret_frames, const char **ret_cut);
 /* "ns::f<int>", "libfoo.so+0x1234" where it has no name. */
 void view_frame_append_name(const struct view_frame *frame, struct text *text);
 /* The same with its source line or module: "ns::f<int> (foo.cc:12)". */
@@ -239,16 +243,47 @@ const char *view_path_text(const struct view *view, u32 path);
 
 /* "GPU 0: NVIDIA H200", as far as it is known; NULL without memory. */
 const char *view_device_name(const struct view *view, u32 device);
+/* Are two devices one GPU, by the uuid? Processes know it by facts of their own. NULL, or without uuid: no. */
+bool view_is_same_gpu(const struct record_header *device, const struct record_header *other);
+/* Where the device with this id is, and what of its memory was in use when the recording began; NULL: not known. */
+const struct record_gpu_at_attach *view_gpu_at_attach(const struct view *view, u32 device);
 /* VALUE_usdt_annotation_* of an event of gpuprobe.h, whose argument 0 is its name already; else 0. */
 u8 view_annotation(const struct view *view, const struct view_event *event);
 /* Is it of a probed function of the C library (libc, libpthread, ...), which nsys has as OS runtime? */
 bool view_is_os_runtime(const struct view *view, const struct view_event *event);
+/* How much of the time that a thread ran its samples stand for. */
+u64 view_thread_sampled_ns(const struct record_thread_time *time);
 /* The last known name of a thread, NULL when unknown. */
 const char *view_task_name(const struct view *view, u32 pid, u32 tid);
 /* Its priority; false: not known. */
 bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority);
 /* The last known name of a process, "" when unknown. */
 const char *view_process_name(const struct view *view, u32 pid);
+
+/* ---- where the time of threads went (view_wall.c) ---- */
+
+enum view_wall_state { VIEW_WALL_RUNNING, VIEW_WALL_READY, VIEW_WALL_WAITING, VIEW_WALL_STATES };
+
+/* What has no stack, and why. */
+#define VIEW_WALL_UNSAMPLED  "[ran too short to be sampled]"
+#define VIEW_WALL_SHORT	     "[each too short to be recorded]"
+#define VIEW_WALL_UNRECORDED "[not recorded]"
+
+/* A part of the time of the event's thread, in one state: at the event's stack where why is NULL. */
+struct view_wall_piece {
+	enum view_wall_state state;
+	u64 ns;
+	const char *why;
+};
+
+#define VIEW_WALL_PIECES_MAX 4
+
+/* Of an event of a run, how many: those of all events of a thread add up to how long it lived in the window, as far as clocks
+ * agree. */
+size_t view_wall_pieces(const struct view *view, const struct view_event *event,
+			struct view_wall_piece ret_pieces[VIEW_WALL_PIECES_MAX]);
+/* "running" */
+const char *view_wall_word(enum view_wall_state state);
 
 /* ---- fields and computed values by key: the columns of tables in exporters --------------------------
  * Looks up once, reads often. Keys: a field of the kind or of the header; or "field.field" through an ID
@@ -277,6 +312,15 @@ static inline bool view_row_is_of(const u16 kinds[VIEW_ROW_KINDS_MAX], u16 kind)
 {
 	for (unsigned i = 0; i < VIEW_ROW_KINDS_MAX && kinds[i]; i++)
 		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
+/* Has the capture anything of such kinds? */
+static inline bool view_has_any(const struct view *view, const u16 kinds[VIEW_ROW_KINDS_MAX])
+{
+	for (unsigned i = 0; i < VIEW_ROW_KINDS_MAX && kinds[i]; i++)
+		if (view_kind_count(view, kinds[i]))
 			return true;
 	return false;
 }

@@ -34,6 +34,7 @@ void view_causes_free(struct view_causes *causes)
 	map_free(&causes->unmatched);
 	map_free(&causes->unmatched_ns);
 	map_free(&causes->sources);
+	map_free(&causes->first_calls);
 	free(causes->launches);
 	free(causes->caused);
 }
@@ -134,11 +135,19 @@ static int note_caused(struct view_causes *causes, u64 launch)
 	return 0;
 }
 
-static int note_source(struct view_causes *causes, u32 source)
+static int note_source(struct view_causes *causes, u32 source, u32 correlation)
 {
-	if (causes->sources.count && causes->last_source == source)
+	const u64 *lowest;
+
+	/* Numbers grow: so it is for nearly all. */
+	if (causes->sources.count && causes->last_source == source &&
+	    correlation >= causes->last_first)
 		return 0;
+	lowest = map_find(&causes->first_calls, source, 0);
+	causes->last_first = lowest && *lowest < correlation ? *lowest : correlation;
 	causes->last_source = source;
+	if (map_set(&causes->first_calls, source, 0, causes->last_first) < 0)
+		return -ENOMEM;
 	if (map_find(&causes->sources, source, 0))
 		return 0;
 	return map_set(&causes->sources, source, 0, causes->sources.count);
@@ -191,7 +200,7 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			return 0;
 		}
 	}
-	if (note_source(causes, record->source) < 0)
+	if (note_source(causes, record->source, correlation) < 0)
 		return -ENOMEM;
 	if (causes->launch_count >= causes->launches_max && forget_oldest(causes, place) < 0)
 		return -ENOMEM;
@@ -262,13 +271,19 @@ bool view_causes_is_poll(const struct view_causes *causes, const struct record_h
 	const struct record_sync *sync = (const struct record_sync *)record;
 	const struct view_launch *call;
 	const char *name;
+	const u64 *first;
 
-	if (record->kind != KIND_sync || sync->type != VALUE_sync_type_event ||
-	    !map_find(&causes->sources, record->source, 0))
+	if (record->kind != KIND_sync || sync->type != VALUE_sync_type_event)
+		return false;
+	first = map_find(&causes->first_calls, record->source, 0);
+	if (!first)
 		return false;
 	call = find_launch(causes, record->source, sync->correlation);
 	name = call ? call->cause.name : NULL;
-	return call ? name && strstr(name, query) : !causes->calls_left_out;
+	if (call)
+		return name && strstr(name, query);
+	/* Numbers are given as calls begin: what has a lower one than all that are recorded began before the window. */
+	return sync->correlation >= *first && !causes->calls_left_out;
 }
 
 int view_causes_add(struct view_causes *causes, const struct view_kind *kind,

@@ -154,8 +154,8 @@ static u64 source_number(const struct view *view, u32 source)
 	return (place ? *place : view->causes.sources.count) << 32;
 }
 
-/* The correlation id, made different in every source but the first one: readers of other formats know no
- * sources, and would take the launches of one process for those of another. */
+/* The correlation id, made different in every source but the first one: readers of other formats know no sources, and would take the
+ * launches of one process for those of another. */
 static struct view_value unique_correlation(const struct view *view, const struct view_event *event)
 {
 	const struct schema_field *field = view->kinds.kinds[event->kind->number].correlation;
@@ -516,6 +516,7 @@ static const struct computed_row {
 	{"depth",                     NULL,                                    {},                      compute_depth},
 	{"row",                       NULL,                                    {},                      compute_row},
 	{"process",                   NULL,                                    {},                      compute_process},
+	{"weight_ns",                 NULL,                                    {KIND_sample},           view_compute_weight},
 	{"payload_double",            SCHEMA_FIELD(range, payload_double_bits), {},                      compute_payload_double},
 	{"range_name",                NULL,                                    {VIEW_RANGES},           compute_range_name},
 	{"range_name",                NULL,                                    {KIND_usdt_span},        compute_name},
@@ -531,7 +532,6 @@ static const struct computed_row {
 	{"launch_delay_ns",           NULL,                                    {},                      compute_launch_delay},
 	/* From the end of the launch to the start of what it launched. */
 	{"queue_ns",                  NULL,                                    {},                      compute_queue},
-	/* From the start of the launch to the end of both. */
 	{"launch_to_end_ns",          NULL,                                    {},                      compute_total},
 	{"unique_correlation",        SCHEMA_FIELD(kernel, correlation),       {},                      compute_correlation},
 	{"outer_correlation",         SCHEMA_FIELD(kernel, correlation),       {},                      compute_outer},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Computed values of what was only counted, and of what recording cost. */
+/* Computed values of what was only counted or sampled, and of what recording cost. */
 #include "base/text.h"
 #include "view/view_parts.h"
 
@@ -11,6 +11,11 @@ struct view_value view_compute_probing_percent(const struct view *view,
 	if (probing->cost_ns == ~0ULL || probing->cpu_ns == ~0ULL || !probing->cpu_ns)
 		return value_absent();
 	return value_decimal(100.0 * (double)probing->cost_ns / (double)probing->cpu_ns);
+}
+
+struct view_value view_compute_weight(const struct view *view, const struct view_event *event)
+{
+	return value_u64(event->weight_ns);
 }
 
 struct view_value view_compute_average(const struct view *view, const struct view_event *event)

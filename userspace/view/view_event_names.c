@@ -292,6 +292,21 @@ int view_event_names_add_symbols(struct view *view)
 	return 0;
 }
 
+/* The function that the thread was in. */
+static const char *sample_name(const struct view *view, const struct view_kind *kind,
+			       const struct record_header *record)
+{
+	_cleanup_text_ struct text name = {0};
+	const struct view_frame *frames;
+	const char *cut, *kept;
+
+	if (!view_frames(view, record->pid, record->stack, &frames, &cut))
+		return kind->kind->tag;
+	view_frame_append_name(frames, &name);
+	kept = name.failed ? NULL : view_intern(view, name.data, name.length);
+	return kept ? kept : kind->kind->tag;
+}
+
 const char *view_event_name(const struct view *view, const struct view_kind *kind,
 			    const struct record_header *record)
 {
@@ -304,6 +319,8 @@ const char *view_event_name(const struct view *view, const struct view_kind *kin
 		return display_name(view, DISPLAY_KERNEL, record->name, name);
 	if (name && kind->kind->number == KIND_api)
 		return display_name(view, DISPLAY_API, record->name, name);
+	if (!name && kind->kind->number == KIND_sample)
+		return sample_name(view, kind, record);
 	if (!name && kind->name_pattern)
 		return made_name(view, kind, record);
 	if (!name && kind->probe) {

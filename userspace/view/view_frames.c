@@ -94,6 +94,7 @@ static struct view_frame frame_of(const struct view *view, const struct record_f
 		.module = module_name(view, fact->module),
 		.file = file ? file : "",
 		.line = fact->line,
+		.module_id = fact->module,
 		.address = fact->address,
 		.file_address = fact->file_address,
 		.inlined = fact->inlined == VALUE_yes_no_yes,
@@ -113,7 +114,8 @@ static int add_address(const struct view *view, u32 pid, const u64 *addresses, s
 		       bool *ret_known)
 {
 	const struct record_frame *const *facts;
-	size_t count = find_facts(view->frames, pid, stack_code_address(addresses, index), &facts);
+	size_t count = find_facts(view->frames, stack_address_is_kernel(addresses[index]) ? 0 : pid,
+				  stack_code_address(addresses, index), &facts);
 	const struct view_frame unknown = {.name = "",
 					   .module = "",
 					   .file = "",
@@ -143,13 +145,39 @@ static int add_missing(struct view_frames *frames)
 	return add_found(frames, &missing);
 }
 
+/* How stacks end that were walked by tables, but for complete ones. */
+static const char *const cuts[] = {
+	[VALUE_stack_end_no_file] = "[cut: no file]",
+	[VALUE_stack_end_no_table] = "[cut: no table]",
+	[VALUE_stack_end_not_ready] = "[cut: table not ready]",
+	[VALUE_stack_end_unsupported] = "[cut: unsupported]",
+	[VALUE_stack_end_unreadable] = "[cut: unreadable]",
+	[VALUE_stack_end_broken] = "[cut: broken]",
+	[VALUE_stack_end_deep] = "[cut: too deep]",
+	[VALUE_stack_end_in_probe] = "[cut: in a probe]",
+};
+
+static const char *cut_of(u32 end)
+{
+	return end < ARRAY_SIZE(cuts) && cuts[end] ? cuts[end] : VIEW_FRAME_CUT;
+}
+
+/* enum stack_end; 0: it was taken by frame pointers. */
+static u32 end_of(const struct view *view, u32 stack)
+{
+	const struct record_header *fact = view_fact(view, KIND_stack, stack);
+
+	return fact ? ((const struct record_stack *)fact)->end : 0;
+}
+
 size_t view_frames(const struct view *view, u32 pid, u32 stack,
-		   const struct view_frame **ret_frames, bool *ret_cut)
+		   const struct view_frame **ret_frames, const char **ret_cut)
 {
 	struct view_frames *frames = view->frames;
 	const u64 *addresses;
 	size_t depth = view_stack(view, stack, &addresses), kept = 0;
-	bool any = false, gap = false;
+	u32 end = depth ? end_of(view, stack) : 0;
+	bool any = false, gap = false, is_cut;
 	int result = 0;
 
 	frames->found_count = 0;
@@ -157,18 +185,20 @@ size_t view_frames(const struct view *view, u32 pid, u32 stack,
 	for (size_t i = 0; i < depth && result == 0; i++) {
 		bool known = false;
 
-		if (frames->caller_missing)
+		if (frames->caller_missing && !end)
 			result = add_missing(frames);
 		if (!result)
 			result = add_address(view, pid, addresses, i, &known);
 		any |= known;
-		gap |= i && !known;
+		gap |= i && !known && !end;
 		/* Up to here the chain holds. */
 		if (!gap)
 			kept = frames->found_count;
 	}
-	*ret_cut = any && result <= 0;
-	if (*ret_cut)
+	is_cut = any && result <= 0 && end != VALUE_stack_end_complete &&
+		 end != VALUE_stack_end_ended;
+	*ret_cut = is_cut ? cut_of(end) : NULL;
+	if (is_cut)
 		frames->found_count = kept;
 	*ret_frames = frames->found;
 	return frames->found_count;
@@ -204,13 +234,14 @@ size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 				struct text *text)
 {
 	const struct view_frame *frames;
-	bool cut;
+	const char *cut;
 	size_t count = view_frames(view, pid, stack, &frames, &cut);
 
 	for (size_t i = 0; i < count; i++) {
 		append(&frames[i], text);
 		text_append_char(text, '\n');
 	}
-	text_append(text, cut ? VIEW_FRAME_CUT "\n" : "");
+	if (cut)
+		text_appendf(text, "%s\n", cut);
 	return count;
 }

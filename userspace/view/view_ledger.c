@@ -167,6 +167,24 @@ int view_ledger_init(struct view *view, const struct view_causes *causes,
 	return result;
 }
 
+bool view_is_complete(const struct view_survey *survey)
+{
+	static const bool makes_incomplete[] = {
+		[LOSS_CLASS_OTHER] = true,     [LOSS_CLASS_RECORDS] = true,
+		[LOSS_CLASS_DURATIONS] = true, [LOSS_CLASS_CAUSES] = true,
+		[LOSS_CLASS_SIZES] = false,    [LOSS_CLASS_STACKS] = false,
+		[LOSS_CLASS_NOTHING] = false,
+	};
+
+	if (survey->cut)
+		return false;
+	for (size_t i = 0; i < survey->loss_count; i++) {
+		if (makes_incomplete[schema_loss_class(survey->losses[i].reason)])
+			return false;
+	}
+	return true;
+}
+
 void view_ledger_free(struct view_ledger *ledger)
 {
 	free(ledger->losses);

@@ -27,8 +27,13 @@ static int add_by_facts(struct view *view)
 	const struct record_header *const *facts = view_facts(view, KIND_agent_thread, &count);
 	int result = 0;
 
-	for (size_t i = 0; i < count && !result; i++)
-		result = map_set(&view->own.threads, facts[i]->pid, facts[i]->tid, 1);
+	for (size_t i = 0; i < count && !result; i++) {
+		const struct record_agent_thread *fact =
+			(const struct record_agent_thread *)facts[i];
+
+		result = map_set(&view->own.threads, fact->header.pid, fact->header.tid,
+				 fact->gone ? fact->gone : ~0ULL);
+	}
 	return result;
 }
 
@@ -43,7 +48,8 @@ static int add_by_names(struct view *view)
 
 		if (!strncmp((const char *)task->comm, OLD_THREAD_NAME, sizeof(task->comm)) &&
 		    task->header.tid != task->header.pid)
-			result = map_set(&view->own.threads, task->header.pid, task->header.tid, 1);
+			result = map_set(&view->own.threads, task->header.pid, task->header.tid,
+					 ~0ULL);
 	}
 	return result;
 }
@@ -101,8 +107,12 @@ static bool is_of_own_code(const struct view *view, const struct record_header *
 
 bool view_own_has(const struct view *view, const struct record_header *record)
 {
-	if (record->tid)
-		return map_find(&view->own.threads, record->pid, record->tid);
+	const u64 *until;
+
+	if (record->tid) {
+		until = map_find(&view->own.threads, record->pid, record->tid);
+		return until && record->ts < *until;
+	}
 	return view->own.code_count && record->stack && is_of_own_code(view, record);
 }
 

@@ -188,7 +188,9 @@ struct view_causes {
 	size_t launches_max;
 	struct map forgotten; /* source -> highest correlation forgotten */
 	struct map sources;   /* source -> its place among those with launches, from 0 */
+	struct map first_calls; /* source -> the lowest correlation of its calls */
 	u32 last_source;      /* of the last launch; one of these, where there is any */
+	u32 last_first;	      /* and the lowest correlation of its calls */
 	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
 	struct map unmatched_ns; /* the same -> their time */
 	u64 forgotten_count, missing_count, after_kernel_count;
@@ -208,7 +210,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_matmuls *matmuls);
 /*
  * Is it the record that CUPTI makes of cudaEventQuery as of a wait? A wait has its call, begun before it, wherever calls
- * are recorded; questions are not in the list of calls (gpu/api_calls.def).
+ * are recorded, unless it began before the window; questions are not in the list of calls (gpu/api_calls.def).
  */
 bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record);
 /* Frees what only the adding needs. */
@@ -291,6 +293,46 @@ const struct view_recording *view_recordings_find(const struct view_recordings *
 						  const struct record_sync *sync);
 void view_recordings_free(struct view_recordings *recordings);
 
+/* ---- view_samples: what each sample of a running thread stands for ---- */
+
+struct view_samples {
+	struct sampled_thread {
+		u64 run_ns; /* while samples were taken; 0: not known */
+		u64 count;  /* of its samples */
+		u64 seen;   /* of them, in the run at hand */
+	} *threads;
+	size_t count, capacity;
+	struct map places; /* (pid, tid) -> place in threads */
+};
+
+/* In the survey, of each event. 0 or -ENOMEM. */
+int view_samples_survey(struct view_samples *samples, const struct record_header *record);
+/* A run begins. */
+void view_samples_begin(struct view_samples *samples);
+/* In a run, of each sample in its order: nanoseconds. */
+u64 view_samples_weight(struct view_samples *samples, const struct record_header *record);
+void view_samples_free(struct view_samples *samples);
+
+/* ---- view_wall: where the time of threads went ---- */
+
+struct view_wall {
+	struct wall_thread {
+		u64 counted[VIEW_WALL_STATES]; /* by the scheduler */
+		u64 told[VIEW_WALL_STATES];    /* by waits */
+		u64 sampled_ns;		       /* of the first of counted */
+		u64 samples;
+		bool seen; /* what nobody told of, in the run at hand */
+	} *threads;
+	size_t count, capacity;
+	struct map places; /* (pid, tid) -> place in threads */
+};
+
+/* In the survey, of each event. 0 or -ENOMEM. */
+int view_wall_survey(struct view_wall *wall, const struct view_event *event);
+/* A run begins. */
+void view_wall_begin(struct view_wall *wall);
+void view_wall_free(struct view_wall *wall);
+
 /* ---- view_ends: spans that are open, by their end ---- */
 
 struct view_ends {
@@ -333,7 +375,7 @@ view_compute view_compute_offset, view_compute_thread_name, view_compute_thread_
 	view_compute_source_memory, view_compute_destination_memory, view_compute_managed_memory,
 	view_compute_migration_name, view_compute_migrated_bytes, view_compute_migrated_bandwidth;
 /* view_computed_counts.c */
-view_compute view_compute_probing_percent, view_compute_average, view_compute_distribution;
+view_compute view_compute_weight, view_compute_probing_percent, view_compute_average, view_compute_distribution;
 
 static inline struct view_value value_u64(u64 number)
 {
@@ -416,6 +458,8 @@ struct view {
 	struct view_causes causes; /* as the survey left them */
 	struct view_counters counters; /* the same */
 	struct view_recordings recordings;
+	struct view_samples samples;
+	struct view_wall *wall; /* a pointer: what was seen changes behind a const view */
 	struct view_contexts contexts; /* as the survey left them */
 	struct view_paths paths; /* of the run at hand, or the last one */
 	struct view_attribute *attributes;

@@ -156,6 +156,31 @@ const char *view_device_name(const struct view *view, u32 device)
 	return name.failed ? NULL : view_intern(view, name.data, name.length);
 }
 
+bool view_is_same_gpu(const struct record_header *device, const struct record_header *other)
+{
+	static const u8 unknown[sizeof(((struct record_device *)0)->uuid)];
+	const struct record_device *a = (const struct record_device *)device;
+	const struct record_device *b = (const struct record_device *)other;
+
+	return a && b && memcmp(a->uuid, unknown, sizeof(unknown)) != 0 &&
+	       memcmp(a->uuid, b->uuid, sizeof(unknown)) == 0;
+}
+
+const struct record_gpu_at_attach *view_gpu_at_attach(const struct view *view, u32 device)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_gpu_at_attach, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record_gpu_at_attach *fact =
+			(const struct record_gpu_at_attach *)facts[i];
+
+		if (fact && fact->device == device)
+			return fact;
+	}
+	return NULL;
+}
+
 static const char *thread_name(const struct view *view, const struct view_row *row)
 {
 	const char *name = view_task_name(view, row->pid, row->tid);

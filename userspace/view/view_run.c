@@ -68,14 +68,30 @@ static u64 add_saturated(u64 a, u64 b)
 	return a + b < a ? ~0ULL : a + b;
 }
 
+/* A span whose end nobody saw. That it was recorded no more is told by its own field, and until when it was open by its duration. */
+static bool is_open(const struct view_event *event)
+{
+	const struct record_header *record = event->record;
+
+	if (event->kind->shape != SHAPE_SPAN)
+		return false;
+	if (event->kind->number == KIND_off_cpu &&
+	    ((const struct record_off_cpu *)record)->ended == VALUE_off_cpu_ended_unseen)
+		return true;
+	if (event->kind->number == KIND_usdt_span &&
+	    ((const struct record_usdt_span *)record)->ended == VALUE_usdt_ended_open)
+		return true;
+	return record->dur == RECORD_DURATION_OPEN;
+}
+
 static void event_times(const struct view *view, struct view_event *event)
 {
 	const struct record_header *record = event->record;
 	u64 window_end = view->survey.window_end_ns;
 
 	event->ts = record->ts;
-	event->open = record->dur == RECORD_DURATION_OPEN && event->kind->shape == SHAPE_SPAN;
-	if (event->open)
+	event->open = is_open(event);
+	if (event->open && record->dur == RECORD_DURATION_OPEN)
 		event->dur = window_end > event->ts ? window_end - event->ts : 0;
 	else if (record->dur != RECORD_DURATION_OPEN)
 		event->dur = record->dur;
@@ -136,6 +152,8 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 		result = view_causes_add(&walk->causes, kind, event, path, &within, &walk->matmuls);
 	if (result == 0 && walk->survey)
 		view_contexts_survey_work(&walk->contexts, event);
+	if (!walk->survey && record->kind == KIND_sample)
+		event->weight_ns = view_samples_weight(&view->samples, record);
 	if (!walk->survey && !view_causes_caused(&view->causes, event->launch))
 		event->launch = 0;
 	return result;
@@ -177,6 +195,12 @@ static bool is_range(const struct view_event *event)
 	return event->kind->number == KIND_range || event->kind->number == KIND_process_range;
 }
 
+/* What says that a thread did something, and not only that it was there. */
+static bool is_work(u16 kind)
+{
+	return kind != KIND_off_cpu && kind != KIND_short_wait && kind != KIND_thread_time;
+}
+
 static void survey_count(struct view *view, const struct view_event *event)
 {
 	struct view_survey *survey = &view->survey;
@@ -197,7 +221,7 @@ static void survey_count(struct view *view, const struct view_event *event)
 	survey->last_ns = end > survey->last_ns ? end : survey->last_ns;
 	rows->rows[event->row_index].event_count++;
 	rows->rows[event->row_index].span_count += event->kind->shape == SHAPE_SPAN;
-	rows->rows[event->row_index].work_count += event->kind->number != KIND_off_cpu;
+	rows->rows[event->row_index].work_count += is_work(event->kind->number);
 }
 
 static void survey_window(struct view *view)
@@ -318,6 +342,9 @@ static int view_survey_events(struct view *view, struct err *err)
 			result = view_counters_advance(&walk.counters, event.ts, err);
 		if (result == 0)
 			result = view_counters_add(&walk.counters, &event, err);
+		if (result == 0 && (view_samples_survey(&view->samples, event.record) < 0 ||
+				    view_wall_survey(view->wall, &event) < 0))
+			result = err_errno(err, -ENOMEM, "can't look over the events");
 		if (result < 0)
 			break;
 	}
@@ -341,7 +368,8 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 		return err_errno(err, -ENOMEM, "can't read the capture");
 	view->reader = reader;
 	view->keys = calloc(1, sizeof(*view->keys));
-	if (view->keys)
+	view->wall = calloc(1, sizeof(*view->wall));
+	if (view->keys && view->wall)
 		result = view_kinds_init(&view->kinds);
 	if (result == 0)
 		result = view_names_init(view);
@@ -383,6 +411,8 @@ struct view *view_free(struct view *view)
 	view_ledger_free(&view->ledger);
 	view_causes_free(&view->causes);
 	view_recordings_free(&view->recordings);
+	view_samples_free(&view->samples);
+	view_wall_free(view->wall);
 	view_counters_free(&view->counters);
 	view_contexts_free(&view->contexts);
 	view_paths_free(&view->paths);
@@ -472,6 +502,8 @@ int view_run(struct view *view, const struct view_sink *sink, void *data, struct
 		result = sink->open(data, view, &view->survey, err);
 	/* Which may have run through the events itself. */
 	view_paths_free(&view->paths);
+	view_samples_begin(&view->samples);
+	view_wall_begin(view->wall);
 	if (result >= 0)
 		result = run_events(&run, err);
 	if (result >= 0 && sink->close)

@@ -160,14 +160,15 @@ static struct view_value stack_value(const struct view *view, u32 pid, u32 id)
 {
 	struct text text _cleanup_text_ = {0};
 	const struct view_frame *frames;
-	bool cut;
+	const char *cut;
 	size_t count = view_frames(view, pid, id, &frames, &cut);
 
 	for (size_t i = 0; i < count; i++) {
 		text_append(&text, i ? " < " : "");
 		view_frame_append_name(&frames[i], &text);
 	}
-	text_append(&text, cut ? " < " VIEW_FRAME_CUT : "");
+	if (cut)
+		text_appendf(&text, " < %s", cut);
 	if (text.failed || !text.length)
 		return value_string(NULL);
 	return value_string(view_intern(view, text.data, text.length));

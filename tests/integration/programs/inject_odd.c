@@ -54,10 +54,13 @@ static pthread_t thread(void *(*function)(void *), void *data)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
+static atomic_bool waits; /* the thread that can be borrowed */
+
 static void *wait_for_work(void *data)
 {
 	(void)data;
 	pthread_mutex_lock(&lock);
+	waits = true;
 	while (!stop)
 		if (pthread_cond_wait(&wake, &lock))
 			wrong("pthread_cond_wait", 1);
@@ -566,8 +569,11 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(argv[1], kinds[i].name)) {
-			if (!kinds[i].alone)
+			if (!kinds[i].alone) {
 				waiter = thread(wait_for_work, NULL);
+				while (!waits)
+					pause_ms(1);
+			}
 			kinds[i].begin();
 		}
 	printf("ready\n");

@@ -17,10 +17,13 @@
 
 static atomic_bool stop;
 static atomic_ulong odd, allocations;
+/* Threads that have begun, and have of the libc what they will ever have: an arena. */
+static atomic_int settled;
 
 static void *allocate(void *data)
 {
 	unsigned seed = (unsigned)(size_t)data + 1;
+	bool begun = false;
 
 	while (!stop) {
 		size_t size = (size_t)rand_r(&seed) % 100000 + 1;
@@ -29,6 +32,8 @@ static void *allocate(void *data)
 		memset(memory, (int)seed, size);
 		odd += memory[size - 1] != (char)seed;
 		free(memory);
+		settled += !begun;
+		begun = true;
 		allocations++;
 	}
 	return NULL;
@@ -40,6 +45,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static void *wait_for_work(void *data)
 {
 	pthread_mutex_lock(&lock);
+	settled++;
 	while (!stop)
 		odd += pthread_cond_wait(&wake, &lock) != 0;
 	pthread_mutex_unlock(&lock);
@@ -55,6 +61,11 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++)
 		pthread_create(&threads[i], NULL, allocate, (void *)(size_t)i);
 	pthread_create(&waiter, NULL, wait_for_work, NULL);
+	/* What is compared with later is how it is now. */
+	while (settled <= count)
+		usleep(1000);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
 	printf("ready\n");
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)

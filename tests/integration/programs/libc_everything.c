@@ -244,6 +244,18 @@ static void use_text(void)
 	free(calloc(1, 1 << 20));
 }
 
+/* What was mapped is looked at meanwhile: calls have their durations again. */
+static void use_memory(void)
+{
+	for (int i = 0; i < 800; i++) {
+		/* Else the compiler leaves out both calls. */
+		void *volatile block = malloc(10);
+
+		free(block);
+		usleep(5000);
+	}
+}
+
 int main(void)
 {
 	for (int round = 0; round < 2; round++) {
@@ -256,5 +268,6 @@ int main(void)
 		use_loader();
 		use_text();
 	}
+	use_memory();
 	return 7;
 }

@@ -15,7 +15,7 @@ if [ "$MODE" = single ]; then
 	end_truth
 	exit 0
 fi
-start_recording --no-blocking --alloc heap -o out.ndjson "$@"
+start_recording --no-blocking --cpu-hz 0 --alloc heap -o out.ndjson "$@"
 run_truth
 stop_recording
 end_truth

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # matmul OPTION...: the sizes of matrix products that a program asks for, by functions that it has in itself.
 start_program multiplies 100
-start_recording -o out.ndjson --no-blocking --alloc off -F 'multiplies:cublas*' "$@"
+start_recording -o out.ndjson --no-blocking --cpu-hz 0 --alloc off -F 'multiplies:cublas*' "$@"
 run_truth
 stop_recording
 end_truth

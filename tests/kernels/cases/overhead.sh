@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # overhead CASE...: calls that are only counted inside the kernel, all of them, and what that cost by estimate.
 start_truth "$@"
-start_recording --no-blocking --alloc off -F '*' --count -o out.ndjson
+start_recording --no-blocking --cpu-hz 0 --alloc off -F '*' --count -o out.ndjson
 run_truth
 stop_recording
 end_truth

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # usdt OPTION...: hits of USDT probes and their arguments against what the program prints; spans; a semaphore.
 start_program usdt 30
-start_recording -o out.ndjson --no-blocking --alloc off -U 'truth:*:s1,3,4' "$@"
+start_recording -o out.ndjson --no-blocking --cpu-hz 0 --alloc off -U 'truth:*:s1,3,4' "$@"
 run_truth
 stop_recording
 end_truth

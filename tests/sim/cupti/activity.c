@@ -2,7 +2,7 @@
 /* Kinds on and off, flushes, attributes, ids. */
 #include <stdio.h>
 #include <string.h>
-#include "cupti_sim.h"
+#include "subscriber.h"
 #include "names.h"
 
 #define MAX_STREAMS	     1024
@@ -79,18 +79,36 @@ static CUptiResult begin(void)
 	return CUPTI_SUCCESS;
 }
 
+static void set_bit(atomic_uchar *bits, unsigned subscriber, bool on)
+{
+	if (on)
+		atomic_fetch_or(bits, (unsigned char)(1u << subscriber));
+	else
+		atomic_fetch_and(bits, (unsigned char)~(1u << subscriber));
+}
+
 /* A kind is all of its numbers: it overrides what was switched by number before, on and off [headers of 12.5]. */
-static void switch_kind(unsigned kind, bool on)
+static void switch_kind(unsigned subscriber, unsigned kind, bool on)
 {
 	unsigned domain =
 		kind == CUPTI_ACTIVITY_KIND_DRIVER ? SIM_DOMAIN_DRIVER : SIM_DOMAIN_RUNTIME;
 
-	sim_state.kinds[kind] = on;
+	set_bit(&sim_state.kinds[kind], subscriber, on);
 	if (kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME)
-		memset(sim_state.api_on[domain], on, sizeof(sim_state.api_on[domain]));
+		for (unsigned cbid = 0; cbid < SIM_MAX_CBIDS; cbid++)
+			set_bit(&sim_state.api_on[domain][cbid], subscriber, on);
 }
 
-static CUptiResult enable(unsigned kind, bool dump)
+void sim_activity_forget(unsigned subscriber)
+{
+	for (unsigned kind = 0; kind < SIM_MAX_KINDS; kind++)
+		set_bit(&sim_state.kinds[kind], subscriber, false);
+	for (unsigned domain = 0; domain < 3; domain++)
+		for (unsigned cbid = 0; cbid < SIM_MAX_CBIDS; cbid++)
+			set_bit(&sim_state.api_on[domain][cbid], subscriber, false);
+}
+
+static CUptiResult enable(unsigned subscriber, unsigned kind)
 {
 	CUptiResult result = check_kind(kind);
 
@@ -98,28 +116,56 @@ static CUptiResult enable(unsigned kind, bool dump)
 		result = begin();
 	if (result)
 		return result;
-	switch_kind(kind, true);
+	switch_kind(subscriber, kind, true);
 	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
 		dump_devices();
-	if (kind == CUPTI_ACTIVITY_KIND_CONTEXT && dump)
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult dump(unsigned kind)
+{
+	if (kind == CUPTI_ACTIVITY_KIND_CONTEXT)
 		dump_contexts();
-	if (kind == CUPTI_ACTIVITY_KIND_STREAM && dump)
+	if (kind == CUPTI_ACTIVITY_KIND_STREAM)
 		dump_streams();
 	return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
-	return result ? result : enable(kind, false);
+	return result ? result : enable(0, kind);
 }
 
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
-	return result ? result : enable(kind, true);
+	/* As the real one does, by its own function that everybody calls. */
+	if (!result)
+		result = cuptiActivityEnable(kind);
+	return result ? result : dump(kind);
+}
+
+CUptiResult sim_ActivityEnable_v2(CUpti_SubscriberHandle subscriber, CUpti_ActivityKind kind,
+				  void *config)
+{
+	unsigned number;
+	CUptiResult result = sim_gate_new("cuptiActivityEnable_v2", subscriber, &number);
+
+	return result ? result : enable(number, kind);
+}
+
+CUptiResult sim_ActivityEnableAndDump_v2(CUpti_SubscriberHandle subscriber, CUpti_ActivityKind kind,
+					 void *config)
+{
+	unsigned number;
+	CUptiResult result = sim_gate_new("cuptiActivityEnableAndDump_v2", subscriber, &number);
+
+	if (!result)
+		result = enable(number, kind);
+	return result ? result : dump(kind);
 }
 
 /*
@@ -132,19 +178,33 @@ static void stop_collector(void)
 		sim_pause_ms(sim_cupti_knob("collector_ms", COLLECTOR_TIMEOUT_MS));
 }
 
-CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+static CUptiResult disable(unsigned subscriber, unsigned kind)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = check_kind(kind);
 
-	if (!result)
-		result = check_kind(kind);
 	if (result)
 		return result;
 	if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && sim_state.kinds[kind])
 		stop_collector();
 	/* What is done already is still recorded. */
-	switch_kind(kind, false);
+	switch_kind(subscriber, kind, false);
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	CUptiResult result = sim_gate_old(__func__);
+
+	return result ? result : disable(0, kind);
+}
+
+CUptiResult sim_ActivityDisable_v2(CUpti_SubscriberHandle subscriber, CUpti_ActivityKind kind,
+				   void *config)
+{
+	unsigned number;
+	CUptiResult result = sim_gate_new("cuptiActivityDisable_v2", subscriber, &number);
+
+	return result ? result : disable(number, kind);
 }
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
@@ -160,7 +220,8 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 }
 
 /* Without the kind too [read in the code of 13.0: a byte a number, and no look at the kind]. */
-static CUptiResult switch_api(unsigned domain, uint32_t limit, uint32_t cbid, bool on)
+static CUptiResult switch_api(unsigned subscriber, unsigned domain, uint32_t limit, uint32_t cbid,
+			      bool on)
 {
 	CUptiResult result = CUPTI_SUCCESS;
 
@@ -169,29 +230,51 @@ static CUptiResult switch_api(unsigned domain, uint32_t limit, uint32_t cbid, bo
 	if (on)
 		result = begin();
 	if (!result)
-		sim_state.api_on[domain][cbid] = on;
+		set_bit(&sim_state.api_on[domain][cbid], subscriber, on);
 	return result;
 }
 
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t on)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	return result ? result
-		      : switch_api(SIM_DOMAIN_RUNTIME, sim_version()->runtime_cbids, cbid, on);
+		      : switch_api(0, SIM_DOMAIN_RUNTIME, sim_version()->runtime_cbids, cbid, on);
+}
+
+CUptiResult sim_ActivityEnableRuntimeApi_v2(CUpti_SubscriberHandle subscriber,
+					    CUpti_CallbackId cbid, uint8_t on)
+{
+	unsigned number;
+	CUptiResult result = sim_gate_new("cuptiActivityEnableRuntimeApi_v2", subscriber, &number);
+
+	return result ? result
+		      : switch_api(number, SIM_DOMAIN_RUNTIME, sim_version()->runtime_cbids, cbid,
+				   on);
 }
 
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t on)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	return result ? result
-		      : switch_api(SIM_DOMAIN_DRIVER, sim_version()->driver_cbids, cbid, on);
+		      : switch_api(0, SIM_DOMAIN_DRIVER, sim_version()->driver_cbids, cbid, on);
+}
+
+CUptiResult sim_ActivityEnableDriverApi_v2(CUpti_SubscriberHandle subscriber, CUpti_CallbackId cbid,
+					   uint8_t on)
+{
+	unsigned number;
+	CUptiResult result = sim_gate_new("cuptiActivityEnableDriverApi_v2", subscriber, &number);
+
+	return result ? result
+		      : switch_api(number, SIM_DOMAIN_DRIVER, sim_version()->driver_cbids, cbid,
+				   on);
 }
 
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t on)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (!result)
 		sim_state.latency_timestamps = on;
@@ -212,7 +295,7 @@ cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterCon
 
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (result)
 		return result;
@@ -224,7 +307,7 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 
 CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (!result)
 		*type = sim_state.thread_id_type;
@@ -233,7 +316,7 @@ CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (result)
 		return result;
@@ -300,7 +383,7 @@ CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (result)
 		return result;
@@ -313,7 +396,7 @@ CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
 						  uint64_t *last)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (result)
 		return result;
@@ -373,7 +456,7 @@ CUptiResult cuptiGetResultString(CUptiResult code, const char **text)
 
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (result)
 		return result;
@@ -386,7 +469,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 
 CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 
 	if (!result)
 		sim_state.event_timestamps = on;

@@ -29,15 +29,17 @@ struct full {
 	size_t size;
 	size_t used;
 	uint64_t ready_ns;
+	unsigned subscriber;
 };
 
-static CUpti_BuffersCallbackRequestFunc requested;
-static CUpti_BuffersCallbackCompleteFunc completed;
-static struct slot slots[MAX_SLOTS] = {[0 ... MAX_SLOTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+static struct sim_client clients[SIM_SUBSCRIBERS];
+/* Of each subscriber so many. */
+static struct slot slots[SIM_SUBSCRIBERS * MAX_SLOTS] = {
+	[0 ... SIM_SUBSCRIBERS * MAX_SLOTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 static atomic_uint slot_count = 1; /* slot 0 is the common one */
 static atomic_uint generation;
 static __thread unsigned own_slot, own_generation;
-static atomic_size_t dropped;
+static atomic_size_t dropped[SIM_SUBSCRIBERS];
 static atomic_size_t appended;
 static bool is_per_thread;
 static bool is_zeroed_by_client;
@@ -53,7 +55,8 @@ static size_t queue_count, queue_capacity;
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static pthread_t worker;
-static bool is_working, is_stopping;
+static bool is_working;
+static uintptr_t worker_number; /* of the one that works: one of another number ends */
 static atomic_uint period_ms = WORKER_PERIOD_MS;
 
 static uint64_t monotonic_ns(void)
@@ -64,11 +67,40 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
+static unsigned subscriber_of(const struct slot *slot)
+{
+	return (unsigned)(slot - slots) / MAX_SLOTS;
+}
+
+static bool ask_client(unsigned subscriber, struct slot *slot)
+{
+	const struct sim_client *client = &clients[subscriber];
+	size_t info[1] = {sizeof(info)};
+
+	if (client->requested_v2)
+		client->requested_v2(&slot->buffer, &slot->size, &slot->max_records, info);
+	else if (client->requested)
+		client->requested(&slot->buffer, &slot->size, &slot->max_records);
+	return client->requested_v2 || client->requested;
+}
+
+static void give_back(unsigned subscriber, uint8_t *buffer, size_t size, size_t used)
+{
+	const struct sim_client *client = &clients[subscriber];
+	size_t info[4] = {sizeof(info)};
+
+	if (client->completed_v2)
+		client->completed_v2(buffer, size, used, info);
+	else if (client->completed)
+		client->completed(NULL, 0, buffer, size, used);
+}
+
 /* The slot's lock is held. */
 static void retire(struct slot *slot)
 {
 	struct full *full = calloc(1, sizeof(*full));
 
+	full->subscriber = subscriber_of(slot);
 	full->buffer = slot->buffer;
 	full->size = slot->size;
 	full->used = slot->used;
@@ -101,13 +133,12 @@ static void zero(uint8_t *buffer, size_t size)
 }
 
 /* The slot's lock is held. */
-static bool request(struct slot *slot)
+static bool request(unsigned subscriber, struct slot *slot)
 {
-	if (!requested)
-		return false;
 	slot->buffer = NULL;
 	slot->size = slot->used = slot->records = slot->max_records = 0;
-	requested(&slot->buffer, &slot->size, &slot->max_records);
+	if (!ask_client(subscriber, slot))
+		return false;
 	if (!slot->buffer && sim_version()->code < 12090) {
 		fprintf(stderr,
 			"simulated CUPTI %s: no buffer was given: the real one may crash here\n",
@@ -129,8 +160,8 @@ void sim_buffer_exchange(void)
 {
 	struct slot slot = {.buffer = NULL};
 
-	if (request(&slot) && completed)
-		completed(NULL, 0, slot.buffer, slot.size, 0);
+	if (request(0, &slot))
+		give_back(0, slot.buffer, slot.size, 0);
 }
 
 static struct slot *find_slot(bool is_own)
@@ -151,30 +182,40 @@ static bool is_dropped(void)
 
 	if (!every || atomic_fetch_add(&appended, 1) % every)
 		return false;
-	atomic_fetch_add(&dropped, 1);
 	return true;
 }
 
-void sim_buffer_append(const void *record, size_t size, bool is_own)
+static void append(unsigned subscriber, const void *record, size_t size, bool is_own)
 {
-	struct slot *slot = find_slot(is_own);
+	struct slot *slot = find_slot(is_own) + subscriber * MAX_SLOTS;
 
-	if (sim_cupti_knob("mute", 0) || is_dropped())
+	if (is_dropped()) {
+		atomic_fetch_add(&dropped[subscriber], 1);
 		return;
+	}
 	pthread_mutex_lock(&slot->lock);
 	if (slot->buffer && (slot->used + size > slot->size ||
 			     (slot->max_records && slot->records == slot->max_records)))
 		retire(slot);
 	if (!slot->buffer)
-		request(slot);
+		request(subscriber, slot);
 	if (slot->buffer && slot->used + size <= slot->size) {
 		memcpy(slot->buffer + slot->used, record, size);
 		slot->used += size;
 		slot->records++;
 	} else {
-		atomic_fetch_add(&dropped, 1);
+		atomic_fetch_add(&dropped[subscriber], 1);
 	}
 	pthread_mutex_unlock(&slot->lock);
+}
+
+void sim_buffer_append(const void *record, size_t size, bool is_own, unsigned subscribers)
+{
+	if (sim_cupti_knob("mute", 0))
+		return;
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS; i++)
+		if (subscribers >> i & 1)
+			append(i, record, size, is_own);
 }
 
 void sim_buffer_queue(const struct sim_activity *activity)
@@ -226,8 +267,7 @@ static void deliver(bool forced)
 		pthread_mutex_unlock(&full_lock);
 		if (!full)
 			break;
-		if (completed)
-			completed(NULL, 0, full->buffer, full->size, full->used);
+		give_back(full->subscriber, full->buffer, full->size, full->used);
 		free(full);
 	}
 	pthread_mutex_unlock(&deliver_lock);
@@ -241,7 +281,7 @@ void sim_buffer_flush(bool forced)
 	if (sim_state.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD])
 		sim_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start_ns,
 				    sim_clock_now());
-	for (unsigned i = 0; i < MAX_SLOTS; i++) {
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS * MAX_SLOTS; i++) {
 		pthread_mutex_lock(&slots[i].lock);
 		if (slots[i].buffer)
 			retire(&slots[i]);
@@ -250,10 +290,10 @@ void sim_buffer_flush(bool forced)
 	deliver(forced);
 }
 
-static void *worker_main(void *unused)
+static void *worker_main(void *number)
 {
 	pthread_mutex_lock(&queue_lock);
-	while (!is_stopping) {
+	while (worker_number == (uintptr_t)number) {
 		struct timespec deadline;
 		unsigned wait_ms = period_ms;
 
@@ -265,7 +305,7 @@ static void *worker_main(void *unused)
 			deadline.tv_sec++;
 		}
 		pthread_cond_timedwait(&queue_filled, &queue_lock, &deadline);
-		if (is_stopping)
+		if (worker_number != (uintptr_t)number)
 			break;
 		pthread_mutex_unlock(&queue_lock);
 		drain_queue();
@@ -281,39 +321,40 @@ void sim_buffer_start(void)
 {
 	pthread_mutex_lock(&queue_lock);
 	if (!is_working) {
-		is_stopping = false;
 		/* As the real one's it has the name of who makes it. */
-		is_working = !pthread_create(&worker, NULL, worker_main, NULL);
+		is_working = !pthread_create(&worker, NULL, worker_main, (void *)++worker_number);
 		sim_workers_start();
 	}
 	pthread_mutex_unlock(&queue_lock);
 }
 
+/* Another thread may start the next one meanwhile: waited for is that which was there. */
 void sim_buffer_stop(void)
 {
+	pthread_t stopped;
 	bool was_working;
 
 	pthread_mutex_lock(&queue_lock);
 	was_working = is_working;
-	is_stopping = true;
+	stopped = worker;
+	worker_number++;
 	is_working = false;
-	pthread_cond_signal(&queue_filled);
+	pthread_cond_broadcast(&queue_filled);
 	pthread_mutex_unlock(&queue_lock);
 	if (was_working)
-		pthread_join(worker, NULL);
+		pthread_join(stopped, NULL);
 	sim_workers_stop();
 }
 
 /* Buffers that are out are never given back, as after the real cuptiFinalize without a flush. */
 void sim_buffer_reset(void)
 {
-	for (unsigned i = 0; i < MAX_SLOTS; i++)
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS * MAX_SLOTS; i++)
 		slots[i].buffer = NULL;
 	atomic_fetch_add(&generation, 1);
 	slot_count = 1;
-	requested = NULL;
-	completed = NULL;
-	dropped = 0;
+	memset(clients, 0, sizeof(clients));
+	memset(dropped, 0, sizeof(dropped));
 	period_ms = WORKER_PERIOD_MS;
 	free(queue);
 	queue = NULL;
@@ -330,21 +371,34 @@ __attribute__((constructor)) static void init(void)
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request_function,
 					   CUpti_BuffersCallbackCompleteFunc complete_function)
 {
-	CUptiResult result = sim_gate_free(__func__);
+	struct sim_client client = {.requested = request_function, .completed = complete_function};
+	CUptiResult result =
+		sim_version()->code < 13020 ? sim_gate_free(__func__) : sim_gate_old(__func__);
 
 	if (result)
 		return result;
 	if (!request_function || !complete_function)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	requested = request_function;
-	completed = complete_function;
+	return sim_buffer_register(0, &client);
+}
+
+CUptiResult sim_buffer_register(unsigned subscriber, const struct sim_client *client)
+{
+	clients[subscriber] = *client;
 	return CUPTI_SUCCESS;
+}
+
+size_t sim_buffer_dropped(unsigned subscriber)
+{
+	return atomic_exchange(&dropped[subscriber], 0);
 }
 
 CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds)
 {
 	CUptiResult result = sim_gate(__func__);
 
+	if (!result && sim_state.shared == SIM_SHARED_YES)
+		result = CUPTI_ERROR_NOT_COMPATIBLE;
 	if (!result)
 		period_ms = milliseconds ? milliseconds : WORKER_PERIOD_MS;
 	return result;
@@ -352,11 +406,12 @@ CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds)
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *count)
 {
-	CUptiResult result =
-		sim_version()->code < 12050 ? sim_gate(__func__) : sim_gate_free(__func__);
+	CUptiResult result = sim_version()->code < 12050   ? sim_gate(__func__)
+			     : sim_version()->code < 13030 ? sim_gate_free(__func__)
+							   : sim_gate_old(__func__);
 
 	if (!result)
-		*count = atomic_exchange(&dropped, 0);
+		*count = sim_buffer_dropped(0);
 	return result;
 }
 

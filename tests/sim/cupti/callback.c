@@ -23,16 +23,18 @@ struct subscriber_params {
 
 static bool is_subscribed(unsigned domain, unsigned cbid)
 {
-	return cbid < SIM_MAX_CBIDS && sim_state.subscriber.is_active &&
-	       sim_state.callbacks[domain][cbid];
+	return cbid < SIM_MAX_CBIDS && sim_state.callbacks[domain][cbid];
 }
 
 static void deliver(unsigned domain, unsigned cbid, const void *data)
 {
-	CUpti_CallbackFunc callback = sim_state.subscriber.callback;
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS; i++) {
+		const struct sim_subscriber *subscriber = &sim_state.subscribers[i];
+		CUpti_CallbackFunc callback = subscriber->callback;
 
-	if (callback)
-		callback(sim_state.subscriber.user_data, (CUpti_CallbackDomain)domain, cbid, data);
+		if (callback && subscriber->is_active && sim_state.callbacks[domain][cbid] >> i & 1)
+			callback(subscriber->user_data, (CUpti_CallbackDomain)domain, cbid, data);
+	}
 }
 
 void sim_deliver(unsigned domain, unsigned cbid, const void *data)
@@ -102,6 +104,7 @@ static void submit(const struct sim_call *call, struct sim_activity *activity)
 	if (!activity->record_kind)
 		return;
 	activity->session = sim_state.session;
+	activity->subscribers = sim_state.kinds[activity->record_kind];
 	if (call && call->tools == &sim_tools)
 		activity->correlation = call->correlation;
 	else
@@ -164,26 +167,66 @@ static void synchronized(uint32_t cbid, CUcontext context, CUstream stream)
 
 const struct sim_tools sim_tools = {enter, exit_, submit, done, resource, synchronized};
 
-static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
-			     void *user_data, const char *name)
+/* The number of a free place, SIM_SUBSCRIBERS: it is refused. */
+static unsigned find_place(bool is_new)
 {
+	bool shares = sim_state.shared == SIM_SHARED_YES;
+
+	/* The old one's is the first, and before 13.2 there is no other. */
+	if (!is_new || sim_version()->code < 13020)
+		return shares || sim_state.subscribers[0].is_active ? SIM_SUBSCRIBERS : 0;
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS; i++)
+		if (sim_state.subscribers[i].is_active && !shares)
+			return SIM_SUBSCRIBERS;
+	for (unsigned i = 1; i < SIM_SUBSCRIBERS; i++)
+		if (!sim_state.subscribers[i].is_active)
+			return i;
+	return SIM_SUBSCRIBERS;
+}
+
+static bool is_any_active(void)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS; i++)
+		any |= sim_state.subscribers[i].is_active;
+	return any;
+}
+
+static void forget_subscriber(unsigned number)
+{
+	unsigned char others = (unsigned char)~(1u << number);
+
+	for (unsigned domain = 0; domain < SIM_MAX_DOMAINS; domain++)
+		for (unsigned cbid = 0; cbid < SIM_MAX_CBIDS; cbid++)
+			sim_state.callbacks[domain][cbid] &= others;
+}
+
+static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+			     void *user_data, const char *name, bool is_new)
+{
+	struct sim_subscriber *place;
 	CUptiResult result;
+	unsigned number;
 
 	sim_pause_ms(sim_cupti_knob("subscribe_ms", 0));
 	if (!subscriber || !callback)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	if (sim_state.driver->knob_text("busy") || sim_state.subscriber.is_active)
+	number = find_place(is_new);
+	if (sim_state.driver->knob_text("busy") || number == SIM_SUBSCRIBERS ||
+	    (!is_new && is_any_active()))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	result = sim_attach();
 	if (result)
 		return result;
-	memset(sim_state.callbacks, 0, sizeof(sim_state.callbacks));
-	sim_state.subscriber.user_data = user_data;
-	sim_state.subscriber.callback = callback;
-	snprintf(sim_state.subscriber.name, sizeof(sim_state.subscriber.name), "%s", name);
-	sim_state.subscriber.is_active = true;
+	forget_subscriber(number);
+	place = &sim_state.subscribers[number];
+	place->user_data = user_data;
+	place->callback = callback;
+	snprintf(place->name, sizeof(place->name), "CUPTI for %s", name);
+	place->is_active = true;
 	sim_state.subscriber_died = false;
-	*subscriber = (CUpti_SubscriberHandle)&sim_state.subscriber;
+	*subscriber = (CUpti_SubscriberHandle)place;
 	return CUPTI_SUCCESS;
 }
 
@@ -192,7 +235,40 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 {
 	CUptiResult result = sim_gate(__func__);
 
-	return result ? result : subscribe(subscriber, callback, user_data, "");
+	if (result)
+		return result;
+	/* 13.3: who does not share has come by the new function. */
+	if (sim_version()->code >= 13030 && sim_state.shared == SIM_SHARED_NO &&
+	    !sim_state.old_was_called)
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	result = subscribe(subscriber, callback, user_data, "<not provided>", false);
+	sim_state.old_was_called |= !result;
+	return result;
+}
+
+/* Whether it may be shared the first decides who says so at all; a driver before r610 (13.3) serves one. */
+static CUptiResult decide_sharing(const struct subscriber_params *params)
+{
+	if (params->size <= PARAMS_13_0)
+		return CUPTI_SUCCESS;
+	if (params->allow_multiple && sim_cupti_knob("driver_version", 13000) < sim_version()->code)
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	if (sim_state.shared != SIM_SHARED_OPEN && sim_state.shared != params->allow_multiple)
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	if (params->allow_multiple && sim_state.subscribers[0].is_active)
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	sim_state.shared = params->allow_multiple;
+	return CUPTI_SUCCESS;
+}
+
+static const char *holder(void)
+{
+	const char *tool = sim_state.driver->knob_text("busy");
+
+	for (unsigned i = 0; i < SIM_SUBSCRIBERS && !tool; i++)
+		if (sim_state.subscribers[i].is_active)
+			tool = sim_state.subscribers[i].name;
+	return tool ? tool : "";
 }
 
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
@@ -200,42 +276,70 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_Callback
 {
 	CUptiResult result = sim_gate(__func__);
 	struct subscriber_params *params = (struct subscriber_params *)parameters;
-	const char *holder;
 
 	if (result)
 		return result;
 	if (params->size != PARAMS_13_0 &&
 	    (params->size != PARAMS_13_2 || sim_version()->code < 13020))
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	result = subscribe(subscriber, callback, user_data, params->name ? params->name : "");
-	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params->old_name) {
-		holder = sim_state.driver->knob_text("busy");
-		snprintf(params->old_name, params->old_name_size, "%s",
-			 holder ? holder : sim_state.subscriber.name);
-	}
+	result = decide_sharing(params);
+	if (!result)
+		result = subscribe(subscriber, callback, user_data,
+				   params->name ? params->name : "<not provided>", true);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params->old_name)
+		snprintf(params->old_name, params->old_name_size, "%s", holder());
 	return result;
 }
 
-static bool is_handle(CUpti_SubscriberHandle subscriber)
+/* SIM_SUBSCRIBERS: it is none. */
+static unsigned number_of(CUpti_SubscriberHandle subscriber)
 {
-	if ((void *)subscriber == &sim_state.subscriber && sim_state.subscriber_died) {
+	struct sim_subscriber *place = (struct sim_subscriber *)subscriber;
+
+	if (place < sim_state.subscribers || place >= sim_state.subscribers + SIM_SUBSCRIBERS)
+		return SIM_SUBSCRIBERS;
+	if (sim_state.subscriber_died) {
 		fprintf(stderr, "simulated CUPTI: a subscriber that cuptiFinalize has freed: the "
 				"real one may crash here\n");
 		abort();
 	}
-	return (void *)subscriber == &sim_state.subscriber && sim_state.subscriber.is_active;
+	return place->is_active ? (unsigned)(place - sim_state.subscribers) : SIM_SUBSCRIBERS;
+}
+
+static bool is_handle(CUpti_SubscriberHandle subscriber)
+{
+	return number_of(subscriber) < SIM_SUBSCRIBERS;
+}
+
+static void set_callback(unsigned subscriber, unsigned domain, unsigned cbid, bool on)
+{
+	unsigned char bit = (unsigned char)(1u << subscriber);
+
+	if (on)
+		sim_state.callbacks[domain][cbid] |= bit;
+	else
+		sim_state.callbacks[domain][cbid] &= (unsigned char)~bit;
 }
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
 	CUptiResult result = sim_gate(__func__);
+	unsigned number;
 
 	if (result)
 		return result;
-	if (!is_handle(subscriber))
+	number = number_of(subscriber);
+	if (number == SIM_SUBSCRIBERS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	sim_state.subscriber.is_active = false;
-	memset(sim_state.callbacks, 0, sizeof(sim_state.callbacks));
+	forget_subscriber(number);
+	sim_state.subscribers[number].is_active = false;
+	if (number)
+		sim_activity_forget(number);
+	/* The last one; who calls the old functions stays in the list, subscribed or not. */
+	if (!is_any_active() && !sim_state.old_was_called) {
+		sim_state.shared = SIM_SHARED_OPEN;
+		sim_state.family = SIM_FAMILY_NONE;
+	}
 	return CUPTI_SUCCESS;
 }
 
@@ -261,12 +365,14 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
 				CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	CUptiResult result = sim_gate(__func__);
+	unsigned number;
 
 	if (result)
 		return result;
-	if (!is_handle(subscriber) || cbid >= domain_limit(domain))
+	number = number_of(subscriber);
+	if (number == SIM_SUBSCRIBERS || cbid >= domain_limit(domain))
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	sim_state.callbacks[domain][cbid] = enable != 0;
+	set_callback(number, domain, cbid, enable);
 	return CUPTI_SUCCESS;
 }
 
@@ -274,13 +380,15 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
 			      CUpti_CallbackDomain domain)
 {
 	CUptiResult result = sim_gate(__func__);
+	unsigned number;
 
 	if (result)
 		return result;
-	if (!is_handle(subscriber) || !domain_limit(domain))
+	number = number_of(subscriber);
+	if (number == SIM_SUBSCRIBERS || !domain_limit(domain))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	for (unsigned cbid = 0; cbid < domain_limit(domain); cbid++)
-		sim_state.callbacks[domain][cbid] = enable != 0;
+		set_callback(number, domain, cbid, enable);
 	return CUPTI_SUCCESS;
 }
 
@@ -303,7 +411,7 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 		return result;
 	if (!is_handle(subscriber) || cbid >= domain_limit(domain))
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*enable = sim_state.callbacks[domain][cbid];
+	*enable = sim_state.callbacks[domain][cbid] >> number_of(subscriber) & 1;
 	return CUPTI_SUCCESS;
 }
 
@@ -332,7 +440,7 @@ CUptiResult cuptiFinalize(void)
 	if (sim_state.is_attached)
 		sim_state.driver->detach(&sim_tools);
 	sim_buffer_stop();
-	sim_state.subscriber_died = sim_state.subscriber.is_active;
+	sim_state.subscriber_died = is_any_active();
 	sim_reset();
 	return CUPTI_SUCCESS;
 }

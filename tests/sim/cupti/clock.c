@@ -110,7 +110,7 @@ void sim_clock_reset(void)
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc function)
 {
-	CUptiResult result = sim_gate(__func__);
+	CUptiResult result = sim_gate_old(__func__);
 	bool is_enabled = false;
 
 	if (result)
@@ -131,7 +131,8 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
-	CUptiResult result = sim_gate_free(__func__);
+	CUptiResult result =
+		sim_version()->code < 13030 ? sim_gate_free(__func__) : sim_gate_old(__func__);
 
 	if (!result)
 		*timestamp = sim_clock_now();

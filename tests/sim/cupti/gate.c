@@ -12,7 +12,7 @@
 
 #define DEFAULT_DRIVER 13000
 
-struct sim_state sim_state;
+struct sim_state sim_state = {.shared = SIM_SHARED_OPEN};
 pthread_mutex_t sim_cupti_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Lazily, and never unloaded, as the real one does. */
@@ -145,6 +145,47 @@ CUptiResult sim_gate(const char *function)
 	return injected(function);
 }
 
+static bool is_shared_v2(void)
+{
+	return sim_state.shared == SIM_SHARED_YES;
+}
+
+/* As the code of 13.3.75 has it; 13.2.86 looks at who shares alone. */
+CUptiResult sim_gate_old(const char *function)
+{
+	CUptiResult result = sim_gate(function);
+
+	if (result)
+		return result;
+	if (sim_version()->code < 13030)
+		return is_shared_v2() ? CUPTI_ERROR_NOT_COMPATIBLE : CUPTI_SUCCESS;
+	if (sim_state.family == SIM_FAMILY_NEW)
+		return CUPTI_ERROR_NOT_COMPATIBLE;
+	sim_state.family = SIM_FAMILY_OLD;
+	sim_state.old_was_called = true;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult sim_gate_new(const char *function, CUpti_SubscriberHandle subscriber,
+			 unsigned *ret_number)
+{
+	struct sim_subscriber *found = (struct sim_subscriber *)subscriber;
+	CUptiResult result = sim_gate(function);
+
+	if (result)
+		return result;
+	if (sim_version()->code >= 13030) {
+		if (sim_state.family == SIM_FAMILY_OLD)
+			return CUPTI_ERROR_NOT_COMPATIBLE;
+		sim_state.family = SIM_FAMILY_NEW;
+	}
+	if (found < sim_state.subscribers || found >= sim_state.subscribers + SIM_SUBSCRIBERS ||
+	    !found->is_active)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*ret_number = (unsigned)(found - sim_state.subscribers);
+	return CUPTI_SUCCESS;
+}
+
 CUptiResult sim_gate_free(const char *function)
 {
 	unsigned code = sim_version()->code;
@@ -180,7 +221,10 @@ void sim_reset(void)
 		sim_state.kinds[kind] = false;
 	memset(sim_state.api_on, 0, sizeof(sim_state.api_on));
 	memset(sim_state.callbacks, 0, sizeof(sim_state.callbacks));
-	sim_state.subscriber = (struct sim_subscriber){0};
+	memset(sim_state.subscribers, 0, sizeof(sim_state.subscribers));
+	sim_state.shared = SIM_SHARED_OPEN;
+	sim_state.family = SIM_FAMILY_NONE;
+	sim_state.old_was_called = false;
 	sim_state.session = 0;
 	sim_state.correlation = 0;
 	sim_state.generation++;

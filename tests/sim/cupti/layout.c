@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Record sizes by kind and release, and walking buffers by them. */
-#include "cupti_sim.h"
+#include "subscriber.h"
 
 static const struct {
 	unsigned kind;
@@ -29,14 +29,11 @@ size_t sim_record_size(unsigned kind)
 	return size;
 }
 
-CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
+static CUptiResult next_record(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
 {
-	CUptiResult result = sim_gate_free(__func__);
 	uint8_t *next = buffer;
 	size_t size;
 
-	if (result)
-		return result;
 	if (!buffer || !record)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*record) {
@@ -54,12 +51,21 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpt
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityGetNextRecord_v2(CUpti_SubscriberHandle subscriber, uint8_t *buffer,
-					  size_t valid_bytes, CUpti_Activity **record);
-CUptiResult cuptiActivityGetNextRecord_v2(CUpti_SubscriberHandle subscriber, uint8_t *buffer,
-					  size_t valid_bytes, CUpti_Activity **record)
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
 {
-	return cuptiActivityGetNextRecord(buffer, valid_bytes, record);
+	CUptiResult result =
+		sim_version()->code < 13030 ? sim_gate_free(__func__) : sim_gate_old(__func__);
+
+	return result ? result : next_record(buffer, valid_bytes, record);
+}
+
+CUptiResult sim_ActivityGetNextRecord_v2(CUpti_SubscriberHandle subscriber, uint8_t *buffer,
+					 size_t valid_bytes, CUpti_Activity **record)
+{
+	unsigned number;
+	CUptiResult result = sim_gate_new("cuptiActivityGetNextRecord_v2", subscriber, &number);
+
+	return result ? result : next_record(buffer, valid_bytes, record);
 }
 
 CUptiResult cuptiActivityGetStructSize(uint32_t kind, uint32_t version, size_t *size);

@@ -23,14 +23,20 @@ static void put_bytes(struct draft *draft, size_t offset, size_t size, uint64_t 
 #define PUT(draft, record, field, value) \
 	put_bytes(draft, AT_##record##_##field, SIZE_##record##_##field, (uint64_t)(value))
 
-static void append(struct draft *draft, unsigned kind, bool is_own)
+static void append_to(struct draft *draft, unsigned kind, bool is_own, unsigned subscribers)
 {
 	uint32_t number = kind;
 	size_t size = sim_record_size(kind);
 
 	memcpy(draft->bytes, &number, sizeof(number));
 	if (size)
-		sim_buffer_append(draft->bytes, size, is_own);
+		sim_buffer_append(draft->bytes, size, is_own, subscribers);
+}
+
+/* To all that have this kind on. */
+static void append(struct draft *draft, unsigned kind, bool is_own)
+{
+	append_to(draft, kind, is_own, sim_state.kinds[kind]);
 }
 
 uint32_t sim_thread_id(void)
@@ -328,7 +334,7 @@ void sim_record_activity(const struct sim_activity *activity)
 		put_peer_copy(&draft, activity, start_ns, end_ns);
 	else
 		put_functions[activity->kind](&draft, activity, start_ns, end_ns);
-	append(&draft, kind, false);
+	append_to(&draft, kind, false, activity->subscribers);
 }
 
 /* The knob call_record_ns=N: the record of a call takes the thread that makes the call so much CPU time more. */
@@ -351,6 +357,10 @@ void sim_record_call(const struct sim_call *call, uint64_t end_ns)
 {
 	struct draft draft = {0};
 
+	if (call->site->domain == SIM_DOMAIN_DRIVER &&
+	    call->site->cbid == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion &&
+	    sim_cupti_knob("mute_version", 0))
+		return;
 	spend();
 	PUT(&draft, API, cbid, call->site->cbid);
 	PUT(&draft, API, start, call->start_ns);
@@ -359,10 +369,10 @@ void sim_record_call(const struct sim_call *call, uint64_t end_ns)
 	PUT(&draft, API, threadId, sim_thread_id());
 	PUT(&draft, API, correlationId, call->correlation);
 	PUT(&draft, API, returnValue, call->result);
-	append(&draft,
-	       call->site->domain == SIM_DOMAIN_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER
-						       : CUPTI_ACTIVITY_KIND_RUNTIME,
-	       true);
+	append_to(&draft,
+		  call->site->domain == SIM_DOMAIN_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER
+							  : CUPTI_ACTIVITY_KIND_RUNTIME,
+		  true, sim_state.api_on[call->site->domain][call->site->cbid]);
 }
 
 void sim_record_external(unsigned kind, uint64_t id, uint32_t correlation)

@@ -83,8 +83,12 @@ struct agent_report {
 	char audit[AGENT_REPORT_BYTES]; /* what the target has, before and after, in words; "": it has ended */
 };
 
-/* Injects into every target that uses CUDA. Blocks some ms for each. Only -ENOMEM is an error. */
-int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err);
+/* Begins to look, by a thread, for what takes long to find and needs nothing but the targets' memory: users of NVTX. The targets are
+ * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
+int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
+/* Injects into every target that uses CUDA. Blocks some ms for each. source, threads: as in the configuration. */
+void agents_start(struct agents *agents, const struct bpf_source *source,
+		  const struct agents_threads *threads);
 /* Have all of them an answer (ready, failed, gone)? Cheap: to be asked every few ms, some s at most when a
  * target starts CUPTI for the first time. */
 bool agents_all_answered(struct agents *agents);
@@ -120,6 +124,9 @@ u64 agents_turned_away(const struct agents *agents);
 struct record_source agents_source(struct agents *agents);
 /* Asks all to leave and waits until they have, or timeout_ms; the drain thread must still run. */
 void agents_leave(struct agents *agents, u32 timeout_ms);
+/* Other users of CUPTI are not noticed any more; left: the probes for it, the caller's to take off. When the drain thread has ended, which
+ * meets agents until then. */
+void agents_watch_end(struct agents *agents, struct uprobe_set *left);
 
 struct agents *agents_free(struct agents *agents); /* NULL allowed; returns NULL */
 

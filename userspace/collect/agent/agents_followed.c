@@ -12,7 +12,7 @@
 /* Programs map the driver some time before they start it. */
 #define UNREACHED_NS (2 * NS_PER_SECOND)
 
-enum seen { SEEN_FIRST, SEEN_LAST };
+enum seen { SEEN_FIRST, SEEN_LAST, SEEN_TURNED_AWAY };
 
 static struct agent *find(const struct agents *agents, u32 pid)
 {
@@ -40,7 +40,10 @@ static void put_in(struct agents *agents, struct target *process)
 	struct agent *agent = agents_next(agents, process);
 
 	if (!agent) {
-		agents->turned_away++;
+		/* It is looked at again and again, and is one. */
+		if (!map_find(&agents->unreached, process->pid, SEEN_TURNED_AWAY))
+			agents->turned_away++;
+		map_set(&agents->unreached, process->pid, SEEN_TURNED_AWAY, 0);
 		return;
 	}
 	agent->taker = *process;
@@ -62,12 +65,19 @@ static void note_unreached(struct agents *agents, u32 pid)
 	map_set(&agents->unreached, pid, SEEN_LAST, now_ns);
 }
 
+static bool has_driver(const struct target *process)
+{
+	struct gpu_target gpu;
+
+	return !gpu_target_read(process, &gpu, NULL) && gpu.cuda;
+}
+
 /* What was forked from a process with an agent has its library mapped, and can't use CUDA. */
 static void look_at(struct agents *agents, u32 pid)
 {
 	struct agent *agent = find(agents, pid);
 	struct target process;
-	struct gpu_target gpu;
+	bool has_library, reaches;
 
 	if (agent) {
 		try_again(agents, agent);
@@ -75,11 +85,16 @@ static void look_at(struct agents *agents, u32 pid)
 	}
 	if (target_open(pid, false, &process, NULL))
 		return;
-	if (!gpu_target_read(&process, &gpu, NULL) && gpu.cuda && !agent_launch_has_library(pid)) {
-		if (agents->config.launch && agent_launch_reaches(pid))
-			note_unreached(agents, pid);
-		else
-			put_in(agents, &process);
+	if (has_driver(&process)) {
+		has_library = agent_launch_has_library(&process);
+		reaches = agents->config.launch && agent_launch_reaches(&process);
+		/* One that executes a program has no environment yet, one that ends has none any more, nor a library: but no driver either. */
+		if (!has_library && has_driver(&process)) {
+			if (reaches)
+				note_unreached(agents, pid);
+			else
+				put_in(agents, &process);
+		}
 	}
 	target_close(&process);
 }
@@ -112,7 +127,7 @@ static bool has_agent(const struct agents *agents, u32 pid)
 		const struct agent *agent = &agents->agents[i];
 
 		if (agent->launch && agent->report.outcome != AGENT_NOT_CUDA &&
-		    (agent->taker.pid ? agent->taker.pid : agent->target->pid) == pid)
+		    agents_process(agent)->pid == pid)
 			return true;
 	}
 	return false;

@@ -107,11 +107,11 @@ static int meet(struct agents *agents, struct agent *agent)
 	gpu_target_read(process, &agent->report.gpu, NULL);
 	agents_nvtx_look(agents, agent, process);
 	agents_tell_threads(agents, agent);
-	agents_others_watch(agents, agent, process);
-	agents_others_tell(agents, agent, process);
+	agent->to_watch = true;
 	return agents_create_ring(agents, agent, process);
 }
 
+/* Nobody has come to a ring without a thread, whatever its state: at the end unused ones are closed (agents_launched_end). */
 int agents_late_look(struct agents *agents, struct agent *agent, record_callback callback,
 		     void *callback_data)
 {
@@ -121,18 +121,35 @@ int agents_late_look(struct agents *agents, struct agent *agent, record_callback
 	int result = 0;
 
 	if (state == AGENT_STATE_NONE || state == AGENT_STATE_STARTING ||
-	    state == AGENT_STATE_FAILED)
+	    state == AGENT_STATE_FAILED || !agent->control->fixed.agent_tid)
 		return 0;
 	if (!agent->ring)
 		result = meet(agents, agent);
 	else if (now_ns - agent->tasks_ns < TASKS_PERIOD_NS)
 		return 0;
 	if (!result)
-		result = recording_facts_threads(agent->taker.pid ? &agent->taker : agent->target,
-						 &agent->tasks, callback, callback_data);
+		result = recording_facts_threads(agents_process(agent), &agent->tasks, callback,
+						 callback_data);
 	agent->tasks_ns = now_ns;
 	__atomic_store_n(&agent->control->met, 1, __ATOMIC_RELEASE);
 	return result;
+}
+
+void agents_late_watch(struct agents *agents)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (!agent->to_watch)
+			continue;
+		agent->to_watch = false;
+		if (agents_state(agent) >= AGENT_STATE_LEAVING ||
+		    target_is_gone(agents_process(agent)))
+			continue;
+		agents_others_watch(agents, agent);
+		agents_others_tell(agents, agent);
+		return;
+	}
 }
 
 void agents_launched_end(struct agents *agents, struct agent *agent)

@@ -22,8 +22,7 @@ static bool says_it_left(const struct agent *agent)
 
 bool agents_has_left(const struct agent *agent)
 {
-	if (target_is_gone(agent->taker.pid ? &agent->taker : agent->target) ||
-	    agents_thread_has_ended(agent))
+	if (target_is_gone(agents_process(agent)) || agents_thread_has_ended(agent))
 		return true;
 	return !agent->injection.own.tid && says_it_left(agent);
 }
@@ -115,7 +114,6 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 		/* The target may have written over it. */
 		ask_to_leave(agents);
 	}
-	agents->watch = cupti_watch_close(agents->watch);
 	for (size_t i = 0; i < agents->count; i++)
 		if (agents->agents[i].control)
 			agents_others_read(agents, &agents->agents[i]);
@@ -127,4 +125,9 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 	for (size_t i = 0; i < agents->count; i++)
 		if (agents->agents[i].ring)
 			agent_ring_end(agents->agents[i].ring);
+}
+
+void agents_watch_end(struct agents *agents, struct uprobe_set *left)
+{
+	agents->watch = cupti_watch_close(agents->watch, left);
 }

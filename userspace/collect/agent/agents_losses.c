@@ -83,8 +83,9 @@ int agents_add_losses(void *data, struct batch *batch)
 	struct agents *agents = data;
 	int result = 0;
 
+	/* One that came late has its place at the end only: what was added without would be counted once more then. */
 	for (size_t i = 0; i < agents->count && !result; i++)
-		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
+		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA && agents->agents[i].place)
 			result = add_losses_of(&agents->agents[i], batch);
 	if (!result)
 		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL,

@@ -5,6 +5,11 @@
  */
 #include "collect/agent/agents_parts.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+
 static bool is_listed(const struct agent_nvtx_sites *sites, u32 count, u64 address)
 {
 	for (u32 i = 0; i < count; i++)
@@ -36,9 +41,64 @@ static void add(struct agent_nvtx_sites *sites, const struct nvtx_users *users)
 		__atomic_fetch_add(&sites->generation, 1, __ATOMIC_RELEASE);
 }
 
+/* Of 20 ms and more in a process of PyTorch: beside the loading of the BPF programs. */
+static void *search(void *data)
+{
+	struct agents *agents = data;
+	const struct agents_config *config = &agents->config;
+
+	for (size_t i = 0; i < config->target_count; i++) {
+		struct nvtx_search *search = &agents->searches[i];
+		struct gpu_target gpu;
+
+		if ((!config->launch || config->targets[i].pid != config->launch_pid) &&
+		    !gpu_target_read(&config->targets[i], &gpu, NULL) && gpu.cuda)
+			search->done = !nvtx_watch_look(&search->watch, &config->targets[i],
+							&search->users, NULL);
+	}
+	return NULL;
+}
+
+int agents_nvtx_search(struct agents *agents)
+{
+	agents->searches = calloc(agents->config.target_count + 1, sizeof(*agents->searches));
+	if (!agents->searches)
+		return -ENOMEM;
+	/* Without a thread it is done when each agent is put in. */
+	if (agents->config.nvtx)
+		agents->is_searching = !thread_start(&agents->searcher, search, agents);
+	return 0;
+}
+
+void agents_nvtx_wait(struct agents *agents)
+{
+	if (agents->is_searching)
+		pthread_join(agents->searcher, NULL);
+	agents->is_searching = false;
+}
+
+void agents_nvtx_free(struct agents *agents)
+{
+	agents_nvtx_wait(agents);
+	for (size_t i = 0; agents->searches && i < agents->config.target_count; i++)
+		nvtx_watch_free(&agents->searches[i].watch);
+	free(agents->searches);
+	agents->searches = NULL;
+}
+
+void agents_nvtx_take(struct agents *agents, struct agent *agent, size_t target)
+{
+	struct nvtx_search *search = &agents->searches[target];
+
+	agent->nvtx_searched = search->done;
+	agent->nvtx_watch = search->watch;
+	agent->report.nvtx_users = search->users;
+	search->watch = (struct nvtx_watch){0};
+}
+
 void agents_nvtx_begin(const struct agents *agents, struct agent *agent)
 {
-	if (agents->config.nvtx)
+	if (agents->config.nvtx && !agent->nvtx_searched)
 		nvtx_watch_look(&agent->nvtx_watch, agent->target, &agent->report.nvtx_users, NULL);
 }
 

@@ -8,21 +8,22 @@
 #include "base/text.h"
 #include "collect/agent/agents_parts.h"
 
-void agents_others_watch(struct agents *agents, struct agent *agent, const struct target *process)
+void agents_others_watch(struct agents *agents, struct agent *agent)
 {
 	struct err err = {0};
 
 	if (!agents->watch || *agent->report.others_why)
 		return;
-	if (cupti_watch_process(agents->watch, process, &err))
+	if (cupti_watch_process(agents->watch, agents_process(agent), &err))
 		agents_copy_string(agent->report.others_why, sizeof(agent->report.others_why),
 				   err.message, sizeof(err.message));
 }
 
-void agents_others_tell(struct agents *agents, struct agent *agent, const struct target *process)
+void agents_others_tell(struct agents *agents, struct agent *agent)
 {
 	if (agents->watch && agent->control)
-		cupti_watch_tell(agents->watch, process, agent->control, agent->clock_shift_ns);
+		cupti_watch_tell(agents->watch, agents_process(agent), agent->control,
+				 agent->clock_shift_ns);
 }
 
 /* What came of them in words. */

@@ -3,6 +3,8 @@
 #ifndef GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
 #define GPUPROBE_COLLECT_AGENT_AGENTS_PARTS_H
 
+#include <pthread.h>
+
 #include "inject/inject.h"
 #include "process/process_audit.h"
 #include "collect/agent/agent_ring.h"
@@ -24,12 +26,21 @@ struct agent {
 	struct target taker; /* a process that was no target at first: a descendant; pid 0: there is none */
 	struct map tasks;    /* late: threads of it that were told of, by tid */
 	u64 tasks_ns;	     /* when */
+	bool to_watch; /* for other users of CUPTI: it was just met */
 	u32 source;
 	u32 place;	/* text id (tool) for the ledger */
 	u64 started_ns; /* when it began to be put in */
 	u32 tries;	/* to put it in, after the first */
 	struct nvtx_watch nvtx_watch;
+	bool nvtx_searched; /* before it was put in; the report has who uses it */
 	bool answered;
+};
+
+/* Of a target, before it has an agent. */
+struct nvtx_search {
+	struct nvtx_watch watch;
+	struct nvtx_users users;
+	bool done;
 };
 
 #define AGENTS_FOLLOWED_MAX 256
@@ -38,6 +49,10 @@ struct agents {
 	struct agents_config config;
 	struct agent *agents; /* one for each target; then those of descendants, which stay where they are */
 	size_t count, capacity; /* count: grows while the drain thread reads */
+	struct nvtx_search *searches; /* of each target, the searcher's until it is joined */
+	pthread_t searcher;
+	bool is_searching;
+	pid_t pid; /* whose they are: a fork has copies */
 	u32 chunk_count;
 	u64 reclaimed_ns;
 	u64 window_start_ns;
@@ -83,6 +98,12 @@ static inline u32 agents_state(const struct agent *agent)
 	return __atomic_load_n(&agent->control->fixed.state, __ATOMIC_ACQUIRE);
 }
 
+/* The one that took the ring, where that is another than the one that was started with it. */
+static inline const struct target *agents_process(const struct agent *agent)
+{
+	return agent->taker.pid ? &agent->taker : agent->target;
+}
+
 static inline u64 agents_counter(const struct agent *agent, enum agent_counter counter)
 {
 	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
@@ -102,15 +123,22 @@ void agents_tell_threads(const struct agents *agents, struct agent *agent);
 /* ---- agents_others.c ---- */
 
 /* Probes on what CUPTI the process has by now; where that fails, the report says so. */
-void agents_others_watch(struct agents *agents, struct agent *agent, const struct target *process);
+void agents_others_watch(struct agents *agents, struct agent *agent);
 /* Its agent is told of them from now on. */
-void agents_others_tell(struct agents *agents, struct agent *agent, const struct target *process);
+void agents_others_tell(struct agents *agents, struct agent *agent);
 /* What came of them goes into the report. After it has left. */
 void agents_others_read(const struct agents *agents, struct agent *agent);
 
 /* ---- agents_nvtx.c ---- */
 
-/* Who uses NVTX, before the agent is put in; it finds it in its memory when it begins. */
+/* Begins to look for who uses NVTX in the targets. 0 or -ENOMEM. */
+int agents_nvtx_search(struct agents *agents);
+/* Waits for it. */
+void agents_nvtx_wait(struct agents *agents);
+void agents_nvtx_free(struct agents *agents);
+/* What was found in this target is its agent's. */
+void agents_nvtx_take(struct agents *agents, struct agent *agent, size_t target);
+/* Who uses NVTX, before the agent is put in, unless that is known; it finds it in its memory when it begins. */
 void agents_nvtx_begin(const struct agents *agents, struct agent *agent);
 void agents_nvtx_fill(const struct agents *agents, const struct agent *agent, struct agent_control *control);
 /* What the agent says of it goes into the report. */
@@ -130,6 +158,9 @@ int agents_launched_start(struct agents *agents, struct agent *agent, struct err
 /* The drain thread's: has somebody taken the ring? Then it can be read, and the callback is told of its threads, now
  * and then; of followed ones too. 0 or a negative result. */
 int agents_late_look(struct agents *agents, struct agent *agent, record_callback callback, void *callback_data);
+/* Of those that were met, one at a time is watched for other users of CUPTI from now on: that takes some ms, on a busy machine 100,
+ * and a process that ends waits to be met. */
+void agents_late_watch(struct agents *agents);
 /* Nobody takes it any more: NOT_CUDA, or, of one that was taken, still AWAITED. */
 void agents_launched_end(struct agents *agents, struct agent *agent);
 

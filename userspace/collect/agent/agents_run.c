@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "inject/agent_library.h"
 #include "plan/memory_room.h"
@@ -105,7 +106,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 		err_set(&err, -ECANCELED, "%s", why);
 	agents_nvtx_begin(agents, agent);
 	if (!why)
-		agents_others_watch(agents, agent, agent->target);
+		agents_others_watch(agents, agent);
 	if (why ||
 	    memory_room_buffers(agent->target, agents->config.cupti.buffer_bytes, &buffer_count,
 				&err) ||
@@ -120,7 +121,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	if (map_ring(agents, agent, &err))
 		agents_fail(agent, err.message);
 	else
-		agents_others_tell(agents, agent, agent->target);
+		agents_others_tell(agents, agent);
 }
 
 static void start_command(struct agents *agents, struct agent *agent)
@@ -132,30 +133,47 @@ static void start_command(struct agents *agents, struct agent *agent)
 		agents_fail(agent, err.message);
 }
 
-int agents_start(const struct agents_config *config, struct agents **ret_agents, struct err *err)
+int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err)
 {
 	struct agents *agents = calloc(1, sizeof(*agents));
 	size_t capacity = config->target_count + (config->launch ? AGENT_LAUNCH_RINGS : 0) +
 			  (config->follow ? AGENTS_FOLLOWED_MAX : 0);
-	struct agent *command = NULL;
 
 	if (agents)
 		agents->agents = calloc(capacity + 1, sizeof(*agents->agents));
-	if (!agents || !agents->agents) {
-		free(agents);
+	if (agents)
+		*agents = (struct agents){
+			.config = *config, .agents = agents->agents, .pid = getpid()};
+	if (!agents || !agents->agents || agents_nvtx_search(agents)) {
+		agents_free(agents);
 		return err_errno(err, -ENOMEM, "can't prepare the agents");
 	}
-	agents->config = *config;
 	agents->capacity = capacity;
 	agents->chunk_count = config->ring_bytes / AGENT_CHUNK_BYTES;
 	if (agents->chunk_count > AGENT_CHUNKS_MAX)
 		agents->chunk_count = AGENT_CHUNKS_MAX;
+	*ret_agents = agents;
+	return 0;
+}
+
+void agents_start(struct agents *agents, const struct bpf_source *source,
+		  const struct agents_threads *threads)
+{
+	const struct agents_config *config = &agents->config;
+	struct agent *command = NULL;
+	struct err err = {0};
+
+	agents->config.source = source;
+	agents->config.threads = threads;
+	agents_nvtx_wait(agents);
+	log_phase("users of NVTX looked for");
 	/* Without it they are recorded all the same. */
-	if (cupti_watch_open(config->source, &agents->watch, err))
-		log_warning("%s", err->message);
+	if (cupti_watch_open(source, &agents->watch, &err))
+		log_warning("%s", err.message);
 	for (size_t i = 0; i < config->target_count; i++) {
 		struct agent *agent = agents_next(agents, &config->targets[i]);
 
+		agents_nvtx_take(agents, agent, i);
 		agents_count_in(agents);
 		if (config->launch && agent->target->pid == config->launch_pid)
 			command = agent;
@@ -165,8 +183,6 @@ int agents_start(const struct agents_config *config, struct agents **ret_agents,
 	}
 	if (command)
 		start_command(agents, command);
-	*ret_agents = agents;
-	return 0;
 }
 
 void agents_look_for_answer(struct agent *agent)
@@ -213,7 +229,7 @@ bool agents_all_answered(struct agents *agents)
 			agents_look_for_answer(agent);
 			/* It may have loaded CUPTI. */
 			if (agent->answered && agent->report.outcome == AGENT_WORKS)
-				agents_others_watch(agents, agent, agent->target);
+				agents_others_watch(agents, agent);
 		}
 		if (!agent->answered)
 			agent_handover_serve(agent->target, agent->control, &agent->report.supply);
@@ -255,8 +271,7 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 			return taken;
 		if (ring && reclaim) {
 			agent_ring_reclaim(ring);
-			agents_nvtx_look(agents, agent,
-					 agent->taker.pid ? &agent->taker : agent->target);
+			agents_nvtx_look(agents, agent, agents_process(agent));
 		}
 		if (ring)
 			taken = agent_ring_drain(ring, callback, callback_data);
@@ -264,6 +279,7 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 			return taken;
 		count += taken;
 	}
+	agents_late_watch(agents);
 	if (reclaim)
 		agents->reclaimed_ns = now;
 	return count;
@@ -275,12 +291,13 @@ struct record_source agents_source(struct agents *agents)
 		.data = agents, .drain = drain_all, .add_losses = agents_add_losses};
 }
 
-/* A child that was forked inside the window may have the file open for as long as it lives: nothing of it stays in memory. */
+/* A child that was forked inside the window may have the file open for as long as it lives: nothing of it stays in memory. A fork of
+ * ours that lets go of its copies says nothing of that: the guardian may come to it when the recording is about to be read. */
 static void empty_ring(const struct agents *agents, const struct agent *agent)
 {
 	off_t bytes = (off_t)agents_ring_bytes(agents);
 
-	if (agents_has_left(agent) &&
+	if (agents->pid == getpid() && agents_has_left(agent) &&
 	    fallocate(agent->injection.ring_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		      agent->ring_number * bytes, bytes))
 		log_debug("can't empty the ring: %s", strerror(errno));
@@ -289,8 +306,11 @@ static void empty_ring(const struct agents *agents, const struct agent *agent)
 /* Closing the descriptor gives the lock back: an agent that is still there then leaves by itself. */
 struct agents *agents_free(struct agents *agents)
 {
+	struct uprobe_set left = {0};
+
 	if (agents)
-		agents->watch = cupti_watch_close(agents->watch);
+		agents_watch_end(agents, &left);
+	uprobe_detach(&left, NULL, NULL);
 	for (size_t i = 0; agents && i < agents->count; i++) {
 		struct agent *agent = &agents->agents[i];
 
@@ -308,6 +328,7 @@ struct agents *agents_free(struct agents *agents)
 			target_close(&agent->taker);
 	}
 	if (agents) {
+		agents_nvtx_free(agents);
 		map_free(&agents->unreached);
 		free(agents->agents);
 	}

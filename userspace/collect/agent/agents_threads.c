@@ -24,7 +24,6 @@ static void tell_starter(const struct agents_threads *threads, struct agent *age
 void agents_tell_threads(const struct agents *agents, struct agent *agent)
 {
 	const struct agents_threads *threads = agents->config.threads;
-	const struct target *process = agent->taker.pid ? &agent->taker : agent->target;
 	u32 tid = agent->injection.own.tid;
 
 	if (!threads)
@@ -32,7 +31,7 @@ void agents_tell_threads(const struct agents *agents, struct agent *agent)
 	if (!tid && agent->control)
 		tid = agent_threads_host(&agent->threads, agent->control->fixed.agent_tid);
 	if (tid)
-		threads->own(threads->data, process->pid, tid);
+		threads->own(threads->data, agents_process(agent)->pid, tid);
 	if (agent->launch)
 		tell_starter(threads, agent);
 }

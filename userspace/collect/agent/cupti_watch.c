@@ -3,11 +3,9 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,14 +14,16 @@
 #include <unistd.h>
 
 #include "elf/elf_file.h"
+#include "plan/site_check.h"
 #include "process/maps.h"
 #include "process/proc_file.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 #define PROCESSES_MAX 1024
-#define FILES_MAX     2 /* of one process: a second copy is seldom */
-#define PENDING_MAX   256
+#define FILES_MAX     2		 /* of one process: a second copy is seldom */
+#define PENDING_MAX   256	 /* of one process */
 #define STOP	      UINT64_MAX /* what the ring's own epoll says of stop_fd */
 
 static const struct {
@@ -38,10 +38,14 @@ static const struct {
 
 struct watched_process {
 	u32 pid;
-	u64 inodes[FILES_MAX];
-	u32 file_count;
-	struct agent_control *control;
+	struct watched_file {
+		u64 inode, code_begin, code_end;
+	} files[FILES_MAX];
+	u32 file_count;		       /* released when it grows: the reader holds the other lock */
+	struct agent_control *control; /* NULL: it is still to be told of */
 	s64 clock_shift_ns;
+	struct cupti_call_event pending[PENDING_MAX];
+	size_t pending_count;
 };
 
 struct cupti_watch {
@@ -52,12 +56,9 @@ struct cupti_watch {
 	pid_t pid; /* of the process with the thread */
 	pthread_t thread;
 	pthread_mutex_t attach_lock; /* files of processes, and probes */
-	/* Processes and what waits for one of them to be told. */
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;	     /* processes, but for their files */
 	struct watched_process *processes;
 	size_t process_count;
-	struct cupti_call_event pending[PENDING_MAX];
-	size_t pending_count;
 };
 
 static struct watched_process *find(struct cupti_watch *watch, u32 pid)
@@ -78,6 +79,21 @@ static u64 kind_of(const struct cupti_call_event *event)
 	return kind < AGENT_ACTIVITY_KINDS ? 1ULL << kind : 0;
 }
 
+/*
+ * By libcupti itself, whose functions call one another: EnableAndDump calls Enable (13.0), Enable calls Enable_v2, cuptiSubscribe
+ * cuptiSubscribe_v2 (disassembly of 13.0 to 13.5). Who called the first of them was told of.
+ */
+static bool is_inner(const struct watched_process *process, const struct cupti_call_event *event)
+{
+	u32 count = __atomic_load_n(&process->file_count, __ATOMIC_ACQUIRE);
+
+	for (u32 i = 0; i < count; i++)
+		if (event->caller >= process->files[i].code_begin &&
+		    event->caller < process->files[i].code_end)
+			return true;
+	return false;
+}
+
 /* The lock is held, so that there is one writer. */
 static void tell(const struct watched_process *process, const struct cupti_call_event *event)
 {
@@ -87,6 +103,9 @@ static void tell(const struct watched_process *process, const struct cupti_call_
 
 	if (event->caller >= process->control->code_begin &&
 	    event->caller < process->control->code_end)
+		return;
+	/* That it takes itself down is to be known, whoever made it do so. */
+	if (use != CUPTI_USE_FINALIZES && is_inner(process, event))
 		return;
 	if (use == CUPTI_USE_ENABLES)
 		__atomic_fetch_or(&others->kinds, kind_of(event), __ATOMIC_RELEASE);
@@ -102,6 +121,17 @@ static void tell(const struct watched_process *process, const struct cupti_call_
 	syscall(SYS_futex, &process->control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* Where there is no room any more the calls stay that take CUPTI from us: the last place is for the last of them. */
+static void keep(struct watched_process *process, const struct cupti_call_event *event)
+{
+	u8 use = watched[event->function].use;
+
+	if (process->pending_count < PENDING_MAX)
+		process->pending[process->pending_count++] = *event;
+	else if (use == CUPTI_USE_REGISTERS || use == CUPTI_USE_FINALIZES)
+		process->pending[PENDING_MAX - 1] = *event;
+}
+
 static int on_call(void *data, void *bytes, size_t size_bytes)
 {
 	const struct cupti_call_event *event = bytes;
@@ -114,8 +144,8 @@ static int on_call(void *data, void *bytes, size_t size_bytes)
 	process = find(watch, event->pid);
 	if (process && process->control)
 		tell(process, event);
-	else if (process && watch->pending_count < PENDING_MAX)
-		watch->pending[watch->pending_count++] = *event;
+	else if (process)
+		keep(process, event);
 	pthread_mutex_unlock(&watch->lock);
 	return 0;
 }
@@ -136,15 +166,33 @@ static void *watch_main(void *data)
 
 /* ---- probes ---- */
 
-static int attach(struct cupti_watch *watch, const struct target *target, int fd, const char *path,
-		  struct err *err)
+/* A function that is patched in the target keeps its patch: what of it is told then, the report says. */
+static int check(const struct target *target, const struct maps_line *line,
+		 struct cupti_functions *functions, struct site_changes *changes, struct err *err)
+{
+	struct site_offsets offsets = {.path = line->path,
+				       .fd = functions->file_fd,
+				       .maps_device = line->device,
+				       .maps_inode = line->inode,
+				       .offsets = functions->offsets,
+				       .cookies = functions->cookies,
+				       .count = functions->count};
+	int result = site_check_offsets(target, &offsets, changes);
+
+	functions->count = offsets.count;
+	return result ? err_errno(err, result, "can't compare the code of %s", line->path) : 0;
+}
+
+static int attach(struct cupti_watch *watch, const struct target *target, int fd,
+		  const struct maps_line *line, struct err *err)
 {
 	u64 offsets[ARRAY_SIZE(watched)], cookies[ARRAY_SIZE(watched)];
 	struct cupti_functions functions = {
 		.file_fd = fd, .thread = target->thread, .offsets = offsets, .cookies = cookies};
+	struct site_changes changes = {0};
 	struct elf_symbols symbols = {0};
 	struct elf_file *file = NULL;
-	int result = elf_file_open(fd, path, &file, err);
+	int result = elf_file_open(fd, line->path, &file, err);
 
 	if (!result)
 		result = elf_symbols_load(file, target->root_path, &symbols, err);
@@ -155,8 +203,12 @@ static int attach(struct cupti_watch *watch, const struct target *target, int fd
 			    !elf_file_offset(file, symbols.items[i].address,
 					     &offsets[functions.count]))
 				cookies[functions.count++] = w;
+	if (!result)
+		result = check(target, line, &functions, &changes, err);
 	if (!result && functions.count)
 		result = bpf_source_attach_cupti(watch->source, &watch->probes, &functions, err);
+	if (!result && changes.count)
+		result = err_set(err, -ESTALE, "not all of them: %s", changes.first);
 	elf_symbols_free(&symbols);
 	elf_file_free(file);
 	return result;
@@ -164,22 +216,23 @@ static int attach(struct cupti_watch *watch, const struct target *target, int fd
 
 static bool is_cupti(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base_name(path);
 
 	return !strncmp(name, "libcupti.so", strlen("libcupti.so")) ||
 	       !strncmp(name, "memfd:" AGENT_MEMFD_CUPTI, strlen("memfd:" AGENT_MEMFD_CUPTI));
 }
 
 /* Is it one without probes? Then it counts as one with them. */
-static bool note_file(struct watched_process *process, u64 inode)
+static bool note_file(struct watched_process *process, const struct maps_line *line)
 {
 	for (u32 i = 0; i < process->file_count; i++)
-		if (process->inodes[i] == inode)
+		if (process->files[i].inode == line->inode)
 			return false;
 	if (process->file_count == FILES_MAX)
 		return false;
-	process->inodes[process->file_count++] = inode;
+	process->files[process->file_count] =
+		(struct watched_file){line->inode, line->start, line->end};
+	__atomic_store_n(&process->file_count, process->file_count + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -191,7 +244,7 @@ static struct watched_process *note_process(struct cupti_watch *watch, u32 pid)
 	process = find(watch, pid);
 	if (!process && watch->process_count < PROCESSES_MAX) {
 		process = &watch->processes[watch->process_count++];
-		*process = (struct watched_process){.pid = pid};
+		process->pid = pid;
 	}
 	pthread_mutex_unlock(&watch->lock);
 	return process;
@@ -202,7 +255,8 @@ static int watch_files(struct cupti_watch *watch, struct watched_process *proces
 {
 	_cleanup_free_ char *text = NULL;
 	struct maps_line line;
-	char *rest, link[64];
+	struct stat status;
+	char *rest;
 	int result = proc_file_read(target->proc_fd, "maps", &text, NULL);
 
 	if (result)
@@ -211,14 +265,12 @@ static int watch_files(struct cupti_watch *watch, struct watched_process *proces
 	while (!result && maps_next(&rest, &line)) {
 		_cleanup_close_ int fd = -1;
 
-		if (!line.executable || !is_cupti(line.path) || !note_file(process, line.inode))
+		if (!line.executable || !is_cupti(line.path) || !note_file(process, &line))
 			continue;
-		snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)line.start,
-			 (unsigned long long)line.end);
-		fd = openat(target->proc_fd, link, O_RDONLY | O_CLOEXEC);
-		result = fd < 0 ? err_errno(err, -errno, "can't open %s of process %u", line.path,
+		fd = maps_file_open(target->proc_fd, &line, &status);
+		result = fd < 0 ? err_errno(err, fd, "can't open %s of process %u", line.path,
 					    target->pid)
-				: attach(watch, target, fd, line.path, err);
+				: attach(watch, target, fd, &line, err);
 	}
 	return result;
 }
@@ -240,19 +292,15 @@ void cupti_watch_tell(struct cupti_watch *watch, const struct target *target,
 		      struct agent_control *control, s64 clock_shift_ns)
 {
 	struct watched_process *process = note_process(watch, target->pid);
-	size_t kept = 0;
 
 	if (!process)
 		return;
 	pthread_mutex_lock(&watch->lock);
 	process->control = control;
 	process->clock_shift_ns = clock_shift_ns;
-	for (size_t i = 0; i < watch->pending_count; i++)
-		if (watch->pending[i].pid != target->pid)
-			watch->pending[kept++] = watch->pending[i];
-		else if (control)
-			tell(process, &watch->pending[i]);
-	watch->pending_count = kept;
+	for (size_t i = 0; i < process->pending_count; i++)
+		tell(process, &process->pending[i]);
+	process->pending_count = 0;
 	pthread_mutex_unlock(&watch->lock);
 }
 
@@ -291,7 +339,7 @@ int cupti_watch_open(const struct bpf_source *source, struct cupti_watch **ret_w
 	return err_errno(err, result, "can't watch for other users of CUPTI");
 }
 
-struct cupti_watch *cupti_watch_close(struct cupti_watch *watch)
+struct cupti_watch *cupti_watch_close(struct cupti_watch *watch, struct uprobe_set *left)
 {
 	if (!watch)
 		return NULL;
@@ -300,6 +348,7 @@ struct cupti_watch *cupti_watch_close(struct cupti_watch *watch)
 		eventfd_write(watch->stop_fd, 1);
 		pthread_join(watch->thread, NULL);
 	}
+	uprobe_set_move(left, &watch->probes);
 	uprobe_detach(&watch->probes, NULL, NULL);
 	ring_buffer__free(watch->calls);
 	close(watch->stop_fd);

@@ -19,10 +19,10 @@ int cupti_watch_open(const struct bpf_source *source, struct cupti_watch **ret_w
 /* Probes on each libcupti that the process has mapped by now and that has none yet. Before the agent is put in, and again when
  * it has mapped one. Any thread. Blocks some ms. 0, or -errno: its other users are not noticed. */
 int cupti_watch_process(struct cupti_watch *watch, const struct target *target, struct err *err);
-/* Whom to tell, from now on and what came since the probes are there; NULL: nobody any more, when this returns. */
+/* Whom to tell, from now on and what came since the probes are there. */
 void cupti_watch_tell(struct cupti_watch *watch, const struct target *target, struct agent_control *control,
 		      s64 clock_shift_ns);
-/* The thread ends, probes are taken off. NULL allowed. Blocks some tens of ms. */
-struct cupti_watch *cupti_watch_close(struct cupti_watch *watch);
+/* The thread ends; its probes are still there, and left has them: the caller's to take off. NULL allowed. */
+struct cupti_watch *cupti_watch_close(struct cupti_watch *watch, struct uprobe_set *left);
 
 #endif

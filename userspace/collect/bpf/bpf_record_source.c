@@ -21,6 +21,10 @@ int bpf_record_source_add_losses(const struct bpf_drained *records, u64 open_cou
 	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
 		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, reason, records->place,
 					      counters.losses[reason]);
+	/* Where they are is how they end. */
+	for (u32 end = 0; end < STACK_ENDS_MAX && !result; end++)
+		result = recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_stack_cut,
+					      TEXT_STACK_END + end, counters.cut_stacks[end]);
 	return result;
 }
 

@@ -13,6 +13,8 @@
 #include "../bpf/shared.h"
 #include "probe/kernel.h"
 #include "plan/plan.h"
+#include "plan/site_check.h"
+#include "unwind/unwind_words.h"
 #include "probe/uprobe.h"
 #include "base/err.h"
 
@@ -35,6 +37,9 @@ struct bpf_source_settings {
 	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
 	u64 off_cpu_min_ns;    /* shorter waits are not recorded */
 	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
+	bool call_stacks, usdt_stacks;
+	bool unwinds;	       /* targets will have unwind tables */
+	u64 sample_period_ns;  /* bpf_source_attach_samples() will be called; 0: it will not */
 };
 
 /* Loads the programs that the settings need and the abilities allow. */
@@ -63,6 +68,8 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 /* The id of a probe (and of its name's text) is 1 + the function's place in the plan. */
 int bpf_source_attach(struct bpf_source *source, const struct source_targets *targets,
 		      struct err *err);
+/* What of it was left out, since something else stands there by now. */
+const struct site_changes *bpf_source_changed_sites(const struct bpf_source *source);
 /* The part of it that names a process, for one process. They belong to set. */
 struct process_links {
 	u32 thread;    /* that names the process: the first one, but for single probes */
@@ -88,7 +95,7 @@ struct own_makers {
 	u64 from_ns, until_ns;
 };
 void bpf_source_own_made_by(struct bpf_source *source, const struct own_makers *makers);
-/* Those that are there now; is_agent: one that was named. 0 or what the callback said, which ends it. */
+/* Those that are there now; is_agent: one that was named. 0, what the callback said, which ends it, or -errno. */
 typedef int (*own_thread_callback)(void *data, u32 pid, u32 tid, bool is_agent);
 int bpf_source_own_threads(const struct bpf_source *source, own_thread_callback callback,
 			   void *data);
@@ -104,6 +111,25 @@ void bpf_source_take_events(struct bpf_source *source, bpf_source_event_callback
 u32 bpf_source_changes(const struct bpf_source *source, u32 pid);
 /* What it had mapped after so many changes is harmless: its returns are taken again, until the next one. */
 int bpf_source_judge(struct bpf_source *source, u32 pid, u32 changes);
+/* ---- unwind tables, by which stacks are walked; bpf_source_unwind.c, from any one thread of ours at a time ---- */
+
+/* Rules that are new: those from number `first` on. Before the words that name them. */
+int bpf_source_put_unwind_rules(const struct bpf_source *source, const struct unwind_rule *rules,
+				size_t first, size_t count, struct err *err);
+/* A map with the table of a file: its descriptor, or -errno. ret_mapped: its words, which may be changed; the caller unmaps. */
+int bpf_source_make_unwind_file(const struct unwind_words *words, u32 **ret_mapped, struct err *err);
+/* The tables of files, by any numbers below UNWIND_FILES_MAX that they had not before; the maps stay the caller's. All at once: after
+ * each change the kernel waits until no program can see what was there before (7 to 26 ms). */
+int bpf_source_put_unwind_files(const struct bpf_source *source, const u32 *files, const int *maps,
+				size_t count, struct err *err);
+/* Is it known what the process maps? No longer when it has executed another program. */
+bool bpf_source_has_unwind_space(const struct bpf_source *source, u32 pid);
+/* What a process maps of files, tables of which may come later; sorted, UNWIND_PROCESS_MAX at most. -ENOSPC: there is no room for so
+ * many any more, its stacks are taken by frame pointers. */
+int bpf_source_put_unwind_space(struct bpf_source *source, u32 pid,
+				const struct unwind_mapping *mappings, size_t count,
+				struct err *err);
+
 /* For calibration: a plan of at most CALIBRATION_PROBES functions of our own program, in our own process. */
 #define CALIBRATION_PROBES 8
 int bpf_source_attach_own(struct bpf_source *source, const struct plan *plan, struct err *err);
@@ -129,14 +155,17 @@ int bpf_source_cupti_calls(const struct bpf_source *source);
 /* From now_ns on no call is taken of this function, nor of those that share its links; calls that are open then end there. Its
  * links stay in. */
 void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
-/* The same, and takes these links out, inside the window. Returns their tag, for those that other sets hold
- * (uprobe_detach_tagged()); 0: they can't go alone. Blocks: some 50 ms for each link. */
+/* The same, and these links are to be taken out, inside the window. Returns their tag; 0: they can't go alone. */
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
+/* Moves the links with this tag, which is switched off, to another set. */
+void bpf_source_take_tagged(struct bpf_source *source, u32 tag, struct uprobe_set *to);
+/* Takes them out, with those of other sets that have that tag. Blocks: some 50 ms, whatever their number. */
+void bpf_source_detach_taken(struct bpf_source *source, struct uprobe_set *taken);
 /* Then: puts the other functions with this tag in again, which were not recorded from since_ns on. How many they are; 0 with
  * err set: nor will they be. */
 size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
 				   u32 tag, u64 since_ns, struct err *err);
-/* Takes off all probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
+/* All probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
  * of its links, as bpf_source_switch_off(). */
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort);
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);
@@ -191,15 +220,36 @@ int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err);
 /* Those that are so now; right after the window was opened. -errno: they will be seen from their next wait on. */
 int bpf_source_note_off_cpu(struct bpf_source *source);
 void bpf_source_detach_off_cpu(struct bpf_source *source);
-/* Hands over the waits still open (struct record_off_cpu); only after the window was closed. */
+/* The same inside the window. Returns the moment up to which the waits that begin are recorded all, and from which on none is.
+ * Blocks: milliseconds. */
+u64 bpf_source_end_off_cpu(struct bpf_source *source);
+/* Finds out which of the waits that are open are so in truth: a kernel that hides some of its processes does not tell all ends. Right
+ * before the window is closed; where it fails, all count as open. */
+void bpf_source_find_off_cpu(struct bpf_source *source);
+/* Hands over the waits still open (struct record_off_cpu), and those that were when waits were switched off (their end unseen); only after
+ * the window was closed. */
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data);
+
+/* What was too short to be recorded each (struct record_short_wait), as the last one. */
+int bpf_source_short_waits(struct bpf_source *source, bpf_source_callback callback, void *data);
+
+/* ---- where threads run, and how long they do; bpf_source_samples.c ---- */
+
+/* After the targets were added. What is attached goes again where it fails. */
+int bpf_source_attach_samples(struct bpf_source *source, struct err *err);
+/* Right after the window was opened; nothing where it was not attached, as the next ones. */
+void bpf_source_start_samples(struct bpf_source *source);
+/* Ends them, inside the window or with it, and hands over how long each thread has run (struct record_thread_time); of those that
+ * end later the rings have it. 0 or -errno. */
+int bpf_source_end_samples(struct bpf_source *source, bpf_source_callback callback, void *data);
+void bpf_source_detach_samples(struct bpf_source *source);
 
 /* ---- how memory grows; bpf_source_growth.c ---- */
 
 int bpf_source_attach_growth(struct bpf_source *source, struct err *err);
 void bpf_source_detach_growth(struct bpf_source *source);
-/* Hands over the sums (struct record_growth), of the time that is given; only after the window was closed. 0 or what the
- * callback said. */
+/* Hands over the sums (struct record_growth), of the time that is given; only after the window was closed. 0, what the
+ * callback said, or -errno. */
 int bpf_source_take_growth(struct bpf_source *source, u64 start_ns, u64 dur_ns,
 			   bpf_source_callback callback, void *data);
 

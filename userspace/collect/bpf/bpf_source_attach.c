@@ -103,6 +103,7 @@ static int attach_targets(struct bpf_source *source, const struct source_targets
 {
 	const struct plan *plan = targets->plan;
 	struct probe_reach everyone = {plan, 0, 0, &source->uprobes, tag};
+	size_t ended_count = 0;
 	int result = targets->single ? 0 : attach_unnamed(source, &everyone, err);
 
 	if (!result && !targets->single && !tag)
@@ -115,8 +116,30 @@ static int attach_targets(struct bpf_source *source, const struct source_targets
 			targets->single || targets->targets[t].first_thread_ended, tag};
 
 		result = bpf_source_attach_process(source, plan, &links, &source->uprobes, err);
+		/* See modules_load(). */
+		if (result && target_is_gone(&targets->targets[t]) &&
+		    ++ended_count < targets->target_count)
+			result = 0;
 	}
 	return result;
+}
+
+/* Nothing comes between this and the links. */
+static int check_sites(struct bpf_source *source, const struct source_targets *targets,
+		       struct err *err)
+{
+	int result = site_check(targets->plan, targets->targets, targets->target_count,
+				&source->changes);
+
+	if (!result && source->heap_plan)
+		result = site_check(source->heap_plan, targets->targets, targets->target_count,
+				    &source->changes);
+	return result ? err_errno(err, result, "can't compare the code that is to be probed") : 0;
+}
+
+const struct site_changes *bpf_source_changed_sites(const struct bpf_source *source)
+{
+	return &source->changes;
 }
 
 int bpf_source_attach(struct bpf_source *source, const struct source_targets *targets,
@@ -136,6 +159,8 @@ int bpf_source_attach(struct bpf_source *source, const struct source_targets *ta
 		result = bpf_source_watch_usdt(source, err);
 	if (!result && !targets->single && plan_hijacks_returns(plan))
 		result = bpf_source_prepare_hijacking(source, plan, targets->targets, err);
+	if (!result)
+		result = check_sites(source, targets, err);
 	if (!result)
 		result = attach_targets(source, targets, 0, err);
 	if (!result && !set->function_count && set->refused_count)
@@ -209,15 +234,32 @@ void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns)
 /*
  * From 6.13 on the kernel holds uprobes for the returns that it has taken, of all programs on the machine, and lets go of those
  * of a thread when 100 ms have passed since it took the last one (docs/uprobes.md). So as long as a thread goes on calling
- * probed functions inside of an open one, no link can be closed: seen, minutes. No return is taken until it is.
+ * probed functions inside of an open one, no link can be closed: seen, minutes. No return is taken until it is. Those that levels
+ * probe are libraries' and short: there returns are taken on, which accounts of memory need.
  */
-static void detach_tagged(struct bpf_source *source, u32 tag)
+static bool may_be_held_up(const struct bpf_source *source)
+{
+	const struct plan *plan = source->split.plan;
+
+	for (size_t i = 0; plan && i < plan->function_count; i++)
+		if (plan->functions[i].returns == VALUE_returns_session &&
+		    !plan->functions[i].by_level)
+			return true;
+	return source->heap_plan;
+}
+
+void bpf_source_detach_taken(struct bpf_source *source, struct uprobe_set *taken)
 {
 	unsigned int *letting_go = (unsigned int *)&source->skeleton->bss->letting_go;
 
-	__atomic_store_n(letting_go, 1, __ATOMIC_SEQ_CST);
-	uprobe_detach_tagged(&source->uprobes, tag);
+	__atomic_store_n(letting_go, may_be_held_up(source), __ATOMIC_SEQ_CST);
+	uprobe_detach(taken, NULL, NULL);
 	__atomic_store_n(letting_go, 0, __ATOMIC_SEQ_CST);
+}
+
+void bpf_source_take_tagged(struct bpf_source *source, u32 tag, struct uprobe_set *to)
+{
+	uprobe_set_move_tagged(to, &source->uprobes, tag);
 }
 
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns)
@@ -228,7 +270,6 @@ u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns
 		return 0;
 	source->split.off[function] = true;
 	silence(source, tag, now_ns);
-	detach_tagged(source, tag);
 	return tag;
 }
 
@@ -245,7 +286,6 @@ u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)
 	source->sorts_off[sort] = true;
 	if (sort == PRICE_USDT)
 		bpf_source_unwatch_usdt(source);
-	detach_tagged(source, TAG_OF_SORT(sort));
 	return TAG_OF_SORT(sort);
 }
 

@@ -2,7 +2,7 @@
 /* How the memory of targets grows: bpf/growth.bpf.c. */
 #include <errno.h>
 
-#include "base/cleanup.h"
+#include "collect/bpf/bpf_elements.h"
 #include "collect/bpf/bpf_source_parts.h"
 
 void bpf_source_choose_growth(const struct bpf_source *source, bool wanted)
@@ -61,15 +61,24 @@ void bpf_source_detach_growth(struct bpf_source *source)
 	}
 }
 
-static int hand_over(const struct growth_key *key, const struct growth_sums *sums, u64 start_ns,
-		     u64 dur_ns, bpf_source_callback callback, void *data)
+/* The time that records are of, and who gets them. */
+struct taker {
+	u64 start_ns, dur_ns;
+	bpf_source_callback callback;
+	void *data;
+};
+
+static int hand_over(void *data, const void *element_key, const void *element_value)
 {
+	const struct taker *taker = data;
+	const struct growth_key *key = element_key;
+	const struct growth_sums *sums = element_value;
 	const struct record_growth record = {
 		.header = {.size_bytes = sizeof(record),
 			   .kind = KIND_growth,
 			   .source = RECORD_SOURCE_BPF,
-			   .ts = start_ns,
-			   .dur = dur_ns,
+			   .ts = taker->start_ns,
+			   .dur = taker->dur_ns,
 			   .pid = key->pid,
 			   .name = key->name,
 			   .stack = key->stack},
@@ -81,25 +90,15 @@ static int hand_over(const struct growth_key *key, const struct growth_sums *sum
 		.faulted_bytes = sums->faulted_bytes,
 	};
 
-	return callback(data, &record.header, sizeof(record));
+	return taker->callback(taker->data, &record.header, sizeof(record));
 }
 
 int bpf_source_take_growth(struct bpf_source *source, u64 start_ns, u64 dur_ns,
 			   bpf_source_callback callback, void *data)
 {
-	const struct bpf_map *map = source->skeleton->maps.growths;
-	struct growth_key key, *previous = NULL;
-	struct growth_sums sums;
-	int result = 0;
+	struct taker taker = {start_ns, dur_ns, callback, data};
 
-	for (u32 i = 0; i < GROWTHS_MAX && !result; i++) {
-		if (bpf_map__get_next_key(map, previous, &key, sizeof(key)))
-			break;
-		previous = &key;
-		if (!bpf_map__lookup_elem(map, &key, sizeof(key), &sums, sizeof(sums), 0))
-			result = hand_over(&key, &sums, start_ns, dur_ns, callback, data);
-	}
-	return result;
+	return bpf_elements_read(source->skeleton->maps.growths, hand_over, &taker);
 }
 
 u64 bpf_source_missed_growth(const struct bpf_source *source)

@@ -8,9 +8,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "collect/bpf/bpf_elements.h"
 #include "collect/bpf/entry_sites.h"
-
-#define BATCH 16384 /* elements of a map that are read at a time; no bucket has more */
 
 /* As probe_uses of bpf_source.c. Every link names its process, but in files that only targets map. */
 static const struct probe_use heap_uses[] = {
@@ -136,32 +135,6 @@ u64 bpf_source_heap_missed(const struct bpf_source *source)
 
 /* ---- what they have summed ---- */
 
-typedef int (*element_callback)(void *data, const void *key, const void *value);
-
-/* Every element of a map. 0 or the negative result of the callback. */
-static int read_map(const struct bpf_map *map, element_callback callback, void *data)
-{
-	size_t key_size = bpf_map__key_size(map), value_size = bpf_map__value_size(map);
-	_cleanup_free_ char *keys = calloc(BATCH, key_size), *values = calloc(BATCH, value_size);
-	u64 position[4], *previous = NULL; /* as large as any key */
-	u32 count = BATCH;
-	int result = 0, ended = 0;
-
-	if (!keys || !values)
-		return -ENOMEM;
-	while (!ended && !result) {
-		count = BATCH;
-		ended = bpf_map_lookup_batch(bpf_map__fd(map), previous, position, keys, values,
-					     &count, NULL);
-		if (ended && ended != -ENOENT)
-			return ended;
-		previous = position;
-		for (u32 i = 0; i < count && !result; i++)
-			result = callback(data, keys + i * key_size, values + i * value_size);
-	}
-	return result;
-}
-
 struct process_taker {
 	bpf_source_heap_process_callback callback;
 	void *data;
@@ -181,7 +154,7 @@ int bpf_source_heap_processes(const struct bpf_source *source,
 
 	if (!source->heap_plan)
 		return 0;
-	return read_map(source->skeleton->maps.heap_processes, take_process, &taker);
+	return bpf_elements_read(source->skeleton->maps.heap_processes, take_process, &taker);
 }
 
 /* What a site has that is not freed. */
@@ -261,9 +234,9 @@ int bpf_source_heap_sites(const struct bpf_source *source, bpf_source_heap_site_
 		return 0;
 	result = bpf_source_heap_processes(source, note_generation, &lives);
 	if (!result)
-		result = read_map(source->skeleton->maps.heap_blocks, take_block, &lives);
+		result = bpf_elements_read(source->skeleton->maps.heap_blocks, take_block, &lives);
 	if (!result)
-		result = read_map(source->skeleton->maps.heap_sites, take_site, &lives);
+		result = bpf_elements_read(source->skeleton->maps.heap_sites, take_site, &lives);
 	map_free(&lives.generations);
 	map_free(&lives.places);
 	free(lives.items);

@@ -28,6 +28,8 @@ static int attach_to_loader(struct bpf_source *source, const struct code_module 
 		/* A filter by a process whose first thread has ended lets nothing through. */
 		group.pid = target->first_thread_ended ? 0 : target->pid;
 		result = uprobe_attach(&source->uprobes, &group, err);
+		if (result && target_is_gone(target))
+			result = 0;
 	}
 	return result;
 }

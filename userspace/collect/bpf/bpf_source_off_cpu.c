@@ -3,8 +3,10 @@
 #include "collect/bpf/bpf_source_parts.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "collect/bpf/bpf_records.h"
 
 int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err)
@@ -32,6 +34,25 @@ void bpf_source_detach_off_cpu(struct bpf_source *source)
 	}
 }
 
+/* Taking a program off a tracepoint takes as long as the machine is busy, and the kernel does not tell when it ran last. So the
+ * programs are told the moment in good time. */
+u64 bpf_source_end_off_cpu(struct bpf_source *source)
+{
+	unsigned long long *told = (unsigned long long *)&source->skeleton->bss->off_cpu_until_ns;
+	struct timespec until;
+	u64 until_ns;
+
+	do {
+		until_ns = clock_monotonic_ns() + NS_PER_MILLISECOND;
+		__atomic_store_n(told, until_ns, __ATOMIC_SEQ_CST);
+	} while (clock_monotonic_ns() >= until_ns);
+	until = (struct timespec){until_ns / NS_PER_SECOND, until_ns % NS_PER_SECOND};
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+	bpf_source_detach_off_cpu(source);
+	return until_ns;
+}
+
 static void nothing(void *data, const void *record)
 {
 }
@@ -40,6 +61,26 @@ int bpf_source_note_off_cpu(struct bpf_source *source)
 {
 	return bpf_records_read(source->skeleton->progs.threads_off_cpu, 0,
 				sizeof(struct record_off_cpu), nothing, NULL);
+}
+
+void bpf_source_find_off_cpu(struct bpf_source *source)
+{
+	struct gpuprobe_bpf *skeleton = source->skeleton;
+	u64 begin_ns = clock_monotonic_ns();
+
+	/* It writes no records. Where it fails, waits that were switched off before do not count as open still. */
+	if (!bpf_records_read(skeleton->progs.threads_found_off_cpu, 0,
+			      sizeof(struct record_off_cpu), nothing, NULL))
+		skeleton->bss->off_cpu_found_ns = begin_ns;
+}
+
+int bpf_source_short_waits(struct bpf_source *source, bpf_source_callback callback, void *data)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+
+	return bpf_records_take_map(skeleton->progs.short_waits,
+				    bpf_map__fd(skeleton->maps.off_cpu_threads),
+				    sizeof(struct record_short_wait), callback, data);
 }
 
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data)

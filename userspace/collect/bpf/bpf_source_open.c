@@ -39,29 +39,12 @@ static int on_event(void *data, void *event, size_t size_bytes)
 	return 0;
 }
 
-/* One ring a CPU, put into the array of rings and into our reader. */
-static int make_rings(struct bpf_source *source, u64 ring_bytes, struct err *err)
+static int make_rings(struct bpf_source *source, struct err *err)
 {
-	for (u32 i = 0; i < source->ring_count; i++) {
-		_cleanup_close_ int ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0,
-							  0, ring_bytes, NULL);
-		int result = 0;
+	int result = bpf_source_rings_read(source, on_record, err);
 
-		if (ring < 0)
-			return err_errno(err, -errno,
-					 "can't make a ring buffer of %llu MiB (try --buffer-mb)",
-					 (unsigned long long)ring_bytes >> 20);
-		if (bpf_map__update_elem(source->skeleton->maps.rings, &i, sizeof(i), &ring,
-					 sizeof(ring), 0))
-			return err_errno(err, -errno,
-					 "can't hand a ring buffer to the BPF programs");
-		if (source->rings)
-			result = ring_buffer__add(source->rings, ring, on_record, source);
-		else if (!(source->rings = ring_buffer__new(ring, on_record, source, NULL)))
-			result = -errno;
-		if (result)
-			return err_errno(err, result, "can't map a ring buffer");
-	}
+	if (result)
+		return result;
 	source->events = ring_buffer__new(bpf_map__fd(source->skeleton->maps.process_events),
 					  on_event, source, NULL);
 	return source->events ? 0 : err_errno(err, -errno, "can't map a ring buffer");
@@ -85,7 +68,9 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
 		{skeleton->progs.threads_off_cpu, settings->off_cpu},
+		{skeleton->progs.threads_found_off_cpu, settings->off_cpu},
 		{skeleton->progs.open_off_cpu, settings->off_cpu},
+		{skeleton->progs.short_waits, settings->off_cpu},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
@@ -118,17 +103,20 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 		     struct err *err)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
-	u64 ring_bytes = settings->ring_bytes;
-	_cleanup_close_ int template = -1;
-	int cpus = libbpf_num_possible_cpus(), result;
+	int result = bpf_source_rings_begin(source, settings->ring_bytes, err);
 
-	source->ring_count = cpus < 1 ? 1 : cpus > RINGS_MAX ? RINGS_MAX : cpus;
+	if (result)
+		return result;
 	skeleton->rodata->ring_count = source->ring_count;
-	skeleton->rodata->ring_wakeup_bytes = ring_bytes / 2;
+	skeleton->rodata->ring_wakeup_bytes = settings->ring_bytes / 2;
 	skeleton->rodata->follow_children = settings->follow_children;
+	skeleton->rodata->has_probes =
+		settings->function_count || settings->usdt_sites || settings->heap_plan;
 	skeleton->rodata->counts_calls = settings->counted_count != 0;
 	skeleton->rodata->keeps_accounts = settings->allocators;
 	skeleton->rodata->reads_matmuls = settings->matmuls;
+	skeleton->rodata->takes_call_stacks = settings->call_stacks;
+	skeleton->rodata->takes_usdt_stacks = settings->usdt_stacks;
 	size_by_functions(skeleton, settings);
 	bpf_source_configure_heap(source, settings);
 	if (settings->allocators) {
@@ -142,24 +130,21 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	if (settings->follow_children)
 		bpf_map__set_max_entries(skeleton->maps.targets, TARGETS_MAX_CHILDREN);
 	skeleton->rodata->off_cpu_min_ns = settings->off_cpu_min_ns;
-	bpf_map__set_max_entries(
-		skeleton->maps.stacks,
-		settings->off_cpu || settings->growth || settings->heap_plan ? STACKS_MAX : 1);
+	bpf_map__set_max_entries(skeleton->maps.stacks,
+				 settings->off_cpu || settings->growth || settings->heap_plan ||
+						 settings->call_stacks || settings->usdt_stacks ||
+						 settings->sample_period_ns
+					 ? STACKS_MAX
+					 : 1);
 	if (!settings->off_cpu)
 		bpf_map__set_max_entries(skeleton->maps.off_cpu_threads, 1);
 	choose_programs(source, settings);
 	bpf_source_configure_usdt(source, settings);
 	bpf_source_choose_growth(source, settings->growth);
+	bpf_source_configure_samples(source, settings->sample_period_ns);
+	bpf_source_configure_unwind(source, settings);
 	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites);
 	bpf_source_choose_cupti(source, settings->cupti_calls);
-	template = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gpuprobe_ring", 0, 0, ring_bytes, NULL);
-	if (template <0)
-		return err_errno(
-			err, -errno,
-			"can't make a ring buffer of %llu MiB (out of locked memory? ulimit -l "
-			"unlimited, a larger memory cgroup, or --buffer-mb)",
-			(unsigned long long)ring_bytes >> 20);
-	bpf_map__set_inner_map_fd(skeleton->maps.rings, template);
 	result = gpuprobe_bpf__load(skeleton);
 	if (result == -EMFILE || result == -ENFILE)
 		return err_errno(err, result,
@@ -228,7 +213,7 @@ int bpf_source_open(const struct kernel_abilities *abilities,
 	result = source->skeleton ? configure(source, settings, err)
 				  : err_errno(err, -errno, "can't open the BPF programs");
 	if (!result)
-		result = make_rings(source, settings->ring_bytes, err);
+		result = make_rings(source, err);
 	if (!result)
 		result = attach_task_programs(source, err);
 	if (result) {
@@ -249,11 +234,13 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	bpf_source_detach_off_cpu(source);
 	bpf_source_unwatch_usdt(source);
 	bpf_source_detach_growth(source);
+	bpf_source_detach_samples(source);
 	bpf_link__destroy(source->heap_link);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
 	ring_buffer__free(source->events);
+	bpf_source_rings_free(source);
 	gpuprobe_bpf__destroy(source->skeleton);
 	free(source);
 	return NULL;

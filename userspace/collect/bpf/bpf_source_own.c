@@ -2,6 +2,7 @@
 /* Which threads of targets are the agents': userspace names the first, the kernel tells who made whom (bpf/own_threads.h). */
 #include <errno.h>
 
+#include "collect/bpf/bpf_elements.h"
 #include "collect/bpf/bpf_source_parts.h"
 
 int bpf_source_expect_agent(struct bpf_source *source, u32 pid, struct err *err)
@@ -27,36 +28,37 @@ static bool is_own(const struct bpf_source *source, u32 tid)
 	return !bpf_map_lookup_elem(own_fd(source), &tid, &pid);
 }
 
-/* Who made it, and when, of each thread that is not known to be ours; true: one more is. */
-static bool add_by_maker(struct bpf_source *source, const struct own_makers *makers)
+struct adder {
+	struct bpf_source *source;
+	const struct own_makers *makers;
+	bool added;
+};
+
+/* A thread that is not known to be ours, by who made it, and when. */
+static int add_by_maker(void *data, const void *key, const void *value)
 {
-	const struct bpf_map *map = source->skeleton->maps.thread_makers;
-	struct thread_maker maker;
-	bool added = false;
-	u32 tid = 0, *previous = NULL;
+	const struct thread_maker *maker = value;
+	const u32 *tid = key;
+	struct adder *adder = data;
+	const struct own_makers *makers = adder->makers;
+	bool by_maker = makers && maker->tid == makers->tid && maker->ts >= makers->from_ns &&
+			maker->ts <= makers->until_ns;
 
-	for (u32 i = 0; i < THREAD_MAKERS_MAX; i++) {
-		bool by_maker;
-
-		if (bpf_map__get_next_key(map, previous, &tid, sizeof(tid)))
-			break;
-		previous = &tid;
-		if (bpf_map__lookup_elem(map, &tid, sizeof(tid), &maker, sizeof(maker), 0) ||
-		    is_own(source, tid))
-			continue;
-		by_maker = makers && maker.tid == makers->tid && maker.ts >= makers->from_ns &&
-			   maker.ts <= makers->until_ns;
-		if (by_maker || is_own(source, maker.tid))
-			added |= !bpf_map_update_elem(own_fd(source), &tid, &maker.pid, BPF_ANY);
-	}
-	return added;
+	if (!is_own(adder->source, *tid) && (by_maker || is_own(adder->source, maker->tid)))
+		adder->added |=
+			!bpf_map_update_elem(own_fd(adder->source), tid, &maker->pid, BPF_ANY);
+	return 0;
 }
 
 /* What threads of ours made before they were named as ours, and what those made, and so on. */
 static void add_made(struct bpf_source *source, const struct own_makers *makers)
 {
-	while (add_by_maker(source, makers))
-		;
+	struct adder adder = {.source = source, .makers = makers};
+
+	do {
+		adder.added = false;
+		(void)bpf_elements_read(source->skeleton->maps.thread_makers, add_by_maker, &adder);
+	} while (adder.added);
 }
 
 void bpf_source_own_thread(struct bpf_source *source, u32 pid, u32 tid)
@@ -71,20 +73,23 @@ void bpf_source_own_made_by(struct bpf_source *source, const struct own_makers *
 	add_made(source, makers);
 }
 
+struct own_taker {
+	own_thread_callback callback;
+	void *data;
+};
+
+static int take_own(void *data, const void *key, const void *value)
+{
+	const struct own_taker *taker = data;
+	u32 tid = *(const u32 *)key, pid = *(const u32 *)value;
+
+	return taker->callback(taker->data, pid & ~OWN_THREAD_AGENT, tid, pid & OWN_THREAD_AGENT);
+}
+
 int bpf_source_own_threads(const struct bpf_source *source, own_thread_callback callback,
 			   void *data)
 {
-	const struct bpf_map *map = source->skeleton->maps.own_threads;
-	u32 tid = 0, *previous = NULL, pid;
-	int result = 0;
+	struct own_taker taker = {callback, data};
 
-	for (u32 i = 0; i < OWN_THREADS_MAX && !result; i++) {
-		if (bpf_map__get_next_key(map, previous, &tid, sizeof(tid)))
-			break;
-		previous = &tid;
-		if (!bpf_map__lookup_elem(map, &tid, sizeof(tid), &pid, sizeof(pid), 0))
-			result = callback(data, pid & ~OWN_THREAD_AGENT, tid,
-					  pid & OWN_THREAD_AGENT);
-	}
-	return result;
+	return bpf_elements_read(source->skeleton->maps.own_threads, take_own, &taker);
 }

@@ -5,6 +5,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <pthread.h>
 
 #include "collect/bpf/bpf_records.h"
 #include "collect/bpf/bpf_source.h"
@@ -14,6 +15,7 @@
 #define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
 #define USDT_PROGRAMS	 2 /* of usdt.bpf.c, the same */
 #define GROWTH_PROGRAMS	 5 /* of growth.bpf.c, the same */
+#define SAMPLE_PROGRAMS	 2 /* of samples.bpf.c, the same */
 
 /* How the functions of a plan share links. */
 struct probe_split {
@@ -26,8 +28,29 @@ struct probe_split {
 /* Of links that go together, and with none of a split. */
 #define TAG_OF_SORT(sort) (UPROBE_TAG_WHOLE | (u32)(sort))
 
+/* Of bpf_source_rings.c. */
+struct bpf_rings {
+	u64 ring_bytes;
+	u32 count; /* 0: nothing to free */
+	int array_fd, fds[RINGS_MAX];
+	pthread_t filler;
+	bool fills; /* it runs, and has the rest */
+	int result;
+};
+
+/* Of bpf_source_samples.c. */
+struct bpf_samples {
+	struct bpf_link *programs[SAMPLE_PROGRAMS]; /* NULL: none are taken */
+	struct sample_link {
+		struct bpf_link *link;
+		int fd; /* the link's */
+	} *links; /* of the clocks; NULL: they have ended */
+	size_t count, capacity;
+};
+
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
+	struct bpf_rings made_rings;
 	struct ring_buffer *rings, *events;
 	u32 ring_count;
 	struct uprobe_set uprobes;
@@ -36,11 +59,14 @@ struct bpf_source {
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
 	struct bpf_link *growth_links[GROWTH_PROGRAMS];
+	struct bpf_samples samples;
 	const struct plan *heap_plan; /* NULL: allocations of host memory are not recorded */
 	size_t heap_first;	      /* probes of the other plan, which come before its own */
 	struct bpf_link *heap_link;
 	bool sorts_off[PRICE_SORTS]; /* of probes */
+	struct site_changes changes; /* where probes were not put in for that */
 	struct kernel_abilities abilities;
+	u32 unwind_mappings, unwind_spaces; /* so many were put */
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
 	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
@@ -77,6 +103,14 @@ void bpf_source_choose_functions(const struct bpf_source *source,
 int bpf_source_program_fd(const struct bpf_source *source, const struct probe_use *use);
 int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *reach, size_t module,
 			  const struct probe_use *use, struct err *err);
+
+/* ---- bpf_source_rings.c ---- */
+
+/* Before the programs are loaded; begins to make the rings. */
+int bpf_source_rings_begin(struct bpf_source *source, u64 ring_bytes, struct err *err);
+/* Waits until the programs have them, and reads them from now on. */
+int bpf_source_rings_read(struct bpf_source *source, ring_buffer_sample_fn on_record, struct err *err);
+void bpf_source_rings_free(struct bpf_source *source); /* also what was never begun */
 
 /* ---- bpf_source_heap.c ---- */
 
@@ -121,6 +155,14 @@ void bpf_source_choose_cupti(const struct bpf_source *source, bool wanted);
 
 /* Which programs are loaded; before they are. bpf_source_traps.c */
 void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
+
+/* Whether stacks are walked by tables, and how large these are; before the programs are loaded. bpf_source_unwind.c */
+void bpf_source_configure_unwind(const struct bpf_source *source,
+				 const struct bpf_source_settings *settings);
+
+/* Which programs are loaded, and how large their maps are; before they are. period_ns: how often samples are taken; 0: never.
+ * bpf_source_samples.c */
+void bpf_source_configure_samples(const struct bpf_source *source, u64 period_ns);
 
 /* Which programs are loaded, and how large their maps are; before they are. bpf_source_growth.c */
 void bpf_source_choose_growth(const struct bpf_source *source, bool wanted);

@@ -106,7 +106,7 @@ static void group_fill(struct uprobe_group *group, const struct plan *plan, size
 			const struct plan_usdt_site *site = &plan->usdt[i].sites[s];
 
 			number++;
-			if (plan->usdt[i].module != module)
+			if (plan->usdt[i].module != module || site->changed)
 				continue;
 			group->offsets[group->count] = site->file_offset;
 			group->cookies[group->count] = number;

@@ -11,6 +11,8 @@
 
 /* Links that can go alone: each takes about 50 ms to take off when this process is killed, one after the other. */
 #define SPLIT_MAX 64
+/* Of these, for functions that allocate or free: an account of memory has to see all of them, so none goes for another's sake. */
+#define SPLIT_ALLOCATORS_MAX 8
 
 static struct bpf_program *program_at(const struct bpf_source *source, size_t offset)
 {
@@ -61,7 +63,7 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 		     bool (*may_go)(const struct plan_function *function))
 {
 	struct probe_split *split = &source->split;
-	size_t count = 0, place = 0;
+	size_t count[2] = {0}, place[2] = {0}, tags[2];
 
 	split->tags = calloc(plan->function_count + 1, sizeof(*split->tags));
 	split->off = calloc(plan->function_count + 1, sizeof(*split->off));
@@ -69,11 +71,18 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 		return -ENOMEM;
 	split->plan = plan;
 	for (size_t i = 0; i < plan->function_count; i++)
-		count += may_go(&plan->functions[i]);
-	split->tag_count = count < SPLIT_MAX ? count : SPLIT_MAX;
-	for (size_t i = 0; i < plan->function_count; i++)
+		count[plan->functions[i].allocator != NULL] += may_go(&plan->functions[i]);
+	tags[1] = count[1] < SPLIT_ALLOCATORS_MAX ? count[1] : SPLIT_ALLOCATORS_MAX;
+	tags[0] = count[0] < SPLIT_MAX - tags[1] ? count[0] : SPLIT_MAX - tags[1];
+	split->tag_count = tags[0] + tags[1];
+	for (size_t i = 0; i < plan->function_count; i++) {
+		bool allocates = plan->functions[i].allocator != NULL;
+
 		if (may_go(&plan->functions[i]))
-			split->tags[i] = 1 + (u32)(place++ * split->tag_count / count);
+			split->tags[i] =
+				1 + (u32)((allocates ? tags[0] : 0) +
+					  place[allocates]++ * tags[allocates] / count[allocates]);
+	}
 	return 0;
 }
 
@@ -92,7 +101,7 @@ static bool is_chosen(const struct group_choice *choice, size_t function)
 
 	return row->module == choice->module && row->returns == choice->use->returns &&
 	       tag_of(choice->split, choice->plan, function) == choice->tag &&
-	       !is_off(choice->split, choice->plan, function);
+	       !is_off(choice->split, choice->plan, function) && !row->changed;
 }
 
 /* Places and cookies. The group's arrays are the caller's to free. */

@@ -8,14 +8,17 @@
 #include "elf/elf.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "elf/elf_cfi.h"
 
 #define C_PERSONALITY "__gcc_personality_v0"
 /* Position-independent code refers to the routine through a slot with this name. */
-#define C_PERSONALITY_SLOT "DW.ref." C_PERSONALITY
+#define C_PERSONALITY_SLOT  "DW.ref." C_PERSONALITY
+#define BEGINNING_BYTES	    (16 << 10)
+#define RELOCATIONS_AT_ONCE 1024
 
 /* Does a symbol with this address have this name? defined: its own, else an undefined one's (a PLT
  * entry). */
@@ -63,6 +66,34 @@ static bool relocation_is_c(const struct elf_file *file, const GElf_Shdr *header
 	return name && strcmp(name, C_PERSONALITY) == 0;
 }
 
+/* By pieces that stay in the processor's cache: cuBLAS has megabytes of them. */
+static bool relocation_find(const struct elf_file *file, const GElf_Shdr *header, u64 slot,
+			    GElf_Rela *ret_relocation)
+{
+	Elf64_Rela rows[RELOCATIONS_AT_ONCE];
+	u64 count = header->sh_size / sizeof(*rows), done = 0;
+	ssize_t got;
+
+	if (header->sh_flags & SHF_COMPRESSED || header->sh_size > ELF_SECTION_MAX_BYTES)
+		return false;
+	for (; done < count; done += (u64)got / sizeof(*rows)) {
+		u64 left = count - done;
+		size_t wanted = left < RELOCATIONS_AT_ONCE ? left : RELOCATIONS_AT_ONCE;
+
+		got = elf_file_read(file, header->sh_offset + done * sizeof(*rows), rows,
+				    wanted * sizeof(*rows));
+		if (got < (ssize_t)sizeof(*rows))
+			return false;
+		for (size_t i = 0; i < (size_t)got / sizeof(*rows); i++)
+			if (rows[i].r_offset == slot) {
+				*ret_relocation =
+					(GElf_Rela){slot, rows[i].r_info, rows[i].r_addend};
+				return true;
+			}
+	}
+	return false;
+}
+
 /* Will the slot at this address hold the address of C's own routine once the file is loaded? */
 static bool slot_is_c(const struct elf_file *file, u64 slot)
 {
@@ -71,17 +102,11 @@ static bool slot_is_c(const struct elf_file *file, u64 slot)
 
 	while ((section = elf_nextscn(file->elf, section))) {
 		GElf_Shdr header;
-		Elf_Data *data;
+		GElf_Rela relocation;
 
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
-		    !(data = elf_section_data(file, section)))
-			continue;
-		for (size_t i = 0; i < data->d_size / sizeof(Elf64_Rela); i++) {
-			GElf_Rela relocation;
-
-			if (gelf_getrela(data, (int)i, &relocation) && relocation.r_offset == slot)
-				return relocation_is_c(file, &header, &relocation);
-		}
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
+		    relocation_find(file, &header, slot, &relocation))
+			return relocation_is_c(file, &header, &relocation);
 	}
 	if (address_is(file, slot, C_PERSONALITY_SLOT))
 		return true;
@@ -89,67 +114,17 @@ static bool slot_is_c(const struct elf_file *file, u64 slot)
 	       address_is(file, value, C_PERSONALITY);
 }
 
-/* Decodes the pointer to the routine; false for an encoding that compilers do not use here. */
-static bool pointer_decode(u8 encoding, const u8 *bytes, size_t size, u64 position, u64 *ret_value)
-{
-	u64 value = 0;
-	size_t width;
-	bool is_signed;
-
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		width = 8;
-		break;
-	case DW_EH_PE_udata4:
-	case DW_EH_PE_sdata4:
-		width = 4;
-		break;
-	default:
-		return false;
-	}
-	if (size < width)
-		return false;
-	memcpy(&value, bytes, width);
-	is_signed = (encoding & 0x0f) == DW_EH_PE_sdata4;
-	if (is_signed)
-		value = (u64)(s64)(int32_t)value;
-	switch (encoding & 0x70) {
-	case DW_EH_PE_absptr:
-		break;
-	case DW_EH_PE_pcrel:
-		value += position;
-		break;
-	default:
-		return false;
-	}
-	*ret_value = value;
-	return true;
-}
-
 /* Has this CIE a personality routine that is not C's? */
-static bool cie_has_personality(const struct elf_file *file, const Dwarf_CIE *cie,
-				const Elf_Data *data, u64 section_address)
+static bool cie_has_personality(const struct elf_file *file, const struct elf_cfi *cfi,
+				const struct elf_cie *cie)
 {
-	const u8 *bytes = cie->augmentation_data;
-	size_t size = cie->augmentation_data_size;
 	u64 pointer;
 
-	if (!strchr(cie->augmentation, 'P'))
+	if (!cie->personality)
 		return false;
-	for (const char *letter = cie->augmentation + 1; bytes && *letter && *letter != 'P';
-	     letter++) {
-		if ((*letter == 'L' || *letter == 'R') && size) {
-			bytes++;
-			size--;
-		}
-	}
-	if (cie->augmentation[0] != 'z' || !bytes || !size ||
-	    !pointer_decode(bytes[0], bytes + 1, size - 1,
-			    section_address + (u64)(bytes + 1 - (const u8 *)data->d_buf), &pointer))
+	if (!elf_cfi_pointer(cfi, cie->personality_encoding, cie->personality_pointer, &pointer))
 		return true;
-	if (bytes[0] & DW_EH_PE_indirect)
+	if (cie->personality_encoding & DW_EH_PE_indirect)
 		return !slot_is_c(file, pointer);
 	return !address_is(file, pointer, C_PERSONALITY);
 }
@@ -170,27 +145,48 @@ static bool is_plain_c(const struct elf_file *file)
 	return false;
 }
 
+/* -EINVAL: damaged, or of a form that is not known. */
+static int cies_have_personality(const struct elf_file *file, const struct elf_cfi *cfi)
+{
+	struct elf_cfi_entry entry;
+	struct elf_cie cie;
+	u32 offset = 0;
+
+	while (elf_cfi_next(cfi, &offset, &entry)) {
+		if (!entry.is_cie)
+			continue;
+		if (!elf_cie_parse(cfi, &entry, &cie))
+			return -EINVAL;
+		if (cie_has_personality(file, cfi, &cie))
+			return 1;
+	}
+	return offset < cfi->size_bytes ? -EINVAL : 0;
+}
+
+/* Most that have one say so at the beginning of what may be megabytes, and the others are small. */
+static bool beginning_has_personality(const struct elf_file *file)
+{
+	struct elf_cfi cfi;
+	bool has;
+
+	if (elf_cfi_read_beginning(file, BEGINNING_BYTES, &cfi, NULL))
+		return false;
+	has = cies_have_personality(file, &cfi) > 0;
+	elf_cfi_free(&cfi);
+	return has;
+}
+
 bool elf_file_has_personality(struct elf_file *file)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = elf_section_find(file, ".eh_frame", SHT_NULL, &header);
-	Elf_Data *data = section ? elf_section_data(file, section) : NULL;
-	GElf_Ehdr ehdr;
-	Dwarf_Off offset = 0, next = 0;
+	struct elf_cfi cfi;
+	int result;
 
-	if (!data || !gelf_getehdr(file->elf, &ehdr))
+	if (beginning_has_personality(file))
+		return !is_plain_c(file);
+	if (elf_cfi_read(file, &cfi, NULL))
 		return true;
-	for (;; offset = next) {
-		Dwarf_CFI_Entry entry;
-		int result = dwarf_next_cfi(ehdr.e_ident, data, true, offset, &next, &entry);
-
-		if (result > 0)
-			return false;
-		/* Damaged, or a form that libdw does not know: in doubt it can throw. */
-		if (result < 0 || next <= offset)
-			return true;
-		if (dwarf_cfi_cie_p(&entry) &&
-		    cie_has_personality(file, &entry.cie, data, header.sh_addr))
-			return !is_plain_c(file);
-	}
+	result = cies_have_personality(file, &cfi);
+	elf_cfi_free(&cfi);
+	/* In doubt it can. */
+	return result < 0 || (result > 0 && !is_plain_c(file));
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a walk of a stack is (unwind.h), and the words of the stack that it reads. */
+#ifndef GPUPROBE_BPF_UNWIND_WALK_H
+#define GPUPROBE_BPF_UNWIND_WALK_H
+
+#include "arch_x86_64.h"
+#include "types.h"
+
+#define PAGE_NONE ((1ULL << 63) + 1) /* no program has an address near it */
+
+/* A walk in progress. Of programs that may interrupt each other every one has its own. */
+struct unwind_walk {
+	u64 ip, sp, bp, bx;
+	u64 cfa;
+	u64 value;	/* that unwind_read() read */
+	u64 page_at;	/* where the page was read, or PAGE_NONE */
+	u64 trampoline; /* what an overwritten return address holds; 0: there was no probe */
+	u64 instance;	/* the kernel's note of the next one that was overwritten */
+	u64 salt;
+	u64 hash;
+	u32 first, count; /* mappings of the process */
+	u32 depth;
+	u32 to_skip; /* so many of the innermost frames are left out */
+	u32 exact;   /* ip is that of an instruction, not a return address */
+	u32 innermost;
+	u32 outermost; /* it is known that ip has no caller */
+	u32 rule;
+	u32 end;       /* enum stack_end; 0: it goes on */
+	u32 guessed;   /* so many callers were */
+	u32 scanned;   /* 1 + so many words while a caller is looked for, */
+	u32 scan_end;  /* and why the walk ends if there is none */
+	u32 unmapped;  /* it came to where no file is known to be mapped */
+	u64 uncovered; /* code that nobody has looked into yet; 0: none was met */
+	u64 page[ARCH_PAGE_BYTES / sizeof(u64)];
+};
+
+/* The number is not known to who compiles, nor to the verifier. */
+#define OPAQUE(number) __asm__ volatile("" : "+r"(number))
+
+/* Reads the word at an address of the stack into value. -1: it is not there. */
+static __noinline int unwind_read(struct unwind_walk *walk, u64 address)
+{
+	u64 page = address & ~(u64)(ARCH_PAGE_BYTES - 1), index = address % ARCH_PAGE_BYTES / 8;
+
+	if (!walk)
+		return -1;
+	if (address % 8)
+		return bpf_probe_read_user(&walk->value, sizeof(walk->value), (void *)address) ? -1
+											       : 0;
+	if (page != walk->page_at) {
+		walk->page_at = PAGE_NONE;
+		if (bpf_probe_read_user(walk->page, ARCH_PAGE_BYTES, (void *)page))
+			return -1;
+		walk->page_at = page;
+	}
+	OPAQUE(index);
+	walk->value = walk->page[index & (ARCH_PAGE_BYTES / 8 - 1)];
+	return 0;
+}
+
+/* The same where it mostly is in the page that was read: of processors whose returns are made safe against speculation a call takes as long as
+ * all else that a frame needs. */
+static __always_inline int unwind_read_near(struct unwind_walk *walk, u64 address)
+{
+	u64 index = address - walk->page_at;
+
+	if (index >= ARCH_PAGE_BYTES || index % 8)
+		return unwind_read(walk, address);
+	OPAQUE(index);
+	walk->value = walk->page[index / 8 & (ARCH_PAGE_BYTES / 8 - 1)];
+	return 0;
+}
+
+#endif

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a loop that does nothing but launch pays for a recording without CUPTI (--no-inject), on the simulated CUDA: steps and CPU time of
+the thread that launches, bare and recorded in turns. The recording is as long as the loop runs, so that what it takes until hot
+functions are left out is in the figures: the median of a step, and what single steps took beyond that."""
+import itertools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+SECONDS = 5
+LAUNCHES = 128  # of a step
+WAYS = ("driver", "runtime")
+# What a level records besides has prices of its own: the loop and the simulated GPU wait for each other's lock.
+KINDS = (("calls of CUDA alone", ("--no-blocking", "--cpu-hz", "0", "--alloc", "off")), ("all that the levels record", ()))
+
+
+def run(talker, way):
+	"""(median of the CPU time of a step in ns, what single steps took beyond it as a share of all CPU time, steps)"""
+	steps, median_ns, excess_ns, all_ns = map(int, talker.ask(f"{way} {SECONDS}").split())
+	return median_ns, excess_ns / all_ns, steps
+
+
+def recorded(bench, talker, way, output, arguments):
+	command = [str(bench.GPUPROBE), "-p", str(talker.pid), "--no-inject", "-d", "600", "-o", output, *arguments]
+	process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+	words = ""
+	while "\nrecording " not in "\n" + words:
+		line = process.stderr.readline()
+		if not line:
+			raise SystemExit(f"tests/bench/run: no recording:\n{words}")
+		words += line
+	rates = run(talker, way)
+	process.send_signal(signal.SIGINT)
+	words += process.communicate()[1]
+	return rates, words
+
+
+def measure(bench):
+	sim = bench.ROOT / "build" / "sim"
+	program = bench.ROOT / "build" / "bench" / "gpu_launches"
+	if not (sim / "libcuda.so.1").exists():
+		bench.note("gpu-fallback: no build/sim (make sim says why)")
+		return
+	os.environ["LD_LIBRARY_PATH"] = str(sim)
+	rows = []
+	for way, (kind, arguments) in itertools.product(WAYS, KINDS):
+		talker = bench.Talker(program)
+		if talker.hear() != "ready":
+			raise SystemExit("tests/bench/run: gpu_launches does not start")
+		bare, steady, moments, said = [], [], [], []
+		with tempfile.TemporaryDirectory() as folder:
+			for _ in range(bench.ROUNDS):
+				alone = run(talker, way)
+				loaded, words = recorded(bench, talker, way, os.path.join(folder, "x.gpr"), arguments)
+				bare.append(alone[0])
+				steady.append(loaded[0] / alone[0] - 1)
+				moments.append(loaded[1] - alone[1])
+				said += re.findall(r"about ([0-9.]+) % of the target's CPU time", words)
+				bench.note(f"gpu-fallback: {way}, {kind}: {steady[-1]:.3f} + {moments[-1]:.3f}, steps {alone[2]} {loaded[2]}, said {said[-1:]}")
+		talker.end()
+		rows.append([way, kind, f"{bench.median(bare) / 1e3 / LAUNCHES:.2f} us", f"{100 * bench.median(steady):.1f} %",
+			     f"{100 * bench.median(moments):.1f} %", f"{bench.median([float(percent) for percent in said]):.1f} %"])
+	del os.environ["LD_LIBRARY_PATH"]
+	bench.say(f"A loop of launches on the simulated CUDA, recorded without CUPTI for {SECONDS} s, medians of {bench.ROUNDS} in turns")
+	bench.say()
+	bench.table(["by", "what is recorded", "a launch, bare", "a step takes more", "single steps in all", "by its own estimate"], rows)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "code/site_bytes.h"
+
+#include <string.h>
+
+#define BREAKPOINT	0xcc
+#define CALL_RELATIVE	0xe8
+#define LONG_NOP_BYTES	5
+#define DISTANCE_BYTES	4
+#define DISTANCE_OFFSET 1
+
+static const u8 long_nop[LONG_NOP_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+
+void site_bytes_keep(struct decoder *decoder, const u8 *bytes, size_t size, u64 address,
+		     struct site_bytes *ret_site)
+{
+	struct instruction instruction;
+	size_t kept = decoder_read(decoder, bytes, size, address, &instruction)
+			      ? instruction.size_bytes
+			      : 1;
+
+	kept = kept < size ? kept : size;
+	kept = kept < SITE_BYTES_MAX ? kept : SITE_BYTES_MAX;
+	*ret_site = (struct site_bytes){.size_bytes = (u8)kept};
+	memcpy(ret_site->bytes, bytes, kept);
+}
+
+static bool is_long_nop(const struct site_bytes *site)
+{
+	return site->size_bytes == LONG_NOP_BYTES && !memcmp(site->bytes, long_nop, LONG_NOP_BYTES);
+}
+
+static u64 call_target(const u8 *call, u64 address)
+{
+	int32_t distance;
+
+	memcpy(&distance, call + DISTANCE_OFFSET, DISTANCE_BYTES);
+	return address + LONG_NOP_BYTES + (u64)(s64)distance;
+}
+
+bool site_bytes_match(const struct site_bytes *planned, const u8 *found, u64 address,
+		      bool (*is_trampoline)(const void *data, u64 address), const void *data)
+{
+	size_t size = planned->size_bytes;
+
+	if (!size || !memcmp(found, planned->bytes, size))
+		return true;
+	if (!is_trampoline)
+		return false;
+	/* On the way from a breakpoint to the call the distance is there already. */
+	if (is_long_nop(planned) && (found[0] == CALL_RELATIVE || found[0] == BREAKPOINT) &&
+	    is_trampoline(data, call_target(found, address)))
+		return true;
+	return found[0] == BREAKPOINT && !memcmp(found + 1, planned->bytes + 1, size - 1);
+}

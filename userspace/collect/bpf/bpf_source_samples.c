@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples of threads that run, and how long they did: bpf/samples.bpf.c. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "collect/bpf/bpf_records.h"
+#include "collect/bpf/bpf_source_parts.h"
+#include "probe/cpu_clock.h"
+
+void bpf_source_configure_samples(const struct bpf_source *source, u64 period_ns)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+	struct bpf_program *programs[] = {skeleton->progs.cpu_sampled, skeleton->progs.thread_born,
+					  skeleton->progs.thread_left,
+					  skeleton->progs.begin_thread_times,
+					  skeleton->progs.take_thread_times};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		bpf_program__set_autoload(programs[i], period_ns);
+	skeleton->rodata->sample_period_ns = period_ns;
+	bpf_map__set_max_entries(skeleton->maps.thread_starts, period_ns ? THREAD_STARTS_MAX : 1);
+}
+
+/* Takes the clock over. */
+static int add_clock(struct bpf_source *source, int fd, struct err *err)
+{
+	struct bpf_samples *samples = &source->samples;
+	struct bpf_link *link = NULL;
+
+	if (array_reserve(&samples->links, &samples->capacity, samples->count + 1)) {
+		close(fd);
+		return err_errno(err, -ENOMEM, "can't take samples");
+	}
+	/* The link closes it. */
+	link = bpf_program__attach_perf_event(source->skeleton->progs.cpu_sampled, fd);
+	if (!link) {
+		int result = -errno;
+
+		close(fd);
+		return err_errno(err, result, "can't take samples");
+	}
+	samples->links[samples->count++] = (struct sample_link){link, fd};
+	return 0;
+}
+
+static int add_cpus(struct bpf_source *source, const struct cpu_clock_cpus *cpus, struct err *err)
+{
+	struct cpu_clock clock = {.period_ns = source->skeleton->rodata->sample_period_ns};
+	int result = 0;
+
+	for (size_t i = 0; i < cpus->count && !result; i++) {
+		clock.cpu = (int)cpus->numbers[i];
+		result = cpu_clock_open(&clock, err);
+		if (result >= 0)
+			result = add_clock(source, result, err);
+		/* It was taken offline meanwhile. */
+		if (result == -ENODEV)
+			result = 0;
+	}
+	return result;
+}
+
+/* Threads that they make have the same clocks from their first moment. One that has ended meanwhile needs none. */
+static int add_threads(struct bpf_source *source, u32 pid, struct err *err)
+{
+	struct cpu_clock clock = {.period_ns = source->skeleton->rodata->sample_period_ns,
+				  .cpu = -1,
+				  .children = source->skeleton->rodata->follow_children};
+	_cleanup_closedir_ DIR *tasks = NULL;
+	const struct dirent *entry;
+	char path[64];
+	int result = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	tasks = opendir(path);
+	while (tasks && !result && (entry = readdir(tasks))) {
+		clock.tid = (u32)strtoul(entry->d_name, NULL, 10);
+		if (!clock.tid)
+			continue;
+		result = cpu_clock_open(&clock, err);
+		if (result >= 0)
+			result = add_clock(source, result, err);
+		if (result == -ESRCH)
+			result = 0;
+	}
+	return result;
+}
+
+int bpf_source_attach_samples(struct bpf_source *source, struct err *err)
+{
+	struct gpuprobe_bpf *skeleton = source->skeleton;
+	struct bpf_program *programs[] = {skeleton->progs.thread_born, skeleton->progs.thread_left};
+	struct cpu_clock_cpus cpus = {0};
+	_cleanup_free_ u32 *pids = NULL;
+	size_t count = 0;
+	int result = cpu_clock_cpus_read(&cpus, err);
+
+	_Static_assert(ARRAY_SIZE(programs) == SAMPLE_PROGRAMS, "a link for each");
+	for (size_t i = 0; i < ARRAY_SIZE(programs) && !result; i++) {
+		source->samples.programs[i] = bpf_program__attach(programs[i]);
+		if (!source->samples.programs[i])
+			result = err_errno(err, -errno, "can't attach to the tracepoint of %s",
+					   bpf_program__name(programs[i]));
+	}
+	if (!result && cpus.numbers)
+		result = add_cpus(source, &cpus, err);
+	if (!result && !cpus.numbers)
+		result = bpf_source_targets(source, &pids, &count);
+	for (size_t i = 0; i < count && !result; i++)
+		result = add_threads(source, pids[i], err);
+	cpu_clock_cpus_free(&cpus);
+	if (result)
+		bpf_source_detach_samples(source);
+	return result;
+}
+
+static void nothing(void *data, const void *record)
+{
+}
+
+void bpf_source_start_samples(struct bpf_source *source)
+{
+	if (!source->samples.programs[0])
+		return;
+	bpf_records_read(source->skeleton->progs.begin_thread_times, 0,
+			 sizeof(struct record_thread_time), nothing, NULL);
+	for (size_t i = 0; i < source->samples.count; i++)
+		cpu_clock_start(source->samples.links[i].fd);
+}
+
+/* Taking the programs off the tracepoints would take milliseconds, and who ends is still counted. */
+static void stop_clocks(struct bpf_source *source)
+{
+	struct bpf_samples *samples = &source->samples;
+
+	for (size_t i = 0; i < samples->count; i++)
+		bpf_link__destroy(samples->links[i].link);
+	free(samples->links);
+	samples->links = NULL;
+	samples->count = samples->capacity = 0;
+}
+
+int bpf_source_end_samples(struct bpf_source *source, bpf_source_callback callback, void *data)
+{
+	int result;
+
+	if (!source->samples.programs[0])
+		return 0;
+	stop_clocks(source);
+	result = bpf_records_take(source->skeleton->progs.take_thread_times,
+				  sizeof(struct record_thread_time), callback, data);
+	source->skeleton->bss->samples_over = 1;
+	return result;
+}
+
+void bpf_source_detach_samples(struct bpf_source *source)
+{
+	stop_clocks(source);
+	for (size_t i = 0; i < SAMPLE_PROGRAMS; i++) {
+		bpf_link__destroy(source->samples.programs[i]);
+		source->samples.programs[i] = NULL;
+	}
+}

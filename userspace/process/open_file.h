@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a descriptor of a process is, in words: a path, a socket with both its ends, a pipe, what an epoll waits for. */
+#ifndef GPUPROBE_PROCESS_OPEN_FILE_H
+#define GPUPROBE_PROCESS_OPEN_FILE_H
+
+#include "base/text.h"
+#include "base/types.h"
+
+/* Appends it. False: the process is gone, or the descriptor is another file by now (inode: of the one that is meant), and nothing was
+ * appended. Untrusted like all that a process can name: not escaped. */
+bool open_file_describe(u32 pid, u32 fd, u64 inode, struct text *text);
+
+#endif

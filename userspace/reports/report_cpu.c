@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reports of samples: "cpu", by function, "cpu_paths", the same with the way that led there most of the time, and "cpu_lines", by line
+ * of source. Self is what ran there itself, total what ran there or in what was called from there; what is in a stack twice counts once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "reports/report_table.h"
+
+enum column {
+	COLUMN_SHARE,
+	COLUMN_SELF,
+	COLUMN_TOTAL,
+	COLUMN_SAMPLES,
+	COLUMN_WHERE,
+	COLUMN_NAME,
+	COLUMNS
+};
+
+#define COLUMN_STACK COLUMN_WHERE /* of cpu_paths, the last one */
+
+#define FIGURE_COLUMNS                                    \
+	[COLUMN_SHARE] = {"Self (%)", REPORT_DECIMAL, 1}, \
+	[COLUMN_SELF] = {"Self (ns)", REPORT_COUNT},      \
+	[COLUMN_TOTAL] = {"Total (ns)", REPORT_COUNT},    \
+	[COLUMN_SAMPLES] = {"Samples", REPORT_COUNT}
+
+static const struct report_column function_columns[] = {
+	FIGURE_COLUMNS,
+	[COLUMN_WHERE] = {"Module", REPORT_NAME},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
+};
+
+static const struct report_column line_columns[] = {
+	FIGURE_COLUMNS,
+	[COLUMN_WHERE] = {"Line", REPORT_NAME},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
+};
+
+static const struct report_column path_columns[] = {
+	FIGURE_COLUMNS,
+	[COLUMN_STACK] = {"Stack", REPORT_LINES},
+};
+
+static const struct sort {
+	const char *report, *title, *empty_cells;
+	const struct report_column *columns;
+	size_t column_count;
+	bool by_line, with_path;
+} sorts[] = {
+	{"cpu", "CPU time by function (where threads ran, by samples)", NULL, function_columns,
+	 COLUMNS, false, false},
+	{"cpu_paths",
+	 "CPU time by function, with the way that led there most of the time (innermost function "
+	 "first)",
+	 NULL, path_columns, COLUMN_STACK + 1, false, true},
+	{"cpu_lines", "CPU time by line (where threads ran, by samples)",
+	 "Rows without a line: there is no debug information.", line_columns, COLUMNS, true, false},
+};
+
+struct place {
+	u64 self_ns, total_ns, samples;
+	char *where; /* its module or line */
+	u64 path_ns; /* of the stack with the most time that ends in it, */
+	size_t path; /* its place in stacks + 1; 0: it has none */
+};
+
+/* What a stack leads through: numbers of places, innermost first, each once. */
+struct stack {
+	size_t first, count;
+	u64 ns;
+};
+
+struct run {
+	const struct view *view;
+	const struct sort *sort;
+	struct string_table keys; /* of places: where, a line feed, name */
+	struct place *places;
+	size_t place_capacity;
+	struct map known; /* (pid, stack) -> place in stacks */
+	struct stack *stacks;
+	size_t stack_count, stack_capacity;
+	u32 *steps; /* of all stacks */
+	size_t step_count, step_capacity;
+	u64 all_ns;
+};
+
+/* The number of a place. -ENOMEM. */
+static s64 place_number(struct run *run, const char *where, const char *name)
+{
+	_cleanup_text_ struct text key = {0};
+	size_t before = run->keys.count;
+	s64 number;
+
+	text_append(&key, where);
+	text_append_char(&key, '\n');
+	text_append(&key, name);
+	number = key.failed ? -ENOMEM : string_table_add(&run->keys, key.data, key.length);
+	if (number < 0 || run->keys.count == before)
+		return number;
+	if (array_reserve(&run->places, &run->place_capacity, run->keys.count))
+		return -ENOMEM;
+	run->places[number] = (struct place){.where = strdup(where)};
+	return run->places[number].where ? number : -ENOMEM;
+}
+
+static s64 frame_number(struct run *run, const struct view_frame *frame)
+{
+	_cleanup_text_ struct text name = {0};
+	_cleanup_text_ struct text line = {0};
+
+	view_frame_append_name(frame, &name);
+	if (run->sort->by_line && frame->file[0])
+		text_appendf(&line, "%s:%u", frame->file, frame->line);
+	if (name.failed || line.failed)
+		return -ENOMEM;
+	return place_number(run, run->sort->by_line ? text_string(&line) : frame->module,
+			    text_string(&name));
+}
+
+static int add_step(struct run *run, struct stack *stack, s64 number)
+{
+	if (number < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < stack->count; i++)
+		if (run->steps[stack->first + i] == number)
+			return 0;
+	if (array_reserve(&run->steps, &run->step_capacity, run->step_count + 1))
+		return -ENOMEM;
+	run->steps[run->step_count++] = (u32)number;
+	stack->count++;
+	return 0;
+}
+
+static int read_stack(struct run *run, const struct record_header *record, struct stack *stack)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = view_frames(run->view, record->pid, record->stack, &frames, &cut);
+	int result = 0;
+
+	stack->first = run->step_count;
+	for (size_t i = 0; i < count && !result; i++)
+		result = add_step(run, stack, frame_number(run, &frames[i]));
+	if (!result && !count)
+		result = add_step(run, stack, place_number(run, "", "[no stack]"));
+	return result;
+}
+
+/* NULL: no memory. */
+static struct stack *stack_of(struct run *run, const struct record_header *record)
+{
+	u64 *known = map_find(&run->known, record->pid, record->stack);
+
+	if (known)
+		return &run->stacks[*known];
+	if (array_reserve(&run->stacks, &run->stack_capacity, run->stack_count + 1))
+		return NULL;
+	run->stacks[run->stack_count] = (struct stack){0};
+	if (read_stack(run, record, &run->stacks[run->stack_count]) ||
+	    map_set(&run->known, record->pid, record->stack, run->stack_count))
+		return NULL;
+	return &run->stacks[run->stack_count++];
+}
+
+static int run_point(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	struct stack *stack;
+
+	if (event->kind->number != KIND_sample)
+		return 0;
+	stack = stack_of(run, event->record);
+	if (!stack)
+		return err_errno(err, -ENOMEM, "can't make a report of samples");
+	run->places[run->steps[stack->first]].self_ns += event->weight_ns;
+	run->places[run->steps[stack->first]].samples++;
+	for (size_t i = 0; i < stack->count; i++)
+		run->places[run->steps[stack->first + i]].total_ns += event->weight_ns;
+	stack->ns += event->weight_ns;
+	run->all_ns += event->weight_ns;
+	return 0;
+}
+
+/* What ran, and no sample tells where. */
+static int run_total(void *data, const struct view_event *event, struct err *err)
+{
+	struct view_wall_piece pieces[VIEW_WALL_PIECES_MAX];
+	struct run *run = data;
+	size_t count = event->kind->number == KIND_thread_time
+			       ? view_wall_pieces(run->view, event, pieces)
+			       : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		s64 number;
+
+		if (pieces[i].state != VIEW_WALL_RUNNING)
+			continue;
+		number = place_number(run, "", pieces[i].why);
+		if (number < 0)
+			return err_errno(err, -ENOMEM, "can't make a report of samples");
+		run->places[number].self_ns += pieces[i].ns;
+		run->places[number].total_ns += pieces[i].ns;
+		run->all_ns += pieces[i].ns;
+	}
+	return 0;
+}
+
+static const char *place_name(const struct run *run, size_t number)
+{
+	return strchr(run->keys.strings[number], '\n') + 1;
+}
+
+static void choose_paths(struct run *run)
+{
+	for (size_t i = 0; i < run->stack_count; i++) {
+		struct place *place = &run->places[run->steps[run->stacks[i].first]];
+
+		if (run->stacks[i].ns <= place->path_ns)
+			continue;
+		place->path_ns = run->stacks[i].ns;
+		place->path = i + 1;
+	}
+}
+
+static int fill_path(const struct run *run, size_t number, struct report_cell *cell)
+{
+	size_t path = run->places[number].path;
+	_cleanup_text_ struct text text = {0};
+
+	text_appendf(&text, "%s\n", place_name(run, number));
+	for (size_t i = 1; path && i < run->stacks[path - 1].count; i++)
+		text_appendf(&text, "%s\n",
+			     place_name(run, run->steps[run->stacks[path - 1].first + i]));
+	return text.failed ? -ENOMEM : report_cell_text(cell, text_string(&text));
+}
+
+static int fill_row(const struct run *run, size_t number, struct report_row *row)
+{
+	const struct place *place = &run->places[number];
+
+	report_cell_decimal(&row->cells[COLUMN_SHARE],
+			    run->all_ns ? 100.0 * (double)place->self_ns / (double)run->all_ns : 0);
+	report_cell_count(&row->cells[COLUMN_SELF], place->self_ns);
+	report_cell_count(&row->cells[COLUMN_TOTAL], place->total_ns);
+	report_cell_count(&row->cells[COLUMN_SAMPLES], place->samples);
+	if (run->sort->with_path)
+		return fill_path(run, number, &row->cells[COLUMN_STACK]);
+	if (place->where[0] && report_cell_text(&row->cells[COLUMN_WHERE], place->where))
+		return -ENOMEM;
+	return report_cell_text(&row->cells[COLUMN_NAME], place_name(run, number));
+}
+
+/* Numbers of places. */
+static int compare_places(const void *a, const void *b, void *data)
+{
+	const struct run *run = data;
+	const struct place *left = &run->places[*(const u32 *)a];
+	const struct place *right = &run->places[*(const u32 *)b];
+
+	if (left->self_ns != right->self_ns)
+		return left->self_ns < right->self_ns ? 1 : -1;
+	if (left->total_ns != right->total_ns)
+		return left->total_ns < right->total_ns ? 1 : -1;
+	return strcmp(run->keys.strings[*(const u32 *)a], run->keys.strings[*(const u32 *)b]);
+}
+
+static void run_free(struct run *run)
+{
+	for (size_t i = 0; run->places && i < run->keys.count; i++)
+		free(run->places[i].where);
+	free(run->places);
+	string_table_free(&run->keys);
+	map_free(&run->known);
+	free(run->stacks);
+	free(run->steps);
+}
+
+static int fill_table(struct run *run, struct report_table *table)
+{
+	_cleanup_free_ u32 *order = calloc(run->keys.count + 1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < run->keys.count; i++)
+		order[i] = (u32)i;
+	qsort_r(order, run->keys.count, sizeof(*order), compare_places, run);
+	choose_paths(run);
+	for (size_t i = 0; i < run->keys.count; i++) {
+		struct report_row *row;
+
+		/* What only called is on the way, and no row of its own. */
+		if (run->sort->with_path && !run->places[order[i]].self_ns)
+			break;
+		row = report_table_add(table);
+		if (!row || fill_row(run, order[i], row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int report_cpu_make(struct view *view, const struct report_request *request,
+		    struct report_table *table, struct err *err)
+{
+	const struct view_sink sink = {.point = run_point, .total = run_total};
+	struct run run = {.view = view, .sort = sorts};
+	int result;
+
+	while (strcmp(run.sort->report, request->report->name))
+		run.sort++;
+	result = view_run(view, &sink, &run, err);
+	table->title = run.sort->title;
+	table->empty = "No samples were taken.";
+	table->empty_cells = run.sort->empty_cells;
+	table->columns = run.sort->columns;
+	table->column_count = run.sort->column_count;
+	if (result == 0 && fill_table(&run, table))
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run_free(&run);
+	return result;
+}

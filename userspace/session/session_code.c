@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The code that the targets of a session map: for the names in their stacks, and for the tables by which these are walked. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "session/session_parts.h"
+#include "unwind/unwind_cache.h"
+
+/* Half a second is the usual time of a process with PyTorch. Who comes later finds stacks that end in code whose table is not there yet, and
+ * say so. */
+#define UNWIND_WAIT_NS (2 * NS_PER_SECOND)
+/* A program that maps one file after another is not looked at for each, and looking is never much of what the main thread does; what
+ * comes too soon is left to the next tick. */
+#define LOOKS_APART_NS	  (20 * NS_PER_MILLISECOND)
+#define LOOKS_APART_TIMES 20 /* as long as the last look took */
+
+bool session_takes_stacks(const struct session_config *config)
+{
+	const struct recording_settings *settings = config->settings;
+
+	return settings->off_cpu || settings->growth || settings->call_stacks ||
+	       settings->usdt_stacks || config->heap_plan || settings->sample_period_ns;
+}
+
+int session_unwind(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	int result = unwinding_start(config->keeps_unwind_tables ? UNWIND_CACHE_FOLDER : NULL,
+				     config->command, &session->unwinding, err);
+
+	if (result)
+		return result;
+	/* Nobody is a target of the source yet. */
+	for (size_t i = 0; i < config->target_count; i++)
+		(void)code_map_look(&session->code.map, config->targets[i].pid, true);
+	unwinding_look(session->unwinding, &session->code.map);
+	return 0;
+}
+
+void session_unwind_by(struct session *session)
+{
+	unwinding_set_source(session->unwinding, session->source);
+	unwinding_look(session->unwinding, &session->code.map);
+}
+
+void session_look_at_code(struct session *session, bool always)
+{
+	u64 begin_ns = clock_monotonic_ns(), apart_ns;
+
+	code_facts_look(&session->code, session->source, always);
+	if (session->unwinding)
+		unwinding_look(session->unwinding, &session->code.map);
+	apart_ns = LOOKS_APART_TIMES * (clock_monotonic_ns() - begin_ns);
+	session->code_look_next_ns =
+		clock_monotonic_ns() + (apart_ns > LOOKS_APART_NS ? apart_ns : LOOKS_APART_NS);
+}
+
+/* Has a process said so since it was asked last? Then all that it maps is looked at: another program may map as much as that which
+ * executed it did. */
+static bool is_code_unknown(struct session *session)
+{
+	u64 count = processes_status(session->processes).unknown_code_count;
+	bool unknown = count != session->unknown_code_count;
+
+	session->unknown_code_count = count;
+	return unknown;
+}
+
+void session_look_at_unknown_code(struct session *session)
+{
+	if (clock_monotonic_ns() >= session->code_look_next_ns && is_code_unknown(session))
+		session_look_at_code(session, true);
+}
+
+void session_look_at_any_code(struct session *session)
+{
+	session_look_at_code(session, is_code_unknown(session));
+}
+
+void session_on_uncovered_code(void *data, u32 pid, u64 address)
+{
+	const struct session *session = data;
+
+	if (session->unwinding)
+		unwinding_ask(session->unwinding, &session->code.map, pid, address);
+}
+
+void session_unwind_wait(struct session *session)
+{
+	if (!session->unwinding)
+		return;
+	unwinding_wait(session->unwinding, UNWIND_WAIT_NS);
+	log_phase("unwind tables read");
+}
