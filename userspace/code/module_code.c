@@ -288,11 +288,12 @@ static int part_add(void *data, u64 address, u64 size_bytes)
 static int function_read_whole(struct module_code *code, u64 address,
 			       struct function_code *ret_function)
 {
-	struct growing growing = {code, ret_function};
+	struct growing growing = {.code = code};
 	int result = function_read(code, address, ret_function);
 
 	if (result || ret_function->size_unknown)
 		return result;
+	growing.function = ret_function;
 	references_use(code, ret_function);
 	result = nameless_parts_find(code->nameless, code->decoder, ret_function, part_add,
 				     &growing, &ret_function->pads_unknown);
