@@ -7,7 +7,6 @@ SPECIAL says otherwise. Classes: quick, check (has quick in it), and the shards 
 import collections
 import os
 
-FUZZ_SECONDS = int(os.environ.get("FUZZ_SECONDS", 5))
 LONG_FUZZ_SECONDS = int(os.environ.get("LONG_FUZZ_SECONDS", 120))
 
 KERNELS = ("6.1", "6.12", "6.19", "7")  # of tests/kernels/run
@@ -15,17 +14,20 @@ RELEASES = ("bookworm", "trixie")  # of Debian, for tests/package/run_releases
 
 # sources: by a pattern they have a test each, NAME/STEM with the part that * stands for; else there is the one test NAME.
 # command: STEM in it, or none. usual_seconds: on an idle machine, for the order. limit_seconds: then it is stopped.
-Family = collections.namedtuple("Family", "name sources command where usual_seconds limit_seconds")
+# second_look: whether what fails in check runs again (second_look.py): "" never, "case" by cases, "whole" as a whole.
+# knows_cases: its programs take names of cases, and --list.
+Family = collections.namedtuple("Family", "name sources command where usual_seconds limit_seconds second_look knows_cases", defaults=("", False))
 FAMILIES = [
 	Family("lint", "scripts/lint.py", "scripts/lint.py --quick", "quick", 1, 60),
 	Family("unit", "tests/unit/test_*.c", "build/unit/test_STEM", "quick", 1, 600),
 	Family("golden", "tests/golden/run", "tests/golden/run", "quick", 3, 180),
 	Family("captures", "tests/captures/*.gpr.gz", "tests/captures/run STEM", "check", 3, 180),
-	Family("integration", "tests/integration/test_*", "tests/integration/test_STEM", "check", 10, 600),
-	Family("sim", "tests/sim/run", "tests/sim/run", "check", 20, 300),
-	Family("gpu-run", "tests/gpu/run", "tests/gpu/run --sim", "check", 5, 300),
-	Family("gpu-lab", "tests/gpu/lab", "tests/gpu/lab --sim", "check", 30, 900),
-	Family("fuzz", "tests/fuzz/fuzz_*.c", f"tests/fuzz/run {FUZZ_SECONDS} build/fuzz/fuzz_STEM", "check", FUZZ_SECONDS, FUZZ_SECONDS + 60),
+	Family("integration", "tests/integration/test_*", "tests/integration/test_STEM", "check", 10, 600, "case", True),
+	Family("sim", "tests/sim/run", "tests/sim/run", "check", 20, 300, "whole"),
+	Family("gpu-run", "tests/gpu/run", "tests/gpu/run --sim", "check", 5, 300, "whole"),
+	Family("gpu-lab", "tests/gpu/lab", "tests/gpu/lab --sim", "check", 30, 900, "case"),
+	# Replays what it has: the same each time. To search is for the night.
+	Family("fuzz", "tests/fuzz/fuzz_*.c", "tests/fuzz/run 0 build/fuzz/fuzz_STEM", "check", 3, 120),
 	Family("fuzz-long", "tests/fuzz/fuzz_*.c", f"tests/fuzz/run {LONG_FUZZ_SECONDS} build/fuzz/fuzz_STEM", "fuzz", LONG_FUZZ_SECONDS,
 	       LONG_FUZZ_SECONDS + 60),
 	Family("cycles-redis", "tests/bench/soak", "tests/bench/soak 60 redis", "cycles-redis", 60, 420),

@@ -51,7 +51,8 @@ class Train:
 			self.lines = self.socket.makefile("r")
 		self.socket.sendall(word.encode() + b"\n")
 		line = self.lines.readline()
-		check(line, f"sim-train gave no answer to {word}")
+		if not line:
+			raise Harm(f"sim-train gave no answer to {word}")
 		answer = json.loads(line)
 		# The agent's own thread calls it once a second: gpu/cupti_canary.h.
 		answer.get("api", {}).get("driver", {}).pop("cuDriverGetVersion", None)
@@ -74,7 +75,7 @@ class Train:
 		"""It ends as by itself; its exit status is 0 unless a call of CUDA failed."""
 		if self.socket:
 			self.socket.close()
-		os.kill(self.pid, signal.SIGTERM)
+		self.process.send_signal(signal.SIGTERM)
 		check_equal(self.process.wait(PATIENCE_S), 0, "exit status of sim-train")
 
 

@@ -47,6 +47,8 @@ PYTHON_INCLUDE = f"/usr/include/{PYTHON_NAME}"
 
 PATIENCE_S = 300  # how long is waited for what has to come: an idle machine has it at once
 LONG = 600  # a window that the test ends (s)
+# Signals that a process gets for what it did itself.
+FAULTS = {signal.SIGSEGV, signal.SIGILL, signal.SIGBUS, signal.SIGABRT, signal.SIGTRAP, signal.SIGFPE, signal.SIGSYS}
 
 tests = []
 
@@ -88,6 +90,10 @@ class Failure(Exception):
 	"""What was expected and what was seen."""
 
 
+class Harm(Failure):
+	"""A target died or hangs, or gpuprobe crashed: tests/run takes it for no accident, and does not look at it again."""
+
+
 def test(function):
 	tests.append(function)
 	return function
@@ -121,7 +127,8 @@ def wait_for(condition, what, seconds=PATIENCE_S):
 	"""What the condition gives when it is true at last."""
 	deadline = time.monotonic() + seconds
 	while not (result := condition()):
-		check(time.monotonic() < deadline, f"waited {seconds} s for {what}")
+		if time.monotonic() > deadline:
+			raise (Harm if seconds >= PATIENCE_S else Failure)(f"waited {seconds} s for {what}")
 		time.sleep(0.02)
 	return result
 
@@ -141,6 +148,7 @@ def main(needs_root=True):
 		name = function.__name__
 		if only and name not in only:
 			continue
+		crashes.clear()
 		try:
 			if needs_root and os.geteuid() != 0:
 				raise Skip("needs root (BPF and other users' processes)")
@@ -153,6 +161,10 @@ def main(needs_root=True):
 			lines = str(error) if isinstance(error, Failure) else traceback.format_exc()
 			for line in lines.splitlines():
 				print(f"# {line}")
+			if isinstance(error, (Harm, subprocess.TimeoutExpired)):
+				print(f"# harm: {type(error).__name__}")
+			for crash in crashes:
+				print(f"# harm: {crash}")
 			print(f"not ok {name}", flush=True)
 	sys.exit(failed)
 
@@ -215,16 +227,35 @@ def libpython():
 	return build("embedded_python.c", f"-l{PYTHON_NAME}")
 
 
+class Process(subprocess.Popen):
+	"""Knows whether the test sent it a signal."""
+	was_sent_one = False
+
+	def send_signal(self, number):
+		self.was_sent_one = True
+		super().send_signal(number)
+
+
+crashes = []  # of the test that runs
+
+
+def note_crash(command, status, was_sent_one=False):
+	"""A process that a signal ended which the test did not send."""
+	if status is not None and status < 0 and (-status in FAULTS or not was_sent_one):
+		crashes.append(f"{os.path.basename(str(command[0]))} was ended by {signal.Signals(-status).name}")
+
+
 @contextlib.contextmanager
 def running(command, **options):
 	"""A process that is ended, by its pid, when the block is left."""
-	process = subprocess.Popen([str(part) for part in command], **options)
+	process = Process([str(part) for part in command], **options)
 	try:
 		yield process
 	finally:
 		if process.poll() is None:
 			process.kill()
 		process.wait()
+		note_crash(command, process.returncode, process.was_sent_one)
 
 
 # ---- a memory cgroup of a target's own ----------------------------------------------------------------
@@ -289,7 +320,7 @@ class Truth:
 				return counts
 			name, count = line.split()
 			counts[name] = int(count)
-		raise Failure(f"the target died (exit status {self.process.wait()})")
+		raise Harm(f"the target died (exit status {self.process.wait()})")
 
 	def finish(self):
 		"""Ends it; its exit status."""
@@ -344,8 +375,9 @@ def read_memory(pid, address, size):
 
 def gpuprobe(*arguments, timeout=PATIENCE_S, **options):
 	"""Runs it to its end; the result with stdout and stderr as text."""
-	return subprocess.run([str(GPUPROBE), *map(str, arguments)], capture_output=True, text=True,
-			      timeout=timeout, **options)
+	result = subprocess.run([str(GPUPROBE), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **options)
+	note_crash(result.args, result.returncode)
+	return result
 
 
 def rows_of(capture, report):

@@ -41,7 +41,8 @@ class Worker:
 		self.process.stdin.write("work\n")
 		self.process.stdin.flush()
 		result = self.process.stdout.readline()
-		check(result, f"the target died (exit status {self.process.poll()})")
+		if not result:
+			raise Harm(f"the target died (exit status {self.process.poll()})")
 		return result
 
 	def finish(self):
