@@ -7,6 +7,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CLANG        ?= clang
+# Compiles again only what it has not compiled yet, where it is installed; CCACHE= does without.
+CCACHE       ?= $(if $(findstring ccache,$(CC)),,$(shell command -v ccache 2>/dev/null))
 CFLAGS       ?= -O2 -g
 # FORTIFY needs an optimizing compiler; some distributions' compilers define it themselves.
 HARDENING    ?= -fPIE -fstack-protector-strong $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
@@ -106,12 +108,12 @@ $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 $(B)/obj/%.o: %.c $(B)/gen/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/obj/%.o: $(B)/%.c $(B)/gen/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(BASE_CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # ---- BPF: every source an object, all objects one skeleton -----------------------------------------
 BPF_ARCH_x86_64  := x86
@@ -125,7 +127,7 @@ $(B)/bpf/heap.bpf.o: BPF_CFLAGS += -mcpu=v3
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/bpf/gpuprobe.bpf.o: $(BPF_OBJECTS)
 	$(call say,BPFLINK,$@)
@@ -147,7 +149,7 @@ AGENT_LDFLAGS := -nostdlib -shared -Wl,-soname,gpuprobe-agent.so -Wl,-z,now,-z,n
 $(B)/agent/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,AGENT,$<)
-	$(Q)$(CC) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/agent/%.o: %.S
 	@mkdir -p $(@D)
@@ -186,12 +188,12 @@ SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(call PB_OBJECTS,$(B)/san) $(B)/
 $(B)/san/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,SAN,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 $(B)/san/%.o: $(B)/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,SAN,$<)
-	$(Q)$(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(BASE_CFLAGS) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 $(B)/libgpuprobe-san.a: $(SAN_OBJECTS)
 	$(call say,AR,$@)
@@ -233,12 +235,12 @@ FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recov
 $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
-	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/obj/%.o: $(B)/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
-	$(Q)$(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CLANG) -std=gnu11 $(DEFINES) $(CPPFLAGS) $(FUZZ_SANITIZE) -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/libgpuprobe-fuzz.a: $(FUZZ_OBJECTS)
 	$(call say,AR,$@)

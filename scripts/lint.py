@@ -5,7 +5,8 @@
 	scripts/lint.py [--quick]
 
 direction of includes, length of files and functions, a header beside every source, trailing white space,
-clang-format, cppcheck, links of the documentation, files that comments and documents name, messages of commits, licences.
+clang-format, cppcheck, links of the documentation, files that comments and documents name, licences. Messages of commits are looked at
+too: what is said of them are warnings, since a tree is no worse for them.
 --quick: without cppcheck and the commits, and without clang-format where there is none: what needs no more than Python.
 """
 import argparse
@@ -241,7 +242,7 @@ def main():
         check_format(to_format)
     if not quick:
         check_cppcheck(to_check)
-        lint_commits.check(ROOT, found)
+        lint_commits.check(ROOT, lambda where, line, text: print(f"warning: {where}: {text}"))
     for line in findings:
         print(line)
     if findings:

@@ -38,30 +38,30 @@ $(SIM)/runtime/runtime_api.h: $(SIM_RUNTIME) tests/sim/generate_api.py
 # The real headers declare what is generated, so that a wrong signature is an error.
 $(SIM)/driver/driver_api.o: $(SIM)/driver/driver_api.h tests/sim/driver/generated.h
 	$(call say,CC,$@)
-	$(Q)$(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -D__CUDA_API_VERSION_INTERNAL -Itests/sim/driver -I$(SIM)/driver -c -o $@ $(SIM)/driver/driver_api.c
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -D__CUDA_API_VERSION_INTERNAL -Itests/sim/driver -I$(SIM)/driver -c -o $@ $(SIM)/driver/driver_api.c
 
 $(SIM)/runtime/runtime_api.o: $(SIM)/runtime/runtime_api.h tests/sim/runtime/generated.h
 	$(call say,CC,$@)
-	$(Q)$(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -Itests/sim/runtime -I$(SIM)/runtime -c -o $@ $(SIM)/runtime/runtime_api.c
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -Itests/sim/runtime -I$(SIM)/runtime -c -o $@ $(SIM)/runtime/runtime_api.c
 
 $(SIM)/driver/%.o: tests/sim/driver/%.c $(SIM)/driver/driver_api.h
 	$(call say,CC,$<)
-	$(Q)$(CC) $(SIM_CFLAGS) -D__CUDA_API_VERSION_INTERNAL -I$(SIM)/driver -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -D__CUDA_API_VERSION_INTERNAL -I$(SIM)/driver -MMD -MP -c -o $@ $<
 
 $(SIM)/runtime/%.o: tests/sim/runtime/%.c $(SIM)/runtime/runtime_api.h
 	$(call say,CC,$<)
-	$(Q)$(CC) $(SIM_CFLAGS) -I$(SIM)/runtime -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -I$(SIM)/runtime -MMD -MP -c -o $@ $<
 
 $(SIM)/cupti/%.o: tests/sim/cupti/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(SIM)/cupti/names.o: tests/sim/generate_names.py
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)python3 tests/sim/generate_names.py $(SIM_INCLUDE) >$(SIM)/cupti/names.c
-	$(Q)$(CC) $(SIM_CFLAGS) -Itests/sim/cupti -c -o $@ $(SIM)/cupti/names.c
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -Itests/sim/cupti -c -o $@ $(SIM)/cupti/names.c
 
 $(SIM)/libcuda.so.1: $(SIM_DRIVER:tests/sim/driver/%.c=$(SIM)/driver/%.o) $(SIM)/driver/driver_api.o tests/sim/driver/exports.map
 	$(call say,LINK,$@)
