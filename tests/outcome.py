@@ -5,10 +5,11 @@ import re
 
 SKIP_STATUS = 77
 LAST_LINES = 12
-RESULT = re.compile(r"(ok|not ok|skip) (.*)")
+RESULT = re.compile(r"(ok|not ok|skip)(?: (.*)|$)")
 TELLING = re.compile(r"not ok |# |stopped: |.*ERROR: (Address|Leak)Sanitizer|.*runtime error")
 # Nothing that is looked at twice: "# harm:" is integration/lib.py's word for a target that died or hung, or a gpuprobe that crashed.
-HARM = re.compile(r"# harm: |stopped: |.*(Address|Leak|Thread|UndefinedBehavior)Sanitizer|.*runtime error|.*the target (died|hangs)")
+HARM = re.compile(r"# harm: |stopped: |.*(Address|Leak|Thread|UndefinedBehavior)Sanitizer|.*runtime error:"
+		  r"|.*\b(Segmentation fault|Illegal instruction|Bus error|Aborted)\b")
 
 # cases: None for the whole of the test. second_look: as in table.py, "" where its class has none. label: of its log.
 Job = collections.namedtuple("Job", "test cases alone second_look usual_seconds label")
@@ -19,23 +20,21 @@ Result = collections.namedtuple("Result", "word name text lines")
 
 
 def results_of(outcome):
-	"""One for each line "ok|not ok|skip NAME"; a program that dies, or fails without saying which test, is itself one failed test."""
-	if outcome.status == SKIP_STATUS:
-		return [Result("skip", "", (outcome.lines or ["it does not say why"])[-1], outcome.lines)]
+	"""One for each line "ok|not ok|skip NAME"; a program that dies, hangs, or fails without saying which test, is itself one failed test."""
 	results, lines = [], []
 	for line in outcome.lines:
 		lines.append(line)
 		match = RESULT.match(line)
 		if match:
-			name, _, reason = match[2].partition(": ") if ": " in match[2] else match[2].partition(" ")
+			text = match[2] or ""
+			name, _, reason = text.partition(": ") if ": " in text else text.partition(" ")
 			results.append(Result(match[1], name, reason, lines))
 			lines = []
-	failed = [number for number, result in enumerate(results) if result.word == "not ok"]
-	if failed:
-		# What came last, such as the words of a sanitizer, may be about any of them.
-		results[failed[-1]] = results[failed[-1]]._replace(lines=results[failed[-1]].lines + lines)
-	elif outcome.status:
-		results.append(Result("not ok", "", "", lines))
+	failed = any(result.word == "not ok" for result in results)
+	if outcome.stopped or outcome.status not in (0, 1, SKIP_STATUS) or (outcome.status == 1 and not failed):
+		results.append(Result("not ok", "", "", lines))  # cases behind those that it told of may not have run
+	elif outcome.status == SKIP_STATUS and not failed:
+		return [Result("skip", "", (outcome.lines or ["it does not say why"])[-1], outcome.lines)]
 	elif not results:
 		results.append(Result("ok", "", "", lines))
 	return results
@@ -57,9 +56,10 @@ def name_of(job, result=None):
 	return f"{job.test.name}:{case}" if case else job.test.name
 
 
-def is_harm(outcome, result):
-	"""A target died or hung, or a sanitizer spoke: no accident of a busy machine."""
-	return outcome.stopped or any(HARM.match(line) for line in result.lines)
+def is_harm(outcome):
+	"""A target died or hung, or a sanitizer spoke: no accident of a busy machine. Which case that was about can't be told: what a program
+	and those that it starts print comes in no certain order."""
+	return outcome.stopped or any(HARM.match(line) for line in outcome.lines)
 
 
 def telling(lines):

@@ -24,19 +24,31 @@ def busy_processors(wanted):
 			loop.wait()
 
 
+def run_copies(runner, copies, workers):
+	"""Their outcomes. Where it is interrupted those that run are ended first: the pool waits for them."""
+	with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+		try:
+			return list(pool.map(runner.run, copies))
+		except BaseException:
+			pool.shutdown(wait=False, cancel_futures=True)
+			runner.stop()
+			raise
+
+
 def repeat(runner, logs, jobs, times, workers):
 	"""Runs each so often, one after the other where it must be alone; True when one failed. Logs of failures: logs/repeat."""
 	(logs / "repeat").mkdir()
 	bad = 0
 	counts = collections.Counter()
-	for job in jobs:
-		copies = [job._replace(label=f"repeat/{job.label}.{number}") for number in range(1, times + 1)]
-		with concurrent.futures.ThreadPoolExecutor(1 if job.alone else workers) as pool:
-			outcomes = list(pool.map(runner.run, copies))
-		bad += tell(logs, job, outcomes)
-		for outcome in outcomes:
-			counts += counts_of(outcome)
-	print(f"{counts['ok']} passed, {counts['not ok']} failed, {counts['skip']} skipped", flush=True)
+	try:
+		for job in jobs:
+			copies = [job._replace(label=f"repeat/{job.label}.{number}") for number in range(1, times + 1)]
+			outcomes = run_copies(runner, copies, 1 if job.alone else workers)
+			bad += tell(logs, job, outcomes)
+			for outcome in outcomes:
+				counts += counts_of(outcome)
+	finally:
+		print(f"{counts['ok']} passed, {counts['not ok']} failed, {counts['skip']} skipped", flush=True)
 	return bad > 0
 
 
@@ -47,16 +59,17 @@ def tell(logs, job, outcomes):
 	for outcome in outcomes:
 		failed = failed_results(outcome)
 		bad += bool(failed)
+		failures.update({name_of(job, result) for result in failed})
 		for result in failed:
-			failures[name_of(job, result)] += 1
 			words[name_of(job, result)][words_of(result)] += 1
 		if not failed:
 			(logs / f"{outcome.job.label}.log").unlink()
-	seconds = sorted(outcome.seconds for outcome in outcomes)
+	seconds = sorted(outcome.seconds for outcome in outcomes)[len(outcomes) // 2]
 	if not failures:
-		print(f"ok   {name_of(job):60} failed 0 of {len(outcomes)}   {seconds[len(seconds) // 2]:.1f} s", flush=True)
+		word = "ok" if any(counts_of(outcome)["ok"] for outcome in outcomes) else "SKIP"
+		print(f"{word:4} {name_of(job):60} failed 0 of {len(outcomes)}   {seconds:.1f} s", flush=True)
 	for name, count in failures.items():
-		print(f"FAIL {name:60} failed {count} of {len(outcomes)}   {seconds[len(seconds) // 2]:.1f} s")
+		print(f"FAIL {name:60} failed {count} of {len(outcomes)}   {seconds:.1f} s")
 		for text, number in words[name].most_common():
 			print(f"     | {number} x {text}", flush=True)
 	return bad

@@ -6,6 +6,7 @@ Nothing is looked at again where that could hide a fault: a target that died or 
 same each time (unit, golden: tests/table.py, second_look), and more cases than MOST.
 """
 import collections
+import re
 import shutil
 import time
 
@@ -15,6 +16,7 @@ MOST = 5  # more that failed are no accident
 LOOKS = 2
 LOOK_SECONDS = 120
 ALL_SECONDS = 300
+LOG_NAME_LETTERS = 150
 
 # outcome, result: of the first time.
 Failed = collections.namedtuple("Failed", "outcome result")
@@ -28,46 +30,58 @@ def chosen(failed):
 	"""Those that are looked at again."""
 	if len(failed) > MOST:
 		return []
-	return [one for one in failed if one.outcome.job.second_look and not is_harm(one.outcome, one.result)]
+	return [one for one in failed if one.outcome.job.second_look and not is_harm(one.outcome)]
+
+
+def log_name(text):
+	return re.sub(r"[^\w.-]", "-", text.replace(":", "."))[:LOG_NAME_LETTERS]
 
 
 def job_again(one, number, seconds):
 	"""Its case by itself, or the whole of a test that knows no cases."""
 	job = one.outcome.job
 	cases = (one.result.name,) if job.second_look == "case" and one.result.name else job.cases
-	name = name_of(job, one.result).replace("/", "-").replace(":", ".")
-	return job._replace(test=job.test._replace(limit_seconds=seconds), cases=cases, label=f"flaky/{name}.again-{number}")
+	label = f"flaky/{log_name(name_of(job, one.result))}.again-{number}"
+	return job._replace(test=job.test._replace(limit_seconds=seconds), cases=cases, label=label)
 
 
-def passes_again(runner, one, deadline):
-	"""Does it pass in one of the looks that there is time for?"""
+def passed_in_looks(runner, one, deadline):
+	"""The names of what passed in the first of the looks that there is time for in which nothing failed."""
 	for number in range(1, LOOKS + 1):
 		seconds = min(LOOK_SECONDS, int(deadline - time.monotonic()))
 		if seconds <= 0:
-			return False
+			break
 		again = runner.run(job_again(one, number, seconds))
-		failed = failed_results(again)
-		if not failed and any(result.word == "ok" for result in results_of(again)):
-			return True
-		if any(is_harm(again, result) for result in failed):
-			return False
-	return False
+		if not failed_results(again):
+			return {result.name for result in results_of(again) if result.word == "ok"}
+		if is_harm(again):
+			break
+	return set()
+
+
+def passed_again(one, passed):
+	"""Its very case did; a program that had died before it told of all of them: some did, and none failed."""
+	return one.result.name in passed if one.result.name else bool(passed)
 
 
 def look(runner, logs, outcomes):
 	"""Those of the failed that are flaky. All that was printed is in logs/flaky."""
 	flaky = []
 	deadline = time.monotonic() + ALL_SECONDS
-	passes = {}  # a test that runs again as a whole does so once for all of its cases
+	passed = {}  # a test that runs again as a whole does so once for all of its cases
 	for one in chosen(failed_in(outcomes)):
 		job = one.outcome.job
-		(logs / "flaky").mkdir(exist_ok=True)
-		name = name_of(job, one.result).replace("/", "-").replace(":", ".")
-		shutil.copyfile(logs / f"{job.label}.log", logs / "flaky" / f"{name}.first.log")
-		print(f"once more: {name_of(job, one.result)}: {words_of(one.result)}", flush=True)
+		name = name_of(job, one.result)
 		key = job.test.name if job.second_look == "whole" else name
-		if key not in passes:
-			passes[key] = passes_again(runner, one, deadline)
-		if passes[key]:
+		print(f"once more: {name}: {words_of(one.result)}", flush=True)
+		try:
+			(logs / "flaky").mkdir(exist_ok=True)
+			shutil.copyfile(logs / f"{job.label}.log", logs / "flaky" / f"{log_name(name)}.first.log")
+			if key not in passed:
+				passed[key] = passed_in_looks(runner, one, deadline)
+		except (OSError, ValueError) as error:
+			print(f"can't look at {name} again: {error}", flush=True)
+			passed.setdefault(key, set())
+		if passed_again(one, passed[key]):
 			flaky.append(one)
 	return flaky

@@ -34,6 +34,12 @@ class Failure(Exception):
 	pass
 
 
+def died(text):
+	"""A Failure that tests/run does not look at again."""
+	print(f"# harm: {text}", flush=True)
+	return Failure(text)
+
+
 def row(name, function):
 	try:
 		rows.append((name, "ok", function() or ""))
@@ -111,6 +117,7 @@ def program(command, **environment):
 			try:
 				process.wait(TIMEOUT)
 			except subprocess.TimeoutExpired:
+				print("# harm: the target does not end", flush=True)
 				process.kill()
 
 
@@ -119,7 +126,7 @@ def tell(process, line):
 	process.stdin.flush()
 	answer = process.stdout.readline()
 	if not answer:
-		raise Failure(f"the program ended at '{line}'")
+		raise died(f"the program ended at '{line}'")
 	return json.loads(answer)
 
 

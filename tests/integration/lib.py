@@ -161,7 +161,7 @@ def main(needs_root=True):
 			lines = str(error) if isinstance(error, Failure) else traceback.format_exc()
 			for line in lines.splitlines():
 				print(f"# {line}")
-			if isinstance(error, (Harm, subprocess.TimeoutExpired)):
+			if isinstance(error, (Harm, subprocess.TimeoutExpired, TimeoutError, ConnectionError)):
 				print(f"# harm: {type(error).__name__}")
 			for crash in crashes:
 				print(f"# harm: {crash}")
@@ -228,21 +228,30 @@ def libpython():
 
 
 class Process(subprocess.Popen):
-	"""Knows whether the test sent it a signal."""
-	was_sent_one = False
+	"""Knows which signals the test sent it."""
+
+	def __init__(self, *arguments, **options):
+		self.sent = set()
+		super().__init__(*arguments, **options)
 
 	def send_signal(self, number):
-		self.was_sent_one = True
+		self.sent.add(number)
 		super().send_signal(number)
 
 
 crashes = []  # of the test that runs
 
 
-def note_crash(command, status, was_sent_one=False):
-	"""A process that a signal ended which the test did not send."""
-	if status is not None and status < 0 and (-status in FAULTS or not was_sent_one):
-		crashes.append(f"{os.path.basename(str(command[0]))} was ended by {signal.Signals(-status).name}")
+def signal_name(number):
+	return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
+def note_crash(command, status, sent=()):
+	"""A process that a signal ended which the test did not send; gpuprobe has the exit status of a command that one ended."""
+	if status < 0 and -status not in sent:
+		crashes.append(f"{os.path.basename(str(command[0]))} was ended by {signal_name(-status)}")
+	elif "--" in command and status - 128 in FAULTS:
+		crashes.append(f"the command of gpuprobe was ended by {signal_name(status - 128)}")
 
 
 @contextlib.contextmanager
@@ -255,7 +264,7 @@ def running(command, **options):
 		if process.poll() is None:
 			process.kill()
 		process.wait()
-		note_crash(command, process.returncode, process.was_sent_one)
+		note_crash(command, process.returncode, process.sent)
 
 
 # ---- a memory cgroup of a target's own ----------------------------------------------------------------

@@ -70,6 +70,9 @@ int run_cases(const struct test_case *cases, size_t count)
 			_exit(failures ? 1 : 0);
 		}
 		wait(&status);
+		if (WIFSIGNALED(status))
+			printf("# harm: %s was ended by signal %d\n", cases[i].name,
+			       WTERMSIG(status));
 		printf("%s %s\n", status ? "not ok" : "ok", cases[i].name);
 		failed += status != 0;
 	}

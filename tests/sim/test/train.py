@@ -78,6 +78,8 @@ def main():
             case()
             print("ok", name, flush=True)
         except (AssertionError, OSError, subprocess.SubprocessError, ValueError) as error:
+            if isinstance(error, subprocess.TimeoutExpired):
+                print("# harm: sim-train hangs")
             print(f"# {name}: {error!r}\nnot ok {name}", flush=True)
             failed = True
     sys.exit(failed)
