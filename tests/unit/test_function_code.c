@@ -266,6 +266,25 @@ TEST(five_byte_nops_are_for_the_start_only)
 	CHECK_U64(placed("48 89 7c 24 f8" NOP5 "48 8b 44 24 f8" RET), 0);
 }
 
+TEST(five_byte_nops_are_no_place_where_the_kernel_harms)
+{
+	const unsigned allowed = PLACE_NO_LONG_NOP;
+
+	/* What is cheap behind it, else what comes next, stepped. */
+	check_place(NOP5 PUSH_RBX RET, (struct expected){allowed, 5, .cost = COST_CHEAP});
+	check_place(NOP5 "89 f9 " PUSH_RBX RET, (struct expected){allowed, 7, .cost = COST_CHEAP});
+	check_place(NOP5 "8d 47 01" RET, (struct expected){allowed, 5, .cost = COST_STEPPED});
+	check_place(NOP5 "90" NOP5 "8d 47 01" RET,
+		    (struct expected){allowed, 5, .cost = COST_CHEAP});
+	check_place(NOP5 NOP5 "8d 47 01" RET, (struct expected){allowed, 10, .cost = COST_STEPPED});
+	/* What the nop is jumped over to would be no call; a nop at the end. */
+	check_place(NOP5 "8d 47 01 75 fb" RET, (struct expected){allowed, 0, .cost = COST_STEPPED});
+	check_place(NOP5, (struct expected){allowed, 0, .cost = COST_STEPPED});
+	/* Others are as they are without. */
+	check_place(PUSH_RBX RET, (struct expected){allowed, 0, .cost = COST_CHEAP});
+	check_place(ENDBR64 NOP5 PUSH_RBX RET, (struct expected){allowed, 9, .cost = COST_CHEAP});
+}
+
 TEST(only_the_entry_block)
 {
 	CHECK_U64(placed(ENDBR64 RET PUSH_RBX RET), 0);

@@ -376,6 +376,43 @@ void function_code_place_first(struct decoder *decoder, const struct function_co
 	*ret_place = place;
 }
 
+static bool is_long_nop(struct decoder *decoder, const struct code_range *range)
+{
+	struct instruction instruction;
+
+	return decoder_read(decoder, range->bytes, range->size_bytes, range->address,
+			    &instruction) &&
+	       instruction.five_byte_nop;
+}
+
+/* Behind the nops that the function begins with, if nothing else leads there. It may be stepped. */
+static void place_behind_nops(struct decoder *decoder, const struct function_code *function,
+			      struct function_place *place)
+{
+	const struct code_range *range = &function->ranges[0];
+	struct instruction instruction;
+	enum instruction_cost cost;
+	u64 offset = 0, first = 0;
+
+	do {
+		if (offset >= ENTRY_BLOCK_MAX_BYTES ||
+		    !decoder_read(decoder, range->bytes + offset, range->size_bytes - offset,
+				  range->address + offset, &instruction))
+			return;
+		offset += instruction.nop ? instruction.size_bytes : 0;
+		first = first ? first : offset;
+	} while (instruction.nop);
+	if (decoder_check(decoder, range->bytes + offset, range->size_bytes - offset,
+			  range->address + offset, &cost) ||
+	    !is_only_fallen_into(decoder, function, range->address + first,
+				 range->address + offset))
+		return;
+	place->address = range->address + offset;
+	place->file_offset = range->file_offset + offset;
+	place->placed_bytes = (u8)offset;
+	place->cost = cost;
+}
+
 /* Of those that are allowed the best one. */
 static void place_choose(struct decoder *decoder, const struct function_code *function,
 			 unsigned allowed, struct function_place *place)
@@ -402,6 +439,8 @@ static void place_choose(struct decoder *decoder, const struct function_code *fu
 			return;
 		}
 	}
+	if (allowed & PLACE_NO_LONG_NOP)
+		place_behind_nops(decoder, function, place);
 }
 
 const char *function_code_place(struct decoder *decoder, const struct function_code *function,
@@ -426,8 +465,12 @@ const char *function_code_place(struct decoder *decoder, const struct function_c
 		place.file_offset += offset;
 		place.placed_bytes = (u8)offset;
 		place.cost = COST_CHEAP;
-	} else if (place.cost == COST_STEPPED) {
-		place_choose(decoder, function, allowed, &place);
+	} else {
+		if (allowed & PLACE_NO_LONG_NOP && is_long_nop(decoder, range))
+			place.cost = COST_STEPPED;
+		if (place.cost == COST_STEPPED)
+			place_choose(decoder, function, allowed, &place);
+		place.long_nop = place.address == range->address && is_long_nop(decoder, range);
 	}
 	keep_bytes(decoder, range, &place);
 	*ret_place = place;

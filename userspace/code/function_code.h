@@ -63,6 +63,7 @@ struct function_place {
 	u32 lost_arguments; /* set of registers that the function has overwritten before it, unread; of a restart: all */
 	bool restarts; /* it is a conditional jump, by which the function begins again: see below */
 	u8 condition;  /* if this holds, the low four bits of its opcode */
+	bool long_nop; /* it is one of five bytes: the function's first instruction */
 };
 
 /* What a place may be, by the kernel and by how the function's return is seen. */
@@ -70,6 +71,7 @@ enum place_allowed {
 	PLACE_DISPLACED = 1,   /* an instruction that the program does */
 	PLACE_STACK_MOVED = 2, /* behind the one that makes the function's frame: no return address at [sp] */
 	PLACE_ALLOWED_MAX = 4,
+	PLACE_NO_LONG_NOP = 4, /* no nop of five bytes: behind one that is the first instruction, though it be stepped there */
 };
 
 /*

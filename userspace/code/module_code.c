@@ -411,7 +411,8 @@ const char *module_code_place(struct module_code *code, u64 address, unsigned al
 	if (function_read(code, address, &function))
 		return unreadable;
 	/* Most are good as they are; what refers to where, which takes long to find out, they need not know. */
-	refused = function_code_place(code->decoder, &function, 0, ret_place);
+	refused = function_code_place(code->decoder, &function, allowed & PLACE_NO_LONG_NOP,
+				      ret_place);
 	if (refused || ret_place->cost == COST_CHEAP)
 		return refused;
 	references_need(code, &function);

@@ -20,6 +20,9 @@ struct site_bytes {
 void site_bytes_keep(struct decoder *decoder, const u8 *bytes, size_t size, u64 address,
 		     struct site_bytes *ret_site);
 
+/* A nop of five bytes, of the form that kernels make a call of. */
+bool site_bytes_is_long_nop(const struct site_bytes *site);
+
 /*
  * Is it still the same? found: size_bytes bytes. In the memory of a process (address: where) the kernel may have put a
  * breakpoint over its first byte, for whomever; and over a nop of five bytes a call of its own trampoline, of which is_trampoline()

@@ -25,7 +25,7 @@ void site_bytes_keep(struct decoder *decoder, const u8 *bytes, size_t size, u64 
 	memcpy(ret_site->bytes, bytes, kept);
 }
 
-static bool is_long_nop(const struct site_bytes *site)
+bool site_bytes_is_long_nop(const struct site_bytes *site)
 {
 	return site->size_bytes == LONG_NOP_BYTES && !memcmp(site->bytes, long_nop, LONG_NOP_BYTES);
 }
@@ -48,7 +48,8 @@ bool site_bytes_match(const struct site_bytes *planned, const u8 *found, u64 add
 	if (!is_trampoline)
 		return false;
 	/* On the way from a breakpoint to the call the distance is there already. */
-	if (is_long_nop(planned) && (found[0] == CALL_RELATIVE || found[0] == BREAKPOINT) &&
+	if (site_bytes_is_long_nop(planned) &&
+	    (found[0] == CALL_RELATIVE || found[0] == BREAKPOINT) &&
 	    is_trampoline(data, call_target(found, address)))
 		return true;
 	return found[0] == BREAKPOINT && !memcmp(found + 1, planned->bytes + 1, size - 1);

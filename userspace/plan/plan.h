@@ -32,6 +32,7 @@ struct plan_function {
 	bool changed; /* what stands there now is something else: it is left out (plan/site_check.h) */
 	u8 placed_bytes; /* how far behind the start that is */
 	enum instruction_cost cost;
+	bool long_nop; /* that is a nop of five bytes, which this kernel makes something deadly of: only while the plan is made */
 	struct displaced_instruction displaced; /* what the program does there; DISPLACED_NONE: the kernel does it */
 	u32 stack_bytes; /* see struct function_place */
 	bool restarts; /* see struct function_place */

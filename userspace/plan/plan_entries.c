@@ -5,6 +5,8 @@
  */
 #include "plan/plan_parts.h"
 
+#include <errno.h>
+
 #include "code/module_code.h"
 #include "../bpf/record.h"
 
@@ -37,19 +39,24 @@ static void function_apply(const struct code_module *module, struct module_code 
 {
 	struct function_place place;
 
+	if (function->long_nop)
+		allowed |= PLACE_NO_LONG_NOP;
 	if (module_code_place(code, function->address, allowed, &place))
 		return;
 	if (is_exit(function, &place) &&
 	    (!(allowed & PLACE_DISPLACED) ||
 	     !module_code_place_first(code, function->address, &place)))
 		return;
-	if (place.cost == COST_STEPPED || !plan_maps_offset(module, place.file_offset))
+	/* One that is stepped is no better than another that is. */
+	if ((place.cost == COST_STEPPED && (!function->long_nop || place.long_nop)) ||
+	    !plan_maps_offset(module, place.file_offset))
 		return;
 	function->file_offset = place.file_offset;
 	function->bytes = place.bytes;
 	function->first = place.first;
 	function->placed_bytes = place.placed_bytes;
 	function->cost = place.cost;
+	function->long_nop = place.long_nop;
 	function->displaced = place.displaced;
 	function->lost_arguments = place.lost_arguments;
 	function->stack_bytes = place.stack_bytes;
@@ -73,6 +80,42 @@ void plan_entries_apply(struct plan_builder *builder, size_t module)
 	}
 }
 
+enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder)
+{
+	if (!builder->kernel_asked)
+		builder->kernel_long_nop = kernel_long_nop_probe();
+	builder->kernel_asked = true;
+	return builder->kernel_long_nop;
+}
+
+int plan_entries_drop(struct plan_builder *builder)
+{
+	static const char reason[] = "it begins with a nop of five bytes, which this kernel makes "
+				     "a call of that children of fork() die of";
+	struct plan *plan = builder->plan;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		struct plan_function *function = &plan->functions[i];
+
+		if (!function->long_nop)
+			plan->functions[kept++] = *function;
+		else if (plan_function_skip(builder, function, reason))
+			return -ENOMEM;
+	}
+	plan->function_count = kept;
+	return 0;
+}
+
+/* Where such a nop is no place, it is as one that would be stepped: others are looked for. */
+static void judge_long_nop(struct plan_builder *builder, struct plan_function *function)
+{
+	if (function->long_nop)
+		function->long_nop = plan_kernel_long_nop(builder) == KERNEL_LONG_NOP_KILLS;
+	if (function->long_nop)
+		function->cost = COST_STEPPED;
+}
+
 void plan_entries_first(struct plan_builder *builder)
 {
 	struct plan *plan = builder->plan;
@@ -81,6 +124,7 @@ void plan_entries_first(struct plan_builder *builder)
 		struct plan_function *function = &plan->functions[i];
 		struct module_code *code;
 
+		judge_long_nop(builder, function);
 		/* A file that can't be read leaves its functions as they are. */
 		if (function->cost == COST_STEPPED &&
 		    !plan_code_open_for_functions(builder, function->module, &code))

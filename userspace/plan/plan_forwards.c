@@ -63,24 +63,8 @@ static bool is_handed_on(const struct plan *plan, const struct plan_function *fu
 	return false;
 }
 
-/* Its name goes over. */
-static int skip(struct plan_builder *builder, struct plan_function *function)
-{
-	struct plan *plan = builder->plan;
-
-	if (array_reserve(&plan->skipped, &builder->skipped_capacity, plan->skipped_count + 1) < 0)
-		return -ENOMEM;
-	plan->skipped[plan->skipped_count++] = (struct plan_skipped){
-		.module = function->module,
-		.name = function->name,
-		.address = function->address,
-		.reason = "it only hands the call on to the same function of another library, "
-			  "which is probed",
-	};
-	function->name = NULL;
-	plan_function_free(function);
-	return 0;
-}
+static const char forwarded[] =
+	"it only hands the call on to the same function of another library, which is probed";
 
 int plan_forwards_apply(struct plan_builder *builder, struct err *err)
 {
@@ -95,7 +79,7 @@ int plan_forwards_apply(struct plan_builder *builder, struct err *err)
 
 		if (!function->forwarded)
 			plan->functions[kept++] = *function;
-		else if (skip(builder, function))
+		else if (plan_function_skip(builder, function, forwarded))
 			return err_errno(err, -ENOMEM, "can't plan the probes");
 	}
 	plan->function_count = kept;

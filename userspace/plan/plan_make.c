@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "process/modules.h"
+#include "base/array.h"
 #include "base/cache_folder.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -60,6 +61,43 @@ static int patterns_build(struct plan_builder *builder, char *const *patterns, s
 	return 0;
 }
 
+int plan_function_skip(struct plan_builder *builder, struct plan_function *function,
+		       const char *reason)
+{
+	struct plan *plan = builder->plan;
+
+	if (array_reserve(&plan->skipped, &builder->skipped_capacity, plan->skipped_count + 1) < 0)
+		return -ENOMEM;
+	plan->skipped[plan->skipped_count++] = (struct plan_skipped){
+		.module = function->module,
+		.name = function->name,
+		.address = function->address,
+		.reason = reason,
+	};
+	function->name = NULL;
+	plan_function_free(function);
+	return 0;
+}
+
+/* How returns are seen, and where the probes go. */
+static int functions_decide(struct plan_builder *builder, struct err *err)
+{
+	int result;
+
+	if (builder->limits->heap)
+		return plan_heap_apply(builder, err);
+	result = plan_forwards_apply(builder, err);
+	if (!result)
+		result = plan_policy_apply(builder, err);
+	log_phase("returns judged");
+	if (!result)
+		result = plan_reach_apply(builder, err);
+	if (!result)
+		result = plan_exits_apply(builder, err);
+	log_phase("places of probes chosen");
+	return result;
+}
+
 static int functions_build(struct plan_builder *builder, char *const *patterns, struct err *err)
 {
 	int result;
@@ -79,17 +117,9 @@ static int functions_build(struct plan_builder *builder, char *const *patterns, 
 	functions_sort(builder->plan);
 	plan_entries_first(builder);
 	log_phase("entries placed");
-	if (builder->limits->heap)
-		return plan_heap_apply(builder, err);
-	result = plan_forwards_apply(builder, err);
-	if (!result)
-		result = plan_policy_apply(builder, err);
-	log_phase("returns judged");
-	if (!result)
-		result = plan_reach_apply(builder, err);
-	if (!result)
-		result = plan_exits_apply(builder, err);
-	log_phase("places of probes chosen");
+	result = functions_decide(builder, err);
+	if (!result && plan_entries_drop(builder))
+		result = err_errno(err, -ENOMEM, "can't plan the probes");
 	return result;
 }
 

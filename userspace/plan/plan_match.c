@@ -165,6 +165,7 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.first = place->first,
 		.placed_bytes = place->placed_bytes,
 		.cost = place->cost,
+		.long_nop = place->long_nop,
 		.restarts = place->restarts,
 		.lost_arguments = place->lost_arguments,
 		.condition = place->condition,

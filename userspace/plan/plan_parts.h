@@ -6,6 +6,7 @@
 #include "code/module_code.h"
 #include "plan/pattern.h"
 #include "plan/plan.h"
+#include "probe/kernel.h"
 #include "elf/elf_file.h"
 
 struct plan_builder {
@@ -20,6 +21,8 @@ struct plan_builder {
 	u64 too_many; /* functions beyond max_functions: only counted */
 	int code_cache_fd; /* -1: none */
 	bool *expects; /* of each module: its code knows which functions */
+	bool kernel_asked; /* what becomes of nops of five bytes */
+	enum kernel_long_nop kernel_long_nop;
 	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };
 
@@ -39,6 +42,11 @@ bool plan_maps_offset(const struct code_module *module, u64 file_offset);
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
 
+/* What the kernel makes of nops of five bytes: it is asked when there is the first one. */
+enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder);
+/* Makes it one that is not probed, and frees what it points to. 0 or -ENOMEM. */
+int plan_function_skip(struct plan_builder *builder, struct plan_function *function, const char *reason);
+
 /* plan_forwards.c: leaves out what only hands calls on (forwarding_libraries.def). After plan_match. */
 int plan_forwards_apply(struct plan_builder *builder, struct err *err);
 /* plan_policy.c: how the returns of each function are seen. */
@@ -56,6 +64,8 @@ void plan_entries_first(struct plan_builder *builder);
 /* plan_entries.c: better places for the entries of a module that would be stepped, once it is known how their
  * returns are seen. */
 void plan_entries_apply(struct plan_builder *builder, size_t module);
+/* plan_entries.c: leaves out those that would be probed on a nop of five bytes still. When all else is decided. */
+int plan_entries_drop(struct plan_builder *builder);
 /* By its name alone: VALUE_entry_only_reason_* and why, 0 when nothing speaks against it. */
 u8 plan_policy_by_name(const char *mangled, const char **ret_why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A USDT probe is a nop. A long one (five bytes) the kernels 6.18 and 6.19 turn into a call, which writes below sp: where
- * a leaf function keeps something there it is overwritten (docs/uprobes.md). So such places are told apart.
+ * A USDT probe is a nop. A long one (five bytes) the kernels 6.18 to 7.0 turn into a call: children of fork() die of it, and it writes
+ * below sp, where a leaf function may keep something (docs/uprobes.md). So such places are told apart.
  */
 #include "plan/plan_usdt.h"
 
@@ -39,8 +39,9 @@ struct usdt_builder {
 	bool variables_loaded;
 	struct string_table names; /* "PROVIDER:NAME" of the module, in the order of the plan */
 	size_t first;		   /* in the plan, of the module */
-	bool kernel_asked, kernel_writes; /* below sp, where a long nop is probed */
-	size_t site_count;		  /* in all */
+	bool kernel_asked;	   /* what becomes of long nops */
+	enum kernel_long_nop kernel_long_nop;
+	size_t site_count; /* in all */
 };
 
 /* ---- one place ---- */
@@ -56,8 +57,8 @@ static bool find_variable(void *data, const char *name, size_t length, u64 *ret_
 	return !elf_variables_find(&builder->variables, name, length, ret_address);
 }
 
-/* Where the kernel writes below sp, may something stand there? A function whose extent is not known may have it. */
-static bool long_nop_harms(struct usdt_builder *builder, u64 address)
+/* NULL; or why it is no place. Where the kernel writes below sp, a function whose extent is not known may have something there. */
+static const char *long_nop_harms(struct usdt_builder *builder, u64 address)
 {
 	const struct code_module *module = &builder->plan->modules[builder->module];
 	const struct target *target = &builder->targets[module->targets[0]];
@@ -65,16 +66,23 @@ static bool long_nop_harms(struct usdt_builder *builder, u64 address)
 
 	if (!builder->kernel_asked) {
 		builder->kernel_asked = true;
-		builder->kernel_writes = kernel_writes_below_stack();
+		builder->kernel_long_nop = kernel_long_nop_probe();
 	}
-	if (!builder->kernel_writes)
-		return false;
+	if (builder->kernel_long_nop == KERNEL_LONG_NOP_KILLS)
+		return "it is a nop of five bytes, which this kernel makes a call of that children "
+		       "of fork() "
+		       "die of";
+	if (builder->kernel_long_nop == KERNEL_LONG_NOP_STAYS)
+		return NULL;
 	if (!builder->symbols_loaded &&
 	    elf_symbols_load(builder->file, root, &builder->symbols, NULL))
 		builder->symbols = (struct elf_symbols){0};
 	builder->symbols_loaded = true;
 	return function_may_keep_below_stack(builder->file, &builder->symbols, builder->decoder,
-					     address);
+					     address)
+		       ? "it is a nop of five bytes, which this kernel makes a call that would "
+			 "overwrite what the function keeps below its stack pointer"
+		       : NULL;
 }
 
 /* NULL and what stands there; or why it is not probed. */
@@ -93,11 +101,7 @@ static const char *place_check(struct usdt_builder *builder, struct plan_usdt_si
 		return "what stands there is no nop: the note is wrong, or the file was changed";
 	site_bytes_keep(builder->decoder, bytes, (size_t)size, site->address, &site->bytes);
 	site->long_nop = instruction.size_bytes == 5;
-	if (site->long_nop && long_nop_harms(builder, site->address))
-		return "it is a nop of five bytes, which this kernel makes a call that would "
-		       "overwrite "
-		       "what the function keeps below its stack pointer";
-	return NULL;
+	return site->long_nop ? long_nop_harms(builder, site->address) : NULL;
 }
 
 static int skip(struct plan *plan, size_t module, const struct elf_usdt_note *note,

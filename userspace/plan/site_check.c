@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "probe/kernel.h"
 #include "process/maps.h"
 #include "process/proc_file.h"
 
@@ -332,11 +333,13 @@ int site_check(const struct plan *plan, const struct target *targets, size_t tar
 
 /* ---- beside a plan ---- */
 
-/* Of each place the instruction that the file has now; where it has none it can't be the same. */
+/* Of each place the instruction that the file has now; where it has none it can't be the same. One that this kernel makes something
+ * deadly of is as one that has changed. */
 static int functions_fill(const struct site_offsets *offsets, struct plan_function *functions)
 {
 	struct decoder *decoder = NULL;
 	int result = decoder_create(&decoder, NULL);
+	bool asked = false, kills = false;
 
 	for (size_t i = 0; i < offsets->count && !result; i++) {
 		u8 bytes[INSTRUCTION_MAX_BYTES];
@@ -347,6 +350,11 @@ static int functions_fill(const struct site_offsets *offsets, struct plan_functi
 		functions[i].bytes.size_bytes = 1;
 		if (got > 0)
 			site_bytes_keep(decoder, bytes, (size_t)got, 0, &functions[i].bytes);
+		if (got <= 0 || !site_bytes_is_long_nop(&functions[i].bytes))
+			continue;
+		kills = asked ? kills : kernel_long_nop_probe() == KERNEL_LONG_NOP_KILLS;
+		asked = true;
+		functions[i].changed = kills;
 	}
 	decoder_free(decoder);
 	return result;

@@ -24,7 +24,8 @@ int site_check(const struct plan *plan, const struct target *targets, size_t tar
 
 /*
  * The same for the starts of functions that are probed beside a plan: decided on as the file has them now. Takes those that differ
- * in the memory of the target, or can't be read, out of offsets and cookies. 0 or -ENOMEM.
+ * in the memory of the target, or can't be read, or are nops of five bytes where this kernel makes something deadly of those, out of
+ * offsets and cookies. 0 or -ENOMEM.
  */
 struct site_offsets {
 	const char *path; /* of the file */

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <asm/ptrace.h>
+#include <signal.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe/own_functions_x86_64.h"
@@ -141,24 +143,58 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 	return 0;
 }
 
-#define KEPT   0x5a5a5a5a12345678ULL
-#define ROUNDS 100 /* the kernel does so from the second hit on */
+#define KEPT	      0x5a5a5a5a12345678ULL
+#define ROUNDS	      100 /* the kernel does so from the second hit on */
+#define CALL_RELATIVE 0xe8
 
-bool kernel_writes_below_stack(void)
+static void child_is_dying(int number)
 {
+	_exit(1);
+}
+
+/* Of a function that is probed now: does a child of fork() that calls it? It notices, so that the kernel's log is left alone. */
+static bool child_dies(void)
+{
+	static const int faults[] = {SIGSEGV, SIGILL, SIGTRAP, SIGBUS};
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+			signal(faults[i], child_is_dying);
+		(void)arch_keep_below_stack(KEPT);
+		_exit(0);
+	}
+	if (child < 0)
+		return true;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status != 0;
+}
+
+enum kernel_long_nop kernel_long_nop_probe(void)
+{
+	const volatile u8 *code = (const volatile u8 *)arch_keep_below_stack_nop;
+	const u8 before = *code;
+	enum kernel_long_nop found = KERNEL_LONG_NOP_STAYS;
 	_cleanup_close_ int program = load_empty_program(uprobe_attach_type(UPROBE_MULTI));
 	u64 offset = 0;
 	struct uprobe_group group = {.kind = UPROBE_MULTI,
 				     .program_fd = program,
 				     .pid = (u32)getpid(),
 				     .offsets = &offset};
-	_cleanup_close_ int link = -1;
+	int link;
 
 	if (program < 0 || own_code_offset(arch_keep_below_stack_nop, &offset))
-		return false;
+		return found;
 	link = uprobe_link_create(&group, "/proc/self/exe", 0, 1);
-	for (int i = 0; link >= 0 && i < ROUNDS; i++)
+	if (link < 0)
+		return found;
+	for (int i = 0; i < ROUNDS; i++)
 		if (arch_keep_below_stack(KEPT) != KEPT)
-			return true;
-	return false;
+			found = KERNEL_LONG_NOP_WRITES;
+	if (*code == CALL_RELATIVE && child_dies())
+		found = KERNEL_LONG_NOP_KILLS;
+	close(link);
+	return *code == before ? found : KERNEL_LONG_NOP_KILLS;
 }

@@ -24,8 +24,18 @@ struct kernel_abilities {
 /* Loads and links nothing that stays. -EPERM, -ENOSYS, ... with what to do when BPF itself is refused or
  * missing, or the kernel has no BTF. */
 int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err);
-/* Does this kernel turn a probed nop of five bytes into a call, which writes below the stack pointer (6.18, 6.19)? Tried
- * with a link on a function of our own. */
-bool kernel_writes_below_stack(void);
+/* What becomes of a probed nop of five bytes (docs/uprobes.md), the worst that applies. */
+enum kernel_long_nop {
+	KERNEL_LONG_NOP_STAYS,
+	/* A call, once it was hit, which writes below the stack pointer. */
+	KERNEL_LONG_NOP_WRITES,
+	/* A call to a page that children of fork() do not get, so that they die of it, or one that stays when the probe has gone
+	 * (6.18 to 7.0). */
+	KERNEL_LONG_NOP_KILLS,
+};
+
+/* Tried with a link on a function of our own, and by a child that calls it: some tens of ms. Where that can't be tried no probe can
+ * be put in either. */
+enum kernel_long_nop kernel_long_nop_probe(void);
 
 #endif
