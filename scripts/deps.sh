@@ -63,6 +63,8 @@ test   rustc                                 -  programs that panic (275 MB)
 test   golang-go                             -  programs with goroutines (464 MB)
 test   nginx-light|nginx              nginx  injected into by tests
 test   memcached                     memcached  recorded by tests
+test   valgrind                              -  a translator of code, which is refused
+test   libucx-dev                            -  UCX, which patches functions of libc
 test   libjemalloc2                          -  allocators that tests record
 test   libtcmalloc-minimal4|libtcmalloc-minimal4t64  -  the same
 test   libmimalloc2.0|libmimalloc3           -  the same

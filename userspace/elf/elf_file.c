@@ -356,6 +356,14 @@ bool elf_file_is_static(const struct elf_file *file)
 	return !elf_dynamic_find(file, DT_NEEDED, &value);
 }
 
+bool elf_file_has_text_relocations(const struct elf_file *file)
+{
+	u64 value;
+
+	return elf_dynamic_find(file, DT_TEXTREL, &value) ||
+	       (elf_dynamic_find(file, DT_FLAGS, &value) && value & DF_TEXTREL);
+}
+
 char *elf_file_soname(const struct elf_file *file)
 {
 	char name[SONAME_MAX_BYTES];

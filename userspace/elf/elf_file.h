@@ -77,6 +77,8 @@ int elf_file_binding(const struct elf_file *file, u64 slot, struct elf_binding *
 bool elf_file_is_go(const struct elf_file *file);
 bool elf_file_has_device_code(const struct elf_file *file); /* code for GPUs, as nvcc puts it in */
 bool elf_file_is_static(const struct elf_file *file); /* no PT_INTERP and no DT_NEEDED */
+/* Is its code written to when it is loaded (DT_TEXTREL)? */
+bool elf_file_has_text_relocations(const struct elf_file *file);
 /* The name that others are linked with (DT_SONAME: libcuda.so.1), NULL when it has none. The caller frees. */
 char *elf_file_soname(const struct elf_file *file);
 

@@ -15,7 +15,9 @@ struct matcher {
 	size_t module;
 	struct module_code *code;
 	struct pattern_name name;
-	bool *relevant; /* for each pattern: does its BINARY mean this module? */
+	bool *relevant;	     /* for each pattern: does its BINARY mean this module? */
+	const char *differs; /* see plan_file_differs() */
+	u64 patchers;	     /* see plan_patchers_find() */
 };
 
 /* All symbols at one address: one function with aliases. */
@@ -208,9 +210,13 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 {
 	const struct code_module *module = &matcher->builder->plan->modules[matcher->module];
 	const struct elf_symbol *symbol = group->best;
-	const char *reason;
+	const char *reason = matcher->differs;
 	u64 file_offset;
 
+	for (size_t i = 0; i < group->count && !reason; i++)
+		reason = plan_patched_by(matcher->patchers, group->symbols[i].name);
+	if (reason)
+		return reason;
 	for (size_t i = 0; i < group->count; i++) {
 		if (group->symbols[i].ifunc)
 			return "it only chooses an implementation (ifunc): probe that by its own "
@@ -283,6 +289,8 @@ static int module_match(struct matcher *matcher, struct err *err)
 	if (result)
 		return err_set(err, result, "%s", problem.message);
 	pattern_name_set(&matcher->name, NULL);
+	matcher->differs = plan_file_differs(module_code_file(matcher->code));
+	matcher->patchers = plan_patchers_find(builder, matcher->module);
 	result = symbols_visit(matcher, module_code_symbols(matcher->code));
 	if (result)
 		err_errno(err, result, "can't match the functions of %s",

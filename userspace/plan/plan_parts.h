@@ -47,6 +47,12 @@ enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder);
 /* Makes it one that is not probed, and frees what it points to. 0 or -ENOMEM. */
 int plan_function_skip(struct plan_builder *builder, struct plan_function *function, const char *reason);
 
+/* plan_patched.c: which rows of patchers.def are about a module, a bit each; why they speak against a function of it, NULL: they do not. */
+u64 plan_patchers_find(const struct plan_builder *builder, size_t module);
+const char *plan_patched_by(u64 found, const char *function);
+/* Why nothing of a file is probed; NULL: it may be. */
+const char *plan_file_differs(const struct elf_file *file);
+
 /* plan_forwards.c: leaves out what only hands calls on (forwarding_libraries.def). After plan_match. */
 int plan_forwards_apply(struct plan_builder *builder, struct err *err);
 /* plan_policy.c: how the returns of each function are seen. */

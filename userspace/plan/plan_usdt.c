@@ -92,6 +92,8 @@ static const char *place_check(struct usdt_builder *builder, struct plan_usdt_si
 	struct instruction instruction;
 	ssize_t size = elf_file_read(builder->file, site->file_offset, bytes, sizeof(bytes));
 
+	if (plan_file_differs(builder->file))
+		return plan_file_differs(builder->file);
 	if (!plan_maps_offset(&builder->plan->modules[builder->module], site->file_offset))
 		return "no target maps this part of the file executable";
 	if (size <= 0 ||

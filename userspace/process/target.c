@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process/maps.h"
 #include "process/proc_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -177,6 +179,41 @@ static int read_executable(struct target *target, struct err *err)
 	return target->executable ? 0 : err_errno(err, -ENOMEM, "can't attach to %u", pid);
 }
 
+static const struct translator {
+	const char *glob, *who;
+} translators[] = {
+#define TRANSLATOR(glob, who) {glob, who},
+#include "process/translators.def"
+#undef TRANSLATOR
+};
+
+static const char *translator_of(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(translators); i++)
+		if (!fnmatch(translators[i].glob, path, 0))
+			return translators[i].who;
+	return NULL;
+}
+
+/* By its executable, or by what it maps. */
+static int check_translated(const struct target *target, struct err *err)
+{
+	const char *who = translator_of(target->executable);
+	_cleanup_free_ char *text = NULL;
+	struct maps_line line;
+	char *rest;
+
+	if (!who && !proc_file_read(target->proc_fd, "maps", &text, NULL))
+		for (rest = text; !who && maps_next(&rest, &line);)
+			who = line.inode ? translator_of(line.path) : NULL;
+	if (!who)
+		return 0;
+	return err_set(err, -EBUSY,
+		       "can't attach to %u: %s runs a translated copy of its code, where probes "
+		       "would kill it or never be hit. Run it without %s.",
+		       target->pid, who, who);
+}
+
 static void read_namespaces(struct target *target, const char *status)
 {
 	u32 id = proc_status_id_in_namespace(status);
@@ -212,7 +249,8 @@ static int read_all(struct target *target, bool traced_by_us, struct err *err)
 	if (result)
 		return result;
 	read_namespaces(target, status);
-	return read_executable(target, err);
+	result = read_executable(target, err);
+	return result ? result : check_translated(target, err);
 }
 
 int target_open(u32 pid, bool traced_by_us, struct target *ret_target, struct err *err)
