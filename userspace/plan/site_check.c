@@ -94,6 +94,12 @@ static int add_function(struct places *places, struct plan_function *function)
 			      .name = function->name};
 	int result = add(places, &place);
 
+	/* Who patches a function writes over its first instruction: one that is probed behind it would not be seen. */
+	if (function->placed_bytes && !result) {
+		place.file_offset -= function->placed_bytes;
+		place.planned = &function->first;
+		result = add(places, &place);
+	}
 	for (size_t s = 0; s < function->site_count && !result; s++) {
 		place.file_offset = function->sites[s].file_offset;
 		place.planned = &function->sites[s].bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Just before the probes of a plan are put in: does at each place still stand what was decided on, in the file, and in the memory
- * of each target? A file may be written to in between, and a process that patches its own code (hooks, live patches) would
- * have the instruction of the file done for it, not the one that it has.
+ * Just before the probes of a plan are put in: does at each place, and where its function begins, still stand what was decided on, in
+ * the file, and in the memory of each target? A file may be written to in between, and a process that patches its own code (hooks, live
+ * patches) would have the instruction of the file done for it, not the one that it has.
  */
 #ifndef GPUPROBE_PLAN_SITE_CHECK_H
 #define GPUPROBE_PLAN_SITE_CHECK_H

@@ -4,6 +4,7 @@
  * file and 2 in fact. Beside it plain() and long_nop(), which begin with what the kernel does without and with a call of its own.
  */
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "protocol.h"
@@ -12,15 +13,18 @@
 #define TURNS	2
 #define OPERAND 1 /* of mov $n,%eax: where n is */
 
-int patched(void), plain(void), long_nop(void);
+int patched(void), plain(void), long_nop(void), behind(void);
 
-__asm__(".text\n.globl patched, plain, long_nop\n"
+__asm__(".text\n.globl patched, plain, long_nop, behind\n"
 	".type patched, @function\npatched: movl $1, %eax\nret\n.size patched, . - patched\n"
 	".type plain, @function\nplain: push %rbx\nmovl $3, %eax\npop %rbx\nret\n.size plain, . - "
 	"plain\n"
 	".type long_nop, @function\nlong_nop: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\nmovl $4, "
 	"%eax\nret\n"
-	".size long_nop, . - long_nop\n");
+	".size long_nop, . - long_nop\n.p2align 6\n"
+	".type behind, @function\nbehind: endbr64\npush %rbx\npop %rbx\nmovl $5, %eax\nret\n.size "
+	"behind, . - "
+	"behind\n");
 
 static void patch(void)
 {
@@ -31,6 +35,8 @@ static void patch(void)
 	if (mprotect(begin, 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC))
 		exit(2);
 	code[OPERAND] = 2;
+	/* A jump to its movl, past the push that is probed. */
+	memcpy((void *)behind, "\xeb\x04", 2);
 	if (mprotect(begin, 2 * page, PROT_READ | PROT_EXEC))
 		exit(2);
 }
@@ -43,7 +49,8 @@ int main(void)
 	protocol_begin();
 	for (int turn = 0; turn < TURNS; turn++) {
 		for (int i = 0; i < CALLS; i++)
-			failures += (patched() != 2) + (plain() != 3) + (long_nop() != 4);
+			failures += (patched() != 2) + (plain() != 3) + (long_nop() != 4) +
+				    (behind() != 5);
 		protocol_count("plain", CALLS);
 		protocol_count("long_nop", CALLS);
 		protocol_count("failures", failures);
