@@ -90,8 +90,8 @@ enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder)
 
 int plan_entries_drop(struct plan_builder *builder)
 {
-	static const char reason[] = "it begins with a nop of five bytes, which this kernel makes "
-				     "a call of that children of fork() die of";
+	static const char reason[] = "it begins with a nop of five bytes, behind which it can't "
+				     "be probed: " PLAN_LONG_NOP_KILLS;
 	struct plan *plan = builder->plan;
 	size_t kept = 0;
 

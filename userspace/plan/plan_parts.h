@@ -42,6 +42,8 @@ bool plan_maps_offset(const struct code_module *module, u64 file_offset);
  * basic blocks: foo.__part.1 */
 bool plan_is_cold_part(const char *name);
 
+/* What is said of a nop of five bytes that is no place, behind what it is. */
+#define PLAN_LONG_NOP_KILLS "this kernel turns a probed one into a call that crashes forked children"
 /* What the kernel makes of nops of five bytes: it is asked when there is the first one. */
 enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder);
 /* Makes it one that is not probed, and frees what it points to. 0 or -ENOMEM. */

@@ -69,9 +69,7 @@ static const char *long_nop_harms(struct usdt_builder *builder, u64 address)
 		builder->kernel_long_nop = kernel_long_nop_probe();
 	}
 	if (builder->kernel_long_nop == KERNEL_LONG_NOP_KILLS)
-		return "it is a nop of five bytes, which this kernel makes a call of that children "
-		       "of fork() "
-		       "die of";
+		return "it is a nop of five bytes: " PLAN_LONG_NOP_KILLS;
 	if (builder->kernel_long_nop == KERNEL_LONG_NOP_STAYS)
 		return NULL;
 	if (!builder->symbols_loaded &&

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "plan/plan_parts.h"
 #include "probe/kernel.h"
 #include "process/maps.h"
 #include "process/proc_file.h"
@@ -341,7 +342,8 @@ int site_check(const struct plan *plan, const struct target *targets, size_t tar
 
 /* Of each place the instruction that the file has now; where it has none it can't be the same. One that this kernel makes something
  * deadly of is as one that has changed. */
-static int functions_fill(const struct site_offsets *offsets, struct plan_function *functions)
+static int functions_fill(const struct site_offsets *offsets, struct plan_function *functions,
+			  struct site_changes *changes)
 {
 	struct decoder *decoder = NULL;
 	int result = decoder_create(&decoder, NULL);
@@ -361,6 +363,11 @@ static int functions_fill(const struct site_offsets *offsets, struct plan_functi
 		kills = asked ? kills : kernel_long_nop_probe() == KERNEL_LONG_NOP_KILLS;
 		asked = true;
 		functions[i].changed = kills;
+		changes->count += kills;
+		if (kills && changes->count == 1)
+			snprintf(changes->first, sizeof(changes->first),
+				 "a watched function begins with a nop of five "
+				 "bytes: " PLAN_LONG_NOP_KILLS);
 	}
 	decoder_free(decoder);
 	return result;
@@ -382,7 +389,7 @@ int site_check_offsets(const struct target *target, struct site_offsets *offsets
 				  .module_count = 1,
 				  .functions = functions,
 				  .function_count = offsets->count};
-	int result = functions ? functions_fill(offsets, functions) : -ENOMEM;
+	int result = functions ? functions_fill(offsets, functions, changes) : -ENOMEM;
 
 	if (!result)
 		result = site_check(&plan, target, 1, changes);
