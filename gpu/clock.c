@@ -45,7 +45,7 @@ static bool read_tightest(clock_reader read, void *data, struct clock_point *ret
 		after_ns = system_now_ns();
 		if (after_ns - before_ns < best_ns) {
 			best_ns = after_ns - before_ns;
-			*ret_point = (struct clock_point){cupti, before_ns + best_ns / 2};
+			*ret_point = (struct clock_point){cupti, before_ns + best_ns / 2, best_ns};
 		}
 	}
 	return true;
@@ -62,12 +62,13 @@ static s64 offset_of(const struct clock_point *point)
 	return (s64)(point->monotonic_ns - point->cupti);
 }
 
-/* By the first point, until somebody sets CLOCK_REALTIME. */
+/* By the best of the points of before it is used, until somebody sets CLOCK_REALTIME. */
 static void follow_realtime(struct clock *clock, const struct clock_point *point)
 {
 	s64 apart = clock->point_count ? offset_of(point) - offset_of(&clock->points[0]) : 0;
 
-	if (!clock->point_count || apart > STEP_NS || apart < -STEP_NS) {
+	if (!clock->point_count || apart > STEP_NS || apart < -STEP_NS ||
+	    (!clock->in_use && point->apart_ns < clock->points[0].apart_ns)) {
 		clock->points[0] = *point;
 		clock->point_count = 1;
 		clock->offset_ns = 0;
@@ -146,6 +147,7 @@ u64 clock_convert(struct clock *clock, u64 cupti)
 
 	if (!clock->fitted || !cupti || !clock->point_count)
 		return cupti;
+	clock->in_use = true;
 	if (clock->unsure) {
 		now_ns = system_now_ns();
 		clock->fitted = distance(by_line(clock, cupti), now_ns) < distance(cupti, now_ns);

@@ -13,6 +13,7 @@
 
 struct clock_point {
 	u64 cupti, monotonic_ns;
+	u64 apart_ns; /* between the readings around it: it is off by half of that at most */
 };
 
 struct clock {
@@ -25,6 +26,7 @@ struct clock {
 	double slope;	 /* ns of CLOCK_MONOTONIC for one of CUPTI's */
 	double offset_ns; /* of the line at points[0] */
 	u32 residual_ns; /* largest distance of a point from the line */
+	bool in_use; /* times were converted: from then on CLOCK_REALTIME's distance stays the same until that is set */
 };
 
 /* Reads CUPTI's clock; false: it could not. */

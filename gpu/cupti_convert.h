@@ -15,6 +15,7 @@
 
 /* CUPTI's numbers of kinds of activity that have a meaning of their own here. */
 enum cupti_activity {
+	CUPTI_NO_KIND = 0,
 	CUPTI_MEMCPY = 1,
 	CUPTI_MEMSET = 2,
 	CUPTI_SERIAL_KERNEL = 3,

@@ -81,6 +81,13 @@ static void restore(struct cupti_session *session)
 	cupti_restore_thread_ids(session);
 }
 
+/* What CUPTI calls of ours from now on gives it the time that it would take itself. */
+static void keep_clock(const struct cupti_session *session)
+{
+	if (session->timestamps_by_callback)
+		resident_tell_realtime(&session->resident);
+}
+
 /* Somebody else has CUPTI: it is left to that one as it is, but for what nobody but us had switched on. */
 static void leave_to_others(struct cupti_session *session, struct words *words)
 {
@@ -93,6 +100,7 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 	cupti_others_flush(session, system_now_ns());
 	cupti_others_withdraw(session, WITHDRAW_TIMEOUT_MS * NS_PER_MILLISECOND);
 	cupti_others_repair(session);
+	keep_clock(session);
 	words_add(words, "CUPTI stays in the target: another user of it has it");
 	if (!session->others.withdrawn)
 		words_add(words, ", with all kinds of records that were recorded here");
@@ -103,8 +111,8 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 static void stop(struct cupti_session *session, struct words *words)
 {
 	const char *why_not = cupti_finalize_why_not(session);
-	enum cupti_finalized finalized = CUPTI_UP;
 
+	cupti_others_settle(session);
 	if (cupti_others_look(session)) {
 		leave_to_others(session, words);
 		return;
@@ -117,17 +125,10 @@ static void stop(struct cupti_session *session, struct words *words)
 		return;
 	}
 	restore(session);
-	if (!why_not && !cupti_subscription_regain(session)) {
-		why_not = "serves another user of it too";
-		cupti_others_await(session);
-	}
-	if (!why_not && !cupti_others_came(session))
-		finalized = cupti_finalize(session);
-	if (finalized == CUPTI_DOWN) {
+	cupti_others_repair(session);
+	if (!why_not && session->subscriber && !cupti_others_came(session) &&
+	    cupti_finalize(session)) {
 		words_add(words, "CUPTI was taken down");
-	} else if (finalized == CUPTI_STUCK) {
-		words_add(words, "a thread of the target has been in cuptiFinalize for 5 s, so "
-				 "that CUPTI is neither up nor down");
 	} else if (cupti_others_look(session)) {
 		leave_to_others(session, words);
 	} else {
@@ -135,6 +136,7 @@ static void stop(struct cupti_session *session, struct words *words)
 		words_add(words, why_not ? why_not
 					 : "told of no call of CUDA on whose return it can be "
 					   "taken down");
+		keep_clock(session);
 	}
 	if (session->managed_result) {
 		words_add(words, "; it did not record its unified memory (error ");

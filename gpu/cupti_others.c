@@ -9,6 +9,11 @@
 /* A profiler that begins makes all its calls within that time of one another. */
 #define QUIET_NS (300 * NS_PER_MILLISECOND)
 #define PAUSE_NS (10 * NS_PER_MILLISECOND)
+/* How long one is waited for at most who has just called. */
+#define SETTLE_NS (400 * NS_PER_MILLISECOND)
+/* News come within tens of microseconds, on a busy machine within milliseconds. */
+#define HEAR_NS	      (50 * NS_PER_MILLISECOND)
+#define HEAR_PAUSE_NS (NS_PER_MILLISECOND / 20)
 /* What is not complete is not handed over, and a buffer may just have been asked of us: twice as long to each next one. */
 #define FLUSHES	       8
 #define FLUSH_FIRST_NS NS_PER_MILLISECOND
@@ -83,21 +88,58 @@ u64 cupti_others_timeout(const struct cupti_session *session, u64 timeout_ns)
 	return others->down || others->withdrawn || wanted_ns > timeout_ns ? timeout_ns : wanted_ns;
 }
 
-void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns)
+/* Of the news of others that are under way: a call of our own tells, since they come one after the other. */
+static void hear(const struct cupti_session *session)
 {
 	const struct agent_cupti_others *others = &session->control->cupti_others;
-	u64 end_ns = system_now_ns() + wait_ns, unwanted;
+	u64 now_ns = system_now_ns(), end_ns = now_ns + HEAR_NS, called_ns = now_ns;
 	u32 never = 0;
+
+	/* Nobody watches; or nothing can be taken over; or every call would start it anew. */
+	if (!__atomic_load_n(&others->own_ns, __ATOMIC_ACQUIRE) || session->several ||
+	    uses_of(session) & CUPTI_USE_FINALIZES)
+		return;
+	cupti_disable(session, CUPTI_NO_KIND);
+	while (__atomic_load_n(&others->own_ns, __ATOMIC_ACQUIRE) < called_ns && now_ns < end_ns) {
+		system_wait(&never, 0, HEAR_PAUSE_NS);
+		now_ns = system_now_ns();
+	}
+}
+
+/* true: nobody has called for so long that what he has begun is done. */
+static bool await_quiet(struct cupti_session *session, u64 end_ns)
+{
+	const struct agent_cupti_others *others = &session->control->cupti_others;
+	u32 never = 0;
+	u64 now_ns;
+
+	while ((now_ns = system_now_ns()) - __atomic_load_n(&others->last_ns, __ATOMIC_ACQUIRE) <
+	       QUIET_NS) {
+		if (now_ns >= end_ns)
+			return false;
+		if (cupti_others_look(session))
+			cupti_others_flush(session, now_ns);
+		system_wait(&never, 0, PAUSE_NS);
+	}
+	return true;
+}
+
+void cupti_others_settle(struct cupti_session *session)
+{
+	hear(session);
+	await_quiet(session, system_now_ns() + SETTLE_NS);
+}
+
+void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns)
+{
+	u64 unwanted;
 
 	/* Unseen by the probes somebody may want any of them. */
 	if (session->others.withdrawn ||
 	    session->control->cupti_facts.lost_reason == CUPTI_LOST_SILENT)
 		return;
-	while (system_now_ns() - __atomic_load_n(&others->last_ns, __ATOMIC_ACQUIRE) < QUIET_NS) {
-		if (system_now_ns() >= end_ns)
-			return;
-		system_wait(&never, 0, PAUSE_NS);
-	}
+	if (!await_quiet(session, system_now_ns() + wait_ns))
+		return;
 	cupti_others_look(session);
 	session->others.withdrawn = true;
 	unwanted = ~kinds_of(session);
@@ -110,19 +152,12 @@ void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns)
 
 void cupti_others_repair(struct cupti_session *session)
 {
-	u64 wanted = session->several ? 0 : session->others.taken_off & kinds_of(session);
+	u64 wanted;
 
+	hear(session);
+	wanted = session->several ? 0 : session->others.taken_off & kinds_of(session);
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (wanted >> kind & 1 && !(uses_of(session) & CUPTI_USE_FINALIZES))
 			cupti_enable(session, kind);
 	session->others.taken_off &= ~wanted;
-}
-
-void cupti_others_await(const struct cupti_session *session)
-{
-	u64 end_ns = system_now_ns() + QUIET_NS;
-	u32 never = 0;
-
-	while (!cupti_others_came(session) && system_now_ns() < end_ns)
-		system_wait(&never, 0, PAUSE_NS);
 }

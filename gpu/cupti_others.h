@@ -33,10 +33,10 @@ void cupti_others_flush(struct cupti_session *session, u64 now_ns);
 u64 cupti_others_timeout(const struct cupti_session *session, u64 timeout_ns);
 /* CUPTI is lost: switches off what nobody else wants, once it is known what others do. Waits for at most wait_ns. */
 void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns);
-/* Of the kinds that we have switched off, those that somebody has switched on meanwhile are switched on again: what others
- * do is known some tens of microseconds later, on a busy machine some milliseconds. So it is to be called again. */
+/* Before anything is switched off: knows of all that others have done by now, and lets one who has just begun come to an end
+ * of that, for less than half a second. */
+void cupti_others_settle(struct cupti_session *session);
+/* Of the kinds that we have switched off, those that somebody has switched on meanwhile are switched on again. */
 void cupti_others_repair(struct cupti_session *session);
-/* Somebody holds the subscription: waits a moment for the news of it. */
-void cupti_others_await(const struct cupti_session *session);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cupti_family.h"
 #include "cupti_price.h"
 #include "cupti_shed.h"
+#include "cupti_subscription.h"
 #include "system.h"
 #include "worker_names.h"
 
@@ -67,6 +68,7 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 	} else if (session->feature->state == AGENT_FEATURE_READY) {
 		worker_names_begin(&names);
 		follow_clock(session, now_ns);
+		cupti_subscription_follow(session);
 		cupti_session_convert(session);
 		cupti_shed(session);
 		if (session->control->shed_done != AGENT_SHED_ALL)

@@ -43,8 +43,9 @@ struct cupti_session {
 	bool event_timestamps;
 	u32 thread_id_type_was;
 	bool timestamps_foreign; /* another client's callback is in force */
-	u32 finalize; /* enum cupti_finalize_state; waited for */
-	bool calls_begun; /* the target made calls of CUDA since it was asked */
+	bool timestamps_by_callback; /* ours was given to CUPTI */
+	bool finalize_wanted, finalized; /* by the agent's thread alone */
+	u64 loads; /* libraries that the process has loaded, when it was last looked for users of CUPTI */
 	u32 devices_asked; /* how often */
 	u64 flushed_ns, clock_ns;
 };

@@ -66,6 +66,7 @@ static void start_clock(struct cupti_session *session)
 	if ((kind == CLOCK_IS_REALTIME || kind == CLOCK_UNREADABLE) && !session->stays &&
 	    calls->ActivityRegisterTimestampCallback &&
 	    !calls->ActivityRegisterTimestampCallback(resident_timestamp(&session->resident))) {
+		session->timestamps_by_callback = true;
 		kind = clock_examine(cupti_session_read_clock, session);
 		/* It took the callback, so its records have our times, even if its clock has not: the first
 		 * record shows it. */
@@ -217,6 +218,7 @@ static bool connect(struct cupti_session *session)
 				       cupti_finalize_callback};
 
 	session->several = cupti_family_is_new(session);
+	session->control->cupti_facts.several = session->several;
 	/* What stands before the call of a slot passes on what it got, with the session as the sixth argument. */
 	if (session->several)
 		slots.completed = (__typeof__(slots.completed))(void *)cupti_session_completed_new;
@@ -234,6 +236,7 @@ static bool connect(struct cupti_session *session)
 
 static void enable(struct cupti_session *session)
 {
+	size_t dropped_before;
 	u32 result = cupti_register_callbacks(session);
 
 	if (result) {
@@ -252,6 +255,8 @@ static void enable(struct cupti_session *session)
 	 * agent can no longer read it, and to us it says nothing.
 	 */
 	cupti_session_flush(session, FLUSH_FORCED);
+	/* What it has dropped since then, when nobody gave it a buffer, is not of this one either. */
+	cupti_dropped(session, &dropped_before);
 	enable_kinds(session);
 	cupti_apis_enable(session);
 	session->control->cupti_facts.kinds_enabled =

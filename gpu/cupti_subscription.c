@@ -4,6 +4,7 @@
 #include "cupti_subscription.h"
 #include "cupti_family.h"
 #include "cupti_users.h"
+#include "system.h"
 #include "words.h"
 
 #define SUBSCRIBER_NAME "gpuprobe"
@@ -57,6 +58,7 @@ static u32 take(struct cupti_session *session, char ret_holder[NAME_BYTES])
 	u32 result;
 
 	ret_holder[0] = '\0';
+	session->control->cupti_facts.held_ns = system_now_ns();
 	if (session->several)
 		result = subscribe_new(session, true, &session->subscriber, ret_holder);
 	else
@@ -64,8 +66,10 @@ static u32 take(struct cupti_session *session, char ret_holder[NAME_BYTES])
 			&session->subscriber, resident_callback(&session->resident), NULL);
 	if (result == CUPTI_TAKEN && !session->several)
 		ask_who(session, ret_holder);
-	if (result)
+	if (result) {
 		session->subscriber = NULL;
+		session->control->cupti_facts.held_ns = 0;
+	}
 	return result;
 }
 
@@ -113,6 +117,17 @@ static void fail_taken(struct cupti_session *session, const struct cupti_users *
 	ignore(session, CUPTI_TAKEN, name);
 }
 
+/* Where all who may come live with that none is held. */
+static void share(struct cupti_session *session, const struct cupti_users *users)
+{
+	session->control->cupti_facts.shared = users->kineto && !users->others && !session->several;
+	if (!session->control->cupti_facts.shared)
+		return;
+	/* It holds for everybody's buffers. */
+	cupti_session_zero_no_more(session);
+	cupti_subscription_end(session);
+}
+
 bool cupti_subscription_begin(struct cupti_session *session)
 {
 	struct cupti_users users;
@@ -123,6 +138,7 @@ bool cupti_subscription_begin(struct cupti_session *session)
 		cupti_subscription_fail_family(session);
 		return false;
 	}
+	session->loads = loader_loads();
 	cupti_users_find(&users);
 	result = take(session, holder);
 	if (result == CUPTI_TAKEN)
@@ -134,22 +150,30 @@ bool cupti_subscription_begin(struct cupti_session *session)
 	if (result)
 		return false;
 	session->others_known = users.kineto || users.others;
-	session->control->cupti_facts.shared = users.kineto && !users.others && !session->several;
-	if (session->control->cupti_facts.shared)
-		cupti_subscription_end(session);
+	share(session, &users);
 	return true;
 }
 
-bool cupti_subscription_regain(struct cupti_session *session)
+void cupti_subscription_follow(struct cupti_session *session)
 {
-	char holder[NAME_BYTES];
+	struct cupti_users users;
+	u64 loads;
 
-	return session->subscriber || !take(session, holder);
+	if (!session->subscriber || session->several)
+		return;
+	loads = loader_loads();
+	if (loads == session->loads)
+		return;
+	session->loads = loads;
+	cupti_users_find(&users);
+	share(session, &users);
 }
 
 void cupti_subscription_end(struct cupti_session *session)
 {
-	if (session->subscriber)
-		session->library.calls.Unsubscribe(session->subscriber);
+	if (!session->subscriber)
+		return;
+	session->library.calls.Unsubscribe(session->subscriber);
 	session->subscriber = NULL;
+	session->control->cupti_facts.given_back_ns = system_now_ns();
 }

@@ -14,8 +14,8 @@ struct cupti_session;
 /* Before anything is enabled: is it to be had? Then it is held, or not, as above. false: the feature says why. The first
  * call of a process can take ten seconds. */
 bool cupti_subscription_begin(struct cupti_session *session);
-/* After all is disabled: takes it, where it is not held. false: somebody else has it by now. */
-bool cupti_subscription_regain(struct cupti_session *session);
+/* Of a tick: gives it back where a library has come meanwhile whose profiler may ask for it. */
+void cupti_subscription_follow(struct cupti_session *session);
 /* CUPTI refuses us since somebody calls its other family (cupti_family.h): the feature says so. */
 void cupti_subscription_fail_family(struct cupti_session *session);
 /* NULL subscriber allowed. */

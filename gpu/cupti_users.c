@@ -47,7 +47,7 @@ static bool look(void *data, const struct loader_library *library)
 	}
 	users->kineto |= user->sort == KINETO;
 	users->others |= user->sort == KEEPS;
-	if (user->sort == KEEPS && !users->keeper)
+	if (!users->keeper)
 		users->keeper = user->keeper;
 	if (!users->who) {
 		users->who = user->who;

@@ -42,6 +42,7 @@ _Static_assert(offsetof(struct resident_data, process.exit) == RESIDENT_OFFSET_E
 _Static_assert(offsetof(struct resident_data, process.forked) == RESIDENT_OFFSET_FORKED, "forked");
 _Static_assert(offsetof(struct resident_data, process.agent) == RESIDENT_OFFSET_PROCESS_AGENT,
 	       "process_agent");
+_Static_assert(offsetof(struct resident_data, clock_id) == RESIDENT_OFFSET_CLOCK_ID, "clock_id");
 
 extern const u8 resident_pages[RESIDENT_BYTES] __attribute__((visibility("hidden")));
 
@@ -334,7 +335,13 @@ bool resident_has_nvtx(const struct resident *resident, u64 word)
 
 u64 (*resident_timestamp(const struct resident *resident))(void)
 {
+	__atomic_store_n(&resident->data->clock_id, CLOCK_MONOTONIC, __ATOMIC_RELEASE);
 	return (u64(*)(void))entry(resident, RESIDENT_ENTRY_TIMESTAMP);
+}
+
+void resident_tell_realtime(const struct resident *resident)
+{
+	__atomic_store_n(&resident->data->clock_id, CLOCK_REALTIME, __ATOMIC_RELEASE);
 }
 
 cupti_requested resident_requested(const struct resident *resident)

@@ -16,7 +16,7 @@
 #define RESIDENT_CODE_BYTES	 4096
 #define RESIDENT_BYTES		 8192
 #define RESIDENT_MAGIC		 0x746e656469736572 /* "resident" */
-#define RESIDENT_VERSION	 3
+#define RESIDENT_VERSION	 4
 #define RESIDENT_ENTRY_BYTES	 256
 #define RESIDENT_ENTRY_TIMESTAMP 0
 #define RESIDENT_ENTRY_REQUESTED 1
@@ -43,6 +43,7 @@
 #define RESIDENT_OFFSET_EXIT	     1128
 #define RESIDENT_OFFSET_FORKED	     1136
 #define RESIDENT_OFFSET_PROCESS_AGENT 1144
+#define RESIDENT_OFFSET_CLOCK_ID     1152
 
 #define RESIDENT_NVTX_ENTRIES	    64
 #define RESIDENT_NVTX_ENTRY_BYTES   16
@@ -92,6 +93,8 @@ struct resident_data {
 	u64 nvtx_results[RESIDENT_NVTX_ENTRIES]; /* what an entry returns without an agent */
 	u64 process_users;
 	struct resident_process process;
+	u32 clock_id; /* of which CUPTI is told the time: CLOCK_MONOTONIC, or as if nobody told it */
+	u32 pad;
 	void *exit_registered; /* behind which library the entry was: exit() calls it before that library's destructors */
 	bool fork_registered;
 };
@@ -132,7 +135,10 @@ u64 resident_nvtx(const struct resident *resident, u32 number);
 bool resident_has_nvtx(const struct resident *resident, u64 word);
 
 /* What CUPTI gets. */
+/* It gives CLOCK_MONOTONIC. */
 u64 (*resident_timestamp(const struct resident *resident))(void);
+/* From now on that gives CLOCK_REALTIME, as CUPTI reads it where it has no callback. */
+void resident_tell_realtime(const struct resident *resident);
 cupti_requested resident_requested(const struct resident *resident);
 cupti_completed resident_completed(const struct resident *resident);
 cupti_api_callback resident_callback(const struct resident *resident);

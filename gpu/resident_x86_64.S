@@ -16,7 +16,7 @@ resident_pages:
 /* u64 timestamp(void) */
 	endbr64
 	sub	$24, %rsp
-	mov	$1, %edi			/* CLOCK_MONOTONIC */
+	mov	DATA(CLOCK_ID), %edi
 	mov	%rsp, %rsi
 	mov	DATA(CLOCK), %rax
 	test	%rax, %rax

@@ -99,7 +99,7 @@ struct agent_cupti_config {
 	u32 devices_max;	  /* 0: all */
 	u64 callback_events_max;  /* 0: no cap; of API calls */
 	u64 activity_events_max;  /* 0: no cap; of everything else */
-	u32 finalize_timeout_ms;  /* how long to wait for a call of the target's on whose return cuptiFinalize is safe; 0: CUPTI is not taken down */
+	u32 take_down;		  /* bool: CUPTI is taken down in the end, where that is safe */
 	u32 handover;		  /* bool: path is gpuprobe's, the target can't open it: ask for it (handover_state) */
 };
 
@@ -137,6 +137,10 @@ struct agent_cupti_facts {
 	u64 kept_bytes;	 /* of buffers that CUPTI, or who took it over, still has: they are never touched again */
 	u32 lost_reason; /* enum cupti_lost */
 	u32 shared;	 /* bool: no subscription is held while it records, since torch.profiler may want it */
+	/* From when to when the subscription was held, by the target's CLOCK_MONOTONIC: whoever else asks for it is refused. 0: not yet. */
+	u64 held_ns, given_back_ns;
+	u32 several; /* bool: it is shared with other subscribers */
+	u32 pad;
 };
 
 /*
@@ -167,6 +171,10 @@ struct agent_cupti_others {
 	u64 kinds; /* 1 << CUpti_ActivityKind: enabled by them and not disabled again */
 	u64 first_ns, last_ns; /* of these calls */
 	u64 lost_ns; /* of the first that took something from us: any but SUBSCRIBES and ENABLES; 0: none did */
+	u64 own_ns; /* of the last one of the agent's own: all that others did before has been told */
+	u64 refused_ns; /* of the first that asked for the subscription while the agent held it; 0: none did */
+	u32 refused;	/* how often */
+	u32 pad_refused;
 };
 
 /* By the agent. */
@@ -237,6 +245,7 @@ struct agent_control {
 	u32 shed_done;   /* the same; by the agent */
 	u64 shed_ns;     /* by the agent: when the last of it was done, CLOCK_MONOTONIC of the target */
 	u64 flushing_ns;    /* by the agent: since when it has been in cuptiActivityFlushAll, CLOCK_MONOTONIC of the target; 0: it is not */
+	u64 finalizing_ns;  /* the same of cuptiFinalize, after all is handed over */
 	u32 bell; /* counts up when there is something for the agent's thread, which waits for that (futex): by anybody */
 	u32 handover_state; /* enum agent_handover */
 	u32 handover_fd;    /* by the agent: a memfd AGENT_MEMFD_CUPTI, for gpuprobe to fill and seal */

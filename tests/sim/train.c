@@ -371,8 +371,7 @@ static void end_profile(FILE *client)
 static void answer(FILE *client, const char *line)
 {
 	if (!strcmp(line, "pause")) {
-		fprintf(client, "{\"paused\":true,\"drained\":%s}\n",
-			pause_all() ? "true" : "false");
+		fprintf(client, "{\"paused\":true,\"drained\":%d}\n", pause_all());
 	} else if (!strcmp(line, "resume")) {
 		resume_all();
 		fprintf(client, "{\"paused\":false}\n");
@@ -381,6 +380,8 @@ static void answer(FILE *client, const char *line)
 		fprintf(client, "{\"marked\":true}\n");
 	} else if (!strcmp(line, "truth")) {
 		print_truth(client);
+	} else if (!strncmp(line, "profiler ", strlen("profiler "))) {
+		train_profile_load(client, line + strlen("profiler "));
 	} else if (!strcmp(line, "profile")) {
 		train_profile_begin(client, kernels_asked);
 	} else if (!strcmp(line, "profiled")) {
@@ -390,8 +391,7 @@ static void answer(FILE *client, const char *line)
 		resume_all();
 		fprintf(client, "{\"ending\":true}\n");
 	} else {
-		fprintf(client,
-			"{\"error\":\"pause, resume, mark, truth, profile, profiled or quit\"}\n");
+		fprintf(client, "{\"error\":\"not a word of tests/sim/README.md\"}\n");
 	}
 	fflush(client);
 }

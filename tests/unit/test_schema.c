@@ -217,12 +217,12 @@ TEST(every_loss_reason_has_a_class_and_a_counter)
 {
 	/* Also the class of a reason that nobody gave one. */
 	static const char *const others[] = {
-		"unmatched_return",   "fact_missing",	  "facts_capped",
-		"clock_fitted",	      "return_left",	  "guard_failed",
-		"allocations_capped", "stacks_full",	  "usdt_args_cut",
-		"growth_full",	      "heap_sites_full",  "heap_free_unseen",
-		"memory_unread",      "growth_missed",	  "warned",
-		"samples_missed",     "thread_times_full"};
+		"unmatched_return",   "fact_missing",	   "facts_capped",
+		"clock_fitted",	      "return_left",	   "guard_failed",
+		"allocations_capped", "stacks_full",	   "usdt_args_cut",
+		"growth_full",	      "heap_sites_full",   "heap_free_unseen",
+		"memory_unread",      "growth_missed",	   "warned",
+		"samples_missed",     "thread_times_full", "profiler_refused"};
 	size_t count;
 	const struct schema_enum_value *values = schema_enum_values(&count);
 

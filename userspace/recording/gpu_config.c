@@ -14,10 +14,9 @@ static const struct {
 #include "../gpu/cupti_layout.def"
 };
 
-#define BUFFER_BYTES	    (512U << 10)
-#define BUFFER_COUNT_MAX    256
-#define FLUSH_PERIOD_MS	    100
-#define FINALIZE_TIMEOUT_MS 250
+#define BUFFER_BYTES	 (512U << 10)
+#define BUFFER_COUNT_MAX 256
+#define FLUSH_PERIOD_MS	 100
 
 bool gpu_config_wants_agent(const struct options *options)
 {
@@ -74,7 +73,7 @@ void gpu_config_fill(const struct options *options, struct agent_cupti_config *r
 		.devices_max = devices > UINT32_MAX ? 0 : devices,
 		.callback_events_max = limit_of(profile->gpu_max_callback_api_events),
 		.activity_events_max = limit_of(profile->gpu_max_activity_api_events),
-		.finalize_timeout_ms = FINALIZE_TIMEOUT_MS,
+		.take_down = true,
 	};
 }
 

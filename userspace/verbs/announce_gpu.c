@@ -66,6 +66,8 @@ static void say_audit(const struct agent_report *report)
 
 	if (*report->lost_why)
 		log_warning("%s (%u): %s", comm, pid, report->lost_why);
+	if (*report->refused_why)
+		log_warning("%s (%u): %s", comm, pid, report->refused_why);
 	if (report->left_behind)
 		log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
 			    *why ? ": " : "", why);
@@ -145,6 +147,13 @@ void announce_gpu_result(const struct agents *agents)
 				"%s (%u): CUPTI has not handed over its buffers for 2 s, as when a "
 				"GPU hangs: the last GPU work is missing; the agent leaves by "
 				"itself when CUPTI answers",
+				comm, pid);
+		else if (report->finalizing)
+			log_warning(
+				"%s (%u): CUPTI has been on its way down for 2 s "
+				"(cuptiFinalize, on the agent's own thread): nothing of the "
+				"recording is missing, and the agent leaves by itself when that "
+				"returns",
 				comm, pid);
 		else if (report->cut)
 			log_warning("%s (%u): the agent did not end in time: the last GPU work may "

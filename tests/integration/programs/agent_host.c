@@ -304,7 +304,7 @@ static bool set_number(struct options *options, int option, u64 number)
 	} numbers[] = {
 		{'g', &options->cupti.graph_whole},
 		{'l', &options->cupti.latency_timestamps},
-		{'f', &options->cupti.finalize_timeout_ms},
+		{'f', &options->cupti.take_down},
 		{'b', &options->cupti.buffer_bytes},
 		{'n', &options->cupti.buffer_count_max},
 		{'p', &options->cupti.flush_period_ms},
@@ -361,7 +361,7 @@ int main(int argc, char **argv)
 					    .buffer_count_max = 64,
 					    .flush_period_ms = 100,
 					    .texts_max = 100000,
-					    .finalize_timeout_ms = 2000}};
+					    .take_down = true}};
 	char directory[256];
 	pid_t child;
 	int status;

@@ -75,9 +75,12 @@ struct agent_report {
 	char nvtx_why[AGENT_HINT_BYTES]; /* why none is recorded though it was asked for; "": it is */
 	/* After agents_leave(): */
 	char lost_why[AGENT_HINT_BYTES]; /* WORKS: another user of CUPTI took it, since when; "": none did */
+	char refused_why[AGENT_HINT_BYTES]; /* WORKS: another one asked for CUPTI while it was held here, when; "": none did */
+	u32 refused; /* how often */
 	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */
 	bool stuck; /* it is still in a flush of CUPTI's, which waits for the GPU: it leaves when that returns */
+	bool finalizing; /* it is still in cuptiFinalize, with all handed over: it leaves when that returns */
 	bool ended; /* its target did, before it was asked to leave */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
 	char audit[AGENT_REPORT_BYTES]; /* what the target has, before and after, in words; "": it has ended */

@@ -97,6 +97,9 @@ int agents_put_failures(struct agents *agents, struct recording_facts *facts, st
 		if (!result && report->outcome == AGENT_WORKS && *report->lost_why)
 			result = put_failure(facts, batch, VALUE_attribute_group_failure,
 					     "GPU work", agent, report->lost_why);
+		if (!result && report->outcome == AGENT_WORKS && *report->refused_why)
+			result = put_failure(facts, batch, VALUE_attribute_group_failure,
+					     "another profiler", agent, report->refused_why);
 		if (!result && report->outcome == AGENT_WORKS && *report->others_why)
 			result = put_failure(facts, batch, VALUE_attribute_group_remark,
 					     "other users of CUPTI", agent, report->others_why);

@@ -27,14 +27,20 @@ bool agents_has_left(const struct agent *agent)
 	return !agent->injection.own.tid && says_it_left(agent);
 }
 
-/* CUPTI's flush waits for the GPU without a limit, and with it the agent: it leaves when that returns. */
-static bool is_stuck(struct agent *agent)
+static bool is_long_ago(const struct agent *agent, const u64 *target_ns)
 {
 	u64 now_ns = clock_monotonic_ns() - agent->clock_shift_ns;
-	u64 since_ns = __atomic_load_n(&agent->control->flushing_ns, __ATOMIC_ACQUIRE);
+	u64 since_ns = __atomic_load_n(target_ns, __ATOMIC_ACQUIRE);
 
-	agent->report.stuck = since_ns && since_ns < now_ns && now_ns - since_ns > FLUSH_MAX_NS;
-	return agent->report.stuck;
+	return since_ns && since_ns < now_ns && now_ns - since_ns > FLUSH_MAX_NS;
+}
+
+/* CUPTI's flush and its end wait for the GPU without a limit, and with them the agent: it leaves when they return. */
+static bool is_stuck(struct agent *agent)
+{
+	agent->report.stuck = is_long_ago(agent, &agent->control->flushing_ns);
+	agent->report.finalizing = is_long_ago(agent, &agent->control->finalizing_ns);
+	return agent->report.stuck || agent->report.finalizing;
 }
 
 static bool all_have_left(struct agents *agents)
@@ -66,7 +72,7 @@ static void audit(struct agent *agent)
 	_cleanup_process_audit_ struct process_audit after = {0};
 	u32 state = agents_state(agent);
 
-	agent->report.cut = state < AGENT_STATE_DRAINED;
+	agent->report.cut = state < AGENT_STATE_DRAINED && !agent->report.finalizing;
 	agent->report.stuck &= agent->report.cut;
 	agent->report.silent =
 		agent->report.outcome == AGENT_WORKS && !agents_counter(agent, AGENT_COUNT_WORK);

@@ -71,6 +71,7 @@ static int add_losses_of(const struct agent *agent, struct batch *batch)
 		counts[VALUE_loss_reason_clock_fitted] = !agent->report.cupti.timestamps_ours;
 		counts[VALUE_loss_reason_agent_cut] = agent->report.cut;
 		counts[VALUE_loss_reason_gpu_taken_over] = *agent->report.lost_why != 0;
+		counts[VALUE_loss_reason_profiler_refused] = *agent->report.refused_why != 0;
 	}
 	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
 		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL, reason, agent->place,

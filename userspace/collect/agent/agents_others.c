@@ -26,9 +26,16 @@ void agents_others_tell(struct agents *agents, struct agent *agent)
 				 agent->clock_shift_ns);
 }
 
+/* After the recording began; < 0: before. */
+static double seconds_into(const struct agents *agents, const struct agent *agent, u64 target_ns)
+{
+	u64 ns = target_ns + agent->clock_shift_ns;
+
+	return ((double)ns - (double)agents->window_start_ns) / NS_PER_SECOND;
+}
+
 /* What came of them in words. */
-static void say(const struct agents *agents, struct agent_report *report,
-		const struct agent_cupti_facts *facts, double seconds)
+static void say(struct agent_report *report, const struct agent_cupti_facts *facts, double seconds)
 {
 	static const char *const reasons[] = {
 		[CUPTI_LOST_TAKEN] =
@@ -57,12 +64,30 @@ static void say(const struct agents *agents, struct agent_report *report,
 			   sizeof(report->lost_why));
 }
 
+static void say_refused(struct agent_report *report, double seconds)
+{
+	_cleanup_text_ struct text text = {0};
+
+	text_appendf(
+		&text,
+		"another user of CUPTI in the process (most likely a profiler of its own) asked "
+		"for it %.3f s %s, while it was held here, and was refused (CUPTI's error "
+		"39)%s: it gets it now, if it asks again",
+		seconds < 0 ? -seconds : seconds,
+		seconds < 0 ? "before the recording began" : "after the recording began",
+		report->refused > 1 ? ", and again" : "");
+	agents_copy_string(report->refused_why, sizeof(report->refused_why), text_string(&text),
+			   sizeof(report->refused_why));
+}
+
 void agents_others_read(const struct agents *agents, struct agent *agent)
 {
 	const struct agent_cupti_facts facts = agent->control->cupti_facts;
-	u64 lost_ns = facts.lost_ns + agent->clock_shift_ns;
+	const struct agent_cupti_others others = agent->control->cupti_others;
 
 	if (facts.lost_ns)
-		say(agents, &agent->report, &facts,
-		    ((double)lost_ns - (double)agents->window_start_ns) / NS_PER_SECOND);
+		say(&agent->report, &facts, seconds_into(agents, agent, facts.lost_ns));
+	agent->report.refused = others.refused;
+	if (others.refused)
+		say_refused(&agent->report, seconds_into(agents, agent, others.refused_ns));
 }

@@ -30,8 +30,9 @@ static const struct {
 	const char *name;
 	u8 use;
 	u8 argument;
+	bool shares; /* it can be called beside other subscribers */
 } watched[] = {
-#define WATCHED(function, use, argument) {#function, CUPTI_USE_##use, argument},
+#define WATCHED(function, use, argument, shares) {#function, CUPTI_USE_##use, argument, shares},
 #include "../gpu/cupti_watched.def"
 #undef WATCHED
 };
@@ -94,6 +95,28 @@ static bool is_inner(const struct watched_process *process, const struct cupti_c
 	return false;
 }
 
+static void ring_bell(const struct watched_process *process)
+{
+	__atomic_fetch_add(&process->control->bell, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &process->control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* While several share it that is refused to users of the older functions only. */
+static void note_refusal(struct agent_control *control, const struct cupti_call_event *event,
+			 u64 ts)
+{
+	struct agent_cupti_others *others = &control->cupti_others;
+	u64 held_ns = __atomic_load_n(&control->cupti_facts.held_ns, __ATOMIC_ACQUIRE);
+	u64 until_ns = __atomic_load_n(&control->cupti_facts.given_back_ns, __ATOMIC_ACQUIRE);
+
+	if (!held_ns || ts < held_ns || (until_ns && ts > until_ns) ||
+	    (control->cupti_facts.several && watched[event->function].shares))
+		return;
+	others->refused++;
+	if (!others->refused_ns)
+		others->refused_ns = ts;
+}
+
 /* The lock is held, so that there is one writer. */
 static void tell(const struct watched_process *process, const struct cupti_call_event *event)
 {
@@ -102,8 +125,10 @@ static void tell(const struct watched_process *process, const struct cupti_call_
 	u64 ts = event->ts - process->clock_shift_ns;
 
 	if (event->caller >= process->control->code_begin &&
-	    event->caller < process->control->code_end)
+	    event->caller < process->control->code_end) {
+		__atomic_store_n(&others->own_ns, ts, __ATOMIC_RELEASE);
 		return;
+	}
 	/* That it takes itself down is to be known, whoever made it do so. */
 	if (use != CUPTI_USE_FINALIZES && is_inner(process, event))
 		return;
@@ -116,9 +141,10 @@ static void tell(const struct watched_process *process, const struct cupti_call_
 	__atomic_store_n(&others->last_ns, ts, __ATOMIC_RELEASE);
 	if (use != CUPTI_USE_SUBSCRIBES && use != CUPTI_USE_ENABLES && !others->lost_ns)
 		__atomic_store_n(&others->lost_ns, ts, __ATOMIC_RELEASE);
+	if (use == CUPTI_USE_SUBSCRIBES)
+		note_refusal(process->control, event, ts);
 	__atomic_fetch_or(&others->uses, use, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&process->control->bell, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &process->control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	ring_bell(process);
 }
 
 /* Where there is no room any more the calls stay that take CUPTI from us: the last place is for the last of them. */
