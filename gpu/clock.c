@@ -71,6 +71,8 @@ static void follow_realtime(struct clock *clock, const struct clock_point *point
 	    (!clock->in_use && point->apart_ns < clock->points[0].apart_ns)) {
 		clock->points[0] = *point;
 		clock->point_count = 1;
+		if (!clock->in_use)
+			clock->residual_ns = 0;
 		clock->offset_ns = 0;
 		clock->slope = 1;
 		return;

@@ -44,6 +44,7 @@ static void drain(struct cupti_session *session)
 
 		if (cupti_others_look(session))
 			break;
+		cupti_subscription_follow(session);
 		cupti_session_flush(session, FLUSH_FORCED);
 		cupti_session_convert(session);
 		if (!cupti_buffers_out(&session->buffers))
@@ -81,11 +82,11 @@ static void restore(struct cupti_session *session)
 	cupti_restore_thread_ids(session);
 }
 
-/* What CUPTI calls of ours from now on gives it the time that it would take itself. */
-static void keep_clock(const struct cupti_session *session)
+void cupti_session_keep_clock(struct cupti_session *session)
 {
 	if (session->timestamps_by_callback)
 		resident_tell_realtime(&session->resident);
+	session->timestamps_by_callback = false;
 }
 
 /* Somebody else has CUPTI: it is left to that one as it is, but for what nobody but us had switched on. */
@@ -94,13 +95,11 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 	cupti_session_convert(session);
 	if (session->others.down) {
 		words_add(words, "CUPTI was taken down by the target itself");
-		session->subscriber = NULL;
 		return;
 	}
 	cupti_others_flush(session, system_now_ns());
 	cupti_others_withdraw(session, WITHDRAW_TIMEOUT_MS * NS_PER_MILLISECOND);
 	cupti_others_repair(session);
-	keep_clock(session);
 	words_add(words, "CUPTI stays in the target: another user of it has it");
 	if (!session->others.withdrawn)
 		words_add(words, ", with all kinds of records that were recorded here");
@@ -110,7 +109,7 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 /* What stays, and why. */
 static void stop(struct cupti_session *session, struct words *words)
 {
-	const char *why_not = cupti_finalize_why_not(session);
+	const char *why_not;
 
 	cupti_others_settle(session);
 	if (cupti_others_look(session)) {
@@ -126,6 +125,11 @@ static void stop(struct cupti_session *session, struct words *words)
 	}
 	restore(session);
 	cupti_others_repair(session);
+	/* A library may have come meanwhile. */
+	cupti_subscription_follow(session);
+	why_not = cupti_finalize_why_not(session);
+	if (!why_not && !cupti_others_hear(session))
+		why_not = "may have another user by now, of which nobody tells";
 	if (!why_not && session->subscriber && !cupti_others_came(session) &&
 	    cupti_finalize(session)) {
 		words_add(words, "CUPTI was taken down");
@@ -136,13 +140,22 @@ static void stop(struct cupti_session *session, struct words *words)
 		words_add(words, why_not ? why_not
 					 : "told of no call of CUDA on whose return it can be "
 					   "taken down");
-		keep_clock(session);
+		cupti_session_keep_clock(session);
 	}
 	if (session->managed_result) {
 		words_add(words, "; it did not record its unified memory (error ");
 		words_add_number(words, session->managed_result);
 		words_add(words, ")");
 	}
+	cupti_subscription_end(session);
+}
+
+/* Nothing was recorded: what was set for it. */
+static void take_back(struct cupti_session *session)
+{
+	if (session->configured)
+		restore(session);
+	cupti_session_keep_clock(session);
 	cupti_subscription_end(session);
 }
 
@@ -178,7 +191,7 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint)
 	if (session->registered)
 		stop(session, &words);
 	else
-		cupti_subscription_end(session);
+		take_back(session);
 	if (session->resident.data) {
 		left = CUPTI_LEFT_PAGES;
 		if (!resident_disconnect(&session->resident, THREADS_TIMEOUT_MS)) {

@@ -12,7 +12,7 @@
 /* How long one is waited for at most who has just called. */
 #define SETTLE_NS (400 * NS_PER_MILLISECOND)
 /* News come within tens of microseconds, on a busy machine within milliseconds. */
-#define HEAR_NS	      (50 * NS_PER_MILLISECOND)
+#define HEAR_NS	      (100 * NS_PER_MILLISECOND)
 #define HEAR_PAUSE_NS (NS_PER_MILLISECOND / 20)
 /* What is not complete is not handed over, and a buffer may just have been asked of us: twice as long to each next one. */
 #define FLUSHES	       8
@@ -61,6 +61,7 @@ bool cupti_others_look(struct cupti_session *session)
 				  session->several ? 0 : others->lost_ns);
 	} else if (uses & CUPTI_USE_REGISTERS) {
 		cupti_session_zero_no_more(session);
+		cupti_session_keep_clock(session);
 		cupti_others_lose(session, CUPTI_LOST_TAKEN, others->lost_ns);
 	}
 	return session->others.lost;
@@ -88,45 +89,48 @@ u64 cupti_others_timeout(const struct cupti_session *session, u64 timeout_ns)
 	return others->down || others->withdrawn || wanted_ns > timeout_ns ? timeout_ns : wanted_ns;
 }
 
-/* Of the news of others that are under way: a call of our own tells, since they come one after the other. */
-static void hear(const struct cupti_session *session)
+bool cupti_others_hear(const struct cupti_session *session)
 {
 	const struct agent_cupti_others *others = &session->control->cupti_others;
-	u64 now_ns = system_now_ns(), end_ns = now_ns + HEAR_NS, called_ns = now_ns;
+	u64 called_ns = system_now_ns(), end_ns = called_ns + HEAR_NS;
 	u32 never = 0;
 
-	/* Nobody watches; or nothing can be taken over; or every call would start it anew. */
-	if (!__atomic_load_n(&others->own_ns, __ATOMIC_ACQUIRE) || session->several ||
-	    uses_of(session) & CUPTI_USE_FINALIZES)
-		return;
+	/* Nothing can be taken over; or every call would start it anew. */
+	if (session->several || uses_of(session) & CUPTI_USE_FINALIZES)
+		return true;
+	if (!__atomic_load_n(&others->watched, __ATOMIC_ACQUIRE))
+		return false;
 	cupti_disable(session, CUPTI_NO_KIND);
-	while (__atomic_load_n(&others->own_ns, __ATOMIC_ACQUIRE) < called_ns && now_ns < end_ns) {
+	while (__atomic_load_n(&others->own_ns, __ATOMIC_ACQUIRE) < called_ns) {
+		if (system_now_ns() >= end_ns)
+			return false;
 		system_wait(&never, 0, HEAR_PAUSE_NS);
-		now_ns = system_now_ns();
 	}
+	return true;
 }
 
 /* true: nobody has called for so long that what he has begun is done. */
 static bool await_quiet(struct cupti_session *session, u64 end_ns)
 {
-	const struct agent_cupti_others *others = &session->control->cupti_others;
+	const u64 *last_ns = &session->control->cupti_others.last_ns;
+	u64 now_ns = system_now_ns();
 	u32 never = 0;
-	u64 now_ns;
 
-	while ((now_ns = system_now_ns()) - __atomic_load_n(&others->last_ns, __ATOMIC_ACQUIRE) <
-	       QUIET_NS) {
+	/* One may have come since. */
+	while (now_ns < __atomic_load_n(last_ns, __ATOMIC_ACQUIRE) + QUIET_NS) {
 		if (now_ns >= end_ns)
 			return false;
 		if (cupti_others_look(session))
 			cupti_others_flush(session, now_ns);
 		system_wait(&never, 0, PAUSE_NS);
+		now_ns = system_now_ns();
 	}
 	return true;
 }
 
 void cupti_others_settle(struct cupti_session *session)
 {
-	hear(session);
+	cupti_others_hear(session);
 	await_quiet(session, system_now_ns() + SETTLE_NS);
 }
 
@@ -154,7 +158,7 @@ void cupti_others_repair(struct cupti_session *session)
 {
 	u64 wanted;
 
-	hear(session);
+	cupti_others_hear(session);
 	wanted = session->several ? 0 : session->others.taken_off & kinds_of(session);
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (wanted >> kind & 1 && !(uses_of(session) & CUPTI_USE_FINALIZES))

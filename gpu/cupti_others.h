@@ -33,6 +33,9 @@ void cupti_others_flush(struct cupti_session *session, u64 now_ns);
 u64 cupti_others_timeout(const struct cupti_session *session, u64 timeout_ns);
 /* CUPTI is lost: switches off what nobody else wants, once it is known what others do. Waits for at most wait_ns. */
 void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns);
+/* Waits for the news of others that are under way: a call of our own that does nothing tells, since they come one after the
+ * other. false: nobody tells us of them, or not in time. */
+bool cupti_others_hear(const struct cupti_session *session);
 /* Before anything is switched off: knows of all that others have done by now, and lets one who has just begun come to an end
  * of that, for less than half a second. */
 void cupti_others_settle(struct cupti_session *session);

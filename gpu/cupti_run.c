@@ -64,6 +64,9 @@ void cupti_session_tick(struct cupti_session *session, u64 timeout_ns)
 			cupti_others_flush(session, now_ns);
 			cupti_others_withdraw(session, 0);
 			timeout_ns = cupti_others_timeout(session, timeout_ns);
+			/* It keeps others out for nothing by now. */
+			if (session->others.down || session->others.withdrawn)
+				cupti_subscription_end(session);
 		}
 	} else if (session->feature->state == AGENT_FEATURE_READY) {
 		worker_names_begin(&names);

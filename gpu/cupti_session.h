@@ -45,7 +45,8 @@ struct cupti_session {
 	bool timestamps_foreign; /* another client's callback is in force */
 	bool timestamps_by_callback; /* ours was given to CUPTI */
 	bool finalize_wanted, finalized; /* by the agent's thread alone */
-	u64 loads; /* libraries that the process has loaded, when it was last looked for users of CUPTI */
+	u32 libraries; /* of control->cupti_others, when it was last looked for users of CUPTI */
+	bool configured; /* CUPTI was told things that are to be undone */
 	u32 devices_asked; /* how often */
 	u64 flushed_ns, clock_ns;
 };
@@ -94,6 +95,8 @@ void cupti_session_switch_off(struct cupti_session *session, u64 kinds);
 void cupti_session_disable_kinds(struct cupti_session *session);
 /* From now on CUPTI zeroes what it gets itself. */
 void cupti_session_zero_no_more(struct cupti_session *session);
+/* A timestamp callback of ours gives CUPTI the time that it would take itself, from now on. */
+void cupti_session_keep_clock(struct cupti_session *session);
 /* A call of CUPTI's failed: the feature's state, result and hint. */
 void cupti_session_fail(struct cupti_session *session, u32 state, const char *call, u32 result);
 /* READY, FAILED or IGNORED with result and hint. */

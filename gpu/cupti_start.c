@@ -50,6 +50,28 @@ static void fit_clock(struct cupti_session *session)
 	}
 }
 
+static enum clock_kind give_clock(struct cupti_session *session)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	u64 (*callback)(void) = resident_timestamp(&session->resident);
+	enum clock_kind kind;
+
+	session->timestamps_by_callback = true;
+	/* An earlier session's, which told it CLOCK_REALTIME when that left. */
+	kind = clock_examine(cupti_session_read_clock, session);
+	if (kind == CLOCK_IS_MONOTONIC)
+		return kind;
+	if (calls->ActivityRegisterTimestampCallback(callback)) {
+		cupti_session_keep_clock(session);
+		return kind;
+	}
+	kind = clock_examine(cupti_session_read_clock, session);
+	/* It took the callback, so its records have our times, even if its clock has not: the first
+	 * record shows it. */
+	session->clock.unsure = kind != CLOCK_IS_MONOTONIC;
+	return kind;
+}
+
 /*
  * A callback is taken back by cuptiFinalize only, so CUPTI gets none where it stays.
  * Registering our callback a second time in a process spoils the first records of a session, and registering it over
@@ -64,14 +86,8 @@ static void start_clock(struct cupti_session *session)
 	session->timestamps_foreign = kind == CLOCK_IS_FOREIGN;
 	session->stays = cupti_finalize_why_not(session) != NULL;
 	if ((kind == CLOCK_IS_REALTIME || kind == CLOCK_UNREADABLE) && !session->stays &&
-	    calls->ActivityRegisterTimestampCallback &&
-	    !calls->ActivityRegisterTimestampCallback(resident_timestamp(&session->resident))) {
-		session->timestamps_by_callback = true;
-		kind = clock_examine(cupti_session_read_clock, session);
-		/* It took the callback, so its records have our times, even if its clock has not: the first
-		 * record shows it. */
-		session->clock.unsure = kind != CLOCK_IS_MONOTONIC;
-	}
+	    calls->ActivityRegisterTimestampCallback)
+		kind = give_clock(session);
 	session->clock.realtime = kind == CLOCK_IS_REALTIME;
 	if (kind != CLOCK_IS_MONOTONIC)
 		fit_clock(session);
@@ -202,6 +218,7 @@ static void configure(struct cupti_session *session)
 	const struct cupti_calls *calls = &session->library.calls;
 	struct agent_cupti_config *config = &session->control->cupti;
 
+	session->configured = true;
 	cupti_set_thread_ids(session);
 	cupti_sizes_measure(calls, session->version, session->convert.record_bytes);
 	start_clock(session);

@@ -138,7 +138,6 @@ bool cupti_subscription_begin(struct cupti_session *session)
 		cupti_subscription_fail_family(session);
 		return false;
 	}
-	session->loads = loader_loads();
 	cupti_users_find(&users);
 	result = take(session, holder);
 	if (result == CUPTI_TAKEN)
@@ -157,14 +156,12 @@ bool cupti_subscription_begin(struct cupti_session *session)
 void cupti_subscription_follow(struct cupti_session *session)
 {
 	struct cupti_users users;
-	u64 loads;
+	u32 libraries =
+		__atomic_load_n(&session->control->cupti_others.libraries, __ATOMIC_ACQUIRE);
 
-	if (!session->subscriber || session->several)
+	if (!session->subscriber || session->several || libraries == session->libraries)
 		return;
-	loads = loader_loads();
-	if (loads == session->loads)
-		return;
-	session->loads = loads;
+	session->libraries = libraries;
 	cupti_users_find(&users);
 	share(session, &users);
 }
@@ -173,7 +170,9 @@ void cupti_subscription_end(struct cupti_session *session)
 {
 	if (!session->subscriber)
 		return;
-	session->library.calls.Unsubscribe(session->subscriber);
+	/* A call of it would start anew what was taken down. */
+	if (!session->others.down)
+		session->library.calls.Unsubscribe(session->subscriber);
 	session->subscriber = NULL;
 	session->control->cupti_facts.given_back_ns = system_now_ns();
 }

@@ -120,21 +120,6 @@ void loader_each(const char *needed,
 	dl_iterate_phdr(look, &each);
 }
 
-static int note_loads(struct dl_phdr_info *info, size_t info_bytes, void *data)
-{
-	if (info_bytes >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof(info->dlpi_adds))
-		*(u64 *)data = info->dlpi_adds;
-	return true;
-}
-
-u64 loader_loads(void)
-{
-	u64 loads = 0;
-
-	dl_iterate_phdr(note_loads, &loads);
-	return loads;
-}
-
 bool loader_is(const struct loader_library *library, const char *prefix)
 {
 	return words_begin_with(library->name, prefix) || words_begin_with(library->soname, prefix);

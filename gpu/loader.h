@@ -38,9 +38,6 @@ struct loader_library {
 };
 void loader_each(const char *needed, bool (*visit)(void *data, const struct loader_library *library), void *data);
 
-/* How many libraries the process has loaded so far: where it is the same as before none has come. */
-u64 loader_loads(void);
-
 /* Does the file's name or the SONAME begin so? */
 bool loader_is(const struct loader_library *library, const char *prefix);
 

@@ -172,6 +172,8 @@ struct agent_cupti_others {
 	u64 first_ns, last_ns; /* of these calls */
 	u64 lost_ns; /* of the first that took something from us: any but SUBSCRIBES and ENABLES; 0: none did */
 	u64 own_ns; /* of the last one of the agent's own: all that others did before has been told */
+	u32 watched;   /* bool: such calls are told of */
+	u32 libraries; /* counts up where a library has come whose profiler may ask for the subscription (cupti_users.def) */
 	u64 refused_ns; /* of the first that asked for the subscription while the agent held it; 0: none did */
 	u32 refused;	/* how often */
 	u32 pad_refused;

@@ -96,7 +96,7 @@ static void resolve(struct agent *agent)
 	if (agent->report.outcome != AGENT_AWAITED)
 		return;
 	agent->report.outcome = AGENT_WORKS;
-	agent->report.cut = agents_state(agent) < AGENT_STATE_DRAINED;
+	agent->report.cut = agents_state(agent) < AGENT_STATE_DRAINED && !agent->report.finalizing;
 	agents_look_for_answer(agent);
 	if (!agent->answered)
 		agents_fail(agent, "the agent gave no answer");

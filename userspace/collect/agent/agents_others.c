@@ -2,11 +2,14 @@
 /* Other users of CUPTI in the processes of the agents: who watches for them, and what is said of them in the end. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/agent/agents_parts.h"
+#include "process/proc_file.h"
 
 void agents_others_watch(struct agents *agents, struct agent *agent)
 {
@@ -24,6 +27,39 @@ void agents_others_tell(struct agents *agents, struct agent *agent)
 	if (agents->watch && agent->control)
 		cupti_watch_tell(agents->watch, agents_process(agent), agent->control,
 				 agent->clock_shift_ns);
+}
+
+/* Is a library mapped whose profiler asks for the subscription once in its life? */
+static bool has_kineto(const char *maps)
+{
+	static const char *const names[] = {
+#define CUPTI_USER(prefix, sort, name, who, way_out) USER_##sort(prefix)
+#define USER_KINETO(prefix)			     "/" prefix,
+#define USER_KEEPS(prefix)
+#include "../gpu/cupti_users.def"
+#undef CUPTI_USER
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strstr(maps, names[i]))
+			return true;
+	return false;
+}
+
+void agents_others_look(struct agent *agent)
+{
+	const struct agent_cupti_facts *facts = &agent->control->cupti_facts;
+	_cleanup_free_ char *maps = NULL;
+
+	/* Elsewhere none is held, or it is held beside others. */
+	if (agent->kineto_seen || facts->shared || facts->several ||
+	    !__atomic_load_n(&facts->held_ns, __ATOMIC_ACQUIRE) ||
+	    proc_file_read(agents_process(agent)->proc_fd, "maps", &maps, NULL) ||
+	    !has_kineto(maps))
+		return;
+	agent->kineto_seen = true;
+	__atomic_fetch_add(&agent->control->cupti_others.libraries, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&agent->control->bell, 1, __ATOMIC_RELEASE);
 }
 
 /* After the recording began; < 0: before. */
@@ -85,6 +121,8 @@ void agents_others_read(const struct agents *agents, struct agent *agent)
 	const struct agent_cupti_facts facts = agent->control->cupti_facts;
 	const struct agent_cupti_others others = agent->control->cupti_others;
 
+	if (agent->report.outcome != AGENT_WORKS)
+		return;
 	if (facts.lost_ns)
 		say(&agent->report, &facts, seconds_into(agents, agent, facts.lost_ns));
 	agent->report.refused = others.refused;

@@ -26,6 +26,7 @@ struct agent {
 	struct target taker; /* a process that was no target at first: a descendant; pid 0: there is none */
 	struct map tasks;    /* late: threads of it that were told of, by tid */
 	u64 tasks_ns;	     /* when */
+	bool kineto_seen; /* a library has come whose profiler may ask for CUPTI, and the agent was told */
 	bool to_watch; /* for other users of CUPTI: it was just met */
 	u32 source;
 	u32 place;	/* text id (tool) for the ledger */
@@ -126,6 +127,8 @@ void agents_tell_threads(const struct agents *agents, struct agent *agent);
 void agents_others_watch(struct agents *agents, struct agent *agent);
 /* Its agent is told of them from now on. */
 void agents_others_tell(struct agents *agents, struct agent *agent);
+/* Looks whether such a library has come; now and then. Reads what is mapped. */
+void agents_others_look(struct agent *agent);
 /* What came of them goes into the report. After it has left. */
 void agents_others_read(const struct agents *agents, struct agent *agent);
 

@@ -272,6 +272,7 @@ static int drain_all(void *data, record_callback callback, void *callback_data)
 		if (ring && reclaim) {
 			agent_ring_reclaim(ring);
 			agents_nvtx_look(agents, agent, agents_process(agent));
+			agents_others_look(agent);
 		}
 		if (ring)
 			taken = agent_ring_drain(ring, callback, callback_data);

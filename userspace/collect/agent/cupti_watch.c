@@ -43,6 +43,7 @@ struct watched_process {
 		u64 inode, code_begin, code_end;
 	} files[FILES_MAX];
 	u32 file_count;		       /* released when it grows: the reader holds the other lock */
+	bool probed;		       /* its calls are seen */
 	struct agent_control *control; /* NULL: it is still to be told of */
 	s64 clock_shift_ns;
 	struct cupti_call_event pending[PENDING_MAX];
@@ -109,7 +110,8 @@ static void note_refusal(struct agent_control *control, const struct cupti_call_
 	u64 held_ns = __atomic_load_n(&control->cupti_facts.held_ns, __ATOMIC_ACQUIRE);
 	u64 until_ns = __atomic_load_n(&control->cupti_facts.given_back_ns, __ATOMIC_ACQUIRE);
 
-	if (!held_ns || ts < held_ns || (until_ns && ts > until_ns) ||
+	if (others->uses & CUPTI_USE_FINALIZES || !held_ns || ts < held_ns ||
+	    (until_ns && ts > until_ns) ||
 	    (control->cupti_facts.several && watched[event->function].shares))
 		return;
 	others->refused++;
@@ -301,6 +303,16 @@ static int watch_files(struct cupti_watch *watch, struct watched_process *proces
 	return result;
 }
 
+/* From now on the agent may wait for what is told. */
+static void note_probed(struct cupti_watch *watch, struct watched_process *process)
+{
+	pthread_mutex_lock(&watch->lock);
+	process->probed = true;
+	if (process->control)
+		__atomic_store_n(&process->control->cupti_others.watched, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&watch->lock);
+}
+
 int cupti_watch_process(struct cupti_watch *watch, const struct target *target, struct err *err)
 {
 	struct watched_process *process = note_process(watch, target->pid);
@@ -310,6 +322,8 @@ int cupti_watch_process(struct cupti_watch *watch, const struct target *target, 
 		return err_set(err, -E2BIG, "too many processes use CUPTI");
 	pthread_mutex_lock(&watch->attach_lock);
 	result = watch_files(watch, process, target, err);
+	if (!result && process->file_count)
+		note_probed(watch, process);
 	pthread_mutex_unlock(&watch->attach_lock);
 	return result;
 }
@@ -327,6 +341,8 @@ void cupti_watch_tell(struct cupti_watch *watch, const struct target *target,
 	for (size_t i = 0; i < process->pending_count; i++)
 		tell(process, &process->pending[i]);
 	process->pending_count = 0;
+	if (process->probed)
+		__atomic_store_n(&control->cupti_others.watched, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&watch->lock);
 }
 
