@@ -2,6 +2,8 @@
 """What a loop that does nothing but launch pays for a recording without CUPTI (--no-inject), on the simulated CUDA: steps and CPU time of
 the thread that launches, bare and recorded in turns. The recording is as long as the loop runs, so that what it takes until hot
 functions are left out is in the figures: the median of a step, and what single steps took beyond that."""
+import csv
+import io
 import itertools
 import os
 import re
@@ -11,18 +13,18 @@ import tempfile
 
 SECONDS = 5
 LAUNCHES = 128  # of a step
-WAYS = ("driver", "runtime")
+WAYS = (("driver", 3000), ("runtime", 3000), ("runtime", 42000))  # and the rounds of work before each launch
 # What a level records besides has prices of its own: the loop and the simulated GPU wait for each other's lock.
 KINDS = (("calls of CUDA alone", ("--no-blocking", "--cpu-hz", "0", "--alloc", "off")), ("all that the levels record", ()))
 
 
-def run(talker, way):
+def run(talker, way, rounds):
 	"""(median of the CPU time of a step in ns, what single steps took beyond it as a share of all CPU time, steps)"""
-	steps, median_ns, excess_ns, all_ns = map(int, talker.ask(f"{way} {SECONDS}").split())
+	steps, median_ns, excess_ns, all_ns = map(int, talker.ask(f"{way} {SECONDS} {rounds}").split())
 	return median_ns, excess_ns / all_ns, steps
 
 
-def recorded(bench, talker, way, output, arguments):
+def recorded(bench, talker, way, rounds, output, arguments):
 	command = [str(bench.GPUPROBE), "-p", str(talker.pid), "--no-inject", "-d", "600", "-o", output, *arguments]
 	process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 	words = ""
@@ -31,10 +33,17 @@ def recorded(bench, talker, way, output, arguments):
 		if not line:
 			raise SystemExit(f"tests/bench/run: no recording:\n{words}")
 		words += line
-	rates = run(talker, way)
+	rates = run(talker, way, rounds)
 	process.send_signal(signal.SIGINT)
 	words += process.communicate()[1]
 	return rates, words
+
+
+def launches_in(bench, capture):
+	"""How many calls of cuLaunchKernel it has."""
+	said = subprocess.run([str(bench.GPUPROBE), "stats", capture, "-r", "functions", "-f", "csv", "--rows", "0"], capture_output=True, text=True).stdout
+	rows = list(csv.DictReader(io.StringIO(said)))
+	return sum(int(row["Num Calls"]) for row in rows if row["Name"] == "cuLaunchKernel")
 
 
 def measure(bench):
@@ -45,24 +54,25 @@ def measure(bench):
 		return
 	os.environ["LD_LIBRARY_PATH"] = str(sim)
 	rows = []
-	for way, (kind, arguments) in itertools.product(WAYS, KINDS):
+	for (way, rounds), (kind, arguments) in itertools.product(WAYS, KINDS):
 		talker = bench.Talker(program)
 		if talker.hear() != "ready":
 			raise SystemExit("tests/bench/run: gpu_launches does not start")
-		bare, steady, moments, said = [], [], [], []
+		bare, steady, moments, said, shares = [], [], [], [], []
 		with tempfile.TemporaryDirectory() as folder:
 			for _ in range(bench.ROUNDS):
-				alone = run(talker, way)
-				loaded, words = recorded(bench, talker, way, os.path.join(folder, "x.gpr"), arguments)
+				alone = run(talker, way, rounds)
+				loaded, words = recorded(bench, talker, way, rounds, os.path.join(folder, "x.gpr"), arguments)
+				shares.append(launches_in(bench, os.path.join(folder, "x.gpr")) / (loaded[2] * LAUNCHES))
 				bare.append(alone[0])
 				steady.append(loaded[0] / alone[0] - 1)
 				moments.append(loaded[1] - alone[1])
 				said += re.findall(r"about ([0-9.]+) % of the target's CPU time", words)
-				bench.note(f"gpu-fallback: {way}, {kind}: {steady[-1]:.3f} + {moments[-1]:.3f}, steps {alone[2]} {loaded[2]}, said {said[-1:]}")
+				bench.note(f"gpu-fallback: {way}, {kind}: {steady[-1]:.3f} + {moments[-1]:.3f}, steps {alone[2]} {loaded[2]}, said {said[-1:]}, of launches {shares[-1]:.3f}")
 		talker.end()
 		rows.append([way, kind, f"{bench.median(bare) / 1e3 / LAUNCHES:.2f} us", f"{100 * bench.median(steady):.1f} %",
-			     f"{100 * bench.median(moments):.1f} %", f"{bench.median([float(percent) for percent in said]):.1f} %"])
+			     f"{100 * bench.median(moments):.1f} %", f"{100 * bench.median(shares):.0f} %", f"{bench.median([float(percent) for percent in said]):.1f} %"])
 	del os.environ["LD_LIBRARY_PATH"]
 	bench.say(f"A loop of launches on the simulated CUDA, recorded without CUPTI for {SECONDS} s, medians of {bench.ROUNDS} in turns")
 	bench.say()
-	bench.table(["by", "what is recorded", "a launch, bare", "a step takes more", "single steps in all", "by its own estimate"], rows)
+	bench.table(["by", "what is recorded", "a launch, bare", "a step takes more", "single steps in all", "launches recorded", "by its own estimate"], rows)

@@ -5,6 +5,8 @@ SIM := $(B)/sim
 SIM_INCLUDE := $(patsubst %/cupti.h,%,$(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
 	/usr/local/cuda/include/cupti.h $(SIM)/headers/nvidia/cu13/include/cupti.h)))
 SIM_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-deprecated-declarations -Wmissing-prototypes -Wshadow -D_GNU_SOURCE -isystem $(SIM_INCLUDE) -fPIC -g -O2
+# Functions of the APIs begin as those of the real libcudart do: push %rbp.
+SIM_ENTRIES := -fno-omit-frame-pointer -fno-shrink-wrap -fno-schedule-insns2
 SIM_DRIVER  := $(wildcard tests/sim/driver/*.c)
 SIM_RUNTIME := $(wildcard tests/sim/runtime/*.c)
 SIM_CUPTI   := $(wildcard tests/sim/cupti/*.c)
@@ -38,11 +40,11 @@ $(SIM)/runtime/runtime_api.h: $(SIM_RUNTIME) tests/sim/generate_api.py
 # The real headers declare what is generated, so that a wrong signature is an error.
 $(SIM)/driver/driver_api.o: $(SIM)/driver/driver_api.h tests/sim/driver/generated.h
 	$(call say,CC,$@)
-	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -D__CUDA_API_VERSION_INTERNAL -Itests/sim/driver -I$(SIM)/driver -c -o $@ $(SIM)/driver/driver_api.c
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) $(SIM_ENTRIES) -Wno-missing-prototypes -D__CUDA_API_VERSION_INTERNAL -Itests/sim/driver -I$(SIM)/driver -c -o $@ $(SIM)/driver/driver_api.c
 
 $(SIM)/runtime/runtime_api.o: $(SIM)/runtime/runtime_api.h tests/sim/runtime/generated.h
 	$(call say,CC,$@)
-	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) -Wno-missing-prototypes -Itests/sim/runtime -I$(SIM)/runtime -c -o $@ $(SIM)/runtime/runtime_api.c
+	$(Q)$(CCACHE) $(CC) $(SIM_CFLAGS) $(SIM_ENTRIES) -Wno-missing-prototypes -Itests/sim/runtime -I$(SIM)/runtime -c -o $@ $(SIM)/runtime/runtime_api.c
 
 $(SIM)/driver/%.o: tests/sim/driver/%.c $(SIM)/driver/driver_api.h
 	$(call say,CC,$<)

@@ -47,8 +47,8 @@ TEST(calls_of_cuda_are_held_to_less_and_nothing_else_goes_for_them)
 {
 	const struct budget_limits of_api = {.of_api = true};
 	struct budget_part parts[] = {{900, true, true, false, false},
-				      {9, true, true, true, false},
-				      {13, true, true, true, false}};
+				      {19, true, true, true, false},
+				      {23, true, true, true, false}};
 
 	const struct budget_limits more = {.of_api = true, .max_percent = 95};
 
@@ -62,12 +62,16 @@ TEST(calls_of_cuda_are_held_to_less_and_nothing_else_goes_for_them)
 TEST(what_goes_first_goes_before_dearer_ones)
 {
 	struct budget_part parts[] = {{900, true, true, false, false},
-				      {1, true, true, false, true}};
+				      {11, true, true, false, true}};
+	struct budget_part cheap[] = {{900, true, true, false, false},
+				      {9, true, true, false, true}};
 	const struct budget_limits of_levels = {.of_levels = true};
 
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, &of_levels), 1);
 	budget_drop(parts, 1);
 	CHECK_U64(budget_choose(parts, 2, CPU_NS, &of_levels), 0);
+	/* It would help nothing. */
+	CHECK_U64(budget_choose(cheap, 2, CPU_NS, &of_levels), 0);
 }
 
 TEST(the_dearest_go_one_after_the_other_until_the_rest_fits)
@@ -121,9 +125,17 @@ TEST(a_streak_takes_several_readings)
 	struct budget_streak streak = {0};
 
 	for (unsigned i = 1; i < BUDGET_STREAK_READINGS; i++)
-		CHECK(!read_levels(&streak, 50, READING_NS));
-	CHECK(read_levels(&streak, 50, READING_NS));
-	CHECK(read_levels(&streak, 50, READING_NS));
+		CHECK(!read_levels(&streak, 15, READING_NS));
+	CHECK(read_levels(&streak, 15, READING_NS));
+	CHECK(read_levels(&streak, 15, READING_NS));
+}
+
+TEST(one_reading_far_above_the_budget_is_enough)
+{
+	struct budget_streak streak = {0};
+
+	CHECK(!read_levels(&streak, BUDGET_AT_ONCE_PERCENT, 1000));
+	CHECK(read_levels(&streak, BUDGET_AT_ONCE_PERCENT + 1, 1000));
 }
 
 TEST(a_streak_takes_cpu_time)
@@ -131,8 +143,8 @@ TEST(a_streak_takes_cpu_time)
 	struct budget_streak streak = {0};
 
 	for (unsigned i = 1; i < 100; i++)
-		CHECK(!read_levels(&streak, 50, BUDGET_STREAK_CPU_NS / 100));
-	CHECK(read_levels(&streak, 50, BUDGET_STREAK_CPU_NS / 100));
+		CHECK(!read_levels(&streak, 15, BUDGET_STREAK_CPU_NS / 100));
+	CHECK(read_levels(&streak, 15, BUDGET_STREAK_CPU_NS / 100));
 }
 
 TEST(a_reading_below_the_budget_ends_a_streak_and_one_just_below_does_not)
@@ -140,11 +152,11 @@ TEST(a_reading_below_the_budget_ends_a_streak_and_one_just_below_does_not)
 	struct budget_streak streak = {0};
 
 	for (unsigned i = 1; i < BUDGET_STREAK_READINGS; i++)
-		CHECK(!read_levels(&streak, 50, READING_NS));
+		CHECK(!read_levels(&streak, 15, READING_NS));
 	CHECK(!read_levels(&streak, BUDGET_OF_LEVELS_PERCENT, READING_NS));
-	CHECK(read_levels(&streak, 50, READING_NS));
+	CHECK(read_levels(&streak, 15, READING_NS));
 	CHECK(!read_levels(&streak, 1, READING_NS));
-	CHECK(!read_levels(&streak, 50, READING_NS));
+	CHECK(!read_levels(&streak, 15, READING_NS));
 }
 
 UNIT_MAIN()

@@ -10,14 +10,21 @@
 #define LIBRARY_driver	FILES_driver ":"
 #define LIBRARY_runtime FILES_runtime ":"
 
+/*
+ * The runtime's functions call those of the driver, at the exported ones (stacks of an H100's: cuLaunchKernel < libcudart <
+ * cudaLaunchKernel): one hit a call tells enough. Of memory the accounts go by the outermost call.
+ */
 static const struct {
 	enum gpu_catalogue_part part;
 	unsigned level;
 	const char *pattern;
 	enum api_group group; /* of calls of the API at level 2 */
 } entries[] = {
-#define API(group, domain, beginning) \
-	{GPU_CATALOGUE_API, 2, LIBRARY_##domain beginning "*", API_GROUP_##group},
+#define RUNTIME_driver	false
+#define RUNTIME_runtime true
+#define API(group, domain, beginning)                                                            \
+	{GPU_CATALOGUE_API, RUNTIME_##domain && API_GROUP_##group != API_GROUP_ALLOCATE ? 3 : 2, \
+	 LIBRARY_##domain beginning "*", API_GROUP_##group},
 #include "../gpu/api_calls.def"
 #define ENTRY(part, level, pattern) {GPU_CATALOGUE_##part, level, pattern, API_GROUP_OTHER},
 #include "plan/gpu_catalogue.def"

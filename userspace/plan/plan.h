@@ -124,6 +124,7 @@ struct plan {
 	size_t function_count;
 	struct plan_skipped *skipped;
 	size_t skipped_count;
+	size_t stepped_count; /* of these, functions of levels that would be single-stepped */
 	struct plan_usdt *usdt; /* by module, then provider and name; added by plan_add_usdt() */
 	size_t usdt_count, usdt_capacity;
 	struct plan_library *libraries;

@@ -3,6 +3,7 @@
  * Entries that would be single-stepped: by a program of ours, where the kernel lets it do what the instruction does,
  * or behind the instruction that makes the function's frame.
  */
+#include "plan/gpu_catalogue.h"
 #include "plan/plan_parts.h"
 
 #include <errno.h>
@@ -88,20 +89,38 @@ enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder)
 	return builder->kernel_long_nop;
 }
 
+static const char stepped_of_level[] = "a level probes it, and each of its calls would be "
+				       "single-stepped: named by -F it is recorded";
+
+/* NULL: nothing speaks against it. */
+static const char *why_not(const struct plan_builder *builder, const struct plan_function *function)
+{
+	if (function->long_nop)
+		return "it begins with a nop of five bytes, behind which it can't be "
+		       "probed: " PLAN_LONG_NOP_KILLS;
+	/* A busy process makes a hundred thousand such calls a second; but an account of memory without what is given back would be
+	 * wrong. */
+	if (builder->limits->returns == PLAN_RETURNS_AUTO && function->cost == COST_STEPPED &&
+	    !function->counted && !function->allocator && plan_is_api(builder->plan, function))
+		return stepped_of_level;
+	return NULL;
+}
+
 int plan_entries_drop(struct plan_builder *builder)
 {
-	static const char reason[] = "it begins with a nop of five bytes, behind which it can't "
-				     "be probed: " PLAN_LONG_NOP_KILLS;
 	struct plan *plan = builder->plan;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
 		struct plan_function *function = &plan->functions[i];
+		const char *reason = why_not(builder, function);
 
-		if (!function->long_nop)
+		if (!reason)
 			plan->functions[kept++] = *function;
 		else if (plan_function_skip(builder, function, reason))
 			return -ENOMEM;
+		else if (reason == stepped_of_level)
+			plan->stepped_count++;
 	}
 	plan->function_count = kept;
 	return 0;

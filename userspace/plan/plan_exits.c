@@ -4,6 +4,7 @@
  * instead, if all of them are known. Nothing is written to the target's stack then, so nothing that
  * the target does with it matters.
  */
+#include "plan/gpu_catalogue.h"
 #include "plan/plan_parts.h"
 
 #include <errno.h>
@@ -90,13 +91,23 @@ static bool only_queues(const char *name)
 
 /*
  * Nobody named it, and the end of each call would be single-stepped (5.9 of 7.6 us of a cublasGemmEx on the H100's host), or
- * tells nothing, however it is seen.
+ * tells nothing, however it is seen; or it is one of CUDA, of which a busy process makes a hundred thousand a second.
  */
-static bool is_dear(const struct plan_limits *limits, const struct plan_function *function)
+static bool is_dear(const struct plan *plan, const struct plan_limits *limits,
+		    const struct plan_function *function)
 {
 	return limits->returns == PLAN_RETURNS_AUTO && function->by_level && !function->counted &&
 	       !function->allocator &&
-	       (function->returns == VALUE_returns_none || only_queues(function->name));
+	       (function->returns == VALUE_returns_none || only_queues(function->name) ||
+		plan_is_api(plan, function));
+}
+
+/* What it returns is wanted, and its exits would be single-stepped. */
+static bool is_dear_allocator(const struct plan_limits *limits,
+			      const struct plan_function *function)
+{
+	return limits->returns == PLAN_RETURNS_AUTO && function->by_level && function->allocator &&
+	       function->session_safe;
 }
 
 /* detail: from the heap, or NULL; it goes over. */
@@ -225,9 +236,13 @@ static int functions_choose(struct plan_builder *builder, size_t module, u8 retu
 
 		if (function->module != module)
 			continue;
-		if (returns == VALUE_returns_stepped && is_dear(limits, function)) {
+		if (returns == VALUE_returns_stepped && is_dear(plan, limits, function)) {
 			returns_set(function, VALUE_returns_none, VALUE_entry_only_reason_dear,
 				    NULL);
+			continue;
+		}
+		if (returns == VALUE_returns_stepped && is_dear_allocator(limits, function)) {
+			returns_set(function, VALUE_returns_session, 0, NULL);
 			continue;
 		}
 		if (!is_candidate(limits, function, returns == VALUE_returns_emulated))

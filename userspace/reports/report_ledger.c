@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report "ledger": everything that was lost, or is not as it seems, where, and how many. */
+/*
+ * The report "ledger": everything that was lost, or is not as it seems, where, and how many; what means most first, since a screen
+ * shows the first ones only.
+ */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "reports/report_table.h"
+#include "store/schema.h"
+#include "../bpf/record.h"
 
 enum column { COLUMN_REASON, COLUMN_PLACE, COLUMN_LOST, COLUMN_MEANING, COLUMN_COUNT };
 
@@ -13,25 +21,69 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_MEANING] = {"Meaning", REPORT_TEXT},
 };
 
+/* Each of these is one, whatever it counts: from a moment on, or all the time, something was not recorded, or somebody was harmed. */
+static const u8 ends[] = {
+	VALUE_loss_reason_gpu_taken_over, VALUE_loss_reason_gpu_times_missing,
+	VALUE_loss_reason_recording_cut,  VALUE_loss_reason_agent_cut,
+	VALUE_loss_reason_target_exec,	  VALUE_loss_reason_profiler_refused,
+	VALUE_loss_reason_switched_off,	  VALUE_loss_reason_code_changed,
+};
+
+/* The less, the more it means. */
+static unsigned rank_of(u32 reason)
+{
+	static const unsigned ranks[] = {
+		[LOSS_CLASS_RECORDS] = 0, [LOSS_CLASS_DURATIONS] = 1, [LOSS_CLASS_CAUSES] = 2,
+		[LOSS_CLASS_OTHER] = 3,	  [LOSS_CLASS_SIZES] = 4,     [LOSS_CLASS_STACKS] = 5,
+		[LOSS_CLASS_NOTHING] = 6,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (ends[i] == reason)
+			return i;
+	return ARRAY_SIZE(ends) + ranks[schema_loss_class(reason)];
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct view_loss *a = *(const struct view_loss *const *)left;
+	const struct view_loss *b = *(const struct view_loss *const *)right;
+	unsigned first = rank_of(a->reason), second = rank_of(b->reason);
+
+	if (first != second)
+		return first < second ? -1 : 1;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->reason != b->reason)
+		return a->reason < b->reason ? -1 : 1;
+	return strcmp(a->place, b->place);
+}
+
 int report_ledger_make(struct view *view, const struct report_request *request,
 		       struct report_table *table, struct err *err)
 {
 	const struct view_survey *survey = view_survey(view);
+	_cleanup_free_ const struct view_loss **losses =
+		calloc(survey->loss_count + 1, sizeof(*losses));
 
 	table->title = "Ledger: what is missing or not as it seems";
 	table->empty = "Nothing was lost.";
 	table->whole = true;
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
+	if (!losses)
+		return err_errno(err, -ENOMEM, "can't make the report ledger");
+	for (size_t i = 0; i < survey->loss_count; i++)
+		losses[i] = &survey->losses[i];
+	qsort(losses, survey->loss_count, sizeof(*losses), compare);
 	for (size_t i = 0; i < survey->loss_count; i++) {
-		const struct view_loss *loss = &survey->losses[i];
 		struct report_row *row = report_table_add(table);
 
-		if (!row || report_cell_text(&row->cells[COLUMN_REASON], loss->tag) < 0 ||
-		    report_cell_text(&row->cells[COLUMN_PLACE], loss->place) < 0 ||
-		    report_cell_text(&row->cells[COLUMN_MEANING], loss->meaning) < 0)
+		if (!row || report_cell_text(&row->cells[COLUMN_REASON], losses[i]->tag) < 0 ||
+		    report_cell_text(&row->cells[COLUMN_PLACE], losses[i]->place) < 0 ||
+		    report_cell_text(&row->cells[COLUMN_MEANING], losses[i]->meaning) < 0)
 			return err_errno(err, -ENOMEM, "can't make the report ledger");
-		report_cell_count(&row->cells[COLUMN_LOST], loss->count);
+		report_cell_count(&row->cells[COLUMN_LOST], losses[i]->count);
 	}
 	return 0;
 }

@@ -14,14 +14,15 @@ static bool is_of(const struct budget_part *part, enum sort sort)
 }
 
 /* The dearest one that may go, but that one goes first. */
-static size_t dearest(const struct budget_part *parts, size_t part_count, enum sort sort)
+static size_t dearest(const struct budget_part *parts, size_t part_count, u64 cpu_ns,
+		      enum sort sort)
 {
 	size_t best = BUDGET_NONE;
 
 	for (size_t i = 0; i < part_count; i++) {
 		if (!parts[i].may_go || !parts[i].cost_ns || !is_of(&parts[i], sort))
 			continue;
-		if (parts[i].goes_first)
+		if (parts[i].goes_first && is_over(parts[i].cost_ns, cpu_ns, BUDGET_FIRST_PERCENT))
 			return i;
 		if (best == BUDGET_NONE || parts[i].cost_ns > parts[best].cost_ns)
 			best = i;
@@ -49,6 +50,8 @@ bool budget_levels_are_over(struct budget_streak *streak, const struct budget_pa
 		return false;
 	streak->readings++;
 	streak->cpu_ns += cpu_ns;
+	if (is_over(cost_ns, cpu_ns, BUDGET_AT_ONCE_PERCENT))
+		return true;
 	return streak->readings >= BUDGET_STREAK_READINGS && streak->cpu_ns >= BUDGET_STREAK_CPU_NS;
 }
 
@@ -59,13 +62,13 @@ size_t budget_choose(const struct budget_part *parts, size_t part_count, u64 cpu
 	    is_over(cost_of(parts, part_count, OF_API), cpu_ns,
 		    limits->max_percent > BUDGET_OF_API_PERCENT ? limits->max_percent
 								: BUDGET_OF_API_PERCENT))
-		return dearest(parts, part_count, OF_API);
+		return dearest(parts, part_count, cpu_ns, OF_API);
 	if (limits->of_levels &&
 	    is_over(cost_of(parts, part_count, OF_LEVELS), cpu_ns, BUDGET_OF_LEVELS_PERCENT))
-		return dearest(parts, part_count, OF_LEVELS);
+		return dearest(parts, part_count, cpu_ns, OF_LEVELS);
 	if (limits->max_percent > 0 &&
 	    is_over(cost_of(parts, part_count, EVERY), cpu_ns, limits->max_percent))
-		return dearest(parts, part_count, EVERY);
+		return dearest(parts, part_count, cpu_ns, EVERY);
 	return BUDGET_NONE;
 }
 

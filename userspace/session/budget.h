@@ -7,9 +7,11 @@
 
 /* Of the CPU time of the targets: what levels switch on by themselves may cost so much, whatever the options say. */
 #define BUDGET_OF_LEVELS_PERCENT 5
-/* Of these, calls of CUDA that are probed where there is no CUPTI: a loop that is bound by launches makes a million a second, and
- * is to lose less than the above in all, with the moments before they are found to be too many and with what an estimate leaves out. */
-#define BUDGET_OF_API_PERCENT 1
+/* Of these, calls of CUDA that are probed where there is no CUPTI: a loop that is bound by launches makes a hundred thousand a second,
+ * and is to lose less than the above in all, with the moments before they are found to be too many and with what an estimate leaves out. */
+#define BUDGET_OF_API_PERCENT 2
+/* What costs so much is not looked at twice. */
+#define BUDGET_AT_ONCE_PERCENT 20
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
 #define BUDGET_STREAK_PERCENT  4
 #define BUDGET_STREAK_READINGS 6
@@ -22,7 +24,8 @@ struct budget_part {
 	bool by_level;
 	bool may_go; /* and is not gone yet */
 	bool api;    /* by level, and a call of CUDA that CUPTI does not record */
-	bool goes_first; /* before any other, whatever it costs */
+	bool goes_first; /* before any other that costs more, where it costs enough for that: */
+#define BUDGET_FIRST_PERCENT 1
 };
 
 /* How long without a break what levels switched on has cost more than its budget. */
@@ -33,7 +36,8 @@ struct budget_streak {
 
 /*
  * One more reading: parts, over cpu_ns of the targets' CPU time. Is the budget of levels passed for so long that neither a
- * busy moment of the target nor one of the machine explains it? A reading just below the budget breaks no streak.
+ * busy moment of the target nor one of the machine explains it? A reading just below the budget breaks no streak. One that is far above
+ * it is enough by itself.
  */
 bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
 			    size_t part_count, u64 cpu_ns);

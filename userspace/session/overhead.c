@@ -70,6 +70,7 @@ static void fill_parts(struct overhead *overhead)
 			.function = i,
 			.by_level = function->by_level,
 			.api = plan_is_api(config->plan, function) && !function->allocator,
+			.allocator = function->allocator != NULL,
 			.may_go = config->may_go(function)};
 	}
 	for (size_t i = 0; i < PRICE_SORTS; i++)

@@ -18,6 +18,7 @@ struct overhead_part {
 	enum price_sort sort; /* all of this, */
 	enum gpu_cost gpu;    /* or, where this is set, this of the GPU side */
 	bool not_priced;      /* what it costs is not known */
+	bool allocator;   /* it gives or takes memory of GPUs */
 	bool by_level;	  /* no option asked for it */
 	/* The same, and it is a call of CUDA that CUPTI does not record; none that allocates or frees: accounts would be wrong. */
 	bool api;
@@ -25,7 +26,7 @@ struct overhead_part {
 	bool goes_first;  /* and before all others */
 	u64 entries, exits, cost_ns; /* since the window opened */
 	u64 marked_cost_ns;	     /* at the last overhead_mark() */
-	u64 api_cost_ns;	     /* at the last time that session_api_look() looked */
+	u64 api_cost_ns;	     /* at the mark of session_api_look() */
 	u64 switched_off_ns;	     /* when; 0: it is not */
 };
 

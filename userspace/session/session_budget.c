@@ -17,10 +17,12 @@
 #define LOOK_AT_LAST_NS	  (4 * NS_PER_SECOND)
 /* At calls of CUDA that probes record, which may be a million a second. In less CPU time a share says nothing; and what costs less
  * than this in that time disturbs nobody. */
-#define API_FIRST_LOOK_NS (20 * NS_PER_MILLISECOND)
-#define API_LOOK_NS	  (100 * NS_PER_MILLISECOND)
-#define API_LOOK_COST_NS  (NS_PER_MILLISECOND / 2)
-#define API_LOOK_CPU_NS	  (5 * NS_PER_MILLISECOND)
+#define API_FIRST_LOOK_NS   (20 * NS_PER_MILLISECOND)
+#define API_LOOK_NS	    (100 * NS_PER_MILLISECOND)
+#define API_LOOK_COST_NS    (NS_PER_MILLISECOND / 2)
+#define API_LOOK_CPU_NS	    (5 * NS_PER_MILLISECOND)
+#define API_MARK_NS	    NS_PER_SECOND
+#define API_AT_ONCE_PERCENT (4 * BUDGET_OF_API_PERCENT)
 
 static bool goes_by_level(const struct plan_function *function)
 {
@@ -309,7 +311,15 @@ static void drop(struct budget_part *budget, const struct overhead_part *parts, 
 			budget_drop(budget, i);
 }
 
-/* Until the rest is within the limits. */
+static void depart(struct departure *departure, const struct overhead_part *parts,
+		   struct budget_part *budget, size_t count, size_t part, u64 cpu_ns)
+{
+	departure->items[departure->count++] =
+		(struct departing){part, share_of(parts, budget, count, part, cpu_ns)};
+	drop(budget, parts, count, part);
+}
+
+/* Until the rest is within the limits. Functions that give and take memory go together: an account without one of them would be wrong. */
 static void hold(struct session *session, struct overhead_part *parts, struct budget_part *budget,
 		 size_t count, u64 cpu_ns, const struct budget_limits *limits)
 {
@@ -318,9 +328,10 @@ static void hold(struct session *session, struct overhead_part *parts, struct bu
 
 	if (!departure_create(count, &departure)) {
 		while ((next = budget_choose(budget, count, cpu_ns, limits)) != BUDGET_NONE) {
-			departure.items[departure.count++] = (struct departing){
-				next, share_of(parts, budget, count, next, cpu_ns)};
-			drop(budget, parts, count, next);
+			depart(&departure, parts, budget, count, next, cpu_ns);
+			for (size_t i = 0; i < count && parts[next].allocator; i++)
+				if (parts[i].allocator && budget[i].may_go)
+					depart(&departure, parts, budget, count, i, cpu_ns);
 		}
 		switch_off(session, parts, &departure);
 	}
@@ -329,23 +340,32 @@ static void hold(struct session *session, struct overhead_part *parts, struct bu
 
 /* ---- calls of CUDA without CUPTI ---- */
 
-/* What they cost since the last time, each and in all. */
-static u64 api_costs(struct overhead_part *parts, size_t count, struct budget_part *budget)
+/* What they cost since the mark, each and in all. */
+static u64 api_costs(const struct overhead_part *parts, size_t count, struct budget_part *budget)
 {
 	u64 sum_ns = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (parts[i].api && !parts[i].switched_off_ns) {
-			budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].api_cost_ns,
-							 true, parts[i].may_go, true, false};
-			sum_ns += budget[i].cost_ns;
-		}
-		parts[i].api_cost_ns = parts[i].cost_ns;
+		if (!parts[i].api || parts[i].switched_off_ns)
+			continue;
+		budget[i] = (struct budget_part){parts[i].cost_ns - parts[i].api_cost_ns, true,
+						 parts[i].may_go, true, false};
+		sum_ns += budget[i].cost_ns;
 	}
 	return sum_ns;
 }
 
-static void api_switch_off(struct session *session, u64 cpu_ns)
+static void api_mark(struct session *session, struct overhead_part *parts, size_t count, u64 cpu_ns,
+		     u64 now_ns)
+{
+	for (size_t i = 0; i < count; i++)
+		parts[i].api_cost_ns = parts[i].cost_ns;
+	session->api_cpu_ns = cpu_ns;
+	session->api_mark_ns = now_ns;
+}
+
+/* A moment says something of what costs far too much only, a second of the rest. */
+static void api_switch_off(struct session *session, u64 cpu_ns, u64 now_ns)
 {
 	const struct budget_limits limits = {
 		.of_api = true, .max_percent = session->config->settings->max_overhead_percent};
@@ -353,11 +373,17 @@ static void api_switch_off(struct session *session, u64 cpu_ns)
 	struct overhead_part *parts = overhead_parts(session->overhead, &count);
 	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
 
+	u64 spent_ns = cpu_ns - session->api_cpu_ns, cost_ns;
+	bool is_whole = now_ns - session->api_mark_ns >= API_MARK_NS;
+
 	if (!budget)
 		return;
-	session->api_cpu_ns += cpu_ns;
-	if (api_costs(parts, count, budget) >= API_LOOK_COST_NS)
-		hold(session, parts, budget, count, cpu_ns, &limits);
+	cost_ns = api_costs(parts, count, budget);
+	if (cost_ns >= API_LOOK_COST_NS &&
+	    (is_whole || cost_ns * 100 > spent_ns * API_AT_ONCE_PERCENT))
+		hold(session, parts, budget, count, spent_ns, &limits);
+	if (is_whole)
+		api_mark(session, parts, count, cpu_ns, now_ns);
 }
 
 u64 session_api_look(struct session *session, u64 now_ns)
@@ -369,6 +395,8 @@ u64 session_api_look(struct session *session, u64 now_ns)
 		return UINT64_MAX;
 	if (now_ns < session->api_look_ns)
 		return session->api_look_ns;
+	if (!session->api_mark_ns)
+		session->api_mark_ns = session->window_start_ns;
 	session->api_look_ns =
 		now_ns +
 		(now_ns - session->window_start_ns < API_LOOK_NS ? API_FIRST_LOOK_NS : API_LOOK_NS);
@@ -380,7 +408,7 @@ u64 session_api_look(struct session *session, u64 now_ns)
 	cpu_ns -= session->cpu_start_ns;
 	if (cpu_ns >= session->api_cpu_ns + API_LOOK_CPU_NS &&
 	    !overhead_update(session->overhead, cpu_ns))
-		api_switch_off(session, cpu_ns - session->api_cpu_ns);
+		api_switch_off(session, cpu_ns, now_ns);
 	return session->api_look_ns;
 }
 

@@ -54,7 +54,8 @@ struct session {
 	struct budget_streak streak;
 	bool api_probed;  /* session_api_look() is wanted, */
 	u64 api_look_ns;  /* when next; */
-	u64 api_cpu_ns;	  /* the targets' CPU time in the window when it looked last */
+	u64 api_cpu_ns;	  /* the targets' CPU time in the window at the mark that costs count from, */
+	u64 api_mark_ns;  /* which was then */
 	bool budget_open; /* probes may be switched off now */
 	bool samples_ended;
 	struct err samples_error; /* why there are no samples, which were to be; else empty */

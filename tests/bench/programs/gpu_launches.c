@@ -3,10 +3,10 @@
  * A loop that does nothing but give work to the simulated CUDA of tests/sim (or a real one: no name is only the simulated
  * one's but the kernel's). Says "ready"; then reads a command a line and answers each with one line:
  *
- *	driver SECONDS	steps of 128 cuLaunchKernel, a cuMemcpyHtoDAsync and a cuMemsetD8Async, then cuStreamSynchronize, for so long
- *	runtime SECONDS	the same by the runtime, whose calls contain the driver's
+ *	driver SECONDS [ROUNDS]	steps of 128 cuLaunchKernel, a cuMemcpyHtoDAsync and a cuMemsetD8Async, then cuStreamSynchronize, for so long
+ *	runtime SECONDS [ROUNDS]	the same by the runtime, whose calls contain the driver's
  *
- * Before each launch it computes for some microseconds, as a framework does: a loop of nothing but calls of the simulated driver is
+ * Before each launch it computes for some microseconds (ROUNDS, some 1.5 ns each), as a framework does: a loop of nothing but calls of the simulated driver is
  * bound by the lock that it shares with the simulated GPU, and its time by who gets the processor.
  * The answer: steps, the median of what CPU time of this thread a step took, what steps of more than twice that took beyond it
  * together, and all CPU time, in ns. The median leaves out who else had the processor's caches; the excess has what only some steps paid.
@@ -126,20 +126,20 @@ static void start(void)
 	cuda.registers(NULL, &stub, NULL, kernel_name, -1, NULL, NULL, NULL, NULL, NULL);
 }
 
-static void work(void)
+static void work(int rounds)
 {
 	static volatile unsigned long sink;
 	unsigned long value = sink;
 
-	for (int i = 0; i < WORK_ROUNDS; i++)
+	for (int i = 0; i < rounds; i++)
 		value = value * 6364136223846793005UL + 1442695040888963407UL;
 	sink = value;
 }
 
-static void driver_step(void **arguments)
+static void driver_step(void **arguments, int rounds)
 {
 	for (int i = 0; i < LAUNCHES; i++) {
-		work();
+		work(rounds);
 		check(cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, arguments, NULL));
 	}
 	check(cuda.cuMemcpyHtoDAsync_v2(memory, host, COPY_BYTES, stream));
@@ -147,10 +147,10 @@ static void driver_step(void **arguments)
 	check(cuda.cuStreamSynchronize(stream));
 }
 
-static void runtime_step(void **arguments)
+static void runtime_step(void **arguments, int rounds)
 {
 	for (int i = 0; i < LAUNCHES; i++) {
-		work();
+		work(rounds);
 		check(cuda.cudaLaunchKernel(&stub, (struct dim3){1, 1, 1}, (struct dim3){32, 1, 1},
 					    arguments, 0, stream));
 	}
@@ -174,7 +174,7 @@ static int compare(const void *left, const void *right)
 	return (*first > *second) - (*first < *second);
 }
 
-static void run(void (*step)(void **), double seconds)
+static void run(void (*step)(void **, int), double seconds, int rounds)
 {
 	unsigned long long spin_ns = 100;
 	void *arguments[] = {&spin_ns};
@@ -186,7 +186,7 @@ static void run(void (*step)(void **), double seconds)
 	while (now_ns(CLOCK_MONOTONIC) < end_ns && steps < STEPS_MAX) {
 		long long before_ns = last_ns;
 
-		step(arguments);
+		step(arguments, rounds);
 		last_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		took_ns[steps++] = (unsigned)(last_ns - before_ns);
 	}
@@ -201,15 +201,17 @@ int main(void)
 {
 	char line[64], what[16];
 	double seconds;
+	int rounds;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	look_up();
 	start();
 	puts("ready");
 	while (fgets(line, sizeof(line), stdin)) {
-		if (sscanf(line, "%15s %lf", what, &seconds) != 2)
+		rounds = WORK_ROUNDS;
+		if (sscanf(line, "%15s %lf %d", what, &seconds, &rounds) < 2)
 			return 1;
-		run(strcmp(what, "runtime") ? driver_step : runtime_step, seconds);
+		run(strcmp(what, "runtime") ? driver_step : runtime_step, seconds, rounds);
 	}
 	return 0;
 }

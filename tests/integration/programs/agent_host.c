@@ -137,6 +137,9 @@ static void make_ring(struct ring *ring, const struct options *options)
 		(struct agent_feature){.wanted = 1, .state = AGENT_FEATURE_PENDING};
 	ring->control->cupti = options->cupti;
 	ring->control->chunk_count = options->chunks;
+	/* There is nobody else, and the agent knows of all that others do. */
+	ring->control->cupti_others.watched = 1;
+	ring->control->cupti_others.own_ns = ~0ULL;
 }
 
 static void drain(struct ring *ring, const struct options *options, int cycle)
