@@ -8,6 +8,7 @@
 #include "base/demangle.h"
 #include "plan/usdt_arguments.h"
 #include "elf/elf_file.h"
+#include "elf/elf_sleds.h"
 #include "elf/elf_usdt.h"
 #include "../unit/unwind_sound.h"
 
@@ -90,6 +91,7 @@ static void read_file(int fd)
 	struct elf_binding binding;
 	struct elf_unwind_rows rows;
 	struct elf_symbols symbols;
+	struct elf_sleds sleds;
 	struct elf_file *file;
 	struct err err = {0};
 	u64 offset;
@@ -102,6 +104,9 @@ static void read_file(int fd)
 	elf_file_build_id(file, id);
 	elf_file_is_go(file);
 	elf_file_is_static(file);
+	if (!elf_sleds_load(file, &sleds))
+		elf_sleds_has(&sleds, 0x1000, 0x1000);
+	elf_sleds_free(&sleds);
 	free(elf_file_soname(file));
 	elf_file_has_personality(file);
 	for (u64 slot = 0x3f80; slot < 0x4080; slot += 8)

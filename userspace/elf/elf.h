@@ -29,6 +29,10 @@ Elf_Data *elf_section_data(const struct elf_file *file, Elf_Scn *section);
 /* Value of the first dynamic entry with this tag; false when there is none. */
 bool elf_dynamic_find(const struct elf_file *file, s64 tag, u64 *ret_value);
 
+/* Calls visit with each place in the file that a relocation makes a pointer in, and what it points to then. Damaged tables are
+ * read as far as they go. */
+void elf_relocated_pointers(const struct elf_file *file, void (*visit)(void *data, u64 slot, u64 address), void *data);
+
 /* Opens the separate debug file, read-only; -ENOENT when none is found that fits. The caller closes. */
 int elf_debug_file_open(const struct elf_file *file, const char *root_path, int *ret_fd);
 /* Unpacks .gnu_debugdata into a memfd that the caller closes; -ENOENT when there is none. */

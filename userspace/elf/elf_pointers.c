@@ -69,7 +69,7 @@ bool elf_file_is_movable(const struct elf_file *file)
 }
 
 struct visitor {
-	void (*visit)(void *data, u64 address);
+	void (*visit)(void *data, u64 slot, u64 address);
 	void *data;
 };
 
@@ -115,7 +115,8 @@ static void visit_rela(const struct elf_file *file, s64 address_tag, s64 size_ta
 			u64 type = ELF64_R_TYPE(entries[i].r_info);
 
 			if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE)
-				visitor->visit(visitor->data, (u64)entries[i].r_addend);
+				visitor->visit(visitor->data, entries[i].r_offset,
+					       (u64)entries[i].r_addend);
 		}
 }
 
@@ -124,7 +125,7 @@ static void visit_slot(const struct elf_file *file, u64 slot, const struct visit
 	u64 pointer;
 
 	if (elf_file_read_address(file, slot, &pointer, sizeof(pointer)) == sizeof(pointer))
-		visitor->visit(visitor->data, pointer);
+		visitor->visit(visitor->data, slot, pointer);
 }
 
 /* DT_RELR: an even entry is the address of a slot; an odd one a bit for each of the 63 slots that
@@ -151,12 +152,32 @@ static void visit_relr(const struct elf_file *file, const struct visitor *visito
 		}
 }
 
-void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u64 address),
-		       void *data)
+void elf_relocated_pointers(const struct elf_file *file,
+			    void (*visit)(void *data, u64 slot, u64 address), void *data)
 {
 	const struct visitor visitor = {visit, data};
 
 	visit_rela(file, DT_RELA, DT_RELASZ, &visitor);
 	visit_rela(file, DT_JMPREL, DT_PLTRELSZ, &visitor);
 	visit_relr(file, &visitor);
+}
+
+struct pointed_to {
+	void (*visit)(void *data, u64 address);
+	void *data;
+};
+
+static void visit_pointed_to(void *data, u64 slot, u64 address)
+{
+	const struct pointed_to *pointed_to = data;
+
+	pointed_to->visit(pointed_to->data, address);
+}
+
+void elf_file_pointers(const struct elf_file *file, void (*visit)(void *data, u64 address),
+		       void *data)
+{
+	struct pointed_to pointed_to = {visit, data};
+
+	elf_relocated_pointers(file, visit_pointed_to, &pointed_to);
 }

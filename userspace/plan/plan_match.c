@@ -8,6 +8,7 @@
 #include "plan/heap_functions.h"
 #include "base/cleanup.h"
 #include "base/demangle.h"
+#include "elf/elf_sleds.h"
 
 /* The matching of one module. */
 struct matcher {
@@ -18,6 +19,7 @@ struct matcher {
 	bool *relevant;	     /* for each pattern: does its BINARY mean this module? */
 	const char *differs; /* see plan_file_differs() */
 	u64 patchers;	     /* see plan_patchers_find() */
+	struct elf_sleds sleds;
 };
 
 /* All symbols at one address: one function with aliases. */
@@ -204,6 +206,20 @@ bool plan_maps_offset(const struct code_module *module, u64 file_offset)
 	return false;
 }
 
+/* Of one of unknown size what its probe, and the way there, may take. */
+#define UNKNOWN_SIZE_BYTES 64
+
+static bool has_sled(const struct matcher *matcher, const struct alias_group *group)
+{
+	u64 size_bytes = 0;
+
+	for (size_t i = 0; i < group->count; i++)
+		if (group->symbols[i].size_bytes > size_bytes)
+			size_bytes = group->symbols[i].size_bytes;
+	return elf_sleds_has(&matcher->sleds, group->symbols[0].address,
+			     size_bytes ? size_bytes : UNKNOWN_SIZE_BYTES);
+}
+
 /* The reason why a matched function is not probed; NULL: it is. */
 static const char *group_check(struct matcher *matcher, const struct alias_group *group,
 			       struct function_place *ret_place)
@@ -215,6 +231,9 @@ static const char *group_check(struct matcher *matcher, const struct alias_group
 
 	for (size_t i = 0; i < group->count && !reason; i++)
 		reason = plan_patched_by(matcher->patchers, group->symbols[i].name);
+	if (!reason && has_sled(matcher, group))
+		reason = "its code has places that the process overwrites by itself (XRay, "
+			 "-fpatchable-function-entry, -mrecord-mcount): a probe there would harm";
 	if (reason)
 		return reason;
 	for (size_t i = 0; i < group->count; i++) {
@@ -291,7 +310,10 @@ static int module_match(struct matcher *matcher, struct err *err)
 	pattern_name_set(&matcher->name, NULL);
 	matcher->differs = plan_file_differs(module_code_file(matcher->code));
 	matcher->patchers = plan_patchers_find(builder, matcher->module);
-	result = symbols_visit(matcher, module_code_symbols(matcher->code));
+	result = elf_sleds_load(module_code_file(matcher->code), &matcher->sleds);
+	if (!result)
+		result = symbols_visit(matcher, module_code_symbols(matcher->code));
+	elf_sleds_free(&matcher->sleds);
 	if (result)
 		err_errno(err, result, "can't match the functions of %s",
 			  builder->plan->modules[matcher->module].path);
