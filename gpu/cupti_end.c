@@ -95,6 +95,7 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 	cupti_session_convert(session);
 	if (session->others.down) {
 		words_add(words, "CUPTI was taken down by the target itself");
+		cupti_subscription_end(session);
 		return;
 	}
 	cupti_others_flush(session, system_now_ns());
@@ -110,6 +111,7 @@ static void leave_to_others(struct cupti_session *session, struct words *words)
 static void stop(struct cupti_session *session, struct words *words)
 {
 	const char *why_not;
+	bool heard;
 
 	cupti_others_settle(session);
 	if (cupti_others_look(session)) {
@@ -124,11 +126,11 @@ static void stop(struct cupti_session *session, struct words *words)
 		return;
 	}
 	restore(session);
-	cupti_others_repair(session);
+	heard = cupti_others_repair(session);
 	/* A library may have come meanwhile. */
 	cupti_subscription_follow(session);
 	why_not = cupti_finalize_why_not(session);
-	if (!why_not && !cupti_others_hear(session))
+	if (!why_not && !heard)
 		why_not = "may have another user by now, of which nobody tells";
 	if (!why_not && session->subscriber && !cupti_others_came(session) &&
 	    cupti_finalize(session)) {

@@ -154,14 +154,13 @@ void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns)
 	cupti_others_repair(session);
 }
 
-void cupti_others_repair(struct cupti_session *session)
+bool cupti_others_repair(struct cupti_session *session)
 {
-	u64 wanted;
-
-	cupti_others_hear(session);
-	wanted = session->several ? 0 : session->others.taken_off & kinds_of(session);
+	bool heard = cupti_others_hear(session);
+	u64 wanted = session->several ? 0 : session->others.taken_off & kinds_of(session);
 	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
 		if (wanted >> kind & 1 && !(uses_of(session) & CUPTI_USE_FINALIZES))
 			cupti_enable(session, kind);
 	session->others.taken_off &= ~wanted;
+	return heard;
 }

@@ -39,7 +39,8 @@ bool cupti_others_hear(const struct cupti_session *session);
 /* Before anything is switched off: knows of all that others have done by now, and lets one who has just begun come to an end
  * of that, for less than half a second. */
 void cupti_others_settle(struct cupti_session *session);
-/* Of the kinds that we have switched off, those that somebody has switched on meanwhile are switched on again. */
-void cupti_others_repair(struct cupti_session *session);
+/* Of the kinds that we have switched off, those that somebody has switched on meanwhile are switched on again. false: as of
+ * cupti_others_hear(). */
+bool cupti_others_repair(struct cupti_session *session);
 
 #endif

@@ -134,10 +134,9 @@ u64 resident_nvtx(const struct resident *resident, u32 number);
 /* Does a word lead there? */
 bool resident_has_nvtx(const struct resident *resident, u64 word);
 
-/* What CUPTI gets. */
-/* It gives CLOCK_MONOTONIC. */
+/* What CUPTI gets; this one gives it CLOCK_MONOTONIC, */
 u64 (*resident_timestamp(const struct resident *resident))(void);
-/* From now on that gives CLOCK_REALTIME, as CUPTI reads it where it has no callback. */
+/* and from now on CLOCK_REALTIME, as CUPTI reads it where it has no callback. */
 void resident_tell_realtime(const struct resident *resident);
 cupti_requested resident_requested(const struct resident *resident);
 cupti_completed resident_completed(const struct resident *resident);

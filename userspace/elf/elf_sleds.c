@@ -14,7 +14,7 @@
 #define XRAY_VERSION_OFFSET 18
 #define XRAY_RELATIVE_FROM  2
 
-struct loader {
+struct reading {
 	const struct elf_file *file;
 	struct elf_sleds *sleds;
 	size_t capacity;
@@ -22,58 +22,58 @@ struct loader {
 	bool failed;
 };
 
-static void add(struct loader *loader, u64 address)
+static void add(struct reading *reading, u64 address)
 {
-	struct elf_sleds *sleds = loader->sleds;
+	struct elf_sleds *sleds = reading->sleds;
 
 	if (!address)
 		return;
-	if (array_reserve(&sleds->addresses, &loader->capacity, sleds->count + 1))
-		loader->failed = true;
+	if (array_reserve(&sleds->addresses, &reading->capacity, sleds->count + 1))
+		reading->failed = true;
 	else
 		sleds->addresses[sleds->count++] = address;
 }
 
-static void add_xray(struct loader *loader, const u8 *bytes, size_t size)
+static void add_xray(struct reading *reading, const u8 *bytes, size_t size)
 {
 	for (size_t at = 0; at + XRAY_ENTRY_BYTES <= size; at += XRAY_ENTRY_BYTES) {
 		bool relative = bytes[at + XRAY_VERSION_OFFSET] >= XRAY_RELATIVE_FROM;
 		u64 address;
 
 		memcpy(&address, bytes + at, sizeof(address));
-		add(loader, relative ? loader->begin + at + address : address);
+		add(reading, relative ? reading->begin + at + address : address);
 	}
 }
 
 /* What the linker has left for the dynamic linker to fill in is 0. */
-static void add_pointers(struct loader *loader, const u8 *bytes, size_t size)
+static void add_pointers(struct reading *reading, const u8 *bytes, size_t size)
 {
 	for (size_t at = 0; at + sizeof(u64) <= size; at += sizeof(u64)) {
 		u64 address;
 
 		memcpy(&address, bytes + at, sizeof(address));
-		add(loader, address);
+		add(reading, address);
 	}
 }
 
 static void add_relocated(void *data, u64 slot, u64 address)
 {
-	struct loader *loader = data;
+	struct reading *reading = data;
 
-	if (slot >= loader->begin && slot < loader->end)
-		add(loader, address);
+	if (slot >= reading->begin && slot < reading->end)
+		add(reading, address);
 }
 
 static const struct {
 	const char *name;
-	void (*read)(struct loader *loader, const u8 *bytes, size_t size);
+	void (*read)(struct reading *reading, const u8 *bytes, size_t size);
 } sections[] = {
 	{"xray_instr_map", add_xray},
 	{"__patchable_function_entries", add_pointers},
 	{"__mcount_loc", add_pointers},
 };
 
-static void read_section(struct loader *loader, Elf_Scn *section, const GElf_Shdr *header,
+static void read_section(struct reading *reading, Elf_Scn *section, const GElf_Shdr *header,
 			 const char *name)
 {
 	Elf_Data *data;
@@ -81,27 +81,20 @@ static void read_section(struct loader *loader, Elf_Scn *section, const GElf_Shd
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		if (strcmp(sections[i].name, name) != 0)
 			continue;
-		data = elf_section_data(loader->file, section);
+		data = elf_section_data(reading->file, section);
 		if (!data)
 			return;
-		loader->begin = header->sh_addr;
-		loader->end = header->sh_addr + header->sh_size;
-		sections[i].read(loader, data->d_buf, data->d_size);
-		elf_relocated_pointers(loader->file, add_relocated, loader);
+		reading->begin = header->sh_addr;
+		reading->end = header->sh_addr + header->sh_size;
+		sections[i].read(reading, data->d_buf, data->d_size);
+		elf_relocated_pointers(reading->file, add_relocated, reading);
 		return;
 	}
 }
 
-static int compare(const void *left, const void *right)
-{
-	u64 a = *(const u64 *)left, b = *(const u64 *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 int elf_sleds_load(const struct elf_file *file, struct elf_sleds *ret_sleds)
 {
-	struct loader loader = {.file = file, .sleds = ret_sleds};
+	struct reading reading = {.file = file, .sleds = ret_sleds};
 	Elf_Scn *section = NULL;
 	size_t names;
 
@@ -116,14 +109,14 @@ int elf_sleds_load(const struct elf_file *file, struct elf_sleds *ret_sleds)
 			continue;
 		name = elf_strptr(file->elf, names, header.sh_name);
 		if (name)
-			read_section(&loader, section, &header, name);
+			read_section(&reading, section, &header, name);
 	}
-	if (loader.failed) {
+	if (reading.failed) {
 		elf_sleds_free(ret_sleds);
 		return -ENOMEM;
 	}
 	if (ret_sleds->count)
-		qsort(ret_sleds->addresses, ret_sleds->count, sizeof(u64), compare);
+		qsort(ret_sleds->addresses, ret_sleds->count, sizeof(u64), array_compare_u64);
 	return 0;
 }
 
