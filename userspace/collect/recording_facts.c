@@ -274,11 +274,32 @@ int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns)
 
 int recording_facts_loss(struct batch *batch, u32 source, u32 reason, u32 place, u64 count)
 {
+	return recording_facts_loss_at(batch, source, reason, place, count, 0);
+}
+
+int recording_facts_loss_at(struct batch *batch, u32 source, u32 reason, u32 place, u64 count,
+			    u64 at_ns)
+{
 	struct record_loss fact = {.header =
 					   recording_facts_header(KIND_loss, sizeof(fact), source),
 				   .reason = reason,
 				   .place = place,
-				   .count = count};
+				   .count = count,
+				   .at = at_ns};
 
 	return count ? batch_add(batch, &fact.header) : 0;
+}
+
+int recording_facts_end(struct batch *batch, u32 pid, u8 sort, u8 why, u64 at_ns, u64 complete_ns)
+{
+	struct record_recording_end fact = {.header = recording_facts_header(KIND_recording_end,
+									     sizeof(fact),
+									     RECORD_SOURCE_TOOL),
+					    .sort = sort,
+					    .why = why,
+					    .complete = complete_ns < at_ns ? complete_ns : 0};
+
+	fact.header.ts = at_ns;
+	fact.header.pid = pid;
+	return batch_add(batch, &fact.header);
 }

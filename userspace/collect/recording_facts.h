@@ -56,5 +56,11 @@ int recording_facts_bpf_names(struct batch *batch);
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns);
 /* place: text id of source. Nothing for a count of 0. */
 int recording_facts_loss(struct batch *batch, u32 source, u32 reason, u32 place, u64 count);
+/* The same of what happened at a moment, or is so since then; at_ns 0: it is not known. One moment for each reason and place: another one
+ * is an entry of its own. */
+int recording_facts_loss_at(struct batch *batch, u32 source, u32 reason, u32 place, u64 count, u64 at_ns);
+/* From at_ns on, records of a sort (VALUE_recorded_sort_*) of process pid, 0: of all, are not taken any more; all up to complete_ns have been
+ * handed over, 0: all up to at_ns. Written again it is the same. */
+int recording_facts_end(struct batch *batch, u32 pid, u8 sort, u8 why, u64 at_ns, u64 complete_ns);
 
 #endif

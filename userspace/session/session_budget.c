@@ -115,7 +115,16 @@ static void put_loss(struct session *session, u8 reason, const char *name, u64 a
 	text_appendf(&place, "%s, from %.3f s on", name,
 		     (double)(at_ns - session->window_start_ns) / NS_PER_SECOND);
 	if (!place.failed && !text_ids_get(&session->facts.tool, batch, text_string(&place), &id))
-		recording_facts_loss(batch, RECORD_SOURCE_TOOL, reason, id, count);
+		recording_facts_loss_at(batch, RECORD_SOURCE_TOOL, reason, id, count, at_ns);
+	batch_queue_put_full(session->queue, batch);
+}
+
+/* The same of a sort of records that others are judged by. */
+static void put_end(struct session *session, u8 sort, u64 at_ns)
+{
+	struct batch *batch = batch_queue_take_empty(session->queue);
+
+	recording_facts_end(batch, 0, sort, VALUE_recording_end_why_budget, at_ns, 0);
 	batch_queue_put_full(session->queue, batch);
 }
 
@@ -281,6 +290,8 @@ static void switch_off(struct session *session, struct overhead_part *parts,
 		}
 		if (part->function == SIZE_MAX)
 			part->switched_off_ns = switch_sort_off(session, part->sort);
+		if (part->function == SIZE_MAX && part->sort == PRICE_WAITS)
+			put_end(session, VALUE_recorded_sort_waits, part->switched_off_ns);
 		tell_switched_off(session, part->name, part->switched_off_ns,
 				  departure->items[i].percent);
 	}

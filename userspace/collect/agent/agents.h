@@ -74,9 +74,11 @@ struct agent_report {
 	char others_why[AGENT_HINT_BYTES]; /* why other users of CUPTI are not noticed; "": they are */
 	char nvtx_why[AGENT_HINT_BYTES]; /* why none is recorded though it was asked for; "": it is */
 	/* After agents_leave(): */
+	u64 lost_ns;	  /* when that was, by our clock */
 	char lost_why[AGENT_HINT_BYTES]; /* WORKS: another user of CUPTI took it, since when; "": none did */
 	char refused_why[AGENT_HINT_BYTES]; /* WORKS: another one asked for CUPTI while it was held here, when; "": none did */
 	u32 refused; /* how often */
+	u64 refused_ns; /* and when first, by our clock */
 	bool silent; /* WORKS: not one record came of what the process did in the window */
 	bool cut; /* it did not hand over all that CUPTI had */
 	bool stuck; /* it is still in a flush of CUPTI's, which waits for the GPU: it leaves when that returns */

@@ -62,6 +62,10 @@ u64 agents_lost(const struct agents *agents)
 static int add_losses_of(const struct agent *agent, struct batch *batch)
 {
 	u64 counts[LOSS_REASONS_MAX] = {0};
+	const u64 moments_ns[LOSS_REASONS_MAX] = {
+		[VALUE_loss_reason_gpu_taken_over] = agent->report.lost_ns,
+		[VALUE_loss_reason_profiler_refused] = agent->report.refused_ns,
+	};
 	int result = 0;
 
 	if (agent->report.outcome == AGENT_REFUSED || agent->report.outcome == AGENT_FAILED)
@@ -74,8 +78,8 @@ static int add_losses_of(const struct agent *agent, struct batch *batch)
 		counts[VALUE_loss_reason_profiler_refused] = *agent->report.refused_why != 0;
 	}
 	for (u32 reason = 0; reason < LOSS_REASONS_MAX && !result; reason++)
-		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL, reason, agent->place,
-					      counts[reason]);
+		result = recording_facts_loss_at(batch, RECORD_SOURCE_TOOL, reason, agent->place,
+						 counts[reason], moments_ns[reason]);
 	return result;
 }
 
@@ -85,6 +89,8 @@ int agents_add_losses(void *data, struct batch *batch)
 	int result = 0;
 
 	/* One that came late has its place at the end only: what was added without would be counted once more then. */
+	for (size_t i = 0; i < agents->count && !result; i++)
+		result = agents_put_ends(agents, &agents->agents[i], batch);
 	for (size_t i = 0; i < agents->count && !result; i++)
 		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA && agents->agents[i].place)
 			result = add_losses_of(&agents->agents[i], batch);

@@ -123,6 +123,8 @@ void agents_others_read(const struct agents *agents, struct agent *agent)
 
 	if (agent->report.outcome != AGENT_WORKS)
 		return;
+	agent->report.lost_ns = facts.lost_ns ? facts.lost_ns + agent->clock_shift_ns : 0;
+	agent->report.refused_ns = others.refused ? others.refused_ns + agent->clock_shift_ns : 0;
 	if (facts.lost_ns)
 		say(&agent->report, &facts, seconds_into(agents, agent, facts.lost_ns));
 	agent->report.refused = others.refused;

@@ -154,6 +154,11 @@ void agents_nvtx_look(const struct agents *agents, struct agent *agent, const st
 /* struct record_source.add_losses; data: struct agents. */
 int agents_add_losses(void *data, struct batch *batch);
 
+/* ---- agents_ends.c ---- */
+
+/* What of its process is recorded no more, as facts: the same each time. 0 or -ENOMEM. */
+int agents_put_ends(const struct agents *agents, const struct agent *agent, struct batch *batch);
+
 /* ---- agents_launched.c ---- */
 
 /* Before the command runs: its own agent, and those of its descendants. */
