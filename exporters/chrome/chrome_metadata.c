@@ -48,6 +48,11 @@ void chrome_append_losses(const struct view_survey *survey, struct text *text)
 		json_append_string(text, loss->place);
 		text_append(text, ",\"count\":");
 		json_append_u64(text, loss->count);
+		if (loss->at_ns >= survey->window_start_ns &&
+		    loss->at_ns <= survey->window_end_ns) {
+			text_append(text, ",\"ts\":");
+			json_append_us(text, loss->at_ns - chrome_time_base_ns(survey));
+		}
 		text_append_char(text, '}');
 	}
 	text_append_char(text, ']');

@@ -255,11 +255,12 @@ static int write_diagnostics(struct facts *facts)
 					"The recording was cut: what came later is missing.");
 	for (size_t i = 0; i < survey->loss_count && result == 0; i++) {
 		const struct view_loss *loss = &survey->losses[i];
-		struct text words _cleanup_text_ = {0};
+		struct text words _cleanup_text_ = {0}, moment _cleanup_text_ = {0};
 
 		text_appendf(&words, "%llu %s", (unsigned long long)loss->count, loss->meaning);
-		if (*loss->place)
-			text_appendf(&words, " (%s)", loss->place);
+		view_loss_append_moment(survey, loss, &moment);
+		if (*loss->place || moment.length)
+			text_appendf(&words, " (%s%s)", loss->place, text_string(&moment));
 		result = add_diagnostic(facts, SEVERITY_WARNING, text_string(&words));
 	}
 	if (result == 0)

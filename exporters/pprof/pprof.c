@@ -327,8 +327,10 @@ static int fill_comment(struct pprof *pprof, struct message *message)
 	for (size_t i = 0; i < pprof->survey->loss_count; i++) {
 		const struct view_loss *loss = &pprof->survey->losses[i];
 
-		text_appendf(&text, "%s%" PRIu64 " %s (%s)", i ? "; " : "ledger: ", loss->count,
+		text_appendf(&text, "%s%" PRIu64 " %s (%s", i ? "; " : "ledger: ", loss->count,
 			     loss->meaning, loss->place);
+		view_loss_append_moment(pprof->survey, loss, &text);
+		text_append_char(&text, ')');
 	}
 	if (!text.length)
 		return 0;

@@ -87,11 +87,14 @@ static int add_losses(struct xplane_messages *messages, const struct view_survey
 	for (size_t i = 0; i < survey->loss_count && result == 0; i++) {
 		const struct view_loss *loss = &survey->losses[i];
 		const char *reason = why(survey, loss);
+		struct text place _cleanup_text_ = {0};
 
+		text_append(&place, loss->place);
+		view_loss_append_moment(survey, loss, &place);
 		result = xplane_messages_add(
 			is_failure(loss->reason) ? &messages->errors : &messages->warnings,
 			"%llu %s%s%s%s%s%s", (unsigned long long)loss->count, loss->meaning,
-			*loss->place ? " (" : "", loss->place, *loss->place ? ")" : "",
+			place.length ? " (" : "", text_string(&place), place.length ? ")" : "",
 			reason ? ": " : "", reason ? reason : "");
 	}
 	return result;

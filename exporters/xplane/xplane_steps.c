@@ -70,7 +70,8 @@ static int write_roots(struct xplane_steps *steps, size_t space, u64 ts, struct 
 		struct text name _cleanup_text_ = {0}, scratch _cleanup_text_ = {0};
 		struct xplane_event event;
 
-		if (step->start_ns > ts || !plane)
+		/* What GPUs did in it is not known: no step for XProf, which would find it idle. */
+		if (step->start_ns > ts || !plane || !step->gpu_recorded)
 			break;
 		text_appendf(&name, "step of %s", text_utf8(step->name, &scratch));
 		if (name.failed ||
@@ -119,8 +120,11 @@ static const struct view_step *step_of_work(const struct xplane_steps *steps,
 					    const struct view_step_track *track,
 					    const struct view_event *event)
 {
-	return event->cause ? view_steps_at(steps->steps, track->row_index, event->cause->ts)
-			    : NULL;
+	const struct view_step *step =
+		event->cause ? view_steps_at(steps->steps, track->row_index, event->cause->ts)
+			     : NULL;
+
+	return step && step->gpu_recorded ? step : NULL;
 }
 
 /* By itself XProf finds no step of what other threads launched, and takes what is in none for a part of the last one. What
@@ -154,7 +158,7 @@ int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event
 		return 0;
 	step = view_steps_span(steps->steps, event);
 	/* Of two ranges that are alike, and begin and end together, one. */
-	if (!step || step < &steps->tracks[space]->steps[steps->next[space]])
+	if (!step || !step->gpu_recorded || step < &steps->tracks[space]->steps[steps->next[space]])
 		return 0;
 	if (!add_root(plane, ret_event, step))
 		return err_errno(err, -ENOMEM, "can't write steps");
@@ -187,7 +191,7 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 		struct xplane_event event;
 		u64 end_ns;
 
-		if (!work)
+		if (!work || !track->steps[i].gpu_recorded)
 			continue;
 		if (work->first_ns < begin_ns) {
 			steps->overlapping++;

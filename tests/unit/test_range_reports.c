@@ -179,7 +179,7 @@ TEST(a_range_that_began_before_the_window)
 		     "100,110,10,0,10,later,1,1,0,0,1,None,:1,later\n");
 	check_report(capture, "nvtx_kern_sum", "None,None,1,1,0,1,10,10.0,10.0,10,10,0.0,k\n");
 	check_report(capture, "ledger",
-		     "outside_window,capture,1,dropped: outside the recording window\n");
+		     "outside_window,capture,1,None,dropped: outside the recording window\n");
 }
 
 TEST(names_have_their_domain)

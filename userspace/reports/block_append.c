@@ -19,6 +19,8 @@
 #define TEXT_MOST     48 /* columns of a text in front of it */
 #define BRIEF_MOST    26
 #define TOTAL_TIME    "Total Time (ns)"
+#define OF_WINDOW     "of window"
+#define HEADING_MAX   32
 
 /* A block on its way to the terminal. */
 struct block_page {
@@ -26,6 +28,7 @@ struct block_page {
 	size_t column_count;
 	size_t widths[BLOCK_COLUMNS_MAX]; /* the last takes what it needs: 0 */
 	struct text *cells;		  /* [row * column_count + column] */
+	char of_window[HEADING_MAX];	  /* in place of OF_WINDOW */
 };
 
 static const struct report_column *find_column(const struct report_table *table, const char *name,
@@ -136,6 +139,9 @@ static void append_number(const struct block_content *content, size_t row, enum 
 	case SHOWN_TIME:
 		append_time(value, text);
 		return;
+	case SHOWN_MOMENT:
+		text_appendf(text, "%.3f s", value / NS_PER_SECOND);
+		return;
 	case SHOWN_BYTES:
 	case SHOWN_MEGABYTES:
 		append_bytes(shown == SHOWN_BYTES ? value : value * 1e6, text);
@@ -149,6 +155,13 @@ static void append_number(const struct block_content *content, size_t row, enum 
 		report_append_separated(text, number,
 					shown == SHOWN_NUMBER ? "" : content->separator);
 	}
+}
+
+static const char *heading_of(const struct block_page *page, size_t j)
+{
+	const char *heading = page->content->columns[j].heading;
+
+	return strcmp(heading, OF_WINDOW) ? heading : page->of_window;
 }
 
 static struct text *cell_of(const struct block_page *page, size_t row, size_t j)
@@ -179,7 +192,7 @@ static size_t fill_cells(struct block_page *page)
 	size_t used = TITLE_COLUMNS;
 
 	for (size_t j = 0; j + 1 < page->column_count; j++) {
-		page->widths[j] = text_columns(page->content->columns[j].heading);
+		page->widths[j] = text_columns(heading_of(page, j));
 		for (size_t i = 0; i < page->content->row_count; i++) {
 			size_t width;
 
@@ -238,7 +251,7 @@ static void append_line(const struct block_page *page, const char *title, size_t
 	report_append_aligned(text, title, TITLE_COLUMNS, REPORT_LEFT);
 	for (size_t j = 0; j < page->column_count; j++) {
 		const char *cell =
-			heading ? content->columns[j].heading : text_string(cell_of(page, row, j));
+			heading ? heading_of(page, j) : text_string(cell_of(page, row, j));
 		enum report_alignment alignment =
 			content->columns[j].shown == SHOWN_TEXT ||
 					content->columns[j].shown == SHOWN_BRIEF
@@ -254,8 +267,43 @@ static void append_line(const struct block_page *page, const char *title, size_t
 	text_append_char(text, '\n');
 }
 
-int block_append(const struct block_content *content, struct text *text)
+static bool has_moment(const struct block_content *content, const char *name)
 {
+	const struct report_column *column;
+
+	for (size_t i = 0; i < content->row_count; i++)
+		if (find_cell(content, i, name, &column))
+			return true;
+	return false;
+}
+
+/* Those that are shown. */
+static size_t choose_columns(const struct block_content *content,
+			     struct block_column ret_columns[static BLOCK_COLUMNS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t j = 0; j < BLOCK_COLUMNS_MAX && content->columns[j].heading; j++)
+		if (content->columns[j].shown != SHOWN_MOMENT ||
+		    has_moment(content, content->columns[j].name))
+			ret_columns[count++] = content->columns[j];
+	return count;
+}
+
+static void name_window(struct block_page *page)
+{
+	struct text text _cleanup_text_ = {0};
+
+	text_append(&text, "of ");
+	append_time(page->content->window_ns, &text);
+	snprintf(page->of_window, sizeof(page->of_window), "%s",
+		 text.failed ? OF_WINDOW : text_string(&text));
+}
+
+int block_append(const struct block_content *whole, struct text *text)
+{
+	struct block_column columns[BLOCK_COLUMNS_MAX];
+	struct block_content shown = *whole, *content = &shown;
 	struct block_page page = {.content = content};
 	int result;
 
@@ -264,8 +312,9 @@ int block_append(const struct block_content *content, struct text *text)
 		text_appendf(text, "%s\n", content->table->empty);
 		return 0;
 	}
-	while (page.column_count < BLOCK_COLUMNS_MAX && content->columns[page.column_count].heading)
-		page.column_count++;
+	page.column_count = choose_columns(whole, columns);
+	shown.columns = columns;
+	name_window(&page);
 	page.cells = calloc(content->row_count * page.column_count + 1, sizeof(*page.cells));
 	if (!page.cells)
 		return -ENOMEM;

@@ -11,6 +11,7 @@ enum shown {
 	SHOWN_SHARE,	 /* per cent */
 	SHOWN_OF_WINDOW, /* of ns: per cent of the window, more than 100 where threads were at it at the same time */
 	SHOWN_TIME,	 /* of ns: 11.6 ms */
+	SHOWN_MOMENT,	 /* of ns since the window opened: 1.234 s; where no row has one there is no column */
 	SHOWN_COUNT,
 	SHOWN_DECIMAL,	 /* a mean of counts */
 	SHOWN_NUMBER,	 /* of a thread, ...: no count */
@@ -35,7 +36,7 @@ struct block_content {
 	const struct report_table *table;
 	const struct report_table *beside; /* of its columns too, in the row of the same name; without columns: none */
 	size_t row_count;		   /* shown */
-	u64 window_ns;
+	u64 window_ns; /* or what of it was recorded; a column "of window" is called "of 740 ms" */
 	const char *separator; /* between thousands */
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "reports/block_append.h"
+#include "reports/block_opening.h"
 #include "reports/report_printer.h"
 
 struct block {
@@ -154,17 +155,27 @@ static void append_more(const struct view *view, const struct blocks_style *styl
 	text->failed |= line.failed;
 }
 
+/* Calls may have been recorded up to a moment only. */
+static u64 recorded_ns(const struct view *view, const struct block *block)
+{
+	const struct view_survey *survey = view_survey(view);
+	u64 until_ns = block->kinds[0] == KIND_api
+			       ? view_recorded_until_by_any(view, VALUE_recorded_sort_cuda_calls)
+			       : survey->window_end_ns;
+
+	return until_ns - survey->window_start_ns;
+}
+
 static int append_block(const struct view *view, const struct filled *filled, const char *separator,
 			struct text *text)
 {
-	const struct view_survey *survey = view_survey(view);
 	const struct block_content content = {
 		.title = filled->block->title,
 		.columns = filled->block->columns,
 		.table = &filled->table,
 		.beside = &filled->beside,
 		.row_count = filled->rows,
-		.window_ns = survey->window_end_ns - survey->window_start_ns,
+		.window_ns = recorded_ns(view, filled->block),
 		.separator = separator,
 	};
 
@@ -185,7 +196,7 @@ static bool has_content(const struct view *view, const struct filled *filled)
 }
 
 static int print_all(const struct view *view, const struct filled *filled,
-		     const struct blocks_style *style, struct err *err)
+		     const struct blocks_style *style, const char *opening, struct err *err)
 {
 	locale_t locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
 	struct text text _cleanup_text_ = {0};
@@ -193,6 +204,7 @@ static int print_all(const struct view *view, const struct filled *filled,
 	int result = 0;
 
 	text_append_char(&text, '\n');
+	text_append(&text, opening);
 	if (view_survey(view)->cut)
 		text_append(&text, "The recording was cut: what came later is missing.\n");
 	if (!has_content(view, filled))
@@ -220,13 +232,16 @@ static void filled_free(struct filled *filled)
 int blocks_print(struct view *view, const struct blocks_style *style, struct err *err)
 {
 	struct filled filled[ARRAY_SIZE(blocks)] = {0};
+	struct text opening _cleanup_text_ = {0};
 	int result = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
 		result = fill(view, &blocks[i], &filled[i], err);
+	if (result == 0 && block_opening_append(view, &opening) < 0)
+		result = err_errno(err, -ENOMEM, "can't print the summary");
 	if (result == 0) {
 		share_lines(filled, style);
-		result = print_all(view, filled, style, err);
+		result = print_all(view, filled, style, text_string(&opening), err);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		filled_free(&filled[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The summary: what people see at the end of a recording and of `gpuprobe stats` without -r, the first rows of some reports in
- * BLOCKS_LINES lines of BLOCKS_COLUMNS columns (blocks.def).
+ * BLOCKS_LINES lines of BLOCKS_COLUMNS columns (blocks.def); in front of them what was not recorded to the end of the window, if that is so
+ * (block_opening.h).
  */
 #ifndef GPUPROBE_REPORTS_BLOCKS_H
 #define GPUPROBE_REPORTS_BLOCKS_H

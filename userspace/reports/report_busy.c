@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report gpu_busy_sum: how much of the window each GPU had at least one kernel, copy or set to do. What runs side by side in streams or
- * processes counts once; a GPU is one by its uuid, whatever processes call it.
+ * The report gpu_busy_sum: how much of the window, as far as its work was recorded, each GPU had at least one kernel, copy or set to do.
+ * What runs side by side in streams or processes counts once; a GPU is one by its uuid, whatever processes call it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,8 @@
 enum column {
 	COLUMN_DEVICE,
 	COLUMN_SHARE,
+	COLUMN_IDLE_SHARE,
+	COLUMN_OF,
 	COLUMN_BUSY,
 	COLUMN_IDLE,
 	COLUMN_KERNELS,
@@ -26,6 +28,8 @@ enum column {
 static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_DEVICE] = {"Device ID", REPORT_NUMBER},
 	[COLUMN_SHARE] = {"Busy (%)", REPORT_DECIMAL, 1},
+	[COLUMN_IDLE_SHARE] = {"Idle (%)", REPORT_DECIMAL, 1},
+	[COLUMN_OF] = {"Recorded (ns)", REPORT_COUNT},
 	[COLUMN_BUSY] = {"Busy (ns)", REPORT_COUNT},
 	[COLUMN_IDLE] = {"Idle (ns)", REPORT_COUNT},
 	[COLUMN_KERNELS] = {"Kernels (ns)", REPORT_COUNT},
@@ -51,14 +55,15 @@ static const struct {
 struct gpu {
 	u32 device; /* id of its first fact */
 	u32 number;
+	u64 recorded_until_ns;
 	u64 operation_count;
 	u64 until_ns[WORKS], busy_ns[WORKS];
 };
 
 struct run {
 	const struct view *view;
-	u64 start_ns, end_ns; /* of the window */
-	struct map places;    /* id of a device -> place in gpus */
+	u64 start_ns;	   /* of the window */
+	struct map places; /* id of a device -> place in gpus */
 	struct gpu *gpus;
 	size_t count, capacity;
 };
@@ -70,7 +75,6 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 
 	run->view = view;
 	run->start_ns = survey->window_start_ns;
-	run->end_ns = survey->window_end_ns;
 	return 0;
 }
 
@@ -90,8 +94,11 @@ static struct gpu *gpu_of(struct run *run, const struct view_row *row)
 	    map_set(&run->places, row->device, 0, place) < 0)
 		return NULL;
 	if (place == run->count)
-		run->gpus[run->count++] =
-			(struct gpu){.device = row->device, .number = row->device_number};
+		run->gpus[run->count++] = (struct gpu){
+			.device = row->device,
+			.number = row->device_number,
+			.recorded_until_ns = view_gpu_recorded_until(run->view, row->device),
+		};
 	return &run->gpus[place];
 }
 
@@ -100,7 +107,7 @@ static void add_busy(const struct run *run, struct gpu *gpu, enum work work,
 		     const struct view_event *event)
 {
 	u64 since = event->ts > run->start_ns ? event->ts : run->start_ns;
-	u64 until = event->end < run->end_ns ? event->end : run->end_ns;
+	u64 until = event->end < gpu->recorded_until_ns ? event->end : gpu->recorded_until_ns;
 
 	since = since > gpu->until_ns[work] ? since : gpu->until_ns[work];
 	if (until <= since)
@@ -138,18 +145,22 @@ static int compare_gpus(const void *a, const void *b)
 
 static int add_row(const struct run *run, const struct gpu *gpu, struct report_table *table)
 {
-	u64 window_ns = run->end_ns - run->start_ns;
+	u64 recorded_ns = gpu->recorded_until_ns - run->start_ns;
+	u64 idle_ns = recorded_ns - gpu->busy_ns[WORK_ANY];
 	struct report_row *row = report_table_add(table);
 	const char *name = view_device_name(run->view, gpu->device);
 
 	if (!row || !name || report_cell_text(&row->cells[COLUMN_NAME], name) < 0)
 		return -ENOMEM;
 	report_cell_count(&row->cells[COLUMN_DEVICE], gpu->number);
-	if (window_ns)
+	if (recorded_ns) {
 		report_cell_decimal(&row->cells[COLUMN_SHARE],
-				    100.0 * gpu->busy_ns[WORK_ANY] / window_ns);
+				    100.0 * gpu->busy_ns[WORK_ANY] / recorded_ns);
+		report_cell_decimal(&row->cells[COLUMN_IDLE_SHARE], 100.0 * idle_ns / recorded_ns);
+	}
+	report_cell_count(&row->cells[COLUMN_OF], recorded_ns);
 	report_cell_count(&row->cells[COLUMN_BUSY], gpu->busy_ns[WORK_ANY]);
-	report_cell_count(&row->cells[COLUMN_IDLE], window_ns - gpu->busy_ns[WORK_ANY]);
+	report_cell_count(&row->cells[COLUMN_IDLE], idle_ns);
 	report_cell_count(&row->cells[COLUMN_KERNELS], gpu->busy_ns[WORK_KERNEL]);
 	report_cell_count(&row->cells[COLUMN_COPIES], gpu->busy_ns[WORK_COPY]);
 	report_cell_count(&row->cells[COLUMN_SETS], gpu->busy_ns[WORK_SET]);
@@ -164,7 +175,7 @@ int report_busy_make(struct view *view, const struct report_request *request,
 	struct run run = {0};
 	int result = view_run(view, &sink, &run, err);
 
-	table->title = "GPU busy and idle, of the window";
+	table->title = "GPU busy and idle, of the time in which its work was recorded";
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
 	if (result == 0 && run.count)

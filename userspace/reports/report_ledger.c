@@ -12,12 +12,11 @@
 #include "store/schema.h"
 #include "../bpf/record.h"
 
-enum column { COLUMN_REASON, COLUMN_PLACE, COLUMN_LOST, COLUMN_MEANING, COLUMN_COUNT };
+enum column { COLUMN_REASON, COLUMN_PLACE, COLUMN_LOST, COLUMN_AT, COLUMN_MEANING, COLUMN_COUNT };
 
 static const struct report_column columns[COLUMN_COUNT] = {
-	[COLUMN_REASON] = {"Reason", REPORT_TEXT},
-	[COLUMN_PLACE] = {"Where", REPORT_TEXT},
-	[COLUMN_LOST] = {"Count", REPORT_COUNT},
+	[COLUMN_REASON] = {"Reason", REPORT_TEXT},   [COLUMN_PLACE] = {"Where", REPORT_TEXT},
+	[COLUMN_LOST] = {"Count", REPORT_COUNT},     [COLUMN_AT] = {"At (ns)", REPORT_COUNT},
 	[COLUMN_MEANING] = {"Meaning", REPORT_TEXT},
 };
 
@@ -84,6 +83,10 @@ int report_ledger_make(struct view *view, const struct report_request *request,
 		    report_cell_text(&row->cells[COLUMN_MEANING], losses[i]->meaning) < 0)
 			return err_errno(err, -ENOMEM, "can't make the report ledger");
 		report_cell_count(&row->cells[COLUMN_LOST], losses[i]->count);
+		if (losses[i]->at_ns >= survey->window_start_ns &&
+		    losses[i]->at_ns <= survey->window_end_ns)
+			report_cell_count(&row->cells[COLUMN_AT],
+					  losses[i]->at_ns - survey->window_start_ns);
 	}
 	return 0;
 }

@@ -64,6 +64,11 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	report_cell_count(&cells[COLUMN_NUMBER], step->number);
 	report_cell_count(&cells[COLUMN_START], since(step->start_ns, window_start_ns));
 	report_cell_count(&cells[COLUMN_DURATION], step->end_ns - step->start_ns);
+	report_cell_count(&cells[COLUMN_PID], track->pid);
+	report_cell_count(&cells[COLUMN_TID], track->tid);
+	/* What GPUs did in it is not known. */
+	if (!step->gpu_recorded)
+		return 0;
 	if (step->device_count) {
 		report_cell_count(&cells[COLUMN_GPU_START], since(step->first_ns, window_start_ns));
 		report_cell_count(&cells[COLUMN_GPU_SPAN], step->last_ns - step->first_ns);
@@ -75,8 +80,6 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	report_cell_count(&cells[COLUMN_COPIES], step->copy_count);
 	report_cell_count(&cells[COLUMN_COPY_BYTES], step->copy_bytes);
 	report_cell_count(&cells[COLUMN_SETS], step->set_count);
-	report_cell_count(&cells[COLUMN_PID], track->pid);
-	report_cell_count(&cells[COLUMN_TID], track->tid);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report steps_sum: how long the steps (steps/view_steps.h) of each thread took. */
+/*
+ * The report steps_sum: how long the steps (steps/view_steps.h) of each thread took. Where the work of GPUs was recorded up to a moment
+ * only, of those that had ended by then: all columns are of the same steps.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -59,11 +62,17 @@ static void fill_durations(const u64 *sorted, size_t count, double total_ns,
 	report_cell_count(&cells[COLUMN_MAXIMUM], sorted[count - 1]);
 }
 
+static bool is_recorded(const struct view_step_track *track)
+{
+	return track->count && track->steps[0].gpu_recorded;
+}
+
 static int add_row(struct report_table *table, const struct view_step_track *track)
 {
 	_cleanup_free_ u64 *durations = calloc(track->count + 1, sizeof(*durations));
 	struct report_row *row = report_table_add(table);
 	double total_ns = 0, busy_ns = 0, kernel_count = 0;
+	size_t count = 0;
 
 	if (!durations || !row ||
 	    report_cell_text(&row->cells[COLUMN_NAME], track->steps[0].name) < 0 ||
@@ -72,16 +81,20 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	for (size_t i = 0; i < track->count; i++) {
 		const struct view_step *step = &track->steps[i];
 
-		durations[i] = step->end_ns - step->start_ns;
-		total_ns += durations[i];
+		if (is_recorded(track) && !step->gpu_recorded)
+			break;
+		durations[count] = step->end_ns - step->start_ns;
+		total_ns += durations[count++];
 		busy_ns += step->busy_ns;
 		kernel_count += step->kernel_count;
 	}
-	qsort(durations, track->count, sizeof(*durations), compare_durations);
-	report_cell_count(&row->cells[COLUMN_STEPS], track->count);
-	fill_durations(durations, track->count, total_ns, row->cells);
-	report_cell_decimal(&row->cells[COLUMN_BUSY], busy_ns / track->count);
-	report_cell_decimal(&row->cells[COLUMN_KERNELS], kernel_count / track->count);
+	qsort(durations, count, sizeof(*durations), compare_durations);
+	report_cell_count(&row->cells[COLUMN_STEPS], count);
+	fill_durations(durations, count, total_ns, row->cells);
+	if (is_recorded(track)) {
+		report_cell_decimal(&row->cells[COLUMN_BUSY], busy_ns / count);
+		report_cell_decimal(&row->cells[COLUMN_KERNELS], kernel_count / count);
+	}
 	report_cell_count(&row->cells[COLUMN_PID], track->pid);
 	report_cell_count(&row->cells[COLUMN_TID], track->tid);
 	return 0;

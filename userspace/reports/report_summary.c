@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Summaries of a value of events by their name, with the titles, columns and order of `nsys stats`: a table of
- * reports. A call inside another one with the same correlation id is the same work: only the outer counts.
+ * reports. A call inside another one with the same correlation id is the same work: only the outer counts. Shares of calls and of work of GPUs
+ * in one table are of the time in which both were recorded.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -152,6 +153,7 @@ struct run {
 	struct statistics *statistics;
 	struct kernel_names names;
 	const struct view_key *groups[SUMMARY_KINDS], *values[SUMMARY_KINDS];
+	u64 cut_off_count; /* events behind the time in which all was recorded */
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -230,6 +232,29 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 	return 0;
 }
 
+static bool has_kind(const struct summary *summary, u16 kind)
+{
+	for (unsigned i = 0; i < SUMMARY_KINDS; i++)
+		if (summary->kinds[i] == kind)
+			return true;
+	return false;
+}
+
+/* Does it begin when only calls or only work was recorded, in a table that has both? */
+static bool is_cut_off(const struct run *run, const struct view_event *event)
+{
+	static const u8 sorts[] = {VALUE_recorded_sort_gpu, VALUE_recorded_sort_cuda_calls};
+	size_t count;
+
+	view_recording_ends(run->view, &count);
+	if (!count || !has_kind(run->summary, KIND_api) || !has_kind(run->summary, KIND_kernel))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(sorts); i++)
+		if (event->ts >= view_recorded_until(run->view, sorts[i], event->record->pid))
+			return true;
+	return false;
+}
+
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
@@ -241,6 +266,10 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		return 0;
 	if (run->summary->wants && !run->summary->wants(run->view, event))
 		return 0;
+	if (is_cut_off(run, event)) {
+		run->cut_off_count++;
+		return 0;
+	}
 	return add_event(run, kind, event, err);
 }
 
@@ -368,6 +397,21 @@ static int set_up_table(const struct summary *summary, struct report_table *tabl
 	return 0;
 }
 
+static int add_note(const struct run *run, struct report_table *table)
+{
+	struct text note _cleanup_text_ = {0};
+
+	if (!run->cut_off_count || !table->row_count)
+		return 0;
+	text_appendf(&note,
+		     "%llu more began when not both calls of CUDA and work of GPUs were recorded",
+		     (unsigned long long)run->cut_off_count);
+	if (note.failed)
+		return -ENOMEM;
+	table->rows[0].note = take_pointer(&note.data);
+	return 0;
+}
+
 int report_summary_make(struct view *view, const struct report_request *request,
 			struct report_table *table, struct err *err)
 {
@@ -381,8 +425,8 @@ int report_summary_make(struct view *view, const struct report_request *request,
 		result = view_run(view, &sink, &run, err);
 	if (result == 0)
 		result = statistics_finish(run.statistics, &rows, &count, err);
-	if (result == 0 &&
-	    (set_up_table(run.summary, table) < 0 || fill_table(&run, rows, count, table) < 0))
+	if (result == 0 && (set_up_table(run.summary, table) < 0 ||
+			    fill_table(&run, rows, count, table) < 0 || add_note(&run, table) < 0))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	kernel_names_free(&run.names);
 	statistics_free(run.statistics);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report time_sum: where the time of the window went, of each process that gives a GPU work: each moment is of one row, the first that holds of
- * what its GPUs and then those of its threads do that ever launch. Two runs: which threads launch, then all from one change to the next.
+ * what its GPUs and then those of its threads do that ever launch. Of a process whose GPU work was recorded up to a moment only it is the time up
+ * to then; and where calls or waits ended before that, it is said that why a GPU is idle is not known. Two runs: which threads launch, then all from one change to the next.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,18 +24,28 @@ static const struct report_column columns[COLUMN_COUNT] = {
 enum state { STATE_CALL, STATE_CODE, STATE_SYNC, STATE_WAIT, STATES };
 
 /* Rows, in their order. */
-enum place { PLACE_KERNEL, PLACE_MEMORY, PLACE_CALL, PLACE_CODE, PLACE_SYNC, PLACE_WAIT, PLACES };
+enum place {
+	PLACE_KERNEL,
+	PLACE_MEMORY,
+	PLACE_CALL,
+	PLACE_CODE,
+	PLACE_CODE_OR_WAIT, /* waits are not recorded any more */
+	PLACE_SYNC,
+	PLACE_WAIT,
+	PLACE_UNKNOWN, /* calls are not recorded any more */
+	PLACES
+};
 
 static const char *const place_names[PLACES] = {
 	[PLACE_KERNEL] = "a GPU runs kernels",
 	[PLACE_MEMORY] = "a GPU only copies or sets memory",
 	[PLACE_CALL] = "GPU idle: a thread that launches is in a CUDA call",
 	[PLACE_CODE] = "GPU idle: a thread that launches runs other code",
+	[PLACE_CODE_OR_WAIT] = "GPU idle: threads that launch run other code, or wait",
 	[PLACE_SYNC] = "GPU idle: a thread that launches is in a call that waits for a GPU",
 	[PLACE_WAIT] = "GPU idle: all threads that launch wait",
+	[PLACE_UNKNOWN] = "GPU idle: why is not known, calls of CUDA were recorded no more",
 };
-/* Where no waits are recorded. */
-static const char code_or_wait[] = "GPU idle: threads that launch run other code, or wait";
 /* Where no launches are recorded. */
 static const char only_idle[] = "GPU idle";
 
@@ -48,11 +59,13 @@ struct process {
 	u32 kernels, copies;	   /* that run */
 	u32 thread_counts[STATES]; /* of those that launch */
 	u64 place_ns[PLACES], since_ns;
+	u64 until_ns;			    /* up to when its GPU work was recorded */
+	u64 calls_until_ns, waits_until_ns; /* and what says why a GPU is idle */
 };
 
 struct run {
 	const struct view *view;
-	u64 start_ns, end_ns;
+	u64 start_ns;
 	struct thread *threads; /* [row] */
 	struct map places;	/* pid -> place in processes */
 	struct process *processes;
@@ -90,7 +103,13 @@ static struct process *process_make(struct run *run, u32 pid)
 	    map_set(&run->places, pid, 0, run->count) < 0)
 		return NULL;
 	process = &run->processes[run->count++];
-	*process = (struct process){.since_ns = run->start_ns};
+	*process = (struct process){
+		.since_ns = run->start_ns,
+		.until_ns = view_recorded_until(run->view, VALUE_recorded_sort_gpu, pid),
+		.calls_until_ns =
+			view_recorded_until(run->view, VALUE_recorded_sort_cuda_calls, pid),
+		.waits_until_ns = view_recorded_until(run->view, VALUE_recorded_sort_waits, pid),
+	};
 	return process;
 }
 
@@ -126,14 +145,41 @@ static enum place place_of(const struct process *process)
 	return PLACE_WAIT;
 }
 
+/* As far as it is known since its last change. */
+static enum place known_place_of(const struct run *run, const struct process *process)
+{
+	enum place place = place_of(process);
+
+	if (place < PLACE_CALL || !run->launches)
+		return place;
+	if (process->since_ns >= process->calls_until_ns)
+		return PLACE_UNKNOWN;
+	return place == PLACE_CODE && process->since_ns >= process->waits_until_ns
+		       ? PLACE_CODE_OR_WAIT
+		       : place;
+}
+
+/* The first that comes behind `since`: a moment at which something ended, or ts. */
+static u64 next_moment(const struct process *process, u64 ts)
+{
+	const u64 ends_ns[] = {process->calls_until_ns, process->waits_until_ns};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends_ns); i++)
+		if (ends_ns[i] > process->since_ns && ends_ns[i] < ts)
+			ts = ends_ns[i];
+	return ts;
+}
+
 static void advance(const struct run *run, struct process *process, u64 ts)
 {
-	u64 now_ns = ts < run->end_ns ? ts : run->end_ns;
+	u64 now_ns = ts < process->until_ns ? ts : process->until_ns;
 
-	if (now_ns <= process->since_ns)
-		return;
-	process->place_ns[place_of(process)] += now_ns - process->since_ns;
-	process->since_ns = now_ns;
+	while (process->since_ns < now_ns) {
+		u64 next_ns = next_moment(process, now_ns);
+
+		process->place_ns[known_place_of(run, process)] += next_ns - process->since_ns;
+		process->since_ns = next_ns;
+	}
 }
 
 static enum state state_of(const struct thread *thread)
@@ -209,14 +255,16 @@ static const char *place_name(const struct run *run, enum place place)
 	if (place >= PLACE_CALL && !run->launches)
 		return only_idle;
 	if (place == PLACE_CODE && !view_kind_count(run->view, KIND_off_cpu))
-		return code_or_wait;
+		return place_names[PLACE_CODE_OR_WAIT];
 	return place_names[place];
 }
 
 static int fill_table(struct run *run, struct report_table *table)
 {
-	u64 window_ns = run->end_ns - run->start_ns;
+	double recorded_ns = 0;
 
+	for (size_t i = 0; i < run->count; i++)
+		recorded_ns += run->processes[i].until_ns - run->start_ns;
 	for (enum place place = 0; place < PLACES; place++) {
 		struct report_row *row;
 		u64 sum_ns = 0;
@@ -228,8 +276,7 @@ static int fill_table(struct run *run, struct report_table *table)
 		row = report_table_add(table);
 		if (!row || report_cell_text(&row->cells[COLUMN_NAME], place_name(run, place)) < 0)
 			return -ENOMEM;
-		report_cell_decimal(&row->cells[COLUMN_SHARE],
-				    100.0 * sum_ns / ((double)window_ns * run->count));
+		report_cell_decimal(&row->cells[COLUMN_SHARE], 100.0 * sum_ns / recorded_ns);
 		report_cell_count(&row->cells[COLUMN_TOTAL], sum_ns);
 	}
 	return 0;
@@ -246,7 +293,7 @@ static int measure(struct run *run, struct view *view, struct err *err)
 		result = view_run(view, &changes, run, err);
 	}
 	for (size_t i = 0; i < run->count && result == 0; i++)
-		advance(run, &run->processes[i], run->end_ns);
+		advance(run, &run->processes[i], run->processes[i].until_ns);
 	return result;
 }
 
@@ -257,7 +304,6 @@ int report_time_make(struct view *view, const struct report_request *request,
 	struct run run = {
 		.view = view,
 		.start_ns = survey->window_start_ns,
-		.end_ns = survey->window_end_ns,
 		.threads = calloc(survey->row_count + 1, sizeof(*run.threads)),
 	};
 	int result = run.threads ? measure(&run, view, err)

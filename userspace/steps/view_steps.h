@@ -50,6 +50,7 @@ struct view_step {
 	u64 first_ns, last_ns; /* the same over all devices; 0: nothing ran */
 	struct view_step_device *devices; /* in the order of their first work */
 	size_t device_count;
+	bool gpu_recorded; /* the work of GPUs, and the calls that launch it, were recorded up to its end: else what they did in it is not known */
 };
 
 /* The steps of one thread: sorted by time, disjoint. */

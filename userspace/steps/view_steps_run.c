@@ -49,6 +49,21 @@ static int find(struct view *view, struct view_steps *steps, struct err *err)
 	return result;
 }
 
+/* In which the work of GPUs is known to its end, and so are the calls by which it is theirs. */
+static void mark_recorded(const struct view *view, struct view_steps *steps)
+{
+	for (size_t i = 0; i < steps->track_count; i++) {
+		const struct view_step_track *track = &steps->tracks[i];
+		u64 work_ns = view_recorded_until(view, VALUE_recorded_sort_gpu, track->pid);
+		u64 calls_ns =
+			view_recorded_until(view, VALUE_recorded_sort_cuda_calls, track->pid);
+		u64 until_ns = work_ns < calls_ns ? work_ns : calls_ns;
+
+		for (size_t n = 0; n < track->count; n++)
+			track->steps[n].gpu_recorded = track->steps[n].end_ns <= until_ns;
+	}
+}
+
 int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err)
 {
 	struct view_steps_state *state = steps_state(view);
@@ -70,6 +85,7 @@ int view_steps_times(const struct view *view, const struct view_steps **ret_step
 		steps_free(&steps);
 		return result;
 	}
+	mark_recorded(view, &steps);
 	state->steps = steps;
 	state->found = true;
 	return 0;

@@ -74,6 +74,7 @@ static void clear_work(struct view_step *step)
 		.start_ns = step->start_ns,
 		.end_ns = step->end_ns,
 		.name = step->name,
+		.gpu_recorded = step->gpu_recorded,
 	};
 }
 

@@ -45,6 +45,7 @@ struct view_loss {
 	const char *meaning;
 	const char *place; /* never NULL */
 	u64 count;	   /* never 0 */
+	u64 at_ns;	   /* when, of what happened at a moment, or since when; 0: not known */
 };
 
 /* A thing known of the recording: option, host, target, tool, result. */
@@ -158,6 +159,8 @@ struct view_sink {
 /* Runs the survey. reader stays the caller's and must outlive the view. */
 int view_open(struct capture_reader *reader, struct view **ret_view, struct err *err);
 const struct view_survey *view_survey(const struct view *view);
+/* What people read of a moment behind a loss's place, ", at 1.234 s" (since the window opened); nothing where none is known, or the place says it. */
+void view_loss_append_moment(const struct view_survey *survey, const struct view_loss *loss, struct text *text);
 /* False when anything is missing that the recording should have held. */
 bool view_is_complete(const struct view_survey *survey);
 /* From when to when it is: the window, and what lies before and behind it of the events. */
@@ -167,6 +170,27 @@ const char *view_attribute(const struct view *view, const char *group, const cha
 /* The version of CUDA that the driver of a process has, as CUDA writes it: 13000 for 13.0. pid 0: of any process, since all have one
  * driver. 0: not known. */
 u32 view_cuda_driver_version(const struct view *view, u32 pid);
+
+/* ---- what was recorded up to a moment only (view_recorded.c) ---- */
+
+/* Inside the window records of a sort were taken no more. */
+struct view_recording_end {
+	u8 sort;     /* VALUE_recorded_sort_* */
+	u8 why;	     /* VALUE_recording_end_why_*; 0: not known */
+	u32 pid;     /* 0: of all processes */
+	u64 at_ns;   /* when */
+	u64 until_ns; /* up to when all of them are there: not after at_ns */
+};
+
+/* By their time; none: all was recorded to the end of the window. */
+const struct view_recording_end *view_recording_ends(const struct view *view, size_t *ret_count);
+/* From the start of the window up to this moment all records of a sort are there, of a process: what is not there did not happen. */
+u64 view_recorded_until(const struct view *view, u8 sort, u32 pid);
+/* The same of the work of a GPU, of all processes that gave it some. */
+u64 view_gpu_recorded_until(const struct view *view, u32 device);
+/* The latest one, of the processes that gave GPUs work; the end of the window where there is none such. */
+u64 view_recorded_until_by_any(const struct view *view, u8 sort);
+
 /* How many events of a kind there are. */
 u64 view_kind_count(const struct view *view, u16 kind);
 /* Runs the events through one sink; may be called again for another one. */

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "view/view_parts.h"
 
-/* Adds to the entry of this reason and place. */
-static int ledger_add(struct view_ledger *ledger, struct map *index, struct string_table *places,
-		      u32 reason, const char *place, u64 count)
+/* Adds to the entry of this reason and place; the first moment is its own. */
+static int ledger_add_at(struct view_ledger *ledger, struct map *index, struct string_table *places,
+			 u32 reason, const char *place, u64 count, u64 at_ns)
 {
 	const struct schema_enum_value *value = schema_enum("loss_reason", reason);
 	s64 place_number;
@@ -36,8 +36,15 @@ static int ledger_add(struct view_ledger *ledger, struct map *index, struct stri
 		.meaning = value ? value->meaning : "for a reason that this version does not know",
 		.place = place,
 		.count = count,
+		.at_ns = at_ns,
 	};
 	return 0;
+}
+
+static int ledger_add(struct view_ledger *ledger, struct map *index, struct string_table *places,
+		      u32 reason, const char *place, u64 count)
+{
+	return ledger_add_at(ledger, index, places, reason, place, count, 0);
 }
 
 /* The capture keeps the last count of each source, reason and place. Producers write growing
@@ -51,8 +58,8 @@ static int ledger_add_facts(struct view *view, struct map *index, struct string_
 		const struct record_loss *loss = (const struct record_loss *)facts[i];
 		const char *place = view_text(view, loss->place);
 		u64 lost = loss->count == ~0ULL ? 0 : loss->count;
-		int result = ledger_add(&view->ledger, index, places, loss->reason,
-					place ? place : "", lost);
+		int result = ledger_add_at(&view->ledger, index, places, loss->reason,
+					   place ? place : "", lost, loss->at);
 
 		if (result < 0)
 			return result;
@@ -71,6 +78,7 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 		{VALUE_loss_reason_launch_forgotten, causes->forgotten_count},
 		{VALUE_loss_reason_launch_after_kernel, causes->after_kernel_count},
 		{VALUE_loss_reason_range_unnamed, view->unnamed_range_count},
+		{VALUE_loss_reason_profiler_call, view->profiler_call_count},
 	};
 	size_t value_count;
 	const struct schema_enum_value *values = schema_enum_values(&value_count);
@@ -165,6 +173,17 @@ int view_ledger_init(struct view *view, const struct view_causes *causes,
 	string_table_free(&places);
 	map_free(&index);
 	return result;
+}
+
+void view_loss_append_moment(const struct view_survey *survey, const struct view_loss *loss,
+			     struct text *text)
+{
+	if (loss->at_ns < survey->window_start_ns || loss->at_ns > survey->window_end_ns ||
+	    (loss->reason == VALUE_loss_reason_switched_off ||
+	     loss->reason == VALUE_loss_reason_switched_gap))
+		return;
+	text_appendf(text, "%sat %.3f s", *loss->place ? ", " : "",
+		     (double)(loss->at_ns - survey->window_start_ns) / NS_PER_SECOND);
 }
 
 bool view_is_complete(const struct view_survey *survey)

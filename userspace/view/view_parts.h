@@ -133,6 +133,19 @@ void view_own_free(struct view_own *own);
 /* Is the event one of ours, and none of the target's? */
 bool view_own_has(const struct view *view, const struct record_header *record);
 
+/* ---- view_recorded: what was recorded up to a moment only ---- */
+
+struct view_recorded {
+	struct view_recording_end *ends;
+	size_t count, capacity;
+};
+
+/* When the window is known. 0 or -ENOMEM. */
+int view_recorded_init(struct view *view);
+/* In the survey, of each event. */
+void view_recorded_survey(struct view_recorded *recorded, const struct view_event *event);
+void view_recorded_free(struct view_recorded *recorded);
+
 /* ---- view_lanes: spans of a row nest within a lane ---- */
 
 #define LANES_MAX 4096 /* of a row; what fits in none of them overlaps in the last */
@@ -451,6 +464,9 @@ struct view {
 	struct view_keys *keys;
 	struct view_frames *frames;
 	struct view_own own;
+	struct view_recorded recorded;
+	bool leaves_out_calls; /* that only a profiler causes: the capture is of a version that recorded them */
+	u64 profiler_call_count; /* of the survey: how many it left out */
 	struct view_companion *companions; /* the same */
 	struct view_occupancies *occupancies;
 	struct view_ledger ledger;

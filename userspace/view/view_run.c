@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/stop.h"
 #include "store/capture_ahead.h"
@@ -159,6 +160,16 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	return result;
 }
 
+/* Before each cudaLaunchKernel, for CUPTI to tell the kernel's name: what gpu/api_calls.def never records. */
+#define PROFILER_CALL "cuKernelGetName"
+
+static bool is_of_profiler(const struct view *view, const struct record_header *record)
+{
+	const char *name = record->kind == KIND_api ? view_text(view, record->name) : NULL;
+
+	return name && !strncmp(name, PROFILER_CALL, strlen(PROFILER_CALL));
+}
+
 #define STEPS_BETWEEN_LOOKS 4096 /* at the stop flag */
 
 /* 1 and the next event inside the window, 0 at the end. */
@@ -177,6 +188,10 @@ static int walk_next(struct walk *walk, struct view_event *event, struct err *er
 		}
 		if (view_own_has(walk->view, record) || view_causes_is_poll(&walk->causes, record))
 			continue;
+		if (walk->view->leaves_out_calls && is_of_profiler(walk->view, record)) {
+			walk->view->profiler_call_count += walk->survey;
+			continue;
+		}
 		result = walk_event(walk, record, event);
 		/* The capture was changed after the survey: a row that was not there then. */
 		if (result == -ENOENT)
@@ -331,6 +346,7 @@ static int view_survey_events(struct view *view, struct err *err)
 		return result;
 	while ((result = walk_next(&walk, &event, err)) > 0) {
 		survey_count(view, &event);
+		view_recorded_survey(&view->recorded, &event);
 		if (event.kind->number == KIND_gpu_event &&
 		    view_recordings_add(&view->recordings, event.record) < 0)
 			result = err_errno(err, -ENOMEM, "can't look over the events");
@@ -367,6 +383,8 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 	if (!view)
 		return err_errno(err, -ENOMEM, "can't read the capture");
 	view->reader = reader;
+	/* Whoever writes that fact records such calls no more; what other tools recorded is theirs. */
+	view->leaves_out_calls = !capture_reader_knew(reader, "recording_end");
 	view->keys = calloc(1, sizeof(*view->keys));
 	view->wall = calloc(1, sizeof(*view->wall));
 	if (view->keys && view->wall)
@@ -387,6 +405,10 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 	}
 	survey_window(view);
 	survey_clock(view);
+	if (view_recorded_init(view) < 0) {
+		view_free(view);
+		return err_errno(err, -ENOMEM, "can't read the capture");
+	}
 	result = view_survey_events(view, err);
 	if (result < 0) {
 		view_free(view);
@@ -406,6 +428,7 @@ struct view *view_free(struct view *view)
 	view_keys_free(view->keys);
 	view_frames_free(view->frames);
 	view_own_free(&view->own);
+	view_recorded_free(&view->recorded);
 	free(view->occupancies);
 	view_companions_free(view->companions);
 	view_ledger_free(&view->ledger);
