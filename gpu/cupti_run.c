@@ -39,7 +39,9 @@ static void flush(struct cupti_session *session, u64 now_ns)
 	cupti_session_count_dropped(session);
 	cupti_canary_judge(session, now_ns);
 	session->flushed_ns = now_ns;
-	__atomic_store_n(&control->cupti_facts.handed_over_ns, now_ns, __ATOMIC_RELEASE);
+	/* Where threads share buffers, one is kept back as long as a kernel runs whose record is to go there: then nobody knows. */
+	if (session->canary.on)
+		__atomic_store_n(&control->cupti_facts.handed_over_ns, now_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&control->flush_done, wanted, __ATOMIC_RELEASE);
 }
 

@@ -141,7 +141,7 @@ struct agent_cupti_facts {
 	u64 held_ns, given_back_ns;
 	u32 several; /* bool: it is shared with other subscribers */
 	u32 pad;
-	u64 handed_over_ns; /* what ended before, by the target's CLOCK_MONOTONIC, CUPTI has handed over; 0: it was not asked yet */
+	u64 handed_over_ns; /* what ended before, by the target's CLOCK_MONOTONIC, CUPTI has handed over; 0: not known */
 };
 
 /*

@@ -65,7 +65,7 @@ static const struct {
 		"TARGET_INFO_SYSTEM_ENV VALUES (?, 'Local (CLI)', ?, ?, ?)"},
 	[DIAGNOSTIC] = {false, "DIAGNOSTIC_EVENT (timestamp INTEGER NOT NULL, timestampType INTEGER NOT NULL, "
 		"source INTEGER NOT NULL, severity INTEGER NOT NULL, text TEXT NOT NULL, globalPid INTEGER)",
-		"DIAGNOSTIC_EVENT VALUES (0, ?, ?, ?, ?, NULL)"},
+		"DIAGNOSTIC_EVENT VALUES (?, ?, ?, ?, ?, NULL)"},
 	[STRINGS] = {true, "StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
 		"StringIds VALUES (?, ?)"},
 	[PROCESSES] = {true, "PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT)",
@@ -220,10 +220,24 @@ static int write_system(struct facts *facts)
 
 /* ---- what is missing ---- */
 
+static int add_diagnostic_at(struct facts *facts, s64 ts, s64 severity, const char *words)
+{
+	return add(facts, DIAGNOSTIC, "iiiit", ts, (s64)TIMESTAMP_RELATIVE, (s64)SOURCE_INJECTION,
+		   severity, words);
+}
+
 static int add_diagnostic(struct facts *facts, s64 severity, const char *words)
 {
-	return add(facts, DIAGNOSTIC, "iiit", (s64)TIMESTAMP_RELATIVE, (s64)SOURCE_INJECTION,
-		   severity, words);
+	return add_diagnostic_at(facts, 0, severity, words);
+}
+
+/* As rows have it; 0: before. */
+static s64 time_of(const struct facts *facts, u64 ns)
+{
+	u64 start_ns, end_ns;
+
+	view_time_range(facts->survey, &start_ns, &end_ns);
+	return ns > start_ns ? ns - start_ns : 0;
 }
 
 /* What could not be recorded, or is to be known of it: attributes of a group. */
@@ -255,17 +269,41 @@ static int write_diagnostics(struct facts *facts)
 					"The recording was cut: what came later is missing.");
 	for (size_t i = 0; i < survey->loss_count && result == 0; i++) {
 		const struct view_loss *loss = &survey->losses[i];
-		struct text words _cleanup_text_ = {0}, moment _cleanup_text_ = {0};
+		struct text words _cleanup_text_ = {0};
 
 		text_appendf(&words, "%llu %s", (unsigned long long)loss->count, loss->meaning);
-		view_loss_append_moment(survey, loss, &moment);
-		if (*loss->place || moment.length)
-			text_appendf(&words, " (%s%s)", loss->place, text_string(&moment));
-		result = add_diagnostic(facts, SEVERITY_WARNING, text_string(&words));
+		if (*loss->place)
+			text_appendf(&words, " (%s)", loss->place);
+		result = add_diagnostic_at(facts, time_of(facts, loss->at_ns), SEVERITY_WARNING,
+					   text_string(&words));
 	}
 	if (result == 0)
 		result = write_remarks(facts, "failure", SEVERITY_ERROR);
 	return result ? result : write_remarks(facts, "remark", SEVERITY_INFORMATION);
+}
+
+/* What ended inside the window, so that who reads the database takes nothing that was not recorded for idle: of which process, why, when,
+ * and up to when all is there. */
+static int write_ends(struct facts *facts)
+{
+	size_t count;
+	const struct view_recording_end *ends = view_recording_ends(facts->view, &count);
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		const struct schema_enum_value *sort = schema_enum("recorded_sort", ends[i].sort);
+		const struct schema_enum_value *why = schema_enum("recording_end_why", ends[i].why);
+		struct text name _cleanup_text_ = {0}, value _cleanup_text_ = {0};
+
+		if (!sort)
+			continue;
+		text_appendf(&name, NSYS_RECORDING_END "%s", sort->tag);
+		text_appendf(&value, "%u %s %lld %lld", ends[i].pid, why ? why->tag : "unknown",
+			     (long long)time_of(facts, ends[i].at_ns),
+			     (long long)time_of(facts, ends[i].until_ns));
+		result = add(facts, CAPTURE, "tt", text_string(&name), text_string(&value));
+	}
+	return result;
 }
 
 /* How it was recorded: what nsys says here too, and the options. Never the environment of a target. */
@@ -290,7 +328,7 @@ static int write_capture(struct facts *facts)
 		text_appendf(&name, "GPUPROBE_OPTION:%s", attribute->key);
 		result = add(facts, CAPTURE, "tt", text_string(&name), attribute->value);
 	}
-	return result;
+	return result ? result : write_ends(facts);
 }
 
 /* ---- processes and threads ---- */

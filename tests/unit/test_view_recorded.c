@@ -44,6 +44,18 @@ TEST(what_was_not_handed_over_is_not_known)
 	CHECK_U64(view_recorded_until(fixture.view, VALUE_recorded_sort_cuda_calls, 7), 10000);
 }
 
+/* Records of all sorts come in the same buffers. */
+TEST(what_ended_together_is_known_up_to_the_same_moment)
+{
+	struct fixture fixture _fixture_ =
+		fixture_open(WINDOW GPU(3, 7, "g") END(5000, 7, TAKEN(3000)) END(
+			5000, 7, "\"sort\":\"cuda_calls\",\"why\":\"taken_over\",\"complete\":3000")
+				     KERNEL(3, 7, "g", 3900, 100));
+
+	CHECK_U64(gpu_until(&fixture, 7), 4000);
+	CHECK_U64(view_recorded_until(fixture.view, VALUE_recorded_sort_cuda_calls, 7), 4000);
+}
+
 /* A capture has them many times; and for two reasons. */
 TEST(the_first_end_counts_and_one_behind_the_window_is_none)
 {

@@ -41,8 +41,9 @@ static int add_attribute(struct nsys_import *import, u8 group, const char *key, 
 	return result < 0 ? result : add_fact(import, &fact.header, err);
 }
 
-static int add_loss(struct nsys_import *import, u8 reason, const char *place, u64 count,
-		    struct err *err)
+/* ts: of the database; 0: it is not known. */
+static int add_loss_at(struct nsys_import *import, u8 reason, const char *place, u64 count, s64 ts,
+		       struct err *err)
 {
 	struct record_loss fact;
 	int result;
@@ -52,8 +53,15 @@ static int add_loss(struct nsys_import *import, u8 reason, const char *place, u6
 	schema_record_clear(schema_kind(KIND_loss), &fact.header);
 	fact.reason = reason;
 	fact.count = count;
+	fact.at = ts > 0 && nsys_time_fits(ts) ? NSYS_START_NS + ts : 0;
 	result = tool_text(import, place, &fact.place, err);
 	return result < 0 ? result : add_fact(import, &fact.header, err);
+}
+
+static int add_loss(struct nsys_import *import, u8 reason, const char *place, u64 count,
+		    struct err *err)
+{
+	return add_loss_at(import, reason, place, count, 0, err);
 }
 
 /* ---- one query ---- */
@@ -329,7 +337,8 @@ static int use_diagnostic(struct nsys_import *import, sqlite3_stmt *row, struct 
 		/* What is found in the events is found in them again. */
 		return schema_loss_is_found_again(reason)
 			       ? 0
-			       : add_loss(import, reason, place, count, err);
+			       : add_loss_at(import, reason, place, count,
+					     sqlite3_column_int64(row, 2), err);
 	if (severity == SEVERITY_WARNING || (severity > SEVERITY_WARNING && !import->by_gpuprobe))
 		return add_loss(import, VALUE_loss_reason_warned, words, 1, err);
 	if (!import->by_gpuprobe)
@@ -340,11 +349,44 @@ static int use_diagnostic(struct nsys_import *import, sqlite3_stmt *row, struct 
 			words, err);
 }
 
+/* "7 taken_over 1000000000 710000000", as exporters/nsys/nsys_facts.c writes it. */
+static int use_end(struct nsys_import *import, sqlite3_stmt *row, struct err *err)
+{
+	const char *name = row_text(row, 0), *value = row_text(row, 1);
+	const struct schema_enum_value *sort, *why;
+	struct record_recording_end fact;
+	long long at, until;
+	char tag[32];
+	u32 pid;
+
+	if (!name || !value || strlen(name) < strlen(NSYS_RECORDING_END) ||
+	    sscanf(value, "%10u %31s %20lld %20lld", &pid, tag, &at, &until) != 4 ||
+	    !nsys_time_fits(at) || !nsys_time_fits(until))
+		return 0;
+	sort = schema_enum_by_tag("recorded_sort", name + strlen(NSYS_RECORDING_END));
+	why = schema_enum_by_tag("recording_end_why", tag);
+	if (!sort || at < 0 || until < 0)
+		return 0;
+	schema_record_clear(schema_kind(KIND_recording_end), &fact.header);
+	fact.header.ts = NSYS_START_NS + at;
+	fact.header.pid = pid;
+	fact.sort = sort->number;
+	fact.why = why ? why->number : 0;
+	fact.complete = until < at ? NSYS_START_NS + until : 0;
+	return add_fact(import, &fact.header, err);
+}
+
 static int add_ledger(struct nsys_import *import, struct err *err)
 {
-	int result = each_row(import, "DIAGNOSTIC_EVENT", COLUMNS("severity", "text"),
-			      "SELECT severity, text FROM DIAGNOSTIC_EVENT;", use_diagnostic, err);
+	int result = each_row(import, "DIAGNOSTIC_EVENT", COLUMNS("severity", "text", "timestamp"),
+			      "SELECT severity, text, timestamp FROM DIAGNOSTIC_EVENT;",
+			      use_diagnostic, err);
 
+	if (result == 0 && import->by_gpuprobe)
+		result = each_row(import, "META_DATA_CAPTURE", COLUMNS("name", "value"),
+				  "SELECT name, value FROM META_DATA_CAPTURE "
+				  "WHERE name LIKE '" NSYS_RECORDING_END "%';",
+				  use_end, err);
 	if (result == 0)
 		result = add_loss(import, VALUE_loss_reason_fact_missing, "StringIds",
 				  import->missing_strings, err);

@@ -11,6 +11,11 @@
 #define NSYS_START_NS	 1000000000000000LL
 #define NSYS_TIME_MAX_NS (1LL << 62)
 
+static inline bool nsys_time_fits(s64 ns)
+{
+	return ns > -NSYS_START_NS && ns < NSYS_TIME_MAX_NS;
+}
+
 struct nsys_rows;
 
 enum nsys_chains { NSYS_CHAINS_CUDA, NSYS_CHAINS_OS_RUNTIME, NSYS_CHAINS };

@@ -208,16 +208,11 @@ static int set_number(const struct row *row, size_t place, s64 number, struct er
 
 typedef int read_cell(struct nsys_import *import, struct row *row, size_t place, struct err *err);
 
-static bool time_fits(s64 ns)
-{
-	return ns > -NSYS_START_NS && ns < NSYS_TIME_MAX_NS;
-}
-
 static int read_start(struct nsys_import *import, struct row *row, size_t place, struct err *err)
 {
 	s64 start_ns = cell_integer(row, place);
 
-	if (!time_fits(start_ns))
+	if (!nsys_time_fits(start_ns))
 		return wrong_type(row, place, "a time in ns from the start of the recording", err);
 	row->start_ns = start_ns;
 	row->record->ts = NSYS_START_NS + start_ns;
@@ -232,7 +227,7 @@ static int read_end(struct nsys_import *import, struct row *row, size_t place, s
 {
 	s64 end_ns = cell_integer(row, place);
 
-	if (!time_fits(end_ns))
+	if (!nsys_time_fits(end_ns))
 		return wrong_type(row, place, "a time in ns from the start of the recording", err);
 	if (end_ns < row->start_ns)
 		import->backward++;

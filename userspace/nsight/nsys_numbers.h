@@ -12,6 +12,9 @@
 
 #define NSYS_NONE (-1) /* no value stands for what is not known */
 
+/* Names in META_DATA_CAPTURE of gpuprobe's own: what of a process ended inside the window, by its sort; the value is "PID WHY AT UNTIL". */
+#define NSYS_RECORDING_END "GPUPROBE_RECORDING_END:"
+
 /* ---- threads: machine, virtual machine, pid, tid; of a process the tid is 0 ---- */
 
 #define NSYS_GLOBAL_VID (1ULL << 48) /* this machine */

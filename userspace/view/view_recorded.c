@@ -82,19 +82,24 @@ static u8 sort_of(u16 kind)
 	}
 }
 
-/* What came was handed over, and so was what was before it. */
+/* What came was handed over, and so was what was before it, of all sorts that ended together. */
 void view_recorded_survey(struct view_recorded *recorded, const struct view_event *event)
 {
-	struct view_recording_end *end;
+	const struct view_recording_end *own;
 	u64 seen_ns;
 
-	if (!recorded->count)
+	if (!recorded->count || event->open)
 		return;
-	end = find(recorded, sort_of(event->kind->number), event->record->pid);
-	if (!end || event->open)
+	own = find(recorded, sort_of(event->kind->number), event->record->pid);
+	if (!own)
 		return;
-	seen_ns = event->end < end->at_ns ? event->end : end->at_ns;
-	end->until_ns = seen_ns > end->until_ns ? seen_ns : end->until_ns;
+	seen_ns = event->end < own->at_ns ? event->end : own->at_ns;
+	for (size_t i = 0; i < recorded->count; i++) {
+		struct view_recording_end *end = &recorded->ends[i];
+
+		if (end->pid == own->pid && end->at_ns == own->at_ns && end->until_ns < seen_ns)
+			end->until_ns = seen_ns;
+	}
 }
 
 void view_recorded_free(struct view_recorded *recorded)
