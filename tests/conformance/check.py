@@ -53,7 +53,7 @@ NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "stack_cut", "names_cut")
-NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed")
+NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call")
 WAITING = re.compile(r".* \((\d+)\): \d+ threads? that only waited")
 
 QUERIES = {
