@@ -177,6 +177,39 @@ TEST(memory_that_is_patched)
 	fixture_close(&fixture);
 }
 
+/* one: push; pop; ret, of which the pop is not probed. */
+TEST(memory_that_is_patched_between_the_places)
+{
+	struct fixture fixture;
+	u8 *one;
+
+	if (!fixture_open("libsites_between.so", &fixture))
+		SKIP("no cc");
+	one = fixture.code + find(&fixture, "one")->file_offset;
+	write_memory(one + 1, 0x90);
+	check_changed(&fixture, "one", "it was patched");
+	write_memory(one + 1, 0x5b);
+	check_changed(&fixture, NULL, NULL);
+	/* A breakpoint that the kernel has put over the first byte of a patch. */
+	for (size_t i = 0; i < 5; i++)
+		write_memory(one + i, i ? 0x11 : 0xcc);
+	check_changed(&fixture, "one", "it was patched");
+	fixture_close(&fixture);
+}
+
+TEST(memory_behind_the_function_is_not_its_own)
+{
+	struct fixture fixture;
+	u8 *two;
+
+	if (!fixture_open("libsites_behind.so", &fixture))
+		SKIP("no cc");
+	two = fixture.code + find(&fixture, "two")->file_offset;
+	write_memory(two + 6, 0x11);
+	check_changed(&fixture, NULL, NULL);
+	fixture_close(&fixture);
+}
+
 TEST(memory_that_may_not_be_read)
 {
 	struct fixture fixture;

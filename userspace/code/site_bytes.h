@@ -23,12 +23,14 @@ void site_bytes_keep(struct decoder *decoder, const u8 *bytes, size_t size, u64 
 /* A nop of five bytes, of the form that kernels make a call of. */
 bool site_bytes_is_long_nop(const struct site_bytes *site);
 
+/* Is the instruction of a file, or a part of it, still the same? found: size_bytes bytes. */
+bool site_bytes_match(const struct site_bytes *planned, const u8 *found);
+
 /*
- * Is it still the same? found: size_bytes bytes. In the memory of a process (address: where) the kernel may have put a
- * breakpoint over its first byte, for whomever; and over a nop of five bytes a call of its own trampoline, of which is_trampoline()
- * (NULL: there is none, it is a file) knows the address.
+ * Memory of a process differs from its file at bytes[at], of size_bytes that begin at `address`. Is that what the kernel puts there for
+ * a uprobe: a breakpoint, for whomever, or, over a long nop, a call of its own trampoline, of which is_trampoline() knows the address?
  */
-bool site_bytes_match(const struct site_bytes *planned, const u8 *found, u64 address,
-		      bool (*is_trampoline)(const void *data, u64 address), const void *data);
+bool site_byte_is_probe(const u8 *bytes, size_t size_bytes, size_t at, u64 address,
+			bool (*is_trampoline)(const void *data, u64 address), const void *data);
 
 #endif

@@ -6,6 +6,7 @@
 #define BREAKPOINT	0xcc
 #define CALL_RELATIVE	0xe8
 #define LONG_NOP_BYTES	5
+#define CALL_BYTES	5
 #define DISTANCE_BYTES	4
 #define DISTANCE_OFFSET 1
 
@@ -35,22 +36,32 @@ static u64 call_target(const u8 *call, u64 address)
 	int32_t distance;
 
 	memcpy(&distance, call + DISTANCE_OFFSET, DISTANCE_BYTES);
-	return address + LONG_NOP_BYTES + (u64)(s64)distance;
+	return address + CALL_BYTES + (u64)(s64)distance;
 }
 
-bool site_bytes_match(const struct site_bytes *planned, const u8 *found, u64 address,
-		      bool (*is_trampoline)(const void *data, u64 address), const void *data)
+bool site_bytes_match(const struct site_bytes *planned, const u8 *found)
 {
-	size_t size = planned->size_bytes;
+	return !memcmp(found, planned->bytes, planned->size_bytes);
+}
 
-	if (!size || !memcmp(found, planned->bytes, size))
+/* On the way from a breakpoint to the call the distance is there already. */
+static bool calls_trampoline(const u8 *bytes, u64 address,
+			     bool (*is_trampoline)(const void *data, u64 address), const void *data)
+{
+	return (bytes[0] == CALL_RELATIVE || bytes[0] == BREAKPOINT) &&
+	       is_trampoline(data, call_target(bytes, address));
+}
+
+bool site_byte_is_probe(const u8 *bytes, size_t size_bytes, size_t at, u64 address,
+			bool (*is_trampoline)(const void *data, u64 address), const void *data)
+{
+	size_t first = at < CALL_BYTES - 1 ? 0 : at - (CALL_BYTES - 1);
+
+	if (bytes[at] == BREAKPOINT)
 		return true;
-	if (!is_trampoline)
-		return false;
-	/* On the way from a breakpoint to the call the distance is there already. */
-	if (site_bytes_is_long_nop(planned) &&
-	    (found[0] == CALL_RELATIVE || found[0] == BREAKPOINT) &&
-	    is_trampoline(data, call_target(found, address)))
-		return true;
-	return found[0] == BREAKPOINT && !memcmp(found + 1, planned->bytes + 1, size - 1);
+	/* In the call, or in what 7.3 puts before it over a nop of ten bytes, of five bytes too. */
+	for (size_t i = first; i <= at + CALL_BYTES && i + CALL_BYTES <= size_bytes; i++)
+		if (calls_trampoline(bytes + i, address + i, is_trampoline, data))
+			return true;
+	return false;
 }

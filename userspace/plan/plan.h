@@ -27,6 +27,7 @@ struct plan_function {
 	char *name;	 /* as the user reads it: demangled */
 	char *mangled;	 /* NULL where it is the same */
 	u64 address;	 /* of its start, in the file */
+	u64 size_bytes;	 /* of its code from there, by its symbol */
 	u64 file_offset; /* of the probed instruction */
 	struct site_bytes bytes, first; /* of that, and of the first one of the function */
 	bool changed; /* what stands there now is something else: it is left out (plan/site_check.h) */

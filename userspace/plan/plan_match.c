@@ -142,6 +142,19 @@ static int skipped_add(struct matcher *matcher, const struct elf_symbol *symbol,
 	return 0;
 }
 
+/* Of one of unknown size what its probe, and the way there, may take. */
+#define UNKNOWN_SIZE_BYTES 64
+
+static u64 group_size(const struct alias_group *group)
+{
+	u64 size_bytes = 0;
+
+	for (size_t i = 0; i < group->count; i++)
+		if (group->symbols[i].size_bytes > size_bytes)
+			size_bytes = group->symbols[i].size_bytes;
+	return size_bytes ? size_bytes : UNKNOWN_SIZE_BYTES;
+}
+
 static int function_add(struct matcher *matcher, const struct alias_group *group,
 			const struct function_place *place)
 {
@@ -164,6 +177,7 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 	*function = (struct plan_function){
 		.module = matcher->module,
 		.address = group->best->address,
+		.size_bytes = group_size(group),
 		.file_offset = place->file_offset,
 		.bytes = place->bytes,
 		.first = place->first,
@@ -206,18 +220,9 @@ bool plan_maps_offset(const struct code_module *module, u64 file_offset)
 	return false;
 }
 
-/* Of one of unknown size what its probe, and the way there, may take. */
-#define UNKNOWN_SIZE_BYTES 64
-
 static bool has_sled(const struct matcher *matcher, const struct alias_group *group)
 {
-	u64 size_bytes = 0;
-
-	for (size_t i = 0; i < group->count; i++)
-		if (group->symbols[i].size_bytes > size_bytes)
-			size_bytes = group->symbols[i].size_bytes;
-	return elf_sleds_has(&matcher->sleds, group->symbols[0].address,
-			     size_bytes ? size_bytes : UNKNOWN_SIZE_BYTES);
+	return elf_sleds_has(&matcher->sleds, group->symbols[0].address, group_size(group));
 }
 
 /* The reason why a matched function is not probed; NULL: it is. */

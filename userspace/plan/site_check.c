@@ -2,24 +2,20 @@
 #include "plan/site_check.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "plan/code_memory.h"
 #include "plan/plan_parts.h"
 #include "probe/kernel.h"
-#include "process/maps.h"
-#include "process/proc_file.h"
 
 #define WINDOW_BYTES 4096
-#define AT_ONCE	     512 /* a call takes 1,024 (UIO_MAXIOV) */
-#define TRAMPOLINE   "[uprobes-trampoline]"
+#define PATCH_BYTES  13 /* the longest usual one */
 
 /* Of a module. */
 struct place {
@@ -32,16 +28,6 @@ struct place {
 struct places {
 	struct place *items;
 	size_t count, capacity;
-};
-
-/* What of a target's memory is code. */
-struct code_memory {
-	u32 pid; /* of a thread that lives */
-	int memory_fd;
-	struct maps_line *lines; /* without their paths */
-	size_t count, capacity;
-	u64 trampolines[8]; /* where those of the kernel begin: one near each 2 GiB of code */
-	size_t trampoline_count;
 };
 
 struct check {
@@ -170,135 +156,128 @@ static void check_file(const struct check *check, const struct places *places)
 			size = got > 0 ? (size_t)got : 0;
 		}
 		if (end > begin + size ||
-		    !site_bytes_match(place->planned, window + (offset - begin), 0, NULL, NULL))
+		    !site_bytes_match(place->planned, window + (offset - begin)))
 			note(check, place);
 	}
 }
 
 /* ---- the memory of a target ---- */
 
-static void code_memory_close(struct code_memory *memory)
-{
-	free(memory->lines);
-	cleanup_close(&memory->memory_fd);
-}
+struct pieces {
+	struct code_piece *items;
+	struct place *places; /* by the number of a piece: whose it is */
+	size_t count, capacity, place_capacity;
+};
 
-static int code_memory_open(const struct target *target, struct code_memory *ret_memory)
+static int add_piece(struct pieces *pieces, const struct place *place, u64 begin, u64 end)
 {
-	struct code_memory memory = {.pid = target->thread,
-				     .memory_fd =
-					     openat(target->proc_fd, "mem", O_RDONLY | O_CLOEXEC)};
-	_cleanup_free_ char *text = NULL;
-	struct maps_line line;
-	char *rest;
-
-	*ret_memory = (struct code_memory){.memory_fd = -1};
-	/* One that has ended has nothing to compare. */
-	if (proc_file_read(target->proc_fd, "maps", &text, NULL)) {
-		code_memory_close(&memory);
-		return 0;
-	}
-	rest = text;
-	while (maps_next(&rest, &line)) {
-		if (!strcmp(line.path, TRAMPOLINE) &&
-		    memory.trampoline_count < ARRAY_SIZE(memory.trampolines))
-			memory.trampolines[memory.trampoline_count++] = line.start;
-		if (!line.executable || !line.inode)
-			continue;
-		if (array_reserve(&memory.lines, &memory.capacity, memory.count + 1)) {
-			code_memory_close(&memory);
-			return -ENOMEM;
-		}
-		line.path = NULL;
-		memory.lines[memory.count++] = line;
-	}
-	*ret_memory = memory;
+	if (array_reserve(&pieces->items, &pieces->capacity, pieces->count + 1) ||
+	    array_reserve(&pieces->places, &pieces->place_capacity, pieces->count + 1))
+		return -ENOMEM;
+	pieces->items[pieces->count] =
+		(struct code_piece){begin, (u32)(end - begin), pieces->count};
+	pieces->places[pieces->count++] = *place;
 	return 0;
 }
 
-/* They begin with their page. */
-static bool is_trampoline(const void *data, u64 address)
+static u64 end_of(u64 file_offset, const struct site_bytes *bytes)
 {
-	const struct code_memory *memory = data;
-
-	for (size_t i = 0; i < memory->trampoline_count; i++)
-		if (memory->trampolines[i] == address)
-			return true;
-	return false;
+	return file_offset + bytes->size_bytes;
 }
 
-/* Places [0, count) of a mapping that begins at `base` less its place in the file. */
-static void check_some(const struct check *check, const struct code_memory *memory, u64 base,
-		       const struct place *places, size_t count)
+/* From its entry to the last place in it, and at least what a patch of the entry takes; places elsewhere (NAME.cold) by themselves. */
+static int add_function_pieces(struct pieces *pieces, struct plan_function *function)
 {
-	u8 bytes[AT_ONCE][SITE_BYTES_MAX] = {{0}};
-	struct iovec local[AT_ONCE], remote[AT_ONCE];
-	size_t done = 0;
+	struct place place = {.changed = &function->changed, .name = function->name};
+	u64 begin = function->file_offset - function->placed_bytes;
+	u64 limit = begin + function->size_bytes,
+	    end = end_of(function->file_offset, &function->bytes);
+	int result = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		size_t size = places[i].planned->size_bytes;
+	if (end < begin + PATCH_BYTES)
+		end = limit < begin + PATCH_BYTES && limit > end ? limit : begin + PATCH_BYTES;
+	for (size_t s = 0; s < function->site_count && !result; s++) {
+		u64 at = function->sites[s].file_offset;
+		u64 behind = end_of(at, &function->sites[s].bytes);
 
-		local[i] = (struct iovec){bytes[i], size};
-		remote[i] = (struct iovec){(void *)(base + places[i].file_offset), size};
+		if (at < begin || at >= limit)
+			result = add_piece(pieces, &place, at, behind);
+		else if (behind > end)
+			end = behind;
 	}
-	while (done < count) {
-		ssize_t got = process_vm_readv((pid_t)memory->pid, local + done, count - done,
-					       remote + done, count - done, 0);
+	return result ? result : add_piece(pieces, &place, begin, end);
+}
 
-		if (got < 0 && errno != EFAULT)
-			return;
-		for (; done < count && got >= (ssize_t)local[done].iov_len; done++) {
-			got -= (ssize_t)local[done].iov_len;
-			if (!site_bytes_match(places[done].planned, bytes[done],
-					      base + places[done].file_offset, is_trampoline,
-					      memory))
-				note(check, &places[done]);
+static int compare_pieces(const void *left, const void *right)
+{
+	const struct code_piece *a = left, *b = right;
+
+	return a->file_offset < b->file_offset ? -1 : a->file_offset > b->file_offset;
+}
+
+/* By their place in the file. */
+static int pieces_list(const struct plan *plan, size_t module, struct pieces *pieces)
+{
+	int result = 0;
+
+	pieces->count = 0;
+	for (size_t i = 0; i < plan->function_count && !result; i++)
+		if (plan->functions[i].module == module)
+			result = add_function_pieces(pieces, &plan->functions[i]);
+	for (size_t i = 0; i < plan->usdt_count && !result; i++)
+		for (size_t s = 0;
+		     plan->usdt[i].module == module && !result && s < plan->usdt[i].site_count;
+		     s++) {
+			struct plan_usdt_site *site = &plan->usdt[i].sites[s];
+			struct place place = {.changed = &site->changed,
+					      .provider = plan->usdt[i].provider,
+					      .name = plan->usdt[i].name};
+
+			result = add_piece(pieces, &place, site->file_offset,
+					   end_of(site->file_offset, &site->bytes));
 		}
-		if (done == count)
-			return;
-		/* That page may be executed but not read. */
-		if (pread(memory->memory_fd, bytes[done], local[done].iov_len,
-			  (off_t)(base + places[done].file_offset)) ==
-			    (ssize_t)local[done].iov_len &&
-		    !site_bytes_match(places[done].planned, bytes[done],
-				      base + places[done].file_offset, is_trampoline, memory))
-			note(check, &places[done]);
-		done++;
-	}
+	if (pieces->count)
+		qsort(pieces->items, pieces->count, sizeof(*pieces->items), compare_pieces);
+	return result;
 }
 
-static void check_mapping(const struct check *check, const struct code_memory *memory,
-			  const struct maps_line *line, const struct places *places)
-{
-	u64 base = line->start - line->file_offset;
-	u64 end = line->file_offset + (line->end - line->start);
-	size_t first = 0, count;
+struct memory_check {
+	const struct check *check;
+	const struct pieces *pieces;
+};
 
-	while (first < places->count && places->items[first].file_offset < line->file_offset)
-		first++;
-	while (first < places->count && places->items[first].file_offset < end) {
-		for (count = 0; count < AT_ONCE && first + count < places->count &&
-				places->items[first + count].file_offset < end;
-		     count++)
-			;
-		check_some(check, memory, base, &places->items[first], count);
-		first += count;
-	}
+static void on_difference(void *data, const struct code_piece *piece, u64 address)
+{
+	const struct memory_check *memory = data;
+
+	note(memory->check, &memory->pieces->places[piece->number]);
 }
 
-static void check_memory(const struct check *check, const struct code_memory *memory,
-			 const struct places *places)
+static int check_memories(struct check *check, const struct plan *plan, size_t module,
+			  const struct target *targets, size_t target_count,
+			  struct code_memory *const *memories)
 {
-	for (size_t i = 0; i < memory->count; i++)
-		if (memory->lines[i].device == check->module->maps_device &&
-		    memory->lines[i].inode == check->module->maps_inode)
-			check_mapping(check, memory, &memory->lines[i], places);
+	const struct code_file file = {check->module->fd, check->module->maps_device,
+				       check->module->maps_inode};
+	struct pieces pieces = {0};
+	struct memory_check memory = {check, &pieces};
+	int result = pieces_list(plan, module, &pieces);
+
+	for (size_t t = 0; t < target_count && !result; t++) {
+		check->target = &targets[t];
+		if (module_is_mapped_by(check->module, t))
+			code_memory_compare(memories[t], &file, pieces.items, pieces.count,
+					    on_difference, &memory);
+	}
+	free(pieces.items);
+	free(pieces.places);
+	return result;
 }
 
 /* ---- all of it ---- */
 
 static int check_modules(const struct plan *plan, const struct target *targets, size_t target_count,
-			 const struct code_memory *memories, struct site_changes *changes)
+			 struct code_memory *const *memories, struct site_changes *changes)
 {
 	struct places places = {0};
 	int result = 0;
@@ -310,11 +289,7 @@ static int check_modules(const struct plan *plan, const struct target *targets, 
 		if (result || !places.count)
 			continue;
 		check_file(&check, &places);
-		for (size_t t = 0; t < target_count; t++) {
-			check.target = &targets[t];
-			if (module_is_mapped_by(check.module, t))
-				check_memory(&check, &memories[t], &places);
-		}
+		result = check_memories(&check, plan, m, targets, target_count, memories);
 	}
 	free(places.items);
 	return result;
@@ -323,18 +298,18 @@ static int check_modules(const struct plan *plan, const struct target *targets, 
 int site_check(const struct plan *plan, const struct target *targets, size_t target_count,
 	       struct site_changes *changes)
 {
-	_cleanup_free_ struct code_memory *memories = calloc(target_count + 1, sizeof(*memories));
+	_cleanup_free_ struct code_memory **memories = calloc(target_count + 1, sizeof(*memories));
 	size_t opened = 0;
 	int result = memories ? 0 : -ENOMEM;
 
 	if (!plan->function_count && !plan->usdt_count)
 		return 0;
-	for (; opened < target_count && !result; opened++)
+	for (; opened < target_count && !result; opened += !result)
 		result = code_memory_open(&targets[opened], &memories[opened]);
 	if (!result)
 		result = check_modules(plan, targets, target_count, memories, changes);
 	while (opened)
-		code_memory_close(&memories[--opened]);
+		code_memory_close(memories[--opened]);
 	return result;
 }
 

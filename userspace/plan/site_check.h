@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Just before the probes of a plan are put in: does at each place, and where its function begins, still stand what was decided on, in
- * the file, and in the memory of each target? A file may be written to in between, and a process that patches its own code (hooks, live
- * patches) would have the instruction of the file done for it, not the one that it has.
+ * Just before the probes of a plan are put in, and again when they are: do all bytes from where a function begins to the last place in
+ * it that is probed still stand in the memory of each target as they do in the file, and the instructions in the file that were decided
+ * on? A file may be written to in between, and a process that patches its own code (hooks, live patches) would have the instruction of
+ * the file done for it, not the one that it has.
  */
 #ifndef GPUPROBE_PLAN_SITE_CHECK_H
 #define GPUPROBE_PLAN_SITE_CHECK_H
@@ -16,8 +17,8 @@ struct site_changes {
 
 /*
  * Sets `changed` of functions and places of USDT probes, and adds them to *changes. Of a function that is seen to return at its exits
- * all go together. Memory that can't be read is not compared. Reads each page of a file that has places once, and the memory of a
- * target by a call for 512 places: some ms for thousands. 0 or -ENOMEM.
+ * all go together. Memory that can't be read is not compared, and pages that are the file's own need not be
+ * (plan/code_memory.h): a ms for a thousand places where nobody has put a probe in or patched anything. 0 or -ENOMEM.
  */
 int site_check(const struct plan *plan, const struct target *targets, size_t target_count,
 	       struct site_changes *changes);
