@@ -83,6 +83,25 @@ static __always_inline u64 arch_system_call(const struct pt_regs *registers)
 	return registers->orig_rax;
 }
 
+/* Argument 1 to 6 of the system call that the registers came with. */
+static __always_inline u64 arch_system_call_argument(const struct pt_regs *registers, u32 number)
+{
+	return number == 4 ? registers->r10 : arch_argument(registers, number);
+}
+
+/* System calls that change what is mapped, and those that write to a file. */
+enum {
+	ARCH_WRITE = 1,
+	ARCH_MMAP = 9,
+	ARCH_MPROTECT = 10,
+	ARCH_PWRITE64 = 18,
+	ARCH_WRITEV = 20,
+	ARCH_MREMAP = 25,
+	ARCH_PWRITEV = 296,
+	ARCH_PWRITEV2 = 328,
+	ARCH_PKEY_MPROTECT = 329,
+};
+
 /* Numbers of system calls: the one that goes on with an interrupted one, which these can be, and those that nothing comes after. */
 enum {
 	ARCH_POLL = 7,

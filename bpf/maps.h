@@ -69,6 +69,15 @@ MAP struct {
 	__type(value, u32);
 } judged_targets SEC(".maps");
 
+/* Where in a process probes are; written by userspace, and at a fork. Sized by userspace. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32); /* tgid as the host sees it */
+	__type(value, struct probed_code);
+} probed_code SEC(".maps");
+
 /* Processes that have inherited hijacked return addresses, see is_heir(). */
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

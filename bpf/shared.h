@@ -122,6 +122,42 @@ struct cupti_call_event {
 	u64 ts;
 };
 
+/* Code of a process that has probes in it: sorted, none overlaps another. */
+#define PROBED_RANGES_MAX 256
+struct probed_code {
+	u64 count;
+	struct probed_range {
+		u64 start, end;
+	} items[PROBED_RANGES_MAX];
+};
+
+/* What a target does to code of its own, or maps that may do so. */
+enum code_write_kind {
+	CODE_REPLACED = 1, /* made writable, moved, or mapped over: [start, end) */
+	CODE_PROTECTED,	   /* made what cannot be written to: [start, end) */
+	CODE_WRITTEN,	   /* through a file of /proc: where is not known */
+	CODE_PATCHER,	   /* a library that patches others is mapped, by its name (struct code_patcher) */
+};
+
+/* How the names of such libraries begin. */
+#define CODE_PATCHERS_MAX      8
+#define CODE_PATCHER_NAME_BYTES 16
+struct code_patcher {
+	char name[CODE_PATCHER_NAME_BYTES]; /* "": any; the first such row is behind the last one */
+};
+
+#define CODE_HOLD_NS	      20000000ULL /* so long at most a thread waits for us, unseen */
+#define CODE_WRITES_RING_BYTES (64 << 10)
+
+struct code_write_event {
+	u32 kind; /* enum code_write_kind */
+	u32 pid;
+	u32 tid;
+	u32 held; /* the thread waits until it is released; else it goes on */
+	u64 start, end;
+	u64 ts;
+};
+
 /* A return address of a thread that the kernel's trampoline stands for. */
 struct hijacked_return {
 	u32 pid;

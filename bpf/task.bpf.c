@@ -119,6 +119,15 @@ static __always_inline void inherit_tables(u32 parent, u32 child)
 		bpf_map_update_elem(&unwind_spaces, &child, space, BPF_ANY);
 }
 
+/* So are the breakpoints in it. */
+static __always_inline void inherit_probes(u32 parent, u32 child)
+{
+	struct probed_code *code = bpf_map_lookup_elem(&probed_code, &parent);
+
+	if (code)
+		bpf_map_update_elem(&probed_code, &child, code, BPF_ANY);
+}
+
 static __always_inline void follow_child(u32 parent, struct task_struct *child,
 					 struct counters *mine)
 {
@@ -132,6 +141,7 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 	inherit_changes(parent, pid);
 	inherit_accounts(parent, pid);
 	inherit_tables(parent, pid);
+	inherit_probes(parent, pid);
 	send_name(child, child->comm);
 	tell_userspace(PROCESS_FORKED, pid, parent);
 }
@@ -195,6 +205,7 @@ static __always_inline void forget_target(struct task_struct *task, u32 pid)
 	bpf_map_delete_elem(&accounted_by_agent, &pid);
 	bpf_map_delete_elem(&agent_processes, &pid);
 	bpf_map_delete_elem(&unwind_spaces, &pid);
+	bpf_map_delete_elem(&probed_code, &pid);
 }
 
 /* Its first thread goes last. The number of a process that is gone may become a stranger's. */
@@ -243,6 +254,7 @@ int task_exec(void *context)
 		return 0;
 	preemption_off();
 	changes_set(tgid, CHANGED_FOR_GOOD);
+	bpf_map_delete_elem(&probed_code, &tgid);
 	if (walks_by_tables) {
 		bpf_map_delete_elem(&unwind_spaces, &tgid);
 		tell_userspace(PROCESS_UNKNOWN_CODE, tgid, 1);

@@ -8,7 +8,10 @@
 #define GPUPROBE_BPF_TYPES_H
 
 #include <stdbool.h>
+/* Headers from Linux 6.18 on have it, others do not. */
+#define bpf_task_work bpf_task_work_of_headers
 #include <linux/bpf.h>
+#undef bpf_task_work
 #include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -95,12 +98,30 @@ struct restart_block {
 	};
 };
 
+struct super_block {
+	unsigned long s_magic; /* of the file system */
+};
+
 struct inode {
 	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 };
 
 struct fdtable {
@@ -145,7 +166,9 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
-struct bpf_map;
+struct bpf_map {
+	unsigned int id; /* a declaration alone is of another kind than the kernel's, and counts as another type */
+};
 
 struct bpf_iter__bpf_map_elem {
 	struct bpf_iter_meta *meta;

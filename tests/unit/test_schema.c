@@ -223,7 +223,7 @@ TEST(every_loss_reason_has_a_class_and_a_counter)
 		"growth_full",	      "heap_sites_full",   "heap_free_unseen",
 		"memory_unread",      "growth_missed",	   "warned",
 		"samples_missed",     "thread_times_full", "profiler_refused",
-		"single_stepped",     "code_changed"};
+		"single_stepped",     "code_changed",	   "patch_repaired"};
 	size_t count;
 	const struct schema_enum_value *values = schema_enum_values(&count);
 

@@ -23,6 +23,8 @@ void site_bytes_keep(struct decoder *decoder, const u8 *bytes, size_t size, u64 
 /* A nop of five bytes, of the form that kernels make a call of. */
 bool site_bytes_is_long_nop(const struct site_bytes *site);
 
+bool site_byte_is_breakpoint(u8 byte);
+
 /* Is the instruction of a file, or a part of it, still the same? found: size_bytes bytes. */
 bool site_bytes_match(const struct site_bytes *planned, const u8 *found);
 

@@ -39,6 +39,11 @@ static u64 call_target(const u8 *call, u64 address)
 	return address + CALL_BYTES + (u64)(s64)distance;
 }
 
+bool site_byte_is_breakpoint(u8 byte)
+{
+	return byte == BREAKPOINT;
+}
+
 bool site_bytes_match(const struct site_bytes *planned, const u8 *found)
 {
 	return !memcmp(found, planned->bytes, planned->size_bytes);

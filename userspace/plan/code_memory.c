@@ -85,7 +85,7 @@ struct code_memory *code_memory_close(struct code_memory *memory)
 }
 
 const struct maps_line *code_memory_next(const struct code_memory *memory,
-					 const struct code_file *file, size_t *index)
+					 const struct maps_file *file, size_t *index)
 {
 	while (*index < memory->count) {
 		const struct maps_line *line = &memory->lines[(*index)++];
@@ -139,7 +139,7 @@ static bool is_the_files(const struct code_memory *memory, u64 address)
 	return !(page & PAGE_IS_SWAPPED) && (!(page & PAGE_IS_PRESENT) || page & PAGE_IS_FILES);
 }
 
-static void page_get(const struct code_memory *memory, const struct code_file *file,
+static void page_get(const struct code_memory *memory, const struct maps_file *file,
 		     const struct maps_line *line, u64 address, struct compared_page *page)
 {
 	size_t in_memory;
@@ -170,7 +170,7 @@ static bool page_differs(const struct code_memory *memory, const struct compared
 	return false;
 }
 
-static void compare_in(const struct code_memory *memory, const struct code_file *file,
+static void compare_in(const struct code_memory *memory, const struct maps_file *file,
 		       const struct maps_line *line, const struct code_piece *piece,
 		       struct compared_page *page, code_difference_callback callback, void *data)
 {
@@ -196,7 +196,7 @@ static void compare_in(const struct code_memory *memory, const struct code_file 
 	}
 }
 
-void code_memory_compare(const struct code_memory *memory, const struct code_file *file,
+void code_memory_compare(const struct code_memory *memory, const struct maps_file *file,
 			 const struct code_piece *pieces, size_t count,
 			 code_difference_callback callback, void *data)
 {

@@ -17,13 +17,13 @@ int code_memory_open(const struct target *target, struct code_memory **ret_memor
 struct code_memory *code_memory_close(struct code_memory *memory); /* NULL allowed; returns NULL */
 
 /* A file as /proc/PID/maps has it. */
-struct code_file {
+struct maps_file {
 	int fd;
 	u64 device, inode;
 };
 
 /* The next mapping of the file's code behind number *index, which begins at 0; without its path. NULL: there is none. */
-const struct maps_line *code_memory_next(const struct code_memory *memory, const struct code_file *file,
+const struct maps_line *code_memory_next(const struct code_memory *memory, const struct maps_file *file,
 					 size_t *index);
 /* Is code mapped there, of whatever file, or of none? */
 bool code_memory_has_code(const struct code_memory *memory, u64 address);
@@ -42,7 +42,7 @@ struct code_piece {
  * once for pieces that follow each other.
  */
 typedef void (*code_difference_callback)(void *data, const struct code_piece *piece, u64 address);
-void code_memory_compare(const struct code_memory *memory, const struct code_file *file,
+void code_memory_compare(const struct code_memory *memory, const struct maps_file *file,
 			 const struct code_piece *pieces, size_t count,
 			 code_difference_callback callback, void *data);
 

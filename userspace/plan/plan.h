@@ -165,6 +165,12 @@ void plan_library_tell(const struct plan *plan, const struct plan_library *libra
 		       struct text *text);
 /* Will what it returns be seen at each of its returns? */
 bool plan_sees_results(const struct plan_function *function);
+/* How the names of the libraries of patchers.def begin, each once; how many. */
+#define PLAN_PATCHER_NAME_BYTES 16
+size_t plan_patcher_names(char (*ret_names)[PLAN_PATCHER_NAME_BYTES], size_t room);
+/* Which of its rows are about what the target maps now, a bit each; does one of them patch the function? */
+u64 plan_patchers_mapped(const struct target *target);
+bool plan_is_patched(const struct plan *plan, const struct plan_function *function, u64 found);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */
 
 #endif

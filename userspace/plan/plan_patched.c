@@ -3,6 +3,13 @@
 #include "plan/plan_parts.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "process/maps.h"
+#include "process/proc_file.h"
 
 #define FUNCTIONS_MAX 12
 
@@ -60,6 +67,54 @@ u64 plan_patchers_find(const struct plan_builder *builder, size_t module)
 		    is_beside(builder, patchers[p].library, file))
 			found |= 1ULL << p;
 	return found;
+}
+
+/* ---- a library that comes while a plan is carried out ---- */
+
+size_t plan_patcher_names(char (*ret_names)[PLAN_PATCHER_NAME_BYTES], size_t room)
+{
+	size_t count = 0;
+
+	for (size_t p = 0; p < ARRAY_SIZE(patchers) && count < room; p++) {
+		const char *library = patchers[p].library;
+		int length = (int)strcspn(library, "*?[");
+		char name[PLAN_PATCHER_NAME_BYTES] = {0};
+
+		snprintf(name, sizeof(name), "%.*s", length, library);
+		if (!count || strcmp(ret_names[count - 1], name) != 0)
+			memcpy(ret_names[count++], name, sizeof(name));
+	}
+	return count;
+}
+
+u64 plan_patchers_mapped(const struct target *target)
+{
+	_cleanup_free_ char *text = NULL;
+	struct maps_line line;
+	u64 found = 0;
+	char *rest;
+
+	if (proc_file_read(target->proc_fd, "maps", &text, NULL))
+		return 0;
+	rest = text;
+	while (maps_next(&rest, &line))
+		for (size_t p = 0; p < ARRAY_SIZE(patchers); p++)
+			if (line.executable && line.inode &&
+			    !fnmatch(patchers[p].library, path_base_name(line.path), 0))
+				found |= 1ULL << p;
+	return found;
+}
+
+bool plan_is_patched(const struct plan *plan, const struct plan_function *function, u64 found)
+{
+	const char *name = function->mangled ? function->mangled : function->name;
+
+	for (size_t p = 0; p < ARRAY_SIZE(patchers); p++)
+		if (found & 1ULL << p &&
+		    is_called(&plan->modules[function->module], patchers[p].file) &&
+		    plan_patched_by(1ULL << p, name))
+			return true;
+	return false;
 }
 
 const char *plan_patched_by(u64 found, const char *function)

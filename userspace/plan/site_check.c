@@ -10,12 +10,11 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "plan/code_memory.h"
+#include "plan/code_pieces.h"
 #include "plan/plan_parts.h"
 #include "probe/kernel.h"
 
 #define WINDOW_BYTES 4096
-#define PATCH_BYTES  13 /* the longest usual one */
 
 /* Of a module. */
 struct place {
@@ -31,6 +30,7 @@ struct places {
 };
 
 struct check {
+	const struct plan *plan;
 	const struct code_module *module;
 	const struct target *target; /* NULL: the file */
 	struct site_changes *changes;
@@ -163,133 +163,50 @@ static void check_file(const struct check *check, const struct places *places)
 
 /* ---- the memory of a target ---- */
 
-struct pieces {
-	struct code_piece *items;
-	struct place *places; /* by the number of a piece: whose it is */
-	size_t count, capacity, place_capacity;
-};
-
-static int add_piece(struct pieces *pieces, const struct place *place, u64 begin, u64 end)
+static void on_changed(void *data, size_t number, u64 address)
 {
-	if (array_reserve(&pieces->items, &pieces->capacity, pieces->count + 1) ||
-	    array_reserve(&pieces->places, &pieces->place_capacity, pieces->count + 1))
-		return -ENOMEM;
-	pieces->items[pieces->count] =
-		(struct code_piece){begin, (u32)(end - begin), pieces->count};
-	pieces->places[pieces->count++] = *place;
-	return 0;
+	struct check *check = data;
+	struct code_piece_owner owner = code_piece_owner(check->plan, number);
+	struct place place;
+
+	if (owner.function)
+		place = (struct place){.changed = &owner.function->changed,
+				       .name = owner.function->name};
+	else
+		place = (struct place){.changed = &owner.site->changed,
+				       .provider = owner.usdt->provider,
+				       .name = owner.usdt->name};
+	check->module = &check->plan->modules[owner.module];
+	note(check, &place);
 }
 
-static u64 end_of(u64 file_offset, const struct site_bytes *bytes)
+static int check_memory(const struct plan *plan, const struct target *target,
+			struct site_changes *changes)
 {
-	return file_offset + bytes->size_bytes;
-}
+	struct check check = {.plan = plan, .target = target, .changes = changes};
+	struct code_memory *memory = NULL;
+	int result = code_memory_open(target, &memory);
 
-/* From its entry to the last place in it, and at least what a patch of the entry takes; places elsewhere (NAME.cold) by themselves. */
-static int add_function_pieces(struct pieces *pieces, struct plan_function *function)
-{
-	struct place place = {.changed = &function->changed, .name = function->name};
-	u64 begin = function->file_offset - function->placed_bytes;
-	u64 limit = begin + function->size_bytes,
-	    end = end_of(function->file_offset, &function->bytes);
-	int result = 0;
-
-	if (end < begin + PATCH_BYTES)
-		end = limit < begin + PATCH_BYTES && limit > end ? limit : begin + PATCH_BYTES;
-	for (size_t s = 0; s < function->site_count && !result; s++) {
-		u64 at = function->sites[s].file_offset;
-		u64 behind = end_of(at, &function->sites[s].bytes);
-
-		if (at < begin || at >= limit)
-			result = add_piece(pieces, &place, at, behind);
-		else if (behind > end)
-			end = behind;
-	}
-	return result ? result : add_piece(pieces, &place, begin, end);
-}
-
-static int compare_pieces(const void *left, const void *right)
-{
-	const struct code_piece *a = left, *b = right;
-
-	return a->file_offset < b->file_offset ? -1 : a->file_offset > b->file_offset;
-}
-
-/* By their place in the file. */
-static int pieces_list(const struct plan *plan, size_t module, struct pieces *pieces)
-{
-	int result = 0;
-
-	pieces->count = 0;
-	for (size_t i = 0; i < plan->function_count && !result; i++)
-		if (plan->functions[i].module == module)
-			result = add_function_pieces(pieces, &plan->functions[i]);
-	for (size_t i = 0; i < plan->usdt_count && !result; i++)
-		for (size_t s = 0;
-		     plan->usdt[i].module == module && !result && s < plan->usdt[i].site_count;
-		     s++) {
-			struct plan_usdt_site *site = &plan->usdt[i].sites[s];
-			struct place place = {.changed = &site->changed,
-					      .provider = plan->usdt[i].provider,
-					      .name = plan->usdt[i].name};
-
-			result = add_piece(pieces, &place, site->file_offset,
-					   end_of(site->file_offset, &site->bytes));
-		}
-	if (pieces->count)
-		qsort(pieces->items, pieces->count, sizeof(*pieces->items), compare_pieces);
-	return result;
-}
-
-struct memory_check {
-	const struct check *check;
-	const struct pieces *pieces;
-};
-
-static void on_difference(void *data, const struct code_piece *piece, u64 address)
-{
-	const struct memory_check *memory = data;
-
-	note(memory->check, &memory->pieces->places[piece->number]);
-}
-
-static int check_memories(struct check *check, const struct plan *plan, size_t module,
-			  const struct target *targets, size_t target_count,
-			  struct code_memory *const *memories)
-{
-	const struct code_file file = {check->module->fd, check->module->maps_device,
-				       check->module->maps_inode};
-	struct pieces pieces = {0};
-	struct memory_check memory = {check, &pieces};
-	int result = pieces_list(plan, module, &pieces);
-
-	for (size_t t = 0; t < target_count && !result; t++) {
-		check->target = &targets[t];
-		if (module_is_mapped_by(check->module, t))
-			code_memory_compare(memories[t], &file, pieces.items, pieces.count,
-					    on_difference, &memory);
-	}
-	free(pieces.items);
-	free(pieces.places);
+	if (!result)
+		result = code_pieces_compare(plan, memory, on_changed, &check);
+	code_memory_close(memory);
 	return result;
 }
 
 /* ---- all of it ---- */
 
-static int check_modules(const struct plan *plan, const struct target *targets, size_t target_count,
-			 struct code_memory *const *memories, struct site_changes *changes)
+static int check_files(const struct plan *plan, struct site_changes *changes)
 {
 	struct places places = {0};
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count && !result; m++) {
-		struct check check = {.module = &plan->modules[m], .changes = changes};
+		struct check check = {
+			.plan = plan, .module = &plan->modules[m], .changes = changes};
 
 		result = places_list(plan, m, &places);
-		if (result || !places.count)
-			continue;
-		check_file(&check, &places);
-		result = check_memories(&check, plan, m, targets, target_count, memories);
+		if (!result)
+			check_file(&check, &places);
 	}
 	free(places.items);
 	return result;
@@ -298,18 +215,13 @@ static int check_modules(const struct plan *plan, const struct target *targets, 
 int site_check(const struct plan *plan, const struct target *targets, size_t target_count,
 	       struct site_changes *changes)
 {
-	_cleanup_free_ struct code_memory **memories = calloc(target_count + 1, sizeof(*memories));
-	size_t opened = 0;
-	int result = memories ? 0 : -ENOMEM;
+	int result = 0;
 
 	if (!plan->function_count && !plan->usdt_count)
 		return 0;
-	for (; opened < target_count && !result; opened += !result)
-		result = code_memory_open(&targets[opened], &memories[opened]);
-	if (!result)
-		result = check_modules(plan, targets, target_count, memories, changes);
-	while (opened)
-		code_memory_close(memories[--opened]);
+	result = check_files(plan, changes);
+	for (size_t t = 0; t < target_count && !result; t++)
+		result = check_memory(plan, &targets[t], changes);
 	return result;
 }
 

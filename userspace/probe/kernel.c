@@ -92,7 +92,12 @@ static u32 tracepoint_arguments(const struct btf *btf, const char *name)
 	return type && btf_is_func_proto(type) && btf_vlen(type) ? btf_vlen(type) - 1 : 0;
 }
 
-static enum kernel_growth growth_by_tracepoints(void)
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+static void look_at_types(struct kernel_abilities *abilities)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	u32 locked = tracepoint_arguments(btf, "mmap_lock_acquire_returned");
@@ -101,10 +106,14 @@ static enum kernel_growth growth_by_tracepoints(void)
 		      tracepoint_arguments(btf, "page_fault_kernel") == 3 &&
 		      tracepoint_arguments(btf, "mm_page_alloc") == 4;
 
+	abilities->locks = locked == 3	 ? KERNEL_GROWTH_LOCKS
+			   : locked == 4 ? KERNEL_GROWTH_LOCKS_NAMED
+					 : KERNEL_GROWTH_NONE;
+	abilities->growth = others ? abilities->locks : KERNEL_GROWTH_NONE;
+	/* In later kernels the function has another name, and fewer arguments. */
+	abilities->hold_threads = has_function(btf, "bpf_task_work_schedule_resume_impl") &&
+				  !has_function(btf, "bpf_task_work_schedule_resume");
 	btf__free(btf);
-	return !others || locked < 3 || locked > 4 ? KERNEL_GROWTH_NONE
-	       : locked == 3			   ? KERNEL_GROWTH_LOCKS
-						   : KERNEL_GROWTH_LOCKS_NAMED;
 }
 
 int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *err)
@@ -138,7 +147,7 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 	abilities.uprobe_multi = has_link(UPROBE_MULTI);
 	abilities.uprobe_session = has_link(UPROBE_SESSION);
 	abilities.set_registers = abilities.uprobe_multi && can_set_registers();
-	abilities.growth = growth_by_tracepoints();
+	look_at_types(&abilities);
 	*ret_abilities = abilities;
 	return 0;
 }

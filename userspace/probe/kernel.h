@@ -15,9 +15,11 @@ enum kernel_growth {
 
 struct kernel_abilities {
 	enum kernel_growth growth;
+	enum kernel_growth locks; /* the same, of the tracepoint of locks alone */
 	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
+	bool hold_threads;   /* a program may do work on a thread's way back to user mode (6.18) */
 	char release[65];    /* uname */
 };
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "process/arch_x86_64.h"
+#include "process/translators.h"
 #include "base/cleanup.h"
 #include "base/sudo_user.h"
 
@@ -124,8 +125,15 @@ int command_start(char *const *arguments, void (*in_child)(void *data), void *da
 {
 	_cleanup_close_ int read_fd = -1;
 	struct command command = {0};
+	const char *who = translator_of_command(arguments[0]);
 	int pipe_fds[2], error = 0, result;
 
+	if (who)
+		return err_set(err, -EBUSY,
+			       "can't record under %s: it runs a translated copy of the code of "
+			       "its program, where probes would kill it or never be hit. Run the "
+			       "program without it.",
+			       who);
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return err_errno(err, -errno, "can't start %s", arguments[0]);
 	read_fd = pipe_fds[0];

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 
 #include "process/maps.h"
 #include "process/proc_file.h"
+#include "process/translators.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/path.h"
@@ -179,33 +179,17 @@ static int read_executable(struct target *target, struct err *err)
 	return target->executable ? 0 : err_errno(err, -ENOMEM, "can't attach to %u", pid);
 }
 
-static const struct translator {
-	const char *glob, *who;
-} translators[] = {
-#define TRANSLATOR(glob, who) {glob, who},
-#include "process/translators.def"
-#undef TRANSLATOR
-};
-
-static const char *translator_of(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(translators); i++)
-		if (!fnmatch(translators[i].glob, path, 0))
-			return translators[i].who;
-	return NULL;
-}
-
 /* By its executable, or by what it maps. */
 static int check_translated(const struct target *target, struct err *err)
 {
-	const char *who = translator_of(target->executable);
+	const char *who = translator_of_file(target->executable);
 	_cleanup_free_ char *text = NULL;
 	struct maps_line line;
 	char *rest;
 
 	if (!who && !proc_file_read(target->proc_fd, "maps", &text, NULL))
 		for (rest = text; !who && maps_next(&rest, &line);)
-			who = line.inode ? translator_of(line.path) : NULL;
+			who = line.inode ? translator_of_file(line.path) : NULL;
 	if (!who)
 		return 0;
 	return err_set(err, -EBUSY,

@@ -62,6 +62,8 @@ static int attach(struct session *session, struct err *err)
 	if (!result)
 		session_guard(session, &undo);
 	if (!result)
+		result = session_code_watch(session, err);
+	if (!result)
 		result = bpf_source_attach(session->source, &targets, err);
 	if (!result && config->settings->off_cpu)
 		result = bpf_source_attach_off_cpu(session->source, err);
@@ -70,6 +72,8 @@ static int attach(struct session *session, struct err *err)
 	/* Last, since what is attached stops all CPUs for moments. */
 	if (!result)
 		result = session_attach_samples(session, err);
+	if (!result && session_code_guard(session))
+		result = err_errno(err, -ENOMEM, "can't compare the code that is probed");
 	/* Of children they are attached and detached all the time. */
 	guardian_set_busy(session->guardian, result || config->settings->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
@@ -253,6 +257,7 @@ static int close_window(struct session *session, struct err *err)
 	bpf_source_detach_growth(session->source);
 	bpf_source_detach_samples(session->source);
 	log_phase("mappings, waits and growth ended");
+	session_code_leave(session);
 	session_detach_begin(session);
 	leave_agents(session);
 	log_phase("agents left");
@@ -264,6 +269,7 @@ static int close_window(struct session *session, struct err *err)
 	frames_result = put_frames(session, batch);
 	log_phase("stacks named");
 	session_detach_end(session);
+	session_code_left(session);
 	session_put_last_facts(session, batch);
 	system_calls_put(&session->system_calls, batch);
 	batch_queue_put_full(session->queue, batch);
@@ -285,6 +291,7 @@ static void session_cleanup(struct session *session)
 	drain_finish(session->drain, NULL, NULL);
 	if (session->capture)
 		capture_thread_finish(&session->capture, &dropped, NULL);
+	session_code_free(session);
 	processes_free(session->processes);
 	unwinding_stop(session->unwinding);
 	bpf_source_free(session->source);

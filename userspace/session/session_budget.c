@@ -94,101 +94,24 @@ int session_budget_open(struct session *session, struct err *err)
 		.gpu_may_go = config->settings->max_overhead_percent != 0,
 	};
 
+	if (bpf_source_split(session->source, config->plan, overhead.may_go))
+		return err_errno(err, -ENOMEM, "can't plan the probes");
 	if (session->calibrate_result)
 		return 0;
 	choose_sorts(config, overhead.sorts);
 	session->api_probed = plan_has_api(config->plan);
-	if (bpf_source_split(session->source, config->plan, overhead.may_go))
-		return err_errno(err, -ENOMEM, "can't plan the probes");
 	return overhead_create(&overhead, &session->overhead, err);
 }
 
 /* ---- switching off ---- */
 
-/* Into the capture at once: it may be cut. */
-static void put_loss(struct session *session, u8 reason, const char *name, u64 at_ns, u64 count)
-{
-	struct batch *batch = batch_queue_take_empty(session->queue);
-	_cleanup_text_ struct text place = {0};
-	u32 id;
-
-	text_appendf(&place, "%s, from %.3f s on", name,
-		     (double)(at_ns - session->window_start_ns) / NS_PER_SECOND);
-	if (!place.failed && !text_ids_get(&session->facts.tool, batch, text_string(&place), &id))
-		recording_facts_loss_at(batch, RECORD_SOURCE_TOOL, reason, id, count, at_ns);
-	batch_queue_put_full(session->queue, batch);
-}
-
-/* The same of a sort of records that others are judged by. */
+/* As session_put_loss(), of a sort of records that others are judged by. */
 static void put_end(struct session *session, u8 sort, u64 at_ns)
 {
 	struct batch *batch = batch_queue_take_empty(session->queue);
 
 	recording_facts_end(batch, 0, sort, VALUE_recording_end_why_budget, at_ns, 0);
 	batch_queue_put_full(session->queue, batch);
-}
-
-/* Side by side, with many tags and in all processes: one after the other each takes the kernel up to half a second, and the window
- * would go on meanwhile. */
-static void take_off(struct session *session, const u32 *tags, size_t count)
-{
-	struct uprobe_set taken = {0};
-
-	for (size_t i = 0; i < count; i++) {
-		bpf_source_take_tagged(session->source, tags[i], &taken);
-		processes_take_tagged(session->processes, tags[i], &taken);
-	}
-	bpf_source_detach_taken(session->source, &taken);
-}
-
-/* How many tags they have that can go; ret_tags, each once: room for one a function. */
-static size_t silence_all(struct session *session, const size_t *functions, size_t count,
-			  u64 now_ns, u32 *ret_tags)
-{
-	size_t tag_count = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		u32 tag = bpf_source_switch_off(session->source, functions[i], now_ns);
-		size_t known = 0;
-
-		while (known < tag_count && ret_tags[known] != tag)
-			known++;
-		if (tag && known == tag_count)
-			ret_tags[tag_count++] = tag;
-	}
-	return tag_count;
-}
-
-/* tags: room for one a function. */
-static void take_probes_off(struct session *session, const size_t *functions, size_t count,
-			    u64 now_ns, u32 *tags)
-{
-	const struct session_config *config = session->config;
-	struct source_targets targets = session_source_targets(session);
-	size_t tag_count, others = 0;
-
-	guardian_set_busy(session->guardian, true);
-	tag_count = silence_all(session, functions, count, now_ns, tags);
-	take_off(session, tags, tag_count);
-	for (size_t i = 0; i < tag_count; i++) {
-		others += bpf_source_switch_others_on(session->source, &targets, tags[i], now_ns,
-						      NULL);
-		processes_switch_on(session->processes, tags[i]);
-	}
-	guardian_set_busy(session->guardian, config->settings->children);
-	if (others)
-		put_loss(session, VALUE_loss_reason_switched_gap, "functions beside it", now_ns,
-			 others);
-}
-
-/* Those of allocators and USDT probes have links of their own. */
-static void switch_probes_off(struct session *session, enum price_sort sort)
-{
-	u32 tag = bpf_source_switch_sort_off(session->source, sort);
-
-	guardian_set_busy(session->guardian, true);
-	take_off(session, &tag, 1);
-	guardian_set_busy(session->guardian, session->config->settings->children);
 }
 
 /* From when on. */
@@ -203,7 +126,7 @@ static u64 switch_sort_off(struct session *session, enum price_sort sort)
 	else if (sort == PRICE_SAMPLES)
 		session_end_samples(session);
 	else
-		switch_probes_off(session, sort);
+		session_take_sort_off(session, sort, NULL);
 	return now_ns;
 }
 
@@ -212,7 +135,7 @@ static void tell_switched_off(struct session *session, const char *name, u64 sin
 {
 	const struct session_config *config = session->config;
 
-	put_loss(session, VALUE_loss_reason_switched_off, name, since_ns, 1);
+	session_put_loss(session, VALUE_loss_reason_switched_off, name, since_ns, 1);
 	session->result.status.switched_off_count++;
 	if (config->on_switched_off)
 		config->on_switched_off(config->callback_data, name,
@@ -274,7 +197,8 @@ static void switch_functions_off(struct session *session, struct overhead_part *
 	for (size_t i = 0; i < departure->count; i++)
 		if (parts[departure->items[i].part].function != SIZE_MAX)
 			parts[departure->items[i].part].switched_off_ns = now_ns;
-	take_probes_off(session, departure->functions, count, now_ns, departure->tags);
+	session_take_probes_off(session, departure->functions, count, now_ns, departure->tags,
+				NULL);
 }
 
 static void switch_off(struct session *session, struct overhead_part *parts,

@@ -209,6 +209,8 @@ void session_put_last_facts(struct session *session, struct batch *batch)
 			     session->facts.bpf_place, session->config->plan->stepped_count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_code_changed,
 			     session->facts.bpf_place, status->changes.count);
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_patch_repaired,
+			     session->facts.bpf_place, session->repaired_count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
 			     session->facts.bpf_place, session->unstored_count);
 	status->event_count += calls.count + waits.count;

@@ -131,6 +131,9 @@ static bool handle(struct session *session, const struct epoll_event *event)
 		processes_handle(session->processes);
 		session_look_at_unknown_code(session);
 		return false;
+	case SESSION_WAIT_CODE:
+		session_code_handle(session);
+		return false;
 	}
 	return false;
 }

@@ -20,9 +20,12 @@
 #include "session/process_memory.h"
 #include "session/overhead.h"
 #include "session/own_threads.h"
+#include "session/probed_pieces.h"
 #include "collect/recording_facts.h"
 #include "session/session.h"
 #include "session/unwinding.h"
+
+#define SESSION_DEPARTING_MAX 16
 
 struct session {
 	const struct session_config *config;
@@ -59,6 +62,10 @@ struct session {
 	bool budget_open; /* probes may be switched off now */
 	bool samples_ended;
 	struct err samples_error; /* why there are no samples, which were to be; else empty */
+	struct session_departing *departing[SESSION_DEPARTING_MAX]; /* links that threads take off */
+	size_t departing_count;
+	struct probed_pieces *probed; /* of each target: what session_code_writes.c watches */
+	u64 repaired_count; /* first bytes of what targets wrote, that the kernel had overwritten */
 	u32 shed;	  /* enum agent_shed: what of the GPU side was switched off */
 	int epoll_fd, signal_fd, timer_fd;
 	struct guardian *guardian;
@@ -121,7 +128,8 @@ enum session_wait {
 	SESSION_WAIT_TIMER,
 	SESSION_WAIT_CAPTURE_ERROR,
 	SESSION_WAIT_TARGET,
-	SESSION_WAIT_PROCESSES
+	SESSION_WAIT_PROCESSES,
+	SESSION_WAIT_CODE
 };
 
 /* Signals are blocked from here on, in all threads that are started later. */
@@ -172,6 +180,41 @@ u64 session_budget_end_ns(const struct session *session, enum price_sort sort);
 void session_budget_end_span(const struct session *session, enum price_sort sort,
 			     struct record_header *span);
 void session_budget_put_facts(struct session *session, struct batch *batch);
+
+/* ---- session_probes_off.c ---- */
+
+/* A row of the ledger with its moment, into the capture at once: it may be cut. */
+void session_put_loss(struct session *session, u8 reason, const char *name, u64 at_ns, u64 count);
+/* Taking links off takes the kernel some 50 ms. With this a thread does that, and this is called while it does; NULL: done when the
+ * function comes back. */
+struct session_meanwhile {
+	void (*run)(void *data);
+	void *data;
+};
+/* No call of these functions is recorded from now_ns on, and the places go; those that share links with them are put in again. tags:
+ * room for one a function. */
+void session_take_probes_off(struct session *session, const size_t *functions, size_t count, u64 now_ns,
+			     u32 *tags, const struct session_meanwhile *meanwhile);
+/* The same of all allocators of host memory, or all USDT probes. */
+void session_take_sort_off(struct session *session, enum price_sort sort,
+			   const struct session_meanwhile *meanwhile);
+/* Waits until such threads have ended. */
+void session_join_departing(struct session *session);
+
+/* ---- session_code_writes.c: targets that change code in which there are probes ---- */
+
+/* Before anything is attached: from here on what they do is told. */
+int session_code_watch(struct session *session, struct err *err);
+/* When all is attached: compares once more. Threads that change such code wait from now on. 0 or -ENOMEM. */
+int session_code_guard(struct session *session);
+/* Somebody did. */
+void session_code_handle(struct session *session);
+/* When the window has closed: nobody waits any more, and where the kernel has put breakpoints over what a target wrote, taking them off
+ * would put the file's byte there, so that is put right first; */
+void session_code_leave(struct session *session);
+/* and when they are off, once more. */
+void session_code_left(struct session *session);
+void session_code_free(struct session *session);
 
 /* ---- session_samples.c ---- */
 

@@ -17,6 +17,8 @@ void announce_libraries(const struct plan *plan);
 void announce_children(const struct attachment *attachment, const struct options *options, bool *told);
 /* Inside the window: what it costs, and what can be done. */
 void announce_price(const struct session_status *status);
+/* The same, of it and so many others, where a process changes its code. */
+void announce_code_changed(const char *name, size_t others, u32 pid, u64 elapsed_ns);
 void announce_switched_off(const char *name, u64 elapsed_ns, double percent);
 /* How much was recorded, what was lost and what it cost. */
 void announce_result(const struct attachment *attachment, const struct session_result *result);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/memory_room.h"
+#include "plan/site_check.h"
 #include "probe/uprobe.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -192,6 +193,9 @@ static void append_function(struct text *text, const struct plan_function *funct
 		}
 		text_append_char(text, ')');
 	}
+	if (function->changed)
+		text_append(text, "  (left out: its code in memory is not that of its file, it was "
+				  "patched)");
 	text_append_char(text, '\n');
 }
 
@@ -225,6 +229,19 @@ static void append_functions(struct text *text, const struct plan *plan)
 		append_escaped(text, skipped->name);
 		text_appendf(text, "  (%s)\n", skipped->reason);
 	}
+}
+
+/* What `record` would leave out if it began now: marked in the plans. */
+static int compare_code(const struct attachment *attachment)
+{
+	struct site_changes changes = {0};
+	int result = site_check(attachment->plan, attachment->targets, attachment->target_count,
+				&changes);
+
+	if (!result && attachment->heap_plan)
+		result = site_check(attachment->heap_plan, attachment->targets,
+				    attachment->target_count, &changes);
+	return result;
 }
 
 /* What `record` would find when it begins. */
@@ -308,6 +325,7 @@ int verb_check(const struct options *options)
 		log_error("%s", err.message);
 		return EXIT_FAILURE;
 	}
+	text.failed = compare_code(&attachment) != 0;
 	append_all(&text, &attachment, options);
 	attachment_free(&attachment);
 	return print(&text);

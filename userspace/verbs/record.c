@@ -291,6 +291,14 @@ static void on_switched_off(void *data, const char *name, u64 elapsed_ns, double
 	announce_switched_off(name, elapsed_ns, percent);
 }
 
+static void on_code_changed(void *data, const char *name, size_t others, u32 pid, u64 elapsed_ns)
+{
+	struct recording *recording = data;
+
+	progress_end(&recording->progress);
+	announce_code_changed(name, others, pid, elapsed_ns);
+}
+
 static void on_detach(void *data, size_t links_left)
 {
 	progress_detach(&((struct recording *)data)->progress, links_left);
@@ -329,6 +337,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_detach = on_detach,
 		.on_stacks = on_stacks,
 		.on_switched_off = on_switched_off,
+		.on_code_changed = on_code_changed,
 		.callback_data = recording,
 	};
 	int result = recording_settings_make(options, attachment, &settings, err);

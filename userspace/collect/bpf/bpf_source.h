@@ -61,8 +61,8 @@ struct source_targets {
 	bool single; /* all probes are single ones */
 };
 
-/* Functions for which may_go() says so get links that can go without the others, a few functions together where there are
- * many. Before anything of the plan is attached. 0 or -ENOMEM. */
+/* Functions get links that can go without the others, a few functions together where there are many, those for which may_go()
+ * says so apart from the rest. Before anything of the plan is attached. 0 or -ENOMEM. */
 int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 		     bool (*may_go)(const struct plan_function *function));
 /* The id of a probe (and of its name's text) is 1 + the function's place in the plan. */
@@ -157,6 +157,7 @@ int bpf_source_cupti_calls(const struct bpf_source *source);
 void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
 /* The same, and these links are to be taken out, inside the window. Returns their tag; 0: they can't go alone. */
 u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
+bool bpf_source_is_off(const struct bpf_source *source, size_t function); /* by the last one */
 /* Moves the links with this tag, which is switched off, to another set. */
 void bpf_source_take_tagged(struct bpf_source *source, u32 tag, struct uprobe_set *to);
 /* Takes them out, with those of other sets that have that tag. Blocks: some 50 ms, whatever their number. */
@@ -243,6 +244,23 @@ void bpf_source_start_samples(struct bpf_source *source);
  * end later the rings have it. 0 or -errno. */
 int bpf_source_end_samples(struct bpf_source *source, bpf_source_callback callback, void *data);
 void bpf_source_detach_samples(struct bpf_source *source);
+
+/* ---- targets that change code in which there are probes; bpf_source_code.c ---- */
+
+/* Before anything is attached to a target. names: how the names of libraries begin that patch others. Where the kernel can't tell, 0
+ * all the same, and nothing will be told. */
+int bpf_source_watch_code(struct bpf_source *source, const struct code_patcher *names, size_t count,
+			  struct err *err);
+/* Where in a process probes are, or will be; a child that it forks from then on has them too. count 0: nowhere any more. */
+int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid, const struct probed_code *code);
+/* From now on threads that change such code wait, CODE_HOLD_NS at most, until they are released; or no longer. */
+void bpf_source_hold_code(const struct bpf_source *source, bool hold);
+void bpf_source_release_code(const struct bpf_source *source, u32 tid);
+int bpf_source_code_fd(const struct bpf_source *source); /* polls readable when there is something; -1: there never is */
+typedef void (*bpf_source_code_callback)(void *data, const struct code_write_event *event);
+void bpf_source_take_code_writes(struct bpf_source *source, bpf_source_code_callback callback,
+				 void *data);
+void bpf_source_unwatch_code(struct bpf_source *source);
 
 /* ---- how memory grows; bpf_source_growth.c ---- */
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "collect/bpf/cookie.h"
 #include "collect/bpf/entry_sites.h"
 
@@ -128,12 +129,15 @@ static int attach_targets(struct bpf_source *source, const struct source_targets
 static int check_sites(struct bpf_source *source, const struct source_targets *targets,
 		       struct err *err)
 {
-	int result = site_check(targets->plan, targets->targets, targets->target_count,
-				&source->changes);
+	int result;
 
+	log_phase("probes are prepared");
+	result = site_check(targets->plan, targets->targets, targets->target_count,
+			    &source->changes);
 	if (!result && source->heap_plan)
 		result = site_check(source->heap_plan, targets->targets, targets->target_count,
 				    &source->changes);
+	log_phase("code compared");
 	return result ? err_errno(err, result, "can't compare the code that is to be probed") : 0;
 }
 

@@ -141,6 +141,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	choose_programs(source, settings);
 	bpf_source_configure_usdt(source, settings);
 	bpf_source_choose_growth(source, settings->growth);
+	bpf_source_choose_code(source, skeleton->rodata->has_probes);
 	bpf_source_configure_samples(source, settings->sample_period_ns);
 	bpf_source_configure_unwind(source, settings);
 	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites);
@@ -234,6 +235,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	bpf_source_detach_off_cpu(source);
 	bpf_source_unwatch_usdt(source);
 	bpf_source_detach_growth(source);
+	bpf_source_unwatch_code(source);
 	bpf_source_detach_samples(source);
 	bpf_link__destroy(source->heap_link);
 	for (size_t i = 0; i < ARRAY_SIZE(source->task_links); i++)

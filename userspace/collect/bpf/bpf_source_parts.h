@@ -51,7 +51,7 @@ struct bpf_samples {
 struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
 	struct bpf_rings made_rings;
-	struct ring_buffer *rings, *events;
+	struct ring_buffer *rings, *events, *code_writes;
 	u32 ring_count;
 	struct uprobe_set uprobes;
 	struct probe_split split;
@@ -59,6 +59,7 @@ struct bpf_source {
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
 	struct bpf_link *growth_links[GROWTH_PROGRAMS];
+	struct bpf_link *code_link; /* NULL: nobody looks whether targets change their code */
 	struct bpf_samples samples;
 	const struct plan *heap_plan; /* NULL: allocations of host memory are not recorded */
 	size_t heap_first;	      /* probes of the other plan, which come before its own */
@@ -71,6 +72,8 @@ struct bpf_source {
 	void *callback_data;
 	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
 	void *event_data;
+	bpf_source_code_callback code_callback; /* of the running bpf_source_take_code_writes */
+	void *code_data;
 };
 
 /* Which program goes where, for each way in which returns are seen. */
@@ -152,6 +155,9 @@ int bpf_source_attach_usdt(struct bpf_source *source, const struct plan *plan, s
 
 /* Which programs are loaded; before they are. bpf_source_cupti.c */
 void bpf_source_choose_cupti(const struct bpf_source *source, bool wanted);
+
+/* Which programs are loaded, and how large their maps are; before they are. wanted: there will be probes. bpf_source_code.c */
+void bpf_source_choose_code(const struct bpf_source *source, bool wanted);
 
 /* Which programs are loaded; before they are. bpf_source_traps.c */
 void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);

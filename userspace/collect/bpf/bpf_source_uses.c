@@ -9,7 +9,8 @@
 #include "collect/bpf/cookie.h"
 #include "collect/bpf/entry_sites.h"
 
-/* Links that can go alone: each takes about 50 ms to take off when this process is killed, one after the other. */
+/* Links that can go alone, of what may cost too much, and of all others: each takes about 50 ms to take off when this process is
+ * killed, one after the other. */
 #define SPLIT_MAX 64
 /* Of these, for functions that allocate or free: an account of memory has to see all of them, so none goes for another's sake. */
 #define SPLIT_ALLOCATORS_MAX 8
@@ -59,11 +60,28 @@ static bool is_off(const struct probe_split *split, const struct plan *plan, siz
 	return split->plan == plan && split->off[function];
 }
 
+/* Functions share links only with those of their sort. */
+enum split_sort {
+	SPLIT_GOES,
+	SPLIT_ALLOCATES, /* and goes */
+	SPLIT_STAYS,	 /* but where its code is changed */
+	SPLIT_SORTS
+};
+
+static enum split_sort sort_of(const struct plan_function *function,
+			       bool (*may_go)(const struct plan_function *function))
+{
+	if (!may_go(function))
+		return SPLIT_STAYS;
+	return function->allocator ? SPLIT_ALLOCATES : SPLIT_GOES;
+}
+
 int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 		     bool (*may_go)(const struct plan_function *function))
 {
 	struct probe_split *split = &source->split;
-	size_t count[2] = {0}, place[2] = {0}, tags[2];
+	size_t count[SPLIT_SORTS] = {0}, place[SPLIT_SORTS] = {0}, tags[SPLIT_SORTS];
+	size_t first[SPLIT_SORTS] = {1};
 
 	split->tags = calloc(plan->function_count + 1, sizeof(*split->tags));
 	split->off = calloc(plan->function_count + 1, sizeof(*split->off));
@@ -71,19 +89,28 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 		return -ENOMEM;
 	split->plan = plan;
 	for (size_t i = 0; i < plan->function_count; i++)
-		count[plan->functions[i].allocator != NULL] += may_go(&plan->functions[i]);
-	tags[1] = count[1] < SPLIT_ALLOCATORS_MAX ? count[1] : SPLIT_ALLOCATORS_MAX;
-	tags[0] = count[0] < SPLIT_MAX - tags[1] ? count[0] : SPLIT_MAX - tags[1];
-	split->tag_count = tags[0] + tags[1];
+		count[sort_of(&plan->functions[i], may_go)]++;
+	tags[SPLIT_ALLOCATES] = count[SPLIT_ALLOCATES] < SPLIT_ALLOCATORS_MAX
+					? count[SPLIT_ALLOCATES]
+					: SPLIT_ALLOCATORS_MAX;
+	tags[SPLIT_GOES] = count[SPLIT_GOES] < SPLIT_MAX - tags[SPLIT_ALLOCATES]
+				   ? count[SPLIT_GOES]
+				   : SPLIT_MAX - tags[SPLIT_ALLOCATES];
+	tags[SPLIT_STAYS] = count[SPLIT_STAYS] < SPLIT_MAX ? count[SPLIT_STAYS] : SPLIT_MAX;
+	for (size_t sort = 1; sort < SPLIT_SORTS; sort++)
+		first[sort] = first[sort - 1] + tags[sort - 1];
+	split->tag_count = (u32)(first[SPLIT_STAYS] + tags[SPLIT_STAYS] - 1);
 	for (size_t i = 0; i < plan->function_count; i++) {
-		bool allocates = plan->functions[i].allocator != NULL;
+		enum split_sort sort = sort_of(&plan->functions[i], may_go);
 
-		if (may_go(&plan->functions[i]))
-			split->tags[i] =
-				1 + (u32)((allocates ? tags[0] : 0) +
-					  place[allocates]++ * tags[allocates] / count[allocates]);
+		split->tags[i] = (u32)(first[sort] + place[sort]++ * tags[sort] / count[sort]);
 	}
 	return 0;
+}
+
+bool bpf_source_is_off(const struct bpf_source *source, size_t function)
+{
+	return source->split.off && source->split.off[function];
 }
 
 /* Which functions go into a link. */

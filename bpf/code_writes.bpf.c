@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Targets that change code of their own in which there are probes. The kernel would put its breakpoints back, over what was
+ * written, at a later change of that mapping (docs/uprobes.md), so userspace takes the probes out before. It is told by whom
+ * the lock of the address space was taken, and for which system call, as growth.bpf.c is. Where the kernel lets a program do work
+ * on a thread's way back to user mode (6.18), the thread waits there until that is done: no signal, nothing that anybody sees.
+ */
+#include "maps.h"
+#include "emit.h"
+#include "arch_x86_64.h"
+
+#define PROC_SUPER_MAGIC 0x9fa0
+#define PROT_WRITE	 2
+#define PROT_EXEC	 4
+#define MAP_FIXED	 0x10
+#define MAP_ANONYMOUS	 0x20
+#define MAP_FIXED_NEW	 0x100000 /* never over anything */
+#define MREMAP_FIXED	 2
+#define HOLDS_MAX	 4096
+#define HOLD_LOOKS_MAX	 (1 << 20)
+#define HOLD_TURN_NS	 200000
+#define SEARCH_TURNS	 9 /* 2^8 ranges */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CODE_PATCHERS_MAX);
+	__type(key, u32);
+	__type(value, struct code_patcher);
+} code_patchers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CODE_WRITES_RING_BYTES);
+} code_writes SEC(".maps");
+
+/* Threads that wait, until userspace deletes them, and since when. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HOLDS_MAX);
+	__type(key, u32); /* tid as the host sees it */
+	__type(value, u64);
+} code_held SEC(".maps");
+
+/* Known to the verifier by its name. */
+struct bpf_task_work {
+	u64 opaque;
+} __attribute__((aligned(8)));
+
+struct code_hold {
+	struct bpf_task_work work;
+	struct code_write_event event; /* ts: 0: it was told already */
+	u64 end_ns;
+};
+
+/* A thread waits in turns, two of which follow each other: one can't order itself again. */
+struct code_hold_key {
+	u32 tid; /* as the host sees it */
+	u32 turn;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HOLDS_MAX);
+	__type(key, struct code_hold_key);
+	__type(value, struct code_hold);
+} code_holds SEC(".maps");
+
+/* Userspace is there, and looks at once. */
+volatile unsigned int code_hold_wanted = 0;
+
+typedef int (*work_function)(struct bpf_map *map, void *key, void *value);
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
+					      void *map, work_function function,
+					      void *program) __ksym __weak;
+
+/* ---- what the system call does ---- */
+
+static __always_inline bool ranges_overlap(const struct probed_code *ranges, u64 start, u64 end)
+{
+	u64 low = 0, high = ranges->count;
+
+	/* The first one that ends behind `start`. */
+	for (u32 i = 0; i < SEARCH_TURNS && low < high; i++) {
+		u64 middle = (low + high) / 2;
+
+		if (middle >= PROBED_RANGES_MAX)
+			return true;
+		if (ranges->items[middle].end <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ranges->count && low < PROBED_RANGES_MAX && ranges->items[low].start < end;
+}
+
+/* 0: nothing. */
+static __always_inline u32 changes_range(struct code_write_event *event,
+					 const struct probed_code *ranges, u64 start, u64 bytes)
+{
+	if (!ranges_overlap(ranges, start, start + bytes))
+		return 0;
+	event->start = start;
+	event->end = start + bytes;
+	return CODE_REPLACED;
+}
+
+static __always_inline struct file *file_of(u64 descriptor)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (descriptor >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), files + descriptor);
+	return file;
+}
+
+static __always_inline bool is_of_proc(u64 descriptor)
+{
+	struct file *file = file_of(descriptor);
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+
+	return inode && BPF_CORE_READ(inode, i_sb, s_magic) == PROC_SUPER_MAGIC;
+}
+
+static __always_inline bool is_patcher(u64 descriptor)
+{
+	char name[CODE_PATCHER_NAME_BYTES] = {};
+	struct file *file = file_of(descriptor);
+	const struct code_patcher *patcher;
+
+	if (!file)
+		return false;
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	for (u32 i = 0; i < CODE_PATCHERS_MAX; i++) {
+		u32 index = i, same = 0;
+
+		patcher = bpf_map_lookup_elem(&code_patchers, &index);
+		if (!patcher || !patcher->name[0])
+			return false;
+		while (same < CODE_PATCHER_NAME_BYTES && patcher->name[same] &&
+		       patcher->name[same] == name[same])
+			same++;
+		if (same == CODE_PATCHER_NAME_BYTES || !patcher->name[same])
+			return true;
+	}
+	return false;
+}
+
+static __always_inline u32 maps(struct code_write_event *event, const struct probed_code *ranges,
+				const struct pt_regs *registers)
+{
+	u64 protection = arch_system_call_argument(registers, 3);
+	u64 flags = arch_system_call_argument(registers, 4);
+
+	if (flags & MAP_FIXED && !(flags & MAP_FIXED_NEW) &&
+	    changes_range(event, ranges, arch_system_call_argument(registers, 1),
+			  arch_system_call_argument(registers, 2)))
+		return CODE_REPLACED;
+	if (protection & PROT_EXEC && !(flags & MAP_ANONYMOUS) &&
+	    is_patcher(arch_system_call_argument(registers, 5)))
+		return CODE_PATCHER;
+	return 0;
+}
+
+/* What can't be written to afterwards may be what was written before. */
+static __always_inline u32 protects(struct code_write_event *event,
+				    const struct probed_code *ranges,
+				    const struct pt_regs *registers)
+{
+	if (!changes_range(event, ranges, arch_system_call_argument(registers, 1),
+			   arch_system_call_argument(registers, 2)))
+		return 0;
+	return arch_system_call_argument(registers, 3) & PROT_WRITE ? CODE_REPLACED
+								    : CODE_PROTECTED;
+}
+
+static __always_inline u32 moves(struct code_write_event *event, const struct probed_code *ranges,
+				 const struct pt_regs *registers)
+{
+	u32 kind = changes_range(event, ranges, arch_system_call_argument(registers, 1),
+				 arch_system_call_argument(registers, 2));
+
+	if (!kind && arch_system_call_argument(registers, 4) & MREMAP_FIXED)
+		kind = changes_range(event, ranges, arch_system_call_argument(registers, 5),
+				     arch_system_call_argument(registers, 3));
+	return kind;
+}
+
+/* Who has the lock to himself changes mappings; who shares it may be writing to them through a file. */
+static __always_inline u32 what_is_done(struct code_write_event *event,
+					const struct probed_code *ranges,
+					const struct pt_regs *registers, bool alone)
+{
+	switch (arch_system_call(registers)) {
+	case ARCH_MPROTECT:
+	case ARCH_PKEY_MPROTECT:
+		return alone ? protects(event, ranges, registers) : 0;
+	case ARCH_MMAP:
+		return alone ? maps(event, ranges, registers) : 0;
+	case ARCH_MREMAP:
+		return alone ? moves(event, ranges, registers) : 0;
+	case ARCH_WRITE:
+	case ARCH_PWRITE64:
+	case ARCH_WRITEV:
+	case ARCH_PWRITEV:
+	case ARCH_PWRITEV2:
+		return !alone && is_of_proc(arch_system_call_argument(registers, 1)) ? CODE_WRITTEN
+										     : 0;
+	}
+	return 0;
+}
+
+/* ---- telling, and waiting ---- */
+
+struct waiting {
+	u32 tid;
+	u64 end_ns;
+};
+
+static long wait_on(u32 index, struct waiting *waiting)
+{
+	return !bpf_map_lookup_elem(&code_held, &waiting->tid) ||
+	       bpf_ktime_get_ns() >= waiting->end_ns;
+}
+
+static int hold(struct bpf_map *map, void *key, void *value);
+
+static __always_inline int hold_order(const struct code_hold_key *key,
+				      const struct code_write_event *event, u64 end_ns)
+{
+	struct code_hold empty = {}, *held;
+
+	bpf_map_update_elem(&code_holds, key, &empty, BPF_NOEXIST);
+	held = bpf_map_lookup_elem(&code_holds, key);
+	if (!held)
+		return -1;
+	held->event = *event;
+	held->end_ns = end_ns;
+	return bpf_task_work_schedule_resume_impl(bpf_get_current_task_btf(), &held->work,
+						  &code_holds, hold, NULL);
+}
+
+/*
+ * On the way back to user mode: what the system call was to do is done. Between two turns the kernel does what else there is to be
+ * done, lets others have the CPU above all: what takes the probes out waits for that.
+ */
+static int hold(struct bpf_map *map, void *key, void *value)
+{
+	const struct code_hold *held = value;
+	struct code_hold_key next = *(struct code_hold_key *)key;
+	struct code_write_event event = held->event;
+	struct waiting waiting = {.tid = event.tid, .end_ns = bpf_ktime_get_ns() + HOLD_TURN_NS};
+	u64 end_ns = held->end_ns;
+
+	if (event.ts) {
+		event.held = !bpf_map_update_elem(&code_held, &waiting.tid, &event.ts, BPF_ANY);
+		if (bpf_ringbuf_output(&code_writes, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) ||
+		    !event.held)
+			return 0;
+		event.ts = 0;
+	}
+	bpf_loop(HOLD_LOOKS_MAX, wait_on, &waiting, 0);
+	next.turn = !next.turn;
+	if (bpf_map_lookup_elem(&code_held, &waiting.tid) &&
+	    (bpf_ktime_get_ns() >= end_ns || hold_order(&next, &event, end_ns)))
+		bpf_map_delete_elem(&code_held, &waiting.tid);
+	return 0;
+}
+
+static __always_inline bool hold_later(const struct code_write_event *event)
+{
+	struct code_hold_key key = {.tid = event->tid};
+
+	return code_hold_wanted && !hold_order(&key, event, event->ts + CODE_HOLD_NS);
+}
+
+static __always_inline int locked(struct mm_struct *mm, bool alone, bool success, bool can_hold)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *registers;
+	const struct probed_code *ranges;
+	struct code_write_event event = {.pid = task->tgid, .tid = task->pid};
+	u32 pid = task->tgid;
+
+	if (!success || task->mm != mm)
+		return 0;
+	ranges = bpf_map_lookup_elem(&probed_code, &pid);
+	registers = (void *)bpf_task_pt_regs(task);
+	if (!ranges || !arch_is_system_call(registers))
+		return 0;
+	event.kind = what_is_done(&event, ranges, registers, alone);
+	event.ts = bpf_ktime_get_ns();
+	if (!event.kind || (can_hold && hold_later(&event)))
+		return 0;
+	bpf_ringbuf_output(&code_writes, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/mmap_lock_acquire_returned")
+int code_locked(u64 *context)
+{
+	return locked((void *)context[0], context[1], context[2], false);
+}
+
+/* Before 6.13 the tracepoint tells the name of the cgroup too. */
+SEC("tp_btf/mmap_lock_acquire_returned")
+int code_locked_named(u64 *context)
+{
+	return locked((void *)context[0], context[2], context[3], false);
+}
+
+SEC("tp_btf/mmap_lock_acquire_returned")
+int code_locked_holding(u64 *context)
+{
+	return locked((void *)context[0], context[1], context[2], true);
+}

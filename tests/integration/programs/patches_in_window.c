@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Changes its code while it is recorded, each time one of the functions f0, f1, ...: then the function returns another value, in the
+ * window and after it. How, its argument says. Beside them plain(), which it leaves alone. Each turn
+ * is 1,000 calls of all; those after the first change one function before. With a second argument a child of it does all that.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "protocol.h"
+
+#define CALLS	  1000
+#define FUNCTIONS 3
+#define JUMP	  0xe9
+
+int plain(void), f0(void), f1(void), f2(void), hook(void);
+
+/* Each on a page of its own, behind it one without any. */
+#define FUNCTION(name, first)                                                        \
+	".balign 8192\n.globl " name "\n.type " name ", @function\n" name ": " first \
+	"\nmovl $1, %eax\npop %rbx\nret\n.size " name ", . - " name "\n"
+__asm__(".text\n" FUNCTION("plain", "push %rbx") FUNCTION("f0", "push %rbx")
+		FUNCTION("f1", "endbr64\npush %rbx") FUNCTION(
+			"f2", "sub $8, %rsp\nadd $8, %rsp\npush %rbx") ".balign 8192\n.globl "
+								       "hook\nhook: movl $2, "
+								       "%eax\nret\n.balign 4096\n");
+
+static int (*const functions[FUNCTIONS])(void) = {f0, f1, f2};
+static long page;
+
+static uint8_t *page_of(const void *code)
+{
+	return (uint8_t *)((uintptr_t)code & -page);
+}
+
+static void protect(uint8_t *begin, size_t size, int protection)
+{
+	if (mprotect(begin, size, protection))
+		exit(2);
+}
+
+static void write_jump(uint8_t *code)
+{
+	int32_t distance = (int32_t)((uint8_t *)hook - (code + 5));
+
+	memcpy(code + 1, &distance, 4);
+	code[0] = JUMP;
+}
+
+/* Its page is made writable, and what it was again. */
+static void by_page(uint8_t *code)
+{
+	protect(page_of(code), page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	write_jump(code);
+	protect(page_of(code), page, PROT_READ | PROT_EXEC);
+	/* Splits the mapping, and merges it again. */
+	protect(page_of(code) + page, page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	protect(page_of(code) + page, page, PROT_READ | PROT_EXEC);
+}
+
+/* Two pages, then the first one. */
+static void by_two_pages(uint8_t *code)
+{
+	protect(page_of(code), 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	write_jump(code);
+	protect(page_of(code), 2 * page, PROT_READ | PROT_EXEC);
+	protect(page_of(code), page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	protect(page_of(code), page, PROT_READ | PROT_EXEC);
+}
+
+static void by_file(uint8_t *code)
+{
+	uint8_t jump[5];
+	int32_t distance = (int32_t)((uint8_t *)hook - (code + 5));
+	int fd = open("/proc/self/mem", O_RDWR);
+
+	jump[0] = JUMP;
+	memcpy(jump + 1, &distance, 4);
+	if (pwrite(fd, jump, sizeof(jump), (off_t)code) != sizeof(jump))
+		exit(2);
+	close(fd);
+	protect(page_of(code) + page, page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	protect(page_of(code) + page, page, PROT_READ | PROT_EXEC);
+}
+
+/* A copy of its page takes the place of the page. */
+static void by_move(uint8_t *code)
+{
+	uint8_t *copy =
+		mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *begin = page_of(code);
+
+	if (copy == MAP_FAILED)
+		exit(2);
+	memcpy(copy, begin, page);
+	write_jump(copy + (code - begin));
+	/* The distance is that of the place where it will be. */
+	memcpy(copy + (code - begin) + 1, &(int32_t){(int32_t)((uint8_t *)hook - (code + 5))}, 4);
+	protect(copy, page, PROT_READ | PROT_EXEC);
+	if (mremap(copy, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, begin) != begin)
+		exit(2);
+}
+
+/* What stood there before, a breakpoint among it, is put back. */
+static void and_back(uint8_t *code)
+{
+	uint8_t saved[16];
+
+	memcpy(saved, code, sizeof(saved));
+	by_page(code);
+	protect(page_of(code), page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memcpy(code, saved, sizeof(saved));
+	protect(page_of(code), page, PROT_READ | PROT_EXEC);
+}
+
+static const struct way {
+	const char *name;
+	void (*patch)(uint8_t *code);
+	bool stays;
+} ways[] = {
+	{"page", by_page, true}, {"two_pages", by_two_pages, true}, {"file", by_file, true},
+	{"move", by_move, true}, {"back", and_back, false},
+};
+
+int main(int argc, char **argv)
+{
+	const struct way *way = NULL;
+	bool patched[FUNCTIONS] = {false};
+	int turn = 0, status = 0;
+
+	page = sysconf(_SC_PAGESIZE);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (argc > 1 && !strcmp(argv[1], ways[i].name))
+			way = &ways[i];
+	if (!way)
+		return 2;
+	protocol_begin();
+	if (argc > 2 && fork())
+		return wait(&status) < 0 || status;
+	do {
+		unsigned long wrong = 0;
+
+		/* The first and the last turn change nothing. */
+		if (turn > 0 && turn <= FUNCTIONS) {
+			way->patch((uint8_t *)functions[turn - 1]);
+			patched[turn - 1] = way->stays;
+		}
+		for (int i = 0; i < CALLS; i++) {
+			wrong += plain() != 1;
+			for (int f = 0; f < FUNCTIONS; f++)
+				wrong += functions[f]() != 1 + patched[f];
+		}
+		protocol_count("plain", CALLS);
+		protocol_count("wrong", wrong);
+		protocol_done();
+		turn++;
+	} while (protocol_next());
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Targets that change code of their own in which there are probes: bpf/code_writes.bpf.c. */
+#include "collect/bpf/bpf_source_parts.h"
+
+#include <errno.h>
+
+#define PROCESSES_MAX 4096 /* with probes in code of theirs; 4 KB each that there is */
+
+/* The one that this kernel takes; NULL: none. */
+static struct bpf_program *program_of(const struct bpf_source *source)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+
+	if (source->abilities.locks == KERNEL_GROWTH_LOCKS_NAMED)
+		return skeleton->progs.code_locked_named;
+	if (source->abilities.locks != KERNEL_GROWTH_LOCKS)
+		return NULL;
+	return source->abilities.hold_threads ? skeleton->progs.code_locked_holding
+					      : skeleton->progs.code_locked;
+}
+
+void bpf_source_choose_code(const struct bpf_source *source, bool wanted)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+	struct bpf_program *programs[] = {skeleton->progs.code_locked,
+					  skeleton->progs.code_locked_named,
+					  skeleton->progs.code_locked_holding};
+	struct bpf_program *chosen = wanted ? program_of(source) : NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		bpf_program__set_autoload(programs[i], programs[i] == chosen);
+	if (chosen)
+		bpf_map__set_max_entries(skeleton->maps.probed_code, PROCESSES_MAX);
+	/* What is known in it by its name kernels before 6.18 do not know, nor need. */
+	if (chosen != skeleton->progs.code_locked_holding)
+		bpf_map__set_autocreate(skeleton->maps.code_holds, false);
+}
+
+static int on_code_write(void *data, void *event, size_t size_bytes)
+{
+	struct bpf_source *source = data;
+
+	if (size_bytes >= sizeof(struct code_write_event))
+		source->code_callback(source->code_data, event);
+	return 0;
+}
+
+int bpf_source_watch_code(struct bpf_source *source, const struct code_patcher *names, size_t count,
+			  struct err *err)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+	const struct bpf_program *program = program_of(source);
+
+	if (!program || !bpf_program__autoload(program))
+		return 0;
+	for (u32 i = 0; i < count && i < CODE_PATCHERS_MAX; i++)
+		if (bpf_map__update_elem(skeleton->maps.code_patchers, &i, sizeof(i), &names[i],
+					 sizeof(names[i]), 0))
+			return err_errno(err, -errno, "can't name the libraries that patch others");
+	source->code_writes = ring_buffer__new(bpf_map__fd(skeleton->maps.code_writes),
+					       on_code_write, source, NULL);
+	if (!source->code_writes)
+		return err_errno(err, -errno, "can't map a ring buffer");
+	source->code_link = bpf_program__attach(program);
+	return source->code_link ? 0
+				 : err_errno(err, -errno, "can't attach to the tracepoint of %s",
+					     bpf_program__name(program));
+}
+
+int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid,
+			       const struct probed_code *code)
+{
+	const struct bpf_map *map = source->skeleton->maps.probed_code;
+
+	if (!source->code_link)
+		return 0;
+	if (!code->count) {
+		bpf_map__delete_elem(map, &pid, sizeof(pid), 0);
+		return 0;
+	}
+	return bpf_map__update_elem(map, &pid, sizeof(pid), code, sizeof(*code), 0);
+}
+
+void bpf_source_hold_code(const struct bpf_source *source, bool hold)
+{
+	__atomic_store_n(&source->skeleton->bss->code_hold_wanted, hold, __ATOMIC_SEQ_CST);
+}
+
+void bpf_source_release_code(const struct bpf_source *source, u32 tid)
+{
+	bpf_map__delete_elem(source->skeleton->maps.code_held, &tid, sizeof(tid), 0);
+}
+
+int bpf_source_code_fd(const struct bpf_source *source)
+{
+	return source->code_writes ? ring_buffer__epoll_fd(source->code_writes) : -1;
+}
+
+void bpf_source_take_code_writes(struct bpf_source *source, bpf_source_code_callback callback,
+				 void *data)
+{
+	if (!source->code_writes)
+		return;
+	source->code_callback = callback;
+	source->code_data = data;
+	ring_buffer__consume(source->code_writes);
+}
+
+void bpf_source_unwatch_code(struct bpf_source *source)
+{
+	bpf_link__destroy(source->code_link);
+	source->code_link = NULL;
+	ring_buffer__free(source->code_writes);
+	source->code_writes = NULL;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Targets that change code in which there are probes: these are taken out for good, if possible before anything is written there,
+ * since the kernel does the file's instruction at a probe, and puts breakpoints back over what was written (docs/uprobes.md).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "code/site_bytes.h"
+#include "session/code_repair.h"
+#include "session/probed_pieces.h"
+#include "session/session_parts.h"
+
+#define EVENTS_MAX    64
+#define NAMED_MAX     16 /* of what goes at a time */
+#define LOOK_APART_NS 20000
+/* Where a breakpoint was overwritten its memory does not tell when the kernel has forgotten it: 100 took it 0.2 ms. */
+#define FORGET_NS (10 * NS_PER_MILLISECOND)
+
+/* From here on what is done to these is told. */
+static int put_probed(const struct session *session, u32 pid, const struct probed_pieces *pieces)
+{
+	struct probed_code *code = malloc(sizeof(*code));
+	int result = code ? probed_pieces_pack(pieces, code) : -ENOMEM;
+
+	/* Without it, it is compared at the end. */
+	if (!result)
+		(void)bpf_source_put_probed_code(session->source, pid, code);
+	free(code);
+	return result;
+}
+
+/* What will be left out is among it. */
+static int put_targets(struct session *session)
+{
+	const struct session_config *config = session->config;
+	int result = 0;
+
+	for (size_t t = 0; t < config->target_count && !result; t++) {
+		struct code_memory *memory = NULL;
+
+		result = code_memory_open(&config->targets[t], &memory);
+		if (!result)
+			result = probed_pieces_list(config->plan, config->heap_plan, memory,
+						    &session->probed[t]);
+		if (!result)
+			result = put_probed(session, config->targets[t].pid, &session->probed[t]);
+		code_memory_close(memory);
+	}
+	return result;
+}
+
+int session_code_watch(struct session *session, struct err *err)
+{
+	const struct session_config *config = session->config;
+	struct code_patcher names[CODE_PATCHERS_MAX] = {{{0}}};
+	size_t count = plan_patcher_names((void *)names, CODE_PATCHERS_MAX);
+	int result = bpf_source_watch_code(session->source, names, count, err);
+
+	_Static_assert(sizeof(names[0]) == PLAN_PATCHER_NAME_BYTES, "one and the same");
+	if (!result && bpf_source_code_fd(session->source) >= 0 &&
+	    session_loop_watch(session, bpf_source_code_fd(session->source), SESSION_WAIT_CODE, 0))
+		return err_errno(err, -errno, "can't watch the code of the targets");
+	if (result)
+		return result;
+	session->probed = calloc(config->target_count + 1, sizeof(*session->probed));
+	result = session->probed ? put_targets(session) : -ENOMEM;
+	return result ? err_errno(err, result, "can't watch the code of the targets") : 0;
+}
+
+/* ---- what goes ---- */
+
+struct place {
+	u64 address;
+	size_t piece;
+};
+
+struct retiring {
+	struct session *session;
+	const struct target *target;
+	struct code_memory *memory;
+	struct probed_pieces *pieces;
+	struct code_write_event event;
+	bool *functions; /* of the plan, that go */
+	size_t function_count;
+	bool sorts[PRICE_SORTS]; /* that go */
+	struct place *places;	 /* with breakpoints that have to go */
+	size_t place_count, place_capacity;
+	size_t piece; /* whose places are added */
+	bool overwritten;
+	int result;
+};
+
+static int add_place(void *data, u64 address, u8 file_byte)
+{
+	struct retiring *retiring = data;
+	u8 byte;
+
+	if (site_byte_is_breakpoint(file_byte))
+		return 0;
+	if (!code_memory_read(retiring->memory, address, &byte, 1) ||
+	    !site_byte_is_breakpoint(byte))
+		retiring->overwritten = true;
+	if (array_reserve(&retiring->places, &retiring->place_capacity, retiring->place_count + 1))
+		return -ENOMEM;
+	retiring->places[retiring->place_count++] = (struct place){address, retiring->piece};
+	return 0;
+}
+
+static bool goes(const struct retiring *retiring, const struct probed_piece *piece)
+{
+	struct code_piece_owner owner = probed_piece_owner(retiring->pieces, piece);
+
+	if (!owner.function)
+		return retiring->sorts[PRICE_USDT];
+	return piece->heap ? retiring->sorts[PRICE_HEAP] : retiring->functions[piece->number];
+}
+
+static void choose(struct retiring *retiring, const struct probed_piece *piece)
+{
+	struct code_piece_owner owner = probed_piece_owner(retiring->pieces, piece);
+
+	if (piece->gone || (owner.function ? owner.function->changed : owner.site->changed))
+		return;
+	if (!owner.function) {
+		retiring->sorts[PRICE_USDT] = true;
+	} else if (piece->heap) {
+		retiring->sorts[PRICE_HEAP] = true;
+	} else if (!retiring->functions[piece->number] &&
+		   !bpf_source_is_off(retiring->session->source, piece->number)) {
+		retiring->functions[piece->number] = true;
+		retiring->function_count++;
+	}
+}
+
+static void choose_changed(struct retiring *retiring, bool heap, size_t number, u64 address)
+{
+	for (size_t i = 0; i < retiring->pieces->count; i++) {
+		const struct probed_piece *piece = &retiring->pieces->items[i];
+
+		if (piece->heap == heap && piece->number == number && piece->start == address)
+			choose(retiring, piece);
+	}
+}
+
+static void on_changed(void *data, size_t number, u64 address)
+{
+	choose_changed(data, false, number, address);
+}
+
+static void on_heap_changed(void *data, size_t number, u64 address)
+{
+	choose_changed(data, true, number, address);
+}
+
+static int choose_written(struct retiring *retiring)
+{
+	const struct probed_pieces *pieces = retiring->pieces;
+	int result = code_pieces_compare(pieces->plan, retiring->memory, on_changed, retiring);
+
+	if (!result && pieces->heap_plan)
+		result = code_pieces_compare(pieces->heap_plan, retiring->memory, on_heap_changed,
+					     retiring);
+	return result;
+}
+
+static int choose_range(struct retiring *retiring)
+{
+	const struct probed_pieces *pieces = retiring->pieces;
+
+	for (size_t i = 0; i < pieces->count; i++)
+		if (pieces->items[i].start < retiring->event.end &&
+		    pieces->items[i].end > retiring->event.start)
+			choose(retiring, &pieces->items[i]);
+	return 0;
+}
+
+static int choose_patched(struct retiring *retiring)
+{
+	const struct probed_pieces *pieces = retiring->pieces;
+	u64 patchers = plan_patchers_mapped(retiring->target);
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		struct code_piece_owner owner = probed_piece_owner(pieces, &pieces->items[i]);
+
+		if (owner.function &&
+		    plan_is_patched(pieces->items[i].heap ? pieces->heap_plan : pieces->plan,
+				    owner.function, patchers))
+			choose(retiring, &pieces->items[i]);
+	}
+	return 0;
+}
+
+static int choose_none(struct retiring *retiring)
+{
+	return 0;
+}
+
+static int (*const choosers[])(struct retiring *retiring) = {
+	[CODE_REPLACED] = choose_range,
+	[CODE_PROTECTED] = choose_none,
+	[CODE_WRITTEN] = choose_written,
+	[CODE_PATCHER] = choose_patched,
+};
+
+/* All pieces of what goes, not only those that were changed. */
+static int collect_places(struct retiring *retiring)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < retiring->pieces->count && !result; i++) {
+		struct probed_piece *piece = &retiring->pieces->items[i];
+
+		if (piece->gone || !goes(retiring, piece))
+			continue;
+		piece->gone = true;
+		retiring->piece = i;
+		result = probed_piece_places(retiring->pieces, piece, add_place, retiring);
+	}
+	return result;
+}
+
+/* ---- taking it out ---- */
+
+static void release(const struct retiring *retiring)
+{
+	if (retiring->event.held)
+		bpf_source_release_code(retiring->session->source, retiring->event.tid);
+}
+
+static bool is_out(const struct retiring *retiring, const struct place *place)
+{
+	u8 byte;
+
+	return !code_memory_read(retiring->memory, place->address, &byte, 1) ||
+	       !site_byte_is_breakpoint(byte);
+}
+
+/* Who waits goes on when the bytes are out, which is long before the kernel is done with the links. What stays is another one's. */
+static void wait_until_out(void *data)
+{
+	const struct retiring *retiring = data;
+	const struct timespec pause = {.tv_nsec = LOOK_APART_NS};
+	u64 begin_ns = clock_monotonic_ns(), end_ns = begin_ns + CODE_HOLD_NS;
+	size_t i = 0;
+
+	while (i < retiring->place_count && clock_monotonic_ns() < end_ns)
+		if (is_out(retiring, &retiring->places[i]))
+			i++;
+		else
+			nanosleep(&pause, NULL);
+	while (retiring->overwritten && clock_monotonic_ns() < begin_ns + FORGET_NS)
+		nanosleep(&pause, NULL);
+	for (; i < retiring->place_count; i++)
+		if (!is_out(retiring, &retiring->places[i]))
+			retiring->pieces->items[retiring->places[i].piece].shared = true;
+}
+
+static void tell(struct session *session, const char *name, u64 now_ns, size_t count)
+{
+	/* Before the window it is as what was left out from the start. */
+	if (session->queue)
+		session_put_loss(session, VALUE_loss_reason_code_written, name, now_ns, count);
+	else
+		session->result.status.changes.count += count;
+}
+
+static void tell_all(const struct retiring *retiring, u64 now_ns)
+{
+	static const char *const sorts[PRICE_SORTS] = {
+		[PRICE_HEAP] = "allocations of host memory", [PRICE_USDT] = "USDT probes"};
+	struct session *session = retiring->session;
+	const struct session_config *config = session->config;
+	const struct plan *plan = config->plan;
+	const char *first = NULL;
+	size_t told = 0, all = retiring->function_count;
+
+	for (size_t i = 0; i < PRICE_SORTS; i++) {
+		if (!retiring->sorts[i])
+			continue;
+		tell(session, sorts[i], now_ns, 1);
+		first = sorts[i];
+		all++;
+	}
+	for (size_t i = 0; i < plan->function_count; i++) {
+		if (!retiring->functions[i])
+			continue;
+		first = told ? first : plan->functions[i].name;
+		if (told++ < NAMED_MAX)
+			tell(session, plan->functions[i].name, now_ns, 1);
+	}
+	if (told > NAMED_MAX)
+		tell(session, "other functions", now_ns, told - NAMED_MAX);
+	if (first && session->queue && config->on_code_changed)
+		config->on_code_changed(config->callback_data, first, all - 1,
+					retiring->target->pid, now_ns - session->window_start_ns);
+}
+
+static int take_out(struct retiring *retiring, u64 now_ns)
+{
+	struct session *session = retiring->session;
+	const struct session_meanwhile meanwhile = {wait_until_out, retiring};
+	_cleanup_free_ size_t *functions = calloc(retiring->function_count + 1, sizeof(*functions));
+	_cleanup_free_ u32 *tags = calloc(retiring->function_count + 1, sizeof(*tags));
+	size_t count = 0;
+
+	if (!functions || !tags)
+		return -ENOMEM;
+	for (size_t i = 0; i < session->config->plan->function_count; i++)
+		if (retiring->functions[i])
+			functions[count++] = i;
+	for (enum price_sort sort = 0; sort < PRICE_SORTS; sort++)
+		if (retiring->sorts[sort])
+			session_take_sort_off(session, sort, &meanwhile);
+	if (count)
+		session_take_probes_off(session, functions, count, now_ns, tags, &meanwhile);
+	return 0;
+}
+
+static bool has_any(const struct retiring *retiring)
+{
+	return retiring->function_count || retiring->sorts[PRICE_USDT] ||
+	       retiring->sorts[PRICE_HEAP];
+}
+
+static int retire(struct retiring *retiring)
+{
+	struct session *session = retiring->session;
+	u64 now_ns = clock_monotonic_ns();
+	int result = choosers[retiring->event.kind](retiring);
+
+	/* Who does not wait may have written already, and the kernel over it. */
+	if (!result && has_any(retiring) && !retiring->event.held)
+		session->repaired_count +=
+			code_repair_jumps(retiring->target, retiring->memory, retiring->pieces);
+	if (!result && has_any(retiring))
+		result = collect_places(retiring);
+	if (!result && has_any(retiring))
+		result = take_out(retiring, now_ns);
+	session->repaired_count +=
+		code_repair_copies(retiring->target, retiring->memory, retiring->pieces,
+				   retiring->event.start, retiring->event.end);
+	release(retiring);
+	tell_all(retiring, now_ns);
+	return result;
+}
+
+/* ---- events ---- */
+
+/* A child has what its parent had; it is looked at anew. */
+static int handle_in(struct retiring *retiring, struct probed_pieces *known)
+{
+	const struct session_config *config = retiring->session->config;
+	struct probed_pieces pieces = {0};
+	int result = code_memory_open(retiring->target, &retiring->memory);
+
+	if (!result && !known)
+		result = probed_pieces_list(config->plan, config->heap_plan, retiring->memory,
+					    &pieces);
+	retiring->pieces = known ? known : &pieces;
+	retiring->functions = calloc(config->plan->function_count + 1, sizeof(bool));
+	if (!result)
+		result = retiring->functions ? retire(retiring) : -ENOMEM;
+	code_memory_close(retiring->memory);
+	probed_pieces_free(&pieces);
+	free(retiring->functions);
+	free(retiring->places);
+	return result;
+}
+
+static int handle_event(struct session *session, const struct code_write_event *event)
+{
+	const struct session_config *config = session->config;
+	const struct target *known = target_find(config->targets, config->target_count, event->pid);
+	struct target child = {.pidfd = -1, .proc_fd = -1};
+	struct retiring retiring = {
+		.session = session, .target = known ? known : &child, .event = *event};
+	int result = known ? 0 : target_open(event->pid, false, &child, NULL);
+
+	if (!result)
+		result = handle_in(&retiring,
+				   known ? &session->probed[known - config->targets] : NULL);
+	release(&retiring);
+	target_close(&child);
+	return result;
+}
+
+struct events {
+	struct code_write_event items[EVENTS_MAX];
+	size_t count;
+	const struct bpf_source *source;
+};
+
+static void on_event(void *data, const struct code_write_event *event)
+{
+	struct events *events = data;
+
+	if (event->kind < ARRAY_SIZE(choosers) && choosers[event->kind] &&
+	    events->count < EVENTS_MAX)
+		events->items[events->count++] = *event;
+	else if (event->held)
+		bpf_source_release_code(events->source, event->tid);
+}
+
+void session_code_handle(struct session *session)
+{
+	struct events events = {.source = session->source};
+
+	bpf_source_take_code_writes(session->source, on_event, &events);
+	for (size_t i = 0; i < events.count; i++)
+		(void)handle_event(session, &events.items[i]);
+}
+
+/* As if each had written somewhere. */
+int session_code_guard(struct session *session)
+{
+	const struct session_config *config = session->config;
+	int result = 0;
+
+	for (size_t t = 0; t < config->target_count && !result; t++) {
+		struct code_write_event event = {.kind = CODE_WRITTEN,
+						 .pid = config->targets[t].pid};
+
+		result = handle_event(session, &event);
+	}
+	session_code_handle(session);
+	bpf_source_hold_code(session->source, true);
+	return result;
+}
+
+/* ---- leaving ---- */
+
+static void repair_all(struct session *session)
+{
+	const struct session_config *config = session->config;
+
+	for (size_t t = 0; session->probed && t < config->target_count; t++) {
+		struct code_memory *memory = NULL;
+
+		if (!code_memory_open(&config->targets[t], &memory))
+			session->repaired_count +=
+				code_repair_jumps(&config->targets[t], memory, &session->probed[t]);
+		code_memory_close(memory);
+	}
+}
+
+void session_code_leave(struct session *session)
+{
+	bpf_source_hold_code(session->source, false);
+	session_code_handle(session);
+	session_join_departing(session);
+	repair_all(session);
+}
+
+void session_code_left(struct session *session)
+{
+	repair_all(session);
+	bpf_source_unwatch_code(session->source);
+}
+
+void session_code_free(struct session *session)
+{
+	session_join_departing(session);
+	for (size_t t = 0; session->probed && t < session->config->target_count; t++)
+		probed_pieces_free(&session->probed[t]);
+	free(session->probed);
+	session->probed = NULL;
+}
