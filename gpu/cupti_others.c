@@ -109,6 +109,25 @@ bool cupti_others_hear(const struct cupti_session *session)
 	return true;
 }
 
+bool cupti_others_were_first(struct cupti_session *session, u64 since_ns)
+{
+	const struct agent_cupti_others *others = &session->control->cupti_others;
+	u64 registered_ns;
+
+	cupti_others_hear(session);
+	if (!since_ns || session->several)
+		return cupti_others_came(session);
+	registered_ns = __atomic_load_n(&others->registered_ns, __ATOMIC_ACQUIRE);
+	if (!registered_ns || uses_of(session) & CUPTI_USE_FINALIZES)
+		return cupti_others_came(session);
+	/* Who came after ours is not ours to put back; who came at that moment has his already, or gets them. */
+	if (registered_ns <= since_ns)
+		session->library.calls.ActivityRegisterCallbacks(
+			(cupti_requested)others->registered[0],
+			(cupti_completed)others->registered[1]);
+	return true;
+}
+
 /* true: nobody has called for so long that what he has begun is done. */
 static bool await_quiet(struct cupti_session *session, u64 end_ns)
 {

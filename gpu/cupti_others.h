@@ -36,6 +36,9 @@ void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns);
 /* Waits for the news of others that are under way: a call of our own that does nothing tells, since they come one after the
  * other. false: nobody tells us of them, or not in time. */
 bool cupti_others_hear(const struct cupti_session *session);
+/* Before and after callbacks are registered, in place of whose are there: who has come since the session began keeps his, or gets
+ * them back. true: somebody has. since_ns: when ours were registered; 0: they are not. */
+bool cupti_others_were_first(struct cupti_session *session, u64 since_ns);
 /* Before anything is switched off: knows of all that others have done by now, and lets one who has just begun come to an end
  * of that, for less than half a second. */
 void cupti_others_settle(struct cupti_session *session);

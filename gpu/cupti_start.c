@@ -9,6 +9,7 @@
 #include "cupti_attributes.h"
 #include "cupti_canary.h"
 #include "cupti_family.h"
+#include "cupti_others.h"
 #include "cupti_finalize.h"
 #include "cupti_sizes.h"
 #include "cupti_subscription.h"
@@ -251,11 +252,26 @@ static bool connect(struct cupti_session *session)
 	return false;
 }
 
+/*
+ * Where no subscription keeps others out one may begin at the same time: callbacks that are registered last are the ones that count, so his
+ * would be gone, and with them all records of his.
+ */
+static bool give_way(struct cupti_session *session, u64 since_ns)
+{
+	if (!cupti_others_were_first(session, since_ns))
+		return false;
+	cupti_subscription_give_way(session);
+	return true;
+}
+
 static void enable(struct cupti_session *session)
 {
 	size_t dropped_before;
-	u32 result = cupti_register_callbacks(session);
+	u32 result;
 
+	if (give_way(session, 0))
+		return;
+	result = cupti_register_callbacks(session);
 	if (result) {
 		if (result == CUPTI_OTHER_FAMILY)
 			cupti_subscription_fail_family(session);
@@ -266,6 +282,8 @@ static void enable(struct cupti_session *session)
 					   result);
 		return;
 	}
+	if (give_way(session, system_now_ns()))
+		return;
 	session->registered = true;
 	/*
 	 * Work that ended after an earlier session lies in a buffer of that one's, which CUPTI would go on to fill; that

@@ -117,6 +117,15 @@ static void fail_taken(struct cupti_session *session, const struct cupti_users *
 	ignore(session, CUPTI_TAKEN, name);
 }
 
+void cupti_subscription_give_way(struct cupti_session *session)
+{
+	struct cupti_users users;
+
+	cupti_users_find(&users);
+	cupti_subscription_end(session);
+	fail_taken(session, &users, "");
+}
+
 /* Where all who may come live with that none is held. */
 static void share(struct cupti_session *session, const struct cupti_users *users)
 {

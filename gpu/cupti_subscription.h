@@ -18,6 +18,8 @@ bool cupti_subscription_begin(struct cupti_session *session);
 void cupti_subscription_follow(struct cupti_session *session);
 /* CUPTI refuses us since somebody calls its other family (cupti_family.h): the feature says so. */
 void cupti_subscription_fail_family(struct cupti_session *session);
+/* Somebody has begun to use CUPTI while we did, and keeps it: the same; gives the subscription back. */
+void cupti_subscription_give_way(struct cupti_session *session);
 /* NULL subscriber allowed. */
 void cupti_subscription_end(struct cupti_session *session);
 

@@ -178,6 +178,8 @@ struct agent_cupti_others {
 	u64 refused_ns; /* of the first that asked for the subscription while the agent held it; 0: none did */
 	u32 refused;	/* how often */
 	u32 pad_refused;
+	u64 registered_ns; /* of the last that registered callbacks of its own, by the older function; 0: none did */
+	u64 registered[2]; /* these: requested, completed */
 };
 
 /* By the agent. */

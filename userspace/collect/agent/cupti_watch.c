@@ -119,6 +119,14 @@ static void note_refusal(struct agent_control *control, const struct cupti_call_
 		others->refused_ns = ts;
 }
 
+static void note_registration(struct agent_cupti_others *others,
+			      const struct cupti_call_event *event, u64 ts)
+{
+	others->registered[0] = event->arguments[0];
+	others->registered[1] = event->arguments[1];
+	__atomic_store_n(&others->registered_ns, ts, __ATOMIC_RELEASE);
+}
+
 /* The lock is held, so that there is one writer. */
 static void tell(const struct watched_process *process, const struct cupti_call_event *event)
 {
@@ -145,6 +153,8 @@ static void tell(const struct watched_process *process, const struct cupti_call_
 		__atomic_store_n(&others->lost_ns, ts, __ATOMIC_RELEASE);
 	if (use == CUPTI_USE_SUBSCRIBES)
 		note_refusal(process->control, event, ts);
+	if (use == CUPTI_USE_REGISTERS && !watched[event->function].shares)
+		note_registration(others, event, ts);
 	__atomic_fetch_or(&others->uses, use, __ATOMIC_RELEASE);
 	ring_bell(process);
 }
