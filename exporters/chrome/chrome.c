@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "exporters/chrome/chrome_annotations.h"
 #include "exporters/chrome/chrome_args.h"
+#include "exporters/chrome/chrome_arrows.h"
 #include "exporters/chrome/chrome_metadata.h"
 #include "exporters/chrome/chrome_rows.h"
 #include "exporters/chrome/chrome_wakes.h"
@@ -22,6 +23,7 @@ struct chrome {
 	struct chrome_rows rows;
 	struct chrome_args args;
 	struct chrome_annotations annotations;
+	struct chrome_arrows arrows;
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 	struct chrome_wakes wakes;
@@ -78,27 +80,44 @@ static int chrome_finish_event(struct chrome *chrome, const struct view_event *e
 	return writer_flush(&chrome->writer, err);
 }
 
-/* An arrow from what launched to what ran, as Kineto writes it: one start at the launch, an end at each
- * of its effects. Numbers of launches, since correlation ids come again. They bind to the slice on the
- * row at that moment: the event itself, where nothing that starts together nests on a row. */
-static int chrome_append_flow(struct chrome *chrome, const struct view_event *event,
-			      struct err *err)
+static int chrome_append_arrow(struct chrome *chrome, const struct view_event *event, bool starts,
+			       u64 number, struct err *err)
 {
-	u64 number = event->launch ? event->launch : event->cause ? event->cause->number : 0;
+	static const char start[] = "s\"", end[] = "f\",\"bp\":\"e\"";
 	int result;
 
-	/* An overhead in a launch is none of its work: HTA would count it as such. */
-	if (!number || event->kind->number == KIND_overhead)
-		return 0;
-	if (event->launch)
-		chrome_begin(chrome, "s\"", strlen("s\""), "ac2g", "ac2g", event->ts);
-	else
-		chrome_begin(chrome, "f\",\"bp\":\"e\"", strlen("f\",\"bp\":\"e\""), "ac2g", "ac2g",
-			     event->ts);
+	chrome_begin(chrome, starts ? start : end, strlen(starts ? start : end), "ac2g", "ac2g",
+		     event->ts);
 	text_append(&chrome->writer.text, ",\"id\":");
 	json_append_number(&chrome->writer.text, number);
 	result = chrome_append_row(chrome, event->row_index, event->lane, err);
 	text_append_char(&chrome->writer.text, '}');
+	return result < 0 ? result : writer_flush(&chrome->writer, err);
+}
+
+/* Arrows from what launched to what ran, as Kineto writes them: a start at the launch, an end at its effect. They bind to the slice on the
+ * row at that moment: the event itself, where nothing that starts together nests on a row. */
+static int chrome_append_arrows(struct chrome *chrome, const struct view_event *event,
+				struct err *err)
+{
+	u64 number;
+	bool named;
+	int result;
+
+	/* An overhead in a launch is none of its work: HTA would count it as such. */
+	if (event->kind->number == KIND_overhead)
+		return 0;
+	if (!event->launch) {
+		number = event->cause ? chrome_arrows_end(&chrome->arrows, event) : 0;
+		return number ? chrome_append_arrow(chrome, event, false, number, err) : 0;
+	}
+	if (chrome_arrows_start(&chrome->arrows, event, &named, &number) < 0)
+		return err_errno(err, -ENOMEM, "can't write %s", chrome->writer.path);
+	result = named ? chrome_append_arrow(chrome, event, true,
+					     view_unique_correlation(chrome->view, event), err)
+		       : 0;
+	for (u64 i = named; i < event->effect_count && result >= 0; i++)
+		result = chrome_append_arrow(chrome, event, true, number++, err);
 	return result;
 }
 
@@ -198,7 +217,7 @@ static int chrome_span(void *data, const struct view_event *event, struct err *e
 	json_append_us(&chrome->writer.text, takes_no_time(event) ? 0 : event->dur);
 	result = chrome_finish_event(chrome, event, err);
 	if (result >= 0)
-		result = chrome_append_flow(chrome, event, err);
+		result = chrome_append_arrows(chrome, event, err);
 	return result < 0 ? result : chrome_append_wake(chrome, event, err);
 }
 
@@ -268,6 +287,7 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	int result;
 
 	chrome->view = view;
+	chrome->arrows.view = view;
 	chrome->survey = survey;
 	chrome->time_base_ns = chrome_time_base_ns(survey);
 	result = chrome_args_find(&chrome->args, view, err);
@@ -330,6 +350,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 
 	chrome_args_free(&chrome->args);
 	chrome_annotations_free(&chrome->annotations);
+	chrome_arrows_free(&chrome->arrows);
 	chrome_wakes_free(&chrome->wakes);
 	chrome_rows_free(&chrome->rows);
 	free(chrome);

@@ -21,6 +21,7 @@ import expected as known
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIRST_OWN_PID = 2000000000
+FIRST_FURTHER_ARROW = 2**52  # Below: correlations.
 
 # The categories of Kineto, for kinds that have another name there.
 CATEGORIES = {"copy": "gpu_memcpy", "set": "gpu_memset", "sync": "cuda_sync", "gpu_event": "cuda_event", "range": "user_annotation",
@@ -205,6 +206,34 @@ class Judge:
         if stack and end > stack[-1]:
             self.complain(f"overlaps what is open on its row: {event}")
         stack.append(end)
+
+    def judge_arrows(self):
+        """As Kineto's readers find the work of a call: by the arrow whose id is the call's correlation, which ends at work that has it, too.
+        Each has one start and one end, since catapult keeps one for each start."""
+        slices = collections.defaultdict(list)
+        for event in self.events:
+            if event["ph"] == "X" and event["cat"] != "overhead":
+                slices[event["pid"], event["tid"], event["ts"]].append(event.get("args", {}).get("correlation"))
+        ids = {phase: collections.Counter(event["id"] for event in self.events if event["ph"] == phase and event["cat"] == "ac2g")
+               for phase in "sf"}
+        self.same("ends of arrows", ids["f"], ids["s"])
+        for event in self.events:
+            if event["ph"] in "sf" and event["cat"] == "ac2g":
+                found = slices[event["pid"], event["tid"], event["ts"]]
+                if ids["s"][event["id"]] != 1 or (event["id"] < FIRST_FURTHER_ARROW and event["id"] not in found):
+                    self.complain(f"of an arrow: {event}, where the correlations are {found}")
+        of = {side: {event["args"]["correlation"] for event in self.events if event["ph"] == "X" and event["cat"] in categories and
+                     "correlation" in event.get("args", {})}
+              for side, categories in {"call": ("cuda_runtime", "cuda_driver"), "work": ("kernel", "gpu_memcpy", "gpu_memset")}.items()}
+        # What a capture has in the wrong order has no arrow.
+        arrows = {event["id"] for event in self.events if event["ph"] == "s"}
+        missing = [number for number in of["call"] & of["work"] if number not in arrows]
+        backward = self.sums_of("launch_after_kernel")
+        if len(missing) > backward:
+            self.complain(f"{len(missing)} correlations number no arrow, {backward} expected: {missing[:3]}")
+
+    def sums_of(self, reason):
+        return sum(loss["count"] for loss in self.trace["metadata"]["losses"] if loss["reason"] == reason)
 
     # ---- 2: against the ndjson
 
@@ -547,6 +576,7 @@ def judge(folder, answer):
     try:
         judge = Judge(folder)
         judge.judge_file()
+        judge.judge_arrows()
         counts = judge.judge_events()
         if answer:
             judge.judge_engine(answer)

@@ -135,6 +135,7 @@ struct view_event {
 	unsigned lane; /* 0 .. row->lane_count - 1: where it can be drawn without overlap */
 	unsigned depth; /* number of enclosing spans in its lane */
 	u64 launch;	/* number that effects name as their cause, 0: it launched nothing */
+	u64 effect_count; /* how many name that launch */
 	const struct view_cause *cause; /* NULL: none */
 	bool has_sizes; /* a kernel of a library call whose sizes are known: see view_cause.matmul */
 	bool inner_call; /* a call inside another one with its correlation id: the same work, seen again */
@@ -361,5 +362,8 @@ int view_key_with_value(const struct view *view, const char *user, const struct 
 			const char *word, const struct view_key **ret_key, struct err *err);
 struct view_value view_value(const struct view *view, const struct view_key *key,
 			     const struct view_event *event);
+/* The correlation id of a launch or an effect, with the number of its source as the upper half: readers of other formats know no
+ * sources, and would take the launches of one process for those of another. The same as long as ids of a source do not come again. */
+u64 view_unique_correlation(const struct view *view, const struct view_event *event);
 
 #endif

@@ -37,6 +37,7 @@ void view_causes_free(struct view_causes *causes)
 	map_free(&causes->first_calls);
 	free(causes->launches);
 	free(causes->caused);
+	map_free(&causes->more_effects);
 }
 
 void view_causes_finish(struct view_causes *causes)
@@ -52,12 +53,16 @@ void view_causes_finish(struct view_causes *causes)
 	causes->launch_capacity = 0;
 }
 
-bool view_causes_caused(const struct view_causes *causes, u64 launch)
+u64 view_causes_effects(const struct view_causes *causes, u64 launch)
 {
 	u64 place = (launch - 1) / 64;
+	const u64 *more;
 
-	return launch && place < causes->caused_capacity &&
-	       causes->caused[place] >> (launch - 1) % 64 & 1;
+	if (!launch || place >= causes->caused_capacity ||
+	    !(causes->caused[place] >> (launch - 1) % 64 & 1))
+		return 0;
+	more = map_find(&causes->more_effects, launch, 0);
+	return 1 + (more ? *more : 0);
 }
 
 /* ---- launches by their number ---- */
@@ -131,6 +136,11 @@ static int note_caused(struct view_causes *causes, u64 launch)
 	if (causes->caused_capacity > before)
 		memset(causes->caused + before, 0,
 		       (causes->caused_capacity - before) * sizeof(*causes->caused));
+	if (causes->caused[place] >> (launch - 1) % 64 & 1) {
+		const u64 *more = map_find(&causes->more_effects, launch, 0);
+
+		return map_set(&causes->more_effects, launch, 0, more ? *more + 1 : 1);
+	}
 	causes->caused[place] |= 1ULL << (launch - 1) % 64;
 	return 0;
 }
@@ -263,6 +273,21 @@ static bool may_cause(const struct view_cause *cause, const struct view_event *e
 
 	return (!effect->pid || !cause->pid || effect->pid == cause->pid) &&
 	       (!effect->tid || effect->tid == cause->tid);
+}
+
+u64 view_causes_upper_half(const struct view_causes *causes, u32 source)
+{
+	const u64 *place = map_find(&causes->sources, source, 0);
+
+	return (place ? *place : causes->sources.count) << 32;
+}
+
+u64 view_unique_correlation(const struct view *view, const struct view_event *event)
+{
+	const struct schema_field *field = view->kinds.kinds[event->kind->number].correlation;
+
+	return view_causes_upper_half(&view->causes, event->record->source) |
+	       schema_field_value(field, event->record, 0);
 }
 
 bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record)

@@ -146,24 +146,13 @@ static struct view_value compute_within_by(const struct view *view, const struct
 	return value_string(event->cause ? words[event->cause->within.by] : NULL);
 }
 
-/* What makes the correlation ids of a source different from those of others: their upper half. */
-static u64 source_number(const struct view *view, u32 source)
-{
-	const u64 *place = map_find(&view->causes.sources, source, 0);
-
-	return (place ? *place : view->causes.sources.count) << 32;
-}
-
-/* The correlation id, made different in every source but the first one: readers of other formats know no sources, and would take the
- * launches of one process for those of another. */
 static struct view_value unique_correlation(const struct view *view, const struct view_event *event)
 {
 	const struct schema_field *field = view->kinds.kinds[event->kind->number].correlation;
 
-	if (view_field_absent(field, event->record))
-		return value_absent();
-	return value_u64(source_number(view, event->record->source) |
-			 schema_field_value(field, event->record, 0));
+	return view_field_absent(field, event->record)
+		       ? value_absent()
+		       : value_u64(view_unique_correlation(view, event));
 }
 
 /* They would count what a call inside another one launched twice, too. */
@@ -226,9 +215,9 @@ static struct view_value compute_recorded_by(const struct view *view,
 	const struct view_recording *recording =
 		view_recordings_find(&view->recordings, (const struct record_sync *)event->record);
 
-	return recording
-		       ? value_u64(source_number(view, recording->source) | recording->correlation)
-		       : value_absent();
+	return recording ? value_u64(view_causes_upper_half(&view->causes, recording->source) |
+				     recording->correlation)
+			 : value_absent();
 }
 
 static struct view_value compute_recorded_in(const struct view *view,

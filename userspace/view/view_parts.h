@@ -211,6 +211,7 @@ struct view_causes {
 	bool calls_left_out; /* more calls were made than the options allow to be recorded */
 	u64 *caused; /* bit n - 1: launch n launched something */
 	size_t caused_capacity;
+	struct map more_effects; /* launch -> its effects beside the first, where there are such */
 };
 
 /* launches_max: 0 for LAUNCHES_MAX. */
@@ -228,8 +229,10 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record);
 /* Frees what only the adding needs. */
 void view_causes_finish(struct view_causes *causes);
-/* Did this launch launch anything, up to now? */
-bool view_causes_caused(const struct view_causes *causes, u64 launch);
+/* What makes the correlation ids of a source different from those of others. */
+u64 view_causes_upper_half(const struct view_causes *causes, u32 source);
+/* How many effects this launch had, up to now. */
+u64 view_causes_effects(const struct view_causes *causes, u64 launch);
 
 /* ---- view_paths: what a thread was in ---- */
 

@@ -155,8 +155,10 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 		view_contexts_survey_work(&walk->contexts, event);
 	if (!walk->survey && record->kind == KIND_sample)
 		event->weight_ns = view_samples_weight(&view->samples, record);
-	if (!walk->survey && !view_causes_caused(&view->causes, event->launch))
-		event->launch = 0;
+	if (!walk->survey) {
+		event->effect_count = view_causes_effects(&view->causes, event->launch);
+		event->launch = event->effect_count ? event->launch : 0;
+	}
 	return result;
 }
 
