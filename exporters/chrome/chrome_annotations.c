@@ -9,7 +9,6 @@
 
 #define STEP	  "ProfilerStep#"
 #define DEPTH_MAX 32
-#define OF_STEP	  (1ULL << 63) /* in the place of a range's number: with the number of a step */
 
 /* A stretch of work on a lane that belongs to one range. */
 struct stretch {
@@ -37,33 +36,20 @@ static struct annotated_lane *lane_of(const struct chrome_annotations *annotatio
 	return lane ? &annotations->lanes[lane - rows->lanes] : NULL;
 }
 
-struct part {
-	u64 range;
-	const char *name; /* NULL: of a step */
-};
+static bool is_step_name(const char *name)
+{
+	return strncmp(name, STEP, strlen(STEP)) == 0;
+}
 
-/* Those around a range and itself, the innermost first. */
-static unsigned add_chain(const struct view *view, u64 number, struct part *chain, unsigned count)
+/* Those around a range and itself, the innermost first; but for the program's own steps, which readers would count again for each stream. */
+static unsigned add_chain(const struct view *view, u64 number, const struct view_range **chain,
+			  unsigned count)
 {
 	const struct view_range *range = view_range(view, number);
 
-	for (; range && count < DEPTH_MAX - 1; range = view_range(view, range->parent))
-		chain[count++] = (struct part){range->number, range->name};
-	return count;
-}
-
-/* And the step of the main track. */
-static unsigned find_chain(const struct chrome_annotations *annotations,
-			   const struct view_cause *cause, struct part *chain)
-{
-	const struct view_step_track *track = annotations->steps;
-	const struct view_step *step =
-		track ? view_steps_of_cause(annotations->all_steps, cause) : NULL;
-	unsigned count = add_chain(annotations->view, cause->within.range, chain, 0);
-
-	count = add_chain(annotations->view, cause->within.outer_range, chain, count);
-	if (step && step >= track->steps && step < track->steps + track->count)
-		chain[count++] = (struct part){OF_STEP | step->number, NULL};
+	for (; range && count < DEPTH_MAX; range = view_range(view, range->parent))
+		if (!is_step_name(range->name))
+			chain[count++] = range;
 	return count;
 }
 
@@ -75,26 +61,26 @@ static const char *step_name(struct chrome_annotations *annotations, u64 number)
 }
 
 static int open_stretch(struct chrome_annotations *annotations, struct annotated_lane *lane,
-			const struct part *part, u64 ts)
+			const struct view_range *range, u64 ts)
 {
-	const char *name = part->name ?: step_name(annotations, part->range & ~OF_STEP);
+	const char *name;
 
 	if (annotations->count == CHROME_ANNOTATIONS_MAX) {
 		annotations->left_out++;
 		return 0;
 	}
-	name = name ? view_intern(annotations->view, name, strlen(name)) : NULL;
+	name = view_intern(annotations->view, range->name, strlen(range->name));
 	if (!name || array_reserve(&lane->stretches, &lane->capacity, lane->count + 1) < 0)
 		return -ENOMEM;
 	lane->open[lane->depth++] = lane->count;
-	lane->stretches[lane->count++] = (struct stretch){name, part->range, ts, ts};
+	lane->stretches[lane->count++] = (struct stretch){name, range->number, ts, ts};
 	annotations->count++;
 	return 0;
 }
 
 static int find_span(void *data, const struct view_event *event, struct err *err)
 {
-	struct part chain[DEPTH_MAX];
+	const struct view_range *chain[DEPTH_MAX];
 	struct chrome_annotations *annotations = data;
 	struct annotated_lane *lane;
 	unsigned count = 0, kept = 0;
@@ -104,14 +90,17 @@ static int find_span(void *data, const struct view_event *event, struct err *err
 	lane = lane_of(annotations, event);
 	if (!lane)
 		return 0;
-	if (event->cause)
-		count = find_chain(annotations, event->cause, chain);
+	if (event->cause) {
+		count = add_chain(annotations->view, event->cause->within.range, chain, 0);
+		count = add_chain(annotations->view, event->cause->within.outer_range, chain,
+				  count);
+	}
 	while (kept < lane->depth && kept < count &&
-	       lane->stretches[lane->open[kept]].range == chain[count - 1 - kept].range)
+	       lane->stretches[lane->open[kept]].range == chain[count - 1 - kept]->number)
 		kept++;
 	lane->depth = kept;
 	for (unsigned i = kept; i < count && lane->depth == i; i++)
-		if (open_stretch(annotations, lane, &chain[count - 1 - i], event->ts) < 0)
+		if (open_stretch(annotations, lane, chain[count - 1 - i], event->ts) < 0)
 			return err_errno(err, -ENOMEM, "can't find ranges on GPUs");
 	for (unsigned i = 0; i < lane->depth; i++)
 		if (event->end > lane->stretches[lane->open[i]].end)
@@ -127,8 +116,7 @@ static int find_steps(struct chrome_annotations *annotations, const struct view 
 
 	if (result < 0 || !steps->track_count)
 		return result;
-	annotations->all_steps = steps;
-	if (strncmp(steps->tracks[0].steps[0].name, STEP, strlen(STEP)) != 0)
+	if (!is_step_name(steps->tracks[0].steps[0].name))
 		annotations->steps = &steps->tracks[0];
 	return 0;
 }
@@ -147,8 +135,7 @@ int chrome_annotations_find(struct chrome_annotations *annotations, const struct
 	if (!annotations->lanes)
 		return err_errno(err, -ENOMEM, "can't find ranges on GPUs");
 	result = find_steps(annotations, view, err);
-	if (result == 0 && view_has_any(view, work) &&
-	    (annotations->steps || view_has_any(view, ranges)))
+	if (result == 0 && view_has_any(view, work) && view_has_any(view, ranges))
 		/* It adds nothing to the view but what runs add. */
 		result = view_run((struct view *)view, &sink, annotations, err);
 	return result;

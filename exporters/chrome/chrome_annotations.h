@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What Kineto's readers look for and no event of a capture is: "ProfilerStep#N" around each step of the main thread, category
- * user_annotation; and on the streams of GPUs, category gpu_user_annotation, the same and ranges: from the first to the last of the work next to
- * one another that belongs to one (view_steps_of_cause(), view_cause.within), each inside of the one around it.
+ * user_annotation; and on the streams of GPUs, category gpu_user_annotation, ranges: from the first to the last of the work next to
+ * one another that belongs to one (view_cause.within), each inside of the one around it. No steps there: readers would count them again for each stream.
  */
 #ifndef GPUPROBE_EXPORTERS_CHROME_CHROME_ANNOTATIONS_H
 #define GPUPROBE_EXPORTERS_CHROME_CHROME_ANNOTATIONS_H
@@ -21,7 +21,6 @@ struct chrome_annotation {
 
 struct chrome_annotations {
 	const struct view *view;
-	const struct view_steps *all_steps;
 	const struct view_step_track *steps; /* NULL: there are none, or the program has such ranges itself */
 	size_t next_step;
 	struct text name;
@@ -31,7 +30,7 @@ struct chrome_annotations {
 	u64 left_out;
 };
 
-/* For a sink's open(): a pass over the events where there are ranges or steps, and work of a GPU, beside what steps take. rows must outlive it.
+/* For a sink's open(): a pass over the events where there are ranges, and work of a GPU, beside what steps take. rows must outlive it.
  * Zero-initialise; chrome_annotations_free() after a failure too, before that of rows. */
 int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view,
 			    const struct chrome_rows *rows, struct err *err);

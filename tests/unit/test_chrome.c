@@ -117,6 +117,17 @@ static json_t *event_of(json_t *trace, const char *phase, const char *name, unsi
 	return NULL;
 }
 
+static u64 count_named(json_t *trace, const char *name)
+{
+	json_t *event;
+	size_t i;
+	u64 count = 0;
+
+	json_array_foreach(json_object_get(trace, "traceEvents"), i, event) count +=
+		strcmp(string_of(event, "name"), name) == 0;
+	return count;
+}
+
 static u64 count_of(json_t *trace, const char *phase)
 {
 	json_t *event;
@@ -273,6 +284,43 @@ TEST(work_of_any_kind_has_its_ranges_on_its_stream)
 		range = event_of(trace, "X", "forward", 1);
 		CHECK_STRING(string_of(range, "cat"), "gpu_user_annotation");
 		CHECK_U64(ns_of(range, "dur"), 10);
+		json_decref(trace);
+	}
+}
+
+/* Readers of Kineto's traces count a step again for each row on which it stands. */
+TEST(steps_stand_on_their_thread_alone)
+{
+	static const char *const names[] = {"step %d", "ProfilerStep#%d"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct text text _cleanup_text_ = {0};
+		json_t *trace;
+
+		text_append(&text, WINDOW "{\"kind\":\"device\",\"id\":\"H200\",\"number\":0}\n"
+					  "{\"kind\":\"stream\",\"id\":\"stream 7\","
+					  "\"device\":\"H200\",\"number\":7}\n");
+		for (int step = 0; step < 3; step++) {
+			text_appendf(&text,
+				     "{\"kind\":\"range\",\"ts\":%d,\"dur\":90,\"pid\":5,\"tid\":5,"
+				     "\"ended\":\"ended\",\"name\":\"",
+				     2000 + 100 * step);
+			text_appendf(&text, names[i], step);
+			text_appendf(
+				&text,
+				"\"}\n{\"kind\":\"api\",\"ts\":%d,\"dur\":10,\"pid\":5,\"tid\":5,"
+				"\"name\":\"launch\",\"correlation\":%d}\n"
+				"{\"kind\":\"kernel\",\"ts\":%d,\"dur\":10,\"pid\":5,\"name\":"
+				"\"gemm\","
+				"\"correlation\":%d,\"device\":\"H200\",\"stream\":\"stream 7\"}\n",
+				2010 + 100 * step, step + 1, 2030 + 100 * step, step + 1);
+		}
+		trace = trace_of(text_string(&text));
+		CHECK_STRING(string_of(event_of(trace, "X", "ProfilerStep#1", 0), "cat"),
+			     "user_annotation");
+		CHECK_U64(count_named(trace, "ProfilerStep#1"), 1);
+		/* Other ranges do. */
+		CHECK_U64(count_named(trace, "step 1"), i == 0 ? 2 : 0);
 		json_decref(trace);
 	}
 }
