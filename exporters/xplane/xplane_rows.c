@@ -22,7 +22,8 @@
 #define MEMORY_NAME	"GPU memory"
 #define STEP_SPANS_LINE 1
 #define STEP_SPANS_ID	(FIRST_OWN_ID - 2)
-#define STEP_SPANS_NAME "Step spans"
+/* XProf's command line takes all lines of a GPU for kernels, but for those in whose names such a word is. */
+#define STEP_SPANS_NAME "Step spans (overlay)"
 #define HOST_PLANE	"/host:CPU"
 /* Of the host's plane: readers number GPUs by the ids of their planes. */
 #define HOST_PLANE_ID 500

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps in an XPlane: root events (_r) on the line of the thread that launches them, by which XProf groups what happens
- * in them, and a line "Step spans" on each GPU, which says how long a step took there. XProf knows one sequence of steps
+ * in them, and a line "Step spans (overlay)" on each GPU, which says how long a step took there. XProf knows one sequence of steps
  * a file: that of the process's main track (steps/view_steps.h).
  */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_STEPS_H

@@ -30,7 +30,7 @@ def rows_of(table):
 
 
 HOST, GPU = "/host:CPU", "/device:GPU:"
-DERIVED = re.compile(r" - from #|^(Steps|Launch Stats|Step spans)$")
+DERIVED = re.compile(r" - from #|^(Steps|Launch Stats|Step spans \(overlay\))$")
 
 
 # ---- what each tool has to show -------------------------------------------------------------------------------------------------

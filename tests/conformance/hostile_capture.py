@@ -23,7 +23,7 @@ NAMES = [
     "group_id", "step_num", "step_name", "tf_op", "hlo_op", "hlo_module", "program_id", "kernel_details", "memcpy_details",
     "correlation_id", "flow", "device_id", "_r", "_a", "_p", "_c", "_pt", "_ct", "_ipl_stage_id", "is_eager", "allocator_name",
     "/device:TPU:0", "/device:GPU:0", "/host:CPU", "/host:metadata", "Task Environment", "_counters_", "counters_x", "Steps",
-    "Step spans", "step", "step of f", "GPU memory", "Launch Stats", "XLA Modules", "XLA Ops", "Framework Ops",
+    "Step spans (overlay)", "step", "step of f", "GPU memory", "Launch Stats", "XLA Modules", "XLA Ops", "Framework Ops",
     "Framework Name Scope", "Source code", "Stream #7(Compute)", "Host Threads/7", "process_name", "thread_name", "process_labels",
     "MemcpyHtoD", "MemcpyH2D", "memcpydtoh:x", "Memset", "nccl", "ncclDevKernel", "half", "fp16", "hmma", "CUPTI overhead",
     # What parses as an operation, or almost.

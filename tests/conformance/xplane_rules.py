@@ -382,7 +382,7 @@ def steps(space):
     """Ranges are nested line by line: a step contains the launches of its own line, and the outermost step counts. Where work of
     GPUs has its group_id already, that counts instead."""
     grouped_already = any("group_id" in plane.stats_of(event) for plane in space.planes if plane.is_gpu and "group_id" in plane.strings.values()
-                          for line, event in plane.events() if line.name != "Step spans")
+                          for line, event in plane.events() if line.name != "Step spans (overlay)")
     for plane in space.planes:
         launching = {line.id for line, event in plane.events() if "correlation_id" in plane.stats_of(event)}
         for line in plane.lines:
@@ -406,7 +406,7 @@ def step_spans(space):
     for plane in space.planes:
         for line, event in plane.events() if "group_id" in plane.strings.values() else ():
             stats = plane.stats_of(event)
-            if "group_id" in stats and "correlation_id" in stats and line.name == "Step spans":
+            if "group_id" in stats and "correlation_id" in stats and line.name == "Step spans (overlay)":
                 yield f"{where(plane, line, event)}: group_id and correlation_id"
 
 
