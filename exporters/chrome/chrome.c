@@ -27,6 +27,7 @@ struct chrome {
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 	struct chrome_wakes wakes;
+	struct text name; /* of the counter at hand */
 };
 
 /* ---- events ---- */
@@ -234,15 +235,32 @@ static int chrome_point(void *data, const struct view_event *event, struct err *
 	return chrome_finish_event(chrome, event, err);
 }
 
+/* One name and one value a counter: chrome://tracing takes what args the first event of a name has for those of all. */
 static int chrome_counter(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
+	struct text *text = &chrome->writer.text;
+	struct view_value value;
+	const char *what;
+	size_t place = 0;
+	int result;
 
-	/* A counter without a value would be read as no event at all. */
-	if (!chrome_args_any(&chrome->args, event))
-		return 0;
-	chrome_begin_event(chrome, "C\"", event);
-	return chrome_finish_event(chrome, event, err);
+	while ((what = chrome_args_next(&chrome->args, event, &place, &value))) {
+		text_clear(&chrome->name);
+		text_append(&chrome->name, event->name);
+		if (strcmp(what, "value") != 0)
+			text_appendf(&chrome->name, " %s", what);
+		chrome_begin(chrome, "C\"", strlen("C\""),
+			     chrome_args_category(&chrome->args, event), text_string(&chrome->name),
+			     event->ts);
+		result = chrome_append_row(chrome, event->row_index, event->lane, err);
+		if (result < 0)
+			return result;
+		text_append(text, ",\"args\":{\"value\":");
+		chrome_args_append_value(text, &value);
+		text_append(text, "}}");
+	}
+	return writer_flush(&chrome->writer, err);
 }
 
 /* Sums over a time have no place on a time line: they stand as a point where that time begins. */
@@ -353,6 +371,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	chrome_arrows_free(&chrome->arrows);
 	chrome_wakes_free(&chrome->wakes);
 	chrome_rows_free(&chrome->rows);
+	text_free(&chrome->name);
 	free(chrome);
 	return result;
 }

@@ -92,7 +92,6 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_migration},                   "migration_cause",             "cause",                                       NULL},
 	{{KIND_migration},                   "access",                      "access",                                      NULL},
 
-	/* Of counters each is a track, whose name begins with the event's. */
 	{{KIND_usdt_span, KIND_usdt_point},  "usdt.binary",                 "binary",                                      NULL},
 	{{KIND_usdt_span},                   "ended",                       "ended",                                       "ended"},
 
@@ -100,8 +99,9 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_mapping},                     "mapped_bytes",                "address space (bytes)",                       NULL},
 
 
-	{{KIND_process_memory},              "resident_bytes",              "resident",                                    NULL},
-	{{KIND_process_memory},              "mapped_bytes",                "address space",                               NULL},
+	/* Of a counter each is an event, with its name behind that of the record. */
+	{{KIND_process_memory},              "resident_bytes",              "resident (bytes)",                            NULL},
+	{{KIND_process_memory},              "mapped_bytes",                "address space (bytes)",                       NULL},
 
 	{{KIND_off_cpu},                     "reason",                      "reason",                                      NULL},
 	{{KIND_off_cpu},                     "waited",                      "waited for",                                  NULL},
@@ -342,7 +342,7 @@ static void append_decimal(struct text *text, double decimal)
 		text_append(text, ".0");
 }
 
-static void append_value(struct text *text, const struct view_value *value)
+void chrome_args_append_value(struct text *text, const struct view_value *value)
 {
 	switch (value->type) {
 	case VALUE_STRING:
@@ -418,7 +418,7 @@ static const char *append_name(struct text *text, const char *name, const char *
 	return arrow ? name : NULL;
 }
 
-/* A counter of gpuprobe.h: its value alone, since each arg is a track. */
+/* A counter of gpuprobe.h: its value alone. */
 static void append_counter(struct text *text, const struct view_event *event)
 {
 	text_append(text, ",\"args\":{\"value\":");
@@ -446,7 +446,7 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 		if (goes_without_saying(&value, arg->unless))
 			continue;
 		object = append_name(text, arg->name, object, text->length == before);
-		append_value(text, &value);
+		chrome_args_append_value(text, &value);
 	}
 	if (object)
 		text_append_char(text, '}');
@@ -463,12 +463,17 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 		text_append_char(text, '}');
 }
 
-bool chrome_args_any(const struct chrome_args *args, const struct view_event *event)
+const char *chrome_args_next(const struct chrome_args *args, const struct view_event *event,
+			     size_t *place, struct view_value *ret_value)
 {
 	const struct chrome_kind *found = chrome_kind(args, event->kind);
 
-	for (size_t i = 0; i < found->count; i++)
-		if (view_value(args->view, found->args[i].key, event).type != VALUE_ABSENT)
-			return true;
-	return false;
+	while (*place < found->count) {
+		const struct chrome_arg *arg = &found->args[(*place)++];
+
+		*ret_value = view_value(args->view, arg->key, event);
+		if (ret_value->type != VALUE_ABSENT)
+			return arg->name;
+	}
+	return NULL;
 }

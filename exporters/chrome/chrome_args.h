@@ -43,7 +43,9 @@ const char *chrome_args_category(const struct chrome_args *args, const struct vi
 /* ,"args":{...}; nothing when there are none. */
 void chrome_args_append(const struct chrome_args *args, const struct view_event *event,
 			struct text *text);
-/* Has it args? */
-bool chrome_args_any(const struct chrome_args *args, const struct view_event *event);
+/* The args that have a value, one after the other, by their names: *place begins with 0. NULL: there is none any more. */
+const char *chrome_args_next(const struct chrome_args *args, const struct view_event *event,
+			     size_t *place, struct view_value *ret_value);
+void chrome_args_append_value(struct text *text, const struct view_value *value);
 
 #endif

@@ -36,10 +36,20 @@ OFF_CPU_FIELDS = {"reason": "reason", "from_cpu": "CPU before", "to_cpu": "CPU a
                   "waited": "waited for", "fd": "descriptor", "futex": "futex", "holder_tid": "thread that had the lock",
                   "instead": "what ran instead", "throttled": "throttled by its cgroup", "instead_pid": "process that ran instead", "instead_tid": "thread that ran instead"}
 MAPPING_FIELDS = {"bytes": "bytes", "mapped_bytes": "address space (bytes)"}
-MEMORY_FIELDS = {"resident_bytes": "resident", "mapped_bytes": "address space"}
+# Of a counter each field is an event.
+COUNTER_FIELDS = {
+    "level": {"value": ""},
+    "process_memory": {"resident_bytes": "resident (bytes)", "mapped_bytes": "address space (bytes)"},
+    "gpu_environment": {
+        "sm_clock_mhz": "SM clock (MHz)", "memory_clock_mhz": "memory clock (MHz)", "temperature_celsius": "temperature (degrees C)",
+        "power_milliwatts": "power (mW)", "power_limit_milliwatts": "power limit (mW)", "fan_percent": "fan speed (%)",
+        "busy_percent": "kernels ran (% of the time)", "memory_busy_percent": "memory busy (% of the time)",
+        "memory_used_bytes": "memory in use (bytes)", "pcie_sent_kb_s": "PCIe sent (KB/s)", "pcie_received_kb_s": "PCIe received (KB/s)",
+        "nvlink_sent_kib_s": "NVLink sent (KiB/s)", "nvlink_received_kib_s": "NVLink received (KiB/s)",
+        "throttle_reasons": "throttle reasons (bits)"}}
 RANGE_FIELDS = {"domain": "domain", "category_name": "category name", "category": "category", "payload": "payload",
                 "payload_signed": "payload"}
-RENAMED = {"range": RANGE_FIELDS, "off_cpu": OFF_CPU_FIELDS, "mapping": MAPPING_FIELDS, "process_memory": MEMORY_FIELDS}
+RENAMED = {"range": RANGE_FIELDS, "off_cpu": OFF_CPU_FIELDS, "mapping": MAPPING_FIELDS}
 # These have all their fields as they are.
 HEAP_KINDS = ("heap", "heap_stack", "allocation", "release")
 HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack", "stack_end", "stack_guessed")
@@ -49,8 +59,7 @@ KERNEL = 0xff << 56
 CUTS = {"no_file": "[cut: no file]", "no_table": "[cut: no table]", "not_ready": "[cut: table not ready]", "unsupported": "[cut: unsupported]",
         "unreadable": "[cut: unreadable]", "broken": "[cut: broken]", "deep": "[cut: too deep]", "in_probe": "[cut: in a probe]"}
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
-NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event",
-		   "gpu_environment", "process_memory")
+NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "stack_cut", "names_cut")
@@ -335,29 +344,42 @@ class Judge:
             args["ended"] = line["ended"]
         if kind in HEAP_KINDS or kind in ("matmul", "sample"):
             args = {key: value for key, value in line.items() if key not in HEADER_FIELDS}
-        for key in {"entry": ["reason"], "level": ["value"], "total": ["calls", "time_ns"]}.get(kind, []):
+        for key in {"entry": ["reason"], "total": ["calls", "time_ns"]}.get(kind, []):
             if key in line:
                 args[key] = line[key]
         if kind.startswith("usdt_"):
             args = self.usdt_args(line)
         if kind == "function_total":
             args = {**self.probe_args(line), **counted_args(line)}
-        if kind == "probing" and line["cpu_ns"]:
-            args = {"overhead (% of CPU time)": as_written(100 * line["cost_ns"] / line["cpu_ns"])}
         if self.shapes[kind][0] == "SPAN" and ("dur" not in line or line.get("ended") == "unseen" and kind == "off_cpu"):
             args["open"] = True
         if "stack" in line:
             args["stack"] = self.functions_of(line)
         return args
 
-    def expected_event(self, line):
+    def counter_values(self, line):
+        """name of a track -> value"""
+        if line["kind"] == "probing":
+            return {"gpuprobe overhead (% of CPU time)": as_written(100 * line["cost_ns"] / line["cpu_ns"])} if line["cpu_ns"] else {}
+        name = {"process_memory": "Process memory", "gpu_environment": "GPU"}.get(line["kind"], line.get("name"))
+        return {f"{name} {what}".strip(): line[field] for field, what in COUNTER_FIELDS[line["kind"]].items() if field in line}
+
+    def expected_events(self, line):
         shape, row = self.shapes[line["kind"]]
+        if shape != "COUNTER":
+            yield self.expected_event(line, shape, row)
+            return
+        for name, value in self.counter_values(line).items():
+            yield ("C", line["kind"], name, line["ts"] - self.base, None, "gpu" if row == "DEVICE" else line.get("pid", 0),
+                   json.dumps({"value": value}))
+
+    def expected_event(self, line, shape, row):
         dur = None
         if shape == "SPAN":
             dur = line.get("dur", max(self.window_end - line["ts"], 0))
             # What the record tells is how long the call took, and no stream.
             dur = 0 if line.get("type") == "stream_wait_event" else dur
-        phase = {"SPAN": "X", "POINT": "i", "TOTAL": "i", "COUNTER": "C"}[shape]
+        phase = {"SPAN": "X", "POINT": "i", "TOTAL": "i"}[shape]
         category = CATEGORIES.get((line["kind"], line.get("domain")), CATEGORIES.get(line["kind"], line["kind"]))
         if self.annotation_of(line) in ("range", "mark"):
             category = "user_annotation"
@@ -372,8 +394,6 @@ class Judge:
             return None
         if line["kind"] == "kernel" and line.get("name", "").startswith("_Z"):
             return demangled(line["name"])
-        if line["kind"] == "probing":
-            return "gpuprobe"
         if self.annotation_of(line):
             return line["args"]["arg0"]
         if line["kind"] == "api":
@@ -385,12 +405,6 @@ class Judge:
         if line["kind"] == "range" and not line.get("name"):
             return "(unnamed range)"
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
-
-    def measures_nothing(self, line):
-        """A counter's record of an environment that CUPTI reported without a known figure has no value to draw, nor has a cost of no time."""
-        if line["kind"] == "probing":
-            return not line["cpu_ns"]
-        return line["kind"] == "gpu_environment" and set(line) <= {"kind", "source", "ts", "pid", "device"}
 
     def judge_events(self):
         self.probes = {}
@@ -410,8 +424,8 @@ class Judge:
         kinds = {CATEGORIES.get((kind, domain), CATEGORIES.get(kind, kind)): kind
                  for kind in self.shapes for domain in (None, "driver")}
         kinds["user_annotation"] = "usdt_span"
-        expected = [self.expected_event(line) for line in self.lines
-                    if self.shapes[line["kind"]][0] != "FACT" and not self.measures_nothing(line) and line["kind"] not in LEFT_OUT]
+        expected = [event for line in self.lines if self.shapes[line["kind"]][0] != "FACT" and line["kind"] not in LEFT_OUT
+                    for event in self.expected_events(line)]
         actual = []
         nobody = {event["pid"] for event in self.events if event["name"] == "process_name" and
                   event["ph"] == "M" and event["args"]["name"] == "(no process)"}
