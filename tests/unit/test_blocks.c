@@ -20,7 +20,8 @@ static char *summary(struct view *view, struct blocks_style style)
 	return text;
 }
 
-static void check_size(const char *text)
+/* How many lines it has. */
+static size_t check_columns(const char *text)
 {
 	size_t lines = 0;
 
@@ -33,7 +34,7 @@ static void check_size(const char *text)
 		text += length + (text[length] == '\n');
 		lines++;
 	}
-	CHECK(lines <= BLOCKS_LINES);
+	return lines;
 }
 
 /* Fifty of everything. */
@@ -95,7 +96,7 @@ TEST(forty_lines_have_room_for_everything)
 		struct fixture fixture _fixture_ = fixture_open(text_string(&text));
 
 		printed = summary(fixture.view, (struct blocks_style){.path = "x.gpr"});
-		check_size(printed);
+		CHECK(check_columns(printed) <= BLOCKS_LINES);
 		for (size_t i = 0; i < ARRAY_SIZE(titles); i++) {
 			const char *found = strstr(printed, titles[i]);
 
@@ -112,6 +113,35 @@ TEST(forty_lines_have_room_for_everything)
 		CHECK(strstr(printed,
 			     "more, with -o FILE.gpr: gpuprobe stats FILE.gpr -r REPORT: "));
 		free(printed);
+	}
+}
+
+/* Those of a live recording's messages are among the forty. */
+TEST(what_stands_beside_the_summary_takes_its_lines)
+{
+	struct text text _cleanup_text_ = {0};
+	size_t left_out = 0;
+
+	append_everything(&text);
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&text));
+
+		for (size_t lines = 0; lines < 17; lines++) {
+			char *printed = summary(fixture.view, (struct blocks_style){
+								      .path = "x.gpr",
+								      .lines_elsewhere = lines,
+							      });
+			bool copies = strstr(printed, "\ncopies "),
+			     more = strstr(printed, ": cuda_gpu_mem_time_sum");
+
+			CHECK(check_columns(printed) + lines <= BLOCKS_LINES);
+			/* What has no room is named. */
+			CHECK(copies != more);
+			CHECK(strstr(printed, "\nGPU ") && strstr(printed, "\nledger "));
+			left_out += !copies;
+			free(printed);
+		}
+		CHECK(left_out > 0);
 	}
 }
 

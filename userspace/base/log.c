@@ -3,12 +3,17 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 
+#define LOG_INDENT "  "
+
 static enum log_level log_current_level = LOG_NORMAL;
 static u64 log_start_ns;
+static size_t log_lines_written;
 
 void log_set_level(enum log_level level)
 {
@@ -21,16 +26,54 @@ enum log_level log_level(void)
 	return log_current_level;
 }
 
-/* One message is one line and one write, whatever the arguments hold. */
+size_t log_lines(void)
+{
+	return log_lines_written;
+}
+
+/* How many bytes of it go on a line of so many columns: up to a blank, where there is one. */
+static size_t first_part(const char *string, size_t columns)
+{
+	size_t whole = text_skip_columns(string, columns), part = whole;
+
+	if (!string[whole])
+		return whole;
+	while (part && string[part] != ' ')
+		part--;
+	return part ? part : whole;
+}
+
+/* Appends its lines, all but the first indented. How many there are. */
+static size_t wrap(struct text *text, const char *string)
+{
+	size_t count = 0;
+
+	do {
+		size_t part = first_part(string, LOG_COLUMNS - (count ? strlen(LOG_INDENT) : 0));
+
+		text_append(text, count++ ? LOG_INDENT : "");
+		text_append_bytes(text, string, part);
+		text_append_char(text, '\n');
+		string += part;
+		string += *string == ' ';
+	} while (*string);
+	return count;
+}
+
+/* One message is one line and one write, whatever the arguments hold; on a terminal as many lines as it takes. */
 static void log_line(const char *prefix, const char *format, va_list arguments)
 {
-	_cleanup_text_ struct text message = {}, line = {};
+	_cleanup_text_ struct text message = {}, line = {}, wrapped = {};
 
 	text_appendv(&message, format, arguments);
 	text_append(&line, prefix);
 	text_append_terminal(&line, text_string(&message), message.length);
+	log_lines_written += wrap(&wrapped, text_string(&line));
 	text_append_char(&line, '\n');
-	fwrite(text_string(&line), 1, line.length, stderr);
+	if (isatty(STDERR_FILENO))
+		fwrite(text_string(&wrapped), 1, wrapped.length, stderr);
+	else
+		fwrite(text_string(&line), 1, line.length, stderr);
 }
 
 void log_error(const char *format, ...)

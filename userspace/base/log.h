@@ -2,15 +2,22 @@
 /*
  * Words to the user on stderr, by level. The verbs use it; all else returns errors, and at most says something
  * at LOG_DEBUG.
- * The level, with when it was set, is one of the two globals that the program has.
+ * A message is one line; on a terminal it goes on in the next where it is longer than LOG_COLUMNS.
+ * The level, with when it was set and how many lines there were, is one of the two globals that the program has.
  */
 #ifndef GPUPROBE_BASE_LOG_H
 #define GPUPROBE_BASE_LOG_H
+
+#include <stddef.h>
+
+#define LOG_COLUMNS 120
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
+/* How many lines have been written so far, as on a terminal. */
+size_t log_lines(void);
 
 /* "gpuprobe: " + message + newline, at any level. Control characters in the arguments are escaped: names
  * of a target are untrusted. */

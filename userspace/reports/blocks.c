@@ -41,7 +41,7 @@ static const struct {
 /* Whatever a capture holds, all blocks have their least. */
 enum {
 	LEAST_LINES = OTHER_LINES
-#define BLOCK(title, kinds, report, beside, least, most, columns) +1 + least
+#define BLOCK(title, kinds, report, beside, least, most, columns) +((least) ? 1 + (least) : 0)
 #define LINE(title, kinds, report, columns)			  +1
 #include "reports/blocks.def"
 };
@@ -51,6 +51,7 @@ _Static_assert(LEAST_LINES <= BLOCKS_LINES, "blocks.def: the least of all blocks
 struct filled {
 	const struct block *block; /* NULL: there is nothing for it */
 	struct report_table table, beside;
+	bool shown;
 	size_t rows; /* shown */
 };
 
@@ -78,27 +79,46 @@ static size_t row_count_up_to(const struct filled *filled, size_t most)
 	return filled->table.row_count < most ? filled->table.row_count : most;
 }
 
-/* Each has its least; of what is left the first have theirs first. */
+/* Takes the lines of its heading and least rows. */
+static void show(struct filled *filled, size_t least, ptrdiff_t *left)
+{
+	filled->shown = true;
+	filled->rows = row_count_up_to(filled, least);
+	*left -= 1 + (ptrdiff_t)filled->rows;
+}
+
+/* Those that are there whatever else there is; where their least is too much, one row of each. */
+static void show_least(struct filled *filled, ptrdiff_t *left)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (filled[i].block && (blocks[i].least || !blocks[i].most))
+			show(&filled[i], blocks[i].least, left);
+	for (size_t i = ARRAY_SIZE(blocks); i-- && *left < 0;)
+		for (; filled[i].shown && filled[i].rows > 1 && *left < 0; filled[i].rows--)
+			++*left;
+}
+
+/* Each has its least, then come those that may be left out; of what is left the first have theirs first. */
 static void share_lines(struct filled *filled, const struct blocks_style *style)
 {
-	size_t left = BLOCKS_LINES - OTHER_LINES;
+	ptrdiff_t left = BLOCKS_LINES - OTHER_LINES - (ptrdiff_t)style->lines_elsewhere;
 
+	show_least(filled, &left);
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (filled[i].block && !filled[i].shown && (left >= 2 || style->has_max_rows))
+			show(&filled[i], 1, &left);
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
-		if (!filled[i].block)
-			continue;
-		filled[i].rows = row_count_up_to(&filled[i], blocks[i].least);
-		left -= 1 + filled[i].rows;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
-		size_t rows;
+		size_t rows, more = left > 0 ? left : 0;
 
-		if (!filled[i].block)
+		if (!filled[i].shown)
 			continue;
 		rows = row_count_up_to(&filled[i], blocks[i].most);
-		if (rows > filled[i].rows + left)
-			rows = filled[i].rows + left;
-		left -= rows - filled[i].rows;
-		filled[i].rows = rows;
+		if (rows > filled[i].rows + more)
+			rows = filled[i].rows + more;
+		if (rows > filled[i].rows) {
+			left -= rows - filled[i].rows;
+			filled[i].rows = rows;
+		}
 		if (style->has_max_rows && filled[i].block->most)
 			filled[i].rows = row_count_up_to(&filled[i], style->max_rows ?: SIZE_MAX);
 	}
@@ -130,8 +150,15 @@ static int fill(struct view *view, const struct block *block, struct filled *fil
 
 /* ---- the last line ---- */
 
-static void append_more(const struct view *view, const struct blocks_style *style,
-			struct text *text)
+/* Where it has room. */
+static void append_report(struct text *line, const char *report, size_t *count)
+{
+	if (text_columns(text_string(line)) + 2 + strlen(report) <= BLOCKS_COLUMNS)
+		text_appendf(line, "%s%s", (*count)++ ? ", " : ": ", report);
+}
+
+static void append_more(const struct view *view, const struct filled *filled,
+			const struct blocks_style *style, struct text *text)
 {
 	struct text line _cleanup_text_ = {0};
 	size_t count = 0;
@@ -143,13 +170,13 @@ static void append_more(const struct view *view, const struct blocks_style *styl
 		text_append(&line, "more, with -o FILE.gpr: gpuprobe stats FILE.gpr");
 	}
 	text_append(&line, " -r REPORT");
-	/* Those that have room; --help-reports has all. */
-	for (size_t i = 0; others[i].report; i++) {
-		size_t columns = text_columns(text_string(&line)) + 2 + strlen(others[i].report);
-
-		if (view_has_any(view, others[i].kinds) && columns <= BLOCKS_COLUMNS)
-			text_appendf(&line, "%s%s", count++ ? ", " : ": ", others[i].report);
-	}
+	/* What had no room above, and what is never there; --help-reports has all. */
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (filled[i].block && !filled[i].shown)
+			append_report(&line, blocks[i].report, &count);
+	for (size_t i = 0; others[i].report; i++)
+		if (view_has_any(view, others[i].kinds))
+			append_report(&line, others[i].report, &count);
 	text_append(text, text_string(&line));
 	text_append(text, count ? "\n" : ", see --help-reports\n");
 	text->failed |= line.failed;
@@ -210,9 +237,9 @@ static int print_all(const struct view *view, const struct filled *filled,
 	if (!has_content(view, filled))
 		text_append(&text, "Nothing was recorded.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
-		if (filled[i].block)
+		if (filled[i].shown)
 			result = append_block(view, &filled[i], separator, &text);
-	append_more(view, style, &text);
+	append_more(view, filled, style, &text);
 	if (locale)
 		freelocale(locale);
 	if (result < 0 || text.failed)

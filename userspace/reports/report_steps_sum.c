@@ -18,6 +18,7 @@ enum column {
 	COLUMN_MINIMUM,
 	COLUMN_MAXIMUM,
 	COLUMN_BUSY,
+	COLUMN_AFTER,
 	COLUMN_KERNELS,
 	COLUMN_PID,
 	COLUMN_TID,
@@ -34,6 +35,7 @@ static const struct report_column columns[COLUMNS] = {
 	[COLUMN_MINIMUM] = {"Min (ns)", REPORT_COUNT},
 	[COLUMN_MAXIMUM] = {"Max (ns)", REPORT_COUNT},
 	[COLUMN_BUSY] = {"Avg GPU Busy (ns)", REPORT_DECIMAL, 1},
+	[COLUMN_AFTER] = {"Avg GPU After (ns)", REPORT_DECIMAL, 1},
 	[COLUMN_KERNELS] = {"Avg Kernels", REPORT_DECIMAL, 1},
 	[COLUMN_PID] = {"PID", REPORT_NUMBER},
 	[COLUMN_TID] = {"TID", REPORT_NUMBER},
@@ -71,7 +73,7 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 {
 	_cleanup_free_ u64 *durations = calloc(track->count + 1, sizeof(*durations));
 	struct report_row *row = report_table_add(table);
-	double total_ns = 0, busy_ns = 0, kernel_count = 0;
+	double total_ns = 0, busy_ns = 0, after_ns = 0, kernel_count = 0;
 	size_t count = 0;
 
 	if (!durations || !row ||
@@ -86,6 +88,7 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 		durations[count] = step->end_ns - step->start_ns;
 		total_ns += durations[count++];
 		busy_ns += step->busy_ns;
+		after_ns += step->last_ns > step->end_ns ? step->last_ns - step->end_ns : 0;
 		kernel_count += step->kernel_count;
 	}
 	qsort(durations, count, sizeof(*durations), compare_durations);
@@ -93,6 +96,7 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	fill_durations(durations, count, total_ns, row->cells);
 	if (is_recorded(track)) {
 		report_cell_decimal(&row->cells[COLUMN_BUSY], busy_ns / count);
+		report_cell_decimal(&row->cells[COLUMN_AFTER], after_ns / count);
 		report_cell_decimal(&row->cells[COLUMN_KERNELS], kernel_count / count);
 	}
 	report_cell_count(&row->cells[COLUMN_PID], track->pid);

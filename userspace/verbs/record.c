@@ -31,6 +31,9 @@
 #include "verbs/verbs.h"
 
 #define CAPTURE_NAME_ATTEMPTS 1000
+/* Of the messages that say what was written, without the paths. */
+#define WROTE_COLUMNS	      95
+#define WROTE_CAPTURE_COLUMNS 55
 
 struct recording {
 	const struct options *options;
@@ -399,6 +402,25 @@ static bool writes_to_stdout(const struct options *options)
 	return false;
 }
 
+/* On the screen: of the messages so far, and of those that say what was written. */
+static size_t lines_elsewhere(const struct recording *recording)
+{
+	const struct options *options = recording->options;
+	size_t lines = log_lines();
+
+	if (log_level() > LOG_NORMAL)
+		return 0; /* who asks for more has it */
+	for (size_t i = 0; i < options->outputs.count; i++)
+		lines += strcmp(options->outputs.items[i], recording->capture_path ?: "") != 0
+				 ? 1 + (strlen(options->outputs.items[i]) + WROTE_COLUMNS) /
+						   LOG_COLUMNS
+				 : 0;
+	if (recording->capture_asked)
+		lines += 1 + (3 * strlen(recording->capture_path) + WROTE_CAPTURE_COLUMNS) /
+				     LOG_COLUMNS;
+	return lines;
+}
+
 /* To standard output, unless that carries data. Says what is wrong; a reader that has left is no
  * failure. */
 static int write_summary(const struct recording *recording, struct capture_reader *reader)
@@ -407,6 +429,7 @@ static int write_summary(const struct recording *recording, struct capture_reade
 	struct blocks_style style = {
 		.has_max_rows = options->given.rows,
 		.max_rows = options->rows,
+		.lines_elsewhere = lines_elsewhere(recording),
 		.path = recording->capture_asked ? recording->capture_path : NULL,
 	};
 	struct err err = {0};
