@@ -8,7 +8,10 @@
 #include "maps.h"
 #include "emit.h"
 #include "arch_x86_64.h"
+#define PREEMPTION_FLAVOUR code_writes
+#include "preemption.h"
 
+#define ERRNO_MAX	 4096
 #define PROC_SUPER_MAGIC 0x9fa0
 #define PROT_WRITE	 2
 #define PROT_EXEC	 4
@@ -59,7 +62,7 @@ struct code_hold_key {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, HOLDS_MAX);
 	__type(key, struct code_hold_key);
 	__type(value, struct code_hold);
@@ -67,6 +70,7 @@ struct {
 
 /* Userspace is there, and looks at once. */
 volatile unsigned int code_hold_wanted = 0;
+volatile unsigned int code_writes_lost = 0; /* for which the ring had no room */
 
 typedef int (*work_function)(struct bpf_map *map, void *key, void *value);
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
@@ -97,10 +101,12 @@ static __always_inline bool ranges_overlap(const struct probed_code *ranges, u64
 static __always_inline u32 changes_range(struct code_write_event *event,
 					 const struct probed_code *ranges, u64 start, u64 bytes)
 {
-	if (!ranges_overlap(ranges, start, start + bytes))
+	u64 end = (start + bytes + ARCH_PAGE_BYTES - 1) & -(u64)ARCH_PAGE_BYTES;
+
+	if (!ranges_overlap(ranges, start, end))
 		return 0;
 	event->start = start;
-	event->end = start + bytes;
+	event->end = end;
 	return CODE_REPLACED;
 }
 
@@ -158,7 +164,8 @@ static __always_inline u32 maps(struct code_write_event *event, const struct pro
 	if (flags & MAP_FIXED && !(flags & MAP_FIXED_NEW) &&
 	    changes_range(event, ranges, arch_system_call_argument(registers, 1),
 			  arch_system_call_argument(registers, 2)))
-		return CODE_REPLACED;
+		return flags & MAP_ANONYMOUS || protection & PROT_WRITE ? CODE_REPLACED
+									: CODE_WRITTEN;
 	if (protection & PROT_EXEC && !(flags & MAP_ANONYMOUS) &&
 	    is_patcher(arch_system_call_argument(registers, 5)))
 		return CODE_PATCHER;
@@ -243,6 +250,37 @@ static __always_inline int hold_order(const struct code_hold_key *key,
 						  &code_holds, hold, NULL);
 }
 
+static __always_inline void send(const struct code_write_event *event)
+{
+	if (bpf_ringbuf_output(&code_writes, (void *)event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&code_writes_lost, 1);
+}
+
+/* False: the call failed, and nothing was changed, or nobody could let go of the thread. */
+static __always_inline bool hold_begins(struct code_write_event *event)
+{
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	s64 result = arch_result(registers);
+	u32 tid = event->tid;
+
+	if (result < 0 && result > -ERRNO_MAX)
+		return false;
+	event->held = !bpf_map_update_elem(&code_held, &tid, &event->ts, BPF_ANY);
+	send(event);
+	return event->held;
+}
+
+static __always_inline void hold_ends(const struct code_write_event *event, u64 end_ns)
+{
+	struct probed_code *code;
+	u32 tid = event->tid, pid = event->pid;
+
+	bpf_map_delete_elem(&code_held, &tid);
+	code = bpf_map_lookup_elem(&probed_code, &pid);
+	if (code)
+		__sync_fetch_and_add(&code->held_ns, bpf_ktime_get_ns() - (end_ns - CODE_HOLD_NS));
+}
+
 /*
  * On the way back to user mode: what the system call was to do is done. Between two turns the kernel does what else there is to be
  * done, lets others have the CPU above all: what takes the probes out waits for that.
@@ -255,47 +293,46 @@ static int hold(struct bpf_map *map, void *key, void *value)
 	struct waiting waiting = {.tid = event.tid, .end_ns = bpf_ktime_get_ns() + HOLD_TURN_NS};
 	u64 end_ns = held->end_ns;
 
-	if (event.ts) {
-		event.held = !bpf_map_update_elem(&code_held, &waiting.tid, &event.ts, BPF_ANY);
-		if (bpf_ringbuf_output(&code_writes, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) ||
-		    !event.held)
-			return 0;
-		event.ts = 0;
-	}
+	if (event.ts && !hold_begins(&event))
+		return 0;
+	event.ts = 0;
 	bpf_loop(HOLD_LOOKS_MAX, wait_on, &waiting, 0);
 	next.turn = !next.turn;
-	if (bpf_map_lookup_elem(&code_held, &waiting.tid) &&
-	    (bpf_ktime_get_ns() >= end_ns || hold_order(&next, &event, end_ns)))
-		bpf_map_delete_elem(&code_held, &waiting.tid);
+	if (bpf_map_lookup_elem(&code_held, &waiting.tid) && bpf_ktime_get_ns() < end_ns &&
+	    !hold_order(&next, &event, end_ns))
+		return 0;
+	hold_ends(&event, end_ns);
 	return 0;
 }
 
-static __always_inline bool hold_later(const struct code_write_event *event)
+static __always_inline bool hold_later(const struct code_write_event *event,
+				       const struct probed_code *code)
 {
 	struct code_hold_key key = {.tid = event->tid};
 
-	return code_hold_wanted && !hold_order(&key, event, event->ts + CODE_HOLD_NS);
+	return code_hold_wanted && code->held_ns < CODE_HELD_MAX_NS &&
+	       !hold_order(&key, event, event->ts + CODE_HOLD_NS);
 }
 
 static __always_inline int locked(struct mm_struct *mm, bool alone, bool success, bool can_hold)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct pt_regs *registers;
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	const struct probed_code *ranges;
 	struct code_write_event event = {.pid = task->tgid, .tid = task->pid};
 	u32 pid = task->tgid;
 
-	if (!success || task->mm != mm)
+	if (!success || task->mm != mm || !arch_is_system_call(registers))
 		return 0;
 	ranges = bpf_map_lookup_elem(&probed_code, &pid);
-	registers = (void *)bpf_task_pt_regs(task);
-	if (!ranges || !arch_is_system_call(registers))
+	if (!ranges)
 		return 0;
+	preemption_off();
 	event.kind = what_is_done(&event, ranges, registers, alone);
 	event.ts = bpf_ktime_get_ns();
-	if (!event.kind || (can_hold && hold_later(&event)))
-		return 0;
-	bpf_ringbuf_output(&code_writes, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+	if (event.kind && !(can_hold && hold_later(&event, ranges)))
+		send(&event);
+	preemption_on();
 	return 0;
 }
 

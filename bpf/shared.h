@@ -126,6 +126,7 @@ struct cupti_call_event {
 #define PROBED_RANGES_MAX 256
 struct probed_code {
 	u64 count;
+	u64 held_ns; /* so long threads of it have waited */
 	struct probed_range {
 		u64 start, end;
 	} items[PROBED_RANGES_MAX];
@@ -147,6 +148,7 @@ struct code_patcher {
 };
 
 #define CODE_HOLD_NS	      20000000ULL /* so long at most a thread waits for us, unseen */
+#define CODE_HELD_MAX_NS       1000000000ULL /* in all, of a process: none that changes its code all the time */
 #define CODE_WRITES_RING_BYTES (64 << 10)
 
 struct code_write_event {

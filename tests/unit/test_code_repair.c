@@ -102,7 +102,7 @@ static void write_jump(u8 *address, u8 first, s32 distance)
 	write_memory(address, bytes, sizeof(bytes));
 }
 
-static size_t repair_jumps(const struct fixture *fixture)
+static size_t repair_jumps(struct fixture *fixture)
 {
 	return code_repair_jumps(&fixture->target, fixture->memory, &fixture->pieces);
 }
@@ -157,6 +157,30 @@ TEST(what_may_be_no_jump_is_left_alone)
 	fixture_close(&fixture);
 }
 
+/* Four bytes that the file has there too would lead into code. */
+TEST(code_that_is_changed_behind_its_beginning)
+{
+	struct fixture fixture;
+	u8 *pushes;
+
+	if (!fixture_open("librepair_behind.so", &fixture))
+		SKIP("no cc");
+	pushes = code_of(&fixture, "pushes");
+	write_memory(pushes + 6, (const u8[]){0x5a}, 1);
+	CHECK_U64(repair_jumps(&fixture), 0);
+	/* The push was kept, and a jump put behind it. */
+	write_jump(pushes + 1, JUMP, 2 * PAGE);
+	CHECK_U64(repair_jumps(&fixture), 0);
+	CHECK_U64(pushes[0], 0x53);
+	fixture_close(&fixture);
+}
+
+static size_t repair_copies(struct fixture *fixture, u64 end, bool moved)
+{
+	return code_repair_copies(&fixture->target, fixture->memory, &fixture->pieces, 0, end,
+				  moved);
+}
+
 TEST(copies_of_breakpoints)
 {
 	struct fixture fixture;
@@ -168,15 +192,23 @@ TEST(copies_of_breakpoints)
 	pushes = code_of(&fixture, "pushes");
 	write_memory(pushes, (const u8[]){BREAKPOINT}, 1);
 	/* It is still probed. */
-	CHECK_U64(code_repair_copies(&fixture.target, fixture.memory, &fixture.pieces, 0, all), 0);
+	CHECK_U64(repair_copies(&fixture, all, true), 0);
 	for (size_t i = 0; i < fixture.pieces.count; i++)
 		fixture.pieces.items[i].gone = fixture.pieces.items[i].shared = true;
-	CHECK_U64(code_repair_copies(&fixture.target, fixture.memory, &fixture.pieces, 0, all), 0);
+	CHECK_U64(repair_copies(&fixture, all, true), 0);
 	for (size_t i = 0; i < fixture.pieces.count; i++)
 		fixture.pieces.items[i].shared = false;
-	CHECK_U64(code_repair_copies(&fixture.target, fixture.memory, &fixture.pieces, 0, 4096), 0);
+	/* It was as in the file all the time: somebody has put it there. */
+	CHECK_U64(repair_copies(&fixture, all, false), 0);
+	CHECK_U64(repair_copies(&fixture, PAGE, true), 0);
 	CHECK_U64(pushes[0], BREAKPOINT);
-	CHECK_U64(code_repair_copies(&fixture.target, fixture.memory, &fixture.pieces, 0, all), 1);
+	CHECK_U64(repair_copies(&fixture, all, true), 1);
+	CHECK_U64(pushes[0], 0x53);
+	/* A jump was there in between. */
+	write_jump(pushes, JUMP, 2 * PAGE);
+	CHECK_U64(repair_copies(&fixture, all, false), 0);
+	write_memory(pushes, (const u8[]){BREAKPOINT, 0xb8, 7, 0, 0}, 5);
+	CHECK_U64(repair_copies(&fixture, all, false), 1);
 	CHECK_U64(pushes[0], 0x53);
 	fixture_close(&fixture);
 }

@@ -31,7 +31,7 @@ static int add_function(struct code_pieces *pieces, const struct plan_function *
 	int result = 0;
 
 	if (end < begin + PATCH_BYTES)
-		end = limit < begin + PATCH_BYTES && limit > end ? limit : begin + PATCH_BYTES;
+		end = limit < begin + PATCH_BYTES && limit >= end ? limit : begin + PATCH_BYTES;
 	for (size_t s = 0; s < function->site_count && !result; s++) {
 		u64 at = function->sites[s].file_offset;
 		u64 behind = end_of(at, &function->sites[s].bytes);

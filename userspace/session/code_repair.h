@@ -11,9 +11,11 @@
 /* Jumps over the entries of functions, of which the first byte is the kernel's breakpoint, or the file's again: gets the first byte of the
  * jump. How many. */
 size_t code_repair_jumps(const struct target *target, const struct code_memory *memory,
-			 const struct probed_pieces *pieces);
-/* Breakpoints in [start, end) that nobody knows of, since they are copies of those that were there: get the file's byte. How many. */
+			 struct probed_pieces *pieces);
+/* Breakpoints in [start, end) that nobody knows of, since they are copies of those that were there: get the file's byte, where all around
+ * them is as in the file, and it was not in between, or (moved) another mapping lies there since a moment ago. Notes in pieces what is not.
+ * How many. */
 size_t code_repair_copies(const struct target *target, const struct code_memory *memory,
-			  const struct probed_pieces *pieces, u64 start, u64 end);
+			  struct probed_pieces *pieces, u64 start, u64 end, bool moved);
 
 #endif

@@ -13,6 +13,7 @@ struct probed_piece {
 	bool heap;     /* that is the one of allocators of host memory */
 	bool gone;     /* its probes were taken out */
 	bool shared;   /* and something stayed there: another one's */
+	bool written;  /* since then it had other code than its file */
 };
 
 struct probed_pieces {

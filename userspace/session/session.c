@@ -72,13 +72,13 @@ static int attach(struct session *session, struct err *err)
 	/* Last, since what is attached stops all CPUs for moments. */
 	if (!result)
 		result = session_attach_samples(session, err);
-	if (!result && session_code_guard(session))
-		result = err_errno(err, -ENOMEM, "can't compare the code that is probed");
 	/* Of children they are attached and detached all the time. */
 	guardian_set_busy(session->guardian, result || config->settings->children);
 	session->result.status.function_count = bpf_source_uprobes(session->source)->function_count;
 	session->result.status.refused_count = bpf_source_uprobes(session->source)->refused_count;
 	session->result.status.changes = *bpf_source_changed_sites(session->source);
+	if (!result && session_code_guard(session))
+		result = err_errno(err, -ENOMEM, "can't compare the code that is probed");
 	if (!result && !config->agents && is_all_changed(session))
 		return err_set(err, -ESTALE, "can't put any probe in: %s",
 			       session->result.status.changes.first);

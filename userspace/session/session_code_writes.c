@@ -4,18 +4,20 @@
  * since the kernel does the file's instruction at a probe, and puts breakpoints back over what was written (docs/uprobes.md).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "code/site_bytes.h"
 #include "session/code_repair.h"
 #include "session/probed_pieces.h"
 #include "session/session_parts.h"
 
-#define EVENTS_MAX    64
 #define NAMED_MAX     16 /* of what goes at a time */
 #define LOOK_APART_NS 20000
 /* Where a breakpoint was overwritten its memory does not tell when the kernel has forgotten it: 100 took it 0.2 ms. */
@@ -120,18 +122,28 @@ static bool goes(const struct retiring *retiring, const struct probed_piece *pie
 	return piece->heap ? retiring->sorts[PRICE_HEAP] : retiring->functions[piece->number];
 }
 
-static void choose(struct retiring *retiring, const struct probed_piece *piece)
+/* What was switched off before has no probe any more. */
+static void choose_sort(struct retiring *retiring, enum price_sort sort, struct probed_piece *piece)
+{
+	if (bpf_source_sort_is_off(retiring->session->source, sort))
+		piece->gone = true;
+	else
+		retiring->sorts[sort] = true;
+}
+
+static void choose(struct retiring *retiring, struct probed_piece *piece)
 {
 	struct code_piece_owner owner = probed_piece_owner(retiring->pieces, piece);
 
 	if (piece->gone || (owner.function ? owner.function->changed : owner.site->changed))
 		return;
 	if (!owner.function) {
-		retiring->sorts[PRICE_USDT] = true;
+		choose_sort(retiring, PRICE_USDT, piece);
 	} else if (piece->heap) {
-		retiring->sorts[PRICE_HEAP] = true;
-	} else if (!retiring->functions[piece->number] &&
-		   !bpf_source_is_off(retiring->session->source, piece->number)) {
+		choose_sort(retiring, PRICE_HEAP, piece);
+	} else if (bpf_source_is_off(retiring->session->source, piece->number)) {
+		piece->gone = true;
+	} else if (!retiring->functions[piece->number]) {
 		retiring->functions[piece->number] = true;
 		retiring->function_count++;
 	}
@@ -140,7 +152,7 @@ static void choose(struct retiring *retiring, const struct probed_piece *piece)
 static void choose_changed(struct retiring *retiring, bool heap, size_t number, u64 address)
 {
 	for (size_t i = 0; i < retiring->pieces->count; i++) {
-		const struct probed_piece *piece = &retiring->pieces->items[i];
+		struct probed_piece *piece = &retiring->pieces->items[i];
 
 		if (piece->heap == heap && piece->number == number && piece->start == address)
 			choose(retiring, piece);
@@ -240,10 +252,8 @@ static bool is_out(const struct retiring *retiring, const struct place *place)
 	       !site_byte_is_breakpoint(byte);
 }
 
-/* Who waits goes on when the bytes are out, which is long before the kernel is done with the links. What stays is another one's. */
-static void wait_until_out(void *data)
+static void wait_until_out(const struct retiring *retiring)
 {
-	const struct retiring *retiring = data;
 	const struct timespec pause = {.tv_nsec = LOOK_APART_NS};
 	u64 begin_ns = clock_monotonic_ns(), end_ns = begin_ns + CODE_HOLD_NS;
 	size_t i = 0;
@@ -255,18 +265,53 @@ static void wait_until_out(void *data)
 			nanosleep(&pause, NULL);
 	while (retiring->overwritten && clock_monotonic_ns() < begin_ns + FORGET_NS)
 		nanosleep(&pause, NULL);
+	/* Another one's, or the kernel is slow: it can't be told. */
 	for (; i < retiring->place_count; i++)
 		if (!is_out(retiring, &retiring->places[i]))
 			retiring->pieces->items[retiring->places[i].piece].shared = true;
 }
 
+/* Where another mapping lies by now, copies of breakpoints may have come with it. */
+static void repair_copies(struct retiring *retiring)
+{
+	bool moved = retiring->event.kind == CODE_REPLACED;
+
+	retiring->session->repaired_count +=
+		code_repair_copies(retiring->target, retiring->memory, retiring->pieces,
+				   retiring->event.start, retiring->event.end, moved);
+}
+
+/* Who waits goes on when the bytes are out, which is long before the kernel is done with the links. */
+static void let_go(void *data)
+{
+	struct retiring *retiring = data;
+
+	wait_until_out(retiring);
+	repair_copies(retiring);
+	release(retiring);
+}
+
 static void tell(struct session *session, const char *name, u64 now_ns, size_t count)
 {
-	/* Before the window it is as what was left out from the start. */
-	if (session->queue)
+	struct site_changes *changes = &session->result.status.changes;
+
+	/* Behind the window nothing is missing. */
+	if (session->window_end_ns)
+		return;
+	if (session->queue) {
 		session_put_loss(session, VALUE_loss_reason_code_written, name, now_ns, count);
-	else
-		session->result.status.changes.count += count;
+		return;
+	}
+	/* Before it, it is as what was left out from the start. */
+	if (!changes->count) {
+		struct text text _cleanup_text_ = {0};
+
+		text_append_terminal(&text, name, strlen(name));
+		snprintf(changes->first, sizeof(changes->first),
+			 "%s: the process changed its code while the probes were put in",
+			 text_string(&text));
+	}
+	changes->count += count;
 }
 
 static void tell_all(const struct retiring *retiring, u64 now_ns)
@@ -295,15 +340,16 @@ static void tell_all(const struct retiring *retiring, u64 now_ns)
 	}
 	if (told > NAMED_MAX)
 		tell(session, "other functions", now_ns, told - NAMED_MAX);
-	if (first && session->queue && config->on_code_changed)
+	if (first && session->queue && !session->window_end_ns && config->on_code_changed)
 		config->on_code_changed(config->callback_data, first, all - 1,
 					retiring->target->pid, now_ns - session->window_start_ns);
 }
 
+/* All side by side, and waited for once. */
 static int take_out(struct retiring *retiring, u64 now_ns)
 {
 	struct session *session = retiring->session;
-	const struct session_meanwhile meanwhile = {wait_until_out, retiring};
+	const struct session_meanwhile nothing = {NULL, NULL}, meanwhile = {let_go, retiring};
 	_cleanup_free_ size_t *functions = calloc(retiring->function_count + 1, sizeof(*functions));
 	_cleanup_free_ u32 *tags = calloc(retiring->function_count + 1, sizeof(*tags));
 	size_t count = 0;
@@ -315,9 +361,11 @@ static int take_out(struct retiring *retiring, u64 now_ns)
 			functions[count++] = i;
 	for (enum price_sort sort = 0; sort < PRICE_SORTS; sort++)
 		if (retiring->sorts[sort])
-			session_take_sort_off(session, sort, &meanwhile);
+			session_take_sort_off(session, sort, &nothing);
 	if (count)
 		session_take_probes_off(session, functions, count, now_ns, tags, &meanwhile);
+	else
+		let_go(retiring);
 	return 0;
 }
 
@@ -341,9 +389,8 @@ static int retire(struct retiring *retiring)
 		result = collect_places(retiring);
 	if (!result && has_any(retiring))
 		result = take_out(retiring, now_ns);
-	session->repaired_count +=
-		code_repair_copies(retiring->target, retiring->memory, retiring->pieces,
-				   retiring->event.start, retiring->event.end);
+	else
+		repair_copies(retiring);
 	release(retiring);
 	tell_all(retiring, now_ns);
 	return result;
@@ -390,9 +437,10 @@ static int handle_event(struct session *session, const struct code_write_event *
 }
 
 struct events {
-	struct code_write_event items[EVENTS_MAX];
-	size_t count;
+	struct code_write_event *items;
+	size_t count, capacity;
 	const struct bpf_source *source;
+	bool lost; /* some of them */
 };
 
 static void on_event(void *data, const struct code_write_event *event)
@@ -400,23 +448,26 @@ static void on_event(void *data, const struct code_write_event *event)
 	struct events *events = data;
 
 	if (event->kind < ARRAY_SIZE(choosers) && choosers[event->kind] &&
-	    events->count < EVENTS_MAX)
+	    !array_reserve(&events->items, &events->capacity, events->count + 1)) {
 		events->items[events->count++] = *event;
-	else if (event->held)
+		return;
+	}
+	events->lost = true;
+	if (event->held)
 		bpf_source_release_code(events->source, event->tid);
 }
 
-void session_code_handle(struct session *session)
+/* What they say where nobody waits is said once for those that follow each other. */
+static bool is_as_last(const struct events *events, size_t i)
 {
-	struct events events = {.source = session->source};
+	const struct code_write_event *last = &events->items[i - 1], *event = &events->items[i];
 
-	bpf_source_take_code_writes(session->source, on_event, &events);
-	for (size_t i = 0; i < events.count; i++)
-		(void)handle_event(session, &events.items[i]);
+	return !event->held && event->kind == CODE_WRITTEN && last->kind == CODE_WRITTEN &&
+	       event->pid == last->pid;
 }
 
 /* As if each had written somewhere. */
-int session_code_guard(struct session *session)
+static int look_at_all(struct session *session)
 {
 	const struct session_config *config = session->config;
 	int result = 0;
@@ -427,9 +478,33 @@ int session_code_guard(struct session *session)
 
 		result = handle_event(session, &event);
 	}
-	session_code_handle(session);
-	bpf_source_hold_code(session->source, true);
 	return result;
+}
+
+void session_code_handle(struct session *session)
+{
+	struct events events = {.source = session->source};
+
+	events.lost |= bpf_source_take_code_writes(session->source, on_event, &events);
+	for (size_t i = 0; i < events.count; i++)
+		if (!i || !is_as_last(&events, i))
+			(void)handle_event(session, &events.items[i]);
+	if (events.lost)
+		(void)look_at_all(session);
+	free(events.items);
+}
+
+int session_code_guard(struct session *session)
+{
+	int result = look_at_all(session);
+
+	session_code_handle(session);
+	return result;
+}
+
+void session_code_hold(struct session *session, bool hold)
+{
+	bpf_source_hold_code(session->source, hold);
 }
 
 /* ---- leaving ---- */
@@ -450,7 +525,6 @@ static void repair_all(struct session *session)
 
 void session_code_leave(struct session *session)
 {
-	bpf_source_hold_code(session->source, false);
 	session_code_handle(session);
 	session_join_departing(session);
 	repair_all(session);

@@ -69,6 +69,7 @@ static void on_timer(struct session *session)
 		return;
 	processes_tick(session->processes);
 	session_look_at_any_code(session);
+	session_reap_departing(session);
 	if (session->result.agents)
 		agents_follow(session->result.agents);
 	session_status_update(session);
@@ -159,7 +160,7 @@ static int look_at_api(struct session *session, u64 now, int timeout_ms)
 	return timeout_ms < 0 || wait_ms < (u64)timeout_ms ? (int)wait_ms : timeout_ms;
 }
 
-void session_loop_run(struct session *session)
+static void run(struct session *session)
 {
 	for (;;) {
 		u64 now = clock_monotonic_ns(), end;
@@ -180,6 +181,13 @@ void session_loop_run(struct session *session)
 		    handle(session, &event))
 			return;
 	}
+}
+
+void session_loop_run(struct session *session)
+{
+	session_code_hold(session, true);
+	run(session);
+	session_code_hold(session, false);
 }
 
 void session_loop_close(struct session *session)

@@ -188,7 +188,7 @@ void session_put_loss(struct session *session, u8 reason, const char *name, u64 
 /* Taking links off takes the kernel some 50 ms. With this a thread does that, and this is called while it does; NULL: done when the
  * function comes back. */
 struct session_meanwhile {
-	void (*run)(void *data);
+	void (*run)(void *data); /* NULL: nothing is called */
 	void *data;
 };
 /* No call of these functions is recorded from now_ns on, and the places go; those that share links with them are put in again. tags:
@@ -198,18 +198,21 @@ void session_take_probes_off(struct session *session, const size_t *functions, s
 /* The same of all allocators of host memory, or all USDT probes. */
 void session_take_sort_off(struct session *session, enum price_sort sort,
 			   const struct session_meanwhile *meanwhile);
-/* Waits until such threads have ended. */
+/* Waits until such threads have ended; looks which have. */
 void session_join_departing(struct session *session);
+void session_reap_departing(struct session *session);
 
 /* ---- session_code_writes.c: targets that change code in which there are probes ---- */
 
 /* Before anything is attached: from here on what they do is told. */
 int session_code_watch(struct session *session, struct err *err);
-/* When all is attached: compares once more. Threads that change such code wait from now on. 0 or -ENOMEM. */
+/* When all is attached: compares once more. 0 or -ENOMEM. */
 int session_code_guard(struct session *session);
+/* While somebody is there who handles it at once, threads that change such code wait for that. */
+void session_code_hold(struct session *session, bool hold);
 /* Somebody did. */
 void session_code_handle(struct session *session);
-/* When the window has closed: nobody waits any more, and where the kernel has put breakpoints over what a target wrote, taking them off
+/* When the window has closed: where the kernel has put breakpoints over what a target wrote, taking them off
  * would put the file's byte there, so that is put right first; */
 void session_code_leave(struct session *session);
 /* and when they are off, once more. */

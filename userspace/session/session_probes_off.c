@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Taking probes off inside the window, for good: of functions, or of a sort of records. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -25,6 +26,7 @@ struct session_departing {
 	struct bpf_source *source;
 	struct uprobe_set taken;
 	pthread_t thread;
+	atomic_bool done;
 };
 
 /* Some 50 ms. */
@@ -33,6 +35,7 @@ static void *detach_main(void *data)
 	struct session_departing *departing = data;
 
 	bpf_source_detach_taken(departing->source, &departing->taken);
+	atomic_store(&departing->done, true);
 	return NULL;
 }
 
@@ -45,6 +48,26 @@ void session_join_departing(struct session *session)
 		pthread_join(departing->thread, NULL);
 		free(departing);
 	}
+}
+
+/* Until then the guardian would have something to take off. */
+void session_reap_departing(struct session *session)
+{
+	size_t kept = 0, count = session->departing_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct session_departing *departing = session->departing[i];
+
+		if (!atomic_load(&departing->done)) {
+			session->departing[kept++] = departing;
+			continue;
+		}
+		pthread_join(departing->thread, NULL);
+		free(departing);
+	}
+	session->departing_count = kept;
+	if (count && !kept)
+		guardian_set_busy(session->guardian, session->config->settings->children);
 }
 
 /* False: it is to be done here. */
@@ -77,7 +100,7 @@ static void take_off(struct session *session, const u32 *tags, size_t count,
 		bpf_source_detach_taken(session->source, taken);
 		free(departing);
 	}
-	if (meanwhile)
+	if (meanwhile && meanwhile->run)
 		meanwhile->run(meanwhile->data);
 }
 

@@ -62,6 +62,16 @@ static void by_page(uint8_t *code)
 	protect(page_of(code) + page, page, PROT_READ | PROT_EXEC);
 }
 
+/* The kernel takes whole pages. */
+static void by_some_bytes(uint8_t *code)
+{
+	protect(page_of(code), 1, PROT_READ | PROT_WRITE | PROT_EXEC);
+	write_jump(code);
+	protect(page_of(code), 1, PROT_READ | PROT_EXEC);
+	protect(page_of(code) + page, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
+	protect(page_of(code) + page, 1, PROT_READ | PROT_EXEC);
+}
+
 /* Two pages, then the first one. */
 static void by_two_pages(uint8_t *code)
 {
@@ -122,8 +132,9 @@ static const struct way {
 	void (*patch)(uint8_t *code);
 	bool stays;
 } ways[] = {
-	{"page", by_page, true}, {"two_pages", by_two_pages, true}, {"file", by_file, true},
-	{"move", by_move, true}, {"back", and_back, false},
+	{"page", by_page, true},	   {"some_bytes", by_some_bytes, true},
+	{"two_pages", by_two_pages, true}, {"file", by_file, true},
+	{"move", by_move, true},	   {"back", and_back, false},
 };
 
 int main(int argc, char **argv)

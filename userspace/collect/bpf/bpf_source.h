@@ -169,6 +169,7 @@ size_t bpf_source_switch_others_on(struct bpf_source *source, const struct sourc
 /* All probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
  * of its links, as bpf_source_switch_off(). */
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort);
+bool bpf_source_sort_is_off(const struct bpf_source *source, enum price_sort sort);
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);
 /* Moves what bpf_source_detach() would take off to another set. */
 void bpf_source_hand_over(struct bpf_source *source, struct uprobe_set *to);
@@ -258,7 +259,8 @@ void bpf_source_hold_code(const struct bpf_source *source, bool hold);
 void bpf_source_release_code(const struct bpf_source *source, u32 tid);
 int bpf_source_code_fd(const struct bpf_source *source); /* polls readable when there is something; -1: there never is */
 typedef void (*bpf_source_code_callback)(void *data, const struct code_write_event *event);
-void bpf_source_take_code_writes(struct bpf_source *source, bpf_source_code_callback callback,
+/* true: some were lost, for which there was no room, since it was asked last. */
+bool bpf_source_take_code_writes(struct bpf_source *source, bpf_source_code_callback callback,
 				 void *data);
 void bpf_source_unwatch_code(struct bpf_source *source);
 

@@ -256,9 +256,12 @@ void bpf_source_detach_taken(struct bpf_source *source, struct uprobe_set *taken
 {
 	unsigned int *letting_go = (unsigned int *)&source->skeleton->bss->letting_go;
 
-	__atomic_store_n(letting_go, may_be_held_up(source), __ATOMIC_SEQ_CST);
+	unsigned int one = may_be_held_up(source);
+
+	/* Several threads may do so. */
+	__atomic_add_fetch(letting_go, one, __ATOMIC_SEQ_CST);
 	uprobe_detach(taken, NULL, NULL);
-	__atomic_store_n(letting_go, 0, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(letting_go, one, __ATOMIC_SEQ_CST);
 }
 
 void bpf_source_take_tagged(struct bpf_source *source, u32 tag, struct uprobe_set *to)
@@ -283,6 +286,11 @@ size_t bpf_source_switch_others_on(struct bpf_source *source, const struct sourc
 	if (attach_targets(source, targets, tag, err))
 		return 0;
 	return speak_again(source, tag, since_ns);
+}
+
+bool bpf_source_sort_is_off(const struct bpf_source *source, enum price_sort sort)
+{
+	return source->sorts_off[sort];
 }
 
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)

@@ -96,14 +96,17 @@ int bpf_source_code_fd(const struct bpf_source *source)
 	return source->code_writes ? ring_buffer__epoll_fd(source->code_writes) : -1;
 }
 
-void bpf_source_take_code_writes(struct bpf_source *source, bpf_source_code_callback callback,
+bool bpf_source_take_code_writes(struct bpf_source *source, bpf_source_code_callback callback,
 				 void *data)
 {
+	unsigned int *lost = (unsigned int *)&source->skeleton->bss->code_writes_lost;
+
 	if (!source->code_writes)
-		return;
+		return false;
 	source->code_callback = callback;
 	source->code_data = data;
 	ring_buffer__consume(source->code_writes);
+	return __atomic_exchange_n(lost, 0, __ATOMIC_SEQ_CST) != 0;
 }
 
 void bpf_source_unwatch_code(struct bpf_source *source)
