@@ -79,35 +79,36 @@ extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct b
 
 /* ---- what the system call does ---- */
 
-static __always_inline bool ranges_overlap(const struct probed_code *ranges, u64 start, u64 end)
+/* The first range of a process that ends behind `start`. */
+struct search {
+	u32 pid;
+	u64 start, low, high;
+};
+
+/* By a loop of the kernel's: the verifier would follow each way through one of ours. */
+static long search_step(u32 index, struct search *search)
 {
-	u64 low = 0, high = ranges->count;
+	const struct probed_code *code = bpf_map_lookup_elem(&probed_code, &search->pid);
+	u64 middle = (search->low + search->high) / 2;
 
-	/* The first one that ends behind `start`. */
-	for (u32 i = 0; i < SEARCH_TURNS && low < high; i++) {
-		u64 middle = (low + high) / 2;
-
-		if (middle >= PROBED_RANGES_MAX)
-			return true;
-		if (ranges->items[middle].end <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->count && low < PROBED_RANGES_MAX && ranges->items[low].start < end;
+	if (!code || search->low >= search->high || middle >= PROBED_RANGES_MAX)
+		return 1;
+	if (code->items[middle].end <= search->start)
+		search->low = middle + 1;
+	else
+		search->high = middle;
+	return 0;
 }
 
-/* 0: nothing. */
-static __always_inline u32 changes_range(struct code_write_event *event,
-					 const struct probed_code *ranges, u64 start, u64 bytes)
+static __always_inline bool ranges_overlap(u32 pid, const struct probed_code *code, u64 start,
+					   u64 end)
 {
-	u64 end = (start + bytes + ARCH_PAGE_BYTES - 1) & -(u64)ARCH_PAGE_BYTES;
+	struct search search = {.pid = pid, .start = start, .high = code->count};
+	u64 found;
 
-	if (!ranges_overlap(ranges, start, end))
-		return 0;
-	event->start = start;
-	event->end = end;
-	return CODE_REPLACED;
+	bpf_loop(SEARCH_TURNS, search_step, &search, 0);
+	found = search.low;
+	return found < code->count && found < PROBED_RANGES_MAX && code->items[found].start < end;
 }
 
 static __always_inline struct file *file_of(u64 descriptor)
@@ -132,7 +133,7 @@ static __always_inline bool is_of_proc(u64 descriptor)
 
 static __always_inline bool is_patcher(u64 descriptor)
 {
-	char name[CODE_PATCHER_NAME_BYTES] = {};
+	u64 name[2] = {};
 	struct file *file = file_of(descriptor);
 	const struct code_patcher *patcher;
 
@@ -141,83 +142,115 @@ static __always_inline bool is_patcher(u64 descriptor)
 	bpf_probe_read_kernel_str(name, sizeof(name),
 				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	for (u32 i = 0; i < CODE_PATCHERS_MAX; i++) {
-		u32 index = i, same = 0;
+		u32 index = i;
 
 		patcher = bpf_map_lookup_elem(&code_patchers, &index);
-		if (!patcher || !patcher->name[0])
+		if (!patcher || !patcher->mask[0])
 			return false;
-		while (same < CODE_PATCHER_NAME_BYTES && patcher->name[same] &&
-		       patcher->name[same] == name[same])
-			same++;
-		if (same == CODE_PATCHER_NAME_BYTES || !patcher->name[same])
+		if ((name[0] & patcher->mask[0]) == patcher->name[0] &&
+		    (name[1] & patcher->mask[1]) == patcher->name[1])
 			return true;
 	}
 	return false;
 }
 
-static __always_inline u32 maps(struct code_write_event *event, const struct probed_code *ranges,
-				const struct pt_regs *registers)
+/* Of an address space, by a system call. */
+struct change {
+	u64 starts[2], bytes[2]; /* bytes 0: of nothing */
+	u32 kind;		 /* where there are probes in it; */
+	u32 otherwise;		 /* where there are none; 0: nothing to tell */
+};
+
+static __always_inline void maps(struct change *change, const struct pt_regs *registers)
 {
 	u64 protection = arch_system_call_argument(registers, 3);
 	u64 flags = arch_system_call_argument(registers, 4);
 
-	if (flags & MAP_FIXED && !(flags & MAP_FIXED_NEW) &&
-	    changes_range(event, ranges, arch_system_call_argument(registers, 1),
-			  arch_system_call_argument(registers, 2)))
-		return flags & MAP_ANONYMOUS || protection & PROT_WRITE ? CODE_REPLACED
-									: CODE_WRITTEN;
+	if (flags & MAP_FIXED && !(flags & MAP_FIXED_NEW)) {
+		change->starts[0] = arch_system_call_argument(registers, 1);
+		change->bytes[0] = arch_system_call_argument(registers, 2);
+	}
+	/* Its own file again, as a rule: that is compared. */
+	change->kind =
+		flags & MAP_ANONYMOUS || protection & PROT_WRITE ? CODE_REPLACED : CODE_WRITTEN;
 	if (protection & PROT_EXEC && !(flags & MAP_ANONYMOUS) &&
 	    is_patcher(arch_system_call_argument(registers, 5)))
-		return CODE_PATCHER;
-	return 0;
+		change->otherwise = CODE_PATCHER;
 }
 
 /* What can't be written to afterwards may be what was written before. */
-static __always_inline u32 protects(struct code_write_event *event,
-				    const struct probed_code *ranges,
-				    const struct pt_regs *registers)
+static __always_inline void protects(struct change *change, const struct pt_regs *registers)
 {
-	if (!changes_range(event, ranges, arch_system_call_argument(registers, 1),
-			   arch_system_call_argument(registers, 2)))
-		return 0;
-	return arch_system_call_argument(registers, 3) & PROT_WRITE ? CODE_REPLACED
-								    : CODE_PROTECTED;
+	change->starts[0] = arch_system_call_argument(registers, 1);
+	change->bytes[0] = arch_system_call_argument(registers, 2);
+	change->kind = arch_system_call_argument(registers, 3) & PROT_WRITE ? CODE_REPLACED
+									    : CODE_PROTECTED;
 }
 
-static __always_inline u32 moves(struct code_write_event *event, const struct probed_code *ranges,
-				 const struct pt_regs *registers)
+static __always_inline void moves(struct change *change, const struct pt_regs *registers)
 {
-	u32 kind = changes_range(event, ranges, arch_system_call_argument(registers, 1),
-				 arch_system_call_argument(registers, 2));
-
-	if (!kind && arch_system_call_argument(registers, 4) & MREMAP_FIXED)
-		kind = changes_range(event, ranges, arch_system_call_argument(registers, 5),
-				     arch_system_call_argument(registers, 3));
-	return kind;
+	change->starts[0] = arch_system_call_argument(registers, 1);
+	change->bytes[0] = arch_system_call_argument(registers, 2);
+	if (arch_system_call_argument(registers, 4) & MREMAP_FIXED) {
+		change->starts[1] = arch_system_call_argument(registers, 5);
+		change->bytes[1] = arch_system_call_argument(registers, 3);
+	}
+	change->kind = CODE_REPLACED;
 }
 
-/* Who has the lock to himself changes mappings; who shares it may be writing to them through a file. */
-static __always_inline u32 what_is_done(struct code_write_event *event,
-					const struct probed_code *ranges,
-					const struct pt_regs *registers, bool alone)
+/* Who has the lock to himself changes mappings; */
+static __always_inline void change_alone(struct change *change, const struct pt_regs *registers)
 {
 	switch (arch_system_call(registers)) {
 	case ARCH_MPROTECT:
 	case ARCH_PKEY_MPROTECT:
-		return alone ? protects(event, ranges, registers) : 0;
+		protects(change, registers);
+		break;
 	case ARCH_MMAP:
-		return alone ? maps(event, ranges, registers) : 0;
+		maps(change, registers);
+		break;
 	case ARCH_MREMAP:
-		return alone ? moves(event, ranges, registers) : 0;
+		moves(change, registers);
+		break;
+	}
+}
+
+/* who shares it may be writing to them through a file. */
+static __always_inline void change_shared(struct change *change, const struct pt_regs *registers)
+{
+	switch (arch_system_call(registers)) {
 	case ARCH_WRITE:
 	case ARCH_PWRITE64:
 	case ARCH_WRITEV:
 	case ARCH_PWRITEV:
 	case ARCH_PWRITEV2:
-		return !alone && is_of_proc(arch_system_call_argument(registers, 1)) ? CODE_WRITTEN
-										     : 0;
+		if (is_of_proc(arch_system_call_argument(registers, 1)))
+			change->otherwise = CODE_WRITTEN;
 	}
-	return 0;
+}
+
+/* Its kind, and where; 0: nothing to tell. */
+static __always_inline u32 what_is_done(struct code_write_event *event,
+					const struct probed_code *ranges,
+					const struct pt_regs *registers, bool alone)
+{
+	struct change change = {};
+
+	if (alone)
+		change_alone(&change, registers);
+	else
+		change_shared(&change, registers);
+	for (u32 i = 0; i < 2; i++) {
+		u64 start = change.starts[i];
+		u64 end = (start + change.bytes[i] + ARCH_PAGE_BYTES - 1) & -(u64)ARCH_PAGE_BYTES;
+
+		if (!change.bytes[i] || !ranges_overlap(event->pid, ranges, start, end))
+			continue;
+		event->start = start;
+		event->end = end;
+		return change.kind;
+	}
+	return change.otherwise;
 }
 
 /* ---- telling, and waiting ---- */

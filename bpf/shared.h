@@ -140,11 +140,10 @@ enum code_write_kind {
 	CODE_PATCHER,	   /* a library that patches others is mapped, by its name (struct code_patcher) */
 };
 
-/* How the names of such libraries begin. */
-#define CODE_PATCHERS_MAX      8
-#define CODE_PATCHER_NAME_BYTES 16
+/* How the names of such libraries begin, and which bits of that count: none behind the last row. */
+#define CODE_PATCHERS_MAX 8
 struct code_patcher {
-	char name[CODE_PATCHER_NAME_BYTES]; /* "": any; the first such row is behind the last one */
+	u64 name[2], mask[2];
 };
 
 #define CODE_HOLD_NS	      20000000ULL /* so long at most a thread waits for us, unseen */

@@ -59,11 +59,17 @@ static int put_targets(struct session *session)
 int session_code_watch(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
-	struct code_patcher names[CODE_PATCHERS_MAX] = {{{0}}};
-	size_t count = plan_patcher_names((void *)names, CODE_PATCHERS_MAX);
-	int result = bpf_source_watch_code(session->source, names, count, err);
+	struct code_patcher patchers[CODE_PATCHERS_MAX] = {{{0}, {0}}};
+	char names[CODE_PATCHERS_MAX][PLAN_PATCHER_NAME_BYTES];
+	size_t count = plan_patcher_names(names, CODE_PATCHERS_MAX);
+	int result;
 
-	_Static_assert(sizeof(names[0]) == PLAN_PATCHER_NAME_BYTES, "one and the same");
+	_Static_assert(sizeof(patchers[0].name) == PLAN_PATCHER_NAME_BYTES, "one and the same");
+	for (size_t i = 0; i < count; i++) {
+		memcpy(patchers[i].name, names[i], sizeof(names[i]));
+		memset(patchers[i].mask, 0xff, strnlen(names[i], sizeof(names[i])));
+	}
+	result = bpf_source_watch_code(session->source, patchers, count, err);
 	if (!result && bpf_source_code_fd(session->source) >= 0 &&
 	    session_loop_watch(session, bpf_source_code_fd(session->source), SESSION_WAIT_CODE, 0))
 		return err_errno(err, -errno, "can't watch the code of the targets");
