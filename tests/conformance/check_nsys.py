@@ -236,6 +236,7 @@ NOT_COMPARED = [
 	("gpu_graph(.sqlite)?", "cuda_kern_exec_sum|cuda_kern_exec_trace|nvtx_kern_sum|nvtx_gpu_proj_trace",
 	 "made by hand with correlation ids that come again, as after 4 billion calls: nsys joins by them alone"),
 	("hostile_gpu(.sqlite)?", ".*", "names of two lines and names like 1e5, which nsys prints as two rows and as 1e+05; pairs of ranges with one start and end, which it leaves out"),
+	("(gpu_shed|gpu_taken)(.sqlite)?", "cuda_api_gpu_sum.*", "the recording of the GPU ended inside the window: calls and kernels are summed up to there, by nsys to the end"),
 	("(usdt|steps_ranges)(.sqlite)?", "nvtx_pushpop_trace|nvtx_gpu_proj_trace", "a range that was open lies in another one only if it ends at the last time of a range, as nsys has it"),
 ]
 

@@ -180,7 +180,8 @@ def judge_steps(rows, truth):
     """Each step of `stats -r steps` that had work: its length and for how long the GPU was busy in it. XProf may leave out the first
     and the last; it averages several GPUs, and cuts several processes to the shortest. Without a GPU steps are as long as on the
     host."""
-    if truth.are_numbers_reused():
+    # Behind the end of a recording of the GPU steps have no work that is known: what XProf makes of the last one before it is its own.
+    if truth.are_numbers_reused() or truth.of("recording_end"):
         return
     steps = truth.steps() if truth.gpu_files() else truth.host_steps()
     alone = len(truth.paths) == 1
