@@ -258,7 +258,8 @@ static bool is_out(const struct retiring *retiring, const struct place *place)
 	       !site_byte_is_breakpoint(byte);
 }
 
-static void wait_until_out(const struct retiring *retiring)
+/* False: not in time. */
+static bool wait_until_out(const struct retiring *retiring)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_APART_NS};
 	u64 begin_ns = clock_monotonic_ns(), end_ns = begin_ns + CODE_HOLD_NS;
@@ -271,8 +272,14 @@ static void wait_until_out(const struct retiring *retiring)
 			nanosleep(&pause, NULL);
 	while (retiring->overwritten && clock_monotonic_ns() < begin_ns + FORGET_NS)
 		nanosleep(&pause, NULL);
-	/* Another one's, or the kernel is slow: it can't be told. */
-	for (; i < retiring->place_count; i++)
+	return i == retiring->place_count;
+}
+
+/* What stays when the kernel is done is another one's. */
+static void find_shared(const struct retiring *retiring)
+{
+	session_join_departing(retiring->session);
+	for (size_t i = 0; i < retiring->place_count; i++)
 		if (!is_out(retiring, &retiring->places[i]))
 			retiring->pieces->items[retiring->places[i].piece].shared = true;
 }
@@ -291,10 +298,12 @@ static void repair_copies(struct retiring *retiring)
 static void let_go(void *data)
 {
 	struct retiring *retiring = data;
+	bool out = wait_until_out(retiring);
 
-	wait_until_out(retiring);
 	repair_copies(retiring);
 	release(retiring);
+	if (!out)
+		find_shared(retiring);
 }
 
 static void tell(struct session *session, const char *name, u64 now_ns, size_t count)
