@@ -181,6 +181,17 @@ static size_t repair_copies(struct fixture *fixture, u64 end, bool moved)
 				  moved);
 }
 
+static void replace_page(u8 *code)
+{
+	u8 *page = (u8 *)((uintptr_t)code & -(uintptr_t)PAGE);
+	u8 *copy = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(copy != MAP_FAILED);
+	memcpy(copy, page, PAGE);
+	CHECK_U64(mprotect(copy, PAGE, PROT_READ | PROT_EXEC), 0);
+	CHECK(mremap(copy, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page) == page);
+}
+
 TEST(copies_of_breakpoints)
 {
 	struct fixture fixture;
@@ -200,8 +211,14 @@ TEST(copies_of_breakpoints)
 		fixture.pieces.items[i].shared = false;
 	/* It was as in the file all the time: somebody has put it there. */
 	CHECK_U64(repair_copies(&fixture, all, false), 0);
-	CHECK_U64(repair_copies(&fixture, PAGE, true), 0);
+	CHECK_U64(repair_copies(&fixture, all, true), 0);
 	CHECK_U64(pushes[0], BREAKPOINT);
+	/* A copy of the page lies there. */
+	replace_page(pushes);
+	code_memory_close(fixture.memory);
+	CHECK_U64(code_memory_open(&fixture.target, &fixture.memory), 0);
+	CHECK_U64(repair_copies(&fixture, PAGE, true), 0);
+	CHECK_U64(repair_copies(&fixture, all, false), 0);
 	CHECK_U64(repair_copies(&fixture, all, true), 1);
 	CHECK_U64(pushes[0], 0x53);
 	/* A jump was there in between. */

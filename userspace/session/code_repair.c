@@ -173,6 +173,22 @@ static bool is_the_files(const struct beginning *beginning)
 	return true;
 }
 
+/* Is it still the file that is mapped there? */
+static bool is_of_file(const struct repair *repair, const struct probed_piece *piece)
+{
+	const struct probed_pieces *pieces = repair->pieces;
+	const struct plan *plan = piece->heap ? pieces->heap_plan : pieces->plan;
+	const struct code_module *module = &plan->modules[probed_piece_owner(pieces, piece).module];
+	const struct maps_file file = {module->fd, module->maps_device, module->maps_inode};
+	const struct maps_line *line;
+	size_t index = 0;
+
+	while ((line = code_memory_next(repair->memory, &file, &index)))
+		if (piece->start >= line->start && piece->start < line->end)
+			return true;
+	return false;
+}
+
 static void repair_copies_in(struct repair *repair, struct probed_piece *piece, bool moved)
 {
 	struct beginning beginning;
@@ -181,7 +197,7 @@ static void repair_copies_in(struct repair *repair, struct probed_piece *piece, 
 		return;
 	if (!is_the_files(&beginning))
 		piece->written = true;
-	else if (piece->written || moved)
+	else if (piece->written || (moved && !is_of_file(repair, piece)))
 		probed_piece_places(repair->pieces, piece, on_place, &beginning);
 }
 

@@ -13,7 +13,8 @@
 size_t code_repair_jumps(const struct target *target, const struct code_memory *memory,
 			 struct probed_pieces *pieces);
 /* Breakpoints in [start, end) that nobody knows of, since they are copies of those that were there: get the file's byte, where all around
- * them is as in the file, and it was not in between, or (moved) another mapping lies there since a moment ago. Notes in pieces what is not.
+ * them is as in the file, and it was not in between, or (moved: something was just done to the mappings) another mapping lies there by now.
+ * What is put there later is somebody's own. Notes in pieces what is not as in the file.
  * How many. */
 size_t code_repair_copies(const struct target *target, const struct code_memory *memory,
 			  struct probed_pieces *pieces, u64 start, u64 end, bool moved);

@@ -100,7 +100,6 @@ struct retiring {
 	size_t place_count, place_capacity;
 	size_t piece; /* whose places are added */
 	bool overwritten;
-	int result;
 };
 
 static int add_place(void *data, u64 address, u8 file_byte)
