@@ -4,7 +4,8 @@
  *	TEST(what_it_shows) { ...; CHECK(condition); CHECK_U64(a, b); CHECK_STRING(a, b); }
  *	UNIT_MAIN()
  * It prints one line "ok NAME" / "not ok NAME: ..." a test (TAP-like) and exits 1 when one failed. A test
- * that cannot run here calls SKIP("reason").
+ * that cannot run here calls SKIP("reason"). With names as arguments only those tests run; an unknown one is
+ * refused before any runs (exit status 2).
  */
 #ifndef GPUPROBE_TESTS_UNIT_H
 #define GPUPROBE_TESTS_UNIT_H
@@ -77,24 +78,65 @@ static const char *unit_skip;
 		return;                                                                            \
 	} while (0)
 
+/* Is it wanted? All are without names. */
+static int unit_wants(const struct unit_test *test, char *const *names)
+{
+	if (!*names)
+		return 1;
+	for (; *names; names++)
+		if (strcmp(*names, test->name) == 0)
+			return 1;
+	return 0;
+}
+
+/* 0, or 2 and a message: a name is no test's. */
+static int unit_check_names(char *const *names)
+{
+	for (; *names; names++) {
+		const struct unit_test *test = unit_tests;
+
+		while (test && strcmp(*names, test->name))
+			test = test->next;
+		if (test)
+			continue;
+		fprintf(stderr, "there is no test \"%s\" here. There are:", *names);
+		for (test = unit_tests; test; test = test->next)
+			fprintf(stderr, " %s", test->name);
+		fprintf(stderr, "\n");
+		return 2;
+	}
+	return 0;
+}
+
+static int unit_run(const struct unit_test *test)
+{
+	unit_failures = 0;
+	unit_skip = NULL;
+	test->run();
+	if (unit_failures)
+		printf("not ok %s\n", test->name);
+	else if (unit_skip)
+		printf("skip %s: %s\n", test->name, unit_skip);
+	else
+		printf("ok %s\n", test->name);
+	return unit_failures != 0;
+}
+
+static int unit_run_all(char *const *names)
+{
+	int failed = unit_check_names(names);
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (struct unit_test *test = unit_tests; test && failed != 2; test = test->next)
+		if (unit_wants(test, names))
+			failed |= unit_run(test);
+	return failed;
+}
+
 #define UNIT_MAIN()                                                                                \
-	int main(void)                                                                             \
+	int main(int argc, char **argv)                                                            \
 	{                                                                                          \
-		int failed = 0;                                                                    \
-		setvbuf(stdout, NULL, _IOLBF, 0);                                                  \
-		for (struct unit_test *test = unit_tests; test; test = test->next) {               \
-			unit_failures = 0;                                                         \
-			unit_skip = NULL;                                                          \
-			test->run();                                                               \
-			if (unit_failures)                                                         \
-				printf("not ok %s\n", test->name);                                 \
-			else if (unit_skip)                                                        \
-				printf("skip %s: %s\n", test->name, unit_skip);                    \
-			else                                                                       \
-				printf("ok %s\n", test->name);                                     \
-			failed |= unit_failures != 0;                                              \
-		}                                                                                  \
-		return failed;                                                                     \
+		return unit_run_all(argv + (argc > 0));                                            \
 	}
 
 #endif
