@@ -181,6 +181,19 @@ int elf_debug_file_open(const struct elf_file *file, const char *root_path, int 
 	return -ENOENT;
 }
 
+enum elf_debug_file_chance elf_debug_file_chance(const struct elf_file *file)
+{
+	u8 id[ELF_BUILD_ID_MAX_BYTES];
+	struct debug_link link;
+
+	if (debug_link_read(file, &link))
+		return ELF_DEBUG_FILE_BY_NAME;
+	/* Distributions that split debug files from Go programs leave a link. */
+	if (elf_file_is_go(file))
+		return ELF_DEBUG_FILE_NONE_OF_GO;
+	return elf_file_build_id(file, id) >= 2 ? ELF_DEBUG_FILE_BY_NAME : ELF_DEBUG_FILE_NONE;
+}
+
 /* Of all sections of debug information, as long as they are once decompressed; 0 without any code description. */
 static u64 debug_info_bytes(const struct elf_file *file)
 {

@@ -118,6 +118,14 @@ struct elf_extent {
 /* Sorted; of those that begin together the longest. The caller frees. Returns how many, or -ENOMEM. */
 ssize_t elf_file_functions(const struct elf_file *file, struct elf_extent **ret_extents);
 
+/* What a separate debug file of this one could be found by. */
+enum elf_debug_file_chance {
+	ELF_DEBUG_FILE_NONE,	   /* nothing: neither build id nor .gnu_debuglink */
+	ELF_DEBUG_FILE_NONE_OF_GO, /* only a build id of Go's linker, which writes no such files */
+	ELF_DEBUG_FILE_BY_NAME,	   /* its build id or .gnu_debuglink */
+};
+enum elf_debug_file_chance elf_debug_file_chance(const struct elf_file *file);
+
 /* How many of them begin at or below the address. */
 size_t elf_symbols_up_to(const struct elf_symbols *symbols, u64 address);
 

@@ -14,6 +14,7 @@
 #define SUGGESTIONS_MAX	     5
 #define BINARIES_MAX	     12
 #define NAME_SHOWN_MAX_BYTES 90
+#define BARE_NAME_MAX_BYTES  1024
 
 /* The best few names so far, the nearest first. */
 struct suggestions {
@@ -91,12 +92,73 @@ static unsigned distance_to(const struct suggestions *suggestions, const char *n
 	return cutoff;
 }
 
-static void suggestions_offer(struct suggestions *suggestions, const char *name)
+static bool is_operator(const char *name)
+{
+	return strncmp(name, "operator", 8) == 0 && name[8] && strchr("<>(-", name[8]);
+}
+
+/* Copies a demangled name without its template arguments. False: it is too long. */
+static bool bare_name(const char *name, char *ret_bare, size_t size_bytes)
+{
+	size_t length = 0, depth = 0;
+
+	for (; *name && length + 1 < size_bytes; name++) {
+		if (!depth && is_operator(name)) {
+			for (; *name && length + 1 < size_bytes; name++)
+				ret_bare[length++] = *name;
+			break;
+		}
+		if (*name == '<')
+			depth++;
+		else if (*name == '>' && depth)
+			depth--;
+		else if (!depth)
+			ret_bare[length++] = *name;
+	}
+	ret_bare[length] = 0;
+	return !*name;
+}
+
+/* What is behind the next "::" that stands in no brackets; NULL: there is none. */
+static const char *behind_scope(const char *name)
+{
+	size_t depth = 0;
+
+	for (; *name; name++) {
+		if (!depth && is_operator(name))
+			return NULL;
+		if (strchr("<({[", *name))
+			depth++;
+		else if (strchr(">)}]", *name))
+			depth -= depth > 0;
+		else if (!depth && strncmp(name, "::", 2) == 0)
+			return name + 2;
+	}
+	return NULL;
+}
+
+/* Namespaces, classes and template arguments are what people leave out: "hidden" for "(anonymous namespace)::hidden<int>". */
+static unsigned distance_to_demangled(const struct suggestions *suggestions, const char *name,
+				      unsigned cutoff)
+{
+	char bare[BARE_NAME_MAX_BYTES];
+
+	for (const char *rest = name; rest; rest = behind_scope(rest))
+		cutoff = distance_to(suggestions, rest, cutoff);
+	if (!strchr(name, '<') || !bare_name(name, bare, sizeof(bare)))
+		return cutoff;
+	for (const char *rest = bare; rest; rest = behind_scope(rest))
+		cutoff = distance_to(suggestions, rest, cutoff);
+	return cutoff;
+}
+
+static void suggestions_offer(struct suggestions *suggestions, const char *name, bool demangled)
 {
 	bool full = suggestions->count == SUGGESTIONS_MAX;
 	unsigned cutoff =
 		full ? suggestions->items[SUGGESTIONS_MAX - 1].distance : suggestions->limit + 1;
-	unsigned distance = distance_to(suggestions, name, cutoff);
+	unsigned distance = demangled ? distance_to_demangled(suggestions, name, cutoff)
+				      : distance_to(suggestions, name, cutoff);
 	char *copy;
 	size_t at;
 
@@ -127,31 +189,96 @@ static void suggestions_append(const struct suggestions *suggestions, struct tex
 /* ---- functions
  * -------------------------------------------------------------------------------------- */
 
-/* What one module has to offer. Returns the number of its functions. */
-static size_t module_offer(const struct plan_builder *builder, const struct code_module *module,
-			   struct suggestions *suggestions, bool *ret_stripped)
+/* What is said behind the name of a stripped file. */
+static void stripped_append(const struct elf_file *file, size_t count, struct text *text)
+{
+	if (count)
+		text_appendf(text, " (stripped: only its %zu exported functions have names; ",
+			     count);
+	else
+		text_append(text, " (stripped: none of its functions has a name; ");
+	switch (elf_debug_file_chance(file)) {
+	case ELF_DEBUG_FILE_BY_NAME:
+		text_append(text, "install its debug symbols)");
+		break;
+	case ELF_DEBUG_FILE_NONE_OF_GO:
+		text_append(text, "Go writes no file of debug symbols: build it without "
+				  "-ldflags=-s)");
+		break;
+	case ELF_DEBUG_FILE_NONE:
+		text_append(text, "it has neither build ID nor .gnu_debuglink, by which debug "
+				  "symbols are found: run it as it was before strip)");
+		break;
+	}
+}
+
+/* What one module has to offer; what is to be said of the file comes behind its name. */
+static void module_offer(const struct plan_builder *builder, const struct code_module *module,
+			 struct suggestions *suggestions, struct text *files)
 {
 	_cleanup_text_ struct text demangled = {0};
 	struct elf_symbols symbols;
 	struct elf_file *file;
-	size_t count;
 
 	if (elf_file_open(module->fd, module->path, &file, NULL))
-		return 0;
+		return;
 	if (elf_symbols_load(file, plan_module_root(builder, module), &symbols, NULL)) {
 		elf_file_free(file);
-		return 0;
+		return;
 	}
 	for (size_t i = 0; i < symbols.count; i++) {
-		suggestions_offer(suggestions, symbols.items[i].name);
+		suggestions_offer(suggestions, symbols.items[i].name, false);
 		if (demangle(symbols.items[i].name, DEMANGLE_NAME, &demangled))
-			suggestions_offer(suggestions, text_string(&demangled));
+			suggestions_offer(suggestions, text_string(&demangled), true);
 	}
-	count = symbols.count;
-	*ret_stripped = symbols.stripped;
+	if (symbols.stripped && files)
+		stripped_append(file, symbols.count, files);
 	elf_symbols_free(&symbols);
 	elf_file_free(file);
-	return count;
+}
+
+static bool module_has(const struct plan_builder *builder, const struct code_module *module,
+		       const struct pattern *pattern)
+{
+	struct pattern_name name = {0};
+	struct elf_symbols symbols;
+	struct elf_file *file;
+	bool found = false;
+
+	if (elf_file_open(module->fd, module->path, &file, NULL))
+		return false;
+	if (!elf_symbols_load(file, plan_module_root(builder, module), &symbols, NULL)) {
+		for (size_t i = 0; i < symbols.count && !found; i++) {
+			pattern_name_set(&name, symbols.items[i].name);
+			found = pattern_matches_name(pattern, &name);
+		}
+		elf_symbols_free(&symbols);
+	}
+	pattern_name_free(&name);
+	elf_file_free(file);
+	return found;
+}
+
+/* Without BINARY the main executable is meant, and of a program that was started by "ld-linux.so.2 ./p" that is the dynamic linker. */
+static void other_files_append(const struct plan_builder *builder, const struct pattern *pattern,
+			       struct text *message)
+{
+	const struct plan *plan = builder->plan;
+	size_t count = 0;
+
+	for (size_t i = 0; !pattern->binary && i < plan->module_count; i++) {
+		const struct code_module *module = &plan->modules[i];
+
+		if (module->main_executable || !module_has(builder, module, pattern))
+			continue;
+		if (++count > SUGGESTIONS_MAX)
+			break;
+		text_appendf(message, "%s%s:%s",
+			     count > 1 ? ", " : " In another file: ", path_base_name(module->path),
+			     pattern->glob);
+	}
+	if (count)
+		text_append(message, count > SUGGESTIONS_MAX ? " and more." : ".");
 }
 
 int plan_suggest_function(const struct plan_builder *builder, const struct pattern *pattern,
@@ -164,25 +291,20 @@ int plan_suggest_function(const struct plan_builder *builder, const struct patte
 	suggestions_start(&suggestions, pattern->glob);
 	for (size_t i = 0; i < builder->plan->module_count; i++) {
 		const struct code_module *module = &builder->plan->modules[i];
-		bool stripped = false;
-		size_t count;
+		bool shown;
 
 		if (!pattern_matches_module(pattern, module, builder->targets))
 			continue;
-		count = module_offer(builder, module, &suggestions, &stripped);
-		if (++file_count > SUGGESTIONS_MAX)
-			continue;
-		text_appendf(&files, "%s%s", file_count > 1 ? ", " : "", module->path);
-		if (stripped)
-			text_appendf(&files,
-				     " (stripped: only its %zu exported functions have names; "
-				     "install its debug symbols)",
-				     count);
+		shown = ++file_count <= SUGGESTIONS_MAX;
+		if (shown)
+			text_appendf(&files, "%s%s", file_count > 1 ? ", " : "", module->path);
+		module_offer(builder, module, &suggestions, shown ? &files : NULL);
 	}
 	if (file_count > SUGGESTIONS_MAX)
 		text_appendf(&files, " and %zu more files", file_count - SUGGESTIONS_MAX);
 	text_appendf(&message, "no function matches \"%s\" in %s.", pattern->text,
 		     text_string(&files));
+	other_files_append(builder, pattern, &message);
 	if (suggestions.count) {
 		text_append(&message, " Nearest: ");
 		suggestions_append(&suggestions, &message);
