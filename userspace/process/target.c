@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "process/maps.h"
@@ -36,6 +38,26 @@ static int refuse_permission(struct err *err, u32 pid, const char *file)
 		       "CAP_SYS_PTRACE. "
 		       "Run gpuprobe with sudo.",
 		       pid, pid, file);
+}
+
+/* Whom a file system refuses may be root: FUSE lets nobody in but the user who mounted it. */
+static int refuse_executable(struct err *err, const struct target *target, const char *link)
+{
+	char path[64];
+	struct statfs file_system;
+	bool fuse;
+
+	if (geteuid())
+		return refuse_permission(err, target->pid, "exe");
+	snprintf(path, sizeof(path), "/proc/%u/exe", target->pid);
+	fuse = !statfs(path, &file_system) && file_system.f_type == FUSE_SUPER_MAGIC;
+	return err_set(err, -EACCES, "can't attach to %u: root is refused its executable %s: %s",
+		       target->pid, link,
+		       fuse ? "its file system (FUSE) lets nobody in but the user who mounted it. "
+			      "Mount it with -o allow_root or allow_other, or start the program "
+			      "from another file system."
+			    : "its file system does, or a security module. Start the program from "
+			      "another file system.");
 }
 
 /* A zombie, or past that. */
@@ -153,7 +175,7 @@ static int read_executable(struct target *target, struct err *err)
 		return refuse(err, -ESRCH, pid, "it is ending");
 	fd = openat(target->proc_fd, "exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return refuse_permission(err, pid, "exe");
+		return refuse_executable(err, target, link);
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return err_errno(err, -errno, "can't attach to %u: can't open its executable %s",
 				 pid, link);
