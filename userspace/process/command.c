@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,4 +188,46 @@ void command_abandon(struct command *command)
 	kill(command->pid, SIGKILL);
 	waitpid(command->pid, NULL, 0);
 	command->pid = 0;
+}
+
+static bool is_program(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char magic[SELFMAG];
+	struct stat status;
+
+	return fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
+	       (status.st_mode & 0111) && pread(fd, magic, SELFMAG, 0) == SELFMAG &&
+	       !memcmp(magic, ELFMAG, SELFMAG);
+}
+
+static bool path_leads_to_program(const char *word)
+{
+	const char *folders = getenv("PATH");
+	char path[PATH_MAX];
+
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":");
+
+		if (length &&
+		    snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, word) <
+			    (int)sizeof(path) &&
+		    is_program(path))
+			return true;
+		folders += length + (folders[length] == ':');
+	}
+	return false;
+}
+
+const char *command_program_among(char *const *arguments)
+{
+	if (!arguments[0])
+		return NULL;
+	for (size_t i = 1; arguments[i]; i++) {
+		const char *word = arguments[i];
+
+		if (strchr(word, '/') ? is_program(word) : *word && path_leads_to_program(word))
+			return word;
+	}
+	return NULL;
 }

@@ -23,6 +23,9 @@ int command_start(char *const *arguments, void (*in_child)(void *data), void *da
 int command_release(struct command *command, struct err *err);
 /* Waits for its end; its exit status as a shell shows it (128 + signal). -errno on failure. */
 int command_wait(struct command *command);
+/* The first word behind the program that is the name of a program (ELF) too, a path or one that PATH leads to: what
+ * "env A=1 ./p" may execute. NULL: none. Opens files. */
+const char *command_program_among(char *const *arguments);
 /* Ends one that was not released. */
 void command_abandon(struct command *command);
 

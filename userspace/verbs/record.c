@@ -203,6 +203,19 @@ static int check_plan(const struct recording *recording, struct err *err)
 	return result;
 }
 
+/* -F means the functions of the command's own program, and that of "env A=1 ./p" is env. */
+static int say_what_command_executes(const struct options *options, struct err *err)
+{
+	const char *other = options->command ? command_program_among(options->command) : NULL;
+
+	if (!other)
+		return err->code;
+	return err_set(err, err->code,
+		       "%s The program that is recorded is %s; if that executes %s, start it "
+		       "alone: -- %s (it has gpuprobe's environment: sudo env NAME=VALUE gpuprobe)",
+		       err->message, options->command[0], other, other);
+}
+
 static int prepare(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
@@ -213,6 +226,8 @@ static int prepare(struct recording *recording, struct err *err)
 	if (!result)
 		result = attachment_plan(options, recording->command.pid, &recording->attachment,
 					 err);
+	if (result == -ENOENT)
+		result = say_what_command_executes(options, err);
 	if (!result && recording->launches && options->cupti)
 		result = check_named_cupti(recording, err);
 	if (!result && recording->no_launch.code)
