@@ -8,6 +8,7 @@
 #include "maps.h"
 #include "emit.h"
 #include "arch_x86_64.h"
+#include "kernel_workers.h"
 #define PREEMPTION_FLAVOUR code_writes
 #include "preemption.h"
 
@@ -355,7 +356,7 @@ static __always_inline int locked(struct mm_struct *mm, bool alone, bool success
 	struct code_write_event event = {.pid = task->tgid, .tid = task->pid};
 	u32 pid = task->tgid;
 
-	if (!success || task->mm != mm || !arch_is_system_call(registers))
+	if (!success || task->mm != mm || !is_in_system_call(task))
 		return 0;
 	ranges = bpf_map_lookup_elem(&probed_code, &pid);
 	if (!ranges)

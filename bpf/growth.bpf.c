@@ -10,6 +10,7 @@
 #include "price.h"
 #include "stacks.h"
 #include "arch_x86_64.h"
+#include "kernel_workers.h"
 #define PREEMPTION_FLAVOUR growth
 #include "preemption.h"
 
@@ -196,7 +197,7 @@ static __always_inline u32 mapping_name(struct task_struct *task)
 	u64 number = arch_system_call(registers);
 
 	/* A stack grows by a fault. */
-	if (!arch_is_system_call(registers) || number >= SYSTEM_CALLS_MAX)
+	if (!is_in_system_call(task) || number >= SYSTEM_CALLS_MAX)
 		return TEXT_PAGE_FAULT;
 	return TEXT_SYSTEM_CALL + number;
 }
@@ -358,7 +359,7 @@ static __always_inline bool is_for_fault(struct faulting *faulting, struct task_
 	/* In a system call pages of files come too: of them the first one after the fault is its own. */
 	if (faulting->in_kernel && faulting->took)
 		return false;
-	return faulting->in_kernel || !arch_is_system_call((void *)bpf_task_pt_regs(task));
+	return faulting->in_kernel || !is_in_system_call(task);
 }
 
 static __always_inline void memory_add(struct task_struct *task, u64 bytes)

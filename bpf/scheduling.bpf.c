@@ -7,6 +7,7 @@
 #include "price.h"
 #include "stacks.h"
 #include "arch_x86_64.h"
+#include "kernel_workers.h"
 #include "waited.h"
 
 /* So long before it left its CPU a thread can have been woken from the sleep that it was about to begin: that takes it
@@ -21,11 +22,6 @@
 #define TASK_TRACED	     0x8
 #define TASK_DEAD	     0x80
 #define TASK_FROZEN	     0x8000
-
-/* Flags of tasks that never were outside the kernel. */
-#define PF_IO_WORKER   0x10
-#define PF_USER_WORKER 0x4000
-#define PF_KTHREAD     0x200000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -46,8 +42,7 @@ static __always_inline bool is_thread_itself(struct task_struct *task)
 	__asm__ volatile("w1 = w10\n%0 = r1" : "=r"(frame) : : "r1");
 	if ((u32)frame - (u32)(u64)task->stack >= ARCH_KERNEL_STACK_BYTES)
 		return false;
-	return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) ||
-	       arch_is_system_call((void *)bpf_task_pt_regs(task));
+	return is_kernel_worker(task) || arch_is_system_call((void *)bpf_task_pt_regs(task));
 }
 
 /* One that could go on: whether it was made to leave or gave way (sched_yield) the kernel does not tell. */
@@ -98,12 +93,22 @@ static __always_inline u64 restarted_call(struct task_struct *task, u64 *room)
 	return end < SECONDS_MAX ? ARCH_POLL : ARCH_RESTART;
 }
 
+/* What a thread that never was outside the kernel waits as. */
+static __always_inline u32 worker_name(const struct task_struct *task, u8 reason)
+{
+	if (reason == VALUE_off_cpu_reason_preempted || reason == VALUE_off_cpu_reason_stopped)
+		return TEXT_OFF_CPU + reason;
+	return task->flags & PF_IO_WORKER ? TEXT_IO_URING_WORKER : TEXT_KERNEL_WORKER;
+}
+
 /* The system call that the thread is in, or why else it left its CPU. room: to work in, not on the stack of whom is_thread_itself() asks. */
 static __always_inline u32 name_of(struct task_struct *task, u8 reason, u64 *room)
 {
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	u64 number = arch_system_call(registers);
 
+	if (is_kernel_worker(task))
+		return worker_name(task, reason);
 	if (reason == VALUE_off_cpu_reason_preempted || !arch_is_system_call(registers) ||
 	    number >= SYSTEM_CALLS_MAX)
 		return TEXT_OFF_CPU + reason;

@@ -28,6 +28,8 @@
 #define TEXT_STACK_END	(TEXT_PAGE_FAULT + 1) /* + enum stack_end */
 #define STACK_ENDS_MAX	16
 #define TEXT_NOBODY	(TEXT_STACK_END + STACK_ENDS_MAX) /* ran instead */
+#define TEXT_IO_URING_WORKER (TEXT_NOBODY + 1)
+#define TEXT_KERNEL_WORKER   (TEXT_NOBODY + 2)
 #define TEXT_WAITED	0x50000000U			  /* + the number of PROCESS_WAITED_FOR */
 #define WAITED_MAX	8192
 #define WAITED_PER_CPU	16384

@@ -8,6 +8,7 @@
 
 #include "arch_x86_64.h"
 #include "emit.h"
+#include "kernel_workers.h"
 #include "off_cpu.h"
 
 struct waited_key {
@@ -155,14 +156,14 @@ static __always_inline void holder_find(const struct task_struct *task, u64 oper
 		ret_waited->holder = holder;
 }
 
-/* The thread is in the system call that its registers tell of. ret_waited says nothing yet. */
+/* By the system call that the thread is in. ret_waited says nothing yet. */
 static __noinline int waited_find(struct task_struct *task, struct waited *ret_waited)
 {
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	u64 number = arch_system_call(registers), first = arch_argument(registers, 1);
 	struct pollfd_head polled;
 
-	if (!ret_waited || !arch_is_system_call(registers))
+	if (!ret_waited || !is_in_system_call(task))
 		return 0;
 	if (number == ARCH_FUTEX) {
 		ret_waited->address = first;

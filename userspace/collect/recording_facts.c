@@ -231,8 +231,6 @@ int recording_facts_plan(struct recording_facts *facts, struct batch *batch,
 	return result;
 }
 
-#define NOBODY "nobody" /* ran instead */
-
 int recording_facts_bpf_names(struct batch *batch)
 {
 	static const char *const names[] = {
@@ -240,6 +238,15 @@ int recording_facts_bpf_names(struct batch *batch)
 		[VALUE_off_cpu_reason_uninterruptible] = "page fault",
 		[VALUE_off_cpu_reason_preempted] = "preempted",
 		[VALUE_off_cpu_reason_stopped] = "stopped",
+	};
+	static const struct {
+		u32 id;
+		const char *name;
+	} others[] = {
+		{TEXT_PAGE_FAULT, "page fault"},
+		{TEXT_NOBODY, "nobody"}, /* ran instead */
+		{TEXT_IO_URING_WORKER, "io_uring worker"},
+		{TEXT_KERNEL_WORKER, "kernel worker"},
 	};
 	int result = 0;
 
@@ -254,12 +261,10 @@ int recording_facts_bpf_names(struct batch *batch)
 			result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_STACK_END + i,
 						end->meaning, strlen(end->meaning));
 	}
-	if (!result)
-		result = batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_NOBODY, NOBODY,
-					strlen(NOBODY));
-	return result ? result
-		      : batch_add_text(batch, RECORD_SOURCE_BPF, TEXT_PAGE_FAULT, "page fault",
-				       strlen("page fault"));
+	for (size_t i = 0; i < ARRAY_SIZE(others) && !result; i++)
+		result = batch_add_text(batch, RECORD_SOURCE_BPF, others[i].id, others[i].name,
+					strlen(others[i].name));
+	return result;
 }
 
 int recording_facts_window(struct batch *batch, u64 start_ns, u64 dur_ns)
