@@ -50,6 +50,15 @@ MAP struct {
 	__type(value, u32); /* the thread whose end userspace wants to know of; 0: none */
 } targets SEC(".maps");
 
+/* Numbers of targets and heirs that are gone, but not freed yet, and that another process has already. */
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);   /* tgid as the host sees it */
+	__type(value, u32); /* 1: it was a target */
+} former_targets SEC(".maps");
+
 /* Targets that have loaded libraries or executed another program since the plan was made, or may have unseen: how
  * often, with CHANGED_FOR_GOOD. */
 MAP struct {

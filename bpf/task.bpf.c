@@ -165,6 +165,33 @@ static __always_inline void note_child(struct task_struct *parent, struct task_s
 		mine->forks++;
 }
 
+static __always_inline void forget_target(u32 pid)
+{
+	bpf_map_delete_elem(&targets, &pid);
+	bpf_map_delete_elem(&changed_targets, &pid);
+	bpf_map_delete_elem(&judged_targets, &pid);
+	bpf_map_delete_elem(&accounted_by_agent, &pid);
+	bpf_map_delete_elem(&agent_processes, &pid);
+	bpf_map_delete_elem(&unwind_spaces, &pid);
+	bpf_map_delete_elem(&probed_code, &pid);
+}
+
+static __always_inline bool is_known(u32 pid)
+{
+	return is_target(pid) || is_heir(pid);
+}
+
+/* A new process has the number of one that is gone, but not freed yet: that takes milliseconds. Nothing that is known of that one holds
+ * for this one, and nothing of this one is over when that one is freed. */
+static __always_inline void forget_former(u32 pid)
+{
+	u32 was_target = is_target(pid);
+
+	bpf_map_update_elem(&former_targets, &pid, &was_target, BPF_ANY);
+	bpf_map_delete_elem(&heirs, &pid);
+	forget_target(pid);
+}
+
 /*
  * A new thread, of which only who made it is noted, or a new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
  * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
@@ -175,6 +202,11 @@ int task_forked(u64 *context)
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 	bool target = is_target(parent->tgid);
 
+	if (child->tgid != parent->tgid && is_known(child->tgid)) {
+		preemption_off();
+		forget_former(child->tgid);
+		preemption_on();
+	}
 	if (child->tgid == parent->tgid) {
 		if (!agents_are_about || !(target || has_agent(parent->tgid)))
 			return 0;
@@ -193,19 +225,12 @@ int task_forked(u64 *context)
 	return 0;
 }
 
-static __always_inline void forget_target(struct task_struct *task, u32 pid)
+static __always_inline void count_cpu_time(struct task_struct *task)
 {
 	struct counters *mine = counters_get();
 
 	if (mine)
 		mine->ended_cpu_ns += task->signal->sum_sched_runtime;
-	bpf_map_delete_elem(&targets, &pid);
-	bpf_map_delete_elem(&changed_targets, &pid);
-	bpf_map_delete_elem(&judged_targets, &pid);
-	bpf_map_delete_elem(&accounted_by_agent, &pid);
-	bpf_map_delete_elem(&agent_processes, &pid);
-	bpf_map_delete_elem(&unwind_spaces, &pid);
-	bpf_map_delete_elem(&probed_code, &pid);
 }
 
 /* Its first thread goes last. The number of a process that is gone may become a stranger's. */
@@ -213,15 +238,21 @@ SEC("tp_btf/sched_process_free")
 int task_freed(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
-	u32 pid = task->tgid;
+	u32 pid = task->tgid, *was_target;
 
 	own_thread_freed(task->pid);
 	if (task->pid != task->tgid)
 		return 0;
 	preemption_off();
-	bpf_map_delete_elem(&heirs, &pid);
-	if (is_target(pid))
-		forget_target(task, pid);
+	was_target = bpf_map_lookup_elem(&former_targets, &pid);
+	if (was_target ? *was_target : is_target(pid))
+		count_cpu_time(task);
+	if (was_target) {
+		bpf_map_delete_elem(&former_targets, &pid);
+	} else if (is_known(pid)) {
+		bpf_map_delete_elem(&heirs, &pid);
+		forget_target(pid);
+	}
 	preemption_on();
 	return 0;
 }
