@@ -10,6 +10,7 @@
 
 #include "process/proc_file.h"
 #include "process/target.h"
+#include "process/time_namespace.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -87,6 +88,20 @@ static int check_pid_namespace(struct err *err)
 		"not those seen here. Run it on the host, or in a container with --pid=host.");
 }
 
+/* The kernel takes the times of all that is recorded by its own clock. */
+static int check_time_namespace(struct err *err)
+{
+	s64 ahead_ns = time_namespace_own_offset_ns();
+
+	if (!ahead_ns)
+		return 0;
+	return err_set(err, -EPERM,
+		       "gpuprobe runs in a time namespace, whose CLOCK_MONOTONIC is %.9g s off the "
+		       "kernel's: no time would be right. Run it in the host's: nsenter -t 1 -T "
+		       "gpuprobe ...",
+		       (double)ahead_ns / NS_PER_SECOND);
+}
+
 /* Secure boot: "none [integrity] confidentiality". */
 static int check_lockdown(struct err *err)
 {
@@ -109,5 +124,7 @@ int privileges_check(struct err *err)
 		result = check_user_namespace(err);
 	if (!result)
 		result = check_pid_namespace(err);
+	if (!result)
+		result = check_time_namespace(err);
 	return result ? result : check_lockdown(err);
 }
