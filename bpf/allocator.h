@@ -28,6 +28,7 @@ struct allocator {
 	u8 pool;
 	u8 memory; /* VALUE_memory_kind_* of record.def */
 	u8 async;  /* VALUE_yes_no_* */
+	u8 string; /* it makes a copy of a string, bytes says of which: its length and the zero behind it are asked for */
 	u8 place;  /* who calls it is to be known, for functions that it calls in its turn: operator new */
 };
 

@@ -212,6 +212,35 @@ static __always_inline void call_succeeded(struct heap_thread *thread, struct he
 	block_put(process, pid_tgid >> 32, address, &block);
 }
 
+#define STRING_PART_BYTES 64
+#define STRING_PARTS_MAX  (1U << 20) /* 63 MB */
+
+struct string_length {
+	u64 address, bytes;
+};
+
+static long string_part(u32 index, struct string_length *length)
+{
+	char part[STRING_PART_BYTES];
+	long got = bpf_probe_read_user_str(part, sizeof(part),
+					   (void *)(length->address + length->bytes));
+
+	/* Its zero is always there, read or put behind what was. */
+	if (got <= 0)
+		return 1;
+	length->bytes += got - 1;
+	return got < STRING_PART_BYTES;
+}
+
+/* Of the copy, which was written a moment ago; of the string it is made of there may be parts still to be read from a disk. */
+static __always_inline u64 string_bytes(u64 address)
+{
+	struct string_length length = {.address = address};
+
+	bpf_loop(STRING_PARTS_MAX, string_part, &length, 0);
+	return length.bytes + 1;
+}
+
 static __always_inline void call_end(struct heap_thread *thread, u64 pid_tgid, u64 result)
 {
 	const struct heap_function *function = bpf_map_lookup_elem(&heap_functions, &thread->probe);
@@ -225,6 +254,8 @@ static __always_inline void call_end(struct heap_thread *thread, u64 pid_tgid, u
 				bpf_probe_read_user(&address, sizeof(address),
 						    (void *)thread->address_at);
 		}
+		if (function->row.string && address)
+			thread->bytes = string_bytes(address);
 		if (address)
 			call_succeeded(thread, process, pid_tgid, address);
 		else

@@ -88,6 +88,8 @@ TEST(where_they_have_what)
 	check_row("mi_calloc_aligned", ALLOCATOR_ADDRESS, 0, 1, 2);
 	check_row("_Znwm", ALLOCATOR_ADDRESS, 0, 1, 0);
 	check_row("_ZdlPvm", ALLOCATOR_ALWAYS, 1, 0, 0);
+	check_row("__interceptor_strdup", ALLOCATOR_ADDRESS, 0, 1, 0);
+	CHECK_U64(found("___interceptor___strdup")->string, 1);
 	CHECK_U64(found("posix_memalign")->address, 1);
 	CHECK_U64(found("_ZnamSt11align_val_tRKSt9nothrow_t")->place, 1);
 	CHECK_U64(found("mi_new")->place, 1);
