@@ -241,8 +241,8 @@ TEST(offsets_beside_a_plan)
 	module = &fixture.plan->modules[find(&fixture, "one")->module];
 	offsets.path = module->path;
 	offsets.fd = module->fd;
-	offsets.maps_device = module->maps_device;
-	offsets.maps_inode = module->maps_inode;
+	offsets.maps_device = module->numbers.maps_device;
+	offsets.maps_inode = module->numbers.maps_inode;
 	CHECK_U64(site_check_offsets(&fixture.target, &offsets, &changes), 0);
 	CHECK_U64(offsets.count, 2);
 	CHECK_U64(changes.count, 1);

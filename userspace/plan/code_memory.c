@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "code/site_bytes.h"
+#include "process/file_pages.h"
 #include "process/proc_file.h"
 
 #define PAGE_BYTES 4096
@@ -85,15 +86,27 @@ struct code_memory *code_memory_close(struct code_memory *memory)
 }
 
 const struct maps_line *code_memory_next(const struct code_memory *memory,
-					 const struct maps_file *file, size_t *index)
+					 const struct code_module *module, size_t *index)
 {
 	while (*index < memory->count) {
 		const struct maps_line *line = &memory->lines[(*index)++];
 
-		if (line->inode && line->inode == file->inode && line->device == file->device)
+		if (line->inode && module_is_mapped_as(module, line->device, line->inode))
 			return line;
 	}
 	return NULL;
+}
+
+bool code_memory_is_of_another_file(const struct code_memory *memory,
+				    const struct code_module *module, int fd)
+{
+	const struct maps_line *line;
+	size_t index = 0;
+
+	while (module->overlay && (line = code_memory_next(memory, module, &index)))
+		if (file_pages_are_others(fd, memory->pagemap_fd, line))
+			return true;
+	return false;
 }
 
 bool code_memory_has_code(const struct code_memory *memory, u64 address)
@@ -139,7 +152,7 @@ static bool is_the_files(const struct code_memory *memory, u64 address)
 	return !(page & PAGE_IS_SWAPPED) && (!(page & PAGE_IS_PRESENT) || page & PAGE_IS_FILES);
 }
 
-static void page_get(const struct code_memory *memory, const struct maps_file *file,
+static void page_get(const struct code_memory *memory, const struct code_module *module,
 		     const struct maps_line *line, u64 address, struct compared_page *page)
 {
 	size_t in_memory;
@@ -151,7 +164,7 @@ static void page_get(const struct code_memory *memory, const struct maps_file *f
 	page->size_bytes = 0;
 	if (is_the_files(memory, address))
 		return;
-	in_file = pread(file->fd, page->file, PAGE_BYTES,
+	in_file = pread(module->fd, page->file, PAGE_BYTES,
 			(off_t)(address - line->start + line->file_offset));
 	in_memory = code_memory_read(memory, address, page->memory, PAGE_BYTES);
 	if (in_file > 0)
@@ -170,7 +183,7 @@ static bool page_differs(const struct code_memory *memory, const struct compared
 	return false;
 }
 
-static void compare_in(const struct code_memory *memory, const struct maps_file *file,
+static void compare_in(const struct code_memory *memory, const struct code_module *module,
 		       const struct maps_line *line, const struct code_piece *piece,
 		       struct compared_page *page, code_difference_callback callback, void *data)
 {
@@ -186,7 +199,7 @@ static void compare_in(const struct code_memory *memory, const struct maps_file 
 		size_t left = PAGE_BYTES - begin;
 		size_t size = end - offset < left ? end - offset : left;
 
-		page_get(memory, file, line, address - begin, page);
+		page_get(memory, module, line, address - begin, page);
 		if (page_differs(memory, page, begin, begin + size)) {
 			callback(data, piece,
 				 line->start + (piece->file_offset - line->file_offset));
@@ -196,7 +209,7 @@ static void compare_in(const struct code_memory *memory, const struct maps_file 
 	}
 }
 
-void code_memory_compare(const struct code_memory *memory, const struct maps_file *file,
+void code_memory_compare(const struct code_memory *memory, const struct code_module *module,
 			 const struct code_piece *pieces, size_t count,
 			 code_difference_callback callback, void *data)
 {
@@ -204,7 +217,7 @@ void code_memory_compare(const struct code_memory *memory, const struct maps_fil
 	const struct maps_line *line;
 	size_t index = 0;
 
-	while ((line = code_memory_next(memory, file, &index)))
+	while ((line = code_memory_next(memory, module, &index)))
 		for (size_t i = 0; i < count; i++)
-			compare_in(memory, file, line, &pieces[i], &page, callback, data);
+			compare_in(memory, module, line, &pieces[i], &page, callback, data);
 }

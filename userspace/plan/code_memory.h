@@ -7,6 +7,7 @@
 #define GPUPROBE_PLAN_CODE_MEMORY_H
 
 #include "process/maps.h"
+#include "process/modules.h"
 #include "process/target.h"
 #include "base/types.h"
 
@@ -16,15 +17,11 @@ struct code_memory;
 int code_memory_open(const struct target *target, struct code_memory **ret_memory);
 struct code_memory *code_memory_close(struct code_memory *memory); /* NULL allowed; returns NULL */
 
-/* A file as /proc/PID/maps has it. */
-struct maps_file {
-	int fd;
-	u64 device, inode;
-};
-
 /* The next mapping of the file's code behind number *index, which begins at 0; without its path. NULL: there is none. */
-const struct maps_line *code_memory_next(const struct code_memory *memory, const struct maps_file *file,
+const struct maps_line *code_memory_next(const struct code_memory *memory, const struct code_module *module,
 					 size_t *index);
+/* Does the process run another file where it maps the module than the one of fd? See file_pages_are_others(). */
+bool code_memory_is_of_another_file(const struct code_memory *memory, const struct code_module *module, int fd);
 /* Is code mapped there, of whatever file, or of none? */
 bool code_memory_has_code(const struct code_memory *memory, u64 address);
 /* Bytes at an address, as many as there are, 0: none. Also of pages that may only be executed. */
@@ -42,7 +39,7 @@ struct code_piece {
  * once for pieces that follow each other.
  */
 typedef void (*code_difference_callback)(void *data, const struct code_piece *piece, u64 address);
-void code_memory_compare(const struct code_memory *memory, const struct maps_file *file,
+void code_memory_compare(const struct code_memory *memory, const struct code_module *module,
 			 const struct code_piece *pieces, size_t count,
 			 code_difference_callback callback, void *data);
 

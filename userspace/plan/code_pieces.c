@@ -87,11 +87,6 @@ struct code_piece_owner code_piece_owner(const struct plan *plan, size_t number)
 					 .module = plan->usdt[i].module};
 }
 
-static struct maps_file file_of(const struct code_module *module)
-{
-	return (struct maps_file){module->fd, module->maps_device, module->maps_inode};
-}
-
 static int each_in_mapping(const struct maps_line *line, const struct code_pieces *pieces,
 			   code_piece_callback callback, void *data)
 {
@@ -116,11 +111,11 @@ int code_pieces_in_memory(const struct plan *plan, const struct code_memory *mem
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count && !result; m++) {
-		const struct maps_file file = file_of(&plan->modules[m]);
 		size_t index = 0;
 
 		result = code_pieces_list(plan, m, &pieces);
-		while (!result && pieces.count && (line = code_memory_next(memory, &file, &index)))
+		while (!result && pieces.count &&
+		       (line = code_memory_next(memory, &plan->modules[m], &index)))
 			result = each_in_mapping(line, &pieces, callback, data);
 	}
 	free(pieces.items);
@@ -147,11 +142,9 @@ int code_pieces_compare(const struct plan *plan, const struct code_memory *memor
 	int result = 0;
 
 	for (size_t m = 0; m < plan->module_count && !result; m++) {
-		const struct maps_file file = file_of(&plan->modules[m]);
-
 		result = code_pieces_list(plan, m, &pieces);
 		if (!result && pieces.count)
-			code_memory_compare(memory, &file, pieces.items, pieces.count,
+			code_memory_compare(memory, &plan->modules[m], pieces.items, pieces.count,
 					    on_difference, &changed);
 	}
 	free(pieces.items);

@@ -169,8 +169,8 @@ static bool path_leads_to(const char *path, const struct code_module *module,
 
 		if (snprintf(full, sizeof(full), "%s%s", targets[module->targets[i]].root_path,
 			     path) < (int)sizeof(full) &&
-		    stat(full, &status) == 0 && status.st_dev == module->device &&
-		    status.st_ino == module->inode)
+		    stat(full, &status) == 0 &&
+		    module_is_file(module, status.st_dev, status.st_ino))
 			return true;
 	}
 	return false;

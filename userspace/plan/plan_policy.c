@@ -377,8 +377,8 @@ static void file_key(const struct code_module *module, u64 ret_key[2])
 {
 	struct stat status;
 
-	ret_key[0] = module->inode;
-	ret_key[1] = module->device;
+	ret_key[0] = module->numbers.inode;
+	ret_key[1] = module->numbers.device;
 	if (fstat(module->fd, &status) == 0)
 		ret_key[1] ^=
 			((u64)status.st_ctim.tv_sec << 32) ^ ((u64)status.st_ctim.tv_nsec << 16);

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "plan/code_pieces.h"
 #include "plan/plan_parts.h"
@@ -33,6 +34,7 @@ struct check {
 	const struct plan *plan;
 	const struct code_module *module;
 	const struct target *target; /* NULL: the file */
+	bool another_file;	     /* the target runs one that can't be reached any more */
 	struct site_changes *changes;
 };
 
@@ -52,7 +54,14 @@ static void note(const struct check *check, const struct place *place)
 	text_append_terminal(&text, place->name, strlen(place->name));
 	text_append(&text, " of ");
 	text_append_terminal(&text, check->module->path, strlen(check->module->path));
-	if (check->target)
+	if (check->another_file)
+		text_appendf(
+			&text,
+			": the file was written to, or given other permissions, since process "
+			"%u mapped it: overlayfs has made a copy, and the process runs the one "
+			"below, where no probe can be put in. It has to be started again",
+			check->target->pid);
+	else if (check->target)
 		text_appendf(
 			&text,
 			": the code there in the memory of process %u is not that of the file: "
@@ -180,6 +189,46 @@ static void on_changed(void *data, size_t number, u64 address)
 	note(check, &place);
 }
 
+/* The container of another target still leads to the file below: what is put in there is in all processes that run it. */
+static bool is_reached_by_another(const struct plan *plan, const struct code_module *module,
+				  const struct code_memory *memory)
+{
+	for (size_t m = 0; m < plan->module_count; m++) {
+		const struct code_module *other = &plan->modules[m];
+
+		if (other != module && other->overlay &&
+		    !strcmp(path_base_name(other->path), path_base_name(module->path)) &&
+		    !code_memory_is_of_another_file(memory, module, other->fd))
+			return true;
+	}
+	return false;
+}
+
+/* Probes would be put in where the process does not run. */
+static int check_file_below(const struct check *of_target, const struct code_memory *memory)
+{
+	const struct plan *plan = of_target->plan;
+	struct check check = *of_target;
+	struct places places = {0};
+	int result = 0;
+
+	check.another_file = true;
+	for (size_t m = 0; m < plan->module_count && !result; m++) {
+		check.module = &plan->modules[m];
+		if (!check.module->overlay)
+			continue;
+		result = places_list(plan, m, &places);
+		if (result || !places.count ||
+		    !code_memory_is_of_another_file(memory, check.module, check.module->fd) ||
+		    is_reached_by_another(plan, check.module, memory))
+			continue;
+		for (size_t i = 0; i < places.count; i++)
+			note(&check, &places.items[i]);
+	}
+	free(places.items);
+	return result;
+}
+
 static int check_memory(const struct plan *plan, const struct target *target,
 			struct site_changes *changes)
 {
@@ -187,6 +236,8 @@ static int check_memory(const struct plan *plan, const struct target *target,
 	struct code_memory *memory = NULL;
 	int result = code_memory_open(target, &memory);
 
+	if (!result)
+		result = check_file_below(&check, memory);
 	if (!result)
 		result = code_pieces_compare(plan, memory, on_changed, &check);
 	code_memory_close(memory);
@@ -264,12 +315,12 @@ int site_check_offsets(const struct target *target, struct site_offsets *offsets
 		       struct site_changes *changes)
 {
 	size_t first_target = 0, kept = 0;
-	struct code_module module = {.path = (char *)offsets->path,
-				     .fd = offsets->fd,
-				     .maps_device = offsets->maps_device,
-				     .maps_inode = offsets->maps_inode,
-				     .targets = &first_target,
-				     .target_count = 1};
+	struct code_module module = {
+		.path = (char *)offsets->path,
+		.fd = offsets->fd,
+		.numbers = {.maps_device = offsets->maps_device, .maps_inode = offsets->maps_inode},
+		.targets = &first_target,
+		.target_count = 1};
 	_cleanup_free_ struct plan_function *functions =
 		calloc(offsets->count + 1, sizeof(*functions));
 	const struct plan plan = {.modules = &module,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/file_pages.h"
 #include "process/maps.h"
 #include "process/proc_file.h"
 #include "base/cleanup.h"
@@ -172,14 +173,45 @@ static void module_place(struct code_module *module, const struct maps_line *lin
 	module->file_offset = line->file_offset;
 }
 
+static struct file_numbers numbers_of(const struct maps_line *line, const struct stat *status)
+{
+	return (struct file_numbers){status->st_dev, status->st_ino, line->device, line->inode};
+}
+
+static int twin_add(struct code_module *module, const struct file_numbers *numbers)
+{
+	struct file_numbers *twins =
+		reallocarray(module->twins, module->twin_count + 1, sizeof(*twins));
+
+	if (!twins)
+		return -ENOMEM;
+	module->twins = twins;
+	twins[module->twin_count++] = *numbers;
+	return 0;
+}
+
+/* The same file by another overlay; SIZE_MAX: none is known. Uprobes go by the file below. */
+static size_t twin_find(const struct module_list *list, int fd, const char *path)
+{
+	bool overlay = file_pages_is_overlay(fd);
+
+	for (size_t i = 0; i < list->count && overlay; i++) {
+		const struct code_module *module = &list->items[i];
+
+		if (module->overlay &&
+		    !strcmp(path_base_name(module->path), path_base_name(path)) &&
+		    file_pages_are_shared(module->fd, fd))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
 static int module_fill(struct loader *loader, struct code_module *module,
 		       const struct maps_line *line, const struct stat *status, char *path)
 {
 	module->path = path;
-	module->device = status->st_dev;
-	module->inode = status->st_ino;
-	module->maps_device = line->device;
-	module->maps_inode = line->inode;
+	module->numbers = numbers_of(line, status);
+	module->overlay = file_pages_is_overlay(module->fd);
 	module->deleted = status->st_nlink == 0;
 	module_place(module, line);
 	if (name_add(module, path_base_name(path), strlen(path_base_name(path))))
@@ -193,7 +225,9 @@ static int mapping_add(struct loader *loader, const struct maps_line *line, u64 
 	_cleanup_free_ char *path = path_from_proc(line->path, loader->root, NULL);
 	_cleanup_close_ int fd = -1;
 	struct code_module *module;
+	struct file_numbers numbers;
 	struct stat status;
+	size_t twin;
 	u64 *known;
 
 	if (!path)
@@ -205,6 +239,14 @@ static int mapping_add(struct loader *loader, const struct maps_line *line, u64 
 	if (known) {
 		*ret_index = *known;
 		return 0;
+	}
+	twin = twin_find(&loader->list, fd, path);
+	if (twin != SIZE_MAX) {
+		*ret_index = twin;
+		numbers = numbers_of(line, &status);
+		if (twin_add(&loader->list.items[twin], &numbers))
+			return -ENOMEM;
+		return map_set(&loader->by_file, status.st_dev, status.st_ino, twin);
 	}
 	module = module_append(&loader->list);
 	if (!module)
@@ -241,8 +283,7 @@ static int mapping_visit(struct loader *loader, const struct maps_line *line)
 	 * compiles: that is not where the loader put the file. */
 	if (module->targets[0] == loader->target_index && line->file_offset < module->file_offset)
 		module_place(module, line);
-	if (module->device != loader->executable.st_dev ||
-	    module->inode != loader->executable.st_ino)
+	if (!module_is_file(module, loader->executable.st_dev, loader->executable.st_ino))
 		return 0;
 	module->main_executable = true;
 	return started_names_add(module, target);
@@ -330,6 +371,7 @@ void modules_free(struct module_list *list)
 		free(module->names);
 		free(module->targets);
 		free(module->ranges);
+		free(module->twins);
 		free(module->path);
 		cleanup_close(&module->fd);
 	}
@@ -343,4 +385,27 @@ bool module_is_mapped_by(const struct code_module *module, size_t target)
 		if (module->targets[i] == target)
 			return true;
 	return false;
+}
+
+static bool is_mapped_as(const struct file_numbers *numbers, u64 maps_device, u64 maps_inode)
+{
+	return numbers->maps_device == maps_device && numbers->maps_inode == maps_inode;
+}
+
+bool module_is_mapped_as(const struct code_module *module, u64 maps_device, u64 maps_inode)
+{
+	bool is = is_mapped_as(&module->numbers, maps_device, maps_inode);
+
+	for (size_t i = 0; i < module->twin_count && !is; i++)
+		is = is_mapped_as(&module->twins[i], maps_device, maps_inode);
+	return is;
+}
+
+bool module_is_file(const struct code_module *module, u64 device, u64 inode)
+{
+	bool is = module->numbers.device == device && module->numbers.inode == inode;
+
+	for (size_t i = 0; i < module->twin_count && !is; i++)
+		is = module->twins[i].device == device && module->twins[i].inode == inode;
+	return is;
 }

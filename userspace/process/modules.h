@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files of code that the targets map, each once, held open, so that they stay readable when the target
+ * The files of code that the targets map, each once (containers that start from one image map one file by several overlays), held open, so that they stay readable when the target
  * deletes them, leaves, or takes its mount namespace along.
  */
 #ifndef GPUPROBE_PROCESS_MODULES_H
@@ -14,6 +14,12 @@ struct mapped_range {
 	u64 file_offset, size_bytes;
 };
 
+/* What a file is told apart by. */
+struct file_numbers {
+	u64 device, inode;	     /* as stat(2) has them */
+	u64 maps_device, maps_inode; /* as /proc/PID/maps has them; on overlayfs others than those */
+};
+
 /* A file of code that at least one target maps executable. */
 struct code_module {
 	char *path;	/* as the target sees it, without " (deleted)" */
@@ -21,8 +27,10 @@ struct code_module {
 			 * executable the name it was started by (argv[0], comm) */
 	size_t name_count;
 	int fd;		/* held open through /proc/PID/map_files: also when deleted or in another namespace */
-	u64 device, inode; /* of fd: what it is the same file by */
-	u64 maps_device, maps_inode; /* as /proc/PID/maps has them; on overlayfs others than those of fd */
+	struct file_numbers numbers; /* of fd */
+	struct file_numbers *twins; /* the same file by other overlays: a breakpoint in one is in all of them */
+	size_t twin_count;
+	bool overlay; /* it lies on overlayfs */
 	bool main_executable; /* of a target */
 	bool deleted;
 	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
@@ -48,6 +56,9 @@ struct module_list {
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err);
 void modules_free(struct module_list *list);
+/* Has /proc/PID/maps these numbers for the file, in whatever target? Is it the file of which stat(2) says these? */
+bool module_is_mapped_as(const struct code_module *module, u64 maps_device, u64 maps_inode);
+bool module_is_file(const struct code_module *module, u64 device, u64 inode);
 /* Does the target with this index map the file? */
 bool module_is_mapped_by(const struct code_module *module, size_t target);
 

@@ -22,7 +22,6 @@ struct scan {
 	struct module_list *list;
 	const bool *wanted;
 	u64 *size_bytes;   /* of each module */
-	bool *overlay;	   /* lies on overlayfs */
 	size_t open_count; /* wanted ones that nobody else was found to map so far */
 };
 
@@ -40,10 +39,10 @@ static bool same_by_overlay(const struct scan *scan, size_t index, u32 pid,
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)line->start, (unsigned long long)line->end);
 	if (stat(path, &status) < 0)
-		return scan->overlay[index];
+		return module->overlay;
 	if ((u64)status.st_size != scan->size_bytes[index])
 		return false;
-	return scan->overlay[index] ||
+	return module->overlay ||
 	       (statfs(path, &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC);
 }
 
@@ -51,9 +50,10 @@ static bool same_file(const struct scan *scan, size_t index, u32 pid, const stru
 {
 	const struct code_module *module = &scan->list->items[index];
 
-	if (line->device == module->maps_device && line->inode == module->maps_inode)
+	if (module_is_mapped_as(module, line->device, line->inode))
 		return true;
-	return line->device != module->maps_device && same_by_overlay(scan, index, pid, line);
+	return line->device != module->numbers.maps_device &&
+	       same_by_overlay(scan, index, pid, line);
 }
 
 /* Empty for kernel threads, and for a process whose first thread has ended: its mappings are shown by another. */
@@ -124,13 +124,11 @@ int modules_shared_with_others(struct module_list *list, const bool *wanted,
 			       const struct target *targets, size_t target_count, struct err *err)
 {
 	_cleanup_free_ u64 *size_bytes = calloc(list->count + 1, sizeof(u64));
-	_cleanup_free_ bool *overlay = calloc(list->count + 1, sizeof(bool));
-	struct scan scan = {list, wanted, size_bytes, overlay, 0};
+	struct scan scan = {list, wanted, size_bytes, 0};
 
-	if (!size_bytes || !overlay)
+	if (!size_bytes)
 		return err_errno(err, -ENOMEM, "can't find out who shares the files");
 	for (size_t i = 0; i < list->count; i++) {
-		struct statfs system;
 		struct stat status;
 
 		if (!wanted[i])
@@ -138,8 +136,6 @@ int modules_shared_with_others(struct module_list *list, const bool *wanted,
 		scan.open_count++;
 		if (fstat(list->items[i].fd, &status) == 0)
 			size_bytes[i] = (u64)status.st_size;
-		overlay[i] = fstatfs(list->items[i].fd, &system) == 0 &&
-			     system.f_type == OVERLAYFS_SUPER_MAGIC;
 	}
 	return scan_processes(&scan, targets, target_count, err);
 }

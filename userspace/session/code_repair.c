@@ -179,11 +179,10 @@ static bool is_of_file(const struct repair *repair, const struct probed_piece *p
 	const struct probed_pieces *pieces = repair->pieces;
 	const struct plan *plan = piece->heap ? pieces->heap_plan : pieces->plan;
 	const struct code_module *module = &plan->modules[probed_piece_owner(pieces, piece).module];
-	const struct maps_file file = {module->fd, module->maps_device, module->maps_inode};
 	const struct maps_line *line;
 	size_t index = 0;
 
-	while ((line = code_memory_next(repair->memory, &file, &index)))
+	while ((line = code_memory_next(repair->memory, module, &index)))
 		if (piece->start >= line->start && piece->start < line->end)
 			return true;
 	return false;
