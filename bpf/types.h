@@ -49,6 +49,7 @@ struct mm_struct {
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
+	struct file *vm_file;
 };
 
 struct thread_struct {

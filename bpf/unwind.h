@@ -118,6 +118,8 @@ static __noinline u32 rule_find(struct unwind_walk *walk, u64 address)
 	if (!mapping)
 		return UNWIND_RULE_NO_MAPPING;
 	file = mapping->file;
+	if (file == UNWIND_NO_TABLE)
+		return UNWIND_RULE_SEARCHED;
 	address -= mapping->bias;
 	words = bpf_map_lookup_elem(&unwind_files, &file);
 	chunk = words ? chunk_of(words, 0) : NULL;
@@ -137,6 +139,23 @@ static __noinline u32 rule_find(struct unwind_walk *walk, u64 address)
 	if (!chunk || !count)
 		return UNWIND_RULE_NONE;
 	return row_find(chunk, first, count, address % UNWIND_PAGE_BYTES);
+}
+
+static long mapping_found(struct task_struct *task, struct vm_area_struct *mapping,
+			  u64 *of_file)
+{
+	*of_file = mapping->vm_file != NULL;
+	return 0;
+}
+
+/* What was mapped since userspace looked: code that a program made for itself, or a file, of whose callers none is to be guessed. Where
+ * another thread holds the lock of the mappings that can't be told. */
+static __always_inline u32 rule_of_unknown(u64 address)
+{
+	u64 of_file = 0;
+
+	bpf_find_vma(bpf_get_current_task_btf(), address, mapping_found, &of_file, 0);
+	return of_file ? UNWIND_RULE_NOT_READY : UNWIND_RULE_NO_MAPPING;
 }
 
 static __always_inline u32 rule_at(struct unwind_walk *walk)
@@ -159,6 +178,10 @@ static __always_inline u32 rule_at(struct unwind_walk *walk)
 	if (entry >> 16 == tag && entry)
 		return entry & 0xffff;
 	rule = rule_find(walk, address);
+	if (rule == UNWIND_RULE_NO_MAPPING) {
+		walk->unmapped = 1;
+		rule = rule_of_unknown(address);
+	}
 	if (rule == UNWIND_RULE_NONE)
 		walk->uncovered = address;
 	else if (rule != UNWIND_RULE_NOT_READY)
@@ -373,7 +396,7 @@ static __noinline int call_before(struct unwind_walk *walk, u64 address)
 	return BYTE_BEFORE(5) == 0xe8 ? CALL_DIRECT : CALL_NONE;
 }
 
-/* Code that a program made for itself, or whose table is not there: by its frame pointer, where it has one that can be one. */
+/* Code that a program made for itself, or that no table tells of: by its frame pointer, where it has one that can be one. */
 static __always_inline void guess_caller(struct unwind_walk *walk)
 {
 	u64 frame = walk->bp, bp, ip;
@@ -464,6 +487,7 @@ static __noinline int scan_for_caller(struct unwind_walk *walk)
 static __noinline int unwind_frame(struct unwind_walk *walk)
 {
 	const struct unwind_rule *rule;
+	bool guesses;
 	u32 number;
 
 	if (!walk)
@@ -484,9 +508,11 @@ static __noinline int unwind_frame(struct unwind_walk *walk)
 		step_over_signal(walk);
 	else
 		step_to_caller(walk, rule);
-	if (walk->end && rule->cfa == UNWIND_CFA_NONE)
+	/* Of a file whose table comes nothing is guessed: it would leave out who keeps no frame pointer. */
+	guesses = rule->cfa == UNWIND_CFA_NONE && number != UNWIND_RULE_NOT_READY;
+	if (walk->end && guesses)
 		guess_caller(walk);
-	if (walk->end && rule->cfa == UNWIND_CFA_NONE) {
+	if (walk->end && guesses) {
 		walk->scan_end = walk->end;
 		walk->scanned = 1;
 		walk->end = 0;

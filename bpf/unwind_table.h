@@ -63,7 +63,7 @@ struct unwind_rule {
 enum unwind_fixed_rule {
 	UNWIND_RULE_NONE = 0,	/* of a file that has a table, which does not say */
 	UNWIND_RULE_NO_MAPPING, /* no file is mapped there */
-	UNWIND_RULE_NOT_READY,	/* of a file whose table is not there yet */
+	UNWIND_RULE_NOT_READY,	/* of a file whose table is not there yet, or that was mapped a moment ago */
 	UNWIND_RULE_UNSUPPORTED,
 	UNWIND_RULE_SEARCHED, /* no table says, nor do the instructions */
 	UNWIND_RULES_FIXED,
@@ -90,8 +90,11 @@ struct unwind_chunk {
 struct unwind_mapping {
 	u64 start, end;
 	u64 bias; /* an address in the file is one in the process less this */
-	u64 file;
+	u64 file; /* or UNWIND_NO_TABLE */
 };
+
+/* A file that can have no table: what compilers at run time map of a memfd, a program of another system. */
+#define UNWIND_NO_TABLE 0xffffffff
 
 /* Where the mappings of a process are, sorted by address. */
 struct unwind_space {

@@ -34,20 +34,28 @@ static int make(struct unwind_tables *tables, const struct elf_unwind_rows *rows
 	return table->map < 0 ? table->map : 0;
 }
 
+static int read_rows(const struct unwind_tables *tables, const struct unwind_table *table,
+		     struct elf_unwind_rows *ret_rows, struct err *err)
+{
+	struct elf_file *elf;
+	int result = elf_file_open(table->fd, table->path, &elf, err);
+
+	if (result)
+		return result;
+	result = unwind_cache_rows(tables->cache_fd, table->fd, elf, ret_rows, NULL, err);
+	elf_file_free(elf);
+	return result;
+}
+
 int unwind_tables_read(struct unwind_tables *tables, u32 file, int fd, const char *path,
 		       struct err *err)
 {
 	struct unwind_table table = {.file = file, .fd = fd, .path = path};
-	struct elf_unwind_rows rows;
-	struct elf_file *elf;
-	int result = elf_file_open(fd, path, &elf, err);
+	struct elf_unwind_rows rows = {0};
+	int unreadable = read_rows(tables, &table, &rows, err);
+	int result;
 
-	if (result)
-		return result;
-	result = unwind_cache_rows(tables->cache_fd, fd, elf, &rows, NULL, err);
-	elf_file_free(elf);
-	if (result)
-		return result;
+	/* A table without rows is one that nobody waits for. */
 	if (array_reserve(&tables->items, &tables->capacity, tables->count + 1))
 		result = err_errno(err, -ENOMEM, "no memory for an unwind table");
 	else
@@ -55,7 +63,7 @@ int unwind_tables_read(struct unwind_tables *tables, u32 file, int fd, const cha
 	if (!result)
 		tables->items[tables->count++] = table;
 	elf_unwind_rows_free(&rows);
-	return result;
+	return result ? result : unreadable;
 }
 
 static int put_rules(struct unwind_tables *tables, const struct bpf_source *source, struct err *err)

@@ -413,10 +413,15 @@ static int put_space(struct unwinding *unwinding, const struct code_map *map,
 		const struct code_places *places;
 		u64 bias, file;
 
-		if (mapping->pid != process->pid || mapping->last_seen_ns < process->looked_ns ||
-		    !find_file(unwinding, mapping, &file, &places) ||
-		    !find_bias(places, mapping, &bias))
+		if (mapping->pid != process->pid || mapping->last_seen_ns < process->looked_ns)
 			continue;
+		if (!find_file(unwinding, mapping, &file, &places) ||
+		    !find_bias(places, mapping, &bias)) {
+			if (!mapping->inode)
+				continue;
+			bias = 0;
+			file = UNWIND_NO_TABLE;
+		}
 		mappings[count++] =
 			(struct unwind_mapping){mapping->start, mapping->end, bias, file};
 	}

@@ -5,9 +5,15 @@
 
 static volatile int sink;
 
-__attribute__((noinline, noclone)) void walks_through(void (*function)(void))
+__attribute__((noinline, noclone)) static void inner(void (*function)(void))
 {
 	function();
+	sink = sink + 1;
+}
+
+__attribute__((noinline, noclone)) void walks_through(void (*function)(void))
+{
+	inner(function);
 	sink = sink + 1;
 }
 
