@@ -121,8 +121,8 @@ BPF_ARCH_aarch64 := arm64
 BPF_CFLAGS := -target bpf -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
 	-D__TARGET_ARCH_$(BPF_ARCH_$(shell uname -m)) -I/usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 
-# Sums of which the result is used, in one step with the addition, from Linux 5.12 on.
-$(B)/bpf/heap.bpf.o: BPF_CFLAGS += -mcpu=v3
+# What is changed and asked for in one step, from Linux 5.12 on.
+$(B)/bpf/heap.bpf.o $(B)/bpf/sleepers.bpf.o: BPF_CFLAGS += -mcpu=v3
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define MAPS_DEFINE
 #include "maps.h"
+#include "off_cpu.h"
 #include "unwind_maps.h"
 
 const volatile unsigned int ring_count = 1;

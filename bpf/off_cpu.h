@@ -43,11 +43,25 @@ struct off_cpu {
 	u64 found_ns; /* since_ns of a wait in which it was found right before the window was closed */
 };
 
-struct {
+#ifdef MAPS_DEFINE
+#define MAP
+#else
+#define MAP extern
+#endif
+
+MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, OFF_CPU_THREADS_MAX);
 	__type(key, u32); /* tid as the host sees it */
 	__type(value, struct off_cpu);
 } off_cpu_threads SEC(".maps");
+
+#undef MAP
+
+/* How often the thread has left a CPU. */
+static __always_inline u64 switches_of(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
 
 #endif

@@ -129,11 +129,6 @@ static __always_inline struct off_cpu *place_get(u32 tid)
 	return bpf_map_lookup_elem(&off_cpu_threads, &tid);
 }
 
-static __always_inline u64 switches_of(const struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
 static __always_inline void leave_cpu(void *context, struct task_struct *task,
 				      const struct task_struct *next, bool preempted, u32 state)
 {
@@ -367,7 +362,7 @@ int task_woken(u64 *context)
 	return 0;
 }
 
-/* Read when the window opens, for the threads that are off their CPU then: their stacks nobody can take. */
+/* Read when the window opens, for the threads that are off their CPU then: their stacks are taken by sleepers.bpf.c. */
 SEC("iter/task")
 int threads_off_cpu(struct bpf_iter__task *context)
 {

@@ -98,15 +98,17 @@ _Static_assert((STACK_DEPTH_MAX & (STACK_DEPTH_MAX + 1)) == 0, "used as a mask")
 
 struct stack_walk {
 	struct stack_scratch *scratch;
+	struct task_struct *task;
 };
 
 static long stack_walk_next(u32 index, struct stack_walk *state)
 {
 	struct unwind_walk *walk = &state->scratch->walk;
+	struct task_struct *task = state->task;
 	u64 depth = walk->depth, address = walk->ip;
 
 	if (walk->scanned) {
-		scan_for_caller(walk);
+		scan_for_caller(walk, task);
 		return walk->end != 0;
 	}
 	if (walk->to_skip) {
@@ -123,7 +125,7 @@ static long stack_walk_next(u32 index, struct stack_walk *state)
 		walk->depth = depth + 1;
 		walk->hash = stack_hash_add(walk->hash, address);
 	}
-	unwind_frame(walk);
+	unwind_frame(walk, task);
 	return walk->end != 0;
 }
 
@@ -159,11 +161,11 @@ static __always_inline void ask_for_rules(u32 pid, u64 address)
 	tell_userspace_address(PROCESS_UNCOVERED_CODE, pid, address);
 }
 
-static __always_inline void stack_is_cut(struct unwind_walk *walk)
+static __always_inline void stack_is_cut(struct unwind_walk *walk, struct task_struct *task)
 {
 	struct counters *mine;
 
-	if (arch_is_ending((void *)bpf_task_pt_regs(bpf_get_current_task_btf()))) {
+	if (arch_is_ending((void *)bpf_task_pt_regs(task))) {
 		walk->end = VALUE_stack_end_ended;
 		return;
 	}
@@ -174,13 +176,13 @@ static __always_inline void stack_is_cut(struct unwind_walk *walk)
 
 /* False: the process has no tables. Else the stack is in scratch, its hash and how it ends in the walk; the to_skip innermost frames
  * are left out. */
-static __always_inline bool stack_walk(struct stack_scratch *scratch, u32 pid, u32 to_skip,
-				       struct stack_inner inner)
+static __always_inline bool stack_walk_of(struct task_struct *task, struct stack_scratch *scratch,
+					  u32 pid, u32 to_skip, struct stack_inner inner)
 {
-	struct stack_walk state = {scratch};
+	struct stack_walk state = {scratch, task};
 	struct unwind_walk *walk;
 
-	if (!walks_by_tables || !unwind_begin(&scratch->walk, pid, to_skip))
+	if (!walks_by_tables || !unwind_begin(&scratch->walk, state.task, pid, to_skip))
 		return false;
 	scratch->walk.depth = inner.depth;
 	scratch->walk.hash = inner.hash;
@@ -193,10 +195,29 @@ static __always_inline bool stack_walk(struct stack_scratch *scratch, u32 pid, u
 	if (walk->uncovered)
 		ask_for_rules(pid, walk->uncovered);
 	if (walk->end != VALUE_stack_end_complete)
-		stack_is_cut(walk);
+		stack_is_cut(walk, state.task);
 	/* Later it may be known better how the same addresses end. */
 	walk->hash = stack_hash_add(walk->hash, (u64)walk->guessed << 8 | walk->end);
 	return true;
+}
+
+static __always_inline bool stack_walk(struct stack_scratch *scratch, u32 pid, u32 to_skip,
+				       struct stack_inner inner)
+{
+	return stack_walk_of(bpf_get_current_task_btf(), scratch, pid, to_skip, inner);
+}
+
+/* The id of the stack that a walk has left in scratch; 0: it has no frame, or there is no room. */
+static __always_inline u32 stack_walked(struct stack_scratch *scratch, u64 hash, u64 pid_tgid)
+{
+	u32 depth = scratch->walk.depth & STACK_DEPTH_MAX, *known;
+
+	if (!depth)
+		return 0;
+	known = bpf_map_lookup_elem(&stacks, &hash);
+	return known ? *known
+		     : stack_send(scratch, hash, pid_tgid, depth, scratch->walk.end,
+				  scratch->walk.guessed);
 }
 
 /* ---- by frame pointers ---- */

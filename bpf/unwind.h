@@ -150,15 +150,15 @@ static long mapping_found(struct task_struct *task, struct vm_area_struct *mappi
 
 /* What was mapped since userspace looked: code that a program made for itself, or a file, of whose callers none is to be guessed. Where
  * another thread holds the lock of the mappings that can't be told. */
-static __always_inline u32 rule_of_unknown(u64 address)
+static __always_inline u32 rule_of_unknown(struct task_struct *task, u64 address)
 {
 	u64 of_file = 0;
 
-	bpf_find_vma(bpf_get_current_task_btf(), address, mapping_found, &of_file, 0);
+	bpf_find_vma(task, address, mapping_found, &of_file, 0);
 	return of_file ? UNWIND_RULE_NOT_READY : UNWIND_RULE_NO_MAPPING;
 }
 
-static __always_inline u32 rule_at(struct unwind_walk *walk)
+static __always_inline u32 rule_at(struct unwind_walk *walk, struct task_struct *task)
 {
 	/* The byte before a return address belongs to the call. */
 	u64 address = walk->ip - !walk->exact;
@@ -180,7 +180,7 @@ static __always_inline u32 rule_at(struct unwind_walk *walk)
 	rule = rule_find(walk, address);
 	if (rule == UNWIND_RULE_NO_MAPPING) {
 		walk->unmapped = 1;
-		rule = rule_of_unknown(address);
+		rule = rule_of_unknown(task, address);
 	}
 	if (rule == UNWIND_RULE_NONE)
 		walk->uncovered = address;
@@ -202,9 +202,9 @@ static const volatile u8 register_places[16] = {
 };
 
 /* Any register, of the innermost frame. */
-static __always_inline int register_read(struct unwind_walk *walk, u32 number)
+static __always_inline int register_read(struct unwind_walk *walk, struct task_struct *task, u32 number)
 {
-	u64 registers = bpf_task_pt_regs(bpf_get_current_task_btf()), index = number;
+	u64 registers = bpf_task_pt_regs(task), index = number;
 
 	OPAQUE(index);
 	if (!walk->innermost)
@@ -216,7 +216,7 @@ static __always_inline int register_read(struct unwind_walk *walk, u32 number)
 }
 
 /* Sets cfa, or end. */
-static __always_inline void find_cfa(struct unwind_walk *walk, const struct unwind_rule *rule)
+static __always_inline void find_cfa(struct unwind_walk *walk, struct task_struct *task, const struct unwind_rule *rule)
 {
 	u64 offset = (s64)rule->cfa_offset;
 	u32 end = VALUE_stack_end_unreadable;
@@ -235,13 +235,13 @@ static __always_inline void find_cfa(struct unwind_walk *walk, const struct unwi
 		walk->cfa = walk->sp + 8 + ((walk->ip & 15) >= offset) * 8;
 		return;
 	case UNWIND_CFA_RSP_POINTS:
-		if (!unwind_read(walk, walk->sp + offset)) {
+		if (!unwind_read(walk, task, walk->sp + offset)) {
 			walk->cfa = walk->value + rule->words * 8;
 			return;
 		}
 		break;
 	case UNWIND_CFA_RBP_POINTS:
-		if (!unwind_read(walk, walk->bp + offset)) {
+		if (!unwind_read(walk, task, walk->bp + offset)) {
 			walk->cfa = walk->value + rule->words * 8;
 			return;
 		}
@@ -256,7 +256,7 @@ static __always_inline void find_cfa(struct unwind_walk *walk, const struct unwi
 		break;
 	default:
 		if (rule->cfa >= UNWIND_CFA_REGISTER &&
-		    !register_read(walk, rule->cfa - UNWIND_CFA_REGISTER)) {
+		    !register_read(walk, task, rule->cfa - UNWIND_CFA_REGISTER)) {
 			walk->cfa = walk->value + offset;
 			return;
 		}
@@ -266,12 +266,12 @@ static __always_inline void find_cfa(struct unwind_walk *walk, const struct unwi
 }
 
 /* The caller's value of a register, by its rule. 0 where it cannot be read: code that uses it for numbers has no need of it. */
-static __always_inline u64 register_of_caller(struct unwind_walk *walk, u32 how, s64 offset,
+static __always_inline u64 register_of_caller(struct unwind_walk *walk, struct task_struct *task, u32 how, s64 offset,
 					      u64 before)
 {
 	if (how != UNWIND_AT_CFA && how != UNWIND_AT_RBP)
 		return before;
-	return unwind_read_near(walk, (how == UNWIND_AT_CFA ? walk->cfa : walk->bp) + offset)
+	return unwind_read_near(walk, task, (how == UNWIND_AT_CFA ? walk->cfa : walk->bp) + offset)
 		       ? 0
 		       : walk->value;
 }
@@ -283,21 +283,21 @@ static __always_inline u64 register_of_caller(struct unwind_walk *walk, u32 how,
 #define SIGNAL_RSP 160
 #define SIGNAL_RIP 168
 
-static __always_inline void step_over_signal(struct unwind_walk *walk)
+static __always_inline void step_over_signal(struct unwind_walk *walk, struct task_struct *task)
 {
 	u64 frame = walk->sp;
 
 	walk->end = VALUE_stack_end_unreadable;
-	if (unwind_read(walk, frame + SIGNAL_RBP))
+	if (unwind_read(walk, task, frame + SIGNAL_RBP))
 		return;
 	walk->bp = walk->value;
-	if (unwind_read(walk, frame + SIGNAL_RBX))
+	if (unwind_read(walk, task, frame + SIGNAL_RBX))
 		return;
 	walk->bx = walk->value;
-	if (unwind_read(walk, frame + SIGNAL_RSP))
+	if (unwind_read(walk, task, frame + SIGNAL_RSP))
 		return;
 	walk->sp = walk->value;
-	if (unwind_read(walk, frame + SIGNAL_RIP))
+	if (unwind_read(walk, task, frame + SIGNAL_RIP))
 		return;
 	walk->ip = walk->value;
 	walk->exact = 1;
@@ -344,11 +344,11 @@ static __noinline int find_original(struct unwind_walk *walk, u64 stack)
 	return 0;
 }
 
-static __always_inline void step_to_caller(struct unwind_walk *walk, const struct unwind_rule *rule)
+static __always_inline void step_to_caller(struct unwind_walk *walk, struct task_struct *task, const struct unwind_rule *rule)
 {
 	u64 bp;
 
-	find_cfa(walk, rule);
+	find_cfa(walk, task, rule);
 	if (walk->end)
 		return;
 	/* Stacks grow downwards. */
@@ -356,15 +356,15 @@ static __always_inline void step_to_caller(struct unwind_walk *walk, const struc
 		walk->end = VALUE_stack_end_broken;
 		return;
 	}
-	if (unwind_read_near(walk, walk->cfa - 8)) {
+	if (unwind_read_near(walk, task, walk->cfa - 8)) {
 		walk->end = VALUE_stack_end_unreadable;
 		return;
 	}
 	walk->ip = walk->value;
 	if (walk->trampoline && walk->ip == walk->trampoline)
 		find_original(walk, walk->cfa - 8);
-	bp = register_of_caller(walk, rule->rbp, rule->rbp_offset, walk->bp);
-	walk->bx = register_of_caller(walk, rule->rbx, rule->rbx_offset, walk->bx);
+	bp = register_of_caller(walk, task, rule->rbp, rule->rbp_offset, walk->bp);
+	walk->bx = register_of_caller(walk, task, rule->rbx, rule->rbx_offset, walk->bx);
 	walk->bp = bp;
 	walk->sp = walk->cfa;
 	walk->exact = 0;
@@ -378,12 +378,12 @@ enum call { CALL_NONE, CALL_DIRECT, CALL_THROUGH };
 
 /* Which call is before this address? (call rel32; call *register or *memory in its lengths.) Where bytes could be either it is the one
  * through a pointer. Sets value. */
-static __noinline int call_before(struct unwind_walk *walk, u64 address)
+static __noinline int call_before(struct unwind_walk *walk, struct task_struct *task, u64 address)
 {
 	u64 code;
 
 	if (!walk || !arch_is_code_address(address) ||
-	    bpf_probe_read_user(&walk->value, sizeof(walk->value), (void *)(address - 8)))
+	    unwind_copy(task, &walk->value, sizeof(walk->value), address - 8))
 		return CALL_NONE;
 	/* Of the bytes before it the nearest one is the highest. */
 	code = walk->value;
@@ -397,16 +397,16 @@ static __noinline int call_before(struct unwind_walk *walk, u64 address)
 }
 
 /* Code that a program made for itself, or that no table tells of: by its frame pointer, where it has one that can be one. */
-static __always_inline void guess_caller(struct unwind_walk *walk)
+static __always_inline void guess_caller(struct unwind_walk *walk, struct task_struct *task)
 {
 	u64 frame = walk->bp, bp, ip;
 
 	if (frame % 8 || frame < walk->sp || frame - walk->sp > GUESS_FRAME_MAX_BYTES ||
-	    unwind_read(walk, frame))
+	    unwind_read(walk, task, frame))
 		return;
 	/* A caller without frame pointers has any number there. */
 	bp = walk->value;
-	if (unwind_read(walk, frame + 8))
+	if (unwind_read(walk, task, frame + 8))
 		return;
 	ip = walk->value;
 	walk->cfa = frame + 16;
@@ -415,7 +415,7 @@ static __always_inline void guess_caller(struct unwind_walk *walk)
 		if (walk->end)
 			return;
 	} else {
-		if (call_before(walk, ip) == CALL_NONE)
+		if (call_before(walk, task, ip) == CALL_NONE)
 			return;
 		walk->ip = ip;
 	}
@@ -435,15 +435,15 @@ static __always_inline bool is_frame(const struct unwind_walk *walk, u64 value)
 }
 
 /* What was found is the caller. Code without frame pointers saves rbp first of all, or behind rbx, as oneDNN's does. */
-static __always_inline void scan_found(struct unwind_walk *walk)
+static __always_inline void scan_found(struct unwind_walk *walk, struct task_struct *task)
 {
 	u64 first;
 
-	if (walk->cfa - 8 > walk->sp && !unwind_read(walk, walk->cfa - 16)) {
+	if (walk->cfa - 8 > walk->sp && !unwind_read(walk, task, walk->cfa - 16)) {
 		first = walk->value;
 		if (is_frame(walk, first)) {
 			walk->bp = first;
-		} else if (!unwind_read(walk, walk->cfa - 24) && is_frame(walk, walk->value)) {
+		} else if (!unwind_read(walk, task, walk->cfa - 24) && is_frame(walk, walk->value)) {
 			walk->bp = walk->value;
 			walk->bx = first;
 		}
@@ -456,7 +456,7 @@ static __always_inline void scan_found(struct unwind_walk *walk)
 /* Code that has no frame pointer either: is the next word of the stack the return address, in code of which the tables know how to go
  * on? Those of calls that are over stand there too, but farther in: of those that are not over the first one counts. A step of the
  * walk looks at one word, since the verifier allows no more calls within each other than a walk has. */
-static __noinline int scan_for_caller(struct unwind_walk *walk)
+static __noinline int scan_for_caller(struct unwind_walk *walk, struct task_struct *task)
 {
 	u64 place, address;
 	/* What was made at run time no file calls but through a pointer. */
@@ -465,7 +465,7 @@ static __noinline int scan_for_caller(struct unwind_walk *walk)
 	if (!walk)
 		return 0;
 	place = (walk->sp + 7 & ~7ULL) + (u64)(walk->scanned - 1) * 8;
-	if (walk->scanned++ > SCAN_MAX_WORDS || unwind_read(walk, place)) {
+	if (walk->scanned++ > SCAN_MAX_WORDS || unwind_read(walk, task, place)) {
 		walk->end = walk->scan_end;
 		return 0;
 	}
@@ -474,17 +474,17 @@ static __noinline int scan_for_caller(struct unwind_walk *walk)
 	if (walk->trampoline && address == walk->trampoline) {
 		find_original(walk, place);
 		if (!walk->end)
-			scan_found(walk);
+			scan_found(walk, task);
 	} else if (arch_is_code_address(address) &&
 		   rule_find(walk, address - 1) >= UNWIND_RULES_FIXED &&
-		   call_before(walk, address) > least) {
+		   call_before(walk, task, address) > least) {
 		walk->ip = address;
-		scan_found(walk);
+		scan_found(walk, task);
 	}
 	return 0;
 }
 
-static __noinline int unwind_frame(struct unwind_walk *walk)
+static __noinline int unwind_frame(struct unwind_walk *walk, struct task_struct *task)
 {
 	const struct unwind_rule *rule;
 	bool guesses;
@@ -496,7 +496,7 @@ static __noinline int unwind_frame(struct unwind_walk *walk)
 		walk->end = VALUE_stack_end_complete;
 		return 0;
 	}
-	number = rule_at(walk);
+	number = rule_at(walk, task);
 	walk->rule = number;
 	walk->unmapped |= number == UNWIND_RULE_NO_MAPPING;
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
@@ -505,13 +505,13 @@ static __noinline int unwind_frame(struct unwind_walk *walk)
 		return 0;
 	}
 	if (rule->cfa == UNWIND_CFA_SIGNAL)
-		step_over_signal(walk);
+		step_over_signal(walk, task);
 	else
-		step_to_caller(walk, rule);
+		step_to_caller(walk, task, rule);
 	/* Of a file whose table comes nothing is guessed: it would leave out who keeps no frame pointer. */
 	guesses = rule->cfa == UNWIND_CFA_NONE && number != UNWIND_RULE_NOT_READY;
 	if (walk->end && guesses)
-		guess_caller(walk);
+		guess_caller(walk, task);
 	if (walk->end && guesses) {
 		walk->scan_end = walk->end;
 		walk->scanned = 1;
@@ -549,20 +549,19 @@ static __always_inline void leave_kernel_page(struct unwind_walk *walk,
 
 /* A thread that has executed nothing yet has no caller: what stands on its stack is the function that it will begin with, or nothing
  * at all. Whoever makes it as by a fork returns from there. */
-static __always_inline bool is_outermost(struct unwind_walk *walk, const struct pt_regs *registers)
+static __always_inline bool is_outermost(struct unwind_walk *walk, struct task_struct *task, const struct pt_regs *registers)
 {
 	enum arch_beginning beginning = arch_beginning_of(registers);
 
 	if (beginning != ARCH_PERHAPS_ON_STACK_OF_ITS_OWN)
 		return beginning == ARCH_ON_STACK_OF_ITS_OWN;
-	return unwind_read(walk, walk->sp) || call_before(walk, walk->value) == CALL_NONE;
+	return unwind_read(walk, task, walk->sp) || call_before(walk, task, walk->value) == CALL_NONE;
 }
 
 /* False: the process has no tables. */
-static __always_inline bool unwind_begin(struct unwind_walk *walk, u32 pid, u32 to_skip)
+static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_struct *task, u32 pid, u32 to_skip)
 {
 	const struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
-	struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	const struct uprobe_task *probed = task->utask;
 
@@ -585,7 +584,7 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, u32 pid, u32 
 	walk->end = walk->guessed = 0;
 	walk->uncovered = walk->unmapped = 0;
 	walk->scanned = 0;
-	walk->outermost = is_outermost(walk, registers);
+	walk->outermost = is_outermost(walk, task, registers);
 	if (probed)
 		leave_kernel_page(walk, probed);
 	return true;

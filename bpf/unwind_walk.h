@@ -34,22 +34,31 @@ struct unwind_walk {
 	u64 page[ARCH_PAGE_BYTES / sizeof(u64)];
 };
 
+/* Of the memory of the task whose stack it is. Programs that may sleep (UNWIND_OTHERS) can read that of any, all others that of their own. */
+static __always_inline long unwind_copy(struct task_struct *task, void *to, u32 size_bytes, u64 address)
+{
+#ifdef UNWIND_OTHERS
+	return bpf_copy_from_user_task(to, size_bytes, (void *)address, task, 0);
+#else
+	return bpf_probe_read_user(to, size_bytes, (void *)address);
+#endif
+}
+
 /* The number is not known to who compiles, nor to the verifier. */
 #define OPAQUE(number) __asm__ volatile("" : "+r"(number))
 
 /* Reads the word at an address of the stack into value. -1: it is not there. */
-static __noinline int unwind_read(struct unwind_walk *walk, u64 address)
+static __noinline int unwind_read(struct unwind_walk *walk, struct task_struct *task, u64 address)
 {
 	u64 page = address & ~(u64)(ARCH_PAGE_BYTES - 1), index = address % ARCH_PAGE_BYTES / 8;
 
 	if (!walk)
 		return -1;
 	if (address % 8)
-		return bpf_probe_read_user(&walk->value, sizeof(walk->value), (void *)address) ? -1
-											       : 0;
+		return unwind_copy(task, &walk->value, sizeof(walk->value), address) ? -1 : 0;
 	if (page != walk->page_at) {
 		walk->page_at = PAGE_NONE;
-		if (bpf_probe_read_user(walk->page, ARCH_PAGE_BYTES, (void *)page))
+		if (unwind_copy(task, walk->page, ARCH_PAGE_BYTES, page))
 			return -1;
 		walk->page_at = page;
 	}
@@ -60,12 +69,12 @@ static __noinline int unwind_read(struct unwind_walk *walk, u64 address)
 
 /* The same where it mostly is in the page that was read: of processors whose returns are made safe against speculation a call takes as long as
  * all else that a frame needs. */
-static __always_inline int unwind_read_near(struct unwind_walk *walk, u64 address)
+static __always_inline int unwind_read_near(struct unwind_walk *walk, struct task_struct *task, u64 address)
 {
 	u64 index = address - walk->page_at;
 
 	if (index >= ARCH_PAGE_BYTES || index % 8)
-		return unwind_read(walk, address);
+		return unwind_read(walk, task, address);
 	OPAQUE(index);
 	walk->value = walk->page[index / 8 & (ARCH_PAGE_BYTES / 8 - 1)];
 	return 0;

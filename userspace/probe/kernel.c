@@ -111,6 +111,7 @@ static void look_at_types(struct kernel_abilities *abilities)
 					 : KERNEL_GROWTH_NONE;
 	abilities->growth = others ? abilities->locks : KERNEL_GROWTH_NONE;
 	/* In later kernels the function has another name, and fewer arguments. */
+	abilities->other_memory = has_function(btf, "bpf_copy_from_user_task");
 	abilities->hold_threads = has_function(btf, "bpf_task_work_schedule_resume_impl") &&
 				  !has_function(btf, "bpf_task_work_schedule_resume");
 	btf__free(btf);

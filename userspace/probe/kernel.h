@@ -20,6 +20,7 @@ struct kernel_abilities {
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
 	bool hold_threads;   /* a program may do work on a thread's way back to user mode (6.18) */
+	bool other_memory;   /* a program may read the memory of any task (5.18) */
 	char release[65];    /* uname */
 };
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol.h"
+
 #define ROUNDS 5
 #define NOT_INLINED __attribute__((noinline))
 #define INLINED static inline __attribute__((always_inline))
@@ -119,6 +121,9 @@ int main(int argc, char **argv)
 		auto function = library ? (long (*)(long (*)()))dlsym(library, "library_function") : nullptr;
 		long (*made)() = make_code();
 
+		/* Until its unwind table is read stacks end in the library. */
+		if (function)
+			protocol_pause(1000);
 		for (int i = 0; i < ROUNDS; i++) {
 			chain_of_methods();
 			chain_of_libc();

@@ -59,8 +59,14 @@ static void nothing(void *data, const void *record)
 
 int bpf_source_note_off_cpu(struct bpf_source *source)
 {
-	return bpf_records_read(source->skeleton->progs.threads_off_cpu, 0,
-				sizeof(struct record_off_cpu), nothing, NULL);
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+	int result = bpf_records_read(skeleton->progs.threads_off_cpu, 0,
+				      sizeof(struct record_off_cpu), nothing, NULL);
+
+	if (!result && bpf_program__autoload(skeleton->progs.stacks_of_sleepers))
+		result = bpf_records_read(skeleton->progs.stacks_of_sleepers, 0,
+					  sizeof(struct record_off_cpu), nothing, NULL);
+	return result;
 }
 
 void bpf_source_find_off_cpu(struct bpf_source *source)

@@ -68,6 +68,8 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
 		{skeleton->progs.threads_off_cpu, settings->off_cpu},
+		{skeleton->progs.stacks_of_sleepers,
+		 settings->off_cpu && settings->unwinds && can->other_memory},
 		{skeleton->progs.threads_found_off_cpu, settings->off_cpu},
 		{skeleton->progs.open_off_cpu, settings->off_cpu},
 		{skeleton->progs.short_waits, settings->off_cpu},
