@@ -82,6 +82,8 @@ static __always_inline u32 stack_send(struct stack_scratch *scratch, u64 hash, u
 	scratch->fact.depth = depth;
 	scratch->fact.end = end;
 	scratch->fact.guessed = guessed;
+	scratch->fact.guessed_first = guessed ? scratch->walk.guesses[0] : 0;
+	scratch->fact.guessed_rest = guessed ? scratch->walk.guesses[1] : 0;
 	if (try_emit(&scratch->fact.header, size_bytes))
 		return id;
 	bpf_map_delete_elem(&stacks, &hash);
@@ -121,6 +123,8 @@ static long stack_walk_next(u32 index, struct stack_walk *state)
 		if (walk->exact && (!walk->innermost || depth))
 			address++;
 		OPAQUE(depth);
+		walk->guesses[depth >> 6 & 1] |= (u64)walk->is_guess << (depth & 63);
+		walk->is_guess = 0;
 		state->scratch->addresses[depth & STACK_DEPTH_MAX] = address;
 		walk->depth = depth + 1;
 		walk->hash = stack_hash_add(walk->hash, address);

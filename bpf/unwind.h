@@ -423,6 +423,7 @@ static __always_inline void guess_caller(struct unwind_walk *walk, struct task_s
 	walk->sp = walk->cfa;
 	walk->exact = 0;
 	walk->guessed++;
+	walk->is_guess = 1;
 	walk->end = 0;
 }
 
@@ -451,6 +452,7 @@ static __always_inline void scan_found(struct unwind_walk *walk, struct task_str
 	walk->sp = walk->cfa;
 	walk->exact = walk->end = walk->scanned = 0;
 	walk->guessed++;
+	walk->is_guess = 1;
 }
 
 /* Code that has no frame pointer either: is the next word of the stack the return address, in code of which the tables know how to go
@@ -581,7 +583,8 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_s
 	walk->depth = 0;
 	walk->to_skip = to_skip;
 	walk->exact = walk->innermost = 1;
-	walk->end = walk->guessed = 0;
+	walk->end = walk->guessed = walk->is_guess = 0;
+	walk->guesses[0] = walk->guesses[1] = 0;
 	walk->uncovered = walk->unmapped = 0;
 	walk->scanned = 0;
 	walk->outermost = is_outermost(walk, task, registers);

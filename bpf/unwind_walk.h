@@ -26,7 +26,9 @@ struct unwind_walk {
 	u32 outermost; /* it is known that ip has no caller */
 	u32 rule;
 	u32 end;       /* enum stack_end; 0: it goes on */
-	u32 guessed;   /* so many callers were */
+	u32 guessed;   /* so many callers were, */
+	u32 is_guess;  /* ip among them */
+	u64 guesses[2]; /* by their places in the stack, a bit each */
 	u32 scanned;   /* 1 + so many words while a caller is looked for, */
 	u32 scan_end;  /* and why the walk ends if there is none */
 	u32 unmapped;  /* it came to where no file is known to be mapped */

@@ -191,8 +191,11 @@ static void ndjson_append_stack_end(const struct view *view, struct text *text, 
 		ndjson_append_key(text, "stack_end");
 		json_append_string(text, end->tag);
 	}
-	if (fact)
-		ndjson_append_nonzero(text, "stack_guessed", fact->guessed);
+	if (!fact || !fact->guessed)
+		return;
+	ndjson_append_nonzero(text, "stack_guessed", fact->guessed);
+	ndjson_append_nonzero(text, "stack_guessed_first", fact->guessed_first);
+	ndjson_append_nonzero(text, "stack_guessed_rest", fact->guessed_rest);
 }
 
 /* A span has a duration (also 0) unless it is open; for the others 0 goes without saying. */

@@ -186,12 +186,16 @@ static int import_stack_end(struct import *import, json_t *object, struct err *e
 	struct import_context *context = &import->context;
 	json_t *end = json_object_get(object, "stack_end");
 	json_t *guessed = json_object_get(object, "stack_guessed");
+	json_t *first = json_object_get(object, "stack_guessed_first");
+	json_t *rest = json_object_get(object, "stack_guessed_rest");
 	const struct schema_enum_value *value =
 		json_is_string(end) ? schema_enum_by_tag("stack_end", json_string_value(end))
 				    : NULL;
 
 	context->stack_end = value ? (u8)value->number : 0;
 	context->stack_guessed = (u8)json_integer_value(guessed);
+	context->stack_guessed_first = (u64)json_integer_value(first);
+	context->stack_guessed_rest = (u64)json_integer_value(rest);
 	if (end && !value)
 		return import_error(context, err, "stack_end: expected how a stack ends");
 	if (guessed && (!json_is_integer(guessed) || json_integer_value(guessed) < 0 ||
@@ -203,7 +207,7 @@ static int import_stack_end(struct import *import, json_t *object, struct err *e
 
 static bool is_of_stack(const char *key)
 {
-	return strcmp(key, "stack_end") == 0 || strcmp(key, "stack_guessed") == 0;
+	return strcmp(key, "stack_end") == 0 || strncmp(key, "stack_guessed", 13) == 0;
 }
 
 static int import_fields(struct import *import, const struct schema_kind *kind, json_t *object,

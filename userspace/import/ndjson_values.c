@@ -190,6 +190,8 @@ static int parse_stack(const struct target *target, json_t *value, u64 *ret_valu
 	stack->depth = depth;
 	stack->end = target->context->stack_end;
 	stack->guessed = target->context->stack_guessed;
+	stack->guessed_first = target->context->stack_guessed_first;
+	stack->guessed_rest = target->context->stack_guessed_rest;
 	addresses = (u64 *)(stack + 1);
 	for (size_t i = 0; i < depth; i++) {
 		const char *string = json_string_value(json_array_get(value, i));

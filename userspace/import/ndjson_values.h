@@ -31,6 +31,7 @@ struct import_context {
 	struct batch *batch;
 	struct import_source *source;
 	u8 stack_end, stack_guessed; /* of the stack of the line: fields of its fact */
+	u64 stack_guessed_first, stack_guessed_rest;
 };
 
 /* Sets the field (header field or own) of the record to the JSON value. */

@@ -67,14 +67,15 @@ static const struct sort {
 struct place {
 	u64 self_ns, total_ns, samples;
 	char *where; /* its module or line */
-	u64 path_ns; /* of the stack with the most time that ends in it, */
-	size_t path; /* its place in stacks + 1; 0: it has none */
+	size_t path; /* 1 + the place in stacks of that with the most time that ends in it, a whole one where there is one; 0: none */
 };
 
 /* What a stack leads through: numbers of places, innermost first, each once. */
 struct stack {
 	size_t first, count;
 	u64 ns;
+	u32 pid, id;
+	bool whole;
 };
 
 struct run {
@@ -114,8 +115,11 @@ static s64 frame_number(struct run *run, const struct view_frame *frame)
 {
 	_cleanup_text_ struct text name = {0};
 	_cleanup_text_ struct text line = {0};
+	struct view_frame function = *frame;
 
-	view_frame_append_name(frame, &name);
+	/* It ran, whether or not it is certain that it was called from there. */
+	function.guessed = false;
+	view_frame_append_name(&function, &name);
 	if (run->sort->by_line && frame->file[0])
 		text_appendf(&line, "%s:%u", frame->file, frame->line);
 	if (name.failed || line.failed)
@@ -145,6 +149,7 @@ static int read_stack(struct run *run, const struct record_header *record, struc
 	size_t count = view_frames(run->view, record->pid, record->stack, &frames, &cut);
 	int result = 0;
 
+	stack->whole = !cut;
 	stack->first = run->step_count;
 	for (size_t i = 0; i < count && !result; i++)
 		result = add_step(run, stack, frame_number(run, &frames[i]));
@@ -162,7 +167,7 @@ static struct stack *stack_of(struct run *run, const struct record_header *recor
 		return &run->stacks[*known];
 	if (array_reserve(&run->stacks, &run->stack_capacity, run->stack_count + 1))
 		return NULL;
-	run->stacks[run->stack_count] = (struct stack){0};
+	run->stacks[run->stack_count] = (struct stack){.pid = record->pid, .id = record->stack};
 	if (read_stack(run, record, &run->stacks[run->stack_count]) ||
 	    map_set(&run->known, record->pid, record->stack, run->stack_count))
 		return NULL;
@@ -217,16 +222,38 @@ static const char *place_name(const struct run *run, size_t number)
 	return strchr(run->keys.strings[number], '\n') + 1;
 }
 
+/* One that is whole tells more than one that is cut. */
+static bool is_better(const struct stack *stack, const struct stack *than)
+{
+	return stack->whole != than->whole ? stack->whole : stack->ns > than->ns;
+}
+
 static void choose_paths(struct run *run)
 {
 	for (size_t i = 0; i < run->stack_count; i++) {
 		struct place *place = &run->places[run->steps[run->stacks[i].first]];
 
-		if (run->stacks[i].ns <= place->path_ns)
-			continue;
-		place->path_ns = run->stacks[i].ns;
-		place->path = i + 1;
+		if (!place->path || is_better(&run->stacks[i], &run->stacks[place->path - 1]))
+			place->path = i + 1;
 	}
+}
+
+/* The callers, a line each. One that calls itself stands there once. */
+static void append_path(const struct run *run, const struct stack *stack, struct text *text)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = view_frames(run->view, stack->pid, stack->id, &frames, &cut);
+
+	for (size_t i = 1; i < count; i++) {
+		if (!strcmp(frames[i].name, frames[i - 1].name) && !frames[i].guessed &&
+		    frames[i].name[0])
+			continue;
+		view_frame_append_name(&frames[i], text);
+		text_append_char(text, '\n');
+	}
+	if (cut)
+		text_appendf(text, "%s\n", cut);
 }
 
 static int fill_path(const struct run *run, size_t number, struct report_cell *cell)
@@ -235,9 +262,8 @@ static int fill_path(const struct run *run, size_t number, struct report_cell *c
 	_cleanup_text_ struct text text = {0};
 
 	text_appendf(&text, "%s\n", place_name(run, number));
-	for (size_t i = 1; path && i < run->stacks[path - 1].count; i++)
-		text_appendf(&text, "%s\n",
-			     place_name(run, run->steps[run->stacks[path - 1].first + i]));
+	if (path)
+		append_path(run, &run->stacks[path - 1], &text);
 	return text.failed ? -ENOMEM : report_cell_text(cell, text_string(&text));
 }
 

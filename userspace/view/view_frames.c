@@ -163,11 +163,23 @@ static const char *cut_of(u32 end)
 }
 
 /* enum stack_end; 0: it was taken by frame pointers. */
-static u32 end_of(const struct view *view, u32 stack)
+static u32 end_of(const struct record_stack *fact)
 {
-	const struct record_header *fact = view_fact(view, KIND_stack, stack);
+	return fact ? fact->end : 0;
+}
 
-	return fact ? ((const struct record_stack *)fact)->end : 0;
+static bool is_guessed(const struct record_stack *fact, size_t place)
+{
+	u64 places = place < 64 ? fact->guessed_first : fact->guessed_rest;
+
+	return fact->guessed && place < 128 && places >> place % 64 & 1;
+}
+
+/* The frames of one address. */
+static void mark_guessed(struct view_frames *frames, size_t first)
+{
+	for (size_t i = first; i < frames->found_count; i++)
+		frames->found[i].guessed = true;
 }
 
 size_t view_frames(const struct view *view, u32 pid, u32 stack,
@@ -176,19 +188,23 @@ size_t view_frames(const struct view *view, u32 pid, u32 stack,
 	struct view_frames *frames = view->frames;
 	const u64 *addresses;
 	size_t depth = view_stack(view, stack, &addresses), kept = 0;
-	u32 end = depth ? end_of(view, stack) : 0;
+	const struct record_stack *fact = (const void *)view_fact(view, KIND_stack, stack);
+	u32 end = depth ? end_of(fact) : 0;
 	bool any = false, gap = false, is_cut;
 	int result = 0;
 
 	frames->found_count = 0;
 	frames->caller_missing = false;
 	for (size_t i = 0; i < depth && result == 0; i++) {
+		size_t before = frames->found_count;
 		bool known = false;
 
 		if (frames->caller_missing && !end)
 			result = add_missing(frames);
 		if (!result)
 			result = add_address(view, pid, addresses, i, &known);
+		if (fact && is_guessed(fact, i))
+			mark_guessed(frames, before);
 		any |= known;
 		gap |= i && !known && !end;
 		/* Up to here the chain holds. */
@@ -215,6 +231,8 @@ void view_frame_append_name(const struct view_frame *frame, struct text *text)
 		text_append(text, frame->module);
 	else
 		text_appendf(text, "%#llx", (unsigned long long)frame->address);
+	if (frame->guessed)
+		text_append(text, VIEW_FRAME_GUESSED);
 }
 
 void view_frame_append(const struct view_frame *frame, struct text *text)
