@@ -567,11 +567,8 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_s
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	const struct uprobe_task *probed = task->utask;
 
-	if (!space || !space->count)
+	if (!space || !take_space(walk, space))
 		return false;
-	walk->first = space->first;
-	walk->count = space->count;
-	walk->salt = space->salt;
 	walk->ip = registers->rip;
 	walk->sp = registers->rsp;
 	walk->bp = registers->rbp;

@@ -82,7 +82,8 @@ struct unwind_chunk {
 	u32 words[UNWIND_CHUNK_WORDS];
 };
 
-#define UNWIND_FILES_MAX    8193
+#define UNWIND_FILES_MAX    8194
+#define UNWIND_FILE_SPARE   (UNWIND_FILES_MAX - 1) /* no mapping is of it */
 #define UNWIND_MAPPINGS_MAX 65536 /* of all processes */
 #define UNWIND_PROCESS_MAX  4096  /* of one process */
 
@@ -96,10 +97,10 @@ struct unwind_mapping {
 /* A file that can have no table: what compilers at run time map of a memfd, a program of another system. */
 #define UNWIND_NO_TABLE 0xffffffff
 
-/* Where the mappings of a process are, sorted by address. */
+/* Where the mappings of a process are, sorted by address: behind one of which `start` is the salt and `end` the count, as long as the places are not another process's. */
 struct unwind_space {
 	u32 first, count;
-	u64 salt; /* another one whenever they change */
+	u64 salt; /* another one whenever they change; never 0 */
 	u64 told; /* that there seems to be more */
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a walk of a stack is (unwind.h), and the words of the stack that it reads. */
+/* Where a walk of a stack is (unwind.h), the mappings of its process, and the words of the stack that it reads. */
 #ifndef GPUPROBE_BPF_UNWIND_WALK_H
 #define GPUPROBE_BPF_UNWIND_WALK_H
 
 #include "arch_x86_64.h"
 #include "types.h"
+#include "unwind_maps.h"
 
 #define PAGE_NONE ((1ULL << 63) + 1) /* no program has an address near it */
 
@@ -35,6 +36,20 @@ struct unwind_walk {
 	u64 uncovered; /* code that nobody has looked into yet; 0: none was met */
 	u64 page[ARCH_PAGE_BYTES / sizeof(u64)];
 };
+
+/* False: it has no mappings, or their places have been given away: what it maps is unknown until it is looked at again. Who takes them may search
+ * them to its end: places are given away first, and filled anew when no program runs any more that did then. */
+static __always_inline bool take_space(struct unwind_walk *walk, const struct unwind_space *space)
+{
+	const struct unwind_mapping *head;
+	u32 first = space->first;
+
+	walk->first = first + 1;
+	walk->count = space->count;
+	walk->salt = space->salt;
+	head = bpf_map_lookup_elem(&unwind_mappings, &first);
+	return walk->count && head && head->start == walk->salt && head->end == walk->count;
+}
 
 /* Of the memory of the task whose stack it is. Programs that may sleep (UNWIND_OTHERS) can read that of any, all others that of their own. */
 static __always_inline long unwind_copy(struct task_struct *task, void *to, u32 size_bytes, u64 address)

@@ -158,6 +158,13 @@ static void put_failures(struct session *session, struct batch *batch)
 					  "targets", text);
 }
 
+static void put_lost_stacks(struct session *session, struct batch *batch)
+{
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_unwind_full,
+			     session->facts.bpf_place,
+			     session->unwinding ? unwinding_left_out(session->unwinding) : 0);
+}
+
 void session_put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {session, batch, 0}, waits = {session, batch, 0};
@@ -211,6 +218,7 @@ void session_put_last_facts(struct session *session, struct batch *batch)
 			     session->facts.bpf_place, status->changes.count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_patch_repaired,
 			     session->facts.bpf_place, session->repaired_count);
+	put_lost_stacks(session, batch);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
 			     session->facts.bpf_place, session->unstored_count);
 	status->event_count += calls.count + waits.count;

@@ -19,10 +19,11 @@
 #include "elf/elf_vdso.h"
 #include "process/stack_files.h"
 #include "session/unwind_tables.h"
+#include "unwind/unwind_space.h"
 
 #define PAGE_BYTES 4096ULL
 /* The numbers of files are those of the code map; the last one is that of what is no file. */
-#define VDSO_NUMBER (UNWIND_FILES_MAX - 1)
+#define VDSO_NUMBER (UNWIND_FILE_SPARE - 1)
 
 /* A file whose table is to be read. */
 struct wanted_file {
@@ -66,6 +67,8 @@ struct unwinding {
 	struct code_places vdso;
 	struct map looked; /* pid -> when it was looked at */
 	struct map put;	   /* pid -> hash of what the BPF programs were told that it maps */
+	struct map left;   /* pid -> how much they were not told, at most */
+	u64 left_out;	   /* of all of them */
 	/* The thread's. */
 	struct unwind_tables tables;
 };
@@ -377,13 +380,6 @@ static bool find_bias(const struct code_places *places, const struct code_mappin
 	return false;
 }
 
-static int compare_mappings(const void *a, const void *b)
-{
-	const struct unwind_mapping *left = a, *right = b;
-
-	return (left->start > right->start) - (left->start < right->start);
-}
-
 /* Programs that generate code map more and more of it, but no file. */
 static bool is_known(struct unwinding *unwinding, u32 pid, const struct unwind_mapping *mappings,
 		     size_t count)
@@ -399,16 +395,15 @@ static bool is_known(struct unwinding *unwinding, u32 pid, const struct unwind_m
 	return false;
 }
 
-static int put_space(struct unwinding *unwinding, const struct code_map *map,
-		     const struct code_process *process, struct err *err)
+/* What a process maps of files. Owned by the caller. */
+static int find_mappings(const struct unwinding *unwinding, const struct code_map *map,
+			 const struct code_process *process, struct unwind_mapping **ret_mappings,
+			 size_t *ret_count)
 {
-	_cleanup_free_ struct unwind_mapping *mappings =
-		calloc(UNWIND_PROCESS_MAX, sizeof(*mappings));
-	size_t count = 0;
+	_cleanup_free_ struct unwind_mapping *mappings = NULL;
+	size_t count = 0, capacity = 0;
 
-	if (!mappings)
-		return err_errno(err, -ENOMEM, "no memory for what process %u maps", process->pid);
-	for (size_t i = 0; i < map->count && count < UNWIND_PROCESS_MAX; i++) {
+	for (size_t i = 0; i < map->count; i++) {
 		const struct code_mapping *mapping = &map->mappings[i];
 		const struct code_places *places;
 		u64 bias, file;
@@ -422,13 +417,54 @@ static int put_space(struct unwinding *unwinding, const struct code_map *map,
 			bias = 0;
 			file = UNWIND_NO_TABLE;
 		}
+		if (array_reserve(&mappings, &capacity, count + 1))
+			return -ENOMEM;
 		mappings[count++] =
 			(struct unwind_mapping){mapping->start, mapping->end, bias, file};
 	}
-	qsort(mappings, count, sizeof(*mappings), compare_mappings);
+	*ret_mappings = take_pointer(&mappings);
+	*ret_count = count;
+	return 0;
+}
+
+/* Of a process that is looked at again the most counts. */
+static void note_left_out(struct unwinding *unwinding, u32 pid, size_t count)
+{
+	const u64 *known = map_find(&unwinding->left, pid, 0);
+	u64 before = known ? *known : 0;
+
+	if (count <= before || map_set(&unwinding->left, pid, 0, count))
+		return;
+	unwinding->left_out += count - before;
+	log_debug(
+		"process %u maps %zu pieces of code more than there is room for: stacks end there",
+		pid, count);
+}
+
+static int put_space(struct unwinding *unwinding, const struct code_map *map,
+		     const struct code_process *process, struct err *err)
+{
+	_cleanup_free_ struct unwind_mapping *mappings = NULL;
+	size_t count = 0, left_out = 0;
+	int result = find_mappings(unwinding, map, process, &mappings, &count);
+
+	if (!result)
+		result = unwind_space_fit(mappings, &count, UNWIND_PROCESS_MAX, &left_out);
+	if (result)
+		return err_errno(err, result, "no memory for what process %u maps", process->pid);
+	note_left_out(unwinding, process->pid, left_out);
 	if (is_known(unwinding, process->pid, mappings, count))
 		return 0;
-	return bpf_source_put_unwind_space(unwinding->source, process->pid, mappings, count, err);
+	result = bpf_source_put_unwind_space(unwinding->source, process->pid, mappings, count, err);
+	if (result != -ENOSPC)
+		return result;
+	note_left_out(unwinding, process->pid, left_out + count);
+	return 0;
+}
+
+u64 unwinding_left_out(const struct unwinding *unwinding)
+{
+	return unwinding->left_out;
 }
 
 void unwinding_look(struct unwinding *unwinding, const struct code_map *map)
@@ -505,6 +541,7 @@ struct unwinding *unwinding_stop(struct unwinding *unwinding)
 	free(unwinding->places);
 	map_free(&unwinding->looked);
 	map_free(&unwinding->put);
+	map_free(&unwinding->left);
 	cleanup_close(&unwinding->tables.cache_fd);
 	unwind_tables_free(&unwinding->tables);
 	pthread_mutex_destroy(&unwinding->lock);

@@ -19,6 +19,8 @@ int unwinding_start(const char *cache_folder, bool not_running,
 void unwinding_set_source(struct unwinding *unwinding, struct bpf_source *source);
 /* What is new in the map since the last time; without a source only files. Main thread only. What fails costs stacks, not the recording: it is logged. */
 void unwinding_look(struct unwinding *unwinding, const struct code_map *map);
+/* So many pieces of code (of processes that map thousands of them) the BPF programs were not told of, for want of room. Main thread only. */
+u64 unwinding_left_out(const struct unwinding *unwinding);
 /* A stack led to this address, of which the table of its file says nothing. Main thread only. */
 void unwinding_ask(struct unwinding *unwinding, const struct code_map *map, u32 pid, u64 address);
 /* Waits until the tables are there of the files that are on stacks of the processes of the first map, as far as that is known, else of all

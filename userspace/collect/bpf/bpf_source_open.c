@@ -212,6 +212,7 @@ int bpf_source_open(const struct kernel_abilities *abilities,
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	libbpf_set_print(print_message);
 	source->abilities = *abilities;
+	source->unwind_ranges.max = UNWIND_MAPPINGS_MAX;
 	source->skeleton = gpuprobe_bpf__open();
 	result = source->skeleton ? configure(source, settings, err)
 				  : err_errno(err, -errno, "can't open the BPF programs");
@@ -245,6 +246,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 	ring_buffer__free(source->rings);
 	ring_buffer__free(source->events);
 	bpf_source_rings_free(source);
+	unwind_ranges_free(&source->unwind_ranges);
 	gpuprobe_bpf__destroy(source->skeleton);
 	free(source);
 	return NULL;

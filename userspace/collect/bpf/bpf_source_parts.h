@@ -10,6 +10,7 @@
 #include "collect/bpf/bpf_records.h"
 #include "collect/bpf/bpf_source.h"
 #include "gpuprobe.skel.h"
+#include "unwind/unwind_ranges.h"
 
 #define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
 #define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
@@ -67,7 +68,8 @@ struct bpf_source {
 	bool sorts_off[PRICE_SORTS]; /* of probes */
 	struct site_changes changes; /* where probes were not put in for that */
 	struct kernel_abilities abilities;
-	u32 unwind_mappings, unwind_spaces; /* so many were put */
+	struct unwind_ranges unwind_ranges; /* of what processes map */
+	u32 unwind_spaces;		    /* so many were put */
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
 	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
