@@ -46,6 +46,7 @@ struct session_status {
 	size_t switched_off_count;
 	size_t function_count;		  /* attached */
 	size_t refused_count;		  /* that the kernel refused */
+	bool walks_refused; /* the kernel refused what walks stacks by unwind tables */
 	struct site_changes changes;	  /* that were left out, since the code there has changed */
 };
 

@@ -38,6 +38,11 @@ int session_unwind(struct session *session, struct err *err)
 
 void session_unwind_by(struct session *session)
 {
+	session->result.status.walks_refused = bpf_source_walks_refused(session->source);
+	if (session->result.status.walks_refused) {
+		session->unwinding = unwinding_stop(session->unwinding);
+		return;
+	}
 	unwinding_set_source(session->unwinding, session->source);
 	unwinding_look(session->unwinding, &session->code.map);
 }

@@ -160,6 +160,8 @@ static void put_failures(struct session *session, struct batch *batch)
 
 static void put_lost_stacks(struct session *session, struct batch *batch)
 {
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_walks_refused,
+			     session->facts.bpf_place, session->result.status.walks_refused);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_unwind_full,
 			     session->facts.bpf_place,
 			     session->unwinding ? unwinding_left_out(session->unwinding) : 0);

@@ -168,6 +168,14 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 				attachment->targets[i].comm, attachment->targets[i].pid);
 }
 
+void announce_window(const struct session_status *status)
+{
+	if (status->walks_refused)
+		log_warning(
+			"this kernel refuses the programs that walk stacks by unwind tables (-v "
+			"shows why): stacks follow frame pointers, and end in code without");
+}
+
 void announce_price(const struct session_status *status)
 {
 	const char *name = status->dearest_name ? status->dearest_name : "?";

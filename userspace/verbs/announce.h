@@ -16,6 +16,8 @@ void announce_libraries(const struct plan *plan);
 /* Before the window and at its end: the first target that has children that are not recorded. *told: was it said already? */
 void announce_children(const struct attachment *attachment, const struct options *options, bool *told);
 /* Inside the window: what it costs, and what can be done. */
+/* As the window opens: what it is without. */
+void announce_window(const struct session_status *status);
 void announce_price(const struct session_status *status);
 /* The same, of it and so many others, where a process changes its code. */
 void announce_code_changed(const char *name, size_t others, u32 pid, u64 elapsed_ns);

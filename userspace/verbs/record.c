@@ -274,6 +274,7 @@ static void on_window_open(void *data, const struct session_status *status)
 	struct recording *recording = data;
 
 	output_file_publish(&recording->capture, &recording->publish_err);
+	announce_window(status);
 	progress_window_open(&recording->progress, status);
 }
 

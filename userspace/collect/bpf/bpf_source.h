@@ -42,10 +42,12 @@ struct bpf_source_settings {
 	u64 sample_period_ns;  /* bpf_source_attach_samples() will be called; 0: it will not */
 };
 
-/* Loads the programs that the settings need and the abilities allow. */
+/* Loads the programs that the settings need and the abilities allow. A kernel that refuses them, and takes them without what walks stacks
+ * by unwind tables, gets them so: bpf_source_walks_refused(). */
 int bpf_source_open(const struct kernel_abilities *abilities,
 		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
 		    struct err *err);
+bool bpf_source_walks_refused(const struct bpf_source *source);
 struct bpf_source *bpf_source_free(struct bpf_source *source); /* NULL allowed; returns NULL */
 
 /* watched_thread: the one of which a process event tells the end; 0: none. Added again: another one is watched. */

@@ -101,6 +101,23 @@ static void size_by_functions(struct gpuprobe_bpf *skeleton,
 	bpf_map__set_max_entries(skeleton->maps.function_counts, counts + CALIBRATION_PROBES);
 }
 
+static int load(struct bpf_source *source, struct err *err)
+{
+	int result = gpuprobe_bpf__load(source->skeleton);
+
+	if (!result)
+		return 0;
+	if (result == -EMFILE || result == -ENFILE)
+		return err_errno(err, result,
+				 "can't load the BPF programs (gpuprobe needs about 100 "
+				 "descriptors: ulimit -n)");
+	source->refused = true;
+	return err_errno(err, -errno,
+			 "can't load the BPF programs into this kernel (%s), which should not "
+			 "happen: gpuprobe -v shows what the verifier says, please report it",
+			 source->abilities.release);
+}
+
 static int configure(struct bpf_source *source, const struct bpf_source_settings *settings,
 		     struct err *err)
 {
@@ -148,18 +165,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	bpf_source_configure_unwind(source, settings);
 	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites);
 	bpf_source_choose_cupti(source, settings->cupti_calls);
-	result = gpuprobe_bpf__load(skeleton);
-	if (result == -EMFILE || result == -ENFILE)
-		return err_errno(err, result,
-				 "can't load the BPF programs (gpuprobe needs about 100 "
-				 "descriptors: ulimit -n)");
-	if (result)
-		return err_errno(
-			err, -errno,
-			"can't load the BPF programs into this kernel (%s), which should not "
-			"happen: gpuprobe -v shows what the verifier says, please report it",
-			source->abilities.release);
-	return 0;
+	return load(source, err);
 }
 
 struct task_programs {
@@ -198,19 +204,16 @@ u64 bpf_source_missed_task_events(const struct bpf_source *source)
 	return missed;
 }
 
-int bpf_source_open(const struct kernel_abilities *abilities,
-		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
-		    struct err *err)
+/* ret_refused: the kernel does not take the programs. */
+static int open_source(const struct kernel_abilities *abilities,
+		       const struct bpf_source_settings *settings, struct bpf_source **ret_source,
+		       bool *ret_refused, struct err *err)
 {
 	struct bpf_source *source = calloc(1, sizeof(*source));
-	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	int result;
 
 	if (!source)
 		return err_errno(err, -ENOMEM, "can't load the BPF programs");
-	/* Before 5.11 the memory of maps counted as locked; since then this changes nothing. */
-	setrlimit(RLIMIT_MEMLOCK, &unlimited);
-	libbpf_set_print(print_message);
 	source->abilities = *abilities;
 	source->unwind_ranges.max = UNWIND_MAPPINGS_MAX;
 	source->skeleton = gpuprobe_bpf__open();
@@ -220,12 +223,48 @@ int bpf_source_open(const struct kernel_abilities *abilities,
 		result = make_rings(source, err);
 	if (!result)
 		result = attach_task_programs(source, err);
+	*ret_refused = source->refused;
 	if (result) {
 		bpf_source_free(source);
 		return result;
 	}
 	*ret_source = source;
 	return 0;
+}
+
+int bpf_source_open(const struct kernel_abilities *abilities,
+		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
+		    struct err *err)
+{
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	struct bpf_source_settings without = *settings;
+	struct err walker_err = {0};
+	bool refused = false;
+	int result;
+
+	/* Before 5.11 the memory of maps counted as locked; since then this changes nothing. */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	libbpf_set_print(print_message);
+	result = open_source(abilities, settings, ret_source, &refused,
+			     settings->unwinds ? &walker_err : err);
+	if (!result || !settings->unwinds)
+		return result;
+	if (!refused) {
+		*err = walker_err;
+		return result;
+	}
+	/* What is hardest for a verifier is to see that the walk of a stack ends. */
+	log_debug("once more, without the walk of stacks: %s", walker_err.message);
+	without.unwinds = false;
+	result = open_source(abilities, &without, ret_source, &refused, err);
+	if (!result)
+		(*ret_source)->walks_refused = true;
+	return result;
+}
+
+bool bpf_source_walks_refused(const struct bpf_source *source)
+{
+	return source->walks_refused;
 }
 
 struct bpf_source *bpf_source_free(struct bpf_source *source)

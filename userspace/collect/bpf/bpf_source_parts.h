@@ -70,6 +70,8 @@ struct bpf_source {
 	struct kernel_abilities abilities;
 	struct unwind_ranges unwind_ranges; /* of what processes map */
 	u32 unwind_spaces;		    /* so many were put */
+	bool refused;			    /* the kernel did not take the programs, */
+	bool walks_refused; /* and took them when they walked no stacks by tables */
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
 	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */
