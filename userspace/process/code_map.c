@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process/maps.h"
+#include "process/moved_text.h"
 #include "process/proc_file.h"
 #include "process/target.h"
 #include "base/array.h"
@@ -98,8 +99,35 @@ static size_t file_of(const struct look *look, const struct maps_line *line, con
 
 static bool is_same(const struct code_mapping *mapping, const struct maps_line *line)
 {
+	if (mapping->writable && !line->writable)
+		return false;
+	if (mapping->moved)
+		return mapping->end == line->end && !line->inode;
 	return mapping->end == line->end && mapping->file_offset == line->file_offset &&
 	       mapping->device == line->device && mapping->inode == line->inode;
+}
+
+/* What is not written to may be a file's text. */
+static void mapping_find_origin(const struct look *look, const struct maps_line *line,
+				struct code_mapping *mapping)
+{
+	const struct code_mapping *origin;
+	u64 file_offset;
+	char *path;
+
+	if (line->writable || (line->path[0] && strncmp(line->path, "[anon", 5)))
+		return;
+	origin = moved_text_find(look->map, look->pid, look->proc_fd, line, &file_offset);
+	path = origin ? strdup(origin->path) : NULL;
+	if (!path)
+		return;
+	free(mapping->path);
+	mapping->path = path;
+	mapping->file_offset = file_offset;
+	mapping->device = origin->device;
+	mapping->inode = origin->inode;
+	mapping->file = origin->file;
+	mapping->moved = true;
 }
 
 static int mapping_see(const struct look *look, const struct maps_line *line)
@@ -119,8 +147,8 @@ static int mapping_see(const struct look *look, const struct maps_line *line)
 		free(path);
 		return -ENOMEM;
 	}
-	mapping = &map->mappings[map->count++];
-	*mapping = (struct code_mapping){.id = map->count,
+	mapping = &map->mappings[map->count];
+	*mapping = (struct code_mapping){.id = map->count + 1,
 					 .pid = look->pid,
 					 .start = line->start,
 					 .end = line->end,
@@ -129,16 +157,23 @@ static int mapping_see(const struct look *look, const struct maps_line *line)
 					 .inode = line->inode,
 					 .path = path,
 					 .file = SIZE_MAX,
+					 .writable = line->writable,
 					 .first_seen_ns = look->now_ns,
 					 .last_seen_ns = look->now_ns};
 	if (line->inode)
 		mapping->file = file_of(look, line, path);
+	else
+		mapping_find_origin(look, line, mapping);
+	map->count++;
 	return 0;
 }
 
+/* Those of files first, among which others may find theirs. */
 static int mappings_read(struct look *look)
 {
 	_cleanup_free_ char *maps = NULL, *root = NULL;
+	_cleanup_free_ struct maps_line *others = NULL;
+	size_t count = 0, capacity = 0;
 	struct maps_line line;
 	int result = proc_file_read(look->proc_fd, "maps", &maps, NULL);
 
@@ -147,9 +182,18 @@ static int mappings_read(struct look *look)
 	look->root = (char *)"";
 	if (!proc_link_read(look->proc_fd, "root", &root) && strcmp(root, "/"))
 		look->root = root;
-	for (char *at = maps; maps_next(&at, &line) && !result;)
-		if (line.executable && line.end > line.start)
+	for (char *at = maps; maps_next(&at, &line) && !result;) {
+		if (!line.executable || line.end <= line.start)
+			continue;
+		if (line.inode)
 			result = mapping_see(look, &line);
+		else if (array_reserve(&others, &capacity, count + 1))
+			result = -ENOMEM;
+		else
+			others[count++] = line;
+	}
+	for (size_t i = 0; i < count && !result; i++)
+		result = mapping_see(look, &others[i]);
 	return result;
 }
 

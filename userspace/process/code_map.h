@@ -24,6 +24,8 @@ struct code_mapping {
 	u64 device, inode; /* as /proc/PID/maps has them; inode 0: no file */
 	char *path;	   /* as the process sees it; "[vdso]" and the like, "" for anonymous memory */
 	size_t file;	   /* index; SIZE_MAX: none */
+	bool moved; /* to memory of no file, as moved_text.h tells; all else is said as if it were not */
+	bool writable; /* so what lies there may be about to come */
 	u64 first_seen_ns, last_seen_ns;
 };
 
