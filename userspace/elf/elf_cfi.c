@@ -19,13 +19,13 @@
 
 /* ---- where it is ---- */
 
-static bool find_section(const struct elf_file *file, u64 *ret_offset, u64 *ret_size,
-			 u64 *ret_address)
+static bool find_section(const struct elf_file *file, const char *name, u64 *ret_offset,
+			 u64 *ret_size, u64 *ret_address)
 {
 	GElf_Shdr header;
 
-	if (!elf_section_find(file, ".eh_frame", SHT_NULL, &header) ||
-	    header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_COMPRESSED))
+	if (!elf_section_find(file, name, SHT_NULL, &header) || header.sh_type == SHT_NOBITS ||
+	    (header.sh_flags & SHF_COMPRESSED))
 		return false;
 	*ret_offset = header.sh_offset;
 	*ret_size = header.sh_size;
@@ -69,32 +69,50 @@ static bool find_segment(const struct elf_file *file, u64 *ret_offset, u64 *ret_
 	return false;
 }
 
+/* Of what cfi says already. */
+static int read_bytes(const struct elf_file *file, u64 offset, u64 size, struct elf_cfi *cfi,
+		      struct elf_cfi *ret_cfi, struct err *err)
+{
+	const char *name = cfi->debug ? ".debug_frame" : ".eh_frame";
+	ssize_t count;
+
+	cfi->bytes = malloc(size ? size : 1);
+	if (!cfi->bytes)
+		return err_errno(err, -ENOMEM, "can't read %s of %s", name, file->path);
+	count = elf_file_read(file, offset, cfi->bytes, size);
+	if (count < 0 || (size && !count)) {
+		free(cfi->bytes);
+		return err_errno(err, -EIO, "can't read %s of %s", name, file->path);
+	}
+	cfi->size_bytes = (u32)count;
+	*ret_cfi = *cfi;
+	return 0;
+}
+
 int elf_cfi_read_beginning(const struct elf_file *file, u64 max_bytes, struct elf_cfi *ret_cfi,
 			   struct err *err)
 {
 	struct elf_cfi cfi = {0};
 	u64 offset, size;
-	ssize_t count;
 
-	if (!find_section(file, &offset, &size, &cfi.address)) {
+	if (!find_section(file, ".eh_frame", &offset, &size, &cfi.address)) {
 		if (!find_segment(file, &offset, &size, &cfi.address))
 			return err_set(err, -ENOENT, "%s has no .eh_frame", file->path);
 		cfi.to_zero = true;
 	}
-	if (size > max_bytes)
-		size = max_bytes;
-	cfi.bytes = malloc(size ? size : 1);
-	if (!cfi.bytes)
-		return err_errno(err, -ENOMEM, "can't read .eh_frame of %s", file->path);
-	count = elf_file_read(file, offset, cfi.bytes, size);
-	if (count < 0 || (size && !count)) {
-		free(cfi.bytes);
-		return err_errno(err, -EIO, "can't read .eh_frame of %s", file->path);
-	}
-	cfi.size_bytes = (u32)count;
 	elf_dynamic_find(file, DT_PLTGOT, &cfi.data_base);
-	*ret_cfi = cfi;
-	return 0;
+	return read_bytes(file, offset, size < max_bytes ? size : max_bytes, &cfi, ret_cfi, err);
+}
+
+int elf_cfi_read_debug(const struct elf_file *file, struct elf_cfi *ret_cfi, struct err *err)
+{
+	struct elf_cfi cfi = {.debug = true};
+	u64 offset, size;
+
+	if (!find_section(file, ".debug_frame", &offset, &size, &cfi.address))
+		return err_set(err, -ENOENT, "%s has no .debug_frame", file->path);
+	return read_bytes(file, offset, size < ELF_SECTION_MAX_BYTES ? size : ELF_SECTION_MAX_BYTES,
+			  &cfi, ret_cfi, err);
 }
 
 int elf_cfi_read(const struct elf_file *file, struct elf_cfi *ret_cfi, struct err *err)
@@ -168,40 +186,52 @@ bool elf_cfi_pointer(const struct elf_cfi *cfi, u8 encoding, struct elf_cfi_bloc
 
 /* ---- entries ---- */
 
-/* How many bytes follow behind the length; 0: it is a terminator. */
-static u64 entry_length(struct cfi_bytes *bytes)
+/* How many bytes follow behind the length; 0: it is a terminator. ret_wide: it has 64 bits. */
+static u64 entry_length(struct cfi_bytes *bytes, bool *ret_wide)
 {
 	u64 length = cfi_bytes_number(bytes, 4);
 
-	return length == LENGTH_IS_64_BITS ? cfi_bytes_number(bytes, 8) : length;
+	*ret_wide = length == LENGTH_IS_64_BITS;
+	return *ret_wide ? cfi_bytes_number(bytes, 8) : length;
+}
+
+/* What an entry says of its CIE: how far back from there it is, or where in the section. A CIE says 0, or all ones. */
+static void read_id(const struct elf_cfi *cfi, struct cfi_bytes *bytes, bool wide,
+		    struct elf_cfi_entry *entry)
+{
+	u32 at = (u32)(bytes->at - cfi->bytes);
+	u64 id = cfi_bytes_number(bytes, cfi->debug && wide ? 8 : 4);
+
+	entry->is_cie = cfi->debug ? id == (wide ? UINT64_MAX : UINT32_MAX) : !id;
+	entry->cie_offset = cfi->debug ? (u32)(id < UINT32_MAX ? id : UINT32_MAX) : at - (u32)id;
 }
 
 bool elf_cfi_next(const struct elf_cfi *cfi, u32 *offset, struct elf_cfi_entry *ret_entry)
 {
 	struct cfi_bytes bytes = {cfi->bytes + *offset, cfi->bytes + cfi->size_bytes, false};
-	u64 length = 0, back;
-	const u8 *start = bytes.at, *id;
+	const u8 *start = bytes.at, *end;
+	struct elf_cfi_entry entry;
+	bool wide = false;
+	u64 length = 0;
 
 	/* Linkers that put files together leave the ends of some in the middle. */
 	while (cfi_bytes_left(&bytes)) {
 		start = bytes.at;
-		length = entry_length(&bytes);
+		length = entry_length(&bytes, &wide);
 		if (length || cfi->to_zero)
 			break;
 	}
 	if (!length && !bytes.failed)
 		*offset = cfi->size_bytes;
-	if (bytes.failed || length < 4 || length > (size_t)(bytes.end - bytes.at))
+	if (bytes.failed || length < (cfi->debug && wide ? 8 : 4) ||
+	    length > (size_t)(bytes.end - bytes.at))
 		return false;
-	id = bytes.at;
-	back = cfi_bytes_number(&bytes, 4);
-	*offset = (u32)(id - cfi->bytes) + (u32)length;
-	*ret_entry = (struct elf_cfi_entry){
-		.offset = (u32)(start - cfi->bytes),
-		.is_cie = back == 0,
-		.cie_offset = (u32)(id - cfi->bytes) - (u32)back,
-		.body = {(u32)(bytes.at - cfi->bytes), (u32)length - 4},
-	};
+	end = bytes.at + length;
+	*offset = (u32)(end - cfi->bytes);
+	entry.offset = (u32)(start - cfi->bytes);
+	read_id(cfi, &bytes, wide, &entry);
+	entry.body = (struct elf_cfi_block){(u32)(bytes.at - cfi->bytes), (u32)(end - bytes.at)};
+	*ret_entry = entry;
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call frame information of a file (.eh_frame): its entries, and what their instructions say. For the files of elf/. Nothing in
+ * The call frame information of a file (.eh_frame, .debug_frame): its entries, and what their instructions say. For the files of elf/. Nothing in
  * it is believed: whoever reads an entry stays within the bytes, and what is not understood is said.
  *
  * The formats: DWARF 5, section 6.4; what .eh_frame has otherwise: Linux Standard Base Core 5.0, section 10.6.
@@ -16,10 +16,13 @@ struct elf_cfi {
 	u64 address;   /* of the first byte, in the file */
 	u64 data_base; /* what addresses of DW_EH_PE_datarel are relative to */
 	bool to_zero;  /* a length of 0 ends it: how large it is, no section says */
+	bool debug;    /* it is .debug_frame: CIEs have another id, and FDEs say where in the section theirs is */
 };
 
 /* Reads all of it. -ENOENT: there is none; -EIO, -ENOMEM. The caller frees. */
 int elf_cfi_read(const struct elf_file *file, struct elf_cfi *ret_cfi, struct err *err);
+/* The same of .debug_frame, which files have for code that compilers made without unwind tables, but with -g. -ENOENT, too, where it is compressed. */
+int elf_cfi_read_debug(const struct elf_file *file, struct elf_cfi *ret_cfi, struct err *err);
 /* The same of so many bytes at most: the last entry may be cut off. */
 int elf_cfi_read_beginning(const struct elf_file *file, u64 max_bytes, struct elf_cfi *ret_cfi, struct err *err);
 void elf_cfi_free(struct elf_cfi *cfi);

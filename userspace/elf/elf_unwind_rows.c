@@ -24,14 +24,20 @@
 struct function {
 	u32 start; /* from the table's first page */
 	u32 entry; /* offset of the FDE */
-	u32 cie;
+	u32 cie : 31, debug : 1;
+};
+
+/* Where entries are from. */
+enum { EH_FRAME, DEBUG_FRAME, SOURCES };
+struct source {
+	struct elf_cfi cfi;
+	struct elf_cies cies;
 };
 
 struct builder {
 	struct elf_unwind_rows *rows;
-	struct elf_cfi cfi;
+	struct source sources[SOURCES];
 	u64 start, end; /* all that has pages */
-	struct elf_cies cies;
 	struct function *functions;
 	size_t function_count, function_capacity;
 	size_t row_capacity, rule_capacity;
@@ -40,6 +46,7 @@ struct builder {
 	u32 pages_begun;
 	u32 rule; /* in force behind the last row */
 	/* Of the function whose rows are made. */
+	const struct elf_cfi *cfi;
 	u64 limit; /* what is behind it is another's */
 	bool signal_frame;
 };
@@ -165,40 +172,46 @@ static int visit_state(void *data, u64 address, const struct elf_cfi_state *stat
 		return 0;
 	if (address < builder->start)
 		address = builder->start;
-	elf_unwind_rule(&builder->cfi, state, builder->signal_frame, &rule);
+	elf_unwind_rule(builder->cfi, state, builder->signal_frame, &rule);
 	result = rule_number(builder, &rule, &number);
 	return result ? result : row_add(builder, address, number);
 }
 
 /* ---- functions ---- */
 
-static int function_add(struct builder *builder, const struct elf_cfi_entry *entry)
+static int function_add(struct builder *builder, u32 number, const struct elf_cfi_entry *entry)
 {
-	const struct elf_cie_state *state = elf_cies_find(&builder->cies, entry->cie_offset);
+	const struct source *source = &builder->sources[number];
+	const struct elf_cie_state *state = elf_cies_find(&source->cies, entry->cie_offset);
 	struct elf_fde fde;
 	u64 start;
 
-	if (!state || !elf_fde_parse(&builder->cfi, &state->cie, entry, &fde) ||
+	if (!state || !elf_fde_parse(&source->cfi, &state->cie, entry, &fde) ||
 	    fde.end <= builder->start || fde.start >= builder->end)
+		return 0;
+	/* Of code that the linker has left out debuggers are told that it is at 0. */
+	if (number == DEBUG_FRAME && !fde.start)
 		return 0;
 	if (array_reserve(&builder->functions, &builder->function_capacity,
 			  builder->function_count + 1))
 		return -ENOMEM;
 	start = fde.start < builder->start ? builder->start : fde.start;
-	builder->functions[builder->function_count++] = (struct function){
-		(u32)(start - builder->start), entry->offset, (u32)(state - builder->cies.items)};
+	builder->functions[builder->function_count++] =
+		(struct function){(u32)(start - builder->start), entry->offset,
+				  (u32)(state - source->cies.items) & INT32_MAX, number};
 	return 0;
 }
 
-static int functions_read(struct builder *builder)
+static int functions_read(struct builder *builder, u32 number)
 {
+	struct source *source = &builder->sources[number];
 	struct elf_cfi_entry entry;
 	u32 offset = 0;
 	int result = 0;
 
-	while (!result && elf_cfi_next(&builder->cfi, &offset, &entry))
-		result = entry.is_cie ? elf_cies_add(&builder->cies, &builder->cfi, &entry)
-				      : function_add(builder, &entry);
+	while (!result && elf_cfi_next(&source->cfi, &offset, &entry))
+		result = entry.is_cie ? elf_cies_add(&source->cies, &source->cfi, &entry)
+				      : function_add(builder, number, &entry);
 	return result;
 }
 
@@ -247,14 +260,15 @@ static int functions_run(struct builder *builder)
 
 	for (size_t i = 0; !result && i < builder->function_count; i++) {
 		const struct function *function = &builder->functions[i];
-		const struct elf_cie_state *state = &builder->cies.items[function->cie];
+		const struct source *source = &builder->sources[function->debug];
+		const struct elf_cie_state *state = &source->cies.items[function->cie];
 		u64 start = builder->start + function->start;
 		struct elf_cfi_entry entry;
 		struct elf_fde fde;
 
 		if ((i && function->start == function[-1].start) ||
-		    !elf_cfi_entry_at(&builder->cfi, function->entry, &entry) ||
-		    !elf_fde_parse(&builder->cfi, &state->cie, &entry, &fde))
+		    !elf_cfi_entry_at(&source->cfi, function->entry, &entry) ||
+		    !elf_fde_parse(&source->cfi, &state->cie, &entry, &fde))
 			continue;
 		if (start > covered && start - covered > PADDING_MAX_BYTES)
 			result = row_add(builder, covered, 0);
@@ -268,11 +282,12 @@ static int functions_run(struct builder *builder)
 				builder->limit = next_start;
 			break;
 		}
+		builder->cfi = &source->cfi;
 		builder->signal_frame = state->cie.signal_frame;
 		builder->rows->fde_count++;
 		covered = builder->limit;
 		if (!result)
-			result = elf_fde_run(&builder->cfi, &state->cie, &state->initial, &fde,
+			result = elf_fde_run(&source->cfi, &state->cie, &state->initial, &fde,
 					     visit_state, builder);
 	}
 	return result ? result : row_add(builder, covered, 0);
@@ -326,6 +341,21 @@ static int pages_end(struct builder *builder)
 	return result;
 }
 
+/* One of them is there, or none: that is no error. */
+static int sources_read(struct builder *builder, const struct elf_file *file, struct err *err)
+{
+	int result = elf_cfi_read(file, &builder->sources[EH_FRAME].cfi, err);
+
+	if (!result || result == -ENOENT)
+		result = elf_cfi_read_debug(file, &builder->sources[DEBUG_FRAME].cfi, err);
+	if (result && result != -ENOENT)
+		return result;
+	result = 0;
+	for (u32 i = 0; i < SOURCES && !result; i++)
+		result = functions_read(builder, i);
+	return result;
+}
+
 static int build(struct builder *builder, const struct elf_file *file, struct err *err)
 {
 	static const struct unwind_rule none;
@@ -336,16 +366,12 @@ static int build(struct builder *builder, const struct elf_file *file, struct er
 		result = rule_number(builder, &none, &number);
 	if (result)
 		return result;
-	result = elf_cfi_read(file, &builder->cfi, err);
-	if (!result)
-		result = functions_read(builder);
+	result = sources_read(builder, file, err);
 	if (!result)
 		result = functions_sort(builder);
 	if (!result)
 		result = functions_run(builder);
-	if (result && result != -ENOENT)
-		return result;
-	return pages_end(builder);
+	return result ? result : pages_end(builder);
 }
 
 struct coverage {
@@ -431,8 +457,10 @@ int elf_unwind_rows_read(const struct elf_file *file, struct elf_unwind_rows *re
 
 	if (!result)
 		result = coverage_count(&rows, file);
-	elf_cfi_free(&builder.cfi);
-	free(builder.cies.items);
+	for (u32 i = 0; i < SOURCES; i++) {
+		elf_cfi_free(&builder.sources[i].cfi);
+		free(builder.sources[i].cies.items);
+	}
 	free(builder.functions);
 	free(builder.slots);
 	if (result) {
@@ -451,21 +479,29 @@ int elf_unwind_rows_digest(const struct elf_file *file, u8 ret_digest[SHA256_BYT
 	ssize_t piece_count = elf_file_code(file, &pieces);
 	const struct elf_segment *segments;
 	size_t count = elf_file_segments(file, true, &segments);
-	struct elf_cfi cfi = {0};
+	struct elf_cfi cfi = {0}, debug = {0};
 	struct sha256 sha;
 	int result = piece_count < 0 ? (int)piece_count : elf_cfi_read(file, &cfi, NULL);
 
-	if (result && result != -ENOENT)
+	if (!result || result == -ENOENT)
+		result = elf_cfi_read_debug(file, &debug, NULL);
+	if (result && result != -ENOENT) {
+		elf_cfi_free(&cfi);
 		return result;
+	}
 	u64 facts[] = {count,	      (u64)piece_count, cfi.address,
 		       cfi.data_base, cfi.to_zero,	cfi.size_bytes};
 	sha256_begin(&sha);
 	sha256_add(&sha, facts, sizeof(facts));
 	sha256_add(&sha, segments, count * sizeof(*segments));
 	sha256_add(&sha, pieces, (size_t)piece_count * sizeof(*pieces));
-	sha256_add(&sha, cfi.bytes, cfi.size_bytes);
+	if (cfi.size_bytes)
+		sha256_add(&sha, cfi.bytes, cfi.size_bytes);
+	if (debug.size_bytes)
+		sha256_add(&sha, debug.bytes, debug.size_bytes);
 	sha256_end(&sha, ret_digest);
 	elf_cfi_free(&cfi);
+	elf_cfi_free(&debug);
 	return 0;
 }
 
