@@ -335,6 +335,33 @@ TEST(functions_are_sorted_and_overlaps_cut)
 	elf_unwind_rows_free(&rows);
 }
 
+/* Whoever follows it goes round and round, or takes an FDE for a CIE. */
+TEST(what_points_to_itself_is_left_out)
+{
+	struct unwind_file file = {0};
+	struct elf_unwind_rows rows;
+	size_t cie = put_cie(&file, USUAL), itself = file.size_bytes, other;
+
+	/* A CIE but for its id, which leads back to its own start; and a function of it. */
+	put_fde_whole(&file, itself, "01 7a5200 01 78 10 01 1b", USUAL);
+	put_fde(&file, itself, TEXT + 0x200, 0x100, "0e40");
+	/* Two that are each other's. */
+	other = file.size_bytes;
+	put_fde(&file, other + 20, TEXT + 0x400, 0x100, "0e50");
+	CHECK_U64(file.size_bytes, other + 20);
+	put_fde(&file, other, TEXT + 0x600, 0x100, "0e60");
+	put_fde(&file, cie, TEXT, 0x100, "0e10");
+	if (!read_rows(&file, &rows))
+		return;
+	CHECK(rows_are_sound(&rows));
+	expect(&rows, TEXT, "rsp+16");
+	expect(&rows, TEXT + 0x200, "none");
+	expect(&rows, TEXT + 0x400, "none");
+	expect(&rows, TEXT + 0x600, "none");
+	CHECK_U64(rows.fde_count, 1);
+	elf_unwind_rows_free(&rows);
+}
+
 TEST(a_file_without_tables_has_no_rule)
 {
 	struct unwind_file file = {0};
