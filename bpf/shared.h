@@ -247,7 +247,8 @@ struct price_hits {
 /* One a CPU. */
 struct counters {
 	u64 losses[LOSS_REASONS_MAX];
-	u64 cut_stacks[STACK_ENDS_MAX]; /* by enum stack_end */
+	u64 cut_stacks[STACK_ENDS_MAX]; /* by enum stack_end, */
+	u64 walked_stacks;		/* of so many */
 	struct price_hits prices[PRICE_SORTS];
 	u64 runs_of_any; /* of programs that have to find out first whether this is a target's */
 	u64 strangers; /* hits in processes that are no targets */

@@ -165,16 +165,17 @@ static __always_inline void ask_for_rules(u32 pid, u64 address)
 	tell_userspace_address(PROCESS_UNCOVERED_CODE, pid, address);
 }
 
-static __always_inline void stack_is_cut(struct unwind_walk *walk, struct task_struct *task)
+static __always_inline void stack_is_counted(struct unwind_walk *walk, struct task_struct *task)
 {
-	struct counters *mine;
+	struct counters *mine = counters_get();
 
-	if (arch_is_ending((void *)bpf_task_pt_regs(task))) {
-		walk->end = VALUE_stack_end_ended;
-		return;
-	}
-	mine = counters_get();
 	if (mine)
+		__sync_fetch_and_add(&mine->walked_stacks, 1);
+	if (walk->end == VALUE_stack_end_complete)
+		return;
+	if (arch_is_ending((void *)bpf_task_pt_regs(task)))
+		walk->end = VALUE_stack_end_ended;
+	else if (mine)
 		__sync_fetch_and_add(&mine->cut_stacks[walk->end & (STACK_ENDS_MAX - 1)], 1);
 }
 
@@ -198,8 +199,7 @@ static __always_inline bool stack_walk_of(struct task_struct *task, struct stack
 		ask_for_code(pid);
 	if (walk->uncovered)
 		ask_for_rules(pid, walk->uncovered);
-	if (walk->end != VALUE_stack_end_complete)
-		stack_is_cut(walk, state.task);
+	stack_is_counted(walk, state.task);
 	/* Later it may be known better how the same addresses end. */
 	walk->hash = stack_hash_add(walk->hash, (u64)walk->guessed << 8 | walk->end);
 	return true;

@@ -417,6 +417,26 @@ TEST(the_ledger_sums_sources_and_keeps_the_last_count)
 	CHECK(!survey->cut);
 }
 
+/* Captures of earlier versions do not say how many stacks there were. */
+TEST(cut_stacks_are_a_share_of_all)
+{
+#define CUT_STACKS(place, count)                                                                   \
+	"{\"kind\":\"loss\",\"reason\":\"stack_cut\",\"place\":\"" place "\",\"count\":" count "}" \
+	"\n"
+	struct fixture fixture _fixture_ =
+		fixture_open("{\"kind\":\"attribute\",\"group\":\"result\",\"name\":"
+			     "\"stacks walked by unwind tables\",\"value\":\"20000\"}\n" CUT_STACKS(
+				     "it is broken", "60") CUT_STACKS("no table", "1"));
+	struct fixture before _fixture_ = fixture_open(CUT_STACKS("no table", "1"));
+	const struct view_survey *survey = view_survey(fixture.view);
+
+	CHECK_U64(survey->loss_count, 2);
+	CHECK_STRING(survey->losses[0].place, "it is broken, 0.3 % of stacks");
+	CHECK_U64(survey->losses[0].count, 60);
+	CHECK_STRING(survey->losses[1].place, "no table, less than 0.1 % of stacks");
+	CHECK_STRING(view_survey(before.view)->losses[0].place, "no table");
+}
+
 TEST(a_cut_recording_is_in_the_ledger)
 {
 	struct fixture fixture _fixture_ = fixture_open(CALL("a", 1, 1));

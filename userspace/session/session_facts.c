@@ -208,6 +208,8 @@ void session_put_last_facts(struct session *session, struct batch *batch)
 		recording_facts_result(&session->facts, batch,
 				       "forked children that carry the probes unseen",
 				       counters.forks);
+		recording_facts_result(&session->facts, batch, "stacks walked by unwind tables",
+				       counters.walked_stacks);
 	}
 	processes_put_results(&status->processes, status->refused_children, &session->facts, batch);
 	recording_facts_result(&session->facts, batch, "return addresses put back at the end",

@@ -47,6 +47,33 @@ static int ledger_add(struct view_ledger *ledger, struct map *index, struct stri
 	return ledger_add_at(ledger, index, places, reason, place, count, 0);
 }
 
+/* To a tenth of a percent; what is less than that is not nothing. of: what the whole is. */
+static void append_share(struct text *text, u64 part, u64 whole, const char *of)
+{
+	double percent = whole ? 100.0 * part / whole : 0;
+
+	if (percent > 0 && percent < 0.05)
+		text_append(text, "less than 0.1 %");
+	else
+		text_appendf(text, "%.1f %%", percent);
+	text_appendf(text, " of %s", of);
+}
+
+/* Of how many stacks in a hundred this many are. NULL: without memory. */
+static const char *place_of_cut_stacks(struct view *view, const char *place, u64 count)
+{
+	const char *walked = view_attribute(view, "result", "stacks walked by unwind tables");
+	double all = walked ? strtod(walked, NULL) : 0;
+	struct text text _cleanup_text_ = {0};
+
+	/* Captures of earlier versions do not say it. */
+	if (!(all > 0))
+		return place;
+	text_appendf(&text, "%s, ", place);
+	append_share(&text, count, (u64)all, "stacks");
+	return text.failed ? NULL : view_intern(view, text.data, text.length);
+}
+
 /* The capture keeps the last count of each source, reason and place. Producers write growing
  * counts, so a second entry of one source would be the same losses again. */
 static int ledger_add_facts(struct view *view, struct map *index, struct string_table *places)
@@ -58,9 +85,14 @@ static int ledger_add_facts(struct view *view, struct map *index, struct string_
 		const struct record_loss *loss = (const struct record_loss *)facts[i];
 		const char *place = view_text(view, loss->place);
 		u64 lost = loss->count == ~0ULL ? 0 : loss->count;
-		int result = ledger_add_at(&view->ledger, index, places, loss->reason,
-					   place ? place : "", lost, loss->at);
+		int result;
 
+		place = place ? place : "";
+		if (loss->reason == VALUE_loss_reason_stack_cut)
+			place = place_of_cut_stacks(view, place, lost);
+		result = place ? ledger_add_at(&view->ledger, index, places, loss->reason, place,
+					       lost, loss->at)
+			       : -ENOMEM;
 		if (result < 0)
 			return result;
 	}
@@ -93,18 +125,6 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 		result = ledger_add(&view->ledger, index, places, counts[i].reason,
 				    VIEW_PLACE_OF_READING, counts[i].count);
 	return result;
-}
-
-/* To a tenth of a percent; what is less than that is not nothing. of: what the whole is. */
-static void append_share(struct text *text, u64 part_ns, u64 whole_ns, const char *of)
-{
-	double percent = whole_ns ? 100.0 * part_ns / whole_ns : 0;
-
-	if (percent > 0 && percent < 0.05)
-		text_append(text, "less than 0.1 %");
-	else
-		text_appendf(text, "%.1f %%", percent);
-	text_appendf(text, " of %s", of);
 }
 
 static int ledger_add_kernels(struct view *view, struct map *index, struct string_table *places,

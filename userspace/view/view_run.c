@@ -326,10 +326,10 @@ static int survey_finish(struct view *view, struct walk *walk)
 	if (result == 0)
 		result = view_contexts_finish(&view->contexts, view->rows.rows, view->rows.count);
 	if (result == 0)
+		result = survey_attributes(view);
+	if (result == 0)
 		result =
 			view_ledger_init(view, &view->causes, &walk->kernels, walk->outside_window);
-	if (result == 0)
-		result = survey_attributes(view);
 	survey->rows = view->rows.rows;
 	survey->row_count = view->rows.count;
 	survey->losses = view->ledger.losses;
