@@ -10,7 +10,8 @@
 struct waking {
 	u64 ts; /* 0: none */
 	u32 pid, tid;
-	u64 by; /* VALUE_woken_by_* */
+	u32 by;	  /* VALUE_woken_by_* */
+	u32 name; /* text id; 0: it is a thread of a target, or not known */
 };
 
 /* What a thread waits for, as its system call says it. */

@@ -205,6 +205,7 @@ static __always_inline void fill_waking(struct record_off_cpu *record, const str
 	record->woken_by = waking->by;
 	record->waker_pid = waking->pid;
 	record->waker_tid = waking->tid;
+	record->waker = waking->name;
 	/* What was open when the window closed has no end to measure from. */
 	if (dur != RECORD_DURATION_OPEN)
 		record->runnable_ns = ready_time(off, dur);
@@ -352,6 +353,8 @@ int task_woken(u64 *context)
 		waking.by = VALUE_woken_by_thread;
 		waking.pid = waker->tgid;
 		waking.tid = waker->pid;
+		if (!is_target(waker->tgid))
+			waking.name = stranger_text(waker);
 	}
 	waking.ts = bpf_ktime_get_ns();
 	if (off->since_ns)

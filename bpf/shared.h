@@ -86,7 +86,7 @@ enum process_event_kind {
 	PROCESS_UNKNOWN_CODE, /* it executed another program, or a stack leads to where no file is known to be mapped; told once,
 			       * until userspace has told what it maps */
 	PROCESS_WAITED_FOR, /* a thread waits for a file that nobody waited for yet: its descriptor, its inode, the number of its text */
-	PROCESS_RAN_INSTEAD, /* a thread of no target, that got the CPU of one: its name, the number of its text */
+	PROCESS_STRANGER, /* a thread of no target, that got the CPU of one or woke one: its name, the number of its text */
 	PROCESS_UNCOVERED_CODE, /* a stack leads through code of a file that its unwind table does not know */
 };
 
@@ -97,7 +97,7 @@ struct process_event {
 	u32 number; /* text id, of what is waited for */
 	u64 ts;
 	u64 address; /* of the code that is not known; of what is waited for its inode; else 0 */
-	u8 comm[16]; /* of who ran instead */
+	u8 comm[16]; /* of a stranger */
 };
 
 /* Who made a thread of a target, and when; while agents are about. */

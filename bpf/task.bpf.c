@@ -192,8 +192,28 @@ static __always_inline void forget_former(u32 pid)
 	forget_target(pid);
 }
 
+/* Is it called as its process is? Most are: facts are kept in memory, and servers make a thread for each request. */
+static __always_inline bool is_called_as_process(const struct task_struct *task)
+{
+	u64 own[2] = {}, process[2] = {};
+
+	bpf_probe_read_kernel(own, sizeof(own), task->comm);
+	bpf_probe_read_kernel(process, sizeof(process), task->group_leader->comm);
+	return own[0] == process[0] && own[1] == process[1];
+}
+
+/* By what name it begins nobody tells later: it may have ended, or never be renamed. */
+static __always_inline void thread_made(struct task_struct *parent, struct task_struct *child,
+					bool target)
+{
+	if (agents_are_about)
+		own_thread_made(parent, child);
+	if (target && !is_own_thread(child->pid) && !is_called_as_process(child))
+		send_name(child, child->comm);
+}
+
 /*
- * A new thread, of which only who made it is noted, or a new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
+ * A new thread, of which only who made it and its name are noted, or a new process, before it runs. Its memory is a copy of its parent's, breakpoints included: it pays for
  * them, recorded or not. One that shares the memory of its parent (vfork) carries them only for as long as that.
  */
 SEC("tp_btf/sched_process_fork")
@@ -208,10 +228,10 @@ int task_forked(u64 *context)
 		preemption_on();
 	}
 	if (child->tgid == parent->tgid) {
-		if (!agents_are_about || !(target || has_agent(parent->tgid)))
+		if (!target && !(agents_are_about && has_agent(parent->tgid)))
 			return 0;
 		preemption_off();
-		own_thread_made(parent, child);
+		thread_made(parent, child, target);
 		preemption_on();
 		return 0;
 	}

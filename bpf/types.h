@@ -149,6 +149,7 @@ struct task_struct {
 	unsigned long sas_ss_sp; /* alternate signal stack */
 	unsigned long sas_ss_size;
 	struct thread_struct thread;
+	struct task_struct *group_leader; /* the first thread of the process */
 	char comm[16];
 	struct signal_struct *signal;
 	struct files_struct *files;

@@ -79,13 +79,19 @@ static __always_inline u32 waited_text(u32 pid, u32 fd, u64 file, bool iterates)
 	return number;
 }
 
-/* The name of a thread of no target, told once: it may have another one by the end. */
-static __always_inline u32 stranger_text(const struct task_struct *task)
+/* The name of a thread of no target, told once: it may have another one by the end. A function of its own: who asks is_thread_itself() has
+ * no room for an event. */
+static __noinline u32 stranger_text(const struct task_struct *task)
 {
-	struct waited_key key = {.pid = task->tgid, .fd = task->pid, .file = WAITED_IS_THREAD};
-	struct process_event event = {.kind = PROCESS_RAN_INSTEAD};
-	u32 *known = bpf_map_lookup_elem(&waited_files, &key), number;
+	struct waited_key key = {.file = WAITED_IS_THREAD};
+	struct process_event event = {.kind = PROCESS_STRANGER};
+	u32 *known, number;
 
+	if (!task)
+		return 0;
+	key.pid = task->tgid;
+	key.fd = task->pid;
+	known = bpf_map_lookup_elem(&waited_files, &key);
 	if (known)
 		return *known;
 	number = waited_number(false);

@@ -114,6 +114,7 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_off_cpu},                     "instead_tid",                 "thread that ran instead",                     NULL},
 	{{KIND_off_cpu},                     "runnable_ns",                 "waited for a CPU (ns)",                       NULL},
 	{{KIND_off_cpu},                     "woken_by",                    "woken by",                                    NULL},
+	{{KIND_off_cpu},                     "waker",                       "what woke it",                                NULL},
 	{{KIND_off_cpu},                     "waker_pid",                   "process that woke it",                        NULL},
 	{{KIND_off_cpu},                     "waker_tid",                   "thread that woke it",                         NULL},
 	{{KIND_off_cpu},                     "before",                      "since before the window",                     NULL},

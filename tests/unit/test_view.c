@@ -327,7 +327,7 @@ TEST(rows_are_sorted_and_named)
 		{ROW_PROCESS, 20, 0, "server", "server"},
 		{ROW_THREAD, 20, 20, "server", "server"},
 		{ROW_THREAD, 20, 5, "worker", "server"},
-		{ROW_THREAD, 20, 30, "30", "server"},
+		{ROW_THREAD, 20, 30, "server", "server"},
 		{ROW_DEVICE, 20, 0, "GPU gpu", "server"},
 		{ROW_STREAM, 20, 0, "my stream", "server"},
 	};

@@ -34,10 +34,11 @@ static const struct report_column columns[COLUMNS] = {
 
 struct pair {
 	struct wait_sum sum;
-	const char *wait;  /* of the view */
-	u64 waiter, waker; /* pid << 32 | tid */
-	u64 ran_ns;	   /* of the function below */
-	s64 ran;	   /* its number; -1: no sample of the waker fell into a wait */
+	const char *wait;     /* of the view */
+	u64 waiter, waker;    /* pid << 32 | tid */
+	const char *stranger; /* of the view: the waker's name, where it is of no target; or NULL */
+	u64 ran_ns;	      /* of the function below */
+	s64 ran;	      /* its number; -1: no sample of the waker fell into a wait */
 };
 
 /* A wait that goes on. */
@@ -77,8 +78,11 @@ static size_t pair_of(struct run *run, const struct view_event *event)
 	if (array_reserve(&run->pairs, &run->capacity, run->count + 1) ||
 	    map_set(&run->places, key, waker, run->count))
 		return SIZE_MAX;
-	run->pairs[run->count] =
-		(struct pair){.wait = event->name, .waiter = waiter, .waker = waker, .ran = -1};
+	run->pairs[run->count] = (struct pair){.wait = event->name,
+					       .waiter = waiter,
+					       .waker = waker,
+					       .stranger = view_text(run->view, wait->waker),
+					       .ran = -1};
 	return run->count++;
 }
 
@@ -167,11 +171,9 @@ static int compare_pairs(const void *a, const void *b)
 	return (left->waker > right->waker) - (left->waker < right->waker);
 }
 
-static const char *thread_name(const struct view *view, u64 thread)
+static const char *thread_name(const struct view *view, u64 thread, const char *stranger)
 {
-	const char *name = view_task_name(view, thread >> 32, (u32)thread);
-
-	return name ? name : "a thread of another process";
+	return wait_thread_name(view, thread >> 32, (u32)thread, stranger);
 }
 
 static int fill_row(const struct run *run, const struct pair *pair, double all,
@@ -181,8 +183,10 @@ static int fill_row(const struct run *run, const struct pair *pair, double all,
 	report_cell_count(&row->cells[COLUMN_TID], (u32)pair->waiter);
 	report_cell_count(&row->cells[COLUMN_WAKER_TID], (u32)pair->waker);
 	if (report_cell_text(&row->cells[COLUMN_WAIT], pair->wait) ||
-	    report_cell_text(&row->cells[COLUMN_THREAD], thread_name(run->view, pair->waiter)) ||
-	    report_cell_text(&row->cells[COLUMN_WAKER], thread_name(run->view, pair->waker)))
+	    report_cell_text(&row->cells[COLUMN_THREAD],
+			     thread_name(run->view, pair->waiter, NULL)) ||
+	    report_cell_text(&row->cells[COLUMN_WAKER],
+			     thread_name(run->view, pair->waker, pair->stranger)))
 		return -ENOMEM;
 	return pair->ran < 0 ? 0
 			     : report_cell_text(&row->cells[COLUMN_RAN],

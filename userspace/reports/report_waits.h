@@ -44,4 +44,16 @@ static inline void wait_sum_fill(const struct wait_sum *sum, double all_ns, stru
 	report_cell_count(&row->cells[WAITS_COLUMN_MAXIMUM], sum->maximum_ns);
 }
 
+/* What people read of a thread, by the name that it has in the view; stranger: of another process, as its wait says it, or NULL. */
+static inline const char *wait_thread_name(const struct view *view, u32 pid, u32 tid, const char *stranger)
+{
+	const char *name = view_task_name(view, pid, tid);
+
+	if (name)
+		return name;
+	if (*view_process_name(view, pid))
+		return "a thread without a name";
+	return stranger ? stranger : "a thread of another process";
+}
+
 #endif

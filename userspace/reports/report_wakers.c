@@ -22,12 +22,13 @@ static const struct report_column columns[COLUMNS] = {
 
 struct waker {
 	struct wait_sum sum;
-	const char *wait; /* of the view */
+	const char *wait, *name; /* of the view; of a waker of no target, or NULL */
 	u32 pid, tid;
 	u8 by; /* VALUE_woken_by_* */
 };
 
 struct run {
+	const struct view *view;
 	struct map places; /* (text and kind of waker, pid and tid) -> place in wakers */
 	struct waker *wakers;
 	size_t count, capacity;
@@ -46,6 +47,7 @@ static struct waker *waker_get(struct run *run, const struct view_event *event)
 	    map_set(&run->places, what, who, run->count))
 		return NULL;
 	run->wakers[run->count] = (struct waker){.wait = event->name,
+						 .name = view_text(run->view, wait->waker),
 						 .pid = wait->waker_pid,
 						 .tid = wait->waker_tid,
 						 .by = wait->woken_by};
@@ -76,23 +78,16 @@ static int compare_wakers(const void *a, const void *b)
 	return (left->tid > right->tid) - (left->tid < right->tid);
 }
 
-/* The names of threads of other processes are not recorded. */
-static const char *waker_name(const struct view_survey *survey, const struct waker *waker)
+static const char *waker_name(const struct view *view, const struct waker *waker)
 {
 	if (waker->by == VALUE_woken_by_interrupt)
 		return "an interrupt";
 	if (waker->by != VALUE_woken_by_thread)
 		return "not known";
-	for (size_t i = 0; i < survey->row_count; i++) {
-		const struct view_row *row = &survey->rows[i];
-
-		if (row->type == ROW_THREAD && row->pid == waker->pid && row->tid == waker->tid)
-			return row->name;
-	}
-	return "a thread of another process";
+	return wait_thread_name(view, waker->pid, waker->tid, waker->name);
 }
 
-static int fill_row(const struct view_survey *survey, const struct waker *waker, double all,
+static int fill_row(const struct view *view, const struct waker *waker, double all,
 		    struct report_row *row)
 {
 	wait_sum_fill(&waker->sum, all, row);
@@ -101,13 +96,12 @@ static int fill_row(const struct view_survey *survey, const struct waker *waker,
 		report_cell_count(&row->cells[COLUMN_TID], waker->tid);
 	}
 	return report_cell_text(&row->cells[COLUMN_WAIT], waker->wait) ||
-			       report_cell_text(&row->cells[COLUMN_WAKER],
-						waker_name(survey, waker))
+			       report_cell_text(&row->cells[COLUMN_WAKER], waker_name(view, waker))
 		       ? -ENOMEM
 		       : 0;
 }
 
-static int fill_table(struct run *run, const struct view_survey *survey, struct report_table *table)
+static int fill_table(struct run *run, struct report_table *table)
 {
 	int result = 0;
 	double all = 0;
@@ -118,7 +112,7 @@ static int fill_table(struct run *run, const struct view_survey *survey, struct 
 	for (size_t i = 0; i < run->count && !result; i++) {
 		struct report_row *row = report_table_add(table);
 
-		result = row ? fill_row(survey, &run->wakers[i], all, row) : -ENOMEM;
+		result = row ? fill_row(run->view, &run->wakers[i], all, row) : -ENOMEM;
 	}
 	return result;
 }
@@ -127,7 +121,7 @@ int report_wakers_make(struct view *view, const struct report_request *request,
 		       struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.span = run_span};
-	struct run run = {0};
+	struct run run = {.view = view};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title =
@@ -135,7 +129,7 @@ int report_wakers_make(struct view *view, const struct report_request *request,
 	table->empty = "Nobody was woken.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (result == 0 && run.count && fill_table(&run, view_survey(view), table) < 0)
+	if (result == 0 && run.count && fill_table(&run, table) < 0)
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.wakers);
 	map_free(&run.places);

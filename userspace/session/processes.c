@@ -310,7 +310,7 @@ static void on_event(void *data, const struct process_event *event)
 			code_map_note_exec(processes->config.code, event->pid, event->ts);
 		break;
 	case PROCESS_WAITED_FOR:
-	case PROCESS_RAN_INSTEAD:
+	case PROCESS_STRANGER:
 		processes->config.on_waited(processes->config.data, event);
 		break;
 	case PROCESS_UNCOVERED_CODE:

@@ -280,7 +280,7 @@ u8 view_annotation(const struct view *view, const struct view_event *event);
 bool view_is_os_runtime(const struct view *view, const struct view_event *event);
 /* How much of the time that a thread ran its samples stand for. */
 u64 view_thread_sampled_ns(const struct record_thread_time *time);
-/* The last known name of a thread, NULL when unknown. */
+/* The last known name of a thread; of one that nobody named that of its process, by its first thread. NULL when unknown. */
 const char *view_task_name(const struct view *view, u32 pid, u32 tid);
 /* Its priority; false: not known. */
 bool view_task_priority(const struct view *view, u32 pid, u32 tid, s64 *ret_priority);

@@ -63,6 +63,9 @@ const char *view_task_name(const struct view *view, u32 pid, u32 tid)
 {
 	u64 *name = map_find(&view->names->tasks, pid, tid);
 
+	/* Threads begin with the name of who made them, and one of which nobody tells has it still: as a rule that of the process. */
+	if (!name && tid)
+		name = map_find(&view->names->tasks, pid, pid);
 	return name ? (const char *)(uintptr_t)*name : NULL;
 }
 
