@@ -78,7 +78,7 @@ def measure(bench):
 			costs[name].append(cost)
 			if recording:
 				recording.stop()
-				lost |= set(re.findall(r"[\d,]+ lost", recording.words))
+				lost |= set(re.findall(r"(?:[\d,]+|nothing) lost", recording.words))
 			bench.note(f"heap: round {number + 1}, {name}: {rate:,.0f} requests/s, {cost:.1f} us a request")
 	if tracer:
 		tracer.terminate()

@@ -300,6 +300,18 @@ static void name_window(struct block_page *page)
 		 text.failed ? OF_WINDOW : text_string(&text));
 }
 
+/* Instead of rows. */
+static int append_words(const struct block_content *content, struct text *text)
+{
+	const char *words = content->table->brief ?: content->table->empty;
+	struct text shown _cleanup_text_ = {0};
+	int result = shown_names(&words, 1, BLOCKS_COLUMNS - TITLE_COLUMNS, false, &shown);
+
+	report_append_aligned(text, content->title, TITLE_COLUMNS, REPORT_LEFT);
+	text_appendf(text, "%s\n", text_string(&shown));
+	return result < 0 || shown.failed ? -ENOMEM : 0;
+}
+
 int block_append(const struct block_content *whole, struct text *text)
 {
 	struct block_column columns[BLOCK_COLUMNS_MAX];
@@ -307,11 +319,8 @@ int block_append(const struct block_content *whole, struct text *text)
 	struct block_page page = {.content = content};
 	int result;
 
-	if (!content->table->row_count) {
-		report_append_aligned(text, content->title, TITLE_COLUMNS, REPORT_LEFT);
-		text_appendf(text, "%s\n", content->table->empty);
-		return 0;
-	}
+	if (content->table->brief || !content->table->row_count)
+		return append_words(content, text);
 	page.column_count = choose_columns(whole, columns);
 	shown.columns = columns;
 	name_window(&page);

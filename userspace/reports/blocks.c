@@ -76,6 +76,8 @@ int blocks_reports(struct view *view, struct report_request *ret_requests, size_
 
 static size_t row_count_up_to(const struct filled *filled, size_t most)
 {
+	if (filled->table.brief)
+		return 0;
 	return filled->table.row_count < most ? filled->table.row_count : most;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "reports/report_table.h"
 #include "store/schema.h"
 #include "../bpf/record.h"
@@ -34,7 +35,7 @@ static unsigned rank_of(u32 reason)
 	static const unsigned ranks[] = {
 		[LOSS_CLASS_RECORDS] = 0, [LOSS_CLASS_DURATIONS] = 1, [LOSS_CLASS_CAUSES] = 2,
 		[LOSS_CLASS_OTHER] = 3,	  [LOSS_CLASS_SIZES] = 4,     [LOSS_CLASS_STACKS] = 5,
-		[LOSS_CLASS_NOTHING] = 6,
+		[LOSS_CLASS_FEW] = 3,	  [LOSS_CLASS_NOTHING] = 6,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
@@ -56,6 +57,28 @@ static int compare(const void *left, const void *right)
 	if (a->reason != b->reason)
 		return a->reason < b->reason ? -1 : 1;
 	return strcmp(a->place, b->place);
+}
+
+/* Where nothing was lost, a line is enough to say what there is. */
+static int fill_brief(const struct view_survey *survey, const struct view_loss *const *losses,
+		      struct report_table *table)
+{
+	struct text text = {0};
+
+	if (!survey->loss_count || !view_is_complete(survey))
+		return 0;
+	/* How much of the GPU's work it is stands in their rows. */
+	for (size_t i = 0; i < survey->loss_count; i++)
+		if (schema_loss_class(losses[i]->reason) == LOSS_CLASS_SIZES)
+			return 0;
+	text_append(&text, "Nothing was lost. Noted (-r ledger):");
+	for (size_t i = 0; i < survey->loss_count; i++)
+		text_appendf(&text, "%s %llu %s", i ? "," : "",
+			     (unsigned long long)losses[i]->count, losses[i]->tag);
+	if (text.failed)
+		text_free(&text);
+	table->brief = text.data;
+	return table->brief ? 0 : -ENOMEM;
 }
 
 int report_ledger_make(struct view *view, const struct report_request *request,
@@ -88,5 +111,7 @@ int report_ledger_make(struct view *view, const struct report_request *request,
 			report_cell_count(&row->cells[COLUMN_AT],
 					  losses[i]->at_ns - survey->window_start_ns);
 	}
+	if (fill_brief(survey, losses, table) < 0)
+		return err_errno(err, -ENOMEM, "can't make the report ledger");
 	return 0;
 }

@@ -91,10 +91,11 @@ void report_table_free(struct report_table *table)
 {
 	free_rows(table, 0);
 	free(table->rows);
+	free(table->brief);
 	free(table->marked_note);
 	free(table->made_columns);
 	table->made_columns = NULL;
-	table->marked_note = NULL;
+	table->brief = table->marked_note = NULL;
 	table->rows = NULL;
 	table->row_capacity = 0;
 }

@@ -58,6 +58,7 @@ struct report_table {
 		struct report_table
 			*table); /* takes the rows that there are; NULL: nobody waits for them */
 	struct report_printer *printer;
+	char *brief; /* what screens show instead of rows; malloc'ed; NULL: the rows */
 	char *marked_note; /* a sentence about all marked rows, for people; malloc'ed; NULL: none */
 	const char *empty_cells; /* why cells may be empty, NULL: they cannot */
 };

@@ -28,6 +28,7 @@ struct session_status {
 	u64 event_count;
 	u64 lost_count;	       /* records that did not make it */
 	u64 no_duration_count; /* calls of which only the entry could be taken */
+	u64 open_wait_count;   /* at the end: threads that are off their CPU since */
 	u64 unseen_children; /* forked by the targets: they carry the probes too, and are not recorded */
 	u64 refused_children; /* forked by the targets, but there was no room for them among the targets */
 	struct processes_status processes;

@@ -226,4 +226,5 @@ void session_put_last_facts(struct session *session, struct batch *batch)
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_write_failed,
 			     session->facts.bpf_place, session->unstored_count);
 	status->event_count += calls.count + waits.count;
+	status->open_wait_count = waits.count;
 }

@@ -23,6 +23,15 @@ static u64 losses_of_class(const struct counters *counters, enum schema_loss_cla
 	return sum;
 }
 
+/* Records that did not make it. */
+static u64 lost_records(const struct counters *counters)
+{
+	u64 few = losses_of_class(counters, LOSS_CLASS_FEW);
+
+	return losses_of_class(counters, LOSS_CLASS_RECORDS) +
+	       (schema_loss_is_few(few, counters->prices[PRICE_WAITS].entries) ? 0 : few);
+}
+
 /* Who reads a capture that was cut has to know of them too. */
 static void tell_own_threads(struct session *session)
 {
@@ -52,7 +61,7 @@ void session_status_update(struct session *session)
 	counters.losses[VALUE_loss_reason_target_exec] = 0; /* counts targets, not records */
 	status->lost_count = bpf_source_missed(session->source) +
 			     bpf_source_missed_task_events(session->source) +
-			     losses_of_class(&counters, LOSS_CLASS_RECORDS);
+			     lost_records(&counters);
 	session->agents_lost_count = agents_lost(session->result.agents);
 	status->lost_count += session->agents_lost_count;
 	status->no_duration_count = losses_of_class(&counters, LOSS_CLASS_DURATIONS);

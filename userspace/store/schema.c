@@ -291,6 +291,11 @@ enum schema_loss_class schema_loss_class(u32 loss_reason)
 	return loss_reason < ARRAY_SIZE(classes) ? classes[loss_reason] : LOSS_CLASS_OTHER;
 }
 
+bool schema_loss_is_few(u64 lost, u64 all)
+{
+	return lost <= all / 1000;
+}
+
 bool schema_loss_is_found_again(u32 loss_reason)
 {
 	enum schema_loss_class class = schema_loss_class(loss_reason);

@@ -88,9 +88,12 @@ enum schema_loss_class {
 	LOSS_CLASS_CAUSES,
 	LOSS_CLASS_SIZES,
 	LOSS_CLASS_STACKS,
+	LOSS_CLASS_FEW,
 	LOSS_CLASS_NOTHING,
 };
 enum schema_loss_class schema_loss_class(u32 loss_reason);
+/* Of LOSS_CLASS_FEW: are so many no loss beside all that there were, theirs included? */
+bool schema_loss_is_few(u64 lost, u64 all);
 /* Is it found again by everybody who reads the same events? */
 bool schema_loss_is_found_again(u32 loss_reason);
 

@@ -220,17 +220,31 @@ static void append_price(struct text *line, const struct session_status *status)
 		text_appendf(line, ", %.1f %% beside it (agent, CUPTI)", status->beside_percent);
 }
 
+/* A wait that is open is none that was lost. */
+static void append_lost(struct text *line, const struct session_status *status)
+{
+	if (status->lost_count)
+		text_appendf(line, "%llu lost", (unsigned long long)status->lost_count);
+	else
+		text_append(line, "nothing lost");
+	if (status->no_duration_count)
+		text_appendf(line, ", %llu call%s without duration",
+			     (unsigned long long)status->no_duration_count,
+			     status->no_duration_count == 1 ? "" : "s");
+	if (status->open_wait_count)
+		text_appendf(line, ", %llu wait%s open at the end",
+			     (unsigned long long)status->open_wait_count,
+			     status->open_wait_count == 1 ? "" : "s");
+}
+
 void announce_result(const struct attachment *attachment, const struct session_result *result)
 {
 	const struct session_status *status = &result->status;
 	struct text line = {0};
 
-	text_appendf(&line, "recorded %.1f s: %llu events, %llu lost", status->elapsed_ns / 1e9,
-		     (unsigned long long)status->event_count,
-		     (unsigned long long)status->lost_count);
-	if (status->no_duration_count)
-		text_appendf(&line, ", %llu of them without duration",
-			     (unsigned long long)status->no_duration_count);
+	text_appendf(&line, "recorded %.1f s: %llu events, ", status->elapsed_ns / 1e9,
+		     (unsigned long long)status->event_count);
+	append_lost(&line, status);
 	if (status->overhead_percent >= 0)
 		append_price(&line, status);
 	if (result->end == SESSION_TARGETS_ENDED)

@@ -68,6 +68,7 @@ struct view_survey {
 	u64 realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the first clock fact; 0: unknown */
 	u64 event_count;
 	u64 span_count, point_count, counter_count, total_count;
+	u64 wait_count; /* what was too short to be recorded included */
 	bool cut; /* recording was cut */
 };
 

@@ -206,19 +206,27 @@ void view_loss_append_moment(const struct view_survey *survey, const struct view
 		     (double)(loss->at_ns - survey->window_start_ns) / NS_PER_SECOND);
 }
 
+/* Is anything missing that the recording should have held? Else it says how the recording went, or outputs say it themselves where it is. */
+static bool is_loss(const struct view_survey *survey, const struct view_loss *loss)
+{
+	switch (schema_loss_class(loss->reason)) {
+	case LOSS_CLASS_SIZES:
+	case LOSS_CLASS_STACKS:
+	case LOSS_CLASS_NOTHING:
+		return false;
+	case LOSS_CLASS_FEW:
+		return !schema_loss_is_few(loss->count, survey->wait_count + loss->count);
+	default:
+		return true;
+	}
+}
+
 bool view_is_complete(const struct view_survey *survey)
 {
-	static const bool makes_incomplete[] = {
-		[LOSS_CLASS_OTHER] = true,     [LOSS_CLASS_RECORDS] = true,
-		[LOSS_CLASS_DURATIONS] = true, [LOSS_CLASS_CAUSES] = true,
-		[LOSS_CLASS_SIZES] = false,    [LOSS_CLASS_STACKS] = false,
-		[LOSS_CLASS_NOTHING] = false,
-	};
-
 	if (survey->cut)
 		return false;
 	for (size_t i = 0; i < survey->loss_count; i++) {
-		if (makes_incomplete[schema_loss_class(survey->losses[i].reason)])
+		if (is_loss(survey, &survey->losses[i]))
 			return false;
 	}
 	return true;

@@ -218,6 +218,15 @@ static bool is_work(u16 kind)
 	return kind != KIND_off_cpu && kind != KIND_short_wait && kind != KIND_thread_time;
 }
 
+static u64 waits_in(const struct view_event *event)
+{
+	const struct record_short_wait *many = (const void *)event->record;
+
+	if (event->kind->number == KIND_short_wait)
+		return many->waits == ~0ULL ? 0 : many->waits;
+	return event->kind->number == KIND_off_cpu;
+}
+
 static void survey_count(struct view *view, const struct view_event *event)
 {
 	struct view_survey *survey = &view->survey;
@@ -233,6 +242,7 @@ static void survey_count(struct view *view, const struct view_event *event)
 	(*counts[event->kind->shape])++;
 	view->unnamed_range_count += is_range(event) && !event->record->name;
 	view->kinds.kinds[event->kind->number].event_count++;
+	survey->wait_count += waits_in(event);
 	if (!survey->event_count++)
 		survey->first_ns = event->ts;
 	survey->last_ns = end > survey->last_ns ? end : survey->last_ns;
