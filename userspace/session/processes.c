@@ -448,6 +448,17 @@ void processes_put_results(const struct processes_status *processes, u64 refused
 			recording_facts_result(facts, batch, results[i].key, results[i].value);
 }
 
+int processes_put_titles(const struct processes *processes, struct recording_facts *facts,
+			 struct batch *batch)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < processes->child_count && !result; i++)
+		if (!child_has_ended(&processes->children[i]))
+			result = recording_facts_title(facts, batch, processes->children[i].pid);
+	return result;
+}
+
 u64 processes_cpu_time_ns(const struct processes *processes)
 {
 	u64 sum = 0;

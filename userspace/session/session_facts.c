@@ -211,6 +211,8 @@ void session_put_last_facts(struct session *session, struct batch *batch)
 		recording_facts_result(&session->facts, batch, "stacks walked by unwind tables",
 				       counters.walked_stacks);
 	}
+	/* Best effort. */
+	(void)processes_put_titles(session->processes, &session->facts, batch);
 	processes_put_results(&status->processes, status->refused_children, &session->facts, batch);
 	recording_facts_result(&session->facts, batch, "return addresses put back at the end",
 			       status->open_returns.put_back_count);
