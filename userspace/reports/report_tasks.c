@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report "tasks", for a screen: processes, then the threads of those that have several. Threads of a process are one row where their
+ * names are the same but for a number at the end, and their work is alike: the share of their lives that they ran, or that these were short.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "reports/report_table.h"
+
+enum column {
+	COLUMN_SHARE,
+	COLUMN_RUNNING,
+	COLUMN_READY,
+	COLUMN_WAITING,
+	COLUMN_LIFE,
+	COLUMN_THREADS,
+	COLUMN_PID,
+	COLUMN_TID,
+	COLUMN_NAME,
+	COLUMNS
+};
+
+static const struct report_column columns[COLUMNS] = {
+	[COLUMN_SHARE] = {"CPU (%)", REPORT_DECIMAL, 1},
+	[COLUMN_RUNNING] = {"Running (ns)", REPORT_COUNT},
+	[COLUMN_READY] = {"Ready (ns)", REPORT_COUNT},
+	[COLUMN_WAITING] = {"Waiting (ns)", REPORT_COUNT},
+	[COLUMN_LIFE] = {"Life (ns)", REPORT_COUNT},
+	[COLUMN_THREADS] = {"Threads", REPORT_COUNT},
+	[COLUMN_PID] = {"PID", REPORT_NUMBER},
+	[COLUMN_TID] = {"TID", REPORT_NUMBER},
+	[COLUMN_NAME] = {"Name", REPORT_NAME},
+};
+
+struct task {
+	u64 run_ns, ready_ns, life_ns, threads;
+	u32 pid, tid;	  /* tid 0: a process; of several threads the first that came */
+	const char *name; /* of the view; of the process, or of the first thread */
+	bool names_differ;
+};
+
+struct tasks {
+	struct task *items;
+	size_t count, capacity;
+	struct map places; /* (pid, tid, or number of the name and work) -> place in items */
+};
+
+struct run {
+	struct tasks processes, threads, alike;
+	struct string_table names; /* without their numbers */
+	u64 window_ns;
+};
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	(void)view;
+	(void)err;
+	((struct run *)data)->window_ns = survey->window_end_ns - survey->window_start_ns;
+	return 0;
+}
+
+/* What is there of a and b, or a new one with these. NULL: no memory. */
+static struct task *task_of(struct tasks *tasks, u64 a, u64 b, const struct task *first)
+{
+	u64 *place = map_find(&tasks->places, a, b);
+
+	if (place)
+		return &tasks->items[*place];
+	if (array_reserve(&tasks->items, &tasks->capacity, tasks->count + 1) ||
+	    map_set(&tasks->places, a, b, tasks->count))
+		return NULL;
+	tasks->items[tasks->count] =
+		(struct task){.pid = first->pid, .tid = first->tid, .name = first->name};
+	return &tasks->items[tasks->count++];
+}
+
+static void add(struct task *task, const struct task *what)
+{
+	task->run_ns += what->run_ns;
+	task->ready_ns += what->ready_ns;
+	task->life_ns += what->life_ns;
+	task->threads += what->threads;
+}
+
+static int run_total(void *data, const struct view_event *event, struct err *err)
+{
+	const struct record_thread_time *time = (const void *)event->record;
+	struct run *run = data;
+	struct task *thread;
+
+	if (event->kind->number != KIND_thread_time)
+		return 0;
+	thread = task_of(&run->threads, event->record->pid, event->record->tid,
+			 &(struct task){.pid = event->record->pid,
+					.tid = event->record->tid,
+					.name = event->row->name});
+	if (!thread)
+		return err_errno(err, -ENOMEM, "can't make the report tasks");
+	add(thread, &(struct task){.run_ns = time->run_ns == ~0ULL ? 0 : time->run_ns,
+				   .ready_ns = time->ready_ns == ~0ULL ? 0 : time->ready_ns,
+				   .life_ns = event->dur});
+	thread->threads = 1;
+	return 0;
+}
+
+/* "io_thd_" of "io_thd_3"; all of a name that is a number. */
+static size_t length_without_number(const char *name)
+{
+	size_t length = strlen(name);
+
+	while (length && name[length - 1] >= '0' && name[length - 1] <= '9')
+		length--;
+	return length ? length : strlen(name);
+}
+
+/* How much of its life it ran: next to nothing, little, a part, most. Of one that lived only briefly that is chance. */
+static unsigned work_of(const struct run *run, const struct task *thread)
+{
+	static const unsigned percents[] = {1, 10, 50};
+	unsigned work = 0;
+
+	if (thread->life_ns < run->window_ns / 10)
+		return ARRAY_SIZE(percents) + 1;
+	while (work < ARRAY_SIZE(percents) &&
+	       (double)thread->run_ns * 100 >= (double)percents[work] * (double)thread->life_ns)
+		work++;
+	return work;
+}
+
+/* Sums threads up, to their processes, and to those that are alike. */
+static int sum_up(struct run *run, const struct view *view)
+{
+	for (size_t i = 0; i < run->threads.count; i++) {
+		const struct task *thread = &run->threads.items[i];
+		s64 name = string_table_add(&run->names, thread->name,
+					    length_without_number(thread->name));
+		struct task *process =
+			task_of(&run->processes, thread->pid, 0,
+				&(struct task){.pid = thread->pid,
+					       .name = view_process_name(view, thread->pid)});
+		struct task *alike =
+			name < 0 ? NULL
+				 : task_of(&run->alike, thread->pid,
+					   ((u64)name << 8 | work_of(run, thread)) + 1, thread);
+
+		if (!process || !alike)
+			return -ENOMEM;
+		add(process, thread);
+		add(alike, thread);
+		alike->names_differ |= strcmp(alike->name, thread->name) != 0;
+	}
+	return 0;
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct task *left = a, *right = b;
+
+	if (left->run_ns != right->run_ns)
+		return left->run_ns < right->run_ns ? 1 : -1;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	return (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+/* "io_thd x4": where the numbers differ without them, and what stands between them and the name. */
+static void append_name(const struct task *task, struct text *text)
+{
+	size_t length = strlen(task->name);
+
+	if (task->names_differ)
+		length = length_without_number(task->name);
+	while (task->names_differ && length > 1 && strchr("_-.:#/ ", task->name[length - 1]))
+		length--;
+	text_append_bytes(text, task->name, length);
+	if (task->tid && task->threads > 1)
+		text_appendf(text, " x%llu", (unsigned long long)task->threads);
+}
+
+static int fill_row(const struct run *run, const struct task *task, struct report_row *row)
+{
+	struct text name _cleanup_text_ = {0};
+	u64 busy_ns = task->run_ns + task->ready_ns;
+
+	append_name(task, &name);
+	report_cell_decimal(&row->cells[COLUMN_SHARE],
+			    run->window_ns ? 100.0 * (double)task->run_ns / (double)run->window_ns
+					   : 0);
+	report_cell_count(&row->cells[COLUMN_RUNNING], task->run_ns);
+	report_cell_count(&row->cells[COLUMN_READY], task->ready_ns);
+	report_cell_count(&row->cells[COLUMN_WAITING],
+			  task->life_ns > busy_ns ? task->life_ns - busy_ns : 0);
+	report_cell_count(&row->cells[COLUMN_LIFE], task->life_ns);
+	report_cell_count(&row->cells[COLUMN_THREADS], task->threads);
+	report_cell_count(&row->cells[COLUMN_PID], task->pid);
+	if (task->tid && task->threads == 1)
+		report_cell_count(&row->cells[COLUMN_TID], task->tid);
+	return name.failed ? -ENOMEM
+			   : report_cell_text(&row->cells[COLUMN_NAME], text_string(&name));
+}
+
+/* Of a process with one thread the thread says nothing more. */
+static bool is_told_by_process(const struct run *run, const struct task *task)
+{
+	u64 *place = task->tid ? map_find(&run->processes.places, task->pid, 0) : NULL;
+
+	return place && run->processes.items[*place].threads == 1;
+}
+
+static int fill_table(struct run *run, struct report_table *table)
+{
+	struct tasks *const parts[] = {&run->processes, &run->alike};
+	int result = 0;
+
+	/* Copies: the place of a process is looked up in between. */
+	for (size_t part = 0; part < ARRAY_SIZE(parts) && result == 0; part++) {
+		struct tasks *tasks = parts[part];
+		struct task *sorted _cleanup_free_ = calloc(tasks->count + 1, sizeof(*sorted));
+
+		if (!sorted)
+			return -ENOMEM;
+		if (tasks->count)
+			memcpy(sorted, tasks->items, tasks->count * sizeof(*sorted));
+		qsort(sorted, tasks->count, sizeof(*sorted), compare_tasks);
+		for (size_t i = 0; i < tasks->count && result == 0; i++) {
+			struct report_row *row;
+
+			if (is_told_by_process(run, &sorted[i]))
+				continue;
+			row = report_table_add(table);
+			result = row ? fill_row(run, &sorted[i], row) : -ENOMEM;
+		}
+	}
+	return result;
+}
+
+static void tasks_free(struct tasks *tasks)
+{
+	free(tasks->items);
+	map_free(&tasks->places);
+}
+
+int report_tasks_make(struct view *view, const struct report_request *request,
+		      struct report_table *table, struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .total = run_total};
+	struct run run = {0};
+	int result = view_run(view, &sink, &run, err);
+
+	table->title = "Processes, and their threads (what they did with their time)";
+	table->empty = "How long threads ran was not recorded.";
+	table->empty_cells = "Rows without a TID: a process, or threads that are alike.";
+	table->columns = columns;
+	table->column_count = COLUMNS;
+	if (result == 0 && (sum_up(&run, view) < 0 || fill_table(&run, table) < 0))
+		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	tasks_free(&run.processes);
+	tasks_free(&run.threads);
+	tasks_free(&run.alike);
+	string_table_free(&run.names);
+	return result;
+}
