@@ -2,6 +2,7 @@
 /*
  * The reports of samples: "cpu", by function, "cpu_paths", the same with the way that led there most of the time, and "cpu_lines", by line
  * of source. Self is what ran there itself, total what ran there or in what was called from there; what is in a stack twice counts once.
+ * In "cpu_paths", which screens show, threads too short for samples of their own share those of their process.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "reports/cpu_pools.h"
 #include "reports/report_table.h"
 
 enum column {
@@ -23,6 +25,9 @@ enum column {
 	COLUMNS
 };
 
+#define SHARED_NOTE                                                                                \
+	"Mostly estimated for many threads at once: those that ran too short for five samples of " \
+	"their own share those of their process."
 #define COLUMN_STACK COLUMN_WHERE /* of cpu_paths, the last one */
 
 #define FIGURE_COLUMNS                                    \
@@ -66,7 +71,8 @@ static const struct sort {
 
 struct place {
 	u64 self_ns, total_ns, samples;
-	char *where; /* its module or line */
+	u64 shared_ns; /* of self_ns what pools say */
+	char *where;   /* its module or line */
 	size_t path; /* 1 + the place in stacks of that with the most time that ends in it, a whole one where there is one; 0: none */
 };
 
@@ -90,6 +96,7 @@ struct run {
 	u32 *steps; /* of all stacks */
 	size_t step_count, step_capacity;
 	u64 all_ns;
+	struct cpu_pools pools; /* with_path only */
 };
 
 /* The number of a place. -ENOMEM. */
@@ -174,22 +181,57 @@ static struct stack *stack_of(struct run *run, const struct record_header *recor
 	return &run->stacks[run->stack_count++];
 }
 
+/* A sample of this stack stands for so long. Where it ran. */
+static struct place *add_sample(struct run *run, struct stack *stack, u64 ns)
+{
+	struct place *place = &run->places[run->steps[stack->first]];
+
+	place->self_ns += ns;
+	place->samples++;
+	for (size_t i = 0; i < stack->count; i++)
+		run->places[run->steps[stack->first + i]].total_ns += ns;
+	stack->ns += ns;
+	run->all_ns += ns;
+	return place;
+}
+
 static int run_point(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
 	struct stack *stack;
+	int pooled = 0;
 
 	if (event->kind->number != KIND_sample)
 		return 0;
 	stack = stack_of(run, event->record);
-	if (!stack)
+	if (stack && run->sort->with_path)
+		pooled = cpu_pools_add_sample(&run->pools, event, stack - run->stacks);
+	if (!stack || pooled < 0)
 		return err_errno(err, -ENOMEM, "can't make a report of samples");
-	run->places[run->steps[stack->first]].self_ns += event->weight_ns;
-	run->places[run->steps[stack->first]].samples++;
-	for (size_t i = 0; i < stack->count; i++)
-		run->places[run->steps[stack->first + i]].total_ns += event->weight_ns;
-	stack->ns += event->weight_ns;
-	run->all_ns += event->weight_ns;
+	if (!pooled)
+		add_sample(run, stack, event->weight_ns);
+	return 0;
+}
+
+static int add_without_stack(struct run *run, const char *why, u64 ns)
+{
+	s64 number = place_number(run, "", why);
+
+	if (number < 0)
+		return -ENOMEM;
+	run->places[number].self_ns += ns;
+	run->places[number].total_ns += ns;
+	run->all_ns += ns;
+	return 0;
+}
+
+static int share_one(void *data, size_t stack, u64 ns)
+{
+	struct run *run = data;
+
+	if (stack == CPU_POOL_NO_STACK)
+		return add_without_stack(run, VIEW_WALL_UNSAMPLED, ns);
+	add_sample(run, &run->stacks[stack], ns)->shared_ns += ns;
 	return 0;
 }
 
@@ -201,20 +243,20 @@ static int run_total(void *data, const struct view_event *event, struct err *err
 	size_t count = event->kind->number == KIND_thread_time
 			       ? view_wall_pieces(run->view, event, pieces)
 			       : 0;
+	u64 unsampled_ns = 0;
+	int result = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		s64 number;
-
+	for (size_t i = 0; i < count && result == 0; i++) {
 		if (pieces[i].state != VIEW_WALL_RUNNING)
 			continue;
-		number = place_number(run, "", pieces[i].why);
-		if (number < 0)
-			return err_errno(err, -ENOMEM, "can't make a report of samples");
-		run->places[number].self_ns += pieces[i].ns;
-		run->places[number].total_ns += pieces[i].ns;
-		run->all_ns += pieces[i].ns;
+		if (run->sort->with_path && !strcmp(pieces[i].why, VIEW_WALL_UNSAMPLED))
+			unsampled_ns += pieces[i].ns;
+		else
+			result = add_without_stack(run, pieces[i].why, pieces[i].ns);
 	}
-	return 0;
+	if (result == 0 && run->sort->with_path && event->kind->number == KIND_thread_time)
+		result = cpu_pools_add_thread(&run->pools, event, unsampled_ns);
+	return result ? err_errno(err, result, "can't make a report of samples") : 0;
 }
 
 static const char *place_name(const struct run *run, size_t number)
@@ -276,6 +318,7 @@ static int fill_row(const struct run *run, size_t number, struct report_row *row
 	report_cell_count(&row->cells[COLUMN_SELF], place->self_ns);
 	report_cell_count(&row->cells[COLUMN_TOTAL], place->total_ns);
 	report_cell_count(&row->cells[COLUMN_SAMPLES], place->samples);
+	row->marked = place->shared_ns > place->self_ns / 2;
 	if (run->sort->with_path)
 		return fill_path(run, number, &row->cells[COLUMN_STACK]);
 	if (place->where[0] && report_cell_text(&row->cells[COLUMN_WHERE], place->where))
@@ -306,6 +349,7 @@ static void run_free(struct run *run)
 	map_free(&run->known);
 	free(run->stacks);
 	free(run->steps);
+	cpu_pools_free(&run->pools);
 }
 
 static int fill_table(struct run *run, struct report_table *table)
@@ -346,7 +390,10 @@ int report_cpu_make(struct view *view, const struct report_request *request,
 	table->empty_cells = run.sort->empty_cells;
 	table->columns = run.sort->columns;
 	table->column_count = run.sort->column_count;
-	if (result == 0 && fill_table(&run, table))
+	if (run.sort->with_path)
+		table->marked_note = strdup(SHARED_NOTE);
+	if (result == 0 &&
+	    (cpu_pools_share(&run.pools, share_one, &run) || fill_table(&run, table)))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	run_free(&run);
 	return result;
