@@ -8,6 +8,7 @@
 /* Half a second is the usual time of a process with PyTorch. Who comes later finds stacks that end in code whose table is not there yet, and
  * say so. */
 #define UNWIND_WAIT_NS (2 * NS_PER_SECOND)
+#define UNWIND_LOOK_NS NS_PER_MILLISECOND
 /* A program that maps one file after another is not looked at for each, and looking is never much of what the main thread does; what
  * comes too soon is left to the next tick. */
 #define LOOKS_APART_NS	  (20 * NS_PER_MILLISECOND)
@@ -91,8 +92,12 @@ void session_on_uncovered_code(void *data, u32 pid, u64 address)
 
 void session_unwind_wait(struct session *session)
 {
+	u64 end_ns = clock_monotonic_ns() + UNWIND_WAIT_NS;
+
 	if (!session->unwinding)
 		return;
-	unwinding_wait(session->unwinding, UNWIND_WAIT_NS);
+	/* Threads of targets that change their code wait for us meanwhile. */
+	while (!unwinding_wait(session->unwinding, UNWIND_LOOK_NS) && clock_monotonic_ns() < end_ns)
+		session_code_handle(session);
 	log_phase("unwind tables read");
 }

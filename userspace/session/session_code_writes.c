@@ -312,7 +312,7 @@ static void tell(struct session *session, const char *name, u64 now_ns, size_t c
 	/* Behind the window nothing is missing. */
 	if (session->window_end_ns)
 		return;
-	if (session->queue) {
+	if (session->result.window_opened) {
 		session_put_loss(session, VALUE_loss_reason_code_written, name, now_ns, count);
 		return;
 	}
@@ -354,7 +354,8 @@ static void tell_all(const struct retiring *retiring, u64 now_ns)
 	}
 	if (told > NAMED_MAX)
 		tell(session, "other functions", now_ns, told - NAMED_MAX);
-	if (first && session->queue && !session->window_end_ns && config->on_code_changed)
+	if (first && session->result.window_opened && !session->window_end_ns &&
+	    config->on_code_changed)
 		config->on_code_changed(config->callback_data, first, all - 1,
 					retiring->target->pid, now_ns - session->window_start_ns);
 }
@@ -510,15 +511,17 @@ void session_code_handle(struct session *session)
 
 int session_code_guard(struct session *session)
 {
-	int result = look_at_all(session);
+	int result;
 
+	bpf_source_hold_code(session->source, true);
+	result = look_at_all(session);
 	session_code_handle(session);
 	return result;
 }
 
-void session_code_hold(struct session *session, bool hold)
+void session_code_hold_no_more(struct session *session)
 {
-	bpf_source_hold_code(session->source, hold);
+	bpf_source_hold_code(session->source, false);
 }
 
 /* ---- leaving ---- */

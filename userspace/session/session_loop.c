@@ -185,9 +185,8 @@ static void run(struct session *session)
 
 void session_loop_run(struct session *session)
 {
-	session_code_hold(session, true);
 	run(session);
-	session_code_hold(session, false);
+	session_code_hold_no_more(session);
 }
 
 void session_loop_close(struct session *session)

@@ -206,10 +206,11 @@ void session_reap_departing(struct session *session);
 
 /* Before anything is attached: from here on what they do is told. */
 int session_code_watch(struct session *session, struct err *err);
-/* When all is attached: compares once more. 0 or -ENOMEM. */
+/* When all is attached: compares once more, and from then on threads that change such code wait until that is handled. 0 or
+ * -ENOMEM. */
 int session_code_guard(struct session *session);
-/* While somebody is there who handles it at once, threads that change such code wait for that. */
-void session_code_hold(struct session *session, bool hold);
+/* From here on nobody handles it at once. */
+void session_code_hold_no_more(struct session *session);
 /* Somebody did. */
 void session_code_handle(struct session *session);
 /* When the window has closed: where the kernel has put breakpoints over what a target wrote, taking them off

@@ -139,7 +139,7 @@ void session_take_probes_off(struct session *session, const size_t *functions, s
 	}
 	guardian_set_busy(session->guardian,
 			  config->settings->children || session->departing_count);
-	if (others && session->queue)
+	if (others && session->result.window_opened)
 		session_put_loss(session, VALUE_loss_reason_switched_gap, "functions beside it",
 				 now_ns, others);
 }

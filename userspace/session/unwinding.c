@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,6 +204,7 @@ static void *read_tables(void *data)
 {
 	struct unwinding *unwinding = data;
 
+	prctl(PR_SET_NAME, "gpuprobe-unwind");
 	while (await_work(unwinding)) {
 		size_t urgent_count = read_some(unwinding);
 		const struct bpf_source *source = await_source(unwinding);
@@ -507,10 +509,11 @@ void unwinding_ask(struct unwinding *unwinding, const struct code_map *map, u32 
 	}
 }
 
-void unwinding_wait(struct unwinding *unwinding, u64 timeout_ns)
+bool unwinding_wait(struct unwinding *unwinding, u64 timeout_ns)
 {
 	struct timespec until;
 	int result = 0;
+	bool there;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += (time_t)((until.tv_nsec + timeout_ns) / NS_PER_SECOND);
@@ -518,7 +521,9 @@ void unwinding_wait(struct unwinding *unwinding, u64 timeout_ns)
 	pthread_mutex_lock(&unwinding->lock);
 	while (!result && unwinding->urgent_count)
 		result = pthread_cond_timedwait(&unwinding->changed, &unwinding->lock, &until);
+	there = !unwinding->urgent_count;
 	pthread_mutex_unlock(&unwinding->lock);
+	return there;
 }
 
 struct unwinding *unwinding_stop(struct unwinding *unwinding)

@@ -24,8 +24,8 @@ u64 unwinding_left_out(const struct unwinding *unwinding);
 /* A stack led to this address, of which the table of its file says nothing. Main thread only. */
 void unwinding_ask(struct unwinding *unwinding, const struct code_map *map, u32 pid, u64 address);
 /* Waits until the tables are there of the files that are on stacks of the processes of the first map, as far as that is known, else of all
- * of its files; of all of them, too, where the targets have not begun to run. At most that long. */
-void unwinding_wait(struct unwinding *unwinding, u64 timeout_ns);
+ * of its files; of all of them, too, where the targets have not begun to run. At most that long; false: then they are not all there. */
+bool unwinding_wait(struct unwinding *unwinding, u64 timeout_ns);
 struct unwinding *unwinding_stop(struct unwinding *unwinding); /* NULL allowed; returns NULL */
 
 #endif
