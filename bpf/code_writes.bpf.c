@@ -32,6 +32,14 @@ struct {
 	__type(value, struct code_patcher);
 } code_patchers SEC(".maps");
 
+/* Numbers of inodes of files that are probed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CODE_FILES_MAX);
+	__type(key, u64);
+	__type(value, u32);
+} code_files SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, CODE_WRITES_RING_BYTES);
@@ -107,6 +115,9 @@ static __always_inline bool ranges_overlap(u32 pid, const struct probed_code *co
 	struct search search = {.pid = pid, .start = start, .high = code->count};
 	u64 found;
 
+	/* Most that is mapped and unmapped lies outside of all. */
+	if (!search.high || end <= code->items[0].start)
+		return false;
 	bpf_loop(SEARCH_TURNS, search_step, &search, 0);
 	found = search.low;
 	return found < code->count && found < PROBED_RANGES_MAX && code->items[found].start < end;
@@ -132,14 +143,18 @@ static __always_inline bool is_of_proc(u64 descriptor)
 	return inode && BPF_CORE_READ(inode, i_sb, s_magic) == PROC_SUPER_MAGIC;
 }
 
-static __always_inline bool is_patcher(u64 descriptor)
+static __always_inline bool is_probed(struct file *file)
+{
+	u64 number = BPF_CORE_READ(file, f_inode, i_ino);
+
+	return bpf_map_lookup_elem(&code_files, &number);
+}
+
+static __always_inline bool is_patcher(struct file *file)
 {
 	u64 name[2] = {};
-	struct file *file = file_of(descriptor);
 	const struct code_patcher *patcher;
 
-	if (!file)
-		return false;
 	bpf_probe_read_kernel_str(name, sizeof(name),
 				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	for (u32 i = 0; i < CODE_PATCHERS_MAX; i++) {
@@ -160,7 +175,16 @@ struct change {
 	u64 starts[2], bytes[2]; /* bytes 0: of nothing */
 	u32 kind;		 /* where there are probes in it; */
 	u32 otherwise;		 /* where there are none; 0: nothing to tell */
+	bool waits_not;		 /* nobody has to wait for what follows */
 };
+
+static __always_inline void maps_code(struct change *change, struct file *file)
+{
+	if (!file)
+		return;
+	change->otherwise = is_patcher(file) ? CODE_PATCHER : CODE_MAPPED;
+	change->waits_not = change->otherwise == CODE_MAPPED && !is_probed(file);
+}
 
 static __always_inline void maps(struct change *change, const struct pt_regs *registers)
 {
@@ -174,9 +198,16 @@ static __always_inline void maps(struct change *change, const struct pt_regs *re
 	/* Its own file again, as a rule: that is compared. */
 	change->kind =
 		flags & MAP_ANONYMOUS || protection & PROT_WRITE ? CODE_REPLACED : CODE_WRITTEN;
-	if (protection & PROT_EXEC && !(flags & MAP_ANONYMOUS) &&
-	    is_patcher(arch_system_call_argument(registers, 5)))
-		change->otherwise = CODE_PATCHER;
+	if (protection & PROT_EXEC && !(flags & MAP_ANONYMOUS))
+		maps_code(change, file_of(arch_system_call_argument(registers, 5)));
+}
+
+/* What was loaded goes. */
+static __always_inline void unmaps(struct change *change, const struct pt_regs *registers)
+{
+	change->starts[0] = arch_system_call_argument(registers, 1);
+	change->bytes[0] = arch_system_call_argument(registers, 2);
+	change->kind = CODE_MAPPED;
 }
 
 /* What can't be written to afterwards may be what was written before. */
@@ -213,6 +244,9 @@ static __always_inline void change_alone(struct change *change, const struct pt_
 	case ARCH_MREMAP:
 		moves(change, registers);
 		break;
+	case ARCH_MUNMAP:
+		unmaps(change, registers);
+		break;
 	}
 }
 
@@ -233,9 +267,12 @@ static __always_inline void change_shared(struct change *change, const struct pt
 /* Its kind, and where; 0: nothing to tell. */
 static __always_inline u32 what_is_done(struct code_write_event *event,
 					const struct probed_code *ranges,
-					const struct pt_regs *registers, bool alone)
+					const struct pt_regs *registers, bool alone,
+					bool *ret_waits)
 {
 	struct change change = {};
+
+	*ret_waits = true;
 
 	if (alone)
 		change_alone(&change, registers);
@@ -251,6 +288,7 @@ static __always_inline u32 what_is_done(struct code_write_event *event,
 		event->end = end;
 		return change.kind;
 	}
+	*ret_waits = !change.waits_not;
 	return change.otherwise;
 }
 
@@ -355,6 +393,7 @@ static __always_inline int locked(struct mm_struct *mm, bool alone, bool success
 	const struct probed_code *ranges;
 	struct code_write_event event = {.pid = task->tgid, .tid = task->pid};
 	u32 pid = task->tgid;
+	bool waits;
 
 	if (!success || task->mm != mm || !is_in_system_call(task))
 		return 0;
@@ -362,9 +401,9 @@ static __always_inline int locked(struct mm_struct *mm, bool alone, bool success
 	if (!ranges)
 		return 0;
 	preemption_off();
-	event.kind = what_is_done(&event, ranges, registers, alone);
+	event.kind = what_is_done(&event, ranges, registers, alone, &waits);
 	event.ts = bpf_ktime_get_ns();
-	if (event.kind && !(can_hold && hold_later(&event, ranges)))
+	if (event.kind && !(can_hold && waits && hold_later(&event, ranges)))
 		send(&event);
 	preemption_on();
 	return 0;
@@ -387,4 +426,35 @@ SEC("tp_btf/mmap_lock_acquire_returned")
 int code_locked_holding(u64 *context)
 {
 	return locked((void *)context[0], context[1], context[2], true);
+}
+
+static __always_inline int executed(struct linux_binprm *program, bool can_hold)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct code_write_event event = {
+		.kind = CODE_EXECUTED, .pid = task->tgid, .tid = task->pid};
+	u32 pid = task->tgid;
+	struct probed_code *ranges = bpf_map_lookup_elem(&probed_code, &pid);
+
+	if (!ranges)
+		return 0;
+	preemption_off();
+	ranges->count = 0;
+	event.ts = bpf_ktime_get_ns();
+	if (!(can_hold && is_probed(BPF_CORE_READ(program, file)) && hold_later(&event, ranges)))
+		send(&event);
+	preemption_on();
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int code_executed(u64 *context)
+{
+	return executed((void *)context[2], false);
+}
+
+SEC("tp_btf/sched_process_exec")
+int code_executed_holding(u64 *context)
+{
+	return executed((void *)context[2], true);
 }

@@ -140,6 +140,8 @@ enum code_write_kind {
 	CODE_PROTECTED,	   /* made what cannot be written to: [start, end) */
 	CODE_WRITTEN,	   /* through a file of /proc: where is not known */
 	CODE_PATCHER,	   /* a library that patches others is mapped, by its name (struct code_patcher) */
+	CODE_MAPPED,	   /* code of a file is mapped, or what had probes no longer: these may be elsewhere. held: now; else soon */
+	CODE_EXECUTED,	   /* another program is there: what was known of the process is over */
 };
 
 /* How the names of such libraries begin, and which bits of that count: none behind the last row. */
@@ -147,6 +149,8 @@ enum code_write_kind {
 struct code_patcher {
 	u64 name[2], mask[2];
 };
+
+#define CODE_FILES_MAX 4096
 
 #define CODE_HOLD_NS	      20000000ULL /* so long at most a thread waits for us, unseen */
 #define CODE_HELD_MAX_NS       1000000000ULL /* in all, of a process: none that changes its code all the time */

@@ -305,7 +305,6 @@ int task_exec(void *context)
 		return 0;
 	preemption_off();
 	changes_set(tgid, CHANGED_FOR_GOOD);
-	bpf_map_delete_elem(&probed_code, &tgid);
 	if (walks_by_tables) {
 		bpf_map_delete_elem(&unwind_spaces, &tgid);
 		tell_userspace(PROCESS_UNKNOWN_CODE, tgid, 1);

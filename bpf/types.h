@@ -125,6 +125,10 @@ struct file {
 	struct path f_path;
 };
 
+struct linux_binprm {
+	struct file *file;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;

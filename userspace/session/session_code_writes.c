@@ -23,63 +23,6 @@
 /* Where a breakpoint was overwritten its memory does not tell when the kernel has forgotten it: 100 took it 0.2 ms. */
 #define FORGET_NS (10 * NS_PER_MILLISECOND)
 
-/* From here on what is done to these is told. */
-static int put_probed(const struct session *session, u32 pid, const struct probed_pieces *pieces)
-{
-	struct probed_code *code = malloc(sizeof(*code));
-	int result = code ? probed_pieces_pack(pieces, code) : -ENOMEM;
-
-	/* Without it, it is compared at the end. */
-	if (!result)
-		(void)bpf_source_put_probed_code(session->source, pid, code);
-	free(code);
-	return result;
-}
-
-/* What will be left out is among it. */
-static int put_targets(struct session *session)
-{
-	const struct session_config *config = session->config;
-	int result = 0;
-
-	for (size_t t = 0; t < config->target_count && !result; t++) {
-		struct code_memory *memory = NULL;
-
-		result = code_memory_open(&config->targets[t], &memory);
-		if (!result)
-			result = probed_pieces_list(config->plan, config->heap_plan, memory,
-						    &session->probed[t]);
-		if (!result)
-			result = put_probed(session, config->targets[t].pid, &session->probed[t]);
-		code_memory_close(memory);
-	}
-	return result;
-}
-
-int session_code_watch(struct session *session, struct err *err)
-{
-	const struct session_config *config = session->config;
-	struct code_patcher patchers[CODE_PATCHERS_MAX] = {{{0}, {0}}};
-	char names[CODE_PATCHERS_MAX][PLAN_PATCHER_NAME_BYTES];
-	size_t count = plan_patcher_names(names, CODE_PATCHERS_MAX);
-	int result;
-
-	_Static_assert(sizeof(patchers[0].name) == PLAN_PATCHER_NAME_BYTES, "one and the same");
-	for (size_t i = 0; i < count; i++) {
-		memcpy(patchers[i].name, names[i], sizeof(names[i]));
-		memset(patchers[i].mask, 0xff, strnlen(names[i], sizeof(names[i])));
-	}
-	result = bpf_source_watch_code(session->source, patchers, count, err);
-	if (!result && bpf_source_code_fd(session->source) >= 0 &&
-	    session_loop_watch(session, bpf_source_code_fd(session->source), SESSION_WAIT_CODE, 0))
-		return err_errno(err, -errno, "can't watch the code of the targets");
-	if (result)
-		return result;
-	session->probed = calloc(config->target_count + 1, sizeof(*session->probed));
-	result = session->probed ? put_targets(session) : -ENOMEM;
-	return result ? err_errno(err, result, "can't watch the code of the targets") : 0;
-}
-
 /* ---- what goes ---- */
 
 struct place {
@@ -218,10 +161,9 @@ static int choose_none(struct retiring *retiring)
 }
 
 static int (*const choosers[])(struct retiring *retiring) = {
-	[CODE_REPLACED] = choose_range,
-	[CODE_PROTECTED] = choose_none,
-	[CODE_WRITTEN] = choose_written,
-	[CODE_PATCHER] = choose_patched,
+	[CODE_REPLACED] = choose_range,	 [CODE_PROTECTED] = choose_none,
+	[CODE_WRITTEN] = choose_written, [CODE_PATCHER] = choose_patched,
+	[CODE_MAPPED] = choose_none,	 [CODE_EXECUTED] = choose_none,
 };
 
 /* All pieces of what goes, not only those that were changed. */
@@ -413,22 +355,36 @@ static int retire(struct retiring *retiring)
 
 /* ---- events ---- */
 
-/* A child has what its parent had; it is looked at anew. */
-static int handle_in(struct retiring *retiring, struct probed_pieces *known)
+/* Also where it is not known yet: a child has what its parent had. */
+static int look_before(struct session *session, const struct retiring *retiring,
+		       struct watched_process **ret_process)
 {
-	const struct session_config *config = retiring->session->config;
-	struct probed_pieces pieces = {0};
+	struct watched_process *known = watched_code_find(&session->watched, retiring->target);
+	const u32 kind = retiring->event.kind;
+
+	if (kind == CODE_MAPPED && known && !retiring->event.held)
+		known->stale = true;
+	else if (kind == CODE_MAPPED || kind == CODE_EXECUTED || !known || known->stale)
+		return watched_code_look(&session->watched, retiring->target, retiring->memory,
+					 kind == CODE_EXECUTED, ret_process);
+	*ret_process = known;
+	return 0;
+}
+
+static int handle_in(struct retiring *retiring)
+{
+	struct session *session = retiring->session;
+	struct watched_process *process;
 	int result = code_memory_open(retiring->target, &retiring->memory);
 
-	if (!result && !known)
-		result = probed_pieces_list(config->plan, config->heap_plan, retiring->memory,
-					    &pieces);
-	retiring->pieces = known ? known : &pieces;
-	retiring->functions = calloc(config->plan->function_count + 1, sizeof(bool));
+	retiring->functions = calloc(session->config->plan->function_count + 1, sizeof(bool));
 	if (!result)
-		result = retiring->functions ? retire(retiring) : -ENOMEM;
+		result = retiring->functions ? look_before(session, retiring, &process) : -ENOMEM;
+	if (!result) {
+		retiring->pieces = &process->pieces;
+		result = retire(retiring);
+	}
 	code_memory_close(retiring->memory);
-	probed_pieces_free(&pieces);
 	free(retiring->functions);
 	free(retiring->places);
 	return result;
@@ -436,18 +392,15 @@ static int handle_in(struct retiring *retiring, struct probed_pieces *known)
 
 static int handle_event(struct session *session, const struct code_write_event *event)
 {
-	const struct session_config *config = session->config;
-	const struct target *known = target_find(config->targets, config->target_count, event->pid);
-	struct target child = {.pidfd = -1, .proc_fd = -1};
-	struct retiring retiring = {
-		.session = session, .target = known ? known : &child, .event = *event};
-	int result = known ? 0 : target_open(event->pid, false, &child, NULL);
+	struct session_process process;
+	struct retiring retiring = {.session = session, .event = *event};
+	int result = session_process_open(session, event->pid, &process);
 
+	retiring.target = process.target;
 	if (!result)
-		result = handle_in(&retiring,
-				   known ? &session->probed[known - config->targets] : NULL);
+		result = handle_in(&retiring);
 	release(&retiring);
-	target_close(&child);
+	target_close(&process.opened);
 	return result;
 }
 
@@ -481,8 +434,7 @@ static bool is_as_last(const struct events *events, size_t i)
 	       event->pid == last->pid;
 }
 
-/* As if each had written somewhere. */
-static int look_at_all(struct session *session)
+int session_code_look_at_all(struct session *session)
 {
 	const struct session_config *config = session->config;
 	int result = 0;
@@ -505,59 +457,6 @@ void session_code_handle(struct session *session)
 		if (!i || !is_as_last(&events, i))
 			(void)handle_event(session, &events.items[i]);
 	if (events.lost)
-		(void)look_at_all(session);
+		(void)session_code_look_at_all(session);
 	free(events.items);
-}
-
-int session_code_guard(struct session *session)
-{
-	int result;
-
-	bpf_source_hold_code(session->source, true);
-	result = look_at_all(session);
-	session_code_handle(session);
-	return result;
-}
-
-void session_code_hold_no_more(struct session *session)
-{
-	bpf_source_hold_code(session->source, false);
-}
-
-/* ---- leaving ---- */
-
-static void repair_all(struct session *session)
-{
-	const struct session_config *config = session->config;
-
-	for (size_t t = 0; session->probed && t < config->target_count; t++) {
-		struct code_memory *memory = NULL;
-
-		if (!code_memory_open(&config->targets[t], &memory))
-			session->repaired_count +=
-				code_repair_jumps(&config->targets[t], memory, &session->probed[t]);
-		code_memory_close(memory);
-	}
-}
-
-void session_code_leave(struct session *session)
-{
-	session_code_handle(session);
-	session_join_departing(session);
-	repair_all(session);
-}
-
-void session_code_left(struct session *session)
-{
-	repair_all(session);
-	bpf_source_unwatch_code(session->source);
-}
-
-void session_code_free(struct session *session)
-{
-	session_join_departing(session);
-	for (size_t t = 0; session->probed && t < session->config->target_count; t++)
-		probed_pieces_free(&session->probed[t]);
-	free(session->probed);
-	session->probed = NULL;
 }

@@ -70,6 +70,7 @@ static void on_timer(struct session *session)
 	processes_tick(session->processes);
 	session_look_at_any_code(session);
 	session_reap_departing(session);
+	session_code_tick(session);
 	if (session->result.agents)
 		agents_follow(session->result.agents);
 	session_status_update(session);

@@ -20,10 +20,10 @@
 #include "session/process_memory.h"
 #include "session/overhead.h"
 #include "session/own_threads.h"
-#include "session/probed_pieces.h"
 #include "collect/recording_facts.h"
 #include "session/session.h"
 #include "session/unwinding.h"
+#include "session/watched_code.h"
 
 #define SESSION_DEPARTING_MAX 16
 
@@ -64,7 +64,7 @@ struct session {
 	struct err samples_error; /* why there are no samples, which were to be; else empty */
 	struct session_departing *departing[SESSION_DEPARTING_MAX]; /* links that threads take off */
 	size_t departing_count;
-	struct probed_pieces *probed; /* of each target: what session_code_writes.c watches */
+	struct watched_code watched;  /* what session_code_writes.c watches */
 	u64 repaired_count; /* first bytes of what targets wrote, that the kernel had overwritten */
 	u32 shed;	  /* enum agent_shed: what of the GPU side was switched off */
 	int epoll_fd, signal_fd, timer_fd;
@@ -202,7 +202,14 @@ void session_take_sort_off(struct session *session, enum price_sort sort,
 void session_join_departing(struct session *session);
 void session_reap_departing(struct session *session);
 
-/* ---- session_code_writes.c: targets that change code in which there are probes ---- */
+/* ---- session_code_watch.c: targets that change code in which there are probes ---- */
+
+/* One that is recorded: a target, or a child, which is open until it is closed. 0 or -errno: it has ended. */
+struct session_process {
+	const struct target *target;
+	struct target opened;
+};
+int session_process_open(const struct session *session, u32 pid, struct session_process *process);
 
 /* Before anything is attached: from here on what they do is told. */
 int session_code_watch(struct session *session, struct err *err);
@@ -211,14 +218,21 @@ int session_code_watch(struct session *session, struct err *err);
 int session_code_guard(struct session *session);
 /* From here on nobody handles it at once. */
 void session_code_hold_no_more(struct session *session);
-/* Somebody did. */
-void session_code_handle(struct session *session);
+/* Some times a second: processes that may have mapped code to be probed elsewhere. */
+void session_code_tick(struct session *session);
 /* When the window has closed: where the kernel has put breakpoints over what a target wrote, taking them off
  * would put the file's byte there, so that is put right first; */
 void session_code_leave(struct session *session);
 /* and when they are off, once more. */
 void session_code_left(struct session *session);
 void session_code_free(struct session *session);
+
+/* ---- session_code_writes.c: what they change goes ---- */
+
+/* Somebody did something. */
+void session_code_handle(struct session *session);
+/* As if each target had written somewhere. 0 or -ENOMEM. */
+int session_code_look_at_all(struct session *session);
 
 /* ---- session_samples.c ---- */
 

@@ -254,8 +254,12 @@ void bpf_source_detach_samples(struct bpf_source *source);
  * all the same, and nothing will be told. */
 int bpf_source_watch_code(struct bpf_source *source, const struct code_patcher *names, size_t count,
 			  struct err *err);
-/* Where in a process probes are, or will be; a child that it forks from then on has them too. count 0: nowhere any more. */
-int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid, const struct probed_code *code);
+/* A file with probes, by the number of its inode: who maps code of it, or executes it, waits until its place is known. */
+int bpf_source_put_code_file(const struct bpf_source *source, u64 inode);
+/* Where in a process probes are, or will be; a child that it forks from then on has them too, and it goes on to be watched where there
+ * are none now. Fills in held_ns. */
+int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid, struct probed_code *code);
+void bpf_source_forget_probed_code(const struct bpf_source *source, u32 pid);
 /* From now on threads that change such code wait, CODE_HOLD_NS at most, until they are released; or no longer. */
 void bpf_source_hold_code(const struct bpf_source *source, bool hold);
 void bpf_source_release_code(const struct bpf_source *source, u32 tid);

@@ -3,6 +3,7 @@
 #include "collect/bpf/bpf_source_parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define PROCESSES_MAX 4096 /* with probes in code of theirs; 4 KB each that there is */
 
@@ -19,16 +20,28 @@ static struct bpf_program *program_of(const struct bpf_source *source)
 					      : skeleton->progs.code_locked;
 }
 
+static struct bpf_program *program_at_exec(const struct bpf_source *source)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+
+	return program_of(source) == skeleton->progs.code_locked_holding
+		       ? skeleton->progs.code_executed_holding
+		       : skeleton->progs.code_executed;
+}
+
 void bpf_source_choose_code(const struct bpf_source *source, bool wanted)
 {
 	const struct gpuprobe_bpf *skeleton = source->skeleton;
-	struct bpf_program *programs[] = {skeleton->progs.code_locked,
-					  skeleton->progs.code_locked_named,
-					  skeleton->progs.code_locked_holding};
-	struct bpf_program *chosen = wanted ? program_of(source) : NULL;
+	struct bpf_program *programs[] = {
+		skeleton->progs.code_locked, skeleton->progs.code_locked_named,
+		skeleton->progs.code_locked_holding, skeleton->progs.code_executed,
+		skeleton->progs.code_executed_holding};
+	const struct bpf_program *chosen = wanted ? program_of(source) : NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		bpf_program__set_autoload(programs[i], programs[i] == chosen);
+		bpf_program__set_autoload(
+			programs[i], programs[i] == chosen ||
+					     (chosen && programs[i] == program_at_exec(source)));
 	if (chosen)
 		bpf_map__set_max_entries(skeleton->maps.probed_code, PROCESSES_MAX);
 	/* What is known in it by its name kernels before 6.18 do not know, nor need. */
@@ -61,24 +74,42 @@ int bpf_source_watch_code(struct bpf_source *source, const struct code_patcher *
 					       on_code_write, source, NULL);
 	if (!source->code_writes)
 		return err_errno(err, -errno, "can't map a ring buffer");
-	source->code_link = bpf_program__attach(program);
+	source->code_exec_link = bpf_program__attach(program_at_exec(source));
+	if (source->code_exec_link)
+		source->code_link = bpf_program__attach(program);
 	return source->code_link ? 0
 				 : err_errno(err, -errno, "can't attach to the tracepoint of %s",
 					     bpf_program__name(program));
 }
 
-int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid,
-			       const struct probed_code *code)
+int bpf_source_put_code_file(const struct bpf_source *source, u64 inode)
+{
+	const u32 value = 1;
+
+	return source->code_link ? bpf_map__update_elem(source->skeleton->maps.code_files, &inode,
+							sizeof(inode), &value, sizeof(value), 0)
+				 : 0;
+}
+
+int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid, struct probed_code *code)
 {
 	const struct bpf_map *map = source->skeleton->maps.probed_code;
+	struct probed_code *before;
 
 	if (!source->code_link)
 		return 0;
-	if (!code->count) {
-		bpf_map__delete_elem(map, &pid, sizeof(pid), 0);
-		return 0;
-	}
+	before = malloc(sizeof(*before));
+	if (!before)
+		return -ENOMEM;
+	if (!bpf_map__lookup_elem(map, &pid, sizeof(pid), before, sizeof(*before), 0))
+		code->held_ns = before->held_ns;
+	free(before);
 	return bpf_map__update_elem(map, &pid, sizeof(pid), code, sizeof(*code), 0);
+}
+
+void bpf_source_forget_probed_code(const struct bpf_source *source, u32 pid)
+{
+	bpf_map__delete_elem(source->skeleton->maps.probed_code, &pid, sizeof(pid), 0);
 }
 
 void bpf_source_hold_code(const struct bpf_source *source, bool hold)
@@ -113,6 +144,8 @@ void bpf_source_unwatch_code(struct bpf_source *source)
 {
 	bpf_link__destroy(source->code_link);
 	source->code_link = NULL;
+	bpf_link__destroy(source->code_exec_link);
+	source->code_exec_link = NULL;
 	ring_buffer__free(source->code_writes);
 	source->code_writes = NULL;
 }

@@ -60,7 +60,8 @@ struct bpf_source {
 	struct bpf_link *off_cpu_links[OFF_CPU_PROGRAMS];
 	struct bpf_link *usdt_links[USDT_PROGRAMS]; /* NULL: no USDT probes */
 	struct bpf_link *growth_links[GROWTH_PROGRAMS];
-	struct bpf_link *code_link; /* NULL: nobody looks whether targets change their code */
+	struct bpf_link *code_link; /* NULL: nobody looks whether targets change their code, */
+	struct bpf_link *code_exec_link; /* nor execute another program */
 	struct bpf_samples samples;
 	const struct plan *heap_plan; /* NULL: allocations of host memory are not recorded */
 	size_t heap_first;	      /* probes of the other plan, which come before its own */
