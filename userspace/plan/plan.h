@@ -168,9 +168,10 @@ bool plan_sees_results(const struct plan_function *function);
 /* How the names of the libraries of patchers.def begin, each once; how many. */
 #define PLAN_PATCHER_NAME_BYTES 16
 size_t plan_patcher_names(char (*ret_names)[PLAN_PATCHER_NAME_BYTES], size_t room);
-/* Which of its rows are about what the target maps now, a bit each; does one of them patch the function? */
+/* Which of its rows are about what the target maps now, a bit each; the first of them that patches the function, as a reason for people;
+ * NULL: none does. */
 u64 plan_patchers_mapped(const struct target *target);
-bool plan_is_patched(const struct plan *plan, const struct plan_function *function, u64 found);
+const char *plan_is_patched(const struct plan *plan, const struct plan_function *function, u64 found);
 struct plan *plan_free(struct plan *plan); /* NULL allowed; returns NULL */
 
 #endif

@@ -105,16 +105,18 @@ u64 plan_patchers_mapped(const struct target *target)
 	return found;
 }
 
-bool plan_is_patched(const struct plan *plan, const struct plan_function *function, u64 found)
+const char *plan_is_patched(const struct plan *plan, const struct plan_function *function,
+			    u64 found)
 {
 	const char *name = function->mangled ? function->mangled : function->name;
 
-	for (size_t p = 0; p < ARRAY_SIZE(patchers); p++)
+	const char *why = NULL;
+
+	for (size_t p = 0; p < ARRAY_SIZE(patchers) && !why; p++)
 		if (found & 1ULL << p &&
-		    is_called(&plan->modules[function->module], patchers[p].file) &&
-		    plan_patched_by(1ULL << p, name))
-			return true;
-	return false;
+		    is_called(&plan->modules[function->module], patchers[p].file))
+			why = plan_patched_by(1ULL << p, name);
+	return why;
 }
 
 const char *plan_patched_by(u64 found, const char *function)

@@ -78,9 +78,10 @@ struct session_config {
 			 struct text_ids *texts, struct batch *batch);
 	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
 	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
-	/* A target changes its code there: it is not recorded from elapsed_ns of the window on, nor are so many others. */
+	/* A process changes its code there, or does what is a reason to expect that (why; else NULL): it is not recorded from elapsed_ns of
+	 * the window on, nor are so many others. */
 	void (*on_code_changed)(void *data, const char *name, size_t others, u32 pid,
-				u64 elapsed_ns);
+				const char *why, u64 elapsed_ns);
 	void *callback_data;
 };
 

@@ -43,6 +43,7 @@ struct retiring {
 	size_t place_count, place_capacity;
 	size_t piece; /* whose places are added */
 	bool overwritten;
+	const char *why; /* NULL: it changes that code */
 };
 
 static int add_place(void *data, u64 address, u8 file_byte)
@@ -146,11 +147,15 @@ static int choose_patched(struct retiring *retiring)
 
 	for (size_t i = 0; i < pieces->count; i++) {
 		struct code_piece_owner owner = probed_piece_owner(pieces, &pieces->items[i]);
+		const char *why = NULL;
 
-		if (owner.function &&
-		    plan_is_patched(pieces->items[i].heap ? pieces->heap_plan : pieces->plan,
-				    owner.function, patchers))
+		if (owner.function)
+			why = plan_is_patched(pieces->items[i].heap ? pieces->heap_plan
+								    : pieces->plan,
+					      owner.function, patchers);
+		if (why)
 			choose(retiring, &pieces->items[i]);
+		retiring->why = retiring->why ? retiring->why : why;
 	}
 	return 0;
 }
@@ -247,8 +252,9 @@ static void let_go(void *data)
 		find_shared(retiring);
 }
 
-static void tell(struct session *session, const char *name, u64 now_ns, size_t count)
+static void tell(const struct retiring *retiring, const char *name, u64 now_ns, size_t count)
 {
+	struct session *session = retiring->session;
 	struct site_changes *changes = &session->result.status.changes;
 
 	/* Behind the window nothing is missing. */
@@ -263,9 +269,10 @@ static void tell(struct session *session, const char *name, u64 now_ns, size_t c
 		struct text text _cleanup_text_ = {0};
 
 		text_append_terminal(&text, name, strlen(name));
-		snprintf(changes->first, sizeof(changes->first),
-			 "%s: the process changed its code while the probes were put in",
-			 text_string(&text));
+		snprintf(changes->first, sizeof(changes->first), "%s: %s", text_string(&text),
+			 retiring->why ? retiring->why
+				       : "the process changed its code while the probes "
+					 "were put in");
 	}
 	changes->count += count;
 }
@@ -283,7 +290,7 @@ static void tell_all(const struct retiring *retiring, u64 now_ns)
 	for (size_t i = 0; i < PRICE_SORTS; i++) {
 		if (!retiring->sorts[i])
 			continue;
-		tell(session, sorts[i], now_ns, 1);
+		tell(retiring, sorts[i], now_ns, 1);
 		first = sorts[i];
 		all++;
 	}
@@ -292,14 +299,15 @@ static void tell_all(const struct retiring *retiring, u64 now_ns)
 			continue;
 		first = told ? first : plan->functions[i].name;
 		if (told++ < NAMED_MAX)
-			tell(session, plan->functions[i].name, now_ns, 1);
+			tell(retiring, plan->functions[i].name, now_ns, 1);
 	}
 	if (told > NAMED_MAX)
-		tell(session, "other functions", now_ns, told - NAMED_MAX);
+		tell(retiring, "other functions", now_ns, told - NAMED_MAX);
 	if (first && session->result.window_opened && !session->window_end_ns &&
 	    config->on_code_changed)
 		config->on_code_changed(config->callback_data, first, all - 1,
-					retiring->target->pid, now_ns - session->window_start_ns);
+					retiring->target->pid, retiring->why,
+					now_ns - session->window_start_ns);
 }
 
 /* All side by side, and waited for once. */

@@ -198,15 +198,20 @@ void announce_switched_off(const char *name, u64 elapsed_ns, double percent)
 		    text_string(&shown), (double)elapsed_ns / 1e9, percent);
 }
 
-void announce_code_changed(const char *name, size_t others, u32 pid, u64 elapsed_ns)
+void announce_code_changed(const char *name, size_t others, u32 pid, const char *why,
+			   u64 elapsed_ns)
 {
 	_cleanup_text_ struct text shown = {0};
 
 	text_append_terminal(&shown, name, strlen(name));
 	if (others)
 		text_appendf(&shown, " and %zu more", others);
-	log_warning("%s: not recorded from %.3f s on, process %u changes its code there",
-		    text_string(&shown), (double)elapsed_ns / 1e9, pid);
+	if (why)
+		log_warning("%s: not recorded from %.3f s on, in process %u %s",
+			    text_string(&shown), (double)elapsed_ns / 1e9, pid, why);
+	else
+		log_warning("%s: not recorded from %.3f s on, process %u changes its code there",
+			    text_string(&shown), (double)elapsed_ns / 1e9, pid);
 }
 
 /* What is not in the figure is said beside it. */

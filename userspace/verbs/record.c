@@ -310,12 +310,13 @@ static void on_switched_off(void *data, const char *name, u64 elapsed_ns, double
 	announce_switched_off(name, elapsed_ns, percent);
 }
 
-static void on_code_changed(void *data, const char *name, size_t others, u32 pid, u64 elapsed_ns)
+static void on_code_changed(void *data, const char *name, size_t others, u32 pid, const char *why,
+			    u64 elapsed_ns)
 {
 	struct recording *recording = data;
 
 	progress_end(&recording->progress);
-	announce_code_changed(name, others, pid, elapsed_ns);
+	announce_code_changed(name, others, pid, why, elapsed_ns);
 }
 
 static void on_detach(void *data, size_t links_left)
