@@ -27,6 +27,7 @@ static const u8 ends[] = {
 	VALUE_loss_reason_recording_cut,  VALUE_loss_reason_agent_cut,
 	VALUE_loss_reason_target_exec,	  VALUE_loss_reason_profiler_refused,
 	VALUE_loss_reason_switched_off,	  VALUE_loss_reason_code_changed,
+	VALUE_loss_reason_code_written,
 };
 
 /* The less, the more it means. */
