@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -11,6 +13,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "code/site_bytes.h"
+#include "base/path.h"
+#include "probe/known_uprobes.h"
 #include "process/file_pages.h"
 #include "process/proc_file.h"
 
@@ -29,11 +33,13 @@ struct code_memory {
 	size_t count, capacity;
 	u64 trampolines[8]; /* where those of the kernel begin: one near each 2 GiB of code */
 	size_t trampoline_count;
+	bool doubts_breakpoints;
+	struct known_uprobes *known; /* read when the first breakpoint is met that is doubted */
 };
 
 /* A page of a mapping and of its file. */
 struct compared_page {
-	u64 address;
+	u64 address, file_offset;
 	u8 file[PAGE_BYTES], memory[PAGE_BYTES];
 	size_t size_bytes; /* that both have; 0: it is the file's own */
 };
@@ -80,9 +86,20 @@ struct code_memory *code_memory_close(struct code_memory *memory)
 		return NULL;
 	cleanup_close(&memory->memory_fd);
 	cleanup_close(&memory->pagemap_fd);
+	known_uprobes_free(memory->known);
 	free(memory->lines);
 	free(memory);
 	return NULL;
+}
+
+void code_memory_doubt_breakpoints(struct code_memory *memory, const struct target *target)
+{
+	_cleanup_free_ char *status = NULL;
+	u64 caught = 0;
+
+	if (!proc_file_read(target->proc_fd, "status", &status, NULL) &&
+	    proc_status_number(status, "SigCgt", 16, &caught))
+		memory->doubts_breakpoints = caught >> (SIGTRAP - 1) & 1;
 }
 
 const struct maps_line *code_memory_next(const struct code_memory *memory,
@@ -164,26 +181,44 @@ static void page_get(const struct code_memory *memory, const struct code_module 
 	page->size_bytes = 0;
 	if (is_the_files(memory, address))
 		return;
-	in_file = pread(module->fd, page->file, PAGE_BYTES,
-			(off_t)(address - line->start + line->file_offset));
+	page->file_offset = address - line->start + line->file_offset;
+	in_file = pread(module->fd, page->file, PAGE_BYTES, (off_t)page->file_offset);
 	in_memory = code_memory_read(memory, address, page->memory, PAGE_BYTES);
 	if (in_file > 0)
 		page->size_bytes = (size_t)in_file < in_memory ? (size_t)in_file : in_memory;
 }
 
-static bool page_differs(const struct code_memory *memory, const struct compared_page *page,
-			 size_t begin, size_t end)
+/* Nobody else tells of those that the kernel does not tell of, and a process that does not catch SIGTRAP has none of its own. */
+static bool is_own_breakpoint(struct code_memory *memory, const struct code_module *module,
+			      u64 file_offset)
+{
+	_cleanup_free_ char *path = NULL, *seen = NULL;
+	char link[32];
+
+	if (!memory->known)
+		memory->known = known_uprobes_read();
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", module->fd);
+	if (!memory->known || proc_link_read(AT_FDCWD, link, &path))
+		return false;
+	seen = path_from_proc(path, "", NULL);
+	return seen && !known_uprobes_has(memory->known, path_base_name(seen), file_offset);
+}
+
+static bool page_differs(struct code_memory *memory, const struct code_module *module,
+			 const struct compared_page *page, size_t begin, size_t end)
 {
 	end = end < page->size_bytes ? end : page->size_bytes;
 	for (size_t i = begin; i < end; i++)
 		if (page->file[i] != page->memory[i] &&
-		    !site_byte_is_probe(page->memory, page->size_bytes, i, page->address,
-					is_trampoline, memory))
+		    (!site_byte_is_probe(page->memory, page->size_bytes, i, page->address,
+					 is_trampoline, memory) ||
+		     (memory->doubts_breakpoints && site_byte_is_breakpoint(page->memory[i]) &&
+		      is_own_breakpoint(memory, module, page->file_offset + i))))
 			return true;
 	return false;
 }
 
-static void compare_in(const struct code_memory *memory, const struct code_module *module,
+static void compare_in(struct code_memory *memory, const struct code_module *module,
 		       const struct maps_line *line, const struct code_piece *piece,
 		       struct compared_page *page, code_difference_callback callback, void *data)
 {
@@ -200,7 +235,7 @@ static void compare_in(const struct code_memory *memory, const struct code_modul
 		size_t size = end - offset < left ? end - offset : left;
 
 		page_get(memory, module, line, address - begin, page);
-		if (page_differs(memory, page, begin, begin + size)) {
+		if (page_differs(memory, module, page, begin, begin + size)) {
 			callback(data, piece,
 				 line->start + (piece->file_offset - line->file_offset));
 			return;
@@ -209,7 +244,7 @@ static void compare_in(const struct code_memory *memory, const struct code_modul
 	}
 }
 
-void code_memory_compare(const struct code_memory *memory, const struct code_module *module,
+void code_memory_compare(struct code_memory *memory, const struct code_module *module,
 			 const struct code_piece *pieces, size_t count,
 			 code_difference_callback callback, void *data)
 {

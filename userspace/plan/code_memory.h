@@ -17,6 +17,10 @@ struct code_memory;
 int code_memory_open(const struct target *target, struct code_memory **ret_memory);
 struct code_memory *code_memory_close(struct code_memory *memory); /* NULL allowed; returns NULL */
 
+/* From here on, if the process catches SIGTRAP, a breakpoint is its own where the kernel tells of no uprobe (probe/known_uprobes.h). Not
+ * when probes of ours are in: those of single ones without a program are not told of. */
+void code_memory_doubt_breakpoints(struct code_memory *memory, const struct target *target);
+
 /* The next mapping of the file's code behind number *index, which begins at 0; without its path. NULL: there is none. */
 const struct maps_line *code_memory_next(const struct code_memory *memory, const struct code_module *module,
 					 size_t *index);
@@ -39,7 +43,7 @@ struct code_piece {
  * once for pieces that follow each other.
  */
 typedef void (*code_difference_callback)(void *data, const struct code_piece *piece, u64 address);
-void code_memory_compare(const struct code_memory *memory, const struct code_module *module,
+void code_memory_compare(struct code_memory *memory, const struct code_module *module,
 			 const struct code_piece *pieces, size_t count,
 			 code_difference_callback callback, void *data);
 

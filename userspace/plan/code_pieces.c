@@ -134,7 +134,7 @@ static void on_difference(void *data, const struct code_piece *piece, u64 addres
 	changed->callback(changed->data, piece->number, address);
 }
 
-int code_pieces_compare(const struct plan *plan, const struct code_memory *memory,
+int code_pieces_compare(const struct plan *plan, struct code_memory *memory,
 			code_changed_callback callback, void *data)
 {
 	struct changed changed = {callback, data};

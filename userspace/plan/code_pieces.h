@@ -33,7 +33,7 @@ int code_pieces_in_memory(const struct plan *plan, const struct code_memory *mem
 			  code_piece_callback callback, void *data);
 /* Each that is something else there than in the file: code_memory_compare(). 0 or -ENOMEM. */
 typedef void (*code_changed_callback)(void *data, size_t number, u64 address);
-int code_pieces_compare(const struct plan *plan, const struct code_memory *memory,
+int code_pieces_compare(const struct plan *plan, struct code_memory *memory,
 			code_changed_callback callback, void *data);
 
 #endif

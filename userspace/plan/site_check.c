@@ -239,6 +239,8 @@ static int check_memory(const struct plan *plan, const struct target *target,
 	if (!result)
 		result = check_file_below(&check, memory);
 	if (!result)
+		code_memory_doubt_breakpoints(memory, target);
+	if (!result)
 		result = code_pieces_compare(plan, memory, on_changed, &check);
 	code_memory_close(memory);
 	return result;

@@ -114,7 +114,7 @@ static void on_changed(void *data, size_t number, u64 address)
 	}
 }
 
-size_t code_repair_jumps(const struct target *target, const struct code_memory *memory,
+size_t code_repair_jumps(const struct target *target, struct code_memory *memory,
 			 struct probed_pieces *pieces)
 {
 	struct repair repair;

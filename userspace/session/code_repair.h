@@ -10,7 +10,7 @@
 
 /* Jumps over the entries of functions, of which the first byte is the kernel's breakpoint, or the file's again: gets the first byte of the
  * jump. How many. */
-size_t code_repair_jumps(const struct target *target, const struct code_memory *memory,
+size_t code_repair_jumps(const struct target *target, struct code_memory *memory,
 			 struct probed_pieces *pieces);
 /* Breakpoints in [start, end) that nobody knows of, since they are copies of those that were there: get the file's byte, where all around
  * them is as in the file, and it was not in between, or (moved: something was just done to the mappings) another mapping lies there by now.
