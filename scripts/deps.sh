@@ -64,6 +64,7 @@ test   golang-go                             -  programs with goroutines (464 MB
 test   nginx-light|nginx              nginx  injected into by tests
 test   memcached                     memcached  recorded by tests
 test   valgrind                              -  a translator of code, which is refused
+test   uftrace                               -  patches functions of programs
 test   libucx-dev                            -  UCX, which patches functions of libc
 test   libjemalloc2                          -  allocators that tests record
 test   libtcmalloc-minimal4|libtcmalloc-minimal4t64  -  the same
