@@ -120,6 +120,21 @@ TEST(what_is_as_it_was_is_left_in)
 	fixture_close(&fixture);
 }
 
+TEST(memory_that_takes_no_breakpoint)
+{
+	struct fixture fixture;
+	void *page;
+
+	if (!fixture_open("libsites_writable.so", &fixture))
+		SKIP("no cc");
+	page = fixture.code + find(&fixture, "two")->file_offset / PAGE * PAGE;
+	CHECK_U64(mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	check_changed(&fixture, "two", "can write to the code there");
+	CHECK(find(&fixture, "two")->unreached);
+	CHECK_U64(mprotect(page, PAGE, PROT_READ | PROT_EXEC), 0);
+	fixture_close(&fixture);
+}
+
 TEST(a_file_that_is_written_to_after_it_was_planned)
 {
 	struct fixture fixture;

@@ -134,6 +134,19 @@ bool code_memory_has_code(const struct code_memory *memory, u64 address)
 	return false;
 }
 
+static bool takes_no_breakpoint(const struct maps_line *line)
+{
+	return line->writable || line->shared;
+}
+
+bool code_memory_takes_breakpoint(const struct code_memory *memory, u64 address)
+{
+	for (size_t i = 0; i < memory->count; i++)
+		if (address >= memory->lines[i].start && address < memory->lines[i].end)
+			return !takes_no_breakpoint(&memory->lines[i]);
+	return true;
+}
+
 size_t code_memory_read(const struct code_memory *memory, u64 address, void *ret_bytes,
 			size_t size_bytes)
 {
@@ -235,7 +248,8 @@ static void compare_in(struct code_memory *memory, const struct code_module *mod
 		size_t size = end - offset < left ? end - offset : left;
 
 		page_get(memory, module, line, address - begin, page);
-		if (page_differs(memory, module, page, begin, begin + size)) {
+		if (takes_no_breakpoint(line) ||
+		    page_differs(memory, module, page, begin, begin + size)) {
 			callback(data, piece,
 				 line->start + (piece->file_offset - line->file_offset));
 			return;

@@ -28,6 +28,8 @@ const struct maps_line *code_memory_next(const struct code_memory *memory, const
 bool code_memory_is_of_another_file(const struct code_memory *memory, const struct code_module *module, int fd);
 /* Is code mapped there, of whatever file, or of none? */
 bool code_memory_has_code(const struct code_memory *memory, u64 address);
+/* The kernel puts none into a mapping that can be written to, or that is shared: a probe there is never hit. */
+bool code_memory_takes_breakpoint(const struct code_memory *memory, u64 address);
 /* Bytes at an address, as many as there are, 0: none. Also of pages that may only be executed. */
 size_t code_memory_read(const struct code_memory *memory, u64 address, void *ret_bytes, size_t size_bytes);
 
@@ -39,7 +41,7 @@ struct code_piece {
 
 /*
  * Tells of each piece, in each mapping, where memory has something that neither the file has nor the kernel puts there for a
- * uprobe of anybody's; what can't be read of either is not compared. Pieces are sorted by their place. Reads a page of memory at most
+ * uprobe of anybody's, and of those in mappings that take no breakpoint; what can't be read of either is not compared. Pieces are sorted by their place. Reads a page of memory at most
  * once for pieces that follow each other.
  */
 typedef void (*code_difference_callback)(void *data, const struct code_piece *piece, u64 address);

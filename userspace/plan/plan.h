@@ -31,6 +31,7 @@ struct plan_function {
 	u64 file_offset; /* of the probed instruction */
 	struct site_bytes bytes, first; /* of that, and of the first one of the function */
 	bool changed; /* what stands there now is something else: it is left out (plan/site_check.h) */
+	bool unreached; /* or it is the same, but the kernel puts no breakpoint there */
 	u8 placed_bytes; /* how far behind the start that is */
 	enum instruction_cost cost;
 	bool long_nop; /* that is a nop of five bytes, which this kernel makes something deadly of: only while the plan is made */

@@ -33,8 +33,10 @@ struct places {
 struct check {
 	const struct plan *plan;
 	const struct code_module *module;
-	const struct target *target; /* NULL: the file */
-	bool another_file;	     /* the target runs one that can't be reached any more */
+	const struct target *target;	  /* NULL: the file */
+	const struct code_memory *memory; /* its */
+	bool unreached;			  /* what is told now takes no breakpoint */
+	bool another_file;		  /* the target runs one that can't be reached any more */
 	struct site_changes *changes;
 };
 
@@ -61,6 +63,11 @@ static void note(const struct check *check, const struct place *place)
 			"%u mapped it: overlayfs has made a copy, and the process runs the one "
 			"below, where no probe can be put in. It has to be started again",
 			check->target->pid);
+	else if (check->unreached)
+		text_appendf(&text,
+			     ": process %u can write to the code there, or shares it, and the "
+			     "kernel puts no probe into such memory",
+			     check->target->pid);
 	else if (check->target)
 		text_appendf(
 			&text,
@@ -186,6 +193,9 @@ static void on_changed(void *data, size_t number, u64 address)
 				       .provider = owner.usdt->provider,
 				       .name = owner.usdt->name};
 	check->module = &check->plan->modules[owner.module];
+	check->unreached = !code_memory_takes_breakpoint(check->memory, address);
+	if (owner.function && check->unreached)
+		owner.function->unreached = true;
 	note(check, &place);
 }
 
@@ -240,6 +250,7 @@ static int check_memory(const struct plan *plan, const struct target *target,
 		result = check_file_below(&check, memory);
 	if (!result)
 		code_memory_doubt_breakpoints(memory, target);
+	check.memory = memory;
 	if (!result)
 		result = code_pieces_compare(plan, memory, on_changed, &check);
 	code_memory_close(memory);

@@ -29,6 +29,7 @@ static bool line_parse(char *line, struct maps_line *ret_line)
 		return false;
 	ret_line->executable = line[2] == 'x';
 	ret_line->writable = line[1] == 'w' && line[3] == 'p';
+	ret_line->shared = line[3] == 's';
 	line += 5;
 	if (!number_next(&line, 16, ' ', &ret_line->file_offset) ||
 	    !number_next(&line, 16, ':', &major_number) ||

@@ -14,6 +14,7 @@ struct maps_line {
 	u64 inode;
 	bool executable;
 	bool writable; /* and private: a store changes nobody else's */
+	bool shared;
 	const char *path; /* "": anonymous */
 };
 

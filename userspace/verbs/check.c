@@ -193,7 +193,10 @@ static void append_function(struct text *text, const struct plan_function *funct
 		}
 		text_append_char(text, ')');
 	}
-	if (function->changed)
+	if (function->unreached)
+		text_append(text, "  (left out: the process can write to the code there, or "
+				  "shares it, and the kernel puts no probe into such memory)");
+	else if (function->changed)
 		text_append(text, "  (left out: its code in memory is not that of its file, it was "
 				  "patched)");
 	text_append_char(text, '\n');

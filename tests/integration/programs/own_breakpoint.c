@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Catches SIGTRAP; with an argument it has a breakpoint of its own at f(), whose instruction its handler does. Each turn is 1,000 calls of
+ * Catches SIGTRAP; with an argument its code of f() can be written to ("writable"), or has a breakpoint of its own, whose instruction its
+ * handler does. Each turn is 1,000 calls of
  * f() and plain(), and says how often the handler ran.
  */
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -39,13 +41,12 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = push, .sa_flags = SA_SIGINFO};
 
-	(void)argv;
 	sigaction(SIGTRAP, &action, NULL);
 	if (argc > 1) {
 		if (mprotect((void *)f, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
 			return 2;
-		*(uint8_t *)f = BREAKPOINT;
-		if (mprotect((void *)f, 4096, PROT_READ | PROT_EXEC))
+		*(uint8_t *)f = strcmp(argv[1], "writable") ? BREAKPOINT : *(uint8_t *)f;
+		if (strcmp(argv[1], "writable") && mprotect((void *)f, 4096, PROT_READ | PROT_EXEC))
 			return 2;
 	}
 	protocol_begin();
