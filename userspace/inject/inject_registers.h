@@ -34,6 +34,11 @@ bool registers_in_system_call(const struct registers *registers, u64 *ret_number
 /* Sees to it that the call goes on as if it had not been interrupted, also one that the kernel would end with
  * EINTR because the thread was stopped (epoll_wait and others; signal(7) names them). */
 void registers_restart(struct registers *registers);
+/* Does this system call, made in between, take the place of what the kernel keeps of a wait with a time limit, to go on with it? Others do
+ * only where a signal interrupts them, and signals are blocked then; sigreturn does, and is not made. */
+bool registers_loses_restart(u64 number);
+/* Then the wait begins anew, with all its time, instead of ending with EINTR. */
+void registers_restart_anew(struct registers *registers);
 
 /* As unwinding wants them. */
 void registers_frame(const struct user_regs_struct *general, struct elf_frame *ret_frame);

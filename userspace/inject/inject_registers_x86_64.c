@@ -93,9 +93,21 @@ bool registers_in_system_call(const struct registers *registers, u64 *ret_number
 void registers_restart(struct registers *registers)
 {
 	/* Without a signal whose handler runs the call is made again, with one it ends with EINTR, as it should.
-	 * What RESTART_BLOCK needs the kernel keeps for the thread, and nothing that runs on it in between
-	 * changes it: only sleeps and sigreturn do. */
+	 * What RESTART_BLOCK needs the kernel keeps for the thread: registers_loses_restart(). */
 	if (registers->general.rax == (u64)-EINTR)
+		registers->general.rax = (u64)-RESTART_NO_HANDLER;
+}
+
+bool registers_loses_restart(u64 number)
+{
+	return number == SYS_nanosleep || number == SYS_clock_nanosleep;
+}
+
+void registers_restart_anew(struct registers *registers)
+{
+	/* Which call restart_syscall goes on with nobody knows any more. */
+	if (registers->general.rax == (u64)-RESTART_BLOCK &&
+	    registers->general.orig_rax != SYS_restart_syscall)
 		registers->general.rax = (u64)-RESTART_NO_HANDLER;
 }
 

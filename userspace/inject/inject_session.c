@@ -273,6 +273,7 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 			continue;
 		}
 		number = info.entry.nr;
+		session->restart_lost |= registers_loses_restart(number);
 		if (info.instruction_pointer == places[0] ||
 		    info.instruction_pointer == places[1]) {
 			*ret_place = info.instruction_pointer;
@@ -339,6 +340,8 @@ int inject_session_end(struct inject_session *session, struct err *err)
 						      "does not stop",
 						      session->tid, session->pid)
 					    : result;
+	if (session->restart_lost)
+		registers_restart_anew(&session->saved);
 	if (session->saved.extended_bytes && registers_write(session->tid, &session->saved))
 		result = ended(session, err);
 	if (ptrace(PTRACE_DETACH, session->tid, NULL, (void *)(long)session->stop_signal) &&

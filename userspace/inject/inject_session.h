@@ -21,6 +21,7 @@ struct inject_session {
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
+	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };
 

@@ -32,10 +32,31 @@ bool arch_rewind_breakpoint(pid_t tid, u64 address)
 bool arch_call_ends_by_stop(long call)
 {
 	static const long calls[] = {
-		SYS_read,	  SYS_readv,	      SYS_recvfrom,	   SYS_recvmsg,
-		SYS_recvmmsg,	  SYS_accept,	      SYS_accept4,	   SYS_epoll_wait,
-		SYS_epoll_pwait,  EPOLL_PWAIT2,	      SYS_semop,	   SYS_semtimedop,
-		SYS_io_getevents, SYS_io_uring_enter, SYS_rt_sigtimedwait,
+		SYS_read,
+		SYS_readv,
+		SYS_recvfrom,
+		SYS_recvmsg,
+		SYS_recvmmsg,
+		SYS_accept,
+		SYS_accept4,
+		SYS_epoll_wait,
+		SYS_epoll_pwait,
+		EPOLL_PWAIT2,
+		SYS_semop,
+		SYS_semtimedop,
+		SYS_io_getevents,
+		SYS_io_uring_enter,
+		SYS_rt_sigtimedwait,
+		/* With a time limit of the socket. */
+		SYS_write,
+		SYS_writev,
+		SYS_sendto,
+		SYS_sendmsg,
+		SYS_sendmmsg,
+		/* Where the kernel can't write down how much time is left. */
+		SYS_select,
+		SYS_pselect6,
+		SYS_ppoll,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)

@@ -17,7 +17,7 @@ long arch_word_with_breakpoint(long word);
 /* The traced, stopped thread has run into a breakpoint at address: makes address its next instruction.
  * False when it has not. */
 bool arch_rewind_breakpoint(pid_t tid, u64 address);
-/* Does this system call end with EINTR by any stop, having done nothing then (signal(7))? */
+/* Does this system call end with EINTR by any stop, if only of some files, having done nothing then (signal(7))? */
 bool arch_call_ends_by_stop(long call);
 /* The traced thread was stopped inside a system call: makes it begin again one that the stop alone would end with
  * EINTR, unless a signal handler runs first. */

@@ -55,8 +55,8 @@ int thread_stop(u32 tid, u64 timeout_ns, struct thread_stop *ret_stop)
 	result = wait_for_stop(tid, timeout_ns, &stop);
 	if (result)
 		return result;
-	if (!stop.signal)
-		arch_restart_call(tid);
+	/* Also where a signal is why it stopped: one that is ignored would not have ended the call, if nobody had traced the thread. */
+	arch_restart_call(tid);
 	*ret_stop = stop;
 	return 0;
 }
