@@ -124,6 +124,20 @@ static void append_rate(const struct block_content *content, size_t row, double 
 		text_append(text, NOTHING);
 }
 
+/* Of the time in which it was recorded, which is said where that is not what the heading says. */
+static void append_of_window(const struct block_content *content, size_t row, double ns,
+			     struct text *text)
+{
+	u64 recorded_ns = content->table->rows[row].recorded_ns;
+	u64 window_ns = recorded_ns ? recorded_ns : content->window_ns;
+
+	text_appendf(text, "%.1f %%", window_ns ? 100.0 * ns / window_ns : 0);
+	if (recorded_ns) {
+		text_append(text, " of ");
+		append_time(recorded_ns, text);
+	}
+}
+
 static void append_number(const struct block_content *content, size_t row, enum shown shown,
 			  double value, struct text *text)
 {
@@ -131,8 +145,8 @@ static void append_number(const struct block_content *content, size_t row, enum 
 
 	switch (shown) {
 	case SHOWN_OF_WINDOW:
-		value = content->window_ns ? 100.0 * value / content->window_ns : 0;
-		/* fall through */
+		append_of_window(content, row, value, text);
+		return;
 	case SHOWN_SHARE:
 		text_appendf(text, "%.1f %%", value);
 		return;

@@ -94,8 +94,8 @@ static int add_note(struct report_row *row, const struct statistics_row *functio
 	if (function->switched_off_ns)
 		text_appendf(
 			&note,
-			"%s: recorded only up to %.3f s after the start of the window: its probe "
-			"cost too much and was switched off",
+			"%s: recorded only up to %.3f s after the start of the window, see the "
+			"ledger",
 			name, (double)(s64)(function->switched_off_ns - window_start_ns) / 1e9);
 	if (untimed && function->timed_count)
 		text_appendf(
@@ -133,6 +133,8 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 		report_cell_decimal(&cells[COLUMN_OVERHEAD],
 				    100.0 * (double)function->cost_ns / (double)function->cpu_ns);
 	report_cell_count(&cells[COLUMN_CALLS], function->call_count);
+	if (function->switched_off_ns > whole->window_start_ns)
+		row->recorded_ns = function->switched_off_ns - whole->window_start_ns;
 	row->marked = function->stepped && function->timed_count;
 	if (function->timed_count) {
 		report_cell_decimal(&cells[COLUMN_SHARE],

@@ -37,6 +37,7 @@ struct report_row *report_table_add(struct report_table *table)
 	row = &table->rows[table->row_count];
 	row->note = NULL;
 	row->marked = false;
+	row->recorded_ns = 0;
 	row->cells = calloc(table->column_count, sizeof(*row->cells));
 	if (!row->cells)
 		return NULL;

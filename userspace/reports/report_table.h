@@ -37,6 +37,7 @@ struct report_row {
 	struct report_cell *cells; /* one for each column */
 	char *note;		   /* a sentence about this row for people, NULL: none */
 	bool marked;		   /* the table's marked_note holds for it */
+	u64 recorded_ns;	   /* of the window, up to then, what it is about was recorded; 0: all of it */
 };
 
 /* Zero-initialise but for the constant parts. */

@@ -446,6 +446,22 @@ void session_budget_end_span(const struct session *session, enum price_sort sort
 		span->dur = end_ns - span->ts;
 }
 
+void session_budget_note_end(struct session *session, size_t function, enum price_sort sort,
+			     u64 now_ns)
+{
+	size_t count = 0;
+	struct overhead_part *parts =
+		session->overhead ? overhead_parts(session->overhead, &count) : NULL;
+
+	/* Before and behind the window nothing ends inside of it. */
+	if (!session->result.window_opened || session->window_end_ns)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (!parts[i].gpu && parts[i].function == function &&
+		    (function != SIZE_MAX || parts[i].sort == sort) && !parts[i].switched_off_ns)
+			parts[i].switched_off_ns = now_ns;
+}
+
 void session_budget_put_facts(struct session *session, struct batch *batch)
 {
 	const struct calibration *calibration = &session->calibration;

@@ -290,6 +290,7 @@ static void tell_all(const struct retiring *retiring, u64 now_ns)
 	for (size_t i = 0; i < PRICE_SORTS; i++) {
 		if (!retiring->sorts[i])
 			continue;
+		session_budget_note_end(session, SIZE_MAX, (enum price_sort)i, now_ns);
 		tell(retiring, sorts[i], now_ns, 1);
 		first = sorts[i];
 		all++;
@@ -297,6 +298,7 @@ static void tell_all(const struct retiring *retiring, u64 now_ns)
 	for (size_t i = 0; i < plan->function_count; i++) {
 		if (!retiring->functions[i])
 			continue;
+		session_budget_note_end(session, i, PRICE_SORTS, now_ns);
 		first = told ? first : plan->functions[i].name;
 		if (told++ < NAMED_MAX)
 			tell(retiring, plan->functions[i].name, now_ns, 1);

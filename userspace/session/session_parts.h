@@ -180,6 +180,8 @@ u64 session_budget_end_ns(const struct session *session, enum price_sort sort);
 void session_budget_end_span(const struct session *session, enum price_sort sort,
 			     struct record_header *span);
 void session_budget_put_facts(struct session *session, struct batch *batch);
+/* A function of the plan, or a sort of records (function: SIZE_MAX), ends here for another reason than its price. */
+void session_budget_note_end(struct session *session, size_t function, enum price_sort sort, u64 now_ns);
 
 /* ---- session_probes_off.c ---- */
 
