@@ -230,14 +230,16 @@ static void find_shared(const struct retiring *retiring)
 			retiring->pieces->items[retiring->places[i].piece].shared = true;
 }
 
-/* Where another mapping lies by now, copies of breakpoints may have come with it. */
+/* Where another mapping lies by now, or something else was written in between, copies of breakpoints may have come with it. */
 static void repair_copies(struct retiring *retiring)
 {
 	bool moved = retiring->event.kind == CODE_REPLACED;
+	bool anywhere = retiring->event.kind == CODE_WRITTEN;
 
 	retiring->session->repaired_count +=
 		code_repair_copies(retiring->target, retiring->memory, retiring->pieces,
-				   retiring->event.start, retiring->event.end, moved);
+				   anywhere ? 0 : retiring->event.start,
+				   anywhere ? UINT64_MAX : retiring->event.end, moved);
 }
 
 /* Who waits goes on when the bytes are out, which is long before the kernel is done with the links. */

@@ -83,17 +83,23 @@ static void by_two_pages(uint8_t *code)
 	protect(page_of(code), page, PROT_READ | PROT_EXEC);
 }
 
+static void write_by_file(const uint8_t *code, const uint8_t *bytes, size_t size)
+{
+	int fd = open("/proc/self/mem", O_RDWR);
+
+	if (pwrite(fd, bytes, size, (off_t)code) != (ssize_t)size)
+		exit(2);
+	close(fd);
+}
+
 static void by_file(uint8_t *code)
 {
 	uint8_t jump[5];
 	int32_t distance = (int32_t)((uint8_t *)hook - (code + 5));
-	int fd = open("/proc/self/mem", O_RDWR);
 
 	jump[0] = JUMP;
 	memcpy(jump + 1, &distance, 4);
-	if (pwrite(fd, jump, sizeof(jump), (off_t)code) != sizeof(jump))
-		exit(2);
-	close(fd);
+	write_by_file(code, jump, sizeof(jump));
 	protect(page_of(code) + page, page, PROT_READ | PROT_WRITE | PROT_EXEC);
 	protect(page_of(code) + page, page, PROT_READ | PROT_EXEC);
 }
@@ -128,6 +134,16 @@ static void and_back(uint8_t *code)
 	protect(page_of(code), page, PROT_READ | PROT_EXEC);
 }
 
+/* The same, by another way. */
+static void and_back_by_file(uint8_t *code)
+{
+	uint8_t saved[16];
+
+	memcpy(saved, code, sizeof(saved));
+	by_page(code);
+	write_by_file(code, saved, sizeof(saved));
+}
+
 /* Somebody else has written it: the mapping is split and merged, and nothing called before the recording is over. */
 static void around(uint8_t *code)
 {
@@ -141,9 +157,13 @@ static const struct way {
 	bool stays;
 	bool one; /* only the first function, which is not called in that turn */
 } ways[] = {
-	{"page", by_page, true},	   {"some_bytes", by_some_bytes, true},
-	{"two_pages", by_two_pages, true}, {"file", by_file, true},
-	{"move", by_move, true},	   {"back", and_back, false},
+	{"page", by_page, true},
+	{"some_bytes", by_some_bytes, true},
+	{"two_pages", by_two_pages, true},
+	{"file", by_file, true},
+	{"move", by_move, true},
+	{"back", and_back, false},
+	{"back_by_file", and_back_by_file, false},
 	{"around", around, true, true},
 };
 
