@@ -35,6 +35,7 @@ DIRECTIONS = {
     "unwind": {"base", "elf", "code", "record"},
     "net": {"base"},
     "process": {"base", "elf"},
+    "python": {"base", "elf", "process", "record"},
     "probe": {"base"},
     "code": {"base", "elf", "record"},
     "cuda": {"base", "elf", "process", "gpu"},
@@ -48,11 +49,11 @@ DIRECTIONS = {
     "steps": {"base", "store", "view", "record"},
     "reports": {"base", "store", "view", "steps", "record"},
     "exporters": {"base", "view", "steps", "nsight", "record"},
-    "collect": {"base", "elf", "unwind", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "skeleton", "bpf", "gpu"},
-    "session": {"base", "elf", "unwind", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect"},
-    "recording": {"base", "elf", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect", "session",
+    "collect": {"base", "elf", "unwind", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "skeleton", "bpf", "gpu"},
+    "session": {"base", "elf", "unwind", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect"},
+    "recording": {"base", "elf", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect", "session",
                   "resolve", "options", "gpu"},
-    "verbs": {"base", "gpu", "options", "elf", "net", "process", "probe", "code", "cuda", "inject", "plan", "store", "import",
+    "verbs": {"base", "gpu", "options", "elf", "net", "python", "process", "probe", "code", "cuda", "inject", "plan", "store", "import",
               "resolve", "view", "steps", "reports", "exporters", "collect", "session", "recording", "record"},
     "main": {"base", "options", "verbs"},
     "bpf": {"record"},
@@ -107,7 +108,7 @@ def sources():
 def area_of(path):
     """The area of DIRECTIONS that a file belongs to, None when no rule is about it."""
     parts = path.parts
-    if parts[0] == "bpf" and path.stem in ("record", "record_enums", "displaced", "allocator", "matmul", "usdt", "unwind_table"):
+    if parts[0] == "bpf" and path.stem in ("record", "record_enums", "displaced", "allocator", "matmul", "usdt", "unwind_table", "python_layout"):
         return "record"
     if parts[0] == "userspace":
         return "main" if len(parts) == 2 else parts[1]

@@ -109,6 +109,7 @@ static void read_file(int fd)
 	elf_sleds_free(&sleds);
 	free(elf_file_soname(file));
 	elf_file_has_personality(file);
+	(void)elf_file_dynamic_symbol(file, "_PyRuntime", &offset);
 	for (u64 slot = 0x3f80; slot < 0x4080; slot += 8)
 		elf_file_binding(file, slot, &binding);
 	if (!elf_file_offset(file, 0x1000, &offset))

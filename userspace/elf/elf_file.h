@@ -73,6 +73,10 @@ struct elf_binding {
  * instead. -ENOENT: there is none, of a kind that is known here. Goes through the tables. */
 int elf_file_binding(const struct elf_file *file, u64 slot, struct elf_binding *ret_binding);
 
+/* Where the file has a symbol that others may use (DT_GNU_HASH), of whatever type but undefined. Quick, however many there are.
+ * -ENOENT: it has none of this name. */
+int elf_file_dynamic_symbol(const struct elf_file *file, const char *name, u64 *ret_address);
+
 /* Go programs move their stacks: no return probes ever (.gopclntab / .go.buildinfo present). */
 bool elf_file_is_go(const struct elf_file *file);
 bool elf_file_has_device_code(const struct elf_file *file); /* code for GPUs, as nvcc puts it in */

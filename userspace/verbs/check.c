@@ -18,6 +18,7 @@
 #include "verbs/check_usdt.h"
 #include "verbs/announce_follow.h"
 #include "verbs/check_gpu.h"
+#include "verbs/check_python.h"
 #include "verbs/announce_heap.h"
 #include "verbs/page.h"
 #include "verbs/verbs.h"
@@ -41,6 +42,7 @@ static void append_target(struct text *text, const struct target *target)
 	if (target->other_pid_namespace)
 		text_appendf(text, "  it has its own PID namespace, where it is %u\n",
 			     target->pid_in_namespace);
+	check_python_append(target, text);
 }
 
 static void append_kernel(struct text *text, const struct attachment *attachment)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where CPython keeps its frames: what userspace finds out of an interpreter and the BPF programs walk by, and how a frame of Python
+ * stands among the addresses of a stack.
+ */
+#ifndef GPUPROBE_BPF_PYTHON_LAYOUT_H
+#define GPUPROBE_BPF_PYTHON_LAYOUT_H
+
+/* How the end of the frames that one call of the interpreter's loop runs is told. */
+enum python_boundary {
+	PYTHON_BOUNDARY_ENTRY = 1, /* the outermost of them says so (3.11); where on the C stack that call is the chain of C frames
+				    * tells (_PyCFrame) */
+	PYTHON_BOUNDARY_SHIM, /* a frame without code follows them (3.12 and later), which lies on the C stack itself */
+};
+
+/* Offsets in bytes, in the objects that the names begin with. */
+struct python_layout {
+	u16 boundary;	  /* enum python_boundary */
+	u16 thread_frame; /* the current frame of a thread, or its C frame where cframe_* are not both 0 */
+	u16 thread_id;	  /* what pthread_self() says: the thread pointer */
+	u16 cframe_frame, cframe_previous;
+	u16 frame_code, frame_previous, frame_instruction;
+	u16 frame_mark;	     /* a byte: is_entry, or who owns the frame */
+	u16 code_first_line; /* int */
+	u16 code_file, code_name, code_lines, code_bytes;
+	u16 text_data; /* of a text that is ASCII; */
+	u16 wide_text_data; /* of one that is not */
+};
+
+/* So much of a frame and of a code object is read, and where an object has its type. */
+#define PYTHON_FRAME_BYTES 72
+#define PYTHON_CODE_BYTES  144
+#define PYTHON_TYPE_OFFSET 8
+
+#define PYTHON_OWNED_BY_C 3 /* frame_mark of a shim, at least */
+
+/* An interpreter in a process. */
+struct python_process {
+	struct python_layout layout;
+	u64 thread_slot; /* from the thread pointer: where the state of the thread is */
+	u64 current;	 /* where the state of the thread is that holds the lock of the interpreter; 0: thread_slot tells all */
+	u64 code_type;	 /* what all code objects refer to as their type */
+};
+
+/* A frame of Python among the addresses of a stack: no program and no kernel has code there. Behind the number of its code is
+ * one more than the index of its instruction, so that 0 is a frame that has executed none. */
+#define PYTHON_FRAME		      (1ULL << 63)
+#define PYTHON_INSTRUCTION_BITS	      20
+#define PYTHON_INSTRUCTION_MAX	      ((1ULL << PYTHON_INSTRUCTION_BITS) - 1)
+#define PYTHON_FRAME_OF(code, number) (PYTHON_FRAME | (u64)(code) << PYTHON_INSTRUCTION_BITS | (number))
+#define PYTHON_IS_FRAME(address)      ((address) >> 52 == 0x800)
+#define PYTHON_CODE_OF(address)	      ((u32)((address) >> PYTHON_INSTRUCTION_BITS))
+#define PYTHON_INSTRUCTION_OF(address) ((u32)((address) & PYTHON_INSTRUCTION_MAX))
+#define PYTHON_UNREADABLE	      PYTHON_FRAME /* a frame, or more, that could not be read */
+
+#define PYTHON_NAME_BYTES  256
+#define PYTHON_FILE_BYTES  512
+#define PYTHON_LINES_BYTES 2048
+#define PYTHON_LONG_LINES_BYTES 32768
+
+/* How the characters of a text are kept. */
+struct python_text {
+	u16 bytes;	/* of it that are here, of what it has; */
+	u8 width;	/* bytes a character: 1, 2 or 4 */
+	u8 pad;
+};
+
+/* A code object of a program, sent when a stack with it is seen first. The bytes of its table of lines end the event. */
+struct python_code {
+	u32 id;
+	u32 pid;
+	s32 first_line;
+	u32 lines_bytes; /* of the table, that are here */
+	struct python_text name, file;
+	u8 name_bytes[PYTHON_NAME_BYTES], file_bytes[PYTHON_FILE_BYTES];
+	u8 lines[PYTHON_LINES_BYTES]; /* or PYTHON_LONG_LINES_BYTES of them */
+};
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "python/python_runtime.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/cleanup.h"
+#include "elf/elf_file.h"
+#include "python/debug_offsets.h"
+
+#define OLDEST_MINOR 11
+#define THREADS_MAX  10000
+#define FRAMES_MAX   20000 /* in all */
+#define TRIES	     5	   /* threads run while they are looked at */
+#define PAGE_BYTES   4096ULL
+
+/* Of glibc: where in what the thread pointer leads to the first block of thread-specific data is, and how many there are in it. What
+ * has it elsewhere is refused: then no thread's state stands there. */
+#define SPECIFIC_OFFSET 0x310
+#define SPECIFIC_COUNT	32
+#define SPECIFIC_BYTES	16
+#define SPECIFIC_DATA	8
+
+/* PY_VERSION_HEX. */
+#define VERSION_MAJOR(hex)    ((unsigned)((hex) >> 24 & 0xff))
+#define VERSION_MINOR(hex)    ((unsigned)((hex) >> 16 & 0xff))
+#define VERSION_MICRO(hex)    ((unsigned)((hex) >> 8 & 0xff))
+#define VERSION_IS_FINAL(hex) (((hex) >> 4 & 0xf) == 0xf)
+
+struct version {
+	unsigned minor;
+	bool debug_offsets;
+	u32 key, current, interpreters, threads, thread_next;
+	struct python_layout layout;
+};
+
+static const struct version versions[] = {
+#define LAYOUT(...)         \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define VERSION(minor, debug_offsets, key, current, interpreters, threads, thread_next, ...) \
+	{minor, debug_offsets, key, current, interpreters, threads, thread_next, __VA_ARGS__},
+#include "python/python_versions.def"
+};
+
+/* ---- where it is ---- */
+
+int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols)
+{
+	struct python_symbols symbols = {0};
+	struct elf_file *file;
+	int result = elf_file_open(fd, path, &file, NULL);
+
+	if (result)
+		return -ENOENT;
+	result = elf_file_dynamic_symbol(file, "_PyRuntime", &symbols.runtime);
+	if (!result && (elf_file_dynamic_symbol(file, "Py_Version", &symbols.version) ||
+			elf_file_dynamic_symbol(file, "PyCode_Type", &symbols.code_type)))
+		result = -ENOTSUP;
+	elf_file_free(file);
+	if (!result)
+		*ret_symbols = symbols;
+	return result;
+}
+
+int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset,
+			 struct python_symbols *symbols)
+{
+	const struct elf_segment *segments;
+	struct elf_file *file;
+	size_t count;
+	int result = -ENOENT;
+
+	if (elf_file_open(fd, path, &file, NULL))
+		return -ENOENT;
+	count = elf_file_segments(file, true, &segments);
+	for (size_t i = 0; i < count && result; i++) {
+		const struct elf_segment *segment = &segments[i];
+		u64 bias = start - file_offset + segment->offset - segment->address;
+
+		if (file_offset < (segment->offset & ~(PAGE_BYTES - 1)) ||
+		    file_offset >= segment->offset + segment->file_size_bytes)
+			continue;
+		symbols->runtime += bias;
+		symbols->version += bias;
+		symbols->code_type += bias;
+		result = 0;
+	}
+	elf_file_free(file);
+	return result;
+}
+
+bool python_memory_of_process(void *pid, u64 address, void *ret_bytes, size_t size)
+{
+	struct iovec local = {ret_bytes, size}, remote = {(void *)address, size};
+
+	return process_vm_readv((pid_t) * (const u32 *)pid, &local, 1, &remote, 1, 0) ==
+	       (ssize_t)size;
+}
+
+/* ---- its version ---- */
+
+static bool read_word(const struct python_memory *memory, u64 address, u64 *ret_word)
+{
+	return memory->read(memory->data, address, ret_word, sizeof(*ret_word));
+}
+
+static int not_begun(struct err *err)
+{
+	return err_set(err, -EAGAIN, "it has not begun to run");
+}
+
+static int find_version(const struct python_memory *memory, const struct python_symbols *symbols,
+			char *ret_text, struct version *ret_version, u64 *ret_hex, struct err *err)
+{
+	u64 hex;
+
+	if (!read_word(memory, symbols->version, &hex))
+		return not_begun(err);
+	if (hex >> 32 || VERSION_MAJOR(hex) != 3)
+		return err_set(err, -ENOTSUP, "its version %#llx is none of Python 3",
+			       (unsigned long long)hex);
+	snprintf(ret_text, PYTHON_VERSION_BYTES, "3.%u.%u", VERSION_MINOR(hex), VERSION_MICRO(hex));
+	if (!VERSION_IS_FINAL(hex))
+		return err_set(err, -ENOTSUP,
+			       "Python %s is a pre-release, whose frames may lie anywhere",
+			       ret_text);
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+		if (versions[i].minor == VERSION_MINOR(hex)) {
+			*ret_version = versions[i];
+			*ret_hex = hex;
+			return 0;
+		}
+	return err_set(err, -ENOTSUP,
+		       "the frames of Python %s are not known (those of 3.%u to 3.%u are)",
+		       ret_text, versions[0].minor, versions[ARRAY_SIZE(versions) - 1].minor);
+}
+
+/* Offsets are small, or they are none. */
+static bool take_offset(u64 offset, u16 *ret_offset)
+{
+	*ret_offset = (u16)offset;
+	return offset <= 4096;
+}
+
+/* What the interpreter says of itself. */
+static int take_debug_offsets(const struct python_memory *memory, u64 runtime, u64 hex,
+			      struct version *version, struct err *err)
+{
+	struct python_layout *layout = &version->layout;
+	struct debug_offsets_3_13 offsets;
+
+	if (!memory->read(memory->data, runtime, &offsets, sizeof(offsets)))
+		return not_begun(err);
+	if (memcmp(offsets.cookie, DEBUG_OFFSETS_COOKIE, sizeof(offsets.cookie)) ||
+	    offsets.version != hex)
+		return err_set(err, -ENOTSUP, "its _Py_DebugOffsets are not those of its version");
+	if (offsets.free_threaded)
+		return err_set(err, -ENOTSUP,
+			       "it is a free-threaded build, whose frames are not read");
+	if (offsets.runtime_state.interpreters_head > 65536 ||
+	    offsets.interpreter_state.threads_head > 1 << 20 || offsets.thread_state.next > 4096 ||
+	    !take_offset(offsets.thread_state.current_frame, &layout->thread_frame) ||
+	    !take_offset(offsets.thread_state.thread_id, &layout->thread_id) ||
+	    !take_offset(offsets.interpreter_frame.executable, &layout->frame_code) ||
+	    !take_offset(offsets.interpreter_frame.previous, &layout->frame_previous) ||
+	    !take_offset(offsets.interpreter_frame.instr_ptr, &layout->frame_instruction) ||
+	    !take_offset(offsets.interpreter_frame.owner, &layout->frame_mark) ||
+	    !take_offset(offsets.code_object.firstlineno, &layout->code_first_line) ||
+	    !take_offset(offsets.code_object.filename, &layout->code_file) ||
+	    !take_offset(offsets.code_object.qualname, &layout->code_name) ||
+	    !take_offset(offsets.code_object.linetable, &layout->code_lines) ||
+	    !take_offset(offsets.code_object.co_code_adaptive, &layout->code_bytes) ||
+	    layout->frame_code > PYTHON_FRAME_BYTES - 8 ||
+	    layout->frame_previous > PYTHON_FRAME_BYTES - 8 ||
+	    layout->frame_instruction > PYTHON_FRAME_BYTES - 8 ||
+	    layout->frame_mark > PYTHON_FRAME_BYTES - 1 ||
+	    layout->code_first_line > PYTHON_CODE_BYTES - 8 ||
+	    layout->code_file > PYTHON_CODE_BYTES - 8 ||
+	    layout->code_name > PYTHON_CODE_BYTES - 8 || layout->code_lines > PYTHON_CODE_BYTES - 8)
+		return err_set(err, -ENOTSUP, "its _Py_DebugOffsets make no sense");
+	version->interpreters = (u32)offsets.runtime_state.interpreters_head;
+	version->threads = (u32)offsets.interpreter_state.threads_head;
+	version->thread_next = (u32)offsets.thread_state.next;
+	return 0;
+}
+
+/* ---- its threads and their frames ---- */
+
+struct frame {
+	u8 bytes[PYTHON_FRAME_BYTES];
+};
+
+static u64 word_at(const void *bytes, u16 offset)
+{
+	u64 word;
+
+	memcpy(&word, (const u8 *)bytes + offset, sizeof(word));
+	return word;
+}
+
+/* Is it a text, of a length that a name can have? */
+static bool is_text(const struct python_memory *memory, u64 address)
+{
+	u64 head[5];
+
+	/* Count of references, type, length, hash, state. */
+	return memory->read(memory->data, address, head, sizeof(head)) && head[2] < 1 << 20 &&
+	       (head[4] >> 2 & 7) <= 4 && (head[4] >> 2 & 7);
+}
+
+static bool is_code(const struct python_memory *memory, const struct python_process *process,
+		    u64 address)
+{
+	const struct python_layout *layout = &process->layout;
+	u8 code[PYTHON_CODE_BYTES];
+
+	return memory->read(memory->data, address, code, sizeof(code)) &&
+	       word_at(code, PYTHON_TYPE_OFFSET) == process->code_type &&
+	       is_text(memory, word_at(code, layout->code_file)) &&
+	       is_text(memory, word_at(code, layout->code_name));
+}
+
+/* How many frames the thread has; -1: what should be a frame is none. */
+static int count_frames(const struct python_memory *memory, const struct python_process *process,
+			u64 thread, unsigned *left)
+{
+	const struct python_layout *layout = &process->layout;
+	int count = 0;
+	u64 at;
+
+	if (!read_word(memory, thread + layout->thread_frame, &at))
+		return -1;
+	if ((layout->cframe_frame || layout->cframe_previous) &&
+	    !read_word(memory, at + layout->cframe_frame, &at))
+		return -1;
+	for (; at && *left; --*left) {
+		struct frame frame;
+
+		if (at % 8 || !memory->read(memory->data, at, &frame, sizeof(frame)))
+			return -1;
+		if (layout->boundary == PYTHON_BOUNDARY_ENTRY ||
+		    frame.bytes[layout->frame_mark] < PYTHON_OWNED_BY_C) {
+			if (!is_code(memory, process, word_at(&frame, layout->frame_code)))
+				return -1;
+			count++;
+		}
+		at = word_at(&frame, layout->frame_previous);
+	}
+	return at ? -1 : count;
+}
+
+struct confirmed {
+	unsigned threads;  /* that there are, */
+	unsigned own;	   /* that have their state where it is looked for, */
+	unsigned readable; /* whose frames are those of Python */
+	unsigned left;	   /* so many frames may be looked at yet */
+};
+
+static void confirm_thread(const struct python_memory *memory, const struct python_process *process,
+			   u64 thread, struct confirmed *confirmed)
+{
+	u64 pointer, state;
+
+	confirmed->threads++;
+	if (!read_word(memory, thread + process->layout.thread_id, &pointer) ||
+	    !read_word(memory, pointer + process->thread_slot, &state) || state != thread)
+		return;
+	confirmed->own++;
+	confirmed->readable += count_frames(memory, process, thread, &confirmed->left) > 0;
+}
+
+static struct confirmed confirm(const struct python_memory *memory, const struct version *version,
+				u64 runtime, const struct python_process *process)
+{
+	struct confirmed confirmed = {.left = FRAMES_MAX};
+	u64 interpreter, thread;
+
+	/* The main one stands behind the first one. */
+	if (!read_word(memory, runtime + version->interpreters + 8, &interpreter) || !interpreter ||
+	    !read_word(memory, interpreter + version->threads, &thread))
+		return confirmed;
+	for (size_t i = 0; thread && i < THREADS_MAX; i++) {
+		confirm_thread(memory, process, thread, &confirmed);
+		if (confirmed.readable ||
+		    !read_word(memory, thread + version->thread_next, &thread))
+			break;
+	}
+	return confirmed;
+}
+
+/* Where the state of a thread is, from the thread pointer. */
+static int find_slot(const struct python_memory *memory, const struct version *version, u64 runtime,
+		     u64 *ret_slot, struct err *err)
+{
+	/* Is there one, and which? */
+	u32 key[2];
+
+	if (!memory->read(memory->data, runtime + version->key - sizeof(key[0]), key,
+			  sizeof(key)) ||
+	    !key[0])
+		return not_begun(err);
+	if (key[0] != 1 || key[1] >= SPECIFIC_COUNT)
+		return err_set(err, -ENOTSUP,
+			       "the state of its threads is not among their first %d specific data",
+			       SPECIFIC_COUNT);
+	*ret_slot = SPECIFIC_OFFSET + SPECIFIC_BYTES * (u64)key[1] + SPECIFIC_DATA;
+	return 0;
+}
+
+int python_runtime_open(const struct python_memory *memory, const struct python_symbols *symbols,
+			char ret_version[PYTHON_VERSION_BYTES], struct python_process *ret_process,
+			struct err *err)
+{
+	struct python_process process = {.code_type = symbols->code_type};
+	struct confirmed confirmed = {0};
+	struct version version = {0};
+	u64 hex = 0;
+	int result;
+
+	ret_version[0] = 0;
+	result = find_version(memory, symbols, ret_version, &version, &hex, err);
+	if (!result && version.debug_offsets)
+		result = take_debug_offsets(memory, symbols->runtime, hex, &version, err);
+	if (!result)
+		result = find_slot(memory, &version, symbols->runtime, &process.thread_slot, err);
+	if (result)
+		return result;
+	process.layout = version.layout;
+	process.current = version.current ? symbols->runtime + version.current : 0;
+	for (int i = 0; i < TRIES && !confirmed.readable; i++)
+		confirmed = confirm(memory, &version, symbols->runtime, &process);
+	if (!confirmed.threads)
+		return not_begun(err);
+	if (!confirmed.own)
+		return err_set(err, -EAGAIN,
+			       "the state of its threads is not where glibc keeps "
+			       "thread-specific data");
+	if (!confirmed.readable)
+		return err_set(err, -EAGAIN, "what should be frames of its threads is none");
+	*ret_process = process;
+	return 0;
+}

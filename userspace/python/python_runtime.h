@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CPython in a process: where its interpreter is, which version it has, and whether its frames can be read there. What a target has in
+ * memory is untrusted: nothing of it is believed but what a walk of the frames of its own threads confirms.
+ */
+#ifndef GPUPROBE_PYTHON_PYTHON_RUNTIME_H
+#define GPUPROBE_PYTHON_PYTHON_RUNTIME_H
+
+#include "base/err.h"
+#include "base/types.h"
+#include "../bpf/python_layout.h"
+
+#define PYTHON_VERSION_BYTES 16
+
+/* Where a file, or a process, has what an interpreter is known by. */
+struct python_symbols {
+	u64 runtime;   /* _PyRuntime */
+	u64 version;   /* Py_Version */
+	u64 code_type; /* PyCode_Type */
+};
+
+/* Memory of a process. */
+struct python_memory {
+	/* All of these bytes or false. */
+	bool (*read)(void *data, u64 address, void *ret_bytes, size_t size);
+	void *data;
+};
+
+/* By the dynamic symbols of a file. -ENOENT: there is no interpreter in it; -ENOTSUP: one that is older than 3.11. fd stays the
+ * caller's. */
+int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols);
+/* Where a mapping of the file puts them: start of it, and where in the file it begins. -ENOENT: none of its code is mapped there. */
+int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset, struct python_symbols *symbols);
+
+/* ret_version: "3.11.2", "" where it is not known. -EAGAIN: the interpreter has not begun to run, or its threads could not be read just now,
+ * and may be later; -ENOTSUP: its frames are not read. err says why, of both. Blocks for some ms at most. */
+int python_runtime_open(const struct python_memory *memory, const struct python_symbols *symbols,
+			char ret_version[PYTHON_VERSION_BYTES], struct python_process *ret_process,
+			struct err *err);
+
+/* Memory of the process with this id; data: where the id stands. */
+bool python_memory_of_process(void *pid, u64 address, void *ret_bytes, size_t size);
+
+#endif
