@@ -3,6 +3,7 @@
 #include "maps.h"
 #include "off_cpu.h"
 #include "unwind_maps.h"
+#include "python_maps.h"
 
 const volatile unsigned int ring_count = 1;
 const volatile unsigned long long ring_wakeup_bytes = 1 << 19;
@@ -14,6 +15,7 @@ const volatile bool reads_matmuls = false;
 const volatile bool takes_call_stacks = false;
 const volatile bool takes_usdt_stacks = false;
 const volatile bool walks_by_tables = false;
+const volatile bool reads_python = false;
 const volatile unsigned int device_number = ~0U;
 volatile unsigned int device_name = 0;
 const volatile unsigned long long sample_period_ns = 0;

@@ -20,8 +20,10 @@ struct python_layout {
 	u16 thread_id;	  /* what pthread_self() says: the thread pointer */
 	u16 cframe_frame, cframe_previous;
 	u16 frame_code, frame_previous, frame_instruction;
-	u16 frame_mark;	     /* a byte: is_entry, or who owns the frame */
+	u16 frame_owner;     /* a byte: PYTHON_OWNED_BY_*; */
+	u16 frame_entry;     /* where they end by that, a byte: it is the outermost of them */
 	u16 code_first_line; /* int */
+	u16 code_first_traced; /* int: a frame that stands before this code unit has not begun */
 	u16 code_file, code_name, code_lines, code_bytes;
 	u16 text_data; /* of a text that is ASCII; */
 	u16 wide_text_data; /* of one that is not */
@@ -29,10 +31,12 @@ struct python_layout {
 
 /* So much of a frame and of a code object is read, and where an object has its type. */
 #define PYTHON_FRAME_BYTES 72
-#define PYTHON_CODE_BYTES  144
+#define PYTHON_CODE_BYTES  208
 #define PYTHON_TYPE_OFFSET 8
+#define PYTHON_THREAD_BYTES 160 /* and of the state of a thread */
 
-#define PYTHON_OWNED_BY_C 3 /* frame_mark of a shim, at least */
+#define PYTHON_OWNED_BY_GENERATOR 1
+#define PYTHON_OWNED_BY_C	  3 /* a shim; at least */
 
 /* An interpreter in a process. */
 struct python_process {
@@ -56,12 +60,12 @@ struct python_process {
 #define PYTHON_NAME_BYTES  256
 #define PYTHON_FILE_BYTES  512
 #define PYTHON_LINES_BYTES 2048
-#define PYTHON_LONG_LINES_BYTES 32768
+#define PYTHON_LONG_LINES_BYTES 65536
 
 /* How the characters of a text are kept. */
 struct python_text {
-	u16 bytes;	/* of it that are here, of what it has; */
-	u8 width;	/* bytes a character: 1, 2 or 4 */
+	u16 bytes;	/* of it that are here */
+	u8 width;	/* bytes a character: 1 (Latin-1), 2 or 4; 0: it is ASCII */
 	u8 pad;
 };
 

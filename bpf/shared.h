@@ -263,6 +263,7 @@ struct counters {
 	u64 stacks;		   /* ids that this CPU has given, */
 	u64 waited, waited_before; /* numbers of files that this CPU has given */
 	u64 sampled_stacks;	   /* and those beside it to what may interrupt the others */
+	u64 python_codes[2];	   /* ids of code objects, apart in the same way */
 	u64 wakeup_ns;		   /* when this CPU last woke the reader */
 	u64 records;		   /* that this CPU tried to send */
 };

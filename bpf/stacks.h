@@ -10,6 +10,7 @@
 
 #include "emit.h"
 #include "arch_x86_64.h"
+#include "python.h"
 #include "unwind.h"
 
 /* A stack fact as it is sent, and where it is built: of those that may interrupt each other every program has its own. */
@@ -17,6 +18,7 @@ struct stack_scratch {
 	struct record_stack fact;
 	u64 addresses[STACK_DEPTH_MAX];
 	struct unwind_walk walk;
+	struct python_walk python;
 	u32 interrupts; /* the program may interrupt any other one */
 };
 
@@ -98,39 +100,108 @@ _Static_assert((STACK_DEPTH_MAX & (STACK_DEPTH_MAX + 1)) == 0, "used as a mask")
 /* A frame each, and words where a caller is looked for. */
 #define STACK_WALK_STEPS (STACK_DEPTH_MAX + 2 + 2 * SCAN_MAX_WORDS)
 
+/* Python's frames are found in the memory of the thread that runs: those of one that sleeps are not read. */
+#ifdef UNWIND_OTHERS
+#define READS_PYTHON false
+#else
+#define READS_PYTHON reads_python
+#endif
+
 struct stack_walk {
 	struct stack_scratch *scratch;
 	struct task_struct *task;
 };
 
+static __always_inline void stack_put(struct stack_scratch *scratch, u64 address)
+{
+	struct unwind_walk *walk = &scratch->walk;
+	u64 depth = walk->depth;
+
+	OPAQUE(depth);
+	walk->guesses[depth >> 6 & 1] |= (u64)walk->puts_guess << (depth & 63);
+	walk->puts_guess = 0;
+	scratch->addresses[depth & STACK_DEPTH_MAX] = address;
+	walk->depth++;
+	walk->hash = stack_hash_add(walk->hash, address);
+}
+
+/* Frames of Python that belong to no call of its loop that was met come last. */
+static __always_inline long stack_walk_ends(struct stack_scratch *scratch)
+{
+	struct python_walk *python = &scratch->python;
+
+	if (!scratch->walk.end)
+		return 0;
+	if (!READS_PYTHON || python->next >= python->count)
+		return 1;
+	python->copying = PYTHON_COPY_ALL;
+	return 0;
+}
+
+static __noinline int stack_put_python(struct stack_scratch *scratch)
+{
+	u64 address;
+
+	if (!scratch)
+		return 0;
+	if (scratch->walk.depth >= STACK_DEPTH_MAX) {
+		scratch->walk.end = VALUE_stack_end_deep;
+		scratch->python.count = 0;
+		scratch->python.copying = PYTHON_COPY_NONE;
+		return 0;
+	}
+	address = python_get(&scratch->python);
+	stack_put(scratch, address);
+	return 0;
+}
+
+/* An address of code that the walk came to and went on from. That of the loop of Python's interpreter is left out: the frames of Python
+ * that it ran stand there. But not where callers of a function begin, who need its caller's. */
+static __always_inline void stack_put_code(struct stack_scratch *scratch, u64 address)
+{
+	struct unwind_walk *walk = &scratch->walk;
+
+	if (READS_PYTHON && !walk->end && !walk->scanned &&
+	    python_is_due(&scratch->python, walk->sp)) {
+		scratch->python.copying = PYTHON_COPY_CALL;
+		if (walk->depth || !walk->skipped)
+			return;
+	}
+	stack_put(scratch, address);
+}
+
 static long stack_walk_next(u32 index, struct stack_walk *state)
 {
-	struct unwind_walk *walk = &state->scratch->walk;
+	struct stack_scratch *scratch = state->scratch;
+	struct unwind_walk *walk = &scratch->walk;
 	struct task_struct *task = state->task;
-	u64 depth = walk->depth, address = walk->ip;
+	u64 address = walk->ip;
 
+	if (READS_PYTHON && scratch->python.copying) {
+		stack_put_python(scratch);
+		return stack_walk_ends(scratch);
+	}
 	if (walk->scanned) {
 		scan_for_caller(walk, task);
-		return walk->end != 0;
+		return stack_walk_ends(scratch);
 	}
 	if (walk->to_skip) {
 		walk->to_skip--;
-	} else if (depth >= STACK_DEPTH_MAX) {
+		unwind_frame(walk, task);
+		return stack_walk_ends(scratch);
+	}
+	if (walk->depth >= STACK_DEPTH_MAX) {
 		walk->end = VALUE_stack_end_deep;
 		return 1;
-	} else {
-		/* Where a signal struck, or the thread left its program, is no return address, but looked at like one. */
-		if (walk->exact && (!walk->innermost || depth))
-			address++;
-		OPAQUE(depth);
-		walk->guesses[depth >> 6 & 1] |= (u64)walk->is_guess << (depth & 63);
-		walk->is_guess = 0;
-		state->scratch->addresses[depth & STACK_DEPTH_MAX] = address;
-		walk->depth = depth + 1;
-		walk->hash = stack_hash_add(walk->hash, address);
 	}
+	/* Where a signal struck, or the thread left its program, is no return address, but looked at like one. */
+	if (walk->exact && (!walk->innermost || walk->depth))
+		address++;
+	walk->puts_guess = walk->is_guess;
+	walk->is_guess = 0;
 	unwind_frame(walk, task);
-	return walk->end != 0;
+	stack_put_code(scratch, address);
+	return stack_walk_ends(scratch);
 }
 
 /* It may have mapped a file since userspace looked. */
@@ -189,6 +260,9 @@ static __always_inline bool stack_walk_of(struct task_struct *task, struct stack
 
 	if (!walks_by_tables || !unwind_begin(&scratch->walk, state.task, pid, to_skip))
 		return false;
+	if (READS_PYTHON)
+		python_take(&scratch->python, pid, scratch->interrupts);
+	scratch->walk.skipped = to_skip;
 	scratch->walk.depth = inner.depth;
 	scratch->walk.hash = inner.hash;
 	bpf_loop(STACK_WALK_STEPS, stack_walk_next, &state, 0);

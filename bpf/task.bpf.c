@@ -8,6 +8,7 @@
 #include "returns.h"
 #include "threads.h"
 #include "unwind_maps.h"
+#include "python_maps.h"
 #define PREEMPTION_FLAVOUR task
 #include "preemption.h"
 
@@ -119,6 +120,15 @@ static __always_inline void inherit_tables(u32 parent, u32 child)
 		bpf_map_update_elem(&unwind_spaces, &child, space, BPF_ANY);
 }
 
+/* And its interpreter is a copy of its parent's. */
+static __always_inline void inherit_python(u32 parent, u32 child)
+{
+	struct python_process *process = bpf_map_lookup_elem(&python_processes, &parent);
+
+	if (process)
+		bpf_map_update_elem(&python_processes, &child, process, BPF_ANY);
+}
+
 /* So are the breakpoints in it. */
 static __always_inline void inherit_probes(u32 parent, u32 child)
 {
@@ -141,6 +151,7 @@ static __always_inline void follow_child(u32 parent, struct task_struct *child,
 	inherit_changes(parent, pid);
 	inherit_accounts(parent, pid);
 	inherit_tables(parent, pid);
+	inherit_python(parent, pid);
 	inherit_probes(parent, pid);
 	send_name(child, child->comm);
 	tell_userspace(PROCESS_FORKED, pid, parent);
@@ -173,6 +184,7 @@ static __always_inline void forget_target(u32 pid)
 	bpf_map_delete_elem(&accounted_by_agent, &pid);
 	bpf_map_delete_elem(&agent_processes, &pid);
 	bpf_map_delete_elem(&unwind_spaces, &pid);
+	bpf_map_delete_elem(&python_processes, &pid);
 	bpf_map_delete_elem(&probed_code, &pid);
 }
 
@@ -307,6 +319,7 @@ int task_exec(void *context)
 	changes_set(tgid, CHANGED_FOR_GOOD);
 	if (walks_by_tables) {
 		bpf_map_delete_elem(&unwind_spaces, &tgid);
+		bpf_map_delete_elem(&python_processes, &tgid);
 		tell_userspace(PROCESS_UNKNOWN_CODE, tgid, 1);
 	}
 	end_calls(VALUE_call_ended_exec, true);

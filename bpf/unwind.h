@@ -580,7 +580,7 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_s
 	walk->depth = 0;
 	walk->to_skip = to_skip;
 	walk->exact = walk->innermost = 1;
-	walk->end = walk->guessed = walk->is_guess = 0;
+	walk->end = walk->guessed = walk->is_guess = walk->puts_guess = 0;
 	walk->guesses[0] = walk->guesses[1] = 0;
 	walk->uncovered = walk->unmapped = 0;
 	walk->scanned = 0;

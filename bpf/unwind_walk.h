@@ -21,7 +21,8 @@ struct unwind_walk {
 	u64 hash;
 	u32 first, count; /* mappings of the process */
 	u32 depth;
-	u32 to_skip; /* so many of the innermost frames are left out */
+	u32 to_skip; /* so many of the innermost frames are left out yet, */
+	u32 skipped; /* of so many */
 	u32 exact;   /* ip is that of an instruction, not a return address */
 	u32 innermost;
 	u32 outermost; /* it is known that ip has no caller */
@@ -29,6 +30,7 @@ struct unwind_walk {
 	u32 end;       /* enum stack_end; 0: it goes on */
 	u32 guessed;   /* so many callers were, */
 	u32 is_guess;  /* ip among them */
+	u32 puts_guess; /* what is noted next */
 	u64 guesses[2]; /* by their places in the stack, a bit each */
 	u32 scanned;   /* 1 + so many words while a caller is looked for, */
 	u32 scan_end;  /* and why the walk ends if there is none */

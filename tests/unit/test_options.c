@@ -362,7 +362,7 @@ TEST(each_option_as_text)
 		"output=x.json! rows=20 "
 		"max-functions=4000 buffer-mb=8 count=false max-overhead=0 attach=multi! "
 		"returns=auto stacks=none no-code-cache=false no-blocking=false "
-		"blocking-min-us=10 cpu-hz=99 alloc=auto no-inject=false "
+		"blocking-min-us=10 cpu-hz=99 no-python=false alloc=auto no-inject=false "
 		"agent-buffer-mb=16 gpu-records=work host-tracer-level=2 device-tracer-level=1 "
 		"python-tracer-level=0 quiet=false verbose=false ");
 	text_clear(&seen.text);

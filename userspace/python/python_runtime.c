@@ -169,16 +169,18 @@ static int take_debug_offsets(const struct python_memory *memory, u64 runtime, u
 	    !take_offset(offsets.interpreter_frame.executable, &layout->frame_code) ||
 	    !take_offset(offsets.interpreter_frame.previous, &layout->frame_previous) ||
 	    !take_offset(offsets.interpreter_frame.instr_ptr, &layout->frame_instruction) ||
-	    !take_offset(offsets.interpreter_frame.owner, &layout->frame_mark) ||
+	    !take_offset(offsets.interpreter_frame.owner, &layout->frame_owner) ||
 	    !take_offset(offsets.code_object.firstlineno, &layout->code_first_line) ||
 	    !take_offset(offsets.code_object.filename, &layout->code_file) ||
 	    !take_offset(offsets.code_object.qualname, &layout->code_name) ||
 	    !take_offset(offsets.code_object.linetable, &layout->code_lines) ||
 	    !take_offset(offsets.code_object.co_code_adaptive, &layout->code_bytes) ||
+	    layout->thread_frame > PYTHON_THREAD_BYTES - 8 ||
+	    layout->thread_id > PYTHON_THREAD_BYTES - 8 ||
 	    layout->frame_code > PYTHON_FRAME_BYTES - 8 ||
 	    layout->frame_previous > PYTHON_FRAME_BYTES - 8 ||
 	    layout->frame_instruction > PYTHON_FRAME_BYTES - 8 ||
-	    layout->frame_mark > PYTHON_FRAME_BYTES - 1 ||
+	    layout->frame_owner > PYTHON_FRAME_BYTES - 1 ||
 	    layout->code_first_line > PYTHON_CODE_BYTES - 8 ||
 	    layout->code_file > PYTHON_CODE_BYTES - 8 ||
 	    layout->code_name > PYTHON_CODE_BYTES - 8 || layout->code_lines > PYTHON_CODE_BYTES - 8)
@@ -244,7 +246,7 @@ static int count_frames(const struct python_memory *memory, const struct python_
 		if (at % 8 || !memory->read(memory->data, at, &frame, sizeof(frame)))
 			return -1;
 		if (layout->boundary == PYTHON_BOUNDARY_ENTRY ||
-		    frame.bytes[layout->frame_mark] < PYTHON_OWNED_BY_C) {
+		    frame.bytes[layout->frame_owner] < PYTHON_OWNED_BY_C) {
 			if (!is_code(memory, process, word_at(&frame, layout->frame_code)))
 				return -1;
 			count++;

@@ -149,6 +149,38 @@ static int add_kernel_frames(const struct output *output, const struct stack_add
 	return result;
 }
 
+static int add_python_frame(const struct output *output, const struct stack_address *address,
+			    const struct python_codes *codes)
+{
+	struct python_place place = python_codes_find(codes, address->address);
+	struct record_frame fact = {.header = {.size_bytes = sizeof(fact),
+					       .kind = KIND_frame,
+					       .source = RECORD_SOURCE_TOOL,
+					       .ts = output->now_ns,
+					       .pid = address->pid},
+				    .address = address->address,
+				    .file_address = ~0ULL,
+				    .line = place.line,
+				    .offset_bytes = ~0U,
+				    .origin = VALUE_frame_origin_python};
+	int result = text_ids_get(output->texts, output->batch, place.name, &fact.header.name);
+
+	if (!result)
+		result = text_ids_get(output->texts, output->batch, place.file, &fact.file);
+	return result ? result : batch_add(output->batch, &fact.header);
+}
+
+static int add_python_frames(const struct output *output, const struct stack_addresses *stacks,
+			     const struct python_codes *codes)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < stacks->count && !result; i++)
+		if (PYTHON_IS_FRAME(stacks->items[i].address))
+			result = add_python_frame(output, &stacks->items[i], codes);
+	return result;
+}
+
 static struct resolve_mapping *make_mappings(const struct code_map *code)
 {
 	struct resolve_mapping *mappings = calloc(code->count + 1, sizeof(*mappings));
@@ -213,7 +245,7 @@ static int add_cut(struct batch *batch, u64 count)
 }
 
 int frames_put(const struct stack_addresses *stacks, const struct code_map *code,
-	       struct text_ids *texts, struct batch *batch)
+	       const struct python_codes *python, struct text_ids *texts, struct batch *batch)
 {
 	static const struct resolve_limits limits = {TIME_MAX_NS, MEMORY_MAX_BYTES,
 						     DEBUG_MAX_BYTES};
@@ -239,5 +271,7 @@ int frames_put(const struct stack_addresses *stacks, const struct code_map *code
 		  (double)status.took_ns / NS_PER_SECOND);
 	if (!result)
 		result = add_kernel_frames(&output, stacks);
+	if (!result)
+		result = add_python_frames(&output, stacks, python);
 	return result ? result : add_cut(batch, status.cut_count + stacks->dropped_count);
 }

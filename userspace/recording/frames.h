@@ -4,11 +4,12 @@
 #define GPUPROBE_RECORDING_FRAMES_H
 
 #include "process/code_map.h"
+#include "python/python_codes.h"
 #include "store/stack_addresses.h"
 
 /* Adds them to batch, and to the ledger what took too long. 0 or -ENOMEM. Takes some seconds at most; says what else is
  * wrong. */
-int frames_put(const struct stack_addresses *stacks, const struct code_map *code, struct text_ids *texts,
-	       struct batch *batch);
+int frames_put(const struct stack_addresses *stacks, const struct code_map *code, const struct python_codes *python,
+	       struct text_ids *texts, struct batch *batch);
 
 #endif

@@ -57,6 +57,7 @@ int recording_settings_make(const struct options *options, const struct attachme
 		.growth = attachment_wants_growth(attachment, options),
 		.heap_events = levels_alloc_mode(options) == CHOICE_alloc_mode_events,
 		.memory_asked = options->given.alloc_mode,
+		.python = !options->no_python,
 		.call_stacks = options->stacks_mode == CHOICE_stacks_mode_functions ||
 			       options->stacks_mode == CHOICE_stacks_mode_both,
 		.usdt_stacks = options->stacks_mode == CHOICE_stacks_mode_usdt ||

@@ -153,8 +153,9 @@ static int start_threads(struct session *session, struct err *err)
 	if (session_loop_watch(session, capture_thread_error_fd(session->capture),
 			       SESSION_WAIT_CAPTURE_ERROR, 0))
 		return err_errno(err, -errno, "can't watch the writing of the capture");
-	session->records =
-		(struct bpf_drained){.source = session->source, .place = session->facts.bpf_place};
+	session->records = (struct bpf_drained){.source = session->source,
+						.place = session->facts.bpf_place,
+						.python = &session->pythons.codes};
 	drain.queue = session->queue;
 	drain.stacks = &session->stacks;
 	drain.system_calls = &session->system_calls;
@@ -229,7 +230,8 @@ static int put_frames(struct session *session, struct batch *batch)
 
 	if (!result && session->stacks.count && config->on_stacks)
 		result = config->on_stacks(config->callback_data, &session->stacks,
-					   &session->code.map, &session->facts.tool, batch);
+					   &session->code.map, &session->pythons.codes,
+					   &session->facts.tool, batch);
 	return result;
 }
 
@@ -294,6 +296,7 @@ static void session_cleanup(struct session *session)
 	session_code_free(session);
 	processes_free(session->processes);
 	unwinding_stop(session->unwinding);
+	pythons_free(&session->pythons);
 	bpf_source_free(session->source);
 	guardian_stop(session->guardian);
 	batch_queue_free(session->queue);
@@ -342,6 +345,7 @@ static int prepare(struct session *session, struct err *err)
 		.call_stacks = config->settings->call_stacks,
 		.usdt_stacks = config->settings->usdt_stacks,
 		.unwinds = session_takes_stacks(config),
+		.python = config->settings->python,
 	};
 	int result = session_loop_open(session, err);
 

@@ -21,6 +21,7 @@
 #include "session/processes.h"
 #include "session/recording_settings.h"
 #include "store/stack_addresses.h"
+#include "python/python_codes.h"
 
 struct session_status {
 	u64 elapsed_ns;	 /* of the window */
@@ -75,7 +76,7 @@ struct session_config {
 	/* Stacks were recorded: adds what is known of their addresses to batch, texts by texts. Detached is everything,
 	 * and the targets live on as a rule. -ENOMEM ends the recording. */
 	int (*on_stacks)(void *data, const struct stack_addresses *stacks, const struct code_map *code,
-			 struct text_ids *texts, struct batch *batch);
+			 const struct python_codes *python, struct text_ids *texts, struct batch *batch);
 	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
 	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
 	/* A process changes its code there, or does what is a reason to expect that (why; else NULL): it is not recorded from elapsed_ns of

@@ -55,6 +55,7 @@ void session_look_at_code(struct session *session, bool always)
 	code_facts_look(&session->code, session->source, always);
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
+	pythons_look(&session->pythons, session->source, &session->code.map);
 	apart_ns = LOOKS_APART_TIMES * (clock_monotonic_ns() - begin_ns);
 	session->code_look_next_ns =
 		clock_monotonic_ns() + (apart_ns > LOOKS_APART_NS ? apart_ns : LOOKS_APART_NS);

@@ -20,6 +20,7 @@
 #include "session/process_memory.h"
 #include "session/overhead.h"
 #include "session/own_threads.h"
+#include "session/pythons.h"
 #include "collect/recording_facts.h"
 #include "session/session.h"
 #include "session/unwinding.h"
@@ -41,6 +42,7 @@ struct session {
 	struct recording_facts facts;
 	struct code_facts code;
 	struct unwinding *unwinding; /* NULL: no stacks are taken */
+	struct pythons pythons;
 	u64 unknown_code_count;	     /* so often it was told that there is code that is not known */
 	u64 code_look_next_ns;	     /* when it may be looked at again for that */
 	struct stack_addresses stacks;	  /* the drain thread's until it is joined, */

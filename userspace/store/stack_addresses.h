@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "store/batch.h"
+#include "../bpf/python_layout.h"
 
 #define STACK_ADDRESSES_MAX (1U << 18)
 
@@ -33,10 +34,10 @@ static inline bool stack_address_is_kernel(u64 address)
 }
 
 /* The address in the instruction that frame `index` (0: the innermost) was at: what stands in a stack of the others is where
- * their call returns to, which may be another function already. */
+ * their call returns to, which may be another function already. A frame of Python is named by what stands there itself. */
 static inline u64 stack_code_address(const u64 *addresses, size_t index)
 {
-	return index && addresses[index] ? addresses[index] - 1 : addresses[index];
+	return index && addresses[index] && !PYTHON_IS_FRAME(addresses[index]) ? addresses[index] - 1 : addresses[index];
 }
 
 void stack_addresses_add_batch(struct stack_addresses *addresses, const struct batch *batch);

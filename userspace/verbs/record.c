@@ -325,10 +325,10 @@ static void on_detach(void *data, size_t links_left)
 }
 
 static int on_stacks(void *data, const struct stack_addresses *stacks, const struct code_map *code,
-		     struct text_ids *texts, struct batch *batch)
+		     const struct python_codes *python, struct text_ids *texts, struct batch *batch)
 {
 	(void)data;
-	return frames_put(stacks, code, texts, batch);
+	return frames_put(stacks, code, python, texts, batch);
 }
 
 static int run_session(struct recording *recording, struct err *err)

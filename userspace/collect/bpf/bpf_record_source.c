@@ -33,10 +33,17 @@ static int add_losses(void *data, struct batch *batch)
 	return bpf_record_source_add_losses(data, 0, batch);
 }
 
+static void add_code(void *data, const struct python_code *code, size_t size_bytes)
+{
+	python_codes_add(data, code, size_bytes);
+}
+
 static int drain(void *data, record_callback callback, void *callback_data)
 {
 	const struct bpf_drained *records = data;
 
+	if (records->python)
+		bpf_source_take_python_codes(records->source, add_code, records->python);
 	return bpf_source_drain(records->source, callback, callback_data);
 }
 

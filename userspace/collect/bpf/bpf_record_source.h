@@ -5,10 +5,12 @@
 
 #include "collect/bpf/bpf_source.h"
 #include "collect/source.h"
+#include "python/python_codes.h"
 
 struct bpf_drained {
 	struct bpf_source *source;
 	u32 place; /* text id (BPF) that its loss records name as their place */
+	struct python_codes *python; /* what is drained beside the records; NULL: it is left */
 };
 
 /* records stays where it is for as long as the result is used. */

@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "plan/site_check.h"
 #include "unwind/unwind_words.h"
+#include "../bpf/python_layout.h"
 #include "probe/uprobe.h"
 #include "base/err.h"
 
@@ -39,6 +40,7 @@ struct bpf_source_settings {
 	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
 	bool call_stacks, usdt_stacks;
 	bool unwinds;	       /* targets will have unwind tables */
+	bool python;	       /* and Python's frames in their stacks, where this kernel's verifier lets them be read */
 	u64 sample_period_ns;  /* bpf_source_attach_samples() will be called; 0: it will not */
 };
 
@@ -131,6 +133,20 @@ bool bpf_source_has_unwind_space(const struct bpf_source *source, u32 pid);
 int bpf_source_put_unwind_space(struct bpf_source *source, u32 pid,
 				const struct unwind_mapping *mappings, size_t count,
 				struct err *err);
+
+/* ---- frames of Python in stacks; bpf_source_python.c ---- */
+
+/* They may be there. */
+bool bpf_source_reads_python(const struct bpf_source *source);
+/* Its interpreter. Any thread. */
+int bpf_source_put_python(const struct bpf_source *source, u32 pid, const struct python_process *process,
+			  struct err *err);
+/* Has it one? No longer when it has executed another program. Any thread. */
+bool bpf_source_has_python(const struct bpf_source *source, u32 pid);
+/* Code objects that came, whose frames may be in stacks. The drain thread's. */
+void bpf_source_take_python_codes(struct bpf_source *source,
+				  void (*callback)(void *data, const struct python_code *code, size_t size_bytes),
+				  void *data);
 
 /* For calibration: a plan of at most CALIBRATION_PROBES functions of our own program, in our own process. */
 #define CALIBRATION_PROBES 8

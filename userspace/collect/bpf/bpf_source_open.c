@@ -163,6 +163,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	bpf_source_choose_code(source, skeleton->rodata->has_probes);
 	bpf_source_configure_samples(source, settings->sample_period_ns);
 	bpf_source_configure_unwind(source, settings);
+	bpf_source_configure_python(source, settings->python && settings->unwinds);
 	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites);
 	bpf_source_choose_cupti(source, settings->cupti_calls);
 	return load(source, err);
@@ -222,6 +223,8 @@ static int open_source(const struct kernel_abilities *abilities,
 	if (!result)
 		result = make_rings(source, err);
 	if (!result)
+		result = bpf_source_watch_python(source, err);
+	if (!result)
 		result = attach_task_programs(source, err);
 	*ret_refused = source->refused;
 	if (result) {
@@ -232,33 +235,40 @@ static int open_source(const struct kernel_abilities *abilities,
 	return 0;
 }
 
+/* What is hardest for a verifier is to see that walks end, of frames of Python first. False: there is nothing left to leave out. */
+static bool leave_out_walks(struct bpf_source_settings *settings)
+{
+	bool *walks = settings->python ? &settings->python : &settings->unwinds;
+	bool left_out = *walks;
+
+	*walks = false;
+	return left_out;
+}
+
 int bpf_source_open(const struct kernel_abilities *abilities,
 		    const struct bpf_source_settings *settings, struct bpf_source **ret_source,
 		    struct err *err)
 {
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-	struct bpf_source_settings without = *settings;
-	struct err walker_err = {0};
+	struct bpf_source_settings wanted = *settings;
+	struct err why = {0};
 	bool refused = false;
 	int result;
 
 	/* Before 5.11 the memory of maps counted as locked; since then this changes nothing. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	libbpf_set_print(print_message);
-	result = open_source(abilities, settings, ret_source, &refused,
-			     settings->unwinds ? &walker_err : err);
-	if (!result || !settings->unwinds)
-		return result;
-	if (!refused) {
-		*err = walker_err;
-		return result;
+	result = open_source(abilities, &wanted, ret_source, &refused, &why);
+	while (result && refused && leave_out_walks(&wanted)) {
+		log_debug("once more, without %s: %s",
+			  wanted.unwinds ? "frames of Python" : "the walk of stacks", why.message);
+		why = (struct err){0};
+		result = open_source(abilities, &wanted, ret_source, &refused, &why);
 	}
-	/* What is hardest for a verifier is to see that the walk of a stack ends. */
-	log_debug("once more, without the walk of stacks: %s", walker_err.message);
-	without.unwinds = false;
-	result = open_source(abilities, &without, ret_source, &refused, err);
 	if (!result)
-		(*ret_source)->walks_refused = true;
+		(*ret_source)->walks_refused = settings->unwinds && !wanted.unwinds;
+	else if (err)
+		*err = why;
 	return result;
 }
 
@@ -284,6 +294,7 @@ struct bpf_source *bpf_source_free(struct bpf_source *source)
 		bpf_link__destroy(source->task_links[i]);
 	ring_buffer__free(source->rings);
 	ring_buffer__free(source->events);
+	bpf_source_unwatch_python(source);
 	bpf_source_rings_free(source);
 	unwind_ranges_free(&source->unwind_ranges);
 	gpuprobe_bpf__destroy(source->skeleton);

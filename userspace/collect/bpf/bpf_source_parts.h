@@ -53,6 +53,9 @@ struct bpf_source {
 	struct gpuprobe_bpf *skeleton;
 	struct bpf_rings made_rings;
 	struct ring_buffer *rings, *events, *code_writes;
+	struct ring_buffer *python; /* NULL: frames of Python are not read */
+	void (*python_callback)(void *data, const struct python_code *code, size_t size_bytes);
+	void *python_data; /* of the running bpf_source_take_python_codes */
 	u32 ring_count;
 	struct uprobe_set uprobes;
 	struct probe_split split;
@@ -170,6 +173,12 @@ void bpf_source_choose_traps(const struct bpf_source *source, bool wanted);
 /* Whether stacks are walked by tables, and how large these are; before the programs are loaded. bpf_source_unwind.c */
 void bpf_source_configure_unwind(const struct bpf_source *source,
 				 const struct bpf_source_settings *settings);
+
+/* Whether frames of Python are read; before the programs are loaded. bpf_source_python.c */
+void bpf_source_configure_python(const struct bpf_source *source, bool wanted);
+/* When they are. */
+int bpf_source_watch_python(struct bpf_source *source, struct err *err);
+void bpf_source_unwatch_python(struct bpf_source *source);
 
 /* Which programs are loaded, and how large their maps are; before they are. period_ns: how often samples are taken; 0: never.
  * bpf_source_samples.c */

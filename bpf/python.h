@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The frames of Python of the current thread. It is the one that runs, so its own chain of frames and the code objects in it stay as
+ * they are meanwhile, with the lock of the interpreter or without it.
+ *
+ * A call of the interpreter's loop (_PyEval_EvalFrameDefault) runs one frame of Python or several. Where on the C stack that call is
+ * the interpreter tells, by an object that lies there: so the walk of the C stack (stacks.h) knows where these frames belong.
+ */
+#ifndef GPUPROBE_BPF_PYTHON_H
+#define GPUPROBE_BPF_PYTHON_H
+
+#include "emit.h"
+#include "arch_x86_64.h"
+#include "python_maps.h"
+#include "unwind_walk.h"
+
+#define PYTHON_DEPTH_MAX 128 /* frames that are taken, the innermost ones; a power of two */
+/* Frames, and one without code for each. */
+#define PYTHON_STEPS (2 * PYTHON_DEPTH_MAX)
+
+/* Where the frames of a call of the loop begin that is not known to be anywhere. */
+#define PYTHON_PLACE_UNKNOWN (~0ULL)
+
+/* A walk in progress, and what it found, innermost first. */
+struct python_walk {
+	u64 words[PYTHON_DEPTH_MAX]; /* PYTHON_FRAME_OF() */
+	u64 places[PYTHON_DEPTH_MAX]; /* of the first one of each call of the loop: where that is on the C stack; of others 0 */
+	u32 count;
+	u32 next;    /* the first that is not in the stack yet */
+	u32 copying; /* they are being put there: PYTHON_COPY_* */
+	u32 first;   /* of the call of the loop that is walked */
+	u32 pid;
+	u32 interrupts; /* the program may interrupt any other one */
+	u64 frame;  /* to be read next; 0: there is none */
+	u64 cframe; /* of the call of the loop that is walked */
+	u64 frame_words[16];
+	u64 code_words[32];
+};
+
+enum { PYTHON_COPY_NONE, PYTHON_COPY_CALL, PYTHON_COPY_ALL };
+
+struct python_state {
+	struct python_walk *walk;
+	const struct python_process *process;
+};
+
+#define PYTHON_CFRAME_BYTES 24
+
+/* Of objects that were read: the word, or the byte, at an offset. */
+static __always_inline u64 frame_word(const struct python_walk *walk, u64 offset)
+{
+	offset /= 8;
+	OPAQUE(offset);
+	return walk->frame_words[offset & 15];
+}
+
+static __always_inline u8 frame_byte(const struct python_walk *walk, u64 offset)
+{
+	return frame_word(walk, offset) >> (offset & 7) * 8;
+}
+
+static __always_inline u64 code_word(const struct python_walk *walk, u64 offset)
+{
+	offset /= 8;
+	OPAQUE(offset);
+	return walk->code_words[offset & 31];
+}
+
+static __always_inline s32 code_int(const struct python_walk *walk, u64 offset)
+{
+	return code_word(walk, offset) >> (offset & 4) * 8;
+}
+
+/* ---- code objects ---- */
+
+static __always_inline u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* What no two code objects have in common, be it that one came to lie where the other was: where it is, how large, what it refers to,
+ * lines, version. What changes while it lives is left out (words 0, 1, 6, 7). */
+static __always_inline u64 code_hash(const struct python_walk *walk, u64 address)
+{
+	u64 hash = mix(walk->pid, address);
+
+#define MIX(index) hash = mix(hash, walk->code_words[index])
+	MIX(2);
+	MIX(3);
+	MIX(4);
+	MIX(5);
+	MIX(8);
+	MIX(9);
+	MIX(11);
+	MIX(12);
+	MIX(14);
+	MIX(16);
+	MIX(17);
+#undef MIX
+	return hash;
+}
+
+/* A text as CPython keeps it: count of references, type, length, hash, state. */
+struct text_head {
+	u64 references, type, length, hash;
+	u32 state, pad;
+};
+
+#define TEXT_WIDTH(state)   ((state) >> 2 & 7)
+#define TEXT_COMPACT(state) ((state) >> 5 & 1)
+#define TEXT_ASCII(state)   ((state) >> 6 & 1)
+
+/* 0 or -1. */
+static __always_inline int read_text(const struct python_layout *layout, u64 address,
+				     struct python_text *text, u8 *bytes, u64 max_bytes)
+{
+	struct text_head head;
+	u64 size, width;
+
+	if (bpf_probe_read_user(&head, sizeof(head), (void *)address))
+		return -1;
+	width = TEXT_WIDTH(head.state);
+	if (!TEXT_COMPACT(head.state) || (width != 1 && width != 2 && width != 4) ||
+	    head.length >> 32)
+		return -1;
+	size = head.length * width;
+	if (size > max_bytes - 4)
+		size = max_bytes - 4;
+	text->bytes = size;
+	text->width = TEXT_ASCII(head.state) ? 0 : width;
+	text->pad = 0;
+	address += TEXT_ASCII(head.state) ? layout->text_data : layout->wide_text_data;
+	OPAQUE(size);
+	return bpf_probe_read_user(bytes, size & (max_bytes - 1), (void *)address) ? -1 : 0;
+}
+
+struct bytes_head {
+	u64 references, type, length, hash;
+};
+
+/* All but the bytes of the table of lines. */
+static __always_inline int read_code(const struct python_state *state, struct python_code *code,
+				     u32 id)
+{
+	const struct python_walk *walk = state->walk;
+	const struct python_layout *layout = &state->process->layout;
+	code->id = id;
+	code->pid = walk->pid;
+	code->first_line = code_int(walk, layout->code_first_line);
+	return read_text(layout, code_word(walk, layout->code_name), &code->name, code->name_bytes,
+			 PYTHON_NAME_BYTES) ||
+			       read_text(layout, code_word(walk, layout->code_file), &code->file,
+					 code->file_bytes, PYTHON_FILE_BYTES)
+		       ? -1
+		       : 0;
+}
+
+#define SEND_CODE(max_bytes)                                                                      \
+	({                                                                                        \
+		u64 size_ = lines.length < (max_bytes) ? lines.length : (max_bytes)-1;            \
+		struct python_code *code = bpf_ringbuf_reserve(                                   \
+			&python_codes, offsetof(struct python_code, lines) + (max_bytes), 0);     \
+		int result_ = -1;                                                                 \
+                                                                                                  \
+		if (code) {                                                                       \
+			OPAQUE(size_);                                                            \
+			code->lines_bytes = size_;                                                \
+			result_ = read_code(state, code, id) ||                                   \
+				  bpf_probe_read_user(code->lines, size_ & ((max_bytes)-1),       \
+						      (void *)(address + sizeof(lines)));         \
+			if (result_)                                                              \
+				bpf_ringbuf_discard(code, BPF_RB_NO_WAKEUP);                      \
+			else                                                                      \
+				bpf_ringbuf_submit(code, BPF_RB_NO_WAKEUP);                       \
+		}                                                                                 \
+		result_;                                                                          \
+	})
+
+/* 0 or -1. */
+static __noinline int send_code(const struct python_state *state, u32 id)
+{
+	struct bytes_head lines;
+	u64 address;
+
+	if (!state || !state->walk || !state->process)
+		return -1;
+	address = code_word(state->walk, state->process->layout.code_lines);
+	if (bpf_probe_read_user(&lines, sizeof(lines), (void *)address))
+		return -1;
+	return lines.length < PYTHON_LINES_BYTES ? SEND_CODE(PYTHON_LINES_BYTES)
+						 : SEND_CODE(PYTHON_LONG_LINES_BYTES);
+}
+
+#define CODE_ID_BITS 16 /* a CPU, and who may interrupt the others counts by itself */
+
+/* As stack_id_new(). 0: this CPU has given all it has. */
+static __always_inline u32 code_id_new(u32 interrupts)
+{
+	struct counters *mine = counters_get();
+	u64 number, class = interrupts & 1;
+
+	OPAQUE(class);
+	if (!mine || mine->python_codes[class & 1] >= (1 << CODE_ID_BITS) - 1)
+		return 0;
+	number = ++mine->python_codes[class & 1];
+	return number | (u32)class << CODE_ID_BITS | bpf_get_smp_processor_id() << (CODE_ID_BITS + 1);
+}
+
+/* 0: it is none, or could not be read, or there is no room for it. */
+static __noinline u32 code_id(const struct python_state *state, u64 address)
+{
+	struct python_walk *walk;
+	u32 id, *known;
+	u64 hash;
+
+	if (!state || !state->walk || !state->process)
+		return 0;
+	walk = state->walk;
+	if (bpf_probe_read_user(walk->code_words, PYTHON_CODE_BYTES, (void *)address) ||
+	    walk->code_words[PYTHON_TYPE_OFFSET / 8] != state->process->code_type)
+		return 0;
+	hash = code_hash(walk, address);
+	known = bpf_map_lookup_elem(&python_code_ids, &hash);
+	if (known)
+		return *known;
+	id = code_id_new(walk->interrupts);
+	if (!id)
+		return 0;
+	if (bpf_map_update_elem(&python_code_ids, &hash, &id, BPF_NOEXIST)) {
+		/* Another CPU may have been first. */
+		known = bpf_map_lookup_elem(&python_code_ids, &hash);
+		return known ? *known : 0;
+	}
+	if (!send_code(state, id))
+		return id;
+	bpf_map_delete_elem(&python_code_ids, &hash);
+	return 0;
+}
+
+/* ---- frames ---- */
+
+static __always_inline void python_put(struct python_walk *walk, u64 word)
+{
+	u64 place = walk->count;
+
+	OPAQUE(place);
+	place &= PYTHON_DEPTH_MAX - 1;
+	walk->words[place] = word;
+	walk->places[place] = walk->count == walk->first ? PYTHON_PLACE_UNKNOWN : 0;
+	walk->count++;
+}
+
+/* What follows is not known. */
+static __always_inline long python_unreadable(struct python_walk *walk)
+{
+	python_put(walk, PYTHON_UNREADABLE);
+	count_loss(VALUE_loss_reason_python_unreadable);
+	return 1;
+}
+
+/* Where the frames from first on belong is known. */
+static __always_inline void python_call_ends(struct python_walk *walk, u64 place)
+{
+	u64 first = walk->first;
+
+	if (walk->first == walk->count)
+		return;
+	OPAQUE(first);
+	walk->places[first & (PYTHON_DEPTH_MAX - 1)] = place;
+	walk->first = walk->count;
+}
+
+/* The frame read last is the outermost one of its call of the loop, by its own word. The C frame of the next one refers to the frame that
+ * follows, unless this one was being made. 0 or -1. */
+static __always_inline int python_next_call(const struct python_state *state, u64 previous)
+{
+	const struct python_layout *layout = &state->process->layout;
+	struct python_walk *walk = state->walk;
+	u64 cframe, frame;
+
+	python_call_ends(walk, walk->cframe);
+	if (!previous)
+		return 0;
+	if (bpf_probe_read_user(&cframe, sizeof(cframe),
+				(void *)(walk->cframe + layout->cframe_previous)) ||
+	    bpf_probe_read_user(&frame, sizeof(frame), (void *)(cframe + layout->cframe_frame)) ||
+	    frame != previous)
+		return -1;
+	walk->cframe = cframe;
+	return 0;
+}
+
+/* One that has not begun is left out, as Python does: what enters a function is its caller's, and so is what only cleans up behind it. */
+static __always_inline void python_put_frame(const struct python_state *state, u8 owner)
+{
+	const struct python_layout *layout = &state->process->layout;
+	struct python_walk *walk = state->walk;
+	u64 code = frame_word(walk, layout->frame_code);
+	s64 unit = (s64)(frame_word(walk, layout->frame_instruction) - code - layout->code_bytes) >> 1;
+	u32 id = code_id(state, code);
+
+	if (!id) {
+		count_loss(VALUE_loss_reason_python_unreadable);
+		python_put(walk, PYTHON_UNREADABLE);
+		return;
+	}
+	if (owner != PYTHON_OWNED_BY_GENERATOR && unit < code_int(walk, layout->code_first_traced))
+		return;
+	/* One that has executed nothing stands before its first instruction. */
+	unit++;
+	if (unit < 0 || unit > (s64)PYTHON_INSTRUCTION_MAX)
+		unit = 0;
+	python_put(walk, PYTHON_FRAME_OF(id, unit));
+}
+
+static long python_next(u32 index, struct python_state *state)
+{
+	const struct python_layout *layout = &state->process->layout;
+	struct python_walk *walk = state->walk;
+	u64 at = walk->frame, owner, previous;
+
+	if (!at || walk->count >= PYTHON_DEPTH_MAX - 1)
+		return 1;
+	if (bpf_probe_read_user(walk->frame_words, PYTHON_FRAME_BYTES, (void *)at))
+		return python_unreadable(walk);
+	owner = frame_byte(walk, layout->frame_owner);
+	previous = frame_word(walk, layout->frame_previous);
+	walk->frame = previous;
+	if (layout->boundary == PYTHON_BOUNDARY_SHIM && owner >= PYTHON_OWNED_BY_C) {
+		python_call_ends(walk, at);
+		return 0;
+	}
+	python_put_frame(state, owner);
+	if (layout->boundary == PYTHON_BOUNDARY_ENTRY && frame_byte(walk, layout->frame_entry) &&
+	    python_next_call(state, previous))
+		return python_unreadable(walk);
+	return 0;
+}
+
+/* The state of the thread. 0: it has none. */
+static __always_inline u64 python_thread(const struct python_process *process, u64 pointer)
+{
+	u64 thread = 0, holder = 0, id = 0;
+
+	bpf_probe_read_user(&thread, sizeof(thread), (void *)(pointer + process->thread_slot));
+	/* In a subinterpreter it has another one. */
+	if (process->current &&
+	    !bpf_probe_read_user(&holder, sizeof(holder), (void *)process->current) && holder &&
+	    holder != thread &&
+	    !bpf_probe_read_user(&id, sizeof(id), (void *)(holder + process->layout.thread_id)) &&
+	    id == pointer)
+		return holder;
+	return thread;
+}
+
+/* The frame that it runs, and what tells where that is; false: none, or it is no state of this thread. */
+static __always_inline bool python_begin(const struct python_state *state)
+{
+	u64 pointer = arch_thread_pointer(bpf_get_current_task_btf());
+	const struct python_layout *layout = &state->process->layout;
+	u64 thread = python_thread(state->process, pointer), at;
+	struct python_walk *walk = state->walk;
+
+	/* What lies there when an interpreter has ended is another's. */
+	if (!thread || bpf_probe_read_user(walk->code_words, PYTHON_THREAD_BYTES, (void *)thread) ||
+	    code_word(walk, layout->thread_id) != pointer)
+		return false;
+	at = code_word(walk, layout->thread_frame);
+	walk->cframe = at;
+	if (layout->cframe_previous &&
+	    bpf_probe_read_user(&at, sizeof(at), (void *)(at + layout->cframe_frame)))
+		at = 0;
+	walk->frame = at;
+	return at != 0;
+}
+
+/* What of Python the current thread is in. */
+static __noinline int python_take(struct python_walk *walk, u32 pid, u32 interrupts)
+{
+	struct python_state state = {walk, bpf_map_lookup_elem(&python_processes, &pid)};
+
+	if (!walk)
+		return 0;
+	walk->count = walk->next = walk->copying = walk->first = 0;
+	walk->pid = pid;
+	walk->interrupts = interrupts;
+	if (state.process && python_begin(&state))
+		bpf_loop(PYTHON_STEPS, python_next, &state, 0);
+	return 0;
+}
+
+/* Do the next ones belong to the call that was just left, so that the C stack goes on at sp? */
+static __always_inline bool python_is_due(const struct python_walk *walk, u64 sp)
+{
+	u64 next = walk->next;
+
+	if (walk->next >= walk->count)
+		return false;
+	OPAQUE(next);
+	return walk->places[next & (PYTHON_DEPTH_MAX - 1)] < sp;
+}
+
+/* Takes the next one out. */
+static __always_inline u64 python_get(struct python_walk *walk)
+{
+	u64 next = walk->next++, following = next + 1;
+	bool ends = walk->next >= walk->count;
+
+	OPAQUE(next);
+	OPAQUE(following);
+	if (ends || (walk->copying == PYTHON_COPY_CALL &&
+		     walk->places[following & (PYTHON_DEPTH_MAX - 1)]))
+		walk->copying = PYTHON_COPY_NONE;
+	return walk->words[next & (PYTHON_DEPTH_MAX - 1)];
+}
+
+#endif

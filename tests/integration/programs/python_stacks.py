@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Says "ready", and for each line of stdin, which names cases, does them: at each hit() it notes its own stack and calls getppid() of the C
+library, where a probe stands. Then writes all notes into the file argv[1], as JSON: [[tid, [[name, file, line], ...innermost first], [...]]."""
+import asyncio
+import functools
+import json
+import os
+import sys
+import threading
+
+notes = []
+
+
+def taken(frame):
+	found = []
+	while frame:
+		found.append((frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno))
+		frame = frame.f_back
+	return found
+
+
+def hit(value=None):
+	notes.append((threading.get_native_id(), taken(sys._getframe()))); os.getppid()
+	return 0
+
+
+class Thing:
+	def __init__(self, depth):
+		self.depth = depth
+		hit()
+
+	@property
+	def shown(self):
+		return hit()
+
+	@staticmethod
+	def called(function):
+		return function()
+
+	def __lt__(self, other):
+		hit()
+		return self.depth < other.depth
+
+	def __del__(self):
+		hit()
+
+
+def größe_名():
+	return [hit() for _ in range(2)] + list(map(hit, range(2))) + [sorted([2, 1], key=lambda value: hit())]
+
+
+def decorated(function):
+	@functools.wraps(function)
+	def inside(*arguments):
+		return function(
+			*arguments)
+	return inside
+
+
+@decorated
+def plain(n):
+	for i in range(n):
+		größe_名()
+		Thing(i).shown
+		Thing.called(
+			lambda:
+			hit()
+		)
+		sorted([Thing(2), Thing(1)])
+		functools.reduce(lambda a, b: hit(), range(3))
+
+
+def numbers(n):
+	for i in range(n):
+		hit()
+		yield i
+
+
+def delegating(n):
+	result = yield from numbers(n)
+	try:
+		yield n
+	finally:
+		hit()
+
+
+def generators(n):
+	for _ in range(n):
+		for _ in delegating(3):
+			hit()
+		pausing = delegating(2)
+		next(pausing)
+		sum(numbers(2))
+
+
+async def awaited(n):
+	if n:
+		return await awaited(n - 1)
+	await asyncio.sleep(0)
+	hit()
+
+
+async def several(n):
+	await asyncio.gather(*(awaited(i % 5) for i in range(n)))
+
+
+def coroutines(n):
+	asyncio.run(several(n))
+
+
+def fails(depth):
+	if depth:
+		try:
+			fails(depth - 1)
+		finally:
+			hit()
+	raise ValueError("some text")
+
+
+def exceptions(n):
+	for _ in range(n):
+		try:
+			fails(4)
+		except ValueError:
+			hit()
+		else:
+			raise AssertionError
+
+
+def down(depth):
+	return down(depth - 1) if depth else hit()
+
+
+def down_by_c(depth):
+	return list(map(down_by_c, [depth - 1])) if depth else [hit()]
+
+
+def deep(n):
+	for _ in range(n):
+		down(30)
+		down_by_c(12)
+
+
+def very_deep(n):
+	for _ in range(n):
+		down(900)
+
+
+def made(n):
+	"""Code that goes when it was run, so that the next one comes to lie where it was: names, files and lines of it change."""
+	for i in range(n):
+		text = "\n" * (i % 7) + f"def made_{i % 5}(hit):\n" + "\tx = 1\n" * (i % 11) + "\thit()\n"
+		space = {}
+		exec(compile(text, f"made-{i % 3}.py", "exec"), space)
+		space[f"made_{i % 5}"](hit)
+		del space
+
+
+def long_code(n):
+	"""A table of lines that is longer than usual."""
+	text = "def long_one(hit):\n" + "\tx = 1\n\ty = x + 1\n" * 1500 + "\thit()\n"
+	space = {}
+	exec(compile(text, "long.py", "exec"), space)
+	for _ in range(n):
+		space["long_one"](hit)
+
+
+def threads(n):
+	all_threads = [threading.Thread(target=plain, args=(n,)) for _ in range(4)]
+	for thread in all_threads:
+		thread.start()
+	for thread in all_threads:
+		thread.join()
+
+
+def interpreters(n):
+	"""Notes of the code that runs in the other one come by a pipe."""
+	try:
+		import _xxsubinterpreters as module
+	except ImportError:
+		import _interpreters as module
+	other = module.create()
+	reader, writer = os.pipe()
+	inside = f"""
+import os, sys, _thread
+def taken(frame):
+	found = []
+	while frame:
+		found.append((frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno))
+		frame = frame.f_back
+	return found
+def inner():
+	os.write({writer}, repr((_thread.get_native_id(), taken(sys._getframe()))).encode() + b"\\n"); os.getppid()
+inner()
+"""
+	for _ in range(n):
+		module.run_string(other, inside)
+		note = b""
+		while not note.endswith(b"\n"):
+			note += os.read(reader, 65536)
+		notes.append(eval(note))
+	module.destroy(other)
+
+
+def forked(n):
+	pid = os.fork()
+	if not pid:
+		notes.clear()
+		while not os.path.exists(sys.argv[1] + ".stop"):
+			plain(n)
+		write(sys.argv[1] + ".child")
+		os._exit(0)
+	os.waitpid(pid, 0)
+
+
+def write(path):
+	with open(path, "w", encoding="utf-8") as file:
+		json.dump(notes, file)
+
+
+CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "long_code": 3,
+	 "threads": 20, "interpreters": 5, "forked": 1}
+print("ready", flush=True)
+for line in sys.stdin:
+	for case in line.split():
+		globals()[case](CASES[case])
+	write(sys.argv[1])
+	print("done", flush=True)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/pythons.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+
+/* Of an interpreter that does not run yet: some ten seconds, at a look each tick. */
+#define TRIES_MAX      40
+#define PYTHON_SETTLED UINT64_MAX
+
+/* Whether it is to be looked at. */
+static bool is_open(struct pythons *pythons, const struct code_process *process)
+{
+	const u64 *looked = map_find(&pythons->looked, process->pid, 0);
+	const u64 *tries = map_find(&pythons->tries, process->pid, 0);
+
+	if (looked && *looked == process->executable_kb)
+		return !tries || *tries < TRIES_MAX;
+	/* It has mapped something since. */
+	return !map_set(&pythons->looked, process->pid, 0, process->executable_kb) &&
+	       !map_set(&pythons->tries, process->pid, 0, 0);
+}
+
+static void settle(struct pythons *pythons, u32 pid, bool for_good)
+{
+	const u64 *tries = map_find(&pythons->tries, pid, 0);
+
+	(void)map_set(&pythons->tries, pid, 0,
+		      for_good	      ? PYTHON_SETTLED
+		      : tries == NULL ? 1
+				      : *tries + 1);
+}
+
+static void look_at(struct pythons *pythons, const struct bpf_source *source,
+		    const struct code_map *map, u32 pid)
+{
+	char version[PYTHON_VERSION_BYTES];
+	struct python_process process;
+	struct err err = {0};
+	int result = python_find(&pythons->files, map, pid, version, &process, &err);
+
+	if (!result)
+		result = bpf_source_put_python(source, pid, &process, &err);
+	if (!result)
+		log_debug("process %u: Python %s, its frames are in stacks", pid, version);
+	else if (result != -ENOENT)
+		log_debug("process %u: no frames of Python%s%s in stacks: %s", pid,
+			  version[0] ? " " : "", version, err.message);
+	settle(pythons, pid, result != -EAGAIN);
+}
+
+void pythons_look(struct pythons *pythons, const struct bpf_source *source,
+		  const struct code_map *map)
+{
+	if (!bpf_source_reads_python(source))
+		return;
+	for (size_t i = 0; i < map->process_count; i++) {
+		const struct code_process *process = &map->processes[i];
+
+		if (is_open(pythons, process) && !bpf_source_has_python(source, process->pid))
+			look_at(pythons, source, map, process->pid);
+	}
+}
+
+void pythons_free(struct pythons *pythons)
+{
+	python_files_free(&pythons->files);
+	python_codes_free(&pythons->codes);
+	map_free(&pythons->looked);
+	map_free(&pythons->tries);
+}
