@@ -26,6 +26,8 @@ FOREIGN = {
     "report_kinds.c": "an example in CONTRIBUTING.md",
     "csv.c": "another",
     "csv.h": "another",
+    "w.py": "of a user, in examples",
+    "work.py": "another",
 }
 # Made by the build; or where `make install` puts something, below its PREFIX.
 ELSEWHERE = ("build/", "include/", "share/")

@@ -132,7 +132,7 @@ u64 nsys_values_frame(struct nsys_values *values, const struct view_frame *frame
 /* As the stack has it: frames have an address of the call that they are in, which is the byte before the one it returns to. */
 static u64 raw_address(const struct view_frame *frame, const struct view_frame *innermost)
 {
-	bool is_known = frame->name[0] || frame->module[0];
+	bool is_known = (frame->name[0] || frame->module[0]) && !frame->python;
 
 	return frame->address +
 	       (is_known && frame->address && frame->address != innermost->address);

@@ -163,7 +163,11 @@ static s64 location_id(struct pprof_places *places, u32 pid, const struct view_f
 		_cleanup_text_ struct text name = {0};
 		s64 function;
 
-		view_frame_append_name(&frames[i], &name);
+		/* Where it is has fields of its own. */
+		if (frames[i].python)
+			text_append(&name, frames[i].name);
+		else
+			view_frame_append_name(&frames[i], &name);
 		function = name.failed ? -ENOMEM
 				       : function_id(places, text_string(&name), frames[i].file);
 		if (function < 0 || add_line(location, function, frames[i].line))

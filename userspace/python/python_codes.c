@@ -93,18 +93,20 @@ struct python_place python_codes_find(const struct python_codes *codes, u64 addr
 {
 	u32 instruction = PYTHON_INSTRUCTION_OF(address);
 	const u64 *found = map_find(&codes->by_id, PYTHON_CODE_OF(address), 0);
-	struct python_place place = {PYTHON_NOT_READABLE, "", 0};
+	struct python_place place = {.name = PYTHON_NOT_READABLE, .file = ""};
 	const struct python_code_item *item;
 
 	if (!found)
 		return place;
 	item = &codes->items[*found];
-	place = (struct python_place){item->name, item->file, 0};
+	place = (struct python_place){.name = item->name, .file = item->file};
+	if (item->first_line > 0)
+		place.function_line = (u32)item->first_line;
 	if (instruction)
 		place.line = python_line_of(item->lines, item->lines_bytes, item->first_line,
 					    instruction - 1);
-	else if (item->first_line > 0)
-		place.line = (u32)item->first_line;
+	else
+		place.line = place.function_line;
 	return place;
 }
 

@@ -27,7 +27,8 @@ struct python_codes {
 struct python_place {
 	const char *name; /* stays the table's */
 	const char *file; /* "": not known */
-	u32 line;	  /* 0: not known */
+	u32 line;	  /* 0: not known; */
+	u32 function_line; /* where the function begins, the same */
 };
 
 /* As the BPF programs sent it. What there is no memory for is left out: its frames are not readable. */

@@ -161,6 +161,7 @@ static int add_python_frame(const struct output *output, const struct stack_addr
 				    .address = address->address,
 				    .file_address = ~0ULL,
 				    .line = place.line,
+				    .function_line = place.function_line,
 				    .offset_bytes = ~0U,
 				    .origin = VALUE_frame_origin_python};
 	int result = text_ids_get(output->texts, output->batch, place.name, &fact.header.name);

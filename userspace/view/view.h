@@ -239,16 +239,20 @@ struct view_frame {
 	u64 file_address;   /* the same in the module, ~0: unknown */
 	bool inlined;	    /* into the next one */
 	bool guessed;	    /* that it called the one before: of code that no unwind table tells of */
+	bool python;	     /* a frame of Python; its module is that of the source, as far as its name goes */
+	u32 function_line;   /* of such a one: where its function begins; 0: unknown */
 };
 
 #define VIEW_FRAME_MISSING "[missing]" /* the name of a frame that stands for one or more that the chain left out */
 #define VIEW_FRAME_GUESSED "?" /* behind the name of a frame that is guessed */
 #define VIEW_FRAME_CUT "[cut]" /* what outputs put where the callers would stand of a stack that code without frame pointers cut */
 
-/* The functions of a stack of process pid, innermost first, as many as can be trusted; ret_cut: what outputs put where their callers
+/* The functions of a stack of process pid, innermost first, as many as can be trusted. Where it has frames of Python the interpreter's own
+ * functions are left out, but those with a name that the innermost of them called; ret_cut: what outputs put where their callers
  * would stand, "[cut]" or with the reason, "[cut: no table]"; NULL: none is missing. Valid until the next call. */
 size_t view_frames(const struct view *view, u32 pid, u32 stack, const struct view_frame **ret_frames, const char **ret_cut);
-/* "ns::f<int>", "libfoo.so+0x1234" where it has no name; behind it VIEW_FRAME_GUESSED where it is guessed. */
+/* "ns::f<int>", "libfoo.so+0x1234" where it has no name, "consumer work.py:9" of Python, by where the function begins; behind it
+ * VIEW_FRAME_GUESSED where it is guessed. */
 void view_frame_append_name(const struct view_frame *frame, struct text *text);
 /* The same with its source line or module: "ns::f<int> (foo.cc:12)". */
 void view_frame_append(const struct view_frame *frame, struct text *text);

@@ -88,10 +88,13 @@ static struct view_frame frame_of(const struct view *view, const struct record_f
 {
 	const char *name = view_text(view, fact->header.name);
 	const char *file = view_text(view, fact->file);
+	bool python = fact->origin == VALUE_frame_origin_python;
 
 	return (struct view_frame){
 		.name = name ? name : "",
-		.module = module_name(view, fact->module),
+		.module = python && file ? path_base_name(file) : module_name(view, fact->module),
+		.python = python,
+		.function_line = fact->function_line,
 		.file = file ? file : "",
 		.line = fact->line,
 		.module_id = fact->module,
@@ -182,6 +185,37 @@ static void mark_guessed(struct view_frames *frames, size_t first)
 		frames->found[i].guessed = true;
 }
 
+static bool begins_with(const char *string, const char *begin)
+{
+	return !strncmp(string, begin, strlen(begin));
+}
+
+/* A function of CPython's own, by its name or by the file that it is in. */
+static bool is_interpreter(const struct view_frame *frame)
+{
+	return !frame->python && strcmp(frame->name, "main") &&
+	       (begins_with(frame->name, "Py") || begins_with(frame->name, "_Py") ||
+		begins_with(frame->module, "python3") || begins_with(frame->module, "libpython3"));
+}
+
+/* Of its functions those say something that a function of Python called and that have a name. */
+static void leave_out_interpreter(struct view_frames *frames)
+{
+	size_t innermost = 0, kept = 0;
+
+	while (innermost < frames->found_count && !frames->found[innermost].python)
+		innermost++;
+	if (innermost == frames->found_count)
+		return;
+	for (size_t i = 0; i < frames->found_count; i++) {
+		const struct view_frame *frame = &frames->found[i];
+
+		if (!is_interpreter(frame) || (i < innermost && frame->name[0]))
+			frames->found[kept++] = *frame;
+	}
+	frames->found_count = kept;
+}
+
 size_t view_frames(const struct view *view, u32 pid, u32 stack,
 		   const struct view_frame **ret_frames, const char **ret_cut)
 {
@@ -216,13 +250,16 @@ size_t view_frames(const struct view *view, u32 pid, u32 stack,
 	*ret_cut = is_cut ? cut_of(end) : NULL;
 	if (is_cut)
 		frames->found_count = kept;
+	leave_out_interpreter(frames);
 	*ret_frames = frames->found;
 	return frames->found_count;
 }
 
 void view_frame_append_name(const struct view_frame *frame, struct text *text)
 {
-	if (frame->name[0])
+	if (frame->python && frame->module[0])
+		text_appendf(text, "%s %s:%u", frame->name, frame->module, frame->function_line);
+	else if (frame->name[0])
 		text_append(text, frame->name);
 	else if (frame->module[0] && frame->file_address != ~0ULL)
 		text_appendf(text, "%s+%#llx", frame->module,
@@ -237,7 +274,10 @@ void view_frame_append_name(const struct view_frame *frame, struct text *text)
 
 void view_frame_append(const struct view_frame *frame, struct text *text)
 {
-	view_frame_append_name(frame, text);
+	if (frame->python)
+		text_append(text, frame->name);
+	else
+		view_frame_append_name(frame, text);
 	if (frame->file[0])
 		text_appendf(text, " (%s:%u%s)", path_base_name(frame->file), frame->line,
 			     frame->inlined ? ", inlined" : "");
