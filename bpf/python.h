@@ -18,6 +18,8 @@
 /* Frames, and one without code for each. */
 #define PYTHON_STEPS (2 * PYTHON_DEPTH_MAX)
 
+#define PYTHON_KNOWN 256 /* a power of two */
+
 /* Where the frames of a call of the loop begin that is not known to be anywhere. */
 #define PYTHON_PLACE_UNKNOWN (~0ULL)
 
@@ -33,8 +35,17 @@ struct python_walk {
 	u32 interrupts; /* the program may interrupt any other one */
 	u64 frame;  /* to be read next; 0: there is none */
 	u64 cframe; /* of the call of the loop that is walked */
-	u64 frame_words[16];
+	u64 page_at;   /* of the page that was read, or PAGE_NONE; */
+	u64 last_page; /* and that of the last frame */
+	u32 base;      /* where in the page the frame is, in words */
+	u32 code_id;   /* of the code object read last, */
+	u64 code;      /* and where that is; 0: none */
+	u64 page[ARCH_PAGE_BYTES / sizeof(u64)];
 	u64 code_words[32];
+	struct python_known {
+		u64 hash;
+		u64 id;
+	} known[PYTHON_KNOWN]; /* code objects that were met; outlasts the walk */
 };
 
 enum { PYTHON_COPY_NONE, PYTHON_COPY_CALL, PYTHON_COPY_ALL };
@@ -49,9 +60,9 @@ struct python_state {
 /* Of objects that were read: the word, or the byte, at an offset. */
 static __always_inline u64 frame_word(const struct python_walk *walk, u64 offset)
 {
-	offset /= 8;
+	offset = offset / 8 + walk->base;
 	OPAQUE(offset);
-	return walk->frame_words[offset & 15];
+	return walk->page[offset & (ARCH_PAGE_BYTES / 8 - 1)];
 }
 
 static __always_inline u8 frame_byte(const struct python_walk *walk, u64 offset)
@@ -211,8 +222,8 @@ static __always_inline u32 code_id_new(u32 interrupts)
 static __noinline u32 code_id(const struct python_state *state, u64 address)
 {
 	struct python_walk *walk;
+	u64 hash, place;
 	u32 id, *known;
-	u64 hash;
 
 	if (!state || !state->walk || !state->process)
 		return 0;
@@ -221,9 +232,18 @@ static __noinline u32 code_id(const struct python_state *state, u64 address)
 	    walk->code_words[PYTHON_TYPE_OFFSET / 8] != state->process->code_type)
 		return 0;
 	hash = code_hash(walk, address);
+	place = hash >> 32;
+	OPAQUE(place);
+	place &= PYTHON_KNOWN - 1;
+	if (walk->known[place].hash == hash && hash)
+		return walk->known[place].id;
 	known = bpf_map_lookup_elem(&python_code_ids, &hash);
-	if (known)
+	if (known) {
+		walk->known[place].hash = 0;
+		walk->known[place].id = *known;
+		walk->known[place].hash = hash;
 		return *known;
+	}
 	id = code_id_new(walk->interrupts);
 	if (!id)
 		return 0;
@@ -298,8 +318,10 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 	struct python_walk *walk = state->walk;
 	u64 code = frame_word(walk, layout->frame_code);
 	s64 unit = (s64)(frame_word(walk, layout->frame_instruction) - code - layout->code_bytes) >> 1;
-	u32 id = code_id(state, code);
+	u32 id = code == walk->code ? walk->code_id : code_id(state, code);
 
+	walk->code = code;
+	walk->code_id = id;
 	if (!id) {
 		count_loss(VALUE_loss_reason_python_unreadable);
 		python_put(walk, PYTHON_UNREADABLE);
@@ -314,6 +336,28 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 	python_put(walk, PYTHON_FRAME_OF(id, unit));
 }
 
+/* Frames of calls lie behind each other: where two are on one page it is read whole, for those to come. 0 or -1. */
+static __always_inline int read_frame(struct python_walk *walk, u64 at)
+{
+	u64 page = at & ~(u64)(ARCH_PAGE_BYTES - 1), place = at % ARCH_PAGE_BYTES;
+
+	if (at % 8)
+		return -1;
+	if (place <= ARCH_PAGE_BYTES - PYTHON_FRAME_BYTES) {
+		if (page != walk->page_at && page == walk->last_page &&
+		    !bpf_probe_read_user(walk->page, ARCH_PAGE_BYTES, (void *)page))
+			walk->page_at = page;
+		walk->last_page = page;
+		if (page == walk->page_at) {
+			walk->base = place / 8;
+			return 0;
+		}
+	}
+	walk->page_at = PAGE_NONE;
+	walk->base = 0;
+	return bpf_probe_read_user(walk->page, PYTHON_FRAME_BYTES, (void *)at) ? -1 : 0;
+}
+
 static long python_next(u32 index, struct python_state *state)
 {
 	const struct python_layout *layout = &state->process->layout;
@@ -322,7 +366,7 @@ static long python_next(u32 index, struct python_state *state)
 
 	if (!at || walk->count >= PYTHON_DEPTH_MAX - 1)
 		return 1;
-	if (bpf_probe_read_user(walk->frame_words, PYTHON_FRAME_BYTES, (void *)at))
+	if (read_frame(walk, at))
 		return python_unreadable(walk);
 	owner = frame_byte(walk, layout->frame_owner);
 	previous = frame_word(walk, layout->frame_previous);
@@ -384,6 +428,8 @@ static __noinline int python_take(struct python_walk *walk, u32 pid, u32 interru
 		return 0;
 	walk->count = walk->next = walk->copying = walk->first = 0;
 	walk->pid = pid;
+	walk->page_at = walk->last_page = PAGE_NONE;
+	walk->code = 0;
 	walk->interrupts = interrupts;
 	if (state.process && python_begin(&state))
 		bpf_loop(PYTHON_STEPS, python_next, &state, 0);

@@ -138,21 +138,18 @@ static __always_inline long stack_walk_ends(struct stack_scratch *scratch)
 	return 0;
 }
 
-static __noinline int stack_put_python(struct stack_scratch *scratch)
+static __always_inline void stack_put_python(struct stack_scratch *scratch)
 {
 	u64 address;
 
-	if (!scratch)
-		return 0;
 	if (scratch->walk.depth >= STACK_DEPTH_MAX) {
 		scratch->walk.end = VALUE_stack_end_deep;
 		scratch->python.count = 0;
 		scratch->python.copying = PYTHON_COPY_NONE;
-		return 0;
+		return;
 	}
 	address = python_get(&scratch->python);
 	stack_put(scratch, address);
-	return 0;
 }
 
 /* An address of code that the walk came to and went on from. That of the loop of Python's interpreter is left out: the frames of Python

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reports/block_append.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -219,12 +220,68 @@ static size_t fill_cells(struct block_page *page)
 	return used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used : NAME_LEAST;
 }
 
-/* NULL: out of memory. */
-static char *join_lines(const char *lines)
+/* "consumer w.py:9" */
+static bool is_python(const char *line)
 {
+	static const char ending[] = ".py:";
+	size_t length = strcspn(line, "\n");
+
+	while (length && isdigit((unsigned char)line[length - 1]))
+		length--;
+	return line[length] && line[length] != '\n' && length >= strlen(ending) &&
+	       !strncmp(line + length - strlen(ending), ending, strlen(ending));
+}
+
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return *line ? line + 1 : line;
+}
+
+/* By which threads of Python's come to what they are for. */
+static bool is_beginning(const char *line)
+{
+	static const char *const names[] = {"Thread._bootstrap", "Thread.run threading.py:"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(line, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Of a stack the lines from the first function of Python to the last one that is no beginning; all of it where there is none. */
+static void append_python(struct text *text, const char *lines)
+{
+	const char *first = NULL, *end = NULL;
+
+	for (const char *line = lines; *line; line = next_line(line)) {
+		if (!is_python(line))
+			continue;
+		if (!first)
+			first = line;
+		if (first == line || !is_beginning(line))
+			end = next_line(line);
+	}
+	if (first)
+		text_append_bytes(text, first, (size_t)(end - first));
+	else
+		text_append(text, lines);
+}
+
+/* NULL: out of memory. */
+static char *join_lines(const char *lines, enum shown shown)
+{
+	const char *rest = shown == SHOWN_WAY ? next_line(lines) : lines;
+	_cleanup_text_ struct text kept = {0};
 	struct text text = {0};
 
-	report_append_lines(&text, lines);
+	text_append_bytes(&kept, lines, (size_t)(rest - lines));
+	if (shown == SHOWN_WAY || shown == SHOWN_STACK)
+		append_python(&kept, rest);
+	else
+		text_append(&kept, rest);
+	report_append_lines(&text, text_string(&kept));
+	text.failed |= kept.failed;
 	text_append(&text, ""); /* of no lines too there is a string */
 	if (text.failed)
 		text_free(&text);
@@ -244,7 +301,7 @@ static int fill_names(struct block_page *page, size_t columns)
 		const struct report_cell *cell =
 			find_cell(content, i, content->columns[last].name, &column);
 
-		names[i] = join_lines(cell ? cell->text : NOTHING);
+		names[i] = join_lines(cell ? cell->text : NOTHING, content->columns[last].shown);
 		result = names[i] ? 0 : -ENOMEM;
 	}
 	if (result == 0)
@@ -384,7 +441,7 @@ int block_append_line(const struct block_content *content, struct text *text)
 	}
 	text_appendf(&line, "%s ", shown->heading);
 	cell = find_cell(content, 0, shown->name, &column);
-	most = join_lines(cell ? cell->text : NOTHING);
+	most = join_lines(cell ? cell->text : NOTHING, shown->shown);
 	used = text_columns(text_string(&line));
 	result = most ? shown_names((const char *const *)&most, 1,
 				    used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used

@@ -21,13 +21,14 @@ enum shown {
 	SHOWN_TEXT,
 	SHOWN_BRIEF, /* a text that leaves most of the room to others */
 	SHOWN_CODE,  /* a name of code */
-	SHOWN_STACK, /* lines */
+	SHOWN_STACK, /* lines; where there are functions of Python, these without the beginnings of threads */
+	SHOWN_WAY,   /* the same of what the first line names, which stays */
 };
 
 /* The first without a heading is behind the last. */
 struct block_column {
 	const char *heading, *name; /* name: of the report's column; cells of one that it has not are empty */
-	enum shown shown;	    /* the last two only of the last column */
+	enum shown shown;	    /* the last three only of the last column */
 };
 
 struct block_content {
