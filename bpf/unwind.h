@@ -255,7 +255,13 @@ static __always_inline void find_cfa(struct unwind_walk *walk, struct task_struc
 							    : VALUE_stack_end_no_table;
 		break;
 	default:
-		if (rule->cfa >= UNWIND_CFA_REGISTER &&
+		if (rule->cfa >= UNWIND_CFA_INDEXED) {
+			if (!register_read(walk, task, rule->cfa - UNWIND_CFA_INDEXED) &&
+			    !unwind_read(walk, task, walk->sp + offset + walk->value * 8)) {
+				walk->cfa = walk->value + rule->words * 8;
+				return;
+			}
+		} else if (rule->cfa >= UNWIND_CFA_REGISTER &&
 		    !register_read(walk, task, rule->cfa - UNWIND_CFA_REGISTER)) {
 			walk->cfa = walk->value + offset;
 			return;

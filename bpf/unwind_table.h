@@ -31,6 +31,7 @@ enum unwind_cfa {
 	UNWIND_CFA_SIGNAL, /* the kernel's frame of a signal (struct rt_sigframe) holds all registers */
 	UNWIND_CFA_REGISTER =
 		16, /* + number by DWARF (0 to 15: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, ...), + offset */
+	UNWIND_CFA_INDEXED = 32, /* + number: what lies at rsp + offset + 8 * register, + 8 * words */
 };
 
 /* Where the caller's value of rbp or rbx is. */
@@ -44,7 +45,7 @@ enum unwind_register {
 /* 12 bytes, as many as there are in a table. */
 struct unwind_rule {
 	u8 cfa;	  /* enum unwind_cfa */
-	u8 words; /* of *_POINTS */
+	u8 words; /* of *_POINTS, *_INDEXED */
 	u8 rbp;	  /* enum unwind_register */
 	u8 rbx;	  /* enum unwind_register */
 	s32 cfa_offset;

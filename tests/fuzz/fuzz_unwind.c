@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		abort();
 	for (u64 inside = 0; inside < CODE_BYTES; inside += 1021)
 		if (elf_unwind_rows_find(&rows, input.code_address + inside)->cfa >
-		    UNWIND_CFA_REGISTER + 15)
+		    UNWIND_CFA_INDEXED + 15)
 			abort();
 	elf_unwind_rows_free(&rows);
 	pieces_touch(file, input.code_address);

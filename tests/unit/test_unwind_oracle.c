@@ -71,6 +71,21 @@ static bool is_plt(const Dwarf_Op *operations, size_t count)
 	return operations[4].atom >= DW_OP_lit0 && operations[4].atom <= DW_OP_lit15;
 }
 
+/* *(rsp + offset + 8 * register) + 8 * words */
+static bool is_indexed(const Dwarf_Op *operations, size_t count)
+{
+	static const u8 atoms[] = {DW_OP_breg7, 0,	     DW_OP_lit8,       DW_OP_mul,
+				   DW_OP_plus,	DW_OP_deref, DW_OP_plus_uconst};
+
+	if (count != ARRAY_SIZE(atoms) || operations[1].atom < DW_OP_breg0 ||
+	    operations[1].atom > DW_OP_breg15 || operations[1].number)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (atoms[i] && operations[i].atom != atoms[i])
+			return false;
+	return true;
+}
+
 static void frame_rule(const Dwarf_Op *operations, size_t count, bool signal_frame,
 		       struct unwind_rule *rule)
 {
@@ -81,6 +96,10 @@ static void frame_rule(const Dwarf_Op *operations, size_t count, bool signal_fra
 	if (is_plt(operations, count)) {
 		rule->cfa = UNWIND_CFA_PLT;
 		rule->cfa_offset = operations[4].atom - DW_OP_lit0;
+	} else if (is_indexed(operations, count)) {
+		rule->cfa = (u8)(UNWIND_CFA_INDEXED + operations[1].atom - DW_OP_breg0);
+		rule->cfa_offset = (s32)operations[0].number;
+		rule->words = (u8)(operations[6].number / 8);
 	} else if (count && count <= 3 && register_sum(operations, &number, &offset) &&
 		   number < 16 && offset == (s32)offset) {
 		rule->cfa_offset = (s32)offset;

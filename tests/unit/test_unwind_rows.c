@@ -73,6 +73,16 @@ static const struct construct constructs[] = {
 	{"0f 01 03", 0, "unsupported"},
 	{"0f 03 767806 0e10", 0, "unsupported"},
 	{"0f 03 767806 41 0c0708", 1, "rsp+8"},
+	/* The same with an index in a register (OpenSSL). */
+	{"0f 0a 7708 7900 381e2206 2308", 0, "*(rsp+8+8*r9)+8"},
+	{"0f 0a 7708 7f00 381e2206 2310", 0, "*(rsp+8+8*r15)+16"},
+	{"0f 0a 7708 7901 381e2206 2308", 0, "unsupported"},
+	{"0f 0a 7608 7900 381e2206 2308", 0, "unsupported"},
+	{"0f 0a 7708 8000 381e2206 2308", 0, "unsupported"},
+	{"0f 0a 7708 7900 381e2206 230c", 0, "unsupported"},
+	{"0f 0b 7708 7900 381e2206 2308 06", 0, "unsupported"},
+	{"0f 08 7708 7900 381e2206", 0, "unsupported"},
+	{"0f 0b 7708 7900 381e2206 23 8010", 0, "unsupported"},
 	/* Linkage tables: the number is pushed by the instruction at 11, or with IBT at 10. */
 	{"0f 0b 7708 8000 3f1a3b2a332422", 0, "plt 11"},
 	{"0f 0b 7708 8000 3f1a3a2a332422", 0, "plt 10"},

@@ -75,6 +75,32 @@ static bool plt_parse(const struct elf_cfi *cfi, struct elf_cfi_block block, u8 
 	return true;
 }
 
+/* *(rsp + offset + 8 * register) + number: OpenSSL's products of large numbers, on a stack as large as these are. */
+static bool indexed_parse(const struct elf_cfi *cfi, struct elf_cfi_block block,
+			  struct unwind_rule *rule)
+{
+	static const u8 behind[] = {0,		DW_OP_lit8,  DW_OP_mul,
+				    DW_OP_plus, DW_OP_deref, DW_OP_plus_uconst};
+	struct cfi_bytes bytes = cfi_bytes(cfi, block);
+	u64 number, further;
+	s64 offset;
+
+	if (cfi_bytes_u8(&bytes) != DW_OP_breg0 + ELF_CFI_RSP)
+		return false;
+	offset = cfi_bytes_sleb(&bytes);
+	number = cfi_bytes_u8(&bytes) - DW_OP_breg0;
+	for (size_t i = 0; i < sizeof(behind); i++)
+		if (cfi_bytes_u8(&bytes) != behind[i])
+			return false;
+	further = cfi_bytes_uleb(&bytes);
+	if (bytes.failed || cfi_bytes_left(&bytes) || number >= REGISTERS_MAX)
+		return false;
+	rule->cfa = (u8)(UNWIND_CFA_INDEXED + number);
+	rule->cfa_offset = (s32)offset;
+	rule->words = (u8)(further / WORD_BYTES);
+	return rule->cfa_offset == offset && rule->words * WORD_BYTES == further;
+}
+
 /* ---- the parts of a rule ---- */
 
 static bool set_cfa_offset(struct unwind_rule *rule, s64 offset)
@@ -124,6 +150,8 @@ static bool set_cfa(const struct elf_cfi *cfi, const struct elf_cfi_state *state
 		rule->cfa = UNWIND_CFA_PLT;
 		return set_cfa_offset(rule, threshold);
 	}
+	if (indexed_parse(cfi, state->cfa_expression, rule))
+		return true;
 	if (!sum_parse(cfi, state->cfa_expression, &sum))
 		return false;
 	return sum.points ? set_cfa_points(rule, &sum)

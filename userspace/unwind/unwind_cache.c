@@ -12,7 +12,7 @@
 
 #define MAGIC "gprows\n"
 #define VERSION \
-	1 /* of what elf_unwind_rows_read() makes of a file: a change there is a change here */
+	2 /* of what elf_unwind_rows_read() makes of a file: a change there is a change here */
 
 /* The stored file: this, page_first, rows, rules. */
 struct cache_header {

@@ -82,8 +82,38 @@ PROBED void in_made_code(void)
 	sink = sink + 1;
 }
 
-static void (*const kinds[])(void) = {in_a_read, in_a_lock, in_a_large_frame, in_a_handler,
-				      in_made_code};
+long indexed_frame(int file);
+
+/* As OpenSSL multiplies large numbers: where rsp was lies on the stack, behind as many words as a register says. */
+__asm__(".text\n"
+	".type indexed_frame, @function\n"
+	"indexed_frame:\n"
+	"	.cfi_startproc\n"
+	"	mov %rsp, %rax\n"
+	"	.cfi_def_cfa_register %rax\n"
+	"	sub $120, %rsp\n"
+	"	and $-64, %rsp\n"
+	"	mov $4, %r9d\n"
+	"	mov %rax, 8(%rsp,%r9,8)\n"
+	/* DW_CFA_def_cfa_expression: *(rsp + 8 + 8 * r9) + 8 */
+	"	.cfi_escape 0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8\n"
+	"	lea 64(%rsp), %rsi\n"
+	"	mov $1, %edx\n"
+	"	xor %eax, %eax\n"
+	"	syscall\n"
+	"	mov 8(%rsp,%r9,8), %rsp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size indexed_frame, .-indexed_frame\n");
+
+PROBED void in_an_indexed_frame(void)
+{
+	sink = sink + (int)indexed_frame(go[0]);
+}
+
+static void (*const kinds[])(void) = {in_a_read,    in_a_lock,	  in_a_large_frame,
+				      in_a_handler, in_made_code, in_an_indexed_frame};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static pid_t tids[KINDS];
@@ -121,6 +151,7 @@ int main(void)
 	protocol_count("in_a_large_frame", (unsigned long)tids[2]);
 	protocol_count("in_a_handler", (unsigned long)tids[3]);
 	protocol_count("in_made_code", (unsigned long)tids[4]);
+	protocol_count("in_an_indexed_frame", (unsigned long)tids[5]);
 	protocol_end();
 	return 0;
 }
