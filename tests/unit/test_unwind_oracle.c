@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind tables of real files against libdw's, address by address; and what becomes of them when they are damaged. Others than those of
- * the list: UNWIND_FILES=FILE:FILE... build/unit/test_unwind_oracle
+ * the list: UNWIND_FILES=FILE:FILE... build/unit/test_unwind_oracle rows_say_what_libdw_says
  */
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 
 #define FUNCTIONS	  1000
 #define DIFFERENCES_SHOWN 10
+#define UNFOLLOWED_MAX	  0.001 /* of the addresses of a file */
 
 static const char *const paths[] = {
 	"/lib/x86_64-linux-gnu/libc.so.6",
@@ -43,6 +44,15 @@ static u64 next_random(u64 *state)
 }
 
 /* ---- what libdw says, as a rule ---- */
+
+/* Why no rule of ours says what libdw says: stacks end there. */
+enum cause { FOLLOWED, CFA_IS_AN_EXPRESSION, RETURN_ADDRESS_ELSEWHERE, TOO_MANY_RULES, CAUSES };
+
+static const char *const cause_words[CAUSES] = {
+	[CFA_IS_AN_EXPRESSION] = "the CFA is an expression that is not followed",
+	[RETURN_ADDRESS_ELSEWHERE] = "the return address does not lie right below the CFA",
+	[TOO_MANY_RULES] = "more different rules than a table holds",
+};
 
 static bool register_sum(const Dwarf_Op *operation, u64 *ret_number, s64 *ret_offset)
 {
@@ -145,7 +155,7 @@ static u8 register_rule(Dwarf_Frame *frame, int number, s16 *ret_offset)
 	return offset == (s16)offset ? UNWIND_AT_CFA : UNWIND_LOST;
 }
 
-static void expected_rule(Dwarf_Frame *frame, bool signal_frame, struct unwind_rule *rule)
+static enum cause expected_rule(Dwarf_Frame *frame, bool signal_frame, struct unwind_rule *rule)
 {
 	Dwarf_Op memory[3], *operations;
 	size_t count;
@@ -155,7 +165,7 @@ static void expected_rule(Dwarf_Frame *frame, bool signal_frame, struct unwind_r
 		abort();
 	if (!count && operations) {
 		rule->cfa = UNWIND_CFA_END;
-		return;
+		return FOLLOWED;
 	}
 	bool below = count == 2 && operations[0].atom == DW_OP_call_frame_cfa &&
 		     operations[1].atom == DW_OP_plus_uconst && (s64)operations[1].number == -8;
@@ -163,13 +173,14 @@ static void expected_rule(Dwarf_Frame *frame, bool signal_frame, struct unwind_r
 		abort();
 	frame_rule(operations, count, signal_frame, rule);
 	if (rule->cfa == UNWIND_CFA_SIGNAL)
-		return;
+		return FOLLOWED;
 	if (!below || rule->cfa == UNWIND_CFA_UNSUPPORTED) {
 		*rule = (struct unwind_rule){.cfa = UNWIND_CFA_UNSUPPORTED};
-		return;
+		return below ? CFA_IS_AN_EXPRESSION : RETURN_ADDRESS_ELSEWHERE;
 	}
 	rule->rbp = register_rule(frame, 6, &rule->rbp_offset);
 	rule->rbx = register_rule(frame, 3, &rule->rbx_offset);
+	return FOLLOWED;
 }
 
 /* ---- one file ---- */
@@ -182,6 +193,7 @@ struct oracle {
 	struct elf_fde *functions;
 	size_t function_count;
 	u64 addresses, places, differences; /* compared: bytes, stretches of them */
+	u64 unfollowed[CAUSES];		    /* of the addresses */
 };
 
 static void differ(struct oracle *oracle, u64 address, const struct unwind_rule *expected)
@@ -195,6 +207,13 @@ static void differ(struct oracle *oracle, u64 address, const struct unwind_rule 
 			  expected ? show_rule(theirs, expected) : "nothing");
 }
 
+/* The same, but that ours has no number for it any more. */
+static bool has_too_many_rules(const struct oracle *oracle, const struct unwind_rule *rule)
+{
+	return rule->cfa == UNWIND_CFA_UNSUPPORTED &&
+	       oracle->rows.rule_count >= UNWIND_RULES_MAX - 1;
+}
+
 /* Compares what is in force from address on, byte by byte. Returns where something else is. */
 static u64 compare_place(struct oracle *oracle, u64 address, u64 end)
 {
@@ -202,13 +221,14 @@ static u64 compare_place(struct oracle *oracle, u64 address, u64 end)
 	Dwarf_Addr start, place_end;
 	Dwarf_Frame *frame;
 	bool signal_frame;
+	enum cause cause;
 
 	if (dwarf_cfi_addrframe(oracle->tables, address, &frame)) {
 		differ(oracle, address, NULL);
 		return end;
 	}
 	dwarf_frame_info(frame, &start, &place_end, &signal_frame);
-	expected_rule(frame, signal_frame, &expected);
+	cause = expected_rule(frame, signal_frame, &expected);
 	free(frame);
 	oracle->places++;
 	if (place_end > end)
@@ -217,7 +237,11 @@ static u64 compare_place(struct oracle *oracle, u64 address, u64 end)
 		const struct unwind_rule *rule = elf_unwind_rows_find(&oracle->rows, address);
 
 		oracle->addresses++;
-		if (memcmp(rule, &expected, sizeof(expected)) != 0) {
+		if (!memcmp(rule, &expected, sizeof(expected))) {
+			oracle->unfollowed[cause]++;
+		} else if (has_too_many_rules(oracle, rule)) {
+			oracle->unfollowed[TOO_MANY_RULES]++;
+		} else {
 			differ(oracle, address, &expected);
 			break;
 		}
@@ -279,6 +303,21 @@ static void list_functions(struct oracle *oracle)
 	elf_cfi_free(&cfi);
 }
 
+static void check_unfollowed(const struct oracle *oracle)
+{
+	u64 sum = 0;
+
+	for (size_t cause = FOLLOWED + 1; cause < CAUSES; cause++) {
+		sum += oracle->unfollowed[cause];
+		if (oracle->unfollowed[cause])
+			printf("#   %llu addresses without a rule: %s\n",
+			       (unsigned long long)oracle->unfollowed[cause], cause_words[cause]);
+	}
+	if ((double)sum > UNFOLLOWED_MAX * (double)oracle->addresses)
+		UNIT_FAIL("%s: %llu of %llu addresses have no rule", oracle->path,
+			  (unsigned long long)sum, (unsigned long long)oracle->addresses);
+}
+
 static void compare_functions(struct oracle *oracle)
 {
 	size_t count = oracle->function_count < FUNCTIONS ? oracle->function_count : FUNCTIONS;
@@ -298,6 +337,7 @@ static void compare_functions(struct oracle *oracle)
 	       oracle->path, count, (unsigned long long)oracle->addresses,
 	       (unsigned long long)oracle->places, (unsigned long long)oracle->differences,
 	       oracle->rows.row_count, oracle->rows.rule_count);
+	check_unfollowed(oracle);
 	CHECK_U64(oracle->differences, 0);
 	CHECK(oracle->places > count);
 }

@@ -82,8 +82,9 @@ static void append_hex(struct text *text, const u8 *bytes, size_t size)
 		text_appendf(text, "%02x", bytes[i]);
 }
 
-/* How much of its code stacks can be followed through. */
-static void append_unwind_rows(struct text *text, const struct elf_file *file)
+/* How much of its code stacks can be followed through; behind the table, in notes: where they end in spite of it. */
+static void append_unwind_rows(struct text *text, struct text *notes, const struct elf_file *file,
+			       const char *path)
 {
 	struct elf_unwind_rows rows;
 	u64 bytes;
@@ -97,11 +98,18 @@ static void append_unwind_rows(struct text *text, const struct elf_file *file)
 		     rows.code_bytes
 			     ? 100.0 * (double)rows.uncovered_bytes / (double)rows.code_bytes
 			     : 0.0);
+	if (rows.unsupported_bytes) {
+		append_escaped(notes, path);
+		text_appendf(notes,
+			     ": %llu bytes of its code have rows that are not followed: stacks end "
+			     "there\n",
+			     (unsigned long long)rows.unsupported_bytes);
+	}
 	elf_unwind_rows_free(&rows);
 }
 
-static void append_module(struct text *text, const struct attachment *attachment,
-			  const struct code_module *module)
+static void append_module(struct text *text, struct text *notes,
+			  const struct attachment *attachment, const struct code_module *module)
 {
 	const struct target *target = &attachment->targets[module->targets[0]];
 	const char *root = target->other_mount_namespace ? target->root_path : "";
@@ -122,7 +130,7 @@ static void append_module(struct text *text, const struct attachment *attachment
 			     elf_file_is_go(file)	      ? "Go"
 			     : elf_file_has_personality(file) ? "yes"
 							      : "no");
-		append_unwind_rows(text, file);
+		append_unwind_rows(text, notes, file, module->path);
 		before = text->length;
 		append_hex(text, id, elf_file_build_id(file, id));
 		text_appendf(text, "%*s  ", (int)(40 - (long)(text->length - before)), "");
@@ -135,14 +143,18 @@ static void append_module(struct text *text, const struct attachment *attachment
 
 static void append_modules(struct text *text, const struct attachment *attachment)
 {
+	_cleanup_text_ struct text notes = {0};
+
 	text_appendf(text, "\n%10s  %-10s  %-10s  %10s  %8s  %9s  %-40s  %s\n", "Functions",
 		     "Symbols", "Exceptions", "Stack rows", "Table KB", "Uncovered", "Build ID",
 		     "Path");
 	for (size_t i = 0; i < attachment->plan->module_count; i++)
-		append_module(text, attachment, &attachment->plan->modules[i]);
+		append_module(text, &notes, attachment, &attachment->plan->modules[i]);
 	text_append(text,
 		    "\nStack rows: stretches of code of which the file's tables say where the "
 		    "caller is. Uncovered: the share of its code without.\n");
+	text_append_bytes(text, notes.data, notes.length);
+	text->failed |= notes.failed;
 	text_append(text, "Name functions with -F '[BINARY:]GLOB' to see how they would be "
 			  "probed.\n");
 }
