@@ -379,7 +379,7 @@ conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto, PyTorch's r
 .PHONY: bench
 bench: ## measure the cost of recording and the speed of export (root)
 	$(Q)scripts/deps.sh build demo bench
-	$(Q)$(SUBMAKE) all bench-programs
+	$(Q)$(SUBMAKE) all bench-programs $(B)/unit/test_unwind_oracle
 	$(Q)tests/bench/run
 
 .PHONY: fuzz

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Section stacks of tests/bench/run: what a frame costs in the BPF programs, by the kernel's own account of their run time."""
+"""Section stacks of tests/bench/run: what a frame costs in the BPF programs, by the kernel's own account of their run time, beside bpf_get_stack()
+in the same run. Of real programs: stack_programs.py."""
 import json
 import pathlib
 import re
@@ -11,15 +12,17 @@ DEPTHS = (3, 33, 93)
 CALLS = 200000
 
 
-def run_time_ns():
-	"""Of all programs of allocators that are loaded."""
+def run_times():
+	"""(ns of all programs of allocators that are loaded, ns of the one that does bpf_get_stack(), its runs)"""
 	programs = json.loads(subprocess.run(["bpftool", "prog", "show", "--json"], capture_output=True, text=True, check=True).stdout)
-	return sum(program.get("run_time_ns", 0) for program in programs if program.get("name", "").startswith("heap_"))
+	other = next(program for program in programs if program.get("name") == "get_stack")
+	return (sum(program.get("run_time_ns", 0) for program in programs if program.get("name", "").startswith("heap_")), other.get("run_time_ns", 0),
+		other.get("run_cnt", 0))
 
 
-def measure_depth(bench, frames):
-	"""ns of all programs for a malloc() and its free()."""
-	program = subprocess.Popen([bench.BUILD / "deep", str(frames), str(CALLS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def measure_depth(bench, name, frames):
+	"""ns for a malloc() and its free(): (of all programs of ours, of bpf_get_stack() once)."""
+	program = subprocess.Popen([bench.BUILD / name, str(frames), str(CALLS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 	with subprocess.Popen([bench.GPUPROBE, "-p", str(program.pid), "-d", "600", "--alloc", "heap", "--no-blocking", "--cpu-hz", "0", "--max-overhead", "0",
 			       "-o", bench.BUILD / "deep.gpr"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recording:
 		while (line := recording.stderr.readline()) and not line.startswith("recording "):
@@ -29,11 +32,13 @@ def measure_depth(bench, frames):
 		program.stdin.write("go\n")
 		program.stdin.flush()
 		program.stdout.readline()
-		spent_ns = run_time_ns()
+		ours_ns, other_ns, other_runs = run_times()
 		recording.terminate()
 		recording.communicate()
 	program.communicate("end\n")
-	return spent_ns / CALLS
+	if other_runs != CALLS:
+		sys.exit(f"bpf_get_stack() was done {other_runs} times, {CALLS} were expected")
+	return ours_ns / CALLS, other_ns / CALLS
 
 
 TORCH = pathlib.Path("/var/tmp/gpuprobe-tests-torch/bin/python")  # tests/integration/services.py makes it
@@ -66,21 +71,35 @@ def measure_torch(bench):
 		     for tables, times in zip(("all read, `--no-code-cache`", "those of large files kept"), zip(*turns))])
 
 
+# What is shown: of which program, which of the two times.
+COLUMNS = (("by unwind tables, code without frame pointers", "deep", 0), ("by unwind tables, code with frame pointers", "deep_frame_pointers", 0),
+	   ("`bpf_get_stack()` alone, by those frame pointers", "deep_frame_pointers", 1))
+
+
+def measure_frames(bench):
+	names = sorted({name for _, name, _ in COLUMNS})
+	runs = {(name, frames): [] for name in names for frames in DEPTHS}
+	for _ in range(bench.ROUNDS):
+		for name, frames in runs:
+			runs[name, frames].append(measure_depth(bench, name, frames))
+	rows = []
+	for frames in DEPTHS:
+		row = [frames]
+		for _, name, which in COLUMNS:
+			few, times = (bench.median([times[which] for times in runs[name, depth]]) for depth in (DEPTHS[0], frames))
+			row += [f"{times:,.0f}", "" if frames == DEPTHS[0] else f"{30 * (times - few) / (frames - DEPTHS[0]) / 1000:.2f}"]
+		rows.append(row)
+	bench.say("Stacks in the programs of `--alloc heap`, ns: a malloc() and its free() below so many frames; and what 30 frames more take, us")
+	bench.say()
+	bench.table(["frames", *(head for what, _, _ in COLUMNS for head in (what, "30 frames"))], rows)
+
+
 def measure(bench):
 	measure_torch(bench)
 	bench.say()
 	before = SWITCH.read_text()
 	SWITCH.write_text("1")
 	try:
-		runs = {frames: [] for frames in DEPTHS}
-		for _ in range(bench.ROUNDS):
-			for frames in DEPTHS:
-				runs[frames].append(measure_depth(bench, frames))
+		measure_frames(bench)
 	finally:
 		SWITCH.write_text(before)
-	few = bench.median(runs[DEPTHS[0]])
-	bench.say("Stacks by unwind tables, in the programs of `--alloc heap`: a malloc() and its free() below so many frames without frame pointers")
-	bench.say()
-	bench.table(["frames", "the programs, ns", "more than with 3, ns a frame"],
-		    [[frames, f"{bench.median(times):,.0f}", "" if frames == DEPTHS[0] else f"{(bench.median(times) - few) / (frames - DEPTHS[0]):.0f}"]
-		     for frames, times in runs.items()])
