@@ -280,6 +280,12 @@ static void choose_paths(struct run *run)
 	}
 }
 
+static bool is_same_function(const struct view_frame *a, const struct view_frame *b)
+{
+	return a->name[0] && !strcmp(a->name, b->name) && !strcmp(a->module, b->module) &&
+	       a->function_line == b->function_line;
+}
+
 /* The callers, a line each. One that calls itself stands there once. */
 static void append_path(const struct run *run, const struct stack *stack, struct text *text)
 {
@@ -288,8 +294,7 @@ static void append_path(const struct run *run, const struct stack *stack, struct
 	size_t count = view_frames(run->view, stack->pid, stack->id, &frames, &cut);
 
 	for (size_t i = 1; i < count; i++) {
-		if (!strcmp(frames[i].name, frames[i - 1].name) && !frames[i].guessed &&
-		    frames[i].name[0])
+		if (is_same_function(&frames[i], &frames[i - 1]) && !frames[i].guessed)
 			continue;
 		view_frame_append_name(&frames[i], text);
 		text_append_char(text, '\n');
