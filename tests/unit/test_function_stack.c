@@ -62,6 +62,15 @@ static const struct piece pieces[] = {
 	{"53 5b c3 cccccccccc", 6, "rsp+8"},
 	/* rsp from elsewhere: mov rsp,[rdi]; ret */
 	{"488b27 c3", 3, "none"},
+	/* As V8's: pop rax; push rdi; push rax; push rbp; mov rbp,rsp; call; leave; ret: the return address is in rax, and then lower. */
+	{"58 57 50 55 4889e5 e811000000 c9 c3", 1, "none"},
+	{"58 57 50 55 4889e5 e811000000 c9 c3", 2, "none"},
+	{"58 57 50 55 4889e5 e811000000 c9 c3", 3, "rsp+8"},
+	{"58 57 50 55 4889e5 e811000000 c9 c3", 4, "rsp+16"},
+	{"58 57 50 55 4889e5 e811000000 c9 c3", 7, "rbp+16 rbp=cfa-16"},
+	{"58 57 50 55 4889e5 e811000000 c9 c3", 13, "rsp+8"},
+	/* pop rax; push rbp; mov rbp,rsp; call: what stands where the return address was is the caller's rbp. */
+	{"58 55 4889e5 e811000000 50 c3", 5, "none"},
 	/* sub rsp,rax: an array; by its frame pointer it is found. */
 	{"4829c4 90 c3", 3, "none"},
 	{"55 4889e5 4829c4 90 c9 c3", 7, "rbp+16 rbp=cfa-16"},

@@ -15,16 +15,21 @@
 #define RSP		  4
 #define RBP		  5
 #define REGISTERS	  16
+#define RETURN_ADDRESS	  16 /* one more value that a function is given */
 #define PADDING_MAX_BYTES 15
 /* rax, rcx, rdx, rsi, rdi, r8 to r11: a call leaves nothing in them. */
 #define NOT_KEPT 0x0fc7
 
 enum value_kind {
 	VALUE_UNKNOWN,
-	VALUE_OF_CALLER, /* what the register `number` was at the function's start */
+	VALUE_OF_CALLER, /* what the register `number` was at the function's start, or RETURN_ADDRESS */
 	VALUE_FRAME,	 /* CFA - number */
-	VALUE_ALIGNED,	 /* rsp was rounded down, and this is so much below */
+	VALUE_ALIGNED, /* rsp was rounded down, and this is so much below */
 };
+
+/* What is looked for on the stack. V8's code takes the return address off it, to push arguments above. */
+enum place { PLACE_RBP, PLACE_RBX, PLACE_RETURN, PLACES };
+static const s32 place_values[PLACES] = {RBP, RBX, RETURN_ADDRESS};
 
 struct value {
 	s32 kind;
@@ -34,8 +39,8 @@ struct value {
 /* What is known before an instruction. Places are below the CFA, or below the stack where it was rounded down; 0: nowhere. */
 struct stack_state {
 	struct value registers[REGISTERS];
-	s32 rbp_place, rbx_place; /* where the caller's are */
-	s32 frame_place;	  /* where, below the rounded stack, CFA - frame_number is */
+	s32 places[PLACES]; /* where the caller's are */
+	s32 frame_place;    /* where, below the rounded stack, CFA - frame_number is */
 	s32 frame_number;
 };
 
@@ -51,8 +56,7 @@ struct reader {
 	size_t state_count, state_capacity;
 	u32 *waiting; /* offsets to go on from */
 	size_t waiting_count, waiting_capacity;
-	struct stack_state
-		at_jump; /* through a register or memory: may lead to all that nothing else leads to */
+	struct stack_state at_jump; /* to what nothing else leads to */
 	bool jumps, returns, is_odd;
 };
 
@@ -71,12 +75,10 @@ static bool meet(struct stack_state *state, const struct stack_state *other)
 		*mine = (struct value){VALUE_UNKNOWN, 0};
 		changed = true;
 	}
-	if (state->rbp_place && state->rbp_place != other->rbp_place) {
-		state->rbp_place = 0;
-		changed = true;
-	}
-	if (state->rbx_place && state->rbx_place != other->rbx_place) {
-		state->rbx_place = 0;
+	for (int i = 0; i < PLACES; i++) {
+		if (!state->places[i] || state->places[i] == other->places[i])
+			continue;
+		state->places[i] = 0;
 		changed = true;
 	}
 	if (state->frame_place && (state->frame_place != other->frame_place ||
@@ -149,19 +151,21 @@ static struct value place_of(const struct stack_state *state, const cs_x86_op *o
 	return moved(get(state, instruction_register_number(operand->mem.base)), operand->mem.disp);
 }
 
+static void store_place(s32 *place, s32 number, bool is_it)
+{
+	if (is_it)
+		*place = number;
+	else if (*place == number)
+		*place = 0;
+}
+
 static void store(struct stack_state *state, struct value place, struct value value)
 {
-	bool is_callers = value.kind == VALUE_OF_CALLER;
+	s32 of_caller = value.kind == VALUE_OF_CALLER ? value.number : -1;
 
 	if (place.kind == VALUE_FRAME) {
-		if (is_callers && value.number == RBP)
-			state->rbp_place = place.number;
-		else if (state->rbp_place == place.number)
-			state->rbp_place = 0;
-		if (is_callers && value.number == RBX)
-			state->rbx_place = place.number;
-		else if (state->rbx_place == place.number)
-			state->rbx_place = 0;
+		for (int i = 0; i < PLACES; i++)
+			store_place(&state->places[i], place.number, of_caller == place_values[i]);
 	} else if (place.kind == VALUE_ALIGNED && value.kind == VALUE_FRAME) {
 		state->frame_place = place.number;
 		state->frame_number = value.number;
@@ -172,12 +176,9 @@ static void store(struct stack_state *state, struct value place, struct value va
 
 static struct value load(const struct stack_state *state, struct value place)
 {
-	if (place.kind == VALUE_FRAME && place.number) {
-		if (place.number == state->rbp_place)
-			return (struct value){VALUE_OF_CALLER, RBP};
-		if (place.number == state->rbx_place)
-			return (struct value){VALUE_OF_CALLER, RBX};
-	}
+	for (int i = 0; i < PLACES && place.kind == VALUE_FRAME && place.number; i++)
+		if (place.number == state->places[i])
+			return (struct value){VALUE_OF_CALLER, place_values[i]};
 	if (place.kind == VALUE_ALIGNED && place.number && place.number == state->frame_place)
 		return (struct value){VALUE_FRAME, state->frame_number};
 	return (struct value){VALUE_UNKNOWN, 0};
@@ -195,6 +196,9 @@ static struct value pop(struct stack_state *state)
 {
 	struct value *rsp = &state->registers[RSP], value = load(state, *rsp);
 
+	/* Below the stack it may be overwritten at any moment. */
+	if (value.kind == VALUE_OF_CALLER && value.number == RETURN_ADDRESS)
+		state->places[PLACE_RETURN] = 0;
 	*rsp = moved(*rsp, 8);
 	return value;
 }
@@ -425,7 +429,8 @@ static bool has_frame_pointer(const struct stack_state *state)
 {
 	const struct value *rbp = &state->registers[RBP];
 
-	return rbp->kind == VALUE_FRAME && rbp->number == 16 && state->rbp_place == 16;
+	return rbp->kind == VALUE_FRAME && rbp->number == state->places[PLACE_RETURN] + 8 &&
+	       state->places[PLACE_RBP] == state->places[PLACE_RETURN] + 8;
 }
 
 static void find_cfa(const struct stack_state *state, struct unwind_rule *rule)
@@ -458,8 +463,8 @@ static void find_cfa(const struct stack_state *state, struct unwind_rule *rule)
 	}
 }
 
-static void find_saved(const struct stack_state *state, u8 number, s32 place, u8 *ret_how,
-		       s16 *ret_offset)
+static void find_saved(const struct stack_state *state, u8 number, s32 place, s32 lower,
+		       u8 *ret_how, s16 *ret_offset)
 {
 	const struct value *value = &state->registers[number];
 
@@ -468,18 +473,26 @@ static void find_saved(const struct stack_state *state, u8 number, s32 place, u8
 		*ret_how = UNWIND_SAME;
 	} else if (place > 0 && place <= -INT16_MIN) {
 		*ret_how = UNWIND_AT_CFA;
-		*ret_offset = (s16)-place;
+		*ret_offset = (s16)(lower - place);
 	}
 }
 
 static void rule_of(const struct stack_state *state, struct unwind_rule *ret_rule)
 {
 	struct unwind_rule rule = {0};
+	/* Where it was put back to counts as right below the CFA. */
+	s32 lower = state->places[PLACE_RETURN] - 8;
 
-	find_cfa(state, &rule);
+	if (state->places[PLACE_RETURN])
+		find_cfa(state, &rule);
+	if (rule.cfa == UNWIND_CFA_RSP_POINTS && lower)
+		rule = (struct unwind_rule){0};
 	if (rule.cfa != UNWIND_CFA_NONE) {
-		find_saved(state, RBP, state->rbp_place, &rule.rbp, &rule.rbp_offset);
-		find_saved(state, RBX, state->rbx_place, &rule.rbx, &rule.rbx_offset);
+		rule.cfa_offset -= lower;
+		find_saved(state, RBP, state->places[PLACE_RBP], lower, &rule.rbp,
+			   &rule.rbp_offset);
+		find_saved(state, RBX, state->places[PLACE_RBX], lower, &rule.rbx,
+			   &rule.rbx_offset);
 	}
 	*ret_rule = rule;
 }
@@ -562,6 +575,7 @@ int function_stack_read(const u8 *bytes, size_t size_bytes, u64 address,
 	for (s32 i = 0; i < REGISTERS; i++)
 		start.registers[i] = (struct value){VALUE_OF_CALLER, i};
 	start.registers[RSP] = (struct value){VALUE_FRAME, 8};
+	start.places[PLACE_RETURN] = 8;
 	result = reader_open(&reader, err);
 	if (!result)
 		result = go_on(&reader, 0, &start);
