@@ -32,7 +32,7 @@ GPU_ARGS = ("device", "context", "stream", "correlation", "bytes", "grid", "bloc
 GPU_FIELDS = {"callback": "cbid", "registers_per_thread": "registers per thread", "graph": "graph id",
               "graph_node": "graph node id"}
 OFF_CPU_FIELDS = {"reason": "reason", "from_cpu": "CPU before", "to_cpu": "CPU after", "runnable_ns": "waited for a CPU (ns)", "woken_by": "woken by",
-                  "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window", "ended": "end",
+                  "waker": "what woke it", "waker_pid": "process that woke it", "waker_tid": "thread that woke it", "before": "since before the window", "ended": "end",
                   "waited": "waited for", "fd": "descriptor", "futex": "futex", "holder_tid": "thread that had the lock",
                   "instead": "what ran instead", "throttled": "throttled by its cgroup", "instead_pid": "process that ran instead", "instead_tid": "thread that ran instead"}
 MAPPING_FIELDS = {"bytes": "bytes", "mapped_bytes": "address space (bytes)"}
@@ -52,10 +52,11 @@ RANGE_FIELDS = {"domain": "domain", "category_name": "category name", "category"
 RENAMED = {"range": RANGE_FIELDS, "off_cpu": OFF_CPU_FIELDS, "mapping": MAPPING_FIELDS}
 # These have all their fields as they are.
 HEAP_KINDS = ("heap", "heap_stack", "allocation", "release")
-HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack", "stack_end", "stack_guessed")
+HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack", "stack_end", "stack_guessed", "stack_guessed_first", "stack_guessed_rest")
 # Sums that have no place on a time line.
 LEFT_OUT = ("growth", "thread_time", "short_wait")
 KERNEL = 0xff << 56
+PYTHON = 1 << 63  # and below KERNEL: a frame of Python
 CUTS = {"no_file": "[cut: no file]", "no_table": "[cut: no table]", "not_ready": "[cut: table not ready]", "unsupported": "[cut: unsupported]",
         "unreadable": "[cut: unreadable]", "broken": "[cut: broken]", "deep": "[cut: too deep]", "in_probe": "[cut: in a probe]"}
 GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event")
@@ -63,7 +64,7 @@ NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "stack_cut", "names_cut")
-NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call")
+NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call", "samples_missed", "python_unreadable", "stack_cut")
 WAITING = re.compile(r".* \((\d+)\): \d+ threads? that only waited")
 
 QUERIES = {
@@ -302,34 +303,57 @@ class Judge:
         end = line.get("stack_end")
         shown, whole, gap, known = [], 0, False, False
         begins, missing = None, False
+        guesses = line.get("stack_guessed_first", 0) | line.get("stack_guessed_rest", 0) << 64
         for place, address in enumerate(line["stack"]):
             number = int(address, 16)
-            levels = self.frames.get((0 if number >= KERNEL else line["pid"], hex(number - (place > 0))), [])
+            before = place > 0 and not PYTHON <= number < KERNEL
+            levels = self.frames.get((0 if number >= KERNEL else line["pid"], hex(number - before)), [])
             known |= bool(levels)
             gap |= not levels and place > 0 and not end
-            shown += ["[missing]"] if missing and not end else []
+            shown += [("[missing]", {})] if missing and not end else []
             missing = bool(levels) and "caller_missing" in levels[-1]
-            shown += [self.function_of(frame) for frame in levels] or [address]
+            mark = "?" if guesses >> place & 1 else ""
+            shown += [(self.function_of(frame, mark), frame) for frame in levels] or [(address + mark, {})]
             whole = whole if gap else len(shown)
             begins = levels[-1].get("begins") if levels else None
             if begins:
-                return shown
+                return self.without_interpreter(shown)
         if not known or end in ("complete", "ended"):
-            return shown
-        return shown[:whole] + [CUTS[end] if end else "[cut]"]
+            return self.without_interpreter(shown)
+        return self.without_interpreter(shown[:whole]) + [CUTS[end] if end else "[cut]"]
 
-    def function_of(self, frame):
+    @staticmethod
+    def without_interpreter(shown):
+        """Where there are frames of Python, functions of CPython itself are left out, but those with a name below the innermost of them."""
+        def is_of_interpreter(frame):
+            name, module = frame.get("name", ""), frame.get("module", "").split("#")[0].split("/")[-1]
+            return frame.get("origin") != "python" and name != "main" and \
+                (name.startswith(("Py", "_Py")) or module.startswith(("python3", "libpython3")))
+        innermost = next((place for place, (_, frame) in enumerate(shown) if frame.get("origin") == "python"), None)
+        return [text for place, (text, frame) in enumerate(shown)
+                if innermost is None or not is_of_interpreter(frame) or place < innermost and "name" in frame]
+
+    def function_of(self, frame, mark=""):
         module = frame.get("module", "").split("#")[0].split("/")[-1]
         inlined = "inlined" in frame
         if "name" not in frame:
             name = module + "+" + frame["file_address"] if "file_address" in frame else module
         else:
             name = frame["name"]
+        name += mark
         if "file" in frame:
             return f"{name} ({frame['file'].split('/')[-1]}:{frame.get('line', 0)}{', inlined' if inlined else ''})"
         if inlined:
             return name + " (inlined)"
         return f"{name} ({module})" if "name" in frame and module else name
+
+    def sample_name(self, line):
+        """Of the function that ran; one of Python is called by where it begins, too."""
+        address = line["stack"][0]
+        frame = next(iter(self.frames.get((line["pid"], address), [])), {})
+        if PYTHON <= int(address, 16) < KERNEL and "file" in frame:
+            return f"{frame['name']} {frame['file'].split('/')[-1]}:{frame['function_line']}"
+        return re.sub(r" \([^()]*\)$", "", self.functions_of(line)[0])
 
     def expected_args(self, line):
         kind = line["kind"]
@@ -401,7 +425,7 @@ class Judge:
         if line["kind"] in ("heap", "heap_stack"):
             return line["kind"]
         if line["kind"] == "sample":
-            return re.sub(r" \([^()]*\)$", "", self.functions_of(line)[0]) if "stack" in line else "sample"
+            return self.sample_name(line) if "stack" in line else "sample"
         if line["kind"] == "range" and not line.get("name"):
             return "(unnamed range)"
         return line.get("name") or self.probes.get(line.get("probe"), {}).get("name")
@@ -468,7 +492,8 @@ class Judge:
                   for loss in self.trace["metadata"]["losses"]]
         self.same("ledger", [loss for loss in losses if loss[0] not in DERIVED_LOSSES],
                   [(*key, count) for key, count in sums.items() if count])
-        complete = all(reason in NOTHING_MISSING for reason, _, _ in losses)
+        waits = sum(line["kind"] == "off_cpu" for line in self.lines) + sum(line.get("waits", 0) for line in self.lines if line["kind"] == "short_wait")
+        complete = all(reason in NOTHING_MISSING or reason == "wait_end_unseen" and count * 1000 <= waits + count for reason, _, count in losses)
         if self.trace["metadata"]["capture_complete"] != complete:
             self.complain(f"capture_complete is {not complete}, the ledger says {complete}")
 

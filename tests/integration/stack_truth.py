@@ -120,7 +120,7 @@ class Comparison:
 
 def compare(pid, rounds):
 	"""Stops the process again and again while gpuprobe records it."""
-	with walking(pid) as walker, recording("-p", pid, "-d", LONG, "--blocking-min-us", 0, blocking=True) as session:
+	with walking(pid) as walker, recording("-p", pid, "-d", LONG, "--blocking-min-us", 0, "--no-python", blocking=True) as session:
 		session.wait_for_count("off_cpu", 1)
 		seen = stop_and_walk(pid, walker, rounds)
 		session.stop()

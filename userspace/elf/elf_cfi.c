@@ -208,12 +208,16 @@ static void read_id(const struct elf_cfi *cfi, struct cfi_bytes *bytes, bool wid
 
 bool elf_cfi_next(const struct elf_cfi *cfi, u32 *offset, struct elf_cfi_entry *ret_entry)
 {
-	struct cfi_bytes bytes = {cfi->bytes + *offset, cfi->bytes + cfi->size_bytes, false};
-	const u8 *start = bytes.at, *end;
+	struct cfi_bytes bytes;
+	const u8 *start, *end;
 	struct elf_cfi_entry entry;
 	bool wide = false;
 	u64 length = 0;
 
+	if (!cfi->size_bytes)
+		return false;
+	bytes = (struct cfi_bytes){cfi->bytes + *offset, cfi->bytes + cfi->size_bytes, false};
+	start = bytes.at;
 	/* Linkers that put files together leave the ends of some in the middle. */
 	while (cfi_bytes_left(&bytes)) {
 		start = bytes.at;
