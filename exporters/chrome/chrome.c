@@ -16,6 +16,8 @@
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/writer.h"
 
+#define CHROME_ENDS_MAX 64 /* bars, one in the other; the ledger has all */
+
 struct chrome {
 	struct writer writer;
 	const struct view *view;
@@ -297,6 +299,41 @@ static void chrome_append_incomplete(struct chrome *chrome)
 	text_append(text, "}},\n");
 }
 
+/* Readers of a time line see a GPU that is idle, and counters that keep their last value (nothing in this format ends one): from where
+ * on that says nothing stands in bars below the one of what is missing. */
+static void chrome_append_ends(struct chrome *chrome)
+{
+	static const char *const what[] = {
+		[VALUE_recorded_sort_gpu] = "work of GPUs",
+		[VALUE_recorded_sort_cuda_calls] = "CUDA calls",
+		[VALUE_recorded_sort_waits] = "waits",
+	};
+	u64 end_ns = chrome->survey->window_end_ns;
+	size_t count;
+	const struct view_recording_end *ends = view_recording_ends(chrome->view, &count);
+	struct text *text = &chrome->writer.text;
+
+	for (size_t i = 0; i < count && i < CHROME_ENDS_MAX; i++) {
+		const struct schema_enum_value *why = schema_enum("recording_end_why", ends[i].why);
+
+		if (ends[i].sort >= ARRAY_SIZE(what) || !what[ends[i].sort] ||
+		    ends[i].until_ns >= end_ns)
+			continue;
+		text_clear(&chrome->name);
+		text_appendf(&chrome->name, "not recorded: %s", what[ends[i].sort]);
+		if (ends[i].pid)
+			text_appendf(&chrome->name, " of process %u", ends[i].pid);
+		text_appendf(&chrome->name, " (%s)", why ? why->meaning : "it is not known why");
+		chrome->any_event = false;
+		chrome_begin(chrome, "X\"", strlen("X\""), "gpuprobe", text_string(&chrome->name),
+			     ends[i].until_ns);
+		text_append(text, ",\"dur\":");
+		json_append_us(text, end_ns - ends[i].until_ns);
+		text_appendf(text, ",\"pid\":%u,\"tid\":%u},\n", chrome->rows.own_pid,
+			     chrome->rows.own_tid);
+	}
+}
+
 static int chrome_open(void *data, const struct view *view, const struct view_survey *survey,
 		       struct err *err)
 {
@@ -320,8 +357,10 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome_append_metadata(view, text);
 	text_append(text, ",\n\"traceEvents\":[\n");
 	chrome_rows_append_names(&chrome->rows, view, text);
-	if (chrome->rows.own_pid)
+	if (chrome->rows.own_pid) {
 		chrome_append_incomplete(chrome);
+		chrome_append_ends(chrome);
+	}
 	/* The separator that stands behind the last line goes before the first event again. */
 	if (chrome->rows.process_count || chrome->rows.own_pid) {
 		text->length -= strlen(",\n");
