@@ -53,7 +53,7 @@ DIRECTIONS = {
     "session": {"base", "elf", "unwind", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect"},
     "recording": {"base", "elf", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect", "session",
                   "resolve", "options", "gpu"},
-    "verbs": {"base", "gpu", "options", "elf", "net", "python", "process", "probe", "code", "cuda", "inject", "plan", "store", "import",
+    "verbs": {"base", "gpu", "options", "elf", "unwind", "net", "python", "process", "probe", "code", "cuda", "inject", "plan", "store", "import",
               "resolve", "view", "steps", "reports", "exporters", "collect", "session", "recording", "record"},
     "main": {"base", "options", "verbs"},
     "bpf": {"record"},

@@ -42,7 +42,8 @@ static int read_rows(const struct unwind_tables *tables, const struct unwind_tab
 
 	if (result)
 		return result;
-	result = unwind_cache_rows(tables->cache_fd, table->fd, elf, ret_rows, NULL, err);
+	result = unwind_cache_rows(tables->cache_fd, tables->reader, table->fd, elf, table->path,
+				   ret_rows, NULL, err);
 	elf_file_free(elf);
 	return result;
 }

@@ -7,13 +7,15 @@
 #define GPUPROBE_SESSION_UNWIND_TABLES_H
 
 #include "collect/bpf/bpf_source.h"
+#include "unwind/row_reader.h"
 #include "unwind/uncovered_code.h"
 
 struct unwind_table;
 
-/* Zero-initialise but for the descriptor. */
+/* Zero-initialise but for what is the caller's. */
 struct unwind_tables {
 	int cache_fd; /* folder of unwind/unwind_cache.h, -1: none; the caller's */
+	struct row_reader *reader; /* the caller's */
 	struct unwind_rules rules;
 	size_t rules_put;
 	struct unwind_table *items; /* those that are put first */

@@ -300,11 +300,17 @@ int unwinding_start(const char *cache_folder, bool not_running, struct unwinding
 		(void)cache_folder_open(cache_folder, &unwinding->tables.cache_fd);
 	pthread_mutex_init(&unwinding->lock, NULL);
 	pthread_cond_init(&unwinding->changed, NULL);
-	result = thread_start(&unwinding->thread, read_tables, unwinding);
+	result = row_reader_start(&unwinding->tables.reader, err);
+	if (!result) {
+		result = thread_start(&unwinding->thread, read_tables, unwinding);
+		if (result)
+			err_errno(err, result, "can't start the thread that reads unwind tables");
+	}
 	if (result) {
+		unwinding->tables.reader = row_reader_stop(unwinding->tables.reader);
 		cleanup_close(&unwinding->tables.cache_fd);
 		free(unwinding);
-		return err_errno(err, result, "can't start the thread that reads unwind tables");
+		return result;
 	}
 	look_at_vdso(unwinding);
 	*ret_unwinding = unwinding;
@@ -534,6 +540,7 @@ struct unwinding *unwinding_stop(struct unwinding *unwinding)
 	unwinding->stopping = true;
 	pthread_cond_broadcast(&unwinding->changed);
 	pthread_mutex_unlock(&unwinding->lock);
+	row_reader_interrupt(unwinding->tables.reader);
 	pthread_join(unwinding->thread, NULL);
 	for (size_t i = 0; i < unwinding->wanted_count; i++) {
 		cleanup_close(&unwinding->wanted[i].fd);
@@ -548,6 +555,7 @@ struct unwinding *unwinding_stop(struct unwinding *unwinding)
 	map_free(&unwinding->put);
 	map_free(&unwinding->left);
 	cleanup_close(&unwinding->tables.cache_fd);
+	unwinding->tables.reader = row_reader_stop(unwinding->tables.reader);
 	unwind_tables_free(&unwinding->tables);
 	pthread_mutex_destroy(&unwinding->lock);
 	pthread_cond_destroy(&unwinding->changed);

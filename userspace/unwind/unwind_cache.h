@@ -8,6 +8,7 @@
 #define GPUPROBE_UNWIND_UNWIND_CACHE_H
 
 #include "elf/elf_unwind_rows.h"
+#include "unwind/row_reader.h"
 
 #define UNWIND_CACHE_FOLDER "/var/cache/gpuprobe/unwind"
 /* Smaller files are read in the time that a look into the folder takes. */
@@ -15,10 +16,10 @@
 
 enum unwind_cache_result { UNWIND_CACHE_UNUSED, UNWIND_CACHE_STORED, UNWIND_CACHE_FOUND };
 
-/* As elf_unwind_rows_read(), of the file that is open as fd, with the folder of base/cache_folder.h (-1: none). ret_result (may be
+/* As row_reader_rows(), of the file that is open as fd, with the folder of base/cache_folder.h (-1: none). ret_result (may be
  * NULL): what became of it. */
-int unwind_cache_rows(int folder_fd, int fd, const struct elf_file *file,
-		      struct elf_unwind_rows *ret_rows, enum unwind_cache_result *ret_result,
-		      struct err *err);
+int unwind_cache_rows(int folder_fd, struct row_reader *reader, int fd, const struct elf_file *file,
+		      const char *path, struct elf_unwind_rows *ret_rows,
+		      enum unwind_cache_result *ret_result, struct err *err);
 
 #endif

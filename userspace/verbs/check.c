@@ -11,10 +11,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "elf/elf_file.h"
-#include "elf/elf_unwind_rows.h"
 #include "store/schema.h"
 #include "options/levels.h"
 #include "recording/attachment.h"
+#include "unwind/row_reader.h"
 #include "verbs/check_usdt.h"
 #include "verbs/announce_follow.h"
 #include "verbs/check_gpu.h"
@@ -83,13 +83,13 @@ static void append_hex(struct text *text, const u8 *bytes, size_t size)
 }
 
 /* How much of its code stacks can be followed through; behind the table, in notes: where they end in spite of it. */
-static void append_unwind_rows(struct text *text, struct text *notes, const struct elf_file *file,
-			       const char *path)
+static void append_unwind_rows(struct text *text, struct text *notes, struct row_reader *reader,
+			       int fd, const char *path)
 {
 	struct elf_unwind_rows rows;
 	u64 bytes;
 
-	if (elf_unwind_rows_read(file, &rows, NULL)) {
+	if (!reader || row_reader_rows(reader, fd, path, &rows, NULL)) {
 		text_appendf(text, "%10s  %8s  %9s  ", "-", "-", "-");
 		return;
 	}
@@ -108,7 +108,7 @@ static void append_unwind_rows(struct text *text, struct text *notes, const stru
 	elf_unwind_rows_free(&rows);
 }
 
-static void append_module(struct text *text, struct text *notes,
+static void append_module(struct text *text, struct text *notes, struct row_reader *reader,
 			  const struct attachment *attachment, const struct code_module *module)
 {
 	const struct target *target = &attachment->targets[module->targets[0]];
@@ -130,7 +130,7 @@ static void append_module(struct text *text, struct text *notes,
 			     elf_file_is_go(file)	      ? "Go"
 			     : elf_file_has_personality(file) ? "yes"
 							      : "no");
-		append_unwind_rows(text, notes, file, module->path);
+		append_unwind_rows(text, notes, reader, module->fd, module->path);
 		before = text->length;
 		append_hex(text, id, elf_file_build_id(file, id));
 		text_appendf(text, "%*s  ", (int)(40 - (long)(text->length - before)), "");
@@ -144,12 +144,15 @@ static void append_module(struct text *text, struct text *notes,
 static void append_modules(struct text *text, const struct attachment *attachment)
 {
 	_cleanup_text_ struct text notes = {0};
+	struct row_reader *reader = NULL;
 
+	(void)row_reader_start(&reader, NULL);
 	text_appendf(text, "\n%10s  %-10s  %-10s  %10s  %8s  %9s  %-40s  %s\n", "Functions",
 		     "Symbols", "Exceptions", "Stack rows", "Table KB", "Uncovered", "Build ID",
 		     "Path");
 	for (size_t i = 0; i < attachment->plan->module_count; i++)
-		append_module(text, &notes, attachment, &attachment->plan->modules[i]);
+		append_module(text, &notes, reader, attachment, &attachment->plan->modules[i]);
+	row_reader_stop(reader);
 	text_append(text,
 		    "\nStack rows: stretches of code of which the file's tables say where the "
 		    "caller is. Uncovered: the share of its code without.\n");
