@@ -161,8 +161,20 @@ static void flip(off_t at)
 TEST(what_is_kept_of_another_file_or_is_no_table)
 {
 	/* Magic, version, who it is, numbers of pages, rows and rules; then the first pages. */
-	static const off_t places[] = {0,   8,	 16,  24,  32,		 40,		   48,
-				       56,  184, 188, 192, HEADER_BYTES, HEADER_BYTES + 4, HEADER_BYTES + 7};
+	static const off_t places[] = {0,
+				       8,
+				       16,
+				       24,
+				       32,
+				       40,
+				       48,
+				       56,
+				       184,
+				       188,
+				       192,
+				       HEADER_BYTES,
+				       HEADER_BYTES + 4,
+				       HEADER_BYTES + 7};
 
 	if (geteuid() || access(LIBRARY, R_OK))
 		SKIP("no " LIBRARY " of root's, or not root");
