@@ -55,9 +55,9 @@ static bool is_about(const struct column_words *about, const struct report *repo
 }
 
 /* Marks what words say of the columns of a report. */
-static void check_report(const struct report *report, struct view *view, bool *used)
+static void check_report(const struct report_request request, struct view *view, bool *used)
 {
-	const struct report_request request = {.report = report};
+	const struct report *report = request.report;
 	_cleanup_report_table_ struct report_table table = {0};
 	struct err err = {0};
 
@@ -82,8 +82,14 @@ TEST(every_column_of_every_report_has_words)
 	const struct report *known = reports(&count);
 
 	open_nothing(&nothing);
-	for (size_t i = 0; i < count; i++)
-		check_report(&known[i], nothing.view, used);
+	for (size_t i = 0; i < count; i++) {
+		check_report((struct report_request){.report = &known[i]}, nothing.view, used);
+		if (known[i].options & REPORT_TAKES_GROUPS)
+			check_report((struct report_request){.report = &known[i],
+							     .by_thread = true,
+							     .by_line = true},
+				     nothing.view, used);
+	}
 	for (size_t j = 0; j < ARRAY_SIZE(words); j++) {
 		/* A column that only some tables of it have. */
 		if (!strcmp(words[j].report, "functions"))
@@ -107,7 +113,7 @@ TEST(help_tells_names_options_and_columns)
 
 	open_nothing(&nothing);
 	CHECK_OK(report_parse("kernels", &request, &err), err);
-	CHECK_OK(report_help_print(request.report, nothing.view, file, &err), err);
+	CHECK_OK(report_help_print(&request, nothing.view, file, &err), err);
 	fclose(file);
 	CHECK(strstr(data, "cuda_gpu_kern_sum[:base][:mangled][:nvtx-name]\n"));
 	CHECK(strstr(data, "also called kernels\n") &&

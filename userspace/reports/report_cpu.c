@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reports of samples: "cpu", by function, "cpu_paths", the same with the way that led there most of the time, and "cpu_lines", by line
- * of source. Self is what ran there itself, total what ran there or in what was called from there; what is in a stack twice counts once.
+ * The reports of samples: "cpu", by function, or line of source, of all threads or of each thread or process; "cpu_paths", by function, with
+ * the way that led there most of the time. Self is what ran there itself, total what ran there or in what was called from there; what is
+ * in a stack twice counts once.
  * In "cpu_paths", which screens show, threads too short for samples of their own share those of their process.
  */
 #include <errno.h>
@@ -15,64 +16,50 @@
 #include "reports/cpu_pools.h"
 #include "reports/report_table.h"
 
-enum column {
-	COLUMN_SHARE,
-	COLUMN_SELF,
-	COLUMN_TOTAL,
-	COLUMN_SAMPLES,
-	COLUMN_WHERE,
-	COLUMN_NAME,
-	COLUMNS
-};
+enum column { COLUMN_SHARE, COLUMN_SELF, COLUMN_TOTAL, COLUMN_SAMPLES, COLUMN_FIGURES };
+
+/* Behind the figures. */
+#define COLUMN_STACK COLUMN_FIGURES /* of cpu_paths */
+#define COLUMNS_MAX  (COLUMN_FIGURES + 5)
 
 #define SHARED_NOTE                                                                                \
 	"Mostly estimated for many threads at once: those that ran too short for five samples of " \
 	"their own share those of their process."
-#define COLUMN_STACK COLUMN_WHERE /* of cpu_paths, the last one */
 
-#define FIGURE_COLUMNS                                    \
-	[COLUMN_SHARE] = {"Self (%)", REPORT_DECIMAL, 1}, \
-	[COLUMN_SELF] = {"Self (ns)", REPORT_COUNT},      \
-	[COLUMN_TOTAL] = {"Total (ns)", REPORT_COUNT},    \
-	[COLUMN_SAMPLES] = {"Samples", REPORT_COUNT}
-
-static const struct report_column function_columns[] = {
-	FIGURE_COLUMNS,
-	[COLUMN_WHERE] = {"Module", REPORT_NAME},
-	[COLUMN_NAME] = {"Name", REPORT_NAME},
+static const struct report_column figure_columns[COLUMN_FIGURES] = {
+	[COLUMN_SHARE] = {"Self (%)", REPORT_DECIMAL, 1},
+	[COLUMN_SELF] = {"Self (ns)", REPORT_COUNT},
+	[COLUMN_TOTAL] = {"Total (ns)", REPORT_COUNT},
+	[COLUMN_SAMPLES] = {"Samples", REPORT_COUNT},
 };
 
-static const struct report_column line_columns[] = {
-	FIGURE_COLUMNS,
-	[COLUMN_WHERE] = {"Line", REPORT_NAME},
-	[COLUMN_NAME] = {"Name", REPORT_NAME},
+/* What can stand behind them, in this order. */
+enum part {
+	PART_PID,
+	PART_TID,
+	PART_THREAD,
+	PART_PROCESS,
+	PART_LINE,
+	PART_MODULE,
+	PART_NAME,
+	PART_STACK,
+	PARTS
 };
 
-static const struct report_column path_columns[] = {
-	FIGURE_COLUMNS,
-	[COLUMN_STACK] = {"Stack", REPORT_LINES},
-};
-
-static const struct sort {
-	const char *report, *title, *empty_cells;
-	const struct report_column *columns;
-	size_t column_count;
-	bool by_line, with_path;
-} sorts[] = {
-	{"cpu", "CPU time by function (where threads ran, by samples)", NULL, function_columns,
-	 COLUMNS, false, false},
-	{"cpu_paths",
-	 "CPU time by function, with the way that led there most of the time (innermost function "
-	 "first)",
-	 NULL, path_columns, COLUMN_STACK + 1, false, true},
-	{"cpu_lines", "CPU time by line (where threads ran, by samples)",
-	 "Rows without a line: there is no debug information.", line_columns, COLUMNS, true, false},
+static const struct report_column part_columns[PARTS] = {
+	[PART_PID] = {"PID", REPORT_NUMBER},	 [PART_TID] = {"TID", REPORT_NUMBER},
+	[PART_THREAD] = {"Thread", REPORT_NAME}, [PART_PROCESS] = {"Process", REPORT_NAME},
+	[PART_LINE] = {"Line", REPORT_NAME},	 [PART_MODULE] = {"Module", REPORT_NAME},
+	[PART_NAME] = {"Name", REPORT_NAME},	 [PART_STACK] = {"Stack", REPORT_LINES},
 };
 
 struct place {
 	u64 self_ns, total_ns, samples;
 	u64 shared_ns; /* of self_ns what pools say */
 	char *where;   /* its module or line */
+	char *name;
+	u32 pid, tid;	 /* whose, where rows are those of processes or threads */
+	const char *who; /* of the view, or NULL */
 	size_t path; /* 1 + the place in stacks of that with the most time that ends in it, a whole one where there is one; 0: none */
 };
 
@@ -84,13 +71,19 @@ struct stack {
 	bool whole;
 };
 
+/* Whose rows: of a thread, a process, or of all. */
+struct owner {
+	u32 pid, tid; /* 0: of all */
+	const char *name;
+};
+
 struct run {
 	const struct view *view;
-	const struct sort *sort;
-	struct string_table keys; /* of places: where, a line feed, name */
+	bool with_path, by_line, by_thread, by_process; /* a thread is one of a process */
+	struct string_table keys; /* of places: where, name, and whose, line feeds between */
 	struct place *places;
 	size_t place_capacity;
-	struct map known; /* (pid, stack) -> place in stacks */
+	struct map known; /* (process and thread, stack) -> place in stacks */
 	struct stack *stacks;
 	size_t stack_count, stack_capacity;
 	u32 *steps; /* of all stacks */
@@ -99,26 +92,40 @@ struct run {
 	struct cpu_pools pools; /* with_path only */
 };
 
+static struct owner owner_of(const struct run *run, const struct view_event *event)
+{
+	if (run->by_thread)
+		return (struct owner){event->record->pid, event->record->tid, event->row->name};
+	if (run->by_process)
+		return (struct owner){event->record->pid, 0, event->row->process_name};
+	return (struct owner){0};
+}
+
 /* The number of a place. -ENOMEM. */
-static s64 place_number(struct run *run, const char *where, const char *name)
+static s64 place_number(struct run *run, const struct owner *owner, const char *where,
+			const char *name)
 {
 	_cleanup_text_ struct text key = {0};
 	size_t before = run->keys.count;
 	s64 number;
 
-	text_append(&key, where);
-	text_append_char(&key, '\n');
-	text_append(&key, name);
+	text_appendf(&key, "%s\n%s", where, name);
+	if (owner->pid)
+		text_appendf(&key, "\n%u %u", owner->pid, owner->tid);
 	number = key.failed ? -ENOMEM : string_table_add(&run->keys, key.data, key.length);
 	if (number < 0 || run->keys.count == before)
 		return number;
 	if (array_reserve(&run->places, &run->place_capacity, run->keys.count))
 		return -ENOMEM;
-	run->places[number] = (struct place){.where = strdup(where)};
-	return run->places[number].where ? number : -ENOMEM;
+	run->places[number] = (struct place){.where = strdup(where),
+					     .name = strdup(name),
+					     .pid = owner->pid,
+					     .tid = owner->tid,
+					     .who = owner->name};
+	return run->places[number].where && run->places[number].name ? number : -ENOMEM;
 }
 
-static s64 frame_number(struct run *run, const struct view_frame *frame)
+static s64 frame_number(struct run *run, const struct owner *owner, const struct view_frame *frame)
 {
 	_cleanup_text_ struct text name = {0};
 	_cleanup_text_ struct text line = {0};
@@ -127,11 +134,11 @@ static s64 frame_number(struct run *run, const struct view_frame *frame)
 	/* It ran, whether or not it is certain that it was called from there. */
 	function.guessed = false;
 	view_frame_append_name(&function, &name);
-	if (run->sort->by_line && frame->file[0])
+	if (run->by_line && frame->file[0])
 		text_appendf(&line, "%s:%u", frame->file, frame->line);
 	if (name.failed || line.failed)
 		return -ENOMEM;
-	return place_number(run, run->sort->by_line ? text_string(&line) : frame->module,
+	return place_number(run, owner, run->by_line ? text_string(&line) : frame->module,
 			    text_string(&name));
 }
 
@@ -149,7 +156,8 @@ static int add_step(struct run *run, struct stack *stack, s64 number)
 	return 0;
 }
 
-static int read_stack(struct run *run, const struct record_header *record, struct stack *stack)
+static int read_stack(struct run *run, const struct owner *owner,
+		      const struct record_header *record, struct stack *stack)
 {
 	const struct view_frame *frames;
 	const char *cut;
@@ -159,24 +167,27 @@ static int read_stack(struct run *run, const struct record_header *record, struc
 	stack->whole = !cut;
 	stack->first = run->step_count;
 	for (size_t i = 0; i < count && !result; i++)
-		result = add_step(run, stack, frame_number(run, &frames[i]));
+		result = add_step(run, stack, frame_number(run, owner, &frames[i]));
 	if (!result && !count)
-		result = add_step(run, stack, place_number(run, "", "[no stack]"));
+		result = add_step(run, stack, place_number(run, owner, "", "[no stack]"));
 	return result;
 }
 
 /* NULL: no memory. */
-static struct stack *stack_of(struct run *run, const struct record_header *record)
+static struct stack *stack_of(struct run *run, const struct view_event *event)
 {
-	u64 *known = map_find(&run->known, record->pid, record->stack);
+	const struct record_header *record = event->record;
+	struct owner owner = owner_of(run, event);
+	u64 whose = (u64)record->pid << 32 | owner.tid;
+	u64 *known = map_find(&run->known, whose, record->stack);
 
 	if (known)
 		return &run->stacks[*known];
 	if (array_reserve(&run->stacks, &run->stack_capacity, run->stack_count + 1))
 		return NULL;
 	run->stacks[run->stack_count] = (struct stack){.pid = record->pid, .id = record->stack};
-	if (read_stack(run, record, &run->stacks[run->stack_count]) ||
-	    map_set(&run->known, record->pid, record->stack, run->stack_count))
+	if (read_stack(run, &owner, record, &run->stacks[run->stack_count]) ||
+	    map_set(&run->known, whose, record->stack, run->stack_count))
 		return NULL;
 	return &run->stacks[run->stack_count++];
 }
@@ -203,8 +214,8 @@ static int run_point(void *data, const struct view_event *event, struct err *err
 
 	if (event->kind->number != KIND_sample)
 		return 0;
-	stack = stack_of(run, event->record);
-	if (stack && run->sort->with_path)
+	stack = stack_of(run, event);
+	if (stack && run->with_path)
 		pooled = cpu_pools_add_sample(&run->pools, event, stack - run->stacks);
 	if (!stack || pooled < 0)
 		return err_errno(err, -ENOMEM, "can't make a report of samples");
@@ -213,9 +224,9 @@ static int run_point(void *data, const struct view_event *event, struct err *err
 	return 0;
 }
 
-static int add_without_stack(struct run *run, const char *why, u64 ns)
+static int add_without_stack(struct run *run, const struct owner *owner, const char *why, u64 ns)
 {
-	s64 number = place_number(run, "", why);
+	s64 number = place_number(run, owner, "", why);
 
 	if (number < 0)
 		return -ENOMEM;
@@ -227,10 +238,11 @@ static int add_without_stack(struct run *run, const char *why, u64 ns)
 
 static int share_one(void *data, size_t stack, u64 ns)
 {
+	const struct owner all = {0};
 	struct run *run = data;
 
 	if (stack == CPU_POOL_NO_STACK)
-		return add_without_stack(run, VIEW_WALL_UNSAMPLED, ns);
+		return add_without_stack(run, &all, VIEW_WALL_UNSAMPLED, ns);
 	add_sample(run, &run->stacks[stack], ns)->shared_ns += ns;
 	return 0;
 }
@@ -243,25 +255,21 @@ static int run_total(void *data, const struct view_event *event, struct err *err
 	size_t count = event->kind->number == KIND_thread_time
 			       ? view_wall_pieces(run->view, event, pieces)
 			       : 0;
+	struct owner owner = owner_of(run, event);
 	u64 unsampled_ns = 0;
 	int result = 0;
 
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (pieces[i].state != VIEW_WALL_RUNNING)
 			continue;
-		if (run->sort->with_path && !strcmp(pieces[i].why, VIEW_WALL_UNSAMPLED))
+		if (run->with_path && !strcmp(pieces[i].why, VIEW_WALL_UNSAMPLED))
 			unsampled_ns += pieces[i].ns;
 		else
-			result = add_without_stack(run, pieces[i].why, pieces[i].ns);
+			result = add_without_stack(run, &owner, pieces[i].why, pieces[i].ns);
 	}
-	if (result == 0 && run->sort->with_path && event->kind->number == KIND_thread_time)
+	if (result == 0 && run->with_path && event->kind->number == KIND_thread_time)
 		result = cpu_pools_add_thread(&run->pools, event, unsampled_ns);
 	return result ? err_errno(err, result, "can't make a report of samples") : 0;
-}
-
-static const char *place_name(const struct run *run, size_t number)
-{
-	return strchr(run->keys.strings[number], '\n') + 1;
 }
 
 /* One that is whole tells more than one that is cut. */
@@ -308,10 +316,25 @@ static int fill_path(const struct run *run, size_t number, struct report_cell *c
 	size_t path = run->places[number].path;
 	_cleanup_text_ struct text text = {0};
 
-	text_appendf(&text, "%s\n", place_name(run, number));
+	text_appendf(&text, "%s\n", run->places[number].name);
 	if (path)
 		append_path(run, &run->stacks[path - 1], &text);
 	return text.failed ? -ENOMEM : report_cell_text(cell, text_string(&text));
+}
+
+/* The cells behind the figures. */
+static int fill_where(const struct run *run, const struct place *place, struct report_cell *cell)
+{
+	if (run->by_thread || run->by_process)
+		report_cell_count(cell++, place->pid);
+	if (run->by_thread)
+		report_cell_count(cell++, place->tid);
+	if ((run->by_thread || run->by_process) &&
+	    report_cell_text(cell++, place->who ? place->who : ""))
+		return -ENOMEM;
+	if (place->where[0] && report_cell_text(cell, place->where))
+		return -ENOMEM;
+	return report_cell_text(cell + 1, place->name);
 }
 
 static int fill_row(const struct run *run, size_t number, struct report_row *row)
@@ -324,11 +347,9 @@ static int fill_row(const struct run *run, size_t number, struct report_row *row
 	report_cell_count(&row->cells[COLUMN_TOTAL], place->total_ns);
 	report_cell_count(&row->cells[COLUMN_SAMPLES], place->samples);
 	row->marked = place->shared_ns > place->self_ns / 2;
-	if (run->sort->with_path)
+	if (run->with_path)
 		return fill_path(run, number, &row->cells[COLUMN_STACK]);
-	if (place->where[0] && report_cell_text(&row->cells[COLUMN_WHERE], place->where))
-		return -ENOMEM;
-	return report_cell_text(&row->cells[COLUMN_NAME], place_name(run, number));
+	return fill_where(run, place, &row->cells[COLUMN_FIGURES]);
 }
 
 /* Numbers of places. */
@@ -348,7 +369,7 @@ static int compare_places(const void *a, const void *b, void *data)
 static void run_free(struct run *run)
 {
 	for (size_t i = 0; run->places && i < run->keys.count; i++)
-		free(run->places[i].where);
+		free(run->places[i].where), free(run->places[i].name);
 	free(run->places);
 	string_table_free(&run->keys);
 	map_free(&run->known);
@@ -371,7 +392,7 @@ static int fill_table(struct run *run, struct report_table *table)
 		struct report_row *row;
 
 		/* What only called is on the way, and no row of its own. */
-		if (run->sort->with_path && !run->places[order[i]].self_ns)
+		if (run->with_path && !run->places[order[i]].self_ns)
 			break;
 		row = report_table_add(table);
 		if (!row || fill_row(run, order[i], row))
@@ -380,23 +401,68 @@ static int fill_table(struct run *run, struct report_table *table)
 	return 0;
 }
 
+static const char *title_of(const struct run *run)
+{
+	if (run->with_path)
+		return "CPU time by function, with the way that led there most of the time "
+		       "(innermost function first)";
+	if (run->by_thread)
+		return run->by_line
+			       ? "CPU time by thread and line (where threads ran, by samples)"
+			       : "CPU time by thread and function (where threads ran, by samples)";
+	if (run->by_process)
+		return run->by_line
+			       ? "CPU time by process and line (where threads ran, by samples)"
+			       : "CPU time by process and function (where threads ran, by samples)";
+	return run->by_line ? "CPU time by line (where threads ran, by samples)"
+			    : "CPU time by function (where threads ran, by samples)";
+}
+
+static int make_columns(const struct run *run, struct report_table *table)
+{
+	const bool has[PARTS] = {
+		[PART_PID] = run->by_thread || run->by_process,
+		[PART_TID] = run->by_thread,
+		[PART_THREAD] = run->by_thread,
+		[PART_PROCESS] = run->by_process && !run->by_thread,
+		[PART_LINE] = run->by_line,
+		[PART_MODULE] = !run->by_line && !run->with_path,
+		[PART_NAME] = !run->with_path,
+		[PART_STACK] = run->with_path,
+	};
+
+	table->made_columns = calloc(COLUMNS_MAX, sizeof(*table->made_columns));
+	if (!table->made_columns)
+		return -ENOMEM;
+	memcpy(table->made_columns, figure_columns, sizeof(figure_columns));
+	table->columns = table->made_columns;
+	table->column_count = COLUMN_FIGURES;
+	for (size_t i = 0; i < PARTS; i++)
+		if (has[i])
+			table->made_columns[table->column_count++] = part_columns[i];
+	return 0;
+}
+
 int report_cpu_make(struct view *view, const struct report_request *request,
 		    struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.point = run_point, .total = run_total};
-	struct run run = {.view = view, .sort = sorts};
+	struct run run = {.view = view,
+			  .with_path = !strcmp(request->report->name, "cpu_paths"),
+			  .by_line = request->by_line,
+			  .by_thread = request->by_thread,
+			  .by_process = request->by_process};
 	int result;
 
-	while (strcmp(run.sort->report, request->report->name))
-		run.sort++;
-	result = view_run(view, &sink, &run, err);
-	table->title = run.sort->title;
+	table->title = title_of(&run);
 	table->empty = "No samples were taken.";
-	table->empty_cells = run.sort->empty_cells;
-	table->columns = run.sort->columns;
-	table->column_count = run.sort->column_count;
-	if (run.sort->with_path)
+	if (run.by_line)
+		table->empty_cells = "Rows without a line: there is no debug information.";
+	if (make_columns(&run, table))
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	if (run.with_path)
 		table->marked_note = strdup(SHARED_NOTE);
+	result = view_run(view, &sink, &run, err);
 	if (result == 0 &&
 	    (cpu_pools_share(&run.pools, share_one, &run) || fill_table(&run, table)))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);

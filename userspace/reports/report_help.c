@@ -48,12 +48,13 @@ static void print_columns(const struct report *report, const struct report_table
 	}
 }
 
-int report_help_print(const struct report *report, struct view *view, FILE *file, struct err *err)
+int report_help_print(const struct report_request *request, struct view *view, FILE *file,
+		      struct err *err)
 {
-	const struct report_request request = {.report = report};
+	const struct report *report = request->report;
 	_cleanup_report_table_ struct report_table table = {0};
 	_cleanup_text_ struct text options = {0};
-	int result = report->make(view, &request, &table, err);
+	int result = report->make(view, request, &table, err);
 
 	if (result < 0)
 		return result;

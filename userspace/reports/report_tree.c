@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reports "cpu_tree" and "wall_tree": who called whom, from where threads begin to where they ran or waited. Functions are the nodes, a
+ * The reports "cpu_stacks" and "wall_stacks": who called whom, from where threads begin to where they ran or waited. Functions are the nodes, a
  * caller before what it called, what took most first; what took less than a thousandth is summed up in a row of its caller's.
  */
 #include <errno.h>
@@ -250,7 +250,7 @@ int report_tree_make(struct view *view, const struct report_request *request,
 {
 	const struct view_sink sink = {
 		.open = run_open, .span = run_event, .point = run_event, .total = run_event};
-	struct run run = {.of_wall = !strcmp(request->report->name, "wall_tree")};
+	struct run run = {.of_wall = !strcmp(request->report->name, "wall_stacks")};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title = run.of_wall ? "Time of threads as a tree (callers first)"

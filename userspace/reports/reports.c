@@ -11,10 +11,11 @@
 #include "reports/report_table.h"
 
 static const struct report report_rows[] = {
-#define NONE  REPORT_TAKES_NONE
-#define NAMES REPORT_TAKES_NAMES
-#define NVTX  REPORT_TAKES_NVTX
-#define ROWS  REPORT_TAKES_ROWS
+#define NONE   REPORT_TAKES_NONE
+#define NAMES  REPORT_TAKES_NAMES
+#define NVTX   REPORT_TAKES_NVTX
+#define ROWS   REPORT_TAKES_ROWS
+#define GROUPS REPORT_TAKES_GROUPS
 #define ALIASES(...)        \
 	{                   \
 		__VA_ARGS__ \
@@ -26,6 +27,7 @@ static const struct report report_rows[] = {
 #undef NAMES
 #undef NVTX
 #undef ROWS
+#undef GROUPS
 #undef ALIASES
 };
 
@@ -137,6 +139,24 @@ static bool set_rows(struct report_request *request, const char *value)
 	return !*end && !errno;
 }
 
+static bool set_by_thread(struct report_request *request, const char *value)
+{
+	request->by_thread = true;
+	return !value;
+}
+
+static bool set_by_process(struct report_request *request, const char *value)
+{
+	request->by_process = true;
+	return !value;
+}
+
+static bool set_by_line(struct report_request *request, const char *value)
+{
+	request->by_line = true;
+	return !value;
+}
+
 static const struct option_word {
 	const char *word, *shown;
 	enum report_option option;
@@ -147,6 +167,9 @@ static const struct option_word {
 	{"nvtx-name", ":nvtx-name", REPORT_TAKES_NVTX, set_nvtx_name},
 	{"nvtx", NULL, REPORT_TAKES_NVTX, set_nvtx_name},
 	{"rows", ":rows=N", REPORT_TAKES_ROWS, set_rows},
+	{"thread", ":thread", REPORT_TAKES_GROUPS, set_by_thread},
+	{"process", ":process", REPORT_TAKES_GROUPS, set_by_process},
+	{"line", ":line", REPORT_TAKES_GROUPS, set_by_line},
 };
 
 void report_append_options(const struct report *report, struct text *text)

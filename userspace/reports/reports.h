@@ -21,6 +21,7 @@ enum report_option {
 	REPORT_TAKES_NAMES = 1, /* :base, :mangled */
 	REPORT_TAKES_NVTX = 2,	/* :nvtx-name, or :nvtx */
 	REPORT_TAKES_ROWS = 4,	/* :rows=N */
+	REPORT_TAKES_GROUPS = 8, /* :thread, :process, :line */
 };
 
 /* How kernels are called. */
@@ -39,6 +40,7 @@ struct report_request {
 	enum report_names names;
 	bool nvtx_name; /* behind the name of the innermost range around the launch */
 	u64 rows;	/* the most that it makes; 0: nobody said */
+	bool by_thread, by_process, by_line; /* has a row for each */
 };
 
 #define REPORT_ALIASES_MAX 4

@@ -59,7 +59,7 @@ static int print_asked(const struct options *options, struct view *view, FILE *f
 
 		result = report_parse(names.items[i], &request, err);
 		if (result == 0)
-			result = report_help_print(request.report, view, file, err);
+			result = report_help_print(&request, view, file, err);
 	}
 	options_list_free(&names);
 	return result;
@@ -72,8 +72,10 @@ static int print_all(struct view *view, FILE *file, struct err *err)
 	int result = 0;
 
 	for (size_t i = 0; i < count && result == 0; i++) {
+		const struct report_request request = {.report = &known[i]};
+
 		fputs(i ? "\n" : "", file);
-		result = report_help_print(&known[i], view, file, err);
+		result = report_help_print(&request, view, file, err);
 	}
 	return result;
 }
