@@ -64,10 +64,8 @@ int cpu_clock_cpus_read(struct cpu_clock_cpus *ret_cpus, struct err *err)
 	for (size_t i = 0; i < CPUS_MAX; i++)
 		if (online[i] && !tick_free[i])
 			numbers[count++] = (u32)i;
-	*ret_cpus = (struct cpu_clock_cpus){0};
-	if (!free_count && online_count > CPU_CLOCK_CPUS_MAX)
-		return 0;
-	*ret_cpus = (struct cpu_clock_cpus){take_pointer(&numbers), count};
+	*ret_cpus = (struct cpu_clock_cpus){take_pointer(&numbers), count,
+					    !free_count && online_count > CPU_CLOCK_CPUS_MAX};
 	return 0;
 }
 

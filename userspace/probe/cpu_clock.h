@@ -9,13 +9,15 @@
 #include "base/err.h"
 #include "base/types.h"
 
-/* Up to so many CPUs each has a clock; where there are more, each thread of a target has one: most CPUs have nothing to do with it. */
+/* Up to so many CPUs each has a clock; where there are more, each thread of a target has one, as far as descriptors allow: most CPUs have nothing to do
+ * with it. */
 #define CPU_CLOCK_CPUS_MAX 32
 
 /* The CPUs that may be interrupted: those that are online, but for what the administrator keeps free of ticks (nohz_full=). */
 struct cpu_clock_cpus {
-	u32 *numbers; /* NULL: threads are to have the clocks */
+	u32 *numbers;
 	size_t count;
+	bool many; /* threads are to have the clocks */
 };
 
 /* To be freed by the caller. 0 or -errno. */

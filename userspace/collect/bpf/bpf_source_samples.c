@@ -4,13 +4,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "collect/bpf/bpf_records.h"
 #include "collect/bpf/bpf_source_parts.h"
 #include "probe/cpu_clock.h"
+
+#define CLOCK_FILES 2 /* descriptors of a clock and its link */
+/* One in so many of all descriptors that we may have are those of clocks of threads at most: libraries, probes and rings need some too. */
+#define CLOCK_FILES_SHARE 4
 
 void bpf_source_configure_samples(const struct bpf_source *source, u64 period_ns)
 {
@@ -58,14 +64,23 @@ static int add_cpus(struct bpf_source *source, const struct cpu_clock_cpus *cpus
 		result = cpu_clock_open(&clock, err);
 		if (result >= 0)
 			result = add_clock(source, result, err);
-		/* It was taken offline meanwhile. */
-		if (result == -ENODEV)
+		/* It was taken offline meanwhile, or the list is a container's idea of them. */
+		if (result == -ENODEV || (result == -EINVAL && source->samples.count))
 			result = 0;
 	}
 	return result;
 }
 
-/* Threads that they make have the same clocks from their first moment. One that has ended meanwhile needs none. */
+static size_t thread_clocks_max(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) ? 0
+						: limit.rlim_cur / CLOCK_FILES_SHARE / CLOCK_FILES;
+}
+
+/* Threads that they make have the same clocks from their first moment, and need no descriptors. One that has ended meanwhile needs none.
+ * -EMFILE: there are more. */
 static int add_threads(struct bpf_source *source, u32 pid, struct err *err)
 {
 	struct cpu_clock clock = {.period_ns = source->skeleton->rodata->sample_period_ns,
@@ -82,6 +97,8 @@ static int add_threads(struct bpf_source *source, u32 pid, struct err *err)
 		clock.tid = (u32)strtoul(entry->d_name, NULL, 10);
 		if (!clock.tid)
 			continue;
+		if (source->samples.count >= thread_clocks_max())
+			return err_errno(err, -EMFILE, "can't take samples");
 		result = cpu_clock_open(&clock, err);
 		if (result >= 0)
 			result = add_clock(source, result, err);
@@ -91,14 +108,47 @@ static int add_threads(struct bpf_source *source, u32 pid, struct err *err)
 	return result;
 }
 
+/* Taking the programs off the tracepoints would take milliseconds, and who ends is still counted. */
+static void stop_clocks(struct bpf_source *source)
+{
+	struct bpf_samples *samples = &source->samples;
+
+	for (size_t i = 0; i < samples->count; i++)
+		bpf_link__destroy(samples->links[i].link);
+	free(samples->links);
+	samples->links = NULL;
+	samples->count = samples->capacity = 0;
+}
+
+/* CPUs are left alone where there are many, and each thread of a target has a clock; but no more threads than there are descriptors for. */
+static int add_clocks(struct bpf_source *source, struct err *err)
+{
+	_cleanup_(cpu_clock_cpus_free) struct cpu_clock_cpus cpus = {0};
+	_cleanup_free_ u32 *pids = NULL;
+	size_t count = 0;
+	int result = cpu_clock_cpus_read(&cpus, err);
+
+	if (!result && cpus.many)
+		result = bpf_source_targets(source, &pids, &count);
+	for (size_t i = 0; i < count && !result; i++)
+		result = add_threads(source, pids[i], err);
+	if (result == -EMFILE) {
+		log_debug("samples: more threads than %zu, the CPUs have the clocks",
+			  thread_clocks_max());
+		stop_clocks(source);
+		cpus.many = false;
+		result = 0;
+	}
+	if (!result && !cpus.many)
+		result = add_cpus(source, &cpus, err);
+	return result;
+}
+
 int bpf_source_attach_samples(struct bpf_source *source, struct err *err)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 	struct bpf_program *programs[] = {skeleton->progs.thread_born, skeleton->progs.thread_left};
-	struct cpu_clock_cpus cpus = {0};
-	_cleanup_free_ u32 *pids = NULL;
-	size_t count = 0;
-	int result = cpu_clock_cpus_read(&cpus, err);
+	int result = 0;
 
 	_Static_assert(ARRAY_SIZE(programs) == SAMPLE_PROGRAMS, "a link for each");
 	for (size_t i = 0; i < ARRAY_SIZE(programs) && !result; i++) {
@@ -107,13 +157,8 @@ int bpf_source_attach_samples(struct bpf_source *source, struct err *err)
 			result = err_errno(err, -errno, "can't attach to the tracepoint of %s",
 					   bpf_program__name(programs[i]));
 	}
-	if (!result && cpus.numbers)
-		result = add_cpus(source, &cpus, err);
-	if (!result && !cpus.numbers)
-		result = bpf_source_targets(source, &pids, &count);
-	for (size_t i = 0; i < count && !result; i++)
-		result = add_threads(source, pids[i], err);
-	cpu_clock_cpus_free(&cpus);
+	if (!result)
+		result = add_clocks(source, err);
 	if (result)
 		bpf_source_detach_samples(source);
 	return result;
@@ -131,18 +176,6 @@ void bpf_source_start_samples(struct bpf_source *source)
 			 sizeof(struct record_thread_time), nothing, NULL);
 	for (size_t i = 0; i < source->samples.count; i++)
 		cpu_clock_start(source->samples.links[i].fd);
-}
-
-/* Taking the programs off the tracepoints would take milliseconds, and who ends is still counted. */
-static void stop_clocks(struct bpf_source *source)
-{
-	struct bpf_samples *samples = &source->samples;
-
-	for (size_t i = 0; i < samples->count; i++)
-		bpf_link__destroy(samples->links[i].link);
-	free(samples->links);
-	samples->links = NULL;
-	samples->count = samples->capacity = 0;
 }
 
 int bpf_source_end_samples(struct bpf_source *source, bpf_source_callback callback, void *data)
