@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report "growth": how the memory of each process grew, by where in the code, what grew most first. A row is a chain of
- * functions and what it did there; where in the functions does not tell chains apart.
+ * The report "growth": how the memory of processes grew, by where in the code, what grew most first. A row is a chain of
+ * functions and what it did there; where in the functions does not tell chains apart. Processes of one name are one row: a shell has thousands
+ * of children that all grow alike.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/text.h"
 #include "reports/report_table.h"
 #include "reports/stack_strings.h"
 
@@ -19,6 +23,7 @@ enum column {
 	COLUMN_UNMAPPED,
 	COLUMN_UNMAPS,
 	COLUMN_PID,
+	COLUMN_PROCESS,
 	COLUMN_NAME,
 	COLUMN_STACK,
 	COLUMNS
@@ -32,41 +37,67 @@ static const struct report_column columns[COLUMNS] = {
 	[COLUMN_UNMAPPED] = {"Unmapped (bytes)", REPORT_COUNT},
 	[COLUMN_UNMAPS] = {"Unmaps", REPORT_COUNT},
 	[COLUMN_PID] = {"PID", REPORT_NUMBER},
+	[COLUMN_PROCESS] = {"Process", REPORT_NAME},
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
 	[COLUMN_STACK] = {"Stack", REPORT_LINES},
 };
 
 struct grown {
 	u64 sums[COLUMN_PID]; /* by column */
-	u32 pid;
-	const char *name; /* of the view */
-	size_t stack;	  /* number of the chain */
+	u32 pid;	      /* of several processes the first that came */
+	u64 processes;
+	const char *name; /* of the view, as is */
+	const char *process;
+	size_t stack; /* number of the chain */
 };
 
 struct run {
+	const struct view *view;
 	struct stack_strings stacks;
-	struct map places; /* (pid and name, chain) -> place in rows */
+	struct string_table names; /* of processes */
+	struct map places; /* (names of the process and of what it did, chain) -> place in rows */
+	struct map seen;   /* (place in rows, pid): is counted there */
 	struct grown *rows;
 	size_t count, capacity;
 };
 
+/* Number of what a process is called: one without a name is itself only. -ENOMEM. */
+static s64 process_number(struct run *run, u32 pid)
+{
+	const char *name = view_process_name(run->view, pid);
+
+	return *name ? string_table_add(&run->names, name, strlen(name))
+		     : string_table_add(&run->names, (const char *)&pid, sizeof(pid));
+}
+
 /* NULL: no memory. */
 static struct grown *row_of(struct run *run, const struct view_event *event)
 {
-	u64 key = (u64)event->record->pid << 32 | event->record->name, *place;
+	u32 pid = event->record->pid;
 	s64 stack = stack_strings_number(&run->stacks, event->record);
+	s64 process = process_number(run, pid);
+	u64 key = (u64)process << 32 | event->record->name, *known, place;
 
-	if (stack < 0)
+	if (stack < 0 || process < 0)
 		return NULL;
-	place = map_find(&run->places, key, stack);
-	if (place)
-		return &run->rows[*place];
-	if (array_reserve(&run->rows, &run->capacity, run->count + 1) ||
-	    map_set(&run->places, key, stack, run->count))
-		return NULL;
-	run->rows[run->count] =
-		(struct grown){.pid = event->record->pid, .name = event->name, .stack = stack};
-	return &run->rows[run->count++];
+	known = map_find(&run->places, key, stack);
+	place = known ? *known : run->count;
+	if (!known) {
+		if (array_reserve(&run->rows, &run->capacity, run->count + 1) ||
+		    map_set(&run->places, key, stack, place))
+			return NULL;
+		run->rows[run->count++] =
+			(struct grown){.pid = pid,
+				       .name = event->name,
+				       .process = view_process_name(run->view, pid),
+				       .stack = stack};
+	}
+	if (!map_find(&run->seen, place, pid)) {
+		if (map_set(&run->seen, place, pid, 1))
+			return NULL;
+		run->rows[place].processes++;
+	}
+	return &run->rows[place];
 }
 
 static int run_total(void *data, const struct view_event *event, struct err *err)
@@ -102,6 +133,20 @@ static int compare_rows(const void *a, const void *b)
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
+/* "sh x16357" */
+static int fill_process(const struct grown *grown, struct report_row *row)
+{
+	_cleanup_text_ struct text name = {0};
+
+	if (grown->processes == 1)
+		report_cell_count(&row->cells[COLUMN_PID], grown->pid);
+	text_append(&name, grown->process);
+	if (grown->processes > 1)
+		text_appendf(&name, " x%llu", (unsigned long long)grown->processes);
+	return name.failed ? -ENOMEM
+			   : report_cell_text(&row->cells[COLUMN_PROCESS], text_string(&name));
+}
+
 static int fill_table(struct run *run, struct report_table *table)
 {
 	qsort(run->rows, run->count, sizeof(*run->rows), compare_rows);
@@ -113,8 +158,8 @@ static int fill_table(struct run *run, struct report_table *table)
 			return -ENOMEM;
 		for (size_t j = 0; j < ARRAY_SIZE(grown->sums); j++)
 			report_cell_count(&row->cells[j], grown->sums[j]);
-		report_cell_count(&row->cells[COLUMN_PID], grown->pid);
-		if (report_cell_text(&row->cells[COLUMN_NAME], grown->name) ||
+		if (fill_process(grown, row) ||
+		    report_cell_text(&row->cells[COLUMN_NAME], grown->name) ||
 		    report_cell_text(&row->cells[COLUMN_STACK],
 				     run->stacks.strings.strings[grown->stack]))
 			return -ENOMEM;
@@ -126,17 +171,20 @@ int report_growth_make(struct view *view, const struct report_request *request,
 		       struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.total = run_total};
-	struct run run = {.stacks = {.view = view}};
+	struct run run = {.view = view, .stacks = {.view = view}};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title = "Memory growth by stack (innermost function first)";
 	table->empty = "No growth of memory was recorded.";
+	table->empty_cells = "Rows without a PID: processes of one name.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
 	if (result == 0 && run.count && fill_table(&run, table) < 0)
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	free(run.rows);
 	map_free(&run.places);
+	map_free(&run.seen);
+	string_table_free(&run.names);
 	stack_strings_free(&run.stacks);
 	return result;
 }
