@@ -152,6 +152,7 @@ static void append_number(const struct block_content *content, size_t row, enum 
 		text_appendf(text, "%.1f %%", value);
 		return;
 	case SHOWN_TIME:
+	case SHOWN_TIME_IF_ANY:
 		append_time(value, text);
 		return;
 	case SHOWN_MOMENT:
@@ -338,7 +339,7 @@ static void append_line(const struct block_page *page, const char *title, size_t
 	text_append_char(text, '\n');
 }
 
-static bool has_moment(const struct block_content *content, const char *name)
+static bool has_any(const struct block_content *content, const char *name)
 {
 	const struct report_column *column;
 
@@ -355,8 +356,9 @@ static size_t choose_columns(const struct block_content *content,
 	size_t count = 0;
 
 	for (size_t j = 0; j < BLOCK_COLUMNS_MAX && content->columns[j].heading; j++)
-		if (content->columns[j].shown != SHOWN_MOMENT ||
-		    has_moment(content, content->columns[j].name))
+		if ((content->columns[j].shown != SHOWN_MOMENT &&
+		     content->columns[j].shown != SHOWN_TIME_IF_ANY) ||
+		    has_any(content, content->columns[j].name))
 			ret_columns[count++] = content->columns[j];
 	return count;
 }

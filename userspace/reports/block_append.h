@@ -11,6 +11,7 @@ enum shown {
 	SHOWN_SHARE,	 /* per cent */
 	SHOWN_OF_WINDOW, /* of ns: per cent of the window, more than 100 where threads were at it at the same time */
 	SHOWN_TIME,	 /* of ns: 11.6 ms */
+	SHOWN_TIME_IF_ANY, /* the same; where no row has one there is no column */
 	SHOWN_MOMENT,	 /* of ns since the window opened: 1.234 s; where no row has one there is no column */
 	SHOWN_COUNT,
 	SHOWN_DECIMAL,	 /* a mean of counts */

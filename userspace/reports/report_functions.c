@@ -23,9 +23,15 @@ enum column {
 	COLUMN_DEVIATION,
 	COLUMN_NAME,
 	COLUMN_COUNT,
-	/* In the place of the name, which then follows. */
-	COLUMN_OVERHEAD = COLUMN_NAME,
 };
+
+/* In the place of the name, which then follows. */
+static const struct report_column overhead_column = {"Overhead (%)", REPORT_DECIMAL, 1};
+static const struct report_column inside_column = {"Probes Inside (ns)", REPORT_COUNT, 0};
+#define MORE_COLUMNS 2
+
+/* From so much of a function's time on it is said that most of it may not be its own. */
+#define INSIDE_PERCENT 10
 
 static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},
@@ -85,6 +91,13 @@ static int shown_name(const struct statistics_row *const *by_name, size_t count,
 	return text->failed ? -ENOMEM : 0;
 }
 
+/* "; " behind what stands there already. */
+static void append_separator(struct text *note)
+{
+	if (note->length)
+		text_append(note, "; ");
+}
+
 static int add_note(struct report_row *row, const struct statistics_row *function, const char *name,
 		    u64 window_start_ns)
 {
@@ -97,14 +110,27 @@ static int add_note(struct report_row *row, const struct statistics_row *functio
 			"%s: recorded only up to %.3f s after the start of the window, see the "
 			"ledger",
 			name, (double)(s64)(function->switched_off_ns - window_start_ns) / 1e9);
-	if (untimed && function->timed_count)
+	if ((double)function->probes_inside_ns * 100 >=
+		    (double)function->total_ns * INSIDE_PERCENT &&
+	    function->probes_inside_ns) {
+		append_separator(&note);
 		text_appendf(
 			&note,
-			"%s%s: of %llu calls %llu have no duration, since their end was not seen: "
+			"%s: about %.0f %% of its time is what the probes of functions that it "
+			"calls took",
+			name,
+			100.0 * (double)function->probes_inside_ns / (double)function->total_ns);
+	}
+	if (untimed && function->timed_count) {
+		append_separator(&note);
+		text_appendf(
+			&note,
+			"%s: of %llu calls %llu have no duration, since their end was not seen: "
 			"they "
 			"count, but not in the times",
-			note.length ? "; " : "", name, (unsigned long long)function->call_count,
+			name, (unsigned long long)function->call_count,
 			(unsigned long long)untimed);
+	}
 	if (!note.length && !note.failed)
 		return 0;
 	if (note.failed)
@@ -129,9 +155,15 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 	if (!row || report_cell_text(&row->cells[table->column_count - 1], name) < 0)
 		return -ENOMEM;
 	cells = row->cells;
-	if (table->column_count > COLUMN_COUNT && function->cpu_ns)
-		report_cell_decimal(&cells[COLUMN_OVERHEAD],
-				    100.0 * (double)function->cost_ns / (double)function->cpu_ns);
+	for (size_t i = COLUMN_NAME; i < table->column_count; i++) {
+		const char *column = table->columns[i].name;
+
+		if (column == overhead_column.name && function->cpu_ns)
+			report_cell_decimal(&cells[i], 100.0 * (double)function->cost_ns /
+							       (double)function->cpu_ns);
+		if (column == inside_column.name && function->timed_count && !function->buckets)
+			report_cell_count(&cells[i], function->probes_inside_ns);
+	}
 	report_cell_count(&cells[COLUMN_CALLS], function->call_count);
 	if (function->switched_off_ns > whole->window_start_ns)
 		row->recorded_ns = function->switched_off_ns - whole->window_start_ns;
@@ -151,27 +183,33 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 	return add_note(row, function, name, whole->window_start_ns);
 }
 
-/* With the price of each probe, where it is known of any, and for --help-reports. */
+/* With the price of each probe, and of those in each function, where it is known of any, and for --help-reports. */
 static int choose_columns(const struct statistics_row *rows, size_t count,
 			  struct report_table *table)
 {
-	bool priced = !count;
+	bool priced = !count, inside = !count;
+	struct report_column *more;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		priced |= rows[i].cpu_ns != 0;
+		inside |= rows[i].probes_inside_ns != 0;
+	}
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
-	if (!priced)
+	if (!priced && !inside)
 		return 0;
-	table->made_columns = calloc(COLUMN_COUNT + 1, sizeof(*table->made_columns));
+	table->made_columns = calloc(COLUMN_COUNT + MORE_COLUMNS, sizeof(*table->made_columns));
 	if (!table->made_columns)
 		return -ENOMEM;
 	memcpy(table->made_columns, columns, sizeof(columns));
-	table->made_columns[COLUMN_OVERHEAD] =
-		(struct report_column){"Overhead (%)", REPORT_DECIMAL, 1};
-	table->made_columns[COLUMN_OVERHEAD + 1] = columns[COLUMN_NAME];
+	more = table->made_columns + COLUMN_NAME;
+	if (priced)
+		*more++ = overhead_column;
+	if (inside)
+		*more++ = inside_column;
+	*more++ = columns[COLUMN_NAME];
 	table->columns = table->made_columns;
-	table->column_count = COLUMN_COUNT + 1;
+	table->column_count = (size_t)(more - table->made_columns);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/sorter.h"
 #include "base/text.h"
+#include "reports/nested_probes.h"
 
 struct statistics {
 	struct sorter *sorter;	       /* (function, duration) */
@@ -18,6 +19,7 @@ struct statistics {
 	size_t row_count, row_capacity;
 	const struct view *view; /* of the sink */
 	struct map seen;	 /* of the sink: (text id of the name, id of the probe) -> row */
+	struct nested_probes nested; /* of the sink */
 };
 
 int statistics_create(size_t memory_bytes, struct statistics **ret_statistics, struct err *err)
@@ -48,6 +50,7 @@ struct statistics *statistics_free(struct statistics *statistics)
 	free(statistics->rows);
 	string_table_free(&statistics->functions);
 	map_free(&statistics->seen);
+	nested_probes_free(&statistics->nested);
 	sorter_free(statistics->sorter);
 	free(statistics);
 	return NULL;
@@ -248,12 +251,21 @@ int statistics_finish(struct statistics *statistics, const struct statistics_row
 	return 0;
 }
 
+static void add_probes_inside(void *data, u32 row, u64 probes_ns)
+{
+	struct statistics *statistics = data;
+
+	add_number(&statistics->rows[row].probes_inside_ns, probes_ns);
+}
+
 static int sink_open(void *data, const struct view *view, const struct view_survey *survey,
 		     struct err *err)
 {
 	struct statistics *statistics = data;
 
 	statistics->view = view;
+	statistics->nested =
+		(struct nested_probes){.view = view, .add = add_probes_inside, .data = statistics};
 	return 0;
 }
 
@@ -282,6 +294,15 @@ static int function_of_event(struct statistics *statistics, const struct view_ev
 	return 0;
 }
 
+/* row: NESTED_PROBES_NO_ROW of what has no time. */
+static int enter(struct statistics *statistics, const struct view_event *event, u32 probe, u32 row,
+		 struct err *err)
+{
+	if (nested_probes_enter(&statistics->nested, event, probe, row) < 0)
+		return err_errno(err, -ENOMEM, "can't keep statistics of %s", event->name);
+	return 0;
+}
+
 static int sink_span(void *data, const struct view_event *event, struct err *err)
 {
 	const struct record_call *call = (const struct record_call *)event->record;
@@ -292,6 +313,9 @@ static int sink_span(void *data, const struct view_event *event, struct err *err
 	if (event->kind->number != KIND_call)
 		return 0;
 	result = function_of_event(statistics, event, call->probe, &function, err);
+	if (result == 0)
+		result = enter(statistics, event, call->probe,
+			       event->open ? NESTED_PROBES_NO_ROW : function, err);
 	if (result < 0)
 		return result;
 	if (!event->open)
@@ -311,6 +335,8 @@ static int sink_point(void *data, const struct view_event *event, struct err *er
 		return 0;
 	result = function_of_event(statistics, event, entry->probe, &function, err);
 	if (result == 0)
+		result = enter(statistics, event, entry->probe, NESTED_PROBES_NO_ROW, err);
+	if (result == 0)
 		statistics_add_untimed(statistics, function);
 	return result;
 }
@@ -329,8 +355,15 @@ static int sink_total(void *data, const struct view_event *event, struct err *er
 	return result < 0 ? result : statistics_add_total(statistics, function, total, err);
 }
 
+static int sink_close(void *data, struct err *err)
+{
+	nested_probes_finish(&((struct statistics *)data)->nested);
+	return 0;
+}
+
 const struct view_sink statistics_sink = {
 	.open = sink_open,
+	.close = sink_close,
 	.total = sink_total,
 	.span = sink_span,
 	.point = sink_point,

@@ -27,6 +27,7 @@ struct statistics_row {
 	u64 *buckets;
 	/* What its probe cost the targets; cpu_ns 0: not known. */
 	u64 cost_ns, cpu_ns;
+	u64 probes_inside_ns; /* of total_ns, what probes of calls inside took, estimated: nested_probes.h */
 	u64 switched_off_ns; /* when its probe was switched off; 0: it was not */
 };
 
