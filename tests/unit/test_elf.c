@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "go_tables.h"
 #include "scratch_folder.h"
 #include "unit.h"
 
@@ -259,6 +260,86 @@ TEST(mini_debug_info_is_unpacked)
 	elf_symbols_free(&symbols);
 }
 
+/* ---- Go's own table ---- */
+
+static void check_go_functions(const struct elf_symbols *symbols)
+{
+	const struct elf_symbol *first = find(symbols, "main.first");
+	const struct elf_symbol *second = find(symbols, "main.(*T).second");
+
+	CHECK(symbols->from_go_table && !symbols->stripped);
+	CHECK(first && second);
+	if (!first || !second)
+		return;
+	CHECK_U64(first->address % 32, 1);
+	CHECK_U64(first->size_bytes, 3);
+	CHECK_U64(second->address, first->address + 3);
+	CHECK_U64(second->size_bytes, 2);
+}
+
+TEST(stripped_go_programs_have_the_names_of_their_own_table)
+{
+	static const char *const layouts[] = {"12", "116", "118", "120", "126"};
+
+	if (!tools)
+		SKIP("no fixtures");
+	write_file("go.S", go_source);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(layouts); i++) {
+		struct elf_symbols symbols;
+
+		CHECK(shell("gcc %s -DGO=%s -o go go.S && cp go go%s && strip go",
+			    i % 2 ? "-pie -fPIE" : "-no-pie", layouts[i / 2], layouts[i / 2]));
+		symbols = load("go", "");
+		check_go_functions(&symbols);
+		elf_symbols_free(&symbols);
+	}
+	/* What has symbols is named by these. */
+	struct elf_symbols symbols = load("go120", "");
+
+	CHECK(!symbols.from_go_table && find(&symbols, "main"));
+	elf_symbols_free(&symbols);
+}
+
+/* Go's linker is the judge: each function that a program's symbols name is named by the table of the same program stripped. */
+TEST(the_table_of_a_real_go_program_names_what_its_symbols_name)
+{
+	static const char *const modes[] = {"exe", "pie"};
+
+	if (!tools || system("go version >/dev/null 2>&1"))
+		SKIP("no go");
+	write_file("real.go", "package main\n\ntype T struct{ a int }\n\n//go:noinline\nfunc (t "
+			      "*T) Work(n int) int { return t.a * n }\n\n"
+			      "func main() { println((&T{3}).Work(4)) }\n");
+	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
+		struct elf_symbols whole, stripped;
+		size_t compared = 0, wrong = 0;
+
+		CHECK(shell("HOME=$PWD GOFLAGS=-mod=mod CGO_ENABLED=0 go build -buildmode=%s -o "
+			    "real real.go "
+			    "&& strip -o real-stripped real",
+			    modes[m]));
+		whole = load("real", "");
+		stripped = load("real-stripped", "");
+		CHECK(!whole.from_go_table && stripped.from_go_table);
+		CHECK(find(&stripped, "main.(*T).Work"));
+		for (size_t i = 0; i < whole.count; i++) {
+			const struct elf_symbol *symbol = &whole.items[i];
+			size_t at = elf_symbols_up_to(&stripped, symbol->address);
+
+			/* The linker's own marks (runtime.text) have no size. */
+			if (!symbol->size_bytes)
+				continue;
+			compared++;
+			wrong += !at || stripped.items[at - 1].address != symbol->address ||
+				 stripped.items[at - 1].size_bytes < symbol->size_bytes;
+		}
+		CHECK(compared > 1000);
+		CHECK_U64(wrong, 0);
+		elf_symbols_free(&whole);
+		elf_symbols_free(&stripped);
+	}
+}
+
 /* ---- what a file is ---- */
 
 static bool ask(const char *name, bool (*question)(struct elf_file *file))
@@ -430,7 +511,7 @@ static void read_all(int fd)
 /* The sanitizers are the judges. */
 TEST(a_damaged_file_does_no_harm)
 {
-	static const char *const names[] = {"libplain.so", "libcleanup.so", "libmini.so"};
+	static const char *const names[] = {"libplain.so", "libcleanup.so", "libmini.so", "go"};
 	unsigned seed = 1;
 
 	if (!tools)

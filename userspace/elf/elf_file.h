@@ -102,13 +102,13 @@ struct elf_symbols {
 	struct elf_symbol *items; /* sorted by address, then name; aliases are all there */
 	size_t count;
 	void *storage;
-	bool from_debug_file, from_gnu_debugdata, stripped; /* where they came from; stripped: .dynsym only */
+	bool from_debug_file, from_gnu_debugdata, from_go_table, stripped; /* where they came from; stripped: .dynsym only */
 };
 
 /* Function symbols of .symtab and .dynsym; where there is no .symtab, also those of the separate debug file
  * (by build id, then by debug link with its CRC checked, looked up under root_path: "/proc/PID/root" for a
  * target in another mount namespace, "" for ours; then also under "" when root_path is another), or of
- * .gnu_debugdata (xz). Undefined, zero-address and non-executable ones are left out. A debug file that is
+ * .gnu_debugdata (xz), or those that Go's runtime names itself (.gopclntab). Undefined, zero-address and non-executable ones are left out. A debug file that is
  * missing or damaged is no error, the other sources are used. Reads, may block on the disk. */
 int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
 		     struct err *err);

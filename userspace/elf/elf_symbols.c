@@ -6,14 +6,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "elf/elf_go_functions.h"
 
 /*
  * The names stay in copies of the string tables that they came from, so that they outlive the
  * files. A version ("memcpy@@GLIBC_2.14") is cut off in the copy: linkers let names share tails,
  * never starts, so whoever shares the '@' has it in its own name too.
  */
+#define GO_FUNCTIONS_LEAST 4096
+
 struct symbol_storage {
-	char *tables[4]; /* .symtab, .dynsym, and one of another file */
+	char *tables[5]; /* .symtab, .dynsym, those of two other files, Go's */
 	size_t table_count;
 	size_t capacity;
 };
@@ -184,6 +187,36 @@ static ssize_t symbols_add_companions(struct elf_symbols *symbols, const struct 
 	return added;
 }
 
+static int add_go_function(void *data, const struct elf_symbol *symbol)
+{
+	struct elf_symbols *symbols = data;
+	struct symbol_storage *storage = symbols->storage;
+
+	if (symbols->count == storage->capacity &&
+	    symbols_grow(symbols, storage->capacity / 2 + GO_FUNCTIONS_LEAST))
+		return -ENOMEM;
+	symbols->items[symbols->count++] = *symbol;
+	return 0;
+}
+
+/* Where nothing else names the file's functions. */
+static ssize_t symbols_add_go(struct elf_symbols *symbols, const struct elf_file *file)
+{
+	struct symbol_storage *storage = symbols->storage;
+	size_t before = symbols->count;
+	char *names;
+	int result;
+
+	if (storage->table_count == ARRAY_SIZE(storage->tables))
+		return 0;
+	result = elf_go_functions_visit(file, add_go_function, symbols, &names);
+	if (result)
+		return result == -ENOMEM ? result : 0;
+	storage->tables[storage->table_count++] = names;
+	symbols->from_go_table = symbols->count > before;
+	return (ssize_t)(symbols->count - before);
+}
+
 int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_symbols *ret_symbols,
 		     struct err *err)
 {
@@ -197,11 +230,14 @@ int elf_symbols_load(struct elf_file *file, const char *root_path, struct elf_sy
 		added = symbols_add_table(&symbols, file, file, SHT_DYNSYM);
 	if (own == 0 && added >= 0)
 		added = symbols_add_companions(&symbols, file, root_path);
+	if (own == 0 && added == 0)
+		added = symbols_add_go(&symbols, file);
 	if (own < 0 || added < 0) {
 		elf_symbols_free(&symbols);
 		return err_errno(err, -ENOMEM, "can't read the symbols of %s", file->path);
 	}
-	symbols.stripped = own == 0 && !symbols.from_debug_file && !symbols.from_gnu_debugdata;
+	symbols.stripped = own == 0 && !symbols.from_debug_file && !symbols.from_gnu_debugdata &&
+			   !symbols.from_go_table;
 	if (symbols.count)
 		symbols_merge(&symbols);
 	*ret_symbols = symbols;

@@ -73,6 +73,8 @@ static const char *symbols_source(const struct elf_symbols *symbols)
 		return "debug file";
 	if (symbols->from_gnu_debugdata)
 		return "debugdata";
+	if (symbols->from_go_table)
+		return "gopclntab";
 	return symbols->stripped ? "dynsym" : "symtab";
 }
 
