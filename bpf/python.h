@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The frames of Python of the current thread. It is the one that runs, so its own chain of frames and the code objects in it stay as
- * they are meanwhile, with the lock of the interpreter or without it.
+ * The frames of Python of a thread: of the current one, whose own chain of frames and the code objects in it stay as they are meanwhile, with
+ * the lock of the interpreter or without it; or of one that sleeps (UNWIND_OTHERS), which may wake up at any moment: then what was read
+ * counts only if it has not.
  *
  * A call of the interpreter's loop (_PyEval_EvalFrameDefault) runs one frame of Python or several. Where on the C stack that call is
  * the interpreter tells, by an object that lies there: so the walk of the C stack (stacks.h) knows where these frames belong.
@@ -13,6 +14,9 @@
 #include "arch_x86_64.h"
 #include "python_maps.h"
 #include "unwind_walk.h"
+#ifdef UNWIND_OTHERS
+#include "off_cpu.h"
+#endif
 
 #define PYTHON_DEPTH_MAX 128 /* frames that are taken, the innermost ones; a power of two */
 /* Frames, and one without code for each. */
@@ -33,6 +37,10 @@ struct python_walk {
 	u32 first;   /* of the call of the loop that is walked */
 	u32 pid;
 	u32 interrupts; /* the program may interrupt any other one */
+#ifdef UNWIND_OTHERS
+	u32 codes_given;  /* ids; outlasts the walk */
+	u64 switches;	  /* how often the thread had left a CPU as the walk began */
+#endif
 	u64 frame;  /* to be read next; 0: there is none */
 	u64 cframe; /* of the call of the loop that is walked */
 	u64 page_at;   /* of the page that was read, or PAGE_NONE; */
@@ -53,6 +61,7 @@ enum { PYTHON_COPY_NONE, PYTHON_COPY_CALL, PYTHON_COPY_ALL };
 struct python_state {
 	struct python_walk *walk;
 	const struct python_process *process;
+	struct task_struct *task;
 };
 
 #define PYTHON_CFRAME_BYTES 24
@@ -123,13 +132,14 @@ struct text_head {
 #define TEXT_ASCII(state)   ((state) >> 6 & 1)
 
 /* 0 or -1. */
-static __always_inline int read_text(const struct python_layout *layout, u64 address,
+static __always_inline int read_text(const struct python_state *state, u64 address,
 				     struct python_text *text, u8 *bytes, u64 max_bytes)
 {
+	const struct python_layout *layout = &state->process->layout;
 	struct text_head head;
 	u64 size, width;
 
-	if (bpf_probe_read_user(&head, sizeof(head), (void *)address))
+	if (unwind_copy(state->task, &head, sizeof(head), address))
 		return -1;
 	width = TEXT_WIDTH(head.state);
 	if (!TEXT_COMPACT(head.state) || (width != 1 && width != 2 && width != 4) ||
@@ -143,7 +153,7 @@ static __always_inline int read_text(const struct python_layout *layout, u64 add
 	text->pad = 0;
 	address += TEXT_ASCII(head.state) ? layout->text_data : layout->wide_text_data;
 	OPAQUE(size);
-	return bpf_probe_read_user(bytes, size & (max_bytes - 1), (void *)address) ? -1 : 0;
+	return unwind_copy(state->task, bytes, size & (max_bytes - 1), address) ? -1 : 0;
 }
 
 struct bytes_head {
@@ -159,12 +169,22 @@ static __always_inline int read_code(const struct python_state *state, struct py
 	code->id = id;
 	code->pid = walk->pid;
 	code->first_line = code_int(walk, layout->code_first_line);
-	return read_text(layout, code_word(walk, layout->code_name), &code->name, code->name_bytes,
+	return read_text(state, code_word(walk, layout->code_name), &code->name, code->name_bytes,
 			 PYTHON_NAME_BYTES) ||
-			       read_text(layout, code_word(walk, layout->code_file), &code->file,
+			       read_text(state, code_word(walk, layout->code_file), &code->file,
 					 code->file_bytes, PYTHON_FILE_BYTES)
 		       ? -1
 		       : 0;
+}
+
+/* Is all that was read of the thread that which it has? */
+static __always_inline bool python_stays(const struct python_state *state)
+{
+#ifdef UNWIND_OTHERS
+	return switches_of(state->task) == state->walk->switches;
+#else
+	return true;
+#endif
 }
 
 #define SEND_CODE(max_bytes)                                                                      \
@@ -178,8 +198,9 @@ static __always_inline int read_code(const struct python_state *state, struct py
 			OPAQUE(size_);                                                            \
 			code->lines_bytes = size_;                                                \
 			result_ = read_code(state, code, id) ||                                   \
-				  bpf_probe_read_user(code->lines, size_ & ((max_bytes)-1),       \
-						      (void *)(address + sizeof(lines)));         \
+				  unwind_copy(state->task, code->lines, size_ & ((max_bytes)-1),  \
+					      address + sizeof(lines)) ||                         \
+				  !python_stays(state);                                           \
 			if (result_)                                                              \
 				bpf_ringbuf_discard(code, BPF_RB_NO_WAKEUP);                      \
 			else                                                                      \
@@ -197,25 +218,33 @@ static __noinline int send_code(const struct python_state *state, u32 id)
 	if (!state || !state->walk || !state->process)
 		return -1;
 	address = code_word(state->walk, state->process->layout.code_lines);
-	if (bpf_probe_read_user(&lines, sizeof(lines), (void *)address))
+	if (unwind_copy(state->task, &lines, sizeof(lines), address))
 		return -1;
 	return lines.length < PYTHON_LINES_BYTES ? SEND_CODE(PYTHON_LINES_BYTES)
 						 : SEND_CODE(PYTHON_LONG_LINES_BYTES);
 }
 
-#define CODE_ID_BITS 16 /* a CPU, and who may interrupt the others counts by itself */
+#define CODE_ID_BITS	    16 /* a CPU, and who may interrupt the others counts by itself */
+#define CODE_ID_OF_SLEEPERS (1U << 31)
 
-/* As stack_id_new(). 0: this CPU has given all it has. */
-static __always_inline u32 code_id_new(u32 interrupts)
+/* As stack_id_new(). 0: this CPU has given all it has. Who reads those that sleep may change the CPU meanwhile, and there is only one: it
+ * counts by itself, beside all CPUs. */
+static __always_inline u32 code_id_new(struct python_walk *walk)
 {
+#ifdef UNWIND_OTHERS
+	if (walk->codes_given >= CODE_ID_OF_SLEEPERS - 1)
+		return 0;
+	return CODE_ID_OF_SLEEPERS | ++walk->codes_given;
+#else
 	struct counters *mine = counters_get();
-	u64 number, class = interrupts & 1;
+	u64 number, class = walk->interrupts & 1;
 
 	OPAQUE(class);
 	if (!mine || mine->python_codes[class & 1] >= (1 << CODE_ID_BITS) - 1)
 		return 0;
 	number = ++mine->python_codes[class & 1];
 	return number | (u32)class << CODE_ID_BITS | bpf_get_smp_processor_id() << (CODE_ID_BITS + 1);
+#endif
 }
 
 /* 0: it is none, or could not be read, or there is no room for it. */
@@ -228,7 +257,7 @@ static __noinline u32 code_id(const struct python_state *state, u64 address)
 	if (!state || !state->walk || !state->process)
 		return 0;
 	walk = state->walk;
-	if (bpf_probe_read_user(walk->code_words, PYTHON_CODE_BYTES, (void *)address) ||
+	if (unwind_copy(state->task, walk->code_words, PYTHON_CODE_BYTES, address) ||
 	    walk->code_words[PYTHON_TYPE_OFFSET / 8] != state->process->code_type)
 		return 0;
 	hash = code_hash(walk, address);
@@ -244,7 +273,7 @@ static __noinline u32 code_id(const struct python_state *state, u64 address)
 		walk->known[place].hash = hash;
 		return *known;
 	}
-	id = code_id_new(walk->interrupts);
+	id = code_id_new(walk);
 	if (!id)
 		return 0;
 	if (bpf_map_update_elem(&python_code_ids, &hash, &id, BPF_NOEXIST)) {
@@ -272,10 +301,11 @@ static __always_inline void python_put(struct python_walk *walk, u64 word)
 }
 
 /* What follows is not known. */
-static __always_inline long python_unreadable(struct python_walk *walk)
+static __always_inline long python_unreadable(const struct python_state *state)
 {
-	python_put(walk, PYTHON_UNREADABLE);
-	count_loss(VALUE_loss_reason_python_unreadable);
+	python_put(state->walk, PYTHON_UNREADABLE);
+	if (python_stays(state))
+		count_loss(VALUE_loss_reason_python_unreadable);
 	return 1;
 }
 
@@ -302,9 +332,9 @@ static __always_inline int python_next_call(const struct python_state *state, u6
 	python_call_ends(walk, walk->cframe);
 	if (!previous)
 		return 0;
-	if (bpf_probe_read_user(&cframe, sizeof(cframe),
-				(void *)(walk->cframe + layout->cframe_previous)) ||
-	    bpf_probe_read_user(&frame, sizeof(frame), (void *)(cframe + layout->cframe_frame)) ||
+	if (unwind_copy(state->task, &cframe, sizeof(cframe),
+			walk->cframe + layout->cframe_previous) ||
+	    unwind_copy(state->task, &frame, sizeof(frame), cframe + layout->cframe_frame) ||
 	    frame != previous)
 		return -1;
 	walk->cframe = cframe;
@@ -323,8 +353,7 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 	walk->code = code;
 	walk->code_id = id;
 	if (!id) {
-		count_loss(VALUE_loss_reason_python_unreadable);
-		python_put(walk, PYTHON_UNREADABLE);
+		python_unreadable(state);
 		return;
 	}
 	if (owner != PYTHON_OWNED_BY_GENERATOR && unit < code_int(walk, layout->code_first_traced))
@@ -337,15 +366,16 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 }
 
 /* Frames of calls lie behind each other: where two are on one page it is read whole, for those to come. 0 or -1. */
-static __always_inline int read_frame(struct python_walk *walk, u64 at)
+static __always_inline int read_frame(const struct python_state *state, u64 at)
 {
+	struct python_walk *walk = state->walk;
 	u64 page = at & ~(u64)(ARCH_PAGE_BYTES - 1), place = at % ARCH_PAGE_BYTES;
 
 	if (at % 8)
 		return -1;
 	if (place <= ARCH_PAGE_BYTES - PYTHON_FRAME_BYTES) {
 		if (page != walk->page_at && page == walk->last_page &&
-		    !bpf_probe_read_user(walk->page, ARCH_PAGE_BYTES, (void *)page))
+		    !unwind_copy(state->task, walk->page, ARCH_PAGE_BYTES, page))
 			walk->page_at = page;
 		walk->last_page = page;
 		if (page == walk->page_at) {
@@ -355,7 +385,7 @@ static __always_inline int read_frame(struct python_walk *walk, u64 at)
 	}
 	walk->page_at = PAGE_NONE;
 	walk->base = 0;
-	return bpf_probe_read_user(walk->page, PYTHON_FRAME_BYTES, (void *)at) ? -1 : 0;
+	return unwind_copy(state->task, walk->page, PYTHON_FRAME_BYTES, at) ? -1 : 0;
 }
 
 static long python_next(u32 index, struct python_state *state)
@@ -366,8 +396,8 @@ static long python_next(u32 index, struct python_state *state)
 
 	if (!at || walk->count >= PYTHON_DEPTH_MAX - 1)
 		return 1;
-	if (read_frame(walk, at))
-		return python_unreadable(walk);
+	if (read_frame(state, at))
+		return python_unreadable(state);
 	owner = frame_byte(walk, layout->frame_owner);
 	previous = frame_word(walk, layout->frame_previous);
 	walk->frame = previous;
@@ -378,21 +408,22 @@ static long python_next(u32 index, struct python_state *state)
 	python_put_frame(state, owner);
 	if (layout->boundary == PYTHON_BOUNDARY_ENTRY && frame_byte(walk, layout->frame_entry) &&
 	    python_next_call(state, previous))
-		return python_unreadable(walk);
+		return python_unreadable(state);
 	return 0;
 }
 
 /* The state of the thread. 0: it has none. */
-static __always_inline u64 python_thread(const struct python_process *process, u64 pointer)
+static __always_inline u64 python_thread(const struct python_state *state, u64 pointer)
 {
+	const struct python_process *process = state->process;
 	u64 thread = 0, holder = 0, id = 0;
 
-	bpf_probe_read_user(&thread, sizeof(thread), (void *)(pointer + process->thread_slot));
+	unwind_copy(state->task, &thread, sizeof(thread), pointer + process->thread_slot);
 	/* In a subinterpreter it has another one. */
 	if (process->current &&
-	    !bpf_probe_read_user(&holder, sizeof(holder), (void *)process->current) && holder &&
+	    !unwind_copy(state->task, &holder, sizeof(holder), process->current) && holder &&
 	    holder != thread &&
-	    !bpf_probe_read_user(&id, sizeof(id), (void *)(holder + process->layout.thread_id)) &&
+	    !unwind_copy(state->task, &id, sizeof(id), holder + process->layout.thread_id) &&
 	    id == pointer)
 		return holder;
 	return thread;
@@ -401,28 +432,30 @@ static __always_inline u64 python_thread(const struct python_process *process, u
 /* The frame that it runs, and what tells where that is; false: none, or it is no state of this thread. */
 static __always_inline bool python_begin(const struct python_state *state)
 {
-	u64 pointer = arch_thread_pointer(bpf_get_current_task_btf());
+	u64 pointer = arch_thread_pointer(state->task);
 	const struct python_layout *layout = &state->process->layout;
-	u64 thread = python_thread(state->process, pointer), at;
+	u64 thread = python_thread(state, pointer), at;
 	struct python_walk *walk = state->walk;
 
 	/* What lies there when an interpreter has ended is another's. */
-	if (!thread || bpf_probe_read_user(walk->code_words, PYTHON_THREAD_BYTES, (void *)thread) ||
+	if (!thread ||
+	    unwind_copy(state->task, walk->code_words, PYTHON_THREAD_BYTES, thread) ||
 	    code_word(walk, layout->thread_id) != pointer)
 		return false;
 	at = code_word(walk, layout->thread_frame);
 	walk->cframe = at;
 	if (layout->cframe_previous &&
-	    bpf_probe_read_user(&at, sizeof(at), (void *)(at + layout->cframe_frame)))
+	    unwind_copy(state->task, &at, sizeof(at), at + layout->cframe_frame))
 		at = 0;
 	walk->frame = at;
 	return at != 0;
 }
 
-/* What of Python the current thread is in. */
-static __noinline int python_take(struct python_walk *walk, u32 pid, u32 interrupts)
+/* What of Python the thread is in. */
+static __noinline int python_take(struct python_walk *walk, struct task_struct *task, u32 pid,
+				  u32 interrupts)
 {
-	struct python_state state = {walk, bpf_map_lookup_elem(&python_processes, &pid)};
+	struct python_state state = {walk, bpf_map_lookup_elem(&python_processes, &pid), task};
 
 	if (!walk)
 		return 0;
@@ -431,6 +464,9 @@ static __noinline int python_take(struct python_walk *walk, u32 pid, u32 interru
 	walk->page_at = walk->last_page = PAGE_NONE;
 	walk->code = 0;
 	walk->interrupts = interrupts;
+#ifdef UNWIND_OTHERS
+	walk->switches = switches_of(task);
+#endif
 	if (state.process && python_begin(&state))
 		bpf_loop(PYTHON_STEPS, python_next, &state, 0);
 	return 0;

@@ -100,13 +100,6 @@ _Static_assert((STACK_DEPTH_MAX & (STACK_DEPTH_MAX + 1)) == 0, "used as a mask")
 /* A frame each, and words where a caller is looked for. */
 #define STACK_WALK_STEPS (STACK_DEPTH_MAX + 2 + 2 * SCAN_MAX_WORDS)
 
-/* Python's frames are found in the memory of the thread that runs: those of one that sleeps are not read. */
-#ifdef UNWIND_OTHERS
-#define READS_PYTHON false
-#else
-#define READS_PYTHON reads_python
-#endif
-
 struct stack_walk {
 	struct stack_scratch *scratch;
 	struct task_struct *task;
@@ -132,7 +125,7 @@ static __always_inline long stack_walk_ends(struct stack_scratch *scratch)
 
 	if (!scratch->walk.end)
 		return 0;
-	if (!READS_PYTHON || python->next >= python->count)
+	if (!reads_python || python->next >= python->count)
 		return 1;
 	python->copying = PYTHON_COPY_ALL;
 	return 0;
@@ -158,7 +151,7 @@ static __always_inline void stack_put_code(struct stack_scratch *scratch, u64 ad
 {
 	struct unwind_walk *walk = &scratch->walk;
 
-	if (READS_PYTHON && !walk->end && !walk->scanned &&
+	if (reads_python && !walk->end && !walk->scanned &&
 	    python_is_due(&scratch->python, walk->sp)) {
 		scratch->python.copying = PYTHON_COPY_CALL;
 		if (walk->depth || !walk->skipped)
@@ -174,7 +167,7 @@ static long stack_walk_next(u32 index, struct stack_walk *state)
 	struct task_struct *task = state->task;
 	u64 address = walk->ip;
 
-	if (READS_PYTHON && scratch->python.copying) {
+	if (reads_python && scratch->python.copying) {
 		stack_put_python(scratch);
 		return stack_walk_ends(scratch);
 	}
@@ -257,8 +250,8 @@ static __always_inline bool stack_walk_of(struct task_struct *task, struct stack
 
 	if (!walks_by_tables || !unwind_begin(&scratch->walk, state.task, pid, to_skip))
 		return false;
-	if (READS_PYTHON)
-		python_take(&scratch->python, pid, scratch->interrupts);
+	if (reads_python)
+		python_take(&scratch->python, task, pid, scratch->interrupts);
 	scratch->walk.skipped = to_skip;
 	scratch->walk.depth = inner.depth;
 	scratch->walk.hash = inner.hash;
