@@ -43,6 +43,7 @@ struct python_walk {
 #endif
 	u64 frame;  /* to be read next; 0: there is none */
 	u64 cframe; /* of the call of the loop that is walked */
+	struct python_extent loop, loop_cold; /* of the process; empty where that is not what tells of calls */
 	u64 page_at;   /* of the page that was read, or PAGE_NONE; */
 	u64 last_page; /* and that of the last frame */
 	u32 base;      /* where in the page the frame is, in words */
@@ -100,8 +101,9 @@ static __always_inline u64 mix(u64 hash, u64 word)
 }
 
 /* What no two code objects have in common, be it that one came to lie where the other was: where it is, how large, what it refers to,
- * lines, version. What changes while it lives is left out (words 0, 1, 6, 7). */
-static __always_inline u64 code_hash(const struct python_walk *walk, u64 address)
+ * lines, version. What changes while it lives is left out: in all versions words 0 and 1, in some 6, 7, 16 and 17. */
+static __always_inline u64 code_hash(const struct python_walk *walk,
+				     const struct python_layout *layout, u64 address)
 {
 	u64 hash = mix(walk->pid, address);
 
@@ -114,11 +116,10 @@ static __always_inline u64 code_hash(const struct python_walk *walk, u64 address
 	MIX(9);
 	MIX(11);
 	MIX(12);
-	MIX(14);
-	MIX(16);
-	MIX(17);
 #undef MIX
-	return hash;
+	hash = mix(hash, code_word(walk, layout->code_file));
+	hash = mix(hash, code_word(walk, layout->code_name));
+	return mix(hash, code_word(walk, layout->code_lines));
 }
 
 /* A text as CPython keeps it: count of references, type, length, hash, state. */
@@ -169,6 +170,8 @@ static __always_inline int read_code(const struct python_state *state, struct py
 	code->id = id;
 	code->pid = walk->pid;
 	code->first_line = code_int(walk, layout->code_first_line);
+	code->lines_form = layout->lines;
+	code->pad = 0;
 	return read_text(state, code_word(walk, layout->code_name), &code->name, code->name_bytes,
 			 PYTHON_NAME_BYTES) ||
 			       read_text(state, code_word(walk, layout->code_file), &code->file,
@@ -250,6 +253,7 @@ static __always_inline u32 code_id_new(struct python_walk *walk)
 /* 0: it is none, or could not be read, or there is no room for it. */
 static __noinline u32 code_id(const struct python_state *state, u64 address)
 {
+	const struct python_layout *layout;
 	struct python_walk *walk;
 	u64 hash, place;
 	u32 id, *known;
@@ -257,10 +261,14 @@ static __noinline u32 code_id(const struct python_state *state, u64 address)
 	if (!state || !state->walk || !state->process)
 		return 0;
 	walk = state->walk;
-	if (unwind_copy(state->task, walk->code_words, PYTHON_CODE_BYTES, address) ||
+	layout = &state->process->layout;
+	if (unwind_copy(state->task, walk->code_words,
+			PYTHON_FRAMES_ARE_OBJECTS(layout) ? PYTHON_CODE_OBJECT_BYTES
+							  : PYTHON_CODE_BYTES,
+			address) ||
 	    walk->code_words[PYTHON_TYPE_OFFSET / 8] != state->process->code_type)
 		return 0;
-	hash = code_hash(walk, address);
+	hash = code_hash(walk, layout, address);
 	place = hash >> 32;
 	OPAQUE(place);
 	place &= PYTHON_KNOWN - 1;
@@ -341,13 +349,24 @@ static __always_inline int python_next_call(const struct python_state *state, u6
 	return 0;
 }
 
+/* Which instruction it stands at, in code units. */
+static __always_inline s64 frame_unit(const struct python_state *state, u64 code)
+{
+	const struct python_layout *layout = &state->process->layout;
+	u64 word = frame_word(state->walk, layout->frame_instruction);
+
+	if (!layout->code_bytes)
+		return (s32)word >> (layout->instruction_shift & 1);
+	return (s64)(word - code - layout->code_bytes) >> 1;
+}
+
 /* One that has not begun is left out, as Python does: what enters a function is its caller's, and so is what only cleans up behind it. */
 static __always_inline void python_put_frame(const struct python_state *state, u8 owner)
 {
 	const struct python_layout *layout = &state->process->layout;
 	struct python_walk *walk = state->walk;
 	u64 code = frame_word(walk, layout->frame_code);
-	s64 unit = (s64)(frame_word(walk, layout->frame_instruction) - code - layout->code_bytes) >> 1;
+	s64 unit = frame_unit(state, code);
 	u32 id = code == walk->code ? walk->code_id : code_id(state, code);
 
 	walk->code = code;
@@ -356,7 +375,8 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 		python_unreadable(state);
 		return;
 	}
-	if (owner != PYTHON_OWNED_BY_GENERATOR && unit < code_int(walk, layout->code_first_traced))
+	if (layout->code_first_traced && owner != PYTHON_OWNED_BY_GENERATOR &&
+	    unit < code_int(walk, layout->code_first_traced))
 		return;
 	/* One that has executed nothing stands before its first instruction. */
 	unit++;
@@ -373,7 +393,7 @@ static __always_inline int read_frame(const struct python_state *state, u64 at)
 
 	if (at % 8)
 		return -1;
-	if (place <= ARCH_PAGE_BYTES - PYTHON_FRAME_BYTES) {
+	if (place <= ARCH_PAGE_BYTES - PYTHON_FRAME_OBJECT_BYTES) {
 		if (page != walk->page_at && page == walk->last_page &&
 		    !unwind_copy(state->task, walk->page, ARCH_PAGE_BYTES, page))
 			walk->page_at = page;
@@ -385,7 +405,21 @@ static __always_inline int read_frame(const struct python_state *state, u64 at)
 	}
 	walk->page_at = PAGE_NONE;
 	walk->base = 0;
-	return unwind_copy(state->task, walk->page, PYTHON_FRAME_BYTES, at) ? -1 : 0;
+	return unwind_copy(state->task, walk->page, state->process->layout.frame_bytes & 127, at)
+		       ? -1
+		       : 0;
+}
+
+/* The frame read last is the only one of its call of the loop. */
+static __always_inline void python_object_ends(const struct python_state *state)
+{
+	struct python_walk *walk = state->walk;
+
+	python_call_ends(walk, walk->cframe);
+	if (walk->cframe != PYTHON_PLACE_UNKNOWN &&
+	    unwind_copy(state->task, &walk->cframe, sizeof(walk->cframe),
+			walk->cframe + state->process->layout.cframe_previous))
+		walk->cframe = PYTHON_PLACE_UNKNOWN;
 }
 
 static long python_next(u32 index, struct python_state *state)
@@ -406,8 +440,10 @@ static long python_next(u32 index, struct python_state *state)
 		return 0;
 	}
 	python_put_frame(state, owner);
-	if (layout->boundary == PYTHON_BOUNDARY_ENTRY && frame_byte(walk, layout->frame_entry) &&
-	    python_next_call(state, previous))
+	if (PYTHON_FRAMES_ARE_OBJECTS(layout))
+		python_object_ends(state);
+	else if (layout->boundary == PYTHON_BOUNDARY_ENTRY &&
+		 frame_byte(walk, layout->frame_entry) && python_next_call(state, previous))
 		return python_unreadable(state);
 	return 0;
 }
@@ -444,7 +480,12 @@ static __always_inline bool python_begin(const struct python_state *state)
 		return false;
 	at = code_word(walk, layout->thread_frame);
 	walk->cframe = at;
-	if (layout->cframe_previous &&
+	walk->loop = state->process->loop;
+	walk->loop_cold = state->process->loop_cold;
+	if (PYTHON_FRAMES_ARE_OBJECTS(layout))
+		walk->cframe = layout->thread_cframe ? code_word(walk, layout->thread_cframe)
+						     : PYTHON_PLACE_UNKNOWN;
+	else if (layout->cframe_previous &&
 	    unwind_copy(state->task, &at, sizeof(at), at + layout->cframe_frame))
 		at = 0;
 	walk->frame = at;
@@ -463,6 +504,7 @@ static __noinline int python_take(struct python_walk *walk, struct task_struct *
 	walk->pid = pid;
 	walk->page_at = walk->last_page = PAGE_NONE;
 	walk->code = 0;
+	walk->loop.end = 0;
 	walk->interrupts = interrupts;
 #ifdef UNWIND_OTHERS
 	walk->switches = switches_of(task);
@@ -472,13 +514,22 @@ static __noinline int python_take(struct python_walk *walk, struct task_struct *
 	return 0;
 }
 
-/* Do the next ones belong to the call that was just left, so that the C stack goes on at sp? */
-static __always_inline bool python_is_due(const struct python_walk *walk, u64 sp)
+static __always_inline bool is_within(const struct python_extent *extent, u64 address)
+{
+	return address - extent->start < extent->end - extent->start;
+}
+
+/* Do the next ones belong to the call that was just left, at this address, so that the C stack goes on at sp? */
+static __always_inline bool python_is_due(const struct python_walk *walk, u64 address, u64 sp)
 {
 	u64 next = walk->next;
 
 	if (walk->next >= walk->count)
 		return false;
+	/* A return address may be where the next function begins. */
+	if (walk->loop.end)
+		return is_within(&walk->loop, address - 1) ||
+		       is_within(&walk->loop_cold, address - 1);
 	OPAQUE(next);
 	return walk->places[next & (PYTHON_DEPTH_MAX - 1)] < sp;
 }

@@ -11,6 +11,17 @@ enum python_boundary {
 	PYTHON_BOUNDARY_ENTRY = 1, /* the outermost of them says so (3.11); where on the C stack that call is the chain of C frames
 				    * tells (_PyCFrame) */
 	PYTHON_BOUNDARY_SHIM, /* a frame without code follows them (3.12 and later), which lies on the C stack itself */
+	/* Frames are objects of their own, and each has a call: */
+	PYTHON_BOUNDARY_CFRAME, /* its C frame is in the chain of them (3.10) */
+	PYTHON_BOUNDARY_CODE,	/* what lies in the code of the loop is one (3.9) */
+};
+#define PYTHON_FRAMES_ARE_OBJECTS(layout) ((layout)->boundary >= PYTHON_BOUNDARY_CFRAME)
+
+/* How a code object keeps its lines. */
+enum python_lines {
+	PYTHON_LINES_PLACES, /* co_linetable of 3.11 and later */
+	PYTHON_LINES_RANGES, /* co_linetable of 3.10 */
+	PYTHON_LINES_STEPS,  /* co_lnotab of 3.9 */
 };
 
 /* Offsets in bytes, in the objects that the names begin with. */
@@ -19,24 +30,37 @@ struct python_layout {
 	u16 thread_frame; /* the current frame of a thread, or its C frame where cframe_* are not both 0 */
 	u16 thread_id;	  /* what pthread_self() says: the thread pointer */
 	u16 cframe_frame, cframe_previous;
-	u16 frame_code, frame_previous, frame_instruction;
+	u16 thread_cframe; /* where frames are objects with a C frame each */
+	u16 frame_bytes; /* so much of it is read */
+	u16 frame_code, frame_previous;
+	u16 frame_instruction; /* a pointer; of objects an int, of which instruction_shift makes code units */
+	u16 instruction_shift;
 	u16 frame_owner;     /* a byte: PYTHON_OWNED_BY_*; */
 	u16 frame_entry;     /* where they end by that, a byte: it is the outermost of them */
 	u16 code_first_line; /* int */
 	u16 code_first_traced; /* int: a frame that stands before this code unit has not begun */
-	u16 code_file, code_name, code_lines, code_bytes;
+	u16 code_file, code_name, code_lines;
+	u16 code_bytes; /* its instructions; 0 where frames are objects */
 	u16 text_data; /* of a text that is ASCII; */
 	u16 wide_text_data; /* of one that is not */
+	u16 lines;	    /* enum python_lines */
 };
 
 /* So much of a frame and of a code object is read, and where an object has its type. */
 #define PYTHON_FRAME_BYTES 72
+#define PYTHON_FRAME_OBJECT_BYTES 112
+#define PYTHON_CODE_OBJECT_BYTES  128 /* where frames are objects */
 #define PYTHON_CODE_BYTES  208
 #define PYTHON_TYPE_OFFSET 8
-#define PYTHON_THREAD_BYTES 160 /* and of the state of a thread */
+#define PYTHON_THREAD_BYTES 184 /* and of the state of a thread */
 
 #define PYTHON_OWNED_BY_GENERATOR 1
 #define PYTHON_OWNED_BY_C	  3 /* a shim; at least */
+
+/* Code, end behind it. */
+struct python_extent {
+	u64 start, end;
+};
 
 /* An interpreter in a process. */
 struct python_process {
@@ -44,6 +68,7 @@ struct python_process {
 	u64 thread_slot; /* from the thread pointer: where the state of the thread is */
 	u64 current;	 /* where the state of the thread is that holds the lock of the interpreter; 0: thread_slot tells all */
 	u64 code_type;	 /* what all code objects refer to as their type */
+	struct python_extent loop, loop_cold; /* the interpreter's loop, where that is what tells of calls, and its part that lies elsewhere */
 };
 
 /* A frame of Python among the addresses of a stack: no program and no kernel has code there. Behind the number of its code is
@@ -75,6 +100,8 @@ struct python_code {
 	u32 pid;
 	s32 first_line;
 	u32 lines_bytes; /* of the table, that are here */
+	u32 lines_form;	 /* enum python_lines */
+	u32 pad;
 	struct python_text name, file;
 	u8 name_bytes[PYTHON_NAME_BYTES], file_bytes[PYTHON_FILE_BYTES];
 	u8 lines[PYTHON_LINES_BYTES]; /* or PYTHON_LONG_LINES_BYTES of them */

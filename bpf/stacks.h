@@ -152,7 +152,7 @@ static __always_inline void stack_put_code(struct stack_scratch *scratch, u64 ad
 	struct unwind_walk *walk = &scratch->walk;
 
 	if (reads_python && !walk->end && !walk->scanned &&
-	    python_is_due(&scratch->python, walk->sp)) {
+	    python_is_due(&scratch->python, address, walk->sp)) {
 		scratch->python.copying = PYTHON_COPY_CALL;
 		if (walk->depth || !walk->skipped)
 			return;

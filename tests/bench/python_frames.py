@@ -57,7 +57,7 @@ def measure_interpreter(bench, interpreter, *options):
 
 
 def measure(bench):
-	interpreters = [path for minor in (11, 12, 13) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
+	interpreters = [path for minor in (9, 10, 11, 12, 13) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
 	before = SWITCH.read_text()
 	SWITCH.write_text("1")
 	try:

@@ -26,12 +26,34 @@ TEST(lines_are_those_of_the_entries)
 				    200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 0};
 
 	for (u32 unit = 0; unit < ARRAY_SIZE(lines); unit++)
-		if (python_line_of(table, sizeof(table), 10, unit) != lines[unit])
-			UNIT_FAIL("unit %u: line %u, expected %u", unit,
-				  python_line_of(table, sizeof(table), 10, unit), lines[unit]);
+		if (python_line_of(PYTHON_LINES_PLACES, table, sizeof(table), 10, unit) !=
+		    lines[unit])
+			UNIT_FAIL(
+				"unit %u: line %u, expected %u", unit,
+				python_line_of(PYTHON_LINES_PLACES, table, sizeof(table), 10, unit),
+				lines[unit]);
 	/* Cut: what is there counts. */
-	CHECK_U64(python_line_of(table, 5, 10, 2), 11);
-	CHECK_U64(python_line_of(table, 5, 10, 3), 0);
+	CHECK_U64(python_line_of(PYTHON_LINES_PLACES, table, 5, 10, 2), 11);
+	CHECK_U64(python_line_of(PYTHON_LINES_PLACES, table, 5, 10, 3), 0);
+}
+
+TEST(lines_of_older_tables)
+{
+	/* Bytes of instructions: 4 of line 10, 2 without a line, 6 of line 12, 2 of line 11. */
+	static const u8 ranges[] = {4, 0, 2, 0x80, 6, 2, 2, 0xff};
+	static const u32 by_ranges[] = {10, 10, 0, 12, 12, 12, 11, 0};
+	/* Line 10 for 4 bytes, line 142 (127 + 5) for 6, line 141 from there on. */
+	static const u8 steps[] = {4, 127, 0, 5, 6, 0xff};
+	static const u32 by_steps[] = {10, 10, 142, 142, 142, 141, 141};
+
+	for (u32 unit = 0; unit < ARRAY_SIZE(by_ranges); unit++)
+		CHECK_U64(python_line_of(PYTHON_LINES_RANGES, ranges, sizeof(ranges), 10, unit),
+			  by_ranges[unit]);
+	for (u32 unit = 0; unit < ARRAY_SIZE(by_steps); unit++)
+		CHECK_U64(python_line_of(PYTHON_LINES_STEPS, steps, sizeof(steps), 10, unit),
+			  by_steps[unit]);
+	CHECK_U64(python_line_of(PYTHON_LINES_RANGES, ranges, 3, 10, 2), 0);
+	CHECK_U64(python_line_of(PYTHON_LINES_STEPS, steps, 1, 10, 9), 10);
 }
 
 TEST(damaged_tables_end)
@@ -50,7 +72,7 @@ TEST(damaged_tables_end)
 			table[n] = (u8)(state >> 24 | (state & 3 ? 0x80 : 0));
 		}
 		table = realloc(table, size ? size : 1);
-		python_line_of(table, size, (s32)state, (u32)(state >> 40) % 300);
+		python_line_of((u32)i / 7 % 3, table, size, (s32)state, (u32)(state >> 40) % 300);
 		free(table);
 	}
 }

@@ -69,6 +69,7 @@ static void free_item(struct python_code_item *item)
 void python_codes_add(struct python_codes *codes, const struct python_code *code, size_t size_bytes)
 {
 	struct python_code_item item = {.first_line = code->first_line,
+					.lines_form = code->lines_form,
 					.lines_bytes = code->lines_bytes};
 
 	if (size_bytes < offsetof(struct python_code, lines) ||
@@ -103,8 +104,8 @@ struct python_place python_codes_find(const struct python_codes *codes, u64 addr
 	if (item->first_line > 0)
 		place.function_line = (u32)item->first_line;
 	if (instruction)
-		place.line = python_line_of(item->lines, item->lines_bytes, item->first_line,
-					    instruction - 1);
+		place.line = python_line_of(item->lines_form, item->lines, item->lines_bytes,
+					    item->first_line, instruction - 1);
 	else
 		place.line = place.function_line;
 	return place;

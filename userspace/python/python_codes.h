@@ -12,6 +12,7 @@
 struct python_code_item {
 	char *name, *file; /* UTF-8 */
 	s32 first_line;
+	u32 lines_form; /* enum python_lines */
 	u32 lines_bytes;
 	u8 *lines;
 };

@@ -68,7 +68,44 @@ static s64 read_delta(struct reader *reader, u32 place)
 	return delta;
 }
 
-u32 python_line_of(const u8 *table, size_t bytes, s32 first_line, u32 unit)
+static u32 line_or_none(s64 line)
+{
+	return line <= 0 || line > INT32_MAX ? 0 : (u32)line;
+}
+
+#define NO_LINE (-128)
+
+/* Pairs: so many bytes of instructions, and by how much their line is above the last one. */
+static u32 line_by_ranges(const u8 *table, size_t bytes, s64 line, u64 at)
+{
+	u64 end = 0;
+
+	for (size_t i = 0; i + 1 < bytes; i += 2) {
+		signed char delta = (signed char)table[i + 1];
+
+		end += table[i];
+		line += delta == NO_LINE ? 0 : delta;
+		if (at < end)
+			return delta == NO_LINE ? 0 : line_or_none(line);
+	}
+	return 0;
+}
+
+/* Pairs: so many bytes further the line is so much above the last one, up to the next pair. */
+static u32 line_by_steps(const u8 *table, size_t bytes, s64 line, u64 at)
+{
+	u64 begin = 0;
+
+	for (size_t i = 0; i + 1 < bytes; i += 2) {
+		begin += table[i];
+		if (begin > at)
+			break;
+		line += (signed char)table[i + 1];
+	}
+	return line_or_none(line);
+}
+
+static u32 line_by_places(const u8 *table, size_t bytes, s32 first_line, u32 unit)
 {
 	struct reader reader = {table, table + bytes};
 	s64 line = first_line;
@@ -83,7 +120,19 @@ u32 python_line_of(const u8 *table, size_t bytes, s32 first_line, u32 unit)
 		line += read_delta(&reader, place);
 		end += (first & 7) + 1;
 		if (unit < end)
-			return place == PLACE_NONE || line <= 0 || line > INT32_MAX ? 0 : (u32)line;
+			return place == PLACE_NONE ? 0 : line_or_none(line);
 	}
 	return 0;
+}
+
+u32 python_line_of(enum python_lines form, const u8 *table, size_t bytes, s32 first_line, u32 unit)
+{
+	switch (form) {
+	case PYTHON_LINES_RANGES:
+		return line_by_ranges(table, bytes, first_line, 2ULL * unit);
+	case PYTHON_LINES_STEPS:
+		return line_by_steps(table, bytes, first_line, 2ULL * unit);
+	default:
+		return line_by_places(table, bytes, first_line, unit);
+	}
 }

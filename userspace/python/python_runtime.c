@@ -11,7 +11,8 @@
 #include "elf/elf_file.h"
 #include "python/debug_offsets.h"
 
-#define OLDEST_MINOR 11
+#define WITH_VERSION 11 /* the first minor version that says it by a symbol */
+#define WITH_CFRAMES 10 /* and that tells of its calls of the loop by C frames */
 #define THREADS_MAX  10000
 #define FRAMES_MAX   20000 /* in all */
 #define TRIES	     5	   /* threads run while they are looked at */
@@ -49,6 +50,52 @@ static const struct version versions[] = {
 
 /* ---- where it is ---- */
 
+/* By what was new in each version, where it does not say it. */
+static int find_minor(const struct elf_file *file, struct python_symbols *symbols)
+{
+	static const struct {
+		unsigned minor;
+		const char *name;
+	} news[] = {{10, "PyIter_Send"}, {9, "PyObject_CallNoArgs"}};
+	u64 address;
+
+	if (!elf_file_dynamic_symbol(file, "Py_Version", &symbols->version))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(news) && !symbols->minor; i++)
+		if (!elf_file_dynamic_symbol(file, news[i].name, &address))
+			symbols->minor = news[i].minor;
+	return symbols->minor ? 0 : -ENOTSUP;
+}
+
+/* The part of it that lies elsewhere is known only where the file has all of its symbols. */
+static int find_loop(struct elf_file *file, struct python_symbols *symbols)
+{
+	struct elf_symbols all;
+
+	if (elf_symbols_load(file, NULL, &all, NULL))
+		return -ENOTSUP;
+	for (size_t i = 0; i < all.count; i++) {
+		const struct elf_symbol *symbol = &all.items[i];
+		const struct python_extent extent = {symbol->address,
+						     symbol->address + symbol->size_bytes};
+
+		if (!strcmp(symbol->name, "_PyEval_EvalFrameDefault"))
+			symbols->loop = extent;
+		else if (!strcmp(symbol->name, "_PyEval_EvalFrameDefault.cold"))
+			symbols->loop_cold = extent;
+	}
+	elf_symbols_free(&all);
+	return symbols->loop.end > symbols->loop.start ? 0 : -ENOTSUP;
+}
+
+static void move(struct python_extent *extent, u64 bias)
+{
+	if (!extent->end)
+		return;
+	extent->start += bias;
+	extent->end += bias;
+}
+
 int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols)
 {
 	struct python_symbols symbols = {0};
@@ -57,9 +104,11 @@ int python_symbols_find(int fd, const char *path, struct python_symbols *ret_sym
 
 	if (result)
 		return -ENOENT;
-	result = elf_file_dynamic_symbol(file, "_PyRuntime", &symbols.runtime);
-	if (!result && (elf_file_dynamic_symbol(file, "Py_Version", &symbols.version) ||
-			elf_file_dynamic_symbol(file, "PyCode_Type", &symbols.code_type)))
+	result = elf_file_dynamic_symbol(file, "PyCode_Type", &symbols.code_type) ? -ENOENT : 0;
+	if (!result &&
+	    (elf_file_dynamic_symbol(file, "_PyRuntime", &symbols.runtime) ||
+	     find_minor(file, &symbols) ||
+	     (symbols.minor && symbols.minor < WITH_CFRAMES && find_loop(file, &symbols))))
 		result = -ENOTSUP;
 	elf_file_free(file);
 	if (!result)
@@ -86,8 +135,10 @@ int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset,
 		    file_offset >= segment->offset + segment->file_size_bytes)
 			continue;
 		symbols->runtime += bias;
-		symbols->version += bias;
+		symbols->version += symbols->version ? bias : 0;
 		symbols->code_type += bias;
+		move(&symbols->loop, bias);
+		move(&symbols->loop_cold, bias);
 		result = 0;
 	}
 	elf_file_free(file);
@@ -114,11 +165,25 @@ static int not_begun(struct err *err)
 	return err_set(err, -EAGAIN, "it has not begun to run");
 }
 
+static bool take_version(unsigned minor, struct version *ret_version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+		if (versions[i].minor == minor) {
+			*ret_version = versions[i];
+			return true;
+		}
+	return false;
+}
+
 static int find_version(const struct python_memory *memory, const struct python_symbols *symbols,
 			char *ret_text, struct version *ret_version, u64 *ret_hex, struct err *err)
 {
 	u64 hex;
 
+	if (!symbols->version && take_version(symbols->minor, ret_version)) {
+		snprintf(ret_text, PYTHON_VERSION_BYTES, "3.%u", symbols->minor);
+		return 0;
+	}
 	if (!read_word(memory, symbols->version, &hex))
 		return not_begun(err);
 	if (hex >> 32 || VERSION_MAJOR(hex) != 3)
@@ -129,12 +194,9 @@ static int find_version(const struct python_memory *memory, const struct python_
 		return err_set(err, -ENOTSUP,
 			       "Python %s is a pre-release, whose frames may lie anywhere",
 			       ret_text);
-	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
-		if (versions[i].minor == VERSION_MINOR(hex)) {
-			*ret_version = versions[i];
-			*ret_hex = hex;
-			return 0;
-		}
+	*ret_hex = hex;
+	if (VERSION_MINOR(hex) >= WITH_VERSION && take_version(VERSION_MINOR(hex), ret_version))
+		return 0;
 	return err_set(err, -ENOTSUP,
 		       "the frames of Python %s are not known (those of 3.%u to 3.%u are)",
 		       ret_text, versions[0].minor, versions[ARRAY_SIZE(versions) - 1].minor);
@@ -194,7 +256,7 @@ static int take_debug_offsets(const struct python_memory *memory, u64 runtime, u
 /* ---- its threads and their frames ---- */
 
 struct frame {
-	u8 bytes[PYTHON_FRAME_BYTES];
+	u8 bytes[PYTHON_FRAME_OBJECT_BYTES];
 };
 
 static u64 word_at(const void *bytes, u16 offset)
@@ -219,9 +281,11 @@ static bool is_code(const struct python_memory *memory, const struct python_proc
 		    u64 address)
 {
 	const struct python_layout *layout = &process->layout;
+	size_t size =
+		PYTHON_FRAMES_ARE_OBJECTS(layout) ? PYTHON_CODE_OBJECT_BYTES : PYTHON_CODE_BYTES;
 	u8 code[PYTHON_CODE_BYTES];
 
-	return memory->read(memory->data, address, code, sizeof(code)) &&
+	return memory->read(memory->data, address, code, size) &&
 	       word_at(code, PYTHON_TYPE_OFFSET) == process->code_type &&
 	       is_text(memory, word_at(code, layout->code_file)) &&
 	       is_text(memory, word_at(code, layout->code_name));
@@ -237,15 +301,16 @@ static int count_frames(const struct python_memory *memory, const struct python_
 
 	if (!read_word(memory, thread + layout->thread_frame, &at))
 		return -1;
-	if ((layout->cframe_frame || layout->cframe_previous) &&
+	if (!PYTHON_FRAMES_ARE_OBJECTS(layout) &&
+	    (layout->cframe_frame || layout->cframe_previous) &&
 	    !read_word(memory, at + layout->cframe_frame, &at))
 		return -1;
 	for (; at && *left; --*left) {
 		struct frame frame;
 
-		if (at % 8 || !memory->read(memory->data, at, &frame, sizeof(frame)))
+		if (at % 8 || !memory->read(memory->data, at, &frame, layout->frame_bytes))
 			return -1;
-		if (layout->boundary == PYTHON_BOUNDARY_ENTRY ||
+		if (layout->boundary != PYTHON_BOUNDARY_SHIM ||
 		    frame.bytes[layout->frame_owner] < PYTHON_OWNED_BY_C) {
 			if (!is_code(memory, process, word_at(&frame, layout->frame_code)))
 				return -1;
@@ -318,7 +383,9 @@ int python_runtime_open(const struct python_memory *memory, const struct python_
 			char ret_version[PYTHON_VERSION_BYTES], struct python_process *ret_process,
 			struct err *err)
 {
-	struct python_process process = {.code_type = symbols->code_type};
+	struct python_process process = {.code_type = symbols->code_type,
+					 .loop = symbols->loop,
+					 .loop_cold = symbols->loop_cold};
 	struct confirmed confirmed = {0};
 	struct version version = {0};
 	u64 hex = 0;

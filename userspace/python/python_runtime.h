@@ -15,8 +15,10 @@
 /* Where a file, or a process, has what an interpreter is known by. */
 struct python_symbols {
 	u64 runtime;   /* _PyRuntime */
-	u64 version;   /* Py_Version */
+	u64 version;   /* Py_Version; 0: there is none (before 3.11), */
+	unsigned minor; /* but what else there is tells this */
 	u64 code_type; /* PyCode_Type */
+	struct python_extent loop, loop_cold; /* _PyEval_EvalFrameDefault, where it is needed; else empty */
 };
 
 /* Memory of a process. */
@@ -26,7 +28,7 @@ struct python_memory {
 	void *data;
 };
 
-/* By the dynamic symbols of a file. -ENOENT: there is no interpreter in it; -ENOTSUP: one that is older than 3.11. fd stays the
+/* By the dynamic symbols of a file. -ENOENT: there is no interpreter in it; -ENOTSUP: one that is older than 3.9. fd stays the
  * caller's. */
 int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols);
 /* Where a mapping of the file puts them: start of it, and where in the file it begins. -ENOENT: none of its code is mapped there. */

@@ -239,10 +239,12 @@ static const char *next_line(const char *line)
 	return *line ? line + 1 : line;
 }
 
-/* By which threads of Python's come to what they are for. */
+/* By which threads of Python's come to what they are for; before 3.11 without their class. */
 static bool is_beginning(const char *line)
 {
-	static const char *const names[] = {"Thread._bootstrap", "Thread.run threading.py:"};
+	static const char *const names[] = {"Thread._bootstrap",
+					    "Thread.run threading.py:", "_bootstrap threading.py:",
+					    "_bootstrap_inner threading.py:", "run threading.py:"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(line, names[i], strlen(names[i])))

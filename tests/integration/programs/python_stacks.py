@@ -12,9 +12,11 @@ notes = []
 
 
 def taken(frame):
+	"""Before 3.11 code knows its own name only."""
 	found = []
 	while frame:
-		found.append((frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno))
+		code = frame.f_code
+		found.append((getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno))
 		frame = frame.f_back
 	return found
 
@@ -186,7 +188,7 @@ import os, sys, _thread
 def taken(frame):
 	found = []
 	while frame:
-		found.append((frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno))
+		found.append((getattr(frame.f_code, "co_qualname", frame.f_code.co_name), frame.f_code.co_filename, frame.f_lineno))
 		frame = frame.f_back
 	return found
 def inner():
