@@ -139,6 +139,12 @@ static int add_note(struct report_row *row, const struct statistics_row *functio
 	return 0;
 }
 
+/* Of distributions that were cut into buckets, and of calls without an end, it is not known. */
+static bool knows_inside(const struct statistics_row *function)
+{
+	return function->timed_count && !function->buckets;
+}
+
 /* What all rows are seen against. */
 struct whole {
 	double all_ns;
@@ -161,7 +167,7 @@ static int add_row(struct report_table *table, const struct statistics_row *func
 		if (column == overhead_column.name && function->cpu_ns)
 			report_cell_decimal(&cells[i], 100.0 * (double)function->cost_ns /
 							       (double)function->cpu_ns);
-		if (column == inside_column.name && function->timed_count && !function->buckets)
+		if (column == inside_column.name && knows_inside(function))
 			report_cell_count(&cells[i], function->probes_inside_ns);
 	}
 	report_cell_count(&cells[COLUMN_CALLS], function->call_count);
@@ -192,7 +198,7 @@ static int choose_columns(const struct statistics_row *rows, size_t count,
 
 	for (size_t i = 0; i < count; i++) {
 		priced |= rows[i].cpu_ns != 0;
-		inside |= rows[i].probes_inside_ns != 0;
+		inside |= rows[i].probes_inside_ns && knows_inside(&rows[i]);
 	}
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
