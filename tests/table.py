@@ -18,7 +18,7 @@ RELEASES = ("bookworm", "trixie")  # of Debian, for tests/package/run_releases
 # knows_cases: its programs take names of cases, and --list.
 Family = collections.namedtuple("Family", "name sources command where usual_seconds limit_seconds second_look knows_cases", defaults=("", False))
 FAMILIES = [
-	Family("lint", "scripts/lint.py", "scripts/lint.py --quick", "quick", 1, 60),
+	Family("lint", "scripts/lint.py", "scripts/lint.py --quick", "quick", 5, 600),
 	Family("unit", "tests/unit/test_*.c", "build/unit/test_STEM", "quick", 1, 600),
 	Family("golden", "tests/golden/run", "tests/golden/run", "quick", 3, 180),
 	Family("captures", "tests/captures/*.gpr.gz", "tests/captures/run STEM", "check", 3, 180),
