@@ -55,6 +55,7 @@ test   util-linux                            -  unshare, setpriv: namespaces and
 test   man-db                                -  reads the manual pages
 test   binutils                              -  strip, objcopy: targets without symbols
 test   xz-utils                              -  packs .gnu_debugdata for tests
+test   libdebuginfod1                        -  fetches debug files from a server of tests
 test   libc6-dbg                             -  names of functions of the C library in stacks
 test   python3-dev                           -  a module of Python in C++, a program with Python inside (29 MB)
 test   python3-venv                          -  packages from PyPI: greenlet, gevent, a reader of traces

@@ -17,7 +17,7 @@
 #include "../bpf/record.h"
 #include "unit.h"
 
-static const struct resolve_limits limits = {60000000000ULL, 1ULL << 40, 1ULL << 30};
+static const struct resolve_limits limits = {60000000000ULL, 1ULL << 40, 1ULL << 30, {0}};
 
 /* ---- symbols ---- */
 

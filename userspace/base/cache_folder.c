@@ -94,8 +94,7 @@ static int latest_first(const void *left, const void *right)
 	return a->used_ns > b->used_ns ? -1 : a->used_ns < b->used_ns;
 }
 
-/* What is too much goes, what was used longest ago first. Best effort. */
-static void shrink(int folder_fd)
+void cache_folder_shrink(int folder_fd, u64 max_bytes, size_t max_files)
 {
 	int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *folder = copy < 0 ? NULL : fdopendir(copy);
@@ -120,7 +119,7 @@ static void shrink(int folder_fd)
 		qsort(files, count, sizeof(*files), latest_first);
 	for (size_t i = 0; i < count; i++) {
 		total_bytes += files[i].size_bytes;
-		if (i >= CACHE_FOLDER_MAX_FILES || total_bytes > CACHE_FOLDER_MAX_BYTES)
+		if (i >= max_files || total_bytes > max_bytes)
 			(void)unlinkat(folder_fd, files[i].name, 0);
 	}
 }
@@ -152,6 +151,6 @@ int cache_folder_write(int folder_fd, const char *name, const u8 *bytes, size_t 
 	if (result)
 		(void)unlinkat(folder_fd, temporary, 0);
 	else
-		shrink(folder_fd);
+		cache_folder_shrink(folder_fd, CACHE_FOLDER_MAX_BYTES, CACHE_FOLDER_MAX_FILES);
 	return result;
 }

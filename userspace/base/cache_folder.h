@@ -19,5 +19,7 @@ int cache_folder_open(const char *path, int *ret_fd);
 int cache_folder_read(int folder_fd, const char *name, u8 **ret_bytes, size_t *ret_size);
 /* As a whole or not at all, whoever else writes it at the same time. 0 or -errno. */
 int cache_folder_write(int folder_fd, const char *name, const u8 *bytes, size_t size);
+/* What is too much goes, what was used longest ago first. Best effort. */
+void cache_folder_shrink(int folder_fd, u64 max_bytes, size_t max_files);
 
 #endif

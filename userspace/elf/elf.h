@@ -19,6 +19,7 @@ struct elf_file {
 	size_t executable_count;
 	struct elf_segment *loaded; /* all PT_LOADs, for addresses of data */
 	size_t loaded_count;
+	int debug_fd; /* of elf_file_set_debug_file(); -1: none */
 };
 
 /* The first section of this name (name NULL: any) and type (SHT_NULL: any) that is within the file. */

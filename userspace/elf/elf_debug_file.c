@@ -156,9 +156,30 @@ static int open_by_debug_link(const struct elf_file *file, int root_fd)
 	return -1;
 }
 
+void elf_file_set_debug_file(struct elf_file *file, int fd)
+{
+	file->debug_fd = fd;
+}
+
+static int open_set(const struct elf_file *file)
+{
+	u8 id[ELF_BUILD_ID_MAX_BYTES];
+	size_t size = elf_file_build_id(file, id);
+
+	if (file->debug_fd < 0 || size < 2 || !build_id_is(file->debug_fd, file->path, id, size))
+		return -1;
+	return fcntl(file->debug_fd, F_DUPFD_CLOEXEC, 0);
+}
+
 int elf_debug_file_open(const struct elf_file *file, const char *root_path, int *ret_fd)
 {
 	const char *roots[] = {root_path, ""};
+	int set_fd = open_set(file);
+
+	if (set_fd >= 0) {
+		*ret_fd = set_fd;
+		return 0;
+	}
 
 	for (size_t i = 0; i < (root_path[0] ? 2 : 1); i++) {
 		char root[PATH_MAX];

@@ -184,6 +184,7 @@ int elf_file_open(int fd, const char *path, struct elf_file **ret_file, struct e
 		return err_errno(err, -ENOMEM, "can't read %s", path);
 	}
 	file->fd = fd;
+	file->debug_fd = -1;
 	file->size_bytes = (u64)status.st_size;
 	file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!file->elf)

@@ -130,6 +130,10 @@ enum elf_debug_file_chance {
 };
 enum elf_debug_file_chance elf_debug_file_chance(const struct elf_file *file);
 
+/* A file that is said to be its separate debug file: found before all others, where its build id is the same. fd stays the caller's
+ * and open as long as file is. */
+void elf_file_set_debug_file(struct elf_file *file, int fd);
+
 /* How many of them begin at or below the address. */
 size_t elf_symbols_up_to(const struct elf_symbols *symbols, u64 address);
 

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "resolve/debug_server.h"
+#include "resolve/debug_store.h"
 #include "resolve/kernel_symbols.h"
 #include "resolve/resolve.h"
 
@@ -245,11 +247,26 @@ static int add_cut(struct batch *batch, u64 count)
 	return count ? batch_add(batch, &fact.header) : 0;
 }
 
-int frames_put(const struct stack_addresses *stacks, const struct code_map *code,
-	       const struct python_codes *python, struct text_ids *texts, struct batch *batch)
+static struct resolve_limits limits_of(const struct frames_config *config)
 {
-	static const struct resolve_limits limits = {TIME_MAX_NS, MEMORY_MAX_BYTES,
-						     DEBUG_MAX_BYTES};
+	struct resolve_limits limits = {.time_ns = TIME_MAX_NS,
+					.memory_bytes = MEMORY_MAX_BYTES,
+					.debug_max_bytes = DEBUG_MAX_BYTES};
+
+	if (debug_server_is_set())
+		limits.debug = (struct resolve_debug){
+			.folder = config->keeps_debug_files ? DEBUG_STORE_FOLDER : NULL,
+			.time_ns = FRAMES_DEBUG_TIME_NS,
+			.bytes = FRAMES_DEBUG_BYTES,
+			.on_ask = config->on_debug_files_asked};
+	return limits;
+}
+
+int frames_put(const struct frames_config *config, const struct stack_addresses *stacks,
+	       const struct code_map *code, const struct python_codes *python,
+	       struct text_ids *texts, struct batch *batch, struct resolve_debug_status *ret_debug)
+{
+	const struct resolve_limits limits = limits_of(config);
 	_cleanup_free_ struct resolve_mapping *mappings = make_mappings(code);
 	_cleanup_free_ struct resolve_process *processes = make_processes(code);
 	_cleanup_free_ struct resolve_address *addresses = make_addresses(stacks, code);
@@ -260,7 +277,7 @@ int frames_put(const struct stack_addresses *stacks, const struct code_map *code
 					    .addresses = addresses,
 					    .address_count = stacks->count};
 	struct output output = {code, stacks->items, texts, batch, clock_monotonic_ns()};
-	struct resolve_status status;
+	struct resolve_status status = {0};
 	struct err err = {0};
 	int result;
 
@@ -270,6 +287,7 @@ int frames_put(const struct stack_addresses *stacks, const struct code_map *code
 	log_debug("%llu addresses of stacks have names, %llu have none: %.2f s",
 		  (unsigned long long)status.named_count, (unsigned long long)status.unnamed_count,
 		  (double)status.took_ns / NS_PER_SECOND);
+	*ret_debug = status.debug;
 	if (!result)
 		result = add_kernel_frames(&output, stacks);
 	if (!result)

@@ -32,8 +32,8 @@ static const struct {
 #include "reports/hints.def"
 };
 
-static const char stripped_words[] =
-	"it has no symbols there: its debug symbols (a package -dbgsym or -debuginfo) name it";
+static const char stripped_words[] = "it has no symbols there: its debug symbols (a package "
+				     "-dbgsym or -debuginfo, or DEBUGINFOD_URLS for root) name it";
 
 struct unnamed {
 	u64 ns;

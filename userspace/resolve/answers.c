@@ -58,6 +58,25 @@ static int frame_take(struct answers *answers, const struct wire_message *messag
 	return 0;
 }
 
+/* At most one a group and run. */
+static int wish_take(struct answers *answers, const struct wire_message *message, const u8 *text)
+{
+	struct answers_wish wish = {.group = message->index,
+				    .address_count = message->line,
+				    .build_id_bytes = message->name_bytes,
+				    .refused = message->level};
+
+	if (message->index >= answers->group_count || !message->name_bytes ||
+	    message->name_bytes > sizeof(wish.build_id) ||
+	    answers->wish_count >= 2 * answers->group_count)
+		return -EPROTO;
+	if (array_reserve(&answers->wishes, &answers->wish_capacity, answers->wish_count + 1))
+		return -ENOMEM;
+	memcpy(wish.build_id, text, message->name_bytes);
+	answers->wishes[answers->wish_count++] = wish;
+	return 0;
+}
+
 static int message_take(struct answers *answers, const struct wire_message *message, const u8 *text)
 {
 	switch (message->type) {
@@ -70,6 +89,8 @@ static int message_take(struct answers *answers, const struct wire_message *mess
 		return 0;
 	case WIRE_FRAME:
 		return frame_take(answers, message, text);
+	case WIRE_WANTED:
+		return wish_take(answers, message, text);
 	case WIRE_END:
 		answers->at_end = true;
 		return 0;
@@ -118,6 +139,7 @@ void answers_free(struct answers *answers)
 	free(answers->first);
 	free(answers->last);
 	free(answers->is_cut);
+	free(answers->wishes);
 	free(answers->items);
 	free(answers->bytes);
 	string_table_free(&answers->strings);

@@ -15,6 +15,15 @@ struct answer {
 	u32 next;	/* 1 + the next level's place; 0: none */
 };
 
+/* A debug file that is not there. */
+struct answers_wish {
+	u32 group;
+	u32 address_count; /* that it would name */
+	u8 build_id[WIRE_BUILD_ID_MAX_BYTES];
+	size_t build_id_bytes;
+	bool refused; /* what was given for it */
+};
+
 /* Zero-initialise but for the counts. */
 struct answers {
 	size_t address_count, group_count;
@@ -27,6 +36,8 @@ struct answers {
 	size_t filled, byte_capacity;
 	size_t group; /* the last one that was begun; SIZE_MAX: none */
 	bool *is_cut; /* of each group */
+	struct answers_wish *wishes;
+	size_t wish_count, wish_capacity;
 	bool at_end;
 };
 

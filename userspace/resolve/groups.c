@@ -68,6 +68,7 @@ static void groups_fill(const struct resolve_input *input, const struct place *p
 			group = &groups->items[groups->count++];
 			*group = (struct worker_group){
 				.fd = places[i].fd,
+				.debug_fd = -1,
 				.path = places[i].mapping->path,
 				.process = process_find(input, places[i].mapping->pid),
 				.addresses = &groups->addresses[i]};

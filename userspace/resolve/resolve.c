@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "resolve/answers.h"
+#include "resolve/debug_files.h"
 #include "resolve/groups.h"
 #include "resolve/places.h"
 
@@ -38,13 +39,15 @@ static _Noreturn void work(const struct resolution *resolution, int pipe_fd, siz
 	struct worker_config config = {groups->items, groups->count, first,
 				       resolution->limits->debug_max_bytes, pipe_fd};
 	size_t count = 0;
-	int *fds = malloc((groups->count + input->process_count + 1) * sizeof(*fds));
+	int *fds = malloc((2 * groups->count + input->process_count + 1) * sizeof(*fds));
 
 	if (!fds)
 		_exit(1);
 	fds[count++] = pipe_fd;
-	for (size_t i = 0; i < groups->count; i++)
+	for (size_t i = 0; i < groups->count; i++) {
 		fds[count++] = groups->items[i].fd;
+		fds[count++] = groups->items[i].debug_fd;
+	}
 	for (size_t i = 0; i < input->process_count; i++)
 		fds[count++] = input->processes[i].root_fd;
 	signal(SIGPIPE, SIG_IGN);
@@ -128,6 +131,69 @@ static int run(struct resolution *resolution)
 	}
 	/* What it has said until then holds. */
 	return result == -ENOMEM ? result : 0;
+}
+
+/* ---- once more, with debug files of servers ---- */
+
+/* Which groups have one now. */
+static size_t give(struct resolution *resolution, const struct debug_files *files)
+{
+	const struct answers *answers = &resolution->answers;
+	struct groups *groups = &resolution->groups;
+	size_t count = 0;
+
+	for (size_t i = 0; i < groups->count; i++)
+		groups->items[i].skip = true;
+	for (size_t i = 0; i < answers->wish_count; i++) {
+		struct worker_group *group = &groups->items[answers->wishes[i].group];
+
+		group->debug_fd = debug_files_fd(files, &answers->wishes[i]);
+		group->skip = group->debug_fd < 0;
+		count += !group->skip;
+	}
+	return count;
+}
+
+static void forget_refused(const struct answers *answers, size_t first,
+			   const struct debug_files *files, struct resolve_debug_status *status)
+{
+	for (size_t i = first; i < answers->wish_count; i++) {
+		if (!answers->wishes[i].refused)
+			continue;
+		status->refused_count++;
+		debug_files_forget(files, &answers->wishes[i]);
+	}
+}
+
+/* What was found without them stays, whatever happens. */
+static int run_with_debug_files(struct resolution *resolution, struct resolve_debug_status *status)
+{
+	struct answers *answers = &resolution->answers;
+	size_t wish_count = answers->wish_count, group = answers->group;
+	bool at_end = answers->at_end;
+	_cleanup_free_ struct answers_wish *wishes = NULL;
+	struct debug_files files = {.folder_fd = -1};
+	int result = 0;
+
+	if (!resolution->limits->debug.time_ns || !wish_count)
+		return 0;
+	/* Those of answers move as more come. */
+	wishes = malloc(wish_count * sizeof(*wishes));
+	if (!wishes)
+		return -ENOMEM;
+	memcpy(wishes, answers->wishes, wish_count * sizeof(*wishes));
+	(void)debug_files_get(wishes, wish_count, &resolution->limits->debug, &files, status,
+			      &status->err);
+	if (give(resolution, &files)) {
+		resolution->deadline_ns = clock_monotonic_ns() + resolution->limits->time_ns;
+		resolution->time_over = answers->at_end = false;
+		result = run(resolution);
+		forget_refused(answers, wish_count, &files, status);
+		answers->at_end = at_end;
+		answers->group = group;
+	}
+	debug_files_free(&files);
+	return result;
 }
 
 /* ---- what was found ---- */
@@ -227,6 +293,8 @@ int resolve_frames(const struct resolve_input *input, const struct resolve_limit
 		result = answers_init(&resolution.answers);
 	if (!result)
 		result = run(&resolution);
+	if (!result)
+		result = run_with_debug_files(&resolution, &status.debug);
 	for (size_t i = 0; i < input->address_count && result >= 0; i++)
 		if (resolution.places[i])
 			result = report(&resolution, i, callback, data);

@@ -46,10 +46,29 @@ struct resolve_input {
 	size_t address_count;
 };
 
+/* Debug files from servers, for files that are stripped; all zero: none is asked. */
+struct resolve_debug {
+	const char *folder; /* where they are kept, NULL: nowhere */
+	u64 time_ns, bytes; /* of all that is fetched */
+	void (*on_ask)(size_t count); /* before so many are asked for; may be NULL */
+};
+
+struct resolve_debug_status {
+	u64 kept_count, fetched_count; /* files */
+	u64 unknown_count; /* to all servers */
+	u64 refused_count; /* of those that were found: the debug files of something else */
+	u64 failed_count, cut_count; /* nobody could be asked; time or bytes were over */
+	u64 fetched_bytes;
+	u64 took_ns;
+	int error; /* -errno: of one that failed */
+	struct err err; /* why none could be asked; empty: they could */
+};
+
 struct resolve_limits {
-	u64 time_ns;	    /* for all of it */
+	u64 time_ns;	    /* for all of it but debug files from servers, and then once more with them */
 	u64 memory_bytes;   /* of the other process, more than ours */
 	u64 debug_max_bytes; /* debug information of a file that has more is not read */
+	struct resolve_debug debug;
 };
 
 /* What stands at an address; valid during the callback. */
@@ -72,10 +91,12 @@ struct resolve_status {
 	u64 named_count, unnamed_count; /* addresses */
 	u64 cut_count; /* of them, those that would have been looked up further */
 	u64 took_ns;
+	struct resolve_debug_status debug;
 };
 
 /* Calls back for every address that lies in a mapping: once for each level, innermost first. 0 or the callback's negative
- * result, -ENOMEM. Blocks for limits->time_ns at most and a little. No other thread may hold a lock of libelf. */
+ * result, -ENOMEM. Blocks for limits->time_ns at most and a little, where
+ * files are stripped and there are servers for limits->debug.time_ns and limits->time_ns more. No other thread may hold a lock of libelf. */
 int resolve_frames(const struct resolve_input *input, const struct resolve_limits *limits,
 		   int (*callback)(void *data, const struct resolve_frame *frame), void *data,
 		   struct resolve_status *ret_status, struct err *err);

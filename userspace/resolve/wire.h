@@ -7,11 +7,13 @@
 
 #define WIRE_NAME_MAX_BYTES 16384
 #define WIRE_FILE_MAX_BYTES 4096
+#define WIRE_BUILD_ID_MAX_BYTES 64
 
 enum wire_type {
 	WIRE_GROUP = 1, /* begins with group `index` */
 	WIRE_FRAME,	/* level `level` at address `index`; level 0 replaces all that was said of the address */
 	WIRE_CUT,	/* group `index` has more debug information than is read */
+	WIRE_WANTED,	/* a debug file would name `line` addresses of group `index`; name: the build id. level 1: that which was given is of another file */
 	WIRE_END,	/* all groups are done */
 };
 

@@ -41,12 +41,9 @@ static void flush(struct worker *worker)
 	text_clear(&worker->buffer);
 }
 
-static void send(struct worker *worker, struct wire_message message, const char *name,
-		 const char *file)
+static void send_bytes(struct worker *worker, struct wire_message message, const char *name,
+		       size_t name_length, const char *file, size_t file_length)
 {
-	size_t name_length = strnlen(name, WIRE_NAME_MAX_BYTES);
-	size_t file_length = strnlen(file, WIRE_FILE_MAX_BYTES);
-
 	message.name_bytes = (u16)name_length;
 	message.file_bytes = (u16)file_length;
 	text_append_bytes(&worker->buffer, &message, sizeof(message));
@@ -55,6 +52,13 @@ static void send(struct worker *worker, struct wire_message message, const char 
 	/* A group is told of at once: if it is the last thing that is done, it is known what killed us. */
 	if (worker->buffer.length >= BUFFER_BYTES || message.type != WIRE_FRAME)
 		flush(worker);
+}
+
+static void send(struct worker *worker, struct wire_message message, const char *name,
+		 const char *file)
+{
+	send_bytes(worker, message, name, strnlen(name, WIRE_NAME_MAX_BYTES), file,
+		   strnlen(file, WIRE_FILE_MAX_BYTES));
 }
 
 /* ---- by symbols ---- */
@@ -146,6 +150,27 @@ static void find_lines(struct worker *worker, const char *root_path)
 	(void)source_lines_find(fd, worker->looked_up, worker->group->count, on_lines, worker);
 }
 
+/* ---- a debug file that is missing ---- */
+
+/* Where nothing but what the file exports has a name. */
+static void want_debug_file(struct worker *worker)
+{
+	struct wire_message wanted = {.type = WIRE_WANTED,
+				      .index = worker->group - worker->config->groups,
+				      .level = worker->group->debug_fd >= 0};
+	u8 id[ELF_BUILD_ID_MAX_BYTES];
+
+	if (!worker->symbols.stripped ||
+	    elf_debug_file_chance(worker->elf) != ELF_DEBUG_FILE_BY_NAME)
+		return;
+	for (size_t i = 0; i < worker->group->count; i++)
+		wanted.line += worker->file_addresses[i] != ~0ULL && !symbol_at(worker, i);
+	text_clear(&worker->name);
+	text_append_bytes(&worker->name, id, elf_file_build_id(worker->elf, id));
+	if (wanted.line && worker->name.length && !worker->name.failed)
+		send_bytes(worker, wanted, worker->name.data, worker->name.length, "", 0);
+}
+
 /* ---- groups ---- */
 
 static void root_path_of(const struct worker_group *group, char ret_path[64])
@@ -203,12 +228,14 @@ static void run_file(struct worker *worker)
 
 	if (elf_file_open(group->fd, group->path, &worker->elf, NULL))
 		return;
+	elf_file_set_debug_file(worker->elf, group->debug_fd);
 	root_path_of(group, root_path);
 	find_file_addresses(worker);
 	find_missing_callers(worker);
 	if (!elf_symbols_load(worker->elf, root_path, &worker->symbols, NULL)) {
 		send_symbols(worker);
 		find_lines(worker, root_path);
+		want_debug_file(worker);
 		elf_symbols_free(&worker->symbols);
 	}
 	elf_file_free(worker->elf);

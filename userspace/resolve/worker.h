@@ -14,6 +14,7 @@ struct worker_address {
 /* Addresses in one file, or in what one process made itself. */
 struct worker_group {
 	int fd;		  /* -1: the JIT map of the process */
+	int debug_fd;	  /* what is said to be its debug file; -1: none */
 	const char *path; /* of the file */
 	const struct resolve_process *process; /* one that maps it; NULL: none is known */
 	struct worker_address *addresses; /* sorted by file_offset */

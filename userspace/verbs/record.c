@@ -20,6 +20,7 @@
 #include "options/levels.h"
 #include "store/capture_reader.h"
 #include "verbs/announce.h"
+#include "verbs/announce_debug.h"
 #include "recording/attachment.h"
 #include "recording/frames.h"
 #include "verbs/announce_gpu.h"
@@ -327,8 +328,15 @@ static void on_detach(void *data, size_t links_left)
 static int on_stacks(void *data, const struct stack_addresses *stacks, const struct code_map *code,
 		     const struct python_codes *python, struct text_ids *texts, struct batch *batch)
 {
-	(void)data;
-	return frames_put(stacks, code, python, texts, batch);
+	const struct recording *recording = data;
+	const struct frames_config config = {.keeps_debug_files =
+						     !recording->options->no_code_cache,
+					     .on_debug_files_asked = announce_debug_asked};
+	struct resolve_debug_status debug = {0};
+	int result = frames_put(&config, stacks, code, python, texts, batch, &debug);
+
+	announce_debug_files(&debug);
+	return result;
 }
 
 static int run_session(struct recording *recording, struct err *err)
