@@ -135,8 +135,12 @@ enum {
 	CALL(285)			    /* fallocate */                   \
 	CALL(288)			    /* accept4 */                     \
 	CALL(295) CALL(296)		    /* preadv, pwritev */             \
-	CALL(299) CALL(307)		    /* recvmmsg, sendmmsg */
-#define ARCH_PPOLL 271
+	CALL(299) CALL(307)		    /* recvmmsg, sendmmsg */      \
+	CALL(426)			    /* io_uring_enter */
+#define ARCH_SELECT	    23
+#define ARCH_PSELECT6	    270
+#define ARCH_PPOLL	    271
+#define ARCH_IO_URING_ENTER 426
 
 /* Is the thread in a call that ends it, or its program? */
 static __always_inline bool arch_is_ending(const struct pt_regs *registers)

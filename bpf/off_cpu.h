@@ -57,6 +57,19 @@ MAP struct {
 	__type(value, struct off_cpu);
 } off_cpu_threads SEC(".maps");
 
+/* A file that a thread waits for, or a thread of no target. */
+struct waited_key {
+	u64 file, inode; /* of several: of all of them */
+	u32 pid, fd;
+};
+
+MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WAITED_MAX);
+	__type(key, struct waited_key);
+	__type(value, u32);
+} waited_files SEC(".maps");
+
 #undef MAP
 
 /* How often the thread has left a CPU. */

@@ -30,10 +30,12 @@
 #define TEXT_NOBODY	(TEXT_STACK_END + STACK_ENDS_MAX) /* ran instead */
 #define TEXT_IO_URING_WORKER (TEXT_NOBODY + 1)
 #define TEXT_KERNEL_WORKER   (TEXT_NOBODY + 2)
+#define TEXT_IO_URING	     (TEXT_IO_URING_WORKER + 2) /* a ring without a descriptor, as what is waited for */
 #define TEXT_WAITED	0x50000000U			  /* + the number of PROCESS_WAITED_FOR */
 #define WAITED_MAX	8192
 #define WAITED_PER_CPU	16384
 #define WAITED_CPUS_MAX 4096
+#define WAITED_FILES_MAX 3 /* that are told of, where a thread waits for several */
 
 /* Which targets have mapped code that the plan does not know (the control word code_mapped). */
 #define CODE_MAPPED_BY_NONE 0
@@ -85,7 +87,7 @@ enum process_event_kind {
 	PROCESS_MAPPED_CODE,  /* told once, until userspace has judged it */
 	PROCESS_UNKNOWN_CODE, /* it executed another program, or a stack leads to where no file is known to be mapped; told once,
 			       * until userspace has told what it maps */
-	PROCESS_WAITED_FOR, /* a thread waits for a file that nobody waited for yet: its descriptor, its inode, the number of its text */
+	PROCESS_WAITED_FOR, /* a thread waits for a file that nobody waited for yet: struct waited_event, with the number of its text */
 	PROCESS_STRANGER, /* a thread of no target, that got the CPU of one or woke one: its name, the number of its text */
 	PROCESS_UNCOVERED_CODE, /* a stack leads through code of a file that its unwind table does not know */
 };
@@ -96,8 +98,43 @@ struct process_event {
 	u32 thread; /* the one that ended; of PROCESS_FORKED who forked it; of PROCESS_UNKNOWN_CODE 1 where it executed a program; else 0 */
 	u32 number; /* text id, of what is waited for */
 	u64 ts;
-	u64 address; /* of the code that is not known; of what is waited for its inode; else 0 */
+	u64 address; /* of the code that is not known; else 0 */
 	u8 comm[16]; /* of a stranger */
+};
+
+/* An open pipe, or one end of a connection between two UNIX sockets: the kernel's inode of it, and its number, of which there is no second
+ * one before 2^32 others were made. */
+struct pipe_end {
+	u64 inode; /* 0: none */
+	u64 number;
+};
+
+#define FILE_READS  1 /* the kernel's FMODE_READ, */
+#define FILE_WRITES 2 /* and FMODE_WRITE */
+
+/* A file that a thread waits for. */
+struct waited_file {
+	u32 fd;
+	u32 mode; /* FILE_* */
+	u64 inode; /* its number */
+	struct pipe_end other; /* of a pipe itself */
+};
+
+struct waited_event {
+	struct process_event event;
+	u32 count; /* of files; */
+	u32 more;  /* so many others, which are not told */
+	struct waited_file files[WAITED_FILES_MAX];
+};
+
+#define PIPE_ENDS_MAX 8192 /* that are looked for at once */
+
+/* Who has one open. */
+struct pipe_holder {
+	struct pipe_end end;
+	u32 pid;
+	u32 mode; /* FILE_* */
+	u8 comm[16]; /* of the process */
 };
 
 /* Who made a thread of a target, and when; while agents are about. */

@@ -104,6 +104,7 @@ struct super_block {
 };
 
 struct inode {
+	unsigned short i_mode;
 	unsigned long i_ino;
 	struct super_block *i_sb;
 };
@@ -121,8 +122,28 @@ struct path {
 };
 
 struct file {
+	unsigned int f_mode; /* FMODE_* */
 	struct inode *f_inode;
 	struct path f_path;
+	void *private_data; /* of a socket: struct socket */
+};
+
+struct socket {
+	struct file *file;
+	struct sock *sk;
+};
+
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct socket *sk_socket; /* NULL: nobody has accepted it yet, or it was closed */
+};
+
+struct unix_sock {
+	struct sock *peer;
 };
 
 struct linux_binprm {
@@ -138,8 +159,13 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct io_uring_task {
+	struct file *registered_rings[16]; /* instead of descriptors */
+};
+
 struct task_struct {
 	unsigned int __state; /* TASK_* */
+	struct io_uring_task *io_uring; /* NULL: it has asked for nothing; only in kernels with CONFIG_IO_URING */
 	struct restart_block restart_block;
 	void *stack;	      /* of the kernel */
 	unsigned int flags;   /* PF_* */
@@ -170,6 +196,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file; /* NULL: no more */
 };
 
 struct bpf_map {

@@ -263,6 +263,7 @@ int recording_facts_bpf_names(struct batch *batch)
 		{TEXT_NOBODY, "nobody"}, /* ran instead */
 		{TEXT_IO_URING_WORKER, "io_uring worker"},
 		{TEXT_KERNEL_WORKER, "kernel worker"},
+		{TEXT_IO_URING, "io_uring"},
 	};
 	int result = 0;
 

@@ -57,7 +57,7 @@ static bool append_internet(struct text *text, const char *protocol, const char 
 	return true;
 }
 
-/* Num RefCount Protocol Flags Type St Inode Path */
+/* Num RefCount Protocol Flags Type St Inode Path. False: it is another one, or has no name. */
 static bool append_unix(struct text *text, const char *protocol, const char *line, u64 inode)
 {
 	unsigned long long found;
@@ -68,9 +68,9 @@ static bool append_unix(struct text *text, const char *protocol, const char *lin
 	line += path;
 	while (*line == ' ')
 		line++;
-	text_appendf(text, "%s socket", protocol);
-	if (*line && *line != '\n')
-		text_appendf(text, " %.*s", (int)strcspn(line, "\n"), line);
+	if (!*line || *line == '\n')
+		return false;
+	text_appendf(text, "%s:%.*s", protocol, (int)strcspn(line, "\n"), line);
 	return true;
 }
 
@@ -100,24 +100,29 @@ static bool find_socket(u32 pid, const struct socket_table *table, u64 inode, st
 	return found;
 }
 
-static void append_socket(u32 pid, u64 inode, struct text *text)
+/* Of a connection between UNIX sockets the one that was bound has the name. */
+static void append_socket(u32 pid, u64 inode, u64 other, struct text *text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(socket_tables); i++)
 		if (find_socket(pid, &socket_tables[i], inode, text))
 			return;
-	text_append(text, "socket");
+	for (size_t i = 0; other && i < ARRAY_SIZE(socket_tables); i++)
+		if (socket_tables[i].append == append_unix &&
+		    find_socket(pid, &socket_tables[i], other, text))
+			return;
+	text_append(text, other ? "unix socket" : "socket");
 }
 
 /* ---- all ---- */
 
-static bool append_plain(u32 pid, u32 fd, const char *path, const struct stat *status,
+static void append_plain(u32 pid, const char *path, const struct stat *status, u64 other,
 			 struct text *text)
 {
 	static const char anonymous[] = "anon_inode:";
 	size_t length = strlen(path);
 
 	if (S_ISSOCK(status->st_mode)) {
-		append_socket(pid, status->st_ino, text);
+		append_socket(pid, status->st_ino, other, text);
 	} else if (S_ISFIFO(status->st_mode) && !strncmp(path, "pipe:", strlen("pipe:"))) {
 		text_append(text, "pipe");
 	} else if (!strncmp(path, anonymous, strlen(anonymous))) {
@@ -128,7 +133,6 @@ static bool append_plain(u32 pid, u32 fd, const char *path, const struct stat *s
 	} else {
 		text_append_bytes(text, path, length);
 	}
-	return true;
 }
 
 static bool look(u32 pid, u32 fd, char path[PATH_MAX], struct stat *ret_status)
@@ -161,7 +165,7 @@ static void append_epoll(u32 pid, u32 fd, struct text *text)
 		    !look(pid, member, path, &status))
 			continue;
 		text_append(text, count == 1 ? "epoll of " : ", ");
-		append_plain(pid, member, path, &status, text);
+		append_plain(pid, path, &status, 0, text);
 	}
 	if (count > EPOLL_SHOWN)
 		text_appendf(text, ", %zu more", count - EPOLL_SHOWN);
@@ -172,7 +176,7 @@ static void append_epoll(u32 pid, u32 fd, struct text *text)
 	free(line);
 }
 
-bool open_file_describe(u32 pid, u32 fd, u64 inode, struct text *text)
+bool open_file_describe(u32 pid, u32 fd, u64 inode, u64 other, struct text *text)
 {
 	char path[PATH_MAX];
 	struct stat status;
@@ -182,6 +186,6 @@ bool open_file_describe(u32 pid, u32 fd, u64 inode, struct text *text)
 	if (!strcmp(path, "anon_inode:[eventpoll]"))
 		append_epoll(pid, fd, text);
 	else
-		append_plain(pid, fd, path, &status, text);
+		append_plain(pid, path, &status, other, text);
 	return true;
 }

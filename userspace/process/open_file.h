@@ -7,7 +7,8 @@
 #include "base/types.h"
 
 /* Appends it. False: the process is gone, or the descriptor is another file by now (inode: of the one that is meant), and nothing was
- * appended. Untrusted like all that a process can name: not escaped. */
-bool open_file_describe(u32 pid, u32 fd, u64 inode, struct text *text);
+ * appended. other: inode of the other end of a connection between UNIX sockets, by which that is called where it has no name of its own; 0:
+ * not known. Untrusted like all that a process can name: not escaped. */
+bool open_file_describe(u32 pid, u32 fd, u64 inode, u64 other, struct text *text);
 
 #endif

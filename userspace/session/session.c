@@ -254,6 +254,7 @@ static int close_window(struct session *session, struct err *err)
 	gpu_counters_set_window(session->gpu_counters, session->window_start_ns,
 				session->window_end_ns);
 	session_status_update(session);
+	session_waited_look(session, true);
 	code_facts_look(&session->code, session->source, true);
 	bpf_source_detach_off_cpu(session->source);
 	bpf_source_detach_growth(session->source);
@@ -309,6 +310,7 @@ static void session_cleanup(struct session *session)
 	overhead_free(session->overhead);
 	own_threads_free(&session->own);
 	map_free(&session->counts.open);
+	session->waited = session_waited_free(session->waited);
 	free(session->target_ended);
 	free(session->throttled);
 	session_loop_close(session);

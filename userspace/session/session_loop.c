@@ -68,6 +68,7 @@ static void on_timer(struct session *session)
 	if (read(session->timer_fd, &expirations, sizeof(expirations)) < 0)
 		return;
 	processes_tick(session->processes);
+	session_waited_look(session, false);
 	session_look_at_any_code(session);
 	session_reap_departing(session);
 	session_code_tick(session);
@@ -131,6 +132,7 @@ static bool handle(struct session *session, const struct epoll_event *event)
 		return all_ended(session);
 	case SESSION_WAIT_PROCESSES:
 		processes_handle(session->processes);
+		session_waited_look(session, false);
 		session_look_at_unknown_code(session);
 		return false;
 	case SESSION_WAIT_CODE:

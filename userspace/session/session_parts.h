@@ -77,6 +77,7 @@ struct session {
 	size_t targets_alive;
 	bool *target_ended;
 	bool agents_left;
+	struct session_waited *waited; /* NULL: nothing was told yet */
 	struct session_throttled *throttled; /* by target; NULL: not looked at yet */
 	u64 agents_lost_count; /* that result.status.lost_count has of theirs */
 	bool detached, returns_put_back;
@@ -120,8 +121,12 @@ void session_throttled_put(struct session *session, struct batch *batch);
 
 /* ---- session_waited.c ---- */
 
-/* A thread waits for a descriptor that is new: what it is goes into the capture as a text; data: the session. */
+/* A thread waits for a descriptor that is new: what it is goes into the capture as a text, who has the other end of it a little later; data:
+ * the session. */
 void session_on_waited(void *data, const struct process_event *event);
+/* Looks who that is, where it is asked for and not too often; always: now. Blocks: milliseconds. */
+void session_waited_look(struct session *session, bool always);
+struct session_waited *session_waited_free(struct session_waited *waited); /* NULL allowed; returns NULL */
 
 /* ---- session_loop.c: what the main thread waits for ---- */
 

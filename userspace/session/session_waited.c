@@ -1,22 +1,213 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What threads wait for, and who of others runs instead of them or wakes them: the BPF programs tell of each descriptor and thread once, and a
- * descriptor is looked at while it is still there. */
-#include "base/cleanup.h"
-#include "process/open_file.h"
+/*
+ * What threads wait for, and who of others runs instead of them or wakes them: the BPF programs tell of each descriptor and thread once, and a
+ * descriptor is looked at while it is still there. Who has the other end of a pipe or of a connection between UNIX sockets is looked for among
+ * all that the machine has open, for many at once, and so seldom that it takes a fiftieth of the time at most: until then their texts wait. An
+ * end is known by its number, which no second one has, so who is found has it.
+ */
 #include "session/session_parts.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "process/open_file.h"
+
+#define LOOK_SHARE    50 /* looking takes one in so many nanoseconds */
+#define HOLDERS_SHOWN 2
+
+struct waiting_text {
+	u32 number, pid;
+	u32 count, more;
+	struct waiting_file {
+		struct waited_file file;
+		char *what;
+	} files[WAITED_FILES_MAX];
+};
+
+struct session_waited {
+	struct waiting_text *texts;
+	size_t count, capacity;
+	struct pipe_end *ends; /* that they ask for */
+	size_t end_count, end_capacity;
+	struct pipe_holder *holders;
+	size_t holder_count, holder_capacity;
+	u64 next_ns; /* when it may be looked again */
+};
+
+static void put_text(struct session *session, u32 number, const struct text *text)
+{
+	struct batch *batch;
+
+	if (text->failed || !text->length)
+		return;
+	batch = batch_queue_take_empty(session->queue);
+	(void)batch_add_text(batch, RECORD_SOURCE_BPF, number, text->data, text->length);
+	batch_queue_put_full(session->queue, batch);
+}
+
+/* ---- who has the other end ---- */
+
+/* Of a pipe who writes, where the thread reads, and the other way round. */
+static bool is_other_end(const struct waited_file *file, const struct pipe_holder *holder)
+{
+	bool is_pipe = file->other.number == file->inode;
+	u32 wanted = (file->mode & FILE_READS ? FILE_WRITES : 0) |
+		     (file->mode & FILE_WRITES ? FILE_READS : 0);
+
+	return holder->end.inode == file->other.inode && holder->end.number == file->other.number &&
+	       (!is_pipe || holder->mode & wanted);
+}
+
+static const char *arrow_of(const struct waited_file *file)
+{
+	if (file->other.number != file->inode || file->mode == (FILE_READS | FILE_WRITES))
+		return "<->";
+	return file->mode & FILE_READS ? "<-" : "->";
+}
+
+/* The process itself only where nobody else has it: who forks has both ends often. */
+static void append_holders(const struct session_waited *waited, u32 pid,
+			   const struct waited_file *file, struct text *text)
+{
+	size_t count = 0;
+	bool itself = false;
+	u32 last = 0;
+
+	for (size_t i = 0; file->other.inode && i < waited->holder_count; i++) {
+		const struct pipe_holder *holder = &waited->holders[i];
+
+		/* All that a process has open comes one after the other. */
+		if (!is_other_end(file, holder) || holder->pid == last)
+			continue;
+		last = holder->pid;
+		itself |= holder->pid == pid;
+		if (holder->pid == pid || count++ >= HOLDERS_SHOWN)
+			continue;
+		if (count == 1)
+			text_appendf(text, " %s", arrow_of(file));
+		text_appendf(text, "%s %.*s (pid %u)", count > 1 ? "," : "",
+			     (int)sizeof(holder->comm), (const char *)holder->comm, holder->pid);
+	}
+	if (count > HOLDERS_SHOWN)
+		text_appendf(text, " and %zu more", count - HOLDERS_SHOWN);
+	if (!count && itself)
+		text_appendf(text, " %s itself", arrow_of(file));
+}
+
+static void add_holder(void *data, const void *holder)
+{
+	struct session_waited *waited = data;
+
+	if (!array_reserve(&waited->holders, &waited->holder_capacity, waited->holder_count + 1))
+		waited->holders[waited->holder_count++] = *(const struct pipe_holder *)holder;
+}
+
+static void finish_text(struct session *session, struct waiting_text *waiting)
+{
+	_cleanup_text_ struct text text = {0};
+
+	if (waiting->count + waiting->more > 1)
+		text_append(&text, "any of ");
+	for (u32 i = 0; i < waiting->count; i++) {
+		text_append(&text, i ? ", " : "");
+		text_append(&text, waiting->files[i].what ? waiting->files[i].what : "");
+		append_holders(session->waited, waiting->pid, &waiting->files[i].file, &text);
+		free(waiting->files[i].what);
+	}
+	if (waiting->more)
+		text_appendf(&text, ", %u more", waiting->more);
+	put_text(session, waiting->number, &text);
+}
+
+/* Where not all could be looked at nobody is said to have an end. */
+static void find_holders(struct session *session)
+{
+	struct session_waited *waited = session->waited;
+	u64 begin_ns = clock_monotonic_ns(), end_ns;
+
+	waited->holder_count = 0;
+	if (waited->end_count && bpf_source_find_holders(session->source, waited->ends,
+							 waited->end_count, add_holder, waited))
+		waited->holder_count = 0;
+	end_ns = clock_monotonic_ns();
+	waited->next_ns = end_ns + (end_ns - begin_ns) * LOOK_SHARE;
+	for (size_t i = 0; i < waited->count; i++)
+		finish_text(session, &waited->texts[i]);
+	waited->count = waited->end_count = 0;
+}
+
+void session_waited_look(struct session *session, bool always)
+{
+	const struct session_waited *waited = session->waited;
+
+	if (waited && waited->count && (always || clock_monotonic_ns() >= waited->next_ns))
+		find_holders(session);
+}
+
+/* ---- what is told ---- */
+
+static void describe(const struct waited_event *event, u32 i, struct text *text)
+{
+	const struct waited_file *file = &event->files[i];
+
+	if (!open_file_describe(event->event.pid, file->fd, file->inode, file->other.number, text))
+		text_appendf(text, "descriptor %u (not known what it was)", file->fd);
+}
+
+static void on_files(struct session *session, const struct waited_event *event)
+{
+	struct waiting_text waiting = {
+		event->event.number, event->event.pid, event->count, event->more, {{{0}, NULL}}};
+	struct session_waited *waited = session->waited;
+	bool asks = false;
+
+	if (!waited)
+		waited = session->waited = calloc(1, sizeof(*waited));
+	if (!waited || event->count > WAITED_FILES_MAX ||
+	    array_reserve(&waited->texts, &waited->capacity, waited->count + 1) ||
+	    array_reserve(&waited->ends, &waited->end_capacity,
+			  waited->end_count + WAITED_FILES_MAX))
+		return;
+	for (u32 i = 0; i < event->count; i++) {
+		const struct waited_file *file = &event->files[i];
+		struct text text = {0};
+
+		describe(event, i, &text);
+		waiting.files[i] = (struct waiting_file){*file, text.data};
+		if (file->other.inode && waited->end_count < PIPE_ENDS_MAX) {
+			waited->ends[waited->end_count++] = file->other;
+			asks = true;
+		}
+	}
+	if (asks)
+		waited->texts[waited->count++] = waiting;
+	else
+		finish_text(session, &waiting);
+}
 
 void session_on_waited(void *data, const struct process_event *event)
 {
 	struct session *session = data;
-	struct batch *batch = batch_queue_take_empty(session->queue);
 	_cleanup_text_ struct text text = {0};
 
-	if (event->kind == PROCESS_STRANGER)
-		text_appendf(&text, "%.*s", (int)sizeof(event->comm), (const char *)event->comm);
-	else if (!open_file_describe(event->pid, event->thread, event->address, &text))
-		text_appendf(&text, "descriptor %u (not known what it was)", event->thread);
-	if (!text.failed)
-		(void)batch_add_text(batch, RECORD_SOURCE_BPF, event->number, text.data,
-				     text.length);
-	batch_queue_put_full(session->queue, batch);
+	if (event->kind == PROCESS_WAITED_FOR) {
+		on_files(session, (const struct waited_event *)event);
+		return;
+	}
+	text_appendf(&text, "%.*s", (int)sizeof(event->comm), (const char *)event->comm);
+	put_text(session, event->number, &text);
+}
+
+struct session_waited *session_waited_free(struct session_waited *waited)
+{
+	if (!waited)
+		return NULL;
+	for (size_t i = 0; i < waited->count; i++)
+		for (u32 j = 0; j < waited->texts[i].count; j++)
+			free(waited->texts[i].files[j].what);
+	free(waited->texts);
+	free(waited->ends);
+	free(waited->holders);
+	free(waited);
+	return NULL;
 }

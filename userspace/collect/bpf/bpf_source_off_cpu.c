@@ -69,6 +69,24 @@ int bpf_source_note_off_cpu(struct bpf_source *source)
 	return result;
 }
 
+int bpf_source_find_holders(const struct bpf_source *source, const struct pipe_end *ends,
+			    size_t count, void (*callback)(void *data, const void *holder),
+			    void *data)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+	int fd = bpf_map__fd(skeleton->maps.sought_ends), result = 0;
+	u32 value = 1;
+
+	for (size_t i = 0; i < count && !result; i++)
+		result = bpf_map_update_elem(fd, &ends[i], &value, BPF_ANY);
+	if (!result)
+		result = bpf_records_read(skeleton->progs.holders_of_ends, 0,
+					  sizeof(struct pipe_holder), callback, data);
+	for (size_t i = 0; i < count; i++)
+		bpf_map_delete_elem(fd, &ends[i]);
+	return result;
+}
+
 void bpf_source_find_off_cpu(struct bpf_source *source)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;

@@ -73,6 +73,7 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.threads_found_off_cpu, settings->off_cpu},
 		{skeleton->progs.open_off_cpu, settings->off_cpu},
 		{skeleton->progs.short_waits, settings->off_cpu},
+		{skeleton->progs.holders_of_ends, settings->off_cpu},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
