@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stacks of threads that sleep as the window opens, of whose waits everything else is noted already (scheduling.bpf.c). They do not
+ * The stacks of threads that sleep as the window opens, and who has what they wait for; everything else of their waits is noted already (scheduling.bpf.c). They do not
  * run, so their memory is read by this program, which may sleep, instead of by themselves.
  */
 #define UNWIND_OTHERS
 #define PREEMPTION_FLAVOUR sleepers
 
 #include "stacks.h"
+#include "futex_holder.h"
 #include "kernel_workers.h"
 #include "off_cpu.h"
 #include "preemption.h"
@@ -36,6 +37,21 @@ static __always_inline void sleeper_put(struct task_struct *task, struct off_cpu
 		__sync_val_compare_and_swap(&off->stack, id, 0);
 }
 
+/* As above: whose wait it is by now is looked at once more. */
+static __always_inline void holder_put(struct task_struct *task, struct off_cpu *off, u64 since_ns)
+{
+	struct waited waited = {.address = off->waited.address};
+
+	if (!waited.address)
+		return;
+	holder_find(task, (void *)bpf_task_pt_regs(task), &waited);
+	if (!waited.holder || !still_sleeps(task, off, since_ns))
+		return;
+	if (!__sync_val_compare_and_swap(&off->waited.holder, 0, waited.holder) &&
+	    off->since_ns != since_ns)
+		__sync_val_compare_and_swap(&off->waited.holder, waited.holder, 0);
+}
+
 /* Read right after threads_off_cpu. */
 SEC("iter.s/task")
 int stacks_of_sleepers(struct bpf_iter__task *context)
@@ -60,6 +76,7 @@ int stacks_of_sleepers(struct bpf_iter__task *context)
 		return 0;
 	if (!still_sleeps(task, off, since_ns))
 		return 0;
+	holder_put(task, off, since_ns);
 	hash = scratch->walk.hash;
 	preemption_off();
 	id = stack_walked(scratch, hash, (u64)pid << 32 | tid);

@@ -159,13 +159,8 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
-struct io_uring_task {
-	struct file *registered_rings[16]; /* instead of descriptors */
-};
-
 struct task_struct {
 	unsigned int __state; /* TASK_* */
-	struct io_uring_task *io_uring; /* NULL: it has asked for nothing; only in kernels with CONFIG_IO_URING */
 	struct restart_block restart_block;
 	void *stack;	      /* of the kernel */
 	unsigned int flags;   /* PF_* */

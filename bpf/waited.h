@@ -5,17 +5,10 @@
 
 #include "arch_x86_64.h"
 #include "emit.h"
+#include "futex_holder.h"
 #include "kernel_workers.h"
 #include "off_cpu.h"
 #include "waited_files.h"
-
-#define FUTEX_COMMAND	 127 /* without its flags */
-#define FUTEX_WAIT	 0
-#define FUTEX_LOCK_PI	 6
-#define FUTEX_LOCK_PI2	 13
-#define FUTEX_OWNER	 0x3fffffff
-#define LOCK_CONTENDED	 2 /* what glibc's locks hold then */
-#define MUTEX_OWNER	 8 /* of pthread_mutex_t: behind the lock and a counter */
 
 /* The name of a thread of no target, told once: it may have another one by the end. A function of its own: who asks is_thread_itself() has
  * no room for an event. */
@@ -66,26 +59,6 @@ static __always_inline void instead_find(struct off_cpu *off, struct task_struct
 		off->instead = stranger_text(next);
 }
 
-/* Who has the lock, if it is one that says so, and the one who is said to be it is a thread of the process. Threads of a pid
- * namespace have other numbers in their locks. */
-static __always_inline void holder_find(const struct task_struct *task, u64 operation, u64 value,
-					struct waited *ret_waited)
-{
-	u32 holder = 0, command = operation & FUTEX_COMMAND, self = task->pid;
-	const struct off_cpu *off;
-
-	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
-		bpf_probe_read_user(&holder, sizeof(holder), (void *)ret_waited->address);
-		holder &= FUTEX_OWNER;
-	} else if (command == FUTEX_WAIT && (u32)value == LOCK_CONTENDED) {
-		bpf_probe_read_user(&holder, sizeof(holder),
-				    (void *)ret_waited->address + MUTEX_OWNER);
-	}
-	off = holder ? bpf_map_lookup_elem(&off_cpu_threads, &holder) : NULL;
-	if (off && off->pid == (u32)task->tgid && holder != self)
-		ret_waited->holder = holder;
-}
-
 /* By the system call that the thread is in. ret_waited says nothing yet. */
 static __noinline int waited_find(struct task_struct *task, struct waited *ret_waited)
 {
@@ -96,10 +69,7 @@ static __noinline int waited_find(struct task_struct *task, struct waited *ret_w
 		return 0;
 	if (arch_system_call(registers) == ARCH_FUTEX) {
 		ret_waited->address = arch_argument(registers, 1);
-		/* Of another thread's memory nothing can be read here. */
-		if (task == bpf_get_current_task_btf())
-			holder_find(task, arch_argument(registers, 2), arch_argument(registers, 3),
-				    ret_waited);
+		holder_find(task, registers, ret_waited);
 		return 0;
 	}
 	if (!waited_descriptors(task, &set))

@@ -8,6 +8,7 @@
 
 #include "arch_x86_64.h"
 #include "emit.h"
+#include "memory_of.h"
 #include "off_cpu.h"
 
 #define WAITED_IS_THREAD  ~0ULL /* no file has this address */
@@ -35,19 +36,6 @@ struct pollfd_head {
 	u32 events;
 };
 
-/* Programs that may sleep (UNWIND_OTHERS) can read the memory of any thread, all others that of their own. */
-static __always_inline long waited_copy(struct task_struct *task, void *to, u32 size_bytes,
-					u64 address)
-{
-#ifdef UNWIND_OTHERS
-	return bpf_copy_from_user_task(to, size_bytes, (void *)address, task, 0);
-#else
-	return task == bpf_get_current_task_btf()
-		       ? bpf_probe_read_user(to, size_bytes, (void *)address)
-		       : -1;
-#endif
-}
-
 static __always_inline void set_add(struct waited_set *set, u32 fd)
 {
 	if (set->count == 0)
@@ -69,7 +57,7 @@ static __always_inline void add_polled(struct task_struct *task, struct waited_s
 	struct pollfd_head heads[POLLED_MAX] = {};
 	u64 looked_at = count < POLLED_MAX ? count : POLLED_MAX;
 
-	if (!count || waited_copy(task, heads, looked_at * sizeof(heads[0]), polled))
+	if (!count || memory_copy(task, heads, looked_at * sizeof(heads[0]), polled))
 		return;
 #pragma unroll
 	for (u32 i = 0; i < POLLED_MAX; i++)
@@ -118,7 +106,7 @@ static long add_selected(u32 word, struct select_search *search)
 	if (first >= search->count)
 		return 1;
 	for (u32 i = 0; i < SELECTED_SETS; i++)
-		if (search->sets[i] && !waited_copy(search->task, &one, sizeof(one),
+		if (search->sets[i] && !memory_copy(search->task, &one, sizeof(one),
 						    search->sets[i] + (u64)word * sizeof(one)))
 			bits |= one;
 	if (search->count - first < 64)

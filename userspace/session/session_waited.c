@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "process/open_file.h"
 
 #define LOOK_SHARE    50 /* looking takes one in so many nanoseconds */
@@ -130,6 +131,8 @@ static void find_holders(struct session *session)
 							 waited->end_count, add_holder, waited))
 		waited->holder_count = 0;
 	end_ns = clock_monotonic_ns();
+	log_debug("looked for who has %zu other ends among all open files: %.2f ms",
+		  waited->end_count, (double)(end_ns - begin_ns) / 1e6);
 	waited->next_ns = end_ns + (end_ns - begin_ns) * LOOK_SHARE;
 	for (size_t i = 0; i < waited->count; i++)
 		finish_text(session, &waited->texts[i]);
