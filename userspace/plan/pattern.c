@@ -176,6 +176,12 @@ static bool path_leads_to(const char *path, const struct code_module *module,
 	return false;
 }
 
+bool pattern_is_path(const struct pattern *pattern)
+{
+	return !pattern->exclude && pattern->binary && pattern->binary[0] == '/' &&
+	       !strpbrk(pattern->binary, GLOB_CHARACTERS);
+}
+
 bool pattern_matches_module(const struct pattern *pattern, const struct code_module *module,
 			    const struct target *targets)
 {

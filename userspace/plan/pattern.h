@@ -34,6 +34,8 @@ struct pattern_name {
 int pattern_parse(const char *text, struct pattern *ret_pattern, struct err *err);
 void pattern_free(struct pattern *pattern);
 
+/* Its BINARY is the path of one file, and it adds functions. */
+bool pattern_is_path(const struct pattern *pattern);
 bool pattern_matches_module(const struct pattern *pattern, const struct code_module *module,
 			    const struct target *targets);
 bool pattern_matches_name(const struct pattern *pattern, struct pattern_name *name);

@@ -79,6 +79,30 @@ int plan_function_skip(struct plan_builder *builder, struct plan_function *funct
 	return 0;
 }
 
+/* Where children are recorded, files of programs that only they will run are probed too: those that a pattern has the path of. */
+static int later_files_add(struct plan_builder *builder, struct module_list *modules,
+			   struct err *err)
+{
+	for (size_t p = 0; p < builder->pattern_count && builder->limits->children; p++) {
+		const struct pattern *pattern = &builder->patterns[p];
+		bool known = false;
+		int result;
+
+		if (!pattern_is_path(pattern))
+			continue;
+		for (size_t m = 0; m < modules->count && !known; m++)
+			known = pattern_matches_module(pattern, &modules->items[m],
+						       builder->targets);
+		result = known ? 0 : modules_add_later(modules, builder->targets, pattern->binary);
+		if (result == -ENOEXEC)
+			return err_set(err, result, "pattern \"%s\": %s has no code", pattern->text,
+				       pattern->binary);
+		if (result == -ENOMEM)
+			return err_errno(err, result, "pattern \"%s\"", pattern->text);
+	}
+	return 0;
+}
+
 /* How returns are seen, and where the probes go. */
 static int functions_decide(struct plan_builder *builder, struct err *err)
 {
@@ -98,19 +122,28 @@ static int functions_decide(struct plan_builder *builder, struct err *err)
 	return result;
 }
 
-static int functions_build(struct plan_builder *builder, char *const *patterns, struct err *err)
+static int patterns_begin(struct plan_builder *builder, char *const *patterns,
+			  struct module_list *modules, struct err *err)
 {
 	int result;
 
 	builder->patterns = calloc(builder->pattern_count, sizeof(*builder->patterns));
 	builder->hits = calloc(builder->pattern_count, sizeof(*builder->hits));
-	builder->codes = calloc(builder->plan->module_count + 1, sizeof(*builder->codes));
-	builder->expects = calloc(builder->plan->module_count + 1, sizeof(*builder->expects));
-	if (!builder->patterns || !builder->hits || !builder->codes || !builder->expects)
+	if (!builder->patterns || !builder->hits)
 		return err_errno(err, -ENOMEM, "can't match functions");
 	result = patterns_build(builder, patterns, err);
-	if (!result)
-		result = plan_match(builder, err);
+	return result ? result : later_files_add(builder, modules, err);
+}
+
+static int functions_build(struct plan_builder *builder, struct err *err)
+{
+	int result;
+
+	builder->codes = calloc(builder->plan->module_count + 1, sizeof(*builder->codes));
+	builder->expects = calloc(builder->plan->module_count + 1, sizeof(*builder->expects));
+	if (!builder->codes || !builder->expects)
+		return err_errno(err, -ENOMEM, "can't match functions");
+	result = plan_match(builder, err);
 	log_phase("functions matched");
 	if (result)
 		return result;
@@ -144,12 +177,14 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 	if (limits->code_cache && pattern_count)
 		(void)cache_folder_open(limits->code_cache, &builder.code_cache_fd);
 	result = modules_load(targets, target_count, &modules, err);
+	if (!result && pattern_count)
+		result = patterns_begin(&builder, patterns, &modules, err);
 	builder.plan->modules = modules.items;
 	builder.plan->module_count = modules.count;
 	if (!result && pattern_count)
 		result = plan_objects_begin(&builder, err);
 	if (!result && pattern_count)
-		result = functions_build(&builder, patterns, err);
+		result = functions_build(&builder, err);
 	plan_objects_keep(builder.plan);
 	for (size_t i = 0; builder.patterns && i < pattern_count; i++)
 		pattern_free(&builder.patterns[i]);

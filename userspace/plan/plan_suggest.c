@@ -369,5 +369,10 @@ int plan_suggest_binary(const struct plan_builder *builder, const struct pattern
 	if (count > BINARIES_MAX)
 		text_appendf(&message, " and %zu more (gpuprobe check lists them)",
 			     count - BINARIES_MAX);
+	text_appendf(
+		&message,
+		". A program that a target starts later is named by its path, and recorded with "
+		"--children: %s-F '/PATH:GLOB'",
+		builder->limits->children ? "" : "--children ");
 	return err_set(err, -ENOENT, "%s", text_string(&message));
 }

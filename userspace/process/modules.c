@@ -18,6 +18,8 @@
 #include "base/path.h"
 #include "elf/elf_file.h"
 
+#define PAGE_BYTES 4096
+
 struct loader {
 	struct module_list list;
 	struct map by_maps; /* (device, inode) as maps has them -> index */
@@ -359,6 +361,67 @@ int modules_load(const struct target *targets, size_t target_count, struct modul
 		      module_compare);
 	*ret_list = loader.list;
 	return 0;
+}
+
+/* ---- files of later
+ * -------------------------------------------------------------------------------------- */
+
+/* As the loader will map them, each range alone. */
+static int ranges_read(struct code_module *module)
+{
+	const struct elf_segment *segments;
+	struct elf_file *file;
+	size_t count;
+	int result = elf_file_open(module->fd, module->path, &file, NULL);
+
+	if (result)
+		return result == -ENOMEM ? result : -ENOEXEC;
+	count = elf_file_segments(file, true, &segments);
+	for (size_t i = 0; i < count && !result; i++) {
+		u64 page = segments[i].offset % PAGE_BYTES;
+		struct maps_line line = {.start = segments[i].address - page,
+					 .end = segments[i].address + segments[i].file_size_bytes,
+					 .file_offset = segments[i].offset - page};
+
+		if (!module->range_count)
+			module_place(module, &line);
+		result = range_note(module, &line);
+	}
+	elf_file_free(file);
+	return result ? result : module->range_count ? 0 : -ENOEXEC;
+}
+
+int modules_add_later(struct module_list *list, const struct target *targets, const char *path)
+{
+	_cleanup_free_ char *full = NULL;
+	_cleanup_close_ int fd = -1;
+	struct code_module *module;
+	struct stat status;
+	int result;
+
+	if (asprintf(&full, "%s%s", targets[0].root_path, path) < 0)
+		return -ENOMEM;
+	fd = file_open_plain(AT_FDCWD, full, &status);
+	if (fd < 0)
+		return -ENOENT;
+	module = module_append(list);
+	if (!module)
+		return -ENOMEM;
+	module->fd = take_fd(&fd);
+	module->later = true;
+	module->path = strdup(path);
+	module->numbers =
+		(struct file_numbers){status.st_dev, status.st_ino, status.st_dev, status.st_ino};
+	if (!module->path || target_note(module, 0) ||
+	    name_add(module, path_base_name(path), strlen(path_base_name(path))))
+		return -ENOMEM;
+	module->overlay = file_pages_is_overlay(module->fd);
+	result = file_facts_read(module);
+	if (!result)
+		result = ranges_read(module);
+	if (result != -ENOMEM)
+		qsort(list->items, list->count, sizeof(*list->items), module_compare);
+	return result;
 }
 
 void modules_free(struct module_list *list)

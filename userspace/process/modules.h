@@ -33,6 +33,7 @@ struct code_module {
 	bool overlay; /* it lies on overlayfs */
 	bool main_executable; /* of a target */
 	bool deleted;
+	bool later; /* no target maps it yet: modules_add_later() */
 	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
 	u32 shared_with_pid;	 /* one of them */
 	bool reaches_all; /* its links name no process, see plan_reach.c */
@@ -55,6 +56,9 @@ struct module_list {
  * where no target is left. */
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err);
+/* A file that no target maps, but processes that they start may, by its path as the first target sees it, which stands for those to come.
+ * -ENOENT: there is none; -ENOEXEC: it has no code. Indexes into the list change. */
+int modules_add_later(struct module_list *list, const struct target *targets, const char *path);
 void modules_free(struct module_list *list);
 /* Has /proc/PID/maps these numbers for the file, in whatever target? Is it the file of which stat(2) says these? */
 bool module_is_mapped_as(const struct code_module *module, u64 maps_device, u64 maps_inode);
