@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Small ELF files of every kind that elf/ reads, into the folder given: fuzz_elf starts from them."""
+import ast
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,7 +39,19 @@ COMMANDS = [
     ["objcopy", "--add-gnu-debuglink=debug", "stripped", "debuglink"],
     ["objcopy", "--add-section", ".gopclntab=seed.c", "stripped", "go"],
 ]
-SEEDS = ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go", "usdt"]
+# The layouts of .gopclntab by versions of Go, as the unit tests have them in a string of C.
+GO_LAYOUTS = ("12", "116", "118", "120", "126")
+GO_TABLES = Path(__file__).parent.parent / "unit" / "go_tables.h"
+for layout in GO_LAYOUTS:
+    COMMANDS += [["gcc", f"-DGO={layout}", "-no-pie", "-nostdlib", "-Wl,-e,main,-z,noseparate-code,-z,max-page-size=4096",
+                  "-o", f"go{layout}", "go.S"], ["strip", f"go{layout}"]]
+SEEDS = [f"go{layout}" for layout in GO_LAYOUTS] + ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go", "usdt"]
+
+
+def go_source():
+    """Of C's escapes it has but those that Python's have, too."""
+    text = GO_TABLES.read_text().split("go_source[] =")[1]
+    return "".join(ast.literal_eval(literal) for literal in re.findall(r'"(?:[^"\\]|\\.)*"', text))
 
 
 def main():
@@ -46,6 +60,7 @@ def main():
         folder = Path(name)
         (folder / "seed.c").write_text(SOURCE)
         (folder / "usdt.c").write_text(USDT)
+        (folder / "go.S").write_text(go_source())
         for command in COMMANDS:
             subprocess.run(command, cwd=folder, check=True)
         for seed in SEEDS:
