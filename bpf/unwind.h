@@ -12,6 +12,7 @@
 #include "emit.h"
 #include "arch_x86_64.h"
 #include "unwind_maps.h"
+#include "unwind_returns.h"
 #include "unwind_walk.h"
 
 /* All ones where a >= b, of numbers below 2^63. A comparison would be a branch, and clang 19 makes one of a shift that it understands:
@@ -310,46 +311,6 @@ static __always_inline void step_over_signal(struct unwind_walk *walk, struct ta
 	walk->end = 0;
 }
 
-#define INSTANCES_MAX 64
-
-struct instance_search {
-	struct unwind_walk *walk;
-	u64 stack; /* where the address stood */
-};
-
-/* Inner frames come first. Of several probes of one function all but the last one have noted the address of the trampoline. */
-static long next_instance(u32 index, struct instance_search *search)
-{
-	struct unwind_walk *walk = search->walk;
-	const struct return_instance *instance = (void *)walk->instance;
-	u64 place, address;
-
-	if (!instance)
-		return 1;
-	place = BPF_CORE_READ(instance, stack);
-	if (place > search->stack)
-		return 1;
-	address = BPF_CORE_READ(instance, orig_ret_vaddr);
-	walk->instance = (u64)BPF_CORE_READ(instance, next);
-	if (place != search->stack || address == walk->trampoline)
-		return 0;
-	walk->ip = address;
-	walk->end = 0;
-	return 1;
-}
-
-/* Puts the return address that the kernel has overwritten for a probe, there at `stack`, into ip. */
-static __noinline int find_original(struct unwind_walk *walk, u64 stack)
-{
-	struct instance_search search = {walk, stack};
-
-	if (!walk)
-		return 0;
-	walk->end = VALUE_stack_end_in_probe;
-	bpf_loop(INSTANCES_MAX, next_instance, &search, 0);
-	return 0;
-}
-
 static __always_inline void step_to_caller(struct unwind_walk *walk, struct task_struct *task, const struct unwind_rule *rule)
 {
 	u64 bp;
@@ -498,7 +459,7 @@ static __noinline int unwind_frame(struct unwind_walk *walk, struct task_struct 
 	bool guesses;
 	u32 number;
 
-	if (!walk)
+	if (!walk || walk->end)
 		return 0;
 	if (walk->outermost) {
 		walk->end = VALUE_stack_end_complete;
@@ -534,11 +495,38 @@ static __noinline int unwind_frame(struct unwind_walk *walk, struct task_struct 
 
 /* ---- the walk ---- */
 
+/* To the function that the trampoline returns to, as if it were the caller of the call that it returns from. */
+static __always_inline void leave_trampoline(struct unwind_walk *walk, struct task_struct *task)
+{
+	u64 offset = walk->ip - walk->trampoline;
+	u64 sp = walk->sp + trampoline_words(offset) * sizeof(u64), address;
+
+	walk->end = VALUE_stack_end_in_probe;
+	/* While its handlers run the kernel shows them the stack without what was pushed. */
+	if (offset == TRAMPOLINE_CALLED) {
+		find_original(walk, walk->sp - 8);
+		if (!walk->end)
+			sp = walk->sp;
+	}
+	if (walk->end && offset <= TRAMPOLINE_CALLED)
+		find_original(walk, sp - 8);
+	/* The system call is over: its address is known to nobody but the stack. Right before that is so rax is there still. */
+	if (walk->end && offset >= TRAMPOLINE_CALLED && !unwind_read(walk, task, sp - 8)) {
+		address = walk->value;
+		if (call_before(walk, task, address) != CALL_NONE) {
+			walk->ip = address;
+			walk->end = 0;
+		}
+	}
+	walk->sp = sp;
+	walk->ip--;
+}
+
 #define INSTRUCTION_MAX_BYTES 15
 
 /* In the kernel's page for probes: an instruction that one stands on counts as there where it is from, a return on its way to one as
  * the call that it returns from. */
-static __always_inline void leave_kernel_page(struct unwind_walk *walk,
+static __always_inline void leave_kernel_page(struct unwind_walk *walk, struct task_struct *task,
 					      const struct uprobe_task *probed)
 {
 	u64 done = walk->ip - probed->xol_vaddr, from = probed->vaddr;
@@ -547,12 +535,10 @@ static __always_inline void leave_kernel_page(struct unwind_walk *walk,
 	OPAQUE(from);
 	if (!walk->trampoline || walk->ip / ARCH_PAGE_BYTES != walk->trampoline / ARCH_PAGE_BYTES)
 		return;
-	if (walk->ip == walk->trampoline) {
-		find_original(walk, walk->sp - 8);
-		walk->ip--;
-	} else if (done <= INSTRUCTION_MAX_BYTES) {
+	if (walk->ip - walk->trampoline <= TRAMPOLINE_RETURNS)
+		leave_trampoline(walk, task);
+	else if (done <= INSTRUCTION_MAX_BYTES)
 		walk->ip = from + done;
-	}
 }
 
 /* A thread that has executed nothing yet has no caller: what stands on its stack is the function that it will begin with, or nothing
@@ -592,7 +578,7 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_s
 	walk->scanned = 0;
 	walk->outermost = is_outermost(walk, task, registers);
 	if (probed)
-		leave_kernel_page(walk, probed);
+		leave_kernel_page(walk, task, probed);
 	return true;
 }
 
