@@ -17,7 +17,7 @@
 #include "preemption.h"
 #include "session_return.h"
 #define SPAN_SCRATCH call_scratch
-#include "span_stacks.h"
+#include "launch_stacks.h"
 #include "threads.h"
 
 /* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone.
@@ -29,7 +29,7 @@
 static __always_inline int entry_only(struct pt_regs *registers, u64 cookie, u64 pid_tgid,
 				      u32 reason, u32 loss_reason)
 {
-	u32 stack = call_stack(registers, cookie & COOKIE_PROBE_MASK, pid_tgid);
+	u32 stack = entry_stack(registers, cookie, pid_tgid);
 	u64 ts = bpf_ktime_get_ns();
 
 	count_loss(loss_reason);
@@ -116,7 +116,7 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 		close_dead_frames(state, pid_tgid, sp, hijacked);
 		if (hijacked && frames_is_open_at(&state->frames, sp, probe)) {
 			replace_call(state, pid_tgid, sp, probe,
-				     call_stack(registers, probe, pid_tgid));
+				     entry_stack(registers, cookie, pid_tgid));
 			if (is_allocator(cookie))
 				allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 			return LEAVE_RETURN;
@@ -133,7 +133,7 @@ static __always_inline int session_entry(struct pt_regs *registers, u64 cookie)
 				  VALUE_loss_reason_too_deep);
 	if (is_allocator(cookie))
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
-	stack = call_stack(registers, probe, pid_tgid);
+	stack = entry_stack(registers, cookie, pid_tgid);
 	/* The clock is read last: what we spent so far is not part of the call. */
 	ts = bpf_ktime_get_ns();
 	frames_push(&state->frames, sp, ts, probe, stack);
@@ -276,10 +276,11 @@ static __noinline int entry_hit(struct pt_regs *registers)
 	const struct entry_site *site;
 	u32 stack;
 
-	if (!entry_begins(registers, cookie, state, task->tgid))
+	if (launch_only(registers, cookie, state, task) ||
+	    !entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	thread_state_get(state, task, pid_tgid); /* for its name */
-	stack = call_stack(registers, cookie & COOKIE_PROBE_MASK, pid_tgid);
+	stack = entry_stack(registers, cookie, pid_tgid);
 	ts = bpf_ktime_get_ns();
 	emit_entry(cookie & COOKIE_PROBE_MASK, pid_tgid, ts,
 		   (cookie >> COOKIE_REASON_SHIFT) & COOKIE_REASON_MASK, stack);

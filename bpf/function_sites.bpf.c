@@ -19,7 +19,7 @@
 #define PREEMPTION_FLAVOUR sites
 #include "preemption.h"
 #define SPAN_SCRATCH site_scratch
-#include "span_stacks.h"
+#include "launch_stacks.h"
 #include "threads.h"
 
 /* Context of the searches through the frames away from the home stack. */
@@ -96,7 +96,7 @@ static __noinline int enter_hit(struct pt_regs *registers)
 	if (is_allocator(cookie))
 		allocation_begin(registers, probe & PROBE_ID_MASK, sp);
 	state = thread_state_get(state, task, pid_tgid);
-	stack = call_stack(registers, probe, pid_tgid);
+	stack = entry_stack(registers, cookie, pid_tgid);
 	if (!state) {
 		ts = bpf_ktime_get_ns();
 		count_loss(VALUE_loss_reason_no_storage);

@@ -15,6 +15,8 @@ struct thread_state {
 	u64 alternate_bytes;
 	u32 home_unknown;	 /* it cannot be determined: do not ask again */
 	u32 named;		 /* its task fact was sent */
+	u32 launches;		 /* hits with COOKIE_LAUNCH, */
+	u32 launch_taken;	 /* and whether the stack of the last one was taken */
 	struct frames frames;	 /* on the home stack */
 	struct away_frames away; /* elsewhere */
 };
@@ -249,6 +251,12 @@ extern const volatile bool reads_matmuls;
 /* Are stacks taken of calls, of USDT probes? */
 extern const volatile bool takes_call_stacks;
 extern const volatile bool takes_usdt_stacks;
+/* Of launches; how many a second, 0: of all. */
+extern const volatile bool takes_launch_stacks;
+extern const volatile unsigned int launch_samples_per_second;
+/* One in so many is taken just now, 0: all; by these of the last moments. */
+extern volatile unsigned int launch_one_in;
+extern volatile unsigned long long launch_hits, launch_samples, launch_since_ns;
 /* Are there unwind tables, or will there be? */
 extern const volatile bool walks_by_tables;
 /* Of the only GPU of this machine; else ~0. */

@@ -71,6 +71,8 @@
 #define COOKIE_ADDRESS_SHIFT 48 /* low 12 bits of the site's address */
 #define COOKIE_POPPED_SHIFT  60 /* of an exit: bytes / 8 that `ret n` takes off, 4 bits */
 #define COOKIE_MATMUL	     (1ULL << 60) /* of an entry: the map matmuls says more of it, by the probe's id */
+#define COOKIE_LAUNCH	     (1ULL << 61) /* of an entry: its stack is that of a launch, */
+#define COOKIE_LAUNCH_ONLY   (1ULL << 62) /* and nothing else of it is recorded */
 
 /* What there is no room for in the cookie of an entry; by the probe's id. */
 struct entry_site {
@@ -273,6 +275,7 @@ enum price_sort {
 	PRICE_MATMUL,	  /* sizes of products of matrices, by the probes of the functions that do them */
 	PRICE_SAMPLES,	  /* of threads that run */
 	PRICE_CALL_STACKS, /* in the probes of functions */
+	PRICE_LAUNCH_STACKS,
 	PRICE_SORTS
 };
 

@@ -228,6 +228,9 @@ static int chrome_point(void *data, const struct view_event *event, struct err *
 {
 	struct chrome *chrome = data;
 
+	/* The calls of the API that they belong to have it. */
+	if (event->kind->number == KIND_launch_stack)
+		return 0;
 	if (view_annotation(chrome->view, event) == VALUE_usdt_annotation_counter)
 		chrome_begin_event(chrome, "C\"", event);
 	else if (event->row->type == ROW_PROCESS)

@@ -377,13 +377,12 @@ static bool goes_without_saying(const struct view_value *value, const char *unle
 }
 
 /* The functions, innermost first. */
-static void append_stack(const struct view *view, struct text *text,
-			 const struct record_header *record)
+static void append_stack(const struct view *view, struct text *text, u32 pid, u32 stack)
 {
 	_cleanup_text_ struct text frame = {0};
 	const struct view_frame *frames;
 	const char *cut;
-	size_t count = view_frames(view, record->pid, record->stack, &frames, &cut);
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
 
 	text_append(text, "\"stack\":[");
 	for (size_t i = 0; i < count; i++) {
@@ -395,6 +394,15 @@ static void append_stack(const struct view *view, struct text *text,
 	if (cut)
 		text_appendf(text, count ? ",\"%s\"" : "\"%s\"", cut);
 	text_append_char(text, ']');
+}
+
+/* By what code a call of CUDA was made, or work of a GPU launched; 0: not known. */
+static u32 launch_stack_of(const struct view_event *event, u32 *pid)
+{
+	if (!event->cause)
+		return event->stack.stack;
+	*pid = event->cause->pid;
+	return event->cause->stack.stack;
 }
 
 /* The name of one arg. object: the one that is open, NULL: none; returns the one that is open now. */
@@ -433,6 +441,7 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	const char *object = NULL;
 	const struct chrome_kind *found = chrome_kind(args, event->kind);
 	size_t start = text->length, before;
+	u32 pid = event->record->pid, stack;
 
 	if (view_annotation(args->view, event) == VALUE_usdt_annotation_counter) {
 		append_counter(text, event);
@@ -454,9 +463,10 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	args_append_tail(text, args->view, event, before);
 	if (event->open)
 		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
-	if (event->record->stack) {
+	stack = event->record->stack ? event->record->stack : launch_stack_of(event, &pid);
+	if (stack) {
 		text_append(text, text->length == before ? "" : ",");
-		append_stack(args->view, text, event->record);
+		append_stack(args->view, text, pid, stack);
 	}
 	if (text->length == before)
 		text->length = start;

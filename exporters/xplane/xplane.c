@@ -254,7 +254,7 @@ static int xplane_point(void *data, const struct view_event *event, struct err *
 {
 	/* Of no use on a time line of operations; reports have them. */
 	static const u16 left_out[VIEW_ROW_KINDS_MAX] = {KIND_sample, KIND_thread_time,
-							 KIND_short_wait};
+							 KIND_short_wait, KIND_launch_stack};
 	struct xplane *xplane = data;
 	int result;
 

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "options/launch_stacks.h"
 #include "options/levels.h"
 #include "options/options_table.h"
 #include "options/profile.h"
@@ -249,7 +250,10 @@ static int check_verbs(const struct options *options, struct err *err)
 static int check_needs(const struct options *options, struct err *err)
 {
 	const struct verb_row *verb = verb_row_of(options->verb);
+	struct launch_stacks stacks;
 
+	if (launch_stacks_of(options, &stacks, err))
+		return err->code;
 	if (options->arguments.count < verb->fewest)
 		return err_set(err, -EINVAL, "%s takes %s. gpuprobe %s --help shows how",
 			       verb->name, verb->arguments, verb->name);

@@ -20,6 +20,16 @@ static const struct {
 	const char *pattern;
 	enum api_group group; /* of calls of the API at level 2 */
 } entries[] = {
+/* What gives the GPU work, takes memory of it, or waits for it. */
+#define IS_LAUNCH(group)                                                                  \
+	(API_GROUP_##group == API_GROUP_LAUNCH || API_GROUP_##group == API_GROUP_COPY ||  \
+	 API_GROUP_##group == API_GROUP_SET || API_GROUP_##group == API_GROUP_ALLOCATE || \
+	 API_GROUP_##group == API_GROUP_SYNCHRONISE)
+#define PART_driver(group)  (IS_LAUNCH(group) ? GPU_CATALOGUE_LAUNCHES : 0)
+#define PART_runtime(group) 0
+#define API(group, domain, beginning) \
+	{PART_##domain(group), 0, LIBRARY_##domain beginning "*", API_GROUP_##group},
+#include "../gpu/api_calls.def"
 #define RUNTIME_driver	false
 #define RUNTIME_runtime true
 #define API(group, domain, beginning)                                                            \
@@ -41,7 +51,7 @@ size_t gpu_catalogue_patterns(unsigned parts, u64 level, const char **ret_patter
 
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
 		if (!(entries[i].part & parts) || entries[i].level > level ||
-		    !(api_groups_of(level) >> entries[i].group & 1))
+		    (entries[i].level && !(api_groups_of(level) >> entries[i].group & 1)))
 			continue;
 		if (ret_patterns)
 			ret_patterns[count] = entries[i].pattern;
@@ -61,7 +71,8 @@ static bool is_api_library(const struct code_module *module)
 
 bool plan_is_api(const struct plan *plan, const struct plan_function *function)
 {
-	return function->by_level && is_api_library(&plan->modules[function->module]);
+	return function->by_level && !function->launch_only &&
+	       is_api_library(&plan->modules[function->module]);
 }
 
 bool plan_has_api(const struct plan *plan)

@@ -9,6 +9,7 @@
 enum gpu_catalogue_part {
 	GPU_CATALOGUE_API = 1,	  /* CUDA driver and runtime */
 	GPU_CATALOGUE_BEYOND = 2, /* cuBLAS, cuDNN, NCCL */
+	GPU_CATALOGUE_LAUNCHES = 4, /* of the driver's what launches, copies, sets, allocates or waits, at any level */
 };
 
 /* Those of these parts up to this level, as -F would name them. ret_patterns: NULL only counts them; the strings

@@ -103,6 +103,14 @@ size_t plan_counted(const struct plan *plan)
 	return count;
 }
 
+bool plan_takes_launch_stacks(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].launch)
+			return true;
+	return false;
+}
+
 bool plan_reads_sizes(const struct plan_function *function)
 {
 	return function->matmul && !function->counted &&

@@ -45,6 +45,8 @@ struct plan_function {
 	bool by_level;	      /* a level switched it on, no pattern of the user's */
 	bool forwarded;	      /* only while the plan is made: see plan_forwards_apply() */
 	bool counted;	      /* its calls are only counted */
+	bool launch;	      /* its entries have their stack taken as that of a launch, */
+	bool launch_only;     /* and that is all that is recorded of it */
 	bool session_safe;    /* its return address may be taken, also where its exits were the better choice */
 	char *detail;	      /* more about the reason: the object, the process; NULL: none */
 	const struct allocator *allocator; /* what it does to memory; NULL: nothing of that */
@@ -116,6 +118,7 @@ struct plan_limits {
 	const char *code_cache; /* folder of code/code_cache.h; NULL: none */
 	bool heap; /* only the functions of plan/heap_functions.def, by rules of their own: plan_heap.c */
 	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
+	size_t launch_patterns;	  /* the first so many of these are for stacks at launches only */
 	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */
 };
 
@@ -153,6 +156,8 @@ u32 plan_returns(const struct plan *plan);
 bool plan_hijacks_returns(const struct plan *plan);
 /* Of how many functions calls are only counted. */
 size_t plan_counted(const struct plan *plan);
+/* Are stacks of launches taken at any of its functions? */
+bool plan_takes_launch_stacks(const struct plan *plan);
 /* Are sizes of matrices recorded of its calls? Not where its probe comes too late to see them. */
 bool plan_reads_sizes(const struct plan_function *function);
 /* Of the calls of any function? */

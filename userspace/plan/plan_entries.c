@@ -92,6 +92,9 @@ enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder)
 static const char stepped_of_level[] = "a level probes it, and each of its calls would be "
 				       "single-stepped: named by -F it is recorded";
 
+static const char stepped_launch[] = "--launch-stacks probes it, and each of its calls would be "
+				     "single-stepped";
+
 /* NULL: nothing speaks against it. */
 static const char *why_not(const struct plan_builder *builder, const struct plan_function *function)
 {
@@ -103,6 +106,8 @@ static const char *why_not(const struct plan_builder *builder, const struct plan
 	if (builder->limits->returns == PLAN_RETURNS_AUTO && function->cost == COST_STEPPED &&
 	    !function->counted && !function->allocator && plan_is_api(builder->plan, function))
 		return stepped_of_level;
+	if (function->launch_only && function->cost == COST_STEPPED)
+		return stepped_launch;
 	return NULL;
 }
 
@@ -115,12 +120,13 @@ int plan_entries_drop(struct plan_builder *builder)
 		struct plan_function *function = &plan->functions[i];
 		const char *reason = why_not(builder, function);
 
-		if (!reason)
+		if (!reason) {
 			plan->functions[kept++] = *function;
-		else if (plan_function_skip(builder, function, reason))
+			continue;
+		}
+		plan->stepped_count += reason == stepped_of_level || reason == stepped_launch;
+		if (plan_function_skip(builder, function, reason))
 			return -ENOMEM;
-		else if (reason == stepped_of_level)
-			plan->stepped_count++;
 	}
 	plan->function_count = kept;
 	return 0;

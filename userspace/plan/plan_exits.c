@@ -234,7 +234,7 @@ static int functions_choose(struct plan_builder *builder, size_t module, u8 retu
 	for (size_t i = 0; i < plan->function_count; i++) {
 		struct plan_function *function = &plan->functions[i];
 
-		if (function->module != module)
+		if (function->module != module || function->launch_only)
 			continue;
 		if (returns == VALUE_returns_stepped && is_dear(plan, limits, function)) {
 			returns_set(function, VALUE_returns_none, VALUE_entry_only_reason_dear,

@@ -28,7 +28,8 @@ struct alias_group {
 	size_t count;
 	const struct elf_symbol *best; /* of those that a pattern includes */
 	bool exact;		       /* a pattern names one of them without wildcards */
-	bool by_user, counted;	       /* what the patterns that include one of them are for */
+	bool by_user, counted, launch,
+		other; /* what the patterns that include one of them are for */
 };
 
 bool plan_is_cold_part(const char *name)
@@ -101,6 +102,8 @@ static bool group_matches(struct matcher *matcher, struct alias_group *group)
 				break;
 			group->by_user |= p >= builder->limits->optional_patterns;
 			group->counted |= p >= builder->limits->recorded_patterns;
+			group->launch |= p < builder->limits->launch_patterns;
+			group->other |= p >= builder->limits->launch_patterns;
 			group->exact |= pattern_is_exactly(pattern, symbol->name);
 			if (!group->best || name_is_better(symbol, group->best))
 				group->best = symbol;
@@ -189,6 +192,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 		.condition = place->condition,
 		.by_level = !group->by_user,
 		.counted = group->counted,
+		.launch = group->launch,
+		.launch_only = group->launch && !group->other,
 		.name = readable_name(matcher, group->best->name),
 	};
 	if (function->name && strcmp(function->name, group->best->name) != 0 &&
@@ -197,7 +202,8 @@ static int function_add(struct matcher *matcher, const struct alias_group *group
 	/* Any of its names may be the one that tells. */
 	for (size_t i = 0; i < group->count && !function->entry_only_reason; i++)
 		function->entry_only_reason = plan_policy_by_name(group->symbols[i].name, &why);
-	for (size_t i = 0; i < group->count && !function->allocator; i++)
+	/* Of those that are only probed for stacks nothing else is recorded. */
+	for (size_t i = 0; i < group->count && !function->allocator && !function->launch_only; i++)
 		function->allocator = find_allocator(matcher, group->symbols[i].name);
 	for (size_t i = 0; i < group->count && !function->matmul; i++)
 		function->matmul = matmul_find(group->symbols[i].name);

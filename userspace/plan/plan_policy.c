@@ -301,6 +301,13 @@ static int function_judge(const struct policy *policy, struct plan_function *fun
 	return result;
 }
 
+/* It has no returns, whatever speaks for or against them. */
+static int set_launch_only(struct plan_function *function)
+{
+	function->returns = VALUE_returns_none;
+	return function_set(function, VALUE_entry_only_reason_launch_stack, NULL);
+}
+
 /* Reasons that hold for every function alike. */
 static u8 common_reason(const struct plan_limits *limits)
 {
@@ -320,6 +327,8 @@ static int functions_judge(struct policy *policy, struct err *err)
 		const struct plan_function *function = &plan->functions[i];
 		const struct verdict *verdict = &policy->verdicts[function->module];
 
+		if (function->launch_only)
+			continue;
 		result = module_judge(policy, function->module);
 		if ((!verdict->reason && !function->entry_only_reason) ||
 		    (verdict->quiet_safe && is_quiet(function)))
@@ -329,11 +338,27 @@ static int functions_judge(struct policy *policy, struct err *err)
 		return err_errno(err, result, "can't plan the probes");
 	result = sharing_judge(policy, err);
 	for (size_t i = 0; i < plan->function_count && !result; i++) {
-		result = function_judge(policy, &plan->functions[i]);
+		result = plan->functions[i].launch_only
+				 ? set_launch_only(&plan->functions[i])
+				 : function_judge(policy, &plan->functions[i]);
 		if (result)
 			err_errno(err, result, "can't plan the probes");
 	}
 	return result;
+}
+
+static void set_all(struct plan *plan, u8 returns, u8 reason)
+{
+	for (size_t i = 0; i < plan->function_count; i++) {
+		struct plan_function *function = &plan->functions[i];
+
+		if (function->launch_only) {
+			(void)set_launch_only(function);
+			continue;
+		}
+		function->returns = returns;
+		(void)function_set(function, reason, NULL);
+	}
 }
 
 int plan_policy_apply(struct plan_builder *builder, struct err *err)
@@ -349,17 +374,11 @@ int plan_policy_apply(struct plan_builder *builder, struct err *err)
 	if (!facts || !verdicts || !wanted)
 		return err_errno(err, -ENOMEM, "can't plan the probes");
 	if (builder->limits->returns == PLAN_RETURNS_TRAMPOLINE) {
-		for (size_t i = 0; i < plan->function_count; i++) {
-			plan->functions[i].returns = VALUE_returns_session;
-			(void)function_set(&plan->functions[i], 0, NULL);
-		}
+		set_all(plan, VALUE_returns_session, 0);
 		return 0;
 	}
 	if (reason) {
-		for (size_t i = 0; i < plan->function_count; i++) {
-			plan->functions[i].returns = VALUE_returns_none;
-			(void)function_set(&plan->functions[i], reason, NULL);
-		}
+		set_all(plan, VALUE_returns_none, reason);
 		return 0;
 	}
 	result = functions_judge(&policy, err);

@@ -131,6 +131,7 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.returns = (enum plan_returns)options->returns_mode,
 		.code_cache = options->no_code_cache ? NULL : CODE_CACHE_FOLDER,
 		.optional_patterns = attachment->gpu.pattern_count,
+		.launch_patterns = attachment->gpu.launch_pattern_count,
 		.recorded_patterns = attachment->gpu.pattern_count +
 				     (options->count ? 0 : options->functions.count),
 	};

@@ -9,6 +9,7 @@
 #include "plan/gpu_catalogue.h"
 #include "cuda/gpu_target.h"
 #include "inject/inject.h"
+#include "options/launch_stacks.h"
 #include "options/levels.h"
 #include "recording/gpu_config.h"
 
@@ -37,6 +38,13 @@ static int look(const struct options *options, const struct target *target,
 	return 0;
 }
 
+static bool takes_launch_stacks(const struct options *options)
+{
+	struct launch_stacks stacks;
+
+	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken;
+}
+
 /* Which functions: of processes without an agent all, beside an agent only what CUPTI does not see. */
 static int choose_patterns(const struct options *options, struct gpu_fallback *fallback)
 {
@@ -44,15 +52,19 @@ static int choose_patterns(const struct options *options, struct gpu_fallback *f
 	bool beyond = fallback->cuda_count && levels_has(options, LEVEL_library_functions);
 	unsigned parts = (all ? GPU_CATALOGUE_API | GPU_CATALOGUE_BEYOND : 0) |
 			 (beyond ? GPU_CATALOGUE_BEYOND : 0);
-	size_t count = gpu_catalogue_patterns(parts, options->host_tracer_level, NULL);
+	unsigned launches =
+		takes_launch_stacks(options) && fallback->cuda_count ? GPU_CATALOGUE_LAUNCHES : 0;
+	size_t first = gpu_catalogue_patterns(launches, 0, NULL);
+	size_t count = first + gpu_catalogue_patterns(parts, options->host_tracer_level, NULL);
 
 	free(fallback->patterns);
 	fallback->pattern_count = 0;
 	fallback->patterns = calloc(count + 1, sizeof(*fallback->patterns));
 	if (!fallback->patterns)
 		return -ENOMEM;
-	fallback->pattern_count =
-		gpu_catalogue_patterns(parts, options->host_tracer_level, fallback->patterns);
+	fallback->launch_pattern_count = gpu_catalogue_patterns(launches, 0, fallback->patterns);
+	fallback->pattern_count = first + gpu_catalogue_patterns(parts, options->host_tracer_level,
+								 fallback->patterns + first);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ struct gpu_fallback {
 	size_t cuda_count, refused_count; /* targets that use CUDA, and those of them that get none */
 	const char **patterns;		  /* to be probed beside those of -F, where there are such functions */
 	size_t pattern_count;
+	size_t launch_pattern_count; /* the first ones of them, for stacks at launches */
 };
 
 /* Looks at /proc and at the threads of the targets, some ms each; touches nothing. command_pid: one that is started with

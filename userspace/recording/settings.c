@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/types.h"
+#include "options/launch_stacks.h"
 #include "options/levels.h"
 
 /* Of all rings together, unless the user asked for more. */
@@ -43,7 +44,11 @@ int recording_settings_make(const struct options *options, const struct attachme
 			    struct recording_settings *ret_settings, struct err *err)
 {
 	bool until_end = options->command && !options->given.duration_ns;
-	int result;
+	struct launch_stacks launches;
+	int result = launch_stacks_of(options, &launches, err);
+
+	if (result)
+		return result;
 
 	*ret_settings = (struct recording_settings){
 		.duration_ns = until_end ? 0 : options->duration_ns,
@@ -62,6 +67,7 @@ int recording_settings_make(const struct options *options, const struct attachme
 			       options->stacks_mode == CHOICE_stacks_mode_both,
 		.usdt_stacks = options->stacks_mode == CHOICE_stacks_mode_usdt ||
 			       options->stacks_mode == CHOICE_stacks_mode_both,
+		.launch_samples_per_second = launches.samples_per_second,
 		.usdt_asked = options->usdt.count != 0,
 		.max_overhead_percent = options->max_overhead,
 		.ring_bytes = ring_bytes(options),

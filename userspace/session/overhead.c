@@ -40,6 +40,7 @@ static const struct sort {
 	[PRICE_GPU_MEMORY] = {"accounts of GPU memory", false, false},
 	[PRICE_MATMUL] = {"sizes of matrix products", false, false},
 	[PRICE_CALL_STACKS] = {"stacks of calls", false, false},
+	[PRICE_LAUNCH_STACKS] = {"stacks of launches", true, true, true},
 	[PRICE_SAMPLES] = {"samples of running threads", false, true, true},
 };
 
@@ -65,6 +66,9 @@ static void fill_parts(struct overhead *overhead)
 	for (size_t i = 0; i < config->plan->function_count; i++) {
 		const struct plan_function *function = &config->plan->functions[i];
 
+		/* They are a sort. */
+		if (function->launch_only)
+			continue;
 		overhead->parts[overhead->part_count++] = (struct overhead_part){
 			.name = function->name,
 			.function = i,

@@ -325,6 +325,19 @@ static bool has_lost_first_thread(const struct session_config *config)
 	return false;
 }
 
+static int put_probes_in(struct session *session, struct err *err)
+{
+	int result = session_budget_open(session, err);
+
+	log_phase("costs calibrated");
+	if (!result)
+		result = bpf_source_reset_counters(session->source, err);
+	if (!result)
+		result = memory_accounts_leave_to_agents(session->source, session->result.agents,
+							 err);
+	return result ? result : attach(session, err);
+}
+
 static int prepare(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;
@@ -346,6 +359,8 @@ static int prepare(struct session *session, struct err *err)
 		.sample_period_ns = config->settings->sample_period_ns,
 		.call_stacks = config->settings->call_stacks,
 		.usdt_stacks = config->settings->usdt_stacks,
+		.launch_stacks = plan_takes_launch_stacks(config->plan),
+		.launch_samples_per_second = config->settings->launch_samples_per_second,
 		.unwinds = session_takes_stacks(config),
 		.python = config->settings->python,
 	};
@@ -376,15 +391,7 @@ static int prepare(struct session *session, struct err *err)
 	}
 	/* What CUPTI takes in the target nobody can see. */
 	if (!result)
-		result = session_budget_open(session, err);
-	log_phase("costs calibrated");
-	if (!result)
-		result = bpf_source_reset_counters(session->source, err);
-	if (!result)
-		result = memory_accounts_leave_to_agents(session->source, session->result.agents,
-							 err);
-	if (!result)
-		result = attach(session, err);
+		result = put_probes_in(session, err);
 	log_phase("probes attached");
 	return result;
 }

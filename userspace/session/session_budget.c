@@ -48,6 +48,8 @@ static void choose_sorts(const struct session_config *config,
 	sorts[PRICE_SAMPLES] = (struct overhead_sort){config->settings->sample_period_ns,
 						      !config->settings->samples_asked};
 	sorts[PRICE_CALL_STACKS] = (struct overhead_sort){config->settings->call_stacks, false};
+	sorts[PRICE_LAUNCH_STACKS] =
+		(struct overhead_sort){plan_takes_launch_stacks(config->plan), false};
 	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
 		if (config->plan->functions[i].allocator)

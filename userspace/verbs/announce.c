@@ -26,7 +26,7 @@ static void say_entries_only(const struct plan *plan, const struct options *opti
 	for (size_t i = 0; i < plan->function_count; i++) {
 		const struct plan_function *function = &plan->functions[i];
 
-		if (!function->entry_only_reason)
+		if (!function->entry_only_reason || function->launch_only)
 			continue;
 		total++;
 		if (++by_reason[function->entry_only_reason] > most) {

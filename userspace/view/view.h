@@ -106,6 +106,12 @@ struct view_within {
 	u64 outer_range;  /* the same of the other thread; 0: there is no other, or it has none open */
 };
 
+/* By what code a launch was made. */
+struct view_launch_stack {
+	u32 stack;    /* id, of the process of the launch; 0: it could not be taken */
+	u32 launches; /* for how many launches this one stands; 0: its stack is not known */
+};
+
 /* What launched an effect. */
 struct view_cause {
 	u64 number; /* unique in the capture, from 1; also the launch's own view_event.launch */
@@ -116,6 +122,7 @@ struct view_cause {
 	bool open;
 	const char *name;
 	u32 path; /* of the launch, on its thread: view_path(); 0: it was in nothing */
+	struct view_launch_stack stack;
 	struct view_within within; /* what it belongs to: path, or that in the ranges of another thread (view_contexts.c) */
 	/* What the library call does in which the launch was made: of ONE kernel of each call, the first that ran of those
 	 * launched in it, so that what is computed from it counts once. NULL for its other kernels, for work that is no
@@ -137,6 +144,7 @@ struct view_event {
 	unsigned depth; /* number of enclosing spans in its lane */
 	u64 launch;	/* number that effects name as their cause, 0: it launched nothing */
 	u64 effect_count; /* how many name that launch */
+	struct view_launch_stack stack; /* of a call of CUDA, whether it launched something or not; of an effect its cause has it */
 	const struct view_cause *cause; /* NULL: none */
 	bool has_sizes; /* a kernel of a library call whose sizes are known: see view_cause.matmul */
 	bool inner_call; /* a call inside another one with its correlation id: the same work, seen again */

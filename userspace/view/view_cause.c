@@ -229,6 +229,9 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			  .open = event->open,
 			  .name = event->name,
 			  .path = path,
+			  .stack = causes->stacks ? view_launch_stacks_get(causes->stacks,
+									   causes->launch_count)
+						  : (struct view_launch_stack){0},
 			  .within = within ? *within : (struct view_within){0}},
 		.source = record->source,
 		.correlation = correlation,

@@ -109,6 +109,7 @@ static int ledger_add_reading(struct view *view, struct map *index, struct strin
 		{VALUE_loss_reason_outside_window, outside_window},
 		{VALUE_loss_reason_launch_forgotten, causes->forgotten_count},
 		{VALUE_loss_reason_launch_after_kernel, causes->after_kernel_count},
+		{VALUE_loss_reason_launch_stack_uncertain, view->launch_stacks.uncertain_count},
 		{VALUE_loss_reason_range_unnamed, view->unnamed_range_count},
 		{VALUE_loss_reason_profiler_call, view->profiler_call_count},
 	};

@@ -187,6 +187,27 @@ const struct view_cause *view_matmuls_take(struct view_matmuls *matmuls, u64 num
 /* Was the end of that call seen, so that all that was launched in it is known? */
 bool view_matmuls_end_seen(const struct view_matmuls *matmuls, u64 number);
 
+/* ---- view_launch_stacks: by what code launches were made ---- */
+
+struct view_launch_stacks {
+	struct launch_row *rows; /* of threads */
+	size_t row_count, row_capacity;
+	struct view_launch_stack *items; /* launch n lies at n - 1; behind the last, or without a stack: none is known */
+	size_t capacity;
+	bool has_gaps;	 /* hits are missing of which the numbers do not tell */
+	bool has_losses; /* what follows the last hit of a thread may be missing */
+	u64 uncertain_count; /* stacks of which it is not certain that they are those of the launches that follow */
+};
+
+void view_launch_stacks_init(struct view_launch_stacks *stacks, const struct view *view);
+void view_launch_stacks_free(struct view_launch_stacks *stacks);
+/* Of each event in time order, launch and all. 0 or -ENOMEM. */
+int view_launch_stacks_add(struct view_launch_stacks *stacks, const struct view_event *event);
+/* After the last one. 0 or -ENOMEM. */
+int view_launch_stacks_finish(struct view_launch_stacks *stacks);
+/* Of the launch with that number; launches is 0 where it is not known. */
+struct view_launch_stack view_launch_stacks_get(const struct view_launch_stacks *stacks, u64 launch);
+
 /* ---- view_cause: launches and what they launched ---- */
 
 #define LAUNCHES_MAX	(1U << 20)
@@ -208,6 +229,7 @@ struct view_causes {
 	struct map unmatched_ns; /* the same -> their time */
 	u64 forgotten_count, missing_count, after_kernel_count;
 	u64 work_ns, missing_ns; /* of work on streams, and of that whose launch is missing */
+	const struct view_launch_stacks *stacks; /* of these launches; NULL: not known yet */
 	bool calls_left_out; /* more calls were made than the options allow to be recorded */
 	u64 *caused; /* bit n - 1: launch n launched something */
 	size_t caused_capacity;
@@ -475,6 +497,7 @@ struct view {
 	struct view_ledger ledger;
 	u64 unnamed_range_count; /* for it */
 	struct view_causes causes; /* as the survey left them */
+	struct view_launch_stacks launch_stacks; /* the same */
 	struct view_counters counters; /* the same */
 	struct view_recordings recordings;
 	struct view_samples samples;

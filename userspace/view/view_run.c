@@ -17,7 +17,8 @@ struct walk {
 	struct view_lanes lanes;
 	struct view_causes causes;
 	struct view_matmuls matmuls;
-	struct matrix_kernels kernels; /* of the survey */
+	struct matrix_kernels kernels;		 /* of the survey */
+	struct view_launch_stacks launch_stacks; /* of the survey */
 	struct view_contexts contexts;
 	struct view_counters counters;
 	bool survey; /* rows are found now */
@@ -47,6 +48,10 @@ static int walk_init(struct walk *walk, struct view *view, bool survey, struct e
 	view_causes_init(&walk->causes, 0);
 	walk->causes.calls_left_out = calls_left_out(view);
 	view_matmuls_init(&walk->matmuls, view, survey);
+	if (survey)
+		view_launch_stacks_init(&walk->launch_stacks, view);
+	else
+		walk->causes.stacks = &view->launch_stacks;
 	view_counters_init(&walk->counters, view);
 	return capture_ahead_open(view->reader, CAPTURE_AHEAD_BYTES_MIN, &walk->cursor, err);
 }
@@ -57,6 +62,7 @@ static void walk_free(struct walk *walk)
 	view_lanes_free(&walk->lanes);
 	view_causes_free(&walk->causes);
 	view_matmuls_free(&walk->matmuls);
+	view_launch_stacks_free(&walk->launch_stacks);
 	matrix_kernels_free(&walk->kernels);
 	view_contexts_free(&walk->contexts);
 	view_counters_free(&walk->counters);
@@ -152,10 +158,13 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	if (result == 0)
 		result = view_causes_add(&walk->causes, kind, event, path, &within, &walk->matmuls);
 	if (result == 0 && walk->survey)
+		result = view_launch_stacks_add(&walk->launch_stacks, event);
+	if (result == 0 && walk->survey)
 		view_contexts_survey_work(&walk->contexts, event);
 	if (!walk->survey && record->kind == KIND_sample)
 		event->weight_ns = view_samples_weight(&view->samples, record);
 	if (!walk->survey) {
+		event->stack = view_launch_stacks_get(&view->launch_stacks, event->launch);
 		event->effect_count = view_causes_effects(&view->causes, event->launch);
 		event->launch = event->effect_count ? event->launch : 0;
 	}
@@ -324,6 +333,11 @@ static int survey_finish(struct view *view, struct walk *walk)
 	/* What launched something is known only now. */
 	view->causes = walk->causes;
 	walk->causes = (struct view_causes){0};
+	result = view_launch_stacks_finish(&walk->launch_stacks);
+	if (result < 0)
+		return result;
+	view->launch_stacks = walk->launch_stacks;
+	walk->launch_stacks = (struct view_launch_stacks){0};
 	view->counters = walk->counters;
 	walk->counters = (struct view_counters){0};
 	view_causes_finish(&view->causes);
@@ -445,6 +459,7 @@ struct view *view_free(struct view *view)
 	view_companions_free(view->companions);
 	view_ledger_free(&view->ledger);
 	view_causes_free(&view->causes);
+	view_launch_stacks_free(&view->launch_stacks);
 	view_recordings_free(&view->recordings);
 	view_samples_free(&view->samples);
 	view_wall_free(view->wall);

@@ -38,7 +38,8 @@ struct bpf_source_settings {
 	bool off_cpu;	       /* bpf_source_attach_off_cpu() will be called */
 	u64 off_cpu_min_ns;    /* shorter waits are not recorded */
 	bool growth;	       /* bpf_source_attach_growth() will be called; the abilities allow it */
-	bool call_stacks, usdt_stacks;
+	bool call_stacks, usdt_stacks, launch_stacks;
+	u32 launch_samples_per_second; /* so many of these; 0: all */
 	bool unwinds;	       /* targets will have unwind tables */
 	bool python;	       /* and Python's frames in their stacks, where this kernel's verifier lets them be read */
 	u64 sample_period_ns;  /* bpf_source_attach_samples() will be called; 0: it will not */

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/bpf/cookie.h"
 #include "collect/bpf/entry_sites.h"
@@ -293,9 +294,23 @@ bool bpf_source_sort_is_off(const struct bpf_source *source, enum price_sort sor
 	return source->sorts_off[sort];
 }
 
+/* They share one tag. */
+static u32 switch_launches_off(struct bpf_source *source)
+{
+	const struct plan *plan = source->split.plan;
+	u32 tag = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++)
+		if (plan->functions[i].launch_only)
+			tag = bpf_source_switch_off(source, i, clock_monotonic_ns());
+	return tag;
+}
+
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)
 {
 	source->sorts_off[sort] = true;
+	if (sort == PRICE_LAUNCH_STACKS)
+		return switch_launches_off(source);
 	if (sort == PRICE_USDT)
 		bpf_source_unwatch_usdt(source);
 	return TAG_OF_SORT(sort);

@@ -137,6 +137,8 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->reads_matmuls = settings->matmuls;
 	skeleton->rodata->takes_call_stacks = settings->call_stacks;
 	skeleton->rodata->takes_usdt_stacks = settings->usdt_stacks;
+	skeleton->rodata->takes_launch_stacks = settings->launch_stacks;
+	skeleton->rodata->launch_samples_per_second = settings->launch_samples_per_second;
 	size_by_functions(skeleton, settings);
 	bpf_source_configure_heap(source, settings);
 	if (settings->allocators) {
@@ -153,7 +155,8 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	bpf_map__set_max_entries(skeleton->maps.stacks,
 				 settings->off_cpu || settings->growth || settings->heap_plan ||
 						 settings->call_stacks || settings->usdt_stacks ||
-						 settings->sample_period_ns
+						 settings->sample_period_ns ||
+						 settings->launch_stacks
 					 ? STACKS_MAX
 					 : 1);
 	if (!settings->off_cpu)

@@ -64,6 +64,7 @@ static bool is_off(const struct probe_split *split, const struct plan *plan, siz
 enum split_sort {
 	SPLIT_GOES,
 	SPLIT_ALLOCATES, /* and goes */
+	SPLIT_LAUNCHES,	 /* probed for its stack only: all go as one */
 	SPLIT_STAYS,	 /* but where its code is changed */
 	SPLIT_SORTS
 };
@@ -71,6 +72,8 @@ enum split_sort {
 static enum split_sort sort_of(const struct plan_function *function,
 			       bool (*may_go)(const struct plan_function *function))
 {
+	if (function->launch_only)
+		return SPLIT_LAUNCHES;
 	if (!may_go(function))
 		return SPLIT_STAYS;
 	return function->allocator ? SPLIT_ALLOCATES : SPLIT_GOES;
@@ -96,6 +99,7 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 	tags[SPLIT_GOES] = count[SPLIT_GOES] < SPLIT_MAX - tags[SPLIT_ALLOCATES]
 				   ? count[SPLIT_GOES]
 				   : SPLIT_MAX - tags[SPLIT_ALLOCATES];
+	tags[SPLIT_LAUNCHES] = count[SPLIT_LAUNCHES] != 0;
 	tags[SPLIT_STAYS] = count[SPLIT_STAYS] < SPLIT_MAX ? count[SPLIT_STAYS] : SPLIT_MAX;
 	for (size_t sort = 1; sort < SPLIT_SORTS; sort++)
 		first[sort] = first[sort - 1] + tags[sort - 1];
