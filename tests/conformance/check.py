@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 import expected as known
+import launch_stacks
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIRST_OWN_PID = 2000000000
@@ -54,7 +55,7 @@ RENAMED = {"range": RANGE_FIELDS, "off_cpu": OFF_CPU_FIELDS, "mapping": MAPPING_
 HEAP_KINDS = ("heap", "heap_stack", "allocation", "release")
 HEADER_FIELDS = ("kind", "source", "ts", "dur", "pid", "tid", "name", "stack", "stack_end", "stack_guessed", "stack_guessed_first", "stack_guessed_rest")
 # Sums that have no place on a time line.
-LEFT_OUT = ("growth", "thread_time", "short_wait")
+LEFT_OUT = ("growth", "thread_time", "short_wait", "launch_stack")
 KERNEL = 0xff << 56
 PYTHON = 1 << 63  # and below KERNEL: a frame of Python
 CUTS = {"no_file": "[cut: no file]", "no_table": "[cut: no table]", "not_ready": "[cut: table not ready]", "unsupported": "[cut: unsupported]",
@@ -451,6 +452,8 @@ class Judge:
         expected = [event for line in self.lines if self.shapes[line["kind"]][0] != "FACT" and line["kind"] not in LEFT_OUT
                     for event in self.expected_events(line)]
         actual = []
+        # They are no fields of the events that show them.
+        has_launch_stacks = any(line["kind"] == "launch_stack" for line in self.lines)
         nobody = {event["pid"] for event in self.events if event["name"] == "process_name" and
                   event["ph"] == "M" and event["args"]["name"] == "(no process)"}
         waiting = {event["pid"]: int(WAITING.fullmatch(event["args"]["name"]).group(1)) for event in self.events
@@ -471,13 +474,15 @@ class Judge:
                     self.complain(f"on a row of threads that only waited: {event}")
             args = event.get("args", {})
             if kind in GPU_KINDS:
-                args = {key: value for key, value in args.items() if key in GPU_ARGS or key in ("open", "stack")}
+                args = {key: value for key, value in args.items() if key in GPU_ARGS or key == "open" or key == "stack" and not has_launch_stacks}
             elif kind in NAMED_BY_FIELDS:
                 args = None
             actual.append((event["ph"], event["cat"], event["name"] if kind not in NAMED_BY_FIELDS else None,
                            nanoseconds(event["ts"]), nanoseconds(event["dur"]) if "dur" in event else None, pid,
                            json.dumps(args, sort_keys=True, default=float)))
         self.same("trace against ndjson", actual, expected)
+        if has_launch_stacks:
+            self.complaints += launch_stacks.complaints_of(self.events, self.lines, self.base, nanoseconds, self.functions_of)
         self.judge_ledger()
         return counts
 

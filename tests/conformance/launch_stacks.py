@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stacks of calls of CUDA and of what they launched in a trace, against the launch_stack records of the same capture."""
+import collections
+import re
+
+WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+def plain(name):
+    """Without what other releases add."""
+    return re.sub(r"(_v\d+|_ptsz|_ptds)+$", "", name)
+
+
+def inside(hit, call):
+    return call["ts"] <= hit["ts"] < call["ts"] + call.get("dur", 1 << 63)
+
+
+def allowed(call, hits, calls):
+    """(The stack that it must have, or None; the stacks that it may have.) A hit of before is that of the next call of the driver by its name."""
+    around = [hit for hit in hits if inside(hit, call)]
+    before = [hit for hit in hits if hit["ts"] < call["ts"]][-1:]
+    if before and any(before[0]["ts"] < other["ts"] < call["ts"] for other in calls):
+        before = []
+    if call.get("domain") != "driver" or not before or plain(before[0]["name"]) != plain(call["name"]):
+        before = []
+    of_stacks = [hit for hit in around if "stack" in hit]
+    must = of_stacks[-1]["stack"] if of_stacks and (call.get("domain") != "driver" or len(around) == 1) else None
+    return must, [hit["stack"] for hit in around + before if "stack" in hit]
+
+
+def judge_calls(lines, actual, functions_of):
+    """actual: (tid, ts, name) -> the stack in the trace, None: none"""
+    hits, calls = collections.defaultdict(list), collections.defaultdict(list)
+    for line in sorted(lines, key=lambda line: line.get("ts", 0)):
+        if line["kind"] == "launch_stack":
+            hits[line["tid"]].append(line)
+        elif line["kind"] == "api":
+            calls[line["tid"]].append(line)
+    for tid, of_thread in calls.items():
+        for call in of_thread:
+            key = tid, call["ts"], re.sub(r"_v\d{4,}$", "", call["name"])
+            must, may = allowed(call, hits[tid], of_thread)
+            found, pid = actual.get(key), call["pid"]
+            if must is not None and found is None:
+                yield f"no stack, though it was taken inside: {key}"
+            if found is not None and found not in [functions_of({**hit, "pid": pid}) for hit in hits[tid] if hit.get("stack") in may]:
+                yield f"a stack of no launch near it: {key}: {found}"
+
+
+def complaints_of(events, lines, base, nanoseconds, functions_of):
+    actual, launches, works = {}, {}, []
+    for event in events:
+        if event["ph"] != "X" or event["cat"] not in ("cuda_runtime", "cuda_driver", *WORK):
+            continue
+        args = event.get("args", {})
+        stack = args.get("stack")
+        if event["cat"] in WORK:
+            works.append((args.get("correlation"), stack, event))
+            continue
+        actual[event["tid"], nanoseconds(event["ts"]) + base, event["name"]] = stack
+        if "correlation" in args:
+            launches[args["correlation"]] = stack
+    yield from judge_calls(lines, actual, functions_of)
+    for correlation, stack, event in works:
+        if stack != launches.get(correlation):
+            yield f"a stack that its launch does not have: {event}: {stack}, {launches.get(correlation)}"
