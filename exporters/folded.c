@@ -14,7 +14,7 @@
 /* What can be summed by stack: the events, and the value of each. */
 static const struct folded_value {
 	const char *name; /* in the name of the output */
-	u16 kind;	  /* 0: all that have time of threads: view_wall_pieces() */
+	u16 kind; /* 0: all that have time of threads: view_wall_pieces(); KIND_launch_stack: work of GPUs */
 	const char *
 		key; /* of view_key(); NULL: its duration in ns, of what is open to the end of the window */
 } folded_values[] = {
@@ -25,6 +25,8 @@ static const struct folded_value {
 	{"live", KIND_heap_stack, "live_bytes"},
 	{"cpu", KIND_sample, "weight_ns"},
 	{"wall", 0, NULL},
+	{"gpu", KIND_launch_stack, NULL},
+	{"launches", KIND_launch_stack, NULL},
 };
 
 struct line {
@@ -39,7 +41,9 @@ struct folded {
 	const struct view_key *key;
 	struct string_table strings;
 	struct map by_stack; /* (row and name, stack) -> place in lines */
-	struct line *lines;  /* by number of their string */
+	const struct view_survey *survey;
+	struct string_table names; /* of work of GPUs */
+	struct line *lines;	   /* by number of their string */
 	size_t count, capacity;
 };
 
@@ -57,13 +61,12 @@ static void append_part(struct text *text, const char *name)
 	text_append_char(text, ';');
 }
 
-static void append_stack(const struct view *view, const struct record_header *record,
-			 struct text *text)
+static void append_stack(const struct view *view, u32 pid, u32 stack, struct text *text)
 {
 	_cleanup_text_ struct text name = {0};
 	const struct view_frame *frames;
 	const char *cut;
-	size_t count = view_frames(view, record->pid, record->stack, &frames, &cut);
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
 
 	if (cut)
 		text_appendf(text, "%s;", cut);
@@ -74,18 +77,34 @@ static void append_stack(const struct view *view, const struct record_header *re
 	}
 }
 
+static int line_add(struct folded *folded, const struct text *text, u64 *ret_place)
+{
+	s64 number;
+
+	if (text->failed)
+		return -ENOMEM;
+	/* Without the last separator. */
+	number = string_table_add(&folded->strings, text->data, text->length - 1);
+	if (number < 0 || array_reserve(&folded->lines, &folded->capacity, (size_t)number + 1))
+		return -ENOMEM;
+	if ((size_t)number == folded->count)
+		folded->lines[folded->count++] =
+			(struct line){.text = folded->strings.strings[number]};
+	*ret_place = number;
+	return 0;
+}
+
 /* piece: of the event's time; NULL: the event as a whole. */
 static int line_make(struct folded *folded, const struct view_event *event,
 		     const struct view_wall_piece *piece, u64 *ret_place)
 {
 	_cleanup_text_ struct text text = {0};
 	_cleanup_text_ struct text name = {0};
-	s64 number;
 
 	append_part(&text, event->row->process_name);
 	append_part(&text, event->row->name);
 	if (!piece || !piece->why)
-		append_stack(folded->view, event->record, &text);
+		append_stack(folded->view, event->record->pid, event->record->stack, &text);
 	/* Without one of its own it would be that of its kind, which says nothing here. */
 	if (event->record->name) {
 		text_appendf(&name, "[%s]", event->name);
@@ -98,17 +117,7 @@ static int line_make(struct folded *folded, const struct view_event *event,
 		text_appendf(&name, "[%s]", view_wall_word(piece->state));
 		append_part(&text, text_string(&name));
 	}
-	if (text.failed || name.failed)
-		return -ENOMEM;
-	/* Without the last separator. */
-	number = string_table_add(&folded->strings, text.data, text.length - 1);
-	if (number < 0 || array_reserve(&folded->lines, &folded->capacity, (size_t)number + 1))
-		return -ENOMEM;
-	if ((size_t)number == folded->count)
-		folded->lines[folded->count++] =
-			(struct line){.text = folded->strings.strings[number]};
-	*ret_place = number;
-	return 0;
+	return name.failed ? -ENOMEM : line_add(folded, &text, ret_place);
 }
 
 /* All of the time of threads. */
@@ -137,6 +146,87 @@ static int folded_time(struct folded *folded, const struct view_event *event, st
 	return 0;
 }
 
+/* ---- work of GPUs, by the code that launched it ---- */
+
+/* What was launched, at a stack of a thread. */
+struct launched {
+	const struct view_row *row; /* NULL: the call is not known */
+	u32 pid, stack;
+	u64 row_number;
+	const char *name; /* NULL: the stack's innermost function says it */
+};
+
+static int launched_line(struct folded *folded, const struct launched *launched, u64 name,
+			 u64 *ret_place)
+{
+	_cleanup_text_ struct text text = {0};
+
+	if (launched->row) {
+		append_part(&text, launched->row->process_name);
+		append_part(&text, launched->row->name);
+	}
+	if (launched->stack)
+		append_stack(folded->view, launched->pid, launched->stack, &text);
+	else
+		append_part(&text, "[no stack]");
+	if (launched->name)
+		append_part(&text, launched->name);
+	if (line_add(folded, &text, ret_place))
+		return -ENOMEM;
+	return map_set(&folded->by_stack, launched->row_number << 32 | name, launched->stack,
+		       *ret_place);
+}
+
+static int add_launched(struct folded *folded, const struct launched *launched, u64 value)
+{
+	const char *string = launched->name ? launched->name : "";
+	s64 name = string_table_add(&folded->names, string, strlen(string));
+	const u64 *known;
+	u64 place;
+
+	if (name < 0)
+		return -ENOMEM;
+	known = map_find(&folded->by_stack, launched->row_number << 32 | (u64)name,
+			 launched->stack);
+	if (known)
+		place = *known;
+	else if (launched_line(folded, launched, (u64)name, &place))
+		return -ENOMEM;
+	folded->lines[place].value += value;
+	return 0;
+}
+
+/* A call that launched something. */
+static int folded_launch(struct folded *folded, const struct view_event *event)
+{
+	const struct launched launched = {.row = event->row,
+					  .pid = event->record->pid,
+					  .stack = event->stack.stack,
+					  .row_number = event->row_index + 1,
+					  .name = event->stack.stack ? NULL : event->name};
+
+	if (event->kind->number != KIND_api || event->inner_call || !event->effect_count)
+		return 0;
+	return add_launched(folded, &launched, 1);
+}
+
+static int folded_work(struct folded *folded, const struct view_event *event)
+{
+	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
+	const struct view_cause *cause = event->cause;
+	struct launched launched = {.name = event->name};
+
+	if (!view_row_is_of(work, event->kind->number) || event->row->type != ROW_STREAM)
+		return 0;
+	if (cause) {
+		launched.row = &folded->survey->rows[cause->row_index];
+		launched.row_number = cause->row_index + 1;
+		launched.pid = cause->pid;
+		launched.stack = cause->stack.stack;
+	}
+	return add_launched(folded, &launched, event->dur);
+}
+
 static int folded_event(void *data, const struct view_event *event, struct err *err)
 {
 	struct folded *folded = data;
@@ -145,6 +235,13 @@ static int folded_event(void *data, const struct view_event *event, struct err *
 
 	if (folded->value && !folded->value->kind)
 		return folded_time(folded, event, err);
+	if (folded->value && folded->value->kind == KIND_launch_stack) {
+		bool counts = !strcmp(folded->value->name, "launches");
+
+		return (counts ? folded_launch(folded, event) : folded_work(folded, event))
+			       ? err_errno(err, -ENOMEM, "can't write %s", folded->writer.path)
+			       : 0;
+	}
 	if (!folded->value || event->kind->number != folded->value->kind)
 		return 0;
 	if (folded->key)
@@ -185,7 +282,7 @@ static int folded_open(void *data, const struct view *view, const struct view_su
 	struct folded *folded = data;
 	int result = 0;
 
-	(void)survey;
+	folded->survey = survey;
 	folded->view = view;
 	folded->value = value_named(folded->writer.path);
 	for (size_t i = 0; !folded->value && i < ARRAY_SIZE(folded_values); i++)
@@ -255,6 +352,7 @@ int folded_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	int result = writer_finish(&folded->writer, commit, ret_size_bytes, err);
 
 	string_table_free(&folded->strings);
+	string_table_free(&folded->names);
 	map_free(&folded->by_stack);
 	free(folded->lines);
 	free(folded);

@@ -92,7 +92,8 @@ TEST(every_column_of_every_report_has_words)
 	}
 	for (size_t j = 0; j < ARRAY_SIZE(words); j++) {
 		/* A column that only some tables of it have. */
-		if (!strcmp(words[j].report, "functions"))
+		if (!strcmp(words[j].report, "functions") ||
+		    !strcmp(words[j].column, "Launched by"))
 			continue;
 		if (!used[j])
 			fprintf(stderr, "no column \"%s\" of %s\n", words[j].column,

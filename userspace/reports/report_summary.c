@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "reports/launch_places.h"
 #include "reports/report_kernel_name.h"
 #include "reports/report_table.h"
 #include "reports/statistics.h"
+#include "reports/tally.h"
 
 /* Of values; beyond it they are sorted in a file. */
 #define MEMORY_BYTES  (32 << 20)
@@ -32,6 +34,7 @@ enum cell {
 	CELL_STYLE,
 	CELL_GRID,
 	CELL_BLOCK,
+	CELL_PLACE, /* only where the stacks of launches are known */
 	CELL_NAME
 };
 
@@ -66,6 +69,12 @@ static const struct summary_column range_columns[] = {
 static const struct summary_column category_columns[] = {
 	TIME_COLUMNS,
 	{CELL_STYLE,     {"Category",        REPORT_TEXT,    0}},
+	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
+};
+
+static const struct summary_column kernel_columns[] = {
+	TIME_COLUMNS,
+	{CELL_PLACE,     {"Launched by",     REPORT_NAME,    0}},
 	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
 
@@ -114,7 +123,7 @@ static const struct summary {
 	{"cuda_api_sum", "CUDA API Summary", .kinds = {KIND_api}, .group = "name",
 	 TIMES("Num Calls", "Name", time_columns)},
 	{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", .kinds = {KIND_kernel}, .group = "name",
-	 TIMES("Instances", "Name", time_columns)},
+	 TIMES("Instances", "Name", kernel_columns)},
 	{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", .kinds = {KIND_kernel},
 	 .group = "name", .by_size = true, TIMES("Instances", "Name", size_of_kernel_columns)},
 	{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", .kinds = {KIND_copy, KIND_set, KIND_migration}, .group = "operation_name",
@@ -153,6 +162,10 @@ struct run {
 	struct statistics *statistics;
 	struct kernel_names names;
 	const struct view_key *groups[SUMMARY_KINDS], *values[SUMMARY_KINDS];
+	struct launch_places places;
+	struct tally launchers; /* of rows, by time */
+	const struct statistics_row *rows;
+	u32 *most;	   /* of each row the one that launched most of it; NULL: nobody asks */
 	u64 cut_off_count; /* events behind the time in which all was recorded */
 };
 
@@ -163,7 +176,7 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	const struct summary *summary = run->summary;
 	int result;
 
-	run->view = view;
+	run->view = run->places.view = view;
 	result = kernel_names_init(&run->names, view, run->request, err);
 	for (unsigned i = 0; i < SUMMARY_KINDS && summary->kinds[i] && result == 0; i++) {
 		const struct schema_kind *kind = schema_kind(summary->kinds[i]);
@@ -202,6 +215,26 @@ static const char *name_of(struct run *run, unsigned kind, const struct view_eve
 	return group.type == VALUE_STRING ? group.string : NULL;
 }
 
+static bool has_places(const struct run *run)
+{
+	return run->summary->columns == kernel_columns &&
+	       view_kind_count(run->view, KIND_launch_stack);
+}
+
+/* By what code it was launched. */
+static int add_launcher(struct run *run, const struct view_event *event, u32 row, struct err *err)
+{
+	struct launch_place place;
+
+	if (!has_places(run))
+		return 0;
+	if (launch_places_of(&run->places, event, &place) ||
+	    (place.known && tally_add(&run->launchers, row, place.brief,
+				      event->dur * event->cause->stack.launches)))
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
+	return 0;
+}
+
 static int add_event(struct run *run, unsigned kind, const struct view_event *event,
 		     struct err *err)
 {
@@ -220,6 +253,8 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 		style = sizes;
 	}
 	result = statistics_function(run->statistics, name, style ? style : "", &number, err);
+	if (result == 0)
+		result = add_launcher(run, event, number, err);
 	if (result < 0)
 		return result;
 	if (event->open && run->summary->counts_open)
@@ -296,6 +331,14 @@ static int fill_size(const char *sizes, enum cell which, struct report_cell *cel
 	return report_cell_text(cell, which == CELL_GRID ? grid : sizes + length + 1);
 }
 
+static int fill_place(const struct run *run, size_t row, struct report_cell *cell)
+{
+	u32 most = run->most[row];
+
+	return report_cell_text(cell, most == TALLY_NOTHING ? LAUNCH_PLACE_NO_STACK
+							    : run->places.strings.strings[most]);
+}
+
 static int fill_cell(const struct run *run, const struct summary_column *column,
 		     const struct statistics_row *row, double all, struct report_cell *cell)
 {
@@ -313,6 +356,8 @@ static int fill_cell(const struct run *run, const struct summary_column *column,
 
 	if (column->cell == CELL_NAME)
 		return report_cell_text(cell, row->name);
+	if (column->cell == CELL_PLACE)
+		return fill_place(run, row - run->rows, cell);
 	if (column->cell == CELL_STYLE)
 		return report_cell_text(cell, row->binary);
 	if (column->cell == CELL_GRID || column->cell == CELL_BLOCK)
@@ -341,6 +386,20 @@ static int compare_rows(const void *a, const void *b)
 	return names ? names : strcmp(left->binary, right->binary);
 }
 
+static bool is_shown(const struct run *run, const struct summary_column *column)
+{
+	return column->cell != CELL_PLACE || has_places(run);
+}
+
+static int find_most(struct run *run, const struct statistics_row *rows, size_t count)
+{
+	run->rows = rows;
+	run->most = has_places(run) ? calloc(count + 1, sizeof(*run->most)) : NULL;
+	if (run->most)
+		tally_most(&run->launchers, run->most, count);
+	return has_places(run) && !run->most ? -ENOMEM : 0;
+}
+
 static int fill_table(const struct run *run, const struct statistics_row *rows, size_t count,
 		      struct report_table *table)
 {
@@ -359,9 +418,10 @@ static int fill_table(const struct run *run, const struct statistics_row *rows, 
 
 		if (!row)
 			return -ENOMEM;
-		for (size_t j = 0; j < table->column_count; j++)
-			if (fill_cell(run, &run->summary->columns[j], sorted[i], all,
-				      &row->cells[j]) < 0)
+		for (size_t j = 0, cell = 0; j < run->summary->column_count; j++)
+			if (is_shown(run, &run->summary->columns[j]) &&
+			    fill_cell(run, &run->summary->columns[j], sorted[i], all,
+				      &row->cells[cell++]) < 0)
 				return -ENOMEM;
 	}
 	return 0;
@@ -375,8 +435,10 @@ static const struct summary *find_summary(const char *report)
 	return NULL;
 }
 
-static int set_up_table(const struct summary *summary, struct report_table *table)
+static int set_up_table(const struct run *run, struct report_table *table)
 {
+	const struct summary *summary = run->summary;
+
 	table->title = summary->title;
 	table->empty = summary->empty;
 	if (!summary->by_size)
@@ -385,15 +447,17 @@ static int set_up_table(const struct summary *summary, struct report_table *tabl
 	if (!table->made_columns)
 		return -ENOMEM;
 	for (size_t i = 0; i < summary->column_count; i++) {
-		struct report_column *column = &table->made_columns[i];
+		struct report_column *column = &table->made_columns[table->column_count];
 
+		if (!is_shown(run, &summary->columns[i]))
+			continue;
+		table->column_count++;
 		*column = summary->columns[i].column;
 		if (!column->name)
 			column->name = summary->columns[i].cell == CELL_NAME ? summary->named
 									     : summary->counted;
 	}
 	table->columns = table->made_columns;
-	table->column_count = summary->column_count;
 	return 0;
 }
 
@@ -425,10 +489,13 @@ int report_summary_make(struct view *view, const struct report_request *request,
 		result = view_run(view, &sink, &run, err);
 	if (result == 0)
 		result = statistics_finish(run.statistics, &rows, &count, err);
-	if (result == 0 && (set_up_table(run.summary, table) < 0 ||
+	if (result == 0 && (set_up_table(&run, table) < 0 || find_most(&run, rows, count) < 0 ||
 			    fill_table(&run, rows, count, table) < 0 || add_note(&run, table) < 0))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	kernel_names_free(&run.names);
+	launch_places_free(&run.places);
+	tally_free(&run.launchers);
+	free(run.most);
 	statistics_free(run.statistics);
 	return result;
 }

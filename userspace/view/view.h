@@ -268,6 +268,10 @@ void view_frame_append(const struct view_frame *frame, struct text *text);
 size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 				void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
 
+/* The function of such a stack that is the program's own and launched a kernel (NULL: something else), by library_code.def: the innermost one that
+ * is no library's, of Python if it has such, else what comes nearest to that. False: nothing is known of any. Its strings live as long as the view. */
+bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel, struct view_frame *ret_frame);
+
 /* NULL for 0. */
 const struct view_path *view_path(const struct view *view, u32 path);
 /* A range as it came, where a path is all of its name. Numbers count up from 1 in a run. */

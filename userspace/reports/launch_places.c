@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reports/launch_places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+static int number_of(struct launch_places *places, const char *string, u32 *ret_number)
+{
+	s64 number = string_table_add(&places->strings, string, strlen(string));
+
+	if (number < 0)
+		return -ENOMEM;
+	*ret_number = (u32)number;
+	return 0;
+}
+
+/* frame: NULL: none. */
+static int make_place(struct launch_places *places, const struct view_frame *frame,
+		      struct launch_place *ret_place)
+{
+	_cleanup_text_ struct text name = {0};
+	_cleanup_text_ struct text line = {0};
+	_cleanup_text_ struct text brief = {0};
+
+	ret_place->known = frame;
+	if (!frame)
+		text_append(&name, LAUNCH_PLACE_NO_STACK);
+	else
+		view_frame_append_name(frame, &name);
+	if (frame)
+		view_frame_append(frame, &brief);
+	if (frame && frame->file[0])
+		text_appendf(&line, "%s:%u", frame->file, frame->line);
+	if (name.failed || line.failed || brief.failed ||
+	    number_of(places, text_string(&name), &ret_place->name) ||
+	    number_of(places, frame ? frame->module : "", &ret_place->module) ||
+	    number_of(places, text_string(&brief), &ret_place->brief) ||
+	    number_of(places, frame ? frame->file : "", &ret_place->file) ||
+	    number_of(places, text_string(&line), &ret_place->line))
+		return -ENOMEM;
+	return 0;
+}
+
+int launch_places_of(struct launch_places *places, const struct view_event *event,
+		     struct launch_place *ret_place)
+{
+	const struct view_cause *cause = event->cause;
+	u32 stack = cause ? cause->stack.stack : 0, pid = cause ? cause->pid : 0;
+	bool is_kernel = event->kind->number == KIND_kernel;
+	u64 whose = stack ? (u64)pid << 32 | stack : 0, name = is_kernel ? event->record->name : 0;
+	const u64 *known = map_find(&places->known, whose, stack ? name : 0);
+	struct view_frame frame;
+	bool has_frame;
+
+	if (known) {
+		*ret_place = places->items[*known];
+		return 0;
+	}
+	has_frame = stack && view_own_frame(places->view, pid, stack,
+					    is_kernel ? event->name : NULL, &frame);
+	if (array_reserve(&places->items, &places->capacity, places->count + 1) ||
+	    make_place(places, has_frame ? &frame : NULL, &places->items[places->count]) ||
+	    map_set(&places->known, whose, stack ? name : 0, places->count))
+		return -ENOMEM;
+	*ret_place = places->items[places->count++];
+	return 0;
+}
+
+void launch_places_free(struct launch_places *places)
+{
+	map_free(&places->known);
+	free(places->items);
+	string_table_free(&places->strings);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which function of a stack is the program's own: the innermost one of the best sort that the stack has. A function of Python goes before native
+ * ones, since these are what it was written with.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "view/view_parts.h"
+
+/* From what says least of who wanted it. */
+enum sort {
+	SORT_NOTHING, /* nothing is known of it */
+	SORT_SYSTEM,
+	SORT_FRAMEWORK,
+	SORT_PYTHON_STANDARD, /* Python's own library */
+	SORT_PYTHON_FRAMEWORK,
+	SORT_NATIVE,	       /* the program's own */
+	SORT_PYTHON_INSTALLED, /* a package that is no framework: most programs of Python are one */
+	SORT_PYTHON
+};
+
+static const char *const packages[] = {
+#define PACKAGE(name) name,
+#include "view/library_code.def"
+};
+static const char *const frameworks[] = {
+#define FRAMEWORK(prefix) prefix,
+#include "view/library_code.def"
+};
+static const char *const systems[] = {
+#define SYSTEM(prefix) prefix,
+#include "view/library_code.def"
+};
+static const char *const functions[] = {
+#define FUNCTION(prefix) prefix,
+#include "view/library_code.def"
+};
+
+static bool begins_with_one(const char *string, const char *const *prefixes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(string, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* What stands behind the folder in which packages are installed; NULL: it is in none. */
+static const char *package_of(const char *path)
+{
+	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		const char *found = strstr(path, folders[i]);
+
+		if (found)
+			return found + strlen(folders[i]);
+	}
+	return NULL;
+}
+
+static enum sort sort_of_python(const char *file)
+{
+	const char *package = package_of(file);
+
+	if (package) {
+		for (size_t i = 0; i < ARRAY_SIZE(packages); i++) {
+			size_t length = strlen(packages[i]);
+
+			if (!strncmp(package, packages[i], length) &&
+			    (package[length] == '/' || package[length] == '.'))
+				return SORT_PYTHON_FRAMEWORK;
+		}
+		return SORT_PYTHON_INSTALLED;
+	}
+	/* .../lib/python3.12/threading.py, <frozen runpy> */
+	if (strstr(file, "/lib/python3.") || !strncmp(file, "<frozen ", strlen("<frozen ")))
+		return SORT_PYTHON_STANDARD;
+	return SORT_PYTHON;
+}
+
+/* cuLaunchKernel, cudaLaunchKernel, and what they consist of where they are linked into the program. */
+static bool is_function_of_cuda(const char *name)
+{
+	const char *behind = !strncmp(name, "cuda", 4) ? name + 4
+			     : !strncmp(name, "cu", 2) ? name + 2
+						       : NULL;
+
+	return (behind && isupper((unsigned char)*behind)) ||
+	       begins_with_one(name, functions, ARRAY_SIZE(functions));
+}
+
+static enum sort sort_of_native(const struct view *view, const struct view_frame *frame,
+				const char *kernel)
+{
+	const struct record_header *module = view_fact(view, KIND_module, frame->module_id);
+	const char *path = module ? view_text(view, module->name) : NULL;
+
+	if (!frame->name[0] && !frame->module[0])
+		return SORT_NOTHING;
+	if (!strcmp(frame->name, VIEW_FRAME_MISSING))
+		return SORT_NOTHING;
+	/* nvcc makes a function of the kernel's name that launches it. */
+	if (begins_with_one(frame->module, systems, ARRAY_SIZE(systems)) ||
+	    is_function_of_cuda(frame->name) || (kernel && !strcmp(frame->name, kernel)))
+		return SORT_SYSTEM;
+	if (begins_with_one(frame->module, frameworks, ARRAY_SIZE(frameworks)) ||
+	    (path && package_of(path)))
+		return SORT_FRAMEWORK;
+	return SORT_NATIVE;
+}
+
+bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel,
+		    struct view_frame *ret_frame)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
+	enum sort best = SORT_NOTHING;
+
+	for (size_t i = 0; i < count; i++) {
+		enum sort sort = frames[i].python ? sort_of_python(frames[i].file)
+						  : sort_of_native(view, &frames[i], kernel);
+
+		if (sort <= best)
+			continue;
+		best = sort;
+		*ret_frame = frames[i];
+	}
+	return best != SORT_NOTHING;
+}
