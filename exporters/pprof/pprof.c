@@ -22,6 +22,8 @@ enum type {
 	TYPE_ALLOCATED,
 	TYPE_LIVE_ALLOCATIONS,
 	TYPE_LIVE,
+	TYPE_GPU,
+	TYPE_LAUNCHES,
 	TYPES
 };
 
@@ -37,6 +39,8 @@ static const struct {
 	[TYPE_ALLOCATED] = {"alloc_space", "bytes", {KIND_heap_stack}},
 	[TYPE_LIVE_ALLOCATIONS] = {"inuse_objects", "count", {KIND_heap_stack}},
 	[TYPE_LIVE] = {"inuse_space", "bytes", {KIND_heap_stack}},
+	[TYPE_GPU] = {"gpu", "nanoseconds", {KIND_launch_stack}},
+	[TYPE_LAUNCHES] = {"gpu_launches", "count", {KIND_launch_stack}},
 };
 
 /* A stack of a thread in one state. */
@@ -84,44 +88,67 @@ struct key {
 	u32 stack;
 	const char *why;  /* NULL: the stack */
 	const char *what; /* it waited in; NULL: nothing */
+	u32 pid;	  /* whose stack it is */
+	s64 leaf;	  /* string: what a GPU did for it, as if called there; 0: nothing */
 };
 
-static int fill_sum(struct pprof *pprof, const struct view_event *event, const struct key *key,
-		    struct sum *sum)
+/* What stands below its stack. */
+static int add_leaf(struct pprof *pprof, s64 leaf, struct sum *sum)
+{
+	s64 place = pprof_place_named(&pprof->places, pprof->places.strings.strings[leaf]);
+	u64 *places = place < 0 ? NULL : calloc(sum->place_count + 1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	places[0] = (u64)place;
+	memcpy(places + 1, sum->places, sum->place_count * sizeof(*places));
+	free(sum->places);
+	sum->places = places;
+	sum->place_count++;
+	return 0;
+}
+
+static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
 {
 	s64 place;
+	int result;
 
 	sum->row = key->row;
 	sum->state = key->state < VIEW_WALL_STATES ? view_wall_word(key->state) : NULL;
 	sum->what = key->what ? pprof_string(&pprof->places, key->what) : 0;
 	if (sum->what < 0)
 		return -ENOMEM;
-	if (!key->why)
-		return pprof_places_of(&pprof->places, event->record, &sum->places,
-				       &sum->place_count);
+	if (!key->why) {
+		result = pprof_places_of(&pprof->places, key->pid, key->stack, &sum->places,
+					 &sum->place_count);
+		return !result && key->leaf ? add_leaf(pprof, key->leaf, sum) : result;
+	}
 	place = pprof_place_named(&pprof->places, key->why);
 	sum->places = place < 0 ? NULL : malloc(sizeof(*sum->places));
 	if (!sum->places)
 		return -ENOMEM;
 	sum->places[sum->place_count++] = (u64)place;
-	return 0;
+	return key->leaf ? add_leaf(pprof, key->leaf, sum) : 0;
 }
 
 /* NULL: no memory. The names are the view's, or constant. */
-static struct sum *sum_of(struct pprof *pprof, const struct view_event *event,
-			  const struct key *key)
+static struct sum *sum_of(struct pprof *pprof, const struct key *key)
 {
 	u64 who = (u64)key->row * (VIEW_WALL_STATES + 1) + key->state;
 	u64 what =
 		key->why ? (u64)(uintptr_t)key->why : key->stack ^ (u64)(uintptr_t)key->what << 32;
-	u64 *known = map_find(&pprof->known, who, what);
 
+	if (key->leaf)
+		what = (u64)key->leaf << 32 | key->stack;
+	u64 *known;
+
+	known = map_find(&pprof->known, who, what);
 	if (known)
 		return &pprof->sums[*known];
 	if (array_reserve(&pprof->sums, &pprof->capacity, pprof->count + 1))
 		return NULL;
 	pprof->sums[pprof->count] = (struct sum){0};
-	if (fill_sum(pprof, event, key, &pprof->sums[pprof->count])) {
+	if (fill_sum(pprof, key, &pprof->sums[pprof->count])) {
 		free(pprof->sums[pprof->count].places);
 		return NULL;
 	}
@@ -139,9 +166,14 @@ static int add_times(struct pprof *pprof, const struct view_event *event)
 	bool is_wait = event->kind->number == KIND_off_cpu;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct key key = {event->row_index, pieces[i].state, event->record->stack,
-					pieces[i].why, is_wait ? event->name : NULL};
-		struct sum *sum = sum_of(pprof, event, &key);
+		const struct key key = {event->row_index,
+					pieces[i].state,
+					event->record->stack,
+					pieces[i].why,
+					is_wait ? event->name : NULL,
+					event->record->pid,
+					0};
+		struct sum *sum = sum_of(pprof, &key);
 		bool runs = pieces[i].state == VIEW_WALL_RUNNING;
 
 		if (!sum)
@@ -156,8 +188,10 @@ static int add_times(struct pprof *pprof, const struct view_event *event)
 static int add_heap(struct pprof *pprof, const struct view_event *event)
 {
 	const struct record_heap_stack *heap = (const struct record_heap_stack *)event->record;
-	const struct key key = {event->row_index, VIEW_WALL_STATES, event->record->stack, NULL,
-				NULL};
+	const struct key key = {.row = event->row_index,
+				.state = VIEW_WALL_STATES,
+				.stack = event->record->stack,
+				.pid = event->record->pid};
 	const struct {
 		enum type type;
 		u64 value;
@@ -167,7 +201,7 @@ static int add_heap(struct pprof *pprof, const struct view_event *event)
 		{TYPE_LIVE_ALLOCATIONS, heap->live_calls},
 		{TYPE_LIVE, heap->live_bytes},
 	};
-	struct sum *sum = sum_of(pprof, event, &key);
+	struct sum *sum = sum_of(pprof, &key);
 
 	if (!sum)
 		return -ENOMEM;
@@ -177,10 +211,49 @@ static int add_heap(struct pprof *pprof, const struct view_event *event)
 	return 0;
 }
 
+/* Work of a GPU, or a call that launched some: what it is stands below the code that launched it. */
+static int add_gpu(struct pprof *pprof, const struct view_event *event)
+{
+	bool is_call = event->kind->number == KIND_api;
+	const struct view_cause *cause = event->cause;
+	u32 stack = is_call ? event->stack.stack : cause ? cause->stack.stack : 0;
+	struct key key = {.row = cause ? cause->row_index : event->row_index,
+			  .state = VIEW_WALL_STATES,
+			  .stack = stack,
+			  .why = stack ? NULL : "[no stack]",
+			  .pid = cause ? cause->pid : event->record->pid};
+	struct sum *sum;
+
+	if (is_call && (event->inner_call || !event->effect_count))
+		return 0;
+	/* The innermost function of a stack is the call. */
+	if (!is_call || !stack)
+		key.leaf = pprof_string(&pprof->places, event->name);
+	sum = key.leaf < 0 ? NULL : sum_of(pprof, &key);
+	if (!sum)
+		return -ENOMEM;
+	if (is_call)
+		sum->values[TYPE_LAUNCHES]++;
+	else
+		sum->values[TYPE_GPU] += (s64)event->dur;
+	return 0;
+}
+
+static bool is_gpu(const struct pprof *pprof, const struct view_event *event)
+{
+	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
+
+	if (!pprof->has[TYPE_GPU])
+		return false;
+	return event->kind->number == KIND_api ||
+	       (view_row_is_of(work, event->kind->number) && event->row->type == ROW_STREAM);
+}
+
 static int pprof_event(void *data, const struct view_event *event, struct err *err)
 {
 	struct pprof *pprof = data;
 	int result = event->kind->number == KIND_heap_stack ? add_heap(pprof, event)
+		     : is_gpu(pprof, event)		    ? add_gpu(pprof, event)
 							    : add_times(pprof, event);
 
 	if (event->kind->number == KIND_sample)

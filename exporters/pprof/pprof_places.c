@@ -193,12 +193,12 @@ s64 pprof_place_named(struct pprof_places *places, const char *name)
 	return (s64)location->id;
 }
 
-int pprof_places_of(struct pprof_places *places, const struct record_header *record, u64 **ret_ids,
+int pprof_places_of(struct pprof_places *places, u32 pid, u32 stack, u64 **ret_ids,
 		    size_t *ret_count)
 {
 	const struct view_frame *frames;
 	const char *cut;
-	size_t count = view_frames(places->view, record->pid, record->stack, &frames, &cut);
+	size_t count = view_frames(places->view, pid, stack, &frames, &cut);
 	_cleanup_free_ u64 *ids = calloc(count + 2, sizeof(*ids));
 	size_t id_count = 0, levels;
 	s64 id = 0;
@@ -207,7 +207,7 @@ int pprof_places_of(struct pprof_places *places, const struct record_header *rec
 		return -ENOMEM;
 	for (size_t i = 0; i < count && id >= 0; i += levels) {
 		levels = levels_of(&frames[i], count - i);
-		id = location_id(places, record->pid, &frames[i], levels);
+		id = location_id(places, pid, &frames[i], levels);
 		ids[id_count++] = (u64)id;
 	}
 	if (id >= 0 && cut) {

@@ -26,10 +26,9 @@ struct pprof_places {
 int pprof_places_init(struct pprof_places *places, const struct view *view);
 /* The number of a string. -ENOMEM. */
 s64 pprof_string(struct pprof_places *places, const char *string);
-/* The places that a record's stack leads through, innermost first; to be freed by the caller. A stack that is cut ends in a place that
+/* The places that a stack of a process leads through, innermost first; to be freed by the caller. A stack that is cut ends in a place that
  * says so. 0 or -ENOMEM. */
-int pprof_places_of(struct pprof_places *places, const struct record_header *record, u64 **ret_ids,
-		    size_t *ret_count);
+int pprof_places_of(struct pprof_places *places, u32 pid, u32 stack, u64 **ret_ids, size_t *ret_count);
 /* A place that is no code, by its name. -ENOMEM. */
 s64 pprof_place_named(struct pprof_places *places, const char *name);
 void pprof_places_free(struct pprof_places *places);
