@@ -396,6 +396,23 @@ static void append_stack(const struct view *view, struct text *text, u32 pid, u3
 	text_append_char(text, ']');
 }
 
+/* The function and line of the program's own that launched it, or made the call. */
+static void append_launcher(const struct view *view, struct text *text,
+			    const struct view_event *event, u32 pid, u32 stack)
+{
+	bool is_kernel = event->kind->number == KIND_kernel;
+	_cleanup_text_ struct text place = {0};
+	struct view_frame frame;
+
+	if (!view_own_frame(view, pid, stack, is_kernel ? event->name : NULL, &frame))
+		return;
+	view_frame_append(&frame, &place);
+	text_append(text, event->cause ? "\"launched by\":" : "\"called by\":");
+	json_append_string(text, text_string(&place));
+	text_append_char(text, ',');
+	text->failed |= place.failed;
+}
+
 /* By what code a call of CUDA was made, or work of a GPU launched; 0: not known. */
 static u32 launch_stack_of(const struct view_event *event, u32 *pid)
 {
@@ -466,6 +483,8 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	stack = event->record->stack ? event->record->stack : launch_stack_of(event, &pid);
 	if (stack) {
 		text_append(text, text->length == before ? "" : ",");
+		if (!event->record->stack)
+			append_launcher(args->view, text, event, pid, stack);
 		append_stack(args->view, text, pid, stack);
 	}
 	if (text->length == before)

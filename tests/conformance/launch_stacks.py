@@ -53,7 +53,9 @@ def complaints_of(events, lines, base, nanoseconds, functions_of):
         if event["ph"] != "X" or event["cat"] not in ("cuda_runtime", "cuda_driver", *WORK):
             continue
         args = event.get("args", {})
-        stack = args.get("stack")
+        stack, place = args.get("stack"), args.get("launched by", args.get("called by"))
+        if place is not None and place not in (stack or []):
+            yield f"by a function that is not in its stack: {event}"
         if event["cat"] in WORK:
             works.append((args.get("correlation"), stack, event))
             continue
