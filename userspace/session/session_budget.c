@@ -12,6 +12,7 @@
 
 /* Before less than that has passed, or the targets have run less than that, an estimate is worth nothing; one that is asleep
  * is looked at after the second time all the same. */
+#define FUNCTIONS_TOLD	  3
 #define LOOK_AFTER_NS	  (500 * NS_PER_MILLISECOND)
 #define LOOK_AFTER_CPU_NS (25 * NS_PER_MILLISECOND)
 #define LOOK_AT_LAST_NS	  (4 * NS_PER_SECOND)
@@ -132,13 +133,17 @@ static u64 switch_sort_off(struct session *session, enum price_sort sort)
 	return now_ns;
 }
 
+static void note_switched_off(struct session *session, const char *name, u64 since_ns)
+{
+	session_put_loss(session, VALUE_loss_reason_switched_off, name, since_ns, 1);
+	session->result.status.switched_off_count++;
+}
+
 static void tell_switched_off(struct session *session, const char *name, u64 since_ns,
 			      double percent)
 {
 	const struct session_config *config = session->config;
 
-	session_put_loss(session, VALUE_loss_reason_switched_off, name, since_ns, 1);
-	session->result.status.switched_off_count++;
 	if (config->on_switched_off)
 		config->on_switched_off(config->callback_data, name,
 					since_ns - session->window_start_ns, percent);
@@ -149,6 +154,7 @@ static void switch_gpu_off(struct session *session, double percent)
 	u64 now_ns;
 	const char *name = session_gpu_shed(session, &now_ns);
 
+	note_switched_off(session, name, now_ns);
 	tell_switched_off(session, name, now_ns, percent);
 }
 
@@ -203,9 +209,42 @@ static void switch_functions_off(struct session *session, struct overhead_part *
 				NULL);
 }
 
+/* Of many functions that go together a few are told of by name, and the ledger has all. */
+struct telling {
+	size_t named, others;
+	u64 since_ns; /* of the others */
+	double percent;
+};
+
+static void tell_function(struct session *session, const struct overhead_part *part, double percent,
+			  size_t count, struct telling *telling)
+{
+	if (part->function == SIZE_MAX || count <= FUNCTIONS_TOLD + 1 ||
+	    telling->named++ < FUNCTIONS_TOLD) {
+		tell_switched_off(session, part->name, part->switched_off_ns, percent);
+		return;
+	}
+	telling->others++;
+	telling->since_ns = part->switched_off_ns;
+	telling->percent += percent;
+}
+
+static void tell_others(struct session *session, const struct telling *telling)
+{
+	char name[64];
+
+	if (!telling->others)
+		return;
+	snprintf(name, sizeof(name), "what %zu more functions do (see the ledger)",
+		 telling->others);
+	tell_switched_off(session, name, telling->since_ns, telling->percent);
+}
+
 static void switch_off(struct session *session, struct overhead_part *parts,
 		       const struct departure *departure)
 {
+	struct telling telling = {0};
+
 	switch_functions_off(session, parts, departure);
 	for (size_t i = 0; i < departure->count; i++) {
 		struct overhead_part *part = &parts[departure->items[i].part];
@@ -218,9 +257,11 @@ static void switch_off(struct session *session, struct overhead_part *parts,
 			part->switched_off_ns = switch_sort_off(session, part->sort);
 		if (part->function == SIZE_MAX && part->sort == PRICE_WAITS)
 			put_end(session, VALUE_recorded_sort_waits, part->switched_off_ns);
-		tell_switched_off(session, part->name, part->switched_off_ns,
-				  departure->items[i].percent);
+		note_switched_off(session, part->name, part->switched_off_ns);
+		tell_function(session, part, departure->items[i].percent, departure->count,
+			      &telling);
 	}
+	tell_others(session, &telling);
 }
 
 /* What the part costs. Of the GPU side the calls go first: theirs, where it is known, else that of all of it. */
