@@ -87,6 +87,8 @@ package python3                              -  embeds the probes of gpuprobe.py
 package lintian                              -  judges what make deb made
 package debootstrap                          -  bare systems that packages are tried in
 bench  bpftrace                              -  what gpuprobe is compared with
+bench  mariadb-server                        -  screens: a program that is recorded
+bench  default-jre-headless                  -  the same
 bench  python3                               -  medians
 fresh  debootstrap                           -  bare systems for scripts/fresh
 '

@@ -252,6 +252,33 @@ static bool is_beginning(const char *line)
 	return false;
 }
 
+/* By which functions of the kernel threads come into it. */
+static bool is_kernels_entry(const char *line)
+{
+	static const char *const beginnings[] = {"entry_SYSCALL_64", "asm_exc_", "asm_sysvec_",
+						 "asm_common_interrupt"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(line, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+/* What called the kernel says more of a program than the way through it: of that one "..." stands for all but the first. */
+static const char *skip_kernel(struct text *text, const char *lines)
+{
+	for (const char *line = lines; *line; line = next_line(line)) {
+		if (!is_kernels_entry(line))
+			continue;
+		if (!*next_line(line))
+			return lines;
+		if (line != lines)
+			text_append(text, "...\n");
+		return next_line(line);
+	}
+	return lines;
+}
+
 /* Of a stack the lines from the first function of Python to the last one that is no beginning; all of it where there is none. */
 static void append_python(struct text *text, const char *lines)
 {
@@ -279,6 +306,8 @@ static char *join_lines(const char *lines, enum shown shown)
 	struct text text = {0};
 
 	text_append_bytes(&kept, lines, (size_t)(rest - lines));
+	if (shown == SHOWN_WAY && !is_kernels_entry(lines))
+		rest = skip_kernel(&kept, rest);
 	if (shown == SHOWN_WAY || shown == SHOWN_STACK)
 		append_python(&kept, rest);
 	else
