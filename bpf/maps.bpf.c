@@ -24,6 +24,7 @@ const volatile unsigned int device_number = ~0U;
 volatile unsigned int device_name = 0;
 const volatile unsigned long long sample_period_ns = 0;
 volatile unsigned int samples_over = 0;
+volatile unsigned long long thread_times_end_ns = 0;
 const volatile unsigned long long off_cpu_min_ns = 0;
 volatile unsigned long long off_cpu_until_ns = 0;
 volatile unsigned int window_open = 0;

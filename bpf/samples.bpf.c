@@ -126,19 +126,20 @@ static __always_inline void fill_start(struct thread_start *start, struct task_s
 		start->ready_ns = task->sched_info.run_delay;
 }
 
-/* A thread that will never run again: only now all of its time is counted. */
+/* A thread that will never run again: only now all of its time is counted. Once: who takes its start away tells of it. */
 static __always_inline void thread_ended(struct task_struct *task)
 {
 	struct record_thread_time record = {};
 	const struct thread_start *start;
+	u64 end_ns = thread_times_end_ns;
 	u32 tid = task->pid;
 
 	start = bpf_map_lookup_elem(&thread_starts, &tid);
 	if (!start)
 		return;
-	fill_time(&record, task, start, bpf_ktime_get_ns());
-	emit(&record.header, sizeof(record));
-	bpf_map_delete_elem(&thread_starts, &tid);
+	fill_time(&record, task, start, end_ns ? end_ns : bpf_ktime_get_ns());
+	if (!bpf_map_delete_elem(&thread_starts, &tid))
+		emit(&record.header, sizeof(record));
 }
 
 SEC("tp_btf/sched_switch")
@@ -147,10 +148,9 @@ int thread_left(u64 *context)
 	struct task_struct *task = (void *)context[1];
 	u32 state = context[3];
 
-	if (!(state & TASK_DEAD) || !window_open || !is_target(task->tgid) ||
-	    is_own_thread(task->pid))
-		return 0;
-	thread_ended(task);
+	/* Also right behind the window, until its times are taken: a thread that nobody finds any more may have to wait for a CPU for its last step. */
+	if ((state & TASK_DEAD) && is_target(task->tgid) && !is_own_thread(task->pid))
+		thread_ended(task);
 	return 0;
 }
 
@@ -173,7 +173,7 @@ int begin_thread_times(struct bpf_iter__task *context)
 	return 0;
 }
 
-/* Read when samples end, with the window or before it: what follows is counted anew. */
+/* Read when samples end, with the window, or before it: what follows is counted anew then. */
 SEC("iter/task")
 int take_thread_times(struct bpf_iter__task *context)
 {
@@ -190,6 +190,12 @@ int take_thread_times(struct bpf_iter__task *context)
 	if (!start)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (thread_times_end_ns) {
+		fill_time(&record, task, start, thread_times_end_ns);
+		if (!bpf_map_delete_elem(&thread_starts, &tid))
+			bpf_seq_write(context->meta->seq, &record, sizeof(record));
+		return 0;
+	}
 	fill_time(&record, task, start, now);
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	fill_start(start, task, now);

@@ -17,6 +17,10 @@
 #define CPUS_TICK_FREE "/sys/devices/system/cpu/nohz_full"
 #define CPUS_MAX       8192
 
+/* That many standard deviations are chance, and so many more where few are expected. */
+#define DEVIATIONS_OF_CHANCE 3
+#define STRIKES_OF_CHANCE    10
+
 /* "0-3,8,10-11" as flags, one for each CPU; what is no list ("(null)") names none. How many. */
 static size_t parse_list(const char *text, bool cpus[CPUS_MAX])
 {
@@ -103,4 +107,18 @@ int cpu_clock_open(const struct cpu_clock *clock, struct err *err)
 int cpu_clock_start(int fd)
 {
 	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+/* Strikes are independent of what runs: their number scatters by its square root at most. */
+u64 cpu_clock_missed(u64 ran_ns, u64 period_ns, u64 taken)
+{
+	u64 expected = period_ns ? ran_ns / period_ns : 0;
+	u64 explained = taken + expected / 10 + STRIKES_OF_CHANCE, beyond;
+
+	if (expected <= explained)
+		return 0;
+	beyond = expected - explained;
+	return beyond * beyond > DEVIATIONS_OF_CHANCE * DEVIATIONS_OF_CHANCE * expected
+		       ? expected - taken
+		       : 0;
 }

@@ -35,5 +35,8 @@ struct cpu_clock {
 int cpu_clock_open(const struct cpu_clock *clock, struct err *err);
 /* 0 or -errno. */
 int cpu_clock_start(int fd);
+/* How many strikes are missing of threads that ran so long and were found so often, where that is more than chance and a tenth explain; else 0. The
+ * clock of a CPU that strikes some us late finds who runs then: of threads that run for so short at a time it may miss many. */
+u64 cpu_clock_missed(u64 ran_ns, u64 period_ns, u64 taken);
 
 #endif

@@ -264,9 +264,10 @@ int bpf_source_short_waits(struct bpf_source *source, bpf_source_callback callba
 int bpf_source_attach_samples(struct bpf_source *source, struct err *err);
 /* Right after the window was opened; nothing where it was not attached, as the next ones. */
 void bpf_source_start_samples(struct bpf_source *source);
-/* Ends them, inside the window or with it, and hands over how long each thread has run (struct record_thread_time); of those that
+/* Ends them, inside the window (window_end_ns: 0) or right behind it, and hands over how long each thread has run (struct record_thread_time); of those that
  * end later the rings have it. 0 or -errno. */
-int bpf_source_end_samples(struct bpf_source *source, bpf_source_callback callback, void *data);
+int bpf_source_end_samples(struct bpf_source *source, u64 window_end_ns,
+			   bpf_source_callback callback, void *data);
 void bpf_source_detach_samples(struct bpf_source *source);
 
 /* ---- targets that change code in which there are probes; bpf_source_code.c ---- */

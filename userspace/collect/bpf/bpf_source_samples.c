@@ -178,16 +178,22 @@ void bpf_source_start_samples(struct bpf_source *source)
 		cpu_clock_start(source->samples.links[i].fd);
 }
 
-int bpf_source_end_samples(struct bpf_source *source, bpf_source_callback callback, void *data)
+int bpf_source_end_samples(struct bpf_source *source, u64 window_end_ns,
+			   bpf_source_callback callback, void *data)
 {
 	int result;
 
 	if (!source->samples.programs[0])
 		return 0;
-	stop_clocks(source);
+	/* Behind the window nothing is sampled, and each moment is one in which threads run on. */
+	if (window_end_ns)
+		source->skeleton->bss->thread_times_end_ns = window_end_ns;
+	else
+		stop_clocks(source);
 	result = bpf_records_take(source->skeleton->progs.take_thread_times,
 				  sizeof(struct record_thread_time), callback, data);
 	source->skeleton->bss->samples_over = 1;
+	stop_clocks(source);
 	return result;
 }
 
