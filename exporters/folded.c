@@ -133,6 +133,9 @@ static int folded_time(struct folded *folded, const struct view_event *event, st
 				   VIEW_WALL_STATES +
 			   pieces[i].state;
 
+		/* No flame is as long as -1. */
+		if (pieces[i].state == VIEW_WALL_BEYOND)
+			continue;
 		known = map_find(&folded->by_stack, row, what);
 		if (!known) {
 			if (line_make(folded, event, &pieces[i], &place) ||

@@ -110,6 +110,7 @@ static int add_leaf(struct pprof *pprof, s64 leaf, struct sum *sum)
 
 static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
 {
+	const char *why = key->why;
 	s64 place;
 	int result;
 
@@ -118,12 +119,19 @@ static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
 	sum->what = key->what ? pprof_string(&pprof->places, key->what) : 0;
 	if (sum->what < 0)
 		return -ENOMEM;
-	if (!key->why) {
+	if (!why) {
 		result = pprof_places_of(&pprof->places, key->pid, key->stack, &sum->places,
 					 &sum->place_count);
-		return !result && key->leaf ? add_leaf(pprof, key->leaf, sum) : result;
+		if (!result && sum->place_count && key->leaf)
+			return add_leaf(pprof, key->leaf, sum);
+		if (result || sum->place_count)
+			return result;
+		/* pprof has no row for what is nowhere. */
+		free(sum->places);
+		sum->places = NULL;
+		why = VIEW_NO_STACK;
 	}
-	place = pprof_place_named(&pprof->places, key->why);
+	place = pprof_place_named(&pprof->places, why);
 	sum->places = place < 0 ? NULL : malloc(sizeof(*sum->places));
 	if (!sum->places)
 		return -ENOMEM;
@@ -173,9 +181,13 @@ static int add_times(struct pprof *pprof, const struct view_event *event)
 					is_wait ? event->name : NULL,
 					event->record->pid,
 					0};
-		struct sum *sum = sum_of(pprof, &key);
 		bool runs = pieces[i].state == VIEW_WALL_RUNNING;
+		struct sum *sum;
 
+		/* Readers draw no time below 0. */
+		if (pieces[i].state == VIEW_WALL_BEYOND)
+			continue;
+		sum = sum_of(pprof, &key);
 		if (!sum)
 			return -ENOMEM;
 		sum->values[TYPE_WALL] += (s64)pieces[i].ns;

@@ -169,7 +169,7 @@ static int read_stack(struct run *run, const struct owner *owner,
 	for (size_t i = 0; i < count && !result; i++)
 		result = add_step(run, stack, frame_number(run, owner, &frames[i]));
 	if (!result && !count)
-		result = add_step(run, stack, place_number(run, owner, "", "[no stack]"));
+		result = add_step(run, stack, place_number(run, owner, "", VIEW_NO_STACK));
 	return result;
 }
 

@@ -110,12 +110,15 @@ static size_t node_of_piece(struct run *run, const struct view_event *event,
 	size_t node =
 		piece->why ? child_named(run, 0, piece->why) : node_of_stack(run, event->record);
 	_cleanup_text_ struct text leaf = {0};
+	bool named;
 
 	if (!run->of_wall || node == NO_NODE)
 		return node;
-	text_appendf(&leaf, "[%s%s%s]", view_wall_word(piece->state),
-		     event->kind->number == KIND_off_cpu ? ": " : "",
-		     event->kind->number == KIND_off_cpu ? event->name : "");
+	/* What it left its CPU in; where that was no call the state says it. */
+	named = event->kind->number == KIND_off_cpu && piece->state != VIEW_WALL_PREEMPTED &&
+		piece->state != VIEW_WALL_THROTTLED;
+	text_appendf(&leaf, "[%s%s%s]", view_wall_word(piece->state), named ? ": " : "",
+		     named ? event->name : "");
 	return leaf.failed ? NO_NODE : child_named(run, node, text_string(&leaf));
 }
 
@@ -128,7 +131,8 @@ static int run_event(void *data, const struct view_event *event, struct err *err
 	for (size_t i = 0; i < count; i++) {
 		size_t node;
 
-		if (!run->of_wall && pieces[i].state != VIEW_WALL_RUNNING)
+		if (pieces[i].state == VIEW_WALL_BEYOND ||
+		    (!run->of_wall && pieces[i].state != VIEW_WALL_RUNNING))
 			continue;
 		node = node_of_piece(run, event, &pieces[i]);
 		if (node == NO_NODE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "wall": where in the code, and in which state, the time of threads went. Its rows add up to the lives of all threads in the
- * window. A row is a state, what was waited in, and a chain of functions; where in them does not tell chains apart.
+ * window, to the ns: one of them is what the others tell of twice. A row is a state, what was waited in, and a chain of functions; where in them does not tell chains apart.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum column {
 
 static const struct report_column columns[COLUMNS] = {
 	[COLUMN_SHARE] = {"Time (%)", REPORT_DECIMAL, 1},
-	[COLUMN_TIME] = {"Total Time (ns)", REPORT_COUNT},
+	[COLUMN_TIME] = {"Total Time (ns)", REPORT_DECIMAL, 0},
 	[COLUMN_COUNT] = {"Count", REPORT_COUNT},
 	[COLUMN_STATE] = {"State", REPORT_TEXT},
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
@@ -32,7 +32,8 @@ static const struct report_column columns[COLUMNS] = {
 #define NO_STACK SIZE_MAX
 
 struct spent {
-	u64 ns, count;
+	s64 ns; /* below 0: what others tell of twice */
+	u64 count;
 	enum view_wall_state state;
 	const char *name; /* of the view, or constant */
 	size_t stack;	  /* number of the chain, or NO_STACK */
@@ -60,7 +61,7 @@ static int add(struct run *run, const struct view_wall_piece *piece, const char 
 			(struct spent){.state = piece->state, .name = name, .stack = stack};
 		place = map_find(&run->places, key, stack);
 	}
-	run->rows[*place].ns += piece->ns;
+	run->rows[*place].ns += piece->state == VIEW_WALL_BEYOND ? -(s64)piece->ns : (s64)piece->ns;
 	run->rows[*place].count++;
 	return 0;
 }
@@ -95,12 +96,12 @@ static int compare_rows(const void *a, const void *b)
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
-static int fill_row(const struct run *run, const struct spent *spent, u64 all_ns,
+static int fill_row(const struct run *run, const struct spent *spent, s64 all_ns,
 		    struct report_row *row)
 {
 	report_cell_decimal(&row->cells[COLUMN_SHARE],
 			    all_ns ? 100.0 * (double)spent->ns / (double)all_ns : 0);
-	report_cell_count(&row->cells[COLUMN_TIME], spent->ns);
+	report_cell_decimal(&row->cells[COLUMN_TIME], (double)spent->ns);
 	report_cell_count(&row->cells[COLUMN_COUNT], spent->count);
 	if (report_cell_text(&row->cells[COLUMN_STATE], view_wall_word(spent->state)) ||
 	    (spent->name[0] && report_cell_text(&row->cells[COLUMN_NAME], spent->name)))
@@ -117,7 +118,7 @@ int report_wall_make(struct view *view, const struct report_request *request,
 	const struct view_sink sink = {.span = run_event, .point = run_event, .total = run_event};
 	struct run run = {.view = view, .stacks = {.view = view}};
 	int result = view_run(view, &sink, &run, err);
-	u64 all_ns = 0;
+	s64 all_ns = 0;
 
 	table->title = "Time of threads by stack (innermost function first)";
 	table->empty = "Neither samples nor waits were recorded.";

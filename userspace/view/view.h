@@ -306,12 +306,23 @@ const char *view_process_name(const struct view *view, u32 pid);
 
 /* ---- where the time of threads went (view_wall.c) ---- */
 
-enum view_wall_state { VIEW_WALL_RUNNING, VIEW_WALL_READY, VIEW_WALL_WAITING, VIEW_WALL_STATES };
+enum view_wall_state {
+	VIEW_WALL_RUNNING,
+	VIEW_WALL_READY, /* why is not known */
+	VIEW_WALL_WAITING,
+	VIEW_WALL_PREEMPTED,
+	VIEW_WALL_THROTTLED,
+	VIEW_WALL_WOKEN,  /* and not running yet */
+	VIEW_WALL_BEYOND, /* no time of a thread: what all else tells of more than the thread lived, to be taken off */
+	VIEW_WALL_STATES
+};
 
 /* What has no stack, and why. */
 #define VIEW_WALL_UNSAMPLED  "[ran too short to be sampled]"
 #define VIEW_WALL_SHORT	     "[each too short to be recorded]"
 #define VIEW_WALL_UNRECORDED "[not recorded]"
+#define VIEW_WALL_TWICE	     "[told of twice]"
+#define VIEW_NO_STACK	     "[no stack]"
 
 /* A part of the time of the event's thread, in one state: at the event's stack where why is NULL. */
 struct view_wall_piece {
@@ -320,13 +331,12 @@ struct view_wall_piece {
 	const char *why;
 };
 
-#define VIEW_WALL_PIECES_MAX 4
+#define VIEW_WALL_PIECES_MAX 5
 
-/* Of an event of a run, how many: those of all events of a thread add up to how long it lived in the window, as far as clocks
- * agree. */
+/* Of an event of a run, how many: those of all events of a thread, less what is VIEW_WALL_BEYOND, add up to how long it lived in the window. */
 size_t view_wall_pieces(const struct view *view, const struct view_event *event,
 			struct view_wall_piece ret_pieces[VIEW_WALL_PIECES_MAX]);
-/* "running" */
+/* "running", "ready: woken" */
 const char *view_wall_word(enum view_wall_state state);
 
 /* ---- fields and computed values by key: the columns of tables in exporters --------------------------

@@ -356,8 +356,9 @@ void view_samples_free(struct view_samples *samples);
 struct view_wall {
 	struct wall_thread {
 		u64 counted[VIEW_WALL_STATES]; /* by the scheduler */
-		u64 told[VIEW_WALL_STATES];    /* by waits */
+		u64 told[VIEW_WALL_STATES];    /* by waits, and samples by their periods */
 		u64 sampled_ns;		       /* of the first of counted */
+		u64 life_ns;
 		u64 samples;
 		bool seen; /* what nobody told of, in the run at hand */
 	} *threads;

@@ -51,6 +51,13 @@ static u64 ready_part(const struct view_event *event)
 	return ready_ns < event->dur ? ready_ns : event->dur;
 }
 
+static enum view_wall_state why_ready(const struct record_off_cpu *wait)
+{
+	if (wait->reason != VALUE_off_cpu_reason_preempted)
+		return VIEW_WALL_WOKEN;
+	return wait->throttled ? VIEW_WALL_THROTTLED : VIEW_WALL_PREEMPTED;
+}
+
 static void add_time(struct wall_thread *thread, const struct record_thread_time *time)
 {
 	u64 run_ns = known_or_0(time->run_ns), ready_ns = known_or_0(time->ready_ns);
@@ -60,6 +67,7 @@ static void add_time(struct wall_thread *thread, const struct record_thread_time
 	/* The scheduler's clock and ours differ by some microseconds. */
 	thread->counted[VIEW_WALL_WAITING] += above(time->header.dur, run_ns + ready_ns);
 	thread->sampled_ns += view_thread_sampled_ns(time);
+	thread->life_ns += time->header.dur;
 }
 
 int view_wall_survey(struct view_wall *wall, const struct view_event *event)
@@ -77,6 +85,8 @@ int view_wall_survey(struct view_wall *wall, const struct view_event *event)
 		add_time(thread, (const struct record_thread_time *)record);
 	} else if (record->kind == KIND_sample) {
 		thread->samples++;
+		thread->told[VIEW_WALL_RUNNING] +=
+			((const struct record_sample *)record)->period_ns;
 	} else if (record->kind == KIND_off_cpu) {
 		thread->told[VIEW_WALL_READY] += ready_part(event);
 		thread->told[VIEW_WALL_WAITING] += event->dur - ready_part(event);
@@ -109,6 +119,19 @@ static void add_piece(struct pieces *pieces, enum view_wall_state state, u64 ns,
 		pieces->items[pieces->count++] = (struct view_wall_piece){state, ns, why};
 }
 
+/* By all pieces of it but the one that is too much. */
+static u64 told_of_ns(const struct wall_thread *thread)
+{
+	u64 counted_ns = thread->counted[VIEW_WALL_READY] + thread->counted[VIEW_WALL_WAITING];
+	u64 told_ns = thread->told[VIEW_WALL_READY] + thread->told[VIEW_WALL_WAITING];
+	u64 running_ns = thread->counted[VIEW_WALL_RUNNING];
+
+	/* Samples stand for their periods where the scheduler had not counted yet. */
+	if (thread->samples && !thread->sampled_ns)
+		running_ns += thread->told[VIEW_WALL_RUNNING];
+	return running_ns + (told_ns > counted_ns ? told_ns : counted_ns);
+}
+
 /* What nobody told of, once a thread. */
 static void add_rest(struct pieces *pieces, struct wall_thread *thread)
 {
@@ -127,10 +150,12 @@ static void add_rest(struct pieces *pieces, struct wall_thread *thread)
 			  VIEW_WALL_UNRECORDED);
 		add_piece(pieces, VIEW_WALL_WAITING, thread->counted[VIEW_WALL_WAITING],
 			  VIEW_WALL_UNRECORDED);
-		return;
+	} else {
+		/* A wait's last part begins when it was woken; the scheduler counts from when another CPU has heard of that. */
+		add_piece(pieces, VIEW_WALL_WAITING, above(off_ns, told_ns), VIEW_WALL_UNRECORDED);
 	}
-	/* A wait's last part begins when it was woken; the scheduler counts from when another CPU has heard of that. */
-	add_piece(pieces, VIEW_WALL_WAITING, above(off_ns, told_ns), VIEW_WALL_UNRECORDED);
+	add_piece(pieces, VIEW_WALL_BEYOND, above(told_of_ns(thread), thread->life_ns),
+		  VIEW_WALL_TWICE);
 }
 
 size_t view_wall_pieces(const struct view *view, const struct view_event *event,
@@ -145,7 +170,8 @@ size_t view_wall_pieces(const struct view *view, const struct view_event *event,
 		add_piece(&pieces, VIEW_WALL_RUNNING, event->weight_ns, NULL);
 		break;
 	case KIND_off_cpu:
-		add_piece(&pieces, VIEW_WALL_READY, ready_part(event), NULL);
+		add_piece(&pieces, why_ready((const struct record_off_cpu *)event->record),
+			  ready_part(event), NULL);
 		add_piece(&pieces, VIEW_WALL_WAITING, event->dur - ready_part(event), NULL);
 		break;
 	case KIND_short_wait:
@@ -169,6 +195,10 @@ const char *view_wall_word(enum view_wall_state state)
 		[VIEW_WALL_RUNNING] = "running",
 		[VIEW_WALL_READY] = "ready",
 		[VIEW_WALL_WAITING] = "waiting",
+		[VIEW_WALL_PREEMPTED] = "ready: preempted",
+		[VIEW_WALL_THROTTLED] = "ready: throttled",
+		[VIEW_WALL_WOKEN] = "ready: woken",
+		[VIEW_WALL_BEYOND] = "",
 	};
 
 	return words[state];
