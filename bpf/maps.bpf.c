@@ -25,6 +25,7 @@ volatile unsigned int device_name = 0;
 const volatile unsigned long long sample_period_ns = 0;
 volatile unsigned int samples_over = 0;
 volatile unsigned long long thread_times_end_ns = 0;
+volatile unsigned int thread_times_over = 0;
 const volatile unsigned long long off_cpu_min_ns = 0;
 volatile unsigned long long off_cpu_until_ns = 0;
 volatile unsigned int window_open = 0;

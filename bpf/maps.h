@@ -269,6 +269,8 @@ extern const volatile unsigned long long sample_period_ns;
 extern volatile unsigned int samples_over;
 /* The end of the window, while times of threads are still taken behind it; else 0. */
 extern volatile unsigned long long thread_times_end_ns;
+/* All of them were taken. */
+extern volatile unsigned int thread_times_over;
 /* Threads that are off their CPU for less are not recorded. */
 extern const volatile unsigned long long off_cpu_min_ns;
 /* Nor are waits that begin then or later; 0: there is no such moment. Set inside the window, while it is still to come. */

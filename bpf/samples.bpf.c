@@ -9,7 +9,8 @@
 #include "arch_x86_64.h"
 #include <linux/bpf_perf_event.h>
 
-#define TASK_DEAD 0x80 /* in the state of a task that leaves its CPU */
+#define TASK_DEAD  0x80 /* in the state of a task that leaves its CPU */
+#define PF_EXITING 0x4
 
 /* Of the kernel's frames the innermost ones; what is left of STACK_DEPTH_MAX is the program's. */
 #define KERNEL_FRAMES_MAX 48
@@ -135,22 +136,43 @@ static __always_inline void thread_ended(struct task_struct *task)
 	u32 tid = task->pid;
 
 	start = bpf_map_lookup_elem(&thread_starts, &tid);
-	if (!start)
+	if (!start || thread_times_over)
 		return;
 	fill_time(&record, task, start, end_ns ? end_ns : bpf_ktime_get_ns());
 	if (!bpf_map_delete_elem(&thread_starts, &tid))
 		emit(&record.header, sizeof(record));
 }
 
+/* It is ending, and has to wait for something or for its CPU: the window may be over before it goes on, and nobody finds it in a list of threads any more. */
+static __always_inline void thread_ends(struct task_struct *task)
+{
+	struct record_thread_time record = {};
+	struct thread_start *start;
+	u32 tid = task->pid;
+
+	start = bpf_map_lookup_elem(&thread_starts, &tid);
+	if (!start)
+		return;
+	fill_time(&record, task, start, bpf_ktime_get_ns());
+	start->ending_ns = start->since_ns + record.header.dur;
+	start->ending_run_ns = record.run_ns;
+	start->ending_ready_ns = record.ready_ns;
+	start->ending_pid = task->tgid;
+}
+
+/* Also right behind the window, until its times are taken. */
 SEC("tp_btf/sched_switch")
 int thread_left(u64 *context)
 {
 	struct task_struct *task = (void *)context[1];
 	u32 state = context[3];
 
-	/* Also right behind the window, until its times are taken: a thread that nobody finds any more may have to wait for a CPU for its last step. */
-	if ((state & TASK_DEAD) && is_target(task->tgid) && !is_own_thread(task->pid))
+	if (!(task->flags & PF_EXITING) || !is_target(task->tgid) || is_own_thread(task->pid))
+		return 0;
+	if (state & TASK_DEAD)
 		thread_ended(task);
+	else
+		thread_ends(task);
 	return 0;
 }
 
@@ -199,5 +221,26 @@ int take_thread_times(struct bpf_iter__task *context)
 	fill_time(&record, task, start, now);
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	fill_start(start, task, now);
+	return 0;
+}
+
+/* Read behind that, with the window: threads that are ending and in no list any more. */
+SEC("iter/bpf_map_elem")
+int take_ending_thread_times(struct bpf_iter__bpf_map_elem *context)
+{
+	struct record_thread_time record = {};
+	const struct thread_start *start = context->value;
+	const u32 *tid = context->key;
+	u64 end_ns;
+
+	if (!tid || !start || !start->ending_ns)
+		return 0;
+	end_ns = start->ending_ns < thread_times_end_ns ? start->ending_ns : thread_times_end_ns;
+	fill_header(&record.header, sizeof(record), KIND_thread_time, start->since_ns,
+		    end_ns - start->since_ns, (u64)start->ending_pid << 32 | *tid, 0);
+	record.run_ns = start->ending_run_ns;
+	record.ready_ns = start->ending_ready_ns;
+	record.sampled_ns = samples_over ? 0 : ~0ULL;
+	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -234,6 +234,9 @@ struct thread_start {
 	u64 since_ns;
 	u64 run_ns;
 	u64 ready_ns;
+	/* What it has done since, when it last had to leave its CPU while it was ending; 0: it has not had to. */
+	u64 ending_ns, ending_run_ns, ending_ready_ns;
+	u32 ending_pid, unused;
 };
 
 #define THREAD_STARTS_MAX 65536

@@ -21,10 +21,10 @@
 void bpf_source_configure_samples(const struct bpf_source *source, u64 period_ns)
 {
 	const struct gpuprobe_bpf *skeleton = source->skeleton;
-	struct bpf_program *programs[] = {skeleton->progs.cpu_sampled, skeleton->progs.thread_born,
-					  skeleton->progs.thread_left,
-					  skeleton->progs.begin_thread_times,
-					  skeleton->progs.take_thread_times};
+	struct bpf_program *programs[] = {
+		skeleton->progs.cpu_sampled,	   skeleton->progs.thread_born,
+		skeleton->progs.thread_left,	   skeleton->progs.begin_thread_times,
+		skeleton->progs.take_thread_times, skeleton->progs.take_ending_thread_times};
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		bpf_program__set_autoload(programs[i], period_ns);
@@ -192,6 +192,12 @@ int bpf_source_end_samples(struct bpf_source *source, u64 window_end_ns,
 		stop_clocks(source);
 	result = bpf_records_take(source->skeleton->progs.take_thread_times,
 				  sizeof(struct record_thread_time), callback, data);
+	if (window_end_ns && !result) {
+		source->skeleton->bss->thread_times_over = 1;
+		result = bpf_records_take_map(source->skeleton->progs.take_ending_thread_times,
+					      bpf_map__fd(source->skeleton->maps.thread_starts),
+					      sizeof(struct record_thread_time), callback, data);
+	}
 	source->skeleton->bss->samples_over = 1;
 	stop_clocks(source);
 	return result;
