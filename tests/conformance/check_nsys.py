@@ -195,6 +195,7 @@ def unversioned(cell):
 # (reports, columns, reason, when): such cells are not compared. `when` takes what was seen of the capture, the column, our row and theirs.
 DIFFERENCES = [
 	("", "GreenCtx", "a column of newer versions", lambda *_: True),
+	("", "Launched by", "a column of ours, where stacks of launches were recorded", lambda *_: True),
 	("", "Name|API Name|API Function|Operation", "nsys cuts the version off a call's name only where that has four digits",
 	 lambda seen, column, ours, theirs: ours[column] == unversioned(theirs[column])),
 	("cuda_gpu_trace|cuda_api_trace", "CorrId|CorrID", "a database holds several processes: correlation ids are made different by their upper halves",
@@ -228,6 +229,7 @@ DIFFERENCES = [
 ]
 
 
+OURS_ONLY = ("GreenCtx", "Launched by")
 # nsys prints them only of databases with copies, faults of CPUs and faults of GPUs; ours have what there is.
 NEEDS_ALL = ("um_sum", "um_total_sum")
 
@@ -312,7 +314,7 @@ def compare(label, report, theirs, ours, seen):
 		return result(False, label, f"{len(theirs)} rows of nsys, {len(ours)} of gpuprobe: {theirs[:2]} {ours[:2]}")
 	if ours and not (check_order(label, theirs, column, falling, "nsys") and check_order(label, ours, column, falling, "gpuprobe")):
 		return None
-	if ours and [name for name in ours[0] if name != "GreenCtx"] != list(theirs[0]) and report != "cuda_gpu_kern_sum":
+	if ours and [name for name in ours[0] if name not in OURS_ONLY] != list(theirs[0]) and report != "cuda_gpu_kern_sum":
 		return result(False, label, f"columns: nsys {list(theirs[0])}, gpuprobe {list(ours[0])}")
 	theirs, ours = (sorted(rows, key=lambda row: key(row, column, seen.left_open)) for rows in (theirs, ours))
 	if ours and "RangeId" in ours[0]:

@@ -73,7 +73,7 @@ class Truth:
     NAMED_HOST_KINDS = ("api", "range", "call")
     # Samples and how long threads ran are no operations: exporters/xplane/xplane.c leaves them out.
     HOST_KINDS = tuple(kind for kind in kinds_of("THREAD|PROCESS|SYNC", "SPAN", "POINT", "TOTAL")
-                       if kind not in ("sample", "thread_time", "short_wait"))
+                       if kind not in ("sample", "thread_time", "short_wait", "launch_stack"))
     GPU_KINDS = (*kinds_of("STREAM|DEVICE", "SPAN", "POINT", "COUNTER"), "gpu_memory")
     SPANS = kinds_of(".*", "SPAN")
     COUNTERS = kinds_of(".*", "COUNTER")
