@@ -90,6 +90,9 @@ bench  bpftrace                              -  what gpuprobe is compared with
 bench  mariadb-server                        -  screens: a program that is recorded
 bench  default-jre-headless                  -  the same
 bench  python3                               -  medians
+bench  linux-perf|linux-tools-generic        -  the same, for samples
+bench  redis-tools                           -  redis-benchmark: a load
+bench  redis-server               redis-server  recorded under it
 fresh  debootstrap                           -  bare systems for scripts/fresh
 '
 
