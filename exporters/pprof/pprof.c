@@ -301,6 +301,14 @@ static bool add_text_label(struct pprof *pprof, struct message *message, Pprof__
 	return label->key >= 0 && string >= 0;
 }
 
+/* An empty text would read as the number 0. */
+static bool add_name_label(struct pprof *pprof, struct message *message, Pprof__Sample *sample,
+			   const char *key, const char *name)
+{
+	return !name[0] ||
+	       add_text_label(pprof, message, sample, key, pprof_string(&pprof->places, name));
+}
+
 static bool add_number_label(struct pprof *pprof, struct message *message, Pprof__Sample *sample,
 			     const char *key, u32 number)
 {
@@ -318,12 +326,10 @@ static int fill_labels(struct pprof *pprof, struct message *message, const struc
 	bool done;
 
 	sample->label = &message->label_pointers[(size_t)(sample - message->samples) * LABELS_MAX];
-	done = add_text_label(pprof, message, sample, "process",
-			      pprof_string(places, row->process_name)) &&
+	done = add_name_label(pprof, message, sample, "process", row->process_name) &&
 	       add_number_label(pprof, message, sample, "pid", row->pid);
 	if (done && row->type == ROW_THREAD)
-		done = add_text_label(pprof, message, sample, "thread",
-				      pprof_string(places, row->name)) &&
+		done = add_name_label(pprof, message, sample, "thread", row->name) &&
 		       add_number_label(pprof, message, sample, "tid", row->tid);
 	if (done && sum->state)
 		done = add_text_label(pprof, message, sample, "state",
