@@ -448,7 +448,16 @@ class Recording:
 			check_equal(self.process.poll(), None, "exit status of gpuprobe before it was stopped")
 			records = self.events_so_far()
 			return condition(records) and records
-		return wait_for(seen, what)
+		try:
+			return wait_for(seen, what)
+		except Failure as failure:
+			raise type(failure)(f"{failure}; {self.what_there_is()}") from None
+
+	def what_there_is(self):
+		"""Of a recording in which what was waited for did not come: it is ended, and what it has and said is told."""
+		counts = dict(collections.Counter(record["kind"] for record in self.events_so_far()))
+		self.stop()
+		return f"there are {counts}, and gpuprobe said: {self.stderr}"
 
 	def wait_for_count(self, kind, least):
 		return self.wait_for_events(f"{least} records of kind {kind}", lambda records: len(events_of(records, kind)) >= least)

@@ -209,12 +209,19 @@ static void switch_functions_off(struct session *session, struct overhead_part *
 				NULL);
 }
 
-/* Of many functions that go together a few are told of by name, and the ledger has all. */
+/* Of many functions that go together the dearest are told of by name, and the ledger has all. */
 struct telling {
 	size_t named, others;
 	u64 since_ns; /* of the others */
 	double percent;
 };
+
+static int by_percent(const void *left, const void *right)
+{
+	const struct departing *a = left, *b = right;
+
+	return (a->percent < b->percent) - (a->percent > b->percent);
+}
 
 static void tell_function(struct session *session, const struct overhead_part *part, double percent,
 			  size_t count, struct telling *telling)
@@ -245,6 +252,7 @@ static void switch_off(struct session *session, struct overhead_part *parts,
 {
 	struct telling telling = {0};
 
+	qsort(departure->items, departure->count, sizeof(*departure->items), by_percent);
 	switch_functions_off(session, parts, departure);
 	for (size_t i = 0; i < departure->count; i++) {
 		struct overhead_part *part = &parts[departure->items[i].part];
