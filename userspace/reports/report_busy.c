@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/map.h"
 #include "reports/report_table.h"
+#include "view/gpu_places.h"
 
 enum column {
 	COLUMN_DEVICE,
@@ -62,9 +62,9 @@ struct gpu {
 
 struct run {
 	const struct view *view;
-	u64 start_ns;	   /* of the window */
-	struct map places; /* id of a device -> place in gpus */
-	struct gpu *gpus;
+	u64 start_ns; /* of the window */
+	struct gpu_places places;
+	struct gpu *gpus; /* [place] */
 	size_t count, capacity;
 };
 
@@ -80,20 +80,11 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 
 static struct gpu *gpu_of(struct run *run, const struct view_row *row)
 {
-	const u64 *known = map_find(&run->places, row->device, 0);
-	const struct record_header *fact;
-	size_t place = 0;
+	s64 place = gpu_places_of(&run->places, run->view, row->device);
 
-	if (known)
-		return &run->gpus[*known];
-	fact = view_fact(run->view, KIND_device, row->device);
-	while (place < run->count &&
-	       !view_is_same_gpu(fact, view_fact(run->view, KIND_device, run->gpus[place].device)))
-		place++;
-	if (array_reserve(&run->gpus, &run->capacity, run->count + 1) < 0 ||
-	    map_set(&run->places, row->device, 0, place) < 0)
+	if (place < 0 || array_reserve(&run->gpus, &run->capacity, (size_t)place + 1) < 0)
 		return NULL;
-	if (place == run->count)
+	if ((size_t)place == run->count)
 		run->gpus[run->count++] = (struct gpu){
 			.device = row->device,
 			.number = row->device_number,
@@ -184,6 +175,6 @@ int report_busy_make(struct view *view, const struct report_request *request,
 		if (add_row(&run, &run.gpus[i], table) < 0)
 			result = err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
 	free(run.gpus);
-	map_free(&run.places);
+	gpu_places_free(&run.places);
 	return result;
 }
