@@ -98,6 +98,7 @@ report_make report_cpu_make;
 report_make report_threads_make;
 report_make report_tasks_make;
 report_make report_gpu_code_make;
+report_make report_gpu_why_make;
 report_make report_hints_make;
 report_make report_wall_make;
 report_make report_tree_make;

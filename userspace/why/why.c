@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "why/why.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "why/why_parts.h"
+
+static const struct {
+	const char *words, *seen;
+} sorts[WHY_SORTS] = {
+#define SORT(name, words, seen) [WHY_##name] = {words, seen},
+#include "why/why_sorts.def"
+};
+
+const char *why_words(enum why_sort sort)
+{
+	return sorts[sort].words;
+}
+
+const char *why_seen(enum why_sort sort)
+{
+	return sorts[sort].seen;
+}
+
+s64 why_what(struct why *why, const char *what)
+{
+	return string_table_add(&why->whats, what, strlen(what));
+}
+
+struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what)
+{
+	struct why *why = tally->why;
+	u64 key = (u64)cause->sort << 32 | cause->gpu;
+	u64 whose = (cause->row_index + 1) << 32 | what;
+	const u64 *known = map_find(&tally->places, key, whose);
+	struct why_cause *made;
+
+	if (known)
+		return &why->causes[*known];
+	if (array_reserve(&why->causes, &why->capacity, why->count + 1) ||
+	    array_reserve(&tally->last_gaps, &tally->capacity, why->count + 1) ||
+	    map_set(&tally->places, key, whose, why->count))
+		return NULL;
+	made = &why->causes[why->count];
+	*made = *cause;
+	made->what = why->whats.strings[what];
+	tally->last_gaps[why->count++] = ~0ULL;
+	return made;
+}
+
+int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 ns)
+{
+	struct why_cause *known = why_tally_cause(tally, cause, what);
+	u64 *last_gap;
+
+	if (!known)
+		return -ENOMEM;
+	last_gap = &tally->last_gaps[known - tally->why->causes];
+	known->ns += ns;
+	known->gaps += *last_gap != gap;
+	*last_gap = gap;
+	return 0;
+}
+
+static int compare_causes(const void *a, const void *b)
+{
+	const struct why_cause *left = a, *right = b;
+
+	if (left->ns != right->ns)
+		return left->ns < right->ns ? 1 : -1;
+	if (left->gpu != right->gpu)
+		return left->gpu < right->gpu ? -1 : 1;
+	if (left->sort != right->sort)
+		return left->sort < right->sort ? -1 : 1;
+	if (left->row_index != right->row_index)
+		return left->row_index < right->row_index ? -1 : 1;
+	return strcmp(left->what, right->what);
+}
+
+int why_make(struct view *view, struct why *ret_why, struct err *err)
+{
+	struct why_tally tally = {.why = ret_why};
+	struct why_gaps *gaps = NULL;
+	int result;
+
+	*ret_why = (struct why){0};
+	result = why_gaps_find(view, &tally, &gaps, err);
+	if (result == 0)
+		result = why_threads_ask(view, &tally, gaps, err);
+	why_gaps_free(gaps, ret_why->gpu_count);
+	map_free(&tally.places);
+	free(tally.last_gaps);
+	if (result == 0 && ret_why->count)
+		qsort(ret_why->causes, ret_why->count, sizeof(*ret_why->causes), compare_causes);
+	return result;
+}
+
+void why_free(struct why *why)
+{
+	free(why->causes);
+	free(why->gpus);
+	string_table_free(&why->whats);
+	*why = (struct why){0};
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
+ * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
+ * what was left until the operation began. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
+ * Two runs over the view, and 32 bytes for each gap that a launch ended in.
+ */
+#ifndef GPUPROBE_WHY_WHY_H
+#define GPUPROBE_WHY_WHY_H
+
+#include "base/map.h"
+#include "view/view.h"
+
+enum why_sort {
+#define SORT(name, words, seen) WHY_##name,
+#include "why/why_sorts.def"
+	WHY_SORTS
+};
+
+#define WHY_NO_ROW SIZE_MAX
+
+struct why_cause {
+	u32 gpu; /* place in why.gpus */
+	enum why_sort sort;
+	const char *what; /* call, function, wait with its object and waker, operation; "": nothing is known of it. why's own */
+	size_t row_index; /* the thread that launched what came next; WHY_NO_ROW: not known */
+	u64 ns;
+	u64 gaps; /* in how many it has a part; of WHY_CODE: in how many it was sampled */
+};
+
+struct why_gpu {
+	u32 device; /* id of its first fact */
+	u32 number; /* as its process numbers it */
+	u64 recorded_ns, busy_ns; /* idle is the rest */
+};
+
+struct why {
+	struct why_cause *causes; /* of most time first */
+	size_t count, capacity;
+	struct why_gpu *gpus;
+	size_t gpu_count, gpu_capacity;
+	struct string_table whats;
+};
+
+/* The caller ends it with why_free(), of an error too. */
+int why_make(struct view *view, struct why *ret_why, struct err *err);
+void why_free(struct why *why);
+/* "in a CUDA call", "seen" */
+const char *why_words(enum why_sort sort);
+const char *why_seen(enum why_sort sort);
+
+#endif

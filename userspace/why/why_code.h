@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What code threads ran while a GPU was idle: the time is exact, and is shared out by the samples of that thread in such times; of a thread without
+ * samples it is told by what it launched next.
+ */
+#ifndef GPUPROBE_WHY_WHY_CODE_H
+#define GPUPROBE_WHY_WHY_CODE_H
+
+#include "base/map.h"
+#include "why/why_parts.h"
+
+struct why_code {
+	const struct view *view;
+	struct why_tally *tally;
+	u32 unknown;	   /* number of "" */
+	struct map names;  /* (process, stack) -> number of what */
+	struct map places; /* (GPU, thread) -> place in threads */
+	struct why_code_thread {
+		u64 ns, samples, shared; /* samples that time was given for already */
+	} *threads;
+	size_t thread_count, thread_capacity;
+	struct map part_places; /* (thread and whether sampled, what) -> place in parts */
+	struct why_code_part {
+		u32 gpu, row, what;
+		bool sampled;
+		u64 amount; /* samples, or ns */
+		u64 gaps, last_gap;
+	} *parts;
+	size_t part_count, part_capacity;
+};
+
+/* 0 or -ENOMEM, all. */
+int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally);
+/* Time of gap number `gap` in which the thread of a row ran, before it launched something in `what`. */
+int why_code_add(struct why_code *code, u32 gpu, u32 row, u32 what, u64 gap, u64 ns);
+/* It was found there. */
+int why_code_sample(struct why_code *code, u32 gpu, u32 row, u64 gap, u32 pid, u32 stack);
+/* Number of the program's own function in a stack; code->unknown: of none. */
+s64 why_code_of(struct why_code *code, u32 pid, u32 stack);
+/* All of it goes to the tally. */
+int why_code_finish(struct why_code *code);
+void why_code_free(struct why_code *code);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first run: when GPUs were idle, and what is behind the launch of the operation that ended it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "view/gpu_places.h"
+#include "why/why_parts.h"
+
+static const u16 work_kinds[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
+
+/* Of a GPU, as far as it is known. */
+struct progress {
+	u64 until_ns; /* up to when it was busy, or the window's start */
+	u64 recorded_until_ns;
+	u64 gap_count;
+	bool worked;
+};
+
+struct run {
+	const struct view *view;
+	struct why_tally *tally;
+	u64 start_ns;
+	struct gpu_places places;
+	struct progress *progress;
+	size_t progress_capacity;
+	struct why_gaps *gaps; /* [gpu] */
+	size_t gaps_capacity;
+};
+
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	struct run *run = data;
+
+	(void)err;
+	run->view = view;
+	run->start_ns = survey->window_start_ns;
+	return 0;
+}
+
+/* Its place; -ENOMEM. */
+static s64 gpu_of(struct run *run, const struct view_row *row)
+{
+	struct why *why = run->tally->why;
+	s64 place = gpu_places_of(&run->places, run->view, row->device);
+	u64 until_ns;
+
+	if (place < 0 || (size_t)place < why->gpu_count)
+		return place;
+	if (array_reserve(&why->gpus, &why->gpu_capacity, why->gpu_count + 1) ||
+	    array_reserve(&run->progress, &run->progress_capacity, why->gpu_count + 1) ||
+	    array_reserve(&run->gaps, &run->gaps_capacity, why->gpu_count + 1))
+		return -ENOMEM;
+	until_ns = view_gpu_recorded_until(run->view, row->device);
+	why->gpus[place] = (struct why_gpu){
+		.device = row->device,
+		.number = row->device_number,
+		.recorded_ns = until_ns > run->start_ns ? until_ns - run->start_ns : 0,
+	};
+	run->gaps[place] = (struct why_gaps){0};
+	run->progress[place] =
+		(struct progress){.until_ns = run->start_ns, .recorded_until_ns = until_ns};
+	why->gpu_count++;
+	return place;
+}
+
+/* ---- gaps ---- */
+
+/* A part of the gap that no thread is to be asked for. */
+static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *name,
+		    size_t row_index, u64 since_ns, u64 until_ns)
+{
+	const struct why_cause cause = {.gpu = gpu, .sort = sort, .row_index = row_index};
+	s64 what;
+
+	if (until_ns <= since_ns)
+		return 0;
+	what = why_what(run->tally->why, name);
+	if (what < 0)
+		return -ENOMEM;
+	return why_tally_add(run->tally, &cause, (u32)what, run->progress[gpu].gap_count,
+			     until_ns - since_ns);
+}
+
+static int ask_thread(struct run *run, u32 gpu, const struct view_cause *launch, u64 since_ns,
+		      u64 until_ns)
+{
+	struct why_gaps *gaps = &run->gaps[gpu];
+
+	if (until_ns <= since_ns)
+		return 0;
+	if (array_reserve(&gaps->items, &gaps->capacity, gaps->count + 1))
+		return -ENOMEM;
+	gaps->items[gaps->count++] = (struct why_gap){
+		.since_ns = since_ns,
+		.until_ns = until_ns,
+		.row = (u32)launch->row_index,
+		.path = launch->within.path,
+		.stack = launch->stack.stack,
+	};
+	return 0;
+}
+
+static u64 between(u64 value, u64 least, u64 most)
+{
+	if (value < least)
+		return least;
+	return value > most ? most : value;
+}
+
+/* From one piece of work to the start of the next one, which a launch is known of. */
+static int add_launched(struct run *run, u32 gpu, const struct view_event *next, u64 since_ns,
+			u64 until_ns)
+{
+	const struct view_cause *launch = next->cause;
+	u64 launch_ns = between(launch->ts, since_ns, until_ns);
+	u64 launched_ns = between(launch->ts + launch->dur, launch_ns, until_ns);
+	bool queued = launch->ts + launch->dur <= since_ns;
+	size_t row = launch->row_index;
+
+	if (ask_thread(run, gpu, launch, since_ns, launch_ns) ||
+	    add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns))
+		return -ENOMEM;
+	return add_part(run, gpu, queued ? WHY_QUEUED : WHY_BEGIN,
+			queued ? next->name : launch->name, row, launched_ns, until_ns);
+}
+
+static int add_gap(struct run *run, u32 gpu, const struct view_event *next, u64 since_ns,
+		   u64 until_ns)
+{
+	int result;
+
+	if (!run->progress[gpu].worked)
+		result = add_part(run, gpu, WHY_FIRST, "", WHY_NO_ROW, since_ns, until_ns);
+	else if (!next->cause)
+		result = add_part(run, gpu, WHY_NO_LAUNCH, next->name, WHY_NO_ROW, since_ns,
+				  until_ns);
+	else
+		result = add_launched(run, gpu, next, since_ns, until_ns);
+	run->progress[gpu].gap_count++;
+	return result;
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	struct progress *progress;
+	u64 since_ns, until_ns;
+	s64 gpu;
+
+	if (!view_row_is_of(work_kinds, event->kind->number))
+		return 0;
+	gpu = gpu_of(run, event->row);
+	if (gpu < 0)
+		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+	progress = &run->progress[gpu];
+	since_ns = between(event->ts, run->start_ns, progress->recorded_until_ns);
+	until_ns = between(event->end, run->start_ns, progress->recorded_until_ns);
+	if (since_ns > progress->until_ns &&
+	    add_gap(run, (u32)gpu, event, progress->until_ns, since_ns))
+		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+	progress->worked = true;
+	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
+	if (until_ns > since_ns)
+		run->tally->why->gpus[gpu].busy_ns += until_ns - since_ns;
+	if (until_ns > progress->until_ns)
+		progress->until_ns = until_ns;
+	return 0;
+}
+
+/* Behind its last work. */
+static int add_ends(struct run *run, struct err *err)
+{
+	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
+		if (add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, run->progress[gpu].until_ns,
+			     run->progress[gpu].recorded_until_ns))
+			return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+	return 0;
+}
+
+int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps **ret_gaps,
+		  struct err *err)
+{
+	const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run run = {.tally = tally};
+	int result = view_run(view, &sink, &run, err);
+
+	if (result == 0)
+		result = add_ends(&run, err);
+	free(run.progress);
+	gpu_places_free(&run.places);
+	*ret_gaps = run.gaps;
+	return result;
+}
+
+void why_gaps_free(struct why_gaps *gaps, size_t gpu_count)
+{
+	for (size_t i = 0; gaps && i < gpu_count; i++)
+		free(gaps[i].items);
+	free(gaps);
+}

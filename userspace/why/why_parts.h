@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this folder share. */
+#ifndef GPUPROBE_WHY_WHY_PARTS_H
+#define GPUPROBE_WHY_WHY_PARTS_H
+
+#include "why/why.h"
+
+/* A time in which a GPU was idle and the launch that ended it had not begun: what its thread does then is why. */
+struct why_gap {
+	u64 since_ns, until_ns;
+	u32 row;  /* the thread's */
+	u32 path; /* view_path() of the launch */
+	u32 stack; /* of the launch; 0: not known */
+};
+
+struct why_gaps {
+	struct why_gap *items; /* in their order, none into another one */
+	size_t count, capacity;
+};
+
+/* Causes by what they are. */
+struct why_tally {
+	struct why *why;
+	struct map places; /* (sort and GPU, row and number of what) -> place in causes */
+	u64 *last_gaps;	   /* [place] the gap that was last counted */
+	size_t capacity;
+};
+
+/* Its cause, entered if new; valid until the next one is. NULL: no memory. */
+struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
+/* Adds ns of gap number `gap` of the cause's GPU. -ENOMEM. */
+int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 ns);
+/* Number of a string in why->whats; -ENOMEM. */
+s64 why_what(struct why *why, const char *what);
+
+/* ---- the first run (why_gaps.c) ---- */
+
+/* Enters GPUs, and what is not a thread's: ret_gaps, [gpu], is what threads are to be asked for, freed with why_gaps_free(). */
+int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps **ret_gaps, struct err *err);
+void why_gaps_free(struct why_gaps *gaps, size_t gpu_count);
+
+/* ---- the second run (why_threads.c) ---- */
+
+/* What threads did in the gaps. */
+int why_threads_ask(struct view *view, struct why_tally *tally, const struct why_gaps *gaps, struct err *err);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The second run: what threads did in the gaps that their launches ended, from one change of their state to the next. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "why/why_code.h"
+#include "why/why_parts.h"
+
+/* A thread that launched what ended a gap. */
+struct thread {
+	bool asked;
+	u32 calls, waits;	    /* that it is in */
+	u32 call;		    /* number of the name of the outermost one */
+	bool call_syncs;	    /* it waits for a GPU */
+	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
+	u32 wait_name;		    /* number of its name */
+	u64 ready_ns;		    /* from when on it could have run again */
+	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
+};
+
+/* Where in the gaps of a GPU the run is. */
+struct cursor {
+	const struct why_gap *gap, *end; /* gap == end: there are no more */
+	u64 number;
+	u64 since_ns; /* up to where the gap is told of */
+};
+
+struct run {
+	const struct view *view;
+	struct why_tally *tally;
+	struct cursor *cursors; /* [gpu] */
+	struct thread *threads; /* [row] */
+	struct why_code code;
+	bool has_waits;
+};
+
+/* ---- what a thread does, as a cause ---- */
+
+struct part {
+	u32 gpu;
+	const struct cursor *cursor;
+	u64 since_ns, until_ns;
+};
+
+static int add(struct run *run, const struct part *part, enum why_sort sort, s64 what)
+{
+	const struct why_cause cause = {
+		.gpu = part->gpu, .sort = sort, .row_index = part->cursor->gap->row};
+
+	if (what < 0)
+		return -ENOMEM;
+	if (part->until_ns <= part->since_ns)
+		return 0;
+	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->number,
+			     part->until_ns - part->since_ns);
+}
+
+static void append_waker(const struct run *run, const struct record_off_cpu *wait,
+			 struct text *text)
+{
+	const char *name = view_text(run->view, wait->waker);
+
+	if (wait->woken_by == VALUE_woken_by_interrupt)
+		text_append(text, ", woken by an interrupt");
+	if (wait->woken_by != VALUE_woken_by_thread)
+		return;
+	if (!name)
+		name = view_task_name(run->view, wait->waker_pid, wait->waker_tid);
+	text_appendf(text, ", woken by %s (%u)", name ? name : "thread", wait->waker_tid);
+}
+
+/* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)"; -ENOMEM. */
+static s64 describe_wait(struct run *run, const struct thread *thread)
+{
+	_cleanup_text_ struct text text = {0};
+	const struct record_off_cpu *wait = &thread->wait;
+	const char *object = view_text(run->view, wait->waited);
+	s64 code = why_code_of(&run->code, wait->header.pid, wait->header.stack);
+
+	if (code < 0)
+		return code;
+	text_append(&text, run->tally->why->whats.strings[thread->wait_name]);
+	if (object)
+		text_appendf(&text, " for %s", object);
+	if (code != run->code.unknown)
+		text_appendf(&text, " in %s", run->tally->why->whats.strings[code]);
+	append_waker(run, wait, &text);
+	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+}
+
+static s64 describe_preemption(struct run *run, const struct record_off_cpu *wait)
+{
+	_cleanup_text_ struct text text = {0};
+	const char *name = view_text(run->view, wait->instead);
+
+	if (!name && wait->instead_tid)
+		name = view_task_name(run->view, wait->instead_pid, wait->instead_tid);
+	if (name)
+		text_appendf(&text, "by %s", name);
+	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+}
+
+/* It waited up to ready_ns, then had no CPU. */
+static int add_wait(struct run *run, const struct part *part, const struct thread *thread)
+{
+	const struct record_off_cpu *wait = &thread->wait;
+	struct part waited = *part, ready = *part;
+
+	if (wait->reason == VALUE_off_cpu_reason_preempted)
+		return add(run, part, wait->throttled ? WHY_THROTTLED : WHY_PREEMPTED,
+			   describe_preemption(run, wait));
+	if (waited.until_ns > thread->ready_ns)
+		waited.until_ns = thread->ready_ns;
+	if (ready.since_ns < thread->ready_ns)
+		ready.since_ns = thread->ready_ns;
+	if (waited.until_ns > waited.since_ns &&
+	    add(run, &waited, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
+		describe_wait(run, thread)))
+		return -ENOMEM;
+	return add(run, &ready, WHY_WOKEN, run->code.unknown);
+}
+
+/* Of a thread without samples: what it went on to. */
+static s64 describe_launch(struct run *run, const struct why_gap *gap)
+{
+	_cleanup_text_ struct text text = {0};
+	const char *path = view_path_text(run->view, gap->path);
+	s64 code = why_code_of(&run->code, view_survey(run->view)->rows[gap->row].pid, gap->stack);
+
+	if (code < 0)
+		return code;
+	if (code != run->code.unknown)
+		text_appendf(&text, "before a launch by %s", run->tally->why->whats.strings[code]);
+	else if (path)
+		text_appendf(&text, "before a launch in %s", path);
+	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+}
+
+static int add_code(struct run *run, const struct part *part, const struct thread *thread)
+{
+	s64 what = describe_launch(run, part->cursor->gap);
+
+	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
+		return add(run, part, WHY_CODE_OR_WAIT, what);
+	if (what < 0)
+		return -ENOMEM;
+	return why_code_add(&run->code, part->gpu, part->cursor->gap->row, (u32)what,
+			    part->cursor->number, part->until_ns - part->since_ns);
+}
+
+/* In one state, and nothing ended in it. */
+static int add_part(struct run *run, const struct part *part)
+{
+	const struct thread *thread = &run->threads[part->cursor->gap->row];
+
+	if (part->since_ns >= thread->calls_until_ns)
+		return add(run, part, WHY_NO_CALLS, run->code.unknown);
+	if (thread->calls)
+		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL, thread->call);
+	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
+}
+
+/* ---- from one change to the next ---- */
+
+/* The gap up to ts, in the state in which its thread has been. */
+static int tell(struct run *run, u32 gpu, u64 ts)
+{
+	struct cursor *cursor = &run->cursors[gpu];
+	const struct thread *thread = &run->threads[cursor->gap->row];
+	u64 until_ns = ts < cursor->gap->until_ns ? ts : cursor->gap->until_ns;
+
+	while (cursor->since_ns < until_ns) {
+		struct part part = {gpu, cursor, cursor->since_ns, until_ns};
+		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns};
+
+		for (size_t i = 0; i < ARRAY_SIZE(ends_ns); i++)
+			if (ends_ns[i] > part.since_ns && ends_ns[i] < part.until_ns)
+				part.until_ns = ends_ns[i];
+		if (add_part(run, &part))
+			return -ENOMEM;
+		cursor->since_ns = part.until_ns;
+	}
+	return 0;
+}
+
+static void enter(struct cursor *cursor)
+{
+	if (cursor->gap < cursor->end)
+		cursor->since_ns = cursor->gap->since_ns;
+}
+
+/* Ends gaps that are over. */
+static int advance(struct run *run, u64 ts)
+{
+	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
+		struct cursor *cursor = &run->cursors[gpu];
+
+		while (cursor->gap < cursor->end && cursor->gap->until_ns <= ts) {
+			if (tell(run, gpu, ts))
+				return -ENOMEM;
+			cursor->gap++;
+			cursor->number++;
+			enter(cursor);
+		}
+	}
+	return 0;
+}
+
+static int tell_of_row(struct run *run, size_t row, u64 ts)
+{
+	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
+		struct cursor *cursor = &run->cursors[gpu];
+
+		if (cursor->gap < cursor->end && cursor->gap->row == row && tell(run, gpu, ts))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int enter_call(struct run *run, struct thread *thread, const struct view_event *event)
+{
+	s64 name;
+
+	if (thread->calls++)
+		return 0;
+	name = why_what(run->tally->why, event->name);
+	if (name < 0)
+		return -ENOMEM;
+	thread->call = (u32)name;
+	thread->call_syncs = strstr(event->name, "Synchronize");
+	return 0;
+}
+
+static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
+{
+	s64 name = why_what(run->tally->why, event->name);
+	u64 runnable_ns;
+
+	if (name < 0)
+		return -ENOMEM;
+	thread->waits++;
+	thread->wait = *(const struct record_off_cpu *)event->record;
+	thread->wait_name = (u32)name;
+	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
+	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
+	return 0;
+}
+
+static int change(struct run *run, const struct view_event *event, u64 ts, bool begins)
+{
+	struct thread *thread = &run->threads[event->row_index];
+	u16 kind = event->kind->number;
+
+	if (advance(run, ts))
+		return -ENOMEM;
+	if (!thread->asked || (kind != KIND_api && kind != KIND_off_cpu))
+		return 0;
+	if (tell_of_row(run, event->row_index, ts))
+		return -ENOMEM;
+	if (begins)
+		return kind == KIND_api ? enter_call(run, thread, event)
+					: enter_wait(run, thread, event);
+	*(kind == KIND_api ? &thread->calls : &thread->waits) -= 1;
+	return 0;
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	return change(data, event, event->ts, true)
+		       ? err_errno(err, -ENOMEM, "can't tell why GPUs are idle")
+		       : 0;
+}
+
+static int run_end(void *data, const struct view_event *event, struct err *err)
+{
+	return change(data, event, event->end, false)
+		       ? err_errno(err, -ENOMEM, "can't tell why GPUs are idle")
+		       : 0;
+}
+
+/* A sample of a thread in a gap says what code runs in such times. */
+static int add_sample(struct run *run, const struct view_event *event)
+{
+	const struct thread *thread = &run->threads[event->row_index];
+
+	if (advance(run, event->ts))
+		return -ENOMEM;
+	if (!thread->asked || thread->calls || thread->waits)
+		return 0;
+	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
+		const struct cursor *cursor = &run->cursors[gpu];
+
+		if (cursor->gap == cursor->end || cursor->gap->row != event->row_index ||
+		    event->ts < cursor->gap->since_ns)
+			continue;
+		if (why_code_sample(&run->code, gpu, cursor->gap->row, cursor->number,
+				    event->record->pid, event->record->stack))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int run_point(void *data, const struct view_event *event, struct err *err)
+{
+	if (event->kind->number == KIND_sample && add_sample(data, event))
+		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static void begin(struct run *run, const struct why_gaps *gaps)
+{
+	const struct view_survey *survey = view_survey(run->view);
+
+	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
+		struct cursor *cursor = &run->cursors[gpu];
+
+		cursor->gap = gaps[gpu].items;
+		cursor->end = gaps[gpu].items + gaps[gpu].count;
+		enter(cursor);
+		for (size_t i = 0; i < gaps[gpu].count; i++)
+			run->threads[gaps[gpu].items[i].row].asked = true;
+	}
+	for (size_t i = 0; i < survey->row_count; i++) {
+		u32 pid = survey->rows[i].pid;
+
+		if (!run->threads[i].asked)
+			continue;
+		run->threads[i].calls_until_ns =
+			view_recorded_until(run->view, VALUE_recorded_sort_cuda_calls, pid);
+		run->threads[i].waits_until_ns =
+			view_recorded_until(run->view, VALUE_recorded_sort_waits, pid);
+	}
+}
+
+static bool has_gaps(const struct run *run, const struct why_gaps *gaps)
+{
+	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
+		if (gaps[gpu].count)
+			return true;
+	return false;
+}
+
+static int measure(struct run *run, struct view *view, const struct why_gaps *gaps, struct err *err)
+{
+	const struct view_sink sink = {.span = run_span, .end = run_end, .point = run_point};
+	int result;
+
+	begin(run, gaps);
+	result = view_run(view, &sink, run, err);
+	if (result == 0 && (advance(run, ~0ULL) || why_code_finish(&run->code)))
+		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+	return result;
+}
+
+int why_threads_ask(struct view *view, struct why_tally *tally, const struct why_gaps *gaps,
+		    struct err *err)
+{
+	struct run run = {
+		.view = view,
+		.tally = tally,
+		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run.cursors)),
+		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run.threads)),
+		.has_waits = view_kind_count(view, KIND_off_cpu),
+	};
+	int result = 0;
+
+	if (!run.cursors || !run.threads || why_code_init(&run.code, view, tally))
+		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+	else if (has_gaps(&run, gaps))
+		result = measure(&run, view, gaps, err);
+	why_code_free(&run.code);
+	free(run.cursors);
+	free(run.threads);
+	return result;
+}
