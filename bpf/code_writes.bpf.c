@@ -12,18 +12,19 @@
 #define PREEMPTION_FLAVOUR code_writes
 #include "preemption.h"
 
-#define ERRNO_MAX	 4096
-#define PROC_SUPER_MAGIC 0x9fa0
-#define PROT_WRITE	 2
-#define PROT_EXEC	 4
-#define MAP_FIXED	 0x10
-#define MAP_ANONYMOUS	 0x20
-#define MAP_FIXED_NEW	 0x100000 /* never over anything */
-#define MREMAP_FIXED	 2
-#define HOLDS_MAX	 4096
-#define HOLD_LOOKS_MAX	 (1 << 20)
-#define HOLD_TURN_NS	 200000
-#define SEARCH_TURNS	 9 /* 2^8 ranges */
+#define ERRNO_MAX	  4096
+#define PROC_SUPER_MAGIC  0x9fa0
+#define SIGNAL_GROUP_EXIT 4
+#define PROT_WRITE	  2
+#define PROT_EXEC	  4
+#define MAP_FIXED	  0x10
+#define MAP_ANONYMOUS	  0x20
+#define MAP_FIXED_NEW	  0x100000 /* never over anything */
+#define MREMAP_FIXED	  2
+#define HOLDS_MAX	  4096
+#define HOLD_LOOKS_MAX	  (1 << 20)
+#define HOLD_TURN_NS	  200000
+#define SEARCH_TURNS	  9 /* 2^8 ranges */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -45,7 +46,7 @@ struct {
 	__uint(max_entries, CODE_WRITES_RING_BYTES);
 } code_writes SEC(".maps");
 
-/* Threads that wait, until userspace deletes them, and since when. */
+/* Threads that wait, until userspace deletes them, and for the answer to the event of which moment. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HOLDS_MAX);
@@ -80,6 +81,10 @@ struct {
 /* Userspace is there, and looks at once. */
 volatile unsigned int code_hold_wanted = 0;
 volatile unsigned int code_writes_lost = 0; /* for which the ring had no room */
+/* How many threads went on before what they did was answered, and of how many of these it was since. While they differ, who changes any
+ * mapping waits, wherever that is: so the kernel comes to put breakpoints back over what was written. */
+volatile unsigned int code_late = 0;
+volatile unsigned int code_late_answered = 0;
 
 typedef int (*work_function)(struct bpf_map *map, void *key, void *value);
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
@@ -270,10 +275,10 @@ static __always_inline u32 what_is_done(struct code_write_event *event,
 					const struct pt_regs *registers, bool alone,
 					bool *ret_waits)
 {
+	bool late = code_late != code_late_answered;
 	struct change change = {};
 
 	*ret_waits = true;
-
 	if (alone)
 		change_alone(&change, registers);
 	else
@@ -282,13 +287,14 @@ static __always_inline u32 what_is_done(struct code_write_event *event,
 		u64 start = change.starts[i];
 		u64 end = (start + change.bytes[i] + ARCH_PAGE_BYTES - 1) & -(u64)ARCH_PAGE_BYTES;
 
-		if (!change.bytes[i] || !ranges_overlap(event->pid, ranges, start, end))
+		/* Where probes are may be what was not answered. */
+		if (!change.bytes[i] || (!late && !ranges_overlap(event->pid, ranges, start, end)))
 			continue;
 		event->start = start;
 		event->end = end;
 		return change.kind;
 	}
-	*ret_waits = !change.waits_not;
+	*ret_waits = late || !change.waits_not;
 	return change.otherwise;
 }
 
@@ -303,6 +309,12 @@ static long wait_on(u32 index, struct waiting *waiting)
 {
 	return !bpf_map_lookup_elem(&code_held, &waiting->tid) ||
 	       bpf_ktime_get_ns() >= waiting->end_ns;
+}
+
+/* Nothing of its code is run any more. */
+static __always_inline bool is_ending(void)
+{
+	return BPF_CORE_READ(bpf_get_current_task_btf(), signal, flags) & SIGNAL_GROUP_EXIT;
 }
 
 static int hold(struct bpf_map *map, void *key, void *value);
@@ -322,10 +334,18 @@ static __always_inline int hold_order(const struct code_hold_key *key,
 						  &code_holds, hold, NULL);
 }
 
-static __always_inline void send(const struct code_write_event *event)
+static __always_inline bool send(const struct code_write_event *event)
 {
-	if (bpf_ringbuf_output(&code_writes, (void *)event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
-		__sync_fetch_and_add(&code_writes_lost, 1);
+	if (!bpf_ringbuf_output(&code_writes, (void *)event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
+		return true;
+	__sync_fetch_and_add(&code_writes_lost, 1);
+	return false;
+}
+
+static __always_inline void goes_on_unanswered(u32 tid)
+{
+	if (!bpf_map_delete_elem(&code_held, &tid))
+		__sync_fetch_and_add(&code_late, 1);
 }
 
 /* False: the call failed, and nothing was changed, or nobody could let go of the thread. */
@@ -338,16 +358,18 @@ static __always_inline bool hold_begins(struct code_write_event *event)
 	if (result < 0 && result > -ERRNO_MAX)
 		return false;
 	event->held = !bpf_map_update_elem(&code_held, &tid, &event->ts, BPF_ANY);
-	send(event);
-	return event->held;
+	if (send(event) || !event->held)
+		return event->held;
+	goes_on_unanswered(tid);
+	return false;
 }
 
 static __always_inline void hold_ends(const struct code_write_event *event, u64 end_ns)
 {
 	struct probed_code *code;
-	u32 tid = event->tid, pid = event->pid;
+	u32 pid = event->pid;
 
-	bpf_map_delete_elem(&code_held, &tid);
+	goes_on_unanswered(event->tid);
 	code = bpf_map_lookup_elem(&probed_code, &pid);
 	if (code)
 		__sync_fetch_and_add(&code->held_ns, bpf_ktime_get_ns() - (end_ns - CODE_HOLD_NS));
@@ -371,7 +393,7 @@ static int hold(struct bpf_map *map, void *key, void *value)
 	bpf_loop(HOLD_LOOKS_MAX, wait_on, &waiting, 0);
 	next.turn = !next.turn;
 	if (bpf_map_lookup_elem(&code_held, &waiting.tid) && bpf_ktime_get_ns() < end_ns &&
-	    !hold_order(&next, &event, end_ns))
+	    !is_ending() && !hold_order(&next, &event, end_ns))
 		return 0;
 	hold_ends(&event, end_ns);
 	return 0;

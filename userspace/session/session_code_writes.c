@@ -192,8 +192,7 @@ static int collect_places(struct retiring *retiring)
 
 static void release(const struct retiring *retiring)
 {
-	if (retiring->event.held)
-		bpf_source_release_code(retiring->session->source, retiring->event.tid);
+	bpf_source_release_code(retiring->session->source, &retiring->event);
 }
 
 static bool is_out(const struct retiring *retiring, const struct place *place)
@@ -204,27 +203,27 @@ static bool is_out(const struct retiring *retiring, const struct place *place)
 	       !site_byte_is_breakpoint(byte);
 }
 
-/* False: not in time. */
+/* Which is long before the kernel is done with the links. False: it may not have forgotten all. */
 static bool wait_until_out(const struct retiring *retiring)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_APART_NS};
-	u64 begin_ns = clock_monotonic_ns(), end_ns = begin_ns + CODE_HOLD_NS;
+	const u64 begin_ns = clock_monotonic_ns();
 	size_t i = 0;
 
-	while (i < retiring->place_count && clock_monotonic_ns() < end_ns)
+	while (i < retiring->place_count && !session_has_departed(retiring->session))
 		if (is_out(retiring, &retiring->places[i]))
 			i++;
 		else
 			nanosleep(&pause, NULL);
-	while (retiring->overwritten && clock_monotonic_ns() < begin_ns + FORGET_NS)
+	while (retiring->overwritten && !session_has_departed(retiring->session) &&
+	       clock_monotonic_ns() < begin_ns + FORGET_NS)
 		nanosleep(&pause, NULL);
-	return i == retiring->place_count;
+	return !retiring->overwritten || session_has_departed(retiring->session);
 }
 
 /* What stays when the kernel is done is another one's. */
 static void find_shared(const struct retiring *retiring)
 {
-	session_join_departing(retiring->session);
 	for (size_t i = 0; i < retiring->place_count; i++)
 		if (!is_out(retiring, &retiring->places[i]))
 			retiring->pieces->items[retiring->places[i].piece].shared = true;
@@ -242,16 +241,41 @@ static void repair_copies(struct retiring *retiring)
 				   anywhere ? UINT64_MAX : retiring->event.end, moved);
 }
 
-/* Who waits goes on when the bytes are out, which is long before the kernel is done with the links. */
+static void repair_jumps(struct retiring *retiring)
+{
+	retiring->session->repaired_count +=
+		code_repair_jumps(retiring->target, retiring->memory, retiring->pieces);
+}
+
+/* Who does not wait, or no longer, may have written already, and the kernel over it; so it may where it has not forgotten a breakpoint. */
+static void repair_what_kernel_wrote(struct retiring *retiring)
+{
+	struct session *session = retiring->session;
+
+	if (session->code_unforgotten ||
+	    !bpf_source_is_code_held(session->source, &retiring->event))
+		repair_jumps(retiring);
+}
+
+/* Meanwhile who changes any mapping waits until what the kernel did then is repaired. */
+static void note_unforgotten(struct session *session)
+{
+	bpf_source_add_code_late(session->source);
+	session->code_unforgotten++;
+}
+
+/* Who waits goes on when the bytes are out. */
 static void let_go(void *data)
 {
 	struct retiring *retiring = data;
-	bool out = wait_until_out(retiring);
 
-	repair_copies(retiring);
-	release(retiring);
-	if (!out)
+	if (wait_until_out(retiring))
 		find_shared(retiring);
+	else
+		note_unforgotten(retiring->session);
+	repair_copies(retiring);
+	repair_what_kernel_wrote(retiring);
+	release(retiring);
 }
 
 static void tell(const struct retiring *retiring, const char *name, u64 now_ns, size_t count)
@@ -346,14 +370,12 @@ static bool has_any(const struct retiring *retiring)
 
 static int retire(struct retiring *retiring)
 {
-	struct session *session = retiring->session;
 	u64 now_ns = clock_monotonic_ns();
 	int result = choosers[retiring->event.kind](retiring);
 
-	/* Who does not wait may have written already, and the kernel over it. */
-	if (!result && has_any(retiring) && !retiring->event.held)
-		session->repaired_count +=
-			code_repair_jumps(retiring->target, retiring->memory, retiring->pieces);
+	if (!result &&
+	    (has_any(retiring) || retiring->event.held || retiring->session->code_unforgotten))
+		repair_what_kernel_wrote(retiring);
 	if (!result && has_any(retiring))
 		result = collect_places(retiring);
 	if (!result && has_any(retiring))
@@ -433,8 +455,7 @@ static void on_event(void *data, const struct code_write_event *event)
 		return;
 	}
 	events->lost = true;
-	if (event->held)
-		bpf_source_release_code(events->source, event->tid);
+	bpf_source_release_code(events->source, event);
 }
 
 /* What they say where nobody waits is said once for those that follow each other. */
@@ -462,6 +483,9 @@ int session_code_look_at_all(struct session *session)
 
 void session_code_handle(struct session *session)
 {
+	/* What they did before they went on, or before the kernel forgot, is told by now. */
+	const u32 forgotten = session_has_departed(session) ? session->code_unforgotten : 0;
+	const u32 late = bpf_source_code_late(session->source) - session->code_unforgotten;
 	struct events events = {.source = session->source};
 
 	events.lost |= bpf_source_take_code_writes(session->source, on_event, &events);
@@ -470,5 +494,7 @@ void session_code_handle(struct session *session)
 			(void)handle_event(session, &events.items[i]);
 	if (events.lost)
 		(void)session_code_look_at_all(session);
+	session->code_unforgotten -= forgotten;
+	bpf_source_answer_code_late(session->source, late + forgotten);
 	free(events.items);
 }

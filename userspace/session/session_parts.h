@@ -67,6 +67,7 @@ struct session {
 	struct session_departing *departing[SESSION_DEPARTING_MAX]; /* links that threads take off */
 	size_t departing_count;
 	struct watched_code watched;  /* what session_code_writes.c watches */
+	u32 code_unforgotten;	      /* so often breakpoints were overwritten that the kernel may put back still */
 	u64 repaired_count; /* first bytes of what targets wrote, that the kernel had overwritten */
 	u32 shed;	  /* enum agent_shed: what of the GPU side was switched off */
 	int epoll_fd, signal_fd, timer_fd;
@@ -207,8 +208,9 @@ void session_take_probes_off(struct session *session, const size_t *functions, s
 /* The same of all allocators of host memory, or all USDT probes. */
 void session_take_sort_off(struct session *session, enum price_sort sort,
 			   const struct session_meanwhile *meanwhile);
-/* Waits until such threads have ended; looks which have. */
+/* Waits until such threads have ended; have they; looks which have. */
 void session_join_departing(struct session *session);
+bool session_has_departed(const struct session *session);
 void session_reap_departing(struct session *session);
 
 /* ---- session_code_watch.c: targets that change code in which there are probes ---- */

@@ -50,6 +50,14 @@ void session_join_departing(struct session *session)
 	}
 }
 
+bool session_has_departed(const struct session *session)
+{
+	for (size_t i = 0; i < session->departing_count; i++)
+		if (!atomic_load(&session->departing[i]->done))
+			return false;
+	return true;
+}
+
 /* Until then the guardian would have something to take off. */
 void session_reap_departing(struct session *session)
 {

@@ -151,11 +151,27 @@ static void around(uint8_t *code)
 	protect(page_of(code) + page, page, PROT_READ | PROT_EXEC);
 }
 
+/* The jump is written, and nothing more; */
+static void by_jump(uint8_t *code)
+{
+	protect(page_of(code), page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	write_jump(code);
+	protect(page_of(code), page, PROT_READ | PROT_EXEC);
+}
+
+/* later the mapping is split and merged again and again. */
+static void around_often(uint8_t *code)
+{
+	for (int i = 0; i < 10; i++)
+		around(code);
+}
+
 static const struct way {
 	const char *name;
 	void (*patch)(uint8_t *code);
 	bool stays;
-	bool one; /* only the first function, which is not called in that turn */
+	bool one;		     /* only the first function, which is not called in that turn */
+	void (*then)(uint8_t *code); /* in the next turn, before it is called */
 } ways[] = {
 	{"page", by_page, true},
 	{"some_bytes", by_some_bytes, true},
@@ -165,6 +181,7 @@ static const struct way {
 	{"back", and_back, false},
 	{"back_by_file", and_back_by_file, false},
 	{"around", around, true, true},
+	{"later", by_jump, true, true, around_often},
 };
 
 int main(int argc, char **argv)
@@ -197,6 +214,8 @@ int main(int argc, char **argv)
 			patched[turn - 1] = way->stays;
 			calls = way->one ? 0 : CALLS;
 		}
+		if (turn == 2 && way->then)
+			way->then((uint8_t *)functions[0]);
 		for (int i = 0; i < calls; i++) {
 			wrong += plain() != 1;
 			for (int f = 0; f < FUNCTIONS; f++)

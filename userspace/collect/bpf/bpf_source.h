@@ -284,7 +284,13 @@ int bpf_source_put_probed_code(const struct bpf_source *source, u32 pid, struct 
 void bpf_source_forget_probed_code(const struct bpf_source *source, u32 pid);
 /* From now on threads that change such code wait, CODE_HOLD_NS at most, until they are released; or no longer. */
 void bpf_source_hold_code(const struct bpf_source *source, bool hold);
-void bpf_source_release_code(const struct bpf_source *source, u32 tid);
+/* Has that thread waited all the time since the event, and does it still? */
+bool bpf_source_is_code_held(const struct bpf_source *source, const struct code_write_event *event);
+void bpf_source_release_code(const struct bpf_source *source, const struct code_write_event *event);
+/* How many went on before what they did was answered; until it is, who changes any mapping waits. */
+u32 bpf_source_code_late(const struct bpf_source *source);
+void bpf_source_add_code_late(const struct bpf_source *source);
+void bpf_source_answer_code_late(const struct bpf_source *source, u32 count);
 int bpf_source_code_fd(const struct bpf_source *source); /* polls readable when there is something; -1: there never is */
 typedef void (*bpf_source_code_callback)(void *data, const struct code_write_event *event);
 /* true: some were lost, for which there was no room, since it was asked last. */

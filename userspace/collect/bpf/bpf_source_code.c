@@ -117,9 +117,38 @@ void bpf_source_hold_code(const struct bpf_source *source, bool hold)
 	__atomic_store_n(&source->skeleton->bss->code_hold_wanted, hold, __ATOMIC_SEQ_CST);
 }
 
-void bpf_source_release_code(const struct bpf_source *source, u32 tid)
+bool bpf_source_is_code_held(const struct bpf_source *source, const struct code_write_event *event)
 {
-	bpf_map__delete_elem(source->skeleton->maps.code_held, &tid, sizeof(tid), 0);
+	u64 since_ns;
+
+	return event->held &&
+	       !bpf_map__lookup_elem(source->skeleton->maps.code_held, &event->tid,
+				     sizeof(event->tid), &since_ns, sizeof(since_ns), 0) &&
+	       since_ns == event->ts;
+}
+
+/* By now it may wait for the answer to another one. */
+void bpf_source_release_code(const struct bpf_source *source, const struct code_write_event *event)
+{
+	if (bpf_source_is_code_held(source, event))
+		bpf_map__delete_elem(source->skeleton->maps.code_held, &event->tid,
+				     sizeof(event->tid), 0);
+}
+
+u32 bpf_source_code_late(const struct bpf_source *source)
+{
+	return __atomic_load_n(&source->skeleton->bss->code_late, __ATOMIC_SEQ_CST) -
+	       __atomic_load_n(&source->skeleton->bss->code_late_answered, __ATOMIC_SEQ_CST);
+}
+
+void bpf_source_add_code_late(const struct bpf_source *source)
+{
+	__atomic_add_fetch(&source->skeleton->bss->code_late, 1, __ATOMIC_SEQ_CST);
+}
+
+void bpf_source_answer_code_late(const struct bpf_source *source, u32 count)
+{
+	__atomic_add_fetch(&source->skeleton->bss->code_late_answered, count, __ATOMIC_SEQ_CST);
 }
 
 int bpf_source_code_fd(const struct bpf_source *source)
