@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import stack_programs
+
 PACKAGES = ("nvidia-cublas-cu12", "nvidia-cudnn-cu12", "nvidia-nccl-cu12")
 CACHE = pathlib.Path("/var/cache/gpuprobe/code")
 ROUNDS = 5
@@ -23,6 +25,7 @@ TARGET_PRIORITY, OWN_PRIORITY = 5, 10
 # Of the levels' functions only entries are probed, for which the code is not gone through: with these, named by the user, it is.
 NAMED = ("libcublas.so*:cublasGemm*", "libcublasLt.so*:cublasLtMatmul", "libcudnn*:cudnnBackendExecute", "libnccl*:ncclAllReduce")
 COMPARED = "libcublas.so*:cublas*"
+COMPARED_IN_TORCH = "libtorch_cpu.so:*_add_*"
 # Seconds.
 BOUNDS = {"compare": 0.02, "attach": 0.5, "attach again": 0.2, "attach, a user's": 0.5, "named": 0.5, "named again": 0.2, "named, by the hash": 0.5,
 	  "stop": 0.5, "whole": 1.5}
@@ -76,10 +79,10 @@ def run(bench, pid, seconds, *options, stop=False):
 	return opened - begin, end - (asked if stop else opened + seconds), end - begin, int(re.search(r"(\d+) probed", words)[1])
 
 
-def compared(bench, pid):
+def compared(bench, pid, names):
 	"""Seconds that the comparison of code with its file took, before the probes of so many functions were put in."""
 	with tempfile.TemporaryDirectory(prefix="gpuprobe-bench-") as folder:
-		words = subprocess.run([bench.GPUPROBE, "-v", "-p", str(pid), "-d", "0.1", "-o", folder + "/x.gpr", "--returns", "none", "-F", COMPARED],
+		words = subprocess.run([bench.GPUPROBE, "-v", "-p", str(pid), "-d", "0.1", "-o", folder + "/x.gpr", "--returns", "none", "-F", names],
 				       capture_output=True, text=True, preexec_fn=first(OWN_PRIORITY)).stderr
 	begin, end = (float(re.search(r"([0-9.]+) s \(CPU [^)]*\): " + phase, words)[1]) for phase in ("probes are prepared", "code compared"))
 	return end - begin, int(re.search(r"(\d+) probed", words)[1])
@@ -119,6 +122,18 @@ def hashed_rows(bench, pid, times):
 		times["named, by the hash"].append(run(bench, pid, 0.1, *named())[0])
 
 
+def compare_row(bench, pid, row, names, times):
+	times[row], counts = zip(*(compared(bench, pid, names) for _ in range(ROUNDS)))
+	MEANING[row] = MEANING[row].format(counts[0], names)
+
+
+def torch_row(bench, times):
+	"""A real one, on the CPU; SKIP where its wheel can't be had."""
+	with stack_programs.running(bench, "PyTorch", "torch") as pid:
+		if pid:
+			compare_row(bench, pid, "compare, torch", COMPARED_IN_TORCH, times)
+
+
 def measure(bench):
 	folder = wheels(bench)
 	times = {name: [] for name in MEANING}
@@ -126,9 +141,9 @@ def measure(bench):
 		probed = run(bench, process.pid, 0.1)[3]  # now everything is in the page cache
 		attach_rows(bench, process.pid, times)
 		named_rows(bench, process.pid, times)
-		times["compare"], counts = zip(*(compared(bench, process.pid) for _ in range(ROUNDS)))
-		MEANING["compare"] = MEANING["compare"].format(counts[0])
+		compare_row(bench, process.pid, "compare", COMPARED, times)
 		times["stop, busy"] = [run(bench, process.pid, 600, stop=True)[1] for _ in range(ROUNDS)]
+	torch_row(bench, times)
 	with target(bench, folder, "--paused") as process:
 		times["stop, idle"] = [run(bench, process.pid, 600, stop=True)[1] for _ in range(ROUNDS)]
 	own = [path for path in folder.glob("*/lib/lib*.so*") if path.name.startswith(("libcublas", "libcudnn", "libnccl"))]
@@ -153,7 +168,8 @@ MEANING = {
 	"named, no cache": "the same, `--no-code-cache`",
 	"named again": "the second time",
 	"named, by the hash": "the same, libraries that belong to a user: by the hash of their code",
-	"compare": "of it, comparing the code of {} functions with the file, `-F '" + COMPARED + "'`",
+	"compare": "of it, comparing the code of {} functions with the file, `-F '{}'`",
+	"compare, torch": "the same in a process of PyTorch that works (CPU), {} functions, `-F '{}'`",
 	"stop, idle": "from Ctrl-C to the end of gpuprobe, the target waits",
 	"stop, busy": "the same, the target launches 1,000 steps a second",
 	"whole": "`-d 0.5` as a whole, with its capture and summary",
@@ -166,6 +182,8 @@ def show(bench, times, probed):
 	bench.say()
 	rows = []
 	for name, seconds in times.items():
+		if not seconds:
+			continue
 		bound = BOUNDS.get(name) or BOUNDS.get(name.partition(",")[0])
 		got = statistics.median(seconds)
 		rows.append([MEANING[name], f"{got:.3f} s" if got < 0.1 else f"{got:.2f} s", f"{bound:.2g} s", "met" if got <= bound else "**not met**"])
