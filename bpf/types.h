@@ -65,6 +65,7 @@ struct return_instance {
 
 struct uprobe_task {
 	struct return_instance *return_instances;
+	struct return_instance *ri_pool; /* used ones, the last one first; only in some kernels (6.14) */
 	unsigned long vaddr;	 /* of the probe whose instruction is executed elsewhere, */
 	unsigned long xol_vaddr; /* there */
 };

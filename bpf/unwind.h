@@ -11,8 +11,8 @@
 
 #include "emit.h"
 #include "arch_x86_64.h"
+#include "kernel_page.h"
 #include "unwind_maps.h"
-#include "unwind_returns.h"
 #include "unwind_walk.h"
 
 /* All ones where a >= b, of numbers below 2^63. A comparison would be a branch, and clang 19 makes one of a shift that it understands:
@@ -341,28 +341,6 @@ static __always_inline void step_to_caller(struct unwind_walk *walk, struct task
 
 #define GUESS_FRAME_MAX_BYTES (64 << 10) /* a larger frame is none that is guessed */
 
-enum call { CALL_NONE, CALL_DIRECT, CALL_THROUGH };
-
-/* Which call is before this address? (call rel32; call *register or *memory in its lengths.) Where bytes could be either it is the one
- * through a pointer. Sets value. */
-static __noinline int call_before(struct unwind_walk *walk, struct task_struct *task, u64 address)
-{
-	u64 code;
-
-	if (!walk || !arch_is_code_address(address) ||
-	    unwind_copy(task, &walk->value, sizeof(walk->value), address - 8))
-		return CALL_NONE;
-	/* Of the bytes before it the nearest one is the highest. */
-	code = walk->value;
-#define BYTE_BEFORE(distance) ((u8)(code >> (64 - 8 * (distance))))
-#define IS_CALL_THROUGH(distance) \
-	(BYTE_BEFORE(distance) == 0xff && (BYTE_BEFORE((distance)-1) >> 3 & 7) == 2)
-	if (IS_CALL_THROUGH(2) || IS_CALL_THROUGH(3) || IS_CALL_THROUGH(4) || IS_CALL_THROUGH(6) ||
-	    IS_CALL_THROUGH(7))
-		return CALL_THROUGH;
-	return BYTE_BEFORE(5) == 0xe8 ? CALL_DIRECT : CALL_NONE;
-}
-
 /* Code that a program made for itself, or that no table tells of: by its frame pointer, where it has one that can be one. */
 static __always_inline void guess_caller(struct unwind_walk *walk, struct task_struct *task)
 {
@@ -495,52 +473,6 @@ static __noinline int unwind_frame(struct unwind_walk *walk, struct task_struct 
 
 /* ---- the walk ---- */
 
-/* To the function that the trampoline returns to, as if it were the caller of the call that it returns from. */
-static __always_inline void leave_trampoline(struct unwind_walk *walk, struct task_struct *task)
-{
-	u64 offset = walk->ip - walk->trampoline;
-	u64 sp = walk->sp + trampoline_words(offset) * sizeof(u64), address;
-
-	walk->end = VALUE_stack_end_in_probe;
-	/* While its handlers run the kernel shows them the stack without what was pushed. */
-	if (offset == TRAMPOLINE_CALLED) {
-		find_original(walk, walk->sp - 8);
-		if (!walk->end)
-			sp = walk->sp;
-	}
-	if (walk->end && offset <= TRAMPOLINE_CALLED)
-		find_original(walk, sp - 8);
-	/* The system call is over: its address is known to nobody but the stack. Right before that is so rax is there still. */
-	if (walk->end && offset >= TRAMPOLINE_CALLED && !unwind_read(walk, task, sp - 8)) {
-		address = walk->value;
-		if (call_before(walk, task, address) != CALL_NONE) {
-			walk->ip = address;
-			walk->end = 0;
-		}
-	}
-	walk->sp = sp;
-	walk->ip--;
-}
-
-#define INSTRUCTION_MAX_BYTES 15
-
-/* In the kernel's page for probes: an instruction that one stands on counts as there where it is from, a return on its way to one as
- * the call that it returns from. */
-static __always_inline void leave_kernel_page(struct unwind_walk *walk, struct task_struct *task,
-					      const struct uprobe_task *probed)
-{
-	u64 done = walk->ip - probed->xol_vaddr, from = probed->vaddr;
-
-	/* Else the compiler makes one load of this one and that of ip below, which the verifier refuses. */
-	OPAQUE(from);
-	if (!walk->trampoline || walk->ip / ARCH_PAGE_BYTES != walk->trampoline / ARCH_PAGE_BYTES)
-		return;
-	if (walk->ip - walk->trampoline <= TRAMPOLINE_RETURNS)
-		leave_trampoline(walk, task);
-	else if (done <= INSTRUCTION_MAX_BYTES)
-		walk->ip = from + done;
-}
-
 /* A thread that has executed nothing yet has no caller: what stands on its stack is the function that it will begin with, or nothing
  * at all. Whoever makes it as by a fork returns from there. */
 static __always_inline bool is_outermost(struct unwind_walk *walk, struct task_struct *task, const struct pt_regs *registers)
@@ -577,8 +509,7 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_s
 	walk->uncovered = walk->unmapped = 0;
 	walk->scanned = 0;
 	walk->outermost = is_outermost(walk, task, registers);
-	if (probed)
-		leave_kernel_page(walk, task, probed);
+	leave_kernel_pages(walk, task, probed);
 	return true;
 }
 

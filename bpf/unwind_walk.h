@@ -99,4 +99,26 @@ static __always_inline int unwind_read_near(struct unwind_walk *walk, struct tas
 	return 0;
 }
 
+enum call { CALL_NONE, CALL_DIRECT, CALL_THROUGH };
+
+/* Which call is before this address? (call rel32; call *register or *memory in its lengths.) Where bytes could be either it is the one
+ * through a pointer. Sets value. */
+static __noinline int call_before(struct unwind_walk *walk, struct task_struct *task, u64 address)
+{
+	u64 code;
+
+	if (!walk || !arch_is_code_address(address) ||
+	    unwind_copy(task, &walk->value, sizeof(walk->value), address - 8))
+		return CALL_NONE;
+	/* Of the bytes before it the nearest one is the highest. */
+	code = walk->value;
+#define BYTE_BEFORE(distance) ((u8)(code >> (64 - 8 * (distance))))
+#define IS_CALL_THROUGH(distance) \
+	(BYTE_BEFORE(distance) == 0xff && (BYTE_BEFORE((distance)-1) >> 3 & 7) == 2)
+	if (IS_CALL_THROUGH(2) || IS_CALL_THROUGH(3) || IS_CALL_THROUGH(4) || IS_CALL_THROUGH(6) ||
+	    IS_CALL_THROUGH(7))
+		return CALL_THROUGH;
+	return BYTE_BEFORE(5) == 0xe8 ? CALL_DIRECT : CALL_NONE;
+}
+
 #endif
