@@ -143,18 +143,20 @@ static size_t levels_of(const struct view_frame *frames, size_t count)
 static s64 location_id(struct pprof_places *places, u32 pid, const struct view_frame *frames,
 		       size_t levels)
 {
-	/* The same memory may have held different files. */
+	/* The same memory may have held different files, and the same code be a guess in one stack and known in another. No program has code at
+	 * addresses with that bit. */
 	u64 key = (u64)pid << 32 | frames->module_id, *known;
+	u64 place = frames->address ^ (frames->guessed ? 1ULL << 63 : 0);
 	Pprof__Location *location;
 	s64 mapping;
 
 	if (!frames->address)
 		return pprof_place_named(places, frames->name);
-	known = map_find(&places->by_place, key, frames->address);
+	known = map_find(&places->by_place, key, place);
 	if (known)
 		return (s64)*known;
 	mapping = mapping_id(places, frames[levels - 1].module_id);
-	location = mapping < 0 ? NULL : location_add(places, key, frames->address);
+	location = mapping < 0 ? NULL : location_add(places, key, place);
 	if (!location)
 		return -ENOMEM;
 	location->mapping_id = (u64)mapping;

@@ -17,7 +17,7 @@ struct pprof_places {
 	struct map by_module; /* id of the fact, or string of its name -> id */
 	Pprof__Mapping **mappings;
 	size_t mapping_count, mapping_capacity;
-	struct map by_place; /* (process and whether it is cut, address or string) -> id */
+	struct map by_place; /* (process and module, address and whether it is guessed), or string -> id */
 	Pprof__Location **locations;
 	size_t location_count, location_capacity;
 };
