@@ -49,7 +49,7 @@ def stands_still(pid):
 
 
 def stop_and_walk(pid, walker, rounds):
-	"""[(from, to, {thread: (addresses, end)})] of each time it stood still."""
+	"""[(from, to, until it was let go on, {thread: (addresses, end)})] of each time it stood still."""
 	chance, seen = random.Random(1), []
 	for _ in range(rounds):
 		time.sleep(chance.random() * ROUNDS_APART_S)
@@ -58,7 +58,8 @@ def stop_and_walk(pid, walker, rounds):
 		try:
 			wait_for(lambda: stands_still(pid), f"process {pid} to stop")
 			end_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-			seen.append((start_ns, end_ns, walker.stacks()))
+			stacks = walker.stacks()
+			seen.append((start_ns, end_ns, time.clock_gettime_ns(time.CLOCK_MONOTONIC), stacks))
 		finally:
 			os.kill(pid, signal.SIGCONT)
 	return seen
@@ -77,11 +78,13 @@ class Comparison:
 		for event in events_of(records, "off_cpu"):
 			if event["reason"] == "stopped" and "stack" in event:
 				self.stops[event["tid"]].append(event)
-		for start_ns, end_ns, stacks in seen:
+		for start_ns, end_ns, go_on_ns, stacks in seen:
 			for tid, (addresses, end) in stacks.items():
-				found = [event for event in self.stops[tid] if start_ns <= event["ts"] <= end_ns]
+				# A thread is stopped by its state a moment before it leaves its CPU; where another one takes that from it first, some ms.
+				found = [event for event in self.stops[tid] if start_ns <= event["ts"] <= end_ns][-1:] or \
+					[event for event in self.stops[tid] if end_ns < event["ts"] < go_on_ns]
 				if found:
-					self.compare(found[-1], addresses, end)
+					self.compare(found[0], addresses, end)
 				else:
 					self.unrecorded += 1
 
