@@ -17,11 +17,12 @@
 static __always_inline void launch_rate_look(u64 now_ns)
 {
 	u64 spent_ns = now_ns - launch_since_ns, hits = launch_hits, rate;
+	u32 wanted = launch_samples_per_second;
 
-	if (spent_ns < LAUNCH_RATE_NS)
+	if (spent_ns < LAUNCH_RATE_NS || !wanted)
 		return;
 	rate = hits * (1000000000 / 1024) / (spent_ns / 1024 + 1);
-	launch_one_in = rate / launch_samples_per_second + 1;
+	launch_one_in = rate / wanted + 1;
 	launch_since_ns = now_ns;
 	launch_hits = 0;
 	launch_samples = 0;

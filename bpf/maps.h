@@ -251,9 +251,9 @@ extern const volatile bool reads_matmuls;
 /* Are stacks taken of calls, of USDT probes? */
 extern const volatile bool takes_call_stacks;
 extern const volatile bool takes_usdt_stacks;
-/* Of launches; how many a second, 0: of all. */
+/* Of launches; how many a second, 0: of all. It may become less while they are taken. */
 extern const volatile bool takes_launch_stacks;
-extern const volatile unsigned int launch_samples_per_second;
+extern volatile unsigned int launch_samples_per_second;
 /* One in so many is taken just now, 0: all; by these of the last moments. */
 extern volatile unsigned int launch_one_in;
 extern volatile unsigned long long launch_hits, launch_samples, launch_since_ns;

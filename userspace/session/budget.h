@@ -10,6 +10,9 @@
 /* Of these, calls of CUDA that are probed where there is no CUPTI: a loop that is bound by launches makes a hundred thousand a second,
  * and is to lose less than the above in all, with the moments before they are found to be too many and with what an estimate leaves out. */
 #define BUDGET_OF_API_PERCENT 2
+/* Stacks of launches, where it is not said of how many: less than what anybody notices; beyond it they are sampled, so often. */
+#define BUDGET_OF_LAUNCH_STACKS_PERCENT 1
+#define BUDGET_LAUNCH_SAMPLES_PER_SECOND 1000
 /* What costs so much is not looked at twice. */
 #define BUDGET_AT_ONCE_PERCENT 20
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */

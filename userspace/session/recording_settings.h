@@ -26,7 +26,8 @@ struct recording_settings {
 	bool memory_asked;	  /* by name, not by a level: the budget of levels leaves it alone, */
 	bool usdt_asked;	  /* the same of USDT probes */
 	bool call_stacks, usdt_stacks; /* of each call, of each hit of a USDT probe */
-	u32 launch_samples_per_second; /* so many stacks of launches are taken; 0: all */
+	u32 launch_samples_per_second; /* so many stacks of launches are taken; 0: all, */
+	bool launch_stacks_by_price;   /* until these cost too much */
 	bool python;		  /* frames of Python are in stacks */
 	u64 max_overhead_percent; /* of what was asked for by name; 0: it is not bounded */
 	u64 ring_bytes;		  /* of the ring buffer of each CPU; a power of two */

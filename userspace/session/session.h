@@ -79,6 +79,8 @@ struct session_config {
 			 const struct python_codes *python, struct text_ids *texts, struct batch *batch);
 	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
 	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
+	/* The same, and from there on only so many a second are taken of it, by chance. */
+	void (*on_sampled)(void *data, const char *name, u32 per_second, u64 elapsed_ns, double percent);
 	/* A process changes its code there, or does what is a reason to expect that (why; else NULL): it is not recorded from elapsed_ns of
 	 * the window on, nor are so many others. */
 	void (*on_code_changed)(void *data, const char *name, size_t others, u32 pid,

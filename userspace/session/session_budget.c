@@ -49,8 +49,8 @@ static void choose_sorts(const struct session_config *config,
 	sorts[PRICE_SAMPLES] = (struct overhead_sort){config->settings->sample_period_ns,
 						      !config->settings->samples_asked};
 	sorts[PRICE_CALL_STACKS] = (struct overhead_sort){config->settings->call_stacks, false};
-	sorts[PRICE_LAUNCH_STACKS] =
-		(struct overhead_sort){plan_takes_launch_stacks(config->plan), false};
+	sorts[PRICE_LAUNCH_STACKS] = (struct overhead_sort){
+		plan_takes_launch_stacks(config->plan), config->settings->launch_stacks_by_price};
 	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
 		if (config->plan->functions[i].allocator)
@@ -102,7 +102,9 @@ int session_budget_open(struct session *session, struct err *err)
 	if (session->calibrate_result)
 		return 0;
 	choose_sorts(config, overhead.sorts);
-	session->api_probed = plan_has_api(config->plan);
+	session->launches_by_price =
+		config->settings->launch_stacks_by_price && plan_takes_launch_stacks(config->plan);
+	session->api_probed = plan_has_api(config->plan) || session->launches_by_price;
 	return overhead_create(&overhead, &session->overhead, err);
 }
 
@@ -364,6 +366,7 @@ static void api_switch_off(struct session *session, u64 cpu_ns, u64 now_ns)
 
 	if (!budget)
 		return;
+	session_launch_look(session, parts, count, spent_ns, is_whole);
 	cost_ns = api_costs(parts, count, budget);
 	if (cost_ns >= API_LOOK_COST_NS &&
 	    (is_whole || cost_ns * 100 > spent_ns * API_AT_ONCE_PERCENT))
@@ -439,6 +442,7 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 							 .may_go = parts[i].may_go,
 							 .api = parts[i].api,
 							 .goes_first = parts[i].goes_first};
+	session_launch_forget(session, parts, budget, count);
 	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
 	hold(session, parts, budget, count, cpu_ns, &limits);
 }

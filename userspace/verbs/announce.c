@@ -198,6 +198,14 @@ void announce_switched_off(const char *name, u64 elapsed_ns, double percent)
 		    text_string(&shown), (double)elapsed_ns / 1e9, percent);
 }
 
+void announce_sampled(const char *name, u32 per_second, u64 elapsed_ns, double percent)
+{
+	log_info("%s: from %.1f s on about %u a second are taken, by chance: all took about %.1f "
+		 "%% of the "
+		 "targets' CPU time",
+		 name, (double)elapsed_ns / 1e9, per_second, percent);
+}
+
 void announce_code_changed(const char *name, size_t others, u32 pid, const char *why,
 			   u64 elapsed_ns)
 {

@@ -311,6 +311,14 @@ static void on_switched_off(void *data, const char *name, u64 elapsed_ns, double
 	announce_switched_off(name, elapsed_ns, percent);
 }
 
+static void on_sampled(void *data, const char *name, u32 per_second, u64 elapsed_ns, double percent)
+{
+	struct recording *recording = data;
+
+	progress_end(&recording->progress);
+	announce_sampled(name, per_second, elapsed_ns, percent);
+}
+
 static void on_code_changed(void *data, const char *name, size_t others, u32 pid, const char *why,
 			    u64 elapsed_ns)
 {
@@ -365,6 +373,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_detach = on_detach,
 		.on_stacks = on_stacks,
 		.on_switched_off = on_switched_off,
+		.on_sampled = on_sampled,
 		.on_code_changed = on_code_changed,
 		.callback_data = recording,
 	};

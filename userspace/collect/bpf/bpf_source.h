@@ -196,6 +196,8 @@ void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, s
 		       void *data);
 
 void bpf_source_set_window(struct bpf_source *source, bool open);
+/* From now on only so many stacks of launches are taken, by chance. */
+void bpf_source_sample_launches(struct bpf_source *source, u32 per_second);
 bool bpf_source_window_is_open(const struct bpf_source *source); /* any thread */
 
 /* Hands each record that is in the rings to the callback; a negative result of it ends this round (the

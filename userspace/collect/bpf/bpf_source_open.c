@@ -138,7 +138,7 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	skeleton->rodata->takes_call_stacks = settings->call_stacks;
 	skeleton->rodata->takes_usdt_stacks = settings->usdt_stacks;
 	skeleton->rodata->takes_launch_stacks = settings->launch_stacks;
-	skeleton->rodata->launch_samples_per_second = settings->launch_samples_per_second;
+	skeleton->bss->launch_samples_per_second = settings->launch_samples_per_second;
 	size_by_functions(skeleton, settings);
 	bpf_source_configure_heap(source, settings);
 	if (settings->allocators) {
