@@ -6,31 +6,12 @@
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_PACK_H
 #define GPUPROBE_EXPORTERS_XPLANE_XPLANE_PACK_H
 
-#include "base/types.h"
+#include "exporters/protobuf.h"
 #include "xplane.pb-c.h"
 
-#define XPLANE_STATS_MAX    40 /* of an event */
-#define XPLANE_VARINT_BYTES 10
+#define XPLANE_STATS_MAX 40 /* of an event */
 
 typedef Tensorflow__Profiler__XStat xplane_stat;
-
-static inline size_t xplane_varint_bytes(u64 value)
-{
-	unsigned bits = 64 - __builtin_clzll(value | 1);
-
-	return (bits + 6) / 7;
-}
-
-/* How many bytes: up to XPLANE_VARINT_BYTES. */
-static inline size_t xplane_put_varint(u8 *to, u64 value)
-{
-	size_t count = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		to[count++] = (u8)value | 0x80;
-	to[count++] = (u8)value;
-	return count;
-}
 
 /* What the packing of an event needs to know before its first byte. */
 struct xplane_event_sizes {

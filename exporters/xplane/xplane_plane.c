@@ -18,7 +18,7 @@
 static size_t put_tag(u8 *to, u8 tag, u64 size_bytes)
 {
 	to[0] = tag;
-	return 1 + xplane_put_varint(to + 1, size_bytes);
+	return 1 + protobuf_put_varint(to + 1, size_bytes);
 }
 
 static int append_message(struct text *text, const ProtobufCMessage *message)
@@ -119,7 +119,7 @@ s64 xplane_plane_constant(struct xplane_plane *plane, const char *name)
 
 int xplane_plane_add(struct xplane_plane *plane, const char *name, xplane_stat *stat)
 {
-	u8 tag[1 + XPLANE_VARINT_BYTES];
+	u8 tag[1 + PROTOBUF_VARINT_BYTES];
 
 	stat->metadata_id = xplane_plane_stat(plane, name);
 	if (!stat->metadata_id)
@@ -431,7 +431,7 @@ static int plane_bytes(const struct xplane_plane *plane, const struct text *head
 		if (!plane->lines[i].event_count)
 			continue;
 		result = line_bytes(&plane->lines[i], &line_head, &size_bytes);
-		total_bytes += 1 + xplane_varint_bytes(size_bytes) + size_bytes;
+		total_bytes += 1 + protobuf_varint_bytes(size_bytes) + size_bytes;
 	}
 	*ret_size_bytes = total_bytes;
 	return result;
@@ -447,7 +447,7 @@ int xplane_plane_pack(struct xplane_plane *plane, struct text *ret_head, u64 *re
 		result = plane_bytes(plane, ret_head, &size_bytes);
 	if (result < 0)
 		return err_errno(err, result, "can't make plane %s", plane->name);
-	*ret_size_bytes = 1 + xplane_varint_bytes(size_bytes) + size_bytes;
+	*ret_size_bytes = 1 + protobuf_varint_bytes(size_bytes) + size_bytes;
 	return 0;
 }
 
@@ -455,7 +455,7 @@ static int write_line(const struct xplane_line *line, const struct spool_store *
 		      spool_callback write, void *data, struct err *err)
 {
 	struct text head _cleanup_text_ = {0};
-	u8 tag[1 + XPLANE_VARINT_BYTES];
+	u8 tag[1 + PROTOBUF_VARINT_BYTES];
 	u64 size_bytes;
 	int result = line_bytes(line, &head, &size_bytes);
 
@@ -471,7 +471,7 @@ int xplane_plane_write(const struct xplane_plane *plane, const struct text *head
 		       const struct spool_store *store, spool_callback write, void *data,
 		       struct err *err)
 {
-	u8 tag[1 + XPLANE_VARINT_BYTES];
+	u8 tag[1 + PROTOBUF_VARINT_BYTES];
 	u64 size_bytes;
 	int result = plane_bytes(plane, head, &size_bytes);
 

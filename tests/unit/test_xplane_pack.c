@@ -79,7 +79,7 @@ static size_t pack_by_library(const xplane_message *event, u8 *to)
 	size_t size_bytes = tensorflow__profiler__xevent__get_packed_size(event), head = 1;
 
 	to[0] = 4 << 3 | 2;
-	head += xplane_put_varint(to + 1, size_bytes);
+	head += protobuf_put_varint(to + 1, size_bytes);
 	CHECK_U64(tensorflow__profiler__xevent__pack(event, to + head), size_bytes);
 	return head + size_bytes;
 }
@@ -109,15 +109,15 @@ TEST(random_events_are_packed_as_protobuf_c_does)
 
 TEST(varints_have_the_length_that_is_told)
 {
-	u8 bytes[XPLANE_VARINT_BYTES];
+	u8 bytes[PROTOBUF_VARINT_BYTES];
 
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int off = -1; off <= 1; off++) {
 			u64 value = (1ULL << bit) + (u64)(s64)off;
 
-			CHECK_U64(xplane_put_varint(bytes, value), xplane_varint_bytes(value));
+			CHECK_U64(protobuf_put_varint(bytes, value), protobuf_varint_bytes(value));
 		}
-	CHECK_U64(xplane_varint_bytes(~0ULL), XPLANE_VARINT_BYTES);
+	CHECK_U64(protobuf_varint_bytes(~0ULL), PROTOBUF_VARINT_BYTES);
 }
 
 UNIT_MAIN()

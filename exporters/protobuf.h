@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Protocol buffers as bytes, for outputs of millions of messages, where the tables of protobuf-c cost more than all else. Fields into
+ * room that is there, by who has measured them, and fields behind one another in a text, whose messages get their length at their end.
+ */
+#ifndef GPUPROBE_EXPORTERS_PROTOBUF_H
+#define GPUPROBE_EXPORTERS_PROTOBUF_H
+
+#include <string.h>
+
+#include "base/text.h"
+#include "base/types.h"
+
+#define PROTOBUF_VARINT_BYTES 10 /* at most */
+
+enum protobuf_wire {
+	PROTOBUF_VARINT = 0,
+	PROTOBUF_FIXED64 = 1,
+	PROTOBUF_LENGTH = 2, /* a length, and that many bytes */
+};
+
+/* What stands in front of a field. */
+#define PROTOBUF_TAG(field, wire) ((field) << 3 | (wire))
+
+static inline size_t protobuf_varint_bytes(u64 value)
+{
+	unsigned bits = 64 - __builtin_clzll(value | 1);
+
+	return (bits + 6) / 7;
+}
+
+/* How many bytes: up to PROTOBUF_VARINT_BYTES. */
+static inline size_t protobuf_put_varint(u8 *to, u64 value)
+{
+	size_t count = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		to[count++] = (u8)value | 0x80;
+	to[count++] = (u8)value;
+	return count;
+}
+
+/* ---- fields into room that is there: each gives the place behind it ---- */
+
+static inline u8 *protobuf_put_number(u8 *to, u32 tag, u64 value)
+{
+	to += protobuf_put_varint(to, tag);
+	return to + protobuf_put_varint(to, value);
+}
+
+/* Of double and fixed64 alike: little-endian, as all machines that this is built for. */
+static inline u8 *protobuf_put_fixed64(u8 *to, u32 tag, const void *value)
+{
+	to += protobuf_put_varint(to, tag);
+	memcpy(to, value, sizeof(u64));
+	return to + sizeof(u64);
+}
+
+static inline u8 *protobuf_put_bytes(u8 *to, u32 tag, const void *bytes, size_t length)
+{
+	to = protobuf_put_number(to, tag, length);
+	memcpy(to, bytes, length);
+	return to + length;
+}
+
+/* ---- fields behind one another in a text ---- */
+
+static inline void protobuf_number(struct text *text, u32 field, u64 value)
+{
+	u8 bytes[2 * PROTOBUF_VARINT_BYTES];
+	u8 *end = protobuf_put_number(bytes, PROTOBUF_TAG(field, PROTOBUF_VARINT), value);
+
+	text_append_bytes(text, bytes, (size_t)(end - bytes));
+}
+
+static inline void protobuf_fixed64(struct text *text, u32 field, u64 value)
+{
+	u8 bytes[PROTOBUF_VARINT_BYTES + sizeof(value)];
+	u8 *end = protobuf_put_fixed64(bytes, PROTOBUF_TAG(field, PROTOBUF_FIXED64), &value);
+
+	text_append_bytes(text, bytes, (size_t)(end - bytes));
+}
+
+static inline void protobuf_double(struct text *text, u32 field, double value)
+{
+	u64 bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	protobuf_fixed64(text, field, bits);
+}
+
+static inline void protobuf_bytes(struct text *text, u32 field, const void *bytes, size_t length)
+{
+	u8 head[2 * PROTOBUF_VARINT_BYTES];
+	u8 *end = protobuf_put_number(head, PROTOBUF_TAG(field, PROTOBUF_LENGTH), length);
+
+	text_append_bytes(text, head, (size_t)(end - head));
+	text_append_bytes(text, bytes, length);
+}
+
+static inline void protobuf_string(struct text *text, u32 field, const char *string)
+{
+	protobuf_bytes(text, field, string, strlen(string));
+}
+
+/* A message in a field: what is appended up to its end. Of several that are open the last one ends first. Gives what the end is told. */
+size_t protobuf_begin(struct text *text, u32 field);
+void protobuf_end(struct text *text, size_t begun);
+
+#endif
