@@ -85,28 +85,57 @@ static bool is_integer(const char *at, size_t length)
 	return true;
 }
 
+static s64 integer_of(const char *at, size_t length)
+{
+	bool negative = *at == '-';
+	s64 integer = 0;
+
+	for (size_t i = negative; i < length; i++)
+		integer = integer * 10 + (at[i] - '0');
+	return negative ? -integer : integer;
+}
+
+bool args_next_key_value(const struct record_arg_value *value, const char **at,
+			 struct args_key_value *ret_pair)
+{
+	const char *end, *stop;
+	size_t length;
+
+	if (value->type != RECORD_ARG_STRING)
+		return false;
+	end = value->string + value->length_bytes;
+	/* Only the first key may be missing: behind a value there is one. */
+	if (*at >= end || (*at == value->string && !key_length(*at, end)))
+		return false;
+	length = key_length(*at, end);
+	*ret_pair = (struct args_key_value){
+		.key = *at, .key_length = length, .value = *at + length + 1};
+	stop = value_end(ret_pair->value, end);
+	ret_pair->value_length = (size_t)(stop - ret_pair->value);
+	ret_pair->is_integer = is_integer(ret_pair->value, ret_pair->value_length);
+	if (ret_pair->is_integer)
+		ret_pair->integer = integer_of(ret_pair->value, ret_pair->value_length);
+	*at = stop + (stop < end);
+	return true;
+}
+
 bool args_append_key_values(struct text *text, const struct record_arg_value *value)
 {
-	const char *at = value->string, *end = at + value->length_bytes;
-	bool first = true;
+	const char *at = value->string;
+	struct args_key_value pair;
+	bool any = false;
 
-	if (value->type != RECORD_ARG_STRING || !key_length(at, end))
-		return false;
-	while (at < end) {
-		size_t length = key_length(at, end);
-		const char *content = at + length + 1, *stop = value_end(content, end);
-
-		text_append(text, first ? "" : ",");
-		first = false;
-		json_append_string_bytes(text, at, length);
+	while (args_next_key_value(value, &at, &pair)) {
+		text_append(text, any ? "," : "");
+		any = true;
+		json_append_string_bytes(text, pair.key, pair.key_length);
 		text_append_char(text, ':');
-		if (is_integer(content, (size_t)(stop - content)))
-			text_append_bytes(text, content, (size_t)(stop - content));
+		if (pair.is_integer)
+			text_append_bytes(text, pair.value, pair.value_length);
 		else
-			json_append_string_bytes(text, content, (size_t)(stop - content));
-		at = stop + (stop < end);
+			json_append_string_bytes(text, pair.value, pair.value_length);
 	}
-	return true;
+	return any;
 }
 
 /* ---- all of a record ---- */
@@ -114,6 +143,12 @@ bool args_append_key_values(struct text *text, const struct record_arg_value *va
 static bool is_text(const struct record_arg_value *value)
 {
 	return value->type == RECORD_ARG_STRING || value->type == RECORD_ARG_STRING_CUT;
+}
+
+bool args_is_told(const struct record_arg_value *value, bool annotation)
+{
+	/* Its name, and where there is no text: NULL. */
+	return !annotation || (value->place != 0 && is_text(value));
 }
 
 void args_append_tail(struct text *text, const struct view *view, const struct view_event *event,
@@ -124,8 +159,7 @@ void args_append_tail(struct text *text, const struct view *view, const struct v
 	struct record_arg_value value;
 
 	while (record_args_next(&args, &value)) {
-		/* Its name, and where there is no text: NULL. */
-		if (annotation && (value.place == 0 || !is_text(&value)))
+		if (!args_is_told(&value, annotation))
 			continue;
 		text_append(text, text->length == before ? "" : ",");
 		if (!annotation || !args_append_key_values(text, &value))

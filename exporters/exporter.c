@@ -11,6 +11,7 @@
 #include "exporters/folded.h"
 #include "exporters/ndjson.h"
 #include "exporters/nsys/nsys.h"
+#include "exporters/perfetto/perfetto.h"
 #include "exporters/pprof/pprof.h"
 #include "exporters/xplane/xplane.h"
 #include "exporters/xplane/xplane_file.h"
@@ -26,6 +27,14 @@ static const struct exporter exporter_table[] = {
 		.sink = &chrome_sink,
 		.create = chrome_create,
 		.finish = chrome_finish,
+	},
+	{
+		.format = "perfetto",
+		.suffixes = ".pftrace .pftrace.gz",
+		.meaning = "a trace in Perfetto's own format: ui.perfetto.dev",
+		.sink = &perfetto_sink,
+		.create = perfetto_create,
+		.finish = perfetto_finish,
 	},
 	{
 		.format = "ndjson",

@@ -199,15 +199,6 @@ static int chrome_append_annotations(struct chrome *chrome, const struct view_ev
 	return result < 0 ? err_errno(err, result, "can't write %s", chrome->writer.path) : 0;
 }
 
-/* A stream that waits for an event: the time of its record is that of the call, which is drawn on its thread. Readers would take it for
- * computing. */
-static bool takes_no_time(const struct view_event *event)
-{
-	return event->kind->number == KIND_sync &&
-	       ((const struct record_sync *)event->record)->type ==
-		       VALUE_sync_type_stream_wait_event;
-}
-
 static int chrome_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
@@ -217,7 +208,7 @@ static int chrome_span(void *data, const struct view_event *event, struct err *e
 		return result;
 	chrome_begin_event(chrome, "X\"", event);
 	text_append(&chrome->writer.text, ",\"dur\":");
-	json_append_us(&chrome->writer.text, takes_no_time(event) ? 0 : event->dur);
+	json_append_us(&chrome->writer.text, chrome_takes_no_time(event) ? 0 : event->dur);
 	result = chrome_finish_event(chrome, event, err);
 	if (result >= 0)
 		result = chrome_append_arrows(chrome, event, err);
@@ -271,13 +262,7 @@ static int chrome_counter(void *data, const struct view_event *event, struct err
 /* Sums over a time have no place on a time line: they stand as a point where that time begins. */
 static int chrome_total(void *data, const struct view_event *event, struct err *err)
 {
-	/* So many at one moment that a viewer piles them up to a wall: the reports growth and threads have them. */
-	static const u16 left_out[VIEW_ROW_KINDS_MAX] = {KIND_growth, KIND_thread_time,
-							 KIND_short_wait};
-
-	if (view_row_is_of(left_out, event->kind->number))
-		return 0;
-	return chrome_point(data, event, err);
+	return chrome_total_is_drawn(event) ? chrome_point(data, event, err) : 0;
 }
 
 /* ---- begin and end ---- */
@@ -306,27 +291,14 @@ static void chrome_append_incomplete(struct chrome *chrome)
  * on that says nothing stands in bars below the one of what is missing. */
 static void chrome_append_ends(struct chrome *chrome)
 {
-	static const char *const what[] = {
-		[VALUE_recorded_sort_gpu] = "work of GPUs",
-		[VALUE_recorded_sort_cuda_calls] = "CUDA calls",
-		[VALUE_recorded_sort_waits] = "waits",
-	};
 	u64 end_ns = chrome->survey->window_end_ns;
 	size_t count;
 	const struct view_recording_end *ends = view_recording_ends(chrome->view, &count);
 	struct text *text = &chrome->writer.text;
 
 	for (size_t i = 0; i < count && i < CHROME_ENDS_MAX; i++) {
-		const struct schema_enum_value *why = schema_enum("recording_end_why", ends[i].why);
-
-		if (ends[i].sort >= ARRAY_SIZE(what) || !what[ends[i].sort] ||
-		    ends[i].until_ns >= end_ns)
+		if (!chrome_name_end(chrome->survey, &ends[i], &chrome->name))
 			continue;
-		text_clear(&chrome->name);
-		text_appendf(&chrome->name, "not recorded: %s", what[ends[i].sort]);
-		if (ends[i].pid)
-			text_appendf(&chrome->name, " of process %u", ends[i].pid);
-		text_appendf(&chrome->name, " (%s)", why ? why->meaning : "it is not known why");
 		chrome->any_event = false;
 		chrome_begin(chrome, "X\"", strlen("X\""), "gpuprobe", text_string(&chrome->name),
 			     ends[i].until_ns);

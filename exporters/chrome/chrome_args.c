@@ -301,6 +301,21 @@ void chrome_args_free(struct chrome_args *args)
 	*args = (struct chrome_args){0};
 }
 
+bool chrome_takes_no_time(const struct view_event *event)
+{
+	return event->kind->number == KIND_sync &&
+	       ((const struct record_sync *)event->record)->type ==
+		       VALUE_sync_type_stream_wait_event;
+}
+
+bool chrome_total_is_drawn(const struct view_event *event)
+{
+	static const u16 left_out[VIEW_ROW_KINDS_MAX] = {KIND_growth, KIND_thread_time,
+							 KIND_short_wait};
+
+	return !view_row_is_of(left_out, event->kind->number);
+}
+
 const char *chrome_args_category(const struct chrome_args *args, const struct view_event *event)
 {
 	const struct chrome_kind *found = chrome_kind(args, event->kind);
@@ -374,6 +389,21 @@ static bool goes_without_saying(const struct view_value *value, const char *unle
 		return false;
 	return value->type == VALUE_STRING ? strcmp(value->string, unless) == 0
 					   : value->number == strtoull(unless, NULL, 10);
+}
+
+const char *chrome_args_next(const struct chrome_args *args, const struct view_event *event,
+			     size_t *place, struct view_value *ret_value)
+{
+	const struct chrome_kind *found = chrome_kind(args, event->kind);
+
+	while (*place < found->count) {
+		const struct chrome_arg *arg = &found->args[(*place)++];
+
+		*ret_value = view_value(args->view, arg->key, event);
+		if (!goes_without_saying(ret_value, arg->unless))
+			return arg->name;
+	}
+	return NULL;
 }
 
 /* The functions, innermost first. */
@@ -455,9 +485,9 @@ static void append_counter(struct text *text, const struct view_event *event)
 void chrome_args_append(const struct chrome_args *args, const struct view_event *event,
 			struct text *text)
 {
-	const char *object = NULL;
-	const struct chrome_kind *found = chrome_kind(args, event->kind);
-	size_t start = text->length, before;
+	const char *name, *object = NULL;
+	size_t start = text->length, before, place = 0;
+	struct view_value value;
 	u32 pid = event->record->pid, stack;
 
 	if (view_annotation(args->view, event) == VALUE_usdt_annotation_counter) {
@@ -466,13 +496,8 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	}
 	text_append(text, ",\"args\":{");
 	before = text->length;
-	for (size_t i = 0; i < found->count; i++) {
-		const struct chrome_arg *arg = &found->args[i];
-		struct view_value value = view_value(args->view, arg->key, event);
-
-		if (goes_without_saying(&value, arg->unless))
-			continue;
-		object = append_name(text, arg->name, object, text->length == before);
+	while ((name = chrome_args_next(args, event, &place, &value))) {
+		object = append_name(text, name, object, text->length == before);
 		chrome_args_append_value(text, &value);
 	}
 	if (object)
@@ -491,19 +516,4 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 		text->length = start;
 	else
 		text_append_char(text, '}');
-}
-
-const char *chrome_args_next(const struct chrome_args *args, const struct view_event *event,
-			     size_t *place, struct view_value *ret_value)
-{
-	const struct chrome_kind *found = chrome_kind(args, event->kind);
-
-	while (*place < found->count) {
-		const struct chrome_arg *arg = &found->args[(*place)++];
-
-		*ret_value = view_value(args->view, arg->key, event);
-		if (ret_value->type != VALUE_ABSENT)
-			return arg->name;
-	}
-	return NULL;
 }

@@ -39,11 +39,18 @@ int chrome_args_add(struct chrome_args *args, const struct chrome_arg_row *row, 
 int chrome_args_add_category(struct chrome_args *args, const struct chrome_category_row *row, struct err *err);
 void chrome_args_free(struct chrome_args *args);
 
+/* A stream that waits for an event: the time of its record is that of the call, which is drawn on its thread. Readers would take it for
+ * computing. */
+bool chrome_takes_no_time(const struct view_event *event);
+/* Some sums are so many at one moment that a viewer piles them up to a wall: the reports growth and threads have them. */
+bool chrome_total_is_drawn(const struct view_event *event);
+
 const char *chrome_args_category(const struct chrome_args *args, const struct view_event *event);
 /* ,"args":{...}; nothing when there are none. */
 void chrome_args_append(const struct chrome_args *args, const struct view_event *event,
 			struct text *text);
-/* The args that have a value, one after the other, by their names: *place begins with 0. NULL: there is none any more. */
+/* The args that do not go without saying, one after the other, by the names of their rows: *place begins with 0. NULL: there is none
+ * any more. */
 const char *chrome_args_next(const struct chrome_args *args, const struct view_event *event,
 			     size_t *place, struct view_value *ret_value);
 void chrome_args_append_value(struct text *text, const struct view_value *value);

@@ -92,19 +92,49 @@ static size_t chrome_append_attribute(const struct view_attribute *const *attrib
 	return same;
 }
 
+const struct view_attribute **chrome_sorted_attributes(const struct view_survey *survey)
+{
+	size_t count = survey->attribute_count;
+	const struct view_attribute **sorted = calloc(count + 1, sizeof(*sorted));
+
+	for (size_t i = 0; sorted && i < count; i++)
+		sorted[i] = &survey->attributes[i];
+	if (sorted)
+		qsort(sorted, count, sizeof(*sorted), chrome_attribute_compare);
+	return sorted;
+}
+
+bool chrome_name_end(const struct view_survey *survey, const struct view_recording_end *end,
+		     struct text *ret_name)
+{
+	static const char *const what[] = {
+		[VALUE_recorded_sort_gpu] = "work of GPUs",
+		[VALUE_recorded_sort_cuda_calls] = "CUDA calls",
+		[VALUE_recorded_sort_waits] = "waits",
+	};
+	const struct schema_enum_value *why = schema_enum("recording_end_why", end->why);
+
+	if (end->sort >= ARRAY_SIZE(what) || !what[end->sort] ||
+	    end->until_ns >= survey->window_end_ns)
+		return false;
+	text_clear(ret_name);
+	text_appendf(ret_name, "not recorded: %s", what[end->sort]);
+	if (end->pid)
+		text_appendf(ret_name, " of process %u", end->pid);
+	text_appendf(ret_name, " (%s)", why ? why->meaning : "it is not known why");
+	return true;
+}
+
 /* One object per group. */
 static void chrome_append_attributes(const struct view_survey *survey, struct text *text)
 {
 	size_t count = survey->attribute_count;
-	const struct view_attribute **sorted _cleanup_free_ = calloc(count + 1, sizeof(*sorted));
+	const struct view_attribute **sorted _cleanup_free_ = chrome_sorted_attributes(survey);
 
 	if (!sorted) {
 		text->failed = true;
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = &survey->attributes[i];
-	qsort(sorted, count, sizeof(*sorted), chrome_attribute_compare);
 	for (size_t i = 0; i < count;) {
 		const char *group = sorted[i]->group;
 		const char *separator = ":{";

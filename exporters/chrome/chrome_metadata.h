@@ -24,4 +24,10 @@ void chrome_append_metadata(const struct view *view, struct text *text);
 /* [{"reason":..,"meaning":..,"place":..,"count":..},...] */
 void chrome_append_losses(const struct view_survey *survey, struct text *text);
 
+/* The attributes by group and key, those that share both in their order; NULL without memory; to be freed. */
+const struct view_attribute **chrome_sorted_attributes(const struct view_survey *survey);
+
+/* "not recorded: waits (the budget)"; false: up to the end of the window it was. */
+bool chrome_name_end(const struct view_survey *survey, const struct view_recording_end *end, struct text *ret_name);
+
 #endif

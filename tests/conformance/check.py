@@ -602,11 +602,11 @@ class Judge:
                    for row in self.answer["flows"]], expected)
 
 
-def ask_engine(engine, folders):
+def ask_engine(engine, folders, queries=QUERIES, file="trace.json"):
     """One answer a folder."""
     command = ["node", str(HERE / "query.mjs"), engine]
-    command += [f"{name}={sql}" for name, sql in QUERIES.items()]
-    command += ["--"] + [str(folder / "trace.json") for folder in folders]
+    command += [f"{name}={sql}" for name, sql in queries.items()]
+    command += ["--"] + [str(folder / file) for folder in folders]
     result = subprocess.run(command, capture_output=True, timeout=600)
     answers = [json.loads(line) for line in result.stdout.decode().split("\n") if line]
     if len(answers) < len(folders):
@@ -643,4 +643,5 @@ def main():
     return 0 if all(results) else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

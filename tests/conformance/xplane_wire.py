@@ -66,8 +66,8 @@ MESSAGES = {
 COMPLETE = {name for name in MESSAGES if name.startswith("X")}
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-SCALARS = {"int64": VARINT, "uint64": VARINT, "double": FIXED64, "string": BYTES, "bytes": BYTES}
-NOTHING = {"int64": 0, "uint64": 0, "double": 0.0, "string": "", "bytes": b""}
+SCALARS = {"int64": VARINT, "uint64": VARINT, "double": FIXED64, "fixed64": FIXED64, "string": BYTES, "bytes": BYTES}
+NOTHING = {"int64": 0, "uint64": 0, "double": 0.0, "fixed64": 0, "string": "", "bytes": b""}
 
 
 class WireError(Exception):
@@ -119,6 +119,8 @@ def read_scalar(kind, data, value):
     raw = bytes(data[value[0]:value[1]])
     if kind == "double":
         return struct.unpack("<d", raw)[0]
+    if kind == "fixed64":
+        return int.from_bytes(raw, "little")
     if kind == "bytes":
         return raw
     try:

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exporters/perfetto/perfetto_packets.h"
+
+#include <errno.h>
+
+#define PERFETTO_SEQUENCE 1 /* all packets are of one */
+
+static void clear_state(struct perfetto_packets *packets, u64 ts)
+{
+	for (size_t i = 0; i < PERFETTO_STRINGS; i++)
+		string_table_free(&packets->strings[i]);
+	map_free(&packets->constants);
+	packets->interned_bytes = 0;
+	packets->cleared_ns = ts;
+	packets->cleared = true;
+}
+
+void perfetto_packets_at(struct perfetto_packets *packets, u64 ts)
+{
+	if (!packets->cleared_ns || packets->interned_bytes > PERFETTO_STATE_BYTES ||
+	    ts > packets->cleared_ns + PERFETTO_STATE_NS)
+		clear_state(packets, ts);
+}
+
+u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind,
+		    const char *string)
+{
+	static const u32 fields[PERFETTO_STRINGS] = {
+		[PERFETTO_CATEGORY] = INTERNED_CATEGORIES,
+		[PERFETTO_EVENT_NAME] = INTERNED_EVENT_NAMES,
+		[PERFETTO_ANNOTATION_NAME] = INTERNED_ANNOTATION_NAMES,
+		[PERFETTO_ANNOTATION_STRING] = INTERNED_ANNOTATION_STRINGS,
+	};
+	struct string_table *table = &packets->strings[kind];
+	size_t known = table->count, length = strlen(string), begun;
+	s64 number = string_table_add(table, string, length);
+
+	if (number < 0) {
+		packets->body.failed = true;
+		return 0;
+	}
+	if (table->count == known)
+		return (u64)number + 1;
+	begun = protobuf_begin(&packets->interned, fields[kind]);
+	protobuf_number(&packets->interned, INTERNED_ID, (u64)number + 1);
+	protobuf_string(&packets->interned, INTERNED_STRING, text_utf8(string, &packets->scratch));
+	protobuf_end(&packets->interned, begun);
+	packets->interned_bytes += length + sizeof(struct map_slot);
+	return (u64)number + 1;
+}
+
+u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
+			     const char *string)
+{
+	const u64 *known = map_find(&packets->constants, (u64)(uintptr_t)string, kind);
+	u64 number;
+
+	if (known)
+		return *known;
+	number = perfetto_intern(packets, kind, string);
+	packets->interned_bytes += sizeof(struct map_slot);
+	if (map_set(&packets->constants, (u64)(uintptr_t)string, kind, number) < 0)
+		packets->body.failed = true;
+	return number;
+}
+
+void perfetto_append_string(struct perfetto_packets *packets, u32 field, const char *string)
+{
+	protobuf_string(&packets->body, field, text_utf8(string, &packets->scratch));
+}
+
+static void append_body(struct perfetto_packets *packets, u32 field)
+{
+	struct text *text = &packets->writer.text;
+
+	protobuf_bytes(text, field, packets->body.data, packets->body.length);
+	text->failed |= packets->body.failed | packets->interned.failed | packets->scratch.failed;
+	text_clear(&packets->body);
+	text_clear(&packets->interned);
+}
+
+int perfetto_packet_write(struct perfetto_packets *packets, u64 ts, u32 field, struct err *err)
+{
+	struct text *text = &packets->writer.text;
+	size_t begun = protobuf_begin(text, TRACE_PACKET);
+
+	protobuf_number(text, PACKET_TIMESTAMP, ts);
+	protobuf_number(text, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
+	protobuf_number(text, PACKET_SEQUENCE_FLAGS,
+			SEQUENCE_NEEDED | (packets->cleared ? SEQUENCE_CLEARED : 0));
+	packets->cleared = false;
+	if (packets->interned.length)
+		protobuf_bytes(text, PACKET_INTERNED_DATA, packets->interned.data,
+			       packets->interned.length);
+	append_body(packets, field);
+	protobuf_end(text, begun);
+	return writer_flush(&packets->writer, err);
+}
+
+int perfetto_packet_write_timeless(struct perfetto_packets *packets, u32 field, struct err *err)
+{
+	struct text *text = &packets->writer.text;
+	size_t begun = protobuf_begin(text, TRACE_PACKET);
+
+	protobuf_number(text, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
+	append_body(packets, field);
+	protobuf_end(text, begun);
+	return writer_flush(&packets->writer, err);
+}
+
+int perfetto_packet_write_end(struct perfetto_packets *packets, u64 ts, u64 track, struct err *err)
+{
+	struct text *text = &packets->writer.text;
+	size_t begun = protobuf_begin(text, TRACE_PACKET), event;
+
+	protobuf_number(text, PACKET_TIMESTAMP, ts);
+	protobuf_number(text, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
+	event = protobuf_begin(text, PACKET_TRACK_EVENT);
+	protobuf_number(text, EVENT_TYPE, TYPE_END);
+	protobuf_number(text, EVENT_TRACK, track);
+	protobuf_end(text, event);
+	protobuf_end(text, begun);
+	return writer_flush(&packets->writer, err);
+}
+
+void perfetto_packets_free(struct perfetto_packets *packets)
+{
+	clear_state(packets, 0);
+	text_free(&packets->body);
+	text_free(&packets->interned);
+	text_free(&packets->scratch);
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Judges traces in Perfetto's own format by the real trace processor: check_perfetto.py ENGINE_FOLDER FOLDER...
+
+Each FOLDER holds trace.pftrace and trace.json of one capture; check.py compares the latter with the ndjson, event by event. The engine has to read
+the same events out of the former: each span and point with its name, times, category, thread and args, each value of a counter, each flow, all
+names with their real ids, the ledger; without an error and with no loss of data. Cut anywhere, a trace has to be read up to there.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+import check
+
+OWN = ("gpuprobe", "wake")  # Categories of what is not of the capture.
+QUERIES = {
+    "stats": check.QUERIES["stats"],
+    "slices": "select s.id, s.ts, s.dur, s.name, s.category, s.arg_set_id, t.tid, p.pid, tr.name as track from slice s "
+              "join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id left join thread t using (utid) "
+              "left join process p using (upid)",
+    "args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where key glob 'debug.*'",
+    "threads": "select tid, pid, t.name from thread t join process p using (upid) where p.pid != 0",
+    "processes": "select pid, name from process where pid != 0",
+    "counters": "select c.ts, c.value, t.name from counter c join counter_track t on c.track_id = t.id",
+    "flows": check.QUERIES["flows"],
+}
+# Of a trace that is cut: what it may say is that a span has no end.
+CUT_QUERIES = {"stats": QUERIES["stats"], "count": "select count(*) as count from slice"}
+CUTS = 5
+
+
+def value_of(arg):
+    kinds = {"int": "int_value", "uint": "int_value", "bool": "int_value", "real": "real_value", "pointer": "int_value"}
+    value = arg[kinds.get(arg["value_type"], "string_value")]
+    if arg["value_type"] == "pointer" or (arg["value_type"] == "uint" and value < 0):
+        return f"{value % 2**64:#x}"  # What has more than 63 bits is a text in JSON.
+    return {"bool": bool, "real": check.as_written}.get(arg["value_type"], lambda it: it)(value)
+
+
+class Judge(check.Judge):
+    def __init__(self, folder, answer):
+        super().__init__(folder)
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        self.answer = answer
+        names = {event["pid"]: event["args"]["name"] for event in self.events if event["ph"] == "M" and event["name"] == "process_name"}
+        waiting = {pid: check.WAITING.match(name) for pid, name in names.items()}
+        # Where a Chrome trace has a group of its own, for threads that only waited.
+        ids = {key: {line[key] for line in self.lines if key in line} for key in ("pid", "tid")}
+        self.pids, self.tids = ids["pid"], ids["tid"] | ids["pid"]
+        self.real_pids = {pid: int(match[1]) for pid, match in waiting.items() if match and pid not in self.pids}
+
+    def args(self):
+        found = collections.defaultdict(dict)
+        for arg in self.answer["args"]:
+            found[arg["arg_set_id"]][arg["key"].removeprefix("debug.")] = value_of(arg)
+        return found
+
+    def thread_of(self, event):
+        """(pid, tid), or None where it is on no track of a thread."""
+        pid = self.real_pids.get(event["pid"], event["pid"])
+        if event.get("s") == "p" or pid not in self.pids or event["tid"] not in self.tids:
+            return None
+        return pid, event["tid"]
+
+    def judge_slices(self):
+        args = self.args()
+        actual = [(row["ts"], row["dur"], row["name"], row["category"],
+                   (row["pid"], row["tid"]) if row["tid"] and "(overlap" not in (row["track"] or "") else None,
+                   json.dumps(args.get(row["arg_set_id"], {}), sort_keys=True))
+                  for row in self.answer["slices"] if row["category"] not in OWN]
+        expected = [(check.nanoseconds(event["ts"]) + self.base, check.nanoseconds(event.get("dur", 0)), event["name"], event["cat"],
+                     self.thread_of(event),
+                     json.dumps(self.args_of(event), sort_keys=True, default=check.as_written))
+                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in OWN]
+        self.same("slices", actual, expected)
+
+    @staticmethod
+    def args_of(event):
+        """Flat, as the engine has them: without null, with other names where a name has a dot. Stacks are no args."""
+        args = {key.replace(".", "_"): value for key, value in event.get("args", {}).items() if key not in ("stack", "launched by", "called by")}
+        return {key.removeprefix("."): value for key, value in check.flatten("", args) if value is not None}
+
+    def judge_counters(self):
+        self.same("counters", [(row["ts"], check.as_written(row["value"]), row["name"]) for row in self.answer["counters"]],
+                  [(check.nanoseconds(event["ts"]) + self.base, check.as_written(value), event["name"])
+                   for event in self.events if event["ph"] == "C" for value in event["args"].values()])
+
+    def judge_flows(self):
+        starts = {(event["cat"], event["id"]): event for event in self.events if event["ph"] == "s"}
+        slices = {(event["pid"], event["tid"], event["ts"]): event["name"] for event in self.events
+                  if event["ph"] == "X" and event["cat"] != "wake"}
+        expected = []
+        for event in self.events:
+            if event["ph"] != "f":
+                continue
+            start = starts[event["cat"], event["id"]]
+            names = ("wakes", "ready") if event["cat"] == "wake" else [slices[it["pid"], it["tid"], it["ts"]] for it in (start, event)]
+            expected.append((check.nanoseconds(start["ts"]) + self.base, names[0], check.nanoseconds(event["ts"]) + self.base, names[1]))
+        self.same("flows", [(row["out_ts"], row["out_name"], row["in_ts"], row["in_name"]) for row in self.answer["flows"]], expected)
+
+    def judge_names(self):
+        expected = collections.defaultdict(dict)
+        for event in self.events:
+            if event["ph"] != "M" or event["name"] not in ("process_name", "thread_name"):
+                continue
+            pid = self.real_pids.get(event["pid"], event["pid"])
+            if pid in self.pids and event.get("tid", pid) in self.tids and not (event["name"] == "process_name" and event["pid"] != pid):
+                expected[event["name"]][pid, event.get("tid")] = event["args"]["name"]
+        actual = {(row["pid"], row["tid"]): row["name"] for row in self.answer["threads"]}
+        for key, name in expected["thread_name"].items():
+            if actual.get(key) != name:
+                self.complain(f"thread {key} is called {actual.get(key)}, not {name}")
+        actual = {row["pid"]: row["name"] for row in self.answer["processes"]}
+        for (pid, _), name in expected["process_name"].items():
+            if actual.get(pid) != name:
+                self.complain(f"process {pid} is called {actual.get(pid)}, not {name}")
+
+    def judge_recording(self):
+        """The ledger and the attributes, and the bar where something is missing."""
+        own = [row for row in self.answer["slices"] if row["category"] == "gpuprobe"]
+        args = self.args()
+        told = {key: value for row in own if row["name"] == "recording" for key, value in args[row["arg_set_id"]].items()}
+        metadata = self.trace["metadata"]
+        losses = [{**loss, **({"ts": check.nanoseconds(loss["ts"]) + self.base} if "ts" in loss else {})} for loss in metadata["losses"]]
+        groups = {key: value for key, value in metadata.items()
+                  if key not in ("clock", "window", "overhead", "capture_complete", "recording_cut", "losses")}
+        expected = dict(check.flatten("", {**groups, "losses": losses, "complete": metadata["capture_complete"],
+                                           "window": {"start": metadata["window"]["startNanoseconds"] + self.base, "end": self.window_end}}))
+        expected = {key.removeprefix("."): value for key, value in expected.items()}
+        self.same("what is known of the recording", told.items(), expected.items())
+        bars = [(row["name"], row["ts"], row["dur"]) for row in own if row["name"] != "recording"]
+        self.same("what is missing", bars, [(event["name"], check.nanoseconds(event["ts"]) + self.base, check.nanoseconds(event["dur"]))
+                                            for event in self.events if event["ph"] == "X" and event["cat"] == "gpuprobe"])
+
+    def judge(self):
+        for stat in self.answer["stats"]:
+            self.complain(f"trace processor: {stat['severity']} {stat['name']} = {stat['value']}")
+        self.judge_slices()
+        self.judge_counters()
+        self.judge_flows()
+        self.judge_names()
+        self.judge_recording()
+
+
+def judge_cuts(engine, folder):
+    """The file cut in its middle: what stands before is read. Complaints."""
+    data = (folder / "trace.pftrace").read_bytes()
+    cut = folder / "cuts"
+    folders = [cut / str(part) for part in range(1, CUTS)]
+    for part, place in enumerate(folders, 1):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "trace.pftrace").write_bytes(data[:len(data) * part // CUTS])
+    last = 0
+    for part, answer in enumerate(check.ask_engine(engine, folders, CUT_QUERIES, "trace.pftrace"), 1):
+        if "error" in answer:
+            yield f"cut to {part}/{CUTS}: {answer['error']}"
+            continue
+        count = answer["count"][0]["count"]
+        if count < last or (part == CUTS - 1 and not count):
+            yield f"cut to {part}/{CUTS}: {count} slices, {last} of less of it"
+        last = count
+        yield from (f"cut to {part}/{CUTS}: {stat['name']}" for stat in answer["stats"])
+
+
+def judge(folder, answer, complaints=()):
+    try:
+        judge = Judge(folder, answer)
+        judge.judge()
+    except (ValueError, KeyError, ArithmeticError) as error:
+        print(f"not ok perfetto {folder.name}\n# {type(error).__name__}: {error}")
+        return False
+    complaints = [*judge.complaints, *complaints]
+    print(f"{'not ok' if complaints else 'ok'} perfetto {folder.name}")
+    for complaint in complaints[:30]:
+        print(f"# {complaint}")
+    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['counters'])} counter values, {len(judge.answer['flows'])} flows")
+    return not complaints
+
+
+def main():
+    engine, *folders = sys.argv[1:]
+    folders = [pathlib.Path(folder) for folder in folders]
+    answers = check.ask_engine(engine, folders, QUERIES, "trace.pftrace")
+    largest = max(folders, key=lambda folder: (folder / "trace.pftrace").stat().st_size)
+    results = [judge(folder, answer, judge_cuts(engine, folder) if folder == largest else ()) for folder, answer in zip(folders, answers)]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

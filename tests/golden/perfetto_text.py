@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace of Perfetto as lines of text, a packet each, by the published numbers of its fields (perfetto_wire.py). What is interned stands as
+what it stands for; a number that nothing was interned for is an error, as it is for readers.
+"""
+import perfetto_wire
+
+TYPES = {1: "begin", 2: "end", 3: "point", 4: "counter"}
+CLEARED, NEEDED = 1, 2
+TABLES = ("categories", "names", "annotation_names", "annotation_strings")
+
+
+class State:
+    """What is interned, of the one sequence there is."""
+
+    def __init__(self):
+        self.tables = None
+
+    def take(self, packet):
+        if packet.sequence != 1:
+            raise ValueError(f"a packet of sequence {packet.sequence}")
+        if packet.flags & CLEARED:
+            self.tables = {name: {} for name in TABLES}
+        if packet.interned:
+            for name in TABLES:
+                for item in getattr(packet.interned, name):
+                    if item.iid in self.tables[name] or not item.iid:
+                        raise ValueError(f"{name} has {item.iid} twice")
+                    self.tables[name][item.iid] = item.string
+
+    def of(self, table, number):
+        return self.tables[table][number]
+
+
+def value_of(state, annotation):
+    if annotation.entries:
+        return "{" + ", ".join(named(state, entry) for entry in annotation.entries) + "}"
+    if annotation.items:
+        return "[" + ", ".join(value_of(state, item) for item in annotation.items) + "]"
+    if annotation.interned is not None:
+        return repr(state.of("annotation_strings", annotation.interned))
+    if annotation.string is not None:
+        return f"'{annotation.string}' (not interned)" if annotation.string.isprintable() else f"{annotation.string!r} (not interned)"
+    if annotation.pointer is not None:
+        return f"{annotation.pointer:#x}"
+    if annotation.double is not None:
+        return f"{annotation.double:.9g} (double)"
+    if annotation.bool is not None:
+        return str(bool(annotation.bool)).lower()
+    values = [value for value in (annotation.uint, annotation.int) if value is not None]
+    if len(values) > 1:
+        raise ValueError(f"{len(values)} values in one annotation")
+    return str(values[0]) if values else "{}"
+
+
+def named(state, annotation):
+    return f"{state.of('annotation_names', annotation.name)}={value_of(state, annotation)}"
+
+
+def track_line(track):
+    words = [f"track {track.uuid}"]
+    if track.parent:
+        words.append(f"below {track.parent}")
+    if track.process:
+        words.append(f"process {track.process.pid} {track.process.name!r}")
+    if track.thread:
+        words.append(f"thread {track.thread.tid} of {track.thread.pid} {track.thread.name!r}")
+    if track.name:
+        words.append(repr(track.name))
+    if track.counter:
+        words.append(f"counter in {track.counter.unit!r}")
+    return " ".join(words)
+
+
+def event_line(state, packet):
+    event = packet.event
+    words = [f"{packet.timestamp} {TYPES[event.type]} on {event.track}"]
+    if event.category:
+        words.append(state.of("categories", event.category))
+    if event.name:
+        words.append(repr(state.of("names", event.name)))
+    words += [str(value) for value in (event.counter, event.counter_double) if value is not None]
+    words += [named(state, annotation) for annotation in event.annotations]
+    words += [f"-> {flow}" for flow in event.flows] + [f"<- {flow}" for flow in event.flow_ends]
+    return " ".join(words)
+
+
+def trace_lines(path):
+    state = State()
+    for packet in perfetto_wire.packets_of(path.read_bytes()):
+        state.take(packet)
+        if packet.flags & CLEARED:
+            yield "state cleared"
+        if packet.clocks:
+            yield f"clocks {' '.join(f'{clock.id}={clock.timestamp}' for clock in packet.clocks.clocks)} primary {packet.clocks.primary}"
+        if packet.track:
+            yield track_line(packet.track)
+        if packet.event:
+            yield event_line(state, packet)
