@@ -365,7 +365,7 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 {
 	const struct python_layout *layout = &state->process->layout;
 	struct python_walk *walk = state->walk;
-	u64 code = frame_word(walk, layout->frame_code);
+	u64 code = PYTHON_CODE_OF_FRAME(frame_word(walk, layout->frame_code));
 	s64 unit = frame_unit(state, code);
 	u32 id = code == walk->code ? walk->code_id : code_id(state, code);
 

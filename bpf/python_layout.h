@@ -47,12 +47,15 @@ struct python_layout {
 };
 
 /* So much of a frame and of a code object is read, and where an object has its type. */
-#define PYTHON_FRAME_BYTES 72
+#define PYTHON_FRAME_BYTES 80
 #define PYTHON_FRAME_OBJECT_BYTES 112
 #define PYTHON_CODE_OBJECT_BYTES  128 /* where frames are objects */
 #define PYTHON_CODE_BYTES  208
 #define PYTHON_TYPE_OFFSET 8
 #define PYTHON_THREAD_BYTES 184 /* and of the state of a thread */
+
+/* From 3.14 on frames refer to code by what may have a tag (_PyStackRef); code objects are aligned in all versions. */
+#define PYTHON_CODE_OF_FRAME(word) ((word) & ~7ULL)
 
 #define PYTHON_OWNED_BY_GENERATOR 1
 #define PYTHON_OWNED_BY_C	  3 /* a shim; at least */

@@ -124,6 +124,34 @@ static void build_3_13(struct image *image)
 	image->bytes[FRAMES + 256 + 70 - BASE] = 3;
 }
 
+/* What refers to code has a tag. */
+static void build_3_14(struct image *image)
+{
+	struct debug_offsets_3_14 offsets = {
+		.cookie = "xdebugp",
+		.version = 0x030e0af0,
+		.runtime_state.interpreters_head = 808,
+		.interpreter_state.threads_head = 7344,
+		.thread_state = {.next = 8, .current_frame = 72, .thread_id = 152},
+		.interpreter_frame = {.previous = 8, .instr_ptr = 56, .owner = 74},
+		.code_object = {.filename = 112,
+				.qualname = 128,
+				.linetable = 136,
+				.firstlineno = 68,
+				.co_code_adaptive = 208}};
+
+	offsets.cookie[7] = 'y';
+	put_common(image, 0x030e0af0, 2340);
+	memcpy(image->bytes + (RUNTIME - BASE), &offsets, sizeof(offsets));
+	put(image, RUNTIME + 816, INTERPRETER);
+	put(image, INTERPRETER + 7344, THREAD);
+	put(image, THREAD + 152, POINTER);
+	put(image, THREAD + 72, FRAMES);
+	put(image, FRAMES, CODE | 1);
+	put(image, FRAMES + 8, FRAMES + 256);
+	image->bytes[FRAMES + 256 + 74 - BASE] = 3;
+}
+
 static int open_image(struct image *image, char *version, struct python_process *process,
 		      struct err *err)
 {
@@ -139,7 +167,7 @@ static int open_image(struct image *image, char *version, struct python_process 
 }
 
 typedef void (*build_image)(struct image *image);
-static const build_image builds[] = {build_3_11, build_3_13, build_3_10};
+static const build_image builds[] = {build_3_11, build_3_13, build_3_10, build_3_14};
 
 TEST(interpreters_are_opened)
 {
@@ -166,6 +194,13 @@ TEST(interpreters_are_opened)
 	CHECK_STRING(version, "3.13.0");
 	CHECK_U64(process.current, 0);
 	CHECK_U64(process.layout.code_bytes, 200);
+	memset(image, 0, sizeof(*image));
+	build_3_14(image);
+	CHECK_OK(open_image(image, version, &process, &err), err);
+	CHECK_STRING(version, "3.14.10");
+	CHECK_U64(process.current, 0);
+	CHECK_U64(process.layout.frame_owner, 74);
+	CHECK_U64(process.layout.code_bytes, 208);
 	free(image);
 }
 
@@ -179,8 +214,8 @@ struct change {
 TEST(what_does_not_fit_is_refused_with_words)
 {
 	static const struct change changes[] = {
-		{build_3_11, VERSION_AT, 0x030e00f0, -ENOTSUP,
-		 "the frames of Python 3.14.0 are not known"},
+		{build_3_11, VERSION_AT, 0x030f00f0, -ENOTSUP,
+		 "the frames of Python 3.15.0 are not known (those of 3.9 to 3.14 are)"},
 		{build_3_11, VERSION_AT, 0x030b00c1, -ENOTSUP, "pre-release"},
 		{build_3_11, VERSION_AT, 0x027102f0, -ENOTSUP, "none of Python 3"},
 		{build_3_11, RUNTIME + 592, 0, -EAGAIN, "not begun"},
@@ -193,6 +228,9 @@ TEST(what_does_not_fit_is_refused_with_words)
 		{build_3_13, RUNTIME, 7, -ENOTSUP, "_Py_DebugOffsets"},
 		{build_3_13, RUNTIME + 16, 1, -ENOTSUP, "free-threaded"},
 		{build_3_13, VERSION_AT, 0x030d01f0, -ENOTSUP, "_Py_DebugOffsets"},
+		{build_3_14, RUNTIME + 16, 1, -ENOTSUP, "free-threaded"},
+		{build_3_14, RUNTIME + 40, 1 << 20, -ENOTSUP, "make no sense"},
+		{build_3_14, FRAMES, (CODE + 8) | 1, -EAGAIN, "frames"},
 		{build_3_13, THREAD + 8, THREAD, 0, NULL},
 	};
 
@@ -249,7 +287,7 @@ TEST(damaged_images_end_with_an_answer)
 		int result;
 
 		memset(image, 0, sizeof(*image));
-		builds[i % 3](image);
+		builds[i % ARRAY_SIZE(builds)](image);
 		for (u64 n = next_random(&state) % 4; n > 0; n--) {
 			u64 place = places[next_random(&state) % ARRAY_SIZE(places)];
 
@@ -309,6 +347,7 @@ TEST(programs_have_one)
 		"/usr/bin/python3.11",
 		"/usr/bin/python3.12",
 		"/usr/bin/python3.13",
+		"/usr/bin/python3.14",
 		"/root/.pyenv/versions/3.9.18/bin/python3.9",
 		"/root/.pyenv/versions/3.10.13/bin/python3.10",
 		"/root/.pyenv/versions/3.11.7/bin/python3.11",
@@ -323,7 +362,7 @@ TEST(programs_have_one)
 			found++;
 		}
 	if (!found)
-		SKIP("no Python 3.9 to 3.13 here");
+		SKIP("no Python 3.9 to 3.14 here");
 }
 
 TEST(files_without_one_have_none)

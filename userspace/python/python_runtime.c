@@ -203,53 +203,89 @@ static int find_version(const struct python_memory *memory, const struct python_
 }
 
 /* Offsets are small, or they are none. */
-static bool take_offset(u64 offset, u16 *ret_offset)
+#define OFFSET_MAX 4096
+
+static bool take_offset(u64 offset, u64 max, u16 *ret_offset)
 {
 	*ret_offset = (u16)offset;
-	return offset <= 4096;
+	return offset <= max;
+}
+
+/* What is read of _Py_DebugOffsets of any version. */
+struct said {
+	u64 interpreters, threads, thread_next, thread_frame, thread_id;
+	u64 frame_code, frame_previous, frame_instruction, frame_owner;
+	u64 first_line, file, name, lines, bytes;
+};
+
+static struct said said_of_3_13(const struct debug_offsets_3_13 *offsets)
+{
+#define SAID(offsets)                                                                             \
+	{                                                                                         \
+		(offsets)->runtime_state.interpreters_head,                                       \
+			(offsets)->interpreter_state.threads_head, (offsets)->thread_state.next,  \
+			(offsets)->thread_state.current_frame, (offsets)->thread_state.thread_id, \
+			(offsets)->interpreter_frame.executable,                                  \
+			(offsets)->interpreter_frame.previous,                                    \
+			(offsets)->interpreter_frame.instr_ptr,                                   \
+			(offsets)->interpreter_frame.owner, (offsets)->code_object.firstlineno,   \
+			(offsets)->code_object.filename, (offsets)->code_object.qualname,         \
+			(offsets)->code_object.linetable, (offsets)->code_object.co_code_adaptive \
+	}
+	return (struct said)SAID(offsets);
+}
+
+static struct said said_of_3_14(const struct debug_offsets_3_14 *offsets)
+{
+	return (struct said)SAID(offsets);
+#undef SAID
+}
+
+static bool take_said(const struct said *said, struct version *version)
+{
+	struct python_layout *layout = &version->layout;
+
+	if (said->interpreters > 65536 || said->threads > 1 << 20 || said->thread_next > 4096)
+		return false;
+	version->interpreters = (u32)said->interpreters;
+	version->threads = (u32)said->threads;
+	version->thread_next = (u32)said->thread_next;
+	return take_offset(said->thread_frame, PYTHON_THREAD_BYTES - 8, &layout->thread_frame) &&
+	       take_offset(said->thread_id, PYTHON_THREAD_BYTES - 8, &layout->thread_id) &&
+	       take_offset(said->frame_code, PYTHON_FRAME_BYTES - 8, &layout->frame_code) &&
+	       take_offset(said->frame_previous, PYTHON_FRAME_BYTES - 8, &layout->frame_previous) &&
+	       take_offset(said->frame_instruction, PYTHON_FRAME_BYTES - 8,
+			   &layout->frame_instruction) &&
+	       take_offset(said->frame_owner, PYTHON_FRAME_BYTES - 1, &layout->frame_owner) &&
+	       take_offset(said->first_line, PYTHON_CODE_BYTES - 8, &layout->code_first_line) &&
+	       take_offset(said->file, PYTHON_CODE_BYTES - 8, &layout->code_file) &&
+	       take_offset(said->name, PYTHON_CODE_BYTES - 8, &layout->code_name) &&
+	       take_offset(said->lines, PYTHON_CODE_BYTES - 8, &layout->code_lines) &&
+	       take_offset(said->bytes, OFFSET_MAX, &layout->code_bytes);
 }
 
 /* What the interpreter says of itself. */
 static int take_debug_offsets(const struct python_memory *memory, u64 runtime, u64 hex,
 			      struct version *version, struct err *err)
 {
-	struct python_layout *layout = &version->layout;
-	struct debug_offsets_3_13 offsets;
+	union {
+		struct debug_offsets_3_13 of_3_13; /* all begin as it does */
+		struct debug_offsets_3_14 of_3_14;
+	} offsets;
+	struct said said;
 
 	if (!memory->read(memory->data, runtime, &offsets, sizeof(offsets)))
 		return not_begun(err);
-	if (memcmp(offsets.cookie, DEBUG_OFFSETS_COOKIE, sizeof(offsets.cookie)) ||
-	    offsets.version != hex)
+	if (memcmp(offsets.of_3_13.cookie, DEBUG_OFFSETS_COOKIE, sizeof(offsets.of_3_13.cookie)) ||
+	    offsets.of_3_13.version != hex)
 		return err_set(err, -ENOTSUP, "its _Py_DebugOffsets are not those of its version");
-	if (offsets.free_threaded)
+	if (offsets.of_3_13.free_threaded)
 		return err_set(err, -ENOTSUP,
 			       "it is a free-threaded build, whose frames are not read");
-	if (offsets.runtime_state.interpreters_head > 65536 ||
-	    offsets.interpreter_state.threads_head > 1 << 20 || offsets.thread_state.next > 4096 ||
-	    !take_offset(offsets.thread_state.current_frame, &layout->thread_frame) ||
-	    !take_offset(offsets.thread_state.thread_id, &layout->thread_id) ||
-	    !take_offset(offsets.interpreter_frame.executable, &layout->frame_code) ||
-	    !take_offset(offsets.interpreter_frame.previous, &layout->frame_previous) ||
-	    !take_offset(offsets.interpreter_frame.instr_ptr, &layout->frame_instruction) ||
-	    !take_offset(offsets.interpreter_frame.owner, &layout->frame_owner) ||
-	    !take_offset(offsets.code_object.firstlineno, &layout->code_first_line) ||
-	    !take_offset(offsets.code_object.filename, &layout->code_file) ||
-	    !take_offset(offsets.code_object.qualname, &layout->code_name) ||
-	    !take_offset(offsets.code_object.linetable, &layout->code_lines) ||
-	    !take_offset(offsets.code_object.co_code_adaptive, &layout->code_bytes) ||
-	    layout->thread_frame > PYTHON_THREAD_BYTES - 8 ||
-	    layout->thread_id > PYTHON_THREAD_BYTES - 8 ||
-	    layout->frame_code > PYTHON_FRAME_BYTES - 8 ||
-	    layout->frame_previous > PYTHON_FRAME_BYTES - 8 ||
-	    layout->frame_instruction > PYTHON_FRAME_BYTES - 8 ||
-	    layout->frame_owner > PYTHON_FRAME_BYTES - 1 ||
-	    layout->code_first_line > PYTHON_CODE_BYTES - 8 ||
-	    layout->code_file > PYTHON_CODE_BYTES - 8 ||
-	    layout->code_name > PYTHON_CODE_BYTES - 8 || layout->code_lines > PYTHON_CODE_BYTES - 8)
+	said = version->minor == 13 ? said_of_3_13(&offsets.of_3_13)
+				    : said_of_3_14(&offsets.of_3_14);
+	if (!take_said(&said, version))
 		return err_set(err, -ENOTSUP, "its _Py_DebugOffsets make no sense");
-	version->interpreters = (u32)offsets.runtime_state.interpreters_head;
-	version->threads = (u32)offsets.interpreter_state.threads_head;
-	version->thread_next = (u32)offsets.thread_state.next;
 	return 0;
 }
 
@@ -312,7 +348,8 @@ static int count_frames(const struct python_memory *memory, const struct python_
 			return -1;
 		if (layout->boundary != PYTHON_BOUNDARY_SHIM ||
 		    frame.bytes[layout->frame_owner] < PYTHON_OWNED_BY_C) {
-			if (!is_code(memory, process, word_at(&frame, layout->frame_code)))
+			if (!is_code(memory, process,
+				     PYTHON_CODE_OF_FRAME(word_at(&frame, layout->frame_code))))
 				return -1;
 			count++;
 		}
