@@ -13,6 +13,8 @@ enum column {
 	COLUMN_PID,
 	COLUMN_TID,
 	COLUMN_THREAD,
+	COLUMN_WAITER_TID,
+	COLUMN_WAITER,
 	COLUMN_SEEN,
 	COLUMN_WHY,
 	COLUMN_WHAT,
@@ -27,21 +29,28 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"PID", REPORT_NUMBER},
 	[COLUMN_TID] = {"TID", REPORT_NUMBER},
 	[COLUMN_THREAD] = {"Thread", REPORT_NAME},
+	[COLUMN_WAITER_TID] = {"Waiting TID", REPORT_NUMBER},
+	[COLUMN_WAITER] = {"Waiting", REPORT_NAME},
 	[COLUMN_SEEN] = {"Known by", REPORT_TEXT},
 	[COLUMN_WHY] = {"Why", REPORT_TEXT},
 	[COLUMN_WHAT] = {"What", REPORT_NAME},
 };
 
-static int fill_thread(const struct view *view, size_t row_index, struct report_row *row)
+static int fill_threads(const struct view *view, const struct why_cause *cause,
+			struct report_row *row)
 {
-	const struct view_row *thread;
+	const struct view_row *rows = view_survey(view)->rows;
 
-	if (row_index == WHY_NO_ROW)
+	if (cause->row_index == WHY_NO_ROW)
 		return 0;
-	thread = &view_survey(view)->rows[row_index];
-	report_cell_count(&row->cells[COLUMN_PID], thread->pid);
-	report_cell_count(&row->cells[COLUMN_TID], thread->tid);
-	return report_cell_text(&row->cells[COLUMN_THREAD], thread->name);
+	report_cell_count(&row->cells[COLUMN_PID], rows[cause->row_index].pid);
+	report_cell_count(&row->cells[COLUMN_TID], rows[cause->row_index].tid);
+	if (report_cell_text(&row->cells[COLUMN_THREAD], rows[cause->row_index].name))
+		return -ENOMEM;
+	if (cause->waiter == WHY_NO_ROW)
+		return 0;
+	report_cell_count(&row->cells[COLUMN_WAITER_TID], rows[cause->waiter].tid);
+	return report_cell_text(&row->cells[COLUMN_WAITER], rows[cause->waiter].name);
 }
 
 static int add_row(const struct view *view, const struct why *why, const struct why_cause *cause,
@@ -49,7 +58,7 @@ static int add_row(const struct view *view, const struct why *why, const struct 
 {
 	struct report_row *row = report_table_add(table);
 
-	if (!row || fill_thread(view, cause->row_index, row) ||
+	if (!row || fill_threads(view, cause, row) ||
 	    report_cell_text(&row->cells[COLUMN_SEEN], why_seen(cause->sort)) ||
 	    report_cell_text(&row->cells[COLUMN_WHY], why_words(cause->sort)) ||
 	    report_cell_text(&row->cells[COLUMN_WHAT], cause->what[0] ? cause->what : "-"))

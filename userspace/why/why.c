@@ -30,14 +30,27 @@ s64 why_what(struct why *why, const char *what)
 	return string_table_add(&why->whats, what, strlen(what));
 }
 
+s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
+{
+	const u64 *known = map_find(&tally->pairs, cause->row_index, cause->waiter);
+	u64 number = known ? *known : tally->pairs.count;
+
+	if (!known && map_set(&tally->pairs, cause->row_index, cause->waiter, number))
+		return -ENOMEM;
+	return (s64)number;
+}
+
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what)
 {
 	struct why *why = tally->why;
 	u64 key = (u64)cause->sort << 32 | cause->gpu;
-	u64 whose = (cause->row_index + 1) << 32 | what;
-	const u64 *known = map_find(&tally->places, key, whose);
+	s64 pair = why_tally_pair(tally, cause);
+	u64 whose = (u64)pair << 32 | what;
+	const u64 *known = pair < 0 ? NULL : map_find(&tally->places, key, whose);
 	struct why_cause *made;
 
+	if (pair < 0)
+		return NULL;
 	if (known)
 		return &why->causes[*known];
 	if (array_reserve(&why->causes, &why->capacity, why->count + 1) ||
@@ -77,6 +90,8 @@ static int compare_causes(const void *a, const void *b)
 		return left->sort < right->sort ? -1 : 1;
 	if (left->row_index != right->row_index)
 		return left->row_index < right->row_index ? -1 : 1;
+	if (left->waiter != right->waiter)
+		return left->waiter < right->waiter ? -1 : 1;
 	return strcmp(left->what, right->what);
 }
 
@@ -91,6 +106,7 @@ int why_make(struct view *view, struct why *ret_why, struct err *err)
 	if (result == 0)
 		result = why_threads_ask(view, &tally, gaps, err);
 	why_gaps_free(gaps, ret_why->gpu_count);
+	map_free(&tally.pairs);
 	map_free(&tally.places);
 	free(tally.last_gaps);
 	if (result == 0 && ret_why->count)

@@ -2,8 +2,8 @@
 /*
  * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
  * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
- * what was left until the operation began. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
- * Two runs over the view, and 32 bytes for each gap that a launch ended in.
+ * what was left until the operation began. While that thread waits for a thread that woke it in the end, it is what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
+ * Two runs over the view, 32 bytes for each gap that a launch ended in.
  */
 #ifndef GPUPROBE_WHY_WHY_H
 #define GPUPROBE_WHY_WHY_H
@@ -23,7 +23,8 @@ struct why_cause {
 	u32 gpu; /* place in why.gpus */
 	enum why_sort sort;
 	const char *what; /* call, function, wait with its object and waker, operation; "": nothing is known of it. why's own */
-	size_t row_index; /* the thread that launched what came next; WHY_NO_ROW: not known */
+	size_t row_index; /* the thread that did that; WHY_NO_ROW: not known */
+	size_t waiter;	  /* the thread that waited for it, and launched what came next; WHY_NO_ROW: it launched that itself */
 	u64 ns;
 	u64 gaps; /* in how many it has a part; of WHY_CODE: in how many it was sampled */
 };

@@ -37,61 +37,67 @@ s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
 	return number;
 }
 
-/* NULL: no memory. */
-static struct why_code_thread *thread_of(struct why_code *code, u32 gpu, u32 row)
+/* Its place; -ENOMEM. */
+static s64 thread_of(struct why_code *code, const struct why_cause *cause)
 {
-	const u64 *known = map_find(&code->places, gpu, row);
+	s64 pair = why_tally_pair(code->tally, cause);
+	const u64 *known = pair < 0 ? NULL : map_find(&code->places, cause->gpu, (u64)pair);
 
 	if (known)
-		return &code->threads[*known];
-	if (array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
-	    map_set(&code->places, gpu, row, code->thread_count))
-		return NULL;
+		return (s64)*known;
+	if (pair < 0 ||
+	    array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
+	    map_set(&code->places, cause->gpu, (u64)pair, code->thread_count))
+		return -ENOMEM;
 	code->threads[code->thread_count] = (struct why_code_thread){0};
-	return &code->threads[code->thread_count++];
+	return (s64)code->thread_count++;
 }
 
-/* The same. */
+/* NULL: no memory. */
 static struct why_code_part *part_of(struct why_code *code, const struct why_code_part *wanted)
 {
-	u64 whose = (u64)wanted->row << 32 | wanted->gpu;
 	u64 what = (u64)wanted->what << 1 | wanted->sampled;
-	const u64 *known = map_find(&code->part_places, whose, what);
+	const u64 *known = map_find(&code->part_places, wanted->thread, what);
 
 	if (known)
 		return &code->parts[*known];
 	if (array_reserve(&code->parts, &code->part_capacity, code->part_count + 1) ||
-	    map_set(&code->part_places, whose, what, code->part_count))
+	    map_set(&code->part_places, wanted->thread, what, code->part_count))
 		return NULL;
 	code->parts[code->part_count] = *wanted;
 	code->parts[code->part_count].last_gap = ~0ULL;
 	return &code->parts[code->part_count++];
 }
 
-static int add(struct why_code *code, const struct why_code_part *wanted, u64 gap, u64 amount)
+static int add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount)
 {
-	struct why_code_thread *thread = thread_of(code, wanted->gpu, wanted->row);
-	struct why_code_part *part = part_of(code, wanted);
+	s64 place = thread_of(code, &wanted->cause);
+	struct why_code_part *part;
 
-	if (!thread || !part)
+	if (place < 0)
 		return -ENOMEM;
-	*(wanted->sampled ? &thread->samples : &thread->ns) += amount;
+	wanted->thread = (u32)place;
+	part = part_of(code, wanted);
+	if (!part)
+		return -ENOMEM;
+	*(wanted->sampled ? &code->threads[place].samples : &code->threads[place].ns) += amount;
 	part->amount += amount;
 	part->gaps += part->last_gap != gap;
 	part->last_gap = gap;
 	return 0;
 }
 
-int why_code_add(struct why_code *code, u32 gpu, u32 row, u32 what, u64 gap, u64 ns)
+int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 ns)
 {
-	const struct why_code_part part = {.gpu = gpu, .row = row, .what = what};
+	struct why_code_part part = {.cause = *cause, .what = what};
 
 	return add(code, &part, gap, ns);
 }
 
-int why_code_sample(struct why_code *code, u32 gpu, u32 row, u64 gap, u32 pid, u32 stack)
+int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid,
+		    u32 stack)
 {
-	struct why_code_part part = {.gpu = gpu, .row = row, .sampled = true};
+	struct why_code_part part = {.cause = *cause, .sampled = true};
 	s64 what = why_code_of(code, pid, stack);
 
 	if (what < 0)
@@ -121,15 +127,12 @@ int why_code_finish(struct why_code *code)
 {
 	for (size_t i = 0; i < code->part_count; i++) {
 		const struct why_code_part *part = &code->parts[i];
-		const struct why_cause wanted = {.gpu = part->gpu,
-						 .sort = part->sampled ? WHY_CODE : WHY_UNSAMPLED,
-						 .row_index = part->row};
-		struct why_code_thread *thread = thread_of(code, part->gpu, part->row);
-		u64 ns = thread ? time_of(part, thread) : 0;
-		struct why_cause *cause;
+		u64 ns = time_of(part, &code->threads[part->thread]);
+		struct why_cause wanted = part->cause, *cause;
 
 		if (!ns)
 			continue;
+		wanted.sort = part->sampled ? WHY_CODE : WHY_UNSAMPLED;
 		cause = why_tally_cause(code->tally, &wanted, part->what);
 		if (!cause)
 			return -ENOMEM;

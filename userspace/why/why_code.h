@@ -14,14 +14,15 @@ struct why_code {
 	struct why_tally *tally;
 	u32 unknown;	   /* number of "" */
 	struct map names;  /* (process, stack) -> number of what */
-	struct map places; /* (GPU, thread) -> place in threads */
+	struct map places; /* (GPU, thread and who waits for it) -> place in threads */
 	struct why_code_thread {
 		u64 ns, samples, shared; /* samples that time was given for already */
 	} *threads;
 	size_t thread_count, thread_capacity;
-	struct map part_places; /* (thread and whether sampled, what) -> place in parts */
+	struct map part_places; /* (place in threads, what and whether sampled) -> place in parts */
 	struct why_code_part {
-		u32 gpu, row, what;
+		struct why_cause cause; /* GPU and threads */
+		u32 thread, what;
 		bool sampled;
 		u64 amount; /* samples, or ns */
 		u64 gaps, last_gap;
@@ -31,10 +32,10 @@ struct why_code {
 
 /* 0 or -ENOMEM, all. */
 int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally);
-/* Time of gap number `gap` in which the thread of a row ran, before it launched something in `what`. */
-int why_code_add(struct why_code *code, u32 gpu, u32 row, u32 what, u64 gap, u64 ns);
-/* It was found there. */
-int why_code_sample(struct why_code *code, u32 gpu, u32 row, u64 gap, u32 pid, u32 stack);
+/* Time of gap number `gap` in which the thread of a cause ran; what: number of what else is known of it. */
+int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 ns);
+/* It was found at a stack. */
+int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid, u32 stack);
 /* Number of the program's own function in a stack; code->unknown: of none. */
 s64 why_code_of(struct why_code *code, u32 pid, u32 stack);
 /* All of it goes to the tally. */

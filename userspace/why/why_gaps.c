@@ -71,7 +71,8 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *name,
 		    size_t row_index, u64 since_ns, u64 until_ns)
 {
-	const struct why_cause cause = {.gpu = gpu, .sort = sort, .row_index = row_index};
+	const struct why_cause cause = {
+		.gpu = gpu, .sort = sort, .row_index = row_index, .waiter = WHY_NO_ROW};
 	s64 what;
 
 	if (until_ns <= since_ns)

@@ -21,11 +21,14 @@ struct why_gaps {
 /* Causes by what they are. */
 struct why_tally {
 	struct why *why;
-	struct map places; /* (sort and GPU, row and number of what) -> place in causes */
+	struct map pairs;  /* (row, waiter) -> dense number */
+	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
 	size_t capacity;
 };
 
+/* Its row and waiter as a number; -ENOMEM. */
+s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
 /* Adds ns of gap number `gap` of the cause's GPU. -ENOMEM. */

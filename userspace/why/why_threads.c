@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The second run: what threads did in the gaps that their launches ended, from one change of their state to the next. */
+/* The second run: what threads did in the gaps that their launches ended, or in which those waited for them, from one change of their state to the next. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,15 +8,17 @@
 #include "why/why_code.h"
 #include "why/why_parts.h"
 
-/* A thread that launched what ended a gap. */
+/* Threads that wait for each other are followed so far. */
+#define CHAIN_MAX 16
+
 struct thread {
-	bool asked;
 	u32 calls, waits;	    /* that it is in */
 	u32 call;		    /* number of the name of the outermost one */
 	bool call_syncs;	    /* it waits for a GPU */
 	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
 	u32 wait_name;		    /* number of its name */
 	u64 ready_ns;		    /* from when on it could have run again */
+	size_t waker; /* row of the thread that woke it then; WHY_NO_ROW: of none that is known */
 	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
 };
 
@@ -32,6 +34,7 @@ struct run {
 	struct why_tally *tally;
 	struct cursor *cursors; /* [gpu] */
 	struct thread *threads; /* [row] */
+	struct map rows;	/* (pid, tid) -> row */
 	struct why_code code;
 	bool has_waits;
 };
@@ -41,18 +44,26 @@ struct run {
 struct part {
 	u32 gpu;
 	const struct cursor *cursor;
+	size_t row; /* of the thread that acts */
 	u64 since_ns, until_ns;
 };
 
+static struct why_cause cause_of(const struct part *part, enum why_sort sort)
+{
+	size_t launcher = part->cursor->gap->row;
+
+	return (struct why_cause){.gpu = part->gpu,
+				  .sort = sort,
+				  .row_index = part->row,
+				  .waiter = part->row == launcher ? WHY_NO_ROW : launcher};
+}
+
 static int add(struct run *run, const struct part *part, enum why_sort sort, s64 what)
 {
-	const struct why_cause cause = {
-		.gpu = part->gpu, .sort = sort, .row_index = part->cursor->gap->row};
+	const struct why_cause cause = cause_of(part, sort);
 
 	if (what < 0)
 		return -ENOMEM;
-	if (part->until_ns <= part->since_ns)
-		return 0;
 	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->number,
 			     part->until_ns - part->since_ns);
 }
@@ -106,20 +117,14 @@ static s64 describe_preemption(struct run *run, const struct record_off_cpu *wai
 static int add_wait(struct run *run, const struct part *part, const struct thread *thread)
 {
 	const struct record_off_cpu *wait = &thread->wait;
-	struct part waited = *part, ready = *part;
 
 	if (wait->reason == VALUE_off_cpu_reason_preempted)
 		return add(run, part, wait->throttled ? WHY_THROTTLED : WHY_PREEMPTED,
 			   describe_preemption(run, wait));
-	if (waited.until_ns > thread->ready_ns)
-		waited.until_ns = thread->ready_ns;
-	if (ready.since_ns < thread->ready_ns)
-		ready.since_ns = thread->ready_ns;
-	if (waited.until_ns > waited.since_ns &&
-	    add(run, &waited, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
-		describe_wait(run, thread)))
-		return -ENOMEM;
-	return add(run, &ready, WHY_WOKEN, run->code.unknown);
+	if (part->since_ns >= thread->ready_ns)
+		return add(run, part, WHY_WOKEN, run->code.unknown);
+	return add(run, part, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
+		   describe_wait(run, thread));
 }
 
 /* Of a thread without samples: what it went on to. */
@@ -140,20 +145,22 @@ static s64 describe_launch(struct run *run, const struct why_gap *gap)
 
 static int add_code(struct run *run, const struct part *part, const struct thread *thread)
 {
-	s64 what = describe_launch(run, part->cursor->gap);
+	const struct why_cause cause = cause_of(part, WHY_UNSAMPLED);
+	s64 what = cause.waiter == WHY_NO_ROW ? describe_launch(run, part->cursor->gap)
+					      : run->code.unknown;
 
 	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
 		return add(run, part, WHY_CODE_OR_WAIT, what);
 	if (what < 0)
 		return -ENOMEM;
-	return why_code_add(&run->code, part->gpu, part->cursor->gap->row, (u32)what,
-			    part->cursor->number, part->until_ns - part->since_ns);
+	return why_code_add(&run->code, &cause, (u32)what, part->cursor->number,
+			    part->until_ns - part->since_ns);
 }
 
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
-	const struct thread *thread = &run->threads[part->cursor->gap->row];
+	const struct thread *thread = &run->threads[part->row];
 
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
@@ -162,17 +169,58 @@ static int add_part(struct run *run, const struct part *part)
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
 }
 
+/* ---- who it is for whom a thread waits ---- */
+
+/* Does it wait for a thread that is known, at ts? */
+static bool follows(const struct thread *thread, u64 ts)
+{
+	return thread->waits && !thread->calls && thread->waker != WHY_NO_ROW &&
+	       ts < thread->ready_ns;
+}
+
+/* The last of the threads that wait for each other; until_ns: at most up to when that is so, without an event. */
+static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until_ns)
+{
+	for (unsigned i = 0; i < CHAIN_MAX; i++) {
+		const struct thread *thread = &run->threads[row];
+
+		if (thread->waits && !thread->calls && since_ns < thread->ready_ns &&
+		    thread->ready_ns < *until_ns)
+			*until_ns = thread->ready_ns;
+		if (!follows(thread, since_ns))
+			break;
+		row = thread->waker;
+	}
+	return row;
+}
+
+static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t wanted)
+{
+	for (unsigned i = 0; i < CHAIN_MAX && row != wanted; i++) {
+		if (!follows(&run->threads[row], since_ns))
+			return false;
+		row = run->threads[row].waker;
+	}
+	return row == wanted;
+}
+
 /* ---- from one change to the next ---- */
 
-/* The gap up to ts, in the state in which its thread has been. */
+/* The gap up to ts, in the states in which threads have been. */
 static int tell(struct run *run, u32 gpu, u64 ts)
 {
 	struct cursor *cursor = &run->cursors[gpu];
-	const struct thread *thread = &run->threads[cursor->gap->row];
 	u64 until_ns = ts < cursor->gap->until_ns ? ts : cursor->gap->until_ns;
 
 	while (cursor->since_ns < until_ns) {
-		struct part part = {gpu, cursor, cursor->since_ns, until_ns};
+		struct part part = {.gpu = gpu,
+				    .cursor = cursor,
+				    .since_ns = cursor->since_ns,
+				    .until_ns = until_ns};
+		const struct thread *thread;
+
+		part.row = follow(run, cursor->gap->row, part.since_ns, &part.until_ns);
+		thread = &run->threads[part.row];
 		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns};
 
 		for (size_t i = 0; i < ARRAY_SIZE(ends_ns); i++)
@@ -213,7 +261,9 @@ static int tell_of_row(struct run *run, size_t row, u64 ts)
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct cursor *cursor = &run->cursors[gpu];
 
-		if (cursor->gap < cursor->end && cursor->gap->row == row && tell(run, gpu, ts))
+		if (cursor->gap < cursor->end && cursor->since_ns < ts &&
+		    has_in_chain(run, cursor->gap->row, cursor->since_ns, row) &&
+		    tell(run, gpu, ts))
 			return -ENOMEM;
 	}
 	return 0;
@@ -236,12 +286,17 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
 {
 	s64 name = why_what(run->tally->why, event->name);
+	const u64 *waker;
 	u64 runnable_ns;
 
 	if (name < 0)
 		return -ENOMEM;
 	thread->waits++;
 	thread->wait = *(const struct record_off_cpu *)event->record;
+	waker = thread->wait.woken_by == VALUE_woken_by_thread
+			? map_find(&run->rows, thread->wait.waker_pid, thread->wait.waker_tid)
+			: NULL;
+	thread->waker = waker ? *waker : WHY_NO_ROW;
 	thread->wait_name = (u32)name;
 	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
 	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
@@ -255,7 +310,7 @@ static int change(struct run *run, const struct view_event *event, u64 ts, bool 
 
 	if (advance(run, ts))
 		return -ENOMEM;
-	if (!thread->asked || (kind != KIND_api && kind != KIND_off_cpu))
+	if (kind != KIND_api && kind != KIND_off_cpu)
 		return 0;
 	if (tell_of_row(run, event->row_index, ts))
 		return -ENOMEM;
@@ -287,16 +342,20 @@ static int add_sample(struct run *run, const struct view_event *event)
 
 	if (advance(run, event->ts))
 		return -ENOMEM;
-	if (!thread->asked || thread->calls || thread->waits)
+	if (thread->calls || thread->waits)
 		return 0;
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		const struct cursor *cursor = &run->cursors[gpu];
+		struct part part = {.gpu = gpu, .cursor = cursor, .row = event->row_index};
+		struct why_cause cause;
+		u64 until_ns = ~0ULL;
 
-		if (cursor->gap == cursor->end || cursor->gap->row != event->row_index ||
-		    event->ts < cursor->gap->since_ns)
+		if (cursor->gap == cursor->end || event->ts < cursor->gap->since_ns ||
+		    follow(run, cursor->gap->row, event->ts, &until_ns) != event->row_index)
 			continue;
-		if (why_code_sample(&run->code, gpu, cursor->gap->row, cursor->number,
-				    event->record->pid, event->record->stack))
+		cause = cause_of(&part, WHY_CODE);
+		if (why_code_sample(&run->code, &cause, cursor->number, event->record->pid,
+				    event->record->stack))
 			return -ENOMEM;
 	}
 	return 0;
@@ -311,7 +370,7 @@ static int run_point(void *data, const struct view_event *event, struct err *err
 
 /* ---- the run ---- */
 
-static void begin(struct run *run, const struct why_gaps *gaps)
+static int begin(struct run *run, const struct why_gaps *gaps)
 {
 	const struct view_survey *survey = view_survey(run->view);
 
@@ -321,19 +380,20 @@ static void begin(struct run *run, const struct why_gaps *gaps)
 		cursor->gap = gaps[gpu].items;
 		cursor->end = gaps[gpu].items + gaps[gpu].count;
 		enter(cursor);
-		for (size_t i = 0; i < gaps[gpu].count; i++)
-			run->threads[gaps[gpu].items[i].row].asked = true;
 	}
 	for (size_t i = 0; i < survey->row_count; i++) {
-		u32 pid = survey->rows[i].pid;
+		const struct view_row *row = &survey->rows[i];
 
-		if (!run->threads[i].asked)
+		if (row->type != ROW_THREAD)
 			continue;
 		run->threads[i].calls_until_ns =
-			view_recorded_until(run->view, VALUE_recorded_sort_cuda_calls, pid);
+			view_recorded_until(run->view, VALUE_recorded_sort_cuda_calls, row->pid);
 		run->threads[i].waits_until_ns =
-			view_recorded_until(run->view, VALUE_recorded_sort_waits, pid);
+			view_recorded_until(run->view, VALUE_recorded_sort_waits, row->pid);
+		if (map_set(&run->rows, row->pid, row->tid, i))
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 static bool has_gaps(const struct run *run, const struct why_gaps *gaps)
@@ -349,7 +409,8 @@ static int measure(struct run *run, struct view *view, const struct why_gaps *ga
 	const struct view_sink sink = {.span = run_span, .end = run_end, .point = run_point};
 	int result;
 
-	begin(run, gaps);
+	if (begin(run, gaps))
+		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
 	result = view_run(view, &sink, run, err);
 	if (result == 0 && (advance(run, ~0ULL) || why_code_finish(&run->code)))
 		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
@@ -373,6 +434,7 @@ int why_threads_ask(struct view *view, struct why_tally *tally, const struct why
 	else if (has_gaps(&run, gaps))
 		result = measure(&run, view, gaps, err);
 	why_code_free(&run.code);
+	map_free(&run.rows);
 	free(run.cursors);
 	free(run.threads);
 	return result;
