@@ -10,7 +10,7 @@ struct {
 	__type(value, u32);
 } sought_ends SEC(".maps");
 
-/* All open files of the machine: those of threads that share their process's are not told twice. */
+/* All open files of the machine: those of threads that share their process's are not told twice. Where they are more it ends with EAGAIN. */
 SEC("iter/task_file")
 int holders_of_ends(struct bpf_iter__task_file *context)
 {
@@ -20,6 +20,8 @@ int holders_of_ends(struct bpf_iter__task_file *context)
 
 	if (!task || !file)
 		return 0;
+	if (context->meta->seq_num >= OPEN_FILES_MAX)
+		return 1;
 	holder.end.inode = (u64)file->f_inode;
 	holder.end.number = file->f_inode->i_ino;
 	if (!bpf_map_lookup_elem(&sought_ends, &holder.end))

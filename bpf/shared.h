@@ -129,7 +129,8 @@ struct waited_event {
 	struct waited_file files[WAITED_FILES_MAX];
 };
 
-#define PIPE_ENDS_MAX 8192 /* that are looked for at once */
+#define PIPE_ENDS_MAX  8192   /* that are looked for at once, */
+#define OPEN_FILES_MAX 500000 /* among so many open files of the machine */
 
 /* Who has one open. */
 struct pipe_holder {

@@ -187,6 +187,7 @@ struct seq_file;
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
+	u64 seq_num; /* of what the iterator is at, from 0 */
 };
 
 struct bpf_iter__task {

@@ -7,6 +7,9 @@
  */
 #include "session/session_parts.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -22,6 +25,7 @@ struct waiting_text {
 	struct waiting_file {
 		struct waited_file file;
 		char *what;
+		bool asks; /* who has its other end */
 	} files[WAITED_FILES_MAX];
 };
 
@@ -32,7 +36,8 @@ struct session_waited {
 	size_t end_count, end_capacity;
 	struct pipe_holder *holders;
 	size_t holder_count, holder_capacity;
-	u64 next_ns; /* when it may be looked again */
+	const char *unknown; /* why it is not known who has them; NULL: it is */
+	u64 next_ns;	     /* when it may be looked again */
 };
 
 static void put_text(struct session *session, u32 number, const struct text *text)
@@ -48,6 +53,37 @@ static void put_text(struct session *session, u32 number, const struct text *tex
 
 /* ---- who has the other end ---- */
 
+static int compare_ends(const struct pipe_end *a, const struct pipe_end *b)
+{
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	return a->number == b->number ? 0 : a->number < b->number ? -1 : 1;
+}
+
+static int compare_holders(const void *left, const void *right)
+{
+	const struct pipe_holder *a = left, *b = right;
+	int result = compare_ends(&a->end, &b->end);
+
+	return result ? result : a->pid == b->pid ? 0 : a->pid < b->pid ? -1 : 1;
+}
+
+/* The first of those who have it; the others follow. */
+static size_t first_holder(const struct session_waited *waited, const struct pipe_end *end)
+{
+	size_t low = 0, high = waited->holder_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_ends(&waited->holders[middle].end, end) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Of a pipe who writes, where the thread reads, and the other way round. */
 static bool is_other_end(const struct waited_file *file, const struct pipe_holder *holder)
 {
@@ -55,8 +91,7 @@ static bool is_other_end(const struct waited_file *file, const struct pipe_holde
 	u32 wanted = (file->mode & FILE_READS ? FILE_WRITES : 0) |
 		     (file->mode & FILE_WRITES ? FILE_READS : 0);
 
-	return holder->end.inode == file->other.inode && holder->end.number == file->other.number &&
-	       (!is_pipe || holder->mode & wanted);
+	return !is_pipe || holder->mode & wanted;
 }
 
 static const char *arrow_of(const struct waited_file *file)
@@ -74,10 +109,12 @@ static void append_holders(const struct session_waited *waited, u32 pid,
 	bool itself = false;
 	u32 last = 0;
 
-	for (size_t i = 0; file->other.inode && i < waited->holder_count; i++) {
+	for (size_t i = first_holder(waited, &file->other);
+	     i < waited->holder_count && !compare_ends(&waited->holders[i].end, &file->other);
+	     i++) {
 		const struct pipe_holder *holder = &waited->holders[i];
 
-		/* All that a process has open comes one after the other. */
+		/* Who has it twice comes twice, one after the other. */
 		if (!is_other_end(file, holder) || holder->pid == last)
 			continue;
 		last = holder->pid;
@@ -101,6 +138,22 @@ static void add_holder(void *data, const void *holder)
 
 	if (!array_reserve(&waited->holders, &waited->holder_capacity, waited->holder_count + 1))
 		waited->holders[waited->holder_count++] = *(const struct pipe_holder *)holder;
+	else
+		waited->unknown = "no memory for those who have one";
+}
+
+static void append_file(const struct session_waited *waited, u32 pid,
+			const struct waiting_file *file, struct text *text)
+{
+	text_append(text, file->what ? file->what : "");
+	if (!file->file.other.inode)
+		return;
+	if (!file->asks)
+		text_append(text, " (other end not looked for: too many are waited at)");
+	else if (waited->unknown)
+		text_appendf(text, " (other end not known: %s)", waited->unknown);
+	else
+		append_holders(waited, pid, &file->file, text);
 }
 
 static void finish_text(struct session *session, struct waiting_text *waiting)
@@ -111,8 +164,7 @@ static void finish_text(struct session *session, struct waiting_text *waiting)
 		text_append(&text, "any of ");
 	for (u32 i = 0; i < waiting->count; i++) {
 		text_append(&text, i ? ", " : "");
-		text_append(&text, waiting->files[i].what ? waiting->files[i].what : "");
-		append_holders(session->waited, waiting->pid, &waiting->files[i].file, &text);
+		append_file(session->waited, waiting->pid, &waiting->files[i], &text);
 		free(waiting->files[i].what);
 	}
 	if (waiting->more)
@@ -120,19 +172,26 @@ static void finish_text(struct session *session, struct waiting_text *waiting)
 	put_text(session, waiting->number, &text);
 }
 
-/* Where not all could be looked at nobody is said to have an end. */
 static void find_holders(struct session *session)
 {
 	struct session_waited *waited = session->waited;
 	u64 begin_ns = clock_monotonic_ns(), end_ns;
+	int result;
 
 	waited->holder_count = 0;
-	if (waited->end_count && bpf_source_find_holders(session->source, waited->ends,
-							 waited->end_count, add_holder, waited))
-		waited->holder_count = 0;
+	waited->unknown = NULL;
+	result = bpf_source_find_holders(session->source, waited->ends, waited->end_count,
+					 add_holder, waited);
+	if (result)
+		waited->unknown = result == -EAGAIN ? "too many files are open here"
+						    : "could not be looked for";
+	if (waited->holder_count)
+		qsort(waited->holders, waited->holder_count, sizeof(*waited->holders),
+		      compare_holders);
 	end_ns = clock_monotonic_ns();
-	log_debug("looked for who has %zu other ends among all open files: %.2f ms",
-		  waited->end_count, (double)(end_ns - begin_ns) / 1e6);
+	log_debug("looked for who has %zu other ends among all open files: %.2f ms%s%s",
+		  waited->end_count, (double)(end_ns - begin_ns) / 1e6, result ? ", " : "",
+		  result ? waited->unknown : "");
 	waited->next_ns = end_ns + (end_ns - begin_ns) * LOOK_SHARE;
 	for (size_t i = 0; i < waited->count; i++)
 		finish_text(session, &waited->texts[i]);
@@ -159,8 +218,11 @@ static void describe(const struct waited_event *event, u32 i, struct text *text)
 
 static void on_files(struct session *session, const struct waited_event *event)
 {
-	struct waiting_text waiting = {
-		event->event.number, event->event.pid, event->count, event->more, {{{0}, NULL}}};
+	struct waiting_text waiting = {event->event.number,
+				       event->event.pid,
+				       event->count,
+				       event->more,
+				       {{{0}, NULL, false}}};
 	struct session_waited *waited = session->waited;
 	bool asks = false;
 
@@ -176,10 +238,10 @@ static void on_files(struct session *session, const struct waited_event *event)
 		struct text text = {0};
 
 		describe(event, i, &text);
-		waiting.files[i] = (struct waiting_file){*file, text.data};
+		waiting.files[i] = (struct waiting_file){*file, text.data, false};
 		if (file->other.inode && waited->end_count < PIPE_ENDS_MAX) {
 			waited->ends[waited->end_count++] = file->other;
-			asks = true;
+			waiting.files[i].asks = asks = true;
 		}
 	}
 	if (asks)

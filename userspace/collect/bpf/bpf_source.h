@@ -243,7 +243,7 @@ int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err);
 /* Those that are so now; right after the window was opened. -errno: they will be seen from their next wait on. */
 int bpf_source_note_off_cpu(struct bpf_source *source);
 /* Looks through the open files of the machine for those who have one of these open; one that has it twice comes twice. 0 or -errno: then not all
- * were found. Blocks: milliseconds, some 0.1 s for a million open files. */
+ * were found (-EAGAIN: more than OPEN_FILES_MAX are open). Blocks: milliseconds for some 10,000 open files, some 0.5 s for as many as that. */
 int bpf_source_find_holders(const struct bpf_source *source, const struct pipe_end *ends, size_t count,
 			    void (*callback)(void *data, const void *holder), void *data);
 void bpf_source_detach_off_cpu(struct bpf_source *source);
