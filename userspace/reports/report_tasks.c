@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "reports/report_table.h"
+#include "reports/thread_names.h"
 
 enum column {
 	COLUMN_SHARE,
@@ -110,16 +111,6 @@ static int run_total(void *data, const struct view_event *event, struct err *err
 	return 0;
 }
 
-/* "io_thd_" of "io_thd_3"; all of a name that is a number. */
-static size_t length_without_number(const char *name)
-{
-	size_t length = strlen(name);
-
-	while (length && name[length - 1] >= '0' && name[length - 1] <= '9')
-		length--;
-	return length ? length : strlen(name);
-}
-
 /* How much of its life it ran: next to nothing, little, a part, most. Of one that lived only briefly that is chance. */
 static unsigned work_of(const struct run *run, const struct task *thread)
 {
@@ -140,7 +131,7 @@ static int sum_up(struct run *run, const struct view *view)
 	for (size_t i = 0; i < run->threads.count; i++) {
 		const struct task *thread = &run->threads.items[i];
 		s64 name = string_table_add(&run->names, thread->name,
-					    length_without_number(thread->name));
+					    thread_name_stem_length(thread->name));
 		struct task *process =
 			task_of(&run->processes, thread->pid, 0,
 				&(struct task){.pid = thread->pid,
@@ -170,26 +161,12 @@ static int compare_tasks(const void *a, const void *b)
 	return (left->tid > right->tid) - (left->tid < right->tid);
 }
 
-/* "io_thd x4": where the numbers differ without them, and what stands between them and the name. */
-static void append_name(const struct task *task, struct text *text)
-{
-	size_t length = strlen(task->name);
-
-	if (task->names_differ)
-		length = length_without_number(task->name);
-	while (task->names_differ && length > 1 && strchr("_-.:#/ ", task->name[length - 1]))
-		length--;
-	text_append_bytes(text, task->name, length);
-	if (task->tid && task->threads > 1)
-		text_appendf(text, " x%llu", (unsigned long long)task->threads);
-}
-
 static int fill_row(const struct run *run, const struct task *task, struct report_row *row)
 {
 	struct text name _cleanup_text_ = {0};
 	u64 busy_ns = task->run_ns + task->ready_ns;
 
-	append_name(task, &name);
+	thread_names_append(&name, task->name, task->names_differ, task->tid ? task->threads : 1);
 	report_cell_decimal(&row->cells[COLUMN_SHARE],
 			    run->window_ns ? 100.0 * (double)task->run_ns / (double)run->window_ns
 					   : 0);
