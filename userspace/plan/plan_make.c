@@ -79,28 +79,33 @@ int plan_function_skip(struct plan_builder *builder, struct plan_function *funct
 	return 0;
 }
 
-/* Where children are recorded, files of programs that only they will run are probed too: those that a pattern has the path of. */
+int plan_later_file_add(struct module_list *modules, const struct target *targets,
+			const struct pattern *pattern, const char *words, struct err *err)
+{
+	int result;
+
+	if (!pattern_is_path(pattern))
+		return 0;
+	for (size_t m = 0; m < modules->count; m++)
+		if (pattern_matches_module(pattern, &modules->items[m], targets))
+			return 0;
+	result = modules_add_later(modules, targets, pattern->binary);
+	if (result == -ENOEXEC)
+		return err_set(err, result, "pattern \"%s\": %s has no code", words,
+			       pattern->binary);
+	return result == -ENOMEM ? err_errno(err, result, "pattern \"%s\"", words) : 0;
+}
+
 static int later_files_add(struct plan_builder *builder, struct module_list *modules,
 			   struct err *err)
 {
-	for (size_t p = 0; p < builder->pattern_count && builder->limits->children; p++) {
-		const struct pattern *pattern = &builder->patterns[p];
-		bool known = false;
-		int result;
+	int result = 0;
 
-		if (!pattern_is_path(pattern))
-			continue;
-		for (size_t m = 0; m < modules->count && !known; m++)
-			known = pattern_matches_module(pattern, &modules->items[m],
-						       builder->targets);
-		result = known ? 0 : modules_add_later(modules, builder->targets, pattern->binary);
-		if (result == -ENOEXEC)
-			return err_set(err, result, "pattern \"%s\": %s has no code", pattern->text,
-				       pattern->binary);
-		if (result == -ENOMEM)
-			return err_errno(err, result, "pattern \"%s\"", pattern->text);
-	}
-	return 0;
+	for (size_t p = 0; p < builder->pattern_count && builder->limits->children && !result; p++)
+		result = plan_later_file_add(modules, builder->targets, &builder->patterns[p],
+					     builder->patterns[p].text, err);
+	modules_sort(modules);
+	return result;
 }
 
 /* How returns are seen, and where the probes go. */

@@ -55,6 +55,11 @@ const char *plan_patched_by(u64 found, const char *function);
 /* Why nothing of a file is probed; NULL: it may be. */
 const char *plan_file_differs(const struct elf_file *file);
 
+/* plan_make.c: where children are recorded, files of programs that only they will run are probed too: those that a pattern has the path of. Adds it
+ * at the end, if no target maps it; one that is not there is nothing. words: of the user. */
+int plan_later_file_add(struct module_list *modules, const struct target *targets, const struct pattern *pattern,
+			const char *words, struct err *err);
+
 /* plan_forwards.c: leaves out what only hands calls on (forwarding_libraries.def). After plan_match. */
 int plan_forwards_apply(struct plan_builder *builder, struct err *err);
 /* plan_policy.c: how the returns of each function are seen. */

@@ -398,8 +398,11 @@ static int say_unmatched(const struct usdt_builder *builder, const struct usdt_p
 	if (!files)
 		return err_set(err, -ENOENT,
 			       "no target maps a file \"%s\" (-U \"%s\"): gpuprobe check -p PID "
-			       "lists those that are mapped",
-			       pattern->binary.binary, pattern->text);
+			       "lists those that are mapped. A program that a target starts later "
+			       "is named by its path, and recorded with --children: %s-U "
+			       "'PROVIDER:GLOB@/PATH'",
+			       pattern->binary.binary, pattern->text,
+			       builder->limits->children ? "" : "--children ");
 	if (!offered.count)
 		return err_set(err, -ENOENT,
 			       "no USDT probe matches \"%s\": the files that are mapped have none",
@@ -468,11 +471,28 @@ static int reach_apply(struct usdt_builder *builder, struct err *err)
 	return plan_reach_apply(&functions, err);
 }
 
+static int later_files_add(struct usdt_builder *builder, struct err *err)
+{
+	struct module_list modules = {builder->plan->modules, builder->plan->module_count};
+	int result = 0;
+
+	for (size_t i = 0; i < builder->request->count && builder->limits->children && !result; i++)
+		if (!builder->patterns[i].exclude)
+			result = plan_later_file_add(&modules, builder->targets,
+						     &builder->patterns[i].binary,
+						     builder->patterns[i].text, err);
+	builder->plan->modules = modules.items;
+	builder->plan->module_count = modules.count;
+	return result;
+}
+
 static int usdt_build(struct usdt_builder *builder, struct err *err)
 {
 	struct plan *plan = builder->plan;
 	int result = patterns_parse(builder, err);
 
+	if (!result)
+		result = later_files_add(builder, err);
 	if (!result)
 		result = decoder_create(&builder->decoder, err);
 	if (result)

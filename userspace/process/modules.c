@@ -333,6 +333,12 @@ static int module_compare(const void *left, const void *right)
 	return strcmp(a->path, b->path);
 }
 
+void modules_sort(struct module_list *list)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), module_compare);
+}
+
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err)
 {
@@ -356,9 +362,7 @@ int modules_load(const struct target *targets, size_t target_count, struct modul
 		modules_free(&loader.list);
 		return result;
 	}
-	if (loader.list.count)
-		qsort(loader.list.items, loader.list.count, sizeof(*loader.list.items),
-		      module_compare);
+	modules_sort(&loader.list);
 	*ret_list = loader.list;
 	return 0;
 }
@@ -419,8 +423,6 @@ int modules_add_later(struct module_list *list, const struct target *targets, co
 	result = file_facts_read(module);
 	if (!result)
 		result = ranges_read(module);
-	if (result != -ENOMEM)
-		qsort(list->items, list->count, sizeof(*list->items), module_compare);
 	return result;
 }
 

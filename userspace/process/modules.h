@@ -57,8 +57,10 @@ struct module_list {
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err);
 /* A file that no target maps, but processes that they start may, by its path as the first target sees it, which stands for those to come.
- * -ENOENT: there is none; -ENOEXEC: it has no code. Indexes into the list change. */
+ * -ENOENT: there is none; -ENOEXEC: it has no code. It comes last. */
 int modules_add_later(struct module_list *list, const struct target *targets, const char *path);
+/* As modules_load() has them, those added among them: indexes into the list change. */
+void modules_sort(struct module_list *list);
 void modules_free(struct module_list *list);
 /* Has /proc/PID/maps these numbers for the file, in whatever target? Is it the file of which stat(2) says these? */
 bool module_is_mapped_as(const struct code_module *module, u64 maps_device, u64 maps_inode);
