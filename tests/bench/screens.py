@@ -5,6 +5,7 @@ import os
 import pathlib
 import pwd
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -39,7 +40,12 @@ def nginx():
 	try:
 		with services.nginx() as pid:
 			time.sleep(1)
-			yield ["-p", pid, "--children"]
+			try:
+				yield ["-p", pid, "--children"]
+			finally:
+				# Its workers would outlive it.
+				os.kill(pid, signal.SIGTERM)
+				lib_and_services()[0].wait_for(lambda: lib_and_services()[0].state(pid) == "Z", "nginx to end")
 	finally:
 		services.NGINX = one
 
