@@ -19,6 +19,7 @@
 #define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
 #define TEXT_MOST     48 /* columns of a text in front of it */
 #define BRIEF_MOST    26
+#define WORDS_MOST    1000 /* columns of a sentence before it is cut */
 #define TOTAL_TIME    "Total Time (ns)"
 #define OF_WINDOW     "of window"
 #define HEADING_MAX   32
@@ -320,6 +321,40 @@ static char *join_lines(const char *lines, enum shown shown)
 	return text.data;
 }
 
+/* Where the words can end that fit: at a blank that is in no command. 0: nowhere. */
+static size_t words_that_fit(const char *words, size_t columns)
+{
+	size_t fits = text_skip_columns(words, columns), end = 0;
+	bool in_command = false;
+
+	for (size_t i = 0; i < fits; i++) {
+		in_command ^= words[i] == '`';
+		if (words[i] == ' ' && !in_command)
+			end = i;
+	}
+	return end;
+}
+
+/* The last column's name, a sentence, in so many columns. */
+static int cut_words(const struct block_page *page, struct text *words, size_t columns)
+{
+	_cleanup_text_ struct text shown = {0}, rest = {0};
+	size_t end;
+
+	if (text_columns(text_string(words)) <= columns)
+		return 0;
+	text_appendf(&rest, " ... (-r %s)", page->content->report);
+	end = words_that_fit(text_string(words), columns > rest.length ? columns - rest.length : 0);
+	text_append_bytes(&shown, text_string(words), end);
+	text_append(&shown, text_string(&rest));
+	if (shown.failed || rest.failed)
+		return -ENOMEM;
+	text_free(words);
+	*words = shown;
+	shown = (struct text){0};
+	return 0;
+}
+
 static int fill_names(struct block_page *page, size_t columns)
 {
 	const struct block_content *content = page->content;
@@ -337,8 +372,13 @@ static int fill_names(struct block_page *page, size_t columns)
 		result = names[i] ? 0 : -ENOMEM;
 	}
 	if (result == 0)
-		result = shown_names((const char *const *)names, content->row_count, columns,
+		result = shown_names((const char *const *)names, content->row_count,
+				     content->columns[last].shown == SHOWN_WORDS ? WORDS_MOST
+										 : columns,
 				     content->columns[last].shown == SHOWN_CODE, shown);
+	for (size_t i = 0; i < content->row_count && result == 0; i++)
+		if (content->columns[last].shown == SHOWN_WORDS)
+			result = cut_words(page, &shown[i], columns);
 	for (size_t i = 0; i < content->row_count && names && shown; i++) {
 		*cell_of(page, i, last) = shown[i];
 		free(names[i]);

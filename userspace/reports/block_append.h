@@ -24,16 +24,17 @@ enum shown {
 	SHOWN_CODE,  /* a name of code */
 	SHOWN_STACK, /* lines; where there are functions of Python, these without the beginnings of threads */
 	SHOWN_WAY,   /* the same of what the first line names, which stays */
+	SHOWN_WORDS, /* a sentence: cut behind a word, never in a command (`...`); then it names the report, which has it all */
 };
 
 /* The first without a heading is behind the last. */
 struct block_column {
 	const char *heading, *name; /* name: of the report's column; cells of one that it has not are empty */
-	enum shown shown;	    /* the last three only of the last column */
+	enum shown shown;	    /* the last four only of the last column */
 };
 
 struct block_content {
-	const char *title;
+	const char *title, *report; /* report: its name */
 	const struct block_column *columns;
 	const struct report_table *table;
 	const struct report_table *beside; /* of its columns too, in the row of the same name; without columns: none */

@@ -200,6 +200,7 @@ static int append_block(const struct view *view, const struct filled *filled, co
 {
 	const struct block_content content = {
 		.title = filled->block->title,
+		.report = filled->block->report,
 		.columns = filled->block->columns,
 		.table = &filled->table,
 		.beside = &filled->beside,
