@@ -287,14 +287,18 @@ static __always_inline u32 what_is_done(struct code_write_event *event,
 		u64 start = change.starts[i];
 		u64 end = (start + change.bytes[i] + ARCH_PAGE_BYTES - 1) & -(u64)ARCH_PAGE_BYTES;
 
-		/* Where probes are may be what was not answered. */
-		if (!change.bytes[i] || (!late && !ranges_overlap(event->pid, ranges, start, end)))
+		if (!change.bytes[i])
 			continue;
 		event->start = start;
 		event->end = end;
-		return change.kind;
+		if (ranges_overlap(event->pid, ranges, start, end))
+			return change.kind;
 	}
 	*ret_waits = late || !change.waits_not;
+	/* Where probes are may be what was not answered. */
+	if (late && !change.otherwise && event->end)
+		return change.kind;
+	event->start = event->end = 0;
 	return change.otherwise;
 }
 
