@@ -155,6 +155,7 @@ static int folded_time(struct folded *folded, const struct view_event *event, st
 struct launched {
 	const struct view_row *row; /* NULL: the call is not known */
 	u32 pid, stack;
+	const struct view_cause *cause; /* of work; NULL: it is a call, or not known */
 	u64 row_number;
 	const char *name; /* NULL: the stack's innermost function says it */
 };
@@ -162,11 +163,19 @@ struct launched {
 static int launched_line(struct folded *folded, const struct launched *launched, u64 name,
 			 u64 *ret_place)
 {
+	u32 waiter = launched->cause ? launched->cause->within.waiter_stack : 0;
 	_cleanup_text_ struct text text = {0};
+	struct view_launch_code code;
 
 	if (launched->row) {
 		append_part(&text, launched->row->process_name);
 		append_part(&text, launched->row->name);
+	}
+	/* The thread that wants it, where the launching one has nothing of the program. */
+	if (view_launch_code(folded->view, launched->cause, launched->name, &code) &&
+	    code.waits_here) {
+		append_stack(folded->view, launched->pid, waiter, &text);
+		append_part(&text, "[waits here]");
 	}
 	if (launched->stack)
 		append_stack(folded->view, launched->pid, launched->stack, &text);
@@ -176,21 +185,22 @@ static int launched_line(struct folded *folded, const struct launched *launched,
 		append_part(&text, launched->name);
 	if (line_add(folded, &text, ret_place))
 		return -ENOMEM;
-	return map_set(&folded->by_stack, launched->row_number << 32 | name, launched->stack,
-		       *ret_place);
+	return map_set(&folded->by_stack, launched->row_number << 32 | name,
+		       (u64)waiter << 32 | launched->stack, *ret_place);
 }
 
 static int add_launched(struct folded *folded, const struct launched *launched, u64 value)
 {
 	const char *string = launched->name ? launched->name : "";
 	s64 name = string_table_add(&folded->names, string, strlen(string));
+	u32 waiter = launched->cause ? launched->cause->within.waiter_stack : 0;
 	const u64 *known;
 	u64 place;
 
 	if (name < 0)
 		return -ENOMEM;
 	known = map_find(&folded->by_stack, launched->row_number << 32 | (u64)name,
-			 launched->stack);
+			 (u64)waiter << 32 | launched->stack);
 	if (known)
 		place = *known;
 	else if (launched_line(folded, launched, (u64)name, &place))
@@ -226,6 +236,7 @@ static int folded_work(struct folded *folded, const struct view_event *event)
 		launched.row_number = cause->row_index + 1;
 		launched.pid = cause->pid;
 		launched.stack = cause->stack.stack;
+		launched.cause = cause;
 	}
 	return add_launched(folded, &launched, event->dur);
 }

@@ -443,6 +443,30 @@ static void append_launcher(const struct view *view, struct text *text,
 	text->failed |= place.failed;
 }
 
+/* Of work that a thread launched of which no function is the program's own: where the thread waits that wants it, and what of PyTorch's
+ * autograd it was launched by. */
+static void append_waiter(const struct view *view, struct text *text,
+			  const struct view_event *event)
+{
+	_cleanup_text_ struct text place = {0};
+	struct view_launch_code code;
+
+	if (!view_launch_code(view, event->cause, event->name, &code))
+		return;
+	if (code.waits_here) {
+		view_frame_append(&code.frame, &place);
+		text_append(text, "\"waits here\":");
+		json_append_string(text, text_string(&place));
+		text_append_char(text, ',');
+	}
+	if (code.autograd_node[0]) {
+		text_append(text, "\"autograd\":");
+		json_append_string(text, code.autograd_node);
+		text_append_char(text, ',');
+	}
+	text->failed |= place.failed;
+}
+
 /* By what code a call of CUDA was made, or work of a GPU launched; 0: not known. */
 static u32 launch_stack_of(const struct view_event *event, u32 *pid)
 {
@@ -510,6 +534,7 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 		text_append(text, text->length == before ? "" : ",");
 		if (!event->record->stack)
 			append_launcher(args->view, text, event, pid, stack);
+		append_waiter(args->view, text, event);
 		append_stack(args->view, text, pid, stack);
 	}
 	if (text->length == before)

@@ -18,21 +18,22 @@ static int number_of(struct launch_places *places, const char *string, u32 *ret_
 	return 0;
 }
 
-/* frame: NULL: none. */
-static int make_place(struct launch_places *places, const struct view_frame *frame,
+/* code: NULL: none. */
+static int make_place(struct launch_places *places, const struct view_launch_code *code,
 		      struct launch_place *ret_place)
 {
+	const struct view_frame *frame = code ? &code->frame : NULL;
 	_cleanup_text_ struct text name = {0};
 	_cleanup_text_ struct text line = {0};
 	_cleanup_text_ struct text brief = {0};
 
 	ret_place->known = frame;
-	if (!frame)
+	if (!code)
 		text_append(&name, LAUNCH_PLACE_NO_STACK);
 	else
-		view_frame_append_name(frame, &name);
-	if (frame)
-		view_frame_append(frame, &brief);
+		view_launch_code_append(code, view_frame_append_name, &name);
+	if (code)
+		view_launch_code_append(code, view_frame_append, &brief);
 	if (frame && frame->file[0])
 		text_appendf(&line, "%s:%u", frame->file, frame->line);
 	if (name.failed || line.failed || brief.failed ||
@@ -51,20 +52,22 @@ int launch_places_of(struct launch_places *places, const struct view_event *even
 	const struct view_cause *cause = event->cause;
 	u32 stack = cause ? cause->stack.stack : 0, pid = cause ? cause->pid : 0;
 	bool is_kernel = event->kind->number == KIND_kernel;
-	u64 whose = stack ? (u64)pid << 32 | stack : 0, name = is_kernel ? event->record->name : 0;
-	const u64 *known = map_find(&places->known, whose, stack ? name : 0);
-	struct view_frame frame;
-	bool has_frame;
+	u64 whose = stack ? (u64)pid << 32 | stack : 0;
+	u64 what = stack ? (u64)cause->within.waiter_stack << 32 |
+				   (is_kernel ? event->record->name : 0)
+			 : 0;
+	const u64 *known = map_find(&places->known, whose, what);
+	struct view_launch_code code;
+	bool has_code;
 
 	if (known) {
 		*ret_place = places->items[*known];
 		return 0;
 	}
-	has_frame = stack && view_own_frame(places->view, pid, stack,
-					    is_kernel ? event->name : NULL, &frame);
+	has_code = view_launch_code(places->view, cause, is_kernel ? event->name : NULL, &code);
 	if (array_reserve(&places->items, &places->capacity, places->count + 1) ||
-	    make_place(places, has_frame ? &frame : NULL, &places->items[places->count]) ||
-	    map_set(&places->known, whose, stack ? name : 0, places->count))
+	    make_place(places, has_code ? &code : NULL, &places->items[places->count]) ||
+	    map_set(&places->known, whose, what, places->count))
 		return -ENOMEM;
 	*ret_place = places->items[places->count++];
 	return 0;

@@ -104,6 +104,7 @@ struct view_within {
 	size_t row_index; /* of the thread whose ranges are the outermost */
 	u64 range;	  /* the innermost on the launching thread, of view_range(); 0: it has none open */
 	u64 outer_range;  /* the same of the other thread; 0: there is no other, or it has none open */
+	u32 waiter_stack; /* of the process: where the only thread waits that waits for this one; 0: not known, or several wait */
 };
 
 /* By what code a launch was made. */
@@ -271,6 +272,19 @@ size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 /* The function of such a stack that is the program's own and launched a kernel (NULL: something else), by library_code.def: the innermost one that
  * is no library's, of Python if it has such, else what comes nearest to that. False: nothing is known of any. Its strings live as long as the view. */
 bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel, struct view_frame *ret_frame);
+
+/* The code of the program that work of a GPU goes back to. */
+#define VIEW_AUTOGRAD_NODE_MAX 128
+struct view_launch_code {
+	struct view_frame frame;
+	/* It launched nothing itself: nothing of the thread that did is the program's own, and there the one thread waits that waits for it. */
+	bool waits_here;
+	char autograd_node[VIEW_AUTOGRAD_NODE_MAX]; /* "AddmmBackward0", of PyTorch's C++ frames; "": it was launched by none */
+};
+/* Of an effect's cause (NULL: false) that has a stack; kernel: as above. */
+bool view_launch_code(const struct view *view, const struct view_cause *cause, const char *kernel, struct view_launch_code *ret_code);
+/* "backward train.py:9 [waits here: AddmmBackward0]", with view_frame_append_name() or view_frame_append(). */
+void view_launch_code_append(const struct view_launch_code *code, void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
 
 /* NULL for 0. */
 const struct view_path *view_path(const struct view *view, u32 path);

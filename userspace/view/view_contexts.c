@@ -21,18 +21,23 @@
 /* What stands in the path of a cause in the survey, which makes no paths. */
 #define MARK_IN_RANGE 1U
 #define MARK_IN_WAIT  2U
+#define MARK_AWAITED  4U
 
 struct context_thread {
 	u64 work, work_in_ranges, work_in_waits;
+	u64 work_awaited; /* in the wait of one other thread, whatever that one is in */
 	u64 range_end,
 		scope_end; /* of ranges, of functions too: the latest end so far. Before it one of them is open */
 	u32 pid, tid;
 	bool works_for_others;
+	bool is_awaited; /* the same, without a look at ranges and functions */
 };
 
 struct context_waiter {
 	size_t row_index;
 	u64 end;
+	u32 stack;     /* at which it waits; 0: none was taken */
+	bool in_scope; /* of the survey: in a range or function of its own */
 };
 
 /* Who waits for one thread, in the order of their begins. */
@@ -87,7 +92,7 @@ static struct context_waiters *waiters_at(struct view_contexts *contexts, u32 pi
 	return waiters && waiters->count ? waiters : NULL;
 }
 
-static int add_wait(struct view_contexts *contexts, const struct view_event *event)
+static int add_wait(struct view_contexts *contexts, const struct view_event *event, bool in_scope)
 {
 	const struct record_off_cpu *wait = (const struct record_off_cpu *)event->record;
 	struct context_waiters *waiters;
@@ -99,8 +104,8 @@ static int add_wait(struct view_contexts *contexts, const struct view_event *eve
 		return -ENOMEM;
 	drop_ended(waiters, event->ts);
 	if (waiters->count < WAITERS_MAX)
-		waiters->waiters[waiters->count++] =
-			(struct context_waiter){event->row_index, event->end};
+		waiters->waiters[waiters->count++] = (struct context_waiter){
+			event->row_index, event->end, event->record->stack, in_scope};
 	return 0;
 }
 
@@ -129,6 +134,16 @@ static void add_scope(struct context_thread *thread, const struct view_event *ev
 		thread->range_end = event->end;
 }
 
+static u32 wait_marks(const struct context_waiters *waiters)
+{
+	u32 marks = waiters && waiters->count == 1 ? MARK_AWAITED : 0;
+
+	for (unsigned i = 0; waiters && i < waiters->count; i++)
+		if (waiters->waiters[i].in_scope)
+			marks |= MARK_IN_WAIT;
+	return marks;
+}
+
 int view_contexts_survey(struct view_contexts *contexts, const struct view_event *event,
 			 u32 *ret_mark)
 {
@@ -143,15 +158,14 @@ int view_contexts_survey(struct view_contexts *contexts, const struct view_event
 	if (!thread)
 		return -ENOMEM;
 	if (kind == KIND_off_cpu)
-		return event->ts < thread->scope_end ? add_wait(contexts, event) : 0;
+		return add_wait(contexts, event, event->ts < thread->scope_end);
 	if (kind != KIND_api) {
 		add_scope(thread, event);
 		return 0;
 	}
 	if (event->ts < thread->range_end)
 		*ret_mark |= MARK_IN_RANGE;
-	if (waiters_at(contexts, thread->pid, thread->tid, event->ts))
-		*ret_mark |= MARK_IN_WAIT;
+	*ret_mark |= wait_marks(waiters_at(contexts, thread->pid, thread->tid, event->ts));
 	return 0;
 }
 
@@ -167,14 +181,15 @@ void view_contexts_survey_work(struct view_contexts *contexts, const struct view
 	thread->work++;
 	thread->work_in_ranges += cause->path & MARK_IN_RANGE ? 1 : 0;
 	thread->work_in_waits += cause->path & MARK_IN_WAIT ? 1 : 0;
+	thread->work_awaited += cause->path & MARK_AWAITED ? 1 : 0;
 }
 
 /* ---- behind the survey ---- */
 
 /* Nearly all, three of four, so that somebody who waits for its lock now and then does not count. */
-static bool works_for_others(const struct context_thread *thread)
+static bool is_nearly_all(u64 part, const struct context_thread *thread)
 {
-	return thread->work_in_waits && 4 * thread->work_in_waits >= 3 * thread->work;
+	return part && 4 * part >= 3 * thread->work;
 }
 
 /* A library below it (CUB, cuDNN) may have ranges of its own around some of it. */
@@ -218,10 +233,12 @@ int view_contexts_finish(struct view_contexts *contexts, const struct view_row *
 	int result = 0;
 
 	for (size_t i = 0; i < contexts->thread_count && result == 0; i++) {
-		contexts->threads[i].works_for_others = works_for_others(&contexts->threads[i]);
-		if (contexts->threads[i].pid)
-			result = map_set(&places, contexts->threads[i].pid,
-					 contexts->threads[i].tid, i);
+		struct context_thread *thread = &contexts->threads[i];
+
+		thread->works_for_others = is_nearly_all(thread->work_in_waits, thread);
+		thread->is_awaited = is_nearly_all(thread->work_awaited, thread);
+		if (thread->pid)
+			result = map_set(&places, thread->pid, thread->tid, i);
 	}
 	contexts->threads_of_rows = calloc(row_count + 1, sizeof(*contexts->threads_of_rows));
 	if (!contexts->threads_of_rows)
@@ -330,6 +347,19 @@ static int find_context(struct view_contexts *contexts, const struct view_contex
 	return path_at(paths, *leader, event->ts, true, ret_path);
 }
 
+/* Where the one thread that waits for this one does so; 0: none does, or several, or not for nearly all of its work. */
+static u32 waiter_stack(struct view_contexts *contexts, const struct view_contexts *surveyed,
+			const struct view_event *event)
+{
+	const struct context_thread *thread = thread_at(surveyed, event->row_index);
+	const struct context_waiters *waiters;
+
+	if (!thread || !thread->is_awaited)
+		return 0;
+	waiters = waiters_at(contexts, event->record->pid, event->record->tid, event->ts);
+	return waiters && waiters->count == 1 ? waiters->waiters[0].stack : 0;
+}
+
 int view_contexts_add(struct view_contexts *contexts, const struct view_contexts *surveyed,
 		      struct view_paths *paths, const struct view_event *event, u32 path,
 		      struct view_within *ret_within)
@@ -345,7 +375,7 @@ int view_contexts_add(struct view_contexts *contexts, const struct view_contexts
 
 	*ret_within = own;
 	if (kind == KIND_off_cpu)
-		return add_wait(contexts, event);
+		return add_wait(contexts, event, false);
 	if (kind != KIND_api || event->row->type != ROW_THREAD)
 		return 0;
 	own_range = view_paths_range(paths, event->row_index);
@@ -354,6 +384,7 @@ int view_contexts_add(struct view_contexts *contexts, const struct view_contexts
 	if (!around)
 		*ret_within = own;
 	ret_within->range = own_range;
+	ret_within->waiter_stack = waiter_stack(contexts, surveyed, event);
 	if (!around)
 		return 0;
 	ret_within->outer_range = view_paths_range(paths, ret_within->row_index);

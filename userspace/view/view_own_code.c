@@ -10,6 +10,9 @@
 #include "base/path.h"
 #include "view/view_parts.h"
 
+#define AUTOGRAD       "torch::autograd::"
+#define AUTOGRAD_APPLY "::apply"
+
 /* From what says least of who wanted it. */
 enum sort {
 	SORT_NOTHING, /* nothing is known of it */
@@ -112,8 +115,8 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 	return SORT_NATIVE;
 }
 
-bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel,
-		    struct view_frame *ret_frame)
+static enum sort own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel,
+			   struct view_frame *ret_frame)
 {
 	const struct view_frame *frames;
 	const char *cut;
@@ -129,5 +132,75 @@ bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *ker
 		best = sort;
 		*ret_frame = frames[i];
 	}
-	return best != SORT_NOTHING;
+	return best;
+}
+
+bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel,
+		    struct view_frame *ret_frame)
+{
+	return own_frame(view, pid, stack, kernel, ret_frame) != SORT_NOTHING;
+}
+
+/* ---- autograd ---- */
+
+/* torch::autograd::generated::AddmmBackward0::apply(...): the part before "::apply". */
+static bool read_node(const char *function, char *ret_node)
+{
+	const char *end = strstr(function, AUTOGRAD_APPLY), *begin = end;
+
+	if (strncmp(function, AUTOGRAD, strlen(AUTOGRAD)) || !end ||
+	    (end[strlen(AUTOGRAD_APPLY)] && end[strlen(AUTOGRAD_APPLY)] != '('))
+		return false;
+	while (begin > function && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_'))
+		begin--;
+	if (begin == end || begin[-1] != ':' || end - begin >= VIEW_AUTOGRAD_NODE_MAX)
+		return false;
+	memcpy(ret_node, begin, end - begin);
+	ret_node[end - begin] = '\0';
+	return true;
+}
+
+/* The innermost one. */
+static void find_node(const struct view *view, u32 pid, u32 stack, char *ret_node)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
+
+	ret_node[0] = '\0';
+	for (size_t i = 0; i < count; i++)
+		if (!frames[i].python && read_node(frames[i].name, ret_node))
+			return;
+}
+
+bool view_launch_code(const struct view *view, const struct view_cause *cause, const char *kernel,
+		      struct view_launch_code *ret_code)
+{
+	u32 stack = cause ? cause->stack.stack : 0, waiter = cause ? cause->within.waiter_stack : 0;
+	struct view_frame frame;
+	enum sort sort;
+
+	*ret_code = (struct view_launch_code){0};
+	if (!stack)
+		return false;
+	sort = own_frame(view, cause->pid, stack, kernel, &ret_code->frame);
+	find_node(view, cause->pid, stack, ret_code->autograd_node);
+	if (sort < SORT_NATIVE && waiter &&
+	    own_frame(view, cause->pid, waiter, NULL, &frame) >= SORT_NATIVE) {
+		ret_code->frame = frame;
+		ret_code->waits_here = true;
+		return true;
+	}
+	return sort != SORT_NOTHING;
+}
+
+void view_launch_code_append(const struct view_launch_code *code,
+			     void (*append)(const struct view_frame *frame, struct text *text),
+			     struct text *text)
+{
+	const char *node = code->autograd_node;
+
+	append(&code->frame, text);
+	if (code->waits_here)
+		text_appendf(text, " [waits here%s%s]", *node ? ": " : "", node);
 }
