@@ -38,7 +38,9 @@ def check(result):
 def taken(frame):
 	found = []
 	while frame:
-		found.append((frame.f_code.co_qualname, frame.f_lineno))
+		code = frame.f_code
+		# Before 3.11 only the name is known.
+		found.append((getattr(code, "co_qualname", code.co_name), frame.f_lineno))
 		frame = frame.f_back
 	return found
 
