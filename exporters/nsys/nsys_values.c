@@ -296,11 +296,14 @@ static struct value value_of_stack(struct nsys_values *values,
 				   const struct nsys_bound_column *column,
 				   const struct view_event *event)
 {
-	enum nsys_list_type list =
-		column->column->source == NSYS_CUDA_STACK ? NSYS_CUDA_STACKS : NSYS_OSRT_STACKS;
+	bool of_cuda = column->column->source == NSYS_CUDA_STACK;
+	enum nsys_list_type list = of_cuda ? NSYS_CUDA_STACKS : NSYS_OSRT_STACKS;
 	struct nsys_item stack = {.pid = event->record->pid, .id = event->record->stack};
 	u64 number;
 
+	/* One that was taken as a function of CUDA was entered. */
+	if (!stack.id && of_cuda)
+		stack.id = event->stack.stack;
 	if (!stack.id)
 		return nothing();
 	number = nsys_list_note(&values->lists[list], stack.pid, stack.id, &stack);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stack of an event as one of its stats: the names of its functions, innermost first. A string that several events share is in the
- * file once. */
+/*
+ * The stack of an event as one of its stats: the names of its functions, innermost first. Of a call of CUDA and of what was launched it is that of
+ * the launch, with the program's own function ("launched by") and its line ("source"). A string that several events share is in the file once.
+ */
 #ifndef GPUPROBE_EXPORTERS_XPLANE_XPLANE_STACKS_H
 #define GPUPROBE_EXPORTERS_XPLANE_XPLANE_STACKS_H
 
@@ -13,6 +15,10 @@ struct xplane_stacks {
 	const struct view *view;
 	struct map
 		references; /* (plane, process and stack) -> number of the string in the plane; 0: it has no room for more */
+	struct map codes;  /* (process and stack, waiting stack and kernel) -> a number of it */
+	struct map places; /* (plane, that number) -> place in sources */
+	struct xplane_source *sources;
+	size_t source_count, source_capacity;
 };
 
 /* Nothing of an event without a stack. 0 or -ENOMEM. */
