@@ -279,6 +279,7 @@ struct view_launch_code {
 	struct view_frame frame;
 	/* It launched nothing itself: nothing of the thread that did is the program's own, and there the one thread waits that waits for it. */
 	bool waits_here;
+	bool replays; /* a graph: it says who replayed it; the code that captured its nodes ran before */
 	char autograd_node[VIEW_AUTOGRAD_NODE_MAX]; /* "AddmmBackward0", of PyTorch's C++ frames; "": it was launched by none */
 };
 /* Of an effect's cause (NULL: false) that has a stack; kernel: as above. */

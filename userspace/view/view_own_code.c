@@ -183,6 +183,7 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 	*ret_code = (struct view_launch_code){0};
 	if (!stack)
 		return false;
+	ret_code->replays = strstr(cause->name, "GraphLaunch") != NULL;
 	sort = own_frame(view, cause->pid, stack, kernel, &ret_code->frame);
 	find_node(view, cause->pid, stack, ret_code->autograd_node);
 	if (sort < SORT_NATIVE && waiter &&
@@ -203,4 +204,6 @@ void view_launch_code_append(const struct view_launch_code *code,
 	append(&code->frame, text);
 	if (code->waits_here)
 		text_appendf(text, " [waits here%s%s]", *node ? ": " : "", node);
+	if (code->replays)
+		text_append(text, " [replays a graph]");
 }
