@@ -274,15 +274,21 @@ int chrome_args_add_category(struct chrome_args *args, const struct chrome_categ
 	return result;
 }
 
-int chrome_args_find(struct chrome_args *args, const struct view *view, struct err *err)
+int chrome_args_begin(struct chrome_args *args, const struct view *view, struct err *err)
 {
-	const struct schema_kind *kinds = schema_kinds(&args->kind_count);
-	int result = 0;
-
+	(void)schema_kinds(&args->kind_count);
 	args->view = view;
 	args->kinds = calloc(args->kind_count, sizeof(*args->kinds));
-	if (!args->kinds)
-		return err_errno(err, -ENOMEM, CHROME ": can't look up the args");
+	return args->kinds ? 0 : err_errno(err, -ENOMEM, CHROME ": can't look up the args");
+}
+
+int chrome_args_find(struct chrome_args *args, const struct view *view, struct err *err)
+{
+	int result = chrome_args_begin(args, view, err);
+	const struct schema_kind *kinds = schema_kinds(&args->kind_count);
+
+	if (result < 0)
+		return result;
 	for (size_t i = 0; i < ARRAY_SIZE(chrome_arg_rows) && result == 0; i++)
 		result = chrome_args_add(args, &chrome_arg_rows[i], err);
 	for (size_t i = 0; i < args->kind_count && result == 0; i++)

@@ -32,6 +32,8 @@ struct chrome_category_row {
 	const char *category;
 };
 
+/* Without a row in any table; chrome_args_add() does the rest. */
+int chrome_args_begin(struct chrome_args *args, const struct view *view, struct err *err);
 /* Looks the tables up in the view. Zero-initialise; chrome_args_free() after a failure too. */
 int chrome_args_find(struct chrome_args *args, const struct view *view, struct err *err);
 /* Add a row to them; they outlive it. -EINVAL names a key or a value that a kind has not. */

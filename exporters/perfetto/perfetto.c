@@ -10,6 +10,7 @@
 #include "exporters/chrome/chrome_arrows.h"
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/perfetto/perfetto_args.h"
+#include "exporters/perfetto/perfetto_gpu.h"
 #include "exporters/perfetto/perfetto_metadata.h"
 #include "exporters/perfetto/perfetto_tracks.h"
 
@@ -25,6 +26,7 @@ struct perfetto {
 	struct chrome_annotations annotations;
 	struct chrome_arrows arrows;
 	struct chrome_wakes wakes;
+	struct perfetto_gpu gpu;
 	struct text name; /* of the counter at hand */
 };
 
@@ -52,7 +54,9 @@ static int find_track(struct perfetto *perfetto, const struct view_event *event,
 			       "can't write %s: event on row %zu, lane %u, which the survey did "
 			       "not find",
 			       perfetto->packets.writer.path, event->row_index, event->lane);
-	return 0;
+	if (perfetto_gpu_takes(event))
+		return 0;
+	return perfetto_tracks_tell(&perfetto->tracks, &perfetto->packets, event->row_index, err);
 }
 
 /* Flows from what launched to what ran: one for each effect, as one number would lead from effect to effect. */
@@ -70,7 +74,8 @@ static int append_flows(struct perfetto *perfetto, const struct view_event *even
 			protobuf_fixed64(body, EVENT_FLOW_END, number);
 		return 0;
 	}
-	if (chrome_arrows_start(&perfetto->arrows, event, &named, &number) < 0)
+	if (chrome_arrows_start(&perfetto->arrows, event, &named, &number) < 0 ||
+	    perfetto_gpu_append_launched(&perfetto->gpu, &perfetto->packets, event) < 0)
 		return err_errno(err, -ENOMEM, "can't write %s", perfetto->packets.writer.path);
 	if (named)
 		protobuf_fixed64(body, EVENT_FLOW, view_unique_correlation(perfetto->view, event));
@@ -131,6 +136,10 @@ static int write_annotations(struct perfetto *perfetto, const struct view_event 
 	int result;
 
 	while ((result = chrome_annotations_next(&perfetto->annotations, event, &annotation)) > 0) {
+		result = perfetto_tracks_tell(&perfetto->tracks, &perfetto->packets,
+					      event->row_index, err);
+		if (result < 0)
+			return result;
 		begin_event(perfetto, TYPE_BEGIN, track, annotation.category, annotation.name);
 		perfetto_args_append_value(&perfetto->packets, EVENT_ANNOTATION, "made by",
 					   &made_by);
@@ -153,6 +162,8 @@ static int perfetto_span(void *data, const struct view_event *event, struct err 
 		result = write_annotations(perfetto, event, track, err);
 	if (result < 0)
 		return result;
+	if (perfetto_gpu_takes(event))
+		return perfetto_gpu_write(&perfetto->gpu, &perfetto->packets, event, err);
 	begin_event(perfetto, TYPE_BEGIN, track, chrome_args_category(&perfetto->args, event),
 		    event->name);
 	perfetto_args_append(&perfetto->packets, &perfetto->args, event);
@@ -259,6 +270,8 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 		result = perfetto_tracks_make(&perfetto->tracks, packets, &perfetto->rows, view,
 					      err);
 	if (result == 0)
+		result = perfetto_gpu_make(&perfetto->gpu, packets, view, err);
+	if (result == 0)
 		result = perfetto_write_recording(packets, perfetto->tracks.own, view, err);
 	return result;
 }
@@ -296,6 +309,7 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	chrome_annotations_free(&perfetto->annotations);
 	chrome_arrows_free(&perfetto->arrows);
 	chrome_wakes_free(&perfetto->wakes);
+	perfetto_gpu_free(&perfetto->gpu);
 	chrome_rows_free(&perfetto->rows);
 	text_free(&perfetto->name);
 	free(perfetto);

@@ -30,6 +30,7 @@ u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind
 		[PERFETTO_EVENT_NAME] = INTERNED_EVENT_NAMES,
 		[PERFETTO_ANNOTATION_NAME] = INTERNED_ANNOTATION_NAMES,
 		[PERFETTO_ANNOTATION_STRING] = INTERNED_ANNOTATION_STRINGS,
+		[PERFETTO_KERNEL_ARG] = INTERNED_KERNEL_ARGS,
 	};
 	struct string_table *table = &packets->strings[kind];
 	size_t known = table->count, length = strlen(string), begun;
@@ -62,6 +63,17 @@ u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_str
 	if (map_set(&packets->constants, (u64)(uintptr_t)string, kind, number) < 0)
 		packets->body.failed = true;
 	return number;
+}
+
+bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)
+{
+	/* Above the kinds of strings, whose constants are in the same map. */
+	if (map_find(&packets->constants, number, field + PERFETTO_STRINGS))
+		return true;
+	packets->interned_bytes += sizeof(struct map_slot);
+	if (map_set(&packets->constants, number, field + PERFETTO_STRINGS, 0) < 0)
+		packets->body.failed = true;
+	return false;
 }
 
 void perfetto_append_string(struct perfetto_packets *packets, u32 field, const char *string)

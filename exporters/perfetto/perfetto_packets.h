@@ -21,6 +21,7 @@ enum perfetto_strings {
 	PERFETTO_EVENT_NAME,
 	PERFETTO_ANNOTATION_NAME,
 	PERFETTO_ANNOTATION_STRING,
+	PERFETTO_KERNEL_ARG,
 	PERFETTO_STRINGS
 };
 
@@ -42,6 +43,8 @@ void perfetto_packets_at(struct perfetto_packets *packets, u64 ts);
 /* The number of a string, from 1 on; constant: it is there, unchanged, as long as the view. What has no memory fails with the text. */
 u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind, const char *string);
 u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind, const char *string);
+/* Is what has a number of the caller's own told of in this state? If not it is to be appended to interned now, and counts as told of. */
+bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number);
 /* Not interned. What is no UTF-8 is made so. */
 void perfetto_append_string(struct perfetto_packets *packets, u32 field, const char *string);
 

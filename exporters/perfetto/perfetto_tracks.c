@@ -130,16 +130,28 @@ int perfetto_tracks_make(struct perfetto_tracks *tracks, struct perfetto_packets
 	tracks->next = rows->lane_count + 1; /* 0 is no track */
 	tracks->own = tracks->next++;
 	tracks->group_of = calloc(survey->row_count + 1, sizeof(*tracks->group_of));
-	if (!tracks->group_of)
+	tracks->told = calloc(survey->row_count + 1, sizeof(*tracks->told));
+	if (!tracks->group_of || !tracks->told)
 		return err_errno(err, -ENOMEM, "can't write %s", packets->writer.path);
 	for (size_t i = 0; i < survey->row_count && result == 0; i++) {
-		const struct view_row *row = &survey->rows[i];
-
 		result = find_group(tracks, packets, view, i, err);
-		for (unsigned lane = 0; has_own_track(row) && lane < row->lane_count && result == 0;
-		     lane++)
-			result = write_lane(tracks, packets, i, lane, err);
+		if (result == 0 && survey->rows[i].type != ROW_STREAM)
+			result = perfetto_tracks_tell(tracks, packets, i, err);
 	}
+	return result;
+}
+
+int perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_packets *packets,
+			 size_t row_index, struct err *err)
+{
+	const struct view_row *row = &tracks->rows->survey->rows[row_index];
+	int result = 0;
+
+	if (tracks->told[row_index] || !has_own_track(row))
+		return 0;
+	tracks->told[row_index] = true;
+	for (unsigned lane = 0; lane < row->lane_count && result == 0; lane++)
+		result = write_lane(tracks, packets, row_index, lane, err);
 	return result;
 }
 
@@ -194,5 +206,6 @@ void perfetto_tracks_free(struct perfetto_tracks *tracks)
 	map_free(&tracks->counters);
 	string_table_free(&tracks->names);
 	free(tracks->group_of);
+	free(tracks->told);
 	*tracks = (struct perfetto_tracks){0};
 }

@@ -16,6 +16,7 @@ struct perfetto_tracks {
 	u64 *group_of;		     /* per row */
 	struct string_table names;   /* of counters */
 	struct map counters;	     /* (group, name) -> track */
+	bool *told;		     /* per row that is told of when something is drawn there */
 	u64 next;
 	u64 own; /* what is said of the recording itself */
 };
@@ -25,6 +26,8 @@ int perfetto_tracks_make(struct perfetto_tracks *tracks, struct perfetto_packets
 			 const struct view *view, struct err *err);
 /* 0: the survey has no such row or lane. */
 u64 perfetto_tracks_lane(const struct perfetto_tracks *tracks, size_t row_index, unsigned lane);
+/* The same, told of: what stands on a stream besides its work is rare. 0 or what writing gives. */
+int perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_packets *packets, size_t row_index, struct err *err);
 /* The track of the row's process or GPU. */
 static inline u64 perfetto_tracks_group(const struct perfetto_tracks *tracks, size_t row_index)
 {

@@ -3,23 +3,30 @@
 """Judges traces in Perfetto's own format by the real trace processor: check_perfetto.py ENGINE_FOLDER FOLDER...
 
 Each FOLDER holds trace.pftrace and trace.json of one capture; check.py compares the latter with the ndjson, event by event. The engine has to read
-the same events out of the former: each span and point with its name, times, category, thread and args, each value of a counter, each flow, all
-names with their real ids, the ledger; without an error and with no loss of data. Cut anywhere, a trace has to be read up to there.
+the same events out of the former: each span and point with its name, times, category, thread and args, work of GPUs as slices of GPUs with what is
+known of it, each value of a counter, each flow, all names with their real ids, the ledger; sums over kernels as `gpuprobe stats` has them; without an error and with no loss of data. Cut anywhere, a trace has to be read up to there.
 """
 import collections
+import csv
+import io
 import json
 import pathlib
+import subprocess
 import sys
 
 import check
 
+GPUPROBE = check.HERE.parent.parent / "build" / "gpuprobe"
 OWN = ("gpuprobe", "wake")  # Categories of what is not of the capture.
 QUERIES = {
     "stats": check.QUERIES["stats"],
     "slices": "select s.id, s.ts, s.dur, s.name, s.category, s.arg_set_id, t.tid, p.pid, tr.name as track from slice s "
               "join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id left join thread t using (utid) "
-              "left join process p using (upid)",
+              "left join process p using (upid) where tr.type != 'gpu_render_stage'",
+    "gpu": "select s.ts, s.dur, s.name, s.arg_set_id, s.render_stage_category as category, p.pid from gpu_slice s left join process p using (upid)",
+    "kernels": "select name, sum(dur) as total, count(*) as count from gpu_slice where render_stage_category = 2 group by name",
     "args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where key glob 'debug.*'",
+    "gpu_args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where arg_set_id in (select arg_set_id from gpu_slice)",
     "threads": "select tid, pid, t.name from thread t join process p using (upid) where p.pid != 0",
     "processes": "select pid, name from process where pid != 0",
     "counters": "select c.ts, c.value, t.name from counter c join counter_track t on c.track_id = t.id",
@@ -28,6 +35,14 @@ QUERIES = {
 # Of a trace that is cut: what it may say is that a span has no end.
 CUT_QUERIES = {"stats": QUERIES["stats"], "count": "select count(*) as count from slice"}
 CUTS = 5
+GPU_WORK = ("kernel", "gpu_memcpy", "gpu_memset", "graph_launch")
+# What slices of GPUs have under other names than Chrome traces.
+GPU_ARGS = {"device": "device", "context": "context", "stream": "stream", "correlation": "correlation", "registers_per_thread": "registers per thread",
+            "bytes": "bytes", "graph": "graph id", "graph_node": "graph node id", "within": "within", "launch_delay_ns": "launch delay (ns)",
+            "queue_ns": "queue time (ns)", "matmul_flops": "floating-point operations", "occupancy_limited_by": "occupancy limited by",
+            "sm__maximum_warps_per_active_cycle_pct": "theoretical occupancy %", "blocks_per_multiprocessor": "blocks per SM",
+            **{f"launch.{ours}_size.{axis}": f"{theirs}[{place}]" for ours, theirs in (("grid", "grid"), ("workgroup", "block"))
+               for place, axis in enumerate("xyz")}}
 
 
 def value_of(arg):
@@ -73,8 +88,40 @@ class Judge(check.Judge):
         expected = [(check.nanoseconds(event["ts"]) + self.base, check.nanoseconds(event.get("dur", 0)), event["name"], event["cat"],
                      self.thread_of(event),
                      json.dumps(self.args_of(event), sort_keys=True, default=check.as_written))
-                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in OWN]
+                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK)]
         self.same("slices", actual, expected)
+
+    def judge_gpu(self):
+        """Work of GPUs is drawn once: as slices of GPUs."""
+        args = collections.defaultdict(dict)
+        for arg in self.answer["gpu_args"]:
+            if arg["key"] in GPU_ARGS:
+                args[arg["arg_set_id"]][GPU_ARGS[arg["key"]]] = value_of(arg)
+        actual = [(row["ts"], row["dur"], row["name"], row["category"], row["pid"], json.dumps(args[row["arg_set_id"]], sort_keys=True))
+                  for row in self.answer["gpu"]]
+        processes = collections.defaultdict(list)
+        for line in self.lines:
+            if line["kind"] in ("kernel", "copy", "set", "graph_launch"):
+                processes[line["ts"], line["kind"], line.get("correlation", 0)].append(line.get("pid"))
+        expected = []
+        for event in self.events:
+            if event["ph"] != "X" or event["cat"] not in GPU_WORK:
+                continue
+            kind = {"gpu_memcpy": "copy", "gpu_memset": "set"}.get(event["cat"], event["cat"])
+            start = check.nanoseconds(event["ts"]) + self.base
+            pid = processes[start, kind, event["args"].get("correlation", 0) & 0xffffffff].pop(0)
+            flat = {key: value for key, value in self.args_of(event).items() if key in GPU_ARGS.values()}
+            expected.append((start, check.nanoseconds(event["dur"]), event["name"], 2 if kind == "kernel" else 0, pid,
+                             json.dumps(flat, sort_keys=True, default=check.as_written)))
+        self.same("slices of GPUs", actual, expected)
+
+    def judge_sums(self, folder):
+        if not self.answer["kernels"]:
+            return
+        stats = subprocess.run([str(GPUPROBE), "stats", str(folder / "capture.ndjson"), "-r", "cuda_gpu_kern_sum", "-f", "csv"], capture_output=True,
+                               text=True, check=True).stdout
+        expected = [(row["Name"], int(row["Total Time (ns)"]), int(row["Instances"])) for row in csv.DictReader(io.StringIO(stats))]
+        self.same("sums of kernels", [(row["name"], row["total"], row["count"]) for row in self.answer["kernels"]], expected)
 
     @staticmethod
     def args_of(event):
@@ -138,6 +185,7 @@ class Judge(check.Judge):
         for stat in self.answer["stats"]:
             self.complain(f"trace processor: {stat['severity']} {stat['name']} = {stat['value']}")
         self.judge_slices()
+        self.judge_gpu()
         self.judge_counters()
         self.judge_flows()
         self.judge_names()
@@ -168,6 +216,7 @@ def judge(folder, answer, complaints=()):
     try:
         judge = Judge(folder, answer)
         judge.judge()
+        judge.judge_sums(folder)
     except (ValueError, KeyError, ArithmeticError) as error:
         print(f"not ok perfetto {folder.name}\n# {type(error).__name__}: {error}")
         return False
@@ -175,7 +224,7 @@ def judge(folder, answer, complaints=()):
     print(f"{'not ok' if complaints else 'ok'} perfetto {folder.name}")
     for complaint in complaints[:30]:
         print(f"# {complaint}")
-    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['counters'])} counter values, {len(judge.answer['flows'])} flows")
+    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['gpu'])} of GPUs, {len(judge.answer['counters'])} counter values, {len(judge.answer['flows'])} flows")
     return not complaints
 
 

@@ -6,7 +6,8 @@ import perfetto_wire
 
 TYPES = {1: "begin", 2: "end", 3: "point", 4: "counter"}
 CLEARED, NEEDED = 1, 2
-TABLES = ("categories", "names", "annotation_names", "annotation_strings")
+TABLES = ("categories", "names", "annotation_names", "annotation_strings", "contexts", "specifications", "kernels", "kernel_args")
+CATEGORIES = {0: "", 2: " (compute)"}
 
 
 class State:
@@ -25,9 +26,13 @@ class State:
                 for item in getattr(packet.interned, name):
                     if item.iid in self.tables[name] or not item.iid:
                         raise ValueError(f"{name} has {item.iid} twice")
-                    self.tables[name][item.iid] = item.string
+                    self.tables[name][item.iid] = item
 
     def of(self, table, number):
+        """What it stands for: its string."""
+        return self.item(table, number).string
+
+    def item(self, table, number):
         return self.tables[table][number]
 
 
@@ -80,8 +85,35 @@ def event_line(state, packet):
         words.append(repr(state.of("names", event.name)))
     words += [str(value) for value in (event.counter, event.counter_double) if value is not None]
     words += [named(state, annotation) for annotation in event.annotations]
+    words += [f"=> {number:#x}" for number in (event.gpu.submitted if event.gpu else [])]
     words += [f"-> {flow}" for flow in event.flows] + [f"<- {flow}" for flow in event.flow_ends]
     return " ".join(words)
+
+
+def size_of(size):
+    return f"{size.x}x{size.y}x{size.z}"
+
+
+def stage_line(state, packet):
+    stage = packet.stage
+    queue, kind = (state.item("specifications", number) for number in (stage.queue, stage.stage))
+    words = [f"{packet.timestamp} {kind.string}{CATEGORIES[kind.category]} for {stage.duration} on GPU {stage.gpu} queue {queue.string!r} of "
+             f"{queue.description} id {stage.id:#x} pid {state.item('contexts', stage.context).pid} {state.of('names', stage.name)!r}"]
+    if stage.kernel:
+        words.append(f"kernel {state.of('kernels', stage.kernel)!r}")
+    if stage.launch.grid and stage.launch.block:
+        words.append(f"grid {size_of(stage.launch.grid)} block {size_of(stage.launch.block)}")
+    for arg in stage.launch.args:
+        value = [item for item in (arg.int, arg.uint, arg.string, arg.double) if item is not None]
+        if len(value) != 1:
+            raise ValueError(f"{len(value)} values in one argument")
+        words.append(f"{state.of('kernel_args', arg.name)}={value[0]!r}")
+    return " ".join(words)
+
+
+def gpu_line(number, gpu):
+    more = " ".join(f"{item.key}={item.value}" for item in gpu.more)
+    return f"GPU {number} {gpu.name!r} of {gpu.vendor} {gpu.architecture} uuid {gpu.uuid.hex() if gpu.uuid else None} at {gpu.pci} {more}"
 
 
 def trace_lines(path):
@@ -94,5 +126,8 @@ def trace_lines(path):
             yield f"clocks {' '.join(f'{clock.id}={clock.timestamp}' for clock in packet.clocks.clocks)} primary {packet.clocks.primary}"
         if packet.track:
             yield track_line(packet.track)
+        yield from (gpu_line(number, gpu) for number, gpu in enumerate(packet.gpus.gpus if packet.gpus else []))
+        if packet.stage:
+            yield stage_line(state, packet)
         if packet.event:
             yield event_line(state, packet)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Work of GPUs as Perfetto's own events for it (render stages): a stream is a hardware queue, with the process by its context. They overlap as
+ * they may, and have no track event beside them. A call names the events that it led to, by numbers that follow from the number of the launch: the
+ * call comes first.
+ */
+#ifndef GPUPROBE_EXPORTERS_PERFETTO_PERFETTO_GPU_H
+#define GPUPROBE_EXPORTERS_PERFETTO_PERFETTO_GPU_H
+
+#include "exporters/chrome/chrome_args.h"
+#include "exporters/perfetto/perfetto_packets.h"
+
+/* Zero-initialise. */
+struct perfetto_gpu {
+	const struct view *view;
+	struct chrome_args args;
+	struct map gpus;     /* device -> its GPU's number */
+	struct map launches; /* with several effects -> how many of them have come, and are still to come */
+	u64 uncaused;	     /* events that no launch led to */
+};
+
+/* Tells of the GPUs. perfetto_gpu_free() after a failure too. */
+int perfetto_gpu_make(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view *view, struct err *err);
+/* Is the event such work? */
+bool perfetto_gpu_takes(const struct view_event *event);
+int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view_event *event, struct err *err);
+/* Appends to the event of a launch, in packets->body, what it led to. 0 or -ENOMEM. */
+int perfetto_gpu_append_launched(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view_event *event);
+void perfetto_gpu_free(struct perfetto_gpu *gpu);
+
+#endif
