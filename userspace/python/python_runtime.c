@@ -362,6 +362,7 @@ struct confirmed {
 	unsigned threads;  /* that there are, */
 	unsigned own;	   /* that have their state where it is looked for, */
 	unsigned readable; /* whose frames are those of Python */
+	unsigned wrong;	   /* whose frames are none of Python */
 	unsigned left;	   /* so many frames may be looked at yet */
 };
 
@@ -369,13 +370,16 @@ static void confirm_thread(const struct python_memory *memory, const struct pyth
 			   u64 thread, struct confirmed *confirmed)
 {
 	u64 pointer, state;
+	int count;
 
 	confirmed->threads++;
 	if (!read_word(memory, thread + process->layout.thread_id, &pointer) ||
 	    !read_word(memory, pointer + process->thread_slot, &state) || state != thread)
 		return;
 	confirmed->own++;
-	confirmed->readable += count_frames(memory, process, thread, &confirmed->left) > 0;
+	count = count_frames(memory, process, thread, &confirmed->left);
+	confirmed->readable += count > 0;
+	confirmed->wrong += count < 0;
 }
 
 static struct confirmed confirm(const struct python_memory *memory, const struct version *version,
@@ -443,11 +447,13 @@ int python_runtime_open(const struct python_memory *memory, const struct python_
 	if (!confirmed.threads)
 		return not_begun(err);
 	if (!confirmed.own)
-		return err_set(err, -EAGAIN,
+		return err_set(err, -EILSEQ,
 			       "the state of its threads is not where glibc keeps "
 			       "thread-specific data");
+	if (!confirmed.readable && confirmed.wrong)
+		return err_set(err, -EILSEQ, "what should be frames of its threads is none");
 	if (!confirmed.readable)
-		return err_set(err, -EAGAIN, "what should be frames of its threads is none");
+		return err_set(err, -EAGAIN, "none of its threads runs code of Python");
 	*ret_process = process;
 	return 0;
 }

@@ -15,6 +15,9 @@ struct pythons {
 	struct python_files files;
 	struct map looked;	   /* pid -> what it mapped when it was looked at last; */
 	struct map tries;	   /* and how often since then, PYTHON_SETTLED: it will not be any more */
+	struct map refused;	   /* pid -> those whose frames are not read, for good: so many, and why of the first one */
+	u64 refused_count;
+	struct err refused_first;
 	struct python_codes codes; /* the drain thread's until it is joined */
 };
 

@@ -49,6 +49,7 @@ struct session_status {
 	size_t function_count;		  /* attached */
 	size_t refused_count;		  /* that the kernel refused */
 	bool walks_refused; /* the kernel refused what walks stacks by unwind tables */
+	const char *python_refused; /* why frames of Python are not read, of the first process of which they are not; NULL: there is none */
 	struct site_changes changes;	  /* that were left out, since the code there has changed */
 };
 

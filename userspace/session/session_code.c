@@ -57,6 +57,8 @@ void session_look_at_code(struct session *session, bool always)
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
 	pythons_look(&session->pythons, session->source, &session->code.map);
+	if (session->pythons.refused_count)
+		session->result.status.python_refused = session->pythons.refused_first.message;
 	apart_ns = LOOKS_APART_TIMES * (clock_monotonic_ns() - begin_ns);
 	session->code_look_next_ns =
 		clock_monotonic_ns() + (apart_ns > LOOKS_APART_NS ? apart_ns : LOOKS_APART_NS);

@@ -144,6 +144,10 @@ static void put_failures(struct session *session, struct batch *batch)
 	if (session->samples_error.message[0])
 		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_failure,
 					  "samples", session->samples_error.message);
+	if (session->pythons.refused_count)
+		recording_facts_attribute(&session->facts, batch, VALUE_attribute_group_failure,
+					  "functions of Python",
+					  session->pythons.refused_first.message);
 	if (result->status.changes.count) {
 		snprintf(changed, sizeof(changed), "%zu were left out: %s",
 			 result->status.changes.count, result->status.changes.first);
@@ -162,6 +166,8 @@ static void put_lost_stacks(struct session *session, struct batch *batch)
 {
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_walks_refused,
 			     session->facts.bpf_place, session->result.status.walks_refused);
+	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_python_refused,
+			     session->facts.bpf_place, session->pythons.refused_count);
 	recording_facts_loss(batch, RECORD_SOURCE_BPF, VALUE_loss_reason_unwind_full,
 			     session->facts.bpf_place,
 			     session->unwinding ? unwinding_left_out(session->unwinding) : 0);

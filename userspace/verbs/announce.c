@@ -174,6 +174,8 @@ void announce_window(const struct session_status *status)
 		log_warning(
 			"this kernel refuses the programs that walk stacks by unwind tables (-v "
 			"shows why): stacks follow frame pointers, and end in code without");
+	if (status->python_refused)
+		log_warning("no functions of Python are in stacks of %s", status->python_refused);
 }
 
 void announce_price(const struct session_status *status)
