@@ -253,6 +253,34 @@ static bool is_beginning(const char *line)
 	return false;
 }
 
+static bool is_of_file(const char *line, const char *file)
+{
+	const char *found = strstr(line, file);
+
+	return found && found < line + strcspn(line, "\n");
+}
+
+/* What waits within the locks of Python's library says less than what of that library it waits for; before 3.11 without their class. */
+static bool is_within_lock(const char *line, const char *caller)
+{
+	static const char *const names[] = {
+		"Condition.wait threading.py:",
+		"Condition.notify threading.py:",
+		"Thread._wait_for_tstate_lock threading.py:",
+		"wait threading.py:",
+		"notify threading.py:",
+		"_wait_for_tstate_lock threading.py:",
+	};
+
+	if (is_beginning(caller) ||
+	    (!is_of_file(caller, " threading.py:") && !is_of_file(caller, " queue.py:")))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(line, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* By which functions of the kernel threads come into it. */
 static bool is_kernels_entry(const char *line)
 {
@@ -280,7 +308,7 @@ static const char *skip_kernel(struct text *text, const char *lines)
 	return lines;
 }
 
-/* Of a stack the lines from the first function of Python to the last one that is no beginning; all of it where there is none. */
+/* Of a stack the lines from the first function of Python that is not within a lock to the last one that is no beginning; all of it where there is none. */
 static void append_python(struct text *text, const char *lines)
 {
 	const char *first = NULL, *end = NULL;
@@ -293,6 +321,8 @@ static void append_python(struct text *text, const char *lines)
 		if (first == line || !is_beginning(line))
 			end = next_line(line);
 	}
+	while (first && is_within_lock(first, next_line(first)))
+		first = next_line(first);
 	if (first)
 		text_append_bytes(text, first, (size_t)(end - first));
 	else

@@ -12,7 +12,7 @@ def digest(data):
 def consumer():
 	while True:
 		item = work.get()
-		for _ in range(40):
+		for _ in range(120):
 			digest(item)
 
 
