@@ -384,13 +384,11 @@ static int begin(struct run *run, const struct why_gaps *gaps)
 	for (size_t i = 0; i < survey->row_count; i++) {
 		const struct view_row *row = &survey->rows[i];
 
-		if (row->type != ROW_THREAD)
-			continue;
 		run->threads[i].calls_until_ns =
 			view_recorded_until(run->view, VALUE_recorded_sort_cuda_calls, row->pid);
 		run->threads[i].waits_until_ns =
 			view_recorded_until(run->view, VALUE_recorded_sort_waits, row->pid);
-		if (map_set(&run->rows, row->pid, row->tid, i))
+		if (row->type == ROW_THREAD && map_set(&run->rows, row->pid, row->tid, i))
 			return -ENOMEM;
 	}
 	return 0;
