@@ -20,7 +20,7 @@ enum {
 		 ? (session)->library.calls.name##_v2((session)->subscriber, ##__VA_ARGS__) \
 		 : (session)->library.calls.name(__VA_ARGS__))
 
-bool cupti_family_is_new(const struct cupti_session *session)
+bool cupti_family_serves_several(const struct cupti_session *session)
 {
 	const struct cupti_calls *calls = &session->library.calls;
 

@@ -8,7 +8,9 @@
  *	below 13.2			the old one
  *	13.2				the old one, and only where nobody shares CUPTI
  *	13.3, driver older than r610	the old one: that driver serves one subscriber
- *	13.3, driver r610 and later	the new one, shared with other subscribers
+ *	13.3, driver r610 and later	the new one, shared, where somebody shares CUPTI already, or may (cupti_sharers.h) and no Kineto is
+ *					there; else the old one: Kineto calls that, asks once in its life, and would be
+ *					refused for as long (pytorch #191944)
  *
  * All return CUPTI's answer; CUPTI_NOT_CALLED: it has no such function.
  */
@@ -17,8 +19,8 @@
 
 #include "cupti_session.h"
 
-/* Which one the session is of: its CUPTI and driver are known. */
-bool cupti_family_is_new(const struct cupti_session *session);
+/* Are there several subscribers here? CUPTI and driver of the session are known. */
+bool cupti_family_serves_several(const struct cupti_session *session);
 /* CUPTI 13.2: somebody shares it, so that the old functions are shut out. Asks it, changes nothing. */
 bool cupti_family_is_shut_out(const struct cupti_session *session);
 

@@ -55,8 +55,7 @@ static void count_unread(struct cupti_session *session, const u8 *buffer, size_t
 	ring_count(session->writer->ring, AGENT_COUNT_CUPTI_DROPPED, count);
 }
 
-void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes,
-			     size_t valid_bytes, struct cupti_session *session)
+static void take_back(struct cupti_session *session, u8 *buffer, size_t bytes, size_t valid_bytes)
 {
 	if (!lives(session) || !buffer)
 		return;
@@ -73,10 +72,15 @@ void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes
 		cupti_buffers_release(buffer);
 }
 
-void cupti_session_completed_new(u8 *buffer, size_t bytes, size_t valid_bytes, const void *info,
-				 u64 unused, struct cupti_session *session)
+/* What stands before the call of a slot passes on what it got, with the session as the sixth argument. The new family's has a buffer, its bytes,
+ * the valid ones and information about it. */
+void cupti_session_completed(u64 first, u64 second, u64 third, u64 fourth, u64 fifth,
+			     struct cupti_session *session)
 {
-	cupti_session_completed(NULL, 0, buffer, bytes, valid_bytes, session);
+	if (session && session->several)
+		take_back(session, (u8 *)first, second, third);
+	else
+		take_back(session, (u8 *)third, fourth, fifth);
 }
 
 /* ---- the agent's thread ---- */

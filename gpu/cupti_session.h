@@ -107,11 +107,9 @@ void cupti_session_count_unified_memory(struct cupti_session *session, u32 enabl
 void cupti_session_follow_managed(struct cupti_session *session);
 /* The clock of CUPTI, for clock.h; data: the session. */
 bool cupti_session_read_clock(void *session, u64 *ret_cupti);
-/* Slots of resident.h: called by CUPTI, in any thread. The new family's (cupti_family.h) gives four arguments. */
+/* Slots of resident.h: called by CUPTI, in any thread. */
 void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
-void cupti_session_completed(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
-			     struct cupti_session *session);
-void cupti_session_completed_new(u8 *buffer, size_t bytes, size_t valid_bytes, const void *info, u64 unused,
-				 struct cupti_session *session);
+/* Its arguments are those of cupti_completed or, of the new family (cupti_family.h), those of cupti_completed_new. */
+void cupti_session_completed(u64 first, u64 second, u64 third, u64 fourth, u64 fifth, struct cupti_session *session);
 
 #endif

@@ -235,11 +235,6 @@ static bool connect(struct cupti_session *session)
 	struct resident_slots slots = {session, cupti_session_requested, cupti_session_completed,
 				       cupti_finalize_callback};
 
-	session->several = cupti_family_is_new(session);
-	session->control->cupti_facts.several = session->several;
-	/* What stands before the call of a slot passes on what it got, with the session as the sixth argument. */
-	if (session->several)
-		slots.completed = (__typeof__(slots.completed))(void *)cupti_session_completed_new;
 	if (session->version < CUPTI_VERSION_NO_BUFFER_SAFE)
 		resident_keep_spare(&session->resident);
 	if (resident_connect(&session->resident, &slots))

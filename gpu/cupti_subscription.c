@@ -137,6 +137,26 @@ static void share(struct cupti_session *session, const struct cupti_users *users
 	cupti_subscription_end(session);
 }
 
+/*
+ * The family of who is there. Who shares CUPTI at this moment refuses the call of old, and one of the new family would shut out who
+ * calls the others later: so that comes first where they may.
+ */
+static u32 take_in_a_family(struct cupti_session *session, const struct cupti_users *users,
+			    char ret_holder[NAME_BYTES])
+{
+	bool can_share = cupti_family_serves_several(session);
+	u32 result;
+
+	session->several = can_share && session->control->cupti.shared_by_others && !users->kineto;
+	result = take(session, ret_holder);
+	if (result == CUPTI_TAKEN && can_share && !session->several) {
+		session->several = true;
+		result = take(session, ret_holder);
+	}
+	session->control->cupti_facts.several = session->several;
+	return result;
+}
+
 bool cupti_subscription_begin(struct cupti_session *session)
 {
 	struct cupti_users users;
@@ -148,7 +168,7 @@ bool cupti_subscription_begin(struct cupti_session *session)
 		return false;
 	}
 	cupti_users_find(&users);
-	result = take(session, holder);
+	result = take_in_a_family(session, &users, holder);
 	if (result == CUPTI_TAKEN)
 		fail_taken(session, &users, holder);
 	else if (result)

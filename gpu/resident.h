@@ -64,8 +64,7 @@ typedef u64 (*nvtx_slot)(u64 first, u64 second, u64 third, struct nvtx_session *
 struct resident_slots {
 	struct cupti_session *session;
 	void (*requested)(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
-	void (*completed)(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes,
-			  struct cupti_session *session);
+	void (*completed)(u64 first, u64 second, u64 third, u64 fourth, u64 fifth, struct cupti_session *session);
 	void (*callback)(void *data, u32 domain, u32 callback, const void *call, struct cupti_session *session);
 };
 

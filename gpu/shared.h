@@ -101,6 +101,8 @@ struct agent_cupti_config {
 	u64 activity_events_max;  /* 0: no cap; of everything else */
 	u32 take_down;		  /* bool: CUPTI is taken down in the end, where that is safe */
 	u32 handover;		  /* bool: path is gpuprobe's, the target can't open it: ask for it (handover_state) */
+	u32 shared_by_others;	  /* bool: who uses CUPTI in the target knows the functions by which several share it */
+	u32 pad;
 };
 
 /*

@@ -11,7 +11,7 @@ SIM_DRIVER  := $(wildcard tests/sim/driver/*.c)
 SIM_RUNTIME := $(wildcard tests/sim/runtime/*.c)
 SIM_CUPTI   := $(wildcard tests/sim/cupti/*.c)
 SIM_VERSIONS := 11.8 12.0 12.2 12.3 12.4 12.5 12.6 12.8 12.9 13.0 13.1 13.2 13.3 13.4 13.5
-SIM_PROFILERS := $(addprefix $(SIM)/profilers/,libtorch_cpu.so xla_cuda_plugin.so libproton.so libsharing.so)
+SIM_PROFILERS := $(addprefix $(SIM)/profilers/,libtorch_cpu.so xla_cuda_plugin.so libproton.so cupti.cpython-311-x86_64-linux-gnu.so)
 SIM_TESTS := $(patsubst tests/sim/test/%.c,$(SIM)/test/%,$(wildcard tests/sim/test/test_*.c))
 
 # 11.8 has its minor in the name of the library, the others have not.
@@ -110,7 +110,7 @@ $(SIM)/profilers/%.so: tests/sim/profilers/profiler.c tests/sim/profilers/profil
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SIM_CFLAGS) -DSIM_PROFILER=$(SIM_PROFILER) -shared -o $@ $< -Wl,-soname,$(@F) -lpthread -ldl
 
-$(SIM)/profilers/libsharing.so: tests/sim/profilers/sharing.c tests/sim/profilers/profiler.h
+$(SIM)/profilers/cupti.cpython-311-x86_64-linux-gnu.so: tests/sim/profilers/sharing.c tests/sim/profilers/profiler.h
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SIM_CFLAGS) -shared -o $@ $< -Wl,-soname,$(@F) -lpthread -ldl

@@ -414,6 +414,39 @@ TEST(soname_is_read)
 	elf_file_free(file);
 }
 
+/* Linked by, looked up by itself, at the seam of two pieces that are read, and only in its code or debug sections. */
+TEST(words_of_a_file_are_found)
+{
+	static const struct {
+		const char *source, *arguments;
+		bool found;
+	} files[] = {
+		{"extern int plain_wanted(void); int f(void) { return plain_wanted(); }", "", true},
+		{"const char *f(void) { return \"plain_wanted\"; }", "", true},
+		{"const char *f(void) { return \"plain_wanted_too\"; }", "", false},
+		{"const char *f(void) { return \"is_plain_wanted\"; }", "", true},
+		{"char a[1048570] = {1}; __asm__(\".section .rodata; .skip 1048570; .asciz "
+		 "\\\"plain_wanted\\\"\");",
+		 "", true},
+		{"int plain_wanted; __attribute__((visibility(\"hidden\"))) int plain_wanted;",
+		 "-g", false},
+	};
+
+	if (!tools)
+		SKIP("no fixtures");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		_cleanup_close_ int fd = -1;
+		struct elf_file *file;
+
+		write_file("words.c", files[i].source);
+		CHECK(shell("gcc -O1 -fPIC -shared %s -o words.so words.c", files[i].arguments));
+		file = open_elf("words.so", &fd);
+		if (elf_file_has_word(file, "plain_wanted") != files[i].found)
+			UNIT_FAIL("%s", files[i].source);
+		elf_file_free(file);
+	}
+}
+
 __attribute__((noinline)) static int known_function(int a)
 {
 	__asm__ volatile("");
@@ -494,6 +527,7 @@ static void read_all(int fd)
 	elf_file_is_go(file);
 	elf_file_is_static(file);
 	free(elf_file_soname(file));
+	elf_file_has_word(file, "cuptiSubscribe_v2");
 	elf_file_has_personality(file);
 	for (u64 slot = 0x3e00; slot < 0x4100; slot += 8)
 		if (!elf_file_binding(file, slot, &binding))

@@ -83,6 +83,9 @@ bool elf_file_has_device_code(const struct elf_file *file); /* code for GPUs, as
 bool elf_file_is_static(const struct elf_file *file); /* no PT_INTERP and no DT_NEEDED */
 /* Is its code written to when it is loaded (DT_TEXTREL)? */
 bool elf_file_has_text_relocations(const struct elf_file *file);
+/* Does this stand as a string of its own, or as the end of one, among its constants (.rodata) or the names that it is linked by? So do names
+ * that it looks up itself (dlsym). Of 256 MB each. Reads all of it. */
+bool elf_file_has_word(const struct elf_file *file, const char *word);
 /* The name that others are linked with (DT_SONAME: libcuda.so.1), NULL when it has none. The caller frees. */
 char *elf_file_soname(const struct elf_file *file);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A user of CUPTI that shares it: 13.2 and later, by the functions whose first argument is its subscriber and by no other. It
- * subscribes for each profile. With SIM_PROFILER_ALONE=1 in the environment it allows nobody beside it.
+ * subscribes for its first profile, and keeps that. With SIM_PROFILER_ALONE=1 in the environment it allows nobody beside it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -108,7 +108,7 @@ static void begin(struct sim_profile *profile)
 	pthread_mutex_lock(&lock);
 	counts = (struct sim_profile){0};
 	pthread_mutex_unlock(&lock);
-	result = calls.subscribe(&subscriber, (void *)on_call, NULL, &params);
+	result = subscriber ? 0 : calls.subscribe(&subscriber, (void *)on_call, NULL, &params);
 	if (result)
 		subscriber = NULL;
 	else

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "collect/agent/agents_parts.h"
+#include "collect/agent/cupti_sharers.h"
 #include "plan/memory_room.h"
 
 void agents_fill_control(const struct agents *agents, const struct agent *agent,
@@ -31,5 +32,6 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 		agents_copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
 				   sizeof(supply->path));
 	control->cupti.handover = supply->by_memfd;
+	control->cupti.shared_by_others = cupti_sharers_are_mapped(agent->target);
 	agents_nvtx_fill(agents, agent, control);
 }
