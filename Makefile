@@ -140,7 +140,8 @@ $(B)/gen/gpuprobe.skel.h: $(B)/bpf/gpuprobe.bpf.o
 
 # ---- the agent: a library for other people's processes, which needs nothing but what their libc has anyway -----
 # It is linked against nothing: so it asks for no version of a symbol, and loads on glibc 2.17 as on the newest.
-AGENT_SOURCES := $(wildcard gpu/*.c) gpu/resident_$(shell uname -m).S
+AGENT_C_FILES := gpu/agent.c $(wildcard $(addsuffix /*.c,gpu/base gpu/cupti gpu/nvtx gpu/resident))
+AGENT_SOURCES := $(AGENT_C_FILES) gpu/resident/resident_$(shell uname -m).S
 AGENT_OBJECTS := $(patsubst %,$(B)/agent/%.o,$(basename $(AGENT_SOURCES)))
 AGENT_CFLAGS  := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE $(CPPFLAGS) -U_FORTIFY_SOURCE -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
 	-fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables
@@ -182,8 +183,8 @@ annotate: $(B)/annotate/gpuprobe.py ## build build/annotate/gpuprobe.py, for Pyt
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g -fno-omit-frame-pointer
 UNIT        := $(patsubst tests/unit/test_%.c,$(B)/unit/test_%,$(wildcard tests/unit/test_*.c))
 # Of the agent too, but for what replaces libc's functions.
-SAN_SOURCES := $(SOURCES) $(filter-out gpu/freestanding.c,$(wildcard gpu/*.c))
-SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(call PB_OBJECTS,$(B)/san) $(B)/agent/gpu/resident_$(shell uname -m).o
+SAN_SOURCES := $(SOURCES) $(filter-out gpu/base/freestanding.c,$(AGENT_C_FILES))
+SAN_OBJECTS := $(SAN_SOURCES:%.c=$(B)/san/%.o) $(call PB_OBJECTS,$(B)/san) $(B)/agent/gpu/resident/resident_$(shell uname -m).o
 
 $(B)/san/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
@@ -229,7 +230,7 @@ bench-programs: $(BENCH)
 
 # ---- fuzzing: the same sources by clang, one program a reader --------------------------------------
 FUZZ          := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/fuzz_%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJECTS  := $(SAN_SOURCES:%.c=$(B)/fuzz/obj/%.o) $(call PB_OBJECTS,$(B)/fuzz/obj) $(B)/agent/gpu/resident_$(shell uname -m).o
+FUZZ_OBJECTS  := $(SAN_SOURCES:%.c=$(B)/fuzz/obj/%.o) $(call PB_OBJECTS,$(B)/fuzz/obj) $(B)/agent/gpu/resident/resident_$(shell uname -m).o
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -O1 -g -w
 
 $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
@@ -266,7 +267,7 @@ fuzz-programs: $(FUZZ)
 ANALYZER_VERSION := 12
 ANALYZER_CFLAGS  := -O2 -fanalyzer $(addprefix -Wno-analyzer-,malloc-leak mismatching-deallocation null-dereference \
 	null-argument use-of-uninitialized-value)
-ANALYZED := $(patsubst %.c,$(B)/analyze/%.ok,$(SOURCES) userspace/main.c $(wildcard gpu/*.c))
+ANALYZED := $(patsubst %.c,$(B)/analyze/%.ok,$(SOURCES) userspace/main.c $(AGENT_C_FILES))
 
 $(B)/analyze/gpu/%.ok: SOURCE_CFLAGS = $(AGENT_CFLAGS)
 $(B)/analyze/%.ok: SOURCE_CFLAGS = $(BASE_CFLAGS)

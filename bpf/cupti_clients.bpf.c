@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls that a process makes of its libcupti (gpu/cupti_watched.def), told to userspace at once. Whose call it is, the
+ * Calls that a process makes of its libcupti (gpu/cupti/cupti_watched.def), told to userspace at once. Whose call it is, the
  * agent's or that of another user of CUPTI, the return address tells, which userspace looks at. Two programs, by how
  * they are attached: by uprobe_multi, or one perf event a function.
  */

@@ -158,7 +158,7 @@ struct thread_maker {
 /* A call of libcupti by a target. */
 struct cupti_call_event {
 	u32 pid;
-	u32 function; /* row of gpu/cupti_watched.def */
+	u32 function; /* row of gpu/cupti/cupti_watched.def */
 	u64 arguments[2];
 	u64 caller; /* return address; 0: not known */
 	u64 ts;

@@ -15,12 +15,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "arch_x86_64.h"
-#include "cupti_session.h"
-#include "nvtx_session.h"
-#include "system.h"
-#include "worker_names.h"
-#include "words.h"
+#include "base/arch_x86_64.h"
+#include "cupti/cupti_session.h"
+#include "nvtx/nvtx_session.h"
+#include "base/system.h"
+#include "base/worker_names.h"
+#include "base/words.h"
 
 #define EXPORT		   __attribute__((visibility("default")))
 #define WATCH_PERIOD_NS	   (100 * NS_PER_MILLISECOND)

@@ -19,7 +19,7 @@
 #define AGENT_MAGIC	      0x31746e6567617067ULL /* "gpagent1" */
 #define AGENT_MEMFD_RING      "gpuprobe-ring"
 #define AGENT_MEMFD_LIBRARY   "gpuprobe-agent"
-#define AGENT_MEMFD_RESIDENT  "gpuprobe-resident" /* gpu/resident.h: what may stay behind, and says so */
+#define AGENT_MEMFD_RESIDENT  "gpuprobe-resident" /* gpu/resident/resident.h: what may stay behind, and says so */
 #define AGENT_MEMFD_CUPTI     "libcupti.so" /* handed over by gpuprobe; stays mapped, as a file would */
 #define AGENT_THREAD_NAME     "gpuprobe-agent"
 #define AGENT_WORKER_NAME     "cupti-worker" /* of threads that CUPTI makes for the agent */
@@ -46,7 +46,7 @@ enum agent_state {
 	AGENT_STATE_LEAVING = 3,
 	AGENT_STATE_DRAINED = 4,   /* no record comes any more */
 	AGENT_STATE_GONE = 5,	   /* its last word before the library is unloaded, nothing left behind */
-	AGENT_STATE_RESIDENT = 6,  /* the same, but the page of gpu/resident.h stays: hint says why */
+	AGENT_STATE_RESIDENT = 6,  /* the same, but the page of gpu/resident/resident.h stays: hint says why */
 	AGENT_STATE_FAILED = 7,	   /* it never ran: hint says why */
 };
 
@@ -147,7 +147,7 @@ struct agent_cupti_facts {
 };
 
 /*
- * Where gpuprobe has found what gpu/nvtx_globals.h describes; the agent looks for itself before it believes it. By
+ * Where gpuprobe has found what gpu/nvtx/nvtx_globals.h describes; the agent looks for itself before it believes it. By
  * gpuprobe, at any time: sites first, then generation, which counts up.
  */
 struct agent_nvtx_sites {
@@ -158,7 +158,7 @@ struct agent_nvtx_sites {
 	u64 addresses[AGENT_NVTX_SITES];
 };
 
-/* How libcupti is used by others than the agent (gpu/cupti_watched.def); bits. */
+/* How libcupti is used by others than the agent (gpu/cupti/cupti_watched.def); bits. */
 enum cupti_use {
 	CUPTI_USE_SUBSCRIBES = 1,
 	CUPTI_USE_REGISTERS = 2, /* its buffer callbacks stand instead of ours: buffers of ours that are out go to it */

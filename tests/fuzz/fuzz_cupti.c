@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../gpu/cupti_convert.h"
+#include "../gpu/cupti/cupti_convert.h"
 
 #define CHUNKS	     2
 #define MEMORY_BYTES (AGENT_CONTROL_BYTES + CHUNKS * AGENT_CHUNK_BYTES)

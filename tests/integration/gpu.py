@@ -8,7 +8,7 @@ from lib import *
 
 SIM = ROOT / "build" / "sim"
 RELEASE = "13.0"
-# What sim-train calls of that which gpu/api_calls.def does not list.
+# What sim-train calls of that which gpu/cupti/api_calls.def does not list.
 UNLISTED = {"cudaGetLastError", "cudaEventQuery", "cuEventQuery"}
 # The same with --gpu-records full only.
 OF_EVENTS = {"cudaEventRecord", "cuEventRecord"}
@@ -54,7 +54,7 @@ class Train:
 		if not line:
 			raise Harm(f"sim-train gave no answer to {word}")
 		answer = json.loads(line)
-		# The agent's own thread calls it once a second: gpu/cupti_canary.h.
+		# The agent's own thread calls it once a second: gpu/cupti/cupti_canary.h.
 		answer.get("api", {}).get("driver", {}).pop("cuDriverGetVersion", None)
 		return answer
 

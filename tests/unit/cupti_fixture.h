@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../gpu/cupti_convert.h"
+#include "../gpu/cupti/cupti_convert.h"
 #include "../bpf/record.h"
 
 #define CHUNKS	     4

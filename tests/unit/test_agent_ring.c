@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../gpu/ring.h"
-#include "../gpu/streams.h"
-#include "../gpu/texts.h"
+#include "../gpu/base/ring.h"
+#include "../gpu/base/streams.h"
+#include "../gpu/base/texts.h"
 #include "../bpf/record.h"
 
 #define THREADS		   4

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "../gpu/api_calls.h"
+#include "../gpu/cupti/api_calls.h"
 #include "../bpf/record.h"
 
 #define DRIVER	VALUE_api_domain_driver

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../gpu/cupti_apis.h"
+#include "../gpu/cupti/cupti_apis.h"
 
 #define DRIVER	CUPTI_DOMAIN_DRIVER
 #define RUNTIME CUPTI_DOMAIN_RUNTIME

@@ -2,7 +2,7 @@
 /* Buffers that any code of the target may free(): of the allocator that its free() belongs to. */
 #include "unit.h"
 
-#include "../gpu/cupti_buffers.h"
+#include "../gpu/cupti/cupti_buffers.h"
 
 static unsigned foreign;
 

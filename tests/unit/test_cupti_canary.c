@@ -2,9 +2,9 @@
 /* When the agent holds CUPTI for lost, and when it must not. */
 #include "unit.h"
 
-#include "../gpu/cupti_apis.h"
-#include "../gpu/cupti_price.h"
-#include "../gpu/cupti_session.h"
+#include "../gpu/cupti/cupti_apis.h"
+#include "../gpu/cupti/cupti_price.h"
+#include "../gpu/cupti/cupti_session.h"
 #include "cupti_fixture.h"
 
 #define GET_VERSION   2	  /* CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion */

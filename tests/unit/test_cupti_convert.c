@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "../gpu/cupti_convert.h"
-#include "../gpu/cupti_sizes.h"
+#include "../gpu/cupti/cupti_convert.h"
+#include "../gpu/cupti/cupti_sizes.h"
 #include "../bpf/record.h"
 
 #if __has_include(<cupti.h>)
@@ -441,14 +441,14 @@ TEST(lengths_by_a_real_time_clock_stay_as_they_are)
 #define LASTS(family, at, of, values) FIELD(family, at, 4, of, name, how)
 #define LATER(family, offset, bytes, member, name, how)
 #define END(family) }
-#include "../gpu/cupti_layout.def"
+#include "../gpu/cupti/cupti_layout.def"
 
 TEST(the_table_agrees_with_the_headers_of_cupti)
 {
 #define LAYOUT(family, tag, bytes, start, end, times, header) \
 	check_##family();                                     \
 	CHECK(bytes <= sizeof(cupti_##family));
-#include "../gpu/cupti_layout.def"
+#include "../gpu/cupti/cupti_layout.def"
 }
 #else
 TEST(the_table_agrees_with_the_headers_of_cupti)

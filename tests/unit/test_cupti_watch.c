@@ -5,7 +5,7 @@
 #include "unit.h"
 
 #define SUBSCRIBES 0
-#define REGISTERS  2 /* rows of gpu/cupti_watched.def */
+#define REGISTERS  2 /* rows of gpu/cupti/cupti_watched.def */
 #define FINALIZES  10
 
 static struct cupti_watch *watch_begin(void)

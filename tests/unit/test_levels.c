@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../gpu/api_calls.h"
+#include "../gpu/cupti/api_calls.h"
 #include "options/levels.h"
 #include "options/options.h"
 #include "recording/gpu_config.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "../gpu/nvtx_ranges.h"
-#include "../gpu/nvtx_sites.h"
-#include "../gpu/nvtx_texts.h"
+#include "../gpu/nvtx/nvtx_ranges.h"
+#include "../gpu/nvtx/nvtx_sites.h"
+#include "../gpu/nvtx/nvtx_texts.h"
 
 #define SELF 0x1000
 

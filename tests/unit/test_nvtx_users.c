@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cuda/nvtx_users.h"
-#include "../gpu/nvtx_globals.h"
+#include "../gpu/nvtx/nvtx_globals.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>

@@ -13,7 +13,7 @@
 #include "process/proc_file.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "../gpu/nvtx_globals.h"
+#include "../gpu/nvtx/nvtx_globals.h"
 #include "../gpu/shared.h"
 
 #define BLOCK_BYTES   (1U << 20)

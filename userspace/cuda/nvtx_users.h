@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who of a process uses NVTX: programs and libraries that carry the variable of gpu/nvtx_globals.h, found by its shape
+ * Who of a process uses NVTX: programs and libraries that carry the variable of gpu/nvtx/nvtx_globals.h, found by its shape
  * in the data that they may write to, and libnvToolsExt.so of NVTX 2. Reads the target's memory, changes nothing.
  */
 #ifndef GPUPROBE_CUDA_NVTX_USERS_H

@@ -138,7 +138,7 @@ static bool is_agent(int tasks_fd, const char *tid, u32 agent_tid)
 	if (!proc_file_read(tasks_fd, path, &comm, NULL) &&
 	    strcmp(comm, AGENT_THREAD_NAME "\n") == 0)
 		return true;
-	/* While it calls CUPTI it has another name (gpu/worker_names.h). */
+	/* While it calls CUPTI it has another name (gpu/base/worker_names.h). */
 	snprintf(path, sizeof(path), "%.20s/status", tid);
 	return agent_tid && !proc_file_read(tasks_fd, path, &status, NULL) &&
 	       proc_status_id_in_namespace(status) == agent_tid;

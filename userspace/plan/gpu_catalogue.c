@@ -3,7 +3,7 @@
 
 #include <fnmatch.h>
 
-#include "../gpu/api_calls.h"
+#include "../gpu/cupti/api_calls.h"
 
 #define FILES_driver	"libcuda.so*"
 #define FILES_runtime	"libcudart*.so*"
@@ -29,13 +29,13 @@ static const struct {
 #define PART_runtime(group) 0
 #define API(group, domain, beginning) \
 	{PART_##domain(group), 0, LIBRARY_##domain beginning "*", API_GROUP_##group},
-#include "../gpu/api_calls.def"
+#include "../gpu/cupti/api_calls.def"
 #define RUNTIME_driver	false
 #define RUNTIME_runtime true
 #define API(group, domain, beginning)                                                            \
 	{GPU_CATALOGUE_API, RUNTIME_##domain && API_GROUP_##group != API_GROUP_ALLOCATE ? 3 : 2, \
 	 LIBRARY_##domain beginning "*", API_GROUP_##group},
-#include "../gpu/api_calls.def"
+#include "../gpu/cupti/api_calls.def"
 #define ENTRY(part, level, pattern) {GPU_CATALOGUE_##part, level, pattern, API_GROUP_OTHER},
 #include "plan/gpu_catalogue.def"
 };

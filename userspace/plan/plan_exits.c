@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "../bpf/record.h"
-#include "../gpu/api_calls.h"
+#include "../gpu/cupti/api_calls.h"
 
 /* On a shadow stack an exit that a program emulates leaves an entry behind, and the next real
  * return faults. */
@@ -57,7 +57,7 @@ static bool is_candidate(const struct plan_limits *limits, const struct plan_fun
 }
 
 /*
- * Of the calls of gpu/api_calls.def these only put work into a queue: how long that took tells next to nothing. The others wait
+ * Of the calls of gpu/cupti/api_calls.def these only put work into a queue: how long that took tells next to nothing. The others wait
  * for the GPU, give or take memory, or take long themselves.
  */
 static bool only_queues(const char *name)
@@ -67,7 +67,7 @@ static bool only_queues(const char *name)
 		const char *beginning;
 	} calls[] = {
 #define API(group, domain, beginning) {API_GROUP_##group, beginning},
-#include "../gpu/api_calls.def"
+#include "../gpu/cupti/api_calls.def"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recording/gpu_config.h"
 
-#include "../gpu/api_calls.h"
+#include "../gpu/cupti/api_calls.h"
 #include "options/levels.h"
 
 /* CUpti_ActivityKind, and the feature of levels.def that it belongs to. */
@@ -11,7 +11,7 @@ static const struct {
 } activity_kinds[] = {
 #define ACTIVITY(number, layout, domain, feature) {number, LEVEL_##feature},
 #define UNASKED(number, layout, domain)
-#include "../gpu/cupti_layout.def"
+#include "../gpu/cupti/cupti_layout.def"
 };
 
 #define BUFFER_BYTES	 (512U << 10)

@@ -246,7 +246,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_matmuls *matmuls);
 /*
  * Is it the record that CUPTI makes of cudaEventQuery as of a wait? A wait has its call, begun before it, wherever calls
- * are recorded, unless it began before the window; questions are not in the list of calls (gpu/api_calls.def).
+ * are recorded, unless it began before the window; questions are not in the list of calls (gpu/cupti/api_calls.def).
  */
 bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record);
 /* Frees what only the adding needs. */

@@ -171,7 +171,7 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 	return result;
 }
 
-/* Before each cudaLaunchKernel, for CUPTI to tell the kernel's name: what gpu/api_calls.def never records. */
+/* Before each cudaLaunchKernel, for CUPTI to tell the kernel's name: what gpu/cupti/api_calls.def never records. */
 #define PROFILER_CALL "cuKernelGetName"
 
 static bool is_of_profiler(const struct view *view, const struct record_header *record)

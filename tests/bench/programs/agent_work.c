@@ -4,7 +4,7 @@
  *
  * CUPTI's records of a launch as the H100 gave them for a transformer (tests/captures, h100-real): a kernel, one of 55 with
  * names of 154 bytes on average, and the API calls. every: those of kinds 4 and 5, which were 2.2 a kernel; list: what is
- * left where CUPTI records the calls of gpu/api_calls.def only. Prints ns a launch, the least of several rounds, as JSON:
+ * left where CUPTI records the calls of gpu/cupti/api_calls.def only. Prints ns a launch, the least of several rounds, as JSON:
  * both calls of CUPTI for a buffer of 512 KiB, the conversion with its writing into the ring, and that writing alone.
  */
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../../gpu/cupti_convert.h"
-#include "../../../gpu/cupti_session.h"
+#include "../../../gpu/cupti/cupti_convert.h"
+#include "../../../gpu/cupti/cupti_session.h"
 #include "../../../bpf/record.h"
 
 #define LAUNCHES     2000

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../gpu/types.h"
+#include "../../../gpu/base/types.h"
 #include "../../../gpu/shared.h"
 
 static void run_once(const char *library, int inherited)

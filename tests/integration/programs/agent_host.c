@@ -26,10 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../../gpu/types.h"
+#include "../../../gpu/base/types.h"
 #include "../../../bpf/record.h"
 #include "../../../gpu/shared.h"
-#include "../../../gpu/api_calls.h"
+#include "../../../gpu/cupti/api_calls.h"
 
 #define CYCLES_MAX 256
 #define DEFAULT_KINDS                                                                           \

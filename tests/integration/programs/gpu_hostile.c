@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "gpu/types.h"
+#include "gpu/base/types.h"
 #include "bpf/record.h"
 #include "gpu/shared.h"
 

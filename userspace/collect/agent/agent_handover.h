@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The other side of gpu/cupti_handover.h: an agent asks for the libcupti that its target can't open. */
+/* The other side of gpu/cupti/cupti_handover.h: an agent asks for the libcupti that its target can't open. */
 #ifndef GPUPROBE_COLLECT_AGENT_AGENT_HANDOVER_H
 #define GPUPROBE_COLLECT_AGENT_AGENT_HANDOVER_H
 

@@ -24,7 +24,7 @@ struct agent_ring {
 static const u16 agent_kinds[] = {
 	KIND_text, KIND_stack, KIND_attribute, KIND_range, KIND_process_range, KIND_mark,
 #define LAYOUT(layout, tag, bytes, start, end, times, header) KIND_##tag,
-#include "../gpu/cupti_layout.def"
+#include "../gpu/cupti/cupti_layout.def"
 };
 
 static bool is_agent_kind(u16 kind)

@@ -10,7 +10,7 @@
 /* Of all agents, since the window opened; records come when buffers are handed over. */
 struct agents_cost {
 	u64 driver_calls, runtime_calls, operations;
-	/* CPU time by the price that each agent measured (gpu/cupti_price.h); AGENTS_NOT_PRICED: one with records has none. */
+	/* CPU time by the price that each agent measured (gpu/cupti/cupti_price.h); AGENTS_NOT_PRICED: one with records has none. */
 	u64 driver_ns, runtime_ns;
 	u64 converted, converting_ns; /* records, by the agents' threads, and CPU time that these took for it */
 	u64 driver_call_ns, runtime_call_ns; /* the highest of these prices; 0: none was measured */

@@ -36,7 +36,7 @@ static bool has_kineto(const char *maps)
 #define CUPTI_USER(prefix, sort, name, who, way_out) USER_##sort(prefix)
 #define USER_KINETO(prefix)			     "/" prefix,
 #define USER_KEEPS(prefix)
-#include "../gpu/cupti_users.def"
+#include "../gpu/cupti/cupti_users.def"
 #undef CUPTI_USER
 	};
 

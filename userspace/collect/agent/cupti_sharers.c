@@ -17,7 +17,7 @@
 
 static const char *const users[] = {
 #define CUPTI_USER(prefix, ...) prefix,
-#include "../gpu/cupti_users.def"
+#include "../gpu/cupti/cupti_users.def"
 #undef CUPTI_USER
 };
 

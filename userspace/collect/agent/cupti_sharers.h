@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a profiler of the target's own (gpu/cupti_users.def) know how to share CUPTI? From 13.3 on CUPTI has two families of
- * functions, and who calls one shuts the other out for the process (gpu/cupti_family.h): so the agent takes that of who is there.
+ * Does a profiler of the target's own (gpu/cupti/cupti_users.def) know how to share CUPTI? From 13.3 on CUPTI has two families of
+ * functions, and who calls one shuts the other out for the process (gpu/cupti/cupti_family.h): so the agent takes that of who is there.
  */
 #ifndef GPUPROBE_COLLECT_AGENT_CUPTI_SHARERS_H
 #define GPUPROBE_COLLECT_AGENT_CUPTI_SHARERS_H

@@ -33,7 +33,7 @@ static const struct {
 	bool shares; /* it can be called beside other subscribers */
 } watched[] = {
 #define WATCHED(function, use, argument, shares) {#function, CUPTI_USE_##use, argument, shares},
-#include "../gpu/cupti_watched.def"
+#include "../gpu/cupti/cupti_watched.def"
 #undef WATCHED
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Other users of CUPTI in processes with an agent (torch.profiler, ...), noticed at the calls by which they begin: probes
- * on the functions of gpu/cupti_watched.def, whose hits a thread of its own hands on to the agent, some tens of
+ * on the functions of gpu/cupti/cupti_watched.def, whose hits a thread of its own hands on to the agent, some tens of
  * microseconds later, whatever the other threads do. Which calls are the agent's own is told by the address that they
  * return to.
  */

@@ -163,7 +163,7 @@ int bpf_source_attach_trap(struct bpf_source *source, int file_fd, u64 file_offs
 struct cupti_functions {
 	int file_fd;
 	u32 thread; /* that names the process */
-	u64 *offsets, *cookies; /* cookies: rows of gpu/cupti_watched.def */
+	u64 *offsets, *cookies; /* cookies: rows of gpu/cupti/cupti_watched.def */
 	size_t count;
 };
 /* Their calls go into a ring of their own, as struct cupti_call_event. */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "cupti_buffers.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../base/system.h"
+
+#define SMALLEST_BYTES (64U << 10)
+#define LARGEST_BYTES  (64U << 20)
+/* So many are kept ready, and of these so many with memory behind them. */
+#define READY	      32
+#define READY_TOUCHED 8
+
+/*
+ * Of the target's libc, or of the allocator that stands before it; not there in a process without a libc. An allocator may
+ * lack aligned_alloc(), and then free() would get memory that it does not know; it always has these two.
+ */
+extern void *malloc(size_t bytes) __attribute__((weak));
+extern void free(void *memory) __attribute__((weak));
+
+u8 *cupti_buffers_allocate(size_t bytes)
+{
+	return malloc && free ? malloc(bytes) : NULL;
+}
+
+void cupti_buffers_release(u8 *memory)
+{
+	free(memory);
+}
+
+int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *control)
+{
+	u32 bytes = control->cupti.buffer_bytes & ~(u32)(PAGE_BYTES - 1);
+	u32 count = control->cupti.buffer_count_max;
+
+	buffers->buffer_bytes = bytes < SMALLEST_BYTES	? SMALLEST_BYTES
+				: bytes > LARGEST_BYTES ? LARGEST_BYTES
+							: bytes;
+	buffers->control = control;
+	buffers->count_max = !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count;
+	cupti_buffers_prepare(buffers);
+	/* What is left is the target's. */
+	return buffers->count < buffers->count_max && buffers->count < READY ? -ENOMEM : 0;
+}
+
+static bool change(struct cupti_buffers *buffers, u32 index, u32 from, u32 to)
+{
+	u32 *state = &buffers->buffers[index].state;
+
+	return __atomic_load_n(state, __ATOMIC_RELAXED) == from &&
+	       __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static u32 count_of(const struct cupti_buffers *buffers)
+{
+	return __atomic_load_n(&buffers->count, __ATOMIC_ACQUIRE);
+}
+
+static u32 in_state(const struct cupti_buffers *buffers, u32 state)
+{
+	u32 found = 0;
+
+	for (u32 i = 0; i < count_of(buffers); i++)
+		found += __atomic_load_n(&buffers->buffers[i].state, __ATOMIC_ACQUIRE) == state;
+	return found;
+}
+
+/* false: there is no memory for it. */
+static bool add(struct cupti_buffers *buffers)
+{
+	u8 *memory = cupti_buffers_allocate(buffers->buffer_bytes);
+
+	if (!memory)
+		return false;
+	buffers->buffers[buffers->count].memory = memory;
+	buffers->buffers[buffers->count].state = CUPTI_BUFFER_NEW;
+	__atomic_store_n(&buffers->count, buffers->count + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void touch(struct cupti_buffers *buffers, u32 index)
+{
+	/* Meanwhile nobody can have it. */
+	if (!change(buffers, index, CUPTI_BUFFER_NEW, CUPTI_BUFFER_NONE))
+		return;
+	memset(buffers->buffers[index].memory, 0, buffers->buffer_bytes);
+	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
+}
+
+void cupti_buffers_prepare(struct cupti_buffers *buffers)
+{
+	u32 touched = in_state(buffers, CUPTI_BUFFER_FREE);
+	u32 ready = touched + in_state(buffers, CUPTI_BUFFER_NEW);
+
+	while (ready < READY && buffers->count < buffers->count_max && add(buffers))
+		ready++;
+	for (u32 i = 0; i < buffers->count && touched < READY_TOUCHED; i++)
+		if (buffers->buffers[i].state == CUPTI_BUFFER_NEW) {
+			touch(buffers, i);
+			touched++;
+		}
+}
+
+static u8 *take_one(struct cupti_buffers *buffers, u32 state)
+{
+	for (u32 i = 0; i < count_of(buffers); i++)
+		if (change(buffers, i, state, CUPTI_BUFFER_OUT)) {
+			__atomic_fetch_add(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
+					   __ATOMIC_RELAXED);
+			return buffers->buffers[i].memory;
+		}
+	return NULL;
+}
+
+u8 *cupti_buffers_take(struct cupti_buffers *buffers)
+{
+	u8 *memory = take_one(buffers, CUPTI_BUFFER_FREE);
+
+	if (memory)
+		return memory;
+	memory = take_one(buffers, CUPTI_BUFFER_NEW);
+	if (memory && buffers->zeroed)
+		memset(memory, 0, buffers->buffer_bytes);
+	/* More are needed than are handed back. */
+	__atomic_fetch_add(&buffers->control->bell, 1, __ATOMIC_RELEASE);
+	system_wake_shared(&buffers->control->bell);
+	return memory;
+}
+
+bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, size_t valid_bytes)
+{
+	u32 index = 0, count = count_of(buffers);
+
+	while (index < count && buffers->buffers[index].memory != buffer)
+		index++;
+	if (index == count ||
+	    __atomic_load_n(&buffers->buffers[index].state, __ATOMIC_ACQUIRE) != CUPTI_BUFFER_OUT)
+		return false;
+	buffers->buffers[index].valid_bytes =
+		valid_bytes < buffers->buffer_bytes ? valid_bytes : buffers->buffer_bytes;
+	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FULL, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
+			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&buffers->control->bell, 1, __ATOMIC_RELEASE);
+	system_wake_shared(&buffers->control->bell);
+	return true;
+}
+
+const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t *ret_valid_bytes)
+{
+	for (; *cursor < buffers->count; ++*cursor)
+		if (__atomic_load_n(&buffers->buffers[*cursor].state, __ATOMIC_ACQUIRE) ==
+		    CUPTI_BUFFER_FULL) {
+			*ret_valid_bytes = buffers->buffers[*cursor].valid_bytes;
+			return buffers->buffers[*cursor].memory;
+		}
+	return NULL;
+}
+
+void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)
+{
+	/* All of it: CUPTI may have begun a record behind those that are valid. */
+	if (buffers->zeroed)
+		memset(buffers->buffers[cursor].memory, 0, buffers->buffer_bytes);
+	__atomic_store_n(&buffers->buffers[cursor].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
+}
+
+u32 cupti_buffers_out(const struct cupti_buffers *buffers)
+{
+	return in_state(buffers, CUPTI_BUFFER_OUT);
+}
+
+/* An allocator may keep what it gets back: the memory behind it goes first, but for the pages that are shared. */
+static void let_go(const struct cupti_buffers *buffers, u8 *memory)
+{
+	u64 begin = ((u64)memory + PAGE_BYTES - 1) & ~(u64)(PAGE_BYTES - 1);
+	u64 end = ((u64)memory + buffers->buffer_bytes) & ~(u64)(PAGE_BYTES - 1);
+
+	system_discard((void *)begin, end - begin);
+	cupti_buffers_release(memory);
+}
+
+u64 cupti_buffers_close(struct cupti_buffers *buffers)
+{
+	u64 out_bytes = 0;
+
+	for (u32 i = 0; i < buffers->count; i++)
+		if (buffers->buffers[i].state == CUPTI_BUFFER_OUT)
+			out_bytes += buffers->buffer_bytes;
+		else
+			let_go(buffers, buffers->buffers[i].memory);
+	buffers->count = 0;
+	return out_bytes;
+}
