@@ -61,6 +61,15 @@ DIRECTIONS = {
     "gpu": {"record"},
     "record": set(),
 }
+# The rooms of the agent: which of the others each may include. "": what lies before them, agent.c and what it shares with gpuprobe.
+AGENT_ROOMS = {
+    "": {"base", "cupti", "nvtx", "resident"},
+    "base": {""},
+    "resident": {"", "base"},
+    "cupti": {"", "base", "resident"},
+    "nvtx": {"", "base", "resident"},
+    "annotate": set(),
+}
 # What one file may include that its area may not, with the reason.
 EXCEPTIONS = {
 }
@@ -116,15 +125,33 @@ def area_of(path):
     return parts[0] if parts[0] in DIRECTIONS else None
 
 
-def included_area(path, name):
-    """The area that an #include "name" in the file at path leads to."""
-    if Path(name).name == SKELETON:
-        return "skeleton"
+def included_file(path, name):
+    """Where an #include "name" in the file at path leads to, from the root; None: not into the project."""
     for folder in (ROOT / path.parent, ROOT / "userspace", ROOT):
         candidate = Path(os.path.normpath(folder / name))
         if candidate.is_file() and candidate.is_relative_to(ROOT):
-            return area_of(candidate.relative_to(ROOT))
+            return candidate.relative_to(ROOT)
     return None
+
+
+def included_area(path, name):
+    if Path(name).name == SKELETON:
+        return "skeleton"
+    file = included_file(path, name)
+    return area_of(file) if file else None
+
+
+def agent_room(path):
+    """None: not of the agent."""
+    if not path or path.parts[0] != "gpu":
+        return None
+    return path.parts[1] if len(path.parts) > 2 else ""
+
+
+def check_rooms(path, number, name):
+    room, other = agent_room(path), agent_room(included_file(path, name))
+    if room is not None and other is not None and other != room and other not in AGENT_ROOMS.get(room, set()):
+        found(path, number, f"gpu/{room} must not include {name}: scripts/lint.py, AGENT_ROOMS")
 
 
 def check_includes(path, lines):
@@ -138,6 +165,7 @@ def check_includes(path, lines):
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
         if not match:
             continue
+        check_rooms(path, number, match[1])
         target = included_area(path, match[1])
         if target in (None, area) or target in DIRECTIONS[area]:
             continue

@@ -5,29 +5,13 @@
 #include <string.h>
 
 #include "../base/system.h"
+#include "../base/target_memory.h"
 
 #define SMALLEST_BYTES (64U << 10)
 #define LARGEST_BYTES  (64U << 20)
 /* So many are kept ready, and of these so many with memory behind them. */
 #define READY	      32
 #define READY_TOUCHED 8
-
-/*
- * Of the target's libc, or of the allocator that stands before it; not there in a process without a libc. An allocator may
- * lack aligned_alloc(), and then free() would get memory that it does not know; it always has these two.
- */
-extern void *malloc(size_t bytes) __attribute__((weak));
-extern void free(void *memory) __attribute__((weak));
-
-u8 *cupti_buffers_allocate(size_t bytes)
-{
-	return malloc && free ? malloc(bytes) : NULL;
-}
-
-void cupti_buffers_release(u8 *memory)
-{
-	free(memory);
-}
 
 int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *control)
 {
@@ -70,7 +54,7 @@ static u32 in_state(const struct cupti_buffers *buffers, u32 state)
 /* false: there is no memory for it. */
 static bool add(struct cupti_buffers *buffers)
 {
-	u8 *memory = cupti_buffers_allocate(buffers->buffer_bytes);
+	u8 *memory = target_memory_allocate(buffers->buffer_bytes);
 
 	if (!memory)
 		return false;
@@ -179,7 +163,7 @@ static void let_go(const struct cupti_buffers *buffers, u8 *memory)
 	u64 end = ((u64)memory + buffers->buffer_bytes) & ~(u64)(PAGE_BYTES - 1);
 
 	system_discard((void *)begin, end - begin);
-	cupti_buffers_release(memory);
+	target_memory_free(memory);
 }
 
 u64 cupti_buffers_close(struct cupti_buffers *buffers)

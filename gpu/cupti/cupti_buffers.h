@@ -36,11 +36,6 @@ struct cupti_buffers {
 	} buffers[CUPTI_BUFFERS_MAX];
 };
 
-/* Memory as any code of the target may free it, 8-aligned; NULL: there is none. Of the target's allocator, which may
- * take locks: on the agent's thread, or where CUPTI can't be left without. */
-u8 *cupti_buffers_allocate(size_t bytes);
-void cupti_buffers_release(u8 *memory);
-
 /* Allocates the first ones. 0 or -ENOMEM: then too it is to be closed. */
 int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *control);
 /* The agent's thread, now and then: some are ready, up to the number that control allows, and some of these have memory behind

@@ -3,6 +3,7 @@
 #ifndef GPUPROBE_GPU_CUPTI_CALLS_H
 #define GPUPROBE_GPU_CUPTI_CALLS_H
 
+#include "../base/cupti_callbacks.h"
 #include "../base/loader.h"
 
 /* CUpti_CallbackDomain, and answers that are told apart (CUptiResult). */
@@ -43,12 +44,6 @@ struct cupti_subscriber {
 struct cupti_unified_memory {
 	u32 scope, kind, device, enable;
 };
-
-typedef void (*cupti_api_callback)(void *data, u32 domain, u32 callback, const void *call);
-typedef void (*cupti_requested)(u8 **buffer, size_t *bytes, size_t *records_max);
-typedef void (*cupti_completed)(void *context, u32 stream, u8 *buffer, size_t bytes, size_t valid_bytes);
-/* In the new family (cupti_family.h); that of requested has one argument more behind the others. */
-typedef void (*cupti_completed_new)(u8 *buffer, size_t bytes, size_t valid_bytes, const void *info);
 
 struct cupti_calls {
 #define CALL(need, name, ...) u32 (*name)(__VA_ARGS__);

@@ -5,6 +5,7 @@
 
 #include "cupti_family.h"
 #include "../base/system.h"
+#include "../base/target_memory.h"
 
 /* Of a buffer beyond the agreed number, for versions that must not be left without one: as no other buffer is. */
 #define EXTRA_BYTES (17 * PAGE_BYTES)
@@ -31,7 +32,7 @@ void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max,
 	*bytes = 0;
 	if (session->version >= CUPTI_VERSION_NO_BUFFER_SAFE)
 		return; /* it drops, and counts what it drops */
-	*buffer = cupti_buffers_allocate(EXTRA_BYTES);
+	*buffer = target_memory_allocate(EXTRA_BYTES);
 	*bytes = *buffer ? EXTRA_BYTES : 0;
 	if (*buffer && session->buffers.zeroed)
 		memset(*buffer, 0, EXTRA_BYTES);
@@ -69,7 +70,7 @@ static void take_back(struct cupti_session *session, u8 *buffer, size_t bytes, s
 	if (session->control->cupti_facts.kinds_enabled)
 		count_unread(session, buffer, valid_bytes);
 	if (bytes == EXTRA_BYTES)
-		cupti_buffers_release(buffer);
+		target_memory_free(buffer);
 }
 
 /* What stands before the call of a slot passes on what it got, with the session as the sixth argument. The new family's has a buffer, its bytes,

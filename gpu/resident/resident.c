@@ -8,8 +8,9 @@
 #include <time.h>
 
 #include "../base/arch_x86_64.h"
-#include "../cupti/cupti_buffers.h"
 #include "../base/system.h"
+#include "../base/target_memory.h"
+#include "../shared.h"
 
 #define SPARE_BYTES (64UL << 10)
 
@@ -194,7 +195,7 @@ void resident_keep_spare(const struct resident *resident)
 
 	if (data->spare)
 		return;
-	data->spare = cupti_buffers_allocate(SPARE_BYTES);
+	data->spare = target_memory_allocate(SPARE_BYTES);
 	data->spare_bytes = data->spare ? SPARE_BYTES : 0;
 }
 

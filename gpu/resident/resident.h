@@ -51,7 +51,7 @@
 
 #ifndef __ASSEMBLER__
 
-#include "../cupti/cupti_calls.h"
+#include "../base/cupti_callbacks.h"
 
 struct agent;
 struct cupti_session;

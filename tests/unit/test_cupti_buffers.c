@@ -2,6 +2,7 @@
 /* Buffers that any code of the target may free(): of the allocator that its free() belongs to. */
 #include "unit.h"
 
+#include "../gpu/base/target_memory.h"
 #include "../gpu/cupti/cupti_buffers.h"
 
 static unsigned foreign;
@@ -31,7 +32,7 @@ TEST(what_free_gets_comes_from_malloc)
 	/* One that stays out is whose it is now. */
 	memory = cupti_buffers_take(buffers);
 	CHECK_U64(cupti_buffers_close(buffers), 64 << 10);
-	cupti_buffers_release(memory);
+	target_memory_free(memory);
 	CHECK_U64(foreign, 0);
 	free(buffers);
 	free(control);
