@@ -10,6 +10,7 @@ too: what is said of them are warnings, since a tree is no worse for them.
 --quick: without cppcheck and the commits, and without clang-format where there is none: what needs no more than Python.
 """
 import argparse
+import functools
 import os
 import re
 import shutil
@@ -40,7 +41,7 @@ DIRECTIONS = {
     "code": {"base", "elf", "record"},
     "cuda": {"base", "elf", "process", "gpu"},
     "inject": {"base", "elf", "process", "gpu"},
-    "plan": {"base", "elf", "process", "probe", "code", "options", "record", "gpu"},
+    "plan": {"base", "elf", "process", "probe", "code", "record", "gpu"},
     "store": {"base", "record"},
     "nsight": {"base", "record"},
     "import": {"base", "store", "nsight", "record"},
@@ -60,6 +61,13 @@ DIRECTIONS = {
     "bpf": {"record"},
     "gpu": {"record"},
     "record": set(),
+}
+# What comes with headers of others, at whatever distance, is as if included. This may come so, and is not to be included itself.
+THROUGH = {
+    "session": {"bpf", "gpu"},
+    "recording": {"bpf", "unwind"},
+    "verbs": {"bpf"},
+    "exporters": {"store"},
 }
 # The rooms of the agent: which of the others each may include. "": what lies before them, agent.c and what it shares with gpuprobe.
 AGENT_ROOMS = {
@@ -141,6 +149,30 @@ def included_area(path, name):
     return area_of(file) if file else None
 
 
+INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
+
+
+@functools.lru_cache(maxsize=None)
+def includes_of(path):
+    """Files of the project that this one includes itself."""
+    matches = map(INCLUDE.match, (ROOT / path).read_text(errors="replace").split("\n"))
+    return {file for match in matches if match for file in [included_file(path, match[1])] if file}
+
+
+def check_what_comes_with(path, number, area, name):
+    """Of an include that is allowed: so must be all that comes with it."""
+    seen, left = set(), [included_file(path, name)]
+    while left:
+        file = left.pop()
+        if file is None or file in seen:
+            continue
+        seen.add(file)
+        left += includes_of(file)
+        if area_of(file) not in {None, area} | DIRECTIONS[area] | THROUGH.get(area, set()):
+            found(path, number, f"{area} must not include {name}, with which comes {file} ({area_of(file)})")
+            return
+
+
 def agent_room(path):
     """None: not of the agent."""
     if not path or path.parts[0] != "gpu":
@@ -162,12 +194,14 @@ def check_includes(path, lines):
         found(path, 1, f"area '{area}' is not in the table of directions: scripts/lint.py, DIRECTIONS")
         return
     for number, line in enumerate(lines, 1):
-        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        match = INCLUDE.match(line)
         if not match:
             continue
         check_rooms(path, number, match[1])
         target = included_area(path, match[1])
         if target in (None, area) or target in DIRECTIONS[area]:
+            if target in DIRECTIONS[area]:
+                check_what_comes_with(path, number, area, match[1])
             continue
         if (str(path), match[1]) not in EXCEPTIONS:
             found(path, number, f"{area} must not include {match[1]} ({target})")

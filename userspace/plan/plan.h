@@ -17,7 +17,6 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/types.h"
-#include "options/options.h"
 #include "../bpf/usdt.h"
 
 struct plan_function {
@@ -104,14 +103,14 @@ struct plan_limits {
 	bool single_probes;    /* no uprobe_multi */
 	enum plan_returns {
 		/* The best that cannot harm the target. */
-		PLAN_RETURNS_AUTO = CHOICE_returns_mode_auto,
-		PLAN_RETURNS_NONE = CHOICE_returns_mode_none,
+		PLAN_RETURNS_AUTO,
+		PLAN_RETURNS_NONE,
 		/* Of every function, whatever speaks against it. */
-		PLAN_RETURNS_TRAMPOLINE = CHOICE_returns_mode_trampoline,
-		PLAN_RETURNS_STEPPED = CHOICE_returns_mode_stepped,
-		PLAN_RETURNS_EMULATED = CHOICE_returns_mode_emulated,
+		PLAN_RETURNS_TRAMPOLINE,
+		PLAN_RETURNS_STEPPED,
+		PLAN_RETURNS_EMULATED,
 		/* As auto, but no stepped exits. */
-		PLAN_RETURNS_CHEAP = CHOICE_returns_mode_cheap,
+		PLAN_RETURNS_CHEAP,
 	} returns;
 	bool children; /* what the targets fork is to be recorded too */
 	u64 max_functions;

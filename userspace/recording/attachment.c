@@ -82,11 +82,11 @@ static int modes_check(const struct options *options, const struct kernel_abilit
 		{options->attach_mode == CHOICE_attach_mode_multi, can->uprobe_multi,
 		 "--attach multi",
 		 "has no uprobe_multi (Linux 6.6 and later have). Leave --attach out."},
-		{options->returns_mode == PLAN_RETURNS_EMULATED, can->set_registers,
+		{options->returns_mode == CHOICE_returns_mode_emulated, can->set_registers,
 		 "--returns emulated",
 		 "does not let a program set registers (Linux 6.19 and later do). Leave --returns "
 		 "out, or use --returns stepped."},
-		{options->returns_mode == PLAN_RETURNS_TRAMPOLINE, can->uprobe_session,
+		{options->returns_mode == CHOICE_returns_mode_trampoline, can->uprobe_session,
 		 "--returns trampoline",
 		 "has no uprobe sessions (Linux 6.13 and later have). Leave --returns out, or use "
 		 "--returns stepped."},
@@ -118,6 +118,20 @@ static int modes_choose(const struct options *options, struct attachment *attach
 	return modes_check(options, can, err);
 }
 
+static enum plan_returns returns_wanted(const struct options *options)
+{
+	static const enum plan_returns wanted[] = {
+		[CHOICE_returns_mode_auto] = PLAN_RETURNS_AUTO,
+		[CHOICE_returns_mode_none] = PLAN_RETURNS_NONE,
+		[CHOICE_returns_mode_trampoline] = PLAN_RETURNS_TRAMPOLINE,
+		[CHOICE_returns_mode_stepped] = PLAN_RETURNS_STEPPED,
+		[CHOICE_returns_mode_emulated] = PLAN_RETURNS_EMULATED,
+		[CHOICE_returns_mode_cheap] = PLAN_RETURNS_CHEAP,
+	};
+
+	return wanted[options->returns_mode];
+}
+
 /* Those of the catalogue, which may match nothing; then those of -F, so that these may exclude. */
 int attachment_plan_anew(const struct options *options, struct attachment *attachment,
 			 struct err *err)
@@ -128,7 +142,7 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.single_probes = attachment->single_probes,
 		.can_emulate = attachment->abilities.set_registers,
 		.children = options->children,
-		.returns = (enum plan_returns)options->returns_mode,
+		.returns = returns_wanted(options),
 		.code_cache = options->no_code_cache ? NULL : CODE_CACHE_FOLDER,
 		.optional_patterns = attachment->gpu.pattern_count,
 		.launch_patterns = attachment->gpu.launch_pattern_count,

@@ -42,7 +42,7 @@ static void say_entries_only(const struct plan *plan, const struct options *opti
 		    example->detail ? " (" : "", example->detail ? example->detail : "",
 		    example->detail ? ")" : "");
 	module = &plan->modules[example->module];
-	if (module->shared_with_others && options->returns_mode == PLAN_RETURNS_AUTO &&
+	if (module->shared_with_others && options->returns_mode == CHOICE_returns_mode_auto &&
 	    example->entry_only_reason != VALUE_entry_only_reason_shared_file) {
 		char comm[16];
 
@@ -145,7 +145,7 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 	say_entries_only(plan, options);
 	say_unseen_memory(plan);
 	announce_heap_plan(attachment, options);
-	if (options->returns_mode == PLAN_RETURNS_TRAMPOLINE)
+	if (options->returns_mode == CHOICE_returns_mode_trampoline)
 		log_warning(
 			"--returns trampoline: the target dies if it throws an exception, switches "
 			"stacks or handles a signal on another stack through a probed function");
