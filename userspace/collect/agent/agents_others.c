@@ -13,11 +13,11 @@
 
 void agents_others_watch(struct agents *agents, struct agent *agent)
 {
-	struct err err = {0};
+	struct err err = agents->watch_why;
 
-	if (!agents->watch || *agent->report.others_why)
+	if (*agent->report.others_why)
 		return;
-	if (cupti_watch_process(agents->watch, agents_process(agent), &err))
+	if (!agents->watch || cupti_watch_process(agents->watch, agents_process(agent), &err))
 		agents_copy_string(agent->report.others_why, sizeof(agent->report.others_why),
 				   err.message, sizeof(err.message));
 }

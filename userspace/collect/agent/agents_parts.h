@@ -59,7 +59,8 @@ struct agents {
 	u64 window_start_ns;
 	u64 followed_ns; /* when it was last looked for descendants */
 	u32 shed;	 /* enum agent_shed: what is not recorded any more */
-	struct cupti_watch *watch; /* NULL: other users of CUPTI are not noticed */
+	struct cupti_watch *watch; /* NULL: other users of CUPTI are not noticed, */
+	struct err watch_why;	   /* for this reason */
 	u64 turned_away; /* processes for which there was no room */
 	u32 place;	 /* text id (tool): of these, for the ledger */
 	struct map unreached; /* agents_unreached(): when they were found so, first and last, by pid */

@@ -161,15 +161,13 @@ void agents_start(struct agents *agents, const struct bpf_source *source,
 {
 	const struct agents_config *config = &agents->config;
 	struct agent *command = NULL;
-	struct err err = {0};
 
 	agents->config.source = source;
 	agents->config.threads = threads;
 	agents_nvtx_wait(agents);
 	log_phase("users of NVTX looked for");
 	/* Without it they are recorded all the same. */
-	if (cupti_watch_open(source, &agents->watch, &err))
-		log_warning("%s", err.message);
+	cupti_watch_open(source, &agents->watch, &agents->watch_why);
 	for (size_t i = 0; i < config->target_count; i++) {
 		struct agent *agent = agents_next(agents, &config->targets[i]);
 
