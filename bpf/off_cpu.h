@@ -23,6 +23,14 @@ struct waited {
 	u32 pad;
 };
 
+/* Changed as a whole. */
+union waiting_stack {
+	struct {
+		u32 id, end; /* struct stack_taken */
+	};
+	u64 both;
+};
+
 struct off_cpu {
 	u64 since_ns; /* 0: it is on a CPU */
 	u64 switches; /* how often it had left a CPU by then */
@@ -31,8 +39,8 @@ struct off_cpu {
 	struct waited waited;
 	u32 instead_pid, instead_tid; /* who got its CPU, where it was preempted, */
 	u32 instead;		      /* and the text id of its name */
-	u32 stack;
 	u32 name;
+	union waiting_stack stack; /* it counts when the wait is recorded: most are too short */
 	u8 reason, before;
 	u16 cpu; /* that it left, unless it was off before */
 	u32 pid; /* whose thread it is; set with since_ns */

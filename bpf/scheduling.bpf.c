@@ -136,6 +136,7 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task,
 	u32 zero = 0;
 	struct stack_scratch *scratch = bpf_map_lookup_elem(&off_cpu_scratch, &zero);
 	struct off_cpu *off = place_get(task->pid);
+	struct stack_taken taken;
 
 	if (!scratch)
 		return;
@@ -150,7 +151,9 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task,
 		count_loss(VALUE_loss_reason_wait_end_unseen);
 	off->reason = reason_of(preempted, state);
 	off->name = name_of(task, off->reason, scratch->addresses);
-	off->stack = stack_take(context, scratch, pid_tgid);
+	taken = stack_take_uncounted(context, scratch, pid_tgid,
+				     (struct stack_inner){.hash = task->tgid});
+	off->stack = (union waiting_stack){{taken.id, taken.end}};
 	off->waited.fd = ~0U;
 	off->waited.text = off->waited.holder = off->waited.address = 0;
 	off->instead_pid = off->instead_tid = off->instead = off->throttled = 0;
@@ -235,7 +238,7 @@ static __always_inline void fill_off_cpu(struct record_off_cpu *record, const st
 {
 	fill_header(&record->header, sizeof(*record), KIND_off_cpu, off->since_ns, dur, pid_tgid,
 		    off->name);
-	record->header.stack = off->stack;
+	record->header.stack = off->stack.id;
 	record->reason = off->reason;
 	record->waited = off->waited.text;
 	record->fd = off->waited.fd;
@@ -288,6 +291,7 @@ static __always_inline void take_cpu(struct task_struct *task)
 		fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, dur);
 		record.to_cpu = bpf_get_smp_processor_id();
 		emit(&record.header, sizeof(record));
+		stack_count(off->stack.end);
 	}
 	off->since_ns = off->early.ts = 0;
 }
@@ -442,6 +446,7 @@ int open_off_cpu(struct bpf_iter__bpf_map_elem *context)
 	if (off_cpu_until_ns && off->found_ns != off->since_ns)
 		record.ended = VALUE_off_cpu_ended_unseen;
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	stack_count(off->stack.end);
 	return 0;
 }
 

@@ -29,12 +29,13 @@ static __always_inline bool still_sleeps(struct task_struct *task, const struct 
 
 /* It may be woken, and sleep again with another stack, at any moment: that one stays. */
 static __always_inline void sleeper_put(struct task_struct *task, struct off_cpu *off, u64 since_ns,
-					u32 id)
+					union waiting_stack stack)
 {
 	if (!still_sleeps(task, off, since_ns))
 		return;
-	if (!__sync_val_compare_and_swap(&off->stack, 0, id) && off->since_ns != since_ns)
-		__sync_val_compare_and_swap(&off->stack, id, 0);
+	if (!__sync_val_compare_and_swap(&off->stack.both, 0, stack.both) &&
+	    off->since_ns != since_ns)
+		__sync_val_compare_and_swap(&off->stack.both, stack.both, 0);
 }
 
 /* As above: whose wait it is by now is looked at once more. */
@@ -58,7 +59,8 @@ int stacks_of_sleepers(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct stack_scratch *scratch;
-	u32 zero = 0, pid, tid, id;
+	u32 zero = 0, pid, tid;
+	union waiting_stack stack;
 	struct off_cpu *off;
 	u64 since_ns, hash;
 
@@ -68,7 +70,7 @@ int stacks_of_sleepers(struct bpf_iter__task *context)
 	tid = task->pid;
 	off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
 	scratch = bpf_map_lookup_elem(&sleeper_scratch, &zero);
-	if (!off || !scratch || !off->before || off->stack)
+	if (!off || !scratch || !off->before || off->stack.id)
 		return 0;
 	since_ns = off->since_ns;
 	if (!since_ns || !still_sleeps(task, off, since_ns) ||
@@ -79,9 +81,10 @@ int stacks_of_sleepers(struct bpf_iter__task *context)
 	holder_put(task, off, since_ns);
 	hash = scratch->walk.hash;
 	preemption_off();
-	id = stack_walked(scratch, hash, (u64)pid << 32 | tid);
+	stack.id = stack_walked(scratch, hash, (u64)pid << 32 | tid);
 	preemption_on();
-	if (id)
-		sleeper_put(task, off, since_ns, id);
+	stack.end = scratch->walk.end;
+	if (stack.id)
+		sleeper_put(task, off, since_ns, stack);
 	return 0;
 }

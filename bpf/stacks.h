@@ -226,18 +226,16 @@ static __always_inline void ask_for_rules(u32 pid, u64 address)
 	tell_userspace_address(PROCESS_UNCOVERED_CODE, pid, address);
 }
 
-static __always_inline void stack_is_counted(struct unwind_walk *walk, struct task_struct *task)
+/* Of one that is recorded; end: enum stack_end, 0: it was not walked by tables. */
+static __always_inline void stack_count(u32 end)
 {
 	struct counters *mine = counters_get();
 
-	if (mine)
-		__sync_fetch_and_add(&mine->walked_stacks, 1);
-	if (walk->end == VALUE_stack_end_complete)
+	if (!mine || !end)
 		return;
-	if (arch_is_ending((void *)bpf_task_pt_regs(task)))
-		walk->end = VALUE_stack_end_ended;
-	else if (mine)
-		__sync_fetch_and_add(&mine->cut_stacks[walk->end & (STACK_ENDS_MAX - 1)], 1);
+	__sync_fetch_and_add(&mine->walked_stacks, 1);
+	if (end != VALUE_stack_end_complete && end != VALUE_stack_end_ended)
+		__sync_fetch_and_add(&mine->cut_stacks[end & (STACK_ENDS_MAX - 1)], 1);
 }
 
 /* False: the process has no tables. Else the stack is in scratch, its hash and how it ends in the walk; the to_skip innermost frames
@@ -263,7 +261,8 @@ static __always_inline bool stack_walk_of(struct task_struct *task, struct stack
 		ask_for_code(pid);
 	if (walk->uncovered)
 		ask_for_rules(pid, walk->uncovered);
-	stack_is_counted(walk, state.task);
+	if (walk->end != VALUE_stack_end_complete && arch_is_ending((void *)bpf_task_pt_regs(state.task)))
+		walk->end = VALUE_stack_end_ended;
 	/* Later it may be known better how the same addresses end. */
 	walk->hash = stack_hash_add(walk->hash, (u64)walk->guessed << 8 | walk->end);
 	return true;
@@ -306,10 +305,15 @@ static __always_inline u64 stack_chain(void *context, struct stack_scratch *scra
 	return state.hash;
 }
 
-/* The id of the stack of the current thread; 0 when there is none or no room for it. Behind inner, but where the process has no
- * tables: then these are left out. */
-static __always_inline u32 stack_take_behind(void *context, struct stack_scratch *scratch,
-					     u64 pid_tgid, struct stack_inner inner)
+/* A stack as a record refers to it. */
+struct stack_taken {
+	u32 id;	 /* 0: there is none, or no room for it */
+	u32 end; /* enum stack_end; 0: it was not walked by tables */
+};
+
+/* The stack of the current thread. Behind inner, but where the process has no tables: then these are left out. Who keeps it counts it. */
+static __always_inline struct stack_taken stack_take_uncounted(void *context, struct stack_scratch *scratch,
+							       u64 pid_tgid, struct stack_inner inner)
 {
 	u32 pid = pid_tgid >> 32, depth, end = 0, guessed = 0, *known;
 	u64 hash;
@@ -325,9 +329,19 @@ static __always_inline u32 stack_take_behind(void *context, struct stack_scratch
 	/* No larger, but the verifier does not know it. */
 	depth &= STACK_DEPTH_MAX;
 	if (!depth)
-		return 0;
+		return (struct stack_taken){.end = end};
 	known = bpf_map_lookup_elem(&stacks, &hash);
-	return known ? *known : stack_send(scratch, hash, pid_tgid, depth, end, guessed);
+	return (struct stack_taken){known ? *known : stack_send(scratch, hash, pid_tgid, depth, end, guessed), end};
+}
+
+/* The id of a stack that is recorded now. */
+static __always_inline u32 stack_take_behind(void *context, struct stack_scratch *scratch,
+					     u64 pid_tgid, struct stack_inner inner)
+{
+	struct stack_taken taken = stack_take_uncounted(context, scratch, pid_tgid, inner);
+
+	stack_count(taken.end);
+	return taken.id;
 }
 
 static __always_inline u32 stack_take(void *context, struct stack_scratch *scratch, u64 pid_tgid)
@@ -382,6 +396,7 @@ static __always_inline void stack_of_caller(void *context, struct stack_scratch 
 		stack->depth = scratch->walk.depth;
 		stack->end = scratch->walk.end;
 		stack->guessed = scratch->walk.guessed;
+		stack_count(stack->end);
 	} else {
 		stack_chain_of_caller(context, scratch, pid, stack);
 	}
