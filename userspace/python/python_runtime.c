@@ -452,8 +452,8 @@ int python_runtime_open(const struct python_memory *memory, const struct python_
 			       "thread-specific data");
 	if (!confirmed.readable && confirmed.wrong)
 		return err_set(err, -EILSEQ, "what should be frames of its threads is none");
-	if (!confirmed.readable)
-		return err_set(err, -EAGAIN, "none of its threads runs code of Python");
 	*ret_process = process;
-	return 0;
+	return confirmed.readable
+		       ? 0
+		       : err_set(err, -EAGAIN, "none of its threads runs code of Python");
 }

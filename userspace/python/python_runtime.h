@@ -34,7 +34,8 @@ int python_symbols_find(int fd, const char *path, struct python_symbols *ret_sym
 /* Where a mapping of the file puts them: start of it, and where in the file it begins. -ENOENT: none of its code is mapped there. */
 int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset, struct python_symbols *symbols);
 
-/* ret_version: "3.11.2", "" where it is not known. -EAGAIN: the interpreter has not begun to run, or runs no code now;
+/* ret_version: "3.11.2", "" where it is not known. -EAGAIN: the interpreter has not begun to run, or runs no code now: then ret_process
+ * is set, as its threads say, and no frame has confirmed it;
  * -EILSEQ: its threads and frames are not what they should be, which may be so since they run: refused where it stays so; -ENOTSUP: its
  * frames are not read. err says why, of all. Blocks for some ms at most. */
 int python_runtime_open(const struct python_memory *memory, const struct python_symbols *symbols,

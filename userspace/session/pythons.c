@@ -3,90 +3,131 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
-/* Of an interpreter that does not run yet, or whose frames are none: some ten seconds, at a look each tick. */
-#define TRIES_MAX      40
-#define PYTHON_SETTLED UINT64_MAX
+/* Of an interpreter that does not run yet, or whose frames are none. */
+#define PATIENCE_NS (10 * NS_PER_SECOND) /* then it is refused, if its frames are none */
+#define LOOKS_PER_AGE \
+	8 /* it is looked at again after so much of the time for which it was looked at: the more rarely, the longer */
 
-/* As long as it maps no more. */
-static bool is_tried_again(const struct pythons *pythons, u32 pid)
+/* What is known of a process, by fields of one map. */
+enum field {
+	FIELD_MAPPED, /* how much, when it was looked at last */
+	FIELD_FIRST,  /* and since when it has been looked at without an answer; or STATE_* */
+	FIELD_NEXT,   /* when it is to be looked at next */
+	FIELD_WRONG,  /* the last answer: its frames are none */
+	FIELD_REFUSED,
+};
+
+enum { STATE_READ = 1, STATE_NONE };
+
+static u64 get(const struct pythons *pythons, u32 pid, enum field field)
 {
-	const u64 *tries = map_find(&pythons->tries, pid, 0);
+	const u64 *value = map_find(&pythons->known, pid, field);
 
-	return !tries || *tries < TRIES_MAX;
+	return value ? *value : 0;
+}
+
+/* What there is no memory for is asked again. */
+static void set(struct pythons *pythons, u32 pid, enum field field, u64 value)
+{
+	(void)map_set(&pythons->known, pid, field, value);
 }
 
 /* Whether it is to be looked at. */
-static bool is_open(struct pythons *pythons, const struct code_process *process)
+static bool is_open(struct pythons *pythons, const struct bpf_source *source,
+		    const struct code_process *process, u64 now_ns)
 {
-	const u64 *looked = map_find(&pythons->looked, process->pid, 0);
+	u32 pid = process->pid;
+	u64 first = get(pythons, pid, FIELD_FIRST);
 
-	if (looked && *looked == process->executable_kb)
-		return is_tried_again(pythons, process->pid);
-	/* It has mapped something since. */
-	return !map_set(&pythons->looked, process->pid, 0, process->executable_kb) &&
-	       !map_set(&pythons->tries, process->pid, 0, 0);
-}
-
-static void settle(struct pythons *pythons, u32 pid, bool for_good)
-{
-	const u64 *tries = map_find(&pythons->tries, pid, 0);
-
-	(void)map_set(&pythons->tries, pid, 0,
-		      for_good	      ? PYTHON_SETTLED
-		      : tries == NULL ? 1
-				      : *tries + 1);
+	/* A child has its parent's. */
+	if ((first == STATE_READ || !first) && bpf_source_has_python(source, pid))
+		return false;
+	/* It has mapped something since, or executed another program, which may map as much. */
+	if (first <= STATE_READ || get(pythons, pid, FIELD_MAPPED) != process->executable_kb) {
+		set(pythons, pid, FIELD_MAPPED, process->executable_kb);
+		set(pythons, pid, FIELD_FIRST, now_ns);
+		return true;
+	}
+	return first != STATE_NONE && now_ns >= get(pythons, pid, FIELD_NEXT);
 }
 
 /* Each process once: one that maps more later is looked at again. */
 static void refuse(struct pythons *pythons, u32 pid, const char *version, const struct err *why)
 {
-	if (map_find(&pythons->refused, pid, 0) || map_set(&pythons->refused, pid, 0, 1))
+	if (get(pythons, pid, FIELD_REFUSED))
 		return;
+	set(pythons, pid, FIELD_REFUSED, 1);
 	if (!pythons->refused_count++)
 		err_set(&pythons->refused_first, 0, "process %u%s%s: %s", pid,
 			version[0] ? ", Python " : "", version, why->message);
 }
 
+static void settle(struct pythons *pythons, u32 pid, int result, u64 now_ns)
+{
+	u64 first_ns = get(pythons, pid, FIELD_FIRST);
+	bool is_over = now_ns - first_ns >= PATIENCE_NS;
+
+	set(pythons, pid, FIELD_WRONG, result == -EILSEQ);
+	set(pythons, pid, FIELD_NEXT, now_ns + (now_ns - first_ns) / LOOKS_PER_AGE);
+	if (!result)
+		set(pythons, pid, FIELD_FIRST, STATE_READ);
+	else if (result != -EAGAIN && (result != -EILSEQ || is_over))
+		set(pythons, pid, FIELD_FIRST, STATE_NONE);
+}
+
 static void look_at(struct pythons *pythons, const struct bpf_source *source,
-		    const struct code_map *map, u32 pid)
+		    const struct code_map *map, u32 pid, u64 now_ns)
 {
 	char version[PYTHON_VERSION_BYTES];
-	struct python_process process;
+	struct python_process process = {0};
 	struct err err = {0};
 	int result = python_find(&pythons->files, map, pid, version, &process, &err);
 
-	if (!result)
-		result = bpf_source_put_python(source, pid, &process, &err);
+	/* One that runs no code now is read as soon as it does, and judged then. */
+	if (!result || (result == -EAGAIN && process.code_type)) {
+		int put = bpf_source_put_python(source, pid, &process, &err);
+
+		result = put ? put : result;
+	}
 	if (!result)
 		log_debug("process %u: Python %s, its frames are in stacks", pid, version);
 	else if (result != -ENOENT)
 		log_debug("process %u: no frames of Python%s%s in stacks: %s", pid,
 			  version[0] ? " " : "", version, err.message);
-	settle(pythons, pid, result != -EAGAIN && result != -EILSEQ);
-	if (result && result != -ENOENT && result != -EAGAIN && !is_tried_again(pythons, pid))
-		refuse(pythons, pid, version, &err);
+	settle(pythons, pid, result, now_ns);
+	if (result == -EILSEQ)
+		pythons->wrong = err;
+	if (result == -ENOENT || get(pythons, pid, FIELD_FIRST) != STATE_NONE)
+		return;
+	bpf_source_drop_python(source, pid);
+	refuse(pythons, pid, version, &err);
 }
 
 void pythons_look(struct pythons *pythons, const struct bpf_source *source,
 		  const struct code_map *map)
 {
+	u64 now_ns = clock_monotonic_ns();
+
 	if (!bpf_source_reads_python(source))
 		return;
-	for (size_t i = 0; i < map->process_count; i++) {
-		const struct code_process *process = &map->processes[i];
+	for (size_t i = 0; i < map->process_count; i++)
+		if (is_open(pythons, source, &map->processes[i], now_ns))
+			look_at(pythons, source, map, map->processes[i].pid, now_ns);
+}
 
-		if (is_open(pythons, process) && !bpf_source_has_python(source, process->pid))
-			look_at(pythons, source, map, process->pid);
-	}
+void pythons_end(struct pythons *pythons, const struct code_map *map)
+{
+	for (size_t i = 0; i < map->process_count; i++)
+		if (get(pythons, map->processes[i].pid, FIELD_WRONG))
+			refuse(pythons, map->processes[i].pid, "", &pythons->wrong);
 }
 
 void pythons_free(struct pythons *pythons)
 {
 	python_files_free(&pythons->files);
 	python_codes_free(&pythons->codes);
-	map_free(&pythons->looked);
-	map_free(&pythons->tries);
-	map_free(&pythons->refused);
+	map_free(&pythons->known);
 }

@@ -13,16 +13,17 @@
 /* Zero-initialise. */
 struct pythons {
 	struct python_files files;
-	struct map looked;	   /* pid -> what it mapped when it was looked at last; */
-	struct map tries;	   /* and how often since then, PYTHON_SETTLED: it will not be any more */
-	struct map refused;	   /* pid -> those whose frames are not read, for good: so many, and why of the first one */
-	u64 refused_count;
-	struct err refused_first;
+	struct map known;	   /* (pid, field) -> what is known of those that were looked at */
+	u64 refused_count;	   /* processes whose frames are not read, for good; */
+	struct err refused_first;  /* and why, of the first one */
+	struct err wrong;	   /* why frames of a process are none, the last time that there was one */
 	struct python_codes codes; /* the drain thread's until it is joined */
 };
 
 /* At each look at what targets map. Main thread. What fails costs frames of Python, not the recording: it is logged. */
 void pythons_look(struct pythons *pythons, const struct bpf_source *source, const struct code_map *map);
+/* When the window is over: what was to be looked at again is refused, too. */
+void pythons_end(struct pythons *pythons, const struct code_map *map);
 void pythons_free(struct pythons *pythons);
 
 #endif

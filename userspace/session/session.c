@@ -256,6 +256,8 @@ static int close_window(struct session *session, struct err *err)
 	session_status_update(session);
 	session_waited_look(session, true);
 	code_facts_look(&session->code, session->source, true);
+	pythons_end(&session->pythons, &session->code.map);
+	session_tell_of_python(session);
 	bpf_source_detach_off_cpu(session->source);
 	bpf_source_detach_growth(session->source);
 	bpf_source_detach_samples(session->source);

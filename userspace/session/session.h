@@ -49,7 +49,6 @@ struct session_status {
 	size_t function_count;		  /* attached */
 	size_t refused_count;		  /* that the kernel refused */
 	bool walks_refused; /* the kernel refused what walks stacks by unwind tables */
-	const char *python_refused; /* why frames of Python are not read, of the first process of which they are not; NULL: there is none */
 	struct site_changes changes;	  /* that were left out, since the code there has changed */
 };
 
@@ -84,6 +83,8 @@ struct session_config {
 	void (*on_sampled)(void *data, const char *name, u32 per_second, u64 elapsed_ns, double percent);
 	/* A process changes its code there, or does what is a reason to expect that (why; else NULL): it is not recorded from elapsed_ns of
 	 * the window on, nor are so many others. */
+	/* Frames of Python are not read: of the first process of which they are not. In the window or before it. */
+	void (*on_python_refused)(void *data, const char *why);
 	void (*on_code_changed)(void *data, const char *name, size_t others, u32 pid,
 				const char *why, u64 elapsed_ns);
 	void *callback_data;

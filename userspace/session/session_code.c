@@ -11,8 +11,9 @@
 #define UNWIND_LOOK_NS NS_PER_MILLISECOND
 /* A program that maps one file after another is not looked at for each, and looking is never much of what the main thread does; what
  * comes too soon is left to the next tick. */
-#define LOOKS_APART_NS	  (20 * NS_PER_MILLISECOND)
-#define LOOKS_APART_TIMES 20 /* as long as the last look took */
+#define LOOKS_APART_NS (20 * NS_PER_MILLISECOND)
+#define LOOKS_APART_TIMES \
+	20 /* the CPU time that the last look took: what else runs on the machine makes none rarer */
 
 bool session_takes_stacks(const struct session_config *config)
 {
@@ -49,17 +50,26 @@ void session_unwind_by(struct session *session)
 	unwinding_look(session->unwinding, &session->code.map);
 }
 
+void session_tell_of_python(struct session *session)
+{
+	const struct session_config *config = session->config;
+
+	if (!session->pythons.refused_count || session->python_told || !config->on_python_refused)
+		return;
+	session->python_told = true;
+	config->on_python_refused(config->callback_data, session->pythons.refused_first.message);
+}
+
 void session_look_at_code(struct session *session, bool always)
 {
-	u64 begin_ns = clock_monotonic_ns(), apart_ns;
+	u64 begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), apart_ns;
 
 	code_facts_look(&session->code, session->source, always);
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
 	pythons_look(&session->pythons, session->source, &session->code.map);
-	if (session->pythons.refused_count)
-		session->result.status.python_refused = session->pythons.refused_first.message;
-	apart_ns = LOOKS_APART_TIMES * (clock_monotonic_ns() - begin_ns);
+	session_tell_of_python(session);
+	apart_ns = LOOKS_APART_TIMES * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 	session->code_look_next_ns =
 		clock_monotonic_ns() + (apart_ns > LOOKS_APART_NS ? apart_ns : LOOKS_APART_NS);
 }

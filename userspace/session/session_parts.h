@@ -43,6 +43,7 @@ struct session {
 	struct code_facts code;
 	struct unwinding *unwinding; /* NULL: no stacks are taken */
 	struct pythons pythons;
+	bool python_told; /* that frames of Python are not read */
 	u64 unknown_code_count;	     /* so often it was told that there is code that is not known */
 	u64 code_look_next_ns;	     /* when it may be looked at again for that */
 	struct stack_addresses stacks;	  /* the drain thread's until it is joined, */
@@ -105,6 +106,8 @@ int session_unwind(struct session *session, struct err *err);
 void session_unwind_by(struct session *session);
 /* Waits for them, not for long. */
 void session_unwind_wait(struct session *session);
+/* That frames of Python are not read, once. */
+void session_tell_of_python(struct session *session);
 /* What the targets map, as code_facts_look(), for the names in stacks and for their unwind tables. */
 void session_look_at_code(struct session *session, bool always);
 /* The same, where the processes say that there is something, and it was not looked at just now. */

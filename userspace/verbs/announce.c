@@ -174,8 +174,11 @@ void announce_window(const struct session_status *status)
 		log_warning(
 			"this kernel refuses the programs that walk stacks by unwind tables (-v "
 			"shows why): stacks follow frame pointers, and end in code without");
-	if (status->python_refused)
-		log_warning("no functions of Python are in stacks of %s", status->python_refused);
+}
+
+void announce_python_refused(const char *why)
+{
+	log_warning("no functions of Python are in stacks of %s", why);
 }
 
 void announce_price(const struct session_status *status)

@@ -328,6 +328,14 @@ static void on_code_changed(void *data, const char *name, size_t others, u32 pid
 	announce_code_changed(name, others, pid, why, elapsed_ns);
 }
 
+static void on_python_refused(void *data, const char *why)
+{
+	struct recording *recording = data;
+
+	progress_end(&recording->progress);
+	announce_python_refused(why);
+}
+
 static void on_detach(void *data, size_t links_left)
 {
 	progress_detach(&((struct recording *)data)->progress, links_left);
@@ -375,6 +383,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_switched_off = on_switched_off,
 		.on_sampled = on_sampled,
 		.on_code_changed = on_code_changed,
+		.on_python_refused = on_python_refused,
 		.callback_data = recording,
 	};
 	int result = recording_settings_make(options, attachment, &settings, err);

@@ -142,6 +142,7 @@ bool bpf_source_reads_python(const struct bpf_source *source);
 /* Its interpreter. Any thread. */
 int bpf_source_put_python(const struct bpf_source *source, u32 pid, const struct python_process *process,
 			  struct err *err);
+void bpf_source_drop_python(const struct bpf_source *source, u32 pid);
 /* Has it one? No longer when it has executed another program. Any thread. */
 bool bpf_source_has_python(const struct bpf_source *source, u32 pid);
 /* Code objects that came, whose frames may be in stacks. The drain thread's. */

@@ -61,6 +61,11 @@ int bpf_source_put_python(const struct bpf_source *source, u32 pid,
 		       : 0;
 }
 
+void bpf_source_drop_python(const struct bpf_source *source, u32 pid)
+{
+	bpf_map__delete_elem(source->skeleton->maps.python_processes, &pid, sizeof(pid), 0);
+}
+
 bool bpf_source_has_python(const struct bpf_source *source, u32 pid)
 {
 	struct python_process process;
