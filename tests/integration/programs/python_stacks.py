@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Says "ready", and for each line of stdin, which names cases, does them: at each hit() it notes its own stack and calls getppid() of the C
 library, where a probe stands. Then writes all notes into the file argv[1], as JSON: [[tid, [[name, file, line], ...innermost first], [...]]."""
-import asyncio
 import functools
 import json
 import os
 import sys
 import threading
+
+try:
+	import asyncio
+except ImportError:  # its parts in C want an interpreter whose symbols all may use
+	asyncio = None
 
 notes = []
 
@@ -144,8 +148,9 @@ def deep(n):
 
 
 def very_deep(n):
+	sys.setrecursionlimit(3000)
 	for _ in range(n):
-		down(900)
+		down(1000)
 
 
 def made(n):
@@ -165,6 +170,90 @@ def long_code(n):
 	exec(compile(text, "long.py", "exec"), space)
 	for _ in range(n):
 		space["long_one"](hit)
+
+
+def many(n):
+	"""More code than is read meanwhile."""
+	for i in range(n):
+		space = {}
+		exec(compile(f"def one_of_many_{i}(hit):\n\thit()\n", f"many-{i}.py", "exec"), space)
+		space[f"one_of_many_{i}"](hit)
+
+
+def veiled(word, real, other):
+	notes.append((threading.get_native_id(), taken(sys._getframe()))); word.value = other; os.getppid(); word.value = real
+
+
+def unreadable(n):
+	"""While the probe is hit the code of a function does not say that it is code."""
+	import ctypes
+	word = ctypes.c_size_t.from_address(id(veiled.__code__) + 8)
+	for _ in range(n):
+		veiled(word, id(type(veiled.__code__)), id(int))
+
+
+def greenlets(n):
+	import greenlet
+
+	def inside(number, depth):
+		if depth:
+			return inside(number, depth - 1)
+		for _ in range(n):
+			hit()
+			main.switch(number)
+			größe_name_of[number % 2]()
+
+	größe_name_of = [größe_名, lambda: down(number_of_frames)]
+	number_of_frames, main = 3, greenlet.getcurrent()
+	workers = [greenlet.greenlet(inside) for _ in range(6)]
+	for _ in range(n + 1):
+		for number, worker in enumerate(workers):
+			if not worker.dead:
+				worker.switch(number, number * 3)
+				hit()
+
+
+def with_torch(n):
+	"""Its callbacks come from C++, those of backward() from a thread that has not made a call of Python."""
+	import torch
+	layers = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+
+	class Seen(torch.autograd.Function):
+		@staticmethod
+		def forward(context, value):
+			hit()
+			return value * 2
+
+		@staticmethod
+		def backward(context, gradient):
+			hit()
+			return gradient * 2
+
+	layers[1].register_forward_hook(lambda *arguments: hit() and None)
+	layers[0].register_full_backward_hook(lambda *arguments: hit() and None)
+	for _ in range(n):
+		value = torch.ones(2, 4, requires_grad=True)
+		value.register_hook(lambda gradient: hit() or gradient)
+		Seen.apply(layers(value)).sum().backward()
+	hit()
+
+
+def with_jax(n):
+	"""Compiled code calls back from threads of its own."""
+	import jax
+	import numpy
+
+	def seen(value):
+		hit()
+		return numpy.asarray(value) + 1
+
+	@jax.jit
+	def compiled(value):
+		return jax.pure_callback(seen, jax.ShapeDtypeStruct((), numpy.float32), value * 2) + 1
+
+	for i in range(n):
+		hit()
+		compiled(numpy.float32(i)).block_until_ready()
 
 
 def threads(n):
@@ -220,7 +309,8 @@ def write(path):
 		json.dump(notes, file)
 
 
-CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "long_code": 3,
+CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "long_code": 3, "many": 3000, "unreadable": 50,
+	 "greenlets": 40, "with_torch": 50, "with_jax": 50,
 	 "threads": 20, "interpreters": 5, "forked": 1}
 print("ready", flush=True)
 for line in sys.stdin:
