@@ -12,6 +12,7 @@
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
 #include "exporters/perfetto/perfetto_metadata.h"
+#include "exporters/perfetto/perfetto_stacks.h"
 #include "exporters/perfetto/perfetto_tracks.h"
 
 #define WAKE_CATEGORY "wake"
@@ -57,6 +58,18 @@ static int find_track(struct perfetto *perfetto, const struct view_event *event,
 	if (perfetto_gpu_takes(event))
 		return 0;
 	return perfetto_tracks_tell(&perfetto->tracks, &perfetto->packets, event->row_index, err);
+}
+
+/* What an event is besides its name: what is known of it, and its stack: its own, or that of the launch, on the call. */
+static void append_details(struct perfetto *perfetto, const struct view_event *event)
+{
+	struct perfetto_packets *packets = &perfetto->packets;
+	u32 stack = event->record->stack ? event->record->stack : event->stack.stack;
+
+	perfetto_args_append(packets, &perfetto->args, event);
+	if (stack && !event->cause)
+		protobuf_number(&packets->body, EVENT_STACK,
+				perfetto_stack(packets, perfetto->view, event->record->pid, stack));
 }
 
 /* Flows from what launched to what ran: one for each effect, as one number would lead from effect to effect. */
@@ -166,7 +179,7 @@ static int perfetto_span(void *data, const struct view_event *event, struct err 
 		return perfetto_gpu_write(&perfetto->gpu, &perfetto->packets, event, err);
 	begin_event(perfetto, TYPE_BEGIN, track, chrome_args_category(&perfetto->args, event),
 		    event->name);
-	perfetto_args_append(&perfetto->packets, &perfetto->args, event);
+	append_details(perfetto, event);
 	result = append_flows(perfetto, event, err);
 	if (result == 0)
 		result = write_span(perfetto, event->ts,
@@ -205,6 +218,8 @@ static int perfetto_point(void *data, const struct view_event *event, struct err
 	if (event->kind->number == KIND_launch_stack)
 		return 0;
 	perfetto_packets_at(&perfetto->packets, event->ts);
+	if (event->kind->number == KIND_sample)
+		return perfetto_sample_write(&perfetto->packets, perfetto->view, event, err);
 	if (view_annotation(perfetto->view, event) == VALUE_usdt_annotation_counter) {
 		const struct view_value value = {.type = VALUE_S64,
 						 .number = (u64)args_counter_value(event)};
@@ -218,7 +233,7 @@ static int perfetto_point(void *data, const struct view_event *event, struct err
 		track = perfetto_tracks_group(&perfetto->tracks, event->row_index);
 	begin_event(perfetto, TYPE_INSTANT, track, chrome_args_category(&perfetto->args, event),
 		    event->name);
-	perfetto_args_append(&perfetto->packets, &perfetto->args, event);
+	append_details(perfetto, event);
 	return perfetto_packet_write(&perfetto->packets, event->ts, PACKET_TRACK_EVENT, err);
 }
 

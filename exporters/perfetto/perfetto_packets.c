@@ -11,6 +11,7 @@ static void clear_state(struct perfetto_packets *packets, u64 ts)
 		string_table_free(&packets->strings[i]);
 	map_free(&packets->constants);
 	packets->interned_bytes = 0;
+	packets->numbers = 0;
 	packets->cleared_ns = ts;
 	packets->cleared = true;
 }
@@ -31,6 +32,8 @@ u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind
 		[PERFETTO_ANNOTATION_NAME] = INTERNED_ANNOTATION_NAMES,
 		[PERFETTO_ANNOTATION_STRING] = INTERNED_ANNOTATION_STRINGS,
 		[PERFETTO_KERNEL_ARG] = INTERNED_KERNEL_ARGS,
+		[PERFETTO_FUNCTION] = INTERNED_FUNCTIONS,
+		[PERFETTO_MAPPING_PATH] = INTERNED_MAPPING_PATHS,
 	};
 	struct string_table *table = &packets->strings[kind];
 	size_t known = table->count, length = strlen(string), begun;
@@ -63,6 +66,21 @@ u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_str
 	if (map_set(&packets->constants, (u64)(uintptr_t)string, kind, number) < 0)
 		packets->body.failed = true;
 	return number;
+}
+
+bool perfetto_number(struct perfetto_packets *packets, u32 field, u64 key, u64 *ret_number)
+{
+	const u64 *known = map_find(&packets->constants, key, field + PERFETTO_STRINGS);
+
+	if (known) {
+		*ret_number = *known;
+		return false;
+	}
+	*ret_number = ++packets->numbers;
+	packets->interned_bytes += sizeof(struct map_slot);
+	if (map_set(&packets->constants, key, field + PERFETTO_STRINGS, *ret_number) < 0)
+		packets->body.failed = true;
+	return true;
 }
 
 bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)

@@ -22,6 +22,8 @@ enum perfetto_strings {
 	PERFETTO_ANNOTATION_NAME,
 	PERFETTO_ANNOTATION_STRING,
 	PERFETTO_KERNEL_ARG,
+	PERFETTO_FUNCTION,
+	PERFETTO_MAPPING_PATH,
 	PERFETTO_STRINGS
 };
 
@@ -33,6 +35,7 @@ struct perfetto_packets {
 	struct string_table strings[PERFETTO_STRINGS];
 	struct map constants; /* (string, kind): numbers of those that do not move */
 	struct text scratch;
+	u64 numbers;	      /* given by perfetto_number() since the state was cleared */
 	size_t interned_bytes; /* since the state was cleared */
 	u64 cleared_ns;
 	bool cleared; /* no packet tells of it yet */
@@ -45,6 +48,8 @@ u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind
 u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind, const char *string);
 /* Is what has a number of the caller's own told of in this state? If not it is to be appended to interned now, and counts as told of. */
 bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number);
+/* A number for what is interned in a field, by a key of the caller's. True: it is new, and to be appended to interned now. */
+bool perfetto_number(struct perfetto_packets *packets, u32 field, u64 key, u64 *ret_number);
 /* Not interned. What is no UTF-8 is made so. */
 void perfetto_append_string(struct perfetto_packets *packets, u32 field, const char *string);
 

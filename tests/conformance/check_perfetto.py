@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -25,16 +26,21 @@ QUERIES = {
               "left join process p using (upid) where tr.type != 'gpu_render_stage'",
     "gpu": "select s.ts, s.dur, s.name, s.arg_set_id, s.render_stage_category as category, p.pid from gpu_slice s left join process p using (upid)",
     "kernels": "select name, sum(dur) as total, count(*) as count from gpu_slice where render_stage_category = 2 group by name",
+    "samples": "select ts, p.pid, t.tid, cpu, callsite_id from perf_sample s join thread t using (utid) join process p using (upid)",
+    "callsites": "select c.id, c.parent_id, f.name, m.name as file from stack_profile_callsite c join stack_profile_frame f on c.frame_id = f.id "
+                 "join stack_profile_mapping m on f.mapping = m.id",
+    "stacks": "select s.ts, s.name, c.callsite_id from __intrinsic_track_event_callstacks c join slice s on c.slice_id = s.id",
     "args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where key glob 'debug.*'",
     "gpu_args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where arg_set_id in (select arg_set_id from gpu_slice)",
     "threads": "select tid, pid, t.name from thread t join process p using (upid) where p.pid != 0",
     "processes": "select pid, name from process where pid != 0",
-    "counters": "select c.ts, c.value, t.name from counter c join counter_track t on c.track_id = t.id",
+    "counters": "select c.ts, c.value, t.name from counter c join counter_track t on c.track_id = t.id where t.type != 'perf_cpu_counter'",
     "flows": check.QUERIES["flows"],
 }
 # Of a trace that is cut: what it may say is that a span has no end.
 CUT_QUERIES = {"stats": QUERIES["stats"], "count": "select count(*) as count from slice"}
 CUTS = 5
+SAMPLE = "sample"
 GPU_WORK = ("kernel", "gpu_memcpy", "gpu_memset", "graph_launch")
 # What slices of GPUs have under other names than Chrome traces.
 GPU_ARGS = {"device": "device", "context": "context", "stream": "stream", "correlation": "correlation", "registers_per_thread": "registers per thread",
@@ -88,7 +94,7 @@ class Judge(check.Judge):
         expected = [(check.nanoseconds(event["ts"]) + self.base, check.nanoseconds(event.get("dur", 0)), event["name"], event["cat"],
                      self.thread_of(event),
                      json.dumps(self.args_of(event), sort_keys=True, default=check.as_written))
-                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK)]
+                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK, SAMPLE)]
         self.same("slices", actual, expected)
 
     def judge_gpu(self):
@@ -114,6 +120,62 @@ class Judge(check.Judge):
             expected.append((start, check.nanoseconds(event["dur"]), event["name"], 2 if kind == "kernel" else 0, pid,
                              json.dumps(flat, sort_keys=True, default=check.as_written)))
         self.same("slices of GPUs", actual, expected)
+
+    def chains(self):
+        """callsite -> its functions, the innermost first"""
+        sites = {row["id"]: row for row in self.answer["callsites"]}
+        for number in sites:
+            chain, at = [], number
+            while at is not None:
+                chain.append(sites[at]["name"])
+                at = sites[at]["parent_id"]
+            yield number, chain
+
+    def same_stack(self, what, chain, stack):
+        """A Chrome trace has the file or the source line behind each function."""
+        stack = stack or ["[no stack]"]
+        # Of Python a function is named with the line where it begins.
+        names = [re.sub(r" (\S+):\d+$", r" (\1:", name) if re.search(r" \S+\.py:\d+$", name) else name for name in chain]
+        if len(chain) != len(stack) or not all(text in (name, whole) or text.startswith((f"{whole} (", name if name != whole else f"{name} ("))
+                                               for name, whole, text in zip(names, chain, stack)):
+            self.complain(f"{what} has the stack {chain}, not {stack}")
+
+    def judge_stacks(self):
+        chains = dict(self.chains())
+        events = [event for event in self.events if event.get("cat") == SAMPLE and event["ph"] == "i"]
+        key = lambda pid, tid, ts: (ts, pid, tid)
+        stacks = collections.defaultdict(list)
+        for event in events:
+            stacks[key(event["pid"], event["tid"], check.nanoseconds(event["ts"]) + self.base)].append(event["args"])
+        for row in self.answer["samples"]:
+            found = stacks[key(row["pid"], row["tid"], row["ts"])]
+            if not found:
+                self.complain(f"a sample that the capture has not: {row}")
+                continue
+            args = found.pop(0)
+            if args.get("cpu", row["cpu"]) != row["cpu"]:
+                self.complain(f"{row} was on CPU {args['cpu']}")
+            self.same_stack(f"the sample at {row['ts']}", chains[row["callsite_id"]], args.get("stack"))
+        if len(self.answer["samples"]) != len(events):
+            self.complain(f"{len(self.answer['samples'])} samples of {len(events)}")
+        self.judge_stacks_of_spans(chains)
+
+    def judge_stacks_of_spans(self, chains):
+        """Of each event with a stack that is no work of a GPU."""
+        stacks, count = collections.defaultdict(list), 0
+        for event in self.events:
+            if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK, SAMPLE) and "stack" in event.get("args", {}) and \
+                    "launched by" not in event["args"]:
+                stacks[check.nanoseconds(event["ts"]) + self.base, event["name"]].append(event["args"]["stack"])
+                count += 1
+        for row in self.answer["stacks"]:
+            found = stacks[row["ts"], row["name"]]
+            if found:
+                self.same_stack(f"{row['name']} at {row['ts']}", chains[row["callsite_id"]], found.pop(0))
+            else:
+                self.complain(f"a stack that the capture has not: {row}")
+        if len(self.answer["stacks"]) != count:
+            self.complain(f"{len(self.answer['stacks'])} stacks of spans and points, {count} expected")
 
     def judge_sums(self, folder):
         if not self.answer["kernels"]:
@@ -186,6 +248,7 @@ class Judge(check.Judge):
             self.complain(f"trace processor: {stat['severity']} {stat['name']} = {stat['value']}")
         self.judge_slices()
         self.judge_gpu()
+        self.judge_stacks()
         self.judge_counters()
         self.judge_flows()
         self.judge_names()

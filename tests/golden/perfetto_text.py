@@ -6,7 +6,8 @@ import perfetto_wire
 
 TYPES = {1: "begin", 2: "end", 3: "point", 4: "counter"}
 CLEARED, NEEDED = 1, 2
-TABLES = ("categories", "names", "annotation_names", "annotation_strings", "contexts", "specifications", "kernels", "kernel_args")
+TABLES = ("categories", "names", "annotation_names", "annotation_strings", "contexts", "specifications", "kernels", "kernel_args", "functions", "frames", "callstacks",
+          "mapping_paths", "mappings")
 CATEGORIES = {0: "", 2: " (compute)"}
 
 
@@ -61,6 +62,14 @@ def named(state, annotation):
     return f"{state.of('annotation_names', annotation.name)}={value_of(state, annotation)}"
 
 
+def stack_words(state, number):
+    """The outermost function first."""
+    for place in state.item("callstacks", number).frames:
+        frame = state.item("frames", place)
+        path = "".join(state.of("mapping_paths", path) for path in state.item("mappings", frame.mapping).paths)
+        yield state.of("functions", frame.function) + (f" ({path})" if path else "")
+
+
 def track_line(track):
     words = [f"track {track.uuid}"]
     if track.parent:
@@ -85,6 +94,8 @@ def event_line(state, packet):
         words.append(repr(state.of("names", event.name)))
     words += [str(value) for value in (event.counter, event.counter_double) if value is not None]
     words += [named(state, annotation) for annotation in event.annotations]
+    if event.stack:
+        words.append("stack " + " > ".join(stack_words(state, event.stack)))
     words += [f"=> {number:#x}" for number in (event.gpu.submitted if event.gpu else [])]
     words += [f"-> {flow}" for flow in event.flows] + [f"<- {flow}" for flow in event.flow_ends]
     return " ".join(words)
@@ -127,6 +138,9 @@ def trace_lines(path):
         if packet.track:
             yield track_line(packet.track)
         yield from (gpu_line(number, gpu) for number, gpu in enumerate(packet.gpus.gpus if packet.gpus else []))
+        if packet.sample:
+            yield (f"{packet.timestamp} sample on CPU {packet.sample.cpu} of {packet.sample.pid}/{packet.sample.tid} "
+                   f"{' > '.join(stack_words(state, packet.sample.stack))}")
         if packet.stage:
             yield stage_line(state, packet)
         if packet.event:
