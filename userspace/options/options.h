@@ -17,7 +17,8 @@ enum options_verb {
 	VERB_HELP = 32,
 	VERB_VERSION = 64,
 	VERB_SERVE = 128,
-	VERB_ALL = 255,
+	VERB_EXPLAIN = 256,
+	VERB_ALL = 511,
 };
 
 /* The values of CHOICE options: CHOICE_attach_mode_single. */

@@ -82,6 +82,7 @@ int report_gpu_why_make(struct view *view, const struct report_request *request,
 	table->empty = "No GPU was idle.";
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
+	why_merge(&why);
 	for (size_t i = 0; i < why.count; i++)
 		all_ns += why.causes[i].ns;
 	for (size_t i = 0; i < why.count && result == 0; i++)

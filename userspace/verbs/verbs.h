@@ -11,6 +11,7 @@
 int verb_record(const struct options *options);
 int verb_export(const struct options *options);
 int verb_stats(const struct options *options);
+int verb_explain(const struct options *options);
 int verb_help_reports(const struct options *options);
 int verb_check(const struct options *options);
 int verb_serve(const struct options *options);

@@ -32,10 +32,12 @@ s64 why_what(struct why *why, const char *what)
 
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 {
-	const u64 *known = map_find(&tally->pairs, cause->row_index, cause->waiter);
+	u64 threads = (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;
+	u64 rest = (u64)cause->held << 32 | (u64)cause->wait << 1 | cause->is_long;
+	const u64 *known = map_find(&tally->pairs, threads, rest);
 	u64 number = known ? *known : tally->pairs.count;
 
-	if (!known && map_set(&tally->pairs, cause->row_index, cause->waiter, number))
+	if (!known && map_set(&tally->pairs, threads, rest, number))
 		return -ENOMEM;
 	return (s64)number;
 }
@@ -78,12 +80,9 @@ int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 wh
 	return 0;
 }
 
-static int compare_causes(const void *a, const void *b)
+/* By all that the report gpu_why shows of them. */
+static int compare_shown(const struct why_cause *left, const struct why_cause *right)
 {
-	const struct why_cause *left = a, *right = b;
-
-	if (left->ns != right->ns)
-		return left->ns < right->ns ? 1 : -1;
 	if (left->gpu != right->gpu)
 		return left->gpu < right->gpu ? -1 : 1;
 	if (left->sort != right->sort)
@@ -93,6 +92,49 @@ static int compare_causes(const void *a, const void *b)
 	if (left->waiter != right->waiter)
 		return left->waiter < right->waiter ? -1 : 1;
 	return strcmp(left->what, right->what);
+}
+
+static int compare_causes(const void *a, const void *b)
+{
+	const struct why_cause *left = a, *right = b;
+	int shown;
+
+	if (left->ns != right->ns)
+		return left->ns < right->ns ? 1 : -1;
+	shown = compare_shown(left, right);
+	if (shown)
+		return shown;
+	if (left->wait != right->wait)
+		return left->wait < right->wait ? -1 : 1;
+	if (left->held != right->held)
+		return left->held < right->held ? -1 : 1;
+	return left->is_long - right->is_long;
+}
+
+static int compare_to_merge(const void *a, const void *b)
+{
+	return compare_shown(a, b);
+}
+
+void why_merge(struct why *why)
+{
+	size_t count = 0;
+
+	if (!why->count)
+		return;
+	qsort(why->causes, why->count, sizeof(*why->causes), compare_to_merge);
+	for (size_t i = 0; i < why->count; i++) {
+		struct why_cause *cause = &why->causes[i], *last = &why->causes[count - 1];
+
+		if (count && !compare_shown(last, cause)) {
+			last->ns += cause->ns;
+			last->gaps += cause->gaps;
+		} else {
+			why->causes[count++] = *cause;
+		}
+	}
+	why->count = count;
+	qsort(why->causes, why->count, sizeof(*why->causes), compare_causes);
 }
 
 int why_make(struct view *view, struct why *ret_why, struct err *err)

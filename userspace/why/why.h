@@ -3,7 +3,7 @@
  * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
  * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
  * what was left until the operation began. While that thread waits for a thread that woke it in the end, it is what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
- * Two runs over the view, 32 bytes for each gap that a launch ended in.
+ * Two runs over the view, 64 bytes for each gap that a launch ended in.
  */
 #ifndef GPUPROBE_WHY_WHY_H
 #define GPUPROBE_WHY_WHY_H
@@ -17,7 +17,20 @@ enum why_sort {
 	WHY_SORTS
 };
 
-#define WHY_NO_ROW SIZE_MAX
+/* For what the thread waited that launched next, itself or for another one. */
+enum why_wait {
+#define WAIT(name, words) WHY_WAIT_##name,
+#include "why/why_waits.def"
+	WHY_WAITS
+};
+
+/* How `what` of code begins that runs in the kernel for page faults. */
+#define WHY_PAGE_FAULTS "page faults"
+
+#define WHY_NO_ROW   SIZE_MAX
+#define WHY_NOT_HELD UINT32_MAX
+/* A gap is long in which that much passed before the launch. */
+#define WHY_LONG_NS  250000ULL
 
 struct why_cause {
 	u32 gpu; /* place in why.gpus */
@@ -25,6 +38,10 @@ struct why_cause {
 	const char *what; /* call, function, wait with its object and waker, operation; "": nothing is known of it. why's own */
 	size_t row_index; /* the thread that did that; WHY_NO_ROW: not known */
 	size_t waiter;	  /* the thread that waited for it, and launched what came next; WHY_NO_ROW: it launched that itself */
+	enum why_wait wait;
+	u32 held; /* number of the call in whats.strings in which that thread was when its gaps began, behind it " in " and the code that
+		   * made it: before it came back nothing more could be launched. WHY_NOT_HELD: it was in none, or in one that launches */
+	bool is_long; /* of gaps that are */
 	u64 ns;
 	u64 gaps; /* in how many it has a part; of WHY_CODE: in how many it was sampled */
 };
@@ -36,7 +53,7 @@ struct why_gpu {
 };
 
 struct why {
-	struct why_cause *causes; /* of most time first */
+	struct why_cause *causes; /* of most time first; no two are alike in all of it up to is_long */
 	size_t count, capacity;
 	struct why_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
@@ -45,6 +62,8 @@ struct why {
 
 /* The caller ends it with why_free(), of an error too. */
 int why_make(struct view *view, struct why *ret_why, struct err *err);
+/* Joins those that differ in wait, held and is_long alone, which then are those of any of them. */
+void why_merge(struct why *why);
 void why_free(struct why *why);
 /* "in a CUDA call", "seen" */
 const char *why_words(enum why_sort sort);

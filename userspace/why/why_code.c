@@ -23,14 +23,21 @@ s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
 	_cleanup_text_ struct text text = {0};
 	const u64 *known = map_find(&code->names, pid, stack);
 	struct view_frame frame;
+	bool faults;
 	s64 number;
 
 	if (!stack)
 		return code->unknown;
 	if (known)
 		return (s64)*known;
-	if (view_own_frame(code->view, pid, stack, NULL, &frame))
+	if (why_faults_find(&code->faults, code->view, pid, stack, &faults))
+		return -ENOMEM;
+	if (faults)
+		text_append(&text, WHY_PAGE_FAULTS);
+	if (view_own_frame(code->view, pid, stack, NULL, &frame)) {
+		text_append(&text, faults ? " in " : "");
 		view_frame_append_name(&frame, &text);
+	}
 	number = text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
 	if (number < 0 || map_set(&code->names, pid, stack, (u64)number))
 		return -ENOMEM;
@@ -145,6 +152,7 @@ int why_code_finish(struct why_code *code)
 void why_code_free(struct why_code *code)
 {
 	map_free(&code->names);
+	why_faults_free(&code->faults);
 	map_free(&code->places);
 	map_free(&code->part_places);
 	free(code->threads);

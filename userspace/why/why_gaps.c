@@ -71,8 +71,11 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *name,
 		    size_t row_index, u64 since_ns, u64 until_ns)
 {
-	const struct why_cause cause = {
-		.gpu = gpu, .sort = sort, .row_index = row_index, .waiter = WHY_NO_ROW};
+	const struct why_cause cause = {.gpu = gpu,
+					.sort = sort,
+					.row_index = row_index,
+					.waiter = WHY_NO_ROW,
+					.held = WHY_NOT_HELD};
 	s64 what;
 
 	if (until_ns <= since_ns)
@@ -84,22 +87,22 @@ static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *na
 			     until_ns - since_ns);
 }
 
-static int ask_thread(struct run *run, u32 gpu, const struct view_cause *launch, u64 since_ns,
-		      u64 until_ns)
+/* The rest of the gap is told of with it. */
+static int ask_thread(struct run *run, u32 gpu, const struct view_cause *launch,
+		      const struct why_gap *asked)
 {
 	struct why_gaps *gaps = &run->gaps[gpu];
+	s64 name = why_what(run->tally->why, launch->name);
+	struct why_gap gap = *asked;
 
-	if (until_ns <= since_ns)
-		return 0;
-	if (array_reserve(&gaps->items, &gaps->capacity, gaps->count + 1))
+	if (name < 0 || array_reserve(&gaps->items, &gaps->capacity, gaps->count + 1))
 		return -ENOMEM;
-	gaps->items[gaps->count++] = (struct why_gap){
-		.since_ns = since_ns,
-		.until_ns = until_ns,
-		.row = (u32)launch->row_index,
-		.path = launch->within.path,
-		.stack = launch->stack.stack,
-	};
+	gap.number = run->progress[gpu].gap_count;
+	gap.row = (u32)launch->row_index;
+	gap.path = launch->within.path;
+	gap.stack = launch->stack.stack;
+	gap.name = (u32)name;
+	gaps->items[gaps->count++] = gap;
 	return 0;
 }
 
@@ -120,8 +123,13 @@ static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
 	bool queued = launch->ts + launch->dur <= since_ns;
 	size_t row = launch->row_index;
 
-	if (ask_thread(run, gpu, launch, since_ns, launch_ns) ||
-	    add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns))
+	if (launch_ns > since_ns)
+		return ask_thread(run, gpu, launch,
+				  &(struct why_gap){.since_ns = since_ns,
+						    .until_ns = launch_ns,
+						    .launched_ns = launched_ns,
+						    .begin_ns = until_ns});
+	if (add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns))
 		return -ENOMEM;
 	return add_part(run, gpu, queued ? WHY_QUEUED : WHY_BEGIN,
 			queued ? next->name : launch->name, row, launched_ns, until_ns);

@@ -8,9 +8,12 @@
 /* A time in which a GPU was idle and the launch that ended it had not begun: what its thread does then is why. */
 struct why_gap {
 	u64 since_ns, until_ns;
+	u64 launched_ns, begin_ns; /* when the launch came back, and when the operation began: not before until_ns */
+	u64 number; /* of the gap, of its GPU */
 	u32 row;  /* the thread's */
 	u32 path; /* view_path() of the launch */
 	u32 stack; /* of the launch; 0: not known */
+	u32 name; /* of the launch: number in whats */
 };
 
 struct why_gaps {
@@ -21,13 +24,13 @@ struct why_gaps {
 /* Causes by what they are. */
 struct why_tally {
 	struct why *why;
-	struct map pairs;  /* (row, waiter) -> dense number */
+	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
 	size_t capacity;
 };
 
-/* Its row and waiter as a number; -ENOMEM. */
+/* Its threads, wait, held and is_long as a number; -ENOMEM. */
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "why/why_code.h"
 #include "why/why_parts.h"
+#include "why/why_waits.h"
 
 /* Threads that wait for each other are followed so far. */
 #define CHAIN_MAX 16
@@ -15,9 +16,12 @@ struct thread {
 	u32 calls, waits;	    /* that it is in */
 	u32 call;		    /* number of the name of the outermost one */
 	bool call_syncs;	    /* it waits for a GPU */
+	bool call_launches;	    /* a kernel or a graph */
+	u32 call_stack;		    /* 0: not known */
 	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
 	u32 wait_name;		    /* number of its name */
-	u64 ready_ns;		    /* from when on it could have run again */
+	enum why_wait wait_for;
+	u64 ready_ns; /* from when on it could have run again */
 	size_t waker; /* row of the thread that woke it then; WHY_NO_ROW: of none that is known */
 	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
 };
@@ -25,8 +29,10 @@ struct thread {
 /* Where in the gaps of a GPU the run is. */
 struct cursor {
 	const struct why_gap *gap, *end; /* gap == end: there are no more */
-	u64 number;
-	u64 since_ns; /* up to where the gap is told of */
+	u64 since_ns;			 /* up to where the gap is told of */
+	const struct why_gap
+		*held_gap; /* of which it is known what held its thread: NULL: of none */
+	u32 held;
 };
 
 struct run {
@@ -36,6 +42,7 @@ struct run {
 	struct thread *threads; /* [row] */
 	struct map rows;	/* (pid, tid) -> row */
 	struct why_code code;
+	struct why_waits waits;
 	bool has_waits;
 };
 
@@ -48,23 +55,29 @@ struct part {
 	u64 since_ns, until_ns;
 };
 
-static struct why_cause cause_of(const struct part *part, enum why_sort sort)
+static struct why_cause cause_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
-	size_t launcher = part->cursor->gap->row;
+	const struct why_gap *gap = part->cursor->gap;
+	bool waits = part->row != gap->row || sort == WHY_WAIT;
 
-	return (struct why_cause){.gpu = part->gpu,
-				  .sort = sort,
-				  .row_index = part->row,
-				  .waiter = part->row == launcher ? WHY_NO_ROW : launcher};
+	return (struct why_cause){
+		.gpu = part->gpu,
+		.sort = sort,
+		.row_index = part->row,
+		.waiter = part->row == gap->row ? WHY_NO_ROW : gap->row,
+		.wait = waits ? run->threads[gap->row].wait_for : WHY_WAIT_NONE,
+		.held = part->cursor->held,
+		.is_long = gap->until_ns - gap->since_ns >= WHY_LONG_NS,
+	};
 }
 
 static int add(struct run *run, const struct part *part, enum why_sort sort, s64 what)
 {
-	const struct why_cause cause = cause_of(part, sort);
+	const struct why_cause cause = cause_of(run, part, sort);
 
 	if (what < 0)
 		return -ENOMEM;
-	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->number,
+	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->gap->number,
 			     part->until_ns - part->since_ns);
 }
 
@@ -145,7 +158,7 @@ static s64 describe_launch(struct run *run, const struct why_gap *gap)
 
 static int add_code(struct run *run, const struct part *part, const struct thread *thread)
 {
-	const struct why_cause cause = cause_of(part, WHY_UNSAMPLED);
+	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
 	s64 what = cause.waiter == WHY_NO_ROW ? describe_launch(run, part->cursor->gap)
 					      : run->code.unknown;
 
@@ -153,7 +166,7 @@ static int add_code(struct run *run, const struct part *part, const struct threa
 		return add(run, part, WHY_CODE_OR_WAIT, what);
 	if (what < 0)
 		return -ENOMEM;
-	return why_code_add(&run->code, &cause, (u32)what, part->cursor->number,
+	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap->number,
 			    part->until_ns - part->since_ns);
 }
 
@@ -206,12 +219,41 @@ static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t
 
 /* ---- from one change to the next ---- */
 
+/* What its thread was in when the gap began that is to be told of next. */
+static int hold(struct run *run, struct cursor *cursor)
+{
+	const struct thread *thread = &run->threads[cursor->gap->row];
+	_cleanup_text_ struct text text = {0};
+	s64 code, held;
+
+	if (cursor->held_gap == cursor->gap)
+		return 0;
+	cursor->held_gap = cursor->gap;
+	cursor->held = WHY_NOT_HELD;
+	if (!thread->calls || thread->call_launches)
+		return 0;
+	code = why_code_of(&run->code, view_survey(run->view)->rows[cursor->gap->row].pid,
+			   thread->call_stack);
+	if (code < 0)
+		return -ENOMEM;
+	text_append(&text, run->tally->why->whats.strings[thread->call]);
+	if (code != run->code.unknown)
+		text_appendf(&text, " in %s", run->tally->why->whats.strings[code]);
+	held = text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+	if (held < 0)
+		return -ENOMEM;
+	cursor->held = (u32)held;
+	return 0;
+}
+
 /* The gap up to ts, in the states in which threads have been. */
 static int tell(struct run *run, u32 gpu, u64 ts)
 {
 	struct cursor *cursor = &run->cursors[gpu];
 	u64 until_ns = ts < cursor->gap->until_ns ? ts : cursor->gap->until_ns;
 
+	if (hold(run, cursor))
+		return -ENOMEM;
 	while (cursor->since_ns < until_ns) {
 		struct part part = {.gpu = gpu,
 				    .cursor = cursor,
@@ -233,6 +275,24 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 	return 0;
 }
 
+/* The rest of the gap behind what its thread did before the launch. */
+static int tell_launch(struct run *run, u32 gpu)
+{
+	const struct cursor *cursor = &run->cursors[gpu];
+	const struct why_gap *gap = cursor->gap;
+	struct part part = {.gpu = gpu,
+			    .cursor = cursor,
+			    .row = gap->row,
+			    .since_ns = gap->until_ns,
+			    .until_ns = gap->launched_ns};
+
+	if (part.until_ns > part.since_ns && add(run, &part, WHY_LAUNCH, gap->name))
+		return -ENOMEM;
+	part.since_ns = part.until_ns;
+	part.until_ns = gap->begin_ns;
+	return part.until_ns > part.since_ns ? add(run, &part, WHY_BEGIN, gap->name) : 0;
+}
+
 static void enter(struct cursor *cursor)
 {
 	if (cursor->gap < cursor->end)
@@ -248,8 +308,9 @@ static int advance(struct run *run, u64 ts)
 		while (cursor->gap < cursor->end && cursor->gap->until_ns <= ts) {
 			if (tell(run, gpu, ts))
 				return -ENOMEM;
+			if (tell_launch(run, gpu))
+				return -ENOMEM;
 			cursor->gap++;
-			cursor->number++;
 			enter(cursor);
 		}
 	}
@@ -280,6 +341,8 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 		return -ENOMEM;
 	thread->call = (u32)name;
 	thread->call_syncs = strstr(event->name, "Synchronize");
+	thread->call_launches = strstr(event->name, "Launch");
+	thread->call_stack = event->stack.stack;
 	return 0;
 }
 
@@ -298,6 +361,8 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 			: NULL;
 	thread->waker = waker ? *waker : WHY_NO_ROW;
 	thread->wait_name = (u32)name;
+	if (why_waits_find(&run->waits, run->view, event, &thread->wait_for))
+		return -ENOMEM;
 	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
 	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
 	return 0;
@@ -345,7 +410,7 @@ static int add_sample(struct run *run, const struct view_event *event)
 	if (thread->calls || thread->waits)
 		return 0;
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
-		const struct cursor *cursor = &run->cursors[gpu];
+		struct cursor *cursor = &run->cursors[gpu];
 		struct part part = {.gpu = gpu, .cursor = cursor, .row = event->row_index};
 		struct why_cause cause;
 		u64 until_ns = ~0ULL;
@@ -353,8 +418,10 @@ static int add_sample(struct run *run, const struct view_event *event)
 		if (cursor->gap == cursor->end || event->ts < cursor->gap->since_ns ||
 		    follow(run, cursor->gap->row, event->ts, &until_ns) != event->row_index)
 			continue;
-		cause = cause_of(&part, WHY_CODE);
-		if (why_code_sample(&run->code, &cause, cursor->number, event->record->pid,
+		if (hold(run, cursor))
+			return -ENOMEM;
+		cause = cause_of(run, &part, WHY_CODE);
+		if (why_code_sample(&run->code, &cause, cursor->gap->number, event->record->pid,
 				    event->record->stack))
 			return -ENOMEM;
 	}
@@ -432,6 +499,7 @@ int why_threads_ask(struct view *view, struct why_tally *tally, const struct why
 	else if (has_gaps(&run, gaps))
 		result = measure(&run, view, gaps, err);
 	why_code_free(&run.code);
+	why_waits_free(&run.waits);
 	map_free(&run.rows);
 	free(run.cursors);
 	free(run.threads);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the processes are. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "explain/explain_parts.h"
+
+static const struct {
+	const char *prefix, *name;
+} frameworks[] = {
+#define FRAMEWORK(prefix, name) {prefix, name},
+#include "explain/frameworks.def"
+};
+
+static bool has_module(const struct view *view, u32 pid, const char *prefix)
+{
+	size_t count;
+	const struct record_header *const *modules = view_facts(view, KIND_module, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *path = view_text(view, modules[i]->name), *slash;
+
+		if (modules[i]->pid != pid || !path)
+			continue;
+		slash = strrchr(path, '/');
+		if (!strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)))
+			return true;
+	}
+	return false;
+}
+
+/* The first two that it has: what is above the interpreter. */
+static void append_frameworks(const struct view *view, u32 pid, struct text *text)
+{
+	const char *named[2] = {NULL};
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(frameworks) && count < ARRAY_SIZE(named); i++) {
+		if ((count && !strcmp(named[count - 1], frameworks[i].name)) ||
+		    !has_module(view, pid, frameworks[i].prefix))
+			continue;
+		named[count++] = frameworks[i].name;
+		text_appendf(text, "%s%s", count > 1 ? ", " : ": ", frameworks[i].name);
+	}
+}
+
+static void append_attribute(const struct view *view, u32 pid, const char *key, const char *words,
+			     struct text *text)
+{
+	char name[80];
+	const char *value;
+
+	snprintf(name, sizeof(name), "%s of %u", key, pid);
+	value = view_attribute(view, "gpu", name);
+	if (value) {
+		text_append(text, words);
+		text_append_terminal(text, value, strlen(value));
+	}
+}
+
+static void append_process(const struct view *view, u32 pid, const char *name, struct text *text)
+{
+	text_append_terminal(text, name, strlen(name));
+	text_appendf(text, " (%u)", pid);
+	append_frameworks(view, pid, text);
+	append_attribute(view, pid, "CUDA version of the driver", ", CUDA ", text);
+	append_attribute(view, pid, "driver", ", driver ", text);
+}
+
+static bool is_told_of(const struct view_survey *survey, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (survey->rows[i].pid == survey->rows[row].pid)
+			return true;
+	return false;
+}
+
+/* Processes that use a GPU; where there is none, all. */
+static bool has_gpu_row(const struct view_survey *survey, u32 pid)
+{
+	for (size_t i = 0; i < survey->row_count; i++)
+		if (survey->rows[i].pid == pid && survey->rows[i].type == ROW_STREAM)
+			return true;
+	return false;
+}
+
+size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAIN_ABOUT_MAX])
+{
+	const struct view_survey *survey = explain->survey;
+	size_t count = 0;
+
+	for (size_t i = 0; i < survey->row_count && count < EXPLAIN_ABOUT_MAX; i++) {
+		const struct view_row *row = &survey->rows[i];
+
+		if (!row->pid || is_told_of(survey, i) ||
+		    (explain->has_gpu && !has_gpu_row(survey, row->pid)))
+			continue;
+		append_process(explain->view, row->pid, row->process_name, &ret_lines[count++]);
+	}
+	return count;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	return array_compare_u64(a, b);
+}
+
+bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps)
+{
+	const struct view_step_track *track;
+	u64 *times, total_ns = 0, busy_ns = 0;
+	size_t count = 0;
+
+	if (!explain->steps || !explain->steps->track_count || !explain->steps->tracks[0].count)
+		return false;
+	track = &explain->steps->tracks[0];
+	times = calloc(track->count, sizeof(*times));
+	if (!times)
+		return false;
+	for (size_t i = 0; i < track->count; i++) {
+		if (track->steps[0].gpu_recorded && !track->steps[i].gpu_recorded)
+			break;
+		times[count] = track->steps[i].end_ns - track->steps[i].start_ns;
+		busy_ns += track->steps[i].busy_ns;
+		total_ns += times[count++];
+	}
+	qsort(times, count, sizeof(*times), compare_times);
+	*ret_steps = (struct explain_steps){
+		.count = count,
+		.mean_ns = total_ns / count,
+		.p95_ns = times[(count * 95 + 99) / 100 - 1],
+		.busy_mean_ns = busy_ns / count,
+	};
+	free(times);
+	return true;
+}

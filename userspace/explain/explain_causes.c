@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Causes of idle time to findings. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "explain/explain_parts.h"
+
+/* Between two operations of a stream a GPU takes less than this; more is waiting. */
+#define QUEUE_NS 10000
+
+static const enum explain_finding of_sort[WHY_SORTS] = {
+#define OF_SORT(sort, finding) [WHY_##sort] = EXPLAIN_##finding + 1,
+#include "explain/causes.def"
+};
+
+static const enum explain_finding of_wait[WHY_WAITS] = {
+#define OF_WAIT(wait, finding) [WHY_WAIT_##wait] = EXPLAIN_##finding + 1,
+#include "explain/causes.def"
+};
+
+static const struct {
+	const char *pattern;
+	enum explain_finding finding;
+} of_call[] = {
+#define OF_CALL(pattern, finding) {pattern, EXPLAIN_##finding},
+#include "explain/causes.def"
+};
+
+enum explain_finding explain_finding_of_call(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_call); i++)
+		if (!fnmatch(of_call[i].pattern, name, 0))
+			return of_call[i].finding;
+	return EXPLAIN_FINDINGS;
+}
+
+static bool is_unknown(enum why_sort sort)
+{
+	return sort >= WHY_FIRST;
+}
+
+/* What the thread that launches does itself. */
+static enum explain_finding finding_of_own(const struct explain *explain,
+					   const struct why_cause *cause)
+{
+	enum explain_finding finding = EXPLAIN_FINDINGS;
+	static const char faults[] = WHY_PAGE_FAULTS;
+
+	if (cause->held != WHY_NOT_HELD)
+		finding = explain_finding_of_call(explain->why.whats.strings[cause->held]);
+	else if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
+		finding = EXPLAIN_STREAM;
+	else if (cause->sort == WHY_QUEUED)
+		finding = EXPLAIN_KERNEL_GAPS;
+	else if (cause->sort == WHY_CODE && !strncmp(cause->what, faults, strlen(faults)))
+		finding = EXPLAIN_FAULTS;
+	else if (cause->sort == WHY_CALL || cause->sort == WHY_SYNC || cause->sort == WHY_LAUNCH ||
+		 cause->sort == WHY_BEGIN)
+		finding = explain_finding_of_call(cause->what);
+	if (finding == EXPLAIN_FINDINGS)
+		finding = cause->is_long ? EXPLAIN_CODE : EXPLAIN_LAUNCH;
+	return finding;
+}
+
+static enum explain_finding finding_of(const struct explain *explain, const struct why_cause *cause)
+{
+	enum explain_finding finding = of_sort[cause->sort];
+
+	if (!finding)
+		finding = of_wait[cause->wait];
+	finding = finding ? finding - 1 : finding_of_own(explain, cause);
+	/* A copy that its caller waits for: for the time being, see settle(). */
+	if (finding == EXPLAIN_COPIES && cause->held != WHY_NOT_HELD)
+		finding = EXPLAIN_READBACK;
+	return finding;
+}
+
+/* "decode work.py:11 (loader)" */
+static int name_place(const struct explain *explain, const struct why_cause *cause,
+		      struct text *text)
+{
+	const struct view_row *rows = explain->survey->rows;
+	bool by_call = cause->held != WHY_NOT_HELD;
+	const char *what = by_call ? explain->why.whats.strings[cause->held] : cause->what;
+
+	text_append(text, *what ? what : why_words(cause->sort));
+	if (cause->row_index != WHY_NO_ROW && !by_call)
+		text_appendf(text, " (%s)", rows[cause->row_index].name);
+	return text->failed ? -ENOMEM : 0;
+}
+
+static int add_names(struct explain *explain, const struct why_cause *cause,
+		     struct explain_evidence *evidence)
+{
+	const struct view_row *rows = explain->survey->rows;
+	_cleanup_text_ struct text place = {0};
+	size_t waiter = cause->waiter == WHY_NO_ROW ? cause->row_index : cause->waiter;
+
+	if (name_place(explain, cause, &place) ||
+	    explain_places_add(&evidence->places, text_string(&place), cause->ns, cause->gaps))
+		return -ENOMEM;
+	if (cause->row_index == WHY_NO_ROW)
+		return 0;
+	return explain_places_add(&evidence->threads, rows[cause->row_index].name, cause->ns,
+				  cause->gaps) ||
+			       explain_places_add(&evidence->waiters, rows[waiter].name, cause->ns,
+						  cause->gaps)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int add(struct explain *explain, const struct why_cause *cause)
+{
+	enum explain_finding finding = finding_of(explain, cause);
+	struct explain_evidence *evidence = &explain->evidence[finding];
+	const char *seen = why_seen(cause->sort);
+
+	evidence->idle_ns += cause->ns;
+	evidence->count += cause->gaps;
+	evidence->seen_ns += strcmp(seen, "seen") ? 0 : cause->ns;
+	evidence->sampled_ns += strcmp(seen, "sampled") ? 0 : cause->ns;
+	if ((finding == EXPLAIN_SYNC || finding == EXPLAIN_READBACK) && cause->held != WHY_NOT_HELD)
+		explain->held_ns[cause->is_long] += cause->ns;
+	return add_names(explain, cause, evidence);
+}
+
+int explain_causes_add(struct explain *explain)
+{
+	const struct why *why = &explain->why;
+
+	for (size_t i = 0; i < why->gpu_count; i++) {
+		explain->recorded_ns += why->gpus[i].recorded_ns;
+		explain->busy_ns += why->gpus[i].busy_ns;
+	}
+	for (size_t i = 0; i < why->count; i++) {
+		if (is_unknown(why->causes[i].sort))
+			explain->unknown_ns += why->causes[i].ns;
+		else if (add(explain, &why->causes[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- behind the run over the work ---- */
+
+static int merge_places(const struct explain_places *from, struct explain_places *to)
+{
+	for (size_t i = 0; i < from->names.count; i++)
+		if (explain_places_add(to, from->items[i].name, from->items[i].ns,
+				       from->items[i].count))
+			return -ENOMEM;
+	return 0;
+}
+
+/* All of one finding to another one. */
+static int merge(struct explain *explain, enum explain_finding from_finding,
+		 enum explain_finding to_finding)
+{
+	struct explain_evidence *from = &explain->evidence[from_finding];
+	struct explain_evidence *to = &explain->evidence[to_finding];
+
+	if (from == to)
+		return 0;
+	to->idle_ns += from->idle_ns;
+	to->count += from->count;
+	to->seen_ns += from->seen_ns;
+	to->sampled_ns += from->sampled_ns;
+	if (merge_places(&from->places, &to->places) ||
+	    merge_places(&from->threads, &to->threads) ||
+	    merge_places(&from->waiters, &to->waiters))
+		return -ENOMEM;
+	explain_evidence_free(from);
+	*from = (struct explain_evidence){0};
+	return 0;
+}
+
+static u64 shorten(struct explain_evidence *evidence, u64 ns)
+{
+	ns = ns < evidence->idle_ns ? ns : evidence->idle_ns;
+	evidence->idle_ns -= ns;
+	evidence->seen_ns = evidence->seen_ns > ns ? evidence->seen_ns - ns : 0;
+	return ns;
+}
+
+/* While a call waits for a GPU its thread could have run ahead for that long, and for no longer: what it does else would keep the GPU idle anyway. */
+static int settle_syncs(struct explain *explain)
+{
+	u64 held_ns = explain->held_ns[false] + explain->held_ns[true];
+	u64 beyond_ns = held_ns > explain->sync_ns ? held_ns - explain->sync_ns : 0;
+	u64 long_ns = held_ns ? (u64)((double)beyond_ns * explain->held_ns[true] / held_ns) : 0;
+	struct explain_evidence *code = &explain->evidence[long_ns ? EXPLAIN_CODE : EXPLAIN_LAUNCH];
+	u64 left_ns = beyond_ns;
+
+	left_ns -= shorten(&explain->evidence[EXPLAIN_SYNC], left_ns);
+	left_ns -= shorten(&explain->evidence[EXPLAIN_READBACK], left_ns);
+	beyond_ns -= left_ns;
+	long_ns = long_ns < beyond_ns ? long_ns : beyond_ns;
+	explain->evidence[EXPLAIN_CODE].idle_ns += long_ns;
+	explain->evidence[EXPLAIN_LAUNCH].idle_ns += beyond_ns - long_ns;
+	if (beyond_ns && !code->places.names.count &&
+	    explain_places_add(&code->places, "what is between such calls", beyond_ns, 0))
+		return -ENOMEM;
+	if (!explain->to_host_tiny.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
+		return -ENOMEM;
+	if (2 * explain->readback_count >= explain->sync_count && explain->readback_count)
+		return merge(explain, EXPLAIN_SYNC, EXPLAIN_READBACK);
+	return 0;
+}
+
+enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort)
+{
+	static const enum explain_finding findings[COPY_SORTS] = {
+		[COPY_TINY] = EXPLAIN_TINY,
+		[COPY_PAGEABLE] = EXPLAIN_PAGEABLE,
+		[COPY_OTHER] = EXPLAIN_COPIES,
+	};
+
+	return findings[sort];
+}
+
+int explain_causes_settle(struct explain *explain)
+{
+	const struct explain_copies *copies = explain->copies;
+	u64 count = 0, ns = 0;
+	enum explain_finding most = EXPLAIN_COPIES;
+
+	if (settle_syncs(explain))
+		return -ENOMEM;
+	for (unsigned i = 0; i < COPY_SORTS; i++) {
+		count += copies[i].count;
+		ns += copies[i].ns;
+	}
+	/* Many tiny ones count by their number, large ones by their time. */
+	if (2 * copies[COPY_PAGEABLE].ns >= ns && copies[COPY_PAGEABLE].count)
+		most = EXPLAIN_PAGEABLE;
+	else if (2 * copies[COPY_TINY].count >= count && count)
+		most = EXPLAIN_TINY;
+	if (merge(explain, EXPLAIN_COPIES, most))
+		return -ENOMEM;
+	for (unsigned i = 0; i < COPY_SORTS; i++)
+		explain->evidence[explain_finding_of_copies(i)].busy_ns += copies[i].alone_ns;
+	return 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One run over the view: where the time of threads went, of a capture without work of GPUs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "explain/explain_parts.h"
+#include "why/why_faults.h"
+
+struct thread {
+	u64 run_ns, waiting_ns;
+};
+
+struct run {
+	struct explain *explain;
+	struct why_waits waits;
+	struct why_faults faults;
+	struct thread *threads;	       /* [row] */
+	struct explain_places *codes;  /* [row] where it ran */
+	struct explain_places *places; /* [row] for what it waited */
+};
+
+/* "futex in next_batch train.py:9", "next_batch train.py:9" */
+static void append_where(const struct explain *explain, const struct view_event *event,
+			 const char *what, struct text *text)
+{
+	struct view_frame frame;
+	bool known = view_own_frame(explain->view, event->record->pid, event->record->stack, NULL,
+				    &frame);
+
+	text_append(text, what);
+	if (known && *what)
+		text_append(text, " in ");
+	if (known)
+		view_frame_append_name(&frame, text);
+	else if (!*what)
+		text_append(text, VIEW_NO_STACK);
+}
+
+static int add_to(struct run *run, enum explain_finding finding, const struct view_event *event,
+		  const char *place, u64 ns)
+{
+	struct explain_evidence *evidence = &run->explain->evidence[finding];
+
+	if (!ns)
+		return 0;
+	evidence->idle_ns += ns;
+	evidence->seen_ns += ns;
+	evidence->count++;
+	return explain_places_add(&evidence->places, place, ns, 1) ||
+			       explain_places_add(&evidence->threads, event->row->name, ns, 1)
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* ---- waits ---- */
+
+static int add_preemption(struct run *run, const struct view_event *event)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	_cleanup_text_ struct text text = {0};
+	const char *name = view_text(run->explain->view, wait->instead);
+
+	if (!name && wait->instead_tid)
+		name = view_task_name(run->explain->view, wait->instead_pid, wait->instead_tid);
+	text_appendf(&text, "preempted%s%s", name ? " by " : "", name ?: "");
+	if (text.failed)
+		return -ENOMEM;
+	return add_to(run, wait->throttled ? EXPLAIN_THROTTLED : EXPLAIN_NO_CPU, event,
+		      text_string(&text), event->dur);
+}
+
+static const char *who_woke(const struct run *run, const struct record_off_cpu *wait)
+{
+	const char *name = view_text(run->explain->view, wait->waker);
+
+	if (wait->woken_by != VALUE_woken_by_thread)
+		return NULL;
+	return name ?: view_task_name(run->explain->view, wait->waker_pid, wait->waker_tid);
+}
+
+static int add_wait(struct run *run, const struct view_event *event)
+{
+	static const enum explain_finding findings[WHY_WAITS] = {
+		[WHY_WAIT_LOCK] = EXPLAIN_LOCK,
+		[WHY_WAIT_GIL] = EXPLAIN_GIL,
+		[WHY_WAIT_PAGE] = EXPLAIN_FAULTS,
+	};
+	const struct record_off_cpu *wait = (const void *)event->record;
+	u64 ready_ns = wait->runnable_ns == ~0ULL ? 0 : wait->runnable_ns;
+	_cleanup_text_ struct text text = {0};
+	const char *waker = who_woke(run, wait);
+	enum why_wait sort;
+	u64 ns;
+
+	if (wait->reason == VALUE_off_cpu_reason_preempted)
+		return add_preemption(run, event);
+	ready_ns = ready_ns < event->dur ? ready_ns : event->dur;
+	ns = event->dur - ready_ns;
+	append_where(run->explain, event, event->name, &text);
+	if (waker)
+		text_appendf(&text, ", woken by %s", waker);
+	if (text.failed || why_waits_find(&run->waits, run->explain->view, event, &sort) ||
+	    add_to(run, EXPLAIN_NO_CPU, event, "woken, and waited for a CPU", ready_ns))
+		return -ENOMEM;
+	if (wait->reason == VALUE_off_cpu_reason_stopped)
+		return add_to(run, EXPLAIN_STOPPED, event, text_string(&text), ns);
+	if (findings[sort])
+		return add_to(run, findings[sort], event, text_string(&text), ns);
+	run->threads[event->row_index].waiting_ns += ns;
+	return explain_places_add(&run->places[event->row_index], text_string(&text), ns, 1);
+}
+
+/* ---- running ---- */
+
+static int add_sample(struct run *run, const struct view_event *event)
+{
+	_cleanup_text_ struct text text = {0};
+	bool faults;
+
+	append_where(run->explain, event, "", &text);
+	if (text.failed || why_faults_find(&run->faults, run->explain->view, event->record->pid,
+					   event->record->stack, &faults))
+		return -ENOMEM;
+	if (faults)
+		return add_to(run, EXPLAIN_FAULTS, event, text_string(&text), event->weight_ns);
+	return explain_places_add(&run->codes[event->row_index], text_string(&text),
+				  event->weight_ns, 1);
+}
+
+static int run_span(void *data, const struct view_event *event, struct err *err)
+{
+	if (event->kind->number == KIND_off_cpu && add_wait(data, event))
+		return err_errno(err, -ENOMEM, "can't explain the capture");
+	return 0;
+}
+
+static int run_point(void *data, const struct view_event *event, struct err *err)
+{
+	if (event->kind->number == KIND_sample && add_sample(data, event))
+		return err_errno(err, -ENOMEM, "can't explain the capture");
+	return 0;
+}
+
+static int run_counter(void *data, const struct view_event *event, struct err *err)
+{
+	struct run *run = data;
+	const struct record_process_memory *memory = (const void *)event->record;
+
+	(void)err;
+	if (event->kind->number == KIND_process_memory && memory->resident_bytes != ~0ULL &&
+	    memory->resident_bytes > run->explain->resident_bytes)
+		run->explain->resident_bytes = memory->resident_bytes;
+	return 0;
+}
+
+static int run_total(void *data, const struct view_event *event, struct err *err)
+{
+	const struct record_thread_time *time = (const void *)event->record;
+	struct run *run = data;
+
+	(void)err;
+	if (event->kind->number == KIND_thread_time && time->run_ns != ~0ULL)
+		run->threads[event->row_index].run_ns += time->run_ns;
+	return 0;
+}
+
+/* ---- the thread that ran most ---- */
+
+static size_t busiest(const struct run *run)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < run->explain->survey->row_count; i++)
+		if (run->threads[i].run_ns > run->threads[most].run_ns)
+			most = i;
+	return most;
+}
+
+static int tell(struct run *run, size_t row, enum explain_finding finding, u64 ns,
+		struct explain_places *places)
+{
+	struct explain_evidence *evidence = &run->explain->evidence[finding];
+
+	evidence->idle_ns = evidence->seen_ns = ns;
+	evidence->places = *places;
+	*places = (struct explain_places){0};
+	return explain_places_add(&evidence->threads, run->explain->survey->rows[row].name, ns, 1);
+}
+
+static int tell_busiest(struct run *run)
+{
+	size_t row = busiest(run);
+
+	if (!run->explain->survey->row_count || !run->threads[row].run_ns)
+		return 0;
+	return tell(run, row, EXPLAIN_BUSY_CPU, run->threads[row].run_ns, &run->codes[row]) ||
+			       tell(run, row, EXPLAIN_WAITING, run->threads[row].waiting_ns,
+				    &run->places[row])
+		       ? -ENOMEM
+		       : 0;
+}
+
+int explain_host_add(struct explain *explain, struct err *err)
+{
+	const struct view_sink sink = {
+		.span = run_span, .point = run_point, .counter = run_counter, .total = run_total};
+	size_t rows = explain->survey->row_count;
+	struct run run = {
+		.explain = explain,
+		.threads = calloc(rows + 1, sizeof(*run.threads)),
+		.codes = calloc(rows + 1, sizeof(*run.codes)),
+		.places = calloc(rows + 1, sizeof(*run.places)),
+	};
+	bool made = run.threads && run.codes && run.places;
+	int result = made ? view_run(explain->view, &sink, &run, err) : -ENOMEM;
+
+	if (!made || (result == 0 && tell_busiest(&run)))
+		result = err_errno(err, -ENOMEM, "can't explain the capture");
+	for (size_t i = 0; i < rows && made; i++) {
+		explain_places_free(&run.codes[i]);
+		explain_places_free(&run.places[i]);
+	}
+	free(run.threads);
+	free(run.codes);
+	free(run.places);
+	why_waits_free(&run.waits);
+	why_faults_free(&run.faults);
+	return result;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The verdict for programs: docs/formats/explain.md. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "explain/explain_parts.h"
+
+#define TOP_MOST 10
+
+static void append_key(struct text *text, const char *key, bool first)
+{
+	text_append(text, first ? "" : ",");
+	json_append_string(text, key);
+	text_append_char(text, ':');
+}
+
+static void append_number(struct text *text, const char *key, u64 value)
+{
+	append_key(text, key, false);
+	json_append_number(text, value);
+}
+
+static void append_percent(struct text *text, const char *key, double value)
+{
+	append_key(text, key, false);
+	text_appendf(text, "%.2f", value);
+}
+
+static void append_string(struct text *text, const char *key, const char *value)
+{
+	append_key(text, key, false);
+	json_append_string(text, value);
+}
+
+static void append_places(struct text *text, const char *key, const struct explain_places *places)
+{
+	struct explain_place top[TOP_MOST];
+	size_t count = explain_places_top(places, top, TOP_MOST);
+
+	append_key(text, key, false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		text_append(text, i ? ",{" : "{");
+		append_key(text, "name", true);
+		json_append_string(text, top[i].name);
+		append_number(text, "ns", top[i].ns);
+		append_number(text, "count", top[i].count);
+		text_append_char(text, '}');
+	}
+	text_append_char(text, ']');
+}
+
+static void append_about(const struct explain *explain, struct text *text)
+{
+	struct text lines[EXPLAIN_ABOUT_MAX] = {0};
+	size_t count = explain_about(explain, lines);
+
+	append_key(text, "processes", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		text_append(text, i ? "," : "");
+		json_append_string(text, text_string(&lines[i]));
+		text->failed |= lines[i].failed;
+		text_free(&lines[i]);
+	}
+	text_append_char(text, ']');
+}
+
+static void append_gpus(const struct explain *explain, struct text *text)
+{
+	append_key(text, "gpus", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < explain->why.gpu_count; i++) {
+		const struct why_gpu *gpu = &explain->why.gpus[i];
+
+		text_append(text, i ? ",{" : "{");
+		append_key(text, "name", true);
+		json_append_string(text, view_device_name(explain->view, gpu->device) ?: "");
+		append_number(text, "number", gpu->number);
+		append_number(text, "recorded_ns", gpu->recorded_ns);
+		append_number(text, "busy_ns", gpu->busy_ns);
+		append_number(text, "idle_ns", gpu->recorded_ns - gpu->busy_ns);
+		text_append_char(text, '}');
+	}
+	text_append_char(text, ']');
+}
+
+static void append_steps(const struct explain *explain, struct text *text)
+{
+	struct explain_steps steps;
+
+	append_key(text, "steps", false);
+	if (!explain_steps_sum(explain, &steps)) {
+		text_append(text, "null");
+		return;
+	}
+	text_append_char(text, '{');
+	append_key(text, "count", true);
+	json_append_number(text, steps.count);
+	append_number(text, "mean_ns", steps.mean_ns);
+	append_number(text, "p95_ns", steps.p95_ns);
+	append_number(text, "gpu_busy_mean_ns", steps.busy_mean_ns);
+	text_append_char(text, '}');
+}
+
+static void append_finding(const struct explain *explain, const struct explain_said *said,
+			   struct text *text)
+{
+	const struct explain_evidence *evidence = &explain->evidence[said->finding];
+	_cleanup_text_ struct text sentence = {0};
+
+	explain_finding_append(explain, said, &sentence);
+	text_append_char(text, '{');
+	append_key(text, "tag", true);
+	json_append_string(text, explain_finding_tag(said->finding));
+	append_string(text, "title", explain_finding_title(said->finding));
+	append_number(text, "cost_ns", said->cost_ns);
+	append_percent(text, "share_percent", said->share);
+	append_number(text, "idle_ns", evidence->idle_ns);
+	append_number(text, "busy_ns", evidence->busy_ns);
+	append_number(text, "count", evidence->count);
+	append_string(text, "known_by", explain_finding_known_by(explain, said));
+	append_string(text, "evidence", text_string(&sentence));
+	append_string(text, "try", explain_finding_remedy(said->finding));
+	append_places(text, "places", &evidence->places);
+	append_places(text, "threads", &evidence->threads);
+	text_append_char(text, '}');
+	text->failed |= sentence.failed;
+}
+
+/* With the findings and what is not known they add up to all of it. */
+static u64 idle_of_others(const struct explain *explain, const struct explain_said *said,
+			  size_t count)
+{
+	u64 idle_ns = 0;
+
+	for (size_t i = 0; i < EXPLAIN_FINDINGS; i++)
+		idle_ns += explain->evidence[i].idle_ns;
+	for (size_t i = 0; i < count; i++)
+		idle_ns -= explain->evidence[said[i].finding].idle_ns;
+	return idle_ns;
+}
+
+static void append_findings(const struct explain *explain, struct text *text)
+{
+	struct explain_said said[EXPLAIN_FINDINGS];
+	size_t count = explain_findings_choose(explain, said);
+
+	append_key(text, "findings", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		text_append(text, i ? "," : "");
+		append_finding(explain, &said[i], text);
+	}
+	text_append_char(text, ']');
+	append_number(text, "idle_other_ns", idle_of_others(explain, said, count));
+}
+
+int explain_append_json(const struct explain *explain, struct text *text)
+{
+	const struct view_survey *survey = explain->survey;
+
+	text_append_char(text, '{');
+	append_key(text, "schema", true);
+	json_append_string(text, "gpuprobe explain 1");
+	append_number(text, "window_ns", survey->window_end_ns - survey->window_start_ns);
+	append_key(text, "complete", false);
+	text_append(text, view_is_complete(survey) ? "true" : "false");
+	append_about(explain, text);
+	append_gpus(explain, text);
+	append_number(text, "recorded_ns", explain->recorded_ns);
+	append_number(text, "busy_ns", explain->busy_ns);
+	append_number(text, "idle_unknown_ns", explain->unknown_ns);
+	append_steps(explain, text);
+	append_findings(explain, text);
+	append_places(text, "kernels", &explain->kernels);
+	append_places(text, "code", &explain->code);
+	append_number(text, "gpu_memory_used_bytes", explain->memory_used_bytes);
+	append_number(text, "gpu_memory_bytes", explain->memory_bytes);
+	append_number(text, "resident_bytes", explain->resident_bytes);
+	text_append(text, "}\n");
+	return text->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of this folder share. All functions with a result: 0 or -errno; without err it is -ENOMEM. */
+#ifndef GPUPROBE_EXPLAIN_EXPLAIN_PARTS_H
+#define GPUPROBE_EXPLAIN_EXPLAIN_PARTS_H
+
+#include "base/map.h"
+#include "explain/explain.h"
+#include "steps/view_steps.h"
+#include "why/why.h"
+#include "why/why_waits.h"
+
+enum explain_finding {
+#define FINDING(name, tag, least, title, evidence, remedy) EXPLAIN_##name,
+#include "explain/findings.def"
+	EXPLAIN_FINDINGS
+};
+
+/* ---- names with amounts (explain_places.c) ---- */
+
+struct explain_place {
+	const char *name;
+	u64 ns, count;
+};
+
+/* Zero-initialise it. */
+struct explain_places {
+	struct string_table names;
+	struct explain_place *items; /* [number of the name] */
+	size_t capacity;
+};
+
+int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count);
+/* The `most` with most time (of equal ones that with the lesser name), sorted; how many. */
+size_t explain_places_top(const struct explain_places *places, struct explain_place *ret_top, size_t most);
+u64 explain_places_sum(const struct explain_places *places);
+void explain_places_free(struct explain_places *places);
+
+/* ---- evidence (explain_causes.c, explain_work.c, explain_host.c) ---- */
+
+struct explain_evidence {
+	u64 idle_ns; /* of GPUs; of threads where the capture has none of these */
+	u64 busy_ns; /* the GPU did nothing else */
+	u64 count;
+	u64 seen_ns, sampled_ns; /* of idle_ns, how it is known; the rest is inferred */
+	struct explain_places places, threads, waiters;
+};
+
+void explain_evidence_free(struct explain_evidence *evidence);
+
+/* Of copies of one sort. */
+struct explain_copies {
+	u64 count, bytes, ns, alone_ns; /* alone: no kernel ran */
+	struct explain_places names; /* of operations */
+};
+
+enum explain_copy_sort { COPY_TINY, COPY_PAGEABLE, COPY_OTHER, COPY_SORTS };
+
+#define EXPLAIN_TINY_BYTES 16384
+
+struct explain {
+	struct view *view;
+	const struct view_survey *survey;
+	bool has_gpu;
+	struct why why;
+	u64 recorded_ns, busy_ns, unknown_ns; /* of all GPUs; of idle time what nobody can tell the cause of */
+	const struct view_steps *steps;	      /* NULL: none were found */
+	struct explain_evidence evidence[EXPLAIN_FINDINGS];
+	u64 held_ns[2]; /* of SYNC and READBACK in gaps that are not long, and long: what a call held that waits for a GPU */
+	struct explain_copies copies[COPY_SORTS], to_host_tiny;
+	u64 sync_count, readback_count, sync_ns; /* calls of threads that launch; how many of them right behind a tiny copy to the host */
+	u64 allocation_count;
+	u64 operation_count, operation_ns;
+	u64 memory_used_bytes, memory_bytes; /* of the GPU on which most of it was in use, at most */
+	u64 readings, throttled_readings, throttle_reasons;
+	u64 resident_bytes; /* of all processes, at most */
+	struct explain_places kernels, code;
+	u64 kernel_ns;
+};
+
+/* A cause of idle time to its finding. */
+int explain_causes_add(struct explain *explain);
+/* Copies by what they turned out to be, and syncs up to what waiting took: behind explain_work_add(). */
+int explain_causes_settle(struct explain *explain);
+/* The finding of a call of CUDA; EXPLAIN_FINDINGS: of none. */
+enum explain_finding explain_finding_of_call(const char *name);
+/* Of time in which a GPU only copies. */
+enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort);
+/* One run over the view: what GPUs and calls of CUDA did, how GPUs are. */
+int explain_work_add(struct explain *explain, struct err *err);
+/* One run over the view: where the time of threads went, of a capture without work of GPUs. */
+int explain_host_add(struct explain *explain, struct err *err);
+
+/* ---- what is said (explain_findings.c, explain_about.c) ---- */
+
+struct explain_said {
+	enum explain_finding finding;
+	u64 cost_ns;
+	double share; /* percent of the time; of a state of what its evidence names */
+	bool is_state;
+};
+
+/* Those that have evidence enough, by what they cost; sets how many. */
+size_t explain_findings_choose(const struct explain *explain, struct explain_said ret_said[EXPLAIN_FINDINGS]);
+const char *explain_finding_tag(enum explain_finding finding);
+const char *explain_finding_title(enum explain_finding finding);
+const char *explain_finding_remedy(enum explain_finding finding);
+/* "seen", "sampled", "inferred": most of it. */
+const char *explain_finding_known_by(const struct explain *explain, const struct explain_said *said);
+/* The sentence, with its figures. */
+void explain_finding_append(const struct explain *explain, const struct explain_said *said, struct text *text);
+
+/* "python3 (442): PyTorch, CUDA 13.0", of each process that works or has a GPU, `most` at most. */
+#define EXPLAIN_ABOUT_MAX 8
+size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAIN_ABOUT_MAX]);
+
+/* Of the steps of a thread that were recorded whole. */
+struct explain_steps {
+	u64 count, mean_ns, p95_ns, busy_mean_ns;
+};
+
+/* Of the main track; false: there are no steps. */
+bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps);
+
+/* "12.3 ms", "4.19 MB" with three digits. */
+void explain_append_time(double ns, struct text *text);
+void explain_append_bytes(double bytes, struct text *text);
+void explain_append_count(u64 count, struct text *text);
+/* A name of code in few columns, safe for a terminal. */
+void explain_append_name(const char *name, size_t columns, struct text *text);
+
+int explain_append_text(const struct explain *explain, const struct explain_style *style, struct text *text);
+int explain_append_json(const struct explain *explain, struct text *text);
+
+#endif

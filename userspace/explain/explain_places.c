@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "explain/explain_parts.h"
+
+int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count)
+{
+	size_t known = places->names.count;
+	s64 number = string_table_add(&places->names, name, strlen(name));
+
+	if (number < 0 || array_reserve(&places->items, &places->capacity, places->names.count))
+		return -ENOMEM;
+	if ((size_t)number == known)
+		places->items[number] = (struct explain_place){0};
+	places->items[number].name = places->names.strings[number];
+	places->items[number].ns += ns;
+	places->items[number].count += count;
+	return 0;
+}
+
+static bool is_before(const struct explain_place *place, const struct explain_place *other)
+{
+	if (place->ns != other->ns)
+		return place->ns > other->ns;
+	return strcmp(place->name, other->name) < 0;
+}
+
+size_t explain_places_top(const struct explain_places *places, struct explain_place *ret_top,
+			  size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < places->names.count; i++) {
+		struct explain_place place = places->items[i];
+
+		for (size_t j = 0; j < most; j++) {
+			if (j == count) {
+				ret_top[count++] = place;
+				break;
+			}
+			if (is_before(&place, &ret_top[j])) {
+				struct explain_place later = ret_top[j];
+
+				ret_top[j] = place;
+				place = later;
+			}
+		}
+	}
+	return count;
+}
+
+u64 explain_places_sum(const struct explain_places *places)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < places->names.count; i++)
+		sum += places->items[i].ns;
+	return sum;
+}
+
+void explain_places_free(struct explain_places *places)
+{
+	string_table_free(&places->names);
+	free(places->items);
+}
+
+void explain_evidence_free(struct explain_evidence *evidence)
+{
+	explain_places_free(&evidence->places);
+	explain_places_free(&evidence->threads);
+	explain_places_free(&evidence->waiters);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The verdict for people, as text or Markdown. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "explain/explain_parts.h"
+
+#define COLUMNS	      110
+#define TOP_MOST      5
+#define FINDINGS_MOST 5
+#define NAME_COLUMNS  72
+
+struct page {
+	const struct explain *explain;
+	const struct explain_style *style;
+	struct text *text;
+};
+
+static bool is_markdown(const struct page *page)
+{
+	return page->style->format == EXPLAIN_MARKDOWN;
+}
+
+/* A paragraph, its lines behind the first one with more room in front. */
+static void append_wrapped(const struct page *page, const char *first, const char *others,
+			   const char *words)
+{
+	const char *indent = first;
+
+	if (is_markdown(page)) {
+		text_appendf(page->text, "%s%s\n", first, words);
+		return;
+	}
+	while (*words) {
+		size_t room = COLUMNS - strlen(indent);
+		size_t end = text_skip_columns(words, room), length = end;
+
+		if (words[end])
+			while (length && words[length] != ' ')
+				length--;
+		if (!length)
+			length = end;
+		text_append(page->text, indent);
+		text_append_bytes(page->text, words, length);
+		text_append_char(page->text, '\n');
+		words += length;
+		words += strspn(words, " ");
+		indent = others;
+	}
+}
+
+static void append_heading(const struct page *page, const char *words)
+{
+	text_appendf(page->text, is_markdown(page) ? "\n## %s\n\n" : "\n%s\n", words);
+}
+
+/* ---- what it is ---- */
+
+static void append_about(const struct page *page)
+{
+	const struct view_survey *survey = page->explain->survey;
+	struct text lines[EXPLAIN_ABOUT_MAX] = {0};
+	size_t count = explain_about(page->explain, lines);
+	size_t most = page->style->brief && count > 2 ? 2 : count;
+
+	if (is_markdown(page))
+		text_append(page->text, "# What the capture says\n\n");
+	for (size_t i = 0; i < count; i++) {
+		if (i < most) {
+			text_appendf(page->text, "%s%s", is_markdown(page) ? "- " : "",
+				     text_string(&lines[i]));
+			if (!i) {
+				text_append(page->text, "; ");
+				explain_append_time(survey->window_end_ns - survey->window_start_ns,
+						    page->text);
+				text_append(page->text, " recorded");
+			}
+			text_append_char(page->text, '\n');
+		}
+		page->text->failed |= lines[i].failed;
+		text_free(&lines[i]);
+	}
+}
+
+static void append_gpu(const struct page *page, const struct why_gpu *gpu)
+{
+	const char *name = view_device_name(page->explain->view, gpu->device);
+	double busy = gpu->recorded_ns ? 100.0 * gpu->busy_ns / gpu->recorded_ns : 0;
+
+	text_append(page->text, is_markdown(page) ? "- " : "");
+	text_append_terminal(page->text, name ?: "GPU", strlen(name ?: "GPU"));
+	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ", busy, 100 - busy);
+	explain_append_time(gpu->recorded_ns, page->text);
+	text_append_char(page->text, '\n');
+}
+
+/* By their numbers. */
+static void append_gpus(const struct page *page)
+{
+	const struct why *why = &page->explain->why;
+	size_t most = page->style->brief ? 2 : why->gpu_count, shown = 0;
+
+	for (u64 number = 0; number <= UINT32_MAX && shown < most; number++) {
+		u64 next = UINT64_MAX;
+
+		for (size_t i = 0; i < why->gpu_count; i++) {
+			if (why->gpus[i].number == number && shown++ < most)
+				append_gpu(page, &why->gpus[i]);
+			if (why->gpus[i].number > number && why->gpus[i].number < next)
+				next = why->gpus[i].number;
+		}
+		if (next == UINT64_MAX)
+			break;
+		number = next - 1;
+	}
+}
+
+static void append_steps(const struct page *page)
+{
+	struct explain_steps steps;
+
+	if (!explain_steps_sum(page->explain, &steps))
+		return;
+	text_append(page->text, is_markdown(page) ? "- " : "");
+	explain_append_count(steps.count, page->text);
+	text_append(page->text, steps.count == 1 ? " step of " : " steps of ");
+	explain_append_time(steps.mean_ns, page->text);
+	text_append(page->text, " (p95 ");
+	explain_append_time(steps.p95_ns, page->text);
+	text_append(page->text, ")");
+	if (page->explain->has_gpu) {
+		text_append(page->text, ", the GPU busy for ");
+		explain_append_time(steps.busy_mean_ns, page->text);
+		text_append(page->text, " of each");
+	}
+	text_append_char(page->text, '\n');
+}
+
+/* ---- findings ---- */
+
+static void append_finding(const struct page *page, const struct explain_said *said, size_t number)
+{
+	_cleanup_text_ struct text line = {0}, remedy = {0};
+	const char *title = explain_finding_title(said->finding);
+
+	text_appendf(page->text, is_markdown(page) ? "%zu. " : "%zu  ", number);
+	if (!said->is_state)
+		text_appendf(page->text, "%.1f %%: ", said->share);
+	text_appendf(page->text, is_markdown(page) ? "**%s**\n" : "%s\n", title);
+	explain_finding_append(page->explain, said, &line);
+	if (!said->is_state)
+		text_appendf(&line, " [%s]", explain_finding_known_by(page->explain, said));
+	append_wrapped(page, "   ", "   ", text_string(&line));
+	text_appendf(&remedy, "try: %s", explain_finding_remedy(said->finding));
+	append_wrapped(page, is_markdown(page) ? "\n   " : "   ", "        ", text_string(&remedy));
+	page->text->failed |= line.failed || remedy.failed;
+}
+
+/* "then: input-bound (12.0 %), ..." */
+static void append_others(const struct page *page, const struct explain_said *said, size_t count)
+{
+	_cleanup_text_ struct text line = {0};
+
+	for (size_t i = 1; i < count && i < FINDINGS_MOST; i++) {
+		text_appendf(&line, "%s%s", i == 1 ? "then: " : "; ",
+			     explain_finding_title(said[i].finding));
+		if (!said[i].is_state)
+			text_appendf(&line, " (%.1f %%)", said[i].share);
+	}
+	append_wrapped(page, "   ", "   ", text_string(&line));
+	page->text->failed |= line.failed;
+}
+
+static void append_nothing(const struct page *page)
+{
+	const struct explain *explain = page->explain;
+	bool busy = explain->has_gpu && explain->recorded_ns &&
+		    explain->busy_ns >= explain->recorded_ns * 0.9;
+
+	if (busy)
+		text_append(page->text,
+			    "Nothing else costs much: GPUs are busy, what is to gain is in "
+			    "their kernels.\n");
+	else if (!explain->recorded_ns)
+		text_append(page->text, "Nothing was recorded.\n");
+	else
+		text_append(page->text, "Of what is known nothing costs more than a few percent of "
+					"the time.\n");
+}
+
+static void append_findings(const struct page *page)
+{
+	struct explain_said said[EXPLAIN_FINDINGS];
+	size_t count = explain_findings_choose(page->explain, said);
+
+	if (!page->style->brief)
+		append_heading(page, page->explain->has_gpu
+					     ? "what cost most, of the time of GPUs"
+					     : "what cost most, of the time recorded");
+	if (!count)
+		append_nothing(page);
+	for (size_t i = 0; i < count && i < (page->style->brief ? 1 : FINDINGS_MOST); i++)
+		append_finding(page, &said[i], i + 1);
+	if (page->style->brief && count > 1)
+		append_others(page, said, count);
+}
+
+/* ---- kernels, code, memory ---- */
+
+static void append_places(const struct page *page, const char *title,
+			  const struct explain_places *places, u64 all_ns)
+{
+	struct explain_place top[TOP_MOST];
+	size_t count = explain_places_top(places, top, TOP_MOST);
+
+	if (!count || !all_ns)
+		return;
+	append_heading(page, title);
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_text_ struct text time = {0};
+
+		explain_append_time(top[i].ns, &time);
+		text_appendf(page->text, "%s%5.1f %%  %8s  %8llu x  ",
+			     is_markdown(page) ? "- " : "", 100.0 * top[i].ns / all_ns,
+			     text_string(&time), (unsigned long long)top[i].count);
+		explain_append_name(top[i].name, NAME_COLUMNS, page->text);
+		text_append_char(page->text, '\n');
+		page->text->failed |= time.failed;
+	}
+}
+
+static void append_memory(const struct page *page)
+{
+	const struct explain *explain = page->explain;
+
+	if (!explain->memory_bytes && !explain->resident_bytes)
+		return;
+	append_heading(page, "memory");
+	if (explain->memory_bytes) {
+		text_append(page->text, "GPU: ");
+		explain_append_bytes(explain->memory_used_bytes, page->text);
+		text_append(page->text, " of ");
+		explain_append_bytes(explain->memory_bytes, page->text);
+		text_append(page->text, " in use at most\n");
+	}
+	if (explain->resident_bytes) {
+		text_append(page->text, "process: ");
+		explain_append_bytes(explain->resident_bytes, page->text);
+		text_append(page->text, " resident at most\n");
+	}
+}
+
+/* Idle time that nobody can tell the cause of, by what is missing. */
+static void append_unknown(const struct page *page)
+{
+	const struct why *why = &page->explain->why;
+	u64 ns[WHY_SORTS] = {0};
+
+	for (size_t i = 0; i < why->count; i++)
+		ns[why->causes[i].sort] += why->causes[i].ns;
+	for (enum why_sort sort = WHY_FIRST; sort < WHY_SORTS; sort++) {
+		if (!ns[sort])
+			continue;
+		text_append(page->text, is_markdown(page) ? "- " : "");
+		text_appendf(page->text, "why GPUs were idle for %.1f %% of the time, ",
+			     100.0 * ns[sort] / page->explain->recorded_ns);
+		explain_append_time(ns[sort], page->text);
+		text_appendf(page->text, "%s\n", strchr(why_words(sort), ':') ?: "");
+	}
+}
+
+static void append_missing(const struct page *page)
+{
+	const struct explain *explain = page->explain;
+	bool incomplete = !view_is_complete(explain->survey);
+
+	if (!explain->unknown_ns && !incomplete)
+		return;
+	append_heading(page, "not known");
+	append_unknown(page);
+	if (explain->survey->cut)
+		text_append(page->text, "what came when the recording was cut\n");
+	if (incomplete)
+		text_append(page->text,
+			    "something is missing, or not as it seems: gpuprobe stats -r ledger\n");
+}
+
+int explain_append_text(const struct explain *explain, const struct explain_style *style,
+			struct text *text)
+{
+	const struct page page = {.explain = explain, .style = style, .text = text};
+
+	append_about(&page);
+	append_gpus(&page);
+	append_steps(&page);
+	append_findings(&page);
+	if (!style->brief) {
+		append_places(&page, "kernels, by their share of GPU time", &explain->kernels,
+			      explain->kernel_ns);
+		append_places(&page, "code that launched them", &explain->code, explain->kernel_ns);
+		append_memory(&page);
+		append_missing(&page);
+	}
+	return text->failed ? -ENOMEM : 0;
+}

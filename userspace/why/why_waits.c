@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "why/why_waits.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static const char *const words[WHY_WAITS] = {
+#define WAIT(name, words) [WHY_WAIT_##name] = words,
+#include "why/why_waits.def"
+};
+
+static const struct {
+	enum why_wait wait;
+	const char *word;
+	bool of_device;
+} named[] = {
+#define WAIT_NAMED(name, word)	   {WHY_WAIT_##name, word, false},
+#define WAIT_OF_DEVICE(name, word) {WHY_WAIT_##name, word, true},
+#include "why/why_waits.def"
+};
+
+static const struct {
+	enum why_wait wait;
+	const char *function;
+} functions[] = {
+#define WAIT_IN(name, function) {WHY_WAIT_##name, function},
+#include "why/why_waits.def"
+};
+
+#define WAIT_OF_OWNER(name) static const enum why_wait of_owner = WHY_WAIT_##name;
+#include "why/why_waits.def"
+
+const char *why_wait_words(enum why_wait wait)
+{
+	return words[wait];
+}
+
+static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
+			if (!strcmp(frames[i].name, functions[j].function))
+				return functions[j].wait;
+	return WHY_WAIT_NONE;
+}
+
+int why_waits_find(struct why_waits *waits, const struct view *view, const struct view_event *event,
+		   enum why_wait *ret_wait)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	u32 pid = wait->header.pid, stack = wait->header.stack;
+	const u64 *known = map_find(&waits->known, pid, stack);
+	enum why_wait found;
+
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
+		if (strncmp(event->name, named[i].word, strlen(named[i].word)) != 0 ||
+		    (named[i].of_device && wait->woken_by == VALUE_woken_by_thread))
+			continue;
+		*ret_wait = named[i].wait;
+		return 0;
+	}
+	found = known ? (enum why_wait) * known : wait_of_frames(view, pid, stack);
+	if (!known && map_set(&waits->known, pid, stack, found))
+		return -ENOMEM;
+	if (found == WHY_WAIT_NONE)
+		found = wait->holder_tid ? of_owner : WHY_WAIT_OTHER;
+	*ret_wait = found;
+	return 0;
+}
+
+void why_waits_free(struct why_waits *waits)
+{
+	map_free(&waits->known);
+}

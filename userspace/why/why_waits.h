@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For what a thread waits, by the name of the wait and by where in the code it is (why_waits.def). */
+#ifndef GPUPROBE_WHY_WHY_WAITS_H
+#define GPUPROBE_WHY_WHY_WAITS_H
+
+#include "base/map.h"
+#include "why/why.h"
+
+/* Zero-initialise it. */
+struct why_waits {
+	struct map known; /* (process, stack) -> enum why_wait of the functions in it */
+};
+
+/* Of an off_cpu event. 0 or -ENOMEM. */
+int why_waits_find(struct why_waits *waits, const struct view *view, const struct view_event *event, enum why_wait *ret_wait);
+const char *why_wait_words(enum why_wait wait);
+void why_waits_free(struct why_waits *waits);
+
+#endif
