@@ -112,7 +112,8 @@ static int region_map(struct injector *injector, struct err *err)
 		result = region_choose(injector, attempt);
 		if (result)
 			return err_set(err, result, "no free memory in %u", injector->plan->pid);
-		registers_way_back(&injector->session.saved, injector->plan->signal_return_address,
+		registers_way_back(&injector->session.saved, injector->session.restart_number,
+				   injector->plan->signal_return_address,
 				   injector->plan->syscall_return_address, injector->region,
 				   INJECT_REGION_BYTES, &injector->way_back);
 		if (inject_memory_write(injector->memory_fd, injector->way_back.address,

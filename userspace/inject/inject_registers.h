@@ -34,11 +34,18 @@ bool registers_in_system_call(const struct registers *registers, u64 *ret_number
 /* Sees to it that the call goes on as if it had not been interrupted, also one that the kernel would end with
  * EINTR because the thread was stopped (epoll_wait and others; signal(7) names them). */
 void registers_restart(struct registers *registers);
-/* Does this system call, made in between, take the place of what the kernel keeps of a wait with a time limit, to go on with it? Others do
- * only where a signal interrupts them, and signals are blocked then; sigreturn does, and is not made. */
+/* Does this system call, made in between, take the place of what the kernel keeps of a wait with a time limit, to go on with it? sigreturn
+ * does, too, and is not made. */
 bool registers_loses_restart(u64 number);
-/* Then the wait begins anew, with all its time, instead of ending with EINTR. */
-void registers_restart_anew(struct registers *registers);
+/* Others (futex, poll) do where they are interrupted, by our own stop or one of the process: has one been, of which this is the result? */
+bool registers_is_interrupted_wait(u64 result);
+/* Then the wait begins anew, with all its time, instead of ending with EINTR or with what the other one would have ended with. By restart_number,
+ * where it went on by restart_syscall already (registers_goes_on): 0: not known, and it stays so. */
+void registers_restart_anew(struct registers *registers, u64 restart_number);
+/* Does a wait go on there that was interrupted before, of which the registers have no number any more? */
+bool registers_goes_on(const struct registers *registers);
+/* Its number, by the function of the kernel that the thread slept in (/proc/TID/wchan, which may be "0"); 0: not known, or none that goes on so. */
+u64 registers_restart_number(const struct registers *registers, const char *kernel_function);
 
 /* As unwinding wants them. */
 void registers_frame(const struct user_regs_struct *general, struct elf_frame *ret_frame);
@@ -56,7 +63,8 @@ void registers_undo_system_call(struct user_regs_struct *general);
 /*
  * What has to stand below the stack of a thread, and below its red zone, so that a function which returns with the
  * stack pointer way_back comes out where `registers` are, in the system call once more: the frame of a signal handler.
- * One that returns with way_out unmaps region_bytes at region before that.
+ * One that returns with way_out unmaps region_bytes at region before that. The kernel then keeps nothing of the wait any more:
+ * it is made anew, by restart_number where it went on before.
  */
 struct way_back {
 	u64 address; /* where the bytes have to be */
@@ -64,7 +72,7 @@ struct way_back {
 	size_t size_bytes;
 	u8 bytes[REGISTERS_EXTENDED_MAX_BYTES + 4096] __attribute__((aligned(64)));
 };
-void registers_way_back(const struct registers *registers, u64 signal_return, u64 syscall_return, u64 region,
+void registers_way_back(const struct registers *registers, u64 restart_number, u64 signal_return, u64 syscall_return, u64 region,
 			size_t region_bytes, struct way_back *ret_way_back);
 
 /* The two pieces of the libc's code that this takes: the offset in `code` of "syscall; ret" and of the signal

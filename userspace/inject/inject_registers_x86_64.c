@@ -14,6 +14,7 @@
 
 #define RED_ZONE_BYTES	  128
 #define SYSTEM_CALL_BYTES 2
+#define FIRST_ADDRESS	  4096 /* nothing is mapped below */
 
 /* What the kernel leaves in rax of a system call that it will begin again (<linux/errno.h>, not for
  * programs). */
@@ -103,12 +104,42 @@ bool registers_loses_restart(u64 number)
 	return number == SYS_nanosleep || number == SYS_clock_nanosleep;
 }
 
-void registers_restart_anew(struct registers *registers)
+bool registers_is_interrupted_wait(u64 result)
 {
-	/* Which call restart_syscall goes on with nobody knows any more. */
-	if (registers->general.rax == (u64)-RESTART_BLOCK &&
-	    registers->general.orig_rax != SYS_restart_syscall)
-		registers->general.rax = (u64)-RESTART_NO_HANDLER;
+	return result == (u64)-RESTART_BLOCK;
+}
+
+bool registers_goes_on(const struct registers *registers)
+{
+	return registers->general.orig_rax == SYS_restart_syscall;
+}
+
+/* The arguments are still those of the call. Who sleeps has no function of its own there (hrtimer_nanosleep_restart jumps to one that is
+ * the scheduler's), and there are no others. No clock has a number as large as an address. */
+u64 registers_restart_number(const struct registers *registers, const char *kernel_function)
+{
+	s32 clock = (s32)registers->general.rdi;
+
+	if (!registers_goes_on(registers) || !*kernel_function || strcmp(kernel_function, "0") == 0)
+		return 0;
+	if (strncmp(kernel_function, "futex", strlen("futex")) == 0)
+		return SYS_futex;
+	if (strstr(kernel_function, "poll"))
+		return SYS_poll;
+	return registers->general.rdi < FIRST_ADDRESS || clock < 0 ? SYS_clock_nanosleep
+								   : SYS_nanosleep;
+}
+
+void registers_restart_anew(struct registers *registers, u64 restart_number)
+{
+	if (registers->general.rax != (u64)-RESTART_BLOCK)
+		return;
+	if (registers_goes_on(registers)) {
+		if (!restart_number)
+			return;
+		registers->general.orig_rax = restart_number;
+	}
+	registers->general.rax = (u64)-RESTART_NO_HANDLER;
 }
 
 void registers_frame(const struct user_regs_struct *general, struct elf_frame *ret_frame)
@@ -261,8 +292,9 @@ static void extended_put(u8 *at, const struct registers *registers, size_t size)
 	memcpy(at + size, &end, sizeof(end));
 }
 
-void registers_way_back(const struct registers *registers, u64 signal_return, u64 syscall_return,
-			u64 region, size_t region_bytes, struct way_back *ret_way_back)
+void registers_way_back(const struct registers *registers, u64 restart_number, u64 signal_return,
+			u64 syscall_return, u64 region, size_t region_bytes,
+			struct way_back *ret_way_back)
 {
 	struct user_regs_struct back = registers->general, out = registers->general;
 	size_t extended_bytes = extended_size(registers);
@@ -278,7 +310,7 @@ void registers_way_back(const struct registers *registers, u64 signal_return, u6
 	ret_way_back->way_back = address + frame_bytes;
 
 	back.rip -= SYSTEM_CALL_BYTES; /* the system call once more */
-	back.rax = back.orig_rax;
+	back.rax = registers_goes_on(registers) && restart_number ? restart_number : back.orig_rax;
 	frame_put(bytes + frame_bytes, signal_return, &back, address + 2 * frame_bytes,
 		  registers->signal_mask);
 	extended_put(bytes + 2 * frame_bytes, registers, extended_bytes);

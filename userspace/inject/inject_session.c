@@ -2,14 +2,18 @@
 #include "inject/inject_session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "process/arch_x86_64.h"
 #include "inject/inject_wait.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define POLL_FIRST_NS	 (20 * NS_PER_MICROSECOND)
@@ -132,6 +136,11 @@ static int first_stop(struct inject_session *session, struct err *err)
 	}
 }
 
+static bool ends_by_stop(u64 number)
+{
+	return inject_wait_find(number) || arch_call_ends_by_stop((long)number);
+}
+
 /* Is it where we can take it: in a system call that blocks, and will be made again? */
 static int check_place(struct inject_session *session, struct err *err)
 {
@@ -141,7 +150,7 @@ static int check_place(struct inject_session *session, struct err *err)
 	if (!registers_in_system_call(&session->saved, &number, arguments))
 		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
 	/* Also a thread that is not taken goes on with its call, which our stop has interrupted. */
-	if (inject_wait_find(number) || arch_call_ends_by_stop((long)number))
+	if (ends_by_stop(number))
 		registers_restart(&session->saved);
 	if (!inject_wait_find(number))
 		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
@@ -155,13 +164,28 @@ static int check_place(struct inject_session *session, struct err *err)
 	return 0;
 }
 
+/* The function of the kernel that the thread waits in, "" if it does not say. */
+static void sleeps_in(u32 tid, char name[64])
+{
+	_cleanup_close_ int fd = -1;
+	char path[32];
+	ssize_t count;
+
+	snprintf(path, sizeof(path), "/proc/%u/wchan", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	count = fd < 0 ? 0 : read(fd, name, 63);
+	name[count > 0 ? count : 0] = 0;
+}
+
 int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int memory_fd,
 			 bool suspend_seccomp, u64 deadline_ns, struct err *err)
 {
+	char kernel_function[64];
 	int result;
 
 	*session = (struct inject_session){
 		.pid = pid, .tid = tid, .memory_fd = memory_fd, .deadline_ns = deadline_ns};
+	sleeps_in(tid, kernel_function);
 	result = seize(session, suspend_seccomp, err);
 	if (result)
 		return result;
@@ -170,6 +194,9 @@ int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int m
 	result = first_stop(session, err);
 	if (!result && registers_read(tid, &session->saved))
 		result = err_set(err, -EOPNOTSUPP, "can't read the registers of thread %u", tid);
+	if (!result)
+		session->restart_number =
+			registers_restart_number(&session->saved, kernel_function);
 	if (!result)
 		result = check_place(session, err);
 	if (result)
@@ -229,6 +256,7 @@ int inject_session_call(struct inject_session *session, u64 syscall_return, u64 
 	struct user_regs_struct general = session->saved.general;
 	int result;
 
+	session->borrowed = true;
 	registers_set_code(&general, syscall_return, stack_pointer);
 	registers_set_system_call(&general, number, arguments);
 	result = code_set(session, &general, err);
@@ -255,6 +283,7 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 	u64 number = 0;
 	int result;
 
+	session->borrowed = true;
 	if (address) {
 		registers_set_code(&general, address, stack_pointer);
 		result = code_set(session, &general, err);
@@ -270,6 +299,7 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 		if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
 			if (makes_thread(number) && info.exit.rval > 0)
 				session->made_tid = (u32)info.exit.rval;
+			session->restart_lost |= registers_is_interrupted_wait((u64)info.exit.rval);
 			continue;
 		}
 		number = info.entry.nr;
@@ -300,6 +330,27 @@ static int system_call_undo(struct inject_session *session)
 	return registers_write_general(session->tid, &general);
 }
 
+/* What the stop has interrupted is a wait in our code, or, where it came too late for us to take the thread, still the thread's own. Then
+ * a signal may be on its way to it, too. */
+static void note_trap(struct inject_session *session, int signal_number)
+{
+	struct registers now = {.extended_bytes = 0};
+	u64 number, arguments[6];
+
+	if (registers_read_general(session->tid, &now.general))
+		return;
+	if (session->borrowed) {
+		session->restart_lost |=
+			registers_is_interrupted_wait(registers_result(&now.general));
+		return;
+	}
+	session->stop_signal = signal_number;
+	if (!registers_in_system_call(&now, &number, arguments) || !ends_by_stop(number))
+		return;
+	registers_restart(&now);
+	registers_write_general(session->tid, &now.general);
+}
+
 /* Only where the kernel is about to look for signals does it take up an interrupted system call again, so that
  * is where it is brought, without one more instruction of the thread. */
 static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct err *err)
@@ -315,8 +366,12 @@ static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct
 		result = session->stopped ? resume(session, PTRACE_CONT, 0, err) : 0;
 		if (!result)
 			result = wait_stop(session, deadline_ns, &stop, &signal_number, err);
-		if (result || session->trapped)
+		if (result)
 			return result;
+		if (session->trapped) {
+			note_trap(session, stop == STOP_SIGNAL ? signal_number : 0);
+			return 0;
+		}
 	}
 }
 
@@ -341,7 +396,7 @@ int inject_session_end(struct inject_session *session, struct err *err)
 						      session->tid, session->pid)
 					    : result;
 	if (session->restart_lost)
-		registers_restart_anew(&session->saved);
+		registers_restart_anew(&session->saved, session->restart_number);
 	if (session->saved.extended_bytes && registers_write(session->tid, &session->saved))
 		result = ended(session, err);
 	if (ptrace(PTRACE_DETACH, session->tid, NULL, (void *)(long)session->stop_signal) &&

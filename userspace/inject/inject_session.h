@@ -21,6 +21,8 @@ struct inject_session {
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
+	bool borrowed;		/* it has run something for us */
+	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };
