@@ -22,10 +22,22 @@
 /* Frames, and one without code for each. */
 #define PYTHON_STEPS (2 * PYTHON_DEPTH_MAX)
 
+#define PYTHON_NEAR_BYTES 4096 /* from a frame to its caller's, where they lie behind each other */
+
 #define PYTHON_KNOWN 256 /* a power of two */
 
 /* Where the frames of a call of the loop begin that is not known to be anywhere. */
 #define PYTHON_PLACE_UNKNOWN (~0ULL)
+
+/* A text as CPython keeps it: count of references, type, length, hash, state. */
+struct python_text_head {
+	u64 references, type, length, hash;
+	u32 state, pad;
+};
+
+struct python_bytes_head {
+	u64 references, type, length, hash;
+};
 
 /* A walk in progress, and what it found, innermost first. */
 struct python_walk {
@@ -45,10 +57,17 @@ struct python_walk {
 	u64 cframe; /* of the call of the loop that is walked */
 	struct python_extent loop, loop_cold; /* of the process; empty where that is not what tells of calls */
 	u64 page_at;   /* of the page that was read, or PAGE_NONE; */
-	u64 last_page; /* and that of the last frame */
+	u64 page_end;  /* and where what was read of it ends */
+	u64 last;      /* where the last frame is; 0: there was none */
 	u32 base;      /* where in the page the frame is, in words */
 	u32 code_id;   /* of the code object read last, */
 	u64 code;      /* and where that is; 0: none */
+	u64 hash;      /* of that, */
+	u32 is_new;    /* and it was not met before */
+	/* What is read on the way; the stacks of programs have no room for it on kernels before 6.13. */
+	u64 value, other;
+	struct python_text_head text;
+	struct python_bytes_head lines;
 	u64 page[ARCH_PAGE_BYTES / sizeof(u64)];
 	u64 code_words[32];
 	struct python_known {
@@ -94,88 +113,80 @@ static __always_inline s32 code_int(const struct python_walk *walk, u64 offset)
 
 /* ---- code objects ---- */
 
-static __always_inline u64 mix(u64 hash, u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
-}
-
 /* What no two code objects have in common, be it that one came to lie where the other was: where it is, how large, what it refers to,
- * lines, version. What changes while it lives is left out: in all versions words 0 and 1, in some 6, 7, 16 and 17. */
+ * lines, version. What changes while it lives is left out: in all versions words 0 and 1, in some 6, 7, 16 and 17. A sum of products with
+ * odd numbers, so that they can be made side by side. */
 static __always_inline u64 code_hash(const struct python_walk *walk,
 				     const struct python_layout *layout, u64 address)
 {
-	u64 hash = mix(walk->pid, address);
+	u64 hash = address * 0x9e3779b97f4a7c15ULL + walk->pid * 0xbf58476d1ce4e5b9ULL;
 
-#define MIX(index) hash = mix(hash, walk->code_words[index])
-	MIX(2);
-	MIX(3);
-	MIX(4);
-	MIX(5);
-	MIX(8);
-	MIX(9);
-	MIX(11);
-	MIX(12);
+#define MIX(index, odd) hash += walk->code_words[index] * odd##ULL
+	MIX(2, 0x94d049bb133111eb);
+	MIX(3, 0xd6e8feb86659fd93);
+	MIX(4, 0xff51afd7ed558ccd);
+	MIX(5, 0xc4ceb9fe1a85ec53);
+	MIX(8, 0x2545f4914f6cdd1d);
+	MIX(9, 0x5851f42d4c957f2d);
+	MIX(11, 0xda942042e4dd58b5);
+	MIX(12, 0xaef17502108ef2d9);
 #undef MIX
-	hash = mix(hash, code_word(walk, layout->code_file));
-	hash = mix(hash, code_word(walk, layout->code_name));
-	return mix(hash, code_word(walk, layout->code_lines));
+	hash += code_word(walk, layout->code_file) * 0x8ebc6af09c88c6e3ULL;
+	hash += code_word(walk, layout->code_name) * 0x589965cc75374cc3ULL;
+	hash += code_word(walk, layout->code_lines) * 0x1d8e4e27c47d124fULL;
+	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
 }
-
-/* A text as CPython keeps it: count of references, type, length, hash, state. */
-struct text_head {
-	u64 references, type, length, hash;
-	u32 state, pad;
-};
 
 #define TEXT_WIDTH(state)   ((state) >> 2 & 7)
 #define TEXT_COMPACT(state) ((state) >> 5 & 1)
 #define TEXT_ASCII(state)   ((state) >> 6 & 1)
 
-/* 0 or -1. */
-static __always_inline int read_text(const struct python_state *state, u64 address,
+/* Of the code object that was read, whose word at this offset leads there. What is known of it is read again rather than kept: there is no room
+ * for it on the program's stack. 0 or -1. */
+static __always_inline int read_text(const struct python_state *state, const u16 *offset,
 				     struct python_text *text, u8 *bytes, u64 max_bytes)
 {
-	const struct python_layout *layout = &state->process->layout;
-	struct text_head head;
-	u64 size, width;
+	struct python_text_head *head = &state->walk->text;
+	u64 size;
 
-	if (unwind_copy(state->task, &head, sizeof(head), address))
+	if (unwind_copy(state->task, head, sizeof(*head), code_word(state->walk, *offset)))
 		return -1;
-	width = TEXT_WIDTH(head.state);
-	if (!TEXT_COMPACT(head.state) || (width != 1 && width != 2 && width != 4) ||
-	    head.length >> 32)
+	size = TEXT_WIDTH(head->state);
+	if (!TEXT_COMPACT(head->state) || (size != 1 && size != 2 && size != 4) ||
+	    head->length >> 32)
 		return -1;
-	size = head.length * width;
+	text->width = TEXT_ASCII(head->state) ? 0 : size;
+	text->pad = 0;
+	size *= head->length;
 	if (size > max_bytes - 4)
 		size = max_bytes - 4;
 	text->bytes = size;
-	text->width = TEXT_ASCII(head.state) ? 0 : width;
-	text->pad = 0;
-	address += TEXT_ASCII(head.state) ? layout->text_data : layout->wide_text_data;
 	OPAQUE(size);
-	return unwind_copy(state->task, bytes, size & (max_bytes - 1), address) ? -1 : 0;
+	return unwind_copy(state->task, bytes, size & (max_bytes - 1),
+			   code_word(state->walk, *offset) +
+				   (TEXT_ASCII(head->state)
+					    ? state->process->layout.text_data
+					    : state->process->layout.wide_text_data))
+		       ? -1
+		       : 0;
 }
 
-struct bytes_head {
-	u64 references, type, length, hash;
-};
-
 /* All but the bytes of the table of lines. */
-static __always_inline int read_code(const struct python_state *state, struct python_code *code,
-				     u32 id)
+static __always_inline int read_code(const struct python_state *state, struct python_code *code)
 {
 	const struct python_walk *walk = state->walk;
 	const struct python_layout *layout = &state->process->layout;
-	code->id = id;
+
+	code->id = walk->code_id;
 	code->pid = walk->pid;
 	code->first_line = code_int(walk, layout->code_first_line);
 	code->lines_form = layout->lines;
 	code->pad = 0;
-	return read_text(state, code_word(walk, layout->code_name), &code->name, code->name_bytes,
+	return read_text(state, &layout->code_name, &code->name, code->name_bytes,
 			 PYTHON_NAME_BYTES) ||
-			       read_text(state, code_word(walk, layout->code_file), &code->file,
-					 code->file_bytes, PYTHON_FILE_BYTES)
+			       read_text(state, &layout->code_file, &code->file, code->file_bytes,
+					 PYTHON_FILE_BYTES)
 		       ? -1
 		       : 0;
 }
@@ -192,18 +203,20 @@ static __always_inline bool python_stays(const struct python_state *state)
 
 #define SEND_CODE(max_bytes)                                                                      \
 	({                                                                                        \
-		u64 size_ = lines.length < (max_bytes) ? lines.length : (max_bytes)-1;            \
 		struct python_code *code = bpf_ringbuf_reserve(                                   \
 			&python_codes, offsetof(struct python_code, lines) + (max_bytes), 0);     \
+		u64 size_ = walk->lines.length;                                                   \
 		int result_ = -1;                                                                 \
                                                                                                   \
 		if (code) {                                                                       \
-			OPAQUE(size_);                                                            \
+			if (size_ > (max_bytes)-1)                                                \
+				size_ = (max_bytes)-1;                                            \
 			code->lines_bytes = size_;                                                \
-			result_ = read_code(state, code, id) ||                                   \
-				  unwind_copy(state->task, code->lines, size_ & ((max_bytes)-1),  \
-					      address + sizeof(lines)) ||                         \
-				  !python_stays(state);                                           \
+			OPAQUE(size_);                                                            \
+			result_ = unwind_copy(state->task, code->lines, size_ & ((max_bytes)-1),  \
+					      code_word(walk, layout->code_lines) +               \
+						      sizeof(walk->lines)) ||                     \
+				  read_code(state, code) || !python_stays(state);                 \
 			if (result_)                                                              \
 				bpf_ringbuf_discard(code, BPF_RB_NO_WAKEUP);                      \
 			else                                                                      \
@@ -212,19 +225,28 @@ static __always_inline bool python_stays(const struct python_state *state)
 		result_;                                                                          \
 	})
 
-/* 0 or -1. */
-static __noinline int send_code(const struct python_state *state, u32 id)
+/* That which was read last, which is new; it is forgotten where it can't be sent. 0 or -1. */
+static __noinline int send_code(const struct python_state *state)
 {
-	struct bytes_head lines;
-	u64 address;
+	const struct python_layout *layout;
+	struct python_walk *walk;
+	int result;
 
 	if (!state || !state->walk || !state->process)
 		return -1;
-	address = code_word(state->walk, state->process->layout.code_lines);
-	if (unwind_copy(state->task, &lines, sizeof(lines), address))
-		return -1;
-	return lines.length < PYTHON_LINES_BYTES ? SEND_CODE(PYTHON_LINES_BYTES)
-						 : SEND_CODE(PYTHON_LONG_LINES_BYTES);
+	walk = state->walk;
+	layout = &state->process->layout;
+	result = unwind_copy(state->task, &walk->lines, sizeof(walk->lines),
+			     code_word(walk, layout->code_lines))
+			 ? -1
+			 : 0;
+	if (!result)
+		result = walk->lines.length < PYTHON_LINES_BYTES
+				 ? SEND_CODE(PYTHON_LINES_BYTES)
+				 : SEND_CODE(PYTHON_LONG_LINES_BYTES);
+	if (result)
+		bpf_map_delete_elem(&python_code_ids, &walk->hash);
+	return result;
 }
 
 #define CODE_ID_BITS	    16 /* a CPU, and who may interrupt the others counts by itself */
@@ -250,49 +272,46 @@ static __always_inline u32 code_id_new(struct python_walk *walk)
 #endif
 }
 
-/* 0: it is none, or could not be read, or there is no room for it. */
+/* Reads it. 0: it is none, or could not be read, or there is no room for it. */
 static __noinline u32 code_id(const struct python_state *state, u64 address)
 {
-	const struct python_layout *layout;
 	struct python_walk *walk;
-	u64 hash, place;
-	u32 id, *known;
+	u64 place;
+	u32 *known;
 
 	if (!state || !state->walk || !state->process)
 		return 0;
 	walk = state->walk;
-	layout = &state->process->layout;
 	if (unwind_copy(state->task, walk->code_words,
-			PYTHON_FRAMES_ARE_OBJECTS(layout) ? PYTHON_CODE_OBJECT_BYTES
-							  : PYTHON_CODE_BYTES,
+			PYTHON_FRAMES_ARE_OBJECTS(&state->process->layout)
+				? PYTHON_CODE_OBJECT_BYTES
+				: PYTHON_CODE_BYTES,
 			address) ||
 	    walk->code_words[PYTHON_TYPE_OFFSET / 8] != state->process->code_type)
 		return 0;
-	hash = code_hash(walk, layout, address);
-	place = hash >> 32;
+	walk->hash = code_hash(walk, &state->process->layout, address);
+	place = walk->hash >> 32;
 	OPAQUE(place);
 	place &= PYTHON_KNOWN - 1;
-	if (walk->known[place].hash == hash && hash)
+	if (walk->known[place].hash == walk->hash && walk->hash)
 		return walk->known[place].id;
-	known = bpf_map_lookup_elem(&python_code_ids, &hash);
+	known = bpf_map_lookup_elem(&python_code_ids, &walk->hash);
 	if (known) {
 		walk->known[place].hash = 0;
 		walk->known[place].id = *known;
-		walk->known[place].hash = hash;
+		walk->known[place].hash = walk->hash;
 		return *known;
 	}
-	id = code_id_new(walk);
-	if (!id)
+	walk->code_id = code_id_new(walk);
+	if (!walk->code_id)
 		return 0;
-	if (bpf_map_update_elem(&python_code_ids, &hash, &id, BPF_NOEXIST)) {
+	if (bpf_map_update_elem(&python_code_ids, &walk->hash, &walk->code_id, BPF_NOEXIST)) {
 		/* Another CPU may have been first. */
-		known = bpf_map_lookup_elem(&python_code_ids, &hash);
+		known = bpf_map_lookup_elem(&python_code_ids, &walk->hash);
 		return known ? *known : 0;
 	}
-	if (!send_code(state, id))
-		return id;
-	bpf_map_delete_elem(&python_code_ids, &hash);
-	return 0;
+	walk->is_new = 1;
+	return walk->code_id;
 }
 
 /* ---- frames ---- */
@@ -335,17 +354,17 @@ static __always_inline int python_next_call(const struct python_state *state, u6
 {
 	const struct python_layout *layout = &state->process->layout;
 	struct python_walk *walk = state->walk;
-	u64 cframe, frame;
 
 	python_call_ends(walk, walk->cframe);
 	if (!previous)
 		return 0;
-	if (unwind_copy(state->task, &cframe, sizeof(cframe),
+	if (unwind_copy(state->task, &walk->value, sizeof(walk->value),
 			walk->cframe + layout->cframe_previous) ||
-	    unwind_copy(state->task, &frame, sizeof(frame), cframe + layout->cframe_frame) ||
-	    frame != previous)
+	    unwind_copy(state->task, &walk->other, sizeof(walk->other),
+			walk->value + layout->cframe_frame) ||
+	    walk->other != previous)
 		return -1;
-	walk->cframe = cframe;
+	walk->cframe = walk->value;
 	return 0;
 }
 
@@ -367,11 +386,15 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 	struct python_walk *walk = state->walk;
 	u64 code = PYTHON_CODE_OF_FRAME(frame_word(walk, layout->frame_code));
 	s64 unit = frame_unit(state, code);
-	u32 id = code == walk->code ? walk->code_id : code_id(state, code);
 
-	walk->code = code;
-	walk->code_id = id;
-	if (!id) {
+	if (code != walk->code) {
+		walk->is_new = 0;
+		walk->code_id = code_id(state, code);
+		walk->code = code;
+		if (walk->is_new && send_code(state))
+			walk->code_id = 0;
+	}
+	if (!walk->code_id) {
 		python_unreadable(state);
 		return;
 	}
@@ -382,32 +405,39 @@ static __always_inline void python_put_frame(const struct python_state *state, u
 	unit++;
 	if (unit < 0 || unit > (s64)PYTHON_INSTRUCTION_MAX)
 		unit = 0;
-	python_put(walk, PYTHON_FRAME_OF(id, unit));
+	python_put(walk, PYTHON_FRAME_OF(walk->code_id, unit));
 }
 
-/* Frames of calls lie behind each other: where two are on one page it is read whole, for those to come. 0 or -1. */
+/* Frames of calls lie behind each other, the outer ones before the inner ones: where the next ones are likely to be on the same page it is
+ * read up to this one. 0 or -1. */
 static __always_inline int read_frame(const struct python_state *state, u64 at)
 {
+	const struct python_layout *layout = &state->process->layout;
 	struct python_walk *walk = state->walk;
-	u64 page = at & ~(u64)(ARCH_PAGE_BYTES - 1), place = at % ARCH_PAGE_BYTES;
+	u64 place = at % ARCH_PAGE_BYTES, size;
+	bool is_near = walk->last ? walk->last - at < PYTHON_NEAR_BYTES
+				  : !PYTHON_FRAMES_ARE_OBJECTS(layout);
 
 	if (at % 8)
 		return -1;
-	if (place <= ARCH_PAGE_BYTES - PYTHON_FRAME_OBJECT_BYTES) {
-		if (page != walk->page_at && page == walk->last_page &&
-		    !unwind_copy(state->task, walk->page, ARCH_PAGE_BYTES, page))
-			walk->page_at = page;
-		walk->last_page = page;
-		if (page == walk->page_at) {
+	walk->last = at;
+	if (at - walk->page_at <= walk->page_end - walk->page_at) {
+		walk->base = place / 8;
+		return 0;
+	}
+	if (is_near && place < ARCH_PAGE_BYTES - PYTHON_FRAME_OBJECT_BYTES) {
+		size = place + PYTHON_FRAME_OBJECT_BYTES;
+		OPAQUE(size);
+		if (!unwind_copy(state->task, walk->page, size & (ARCH_PAGE_BYTES - 1), at - place)) {
+			walk->page_at = at - place;
+			walk->page_end = at;
 			walk->base = place / 8;
 			return 0;
 		}
 	}
-	walk->page_at = PAGE_NONE;
+	walk->page_at = walk->page_end = PAGE_NONE;
 	walk->base = 0;
-	return unwind_copy(state->task, walk->page, state->process->layout.frame_bytes & 127, at)
-		       ? -1
-		       : 0;
+	return unwind_copy(state->task, walk->page, layout->frame_bytes & 127, at) ? -1 : 0;
 }
 
 /* The frame read last is the only one of its call of the loop. */
@@ -452,57 +482,69 @@ static long python_next(u32 index, struct python_state *state)
 static __always_inline u64 python_thread(const struct python_state *state, u64 pointer)
 {
 	const struct python_process *process = state->process;
-	u64 thread = 0, holder = 0, id = 0;
+	struct python_walk *walk = state->walk;
+	u64 thread;
 
-	unwind_copy(state->task, &thread, sizeof(thread), pointer + process->thread_slot);
+	if (unwind_copy(state->task, &walk->value, sizeof(walk->value),
+			pointer + process->thread_slot))
+		return 0;
+	thread = walk->value;
 	/* In a subinterpreter it has another one. */
 	if (process->current &&
-	    !unwind_copy(state->task, &holder, sizeof(holder), process->current) && holder &&
-	    holder != thread &&
-	    !unwind_copy(state->task, &id, sizeof(id), holder + process->layout.thread_id) &&
-	    id == pointer)
-		return holder;
+	    !unwind_copy(state->task, &walk->value, sizeof(walk->value), process->current) &&
+	    walk->value && walk->value != thread &&
+	    !unwind_copy(state->task, &walk->other, sizeof(walk->other),
+			 walk->value + process->layout.thread_id) &&
+	    walk->other == pointer)
+		return walk->value;
 	return thread;
 }
 
 /* The frame that it runs, and what tells where that is; false: none, or it is no state of this thread. */
-static __always_inline bool python_begin(const struct python_state *state)
+static __noinline bool python_begin(const struct python_state *state)
 {
-	u64 pointer = arch_thread_pointer(state->task);
-	const struct python_layout *layout = &state->process->layout;
-	u64 thread = python_thread(state, pointer), at;
-	struct python_walk *walk = state->walk;
+	const struct python_layout *layout;
+	struct python_walk *walk;
+	u64 pointer, thread;
 
+	if (!state || !state->walk || !state->process)
+		return false;
+	walk = state->walk;
+	layout = &state->process->layout;
+	pointer = arch_thread_pointer(state->task);
+	thread = python_thread(state, pointer);
 	/* What lies there when an interpreter has ended is another's. */
 	if (!thread ||
 	    unwind_copy(state->task, walk->code_words, PYTHON_THREAD_BYTES, thread) ||
 	    code_word(walk, layout->thread_id) != pointer)
 		return false;
-	at = code_word(walk, layout->thread_frame);
-	walk->cframe = at;
+	walk->frame = code_word(walk, layout->thread_frame);
+	walk->cframe = walk->frame;
 	walk->loop = state->process->loop;
 	walk->loop_cold = state->process->loop_cold;
 	if (PYTHON_FRAMES_ARE_OBJECTS(layout))
 		walk->cframe = layout->thread_cframe ? code_word(walk, layout->thread_cframe)
 						     : PYTHON_PLACE_UNKNOWN;
 	else if (layout->cframe_previous &&
-	    unwind_copy(state->task, &at, sizeof(at), at + layout->cframe_frame))
-		at = 0;
-	walk->frame = at;
-	return at != 0;
+		 unwind_copy(state->task, &walk->frame, sizeof(walk->frame),
+			     walk->cframe + layout->cframe_frame))
+		walk->frame = 0;
+	return walk->frame != 0;
 }
 
 /* What of Python the thread is in. */
 static __noinline int python_take(struct python_walk *walk, struct task_struct *task, u32 pid,
 				  u32 interrupts)
 {
-	struct python_state state = {walk, bpf_map_lookup_elem(&python_processes, &pid), task};
+	struct python_state state = {.walk = walk, .task = task};
 
 	if (!walk)
 		return 0;
 	walk->count = walk->next = walk->copying = walk->first = 0;
 	walk->pid = pid;
-	walk->page_at = walk->last_page = PAGE_NONE;
+	state.process = bpf_map_lookup_elem(&python_processes, &walk->pid);
+	walk->page_at = walk->page_end = PAGE_NONE;
+	walk->last = 0;
 	walk->code = 0;
 	walk->loop.end = 0;
 	walk->interrupts = interrupts;

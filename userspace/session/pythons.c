@@ -86,6 +86,10 @@ static void look_at(struct pythons *pythons, const struct bpf_source *source,
 	struct err err = {0};
 	int result = python_find(&pythons->files, map, pid, version, &process, &err);
 
+	if ((!result || result == -EAGAIN) && bpf_source_refuses_python(source))
+		result = err_set(&err, -ENOTSUP,
+				 "this kernel refuses the programs that read its frames (-v shows "
+				 "why)");
 	/* One that runs no code now is read as soon as it does, and judged then. */
 	if (!result || (result == -EAGAIN && process.code_type)) {
 		int put = bpf_source_put_python(source, pid, &process, &err);
@@ -111,7 +115,7 @@ void pythons_look(struct pythons *pythons, const struct bpf_source *source,
 {
 	u64 now_ns = clock_monotonic_ns();
 
-	if (!bpf_source_reads_python(source))
+	if (!bpf_source_reads_python(source) && !bpf_source_refuses_python(source))
 		return;
 	for (size_t i = 0; i < map->process_count; i++)
 		if (is_open(pythons, source, &map->processes[i], now_ns))

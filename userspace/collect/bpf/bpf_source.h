@@ -139,6 +139,8 @@ int bpf_source_put_unwind_space(struct bpf_source *source, u32 pid,
 
 /* They may be there. */
 bool bpf_source_reads_python(const struct bpf_source *source);
+/* They were to be there, but this kernel refuses the programs that read them. */
+bool bpf_source_refuses_python(const struct bpf_source *source);
 /* Its interpreter. Any thread. */
 int bpf_source_put_python(const struct bpf_source *source, u32 pid, const struct python_process *process,
 			  struct err *err);

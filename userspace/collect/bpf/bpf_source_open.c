@@ -269,11 +269,14 @@ int bpf_source_open(const struct kernel_abilities *abilities,
 		why = (struct err){0};
 		result = open_source(abilities, &wanted, ret_source, &refused, &why);
 	}
-	if (!result)
-		(*ret_source)->walks_refused = settings->unwinds && !wanted.unwinds;
-	else if (err)
-		*err = why;
-	return result;
+	if (result) {
+		if (err)
+			*err = why;
+		return result;
+	}
+	(*ret_source)->walks_refused = settings->unwinds && !wanted.unwinds;
+	(*ret_source)->python_refused = settings->python && !wanted.python;
+	return 0;
 }
 
 bool bpf_source_walks_refused(const struct bpf_source *source)

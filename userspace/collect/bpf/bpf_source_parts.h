@@ -76,6 +76,7 @@ struct bpf_source {
 	u32 unwind_spaces;		    /* so many were put */
 	bool refused;			    /* the kernel did not take the programs, */
 	bool walks_refused; /* and took them when they walked no stacks by tables */
+	bool python_refused; /* and what reads frames of Python */
 	bpf_source_callback callback; /* of the running bpf_source_drain */
 	void *callback_data;
 	bpf_source_event_callback event_callback; /* of the running bpf_source_take_events */

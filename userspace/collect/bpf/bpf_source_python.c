@@ -28,6 +28,11 @@ bool bpf_source_reads_python(const struct bpf_source *source)
 	return source->python;
 }
 
+bool bpf_source_refuses_python(const struct bpf_source *source)
+{
+	return source->python_refused;
+}
+
 static int on_code(void *data, void *event, size_t size_bytes)
 {
 	const struct bpf_source *source = data;
