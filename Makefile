@@ -37,7 +37,7 @@ $(error WITHOUT=$(WITHOUT): what can be left out is serve)
 endif
 ifneq ($(filter serve,$(WITHOUT)),)
 WITHOUT_SERVE := -DWITHOUT_SERVE
-LEFT_OUT      := $(B)/obj/userspace/verbs/serve/% $(B)/obj/userspace/net/% $(B)/obj/gen/profiler_service.pb-c.o
+LEFT_OUT      := $(B)/obj/userspace/verbs/serve/% $(B)/obj/userspace/net/grpc_% $(B)/obj/userspace/net/profiler_% $(B)/obj/gen/profiler_service.pb-c.o
 LEFT_OUT_LIBS := -lnghttp2
 endif
 

@@ -14,9 +14,15 @@ static const struct {
 	enum options_verb verb;
 	int (*run)(const struct options *options);
 } verbs[] = {
-	{VERB_RECORD, verb_record},   {VERB_EXPORT, verb_export},	  {VERB_STATS, verb_stats},
-	{VERB_EXPLAIN, verb_explain}, {VERB_CHECK, verb_check},		  {VERB_HELP, verb_help},
-	{VERB_VERSION, verb_version}, {VERB_COMPLETION, verb_completion},
+	{VERB_RECORD, verb_record},
+	{VERB_EXPORT, verb_export},
+	{VERB_STATS, verb_stats},
+	{VERB_EXPLAIN, verb_explain},
+	{VERB_CHECK, verb_check},
+	{VERB_OPEN, verb_open},
+	{VERB_HELP, verb_help},
+	{VERB_VERSION, verb_version},
+	{VERB_COMPLETION, verb_completion},
 #ifndef WITHOUT_SERVE
 	{VERB_SERVE, verb_serve},
 #endif

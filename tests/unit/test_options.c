@@ -359,7 +359,7 @@ TEST(each_option_as_text)
 	CHECK_STRING(
 		text_string(&seen.text),
 		"pid=1! pid=2! children=false duration=0.25! function=a! function=b! "
-		"output=x.json! rows=20 "
+		"output=x.json! open=false rows=20 "
 		"max-functions=4000 buffer-mb=8 count=false max-overhead=0 attach=multi! "
 		"returns=auto stacks=none no-code-cache=false no-blocking=false "
 		"blocking-min-us=10 cpu-hz=99 no-python=false alloc=auto no-inject=false "

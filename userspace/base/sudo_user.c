@@ -2,6 +2,8 @@
 #include "base/sudo_user.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,4 +26,19 @@ static bool number_of(const char *variable, u32 *ret_number)
 bool sudo_user_find(u32 *ret_uid, u32 *ret_gid)
 {
 	return geteuid() == 0 && number_of("SUDO_UID", ret_uid) && number_of("SUDO_GID", ret_gid);
+}
+
+int sudo_user_become(void)
+{
+	struct passwd *user;
+	u32 uid, gid;
+
+	if (!sudo_user_find(&uid, &gid))
+		return 0;
+	user = getpwuid(uid);
+	if (user ? initgroups(user->pw_name, gid) : setgroups(1, &gid))
+		return -errno;
+	if (setgid(gid) || setuid(uid))
+		return -errno;
+	return 0;
 }

@@ -18,7 +18,8 @@ enum options_verb {
 	VERB_VERSION = 64,
 	VERB_SERVE = 128,
 	VERB_EXPLAIN = 256,
-	VERB_ALL = 511,
+	VERB_OPEN = 512,
+	VERB_ALL = 1023,
 };
 
 /* The values of CHOICE options: CHOICE_attach_mode_single. */

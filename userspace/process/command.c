@@ -4,9 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,22 +19,6 @@
 #include "base/cleanup.h"
 #include "base/sudo_user.h"
 
-/* Back to the user who called sudo: what they start is theirs. */
-static int become_user(void)
-{
-	struct passwd *user;
-	u32 uid, gid;
-
-	if (!sudo_user_find(&uid, &gid))
-		return 0;
-	user = getpwuid(uid);
-	if (user ? initgroups(user->pw_name, gid) : setgroups(1, &gid))
-		return -errno;
-	if (setgid(gid) || setuid(uid))
-		return -errno;
-	return 0;
-}
-
 /* In the child. Reports an errno through the pipe, which exec closes. */
 static void run_child(char *const *arguments, void (*in_child)(void *data), void *data,
 		      int report_fd)
@@ -50,7 +32,8 @@ static void run_child(char *const *arguments, void (*in_child)(void *data), void
 	signal(SIGXFSZ, SIG_DFL);
 	if (in_child)
 		in_child(data);
-	error = -become_user();
+	/* What the user who called sudo starts is theirs. */
+	error = -sudo_user_become();
 	if (!error && ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		error = errno;
 	if (!error) {

@@ -29,6 +29,7 @@
 #include "verbs/outputs.h"
 #include "verbs/page.h"
 #include "verbs/progress.h"
+#include "verbs/open/open.h"
 #include "verbs/verbs.h"
 
 #define CAPTURE_NAME_ATTEMPTS 1000
@@ -562,6 +563,8 @@ int verb_record(const struct options *options)
 	int result, exit_code = EXIT_FAILURE;
 
 	result = outputs_check(options, &err);
+	if (!result)
+		result = open_check(options, &err);
 	if (result) {
 		log_error("%s", err.message);
 		return result == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
@@ -580,6 +583,8 @@ int verb_record(const struct options *options)
 		result = run_sessions(&recording, &err);
 		announce_libraries(recording.attachment.plan);
 		exit_code = finish(&recording, result, &err);
+		if (options->opens && exit_code == EXIT_SUCCESS)
+			exit_code = open_outputs(options);
 	}
 	if (!recording.result.window_opened)
 		command_abandon(&recording.command);

@@ -14,6 +14,7 @@ int verb_stats(const struct options *options);
 int verb_explain(const struct options *options);
 int verb_help_reports(const struct options *options);
 int verb_check(const struct options *options);
+int verb_open(const struct options *options);
 int verb_serve(const struct options *options);
 int verb_completion(const struct options *options);
 int verb_help(const struct options *options);
