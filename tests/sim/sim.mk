@@ -97,7 +97,7 @@ $(SIM)/libnvidia-ml.so.1: tests/sim/nvml/nvml.c
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -isystem $(SIM_INCLUDE),$(SIM_CFLAGS)) -shared -o $@ $< -Wl,-soname,libnvidia-ml.so.1
 
-$(SIM)/sim-train: tests/sim/train.c tests/sim/train_profile.c tests/sim/train_profile.h tests/sim/profilers/profiler.h $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
+$(SIM)/sim-train: tests/sim/train.c tests/sim/train_fault.c tests/sim/train_fault.h tests/sim/train_profile.c tests/sim/train_profile.h tests/sim/profilers/profiler.h $(SIM)/libcudart.so.13 $(SIM)/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $(filter %.c,$^) -L$(SIM) -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lpthread
 

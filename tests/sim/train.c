@@ -11,8 +11,7 @@
  *	profile	another user of CUPTI (--profiler LIBRARY,LIBCUPTI) begins
  *	profiled	it ends, when all threads stand as after pause; they go on then
  *	quit	end as by SIGTERM
- * SIGUSR1 prints the truth to stdout.
- */
+ * SIGUSR1 prints the truth to stdout. With --fault it is another program: train_fault.h. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -31,6 +30,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include "interface.h"
+#include "train_fault.h"
 #include "train_profile.h"
 
 #define MAX_THREADS    64
@@ -41,7 +41,7 @@
 #define METRICS_BYTES  (1u << 18)
 #define GROWTH_STEPS   50
 #define GROWTH_LIMIT   32
-#define IDLE_STEPS     100
+#define IDLE_STEPS     100 /* then IDLE_US */
 #define IDLE_US	       30000
 #define TRUTH_BYTES    (1u << 20)
 #define DRAIN_MS       10000
@@ -75,7 +75,6 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 	[KERNEL_ALL_REDUCE] =
 		"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevCommmP8ncclWork",
 };
-/* Addresses that stand for host stubs, as nvcc would write them. */
 static const char kernel_stubs[KERNEL_COUNT];
 
 struct options {
@@ -206,7 +205,7 @@ static NOINLINE void read_metrics(struct worker *worker)
 	(void)*(volatile char *)worker->metrics;
 }
 
-/* A leak, as training programs have: up to a limit. */
+/* A leak, up to a limit. */
 static NOINLINE void grow(struct worker *worker)
 {
 	void *kept;
@@ -555,18 +554,19 @@ static void print_asked(void)
 {
 	unsigned long graphs = graphs_asked;
 
-	printf("{\"simulated\":true,\"asked\":{\"launches\":%lu,\"graph_launches\":%lu,\"kernels\":"
-	       "%lu,\"copies\":%lu,"
-	       "\"copy_bytes\":%lu,\"sets\":%lu}}\n",
+	printf("{\"simulated\":true,\"asked\":{\"launches\":%lu,\"graph_launches\":%lu,"
+	       "\"kernels\":%lu,\"copies\":%lu,\"copy_bytes\":%lu,\"sets\":%lu}}\n",
 	       launches_asked, graphs, launches_asked + graphs * GRAPH_KERNELS, copies_asked,
 	       bytes_asked, sets_asked + graphs * GRAPH_SETS);
 }
 
 int main(int argc, char **argv)
 {
-	int signals, listener = -1;
+	int signals, listener = -1, ended = train_fault_main(argc, argv);
 	sigset_t mask;
 
+	if (ended >= 0)
+		return ended;
 	read_options(argc, argv);
 	is_paused = options.is_paused;
 	sigemptyset(&mask);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "store/stack_addresses.h"
 #include "view/view_parts.h"
 
 #define AUTOGRAD       "torch::autograd::"
@@ -105,8 +106,9 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 		return SORT_NOTHING;
 	if (!strcmp(frame->name, VIEW_FRAME_MISSING))
 		return SORT_NOTHING;
-	/* nvcc makes a function of the kernel's name that launches it. */
-	if (begins_with_one(frame->module, systems, ARRAY_SIZE(systems)) ||
+	/* What was in the kernel of the system is the program's by who called it. nvcc makes a function of the kernel's name that launches it. */
+	if (stack_address_is_kernel(frame->address) ||
+	    begins_with_one(frame->module, systems, ARRAY_SIZE(systems)) ||
 	    is_function_of_cuda(frame->name) || (kernel && !strcmp(frame->name, kernel)))
 		return SORT_SYSTEM;
 	if (begins_with_one(frame->module, frameworks, ARRAY_SIZE(frameworks)) ||

@@ -34,6 +34,12 @@ static enum copy_kind kind_of(const struct sim_range *source, const struct sim_r
 	return is_device(destination->kind) ? COPY_HTOD : COPY_HTOH;
 }
 
+/* Pageable memory goes through a buffer of the driver's, for which an asynchronous copy waits. */
+static bool waits_for_pages(const struct sim_range *source, const struct sim_range *destination)
+{
+	return (source->kind == 1 || destination->kind == 1) && sim_knob("pageable_waits", 0);
+}
+
 /* Takes the lock for the whole of it. kind 0: by the addresses. */
 static CUresult copy(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream handle,
 		     bool async, unsigned kind)
@@ -77,7 +83,7 @@ static CUresult copy(CUdeviceptr destination, CUdeviceptr source, size_t bytes, 
 		sim_tools_submit(&work->activity);
 		point = sim_point_get(work->point);
 		sim_work_submit(work);
-		if (!async)
+		if (!async || waits_for_pages(&from, &to))
 			sim_point_wait(point);
 		sim_point_put(point);
 	}

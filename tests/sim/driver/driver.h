@@ -135,6 +135,8 @@ extern const struct sim_interface sim_interface;
 /* knobs.c */
 uint64_t sim_knob(const char *name, uint64_t otherwise);
 const char *sim_knob_text(const char *name);
+/* The thread takes as many us of CPU time as the knob says. */
+void sim_spend(const char *name);
 
 /* context.c */
 bool sim_is_forked(void);

@@ -101,3 +101,20 @@ uint64_t sim_knob(const char *name, uint64_t otherwise)
 	}
 	return value;
 }
+
+void sim_spend(const char *name)
+{
+	uint64_t ns = sim_knob(name, 0) * 1000;
+	struct timespec now;
+	uint64_t end_ns = 0;
+
+	while (ns) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+
+		if (!end_ns)
+			end_ns = now_ns + ns;
+		if (now_ns >= end_ns)
+			return;
+	}
+}

@@ -166,6 +166,7 @@ static CUresult load(CUmodule *module)
 
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
+	sim_spend("module_us");
 	*module = calloc(1, sizeof(**module));
 	(*module)->context = context;
 	(*module)->id = __atomic_add_fetch(&last_module_id, 1, __ATOMIC_RELAXED);

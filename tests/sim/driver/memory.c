@@ -248,6 +248,7 @@ CUresult run_cuMemAlloc_v2(const cuMemAlloc_v2_params *params)
 	uint64_t address;
 	CUresult result;
 
+	sim_spend("alloc_us");
 	pthread_mutex_lock(&sim_lock);
 	result = allocate_device(&address, params->bytesize, NULL, NULL);
 	pthread_mutex_unlock(&sim_lock);
@@ -264,7 +265,10 @@ CUresult run_cuMemFree_v2(const cuMemFree_v2_params *params)
 		return CUDA_SUCCESS;
 	if (!sim_current_context())
 		return CUDA_ERROR_INVALID_CONTEXT;
+	sim_spend("alloc_us");
 	pthread_mutex_lock(&sim_lock);
+	if (sim_knob("free_waits", 0))
+		sim_context_wait(sim_current_context());
 	result = release(params->dptr, MEMORY_DEVICE, MEMORY_MANAGED, NULL);
 	pthread_mutex_unlock(&sim_lock);
 	return result;
