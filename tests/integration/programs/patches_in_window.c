@@ -92,7 +92,7 @@ static void write_by_file(const uint8_t *code, const uint8_t *bytes, size_t size
 	close(fd);
 }
 
-static void by_file(uint8_t *code)
+static void by_jump_through_file(uint8_t *code)
 {
 	uint8_t jump[5];
 	int32_t distance = (int32_t)((uint8_t *)hook - (code + 5));
@@ -100,6 +100,11 @@ static void by_file(uint8_t *code)
 	jump[0] = JUMP;
 	memcpy(jump + 1, &distance, 4);
 	write_by_file(code, jump, sizeof(jump));
+}
+
+static void by_file(uint8_t *code)
+{
+	by_jump_through_file(code);
 	protect(page_of(code) + page, page, PROT_READ | PROT_WRITE | PROT_EXEC);
 	protect(page_of(code) + page, page, PROT_READ | PROT_EXEC);
 }
@@ -182,6 +187,7 @@ static const struct way {
 	{"back_by_file", and_back_by_file, false},
 	{"around", around, true, true},
 	{"later", by_jump, true, true, around_often},
+	{"later_by_file", by_jump_through_file, true, true, around_often},
 };
 
 int main(int argc, char **argv)
