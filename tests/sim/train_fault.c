@@ -74,7 +74,7 @@ static void check(int result, const char *what)
 }
 #define CHECK(call) check((int)(call), #call)
 
-static uint64_t now_ns(clockid_t clock)
+static inline __attribute__((always_inline)) uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
 

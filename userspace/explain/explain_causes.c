@@ -21,6 +21,11 @@ static const enum explain_finding of_wait[WHY_WAITS] = {
 #include "explain/causes.def"
 };
 
+static const enum explain_finding of_doing[WHY_DOINGS] = {
+#define OF_DOING(doing, finding) [WHY_DOING_##doing] = EXPLAIN_##finding + 1,
+#include "explain/causes.def"
+};
+
 static const struct {
 	const char *pattern;
 	enum explain_finding finding;
@@ -47,7 +52,6 @@ static enum explain_finding finding_of_own(const struct explain *explain,
 					   const struct why_cause *cause)
 {
 	enum explain_finding finding = EXPLAIN_FINDINGS;
-	static const char faults[] = WHY_PAGE_FAULTS;
 
 	if (cause->held != WHY_NOT_HELD)
 		finding = explain_finding_of_call(explain->why.whats.strings[cause->held]);
@@ -55,8 +59,8 @@ static enum explain_finding finding_of_own(const struct explain *explain,
 		finding = EXPLAIN_STREAM;
 	else if (cause->sort == WHY_QUEUED)
 		finding = EXPLAIN_KERNEL_GAPS;
-	else if (cause->sort == WHY_CODE && !strncmp(cause->what, faults, strlen(faults)))
-		finding = EXPLAIN_FAULTS;
+	else if (cause->sort == WHY_CODE && of_doing[why_doing_of_words(cause->what)])
+		finding = of_doing[why_doing_of_words(cause->what)] - 1;
 	else if (cause->sort == WHY_CALL || cause->sort == WHY_SYNC || cause->sort == WHY_LAUNCH ||
 		 cause->sort == WHY_BEGIN)
 		finding = explain_finding_of_call(cause->what);
@@ -83,7 +87,9 @@ static int name_place(const struct explain *explain, const struct why_cause *cau
 		      struct text *text)
 {
 	const struct view_row *rows = explain->survey->rows;
-	bool by_call = cause->held != WHY_NOT_HELD;
+	/* Who has no CPU, or waits for somebody, would do so behind any call. */
+	bool by_call =
+		cause->held != WHY_NOT_HELD && !of_sort[cause->sort] && !of_wait[cause->wait];
 	const char *what = by_call ? explain->why.whats.strings[cause->held] : cause->what;
 
 	text_append(text, *what ? what : why_words(cause->sort));
@@ -205,7 +211,7 @@ static int settle_syncs(struct explain *explain)
 		return -ENOMEM;
 	if (!explain->to_host_tiny.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
-	if (2 * explain->readback_count >= explain->sync_count && explain->readback_count)
+	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)
 		return merge(explain, EXPLAIN_SYNC, EXPLAIN_READBACK);
 	return 0;
 }

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "explain/explain_parts.h"
-#include "why/why_faults.h"
 
 struct thread {
 	u64 run_ns, waiting_ns;
@@ -15,7 +14,7 @@ struct thread {
 struct run {
 	struct explain *explain;
 	struct why_waits waits;
-	struct why_faults faults;
+	struct why_doings doings;
 	struct thread *threads;	       /* [row] */
 	struct explain_places *codes;  /* [row] where it ran */
 	struct explain_places *places; /* [row] for what it waited */
@@ -117,14 +116,18 @@ static int add_wait(struct run *run, const struct view_event *event)
 static int add_sample(struct run *run, const struct view_event *event)
 {
 	_cleanup_text_ struct text text = {0};
-	bool faults;
+	static const enum explain_finding findings[WHY_DOINGS] = {
+		[WHY_DOING_FAULTS] = EXPLAIN_FAULTS,
+		[WHY_DOING_GARBAGE] = EXPLAIN_GARBAGE,
+	};
+	enum why_doing doing;
 
 	append_where(run->explain, event, "", &text);
-	if (text.failed || why_faults_find(&run->faults, run->explain->view, event->record->pid,
-					   event->record->stack, &faults))
+	if (text.failed || why_doings_find(&run->doings, run->explain->view, event->record->pid,
+					   event->record->stack, &doing))
 		return -ENOMEM;
-	if (faults)
-		return add_to(run, EXPLAIN_FAULTS, event, text_string(&text), event->weight_ns);
+	if (doing)
+		return add_to(run, findings[doing], event, text_string(&text), event->weight_ns);
 	return explain_places_add(&run->codes[event->row_index], text_string(&text),
 				  event->weight_ns, 1);
 }
@@ -226,6 +229,6 @@ int explain_host_add(struct explain *explain, struct err *err)
 	free(run.codes);
 	free(run.places);
 	why_waits_free(&run.waits);
-	why_faults_free(&run.faults);
+	why_doings_free(&run.doings);
 	return result;
 }

@@ -7,6 +7,7 @@
 #include "explain/explain.h"
 #include "steps/view_steps.h"
 #include "why/why.h"
+#include "why/why_doings.h"
 #include "why/why_waits.h"
 
 enum explain_finding {
@@ -67,7 +68,8 @@ struct explain {
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
 	u64 held_ns[2]; /* of SYNC and READBACK in gaps that are not long, and long: what a call held that waits for a GPU */
 	struct explain_copies copies[COPY_SORTS], to_host_tiny;
-	u64 sync_count, readback_count, sync_ns; /* calls of threads that launch; how many of them right behind a tiny copy to the host */
+	u64 sync_count, waited_ns, readback_ns; /* of threads that launch: calls that wait; how long those right behind a tiny copy to the host */
+	u64 sync_ns; /* these, and calls that copy */
 	u64 allocation_count;
 	u64 operation_count, operation_ns;
 	u64 memory_used_bytes, memory_bytes; /* of the GPU on which most of it was in use, at most */

@@ -62,7 +62,7 @@ static void append_about(const struct page *page)
 	const struct view_survey *survey = page->explain->survey;
 	struct text lines[EXPLAIN_ABOUT_MAX] = {0};
 	size_t count = explain_about(page->explain, lines);
-	size_t most = page->style->brief && count > 2 ? 2 : count;
+	size_t most = page->style->brief && count ? 1 : count;
 
 	if (is_markdown(page))
 		text_append(page->text, "# What the capture says\n\n");
@@ -114,6 +114,9 @@ static void append_gpus(const struct page *page)
 			break;
 		number = next - 1;
 	}
+	if (why->gpu_count > most)
+		text_appendf(page->text, "and %zu more GPUs: -r gpu_busy_sum\n",
+			     why->gpu_count - most);
 }
 
 static void append_steps(const struct page *page)

@@ -17,7 +17,8 @@
 
 struct thread {
 	bool launches;
-	u64 sync_ns, syncs, readbacks;
+	u64 sync_ns, syncs, waited_ns,
+		readback_ns; /* waited: of syncs; readback: of those behind a tiny copy to the host */
 	u64 tiny_launched_ns; /* when the call came back that asked for its last tiny copy to the host; 0: there was none */
 	u64 call_ns; /* start of the outermost call */
 	u32 calls;
@@ -184,10 +185,12 @@ static void end_call(struct run *run, const struct view_event *event)
 	if (finding != EXPLAIN_SYNC && finding != EXPLAIN_COPIES)
 		return;
 	thread->sync_ns += event->dur;
-	thread->syncs += finding == EXPLAIN_SYNC;
-	if (finding == EXPLAIN_SYNC && thread->tiny_launched_ns &&
-	    thread->tiny_launched_ns + BEHIND_NS > event->ts)
-		thread->readbacks++;
+	if (finding != EXPLAIN_SYNC)
+		return;
+	thread->syncs++;
+	thread->waited_ns += event->dur;
+	if (thread->tiny_launched_ns && thread->tiny_launched_ns + BEHIND_NS > event->ts)
+		thread->readback_ns += event->dur;
 }
 
 /* ---- the run ---- */
@@ -260,7 +263,8 @@ static void sum_threads(struct run *run)
 			continue;
 		explain->sync_ns += thread->sync_ns;
 		explain->sync_count += thread->syncs;
-		explain->readback_count += thread->readbacks;
+		explain->waited_ns += thread->waited_ns;
+		explain->readback_ns += thread->readback_ns;
 	}
 }
 

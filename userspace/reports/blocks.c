@@ -35,6 +35,19 @@ static const struct {
 	{{0}, NULL},
 };
 
+static const char *const said[] = {
+#define SAID(report) report,
+#include "reports/blocks.def"
+};
+
+static bool is_said(const struct block *block, const struct blocks_style *style)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(said) && style->has_verdict; i++)
+		if (!strcmp(block->report, said[i]))
+			return true;
+	return false;
+}
+
 /* An empty one, the last one, and one that says of a cut recording that it is. */
 #define OTHER_LINES 3
 
@@ -174,7 +187,7 @@ static void append_more(const struct view *view, const struct filled *filled,
 	text_append(&line, " -r REPORT");
 	/* What had no room above, and what is never there; --help-reports has all. */
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		if (filled[i].block && !filled[i].shown)
+		if ((filled[i].block && !filled[i].shown) || is_said(&blocks[i], style))
 			append_report(&line, blocks[i].report, &count);
 	for (size_t i = 0; others[i].report; i++)
 		if (view_has_any(view, others[i].kinds))
@@ -266,7 +279,8 @@ int blocks_print(struct view *view, const struct blocks_style *style, struct err
 	int result = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
-		result = fill(view, &blocks[i], &filled[i], err);
+		if (!is_said(&blocks[i], style))
+			result = fill(view, &blocks[i], &filled[i], err);
 	if (result == 0 && block_opening_append(view, &opening) < 0)
 		result = err_errno(err, -ENOMEM, "can't print the summary");
 	if (result == 0) {

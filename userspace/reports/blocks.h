@@ -17,6 +17,7 @@
 struct blocks_style {
 	bool has_max_rows; /* the user said so: in place of the lines that a block has */
 	u64 max_rows;	   /* of a block; 0: all */
+	bool has_verdict; /* of explain/, in front of it: blocks that say what that says are left out */
 	size_t lines_elsewhere; /* what stands on the screen beside it: there are so many less */
 	const char *path;  /* of the capture, for the commands that show more; NULL: it is not kept */
 	FILE *file;	   /* flushing it, and whether it took all, is its owner's */

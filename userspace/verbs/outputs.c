@@ -12,6 +12,7 @@
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "explain/explain.h"
 #include "exporters/exporter.h"
 #include "steps/view_steps.h"
 
@@ -226,14 +227,38 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 	return first_result;
 }
 
-int summary_print(struct capture_reader *reader, const struct blocks_style *style, struct err *err)
+/* Of a recording with work of GPUs; it takes some of the lines. */
+static int print_verdict(struct view *view, struct blocks_style *style, struct err *err)
 {
+	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
+	const struct explain_style brief = {.brief = true};
+	_cleanup_text_ struct text text = {0};
+	int result;
+
+	if (!view_has_any(view, work))
+		return 0;
+	result = explain_append(view, &brief, &text, err);
+	if (result < 0)
+		return result;
+	fprintf(style->file, "\n%s", text_string(&text));
+	style->has_verdict = true;
+	style->lines_elsewhere++;
+	for (const char *line = text_string(&text); (line = strchr(line, '\n')); line++)
+		style->lines_elsewhere++;
+	return 0;
+}
+
+int summary_print(struct capture_reader *reader, const struct blocks_style *asked, struct err *err)
+{
+	struct blocks_style style = *asked;
 	struct view *view = NULL;
 	int result;
 
 	result = view_open(reader, &view, err);
 	if (result == 0)
-		result = blocks_print(view, style, err);
+		result = print_verdict(view, &style, err);
+	if (result == 0)
+		result = blocks_print(view, &style, err);
 	view_free(view);
 	return result;
 }

@@ -24,9 +24,6 @@ enum why_wait {
 	WHY_WAITS
 };
 
-/* How `what` of code begins that runs in the kernel for page faults. */
-#define WHY_PAGE_FAULTS "page faults"
-
 #define WHY_NO_ROW   SIZE_MAX
 #define WHY_NOT_HELD UINT32_MAX
 /* A gap is long in which that much passed before the launch. */

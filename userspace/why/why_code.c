@@ -23,19 +23,18 @@ s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
 	_cleanup_text_ struct text text = {0};
 	const u64 *known = map_find(&code->names, pid, stack);
 	struct view_frame frame;
-	bool faults;
+	enum why_doing doing;
 	s64 number;
 
 	if (!stack)
 		return code->unknown;
 	if (known)
 		return (s64)*known;
-	if (why_faults_find(&code->faults, code->view, pid, stack, &faults))
+	if (why_doings_find(&code->doings, code->view, pid, stack, &doing))
 		return -ENOMEM;
-	if (faults)
-		text_append(&text, WHY_PAGE_FAULTS);
+	text_append(&text, why_doing_words(doing));
 	if (view_own_frame(code->view, pid, stack, NULL, &frame)) {
-		text_append(&text, faults ? " in " : "");
+		text_append(&text, doing ? " in " : "");
 		view_frame_append_name(&frame, &text);
 	}
 	number = text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
@@ -152,7 +151,7 @@ int why_code_finish(struct why_code *code)
 void why_code_free(struct why_code *code)
 {
 	map_free(&code->names);
-	why_faults_free(&code->faults);
+	why_doings_free(&code->doings);
 	map_free(&code->places);
 	map_free(&code->part_places);
 	free(code->threads);

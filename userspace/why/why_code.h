@@ -7,14 +7,14 @@
 #define GPUPROBE_WHY_WHY_CODE_H
 
 #include "base/map.h"
-#include "why/why_faults.h"
+#include "why/why_doings.h"
 #include "why/why_parts.h"
 
 struct why_code {
 	const struct view *view;
 	struct why_tally *tally;
 	u32 unknown;	   /* number of "" */
-	struct why_faults faults;
+	struct why_doings doings;
 	struct map names;  /* (process, stack) -> number of what */
 	struct map places; /* (GPU, thread and who waits for it) -> place in threads */
 	struct why_code_thread {

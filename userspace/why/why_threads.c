@@ -17,7 +17,7 @@ struct thread {
 	u32 call;		    /* number of the name of the outermost one */
 	bool call_syncs;	    /* it waits for a GPU */
 	bool call_launches;	    /* a kernel or a graph */
-	u32 call_stack;		    /* 0: not known */
+	u32 call_stack;		    /* where in the code it is; 0: not known */
 	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
 	u32 wait_name;		    /* number of its name */
 	enum why_wait wait_for;
@@ -170,6 +170,13 @@ static int add_code(struct run *run, const struct part *part, const struct threa
 			    part->until_ns - part->since_ns);
 }
 
+/* It could run, and has no CPU: whatever it is in. */
+static bool is_ready(const struct thread *thread, u64 since_ns)
+{
+	return thread->waits && (thread->wait.reason == VALUE_off_cpu_reason_preempted ||
+				 since_ns >= thread->ready_ns);
+}
+
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
@@ -177,7 +184,7 @@ static int add_part(struct run *run, const struct part *part)
 
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
-	if (thread->calls)
+	if (thread->calls && !is_ready(thread, part->since_ns))
 		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL, thread->call);
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
 }
@@ -197,8 +204,7 @@ static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until
 	for (unsigned i = 0; i < CHAIN_MAX; i++) {
 		const struct thread *thread = &run->threads[row];
 
-		if (thread->waits && !thread->calls && since_ns < thread->ready_ns &&
-		    thread->ready_ns < *until_ns)
+		if (thread->waits && since_ns < thread->ready_ns && thread->ready_ns < *until_ns)
 			*until_ns = thread->ready_ns;
 		if (!follows(thread, since_ns))
 			break;
@@ -355,6 +361,8 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 	if (name < 0)
 		return -ENOMEM;
 	thread->waits++;
+	if (thread->calls && !thread->call_stack)
+		thread->call_stack = event->record->stack;
 	thread->wait = *(const struct record_off_cpu *)event->record;
 	waker = thread->wait.woken_by == VALUE_woken_by_thread
 			? map_find(&run->rows, thread->wait.waker_pid, thread->wait.waker_tid)
@@ -403,10 +411,12 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 /* A sample of a thread in a gap says what code runs in such times. */
 static int add_sample(struct run *run, const struct view_event *event)
 {
-	const struct thread *thread = &run->threads[event->row_index];
+	struct thread *thread = &run->threads[event->row_index];
 
 	if (advance(run, event->ts))
 		return -ENOMEM;
+	if (thread->calls && !thread->call_stack)
+		thread->call_stack = event->record->stack;
 	if (thread->calls || thread->waits)
 		return 0;
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {

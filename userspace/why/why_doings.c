@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "why/why_doings.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static const char *const words[WHY_DOINGS] = {
+#define DOING(name, words) [WHY_DOING_##name] = words,
+#include "why/why_doings.def"
+};
+
+static const struct {
+	enum why_doing doing;
+	const char *function;
+} functions[] = {
+#define DOING_IN(name, function) {WHY_DOING_##name, function},
+#include "why/why_doings.def"
+};
+
+const char *why_doing_words(enum why_doing doing)
+{
+	return words[doing];
+}
+
+enum why_doing why_doing_of_words(const char *what)
+{
+	for (enum why_doing i = WHY_DOING_ITSELF + 1; i < WHY_DOINGS; i++)
+		if (!strncmp(what, words[i], strlen(words[i])))
+			return i;
+	return WHY_DOING_ITSELF;
+}
+
+static enum why_doing doing_of(const struct view *view, u32 pid, u32 stack)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = view_frames(view, pid, stack, &frames, &cut);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
+			if (!strcmp(frames[i].name, functions[j].function))
+				return functions[j].doing;
+	return WHY_DOING_ITSELF;
+}
+
+int why_doings_find(struct why_doings *doings, const struct view *view, u32 pid, u32 stack,
+		    enum why_doing *ret_doing)
+{
+	const u64 *known = map_find(&doings->known, pid, stack);
+	enum why_doing doing = WHY_DOING_ITSELF;
+
+	if (known)
+		doing = (enum why_doing) * known;
+	else if (stack)
+		doing = doing_of(view, pid, stack);
+	if (!known && map_set(&doings->known, pid, stack, doing))
+		return -ENOMEM;
+	*ret_doing = doing;
+	return 0;
+}
+
+void why_doings_free(struct why_doings *doings)
+{
+	map_free(&doings->known);
+}
