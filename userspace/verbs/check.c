@@ -279,6 +279,16 @@ static void append_refusal(struct text *text, const struct attachment *attachmen
 	text_append_char(text, '\n');
 }
 
+/* What nothing tells of (docs/limits.md). */
+static void append_unseen(struct text *text, const struct plan *plan)
+{
+	if (plan->function_count)
+		text_append(
+			text,
+			"Not seen: a copy that a process makes of a function while a probe is in "
+			"it has the breakpoint, and the process dies where it runs the copy\n");
+}
+
 static void append_offers(struct text *text, const struct attachment *attachment)
 {
 	append_modules(text, attachment);
@@ -316,6 +326,7 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	check_gpu_append(options, attachment, text);
 	text_append_char(text, '\n');
 	announce_follow_append_plan(text, attachment, options);
+	append_unseen(text, attachment->plan);
 	append_refusal(text, attachment);
 	attachment_summary(attachment, text);
 	text_append_char(text, '\n');
