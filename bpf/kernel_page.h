@@ -173,6 +173,48 @@ static __noinline int leave_call_page(struct unwind_walk *walk, struct task_stru
 	return 0;
 }
 
+/* ---- as the system calls of these pages begin and end ---- */
+
+/* There the kernel shows where the thread goes on already, but the stack below the words, which are the registers' still. */
+static __always_inline bool is_next_word(struct unwind_walk *walk, struct task_struct *task, u32 index, u64 value)
+{
+	return !unwind_read(walk, task, walk->sp + index * 8) && walk->value == value;
+}
+
+/* The last note that was dealt with is of that address and stack, where the kernel keeps it. */
+static __noinline int leave_return_call(struct unwind_walk *walk, struct task_struct *task)
+{
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
+	const struct uprobe_task *probed = task->utask;
+	const struct return_instance *used;
+
+	if (!walk || registers->orig_rax != ~0UL || !is_next_word(walk, task, 0, registers->r11) ||
+	    !is_next_word(walk, task, 1, registers->rcx) || !is_next_word(walk, task, 2, registers->rax))
+		return 0;
+	if (bpf_core_field_exists(probed->ri_pool)) {
+		used = probed ? probed->ri_pool : NULL;
+		if (!used || used->stack != walk->sp + 16 || used->orig_ret_vaddr != walk->ip)
+			return 0;
+	} else if (call_before(walk, task, walk->ip) == CALL_NONE) {
+		return 0;
+	}
+	walk->sp += 24;
+	return 0;
+}
+
+#define NOP_BYTES 5
+
+/* At the nop, whose end is what the call that it was made returns to. */
+static __noinline int leave_nop_call(struct unwind_walk *walk, struct task_struct *task)
+{
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
+
+	if (walk && is_next_word(walk, task, 3, walk->ip + NOP_BYTES) && is_next_word(walk, task, 0, registers->rax) &&
+	    is_next_word(walk, task, 1, registers->r11) && is_next_word(walk, task, 2, registers->rcx))
+		walk->sp += 32;
+	return 0;
+}
+
 #define INSTRUCTION_MAX_BYTES 15
 
 /* An instruction that a probe stands on, and that is executed in the kernel's page, counts as there where it is from. */
@@ -196,7 +238,12 @@ static __always_inline void leave_kernel_pages(struct unwind_walk *walk, struct 
 			leave_return_page(walk, task);
 		else if (probed)
 			leave_copy(walk, probed);
-	} else if (bpf_core_field_exists(mm->uprobes_state.head_tramps) && mm && mm->uprobes_state.head_tramps.first) {
+		return;
+	}
+	if (walk->trampoline)
+		leave_return_call(walk, task);
+	if (bpf_core_field_exists(mm->uprobes_state.head_tramps) && mm && mm->uprobes_state.head_tramps.first) {
+		leave_nop_call(walk, task);
 		leave_call_page(walk, task);
 	}
 }
