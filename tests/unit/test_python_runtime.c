@@ -9,165 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "python/debug_offsets.h"
 #include "python/python_find.h"
-
-#define BASE	    0x7f0000000000ULL
-#define IMAGE_BYTES 65536
-
-/* Addresses in the image. */
-#define RUNTIME	    (BASE + 0x1000)
-#define INTERPRETER (BASE + 0x4000)
-#define THREAD	    (BASE + 0x7000)
-#define POINTER	    (BASE + 0x8000) /* the thread pointer */
-#define FRAMES	    (BASE + 0x9000)
-#define CFRAME	    (BASE + 0xa000)
-#define CODE	    (BASE + 0xb000)
-#define TEXT_NAME   (BASE + 0xc000)
-#define VERSION_AT  (BASE + 0xd000)
-#define CODE_TYPE   (BASE + 0xd100)
-
-struct image {
-	u8 bytes[IMAGE_BYTES];
-	size_t reads;
-	unsigned minor; /* of one that does not say it itself */
-};
-
-static bool read_image(void *data, u64 address, void *ret_bytes, size_t size)
-{
-	struct image *image = data;
-
-	image->reads++;
-	if (address < BASE || address - BASE > IMAGE_BYTES - size)
-		return false;
-	memcpy(ret_bytes, image->bytes + (address - BASE), size);
-	return true;
-}
-
-static void put(struct image *image, u64 address, u64 word)
-{
-	memcpy(image->bytes + (address - BASE), &word, sizeof(word));
-}
-
-static void put_u32(struct image *image, u64 address, u32 word)
-{
-	memcpy(image->bytes + (address - BASE), &word, sizeof(word));
-}
-
-static void put_common(struct image *image, u32 hex, u64 key)
-{
-	put(image, VERSION_AT, hex);
-	put_u32(image, RUNTIME + key - 4, 1);
-	put_u32(image, RUNTIME + key, 3);
-	put(image, POINTER + 0x310 + 3 * 16 + 8, THREAD);
-	put(image, CODE + 8, CODE_TYPE);
-	put(image, CODE + 112, TEXT_NAME);
-	put(image, CODE + 128, TEXT_NAME);
-	put(image, TEXT_NAME + 16, 5);
-	put_u32(image, TEXT_NAME + 32, 0x64); /* a byte a character, compact, ASCII */
-}
-
-/* One thread with two frames. */
-static void build_3_10(struct image *image)
-{
-	put_common(image, 0, 588);
-	image->minor = 10;
-	put(image, CODE + 104, TEXT_NAME);
-	put(image, RUNTIME + 40, INTERPRETER);
-	put(image, INTERPRETER + 8, THREAD);
-	put(image, THREAD + 176, POINTER);
-	put(image, THREAD + 24, FRAMES);
-	put(image, FRAMES + 32, CODE);
-	put(image, FRAMES + 24, FRAMES + 256);
-	put(image, FRAMES + 256 + 32, CODE);
-}
-
-/* One thread with two frames, of one call of the interpreter's loop. */
-static void build_3_11(struct image *image)
-{
-	put_common(image, 0x030b02f0, 596);
-	put(image, RUNTIME + 48, INTERPRETER);
-	put(image, INTERPRETER + 16, THREAD);
-	put(image, THREAD + 152, POINTER);
-	put(image, THREAD + 56, CFRAME);
-	put(image, CFRAME + 8, FRAMES);
-	put(image, FRAMES + 32, CODE);
-	put(image, FRAMES + 48, FRAMES + 256);
-	put(image, FRAMES + 256 + 32, CODE);
-	image->bytes[FRAMES + 256 + 68 - BASE] = 1;
-}
-
-static void build_3_13(struct image *image)
-{
-	struct debug_offsets_3_13 offsets = {
-		.cookie = "xdebugp",
-		.version = 0x030d00f0,
-		.runtime_state.interpreters_head = 632,
-		.interpreter_state.threads_head = 7344,
-		.thread_state = {.next = 8, .current_frame = 72, .thread_id = 152},
-		.interpreter_frame = {.previous = 8, .instr_ptr = 56, .owner = 70},
-		.code_object = {.filename = 112,
-				.qualname = 128,
-				.linetable = 136,
-				.firstlineno = 68,
-				.co_code_adaptive = 200}};
-
-	offsets.cookie[7] = 'y';
-	put_common(image, 0x030d00f0, 2164);
-	memcpy(image->bytes + (RUNTIME - BASE), &offsets, sizeof(offsets));
-	put(image, RUNTIME + 640, INTERPRETER);
-	put(image, INTERPRETER + 7344, THREAD);
-	put(image, THREAD + 152, POINTER);
-	put(image, THREAD + 72, FRAMES);
-	put(image, FRAMES, CODE);
-	put(image, FRAMES + 8, FRAMES + 256);
-	image->bytes[FRAMES + 256 + 70 - BASE] = 3;
-}
-
-/* What refers to code has a tag. */
-static void build_3_14(struct image *image)
-{
-	struct debug_offsets_3_14 offsets = {
-		.cookie = "xdebugp",
-		.version = 0x030e0af0,
-		.runtime_state.interpreters_head = 808,
-		.interpreter_state.threads_head = 7344,
-		.thread_state = {.next = 8, .current_frame = 72, .thread_id = 152},
-		.interpreter_frame = {.previous = 8, .instr_ptr = 56, .owner = 74},
-		.code_object = {.filename = 112,
-				.qualname = 128,
-				.linetable = 136,
-				.firstlineno = 68,
-				.co_code_adaptive = 208}};
-
-	offsets.cookie[7] = 'y';
-	put_common(image, 0x030e0af0, 2340);
-	memcpy(image->bytes + (RUNTIME - BASE), &offsets, sizeof(offsets));
-	put(image, RUNTIME + 816, INTERPRETER);
-	put(image, INTERPRETER + 7344, THREAD);
-	put(image, THREAD + 152, POINTER);
-	put(image, THREAD + 72, FRAMES);
-	put(image, FRAMES, CODE | 1);
-	put(image, FRAMES + 8, FRAMES + 256);
-	image->bytes[FRAMES + 256 + 74 - BASE] = 3;
-}
-
-static int open_image(struct image *image, char *version, struct python_process *process,
-		      struct err *err)
-{
-	const struct python_memory memory = {read_image, image};
-	const struct python_symbols symbols = {.runtime = RUNTIME,
-					       .version = image->minor ? 0 : VERSION_AT,
-					       .minor = image->minor,
-					       .code_type = CODE_TYPE};
-
-	image->reads = 0;
-	err->message[0] = 0;
-	return python_runtime_open(&memory, &symbols, version, process, err);
-}
-
-typedef void (*build_image)(struct image *image);
-static const build_image builds[] = {build_3_11, build_3_13, build_3_10, build_3_14};
+#include "python_image.h"
 
 TEST(interpreters_are_opened)
 {
@@ -201,6 +44,15 @@ TEST(interpreters_are_opened)
 	CHECK_U64(process.current, 0);
 	CHECK_U64(process.layout.frame_owner, 74);
 	CHECK_U64(process.layout.code_bytes, 208);
+	memset(image, 0, sizeof(*image));
+	build_3_15(image);
+	CHECK_OK(open_image(image, version, &process, &err), err);
+	CHECK_STRING(version, "3.15.2");
+	CHECK_U64(process.thread_slot, (u64)-40);
+	memset(image, 0, sizeof(*image));
+	build_3_15_library(image);
+	CHECK_OK(open_image(image, version, &process, &err), err);
+	CHECK_U64(process.thread_slot, (u64)(-128 + 16 + 0x28));
 	free(image);
 }
 
@@ -214,8 +66,13 @@ struct change {
 TEST(what_does_not_fit_is_refused_with_words)
 {
 	static const struct change changes[] = {
-		{build_3_11, VERSION_AT, 0x030f00f0, -ENOTSUP,
-		 "the frames of Python 3.15.0 are not known (those of 3.9 to 3.14 are)"},
+		{build_3_11, VERSION_AT, 0x031000f0, -ENOTSUP,
+		 "the frames of Python 3.16.0 are not known (those of 3.9 to 3.15 are)"},
+		{build_3_15, RUNTIME + 16, 1, -ENOTSUP, "free-threaded"},
+		{build_3_15, THIS_THREAD, 0, -ENOTSUP, "from its start"},
+		{build_3_15, POINTER - 40, 0, -EILSEQ, "not where glibc"},
+		{build_3_15_library, BLOCKS + 32, BASE, -EILSEQ, "not where glibc"},
+		{build_3_15_library, BLOCKS + 32, POINTER + 64, -ENOTSUP, "from its start"},
 		{build_3_11, VERSION_AT, 0x030b00c1, -ENOTSUP, "pre-release"},
 		{build_3_11, VERSION_AT, 0x027102f0, -ENOTSUP, "none of Python 3"},
 		{build_3_11, RUNTIME + 592, 0, -EAGAIN, "not begun"},
@@ -348,6 +205,7 @@ TEST(programs_have_one)
 		"/usr/bin/python3.12",
 		"/usr/bin/python3.13",
 		"/usr/bin/python3.14",
+		"/usr/bin/python3.15",
 		"/root/.pyenv/versions/3.9.18/bin/python3.9",
 		"/root/.pyenv/versions/3.10.13/bin/python3.10",
 		"/root/.pyenv/versions/3.11.7/bin/python3.11",
@@ -362,7 +220,7 @@ TEST(programs_have_one)
 			found++;
 		}
 	if (!found)
-		SKIP("no Python 3.9 to 3.14 here");
+		SKIP("no Python 3.9 to 3.15 here");
 }
 
 TEST(files_without_one_have_none)

@@ -25,6 +25,13 @@
 #define SPECIFIC_BYTES	16
 #define SPECIFIC_DATA	8
 
+/* Of all that follows the psABI: where a thread has its blocks of variables, one a module, and how far from its pointer those of the
+ * program's start may be. */
+#define BLOCKS_OFFSET	 8
+#define BLOCK_BYTES	 16
+#define MODULES_MAX	 4096
+#define STATIC_BYTES_MAX (1 << 16)
+
 /* PY_VERSION_HEX. */
 #define VERSION_MAJOR(hex)    ((unsigned)((hex) >> 24 & 0xff))
 #define VERSION_MINOR(hex)    ((unsigned)((hex) >> 16 & 0xff))
@@ -107,6 +114,7 @@ int python_symbols_find(int fd, const char *path, struct python_symbols *ret_sym
 	result = elf_file_dynamic_symbol(file, "PyCode_Type", &symbols.code_type) ? -ENOENT : 0;
 	if (!result &&
 	    (elf_file_dynamic_symbol(file, "_PyRuntime", &symbols.runtime) ||
+	     elf_file_dynamic_symbol(file, "PyGILState_GetThisThreadState", &symbols.this_thread) ||
 	     find_minor(file, &symbols) ||
 	     (symbols.minor && symbols.minor < WITH_CFRAMES && find_loop(file, &symbols))))
 		result = -ENOTSUP;
@@ -137,6 +145,7 @@ int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset,
 		symbols->runtime += bias;
 		symbols->version += symbols->version ? bias : 0;
 		symbols->code_type += bias;
+		symbols->this_thread += bias;
 		move(&symbols->loop, bias);
 		move(&symbols->loop_cold, bias);
 		result = 0;
@@ -238,6 +247,11 @@ static struct said said_of_3_13(const struct debug_offsets_3_13 *offsets)
 static struct said said_of_3_14(const struct debug_offsets_3_14 *offsets)
 {
 	return (struct said)SAID(offsets);
+}
+
+static struct said said_of_3_15(const struct debug_offsets_3_15 *offsets)
+{
+	return (struct said)SAID(offsets);
 #undef SAID
 }
 
@@ -271,6 +285,7 @@ static int take_debug_offsets(const struct python_memory *memory, u64 runtime, u
 	union {
 		struct debug_offsets_3_13 of_3_13; /* all begin as it does */
 		struct debug_offsets_3_14 of_3_14;
+		struct debug_offsets_3_15 of_3_15;
 	} offsets;
 	struct said said;
 
@@ -282,8 +297,9 @@ static int take_debug_offsets(const struct python_memory *memory, u64 runtime, u
 	if (offsets.of_3_13.free_threaded)
 		return err_set(err, -ENOTSUP,
 			       "it is a free-threaded build, whose frames are not read");
-	said = version->minor == 13 ? said_of_3_13(&offsets.of_3_13)
-				    : said_of_3_14(&offsets.of_3_14);
+	said = version->minor == 13   ? said_of_3_13(&offsets.of_3_13)
+	       : version->minor == 14 ? said_of_3_14(&offsets.of_3_14)
+				      : said_of_3_15(&offsets.of_3_15);
 	if (!take_said(&said, version))
 		return err_set(err, -ENOTSUP, "its _Py_DebugOffsets make no sense");
 	return 0;
@@ -401,14 +417,75 @@ static struct confirmed confirm(const struct python_memory *memory, const struct
 	return confirmed;
 }
 
+/* Where a variable of each thread is that a library of the program's start has (its index: module, offset in it), from the pointer of a
+ * thread. That of one that was opened later lies elsewhere in each. */
+static bool find_variable(const struct python_memory *memory, const struct version *version,
+			  u64 runtime, u64 index_at, u64 *ret_slot)
+{
+	u64 index[2], interpreter, thread, pointer, blocks, block;
+
+	if (!memory->read(memory->data, index_at, index, sizeof(index)) || index[0] > MODULES_MAX ||
+	    !read_word(memory, runtime + version->interpreters + 8, &interpreter) ||
+	    !read_word(memory, interpreter + version->threads, &thread) ||
+	    !read_word(memory, thread + version->layout.thread_id, &pointer) ||
+	    !read_word(memory, pointer + BLOCKS_OFFSET, &blocks) ||
+	    !read_word(memory, blocks + BLOCK_BYTES * index[0], &block))
+		return false;
+	*ret_slot = block + index[1] - pointer;
+	return pointer - block < STATIC_BYTES_MAX;
+}
+
+/* By the code of the function that returns it. */
+static int find_slot_by_code(const struct python_memory *memory, const struct version *version,
+			     const struct python_symbols *symbols, u64 *ret_slot, struct err *err)
+{
+	static const u8 begins[] = {0xf3, 0x0f, 0x1e, 0xfa}, frame[] = {0x55, 0x48, 0x89, 0xe5},
+			load[] = {0x64, 0x48, 0x8b, 0x04, 0x25}, index[] = {0x48, 0x8d, 0x3d},
+			returned[] = {0x48, 0x8b, 0x40};
+	u8 code[40] = {0};
+	const u8 *at = code;
+	s32 number;
+
+#define IS(bytes) (!memcmp(at, bytes, sizeof(bytes)) && (at += sizeof(bytes)))
+	if (!memory->read(memory->data, symbols->this_thread, code, sizeof(code) - 8))
+		return not_begun(err);
+	(void)IS(begins);
+	(void)IS(frame);
+	if (IS(load)) {
+		memcpy(&number, at, sizeof(number));
+		*ret_slot = (u64)(s64)number;
+		return 0;
+	}
+	if (IS(index)) {
+		memcpy(&number, at, sizeof(number));
+		at += sizeof(number);
+		if (find_variable(memory, version, symbols->runtime,
+				  symbols->this_thread + (u64)(at - code) + (u64)(s64)number,
+				  ret_slot) &&
+		    *at == 0xe8) {
+			at += 5;
+			at += *at == 0x5d;
+			if (IS(returned)) {
+				*ret_slot += *at;
+				return 0;
+			}
+		}
+	}
+#undef IS
+	return err_set(err, -ENOTSUP,
+		       "the state of its threads is not in what each thread has from its start");
+}
+
 /* Where the state of a thread is, from the thread pointer. */
-static int find_slot(const struct python_memory *memory, const struct version *version, u64 runtime,
-		     u64 *ret_slot, struct err *err)
+static int find_slot(const struct python_memory *memory, const struct version *version,
+		     const struct python_symbols *symbols, u64 *ret_slot, struct err *err)
 {
 	/* Is there one, and which? */
 	u32 key[2];
 
-	if (!memory->read(memory->data, runtime + version->key - sizeof(key[0]), key,
+	if (!version->key)
+		return find_slot_by_code(memory, version, symbols, ret_slot, err);
+	if (!memory->read(memory->data, symbols->runtime + version->key - sizeof(key[0]), key,
 			  sizeof(key)) ||
 	    !key[0])
 		return not_begun(err);
@@ -437,7 +514,7 @@ int python_runtime_open(const struct python_memory *memory, const struct python_
 	if (!result && version.debug_offsets)
 		result = take_debug_offsets(memory, symbols->runtime, hex, &version, err);
 	if (!result)
-		result = find_slot(memory, &version, symbols->runtime, &process.thread_slot, err);
+		result = find_slot(memory, &version, symbols, &process.thread_slot, err);
 	if (result)
 		return result;
 	process.layout = version.layout;

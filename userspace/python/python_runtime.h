@@ -18,6 +18,7 @@ struct python_symbols {
 	u64 version;   /* Py_Version; 0: there is none (before 3.11), */
 	unsigned minor; /* but what else there is tells this */
 	u64 code_type; /* PyCode_Type */
+	u64 this_thread; /* PyGILState_GetThisThreadState() */
 	struct python_extent loop, loop_cold; /* _PyEval_EvalFrameDefault, where it is needed; else empty */
 };
 
