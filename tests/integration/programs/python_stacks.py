@@ -229,8 +229,8 @@ def with_torch(n):
 			hit()
 			return gradient * 2
 
-	layers[1].register_forward_hook(lambda *arguments: hit() and None)
-	layers[0].register_full_backward_hook(lambda *arguments: hit() and None)
+	layers[1].register_forward_hook(lambda *arguments: hit() or None)
+	layers[0].register_full_backward_hook(lambda *arguments: hit() or None)
 	for _ in range(n):
 		value = torch.ones(2, 4, requires_grad=True)
 		value.register_hook(lambda gradient: hit() or gradient)
