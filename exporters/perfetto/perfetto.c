@@ -13,6 +13,7 @@
 #include "exporters/perfetto/perfetto_gpu.h"
 #include "exporters/perfetto/perfetto_metadata.h"
 #include "exporters/perfetto/perfetto_stacks.h"
+#include "exporters/perfetto/perfetto_states.h"
 #include "exporters/perfetto/perfetto_tracks.h"
 
 #define WAKE_CATEGORY "wake"
@@ -28,6 +29,7 @@ struct perfetto {
 	struct chrome_arrows arrows;
 	struct chrome_wakes wakes;
 	struct perfetto_gpu gpu;
+	struct perfetto_states states;
 	struct text name; /* of the counter at hand */
 };
 
@@ -184,6 +186,8 @@ static int perfetto_span(void *data, const struct view_event *event, struct err 
 	if (result == 0)
 		result = write_span(perfetto, event->ts,
 				    chrome_takes_no_time(event) ? 0 : event->dur, track, err);
+	if (result == 0)
+		result = perfetto_states_write(&perfetto->states, &perfetto->packets, event, err);
 	return result < 0 ? result : write_wake(perfetto, event, track, err);
 }
 
@@ -325,6 +329,7 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	chrome_arrows_free(&perfetto->arrows);
 	chrome_wakes_free(&perfetto->wakes);
 	perfetto_gpu_free(&perfetto->gpu);
+	perfetto_states_free(&perfetto->states);
 	chrome_rows_free(&perfetto->rows);
 	text_free(&perfetto->name);
 	free(perfetto);

@@ -30,6 +30,9 @@ QUERIES = {
     "callsites": "select c.id, c.parent_id, f.name, m.name as file from stack_profile_callsite c join stack_profile_frame f on c.frame_id = f.id "
                  "join stack_profile_mapping m on f.mapping = m.id",
     "stacks": "select s.ts, s.name, c.callsite_id from __intrinsic_track_event_callstacks c join slice s on c.slice_id = s.id",
+    "states": "select s.ts, s.dur, t.tid, s.state, s.cpu, w.tid as waker from thread_state s join thread t using (utid) left join thread w on s.waker_utid = w.utid "
+              "where s.state is not null",
+    "running": "select s.ts, t.tid, s.cpu from sched s join thread t using (utid)",
     "args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where key glob 'debug.*'",
     "gpu_args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where arg_set_id in (select arg_set_id from gpu_slice)",
     "threads": "select tid, pid, t.name from thread t join process p using (upid) where p.pid != 0",
@@ -135,7 +138,7 @@ class Judge(check.Judge):
         """A Chrome trace has the file or the source line behind each function."""
         stack = stack or ["[no stack]"]
         # Of Python a function is named with the line where it begins.
-        names = [re.sub(r" (\S+):\d+$", r" (\1:", name) if re.search(r" \S+\.py:\d+$", name) else name for name in chain]
+        names = [re.sub(r" (\S+):\d+$", r" (\1:", name) if re.search(r" (\S+\.py|<\S+>):\d+$", name) else name for name in chain]
         if len(chain) != len(stack) or not all(text in (name, whole) or text.startswith((f"{whole} (", name if name != whole else f"{name} ("))
                                                for name, whole, text in zip(names, chain, stack)):
             self.complain(f"{what} has the stack {chain}, not {stack}")
@@ -176,6 +179,35 @@ class Judge(check.Judge):
                 self.complain(f"a stack that the capture has not: {row}")
         if len(self.answer["stacks"]) != count:
             self.complain(f"{len(self.answer['stacks'])} stacks of spans and points, {count} expected")
+
+    def states_of(self, wait):
+        """(ts, dur, state, CPU, waker) of each state that a wait and its end are; None: until the next one."""
+        begin, end = wait["ts"], wait["ts"] + wait.get("dur", 0)
+        state = {"uninterruptible": "D", "preempted": "R", "stopped": "T"}.get(wait["reason"], "S")
+        if "to_cpu" not in wait or "ended" in wait or "dur" not in wait:
+            yield begin, None, state, None, None
+            return
+        ready = end
+        if "runnable_ns" in wait and wait["reason"] != "preempted" and wait["dur"] >= 2:
+            ready = end - min(max(wait["runnable_ns"], 1), wait["dur"] - 1)
+        yield begin, ready - begin, state, None, None
+        if ready < end:
+            yield ready, end - ready, "R", None, wait.get("waker_tid") if wait.get("woken_by") == "thread" else None
+        yield end, None, "Running", wait["to_cpu"], None
+
+    def judge_states(self):
+        expected, running = [], []
+        for line in self.lines:
+            if line["kind"] == "off_cpu" and line.get("tid") and "from_cpu" in line:
+                for ts, dur, *state in self.states_of(line):
+                    expected.append((ts, line["tid"], dur, *state))
+                    if state[0] == "Running":
+                        running.append((ts, line["tid"], state[1]))
+        # Of a state that lasts until the next one begins how long is no question of its own.
+        lasting = {(ts, tid) for ts, tid, dur, *_ in expected if dur is None}
+        self.same("states of threads", [(row["ts"], row["tid"], None if (row["ts"], row["tid"]) in lasting else row["dur"], row["state"], row["cpu"], row["waker"])
+                                        for row in self.answer["states"]], expected)
+        self.same("threads on CPUs", [(row["ts"], row["tid"], row["cpu"]) for row in self.answer["running"]], running)
 
     def judge_sums(self, folder):
         if not self.answer["kernels"]:
@@ -249,6 +281,7 @@ class Judge(check.Judge):
         self.judge_slices()
         self.judge_gpu()
         self.judge_stacks()
+        self.judge_states()
         self.judge_counters()
         self.judge_flows()
         self.judge_names()
