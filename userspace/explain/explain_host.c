@@ -9,6 +9,7 @@
 
 struct thread {
 	u64 run_ns, waiting_ns;
+	u64 other_ns; /* of run_ns what is told of elsewhere */
 };
 
 struct run {
@@ -126,8 +127,10 @@ static int add_sample(struct run *run, const struct view_event *event)
 	if (text.failed || why_doings_find(&run->doings, run->explain->view, event->record->pid,
 					   event->record->stack, &doing))
 		return -ENOMEM;
-	if (doing)
+	if (doing) {
+		run->threads[event->row_index].other_ns += event->weight_ns;
 		return add_to(run, findings[doing], event, text_string(&text), event->weight_ns);
+	}
 	return explain_places_add(&run->codes[event->row_index], text_string(&text),
 				  event->weight_ns, 1);
 }
@@ -195,10 +198,14 @@ static int tell(struct run *run, size_t row, enum explain_finding finding, u64 n
 static int tell_busiest(struct run *run)
 {
 	size_t row = busiest(run);
+	struct thread *thread = &run->threads[row];
 
-	if (!run->explain->survey->row_count || !run->threads[row].run_ns)
+	if (!run->explain->survey->row_count || !thread->run_ns)
 		return 0;
-	return tell(run, row, EXPLAIN_BUSY_CPU, run->threads[row].run_ns, &run->codes[row]) ||
+	if (thread->other_ns > thread->run_ns)
+		thread->other_ns = thread->run_ns;
+	return tell(run, row, EXPLAIN_BUSY_CPU, thread->run_ns - thread->other_ns,
+		    &run->codes[row]) ||
 			       tell(run, row, EXPLAIN_WAITING, run->threads[row].waiting_ns,
 				    &run->places[row])
 		       ? -ENOMEM
