@@ -40,6 +40,8 @@ static const struct chrome_arg_row chrome_arg_rows[] = {
 	{{KIND_copy, KIND_set},              "bandwidth",                   "memory bandwidth (GB/s)",                     NULL},
 	{{KIND_copy},                        "source_device_number",        "fromDevice",                                  NULL},
 	{{KIND_copy},                        "destination_device_number",   "toDevice",                                    NULL},
+	{{KIND_kernel},                      "kernel_source",               "source",                                      NULL},
+	{{KIND_kernel},                      "kernel_nodes",                "made of",                                     NULL},
 	{{KIND_kernel},                      "registers_per_thread",        "registers per thread",                        NULL},
 	{{KIND_kernel},                      "shared_memory_bytes",         "shared memory",                               NULL},
 	{{KIND_kernel},                      "blocks_per_sm",               "blocks per SM",                               NULL},

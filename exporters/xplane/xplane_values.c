@@ -39,6 +39,8 @@ static const struct xplane_stat_row stat_rows[] = {
 	{{KIND_kernel},                      "channel",                  "channel",                    XPLANE_STAT_ANY,      NULL},
 	{{KIND_kernel},                      "launch",                   "launch_type",                XPLANE_STAT_ANY,      "regular"},
 	{{KIND_kernel},                      "device_launched",          "launched_by_a_kernel",       XPLANE_STAT_ANY,      "no"},
+	{{KIND_kernel},                      "kernel_source",            "kernel_source",              XPLANE_STAT_ANY,      NULL},
+	{{KIND_kernel},                      "kernel_nodes",             "made_of",                    XPLANE_STAT_ANY,      NULL},
 	{{KIND_kernel},                      "mangled",                  "mangled",                    XPLANE_STAT_ANY,      NULL},
 
 	/* Drawn beside the threads: an arrow to them would count as work of a GPU. */

@@ -196,6 +196,7 @@ def unversioned(cell):
 DIFFERENCES = [
 	("", "GreenCtx", "a column of newer versions", lambda *_: True),
 	("", "Launched by", "a column of ours, where stacks of launches were recorded", lambda *_: True),
+	("", "Source", "a column of ours, where kernels of Triton were recorded", lambda *_: True),
 	("", "Name|API Name|API Function|Operation", "nsys cuts the version off a call's name only where that has four digits",
 	 lambda seen, column, ours, theirs: ours[column] == unversioned(theirs[column])),
 	("cuda_gpu_trace|cuda_api_trace", "CorrId|CorrID", "a database holds several processes: correlation ids are made different by their upper halves",
@@ -229,7 +230,7 @@ DIFFERENCES = [
 ]
 
 
-OURS_ONLY = ("GreenCtx", "Launched by")
+OURS_ONLY = ("GreenCtx", "Launched by", "Source")
 # nsys prints them only of databases with copies, faults of CPUs and faults of GPUs; ours have what there is.
 NEEDS_ALL = ("um_sum", "um_total_sum")
 

@@ -43,6 +43,8 @@ static void complete_batch(struct drain *drain)
 {
 	if (drain->config.system_calls)
 		system_calls_put(drain->config.system_calls, drain->batch);
+	if (drain->config.kernels)
+		kernel_texts_add_batch(drain->config.kernels, drain->batch);
 	if (drain->config.stacks)
 		stack_addresses_add_batch(drain->config.stacks, drain->batch);
 }

@@ -10,6 +10,7 @@
 #include "collect/batch_queue.h"
 #include "collect/source.h"
 #include "collect/system_calls.h"
+#include "store/kernel_texts.h"
 #include "store/stack_addresses.h"
 
 #define DRAIN_SOURCES_MAX 4
@@ -24,6 +25,7 @@ struct drain_config {
 	void *wait_data;
 	struct batch_queue *queue;
 	struct system_calls *system_calls; /* whose names are sent; the thread's until it is joined; NULL: none */
+	struct kernel_texts *kernels; /* gathers names that may be those of kernels; as stacks */
 	struct stack_addresses *stacks; /* gathers those of all stacks that come by; the thread's until it is joined; NULL: not */
 };
 

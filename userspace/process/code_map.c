@@ -276,6 +276,7 @@ int code_map_look(struct code_map *map, u32 pid, bool always)
 	if (!always && process->executable_kb == libraries_kb + executable_kb)
 		return 0;
 	process->executable_kb = libraries_kb + executable_kb;
+	gpu_caches_read(proc_fd, &process->caches);
 	look.proc_fd = proc_fd;
 	process->looked_ns = look.now_ns;
 	return mappings_read(&look);
@@ -314,6 +315,12 @@ u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns)
 	return pid;
 }
 
+static void code_process_free(struct code_process *process)
+{
+	cleanup_close(&process->root_fd);
+	gpu_caches_free(&process->caches);
+}
+
 void code_map_free(struct code_map *map)
 {
 	for (size_t i = 0; i < map->count; i++)
@@ -321,7 +328,7 @@ void code_map_free(struct code_map *map)
 	for (size_t i = 0; i < map->file_count; i++)
 		cleanup_close(&map->files[i].fd);
 	for (size_t i = 0; i < map->process_count; i++)
-		cleanup_close(&map->processes[i].root_fd);
+		code_process_free(&map->processes[i]);
 	free(map->mappings);
 	free(map->files);
 	free(map->processes);

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/types.h"
+#include "process/gpu_caches.h"
 
 #define CODE_MAP_FILES_MAX 8192 /* held open in all; of further ones only the path is known */
 
@@ -35,6 +36,7 @@ struct code_process {
 	int root_fd; /* its root folder (O_PATH), -1: unknown */
 	u32 uid;
 	u64 executable_kb; /* what it had mapped when last looked at: cheap to compare */
+	struct gpu_caches caches; /* of its environment */
 	u64 looked_ns; /* when what it maps was read; mappings that were not seen then are gone */
 };
 

@@ -34,7 +34,8 @@ enum cell {
 	CELL_STYLE,
 	CELL_GRID,
 	CELL_BLOCK,
-	CELL_PLACE, /* only where the stacks of launches are known */
+	CELL_PLACE,  /* only where the stacks of launches are known */
+	CELL_SOURCE, /* only where that of some kernel is known */
 	CELL_NAME
 };
 
@@ -75,6 +76,7 @@ static const struct summary_column category_columns[] = {
 static const struct summary_column kernel_columns[] = {
 	TIME_COLUMNS,
 	{CELL_PLACE,     {"Launched by",     REPORT_NAME,    0}},
+	{CELL_SOURCE,    {"Source",          REPORT_NAME,    0}},
 	{CELL_NAME,      {NULL,              REPORT_NAME,    0}},
 };
 
@@ -164,8 +166,11 @@ struct run {
 	const struct view_key *groups[SUMMARY_KINDS], *values[SUMMARY_KINDS];
 	struct launch_places places;
 	struct tally launchers; /* of rows, by time */
+	struct string_table source_texts;
+	struct tally sources; /* the same */
 	const struct statistics_row *rows;
 	u32 *most;	   /* of each row the one that launched most of it; NULL: nobody asks */
+	u32 *most_source;  /* where most of it is written, the same */
 	u64 cut_off_count; /* events behind the time in which all was recorded */
 };
 
@@ -235,6 +240,30 @@ static int add_launcher(struct run *run, const struct view_event *event, u32 row
 	return 0;
 }
 
+static bool has_sources(const struct run *run)
+{
+	return run->summary->columns == kernel_columns && view_has_kernel_sources(run->view);
+}
+
+/* Where it is written. */
+static int add_source(struct run *run, const struct view_event *event, u32 row, struct err *err)
+{
+	_cleanup_text_ struct text text = {0};
+	struct view_kernel_source source;
+	s64 number;
+
+	if (!has_sources(run) || !view_kernel_source(run->view, event, &source))
+		return 0;
+	view_kernel_source_append(&source, &text);
+	if (!text.length && !text.failed)
+		return 0;
+	number = text.failed ? -ENOMEM
+			     : string_table_add(&run->source_texts, text.data, text.length);
+	if (number < 0 || tally_add(&run->sources, row, (u32)number, event->dur))
+		return err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
+	return 0;
+}
+
 static int add_event(struct run *run, unsigned kind, const struct view_event *event,
 		     struct err *err)
 {
@@ -255,6 +284,8 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 	result = statistics_function(run->statistics, name, style ? style : "", &number, err);
 	if (result == 0)
 		result = add_launcher(run, event, number, err);
+	if (result == 0)
+		result = add_source(run, event, number, err);
 	if (result < 0)
 		return result;
 	if (event->open && run->summary->counts_open)
@@ -339,6 +370,13 @@ static int fill_place(const struct run *run, size_t row, struct report_cell *cel
 							    : run->places.strings.strings[most]);
 }
 
+static int fill_source(const struct run *run, size_t row, struct report_cell *cell)
+{
+	u32 most = run->most_source[row];
+
+	return most == TALLY_NOTHING ? 0 : report_cell_text(cell, run->source_texts.strings[most]);
+}
+
 static int fill_cell(const struct run *run, const struct summary_column *column,
 		     const struct statistics_row *row, double all, struct report_cell *cell)
 {
@@ -358,6 +396,8 @@ static int fill_cell(const struct run *run, const struct summary_column *column,
 		return report_cell_text(cell, row->name);
 	if (column->cell == CELL_PLACE)
 		return fill_place(run, row - run->rows, cell);
+	if (column->cell == CELL_SOURCE)
+		return fill_source(run, row - run->rows, cell);
 	if (column->cell == CELL_STYLE)
 		return report_cell_text(cell, row->binary);
 	if (column->cell == CELL_GRID || column->cell == CELL_BLOCK)
@@ -388,7 +428,8 @@ static int compare_rows(const void *a, const void *b)
 
 static bool is_shown(const struct run *run, const struct summary_column *column)
 {
-	return column->cell != CELL_PLACE || has_places(run);
+	return (column->cell != CELL_PLACE || has_places(run)) &&
+	       (column->cell != CELL_SOURCE || has_sources(run));
 }
 
 static int find_most(struct run *run, const struct statistics_row *rows, size_t count)
@@ -397,7 +438,11 @@ static int find_most(struct run *run, const struct statistics_row *rows, size_t 
 	run->most = has_places(run) ? calloc(count + 1, sizeof(*run->most)) : NULL;
 	if (run->most)
 		tally_most(&run->launchers, run->most, count);
-	return has_places(run) && !run->most ? -ENOMEM : 0;
+	run->most_source = has_sources(run) ? calloc(count + 1, sizeof(*run->most_source)) : NULL;
+	if (run->most_source)
+		tally_most(&run->sources, run->most_source, count);
+	return (has_places(run) && !run->most) || (has_sources(run) && !run->most_source) ? -ENOMEM
+											  : 0;
 }
 
 static int fill_table(const struct run *run, const struct statistics_row *rows, size_t count,
@@ -495,7 +540,10 @@ int report_summary_make(struct view *view, const struct report_request *request,
 	kernel_names_free(&run.names);
 	launch_places_free(&run.places);
 	tally_free(&run.launchers);
+	tally_free(&run.sources);
+	string_table_free(&run.source_texts);
 	free(run.most);
+	free(run.most_source);
 	statistics_free(run.statistics);
 	return result;
 }

@@ -158,6 +158,7 @@ static int start_threads(struct session *session, struct err *err)
 						.python = &session->pythons.codes};
 	drain.queue = session->queue;
 	drain.stacks = &session->stacks;
+	drain.kernels = &session->kernels;
 	drain.system_calls = &session->system_calls;
 	drain.sources[drain.source_count++] = bpf_record_source(&session->records);
 	session->heap.source = session->source;
@@ -232,6 +233,9 @@ static int put_frames(struct session *session, struct batch *batch)
 		result = config->on_stacks(config->callback_data, &session->stacks,
 					   &session->code.map, &session->pythons.codes,
 					   &session->facts.tool, batch);
+	if (!result && session->kernels.has_kernels && config->on_kernels)
+		result = config->on_kernels(config->callback_data, &session->kernels,
+					    &session->code.map, &session->facts.tool, batch);
 	return result;
 }
 
@@ -308,6 +312,7 @@ static void session_cleanup(struct session *session)
 	recording_facts_free(&session->facts);
 	code_facts_free(&session->code);
 	stack_addresses_free(&session->stacks);
+	kernel_texts_free(&session->kernels);
 	heap_counts_free(&session->heap);
 	overhead_free(session->overhead);
 	own_threads_free(&session->own);

@@ -20,6 +20,7 @@
 #include "collect/bpf/open_returns.h"
 #include "session/processes.h"
 #include "session/recording_settings.h"
+#include "store/kernel_texts.h"
 #include "store/stack_addresses.h"
 #include "python/python_codes.h"
 
@@ -77,6 +78,9 @@ struct session_config {
 	 * and the targets live on as a rule. -ENOMEM ends the recording. */
 	int (*on_stacks)(void *data, const struct stack_addresses *stacks, const struct code_map *code,
 			 const struct python_codes *python, struct text_ids *texts, struct batch *batch);
+	/* Kernels were recorded: the same for where they are written. */
+	int (*on_kernels)(void *data, const struct kernel_texts *kernels, const struct code_map *code,
+			  struct text_ids *texts, struct batch *batch);
 	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
 	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
 	/* The same, and from there on only so many a second are taken of it, by chance. */

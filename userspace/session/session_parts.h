@@ -47,7 +47,8 @@ struct session {
 	u64 unknown_code_count;	     /* so often it was told that there is code that is not known */
 	u64 code_look_next_ns;	     /* when it may be looked at again for that */
 	struct stack_addresses stacks;	  /* the drain thread's until it is joined, */
-	struct system_calls system_calls; /* and so are these */
+	struct kernel_texts kernels;	  /* and so are these, */
+	struct system_calls system_calls; /* and these */
 	struct own_threads own;
 	struct calibration calibration;
 	pthread_t calibrator;

@@ -25,6 +25,7 @@
 #include "recording/frames.h"
 #include "verbs/announce_gpu.h"
 #include "recording/gpu_config.h"
+#include "recording/kernels.h"
 #include "recording/settings.h"
 #include "verbs/outputs.h"
 #include "verbs/page.h"
@@ -356,6 +357,13 @@ static int on_stacks(void *data, const struct stack_addresses *stacks, const str
 	return result;
 }
 
+static int on_kernels(void *data, const struct kernel_texts *kernels, const struct code_map *code,
+		      struct text_ids *texts, struct batch *batch)
+{
+	(void)data;
+	return kernels_put(kernels, code, texts, batch);
+}
+
 static int run_session(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
@@ -381,6 +389,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.on_tick = on_tick,
 		.on_detach = on_detach,
 		.on_stacks = on_stacks,
+		.on_kernels = on_kernels,
 		.on_switched_off = on_switched_off,
 		.on_sampled = on_sampled,
 		.on_code_changed = on_code_changed,

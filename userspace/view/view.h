@@ -287,6 +287,19 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 /* "backward train.py:9 [waits here: AddmmBackward0]", with view_frame_append_name() or view_frame_append(). */
 void view_launch_code_append(const struct view_launch_code *code, void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
 
+/* Where a kernel is written that Triton or PyTorch's inductor compiled while the program ran, as far as that is certain. */
+struct view_kernel_source {
+	const char *file;	/* as Python had it; "": not known */
+	u32 line;		/* of its def; 0: not known */
+	const char *nodes;	/* variables and calls of the program that inductor made it of: "linear, relu"; "" */
+	const char *operations; /* "aten.addmm, aten.relu"; "" */
+};
+/* False: nothing is known of it, or several may be it that have nothing in common. */
+bool view_kernel_source(const struct view *view, const struct view_event *kernel, struct view_kernel_source *ret_source);
+/* "/srv/kernels.py:12" */
+void view_kernel_source_append(const struct view_kernel_source *source, struct text *text);
+bool view_has_kernel_sources(const struct view *view);
+
 /* NULL for 0. */
 const struct view_path *view_path(const struct view *view, u32 path);
 /* A range as it came, where a path is all of its name. Numbers count up from 1 in a run. */

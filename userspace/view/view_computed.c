@@ -534,6 +534,9 @@ static const struct computed_row {
 	{"device_name",               SCHEMA_FIELD(kernel, device),            {},                      compute_device_name},
 	{"mangled",                   NULL,                                    {KIND_kernel},           compute_mangled},
 	{"short_name",                NULL,                                    {KIND_kernel},           compute_short_name},
+	/* Of what Triton or inductor compiled: "/srv/kernels.py:12", and of which nodes of the program. */
+	{"kernel_source",             NULL,                                    {KIND_kernel},           view_compute_kernel_source},
+	{"kernel_nodes",              NULL,                                    {KIND_kernel},           view_compute_kernel_nodes},
 	{"shared_memory_bytes",       NULL,                                    {KIND_kernel},           compute_shared_memory},
 	{"blocks_per_sm",             NULL,                                    {KIND_kernel},           compute_blocks_per_sm},
 	{"warps_per_sm",              NULL,                                    {KIND_kernel},           compute_warps_per_sm},

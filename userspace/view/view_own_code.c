@@ -79,6 +79,9 @@ static enum sort sort_of_python(const char *file)
 		}
 		return SORT_PYTHON_INSTALLED;
 	}
+	/* What inductor made of the program: who called that is of more use. */
+	if (strstr(file, "/torchinductor_"))
+		return SORT_PYTHON_FRAMEWORK;
 	/* .../lib/python3.12/threading.py, <frozen runpy> */
 	if (strstr(file, "/lib/python3.") || !strncmp(file, "<frozen ", strlen("<frozen ")))
 		return SORT_PYTHON_STANDARD;

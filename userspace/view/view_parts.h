@@ -455,6 +455,16 @@ struct view_frames {
 int view_frames_init(struct view *view);
 void view_frames_free(struct view_frames *frames);
 
+/* ---- view_kernel_source ---- */
+
+struct view_kernel_sources;
+
+/* Behind view_names_init(). */
+int view_kernel_sources_init(struct view *view);
+void view_kernel_sources_free(struct view_kernel_sources *sources);
+struct view_value view_compute_kernel_source(const struct view *view, const struct view_event *event);
+struct view_value view_compute_kernel_nodes(const struct view *view, const struct view_event *event);
+
 /* ---- view_values ---- */
 
 struct view_keys {
@@ -489,6 +499,7 @@ struct view {
 	struct view_names *names; /* pointers: they grow behind a const view */
 	struct view_keys *keys;
 	struct view_frames *frames;
+	struct view_kernel_sources *kernel_sources;
 	struct view_own own;
 	struct view_recorded recorded;
 	bool leaves_out_calls; /* that only a profiler causes: the capture is of a version that recorded them */

@@ -422,6 +422,8 @@ int view_open(struct capture_reader *reader, struct view **ret_view, struct err 
 	if (result == 0)
 		result = view_frames_init(view);
 	if (result == 0)
+		result = view_kernel_sources_init(view);
+	if (result == 0)
 		result = view_own_init(view);
 	if (result == 0)
 		result = view_occupancies_init(view);
@@ -453,6 +455,7 @@ struct view *view_free(struct view *view)
 	view_names_free(view->names);
 	view_keys_free(view->keys);
 	view_frames_free(view->frames);
+	view_kernel_sources_free(view->kernel_sources);
 	view_own_free(&view->own);
 	view_recorded_free(&view->recorded);
 	free(view->occupancies);
