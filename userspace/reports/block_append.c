@@ -527,6 +527,15 @@ static double sum_of(const struct block_content *content, const char *name)
 	return sum;
 }
 
+/* Sums are of all of it; a share says itself of what. */
+static void append_window(const struct block_content *content, enum shown shown, struct text *line)
+{
+	if (shown == SHOWN_SHARE)
+		return;
+	text_append(line, " in ");
+	append_time(content->window_ns, line);
+}
+
 int block_append_line(const struct block_content *content, struct text *text)
 {
 	const struct block_column *shown = content->columns;
@@ -540,7 +549,10 @@ int block_append_line(const struct block_content *content, struct text *text)
 	report_append_aligned(&line, content->title, TITLE_COLUMNS, REPORT_LEFT);
 	for (; shown[1].heading; shown++) {
 		append_number(content, 0, shown->shown, sum_of(content, shown->name), &line);
-		text_appendf(&line, " %s%s ", shown->heading, shown[2].heading ? "," : ";");
+		text_appendf(&line, " %s", shown->heading);
+		if (!shown[2].heading)
+			append_window(content, shown->shown, &line);
+		text_append(&line, shown[2].heading ? ", " : "; ");
 	}
 	text_appendf(&line, "%s ", shown->heading);
 	cell = find_cell(content, 0, shown->name, &column);

@@ -28,15 +28,12 @@
 #include "recording/kernels.h"
 #include "recording/settings.h"
 #include "verbs/outputs.h"
-#include "verbs/page.h"
 #include "verbs/progress.h"
+#include "verbs/record_summary.h"
 #include "verbs/open/open.h"
 #include "verbs/verbs.h"
 
 #define CAPTURE_NAME_ATTEMPTS 1000
-/* Of the messages that say what was written, without the paths. */
-#define WROTE_COLUMNS	      95
-#define WROTE_CAPTURE_COLUMNS 55
 
 struct recording {
 	const struct options *options;
@@ -447,61 +444,6 @@ static int run_sessions(struct recording *recording, struct err *err)
 
 /* ---- afterwards ---- */
 
-static bool writes_to_stdout(const struct options *options)
-{
-	for (size_t i = 0; i < options->outputs.count; i++)
-		if (!strcmp(options->outputs.items[i], "-"))
-			return true;
-	return false;
-}
-
-/* On the screen: of the messages so far, and of those that say what was written. */
-static size_t lines_elsewhere(const struct recording *recording)
-{
-	const struct options *options = recording->options;
-	size_t lines = log_lines();
-
-	if (log_level() > LOG_NORMAL)
-		return 0; /* who asks for more has it */
-	for (size_t i = 0; i < options->outputs.count; i++)
-		lines += strcmp(options->outputs.items[i], recording->capture_path ?: "") != 0
-				 ? 1 + (strlen(options->outputs.items[i]) + WROTE_COLUMNS) /
-						   LOG_COLUMNS
-				 : 0;
-	if (recording->capture_asked)
-		lines += 1 + (3 * strlen(recording->capture_path) + WROTE_CAPTURE_COLUMNS) /
-				     LOG_COLUMNS;
-	return lines;
-}
-
-/* To standard output, unless that carries data. Says what is wrong; a reader that has left is no
- * failure. */
-static int write_summary(const struct recording *recording, struct capture_reader *reader)
-{
-	const struct options *options = recording->options;
-	struct blocks_style style = {
-		.has_max_rows = options->given.rows,
-		.max_rows = options->rows,
-		.lines_elsewhere = lines_elsewhere(recording),
-		.path = recording->capture_asked ? recording->capture_path : NULL,
-	};
-	struct err err = {0};
-	struct page page;
-	int result = page_open(&page);
-
-	if (result)
-		err_errno(&err, result, "can't print the summary");
-	style.file = writes_to_stdout(options) ? stderr : page.file;
-	if (!result)
-		result = summary_print(reader, &style, &err);
-	if (result) {
-		log_error("%s", err.message);
-		page_discard(&page);
-		return result;
-	}
-	return page_write(&page) == EXIT_SUCCESS ? 0 : -EIO;
-}
-
 /* Outputs and summary from the capture. Says what is wrong. */
 static int write_outputs(struct recording *recording)
 {
@@ -515,7 +457,8 @@ static int write_outputs(struct recording *recording)
 		return result;
 	}
 	if (!options->quiet)
-		summary_result = write_summary(recording, reader);
+		summary_result = record_summary_write(reader, options, recording->capture_path,
+						      recording->capture_asked);
 	result = outputs_write(reader, recording->capture.fd, recording->capture_path, options);
 	capture_reader_free(reader);
 	return result ? result : summary_result;

@@ -227,7 +227,8 @@ static int attach(struct cupti_watch *watch, const struct target *target, int fd
 	u64 offsets[ARRAY_SIZE(watched)], cookies[ARRAY_SIZE(watched)];
 	struct cupti_functions functions = {
 		.file_fd = fd, .thread = target->thread, .offsets = offsets, .cookies = cookies};
-	struct site_changes changes = {0};
+	struct site_changes changes = {0}, since = {0};
+	struct uprobe_set probes = {0};
 	struct elf_symbols symbols = {0};
 	struct elf_file *file = NULL;
 	int result = elf_file_open(fd, line->path, &file, err);
@@ -244,7 +245,16 @@ static int attach(struct cupti_watch *watch, const struct target *target, int fd
 	if (!result)
 		result = check(target, line, &functions, &changes, err);
 	if (!result && functions.count)
-		result = bpf_source_attach_cupti(watch->source, &watch->probes, &functions, err);
+		result = bpf_source_attach_cupti(watch->source, &probes, &functions, err);
+	/* Somebody may have patched one meanwhile. */
+	if (!result)
+		result = check(target, line, &functions, &since, err);
+	if (!result && since.count)
+		result = err_set(err, -ESTALE, "%s", since.first);
+	if (result)
+		uprobe_detach(&probes, NULL, NULL);
+	else
+		uprobe_set_move(&watch->probes, &probes);
 	if (!result && changes.count)
 		result = err_set(err, -ESTALE, "not all of them: %s", changes.first);
 	elf_symbols_free(&symbols);
