@@ -17,6 +17,7 @@
 #include "inject/inject_filter.h"
 #include "inject/inject_session.h"
 #include "inject/inject_stack.h"
+#include "inject/inject_threads.h"
 #include "process/maps.h"
 #include "process/memfd.h"
 #include "process/memfd_open.h"
@@ -29,15 +30,16 @@
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
 #define BORROW_NS	     (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
 #define POLL_NS		     NS_PER_MILLISECOND
-#define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
-#define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
+#define LOOK_NS		     (10 * NS_PER_MILLISECOND) /* at least so long between two looks at all threads */
+#define GAP_BYTES	     (64U << 10)	       /* left free on both sides of the region */
+#define LIBC_DLOPEN_INTERNAL 0x80000000U	       /* what __libc_dlopen_mode wants besides */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 struct injector {
 	const struct target *target;
-	const struct inject_plan *plan;
+	struct inject_plan *plan;
 	const void *library;
 	size_t library_bytes, ring_bytes;
 	void (*prepare)(void *data, void *shared);
@@ -423,21 +425,54 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 	return result;
 }
 
-static int borrow_any(struct injector *injector, struct err *err)
+/*
+ * What was planned goes out of date: a thread that seemed to be safe may turn out not to be when it is stopped, and stay where it
+ * is, while one that ran then waits now. With many threads a look takes long: a fifth of the time at most.
+ */
+static int look_again(struct injector *injector, u64 *look_ns, struct err *err)
+{
+	u64 begin_ns = clock_monotonic_ns(), took_ns;
+	int result;
+
+	if (begin_ns < *look_ns)
+		return 0;
+	result = inject_threads_find(injector->target, injector->plan, err);
+	took_ns = clock_monotonic_ns() - begin_ns;
+	*look_ns = begin_ns + LOOK_NS + 5 * took_ns;
+	return result;
+}
+
+static int borrow_one(struct injector *injector, size_t i, struct err *err)
 {
 	const struct inject_plan *plan = injector->plan;
 
-	for (size_t i = 0;; i = i + 1 < plan->usable_count ? i + 1 : 0) {
-		int result = plan->usable_count ? borrow(injector, &plan->threads[i], err)
-						: err_set(err, -EAGAIN, "none is usable");
+	if (i < plan->usable_count)
+		return borrow(injector, &plan->threads[i], err);
+	if (!plan->thread_count)
+		return err_set(err, -EAGAIN, "it has none");
+	return err_set(err, -EAGAIN, "thread %u %s", plan->threads[0].tid, plan->threads[0].reason);
+}
+
+static int borrow_any(struct injector *injector, struct err *err)
+{
+	const struct inject_plan *plan = injector->plan;
+	u64 look_ns = 0;
+
+	for (size_t i = 0;; i++) {
+		int result = borrow_one(injector, i, err);
 
 		if (result != -EAGAIN || target_is_gone(injector->target))
 			return result;
 		if (clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
 			return err_prefix(err, "no thread of %u could be borrowed in time",
 					  plan->pid);
-		if (i + 1 >= plan->usable_count)
-			nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+		if (i + 1 < plan->usable_count)
+			continue;
+		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+		i = (size_t)-1;
+		result = look_again(injector, &look_ns, err);
+		if (result)
+			return result;
 	}
 }
 
@@ -498,7 +533,7 @@ static int loaded_wait(struct injector *injector, struct err *err)
 								 : "hangs in dlopen");
 }
 
-int inject_run(const struct target *target, const struct inject_plan *plan, const void *library,
+int inject_run(const struct target *target, struct inject_plan *plan, const void *library,
 	       size_t library_bytes, size_t ring_bytes, void (*prepare)(void *data, void *shared),
 	       void *prepare_data, u32 deadline_ms, struct injection *ret_injection,
 	       struct err *err)

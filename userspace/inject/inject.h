@@ -76,12 +76,12 @@ struct injection {
 };
 
 /*
- * library: the agent, size bytes. ring_bytes: of the shared memory; prepare() fills it before the agent runs.
+ * plan: its threads are looked at again while none can be borrowed. library: the agent, size bytes. ring_bytes: of the shared memory; prepare() fills it before the agent runs.
  * Success: the agent's thread was made and dlopen gave a library. Every failure leaves the target as it was, or
  * says what is left. -EAGAIN: no thread could be borrowed in time; -ESTALE: the process has started another
  * program since it was planned; -ENOEXEC: dlopen refused, with its own words; -ESRCH: the target ended.
  */
-int inject_run(const struct target *target, const struct inject_plan *plan, const void *library, size_t library_bytes,
+int inject_run(const struct target *target, struct inject_plan *plan, const void *library, size_t library_bytes,
 	       size_t ring_bytes, void (*prepare)(void *data, void *shared), void *prepare_data,
 	       u32 deadline_ms, struct injection *ret_injection, struct err *err);
 
