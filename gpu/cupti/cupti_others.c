@@ -39,6 +39,28 @@ bool cupti_others_came(const struct cupti_session *session)
 	return uses_of(session) & harmful(session);
 }
 
+void cupti_others_flushed(struct cupti_session *session, u64 begun_ns, u64 ended_ns)
+{
+	struct cupti_others *others = &session->others;
+	u32 i = others->own_flush_count++ % CUPTI_OWN_FLUSHES;
+
+	others->own_flushes[i].begun_ns = begun_ns;
+	others->own_flushes[i].ended_ns = ended_ns;
+	__atomic_store_n(&session->control->cupti_facts.handed_over_ns, begun_ns, __ATOMIC_RELEASE);
+}
+
+/* News of another user come late: what was flushed since he came went to him. */
+static u64 handed_over(const struct cupti_others *others, u64 lost_ns)
+{
+	u64 latest_ns = 0;
+
+	for (u32 i = 0; i < CUPTI_OWN_FLUSHES; i++)
+		if (others->own_flushes[i].ended_ns < lost_ns &&
+		    others->own_flushes[i].begun_ns > latest_ns)
+			latest_ns = others->own_flushes[i].begun_ns;
+	return latest_ns;
+}
+
 void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
 {
 	struct agent_cupti_facts *facts = &session->control->cupti_facts;
@@ -47,7 +69,10 @@ void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
 		return;
 	session->others.lost = true;
 	facts->lost_reason = reason;
-	__atomic_store_n(&facts->lost_ns, since_ns ? since_ns : system_now_ns(), __ATOMIC_RELEASE);
+	since_ns = since_ns ? since_ns : system_now_ns();
+	__atomic_store_n(&facts->handed_over_ns, handed_over(&session->others, since_ns),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&facts->lost_ns, since_ns, __ATOMIC_RELEASE);
 }
 
 bool cupti_others_look(struct cupti_session *session)

@@ -9,6 +9,9 @@
 
 #include "../shared.h"
 
+/* As many are kept as there may be until news of another user have come. */
+#define CUPTI_OWN_FLUSHES 16
+
 struct cupti_session;
 
 struct cupti_others {
@@ -18,12 +21,20 @@ struct cupti_others {
 	u64 taken_off; /* kinds that we have switched off */
 	u32 flushes;	/* of our buffers, to whom they go now */
 	u64 flushed_ns;
+	/* While CUPTI was ours: the last flushes, the oldest is overwritten by the next. */
+	struct {
+		u64 begun_ns, ended_ns;
+	} own_flushes[CUPTI_OWN_FLUSHES];
+	u32 own_flush_count;
 };
 
 /* On any thread: has somebody taken CUPTI, or taken it down? */
 bool cupti_others_came(const struct cupti_session *session);
 /* Looks for them; true: from now on CUPTI is not ours. */
 bool cupti_others_look(struct cupti_session *session);
+/* All that had ended at begun_ns was handed over by a flush that ended at ended_ns, if CUPTI was ours all that time: that is known
+ * later. */
+void cupti_others_flushed(struct cupti_session *session, u64 begun_ns, u64 ended_ns);
 /* It is not ours since that time, for that reason (enum cupti_lost). Later reasons change nothing. */
 void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns);
 /* CUPTI is lost: its records still go into the buffers of ours that are out, where the other one does not look for them, until

@@ -26,7 +26,7 @@ static void flush(struct cupti_session *session, u64 now_ns)
 {
 	struct agent_control *control = session->control;
 	u32 wanted = __atomic_load_n(&control->flush_wanted, __ATOMIC_ACQUIRE);
-	u64 period_ns = control->cupti.flush_period_ms * NS_PER_MILLISECOND;
+	u64 period_ns = control->cupti.flush_period_ms * NS_PER_MILLISECOND, flushed_ns;
 
 	if (wanted == __atomic_load_n(&control->flush_done, __ATOMIC_RELAXED) &&
 	    (!period_ns || now_ns - session->flushed_ns < period_ns))
@@ -35,13 +35,14 @@ static void flush(struct cupti_session *session, u64 now_ns)
 	cupti_canary_call(session, now_ns);
 	/* cuptiActivityFlushPeriod hands over full buffers only: an idle target's would stay. */
 	cupti_session_flush(session, 0);
+	flushed_ns = system_now_ns();
 	cupti_session_convert(session);
 	cupti_session_count_dropped(session);
 	cupti_canary_judge(session, now_ns);
 	session->flushed_ns = now_ns;
 	/* Where threads share buffers, one is kept back as long as a kernel runs whose record is to go there: then nobody knows. */
 	if (session->canary.on)
-		__atomic_store_n(&control->cupti_facts.handed_over_ns, now_ns, __ATOMIC_RELEASE);
+		cupti_others_flushed(session, now_ns, flushed_ns);
 	__atomic_store_n(&control->flush_done, wanted, __ATOMIC_RELEASE);
 }
 

@@ -15,6 +15,10 @@
 	"{\"kind\":\"kernel\",\"source\":" #source ",\"pid\":" #pid ",\"device\":\"" id \
 	"\",\"name\":\"k\",\"ts\":" #at ",\"dur\":" #time "}\n"
 
+#define CALL(pid, at, time)                                             \
+	"{\"kind\":\"api\",\"source\":3,\"pid\":" #pid ",\"tid\":" #pid \
+	",\"name\":\"cudaLaunchKernel\",\"ts\":" #at ",\"dur\":" #time "}\n"
+
 static u64 gpu_until(const struct fixture *fixture, u32 pid)
 {
 	return view_recorded_until(fixture->view, VALUE_recorded_sort_gpu, pid);
@@ -44,16 +48,16 @@ TEST(what_was_not_handed_over_is_not_known)
 	CHECK_U64(view_recorded_until(fixture.view, VALUE_recorded_sort_cuda_calls, 7), 10000);
 }
 
-/* Records of all sorts come in the same buffers. */
-TEST(what_ended_together_is_known_up_to_the_same_moment)
+/* A call that was handed over says nothing of kernels, which come in other buffers. */
+TEST(what_ended_together_is_known_up_to_moments_of_its_own)
 {
 	struct fixture fixture _fixture_ =
 		fixture_open(WINDOW GPU(3, 7, "g") END(5000, 7, TAKEN(3000)) END(
 			5000, 7, "\"sort\":\"cuda_calls\",\"why\":\"taken_over\",\"complete\":3000")
-				     KERNEL(3, 7, "g", 3900, 100));
+				     KERNEL(3, 7, "g", 3900, 100) CALL(7, 4900, 50));
 
 	CHECK_U64(gpu_until(&fixture, 7), 4000);
-	CHECK_U64(view_recorded_until(fixture.view, VALUE_recorded_sort_cuda_calls, 7), 4000);
+	CHECK_U64(view_recorded_until(fixture.view, VALUE_recorded_sort_cuda_calls, 7), 4950);
 }
 
 /* A capture has them many times; and for two reasons. */

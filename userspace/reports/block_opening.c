@@ -31,8 +31,14 @@ static bool is_only_process(const struct view *view, u32 pid)
 /* Without calls nobody knows whose the work of GPUs is: steps end with them. */
 static bool is_without_steps(const struct view *view, const struct view_recording_end *end)
 {
-	return end->sort == VALUE_recorded_sort_gpu &&
-	       view_recorded_until(view, VALUE_recorded_sort_cuda_calls, end->pid) < end->until_ns;
+	size_t count;
+	const struct view_recording_end *ends = view_recording_ends(view, &count);
+
+	for (size_t i = 0; i < count && end->sort == VALUE_recorded_sort_gpu; i++)
+		if (ends[i].sort == VALUE_recorded_sort_cuda_calls &&
+		    (!ends[i].pid || ends[i].pid == end->pid) && ends[i].at_ns < end->at_ns)
+			return true;
+	return false;
 }
 
 /* The calls that end with the GPU's work are not worth a line. */

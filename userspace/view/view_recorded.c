@@ -82,24 +82,19 @@ static u8 sort_of(u16 kind)
 	}
 }
 
-/* What came was handed over, and so was what was before it, of all sorts that ended together. */
+/* What came was handed over, and so was what was before it of its sort: buffers of one sort are handed over in their order. */
 void view_recorded_survey(struct view_recorded *recorded, const struct view_event *event)
 {
-	const struct view_recording_end *own;
+	struct view_recording_end *end;
 	u64 seen_ns;
 
 	if (!recorded->count || event->open)
 		return;
-	own = find(recorded, sort_of(event->kind->number), event->record->pid);
-	if (!own)
+	end = find(recorded, sort_of(event->kind->number), event->record->pid);
+	if (!end)
 		return;
-	seen_ns = event->end < own->at_ns ? event->end : own->at_ns;
-	for (size_t i = 0; i < recorded->count; i++) {
-		struct view_recording_end *end = &recorded->ends[i];
-
-		if (end->pid == own->pid && end->at_ns == own->at_ns && end->until_ns < seen_ns)
-			end->until_ns = seen_ns;
-	}
+	seen_ns = event->end < end->at_ns ? event->end : end->at_ns;
+	end->until_ns = seen_ns > end->until_ns ? seen_ns : end->until_ns;
 }
 
 void view_recorded_free(struct view_recorded *recorded)
