@@ -229,10 +229,11 @@ static int serve_traces(struct opening *opening, struct err *err)
 				     .patience_ns = PATIENCE * NS_PER_SECOND};
 	int result = listen_for_page(&server.fd, err);
 
-	if (!result)
-		result = announce(opening, err);
+	/* Who reads the link may press Ctrl-C at once. */
 	if (!result)
 		result = take_signals(&server.stop_fd, err);
+	if (!result)
+		result = announce(opening, err);
 	if (!result)
 		result = file_server_run(&server, err);
 	if (result == -EINTR)
