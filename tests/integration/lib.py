@@ -439,8 +439,9 @@ class Recording:
 		"""A report on that: of many records it is quicker."""
 		return rows_of(self.capture, report)
 
-	def wait_for_loss(self, reason):
-		wait_for(lambda: reason in [row["Reason"] for row in self.rows_so_far("ledger")], f"{reason} in the ledger")
+	def wait_for_loss(self, reason, place=""):
+		wait_for(lambda: any(row["Reason"] == reason and row["Where"].startswith(place) for row in self.rows_so_far("ledger")),
+			 f"{reason} {place} in the ledger")
 
 	def wait_for_events(self, what, condition):
 		"""Goes on until the records that there are by then fulfil the condition; those records."""
