@@ -195,4 +195,12 @@ static __always_inline void emit_entry(u32 probe, u64 pid_tgid, u64 ts, u8 reaso
 	emit(&entry.header, sizeof(entry));
 }
 
+/* The record that a struct element_request asks for. */
+#define ANSWER(request, answer)                                                     \
+	do {                                                                        \
+		_Static_assert(sizeof(answer) <= sizeof((request)->record), "");    \
+		__builtin_memcpy((request)->record, &(answer), sizeof(answer));     \
+		(request)->answered = 1;                                            \
+	} while (0)
+
 #endif

@@ -224,23 +224,23 @@ int take_thread_times(struct bpf_iter__task *context)
 	return 0;
 }
 
-/* Read behind that, with the window: threads that are ending and in no list any more. */
-SEC("iter/bpf_map_elem")
-int take_ending_thread_times(struct bpf_iter__bpf_map_elem *context)
+/* Run for each behind that, with the window: threads that are ending and in no list any more. */
+SEC("syscall")
+int take_ending_thread_times(struct element_request *request)
 {
 	struct record_thread_time record = {};
-	const struct thread_start *start = context->value;
-	const u32 *tid = context->key;
+	u32 tid = request->key;
+	const struct thread_start *start = bpf_map_lookup_elem(&thread_starts, &tid);
 	u64 end_ns;
 
-	if (!tid || !start || !start->ending_ns)
+	if (!start || !start->ending_ns)
 		return 0;
 	end_ns = start->ending_ns < thread_times_end_ns ? start->ending_ns : thread_times_end_ns;
 	fill_header(&record.header, sizeof(record), KIND_thread_time, start->since_ns,
-		    end_ns - start->since_ns, (u64)start->ending_pid << 32 | *tid, 0);
+		    end_ns - start->since_ns, (u64)start->ending_pid << 32 | tid, 0);
 	record.run_ns = start->ending_run_ns;
 	record.ready_ns = start->ending_ready_ns;
 	record.sampled_ns = samples_over ? 0 : ~0ULL;
-	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	ANSWER(request, record);
 	return 0;
 }

@@ -428,39 +428,39 @@ static __always_inline bool is_over_unseen(const struct off_cpu *off)
 	return off->since_ns < off_cpu_found_ns && off->found_ns != off->since_ns;
 }
 
-/* Read when the window is closed: nothing changes the table any more. A thread that has ended since has its place still. */
-SEC("iter/bpf_map_elem")
-int open_off_cpu(struct bpf_iter__bpf_map_elem *context)
+/* Run for each when the window is closed: nothing changes the table any more. A thread that has ended since has its place still. */
+SEC("syscall")
+int open_off_cpu(struct element_request *request)
 {
 	struct record_off_cpu record = {};
-	const struct off_cpu *off = context->value;
-	const u32 *tid = context->key;
+	u32 tid = request->key;
+	const struct off_cpu *off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
 
-	if (!tid || !off || !off->since_ns || is_too_late(off) || is_own_thread(*tid))
+	if (!off || !off->since_ns || is_too_late(off) || is_own_thread(tid))
 		return 0;
 	if (!off_cpu_until_ns && is_over_unseen(off)) {
 		count_loss(VALUE_loss_reason_wait_end_unseen);
 		return 0;
 	}
-	fill_off_cpu(&record, off, (u64)off->pid << 32 | *tid, RECORD_DURATION_OPEN);
+	fill_off_cpu(&record, off, (u64)off->pid << 32 | tid, RECORD_DURATION_OPEN);
 	if (off_cpu_until_ns && off->found_ns != off->since_ns)
 		record.ended = VALUE_off_cpu_ended_unseen;
-	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	ANSWER(request, record);
 	stack_count(off->stack.end);
 	return 0;
 }
 
 /* The same of what was too short to be recorded. */
-SEC("iter/bpf_map_elem")
-int short_waits(struct bpf_iter__bpf_map_elem *context)
+SEC("syscall")
+int short_waits(struct element_request *request)
 {
 	struct record_short_wait record = {};
-	const struct off_cpu *off = context->value;
-	const u32 *tid = context->key;
+	u32 tid = request->key;
+	const struct off_cpu *off = bpf_map_lookup_elem(&off_cpu_threads, &tid);
 
-	if (!tid || !off || !off->short_waits || is_own_thread(*tid))
+	if (!off || !off->short_waits || is_own_thread(tid))
 		return 0;
-	fill_short(&record, off, (u64)off->pid << 32 | *tid);
-	bpf_seq_write(context->meta->seq, &record, sizeof(record));
+	fill_short(&record, off, (u64)off->pid << 32 | tid);
+	ANSWER(request, record);
 	return 0;
 }

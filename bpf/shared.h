@@ -37,6 +37,16 @@
 #define WAITED_CPUS_MAX 4096
 #define WAITED_FILES_MAX 3 /* that are told of, where a thread waits for several */
 
+#define ELEMENT_RECORD_WORDS 24
+
+/* What a program is asked that makes a record of one element of a map. Iterators over elements would do that in one go; kernels are about that
+ * refuse them (6.18.44: EPERM). */
+struct element_request {
+	u32 key;
+	u32 answered; /* there is one: */
+	u64 record[ELEMENT_RECORD_WORDS];
+};
+
 /* Which targets have mapped code that the plan does not know (the control word code_mapped). */
 #define CODE_MAPPED_BY_NONE 0
 #define CODE_MAPPED_BY_SOME 1 /* by those in changed_targets */

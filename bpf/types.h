@@ -206,13 +206,6 @@ struct bpf_map {
 	unsigned int id; /* a declaration alone is of another kind than the kernel's, and counts as another type */
 };
 
-struct bpf_iter__bpf_map_elem {
-	struct bpf_iter_meta *meta;
-	struct bpf_map *map;
-	void *key;
-	void *value;
-};
-
 #pragma clang attribute pop
 
 #include "record.h"

@@ -6,16 +6,18 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "collect/bpf/bpf_elements.h"
 #include "../bpf/record.h"
+#include "../bpf/shared.h"
 
 #define BUFFER_BYTES 4096
 
-static int read_records(const struct bpf_program *iterator, union bpf_iter_link_info *over,
-			size_t record_bytes, void (*callback)(void *data, const void *record),
-			void *data)
+int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_bytes,
+		     void (*callback)(void *data, const void *record), void *data)
 {
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = over,
-		    .link_info_len = over ? sizeof(*over) : 0);
+	union bpf_iter_link_info thread = {.task.tid = tid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = tid ? &thread : NULL,
+		    .link_info_len = tid ? sizeof(thread) : 0);
 	struct bpf_link *link = bpf_program__attach_iter(iterator, &options);
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
 	/* A multiple of a record, so that reads end between records. */
@@ -35,14 +37,6 @@ static int read_records(const struct bpf_program *iterator, union bpf_iter_link_
 		result = -errno;
 	bpf_link__destroy(link);
 	return result;
-}
-
-int bpf_records_read(const struct bpf_program *iterator, u32 tid, size_t record_bytes,
-		     void (*callback)(void *data, const void *record), void *data)
-{
-	union bpf_iter_link_info thread = {.task.tid = tid};
-
-	return read_records(iterator, tid ? &thread : NULL, record_bytes, callback, data);
 }
 
 struct record_taker {
@@ -65,13 +59,30 @@ int bpf_records_take(const struct bpf_program *iterator, size_t record_bytes,
 	return bpf_records_read(iterator, 0, record_bytes, take_record, &taker);
 }
 
-int bpf_records_take_map(const struct bpf_program *iterator, int map_fd, size_t record_bytes,
+struct element_taker {
+	struct record_taker taker;
+	int program_fd;
+};
+
+static int take_element(void *data, const void *key, const void *value)
+{
+	const struct element_taker *elements = data;
+	struct element_request request = {.key = *(const u32 *)key};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &request, .ctx_size_in = sizeof(request));
+	int result = bpf_prog_test_run_opts(elements->program_fd, &options);
+
+	(void)value;
+	if (!result && request.answered)
+		take_record((void *)&elements->taker, request.record);
+	return result;
+}
+
+int bpf_records_take_map(const struct bpf_program *program, const struct bpf_map *map,
 			 record_callback callback, void *data)
 {
-	union bpf_iter_link_info map = {.map.map_fd = map_fd};
-	struct record_taker taker = {callback, data};
+	struct element_taker elements = {{callback, data}, bpf_program__fd(program)};
 
-	return read_records(iterator, &map, record_bytes, take_record, &taker);
+	return bpf_elements_read(map, take_element, &elements);
 }
 
 u64 bpf_program_missed(int program_fd)

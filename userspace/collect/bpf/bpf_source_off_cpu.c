@@ -102,16 +102,14 @@ int bpf_source_short_waits(struct bpf_source *source, bpf_source_callback callba
 {
 	const struct gpuprobe_bpf *skeleton = source->skeleton;
 
-	return bpf_records_take_map(skeleton->progs.short_waits,
-				    bpf_map__fd(skeleton->maps.off_cpu_threads),
-				    sizeof(struct record_short_wait), callback, data);
+	return bpf_records_take_map(skeleton->progs.short_waits, skeleton->maps.off_cpu_threads,
+				    callback, data);
 }
 
 int bpf_source_open_off_cpu(struct bpf_source *source, bpf_source_callback callback, void *data)
 {
 	const struct gpuprobe_bpf *skeleton = source->skeleton;
 
-	return bpf_records_take_map(skeleton->progs.open_off_cpu,
-				    bpf_map__fd(skeleton->maps.off_cpu_threads),
-				    sizeof(struct record_off_cpu), callback, data);
+	return bpf_records_take_map(skeleton->progs.open_off_cpu, skeleton->maps.off_cpu_threads,
+				    callback, data);
 }

@@ -195,8 +195,7 @@ int bpf_source_end_samples(struct bpf_source *source, u64 window_end_ns,
 	if (window_end_ns && !result) {
 		source->skeleton->bss->thread_times_over = 1;
 		result = bpf_records_take_map(source->skeleton->progs.take_ending_thread_times,
-					      bpf_map__fd(source->skeleton->maps.thread_starts),
-					      sizeof(struct record_thread_time), callback, data);
+					      source->skeleton->maps.thread_starts, callback, data);
 	}
 	source->skeleton->bss->samples_over = 1;
 	stop_clocks(source);
