@@ -154,24 +154,25 @@ static int add_to_batch(void *data, const struct record_header *record, size_t s
 	return batch_add(data, record);
 }
 
-int recording_facts_title(struct recording_facts *facts, struct batch *batch, u32 pid)
+int recording_facts_title(struct recording_facts *facts, struct batch *batch, u32 pid,
+			  const char *title)
 {
 	struct record_thread fact = {
 		.header = recording_facts_header(KIND_thread, sizeof(fact), RECORD_SOURCE_TOOL),
 		.priority = (s32)0x80000000};
-	struct text title _cleanup_text_ = {0};
 	int result;
 
-	if (!process_title_append(pid, &title))
+	if (!title)
 		return 0;
 	fact.header.pid = pid;
-	result = text_ids_get(&facts->tool, batch, text_string(&title), &fact.header.name);
+	result = text_ids_get(&facts->tool, batch, title, &fact.header.name);
 	return result ? result : batch_add(batch, &fact.header);
 }
 
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target)
 {
+	_cleanup_free_ char *title = NULL;
 	struct map known = {0};
 	char key[64];
 	int result;
@@ -182,7 +183,8 @@ int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 	if (!result)
 		result = recording_facts_threads(target, &known, add_to_batch, batch);
 	map_free(&known);
-	return result ? result : recording_facts_title(facts, batch, target->pid);
+	(void)process_title_read(target->pid, &title);
+	return result ? result : recording_facts_title(facts, batch, target->pid, title);
 }
 
 int recording_facts_mapping(struct recording_facts *facts, struct batch *batch,

@@ -38,8 +38,9 @@ int recording_facts_host(struct recording_facts *facts, struct batch *batch);
 /* Its processes and threads as /proc has them now. */
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target);
-/* What a process calls itself now, if that is more than its name; nothing where it is gone. */
-int recording_facts_title(struct recording_facts *facts, struct batch *batch, u32 pid);
+/* What a process calls itself, if that is more than its name; NULL: nothing. */
+int recording_facts_title(struct recording_facts *facts, struct batch *batch, u32 pid,
+			  const char *title);
 /*
  * Only the threads that are not in `known` (by tid), which then are; for callers that have no facts, in any thread of
  * ours. 0 or the negative result of the callback.

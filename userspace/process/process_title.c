@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/process_title.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +30,20 @@ bool process_title_append_of(const char *command_line, struct text *text)
 	return !whole.failed && !safe.failed && !text->failed;
 }
 
-bool process_title_append(u32 pid, struct text *text)
+int process_title_read(u32 pid, char **ret_title)
 {
 	_cleanup_free_ char *line = NULL;
+	struct text title _cleanup_text_ = {0};
 	char path[32];
+	int result;
 
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-	return !proc_file_read(AT_FDCWD, path, &line, NULL) && process_title_append_of(line, text);
+	result = proc_file_read(AT_FDCWD, path, &line, NULL);
+	if (result)
+		return result;
+	/* One that has ended and is not waited for yet has no arguments any more. */
+	if (!*line)
+		return -ESRCH;
+	*ret_title = process_title_append_of(line, &title) ? take_pointer(&title.data) : NULL;
+	return 0;
 }

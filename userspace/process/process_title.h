@@ -13,9 +13,9 @@
 
 #define PROCESS_TITLE_COLUMNS 100
 
-/* Appends the title, cut at so many columns. false: it has none, which a mere path of its program is not, or it is gone. */
-bool process_title_append(u32 pid, struct text *text);
-/* The same of what /proc/PID/cmdline holds, NUL-terminated. */
+/* The title, cut at so many columns, malloc'ed; NULL: it has none, which a mere path of its program is not. 0 or -errno: it is gone. */
+int process_title_read(u32 pid, char **ret_title);
+/* The same of what /proc/PID/cmdline holds, NUL-terminated, behind text; false: it has none. */
 bool process_title_append_of(const char *command_line, struct text *text);
 
 #endif

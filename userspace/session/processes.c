@@ -13,8 +13,10 @@
 
 #include "process/descendants.h"
 #include "process/loader.h"
+#include "process/process_title.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "session/mapped_code.h"
 #include "../bpf/record.h"
 
@@ -25,6 +27,8 @@ struct child {
 	u32 pid;
 	int pidfd;	 /* -1: it has ended */
 	u64 cpu_time_ns; /* when last looked at; 0: it has ended, the BPF programs add it up */
+	char *title;	 /* when last looked at; NULL: none */
+	u32 ticks;	 /* of its life */
 	struct uprobe_set links;
 };
 
@@ -142,6 +146,28 @@ static void on_fork(struct processes *processes, u32 pid, u64 forked_ns)
 		child_attach(processes, child, forked_ns);
 }
 
+/* What it calls itself stays known when it has ended. */
+static void child_read_title(struct child *child)
+{
+	char *title;
+
+	if (process_title_read(child->pid, &title))
+		return;
+	/* Else it is another's by now. */
+	if (child_has_ended(child)) {
+		free(title);
+		return;
+	}
+	free(child->title);
+	child->title = title;
+}
+
+/* Often while it is young, ever more seldom then: there may be thousands of them. */
+static bool is_title_due(u32 ticks)
+{
+	return !(ticks & (ticks - 1));
+}
+
 static void child_look(struct child *child)
 {
 	clockid_t clock;
@@ -152,6 +178,8 @@ static void child_look(struct child *child)
 	now_ns = clock_getcpuclockid(child->pid, &clock) ? 0 : clock_read_ns(clock);
 	if (!child_has_ended(child)) {
 		child->cpu_time_ns = now_ns;
+		if (is_title_due(++child->ticks))
+			child_read_title(child);
 		return;
 	}
 	/* The number may be another's already. */
@@ -451,11 +479,22 @@ void processes_put_results(const struct processes_status *processes, u64 refused
 int processes_put_titles(const struct processes *processes, struct recording_facts *facts,
 			 struct batch *batch)
 {
+	struct map known = {0};
 	int result = 0;
 
-	for (size_t i = 0; i < processes->child_count && !result; i++)
-		if (!child_has_ended(&processes->children[i]))
-			result = recording_facts_title(facts, batch, processes->children[i].pid);
+	/* A number that several had is called as the last one. */
+	for (size_t i = processes->child_count; i-- > 0 && !result;) {
+		struct child *child = &processes->children[i];
+
+		if (map_find(&known, child->pid, 0))
+			continue;
+		if (!child_has_ended(child))
+			child_read_title(child);
+		result = map_set(&known, child->pid, 0, 1);
+		if (!result)
+			result = recording_facts_title(facts, batch, child->pid, child->title);
+	}
+	map_free(&known);
 	return result;
 }
 
@@ -517,8 +556,10 @@ struct processes *processes_free(struct processes *processes)
 	if (!processes)
 		return NULL;
 	processes_detach(processes);
-	for (size_t i = 0; i < processes->child_count; i++)
+	for (size_t i = 0; i < processes->child_count; i++) {
 		cleanup_close(&processes->children[i].pidfd);
+		free(processes->children[i].title);
+	}
 	mapped_code_free(processes->mapped);
 	free(processes->children);
 	free(processes);
