@@ -96,6 +96,12 @@ struct plan_library {
 	struct err why; /* it is UNTRIED */
 };
 
+/* A file that no target maps now, and one may map later: probes are put in for then. */
+struct plan_later_file {
+	size_t target; /* index */
+	char *path;    /* as it sees it */
+};
+
 /* What the kernel can do, and what the user allows; filled by the caller. */
 struct plan_limits {
 	bool has_session;      /* uprobe sessions: durations are possible */
@@ -118,6 +124,8 @@ struct plan_limits {
 	bool heap; /* only the functions of plan/heap_functions.def, by rules of their own: plan_heap.c */
 	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
 	size_t launch_patterns;	  /* the first so many of these are for stacks at launches only */
+	const struct plan_later_file *later_files; /* that targets may map later, */
+	size_t later_file_count;
 	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */
 };
 

@@ -89,7 +89,7 @@ int plan_later_file_add(struct module_list *modules, const struct target *target
 	for (size_t m = 0; m < modules->count; m++)
 		if (pattern_matches_module(pattern, &modules->items[m], targets))
 			return 0;
-	result = modules_add_later(modules, targets, pattern->binary);
+	result = modules_add_later(modules, targets, 0, pattern->binary);
 	if (result == -ENOEXEC)
 		return err_set(err, result, "pattern \"%s\": %s has no code", words,
 			       pattern->binary);
@@ -104,6 +104,14 @@ static int later_files_add(struct plan_builder *builder, struct module_list *mod
 	for (size_t p = 0; p < builder->pattern_count && builder->limits->children && !result; p++)
 		result = plan_later_file_add(modules, builder->targets, &builder->patterns[p],
 					     builder->patterns[p].text, err);
+	for (size_t i = 0; i < builder->limits->later_file_count && !result; i++) {
+		const struct plan_later_file *file = &builder->limits->later_files[i];
+
+		/* One that is gone by now, or has no code, is none. */
+		if (modules_add_later(modules, builder->targets, file->target, file->path) ==
+		    -ENOMEM)
+			result = err_errno(err, -ENOMEM, "can't plan the probes");
+	}
 	modules_sort(modules);
 	return result;
 }

@@ -395,7 +395,16 @@ static int ranges_read(struct code_module *module)
 	return result ? result : module->range_count ? 0 : -ENOEXEC;
 }
 
-int modules_add_later(struct module_list *list, const struct target *targets, const char *path)
+static struct code_module *module_of_file(const struct module_list *list, const struct stat *status)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (module_is_file(&list->items[i], status->st_dev, status->st_ino))
+			return &list->items[i];
+	return NULL;
+}
+
+int modules_add_later(struct module_list *list, const struct target *targets, size_t target,
+		      const char *path)
 {
 	_cleanup_free_ char *full = NULL;
 	_cleanup_close_ int fd = -1;
@@ -403,11 +412,14 @@ int modules_add_later(struct module_list *list, const struct target *targets, co
 	struct stat status;
 	int result;
 
-	if (asprintf(&full, "%s%s", targets[0].root_path, path) < 0)
+	if (asprintf(&full, "%s%s", targets[target].root_path, path) < 0)
 		return -ENOMEM;
 	fd = file_open_plain(AT_FDCWD, full, &status);
 	if (fd < 0)
 		return -ENOENT;
+	module = module_of_file(list, &status);
+	if (module)
+		return module_is_mapped_by(module, target) ? 0 : target_note(module, target);
 	module = module_append(list);
 	if (!module)
 		return -ENOMEM;
@@ -416,7 +428,7 @@ int modules_add_later(struct module_list *list, const struct target *targets, co
 	module->path = strdup(path);
 	module->numbers =
 		(struct file_numbers){status.st_dev, status.st_ino, status.st_dev, status.st_ino};
-	if (!module->path || target_note(module, 0) ||
+	if (!module->path || target_note(module, target) ||
 	    name_add(module, path_base_name(path), strlen(path_base_name(path))))
 		return -ENOMEM;
 	module->overlay = file_pages_is_overlay(module->fd);

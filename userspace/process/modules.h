@@ -33,7 +33,7 @@ struct code_module {
 	bool overlay; /* it lies on overlayfs */
 	bool main_executable; /* of a target */
 	bool deleted;
-	bool later; /* no target maps it yet: modules_add_later() */
+	bool later; /* no target mapped it: modules_add_later() */
 	bool shared_with_others; /* a process that is no target maps it too; only known where it was asked */
 	u32 shared_with_pid;	 /* one of them */
 	bool reaches_all; /* its links name no process, see plan_reach.c */
@@ -56,9 +56,9 @@ struct module_list {
  * where no target is left. */
 int modules_load(const struct target *targets, size_t target_count, struct module_list *ret_list,
 		 struct err *err);
-/* A file that no target maps, but processes that they start may, by its path as the first target sees it, which stands for those to come.
- * -ENOENT: there is none; -ENOEXEC: it has no code. It comes last. */
-int modules_add_later(struct module_list *list, const struct target *targets, const char *path);
+/* A file that the target with this index does not map, but may later, or processes that it starts, for which it stands: by its path as that
+ * target sees it. -ENOENT: there is none; -ENOEXEC: it has no code. It comes last, or is there already. */
+int modules_add_later(struct module_list *list, const struct target *targets, size_t target, const char *path);
 /* As modules_load() has them, those added among them: indexes into the list change. */
 void modules_sort(struct module_list *list);
 void modules_free(struct module_list *list);

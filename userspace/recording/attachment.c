@@ -146,6 +146,8 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.code_cache = options->no_code_cache ? NULL : CODE_CACHE_FOLDER,
 		.optional_patterns = attachment->gpu.pattern_count,
 		.launch_patterns = attachment->gpu.launch_pattern_count,
+		.later_files = attachment->gpu.later,
+		.later_file_count = attachment->gpu.later_count,
 		.recorded_patterns = attachment->gpu.pattern_count +
 				     (options->count ? 0 : options->functions.count),
 	};

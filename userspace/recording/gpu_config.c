@@ -89,5 +89,6 @@ void gpu_config_agents(const struct options *options, const struct attachment *a
 		.ring_bytes = options->agent_buffer_mb << 20,
 	};
 	ret_agents->follow = options->children && gpu_config_wants_agent(options);
+	ret_agents->late_targets = attachment->gpu.later_count != 0;
 	gpu_config_fill(options, &ret_agents->cupti);
 }

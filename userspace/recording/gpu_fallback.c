@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/cleanup.h"
 #include "cuda/cupti_supply.h"
 #include "plan/gpu_catalogue.h"
+#include "cuda/driver_files.h"
 #include "cuda/gpu_target.h"
 #include "inject/inject.h"
 #include "options/launch_stacks.h"
@@ -52,8 +55,8 @@ static int choose_patterns(const struct options *options, struct gpu_fallback *f
 	bool beyond = fallback->cuda_count && levels_has(options, LEVEL_library_functions);
 	unsigned parts = (all ? GPU_CATALOGUE_API | GPU_CATALOGUE_BEYOND : 0) |
 			 (beyond ? GPU_CATALOGUE_BEYOND : 0);
-	unsigned launches =
-		takes_launch_stacks(options) && fallback->cuda_count ? GPU_CATALOGUE_LAUNCHES : 0;
+	bool may_launch = fallback->cuda_count || fallback->later_count;
+	unsigned launches = takes_launch_stacks(options) && may_launch ? GPU_CATALOGUE_LAUNCHES : 0;
 	size_t first = gpu_catalogue_patterns(launches, 0, NULL);
 	size_t count = first + gpu_catalogue_patterns(parts, options->host_tracer_level, NULL);
 
@@ -73,6 +76,27 @@ static int note_refusal(struct gpu_fallback *fallback, size_t target, const char
 	fallback->refused[target] = strdup(why);
 	fallback->refused_count++;
 	return fallback->refused[target] ? 0 : -ENOMEM;
+}
+
+/* What an agent does not see has no calls for the stacks. */
+static int look_for_later(const struct options *options, const struct target *targets,
+			  size_t target, struct gpu_fallback *fallback)
+{
+	struct driver_files files = {0};
+	int result = 0;
+
+	if (!takes_launch_stacks(options) || !gpu_config_wants_agent(options))
+		return 0;
+	result = driver_files_find(&targets[target], &files);
+	for (size_t i = 0; i < files.count && !result; i++) {
+		result = array_reserve(&fallback->later, &fallback->later_capacity,
+				       fallback->later_count + 1);
+		if (!result)
+			fallback->later[fallback->later_count++] =
+				(struct plan_later_file){target, take_pointer(&files.paths[i])};
+	}
+	driver_files_free(&files);
+	return result;
 }
 
 static int look_at_all(const struct options *options, const struct target *targets, u32 command_pid,
@@ -96,6 +120,8 @@ static int look_at_all(const struct options *options, const struct target *targe
 		if (result)
 			return result;
 		fallback->cuda_count += gpu.cuda;
+		if (!gpu.cuda && look_for_later(options, targets, i, fallback))
+			return err_errno(err, -ENOMEM, "can't look at the GPU side");
 		if (why.code && note_refusal(fallback, i, why.message))
 			return err_errno(err, -ENOMEM, "can't look at the GPU side");
 	}
@@ -134,6 +160,9 @@ void gpu_fallback_free(struct gpu_fallback *fallback)
 {
 	for (size_t i = 0; fallback->refused && i < fallback->target_count; i++)
 		free(fallback->refused[i]);
+	for (size_t i = 0; i < fallback->later_count; i++)
+		free(fallback->later[i].path);
+	free(fallback->later);
 	free(fallback->refused);
 	free(fallback->patterns);
 	*fallback = (struct gpu_fallback){0};

@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_RECORDING_GPU_FALLBACK_H
 #define GPUPROBE_RECORDING_GPU_FALLBACK_H
 
+#include "plan/plan.h"
 #include "process/target.h"
 #include "options/options.h"
 
@@ -16,6 +17,8 @@ struct gpu_fallback {
 	const char **patterns;		  /* to be probed beside those of -F, where there are such functions */
 	size_t pattern_count;
 	size_t launch_pattern_count; /* the first ones of them, for stacks at launches */
+	struct plan_later_file *later; /* files of the driver that targets may map later, where stacks are taken of launches */
+	size_t later_count, later_capacity;
 };
 
 /* Looks at /proc and at the threads of the targets, some ms each; touches nothing. command_pid: one that is started with

@@ -106,10 +106,13 @@ static const char *why_no_agent(const struct gpu_fallback *gpu)
 	return "it has ended";
 }
 
-/* Do children get agents, that start CUDA later? */
-static bool may_follow(const struct options *options)
+/* Do processes get agents that start CUDA later? */
+static bool may_follow(const struct recording *recording)
 {
-	return options->children && gpu_config_wants_agent(options);
+	const struct options *options = recording->options;
+
+	return gpu_config_wants_agent(options) &&
+	       (options->children || recording->attachment.gpu.later_count);
 }
 
 static int check_something_to_record(const struct recording *recording, struct err *err)
@@ -118,8 +121,7 @@ static int check_something_to_record(const struct recording *recording, struct e
 	const struct gpu_fallback *gpu = &recording->attachment.gpu;
 
 	if (plan->function_count || plan->usdt_count || recording->attachment.heap_plan ||
-	    recording->launches || gpu->cuda_count > gpu->refused_count ||
-	    may_follow(recording->options))
+	    recording->launches || gpu->cuda_count > gpu->refused_count || may_follow(recording))
 		return 0;
 	if (!attachment_names_probes(recording->options) &&
 	    (levels_wants_blocking(recording->options) ||
@@ -377,7 +379,7 @@ static int run_session(struct recording *recording, struct err *err)
 		.single_probes = attachment->single_probes,
 		.capture_fd = recording->capture.fd,
 		.keeps_unwind_tables = !options->no_code_cache,
-		.agents = attachment->gpu.cuda_count || recording->launches || may_follow(options)
+		.agents = attachment->gpu.cuda_count || recording->launches || may_follow(recording)
 				  ? &recording->agents
 				  : NULL,
 		.agents_needed = needs_agents(recording),

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Launches kernels on the simulated CUDA (argv[1]: the folder build/sim) from several places, by the runtime, the driver and graphs, and notes its own stack at
 each launch. Says "ready"; a line on stdin begins ROUNDS (argv[3]) in THREADS (argv[4]); then all notes are in the file argv[2], as JSON: {kernel:
-[[name, line], ...innermost first]}; each launch has a kernel of its own, called launch_N."""
+[[name, line], ...innermost first]}; each launch has a kernel of its own, called launch_N. With argv[5], "late": says "begun" first, and has
+nothing of CUDA until a line comes."""
 import ctypes
 import json
 import sys
 import threading
 
 folder, notes_path, rounds, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+if "late" in sys.argv[5:]:
+	print("begun", flush=True)
+	sys.stdin.readline()
 driver = ctypes.CDLL(folder + "/libcuda.so.1")
 runtime = ctypes.CDLL(folder + "/libcudart.so.13")
 notes = {}

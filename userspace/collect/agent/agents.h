@@ -46,6 +46,7 @@ struct agents_config {
 	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
 	u32 launch_pid;			 /* that of the targets which was started with it */
 	bool follow; /* descendants of the targets that start CUDA later get one too: agents_follow() */
+	bool late_targets; /* so do targets that had not begun it */
 	const struct bpf_source *source; /* by which other users of CUPTI are noticed; outlives the agents */
 	const struct agents_threads *threads; /* NULL: nobody wants to know; outlives the agents */
 	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
@@ -116,7 +117,7 @@ int agents_put_failures(struct agents *agents, struct recording_facts *facts, st
 void agents_open_window(struct agents *agents, u64 now_ns);
 void agents_close_window(struct agents *agents, u64 now_ns);
 /*
- * Inside the window, some times a second: puts agents into descendants of the targets that have mapped the driver and
+ * Inside the window, some times a second: puts agents into targets and descendants of them that have mapped the driver and
  * have none. May block 2 s for each.
  */
 void agents_follow(struct agents *agents);

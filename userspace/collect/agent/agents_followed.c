@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Agents for descendants of the targets that start CUDA inside the window. */
+/* Agents for targets, and descendants of them, that start CUDA inside the window. */
 #include <stdlib.h>
 
 #include "process/descendants.h"
@@ -25,14 +25,22 @@ static struct agent *find(const struct agents *agents, u32 pid)
 	return NULL;
 }
 
+/* The drain thread knows the agent already, and is to find it late only when it has all that a late one has. */
+static void start_known(struct agents *agents, struct agent *agent)
+{
+	__atomic_store_n(&agent->report.late, false, __ATOMIC_RELEASE);
+	agents_start_one(agents, agent, NULL);
+	__atomic_store_n(&agent->report.late, true, __ATOMIC_RELEASE);
+}
+
 /* A process that has just begun often has no thread that could be borrowed: it is asked again. */
 static void try_again(struct agents *agents, struct agent *agent)
 {
-	if (!agent->taker.pid || agent->control || agent->report.outcome != AGENT_REFUSED ||
-	    agent->tries >= TRIES_MAX)
+	if (!agent->report.late || agent->launch || agent->control ||
+	    agent->report.outcome != AGENT_REFUSED || agent->tries >= TRIES_MAX)
 		return;
 	agent->tries++;
-	agents_start_one(agents, agent, NULL);
+	start_known(agents, agent);
 }
 
 static void put_in(struct agents *agents, struct target *process)
@@ -99,15 +107,28 @@ static void look_at(struct agents *agents, u32 pid)
 	target_close(&process);
 }
 
-void agents_follow(struct agents *agents)
+/* Of the targets the agents are the first ones. */
+static void look_at_targets(struct agents *agents)
+{
+	for (size_t i = 0; i < agents->config.target_count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		if (target_is_gone(agent->target))
+			continue;
+		if (agent->report.outcome == AGENT_NOT_CUDA && !agent->launch &&
+		    has_driver(agent->target))
+			start_known(agents, agent);
+		else
+			try_again(agents, agent);
+	}
+}
+
+static void look_at_descendants(struct agents *agents)
 {
 	const struct agents_config *config = &agents->config;
 	_cleanup_free_ u32 *given = NULL, *pids = NULL;
-	u64 now_ns = clock_monotonic_ns();
 	size_t count = 0;
 
-	if (!config->follow || now_ns - agents->followed_ns < FOLLOW_PERIOD_NS)
-		return;
 	given = calloc(config->target_count + 1, sizeof(*given));
 	for (size_t i = 0; given && i < config->target_count; i++)
 		given[i] = config->targets[i].pid;
@@ -116,6 +137,17 @@ void agents_follow(struct agents *agents)
 			look_at(agents, pids[i]);
 	if (config->launch)
 		look_at(agents, config->launch_pid);
+}
+
+void agents_follow(struct agents *agents)
+{
+	if (!agents_follows(agents) ||
+	    clock_monotonic_ns() - agents->followed_ns < FOLLOW_PERIOD_NS)
+		return;
+	if (agents->config.late_targets)
+		look_at_targets(agents);
+	if (agents->config.follow)
+		look_at_descendants(agents);
 	agents_all_answered(agents);
 	agents->followed_ns = clock_monotonic_ns();
 }
@@ -153,7 +185,7 @@ size_t agents_unreached(const struct agents *agents, u32 *ret_example)
 
 bool agents_follows(const struct agents *agents)
 {
-	return agents->config.follow;
+	return agents->config.follow || agents->config.late_targets;
 }
 
 u64 agents_turned_away(const struct agents *agents)
