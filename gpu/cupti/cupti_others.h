@@ -18,6 +18,7 @@ struct cupti_others {
 	bool lost;	/* CUPTI's records are not ours any more */
 	bool down;	/* it was finalized: no call of it any more */
 	bool withdrawn; /* what only we had switched on is off */
+	bool unheard;	/* news did not come in time: they are waited for less long from then on */
 	u64 taken_off; /* kinds that we have switched off */
 	u32 flushes;	/* of our buffers, to whom they go now */
 	u64 flushed_ns;
@@ -46,7 +47,7 @@ u64 cupti_others_timeout(const struct cupti_session *session, u64 timeout_ns);
 void cupti_others_withdraw(struct cupti_session *session, u64 wait_ns);
 /* Waits for the news of others that are under way: a call of our own that does nothing tells, since they come one after the
  * other. false: nobody tells us of them, or not in time. */
-bool cupti_others_hear(const struct cupti_session *session);
+bool cupti_others_hear(struct cupti_session *session);
 /* Before and after callbacks are registered, in place of whose are there: who has come since the session began keeps his, or gets
  * them back. true: somebody has. since_ns: when ours were registered; 0: they are not. */
 bool cupti_others_were_first(struct cupti_session *session, u64 since_ns);
