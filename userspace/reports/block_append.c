@@ -329,6 +329,34 @@ static void append_python(struct text *text, const char *lines)
 		text_append(text, lines);
 }
 
+/* By which functions of the C library threads come to a program's own: all stacks end in them, and room is scarce. */
+static bool is_start(const char *line)
+{
+	static const char *const names[] = {"_start",
+					    "__libc_start_main",
+					    "__libc_start_main_impl",
+					    "__libc_start_call_main",
+					    "start_thread",
+					    "clone3"};
+	size_t length = strcspn(line, " \n");
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == length && !strncmp(line, names[i], length))
+			return true;
+	return false;
+}
+
+/* Without the outermost ones of these, unless there is nothing else. */
+static size_t length_without_starts(const char *lines)
+{
+	const char *end = lines;
+
+	for (const char *line = lines; *line; line = next_line(line))
+		if (!is_start(line))
+			end = next_line(line);
+	return end == lines ? strlen(lines) : (size_t)(end - lines);
+}
+
 /* NULL: out of memory. */
 static char *join_lines(const char *lines, enum shown shown)
 {
@@ -343,6 +371,10 @@ static char *join_lines(const char *lines, enum shown shown)
 		append_python(&kept, rest);
 	else
 		text_append(&kept, rest);
+	if (kept.data && (shown == SHOWN_WAY || shown == SHOWN_STACK)) {
+		kept.length = length_without_starts(kept.data);
+		kept.data[kept.length] = '\0';
+	}
 	report_append_lines(&text, text_string(&kept));
 	text.failed |= kept.failed;
 	text_append(&text, ""); /* of no lines too there is a string */

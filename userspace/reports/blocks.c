@@ -68,6 +68,15 @@ struct filled {
 	size_t rows; /* shown */
 };
 
+/* Its words are for a screen. */
+static int parse_whole(const char *words, struct report_request *ret_request, struct err *err)
+{
+	_cleanup_free_ char *name = strndup(words, strcspn(words, ":"));
+
+	return name ? report_parse(name, ret_request, err)
+		    : err_errno(err, -ENOMEM, "can't make the reports");
+}
+
 int blocks_reports(struct view *view, struct report_request *ret_requests, size_t *ret_count,
 		   struct err *err)
 {
@@ -77,7 +86,7 @@ int blocks_reports(struct view *view, struct report_request *ret_requests, size_
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++) {
 		if (!blocks[i].most || !view_has_any(view, blocks[i].kinds))
 			continue;
-		result = report_parse(blocks[i].report, &ret_requests[count++], err);
+		result = parse_whole(blocks[i].report, &ret_requests[count++], err);
 		if (result == 0 && blocks[i].beside)
 			result = report_parse(blocks[i].beside, &ret_requests[count++], err);
 	}
@@ -148,8 +157,8 @@ static int make_table(struct view *view, const char *report, struct report_table
 	return result < 0 ? result : request.report->make(view, &request, table, err);
 }
 
-static int fill(struct view *view, const struct block *block, struct filled *filled,
-		struct err *err)
+static int fill(struct view *view, const struct block *block, const struct blocks_style *style,
+		struct filled *filled, struct err *err)
 {
 	int result;
 
@@ -158,6 +167,9 @@ static int fill(struct view *view, const struct block *block, struct filled *fil
 	result = make_table(view, block->report, &filled->table, err);
 	if (result == 0 && block->beside)
 		result = make_table(view, block->beside, &filled->beside, err);
+	/* Who asks for rows wants them. */
+	if (style->has_max_rows && filled->table.row_count)
+		free(take_pointer(&filled->table.brief));
 	if (result == 0 && (filled->table.row_count || (!block->kinds[0] && block->most)))
 		filled->block = block;
 	return result;
@@ -280,7 +292,7 @@ int blocks_print(struct view *view, const struct blocks_style *style, struct err
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
 		if (!is_said(&blocks[i], style))
-			result = fill(view, &blocks[i], &filled[i], err);
+			result = fill(view, &blocks[i], style, &filled[i], err);
 	if (result == 0 && block_opening_append(view, &opening) < 0)
 		result = err_errno(err, -ENOMEM, "can't print the summary");
 	if (result == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "blocked_by": which thread waited until which other one woke it, in what, and what that one ran meanwhile, by its samples.
- * A row is a pair of threads and a name of waits. In the report "blocked_tasks", for a screen, threads of a process are one row where their names
+ * A row is a pair of threads and a name of waits. With :alike, for a screen, threads of a process are one row where their names
  * are the same but for a number at the end, and one thread woke them; its first thread is none of them.
  */
 #include <errno.h>
@@ -62,7 +62,7 @@ struct run {
 	size_t active_count, active_capacity, active_most;
 	struct string_table functions;
 	struct map ran; /* (pair, function) -> ns */
-	bool folds;	/* blocked_tasks */
+	bool folds;	/* :alike */
 	struct string_table alike;
 	struct map waiter_keys; /* (pid, tid) -> key of the thread, or of those that it is alike */
 	struct map waiters;	/* (pair, waiter): it is counted */
@@ -271,7 +271,7 @@ int report_blockers_make(struct view *view, const struct report_request *request
 			 struct report_table *table, struct err *err)
 {
 	const struct view_sink sink = {.span = run_span, .point = run_point};
-	struct run run = {.view = view, .folds = !strcmp(request->report->name, "blocked_tasks")};
+	struct run run = {.view = view, .folds = request->alike};
 	int result = view_run(view, &sink, &run, err);
 
 	table->title = "Off-CPU until another thread woke it";

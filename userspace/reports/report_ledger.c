@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report "ledger": everything that was lost, or is not as it seems, where, and how many; what means most first, since a screen
- * shows the first ones only.
+ * The report "ledger": everything that was lost, or is not as it seems, where, and how many; what means most first, of which
+ * a screen has one line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,22 +60,67 @@ static int compare(const void *left, const void *right)
 	return strcmp(a->place, b->place);
 }
 
-/* Where nothing was lost, a line is enough to say what there is. */
+/* ---- the line of a screen ---- */
+
+/* Of all entries of that kind. */
+static u64 count_of(const struct view_survey *survey, const struct view_loss *const *losses,
+		    u32 reason)
+{
+	u64 count = 0;
+
+	for (size_t i = 0; i < survey->loss_count; i++)
+		count += losses[i]->reason == reason ? losses[i]->count : 0;
+	return count;
+}
+
+/* "1 wait_end_unseen, 2794 stack_cut", each kind once. */
+static void append_noted(const struct view_survey *survey, const struct view_loss *const *losses,
+			 struct text *text)
+{
+	for (size_t i = 0; i < survey->loss_count; i++) {
+		size_t before = 0;
+		u64 count;
+
+		while (before < i && losses[before]->reason != losses[i]->reason)
+			before++;
+		if (before < i)
+			continue;
+		count = count_of(survey, losses, losses[i]->reason);
+		text_appendf(text, "%s%llu %s", i ? ", " : "", (unsigned long long)count,
+			     losses[i]->tag);
+		/* How much of the GPU's work it is stands there. */
+		if (count == losses[i]->count &&
+		    schema_loss_class(losses[i]->reason) == LOSS_CLASS_SIZES)
+			text_appendf(text, " (%s)", losses[i]->place);
+	}
+}
+
+/* What means most, and how many more there are. */
+static void append_most(const struct view_survey *survey, const struct view_loss *const *losses,
+			struct text *text)
+{
+	text_appendf(text, "%llu %s (%s", (unsigned long long)losses[0]->count, losses[0]->tag,
+		     losses[0]->place);
+	view_loss_append_moment(survey, losses[0], text);
+	text_appendf(text, "): %s", losses[0]->meaning);
+	if (survey->loss_count > 1)
+		text_appendf(text, "; %zu more", survey->loss_count - 1);
+	text_append(text, " (-r ledger)");
+}
+
 static int fill_brief(const struct view_survey *survey, const struct view_loss *const *losses,
 		      struct report_table *table)
 {
 	struct text text = {0};
 
-	if (!survey->loss_count || !view_is_complete(survey))
+	if (!survey->loss_count)
 		return 0;
-	/* How much of the GPU's work it is stands in their rows. */
-	for (size_t i = 0; i < survey->loss_count; i++)
-		if (schema_loss_class(losses[i]->reason) == LOSS_CLASS_SIZES)
-			return 0;
-	text_append(&text, "Nothing was lost. Noted (-r ledger):");
-	for (size_t i = 0; i < survey->loss_count; i++)
-		text_appendf(&text, "%s %llu %s", i ? "," : "",
-			     (unsigned long long)losses[i]->count, losses[i]->tag);
+	if (view_is_complete(survey)) {
+		text_append(&text, "Nothing was lost. Noted (-r ledger): ");
+		append_noted(survey, losses, &text);
+	} else {
+		append_most(survey, losses, &text);
+	}
 	if (text.failed)
 		text_free(&text);
 	table->brief = text.data;

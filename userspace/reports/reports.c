@@ -16,6 +16,7 @@ static const struct report report_rows[] = {
 #define NVTX   REPORT_TAKES_NVTX
 #define ROWS   REPORT_TAKES_ROWS
 #define GROUPS REPORT_TAKES_GROUPS
+#define ALIKE  REPORT_TAKES_ALIKE
 #define ALIASES(...)        \
 	{                   \
 		__VA_ARGS__ \
@@ -28,6 +29,7 @@ static const struct report report_rows[] = {
 #undef NVTX
 #undef ROWS
 #undef GROUPS
+#undef ALIKE
 #undef ALIASES
 };
 
@@ -157,6 +159,12 @@ static bool set_by_line(struct report_request *request, const char *value)
 	return !value;
 }
 
+static bool set_alike(struct report_request *request, const char *value)
+{
+	request->alike = true;
+	return !value;
+}
+
 static const struct option_word {
 	const char *word, *shown;
 	enum report_option option;
@@ -170,6 +178,7 @@ static const struct option_word {
 	{"thread", ":thread", REPORT_TAKES_GROUPS, set_by_thread},
 	{"process", ":process", REPORT_TAKES_GROUPS, set_by_process},
 	{"line", ":line", REPORT_TAKES_GROUPS, set_by_line},
+	{"alike", ":alike", REPORT_TAKES_ALIKE, set_alike},
 };
 
 void report_append_options(const struct report *report, struct text *text)

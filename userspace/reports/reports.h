@@ -22,6 +22,7 @@ enum report_option {
 	REPORT_TAKES_NVTX = 2,	/* :nvtx-name, or :nvtx */
 	REPORT_TAKES_ROWS = 4,	/* :rows=N */
 	REPORT_TAKES_GROUPS = 8, /* :thread, :process, :line */
+	REPORT_TAKES_ALIKE = 16, /* :alike */
 };
 
 /* How kernels are called. */
@@ -41,6 +42,7 @@ struct report_request {
 	bool nvtx_name; /* behind the name of the innermost range around the launch */
 	u64 rows;	/* the most that it makes; 0: nobody said */
 	bool by_thread, by_process, by_line; /* has a row for each */
+	bool alike; /* has one row for threads that are alike */
 };
 
 #define REPORT_ALIASES_MAX 4
