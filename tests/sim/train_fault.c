@@ -22,6 +22,7 @@
 #define NOINLINE      __attribute__((noinline))
 #define BATCHES	      2
 #define NEIGHBOURS    3
+#define SPANS_MOST    (1u << 18)
 #define PAGE_BYTES    4096
 #define TOUCHED_BYTES (64u << 20)
 
@@ -46,6 +47,12 @@ struct loop {
 	int timer;
 };
 
+/* When the thread that launches was in what is wrong, of CLOCK_MONOTONIC: what it says at its end. */
+static struct span {
+	uint64_t since_ns, until_ns;
+} spans[SPANS_MOST];
+static size_t span_count;
+
 struct fault {
 	const char *name;
 	/* Each may be NULL. */
@@ -55,6 +62,7 @@ struct fault {
 	void (*among)(struct loop *loop);  /* beside its kernels */
 	void (*after)(struct loop *loop);  /* when all is launched */
 	bool is_pageable, is_unloaded;	   /* the batch; there is no loader */
+	bool is_in_loader;
 };
 
 static const char kernel_stub;
@@ -160,8 +168,9 @@ static void *fill_queue(void *argument)
 	return NULL;
 }
 
-static NOINLINE void next_batch(void)
+static NOINLINE void next_batch(struct loop *loop)
 {
+	(void)loop;
 	pthread_mutex_lock(&queue_lock);
 	while (!queued && !is_ending)
 		pthread_cond_wait(&queue_changed, &queue_lock);
@@ -171,6 +180,24 @@ static NOINLINE void next_batch(void)
 }
 
 /* ---- faults ---- */
+
+static void do_wrong(void (*wrong)(struct loop *loop), struct loop *loop)
+{
+	uint64_t since_ns = now_ns(CLOCK_MONOTONIC);
+
+	wrong(loop);
+	if (span_count < SPANS_MOST)
+		spans[span_count++] = (struct span){since_ns, now_ns(CLOCK_MONOTONIC)};
+}
+
+static void tell_spans(void)
+{
+	printf("{\"simulated\":true,\"spans\":[");
+	for (size_t i = 0; i < span_count; i++)
+		printf("%s[%llu,%llu]", i ? "," : "", (unsigned long long)spans[i].since_ns,
+		       (unsigned long long)spans[i].until_ns);
+	printf("]}\n");
+}
 
 static void draw_load(struct plan *plan)
 {
@@ -395,7 +422,7 @@ static NOINLINE void copy_in_order(struct loop *loop)
 
 static const struct fault faults[] = {
 	{.name = "none"},
-	{"slow-loader", .draw = draw_load},
+	{"slow-loader", .draw = draw_load, .is_in_loader = true},
 	{"starved-loader", .draw = draw_starved_load, .begin = crowd_loader},
 	{"sync", .draw = draw_prepare, .after = wait_for_all},
 	{"item", .draw = draw_prepare, .after = read_loss},
@@ -435,19 +462,21 @@ static NOINLINE void prepare_step(uint64_t ns)
 /* One step ahead of the GPU, as long as nothing is wrong. */
 static NOINLINE void run_step(struct loop *loop, const struct fault *fault)
 {
-	if (!fault->is_unloaded)
-		next_batch();
+	if (fault->is_in_loader)
+		do_wrong(next_batch, loop);
+	else if (!fault->is_unloaded)
+		next_batch(loop);
 	prepare_step(loop->plan.prepare_ns);
 	if (fault->before)
-		fault->before(loop);
+		do_wrong(fault->before, loop);
 	for (unsigned i = 0; i < loop->plan.kernels; i++) {
 		launch(loop);
 		if (fault->among && i == loop->plan.kernels / 2)
-			fault->among(loop);
+			do_wrong(fault->among, loop);
 	}
 	CHECK(cudaEventRecord(loop->done[loop->step % 2], loop->compute));
 	if (fault->after)
-		fault->after(loop);
+		do_wrong(fault->after, loop);
 	loop->step++;
 	if (loop->step > 1)
 		CHECK(cudaEventSynchronize(loop->done[loop->step % 2]));
@@ -528,7 +557,7 @@ static void run(const struct fault *fault, unsigned long seed)
 	while (!is_ending)
 		run_step(&loop, fault);
 	CHECK(cudaDeviceSynchronize());
-	printf("{\"simulated\":true,\"steps\":%lu}\n", loop.step);
+	tell_spans();
 }
 
 int train_fault_main(int argc, char **argv)
@@ -548,6 +577,6 @@ int train_fault_main(int argc, char **argv)
 	signal(SIGTERM, end);
 	signal(SIGINT, end);
 	run(fault, seed);
-	fflush(stdout);
+	fflush(NULL);
 	_exit(0); /* threads may still be at their work */
 }

@@ -126,6 +126,7 @@ void sim_tools_done(const struct sim_activity *activity)
 {
 	const struct sim_tools *tools = enter_tool();
 
+	sim_truth_done(activity);
 	if (!tools)
 		return;
 	tools->done(activity);

@@ -200,6 +200,8 @@ uint64_t sim_graph_node_id(CUgraphNode node);
 /* truth.c: counted where the application asks, without any tool. */
 void sim_truth_call(const struct sim_site *site, bool is_outermost);
 void sim_truth_activity(const struct sim_activity *activity);
+/* It is over: its times are known, whether or not a tool listens. */
+void sim_truth_done(const struct sim_activity *activity);
 void sim_truth_memory(int device, uint64_t live_bytes, uint64_t peak_bytes);
 
 #endif

@@ -167,6 +167,36 @@ void sim_truth_activity(const struct sim_activity *activity)
 	pthread_mutex_unlock(&truth_lock);
 }
 
+/* One a piece of work, in the file that the knob work_log names. */
+struct work_log_entry {
+	uint32_t device, kind;
+	uint64_t start_ns, end_ns;
+};
+
+void sim_truth_done(const struct sim_activity *activity)
+{
+	static FILE *log;
+	static bool opened;
+	const struct work_log_entry entry = {.device = activity->device,
+					     .kind = activity->kind,
+					     .start_ns = activity->start_ns,
+					     .end_ns = activity->end_ns};
+
+	if (activity->kind != SIM_KERNEL && activity->kind != SIM_MEMCPY &&
+	    activity->kind != SIM_MEMSET)
+		return;
+	pthread_mutex_lock(&truth_lock);
+	if (!opened) {
+		const char *path = sim_knob_text("work_log");
+
+		log = path ? fopen(path, "we") : NULL;
+		opened = true;
+	}
+	if (log)
+		fwrite(&entry, sizeof(entry), 1, log);
+	pthread_mutex_unlock(&truth_lock);
+}
+
 void sim_truth_memory(int device, uint64_t live_bytes, uint64_t peak_bytes)
 {
 	pthread_mutex_lock(&truth_lock);
