@@ -41,6 +41,7 @@ struct run {
 	struct cursor *cursors; /* [gpu] */
 	struct thread *threads; /* [row] */
 	struct map rows;	/* (pid, tid) -> row */
+	struct map gil_owners;	/* process -> row of who got its GIL last, of those that waited */
 	struct why_code code;
 	struct why_waits waits;
 	bool has_waits;
@@ -95,8 +96,8 @@ static void append_waker(const struct run *run, const struct record_off_cpu *wai
 	text_appendf(text, ", woken by %s (%u)", name ? name : "thread", wait->waker_tid);
 }
 
-/* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)"; -ENOMEM. */
-static s64 describe_wait(struct run *run, const struct thread *thread)
+/* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)", with words in front; -ENOMEM. */
+static s64 describe_wait(struct run *run, const struct thread *thread, const char *words)
 {
 	_cleanup_text_ struct text text = {0};
 	const struct record_off_cpu *wait = &thread->wait;
@@ -105,6 +106,7 @@ static s64 describe_wait(struct run *run, const struct thread *thread)
 
 	if (code < 0)
 		return code;
+	text_append(&text, words);
 	text_append(&text, run->tally->why->whats.strings[thread->wait_name]);
 	if (object)
 		text_appendf(&text, " for %s", object);
@@ -135,9 +137,9 @@ static int add_wait(struct run *run, const struct part *part, const struct threa
 		return add(run, part, wait->throttled ? WHY_THROTTLED : WHY_PREEMPTED,
 			   describe_preemption(run, wait));
 	if (part->since_ns >= thread->ready_ns)
-		return add(run, part, WHY_WOKEN, run->code.unknown);
+		return add(run, part, WHY_WOKEN, describe_wait(run, thread, "behind "));
 	return add(run, part, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
-		   describe_wait(run, thread));
+		   describe_wait(run, thread, ""));
 }
 
 /* Of a thread without samples: what it went on to. */
@@ -352,6 +354,18 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 	return 0;
 }
 
+/* Who waits for the GIL looks up every few milliseconds, woken by a timer: whoever got it last still has it. */
+static size_t gil_owner(const struct run *run, const struct view_event *event)
+{
+	const u64 *owner = map_find(&run->gil_owners, event->record->pid, 0);
+	const struct thread *thread = owner ? &run->threads[*owner] : NULL;
+
+	if (!owner || *owner == event->row_index ||
+	    (thread->waits && thread->wait_for == WHY_WAIT_GIL))
+		return WHY_NO_ROW;
+	return *owner;
+}
+
 static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
 {
 	s64 name = why_what(run->tally->why, event->name);
@@ -371,6 +385,8 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 	thread->wait_name = (u32)name;
 	if (why_waits_find(&run->waits, run->view, event, &thread->wait_for))
 		return -ENOMEM;
+	if (thread->wait_for == WHY_WAIT_GIL && thread->wait.woken_by != VALUE_woken_by_thread)
+		thread->waker = gil_owner(run, event);
 	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
 	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
 	return 0;
@@ -391,6 +407,9 @@ static int change(struct run *run, const struct view_event *event, u64 ts, bool 
 		return kind == KIND_api ? enter_call(run, thread, event)
 					: enter_wait(run, thread, event);
 	*(kind == KIND_api ? &thread->calls : &thread->waits) -= 1;
+	if (kind == KIND_off_cpu && thread->wait_for == WHY_WAIT_GIL &&
+	    thread->wait.woken_by == VALUE_woken_by_thread)
+		return map_set(&run->gil_owners, event->record->pid, 0, event->row_index);
 	return 0;
 }
 
@@ -511,6 +530,7 @@ int why_threads_ask(struct view *view, struct why_tally *tally, const struct why
 	why_code_free(&run.code);
 	why_waits_free(&run.waits);
 	map_free(&run.rows);
+	map_free(&run.gil_owners);
 	free(run.cursors);
 	free(run.threads);
 	return result;

@@ -21,11 +21,18 @@ static const struct {
 #include "why/why_waits.def"
 };
 
-static const struct {
+struct in_function {
 	enum why_wait wait;
 	const char *function;
-} functions[] = {
+};
+
+static const struct in_function functions[] = {
 #define WAIT_IN(name, function) {WHY_WAIT_##name, function},
+#include "why/why_waits.def"
+};
+
+static const struct in_function around[] = {
+#define WAIT_AROUND(name, function) {WHY_WAIT_##name, function},
 #include "why/why_waits.def"
 };
 
@@ -43,6 +50,10 @@ static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
 	const char *cut;
 	size_t count = view_frames(view, pid, stack, &frames, &cut);
 
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(around); j++)
+			if (!strcmp(frames[i].name, around[j].function))
+				return around[j].wait;
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
 			if (!strcmp(frames[i].name, functions[j].function))
