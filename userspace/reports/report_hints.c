@@ -23,8 +23,9 @@ static const struct report_column columns[COLUMNS] = {
 	[COLUMN_HINT] = {"Hint", REPORT_TEXT},
 };
 
-/* Less than that is not worth a line. */
-#define LEAST_PERCENT 5.0
+/* Less than that is not worth a line; code that a program makes has names in nobody's stacks, so it is sooner. */
+#define LEAST_PERCENT	  5.0
+#define LEAST_PERCENT_JIT 1.0
 
 static const struct {
 	const char *program, *words;
@@ -34,7 +35,7 @@ static const struct {
 };
 
 static const char stripped_words[] =
-	"no symbols: install its -dbgsym (-debuginfo), or set DEBUGINFOD_URLS for root";
+	"no symbols: install its -dbgsym or set DEBUGINFOD_URLS for root";
 
 struct unnamed {
 	u64 cpu_ns, wait_ns;
@@ -130,6 +131,11 @@ static double percent(u64 part_ns, u64 all_ns)
 	return all_ns ? 100.0 * (double)part_ns / (double)all_ns : 0;
 }
 
+static double least_of(const struct unnamed *item)
+{
+	return item->pid ? LEAST_PERCENT_JIT : LEAST_PERCENT;
+}
+
 /* By the executable: a process may call itself anything. */
 static const char *words_of(const struct view *view, u32 pid)
 {
@@ -194,8 +200,8 @@ int report_hints_make(struct view *view, const struct report_request *request,
 	for (size_t i = 0; i < run.count && result == 0; i++) {
 		struct report_row *row;
 
-		if (percent(run.items[i].cpu_ns, run.cpu_ns) < LEAST_PERCENT &&
-		    percent(run.items[i].wait_ns, run.wait_ns) < LEAST_PERCENT)
+		if (percent(run.items[i].cpu_ns, run.cpu_ns) < least_of(&run.items[i]) &&
+		    percent(run.items[i].wait_ns, run.wait_ns) < least_of(&run.items[i]))
 			continue;
 		row = report_table_add(table);
 		if (!row || fill_row(&run, &run.items[i], row))

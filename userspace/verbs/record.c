@@ -502,8 +502,8 @@ static int finish(struct recording *recording, int session_result, const struct 
 		return EXIT_FAILURE;
 	}
 	if (recording->capture_asked)
-		log_info("wrote %s: gpuprobe stats %s, gpuprobe export %s -o FILE",
-			 recording->capture_path, recording->capture_path, recording->capture_path);
+		log_info("wrote %s: gpuprobe export %s -o FILE", recording->capture_path,
+			 recording->capture_path);
 	else
 		unlink(recording->capture_path);
 	return EXIT_SUCCESS;
