@@ -181,6 +181,8 @@ static int launched_line(struct folded *folded, const struct launched *launched,
 		append_stack(folded->view, launched->pid, launched->stack, &text);
 	else
 		append_part(&text, "[no stack]");
+	if (code.replays)
+		append_part(&text, "[replays a graph]");
 	if (launched->name)
 		append_part(&text, launched->name);
 	if (line_add(folded, &text, ret_place))

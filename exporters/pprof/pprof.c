@@ -50,6 +50,7 @@ struct sum {
 	size_t place_count;
 	const char *state; /* NULL: none */
 	s64 what;	   /* string: what it waited in; 0: nothing */
+	s64 autograd;	   /* string: the node of PyTorch's autograd that launched it; 0: none */
 	s64 values[TYPES];
 };
 
@@ -89,23 +90,69 @@ struct key {
 	const char *why;  /* NULL: the stack */
 	const char *what; /* it waited in; NULL: nothing */
 	u32 pid;	  /* whose stack it is */
-	s64 leaf;	  /* string: what a GPU did for it, as if called there; 0: nothing */
+	s64 leaf;	  /* place: what a GPU did for it, as if called there; 0: nothing */
+	const struct view_event *work; /* that; NULL: it is a call, or nothing */
 };
 
-/* What stands below its stack. */
-static int add_leaf(struct pprof *pprof, s64 leaf, struct sum *sum)
+/* before: what stands below it, else what called it. */
+static int add_places(struct sum *sum, bool before, const u64 *more, size_t count)
 {
-	s64 place = pprof_place_named(&pprof->places, pprof->places.strings.strings[leaf]);
-	u64 *places = place < 0 ? NULL : calloc(sum->place_count + 1, sizeof(*places));
+	u64 *places = calloc(sum->place_count + count + 1, sizeof(*places));
 
 	if (!places)
 		return -ENOMEM;
-	places[0] = (u64)place;
-	memcpy(places + 1, sum->places, sum->place_count * sizeof(*places));
+	memcpy(places + (before ? count : 0), sum->places, sum->place_count * sizeof(*places));
+	memcpy(places + (before ? 0 : sum->place_count), more, count * sizeof(*places));
 	free(sum->places);
 	sum->places = places;
-	sum->place_count++;
+	sum->place_count += count;
 	return 0;
+}
+
+static int add_mark(struct pprof *pprof, struct sum *sum, bool before, const char *name)
+{
+	s64 place = pprof_place_named(&pprof->places, name);
+	u64 id = (u64)place;
+
+	return place < 0 ? -ENOMEM : add_places(sum, before, &id, 1);
+}
+
+/* Outside of its stack that of the thread that wants it, where the launching one has nothing of the program. */
+static int add_waiter(struct pprof *pprof, const struct key *key, struct sum *sum)
+{
+	_cleanup_free_ u64 *waiter = NULL;
+	size_t count;
+	int result = add_mark(pprof, sum, false, "[waits here]");
+
+	if (!result)
+		result = pprof_places_of(&pprof->places, key->pid,
+					 key->work->cause->within.waiter_stack, &waiter, &count);
+	return result ? result : add_places(sum, false, waiter, count);
+}
+
+/* What a GPU did, below its stack, and who wants it. */
+static int add_work(struct pprof *pprof, const struct key *key, struct sum *sum)
+{
+	const struct view_event *work = key->work;
+	bool is_kernel = work && work->kind->number == KIND_kernel;
+	struct view_launch_code code = {0};
+	u64 leaf = (u64)key->leaf;
+	int result = 0;
+
+	if (work)
+		(void)view_launch_code(pprof->view, work->cause, is_kernel ? work->name : NULL,
+				       &code);
+	if (code.replays)
+		result = add_mark(pprof, sum, true, "[replays a graph]");
+	if (!result)
+		result = add_places(sum, true, &leaf, 1);
+	if (!result && code.waits_here)
+		result = add_waiter(pprof, key, sum);
+	if (!result && *code.autograd_node) {
+		sum->autograd = pprof_string(&pprof->places, code.autograd_node);
+		result = sum->autograd < 0 ? -ENOMEM : 0;
+	}
+	return result;
 }
 
 static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
@@ -123,7 +170,7 @@ static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
 		result = pprof_places_of(&pprof->places, key->pid, key->stack, &sum->places,
 					 &sum->place_count);
 		if (!result && sum->place_count && key->leaf)
-			return add_leaf(pprof, key->leaf, sum);
+			return add_work(pprof, key, sum);
 		if (result || sum->place_count)
 			return result;
 		/* pprof has no row for what is nowhere. */
@@ -136,7 +183,7 @@ static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
 	if (!sum->places)
 		return -ENOMEM;
 	sum->places[sum->place_count++] = (u64)place;
-	return key->leaf ? add_leaf(pprof, key->leaf, sum) : 0;
+	return key->leaf ? add_work(pprof, key, sum) : 0;
 }
 
 /* NULL: no memory. The names are the view's, or constant. */
@@ -148,6 +195,8 @@ static struct sum *sum_of(struct pprof *pprof, const struct key *key)
 
 	if (key->leaf)
 		what = (u64)key->leaf << 32 | key->stack;
+	if (key->work && key->work->cause)
+		who |= (u64)key->work->cause->within.waiter_stack << 32;
 	u64 *known;
 
 	known = map_find(&pprof->known, who, what);
@@ -180,7 +229,8 @@ static int add_times(struct pprof *pprof, const struct view_event *event)
 					pieces[i].why,
 					is_wait ? event->name : NULL,
 					event->record->pid,
-					0};
+					0,
+					NULL};
 		bool runs = pieces[i].state == VIEW_WALL_RUNNING;
 		struct sum *sum;
 
@@ -223,6 +273,17 @@ static int add_heap(struct pprof *pprof, const struct view_event *event)
 	return 0;
 }
 
+/* By its name, and where that is written, if it was compiled while the program ran. */
+static s64 work_place(struct pprof *pprof, const struct view_event *event)
+{
+	struct view_kernel_source source = {.file = ""};
+
+	if (event->kind->number != KIND_kernel || !view_has_kernel_sources(pprof->view) ||
+	    !view_kernel_source(pprof->view, event, &source))
+		return pprof_place_named(&pprof->places, event->name);
+	return pprof_place_written(&pprof->places, event->name, source.file, source.line);
+}
+
 /* Work of a GPU, or a call that launched some: what it is stands below the code that launched it. */
 static int add_gpu(struct pprof *pprof, const struct view_event *event)
 {
@@ -233,14 +294,15 @@ static int add_gpu(struct pprof *pprof, const struct view_event *event)
 			  .state = VIEW_WALL_STATES,
 			  .stack = stack,
 			  .why = stack ? NULL : "[no stack]",
-			  .pid = cause ? cause->pid : event->record->pid};
+			  .pid = cause ? cause->pid : event->record->pid,
+			  .work = is_call ? NULL : event};
 	struct sum *sum;
 
 	if (is_call && (event->inner_call || !event->effect_count))
 		return 0;
 	/* The innermost function of a stack is the call. */
 	if (!is_call || !stack)
-		key.leaf = pprof_string(&pprof->places, event->name);
+		key.leaf = work_place(pprof, event);
 	sum = key.leaf < 0 ? NULL : sum_of(pprof, &key);
 	if (!sum)
 		return -ENOMEM;
@@ -336,6 +398,9 @@ static int fill_labels(struct pprof *pprof, struct message *message, const struc
 				      pprof_string(places, sum->state));
 	if (done && sum->what)
 		done = add_text_label(pprof, message, sample, "waited in", sum->what);
+	/* What has this has no state. */
+	if (done && sum->autograd)
+		done = add_text_label(pprof, message, sample, "autograd", sum->autograd);
 	return done ? 0 : -ENOMEM;
 }
 

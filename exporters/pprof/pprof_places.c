@@ -180,17 +180,24 @@ static s64 location_id(struct pprof_places *places, u32 pid, const struct view_f
 
 s64 pprof_place_named(struct pprof_places *places, const char *name)
 {
-	s64 function = function_id(places, name, "");
+	return pprof_place_written(places, name, "", 0);
+}
+
+s64 pprof_place_written(struct pprof_places *places, const char *name, const char *file, u32 line)
+{
+	s64 function = function_id(places, name, file);
 	Pprof__Location *location;
 	u64 *known;
 
+	u64 key = (u64)function << 32 | line;
+
 	if (function < 0)
 		return -ENOMEM;
-	known = map_find(&places->by_place, ~0ULL, (u64)function);
+	known = map_find(&places->by_place, ~0ULL, key);
 	if (known)
 		return (s64)*known;
-	location = location_add(places, ~0ULL, (u64)function);
-	if (!location || add_line(location, function, 0))
+	location = location_add(places, ~0ULL, key);
+	if (!location || add_line(location, function, line))
 		return -ENOMEM;
 	return (s64)location->id;
 }

@@ -31,6 +31,8 @@ s64 pprof_string(struct pprof_places *places, const char *string);
 int pprof_places_of(struct pprof_places *places, u32 pid, u32 stack, u64 **ret_ids, size_t *ret_count);
 /* A place that is no code, by its name. -ENOMEM. */
 s64 pprof_place_named(struct pprof_places *places, const char *name);
+/* One without an address, that is written in a file ("": not known) at a line (0: the same). -ENOMEM. */
+s64 pprof_place_written(struct pprof_places *places, const char *name, const char *file, u32 line);
 void pprof_places_free(struct pprof_places *places);
 
 #endif

@@ -19,6 +19,7 @@
 #define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
 #define TEXT_MOST     48 /* columns of a text in front of it */
 #define BRIEF_MOST    26
+#define PLACE_MOST    34   /* "step (train.py:12) [waits here]" */
 #define WORDS_MOST    1000 /* columns of a sentence before it is cut */
 #define TOTAL_TIME    "Total Time (ns)"
 #define OF_WINDOW     "of window"
@@ -174,6 +175,19 @@ static void append_number(const struct block_content *content, size_t row, enum 
 	}
 }
 
+/* So many columns at most. */
+static size_t text_most(enum shown shown)
+{
+	return shown == SHOWN_BRIEF	     ? BRIEF_MOST
+	       : shown == SHOWN_PLACE_IF_ANY ? PLACE_MOST
+					     : TEXT_MOST;
+}
+
+static bool is_left(enum shown shown)
+{
+	return shown == SHOWN_TEXT || shown == SHOWN_BRIEF || shown == SHOWN_PLACE_IF_ANY;
+}
+
 static const char *heading_of(const struct block_page *page, size_t j)
 {
 	const char *heading = page->content->columns[j].heading;
@@ -197,8 +211,7 @@ static void fill_cell(const struct block_page *page, size_t row, size_t j)
 		text_append(text, NOTHING);
 	else if (report_column_is_text(column))
 		text->failed |= shown_names((const char *const *)&cell->text, 1,
-					    shown->shown == SHOWN_BRIEF ? BRIEF_MOST : TEXT_MOST,
-					    false, text) < 0;
+					    text_most(shown->shown), false, text) < 0;
 	else
 		append_number(page->content, row, shown->shown, value_of(column, cell), text);
 }
@@ -458,10 +471,7 @@ static void append_line(const struct block_page *page, const char *title, size_t
 		const char *cell =
 			heading ? heading_of(page, j) : text_string(cell_of(page, row, j));
 		enum report_alignment alignment =
-			content->columns[j].shown == SHOWN_TEXT ||
-					content->columns[j].shown == SHOWN_BRIEF
-				? REPORT_LEFT
-				: REPORT_RIGHT;
+			is_left(content->columns[j].shown) ? REPORT_LEFT : REPORT_RIGHT;
 
 		if (j)
 			text_appendf(text, "%*s", BETWEEN, "");
@@ -482,6 +492,11 @@ static bool has_any(const struct block_content *content, const char *name)
 	return false;
 }
 
+static bool is_shown_if_any(enum shown shown)
+{
+	return shown == SHOWN_MOMENT || shown == SHOWN_TIME_IF_ANY || shown == SHOWN_PLACE_IF_ANY;
+}
+
 /* Those that are shown. */
 static size_t choose_columns(const struct block_content *content,
 			     struct block_column ret_columns[static BLOCK_COLUMNS_MAX])
@@ -489,8 +504,7 @@ static size_t choose_columns(const struct block_content *content,
 	size_t count = 0;
 
 	for (size_t j = 0; j < BLOCK_COLUMNS_MAX && content->columns[j].heading; j++)
-		if ((content->columns[j].shown != SHOWN_MOMENT &&
-		     content->columns[j].shown != SHOWN_TIME_IF_ANY) ||
+		if (!is_shown_if_any(content->columns[j].shown) ||
 		    has_any(content, content->columns[j].name))
 			ret_columns[count++] = content->columns[j];
 	return count;

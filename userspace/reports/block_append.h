@@ -21,6 +21,7 @@ enum shown {
 	SHOWN_RATE,	 /* of megabytes, in the column "Total Time (ns)": 3.21 GB/s */
 	SHOWN_TEXT,
 	SHOWN_BRIEF, /* a text that leaves most of the room to others */
+	SHOWN_PLACE_IF_ANY, /* a place in the code; where no row has one there is no column */
 	SHOWN_CODE,  /* a name of code */
 	SHOWN_STACK, /* lines; where there are functions of Python, these without the beginnings of threads */
 	SHOWN_WAY,   /* the same of what the first line names, which stays */

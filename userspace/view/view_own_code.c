@@ -13,6 +13,8 @@
 
 #define AUTOGRAD       "torch::autograd::"
 #define AUTOGRAD_APPLY "::apply"
+/* A file of inductor's: 'c', and so many letters of a hash in base 32, in a folder that is called as the first two. */
+#define INDUCTOR_LETTERS 52
 
 /* From what says least of who wanted it. */
 enum sort {
@@ -65,6 +67,18 @@ static const char *package_of(const char *path)
 	return NULL;
 }
 
+/* What inductor made of the program, in whatever folder TORCHINDUCTOR_CACHE_DIR says: who called that is of more use. */
+static bool is_inductors(const char *path)
+{
+	const char *base = path_base_name(path);
+	size_t letters = strspn(base, "abcdefghijklmnopqrstuvwxyz234567");
+
+	if (strstr(path, "/torchinductor_"))
+		return true;
+	return *base == 'c' && letters == INDUCTOR_LETTERS && base[letters] == '.' &&
+	       base - path >= 4 && base[-4] == '/' && !memcmp(base - 3, base + 1, 2);
+}
+
 static enum sort sort_of_python(const char *file)
 {
 	const char *package = package_of(file);
@@ -79,8 +93,8 @@ static enum sort sort_of_python(const char *file)
 		}
 		return SORT_PYTHON_INSTALLED;
 	}
-	/* What inductor made of the program: who called that is of more use. */
-	if (strstr(file, "/torchinductor_"))
+	/* So is what dynamo wrote. */
+	if (is_inductors(file) || !strncmp(file, "<eval_with_key>", strlen("<eval_with_key>")))
 		return SORT_PYTHON_FRAMEWORK;
 	/* .../lib/python3.12/threading.py, <frozen runpy> */
 	if (strstr(file, "/lib/python3.") || !strncmp(file, "<frozen ", strlen("<frozen ")))
@@ -115,7 +129,7 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 	    is_function_of_cuda(frame->name) || (kernel && !strcmp(frame->name, kernel)))
 		return SORT_SYSTEM;
 	if (begins_with_one(frame->module, frameworks, ARRAY_SIZE(frameworks)) ||
-	    (path && package_of(path)))
+	    (path && (package_of(path) || is_inductors(path))))
 		return SORT_FRAMEWORK;
 	return SORT_NATIVE;
 }
