@@ -8,13 +8,16 @@
 static const struct {
 	const char *tag, *title, *remedy;
 	double least;
-	bool is_state, is_without_gpu;
+	bool is_state, is_description, is_without_gpu;
 } findings[EXPLAIN_FINDINGS] = {
 #define FINDING(name, tag_, least_, title_, evidence, remedy_)        \
 	[EXPLAIN_##name].tag = tag_, [EXPLAIN_##name].title = title_, \
 	[EXPLAIN_##name].remedy = remedy_, [EXPLAIN_##name].least = least_,
 #define STATE(name, tag_, least_, title_, evidence, remedy_) \
 	FINDING(name, tag_, least_, title_, evidence, remedy_)[EXPLAIN_##name].is_state = true,
+#define DESCRIPTION(name, tag_, least_, title_, evidence, remedy_) \
+	FINDING(name, tag_, least_, title_, evidence, remedy_)     \
+	[EXPLAIN_##name].is_description = true,
 #define WITHOUT_GPU(name, evidence) [EXPLAIN_##name].is_without_gpu = true,
 #include "explain/findings.def"
 };
@@ -32,6 +35,11 @@ const char *explain_finding_title(enum explain_finding finding)
 const char *explain_finding_remedy(enum explain_finding finding)
 {
 	return findings[finding].remedy;
+}
+
+bool explain_finding_is_fault(enum explain_finding finding)
+{
+	return !findings[finding].is_description;
 }
 
 const char *explain_finding_known_by(const struct explain *explain, const struct explain_said *said)

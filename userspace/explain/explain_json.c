@@ -115,6 +115,8 @@ static void append_finding(const struct explain *explain, const struct explain_s
 	append_key(text, "tag", true);
 	json_append_string(text, explain_finding_tag(said->finding));
 	append_string(text, "title", explain_finding_title(said->finding));
+	append_key(text, "is_fault", false);
+	text_append(text, explain_finding_is_fault(said->finding) ? "true" : "false");
 	append_number(text, "cost_ns", said->cost_ns);
 	append_percent(text, "share_percent", said->share);
 	append_number(text, "idle_ns", evidence->idle_ns);

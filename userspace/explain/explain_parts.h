@@ -106,6 +106,8 @@ size_t explain_findings_choose(const struct explain *explain, struct explain_sai
 const char *explain_finding_tag(enum explain_finding finding);
 const char *explain_finding_title(enum explain_finding finding);
 const char *explain_finding_remedy(enum explain_finding finding);
+/* Else it says what the program does, which may be as it should be. */
+bool explain_finding_is_fault(enum explain_finding finding);
 /* "seen", "sampled", "inferred": most of it. */
 const char *explain_finding_known_by(const struct explain *explain, const struct explain_said *said);
 /* The sentence, with its figures. */

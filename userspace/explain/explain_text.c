@@ -155,7 +155,11 @@ static void append_finding(const struct page *page, const struct explain_said *s
 	if (!said->is_state)
 		text_appendf(&line, " [%s]", explain_finding_known_by(page->explain, said));
 	append_wrapped(page, "   ", "   ", text_string(&line));
-	text_appendf(&remedy, "try: %s", explain_finding_remedy(said->finding));
+	text_appendf(&remedy, "%s: %s",
+		     explain_finding_is_fault(said->finding)
+			     ? "try"
+			     : "no fault in itself; if it is too slow",
+		     explain_finding_remedy(said->finding));
 	append_wrapped(page, is_markdown(page) ? "\n   " : "   ", "        ", text_string(&remedy));
 	page->text->failed |= line.failed || remedy.failed;
 }
