@@ -199,6 +199,30 @@ static int mappings_read(struct look *look)
 
 /* ---- processes ---- */
 
+/* Thousands of children would have a descriptor each. */
+static void open_root(const struct code_map *map, struct code_process *process, int proc_fd)
+{
+	struct statx status;
+
+	process->root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (process->root_fd < 0 ||
+	    statx(process->root_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &status) ||
+	    !(status.stx_mask & STATX_MNT_ID))
+		return;
+	/* A mount has its number for as long as it is held open. */
+	process->root_mount = status.stx_mnt_id;
+	process->root_inode = status.stx_ino;
+	for (const struct code_process *other = map->processes; other < process; other++) {
+		if (other->root_fd < 0 || other->root_mount != process->root_mount ||
+		    other->root_inode != process->root_inode)
+			continue;
+		cleanup_close(&process->root_fd);
+		process->root_fd = other->root_fd;
+		process->root_is_anothers = true;
+		return;
+	}
+}
+
 static int process_get(struct code_map *map, u32 pid, int proc_fd,
 		       struct code_process **ret_process)
 {
@@ -217,7 +241,7 @@ static int process_get(struct code_map *map, u32 pid, int proc_fd,
 	*process = (struct code_process){.pid = pid, .root_fd = -1};
 	if (!fstatat(proc_fd, ".", &status, 0))
 		process->uid = status.st_uid;
-	process->root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	open_root(map, process, proc_fd);
 	*ret_process = process;
 	return 0;
 }
@@ -317,7 +341,8 @@ u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns)
 
 static void code_process_free(struct code_process *process)
 {
-	cleanup_close(&process->root_fd);
+	if (!process->root_is_anothers)
+		cleanup_close(&process->root_fd);
 	gpu_caches_free(&process->caches);
 }
 

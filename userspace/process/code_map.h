@@ -33,7 +33,9 @@ struct code_mapping {
 struct code_process {
 	u32 pid;
 	u32 pid_in_namespace;
-	int root_fd; /* its root folder (O_PATH), -1: unknown */
+	int root_fd; /* its root folder (O_PATH), -1: unknown; of all that have the same one descriptor, the first one's */
+	u64 root_mount, root_inode; /* of it; 0: not known which */
+	bool root_is_anothers;
 	u32 uid;
 	u64 executable_kb; /* what it had mapped when last looked at: cheap to compare */
 	struct gpu_caches caches; /* of its environment */
