@@ -204,11 +204,13 @@ static __always_inline u32 waited_number(bool iterates)
 /* NULL: it is not open. */
 static __always_inline struct file *file_of(struct task_struct *task, u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+	/* Loads, no calls of helpers: cheaper. */
+	const struct files_struct *files = task->files;
+	const struct fdtable *table = files ? files->fdt : NULL;
+	struct file *file = NULL;
 
-	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+	if (!table || fd >= table->max_fds ||
+	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd))
 		return NULL;
 	return file;
 }
