@@ -257,7 +257,8 @@ TEST(blocks_name_columns_that_there_are)
 			for (size_t j = 0; j < 2; j++)
 				for (size_t k = 0; k < tables[j].column_count; k++)
 					found |= !strcmp(tables[j].columns[k].name, column->name);
-			if (!found)
+			/* Of kernels only captures with stacks or sources have these. */
+			if (!found && column->shown != SHOWN_PLACE_IF_ANY)
 				UNIT_FAIL("%s has no column %s", rows[i].report, column->name);
 		}
 		report_table_free(&tables[0]);

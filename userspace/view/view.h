@@ -272,6 +272,8 @@ size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 /* The function of such a stack that is the program's own and launched a kernel (NULL: something else), by library_code.def: the innermost one that
  * is no library's, of Python if it has such, else what comes nearest to that. False: nothing is known of any. Its strings live as long as the view. */
 bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel, struct view_frame *ret_frame);
+/* Is something known of a stack, and nothing of it the program's own? */
+bool view_is_foreign(const struct view *view, u32 pid, u32 stack);
 
 /* The code of the program that work of a GPU goes back to. */
 #define VIEW_AUTOGRAD_NODE_MAX 128

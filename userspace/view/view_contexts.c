@@ -38,6 +38,7 @@ struct context_waiter {
 	u64 end;
 	u32 stack;     /* at which it waits; 0: none was taken */
 	bool in_scope; /* of the survey: in a range or function of its own */
+	bool foreign; /* nothing of the program stands in its stack: it wants no work, but does some for others */
 };
 
 /* Who waits for one thread, in the order of their begins. */
@@ -92,20 +93,36 @@ static struct context_waiters *waiters_at(struct view_contexts *contexts, u32 pi
 	return waiters && waiters->count ? waiters : NULL;
 }
 
+/* The thread of a driver or a framework, which waits for what is launched. */
+static int find_foreign(struct view_contexts *contexts, const struct view_event *event,
+			bool *ret_foreign)
+{
+	const struct record_header *wait = event->record;
+	const u64 *known = map_find(&contexts->foreign, wait->pid, wait->stack);
+
+	*ret_foreign = false;
+	if (!wait->stack)
+		return 0;
+	*ret_foreign = known ? *known : view_is_foreign(contexts->view, wait->pid, wait->stack);
+	return known ? 0 : map_set(&contexts->foreign, wait->pid, wait->stack, *ret_foreign);
+}
+
 static int add_wait(struct view_contexts *contexts, const struct view_event *event, bool in_scope)
 {
 	const struct record_off_cpu *wait = (const struct record_off_cpu *)event->record;
 	struct context_waiters *waiters;
+	bool foreign;
 
 	if (!wait->waker_tid || wait->waker_pid != event->record->pid ||
 	    wait->waker_tid == event->record->tid)
 		return 0;
-	if (find_waiters(contexts, wait->waker_pid, wait->waker_tid, &waiters) < 0)
+	if (find_waiters(contexts, wait->waker_pid, wait->waker_tid, &waiters) < 0 ||
+	    find_foreign(contexts, event, &foreign) < 0)
 		return -ENOMEM;
 	drop_ended(waiters, event->ts);
 	if (waiters->count < WAITERS_MAX)
 		waiters->waiters[waiters->count++] = (struct context_waiter){
-			event->row_index, event->end, event->record->stack, in_scope};
+			event->row_index, event->end, event->record->stack, in_scope, foreign};
 	return 0;
 }
 
@@ -134,9 +151,24 @@ static void add_scope(struct context_thread *thread, const struct view_event *ev
 		thread->range_end = event->end;
 }
 
+/* The one that waits in code of the program; NULL: none does, or several. */
+static const struct context_waiter *only_waiter(const struct context_waiters *waiters)
+{
+	const struct context_waiter *only = NULL;
+
+	for (unsigned i = 0; waiters && i < waiters->count; i++) {
+		if (waiters->waiters[i].foreign)
+			continue;
+		if (only)
+			return NULL;
+		only = &waiters->waiters[i];
+	}
+	return only;
+}
+
 static u32 wait_marks(const struct context_waiters *waiters)
 {
-	u32 marks = waiters && waiters->count == 1 ? MARK_AWAITED : 0;
+	u32 marks = only_waiter(waiters) ? MARK_AWAITED : 0;
 
 	for (unsigned i = 0; waiters && i < waiters->count; i++)
 		if (waiters->waiters[i].in_scope)
@@ -260,6 +292,7 @@ int view_contexts_finish(struct view_contexts *contexts, const struct view_row *
 	}
 	contexts->row_count = row_count;
 	map_free(&places);
+	map_free(&contexts->foreign);
 	map_free(&contexts->waited_for);
 	contexts->waiter_count = 0;
 	return result;
@@ -270,6 +303,7 @@ void view_contexts_free(struct view_contexts *contexts)
 	free(contexts->threads);
 	free(contexts->threads_of_rows);
 	free(contexts->waiters);
+	map_free(&contexts->foreign);
 	map_free(&contexts->waited_for);
 	map_free(&contexts->leaders);
 	*contexts = (struct view_contexts){0};
@@ -352,12 +386,13 @@ static u32 waiter_stack(struct view_contexts *contexts, const struct view_contex
 			const struct view_event *event)
 {
 	const struct context_thread *thread = thread_at(surveyed, event->row_index);
-	const struct context_waiters *waiters;
+	const struct context_waiter *waiter;
 
 	if (!thread || !thread->is_awaited)
 		return 0;
-	waiters = waiters_at(contexts, event->record->pid, event->record->tid, event->ts);
-	return waiters && waiters->count == 1 ? waiters->waiters[0].stack : 0;
+	waiter = only_waiter(
+		waiters_at(contexts, event->record->pid, event->record->tid, event->ts));
+	return waiter ? waiter->stack : 0;
 }
 
 int view_contexts_add(struct view_contexts *contexts, const struct view_contexts *surveyed,

@@ -160,6 +160,14 @@ bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *ker
 	return own_frame(view, pid, stack, kernel, ret_frame) != SORT_NOTHING;
 }
 
+bool view_is_foreign(const struct view *view, u32 pid, u32 stack)
+{
+	struct view_frame frame;
+	enum sort sort = own_frame(view, pid, stack, NULL, &frame);
+
+	return sort != SORT_NOTHING && sort < SORT_NATIVE;
+}
+
 /* ---- autograd ---- */
 
 /* torch::autograd::generated::AddmmBackward0::apply(...): the part before "::apply". */

@@ -291,6 +291,8 @@ struct view_contexts {
 	size_t row_count;
 	struct map leaders; /* pid -> row of the one thread that launches its work in ranges */
 	/* Of each pass. */
+	const struct view *view;
+	struct map foreign; /* (pid, stack of a wait) -> whether nothing in it is the program's */
 	struct map waited_for; /* (pid, tid) -> place in waiters */
 	struct context_waiters *waiters;
 	size_t waiter_count, waiter_capacity;
@@ -302,7 +304,7 @@ int view_contexts_survey(struct view_contexts *contexts, const struct view_event
 void view_contexts_survey_work(struct view_contexts *contexts, const struct view_event *event);
 /* Behind it, when the rows are sorted. 0 or -ENOMEM. */
 int view_contexts_finish(struct view_contexts *contexts, const struct view_row *rows, size_t row_count);
-/* In a run, of each event in time order, behind view_paths_add(), which gave its path. contexts: of the run, zero-initialised;
+/* In a run, of each event in time order, behind view_paths_add(), which gave its path. contexts: of the run, zero-initialised but for the view;
  * surveyed: what the survey left. ret_within: of an API call what it belongs to. 0 or -ENOMEM. */
 int view_contexts_add(struct view_contexts *contexts, const struct view_contexts *surveyed,
 		      struct view_paths *paths, const struct view_event *event, u32 path,

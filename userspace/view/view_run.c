@@ -44,7 +44,7 @@ static bool calls_left_out(const struct view *view)
 
 static int walk_init(struct walk *walk, struct view *view, bool survey, struct err *err)
 {
-	*walk = (struct walk){.view = view, .survey = survey};
+	*walk = (struct walk){.view = view, .survey = survey, .contexts.view = view};
 	view_causes_init(&walk->causes, 0);
 	walk->causes.calls_left_out = calls_left_out(view);
 	view_matmuls_init(&walk->matmuls, view, survey);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A training loop of PyTorch on a device (argv[1]: torch_device.cc, built) whose operations launch kernels on the simulated CUDA (argv[2]: the folder build/sim). Says
+"ready"; a line on stdin begins argv[3] steps, and another one the end."""
+import ctypes
+import sys
+
+import torch
+
+device, folder, steps = ctypes.CDLL(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+driver = ctypes.CDLL(folder + "/libcuda.so.1")
+runtime = ctypes.CDLL(folder + "/libcudart.so.13")
+
+
+def check(result):
+	if result:
+		sys.exit(f"torch_on_cuda.py: error {result}")
+
+
+def address(function):
+	return ctypes.cast(function, ctypes.c_void_p)
+
+
+module, stream = ctypes.c_void_p(), ctypes.c_void_p()
+check(runtime.cudaSetDevice(0))
+check(runtime.cudaFree(None))
+check(driver.cuModuleLoadData(ctypes.byref(module), b"a module"))
+check(runtime.cudaStreamCreateWithFlags(ctypes.byref(stream), 1))
+device.device_begin(address(driver.cuLaunchKernel), address(driver.cuModuleGetFunction), module, stream)
+
+torch.manual_seed(0)
+layers = [(torch.randn(64, 64) / 8).to("privateuseone").requires_grad_() for _ in range(12)]
+inputs = torch.randn(32, 64).to("privateuseone")
+
+
+def forward(values):
+	for weights in layers:
+		values = torch.relu(torch.mm(values, weights))
+	return values
+
+
+def step():
+	loss = forward(inputs).pow(2).mean()
+	loss.backward()
+	with torch.no_grad():
+		for weights in layers:
+			weights.sub_(weights.grad, alpha=1e-3)
+			weights.grad = None
+
+
+step()
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(steps):
+	step()
+check(runtime.cudaStreamSynchronize(stream))
+print("done", flush=True)
+sys.stdin.readline()
