@@ -2,7 +2,7 @@
 """Section python-frames of tests/bench/run: what frames of Python in a stack cost in the BPF programs, by the kernel's own account of
 their run time."""
 import glob
-import json
+import pathlib
 import subprocess
 import sys
 
@@ -22,11 +22,19 @@ for line in sys.stdin:
 FRAMES_AROUND = 2  # the module's own, and f0
 
 
-def run_time():
-	"""Of the programs of functions: (ns, runs)."""
-	programs = json.loads(subprocess.run(["bpftool", "prog", "show", "--json"], capture_output=True, text=True, check=True).stdout)
-	mine = [program for program in programs if program.get("name", "").startswith("function")]
-	return sum(program.get("run_time_ns", 0) for program in mine), sum(program.get("run_cnt", 0) for program in mine)
+KPROBE = 2  # BPF_PROG_TYPE_KPROBE: what uprobes run is such a program
+
+
+def run_time(pid):
+	"""Of the programs of functions of one recording, others may be on the machine: (ns, runs)."""
+	ns = runs = 0
+	for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+		words = path.read_text().split()
+		told = dict(zip(words[::2], words[1::2]))
+		if told.get("prog_type:") == str(KPROBE):
+			ns += int(told.get("run_time_ns:", 0))
+			runs += int(told.get("run_cnt:", 0))
+	return ns, runs
 
 
 def measure_interpreter(bench, interpreter, *options):
@@ -43,11 +51,11 @@ def measure_interpreter(bench, interpreter, *options):
 		found = {depth: [] for depth in DEPTHS}
 		for _ in range(bench.ROUNDS):
 			for depth in DEPTHS:
-				before = run_time()
+				before = run_time(recording.pid)
 				target.stdin.write(f"{depth - FRAMES_AROUND}\n")
 				target.stdin.flush()
 				target.stdout.readline()
-				after = run_time()
+				after = run_time(recording.pid)
 				found[depth].append((after[0] - before[0]) / max(after[1] - before[1], 1))
 		recording.terminate()
 		recording.communicate()
