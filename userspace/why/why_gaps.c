@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "view/gpu_places.h"
 #include "why/why_parts.h"
+#include "why/why_streams.h"
 
 static const u16 work_kinds[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 
@@ -22,6 +24,7 @@ struct run {
 	struct why_tally *tally;
 	u64 start_ns;
 	struct gpu_places places;
+	struct why_streams streams;
 	struct progress *progress;
 	size_t progress_capacity;
 	struct why_gaps *gaps; /* [gpu] */
@@ -113,9 +116,27 @@ static u64 between(u64 value, u64 least, u64 most)
 	return value > most ? most : value;
 }
 
+/* "gemm in stream 7, behind its wait for event 2" */
+static int add_queued(struct run *run, u32 gpu, const struct view_event *next,
+		      const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
+{
+	_cleanup_text_ struct text text = {0};
+
+	text_append(&text, next->name);
+	if (wait && next->row->stream_number != ~0U)
+		text_appendf(&text, " in stream %u", next->row->stream_number);
+	if (wait && wait->event != ~0U)
+		text_appendf(&text, ", behind its wait for event %u", wait->event);
+	else if (wait)
+		text_append(&text, ", behind its wait for an event");
+	return text.failed ? -ENOMEM
+			   : add_part(run, gpu, WHY_QUEUED, text_string(&text),
+				      next->cause->row_index, since_ns, until_ns);
+}
+
 /* From one piece of work to the start of the next one, which a launch is known of. */
-static int add_launched(struct run *run, u32 gpu, const struct view_event *next, u64 since_ns,
-			u64 until_ns)
+static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
+			const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
 {
 	const struct view_cause *launch = next->cause;
 	u64 launch_ns = between(launch->ts, since_ns, until_ns);
@@ -131,12 +152,13 @@ static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
 						    .begin_ns = until_ns});
 	if (add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns))
 		return -ENOMEM;
-	return add_part(run, gpu, queued ? WHY_QUEUED : WHY_BEGIN,
-			queued ? next->name : launch->name, row, launched_ns, until_ns);
+	if (queued)
+		return add_queued(run, gpu, next, wait, launched_ns, until_ns);
+	return add_part(run, gpu, WHY_BEGIN, launch->name, row, launched_ns, until_ns);
 }
 
-static int add_gap(struct run *run, u32 gpu, const struct view_event *next, u64 since_ns,
-		   u64 until_ns)
+static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
+		   const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
 {
 	int result;
 
@@ -146,7 +168,7 @@ static int add_gap(struct run *run, u32 gpu, const struct view_event *next, u64 
 		result = add_part(run, gpu, WHY_NO_LAUNCH, next->name, WHY_NO_ROW, since_ns,
 				  until_ns);
 	else
-		result = add_launched(run, gpu, next, since_ns, until_ns);
+		result = add_launched(run, gpu, next, wait, since_ns, until_ns);
 	run->progress[gpu].gap_count++;
 	return result;
 }
@@ -155,19 +177,25 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
 	struct progress *progress;
+	struct why_stream_wait wait;
 	u64 since_ns, until_ns;
+	bool waited;
 	s64 gpu;
 
+	if (event->kind->number == KIND_sync && why_streams_add(&run->streams, event))
+		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
 	if (!view_row_is_of(work_kinds, event->kind->number))
 		return 0;
 	gpu = gpu_of(run, event->row);
 	if (gpu < 0)
 		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+	waited = event->cause &&
+		 why_streams_take(&run->streams, event->row->stream, event->cause->ts, &wait);
 	progress = &run->progress[gpu];
 	since_ns = between(event->ts, run->start_ns, progress->recorded_until_ns);
 	until_ns = between(event->end, run->start_ns, progress->recorded_until_ns);
 	if (since_ns > progress->until_ns &&
-	    add_gap(run, (u32)gpu, event, progress->until_ns, since_ns))
+	    add_gap(run, (u32)gpu, event, waited ? &wait : NULL, progress->until_ns, since_ns))
 		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
 	progress->worked = true;
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
@@ -198,6 +226,7 @@ int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps **
 	if (result == 0)
 		result = add_ends(&run, err);
 	free(run.progress);
+	why_streams_free(&run.streams);
 	gpu_places_free(&run.places);
 	*ret_gaps = run.gaps;
 	return result;
