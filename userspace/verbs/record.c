@@ -535,7 +535,9 @@ int verb_record(const struct options *options)
 		if (options->children)
 			text_append(&recording.what, " and its children");
 		result = run_sessions(&recording, &err);
-		announce_libraries(recording.attachment.plan);
+		/* A later attempt may have found nothing to plan, since the target has ended. */
+		if (recording.attachment.plan)
+			announce_libraries(recording.attachment.plan);
 		exit_code = finish(&recording, result, &err);
 		if (options->opens && exit_code == EXIT_SUCCESS)
 			exit_code = open_outputs(options);
