@@ -91,9 +91,10 @@ static int look_for_later(const struct options *options, const struct target *ta
 	for (size_t i = 0; i < files.count && !result; i++) {
 		result = array_reserve(&fallback->later, &fallback->later_capacity,
 				       fallback->later_count + 1);
-		if (!result)
-			fallback->later[fallback->later_count++] =
-				(struct plan_later_file){target, take_pointer(&files.paths[i])};
+		if (result)
+			break;
+		fallback->later[fallback->later_count].target = target;
+		fallback->later[fallback->later_count++].path = take_pointer(&files.paths[i]);
 	}
 	driver_files_free(&files);
 	return result;
