@@ -138,7 +138,7 @@ class Judge(check.Judge):
         """A Chrome trace has the file or the source line behind each function."""
         stack = stack or ["[no stack]"]
         # Of Python a function is named with the line where it begins.
-        names = [re.sub(r" (\S+):\d+$", r" (\1:", name) if re.search(r" (\S+\.py|<\S+>):\d+$", name) else name for name in chain]
+        names = [re.sub(r" (\S+):\d+$", r" (\1:", name) if re.search(r" (\S+\.py|<\S+>\S*):\d+$", name) else name for name in chain]
         if len(chain) != len(stack) or not all(text in (name, whole) or text.startswith((f"{whole} (", name if name != whole else f"{name} ("))
                                                for name, whole, text in zip(names, chain, stack)):
             self.complain(f"{what} has the stack {chain}, not {stack}")
