@@ -312,7 +312,7 @@ quick: ## build, run unit and golden tests and what of lint needs but Python: le
 check: ## install what is missing, build, run the tests: minutes (docs/testing.md)
 	$(Q)scripts/deps.sh build test
 	$(Q)scripts/deps.sh sim || echo "going on without the simulated CUDA" >&2
-	$(Q)$(SUBMAKE) all annotate unit fuzz-programs sim
+	$(Q)$(SUBMAKE) all annotate unit fuzz-programs bench-programs sim
 	$(Q)tests/run -c check
 
 # NIGHTLY: further arguments of tests/nightly.

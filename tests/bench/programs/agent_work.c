@@ -151,7 +151,7 @@ static u64 call_back(struct cupti_session *session)
 	cupti_session_requested(&buffer, &bytes, &most, session);
 	if (!buffer)
 		exit(4);
-	cupti_session_completed(NULL, 0, buffer, bytes, bytes, session);
+	cupti_session_completed(0, 0, (u64)buffer, bytes, bytes, session);
 	return now_ns() - begin_ns;
 }
 
