@@ -31,12 +31,25 @@ union waiting_stack {
 	u64 both;
 };
 
+/* A file that a thread waits for, or a thread of no target. */
+struct waited_key {
+	u64 file, inode; /* of several: of all of them */
+	u32 pid, fd;
+};
+
+/* Most threads wait for the same file again. */
+struct waited_last {
+	struct waited_key key;
+	u32 text, pad;
+};
+
 struct off_cpu {
 	u64 since_ns; /* 0: it is on a CPU */
 	u64 switches; /* how often it had left a CPU by then */
 	struct waking woken;
 	struct waking early; /* while it was still on its CPU, on its way to sleep */
 	struct waited waited;
+	struct waited_last waited_last; /* written by the thread itself alone */
 	u32 instead_pid, instead_tid; /* who got its CPU, where it was preempted, */
 	u32 instead;		      /* and the text id of its name */
 	u32 name;
@@ -64,12 +77,6 @@ MAP struct {
 	__type(key, u32); /* tid as the host sees it */
 	__type(value, struct off_cpu);
 } off_cpu_threads SEC(".maps");
-
-/* A file that a thread waits for, or a thread of no target. */
-struct waited_key {
-	u64 file, inode; /* of several: of all of them */
-	u32 pid, fd;
-};
 
 MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -160,7 +160,7 @@ static __always_inline void leave_cpu(void *context, struct task_struct *task,
 	if (off->reason == VALUE_off_cpu_reason_preempted)
 		instead_find(off, task, next);
 	else
-		waited_find(task, &off->waited);
+		waited_find(task, &off->waited, &off->waited_last);
 	off->before = 0;
 	off->cpu = bpf_get_smp_processor_id();
 	off->pid = task->tgid;
@@ -387,7 +387,7 @@ int threads_off_cpu(struct bpf_iter__task *context)
 		return 0;
 	off.reason = reason_of(false, state);
 	off.name = name_of(task, off.reason, &room);
-	waited_find(task, &off.waited);
+	waited_find(task, &off.waited, NULL);
 	off.since_ns = bpf_ktime_get_ns();
 	off.switches = switches_of(task);
 	/* One that was switched since is known better; one that came back unseen in between is not off. */

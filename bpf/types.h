@@ -151,6 +151,10 @@ struct linux_binprm {
 	struct file *file;
 };
 
+struct timespec64 {
+	long tv_sec;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;

@@ -59,8 +59,9 @@ static __always_inline void instead_find(struct off_cpu *off, struct task_struct
 		off->instead = stranger_text(next);
 }
 
-/* By the system call that the thread is in. ret_waited says nothing yet. */
-static __noinline int waited_find(struct task_struct *task, struct waited *ret_waited)
+/* By the system call that the thread is in. ret_waited says nothing yet. last: of its place, NULL: an iterator asks. */
+static __noinline int waited_find(struct task_struct *task, struct waited *ret_waited,
+				  struct waited_last *last)
 {
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	struct waited_set set = {};
@@ -74,7 +75,7 @@ static __noinline int waited_find(struct task_struct *task, struct waited *ret_w
 	}
 	if (!waited_descriptors(task, &set))
 		return 0;
-	ret_waited->text = waited_text(task, &set, task != bpf_get_current_task_btf());
+	ret_waited->text = waited_text(task, &set, last);
 	if (set.count == 1 && !set.more && ret_waited->text)
 		ret_waited->fd = set.fds[0];
 	return 0;
