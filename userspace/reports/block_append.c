@@ -322,19 +322,23 @@ static void append_line(const struct block_page *page, const char *title, size_t
 	text_append_char(text, '\n');
 }
 
-static bool has_any(const struct block_content *content, const char *name)
+static bool has_any(const struct block_content *content, const struct block_column *shown)
 {
 	const struct report_column *column;
+	const struct report_cell *cell;
 
-	for (size_t i = 0; i < content->row_count; i++)
-		if (find_cell(content, i, name, &column))
+	for (size_t i = 0; i < content->row_count; i++) {
+		cell = find_cell(content, i, shown->name, &column);
+		if (cell && (shown->shown != SHOWN_COUNT_IF_ANY || cell->count))
 			return true;
+	}
 	return false;
 }
 
 static bool is_shown_if_any(enum shown shown)
 {
-	return shown == SHOWN_MOMENT || shown == SHOWN_TIME_IF_ANY || shown == SHOWN_PLACE_IF_ANY;
+	return shown == SHOWN_MOMENT || shown == SHOWN_TIME_IF_ANY || shown == SHOWN_COUNT_IF_ANY ||
+	       shown == SHOWN_PLACE_IF_ANY;
 }
 
 /* Those that are shown. */
@@ -345,7 +349,7 @@ static size_t choose_columns(const struct block_content *content,
 
 	for (size_t j = 0; j < BLOCK_COLUMNS_MAX && content->columns[j].heading; j++)
 		if (!is_shown_if_any(content->columns[j].shown) ||
-		    has_any(content, content->columns[j].name))
+		    has_any(content, &content->columns[j]))
 			ret_columns[count++] = content->columns[j];
 	return count;
 }

@@ -14,6 +14,7 @@ enum shown {
 	SHOWN_TIME_IF_ANY, /* the same; where no row has one there is no column */
 	SHOWN_MOMENT,	 /* of ns since the window opened: 1.234 s; where no row has one there is no column */
 	SHOWN_COUNT,
+	SHOWN_COUNT_IF_ANY, /* the same; where no row has one there is no column */
 	SHOWN_DECIMAL,	 /* a mean of counts */
 	SHOWN_NUMBER,	 /* of a thread, ...: no count */
 	SHOWN_BYTES,	 /* 11.6 MB */

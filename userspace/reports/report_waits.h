@@ -33,6 +33,14 @@ static inline void wait_sum_add(struct wait_sum *sum, u64 dur_ns)
 	sum->maximum_ns = dur_ns > sum->maximum_ns ? dur_ns : sum->maximum_ns;
 }
 
+static inline void wait_sum_join(struct wait_sum *sum, const struct wait_sum *other)
+{
+	sum->count += other->count;
+	sum->total_ns += other->total_ns;
+	if (other->maximum_ns > sum->maximum_ns)
+		sum->maximum_ns = other->maximum_ns;
+}
+
 /* all_ns: of all rows; the sum is of one wait at least. */
 static inline void wait_sum_fill(const struct wait_sum *sum, double all_ns, struct report_row *row)
 {

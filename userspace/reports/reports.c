@@ -17,6 +17,7 @@ static const struct report report_rows[] = {
 #define ROWS   REPORT_TAKES_ROWS
 #define GROUPS REPORT_TAKES_GROUPS
 #define ALIKE  REPORT_TAKES_ALIKE
+#define IDLE   REPORT_TAKES_IDLE
 #define ALIASES(...)        \
 	{                   \
 		__VA_ARGS__ \
@@ -30,6 +31,7 @@ static const struct report report_rows[] = {
 #undef ROWS
 #undef GROUPS
 #undef ALIKE
+#undef IDLE
 #undef ALIASES
 };
 
@@ -165,6 +167,12 @@ static bool set_alike(struct report_request *request, const char *value)
 	return !value;
 }
 
+static bool set_idle(struct report_request *request, const char *value)
+{
+	request->idle = true;
+	return !value;
+}
+
 static const struct option_word {
 	const char *word, *shown;
 	enum report_option option;
@@ -179,6 +187,7 @@ static const struct option_word {
 	{"process", ":process", REPORT_TAKES_GROUPS, set_by_process},
 	{"line", ":line", REPORT_TAKES_GROUPS, set_by_line},
 	{"alike", ":alike", REPORT_TAKES_ALIKE, set_alike},
+	{"idle", ":idle", REPORT_TAKES_IDLE, set_idle},
 };
 
 void report_append_options(const struct report *report, struct text *text)

@@ -23,6 +23,7 @@ enum report_option {
 	REPORT_TAKES_ROWS = 4,	/* :rows=N */
 	REPORT_TAKES_GROUPS = 8, /* :thread, :process, :line */
 	REPORT_TAKES_ALIKE = 16, /* :alike */
+	REPORT_TAKES_IDLE = 32, /* :idle */
 };
 
 /* How kernels are called. */
@@ -43,6 +44,7 @@ struct report_request {
 	u64 rows;	/* the most that it makes; 0: nobody said */
 	bool by_thread, by_process, by_line; /* has a row for each */
 	bool alike; /* has one row for threads that are alike */
+	bool idle; /* has rows of their own for threads that do next to nothing */
 };
 
 #define REPORT_ALIASES_MAX 4
