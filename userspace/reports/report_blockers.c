@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report "blocked_by": which thread waited until which other one woke it, in what, and what that one ran meanwhile, by its samples.
- * A row is a pair of threads and a name of waits. With :alike, for a screen, threads of a process are one row where their names
- * are the same but for a number at the end, and one thread woke them; its first thread is none of them.
+ * A row is a pair of threads and a name of waits. With :alike, for a screen, they are one row where on both sides are threads that are alike:
+ * of a process those whose names are the same but for a number at the end, and the first threads of processes of one name.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,12 +36,16 @@ static const struct report_column columns[COLUMNS] = {
 	[COLUMN_RAN] = {"Which ran", REPORT_NAME},
 };
 
+struct side {
+	u64 first;	   /* pid << 32 | tid; of several the first that came, */
+	u64 count;	   /* so many, */
+	bool names_differ; /* which are not all called alike */
+};
+
 struct pair {
 	struct wait_sum sum;
-	const char *wait;     /* of the view */
-	u64 waiter, waker;    /* pid << 32 | tid; of several waiters the first that came, */
-	u64 waiters;	      /* so many, */
-	bool names_differ;    /* which are not all called alike */
+	const char *wait; /* of the view */
+	struct side waiter, waker;
 	const char *stranger; /* of the view: the waker's name, where it is of no target; or NULL */
 	u64 ran_ns;	      /* of the function below */
 	s64 ran;	      /* its number; -1: no sample of the waker fell into a wait */
@@ -64,8 +68,8 @@ struct run {
 	struct map ran; /* (pair, function) -> ns */
 	bool folds;	/* :alike */
 	struct string_table alike;
-	struct map waiter_keys; /* (pid, tid) -> key of the thread, or of those that it is alike */
-	struct map waiters;	/* (pair, waiter): it is counted */
+	struct map keys; /* (pid, tid) -> key of the thread, or of those that it is alike */
+	struct map waiters, wakers; /* (pair, thread): it is counted */
 };
 
 static u64 thread_key(u32 pid, u32 tid)
@@ -73,66 +77,68 @@ static u64 thread_key(u32 pid, u32 tid)
 	return (u64)pid << 32 | tid;
 }
 
-/* Of all threads that it is alike. 0: no memory. */
+/* Of all threads that it is alike. pid 0: of any process. 0: no memory. */
 static u64 alike_key(struct run *run, u32 pid, const char *name)
 {
-	char words[128];
+	_cleanup_text_ struct text words = {0};
 	s64 number;
 
-	snprintf(words, sizeof(words), "%u %.*s", pid, (int)thread_name_stem_length(name), name);
-	number = string_table_add(&run->alike, words, strlen(words));
+	text_appendf(&words, "%u %.*s", pid,
+		     (int)(pid ? thread_name_stem_length(name) : strlen(name)), name);
+	number = words.failed ? -ENOMEM
+			      : string_table_add(&run->alike, text_string(&words), words.length);
 	/* No thread has such a number. */
 	return number < 0 ? 0 : thread_key(0, 1U << 31 | (u32)number);
 }
 
 /* 0: no memory. */
-static u64 waiter_key(struct run *run, u32 pid, u32 tid)
+static u64 side_key(struct run *run, u32 pid, u32 tid)
 {
-	u64 *known = run->folds ? map_find(&run->waiter_keys, pid, tid) : NULL;
+	u64 *known = run->folds ? map_find(&run->keys, pid, tid) : NULL;
 	u64 key = thread_key(pid, tid);
 	const char *name;
 
 	if (known || !run->folds)
 		return known ? *known : key;
-	name = view_task_name(run->view, pid, tid);
-	if (tid != pid && name)
-		key = alike_key(run, pid, name);
-	return map_set(&run->waiter_keys, pid, tid, key) ? 0 : key;
+	name = tid == pid ? view_process_name(run->view, pid) : view_task_name(run->view, pid, tid);
+	if (name && *name)
+		key = alike_key(run, tid == pid ? 0 : pid, name);
+	return map_set(&run->keys, pid, tid, key) ? 0 : key;
 }
 
-static int count_waiter(struct run *run, size_t place, u64 waiter)
+static int count_thread(struct run *run, struct map *counted, size_t place, struct side *side,
+			u64 thread)
 {
-	struct pair *pair = &run->pairs[place];
 	const char *name, *first;
 
-	if (!run->folds || map_find(&run->waiters, place, waiter))
+	if (!run->folds || map_find(counted, place, thread))
 		return 0;
-	name = view_task_name(run->view, waiter >> 32, (u32)waiter);
-	first = view_task_name(run->view, pair->waiter >> 32, (u32)pair->waiter);
-	pair->waiters++;
-	pair->names_differ |= name && first && strcmp(name, first);
-	return map_set(&run->waiters, place, waiter, 1);
+	name = view_task_name(run->view, thread >> 32, (u32)thread);
+	first = view_task_name(run->view, side->first >> 32, (u32)side->first);
+	side->count++;
+	side->names_differ |= name && first && strcmp(name, first);
+	return map_set(counted, place, thread, 1);
 }
 
 /* SIZE_MAX: no memory. */
 static size_t pair_of(struct run *run, const struct view_event *event)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
-	u64 waiter = waiter_key(run, event->record->pid, event->record->tid);
-	u64 waker = thread_key(wait->waker_pid, wait->waker_tid);
+	u64 waiter = side_key(run, event->record->pid, event->record->tid);
+	u64 waker = side_key(run, wait->waker_pid, wait->waker_tid);
 	/* Names are few: their numbers are no larger than those of threads, which the upper half does not need. */
 	u64 key = waiter ^ (u64)event->record->name << 40;
-	u64 *place = waiter ? map_find(&run->places, key, waker) : NULL;
+	u64 *place = waiter && waker ? map_find(&run->places, key, waker) : NULL;
 
 	if (place)
 		return *place;
-	if (!waiter || array_reserve(&run->pairs, &run->capacity, run->count + 1) ||
+	if (!waiter || !waker || array_reserve(&run->pairs, &run->capacity, run->count + 1) ||
 	    map_set(&run->places, key, waker, run->count))
 		return SIZE_MAX;
 	run->pairs[run->count] =
 		(struct pair){.wait = event->name,
-			      .waiter = thread_key(event->record->pid, event->record->tid),
-			      .waker = waker,
+			      .waiter.first = thread_key(event->record->pid, event->record->tid),
+			      .waker.first = thread_key(wait->waker_pid, wait->waker_tid),
 			      .stranger = view_text(run->view, wait->waker),
 			      .ran = -1};
 	return run->count++;
@@ -150,6 +156,8 @@ static void forget_ended(struct run *run, u64 ts)
 
 static int note_active(struct run *run, const struct view_event *event, size_t pair)
 {
+	const struct record_off_cpu *wait = (const void *)event->record;
+
 	if (run->active_count > run->active_most) {
 		forget_ended(run, event->ts);
 		run->active_most = 2 * run->active_count + 64;
@@ -157,7 +165,7 @@ static int note_active(struct run *run, const struct view_event *event, size_t p
 	if (array_reserve(&run->active, &run->active_capacity, run->active_count + 1))
 		return -ENOMEM;
 	run->active[run->active_count++] =
-		(struct active){run->pairs[pair].waker, event->end, pair};
+		(struct active){thread_key(wait->waker_pid, wait->waker_tid), event->end, pair};
 	return 0;
 }
 
@@ -165,17 +173,23 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
 	struct run *run = data;
-	size_t pair;
+	struct pair *pair;
+	size_t place;
 
 	if (event->kind->number != KIND_off_cpu || event->open ||
 	    wait->woken_by != VALUE_woken_by_thread ||
 	    wait->reason == VALUE_off_cpu_reason_preempted)
 		return 0;
-	pair = pair_of(run, event);
-	if (pair == SIZE_MAX || note_active(run, event, pair) ||
-	    count_waiter(run, pair, thread_key(event->record->pid, event->record->tid)))
+	place = pair_of(run, event);
+	if (place == SIZE_MAX || note_active(run, event, place))
 		return err_errno(err, -ENOMEM, "can't make the report of blockers");
-	wait_sum_add(&run->pairs[pair].sum, event->dur);
+	pair = &run->pairs[place];
+	if (count_thread(run, &run->waiters, place, &pair->waiter,
+			 thread_key(event->record->pid, event->record->tid)) ||
+	    count_thread(run, &run->wakers, place, &pair->waker,
+			 thread_key(wait->waker_pid, wait->waker_tid)))
+		return err_errno(err, -ENOMEM, "can't make the report of blockers");
+	wait_sum_add(&pair->sum, event->dur);
 	return 0;
 }
 
@@ -219,35 +233,39 @@ static int compare_pairs(const void *a, const void *b)
 
 	if (left->sum.total_ns != right->sum.total_ns)
 		return left->sum.total_ns < right->sum.total_ns ? 1 : -1;
-	if (left->waiter != right->waiter)
-		return left->waiter < right->waiter ? -1 : 1;
-	return (left->waker > right->waker) - (left->waker < right->waker);
+	if (left->waiter.first != right->waiter.first)
+		return left->waiter.first < right->waiter.first ? -1 : 1;
+	return (left->waker.first > right->waker.first) - (left->waker.first < right->waker.first);
 }
 
-static const char *thread_name(const struct view *view, u64 thread, const char *stranger)
+/* Its name, and the number of one that is alone. */
+static int fill_side(const struct run *run, const struct side *side, const char *stranger,
+		     struct report_cell *number, struct report_cell *shown)
 {
-	return wait_thread_name(view, thread >> 32, (u32)thread, stranger);
+	_cleanup_text_ struct text text = {0};
+	u32 pid = side->first >> 32, tid = (u32)side->first;
+
+	thread_names_append(&text, wait_thread_name(run->view, pid, tid, stranger),
+			    side->names_differ, side->count);
+	if (side->count <= 1)
+		report_cell_count(number, tid);
+	return text.failed ? -ENOMEM : report_cell_text(shown, text_string(&text));
 }
 
 static int fill_row(const struct run *run, const struct pair *pair, double all,
 		    struct report_row *row)
 {
-	_cleanup_text_ struct text waiter = {0};
+	struct report_cell *cells = row->cells;
 
-	thread_names_append(&waiter, thread_name(run->view, pair->waiter, NULL), pair->names_differ,
-			    pair->waiters);
 	wait_sum_fill(&pair->sum, all, row);
-	if (pair->waiters <= 1)
-		report_cell_count(&row->cells[COLUMN_TID], (u32)pair->waiter);
-	report_cell_count(&row->cells[COLUMN_WAKER_TID], (u32)pair->waker);
-	if (waiter.failed || report_cell_text(&row->cells[COLUMN_WAIT], pair->wait) ||
-	    report_cell_text(&row->cells[COLUMN_THREAD], text_string(&waiter)) ||
-	    report_cell_text(&row->cells[COLUMN_WAKER],
-			     thread_name(run->view, pair->waker, pair->stranger)))
+	if (fill_side(run, &pair->waiter, NULL, &cells[COLUMN_TID], &cells[COLUMN_THREAD]) ||
+	    fill_side(run, &pair->waker, pair->stranger, &cells[COLUMN_WAKER_TID],
+		      &cells[COLUMN_WAKER]) ||
+	    report_cell_text(&cells[COLUMN_WAIT], pair->wait))
 		return -ENOMEM;
-	return pair->ran < 0 ? 0
-			     : report_cell_text(&row->cells[COLUMN_RAN],
-						run->functions.strings[pair->ran]);
+	return pair->ran < 0
+		       ? 0
+		       : report_cell_text(&cells[COLUMN_RAN], run->functions.strings[pair->ran]);
 }
 
 static int fill_table(struct run *run, struct report_table *table)
@@ -289,7 +307,8 @@ int report_blockers_make(struct view *view, const struct report_request *request
 	map_free(&run.places);
 	map_free(&run.ran);
 	map_free(&run.waiters);
-	map_free(&run.waiter_keys);
+	map_free(&run.wakers);
+	map_free(&run.keys);
 	string_table_free(&run.alike);
 	string_table_free(&run.functions);
 	return result;

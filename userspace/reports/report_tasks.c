@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report "tasks", for a screen: processes, then the threads of those that have several. Threads of a process are one row where their
- * names are the same but for a number at the end, and their work is alike: the share of their lives that they ran, or that these were short.
+ * The report "tasks", for a screen: processes, then the threads of those that have several. Processes are one row where their names are
+ * the same, and threads of a process where theirs are but for a number at the end, and their work is alike: the share of their lives that
+ * they ran, or that these were short.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static const struct report_column columns[COLUMNS] = {
 };
 
 struct task {
-	u64 run_ns, ready_ns, life_ns, threads;
-	u32 pid, tid;	  /* tid 0: a process; of several threads the first that came */
+	u64 run_ns, ready_ns, life_ns, threads, processes;
+	u32 pid, tid;	  /* tid 0: a process; of several the first that came */
 	const char *name; /* of the view; of the process, or of the first thread */
 	bool names_differ;
 };
@@ -53,8 +54,8 @@ struct tasks {
 };
 
 struct run {
-	struct tasks processes, threads, alike;
-	struct string_table names; /* without their numbers */
+	struct tasks processes, programs, threads, alike; /* programs: processes that are alike */
+	struct string_table names, titles; /* of threads without their numbers, of processes */
 	u64 window_ns;
 };
 
@@ -88,6 +89,7 @@ static void add(struct task *task, const struct task *what)
 	task->ready_ns += what->ready_ns;
 	task->life_ns += what->life_ns;
 	task->threads += what->threads;
+	task->processes += what->processes;
 }
 
 static int run_total(void *data, const struct view_event *event, struct err *err)
@@ -125,7 +127,24 @@ static unsigned work_of(const struct run *run, const struct task *thread)
 	return work;
 }
 
-/* Sums threads up, to their processes, and to those that are alike. */
+static int sum_programs_up(struct run *run)
+{
+	for (size_t i = 0; i < run->processes.count; i++) {
+		struct task *process = &run->processes.items[i], *program;
+		s64 title = string_table_add(&run->titles, process->name, strlen(process->name));
+
+		process->processes = 1;
+		program = title < 0 ? NULL
+				    : task_of(&run->programs, (u64)title, work_of(run, process),
+					      process);
+		if (!program)
+			return -ENOMEM;
+		add(program, process);
+	}
+	return 0;
+}
+
+/* Sums threads up, to their processes and these to programs, and to threads that are alike. */
 static int sum_up(struct run *run, const struct view *view)
 {
 	for (size_t i = 0; i < run->threads.count; i++) {
@@ -147,7 +166,7 @@ static int sum_up(struct run *run, const struct view *view)
 		add(alike, thread);
 		alike->names_differ |= strcmp(alike->name, thread->name) != 0;
 	}
-	return 0;
+	return sum_programs_up(run);
 }
 
 static int compare_tasks(const void *a, const void *b)
@@ -166,7 +185,8 @@ static int fill_row(const struct run *run, const struct task *task, struct repor
 	struct text name _cleanup_text_ = {0};
 	u64 busy_ns = task->run_ns + task->ready_ns;
 
-	thread_names_append(&name, task->name, task->names_differ, task->tid ? task->threads : 1);
+	thread_names_append(&name, task->name, task->names_differ,
+			    task->tid ? task->threads : task->processes);
 	report_cell_decimal(&row->cells[COLUMN_SHARE],
 			    run->window_ns ? 100.0 * (double)task->run_ns / (double)run->window_ns
 					   : 0);
@@ -176,7 +196,8 @@ static int fill_row(const struct run *run, const struct task *task, struct repor
 			  task->life_ns > busy_ns ? task->life_ns - busy_ns : 0);
 	report_cell_count(&row->cells[COLUMN_LIFE], task->life_ns);
 	report_cell_count(&row->cells[COLUMN_THREADS], task->threads);
-	report_cell_count(&row->cells[COLUMN_PID], task->pid);
+	if (task->tid || task->processes == 1)
+		report_cell_count(&row->cells[COLUMN_PID], task->pid);
 	if (task->tid && task->threads == 1)
 		report_cell_count(&row->cells[COLUMN_TID], task->tid);
 	return name.failed ? -ENOMEM
@@ -193,7 +214,7 @@ static bool is_told_by_process(const struct run *run, const struct task *task)
 
 static int fill_table(struct run *run, struct report_table *table)
 {
-	struct tasks *const parts[] = {&run->processes, &run->alike};
+	struct tasks *const parts[] = {&run->programs, &run->alike};
 	int result = 0;
 
 	/* Copies: the place of a process is looked up in between. */
@@ -233,14 +254,17 @@ int report_tasks_make(struct view *view, const struct report_request *request,
 
 	table->title = "Processes, and their threads (what they did with their time)";
 	table->empty = "How long threads ran was not recorded.";
-	table->empty_cells = "Rows without a TID: a process, or threads that are alike.";
+	table->empty_cells = "Rows without a TID: a process, or threads that are alike. Without a "
+			     "PID: processes that are alike.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
 	if (result == 0 && (sum_up(&run, view) < 0 || fill_table(&run, table) < 0))
 		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
 	tasks_free(&run.processes);
+	tasks_free(&run.programs);
 	tasks_free(&run.threads);
 	tasks_free(&run.alike);
 	string_table_free(&run.names);
+	string_table_free(&run.titles);
 	return result;
 }
