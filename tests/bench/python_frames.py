@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Section python-frames of tests/bench/run: what frames of Python in a stack cost in the BPF programs, by the kernel's own account of
-their run time."""
+their run time. Of those that GPUPROBE_PYTHONS names (as tests/integration/test_python takes them), else of all that are here."""
 import glob
+import os
 import pathlib
 import subprocess
 import sys
@@ -65,7 +66,8 @@ def measure_interpreter(bench, interpreter, *options):
 
 
 def measure(bench):
-	interpreters = [path for minor in (9, 10, 11, 12, 13) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
+	interpreters = os.environ.get("GPUPROBE_PYTHONS", "").split() or [
+		path for minor in (9, 10, 11, 12, 13, 14) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
 	before = SWITCH.read_text()
 	SWITCH.write_text("1")
 	try:
