@@ -11,6 +11,7 @@
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
+#include "exporters/perfetto/perfetto_heap.h"
 #include "exporters/perfetto/perfetto_metadata.h"
 #include "exporters/perfetto/perfetto_stacks.h"
 #include "exporters/perfetto/perfetto_states.h"
@@ -260,10 +261,16 @@ static int perfetto_counter(void *data, const struct view_event *event, struct e
 	return result;
 }
 
-/* Sums over a time stand as a point where that time begins, but for those that Chrome traces leave out too. */
+/* Sums over a time stand as a point where that time begins, but for those that Chrome traces leave out too, and for allocations by stack, which are
+ * profiles: of points at one moment readers show 512. */
 static int perfetto_total(void *data, const struct view_event *event, struct err *err)
 {
-	return chrome_total_is_drawn(event) ? perfetto_point(data, event, err) : 0;
+	struct perfetto *perfetto = data;
+
+	if (event->kind->number != KIND_heap_stack)
+		return chrome_total_is_drawn(event) ? perfetto_point(data, event, err) : 0;
+	perfetto_packets_at(&perfetto->packets, event->ts);
+	return perfetto_heap_write(&perfetto->packets, perfetto->view, event, err);
 }
 
 /* ---- begin and end ---- */

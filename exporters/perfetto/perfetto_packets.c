@@ -12,6 +12,7 @@ static void clear_state(struct perfetto_packets *packets, u64 ts)
 	map_free(&packets->constants);
 	packets->interned_bytes = 0;
 	packets->numbers = 0;
+	packets->profiles = 0;
 	packets->cleared_ns = ts;
 	packets->cleared = true;
 }

@@ -36,6 +36,7 @@ struct perfetto_packets {
 	struct map constants; /* (string, kind): numbers of those that do not move */
 	struct text scratch;
 	u64 numbers;	      /* given by perfetto_number() since the state was cleared */
+	u64 profiles;	      /* of heaps since then: readers count them */
 	size_t interned_bytes; /* since the state was cleared */
 	u64 cleared_ns;
 	bool cleared; /* no packet tells of it yet */

@@ -63,8 +63,8 @@ static size_t number_frames(struct perfetto_packets *packets, const struct view 
 	return all;
 }
 
-static u64 intern_stack(struct perfetto_packets *packets, u64 number, const u64 *frames,
-			size_t count)
+static void intern_stack(struct perfetto_packets *packets, u64 number, const u64 *frames,
+			 size_t count)
 {
 	struct text *interned = &packets->interned;
 	size_t begun = protobuf_begin(interned, INTERNED_CALLSTACKS);
@@ -73,21 +73,30 @@ static u64 intern_stack(struct perfetto_packets *packets, u64 number, const u64 
 	while (count--)
 		protobuf_number(interned, CALLSTACK_FRAME, frames[count]);
 	protobuf_end(interned, begun);
-	return number;
+}
+
+bool perfetto_stack_tell(struct perfetto_packets *packets, const struct view *view, u32 pid,
+			 u32 stack, u64 number)
+{
+	u64 *frames _cleanup_free_ = NULL;
+	size_t count = number_frames(packets, view, pid, stack, &frames);
+
+	if (!frames)
+		return false;
+	/* A sample has one always: a flame graph would leave it out. */
+	if (!count)
+		frames[count++] = frame_of(packets, VIEW_NO_STACK, "");
+	intern_stack(packets, number, frames, count);
+	return true;
 }
 
 u64 perfetto_stack(struct perfetto_packets *packets, const struct view *view, u32 pid, u32 stack)
 {
-	u64 number, *frames _cleanup_free_ = NULL;
-	size_t count;
+	u64 number;
 
 	if (!perfetto_number(packets, INTERNED_CALLSTACKS, (u64)pid << 32 | stack, &number))
 		return number;
-	count = number_frames(packets, view, pid, stack, &frames);
-	/* A sample has one always: a flame graph would leave it out. */
-	if (!count && frames)
-		frames[count++] = frame_of(packets, VIEW_NO_STACK, "");
-	return frames ? intern_stack(packets, number, frames, count) : 0;
+	return perfetto_stack_tell(packets, view, pid, stack, number) ? number : 0;
 }
 
 int perfetto_sample_write(struct perfetto_packets *packets, const struct view *view,

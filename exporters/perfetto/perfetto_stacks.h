@@ -9,6 +9,8 @@
 
 /* The number of a stack of a process; 0: nothing is known of its functions. */
 u64 perfetto_stack(struct perfetto_packets *packets, const struct view *view, u32 pid, u32 stack);
+/* The same under a number that the caller gives once, above all that are given here. False: not told of. */
+bool perfetto_stack_tell(struct perfetto_packets *packets, const struct view *view, u32 pid, u32 stack, u64 number);
 /* A sample of a CPU. */
 int perfetto_sample_write(struct perfetto_packets *packets, const struct view *view, const struct view_event *event, struct err *err);
 

@@ -30,6 +30,7 @@ QUERIES = {
     "callsites": "select c.id, c.parent_id, f.name, m.name as file from stack_profile_callsite c join stack_profile_frame f on c.frame_id = f.id "
                  "join stack_profile_mapping m on f.mapping = m.id",
     "stacks": "select s.ts, s.name, c.callsite_id from __intrinsic_track_event_callstacks c join slice s on c.slice_id = s.id",
+    "heap": "select h.ts, h.heap_name, p.pid, h.callsite_id, h.count, h.size from heap_profile_allocation h join process p using (upid)",
     "states": "select s.ts, s.dur, t.tid, s.state, s.cpu, w.tid as waker from thread_state s join thread t using (utid) left join thread w on s.waker_utid = w.utid "
               "where s.state is not null",
     "running": "select s.ts, t.tid, s.cpu from sched s join thread t using (utid)",
@@ -44,6 +45,9 @@ QUERIES = {
 CUT_QUERIES = {"stats": QUERIES["stats"], "count": "select count(*) as count from slice"}
 CUTS = 5
 SAMPLE = "sample"
+HEAP_STACK = "heap_stack"  # A profile of a heap, and no point.
+# What is known of an allocating stack -> its column of `gpuprobe stats -r allocations`.
+HEAP_SUMS = {"bytes": "Bytes", "calls": "Calls", "live_bytes": "Live (bytes)", "live_calls": "Live Calls"}
 GPU_WORK = ("kernel", "gpu_memcpy", "gpu_memset", "graph_launch")
 # What slices of GPUs have under other names than Chrome traces.
 GPU_ARGS = {"device": "device", "context": "context", "stream": "stream", "correlation": "correlation", "registers_per_thread": "registers per thread",
@@ -60,6 +64,18 @@ def value_of(arg):
     if arg["value_type"] == "pointer" or (arg["value_type"] == "uint" and value < 0):
         return f"{value % 2**64:#x}"  # What has more than 63 bits is a text in JSON.
     return {"bool": bool, "real": check.as_written}.get(arg["value_type"], lambda it: it)(value)
+
+
+def bare_name(name):
+    """Of a function, without where it is: the traces say that differently."""
+    return re.sub(r" \S+:\d+$", "", name.split(" (")[0])
+
+
+def stats_of(folder, report):
+    """Rows of `gpuprobe stats`."""
+    text = subprocess.run([str(GPUPROBE), "stats", str(folder / "capture.ndjson"), "-r", report, "-f", "csv"], capture_output=True, text=True,
+                          check=True).stdout
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 class Judge(check.Judge):
@@ -97,7 +113,7 @@ class Judge(check.Judge):
         expected = [(check.nanoseconds(event["ts"]) + self.base, check.nanoseconds(event.get("dur", 0)), event["name"], event["cat"],
                      self.thread_of(event),
                      json.dumps(self.args_of(event), sort_keys=True, default=check.as_written))
-                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK, SAMPLE)]
+                    for event in self.events if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK, SAMPLE, HEAP_STACK)]
         self.same("slices", actual, expected)
 
     def judge_gpu(self):
@@ -167,7 +183,7 @@ class Judge(check.Judge):
         """Of each event with a stack that is no work of a GPU."""
         stacks, count = collections.defaultdict(list), 0
         for event in self.events:
-            if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK, SAMPLE) and "stack" in event.get("args", {}) and \
+            if event["ph"] in "Xi" and event["cat"] not in (*OWN, *GPU_WORK, SAMPLE, HEAP_STACK) and "stack" in event.get("args", {}) and \
                     "launched by" not in event["args"]:
                 stacks[check.nanoseconds(event["ts"]) + self.base, event["name"]].append(event["args"]["stack"])
                 count += 1
@@ -179,6 +195,26 @@ class Judge(check.Judge):
                 self.complain(f"a stack that the capture has not: {row}")
         if len(self.answer["stacks"]) != count:
             self.complain(f"{len(self.answer['stacks'])} stacks of spans and points, {count} expected")
+
+    def judge_heap(self, folder):
+        """Sums by stack as a Chrome trace has them, and all in all as `gpuprobe stats`."""
+        chains = dict(self.chains())
+        actual, expected = (collections.defaultdict(lambda: [0] * len(HEAP_SUMS)) for _ in range(2))
+        for row in self.answer["heap"]:
+            found = actual[row["ts"], row["heap_name"], row["pid"], tuple(map(bare_name, chains[row["callsite_id"]]))]
+            for place, value in enumerate((row["size"], row["count"])):
+                found[place] += max(value, 0)  # What was freed is a row of its own.
+                found[place + 2] += value
+        for event in self.events:
+            if event.get("cat") == HEAP_STACK and event["args"]["calls"]:
+                found = expected[self.window_end, "heap", self.real_pids.get(event["pid"], event["pid"]),
+                                 tuple(map(bare_name, event["args"].get("stack") or ["[no stack]"]))]
+                for place, name in enumerate(HEAP_SUMS):
+                    found[place] += event["args"][name]
+        self.same("sums of heaps by stack", ((*key, *sums) for key, sums in actual.items()), ((*key, *sums) for key, sums in expected.items()))
+        rows = stats_of(folder, "allocations") if actual else []
+        self.same("sums of heaps", [tuple(map(sum, zip(*actual.values())))],
+                  [tuple(sum(int(row[name]) for row in rows) for name in HEAP_SUMS.values())] if rows else [()])
 
     def states_of(self, wait):
         """(ts, dur, state, CPU, waker) of each state that a wait and its end are; None: until the next one."""
@@ -212,9 +248,7 @@ class Judge(check.Judge):
     def judge_sums(self, folder):
         if not self.answer["kernels"]:
             return
-        stats = subprocess.run([str(GPUPROBE), "stats", str(folder / "capture.ndjson"), "-r", "cuda_gpu_kern_sum", "-f", "csv"], capture_output=True,
-                               text=True, check=True).stdout
-        expected = [(row["Name"], int(row["Total Time (ns)"]), int(row["Instances"])) for row in csv.DictReader(io.StringIO(stats))]
+        expected = [(row["Name"], int(row["Total Time (ns)"]), int(row["Instances"])) for row in stats_of(folder, "cuda_gpu_kern_sum")]
         self.same("sums of kernels", [(row["name"], row["total"], row["count"]) for row in self.answer["kernels"]], expected)
 
     @staticmethod
@@ -313,6 +347,7 @@ def judge(folder, answer, complaints=()):
         judge = Judge(folder, answer)
         judge.judge()
         judge.judge_sums(folder)
+        judge.judge_heap(folder)
     except (ValueError, KeyError, ArithmeticError) as error:
         print(f"not ok perfetto {folder.name}\n# {type(error).__name__}: {error}")
         return False
@@ -320,7 +355,8 @@ def judge(folder, answer, complaints=()):
     print(f"{'not ok' if complaints else 'ok'} perfetto {folder.name}")
     for complaint in complaints[:30]:
         print(f"# {complaint}")
-    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['gpu'])} of GPUs, {len(judge.answer['counters'])} counter values, {len(judge.answer['flows'])} flows")
+    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['gpu'])} of GPUs, {len(judge.answer['counters'])} counter values, {len(judge.answer['flows'])} flows, "
+          f"{len(judge.answer['heap'])} sums of heaps")
     return not complaints
 
 

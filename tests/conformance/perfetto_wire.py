@@ -7,7 +7,7 @@ import xplane_wire
 MESSAGES = {
     "PfTrace": {1: ("packets", ["PfPacket"])},
     "PfPacket": {6: ("clocks", "PfClocks?"), 8: ("timestamp", "uint64?"), 10: ("sequence", "uint64"), 11: ("event", "PfEvent?"),
-                 12: ("interned", "PfInterned?"), 13: ("flags", "uint64"), 53: ("stage", "PfStage?"), 60: ("track", "PfTrack?"), 66: ("sample", "PfSample?"), 128: ("gpus", "PfGpus?")},
+                 12: ("interned", "PfInterned?"), 13: ("flags", "uint64"), 37: ("profile", "PfProfile?"), 53: ("stage", "PfStage?"), 60: ("track", "PfTrack?"), 66: ("sample", "PfSample?"), 128: ("gpus", "PfGpus?")},
     "PfClocks": {1: ("clocks", ["PfClock"]), 2: ("primary", "uint64")},
     "PfClock": {1: ("id", "uint64"), 2: ("timestamp", "uint64")},
     "PfTrack": {1: ("uuid", "uint64"), 2: ("name", "string"), 3: ("process", "PfProcess?"), 4: ("thread", "PfThread?"), 5: ("parent", "uint64"),
@@ -18,6 +18,9 @@ MESSAGES = {
     "PfEvent": {3: ("category", "uint64"), 4: ("annotations", ["PfAnnotation"]), 9: ("type", "uint64"), 10: ("name", "uint64"), 11: ("track", "uint64"),
                 30: ("counter", "int64?"), 44: ("counter_double", "double?"), 47: ("flows", ["fixed64"]), 48: ("flow_ends", ["fixed64"]), 56: ("stack", "uint64"), 3000: ("gpu", "PfCorrelation?")},
     "PfSample": {1: ("cpu", "uint64?"), 2: ("pid", "uint64"), 3: ("tid", "uint64"), 4: ("stack", "uint64")},
+    "PfProfile": {5: ("dumps", ["PfDump"]), 7: ("index", "uint64")},
+    "PfDump": {1: ("pid", "uint64"), 2: ("samples", ["PfHeap"]), 9: ("timestamp", "uint64"), 11: ("heap", "string")},
+    "PfHeap": {1: ("stack", "uint64"), 2: ("allocated", "uint64"), 3: ("freed", "uint64"), 5: ("allocations", "uint64"), 6: ("frees", "uint64")},
     "PfCorrelation": {1: ("submitted", ["uint64"])},
     "PfStage": {1: ("id", "uint64"), 2: ("duration", "uint64"), 5: ("context", "uint64"), 11: ("gpu", "uint64"), 13: ("queue", "uint64"),
                 14: ("stage", "uint64"), 19: ("kernel", "uint64"), 20: ("name", "uint64"), 21: ("launch", "PfLaunch?")},

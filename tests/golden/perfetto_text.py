@@ -127,6 +127,13 @@ def gpu_line(number, gpu):
     return f"GPU {number} {gpu.name!r} of {gpu.vendor} {gpu.architecture} uuid {gpu.uuid.hex() if gpu.uuid else None} at {gpu.pci} {more}"
 
 
+def profile_lines(state, profile):
+    for dump in profile.dumps:
+        for sample in dump.samples:
+            yield (f"profile {profile.index} of {dump.heap!r} of {dump.pid} at {dump.timestamp}: {sample.allocated} bytes in {sample.allocations}, "
+                   f"freed {sample.freed} in {sample.frees} {' > '.join(stack_words(state, sample.stack))}")
+
+
 def trace_lines(path):
     state = State()
     for packet in perfetto_wire.packets_of(path.read_bytes()):
@@ -141,6 +148,8 @@ def trace_lines(path):
         if packet.sample:
             yield (f"{packet.timestamp} sample on CPU {packet.sample.cpu} of {packet.sample.pid}/{packet.sample.tid} "
                    f"{' > '.join(stack_words(state, packet.sample.stack))}")
+        if packet.profile:
+            yield from profile_lines(state, packet.profile)
         if packet.stage:
             yield stage_line(state, packet)
         if packet.event:

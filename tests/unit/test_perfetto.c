@@ -10,20 +10,20 @@
 #include "capture_fixture.h"
 #include "exporters/exporter.h"
 
-static size_t count_of(const char *data, size_t size, const char *string)
+static size_t count_of(const char *data, size_t size, const char *string, size_t length)
 {
 	size_t count = 0;
 	const char *at = data;
 
-	while ((at = memmem(at, size - (size_t)(at - data), string, strlen(string)))) {
+	while ((at = memmem(at, size - (size_t)(at - data), string, length))) {
 		count++;
 		at++;
 	}
 	return count;
 }
 
-/* How often a name stands in the trace of a capture. */
-static size_t name_count(const char *text, const char *name)
+/* How often bytes stand in the trace of a capture. */
+static size_t bytes_count(const char *text, const char *bytes, size_t length)
 {
 	struct fixture fixture _fixture_ = fixture_open(text);
 	char path[] = "/tmp/gpuprobe-test-XXXXXX", *data;
@@ -39,11 +39,16 @@ static size_t name_count(const char *text, const char *name)
 	fd = open(path, O_RDONLY);
 	data = malloc(size);
 	CHECK_U64(read(fd, data, size), size);
-	count = count_of(data, size, name);
+	count = count_of(data, size, bytes, length);
 	close(fd);
 	unlink(path);
 	free(data);
 	return count;
+}
+
+static size_t name_count(const char *text, const char *name)
+{
+	return bytes_count(text, name, strlen(name));
 }
 
 /* Once for all events, and again where the state was cleared, 5 s later: after that a reader can begin. */
@@ -69,6 +74,22 @@ TEST(a_name_stands_once_until_the_state_is_cleared)
 			     "\"name\":\"work\"}\n",
 			     "work"),
 		  3);
+}
+
+#define HEAP_STACK(ts)                                                \
+	"{\"kind\":\"heap_stack\",\"ts\":" ts ",\"dur\":5,\"pid\":7," \
+	"\"stack\":[\"0x1\"],\"calls\":2,\"bytes\":6,\"live_calls\":1,\"live_bytes\":2}\n"
+
+/* Readers count profiles from 0 since the state was cleared, and miss one where a number is another. */
+TEST(profiles_of_a_heap_are_counted_anew_when_the_state_is_cleared)
+{
+	/* Behind the name of the heap. */
+	CHECK_U64(bytes_count(HEAP_STACK("1000000000") HEAP_STACK("1000000000"), "heap\x38\x00", 6),
+		  1);
+	CHECK_U64(bytes_count(HEAP_STACK("1000000000") HEAP_STACK("1000000000"), "heap\x38\x01", 6),
+		  1);
+	CHECK_U64(bytes_count(HEAP_STACK("1000000000") HEAP_STACK("6100000000"), "heap\x38\x00", 6),
+		  2);
 }
 
 UNIT_MAIN()
