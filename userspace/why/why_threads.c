@@ -193,11 +193,24 @@ static int add_part(struct run *run, const struct part *part)
 
 /* ---- who it is for whom a thread waits ---- */
 
-/* Does it wait for a thread that is known, at ts? */
-static bool follows(const struct thread *thread, u64 ts)
+/* Does it wait for a thread that is known, at ts, outside calls or for a GPU? */
+static bool waits_for_thread(const struct thread *thread, u64 ts)
 {
-	return thread->waits && !thread->calls && thread->waker != WHY_NO_ROW &&
-	       ts < thread->ready_ns;
+	return thread->waits && (!thread->calls || thread->call_syncs) &&
+	       thread->waker != WHY_NO_ROW && ts < thread->ready_ns;
+}
+
+/* Is it what that one does? Of who waits for a GPU that is idle it is, that it has no CPU to tell of it. */
+static bool follows(const struct run *run, const struct thread *thread, u64 ts)
+{
+	return waits_for_thread(thread, ts) &&
+	       (!thread->calls || is_ready(&run->threads[thread->waker], ts));
+}
+
+static void shorten(u64 ready_ns, u64 since_ns, u64 *until_ns)
+{
+	if (since_ns < ready_ns && ready_ns < *until_ns)
+		*until_ns = ready_ns;
 }
 
 /* The last of the threads that wait for each other; until_ns: at most up to when that is so, without an event. */
@@ -206,9 +219,12 @@ static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until
 	for (unsigned i = 0; i < CHAIN_MAX; i++) {
 		const struct thread *thread = &run->threads[row];
 
-		if (thread->waits && since_ns < thread->ready_ns && thread->ready_ns < *until_ns)
-			*until_ns = thread->ready_ns;
-		if (!follows(thread, since_ns))
+		if (thread->waits)
+			shorten(thread->ready_ns, since_ns, until_ns);
+		if (thread->calls && waits_for_thread(thread, since_ns) &&
+		    run->threads[thread->waker].waits)
+			shorten(run->threads[thread->waker].ready_ns, since_ns, until_ns);
+		if (!follows(run, thread, since_ns))
 			break;
 		row = thread->waker;
 	}
@@ -218,7 +234,7 @@ static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until
 static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t wanted)
 {
 	for (unsigned i = 0; i < CHAIN_MAX && row != wanted; i++) {
-		if (!follows(&run->threads[row], since_ns))
+		if (!waits_for_thread(&run->threads[row], since_ns))
 			return false;
 		row = run->threads[row].waker;
 	}
@@ -226,6 +242,12 @@ static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t
 }
 
 /* ---- from one change to the next ---- */
+
+/* It waits for a GPU no more, and would go on if it, or who is to tell it, had a CPU: what it waited for is no reason then. */
+static bool is_late(const struct run *run, const struct thread *thread, u64 ts)
+{
+	return thread->call_syncs && (is_ready(thread, ts) || follows(run, thread, ts));
+}
 
 /* What its thread was in when the gap began that is to be told of next. */
 static int hold(struct run *run, struct cursor *cursor)
@@ -238,7 +260,7 @@ static int hold(struct run *run, struct cursor *cursor)
 		return 0;
 	cursor->held_gap = cursor->gap;
 	cursor->held = WHY_NOT_HELD;
-	if (!thread->calls || thread->call_launches)
+	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap->since_ns))
 		return 0;
 	code = why_code_of(&run->code, view_survey(run->view)->rows[cursor->gap->row].pid,
 			   thread->call_stack);
