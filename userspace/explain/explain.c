@@ -32,7 +32,7 @@ int explain_format_find(const char *name, enum explain_format *ret_format, struc
 
 static int make_with_gpu(struct explain *explain, struct err *err)
 {
-	int result = why_make(explain->view, &explain->why, err);
+	int result = why_make(explain->view, NULL, &explain->why, err);
 
 	if (result == 0 && explain_causes_add(explain))
 		result = err_errno(err, -ENOMEM, "can't explain the capture");
@@ -43,7 +43,7 @@ static int make_with_gpu(struct explain *explain, struct err *err)
 	return result;
 }
 
-static int make(struct explain *explain, struct err *err)
+static int make(struct explain *explain, const struct explain_style *style, struct err *err)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 	int result = 0;
@@ -58,13 +58,17 @@ static int make(struct explain *explain, struct err *err)
 			explain->survey->window_end_ns - explain->survey->window_start_ns;
 		result = explain_host_add(explain, err);
 	}
-	return result < 0 ? result : view_steps(explain->view, &explain->steps, err);
+	if (result == 0)
+		result = view_steps(explain->view, &explain->steps, err);
+	return result < 0 || style->brief ? result : explain_slow_add(explain, err);
 }
 
 static void explain_free(struct explain *explain)
 {
 	for (size_t i = 0; i < EXPLAIN_FINDINGS; i++)
 		explain_evidence_free(&explain->evidence[i]);
+	for (size_t i = 0; i < EXPLAIN_SLOW_PARTS; i++)
+		explain_places_free(&explain->slow.parts[i].places);
 	for (size_t i = 0; i < COPY_SORTS; i++)
 		explain_places_free(&explain->copies[i].names);
 	explain_places_free(&explain->kernels);
@@ -76,7 +80,7 @@ int explain_append(struct view *view, const struct explain_style *style, struct 
 		   struct err *err)
 {
 	struct explain explain = {.view = view};
-	int result = make(&explain, err);
+	int result = make(&explain, style, err);
 
 	if (result == 0 &&
 	    (style->format == EXPLAIN_JSON ? explain_append_json(&explain, text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the processes are. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -100,39 +99,4 @@ size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAI
 		append_process(explain->view, row->pid, row->process_name, &ret_lines[count++]);
 	}
 	return count;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	return array_compare_u64(a, b);
-}
-
-bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps)
-{
-	const struct view_step_track *track;
-	u64 *times, total_ns = 0, busy_ns = 0;
-	size_t count = 0;
-
-	if (!explain->steps || !explain->steps->track_count || !explain->steps->tracks[0].count)
-		return false;
-	track = &explain->steps->tracks[0];
-	times = calloc(track->count, sizeof(*times));
-	if (!times)
-		return false;
-	for (size_t i = 0; i < track->count; i++) {
-		if (track->steps[0].gpu_recorded && !track->steps[i].gpu_recorded)
-			break;
-		times[count] = track->steps[i].end_ns - track->steps[i].start_ns;
-		busy_ns += track->steps[i].busy_ns;
-		total_ns += times[count++];
-	}
-	qsort(times, count, sizeof(*times), compare_times);
-	*ret_steps = (struct explain_steps){
-		.count = count,
-		.mean_ns = total_ns / count,
-		.p95_ns = times[(count * 95 + 99) / 100 - 1],
-		.busy_mean_ns = busy_ns / count,
-	};
-	free(times);
-	return true;
 }

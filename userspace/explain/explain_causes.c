@@ -42,19 +42,13 @@ enum explain_finding explain_finding_of_call(const char *name)
 	return EXPLAIN_FINDINGS;
 }
 
-static bool is_unknown(enum why_sort sort)
-{
-	return sort >= WHY_FIRST;
-}
-
 /* What the thread that launches does itself. */
-static enum explain_finding finding_of_own(const struct explain *explain,
-					   const struct why_cause *cause)
+static enum explain_finding finding_of_own(const struct why *why, const struct why_cause *cause)
 {
 	enum explain_finding finding = EXPLAIN_FINDINGS;
 
 	if (cause->held != WHY_NOT_HELD)
-		finding = explain_finding_of_call(explain->why.whats.strings[cause->held]);
+		finding = explain_finding_of_call(why->whats.strings[cause->held]);
 	else if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
 		finding = EXPLAIN_STREAM;
 	else if (cause->sort == WHY_QUEUED)
@@ -69,13 +63,13 @@ static enum explain_finding finding_of_own(const struct explain *explain,
 	return finding;
 }
 
-static enum explain_finding finding_of(const struct explain *explain, const struct why_cause *cause)
+enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause)
 {
 	enum explain_finding finding = of_sort[cause->sort];
 
 	if (!finding)
 		finding = of_wait[cause->wait];
-	finding = finding ? finding - 1 : finding_of_own(explain, cause);
+	finding = finding ? finding - 1 : finding_of_own(why, cause);
 	/* A copy that its caller waits for: for the time being, see settle(). */
 	if (finding == EXPLAIN_COPIES && cause->held != WHY_NOT_HELD)
 		finding = EXPLAIN_READBACK;
@@ -83,14 +77,14 @@ static enum explain_finding finding_of(const struct explain *explain, const stru
 }
 
 /* "decode work.py:11 (loader)" */
-static int name_place(const struct explain *explain, const struct why_cause *cause,
-		      struct text *text)
+static int name_place(const struct explain *explain, const struct why *why,
+		      const struct why_cause *cause, struct text *text)
 {
 	const struct view_row *rows = explain->survey->rows;
 	/* Who has no CPU, or waits for somebody, would do so behind any call. */
 	bool by_call =
 		cause->held != WHY_NOT_HELD && !of_sort[cause->sort] && !of_wait[cause->wait];
-	const char *what = by_call ? explain->why.whats.strings[cause->held] : cause->what;
+	const char *what = by_call ? why->whats.strings[cause->held] : cause->what;
 
 	text_append(text, *what ? what : why_words(cause->sort));
 	if (cause->row_index != WHY_NO_ROW && !by_call)
@@ -98,15 +92,25 @@ static int name_place(const struct explain *explain, const struct why_cause *cau
 	return text->failed ? -ENOMEM : 0;
 }
 
+int explain_cause_place_add(const struct explain *explain, const struct why *why,
+			    const struct why_cause *cause, struct explain_places *places)
+{
+	_cleanup_text_ struct text place = {0};
+
+	return name_place(explain, why, cause, &place) ||
+			       explain_places_add(places, text_string(&place), cause->ns,
+						  cause->gaps)
+		       ? -ENOMEM
+		       : 0;
+}
+
 static int add_names(struct explain *explain, const struct why_cause *cause,
 		     struct explain_evidence *evidence)
 {
 	const struct view_row *rows = explain->survey->rows;
-	_cleanup_text_ struct text place = {0};
 	size_t waiter = cause->waiter == WHY_NO_ROW ? cause->row_index : cause->waiter;
 
-	if (name_place(explain, cause, &place) ||
-	    explain_places_add(&evidence->places, text_string(&place), cause->ns, cause->gaps))
+	if (explain_cause_place_add(explain, &explain->why, cause, &evidence->places))
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
@@ -120,7 +124,7 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 
 static int add(struct explain *explain, const struct why_cause *cause)
 {
-	enum explain_finding finding = finding_of(explain, cause);
+	enum explain_finding finding = explain_finding_of_cause(&explain->why, cause);
 	struct explain_evidence *evidence = &explain->evidence[finding];
 	const char *seen = why_seen(cause->sort);
 
@@ -137,12 +141,14 @@ int explain_causes_add(struct explain *explain)
 {
 	const struct why *why = &explain->why;
 
+	for (unsigned i = 0; i < EXPLAIN_FINDINGS; i++)
+		explain->final[i] = i;
 	for (size_t i = 0; i < why->gpu_count; i++) {
 		explain->recorded_ns += why->gpus[i].recorded_ns;
 		explain->busy_ns += why->gpus[i].busy_ns;
 	}
 	for (size_t i = 0; i < why->count; i++) {
-		if (is_unknown(why->causes[i].sort))
+		if (!why_is_known(why->causes[i].sort))
 			explain->unknown_ns += why->causes[i].ns;
 		else if (add(explain, &why->causes[i]))
 			return -ENOMEM;
@@ -170,6 +176,9 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 
 	if (from == to)
 		return 0;
+	for (unsigned i = 0; i < EXPLAIN_FINDINGS; i++)
+		if (explain->final[i] == from_finding)
+			explain->final[i] = to_finding;
 	to->idle_ns += from->idle_ns;
 	to->count += from->count;
 	to->seen_ns += from->seen_ns;

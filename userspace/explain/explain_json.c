@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verdict for programs: docs/formats/explain.md. */
 #include <errno.h>
+#include <math.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -86,6 +87,50 @@ static void append_gpus(const struct explain *explain, struct text *text)
 	text_append_char(text, ']');
 }
 
+static void append_slow_part(const struct explain_slow *slow, unsigned part, struct text *text)
+{
+	double slow_ns = round(slow->parts[part].slow_ns);
+	double typical_ns = round(slow->parts[part].typical_ns);
+	struct explain_place place;
+
+	text_append_char(text, '{');
+	append_key(text, "tag", true);
+	json_append_string(text, explain_slow_tag(part));
+	append_string(text, "title", explain_slow_title(part));
+	append_key(text, "longer_ns", false);
+	text_appendf(text, "%.0f", slow_ns - typical_ns);
+	append_number(text, "slow_ns", (u64)slow_ns);
+	append_number(text, "typical_ns", (u64)typical_ns);
+	append_string(text, "place",
+		      explain_places_top(&slow->parts[part].places, &place, 1) ? place.name : "");
+	text_append_char(text, '}');
+}
+
+static void append_slow(const struct explain_slow *slow, struct text *text)
+{
+	unsigned parts[EXPLAIN_SLOW_PARTS];
+	size_t count = explain_slow_sort(slow, parts);
+
+	append_key(text, "slow", false);
+	if (!slow->count) {
+		text_append(text, "null");
+		return;
+	}
+	text_append_char(text, '{');
+	append_key(text, "count", true);
+	json_append_number(text, slow->count);
+	append_number(text, "mean_ns", slow->mean_ns);
+	append_number(text, "typical_count", slow->typical_count);
+	append_number(text, "typical_mean_ns", slow->typical_mean_ns);
+	append_key(text, "parts", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		text_append(text, i ? "," : "");
+		append_slow_part(slow, parts[i], text);
+	}
+	text_append(text, "]}");
+}
+
 static void append_steps(const struct explain *explain, struct text *text)
 {
 	struct explain_steps steps;
@@ -99,8 +144,10 @@ static void append_steps(const struct explain *explain, struct text *text)
 	append_key(text, "count", true);
 	json_append_number(text, steps.count);
 	append_number(text, "mean_ns", steps.mean_ns);
+	append_number(text, "p50_ns", steps.p50_ns);
 	append_number(text, "p95_ns", steps.p95_ns);
 	append_number(text, "gpu_busy_mean_ns", steps.busy_mean_ns);
+	append_slow(&explain->slow, text);
 	text_append_char(text, '}');
 }
 

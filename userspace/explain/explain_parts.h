@@ -58,6 +58,18 @@ enum explain_copy_sort { COPY_TINY, COPY_PAGEABLE, COPY_OTHER, COPY_SORTS };
 
 #define EXPLAIN_TINY_BYTES 16384
 
+/* What is longer in slow steps than in typical ones, each on average of a step and GPU: findings, and what else there is. */
+enum { EXPLAIN_SLOW_BUSY = EXPLAIN_FINDINGS, EXPLAIN_SLOW_UNKNOWN, EXPLAIN_SLOW_PARTS };
+
+struct explain_slow {
+	u64 count, mean_ns; /* of the slow ones; 0: nothing is said of them */
+	u64 typical_count, typical_mean_ns;
+	struct explain_slow_part {
+		double slow_ns, typical_ns; /* all of these add up to the means */
+		struct explain_places places; /* in slow ones */
+	} parts[EXPLAIN_SLOW_PARTS];
+};
+
 struct explain {
 	struct view *view;
 	const struct view_survey *survey;
@@ -66,6 +78,8 @@ struct explain {
 	u64 recorded_ns, busy_ns, unknown_ns; /* of all GPUs; of idle time what nobody can tell the cause of */
 	const struct view_steps *steps;	      /* NULL: none were found */
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
+	enum explain_finding final[EXPLAIN_FINDINGS]; /* to which the evidence of each came in the end */
+	struct explain_slow slow;
 	u64 held_ns[2]; /* of SYNC and READBACK in gaps that are not long, and long: what a call held that waits for a GPU */
 	struct explain_copies copies[COPY_SORTS], to_host_tiny;
 	u64 sync_count, waited_ns, readback_ns; /* of threads that launch: calls that wait; how long those right behind a tiny copy to the host */
@@ -83,6 +97,10 @@ struct explain {
 int explain_causes_add(struct explain *explain);
 /* Copies by what they turned out to be, and syncs up to what waiting took: behind explain_work_add(). */
 int explain_causes_settle(struct explain *explain);
+/* Of something that is known. */
+enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause);
+/* Where it was. */
+int explain_cause_place_add(const struct explain *explain, const struct why *why, const struct why_cause *cause, struct explain_places *places);
 /* The finding of a call of CUDA; EXPLAIN_FINDINGS: of none. */
 enum explain_finding explain_finding_of_call(const char *name);
 /* Of time in which a GPU only copies. */
@@ -92,7 +110,7 @@ int explain_work_add(struct explain *explain, struct err *err);
 /* One run over the view: where the time of threads went, of a capture without work of GPUs. */
 int explain_host_add(struct explain *explain, struct err *err);
 
-/* ---- what is said (explain_findings.c, explain_about.c) ---- */
+/* ---- what is said (explain_findings.c, explain_about.c, explain_steps.c) ---- */
 
 struct explain_said {
 	enum explain_finding finding;
@@ -119,11 +137,18 @@ size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAI
 
 /* Of the steps of a thread that were recorded whole. */
 struct explain_steps {
-	u64 count, mean_ns, p95_ns, busy_mean_ns;
+	u64 count, mean_ns, p50_ns, p95_ns, busy_mean_ns;
 };
 
 /* Of the main track; false: there are no steps. */
 bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps);
+
+/* Two runs over the view, where slow steps differ: what is longer in them. Behind all others. */
+int explain_slow_add(struct explain *explain, struct err *err);
+/* Those that have time, by how much longer they are in slow steps; how many. */
+size_t explain_slow_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS]);
+const char *explain_slow_tag(unsigned part);
+const char *explain_slow_title(unsigned part);
 
 /* "12.3 ms", "4.19 MB" with three digits. */
 void explain_append_time(double ns, struct text *text);

@@ -10,6 +10,9 @@
 #define TOP_MOST      5
 #define FINDINGS_MOST 5
 #define NAME_COLUMNS  72
+/* Of what is longer in slow steps; a part of all that. */
+#define SLOW_MOST  4
+#define SLOW_LEAST 0.1
 
 struct page {
 	const struct explain *explain;
@@ -138,6 +141,53 @@ static void append_steps(const struct page *page)
 		text_append(page->text, " of each");
 	}
 	text_append_char(page->text, '\n');
+}
+
+/* "1.2 ms threads wait for a CPU, most behind poll (loader)" */
+static void append_slow_part(const struct explain_slow *slow, unsigned part, bool with_place,
+			     struct text *line)
+{
+	const struct explain_slow_part *times = &slow->parts[part];
+	struct explain_place place;
+
+	explain_append_time(times->slow_ns - times->typical_ns, line);
+	text_appendf(line, " %s", explain_slow_title(part));
+	if (!with_place || !explain_places_top(&times->places, &place, 1))
+		return;
+	text_append(line, ", most ");
+	explain_append_name(place.name, NAME_COLUMNS, line);
+}
+
+/* What is longer in the slow steps, as far as it is much of that. */
+static void append_slow(const struct page *page)
+{
+	const struct explain_slow *slow = &page->explain->slow;
+	_cleanup_text_ struct text line = {0};
+	unsigned parts[EXPLAIN_SLOW_PARTS];
+	size_t count = explain_slow_sort(slow, parts);
+	double longer_ns = (double)slow->mean_ns - (double)slow->typical_mean_ns;
+
+	if (!slow->count)
+		return;
+	explain_append_count(slow->count, &line);
+	text_append(&line, slow->count == 1 ? " slow one (from p95 on) has "
+					    : " slow ones (from p95 on) have ");
+	explain_append_time(longer_ns, &line);
+	text_append(&line, " more than ");
+	explain_append_count(slow->typical_count, &line);
+	text_append(&line, " around the median (");
+	explain_append_time(slow->typical_mean_ns, &line);
+	text_append(&line, "):");
+	for (size_t i = 0; i < count && i < SLOW_MOST; i++) {
+		const struct explain_slow_part *part = &slow->parts[parts[i]];
+
+		if (part->slow_ns - part->typical_ns < SLOW_LEAST * longer_ns)
+			break;
+		text_append(&line, i ? "; " : " ");
+		append_slow_part(slow, parts[i], !i, &line);
+	}
+	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
+	page->text->failed |= line.failed;
 }
 
 /* ---- findings ---- */
@@ -301,6 +351,7 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 	append_about(&page);
 	append_gpus(&page);
 	append_steps(&page);
+	append_slow(&page);
 	append_findings(&page);
 	if (!style->brief) {
 		append_places(&page, "kernels, by their share of GPU time", &explain->kernels,

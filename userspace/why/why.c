@@ -15,6 +15,11 @@ static const struct {
 #include "why/why_sorts.def"
 };
 
+bool why_is_known(enum why_sort sort)
+{
+	return sort < WHY_FIRST;
+}
+
 const char *why_words(enum why_sort sort)
 {
 	return sorts[sort].words;
@@ -33,7 +38,8 @@ s64 why_what(struct why *why, const char *what)
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 {
 	u64 threads = (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;
-	u64 rest = (u64)cause->held << 32 | (u64)cause->wait << 1 | cause->is_long;
+	u64 rest = (u64)cause->held << 32 | (u64)cause->group << 16 | (u64)cause->wait << 1 |
+		   cause->is_long;
 	const u64 *known = map_find(&tally->pairs, threads, rest);
 	u64 number = known ? *known : tally->pairs.count;
 
@@ -66,7 +72,33 @@ struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_caus
 	return made;
 }
 
-int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 ns)
+u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns)
+{
+	size_t low = 0, high = slices ? slices->count : 0;
+	const struct why_slice *slice;
+
+	/* The first that ends behind it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slices->items[middle].until_ns <= since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!slices || low == slices->count)
+		return 0;
+	slice = &slices->items[low];
+	if (slice->since_ns > since_ns) {
+		*until_ns = *until_ns < slice->since_ns ? *until_ns : slice->since_ns;
+		return 0;
+	}
+	*until_ns = *until_ns < slice->until_ns ? *until_ns : slice->until_ns;
+	return slice->group;
+}
+
+static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
+		    u64 ns)
 {
 	struct why_cause *known = why_tally_cause(tally, cause, what);
 	u64 *last_gap;
@@ -77,6 +109,21 @@ int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 wh
 	known->ns += ns;
 	known->gaps += *last_gap != gap;
 	*last_gap = gap;
+	return 0;
+}
+
+int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
+		  u64 since_ns, u64 until_ns)
+{
+	while (since_ns < until_ns) {
+		u64 end_ns = until_ns;
+		struct why_cause part = *cause;
+
+		part.group = why_slices_cut(tally->slices, since_ns, &end_ns);
+		if (add_part(tally, &part, what, gap, end_ns - since_ns))
+			return -ENOMEM;
+		since_ns = end_ns;
+	}
 	return 0;
 }
 
@@ -108,6 +155,8 @@ static int compare_causes(const void *a, const void *b)
 		return left->wait < right->wait ? -1 : 1;
 	if (left->held != right->held)
 		return left->held < right->held ? -1 : 1;
+	if (left->group != right->group)
+		return left->group < right->group ? -1 : 1;
 	return left->is_long - right->is_long;
 }
 
@@ -137,9 +186,10 @@ void why_merge(struct why *why)
 	qsort(why->causes, why->count, sizeof(*why->causes), compare_causes);
 }
 
-int why_make(struct view *view, struct why *ret_why, struct err *err)
+int why_make(struct view *view, const struct why_slices *slices, struct why *ret_why,
+	     struct err *err)
 {
-	struct why_tally tally = {.why = ret_why};
+	struct why_tally tally = {.why = ret_why, .slices = slices};
 	struct why_gaps *gaps = NULL;
 	int result;
 

@@ -29,8 +29,22 @@ enum why_wait {
 /* A gap is long in which that much passed before the launch. */
 #define WHY_LONG_NS  250000ULL
 
+/* Times that are told apart, such as those of slow steps: causes have their parts in each group by themselves. */
+#define WHY_GROUPS 3 /* 0: of no slice */
+
+struct why_slice {
+	u64 since_ns, until_ns;
+	u32 group; /* from 1 on */
+};
+
+struct why_slices {
+	const struct why_slice *items; /* sorted, disjoint */
+	size_t count;
+};
+
 struct why_cause {
 	u32 gpu; /* place in why.gpus */
+	u32 group;
 	enum why_sort sort;
 	const char *what; /* call, function, wait with its object and waker, operation; "": nothing is known of it. why's own */
 	size_t row_index; /* the thread that did that; WHY_NO_ROW: not known */
@@ -47,6 +61,7 @@ struct why_gpu {
 	u32 device; /* id of its first fact */
 	u32 number; /* as its process numbers it */
 	u64 recorded_ns, busy_ns; /* idle is the rest */
+	u64 group_busy_ns[WHY_GROUPS];
 };
 
 struct why {
@@ -57,11 +72,13 @@ struct why {
 	struct string_table whats;
 };
 
-/* The caller ends it with why_free(), of an error too. */
-int why_make(struct view *view, struct why *ret_why, struct err *err);
-/* Joins those that differ in wait, held and is_long alone, which then are those of any of them. */
+/* slices are the caller's, and may be NULL. The caller ends it with why_free(), of an error too. */
+int why_make(struct view *view, const struct why_slices *slices, struct why *ret_why, struct err *err);
+/* Joins those that differ in group, wait, held and is_long alone, which then are those of any of them. */
 void why_merge(struct why *why);
 void why_free(struct why *why);
+/* Is anything known of why that was? */
+bool why_is_known(enum why_sort sort);
 /* "in a CUDA call", "seen" */
 const char *why_words(enum why_sort sort);
 const char *why_seen(enum why_sort sort);

@@ -93,11 +93,19 @@ static int add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 	return 0;
 }
 
-int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 ns)
+int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap,
+		 u64 since_ns, u64 until_ns)
 {
-	struct why_code_part part = {.cause = *cause, .what = what};
+	while (since_ns < until_ns) {
+		struct why_code_part part = {.cause = *cause, .what = what};
+		u64 end_ns = until_ns;
 
-	return add(code, &part, gap, ns);
+		part.cause.group = why_slices_cut(code->tally->slices, since_ns, &end_ns);
+		if (add(code, &part, gap, end_ns - since_ns))
+			return -ENOMEM;
+		since_ns = end_ns;
+	}
+	return 0;
 }
 
 int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid,

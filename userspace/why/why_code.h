@@ -23,7 +23,7 @@ struct why_code {
 	size_t thread_count, thread_capacity;
 	struct map part_places; /* (place in threads, what and whether sampled) -> place in parts */
 	struct why_code_part {
-		struct why_cause cause; /* GPU and threads */
+		struct why_cause cause; /* GPU, group and threads */
 		u32 thread, what;
 		bool sampled;
 		u64 amount; /* samples, or ns */
@@ -35,7 +35,7 @@ struct why_code {
 /* 0 or -ENOMEM, all. */
 int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally);
 /* Time of gap number `gap` in which the thread of a cause ran; what: number of what else is known of it. */
-int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 ns);
+int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
 /* It was found at a stack. */
 int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid, u32 stack);
 /* Number of the program's own function in a stack; code->unknown: of none. */

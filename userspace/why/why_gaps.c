@@ -86,8 +86,8 @@ static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *na
 	what = why_what(run->tally->why, name);
 	if (what < 0)
 		return -ENOMEM;
-	return why_tally_add(run->tally, &cause, (u32)what, run->progress[gpu].gap_count,
-			     until_ns - since_ns);
+	return why_tally_add(run->tally, &cause, (u32)what, run->progress[gpu].gap_count, since_ns,
+			     until_ns);
 }
 
 /* The rest of the gap is told of with it. */
@@ -173,6 +173,18 @@ static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
 	return result;
 }
 
+static void add_busy(struct run *run, struct why_gpu *gpu, u64 since_ns, u64 until_ns)
+{
+	while (since_ns < until_ns) {
+		u64 end_ns = until_ns;
+		u32 group = why_slices_cut(run->tally->slices, since_ns, &end_ns);
+
+		gpu->busy_ns += end_ns - since_ns;
+		gpu->group_busy_ns[group] += end_ns - since_ns;
+		since_ns = end_ns;
+	}
+}
+
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
@@ -199,8 +211,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
 	progress->worked = true;
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
-	if (until_ns > since_ns)
-		run->tally->why->gpus[gpu].busy_ns += until_ns - since_ns;
+	add_busy(run, &run->tally->why->gpus[gpu], since_ns, until_ns);
 	if (until_ns > progress->until_ns)
 		progress->until_ns = until_ns;
 	return 0;

@@ -24,6 +24,7 @@ struct why_gaps {
 /* Causes by what they are. */
 struct why_tally {
 	struct why *why;
+	const struct why_slices *slices;
 	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
@@ -34,8 +35,10 @@ struct why_tally {
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
-/* Adds ns of gap number `gap` of the cause's GPU. -ENOMEM. */
-int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 ns);
+/* Adds a time of gap number `gap` of the cause's GPU, each part to its group. -ENOMEM. */
+int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
+/* The group in which since_ns is; lowers until_ns to where that ends. */
+u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns);
 /* Number of a string in why->whats; -ENOMEM. */
 s64 why_what(struct why *why, const char *what);
 

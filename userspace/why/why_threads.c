@@ -79,7 +79,7 @@ static int add(struct run *run, const struct part *part, enum why_sort sort, s64
 	if (what < 0)
 		return -ENOMEM;
 	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->gap->number,
-			     part->until_ns - part->since_ns);
+			     part->since_ns, part->until_ns);
 }
 
 static void append_waker(const struct run *run, const struct record_off_cpu *wait,
@@ -169,7 +169,7 @@ static int add_code(struct run *run, const struct part *part, const struct threa
 	if (what < 0)
 		return -ENOMEM;
 	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap->number,
-			    part->until_ns - part->since_ns);
+			    part->since_ns, part->until_ns);
 }
 
 /* It could run, and has no CPU: whatever it is in. */
@@ -472,6 +472,7 @@ static int add_sample(struct run *run, const struct view_event *event)
 		if (hold(run, cursor))
 			return -ENOMEM;
 		cause = cause_of(run, &part, WHY_CODE);
+		cause.group = why_slices_cut(run->tally->slices, event->ts, &until_ns);
 		if (why_code_sample(&run->code, &cause, cursor->gap->number, event->record->pid,
 				    event->record->stack))
 			return -ENOMEM;
