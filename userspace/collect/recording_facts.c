@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process/proc_file.h"
+#include "process/process_rank.h"
 #include "process/process_title.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -169,10 +170,28 @@ int recording_facts_title(struct recording_facts *facts, struct batch *batch, u3
 	return result ? result : batch_add(batch, &fact.header);
 }
 
+int recording_facts_rank(struct recording_facts *facts, struct batch *batch, u32 pid,
+			 const struct process_rank *rank)
+{
+	_cleanup_text_ struct text value = {0};
+	char key[64];
+
+	if (!rank)
+		return 0;
+	snprintf(key, sizeof(key), "rank of %u", pid);
+	text_appendf(&value, "%u of %u", rank->rank, rank->world_size);
+	if (rank->local_rank != PROCESS_RANK_UNKNOWN)
+		text_appendf(&value, ", local %u", rank->local_rank);
+	return value.failed ? -ENOMEM
+			    : recording_facts_attribute(facts, batch, VALUE_attribute_group_target,
+							key, text_string(&value));
+}
+
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target)
 {
 	_cleanup_free_ char *title = NULL;
+	struct process_rank rank;
 	struct map known = {0};
 	char key[64];
 	int result;
@@ -180,6 +199,8 @@ int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 	snprintf(key, sizeof(key), "executable of %u", target->pid);
 	result = recording_facts_attribute(facts, batch, VALUE_attribute_group_target, key,
 					   target->executable);
+	if (!result && process_rank_read(target->pid, &rank))
+		result = recording_facts_rank(facts, batch, target->pid, &rank);
 	if (!result)
 		result = recording_facts_threads(target, &known, add_to_batch, batch);
 	map_free(&known);

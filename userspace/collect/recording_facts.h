@@ -12,6 +12,8 @@
 #include "collect/source.h"
 #include "store/batch.h"
 
+struct process_rank;
+
 struct recording_facts {
 	struct text_ids tool; /* ids of RECORD_SOURCE_TOOL */
 	struct text_ids
@@ -38,6 +40,9 @@ int recording_facts_host(struct recording_facts *facts, struct batch *batch);
 /* Its processes and threads as /proc has them now. */
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target);
+/* Which one of several it is, as an attribute "rank of PID": "3 of 8, local 1"; NULL: not known. */
+int recording_facts_rank(struct recording_facts *facts, struct batch *batch, u32 pid,
+			 const struct process_rank *rank);
 /* What a process calls itself, if that is more than its name; NULL: nothing. */
 int recording_facts_title(struct recording_facts *facts, struct batch *batch, u32 pid,
 			  const char *title);

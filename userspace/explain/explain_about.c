@@ -45,14 +45,14 @@ static void append_frameworks(const struct view *view, u32 pid, struct text *tex
 	}
 }
 
-static void append_attribute(const struct view *view, u32 pid, const char *key, const char *words,
-			     struct text *text)
+static void append_attribute(const struct view *view, u32 pid, const char *group, const char *key,
+			     const char *words, struct text *text)
 {
 	char name[80];
 	const char *value;
 
 	snprintf(name, sizeof(name), "%s of %u", key, pid);
-	value = view_attribute(view, "gpu", name);
+	value = view_attribute(view, group, name);
 	if (value) {
 		text_append(text, words);
 		text_append_terminal(text, value, strlen(value));
@@ -64,8 +64,9 @@ static void append_process(const struct view *view, u32 pid, const char *name, s
 	text_append_terminal(text, name, strlen(name));
 	text_appendf(text, " (%u)", pid);
 	append_frameworks(view, pid, text);
-	append_attribute(view, pid, "CUDA version of the driver", ", CUDA ", text);
-	append_attribute(view, pid, "driver", ", driver ", text);
+	append_attribute(view, pid, "target", "rank", ", rank ", text);
+	append_attribute(view, pid, "gpu", "CUDA version of the driver", ", CUDA ", text);
+	append_attribute(view, pid, "gpu", "driver", ", driver ", text);
 }
 
 static bool is_told_of(const struct view_survey *survey, size_t row)

@@ -13,6 +13,7 @@
 
 #include "process/descendants.h"
 #include "process/loader.h"
+#include "process/process_rank.h"
 #include "process/process_title.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
@@ -28,7 +29,9 @@ struct child {
 	int pidfd;	 /* -1: it has ended */
 	u64 cpu_time_ns; /* when last looked at; 0: it has ended, the BPF programs add it up */
 	char *title;	 /* when last looked at; NULL: none */
-	u32 ticks;	 /* of its life */
+	bool has_rank;
+	struct process_rank rank;
+	u32 ticks; /* of its life */
 	struct uprobe_set links;
 };
 
@@ -146,9 +149,11 @@ static void on_fork(struct processes *processes, u32 pid, u64 forked_ns)
 		child_attach(processes, child, forked_ns);
 }
 
-/* What it calls itself stays known when it has ended. */
+/* What it calls itself, and its rank, stay known when it has ended. */
 static void child_read_title(struct child *child)
 {
+	struct process_rank rank;
+	bool has_rank = process_rank_read(child->pid, &rank);
 	char *title;
 
 	if (process_title_read(child->pid, &title))
@@ -160,6 +165,9 @@ static void child_read_title(struct child *child)
 	}
 	free(child->title);
 	child->title = title;
+	child->has_rank = has_rank;
+	if (has_rank)
+		child->rank = rank;
 }
 
 /* Often while it is young, ever more seldom then: there may be thousands of them. */
@@ -493,6 +501,8 @@ int processes_put_titles(const struct processes *processes, struct recording_fac
 		result = map_set(&known, child->pid, 0, 1);
 		if (!result)
 			result = recording_facts_title(facts, batch, child->pid, child->title);
+		if (!result && child->has_rank)
+			result = recording_facts_rank(facts, batch, child->pid, &child->rank);
 	}
 	map_free(&known);
 	return result;
