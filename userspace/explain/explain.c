@@ -71,6 +71,7 @@ static void explain_free(struct explain *explain)
 		explain_places_free(&explain->slow.parts[i].places);
 	for (size_t i = 0; i < COPY_SORTS; i++)
 		explain_places_free(&explain->copies[i].names);
+	explain_kernels_free(explain);
 	explain_places_free(&explain->kernels);
 	explain_places_free(&explain->code);
 	why_free(&explain->why);

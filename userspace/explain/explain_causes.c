@@ -253,6 +253,8 @@ int explain_causes_settle(struct explain *explain)
 		most = EXPLAIN_PAGEABLE;
 	else if (2 * copies[COPY_TINY].count >= count && count)
 		most = EXPLAIN_TINY;
+	if (explain->stream_turns.streams && merge(explain, EXPLAIN_LAUNCH, EXPLAIN_STREAM_TURNS))
+		return -ENOMEM;
 	if (merge(explain, EXPLAIN_COPIES, most))
 		return -ENOMEM;
 	for (unsigned i = 0; i < COPY_SORTS; i++)

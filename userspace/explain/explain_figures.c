@@ -264,6 +264,33 @@ static void append_pageable_rate(const struct explain *explain, const struct exp
 	text_append(text, "/s");
 }
 
+static void append_turn_streams(const struct explain *explain, const struct explain_said *said,
+				struct text *text)
+{
+	(void)said;
+	explain_append_count(explain->stream_turns.streams, text);
+}
+
+static void append_turn_switches(const struct explain *explain, const struct explain_said *said,
+				 struct text *text)
+{
+	(void)said;
+	explain_append_count(explain->stream_turns.switches, text);
+}
+
+static void append_turn_operations(const struct explain *explain, const struct explain_said *said,
+				   struct text *text)
+{
+	(void)said;
+	explain_append_count(explain->stream_turns.operations, text);
+}
+
+static void append_state_time(const struct explain *explain, const struct explain_said *said,
+			      struct text *text)
+{
+	explain_append_time(explain->state_ns[said->finding], text);
+}
+
 static void append_gpu_memory(const struct explain *explain, const struct explain_said *said,
 			      struct text *text)
 {

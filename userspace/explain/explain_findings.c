@@ -58,7 +58,7 @@ static double state_share(const struct explain *explain, enum explain_finding fi
 		return 100.0 * explain->memory_used_bytes / explain->memory_bytes;
 	if (finding == EXPLAIN_CLOCKS && explain->readings)
 		return 100.0 * explain->throttled_readings / explain->readings;
-	return 0;
+	return explain->recorded_ns ? 100.0 * explain->state_ns[finding] / explain->recorded_ns : 0;
 }
 
 static struct explain_said say(const struct explain *explain, enum explain_finding finding)

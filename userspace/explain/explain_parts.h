@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "explain/explain.h"
 #include "steps/view_steps.h"
+#include "view/gpu_places.h"
 #include "why/why.h"
 #include "why/why_doings.h"
 #include "why/why_waits.h"
@@ -36,7 +37,7 @@ size_t explain_places_top(const struct explain_places *places, struct explain_pl
 u64 explain_places_sum(const struct explain_places *places);
 void explain_places_free(struct explain_places *places);
 
-/* ---- evidence (explain_causes.c, explain_work.c, explain_host.c) ---- */
+/* ---- evidence (explain_causes.c, explain_work.c, explain_kernels.c, explain_host.c) ---- */
 
 struct explain_evidence {
 	u64 idle_ns; /* of GPUs; of threads where the capture has none of these */
@@ -57,6 +58,17 @@ struct explain_copies {
 enum explain_copy_sort { COPY_TINY, COPY_PAGEABLE, COPY_OTHER, COPY_SORTS };
 
 #define EXPLAIN_TINY_BYTES 16384
+
+/* How a thread's operations change between streams. */
+struct explain_thread_streams {
+	u64 operations, switches, streams;
+	u32 last, last_device;
+};
+
+struct explain_streams {
+	struct explain_thread_streams *threads; /* [row] */
+	struct map known;			/* (row, stream) */
+};
 
 /* What is longer in slow steps than in typical ones, each on average of a step and GPU: findings, and what else there is. */
 enum { EXPLAIN_SLOW_BUSY = EXPLAIN_FINDINGS, EXPLAIN_SLOW_UNKNOWN, EXPLAIN_SLOW_PARTS };
@@ -89,6 +101,11 @@ struct explain {
 	u64 memory_used_bytes, memory_bytes; /* of the GPU on which most of it was in use, at most */
 	u64 readings, throttled_readings, throttle_reasons;
 	u64 resident_bytes; /* of all processes, at most */
+	u64 state_ns[EXPLAIN_FINDINGS]; /* of states: how long GPUs were in it */
+	struct explain_thread_streams stream_turns; /* of the thread that launches most, if it goes from stream to stream; else 0 */
+	struct gpu_places collective_gpus;
+	struct explain_place *collectives; /* [GPU, as in collective_gpus] */
+	size_t collective_count, collective_capacity;
 	struct explain_places kernels, code;
 	u64 kernel_ns;
 };
@@ -107,6 +124,15 @@ enum explain_finding explain_finding_of_call(const char *name);
 enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort);
 /* One run over the view: what GPUs and calls of CUDA did, how GPUs are. */
 int explain_work_add(struct explain *explain, struct err *err);
+/* Each kernel that begins. */
+int explain_kernel_add(struct explain *explain, const struct view_event *event);
+/* Has it fewer blocks than its GPU has multiprocessors? */
+bool explain_kernel_is_small(const struct explain *explain, const struct view_event *event);
+int explain_kernels_settle(struct explain *explain);
+void explain_kernels_free(struct explain *explain);
+/* Each piece of work. */
+int explain_stream_add(struct explain_streams *streams, const struct view_event *event);
+void explain_streams_settle(struct explain *explain, const struct explain_streams *streams);
 /* One run over the view: where the time of threads went, of a capture without work of GPUs. */
 int explain_host_add(struct explain *explain, struct err *err);
 

@@ -26,12 +26,14 @@ struct thread {
 
 struct gpu {
 	u32 kernels, copies[COPY_SORTS]; /* that run */
+	u32 small_kernels; /* of these: with fewer blocks than it has multiprocessors */
 	u64 since_ns;
 };
 
 struct run {
 	struct explain *explain;
 	struct thread *threads; /* [row] */
+	struct explain_streams streams;
 	struct gpu_places places;
 	struct gpu *gpus;
 	size_t gpu_capacity, gpu_count;
@@ -84,6 +86,8 @@ static void advance(struct run *run, struct gpu *gpu, u64 ts)
 			break;
 		}
 	}
+	if (gpu->kernels == 1 && gpu->small_kernels == 1 && ts > gpu->since_ns)
+		run->explain->state_ns[EXPLAIN_FEW_BLOCKS] += ts - gpu->since_ns;
 	gpu->since_ns = ts;
 }
 
@@ -98,6 +102,8 @@ static int change(struct run *run, const struct view_event *event, u64 ts, int b
 		gpu->copies[sort_of((const void *)event->record)] += by;
 	else if (event->kind->number != KIND_set)
 		gpu->kernels += by;
+	if (explain_kernel_is_small(run->explain, event))
+		gpu->small_kernels += by;
 	return 0;
 }
 
@@ -141,6 +147,16 @@ static int add_code(struct run *run, const struct view_event *event)
 		       : 0;
 }
 
+static int add_small(struct run *run, const struct view_event *event)
+{
+	struct explain_evidence *evidence = &run->explain->evidence[EXPLAIN_FEW_BLOCKS];
+
+	if (!explain_kernel_is_small(run->explain, event))
+		return 0;
+	evidence->count++;
+	return explain_places_add(&evidence->places, event->name, event->dur, 1);
+}
+
 static int add_work(struct run *run, const struct view_event *event)
 {
 	u16 kind = event->kind->number;
@@ -149,7 +165,9 @@ static int add_work(struct run *run, const struct view_event *event)
 	run->explain->operation_ns += event->dur;
 	if (event->cause)
 		run->threads[event->cause->row_index].launches = true;
-	if (kind == KIND_copy && add_copy(run, event))
+	if ((kind == KIND_copy && add_copy(run, event)) ||
+	    explain_kernel_add(run->explain, event) || explain_stream_add(&run->streams, event) ||
+	    add_small(run, event))
 		return -ENOMEM;
 	if (kind == KIND_kernel || kind == KIND_graph_launch) {
 		run->explain->kernel_ns += event->dur;
@@ -275,11 +293,22 @@ int explain_work_add(struct explain *explain, struct err *err)
 		.explain = explain,
 		.threads = calloc(explain->survey->row_count + 1, sizeof(*run.threads)),
 	};
-	int result = run.threads ? view_run(explain->view, &sink, &run, err)
-				 : err_errno(err, -ENOMEM, "can't explain the capture");
+	int result;
 
-	if (result == 0)
+	run.streams.threads = calloc(explain->survey->row_count + 1, sizeof(*run.streams.threads));
+	result = run.threads && run.streams.threads
+			 ? view_run(explain->view, &sink, &run, err)
+			 : err_errno(err, -ENOMEM, "can't explain the capture");
+
+	if (result == 0) {
 		sum_threads(&run);
+		explain_streams_settle(explain, &run.streams);
+		result = explain_kernels_settle(explain)
+				 ? err_errno(err, -ENOMEM, "can't explain the capture")
+				 : 0;
+	}
+	map_free(&run.streams.known);
+	free(run.streams.threads);
 	free(run.threads);
 	free(run.gpus);
 	gpu_places_free(&run.places);

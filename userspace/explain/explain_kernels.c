@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What single kernels, and the streams that they are launched into, tell. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "explain/explain_parts.h"
+#include "view/occupancy.h"
+
+/* From this compute capability on there are tensor cores that take fp32 (as TF32). */
+#define TENSOR_MAJOR 8
+/* So many streams, in turn, are many for a thread. */
+#define STREAMS_LEAST 4
+
+static const char *const fp32_patterns[] = {
+#define FP32_KERNEL(pattern) pattern,
+#include "explain/kernels.def"
+};
+
+static const char *const collective_patterns[] = {
+#define COLLECTIVE_KERNEL(pattern) pattern,
+#include "explain/kernels.def"
+};
+
+static bool is_any(const char *name, const char *const *patterns, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(patterns[i], name, 0))
+			return true;
+	return false;
+}
+
+bool explain_kernel_is_small(const struct explain *explain, const struct view_event *event)
+{
+	const struct record_kernel *kernel = (const void *)event->record;
+	const struct record_device *device;
+	u64 blocks;
+
+	if (event->kind->number != KIND_kernel)
+		return false;
+	device = (const void *)view_fact(explain->view, KIND_device, kernel->device);
+	blocks = kernel_blocks(kernel);
+	/* Those of collectives are meant to leave room. */
+	return device && device->multiprocessors && blocks && blocks < device->multiprocessors &&
+	       !is_any(event->name, collective_patterns, ARRAY_SIZE(collective_patterns));
+}
+
+static int add_fp32(struct explain *explain, const struct view_event *event)
+{
+	const struct record_kernel *kernel = (const void *)event->record;
+	const struct record_device *device =
+		(const void *)view_fact(explain->view, KIND_device, kernel->device);
+
+	if (!device || device->compute_major < TENSOR_MAJOR ||
+	    !is_any(event->name, fp32_patterns, ARRAY_SIZE(fp32_patterns)))
+		return 0;
+	explain->state_ns[EXPLAIN_FP32] += event->dur;
+	explain->evidence[EXPLAIN_FP32].count++;
+	return explain_places_add(&explain->evidence[EXPLAIN_FP32].places, event->name, event->dur,
+				  1);
+}
+
+static int add_collective(struct explain *explain, const struct view_event *event)
+{
+	struct explain_place *place;
+	s64 gpu;
+
+	if (!is_any(event->name, collective_patterns, ARRAY_SIZE(collective_patterns)))
+		return 0;
+	gpu = gpu_places_of(&explain->collective_gpus, explain->view, event->row->device);
+	if (gpu < 0 ||
+	    array_reserve(&explain->collectives, &explain->collective_capacity, (size_t)gpu + 1))
+		return -ENOMEM;
+	while (explain->collective_count <= (size_t)gpu)
+		explain->collectives[explain->collective_count++] = (struct explain_place){0};
+	place = &explain->collectives[gpu];
+	place->name = view_device_name(explain->view, event->row->device);
+	place->ns += event->dur;
+	place->count++;
+	return 0;
+}
+
+int explain_kernel_add(struct explain *explain, const struct view_event *event)
+{
+	if (event->kind->number != KIND_kernel)
+		return 0;
+	return add_fp32(explain, event) || add_collective(explain, event) ? -ENOMEM : 0;
+}
+
+/* As many on each GPU: who comes last waits least, so what others have more is waiting, at least. */
+static int settle_collectives(struct explain *explain)
+{
+	const struct explain_place *last = explain->collectives;
+	struct explain_evidence *evidence = &explain->evidence[EXPLAIN_STRAGGLER];
+
+	for (size_t i = 1; i < explain->collective_count; i++) {
+		const struct explain_place *place = &explain->collectives[i];
+
+		if (place->count != last->count)
+			return 0;
+		if (place->ns < last->ns)
+			last = place;
+	}
+	if (explain->collective_count < 2)
+		return 0;
+	evidence->count = last->count;
+	for (size_t i = 0; i < explain->collective_count; i++)
+		explain->state_ns[EXPLAIN_STRAGGLER] += explain->collectives[i].ns - last->ns;
+	return explain_places_add(&evidence->places, last->name ?: "GPU", last->ns, last->count);
+}
+
+/* ---- streams ---- */
+
+int explain_stream_add(struct explain_streams *streams, const struct view_event *event)
+{
+	size_t thread = event->cause ? event->cause->row_index : WHY_NO_ROW;
+	struct explain_thread_streams *used;
+
+	if (thread == WHY_NO_ROW || event->row->stream == ~0U)
+		return 0;
+	used = &streams->threads[thread];
+	/* Another GPU's stream is another matter. */
+	if (used->operations++ && used->last != event->row->stream &&
+	    used->last_device == event->row->device)
+		used->switches++;
+	used->last = event->row->stream;
+	used->last_device = event->row->device;
+	if (map_find(&streams->known, thread, event->row->stream))
+		return 0;
+	used->streams++;
+	return map_set(&streams->known, thread, event->row->stream, 1);
+}
+
+void explain_streams_settle(struct explain *explain, const struct explain_streams *streams)
+{
+	const struct explain_thread_streams *most = NULL;
+
+	for (size_t i = 0; i < explain->survey->row_count; i++)
+		if (!most || streams->threads[i].operations > most->operations)
+			most = &streams->threads[i];
+	/* Most of the work, and every second operation or more into another stream. */
+	if (most && most->streams >= STREAMS_LEAST && 2 * most->switches >= most->operations &&
+	    2 * most->operations >= explain->operation_count)
+		explain->stream_turns = *most;
+}
+
+int explain_kernels_settle(struct explain *explain)
+{
+	return settle_collectives(explain);
+}
+
+void explain_kernels_free(struct explain *explain)
+{
+	free(explain->collectives);
+	gpu_places_free(&explain->collective_gpus);
+}
