@@ -11,6 +11,7 @@
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
+#include "exporters/perfetto/perfetto_gpu_counters.h"
 #include "exporters/perfetto/perfetto_heap.h"
 #include "exporters/perfetto/perfetto_metadata.h"
 #include "exporters/perfetto/perfetto_stacks.h"
@@ -30,6 +31,7 @@ struct perfetto {
 	struct chrome_arrows arrows;
 	struct chrome_wakes wakes;
 	struct perfetto_gpu gpu;
+	struct perfetto_gpu_counters gpu_counters;
 	struct perfetto_states states;
 	struct text name; /* of the counter at hand */
 };
@@ -199,9 +201,13 @@ static int write_value(struct perfetto *perfetto, const struct view_event *event
 {
 	struct perfetto_packets *packets = &perfetto->packets;
 	u64 track;
-	int result = perfetto_tracks_counter(&perfetto->tracks, packets, event->row_index, name,
-					     &track, err);
+	int result;
 
+	if (event->row->type == ROW_DEVICE && perfetto_gpu_is_known(&perfetto->gpu, event->row))
+		return perfetto_gpu_counters_write(&perfetto->gpu_counters, &perfetto->gpu, packets,
+						   event, name, value, err);
+	result = perfetto_tracks_counter(&perfetto->tracks, packets, event->row_index, name, &track,
+					 err);
 	if (result < 0)
 		return result;
 	protobuf_number(&packets->body, EVENT_TYPE, TYPE_COUNTER);
@@ -302,12 +308,21 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 	return result;
 }
 
+static int perfetto_close(void *data, struct err *err)
+{
+	struct perfetto *perfetto = data;
+
+	return perfetto_gpu_counters_end(&perfetto->gpu_counters, &perfetto->packets,
+					 view_survey(perfetto->view)->window_end_ns, err);
+}
+
 const struct view_sink perfetto_sink = {
 	.open = perfetto_open,
 	.span = perfetto_span,
 	.point = perfetto_point,
 	.counter = perfetto_counter,
 	.total = perfetto_total,
+	.close = perfetto_close,
 };
 
 int perfetto_create(const char *path, bool gzip, void **ret_data, struct err *err)
@@ -336,6 +351,7 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	chrome_arrows_free(&perfetto->arrows);
 	chrome_wakes_free(&perfetto->wakes);
 	perfetto_gpu_free(&perfetto->gpu);
+	perfetto_gpu_counters_free(&perfetto->gpu_counters);
 	perfetto_states_free(&perfetto->states);
 	chrome_rows_free(&perfetto->rows);
 	text_free(&perfetto->name);

@@ -159,6 +159,18 @@ int perfetto_gpu_make(struct perfetto_gpu *gpu, struct perfetto_packets *packets
 	return gpus ? perfetto_packet_write_timeless(packets, PACKET_GPU_INFO, err) : 0;
 }
 
+bool perfetto_gpu_is_known(struct perfetto_gpu *gpu, const struct view_row *row)
+{
+	return map_find(&gpu->gpus, row->device, 0);
+}
+
+u32 perfetto_gpu_number(struct perfetto_gpu *gpu, const struct view_row *row)
+{
+	const u64 *number = map_find(&gpu->gpus, row->device, 0);
+
+	return number ? (u32)*number : 0;
+}
+
 bool perfetto_gpu_takes(const struct view_event *event)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
@@ -358,13 +370,12 @@ static void append_launch(struct perfetto_gpu *gpu, struct perfetto_packets *pac
 int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
 		       const struct view_event *event, struct err *err)
 {
-	const u64 *number = map_find(&gpu->gpus, event->row->device, 0);
 	struct text *body = &packets->body;
 
 	protobuf_number(body, STAGE_EVENT_ID, event_id(gpu, event));
 	protobuf_number(body, STAGE_DURATION, event->dur);
 	protobuf_number(body, STAGE_CONTEXT, context_of(packets, event));
-	protobuf_number(body, STAGE_GPU, number ? *number : 0);
+	protobuf_number(body, STAGE_GPU, perfetto_gpu_number(gpu, event->row));
 	protobuf_number(body, STAGE_QUEUE, queue_of(packets, event));
 	protobuf_number(body, STAGE_STAGE, stage_of(packets, event));
 	if (event->kind->number == KIND_kernel)

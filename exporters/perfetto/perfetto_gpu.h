@@ -21,6 +21,9 @@ struct perfetto_gpu {
 
 /* Tells of the GPUs. perfetto_gpu_free() after a failure too. */
 int perfetto_gpu_make(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view *view, struct err *err);
+/* The number of the GPU of a row; 0 where nothing is known of it, as of the first one. */
+bool perfetto_gpu_is_known(struct perfetto_gpu *gpu, const struct view_row *row);
+u32 perfetto_gpu_number(struct perfetto_gpu *gpu, const struct view_row *row);
 /* Is the event such work? */
 bool perfetto_gpu_takes(const struct view_event *event);
 int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view_event *event, struct err *err);

@@ -38,13 +38,18 @@ QUERIES = {
     "gpu_args": "select arg_set_id, key, value_type, int_value, string_value, real_value from args where arg_set_id in (select arg_set_id from gpu_slice)",
     "threads": "select tid, pid, t.name from thread t join process p using (upid) where p.pid != 0",
     "processes": "select pid, name from process where pid != 0",
-    "counters": "select c.ts, c.value, t.name from counter c join counter_track t on c.track_id = t.id where t.type != 'perf_cpu_counter'",
+    "counters": "select c.ts, c.value, t.name from counter c join counter_track t on c.track_id = t.id where t.type not in ('perf_cpu_counter', 'gpu_counter')",
+    "gpu_counters": "select c.ts, c.value, t.id, t.name, t.unit, g.group_id from counter c join gpu_counter_track t on c.track_id = t.id "
+                    "left join gpu_counter_group g on g.track_id = t.id order by c.id",
     "flows": check.QUERIES["flows"],
 }
 # Of a trace that is cut: what it may say is that a span has no end.
 CUT_QUERIES = {"stats": QUERIES["stats"], "count": "select count(*) as count from slice"}
 CUTS = 5
 SAMPLE = "sample"
+# What ends the name of a GPU's counter -> its unit and its group: the first that fits.
+GPU_COUNTERS = (("GPU busy (%)", "%", 6), ("Kernels running", None, 6), ("(bytes)", "B", 5), ("Frees of memory", None, 5), ("(MHz)", "MHz", 1),
+                ("(mW)", "mW", 1), ("(degrees C)", "C", 1), ("(%)", "%", 1))
 HEAP_STACK = "heap_stack"  # A profile of a heap, and no point.
 # What is known of an allocating stack -> its column of `gpuprobe stats -r allocations`.
 HEAP_SUMS = {"bytes": "Bytes", "calls": "Calls", "live_bytes": "Live (bytes)", "live_calls": "Live Calls"}
@@ -258,7 +263,18 @@ class Judge(check.Judge):
         return {key.removeprefix("."): value for key, value in check.flatten("", args) if value is not None}
 
     def judge_counters(self):
-        self.same("counters", [(row["ts"], check.as_written(row["value"]), row["name"]) for row in self.answer["counters"]],
+        tracks = collections.defaultdict(list)
+        for row in self.answer["gpu_counters"]:
+            tracks[row["id"]].append(row)
+        for rows in tracks.values():
+            # Up to here the last value holds; what the engine has from here on is none.
+            if rows[-1]["ts"] < self.window_end or rows[-1]["value"]:
+                self.complain(f"{rows[-1]['name']} has no end")
+            unit, group = next(((unit, group) for text, unit, group in GPU_COUNTERS if text in rows[0]["name"]), (None, 0))
+            if (rows[0]["unit"], rows[0]["group_id"]) != (unit, group):
+                self.complain(f"{rows[0]['name']} is in {rows[0]['unit']}, group {rows[0]['group_id']}")
+        values = [{**row, "name": re.sub(r" \((?:[^()]* )?\d+\)(?: #\d+)?$", "", row["name"])} for rows in tracks.values() for row in rows[:-1]]
+        self.same("counters", [(row["ts"], check.as_written(row["value"]), row["name"]) for row in (*self.answer["counters"], *values)],
                   [(check.nanoseconds(event["ts"]) + self.base, check.as_written(value), event["name"])
                    for event in self.events if event["ph"] == "C" for value in event["args"].values()])
 
@@ -355,7 +371,7 @@ def judge(folder, answer, complaints=()):
     print(f"{'not ok' if complaints else 'ok'} perfetto {folder.name}")
     for complaint in complaints[:30]:
         print(f"# {complaint}")
-    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['gpu'])} of GPUs, {len(judge.answer['counters'])} counter values, {len(judge.answer['flows'])} flows, "
+    print(f"# {len(judge.answer['slices'])} slices, {len(judge.answer['gpu'])} of GPUs, {len(judge.answer['counters'])} and {len(judge.answer['gpu_counters'])} counter values, {len(judge.answer['flows'])} flows, "
           f"{len(judge.answer['heap'])} sums of heaps")
     return not complaints
 

@@ -127,6 +127,14 @@ def gpu_line(number, gpu):
     return f"GPU {number} {gpu.name!r} of {gpu.vendor} {gpu.architecture} uuid {gpu.uuid.hex() if gpu.uuid else None} at {gpu.pci} {more}"
 
 
+def gpu_counter_line(packet):
+    counter = packet.gpu_counter
+    words = [f"{packet.timestamp} counter of GPU {counter.gpu}:"]
+    words += [f"{spec.id} is {spec.name!r} unit {spec.units} group {spec.groups}," for spec in (counter.descriptor.specs if counter.descriptor else [])]
+    words += [f"{value.id} was {value.int if value.double is None else value.double}" for value in counter.values]
+    return " ".join(words)
+
+
 def profile_lines(state, profile):
     for dump in profile.dumps:
         for sample in dump.samples:
@@ -150,6 +158,8 @@ def trace_lines(path):
                    f"{' > '.join(stack_words(state, packet.sample.stack))}")
         if packet.profile:
             yield from profile_lines(state, packet.profile)
+        if packet.gpu_counter:
+            yield gpu_counter_line(packet)
         if packet.stage:
             yield stage_line(state, packet)
         if packet.event:
