@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of registers only those that are followed are kept. */
-#include "elf/elf_cfi_program.h"
+/* The instructions of call frame information: DWARF 5, section 6.4.2. Of registers only those that are followed are kept. */
+#include "elf/elf_cfi.h"
 
 #include <dwarf.h>
 
