@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "exporters/nsys/nsys_lists.h"
+#include "exporters/nsys/nsys_list_rows.h"
 
 /* The shape of the tables: an export of this version has them so. */
 #define SCHEMA_VERSION	     "3.25.0"

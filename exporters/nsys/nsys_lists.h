@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What events of an SQLite export of Nsight Systems refer to by a number of ours: domains and categories of NVTX, call
- * stacks. It is noted when an event is bound; the rows are written behind all events.
+ * stacks. It is noted when an event is bound; nsys_list_rows.h writes the rows behind all events.
  */
 #ifndef GPUPROBE_EXPORTERS_NSYS_NSYS_LISTS_H
 #define GPUPROBE_EXPORTERS_NSYS_NSYS_LISTS_H
 
-#include "base/err.h"
 #include "base/map.h"
 
 enum nsys_list_type {
@@ -32,13 +31,8 @@ struct nsys_list {
 	size_t count, capacity;
 };
 
-struct database;
-struct nsys_values;
-
 /* The number of the item with these keys, from 1 on; noted if it is new. 0 without memory. */
 u64 nsys_list_note(struct nsys_list *list, u64 key_a, u64 key_b, const struct nsys_item *item);
-/* Writes the rows of all lists, and adds their names to the strings of values. */
-int nsys_lists_write(struct database *database, struct nsys_values *values, struct err *err);
 void nsys_list_free(struct nsys_list *list);
 
 #endif

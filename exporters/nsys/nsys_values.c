@@ -17,6 +17,23 @@ u64 nsys_values_string(struct nsys_values *values, const char *string)
 	return number < 0 ? 0 : (u64)number + 1;
 }
 
+#define NO_NAME "[Unknown]"
+
+static u64 string_or_none(struct nsys_values *values, const char *string)
+{
+	return nsys_values_string(values, string[0] ? string : NO_NAME);
+}
+
+u64 nsys_values_frame(struct nsys_values *values, const struct view_frame *frame, u64 *ret_module)
+{
+	struct text name _cleanup_text_ = {0};
+
+	if (frame->name[0] || frame->module[0] || frame->address)
+		view_frame_append_name(frame, &name);
+	*ret_module = string_or_none(values, frame->module);
+	return string_or_none(values, text_string(&name));
+}
+
 /* ---- making ready ---- */
 
 #define SQLITE "sqlite" /* who looks up, in messages */

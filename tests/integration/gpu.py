@@ -105,6 +105,11 @@ def training(*arguments, prefix=(), program=None, knobs={}, **options):
 			yield train
 
 
+def with_nvml(train):
+	"""The environment in which gpuprobe finds the simulated NVML, with the knobs of this sim-train."""
+	return {**os.environ, "LD_LIBRARY_PATH": str(SIM), "SIM_KNOBS": f"{train.folder}/knobs"}
+
+
 def recording_gpu(pid, *arguments, release=RELEASE, outputs=("ndjson",), **options):
 	"""release: of the CUPTI that gpuprobe supplies; None: it is not told of any."""
 	named = ["--cupti", cupti(release)] if release else []

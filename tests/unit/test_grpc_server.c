@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "net/grpc_parts.h"
+#include "net/grpc_server.h"
 #include "net/listener.h"
 
 #define NV(name_, value_) \

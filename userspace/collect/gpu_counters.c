@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +26,8 @@ struct known_device {
 	u64 told_ns; /* the reading that was told last */
 	struct record_gpu_environment told;
 	bool place_told;
+	u32 told_users[PROCESSES_MAX];
+	u32 told_user_count;
 };
 
 /* A GPU when the recording began. */
@@ -34,6 +37,13 @@ struct at_attach {
 	u64 memory_used_bytes;
 	u32 process_count;
 	struct nvml_process_memory processes[PROCESSES_MAX];
+};
+
+/* Who has a context on a GPU. */
+struct users {
+	u8 uuid[16];
+	u32 count;
+	u32 pids[PROCESSES_MAX];
 };
 
 struct reading {
@@ -56,6 +66,7 @@ struct gpu_counters {
 	u32 reading_count;
 	struct at_attach *at_attach; /* NVML_DEVICES_MAX */
 	u32 at_attach_count;
+	struct users *users;		    /* NVML_DEVICES_MAX */
 	u64 window_start_ns, window_end_ns; /* 0: not yet */
 	bool stopping, ended;
 	pthread_cond_t changed;
@@ -132,6 +143,20 @@ static void read_at_attach(struct gpu_counters *counters, const struct nvml *nvm
 	pthread_mutex_unlock(&counters->lock);
 }
 
+static void read_users(struct gpu_counters *counters, const struct nvml *nvml, u32 index)
+{
+	struct nvml_process_memory processes[PROCESSES_MAX];
+	u32 count = nvml_read_processes(nvml, index, processes, PROCESSES_MAX);
+	struct users *users = &counters->users[index];
+
+	pthread_mutex_lock(&counters->lock);
+	memcpy(users->uuid, nvml_uuid(nvml, index), sizeof(users->uuid));
+	users->count = count;
+	for (u32 i = 0; i < count; i++)
+		users->pids[i] = processes[i].pid;
+	pthread_mutex_unlock(&counters->lock);
+}
+
 static void *read_main(void *data)
 {
 	struct gpu_counters *counters = data;
@@ -147,8 +172,10 @@ static void *read_main(void *data)
 		read_at_attach(counters, nvml);
 	while (nvml && !wait_for_next(counters)) {
 		for (u32 i = 0; i < nvml_count(nvml); i++) {
-			if (turn % PCIE_EVERY == 0)
+			if (turn % PCIE_EVERY == 0) {
+				read_users(counters, nvml, i);
 				nvml_read_pcie(nvml, i, &values[i]);
+			}
 			nvml_read(nvml, i, &values[i]);
 			publish(counters, i, nvml_uuid(nvml, i), &values[i]);
 		}
@@ -282,6 +309,73 @@ static int tell_at_attach(struct gpu_counters *counters, struct known_device *de
 	return result < 0 ? result : 1;
 }
 
+/* Told of already, or recorded itself on that GPU: its records say so. */
+static bool is_told(const struct gpu_counters *counters, const struct known_device *device, u32 pid)
+{
+	for (u32 i = 0; i < device->told_user_count; i++)
+		if (device->told_users[i] == pid)
+			return true;
+	for (size_t i = 0; i < counters->device_count; i++)
+		if (counters->devices[i].pid == pid &&
+		    !memcmp(counters->devices[i].uuid, device->uuid, sizeof(device->uuid)))
+			return true;
+	return false;
+}
+
+static int tell_user(struct gpu_counters *counters, struct known_device *device, u32 pid)
+{
+	struct record_gpu_user fact = {
+		.header = {.size_bytes = sizeof(fact),
+			   .kind = KIND_gpu_user,
+			   .source = device->source,
+			   .ts = counters->window_start_ns,
+			   .pid = device->pid},
+		.device = device->id,
+		.user = pid,
+	};
+	char path[32];
+	FILE *file;
+
+	if (device->told_user_count == PROCESSES_MAX)
+		return 0;
+	device->told_users[device->told_user_count++] = pid;
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "re");
+	if (file) {
+		size_t length = fread(fact.comm, 1, sizeof(fact.comm), file);
+
+		fclose(file);
+		if (length && fact.comm[length - 1] == '\n')
+			fact.comm[length - 1] = '\0';
+	}
+	return counters->callback(counters->callback_data, &fact.header, sizeof(fact));
+}
+
+/* How many were told, or what the callback said. */
+static int tell_users(struct gpu_counters *counters, struct known_device *device)
+{
+	struct users users = {0};
+	int told = 0;
+
+	pthread_mutex_lock(&counters->lock);
+	for (u32 i = 0; i < NVML_DEVICES_MAX && counters->window_start_ns; i++)
+		if (counters->users[i].count &&
+		    !memcmp(counters->users[i].uuid, device->uuid, sizeof(device->uuid)))
+			users = counters->users[i];
+	pthread_mutex_unlock(&counters->lock);
+	for (u32 i = 0; i < users.count; i++) {
+		int result;
+
+		if (is_told(counters, device, users.pids[i]))
+			continue;
+		result = tell_user(counters, device, users.pids[i]);
+		if (result < 0)
+			return result;
+		told++;
+	}
+	return told;
+}
+
 static int tell_all(struct gpu_counters *counters)
 {
 	int count = 0;
@@ -291,6 +385,10 @@ static int tell_all(struct gpu_counters *counters)
 		struct reading reading = {0};
 		int result = tell_at_attach(counters, device);
 
+		if (result < 0)
+			return result;
+		count += result;
+		result = tell_users(counters, device);
 		if (result < 0)
 			return result;
 		count += result;
@@ -356,8 +454,15 @@ int gpu_counters_start(const struct record_source *inner, struct gpu_counters **
 	int result;
 
 	if (counters)
-		counters->at_attach = calloc(NVML_DEVICES_MAX, sizeof(*counters->at_attach));
-	if (!counters || !counters->at_attach) {
+		*counters = (struct gpu_counters){
+			.at_attach = calloc(NVML_DEVICES_MAX, sizeof(*counters->at_attach)),
+			.users = calloc(NVML_DEVICES_MAX, sizeof(*counters->users)),
+		};
+	if (!counters || !counters->at_attach || !counters->users) {
+		if (counters) {
+			free(counters->at_attach);
+			free(counters->users);
+		}
 		free(counters);
 		return -ENOMEM;
 	}
@@ -370,6 +475,7 @@ int gpu_counters_start(const struct record_source *inner, struct gpu_counters **
 	result = thread_start(&counters->thread, read_main, counters);
 	if (result) {
 		free(counters->at_attach);
+		free(counters->users);
 		free(counters);
 		return result;
 	}
@@ -398,6 +504,7 @@ struct gpu_counters *gpu_counters_free(struct gpu_counters *counters)
 	pthread_cond_destroy(&counters->changed);
 	free(counters->devices);
 	free(counters->at_attach);
+	free(counters->users);
 	free(counters);
 	return NULL;
 }

@@ -27,6 +27,9 @@ int elf_cfi_read_debug(const struct elf_file *file, struct elf_cfi *ret_cfi, str
 int elf_cfi_read_beginning(const struct elf_file *file, u64 max_bytes, struct elf_cfi *ret_cfi, struct err *err);
 void elf_cfi_free(struct elf_cfi *cfi);
 
+/* Registers by their DWARF numbers. */
+enum { ELF_CFI_RBX = 3, ELF_CFI_RBP = 6, ELF_CFI_RSP = 7, ELF_CFI_RETURN_ADDRESS = 16, ELF_CFI_REGISTERS = 17 };
+
 /* Some of the bytes. */
 struct elf_cfi_block {
 	u32 offset;
@@ -79,59 +82,5 @@ bool elf_fde_parse(const struct elf_cfi *cfi, const struct elf_cie *cie, const s
 		   struct elf_fde *ret_fde);
 /* A pointer in the way of DW_EH_PE_*, DW_EH_PE_indirect left out. False: damaged, or relative to what is not in the file. */
 bool elf_cfi_pointer(const struct elf_cfi *cfi, u8 encoding, struct elf_cfi_block block, u64 *ret_value);
-
-/* ---- instructions -------------------------------------------------------------------------------------- */
-
-/* By their DWARF numbers. */
-enum { ELF_CFI_RBX = 3, ELF_CFI_RBP = 6, ELF_CFI_RSP = 7, ELF_CFI_RETURN_ADDRESS = 16, ELF_CFI_REGISTERS = 17 };
-
-enum elf_cfi_how {
-	ELF_CFI_UNSAID = 0,
-	ELF_CFI_KEPT,
-	ELF_CFI_UNDEFINED,
-	ELF_CFI_AT_CFA,	   /* at CFA + offset */
-	ELF_CFI_AT_RESULT, /* where an expression says */
-	ELF_CFI_IS_RESULT, /* what an expression gives */
-	ELF_CFI_OTHERWISE, /* in another register, or at a distance of the CFA by itself */
-};
-
-/* Where the caller's value of a register is. */
-struct elf_cfi_place {
-	enum elf_cfi_how how;
-	s64 offset;
-	struct elf_cfi_block expression;
-};
-
-/* What is in force at an address. */
-struct elf_cfi_state {
-	struct elf_cfi_block cfa_expression; /* of 0 bytes: cfa_register + cfa_offset */
-	u64 cfa_register;
-	s64 cfa_offset;
-	struct elf_cfi_place rbx, rbp, return_address;
-	bool failed; /* from here on nothing is known */
-};
-
-/* What holds at the start of each of its functions. */
-void elf_cie_run(const struct elf_cfi *cfi, const struct elf_cie *cie, struct elf_cfi_state *ret_state);
-
-/* The CIEs of a file, in the order of their offsets, each before those that point to it. Zero-initialise; the caller frees items. */
-struct elf_cies {
-	struct elf_cie_state {
-		struct elf_cie cie;
-		struct elf_cfi_state initial;
-	} *items;
-	size_t count, capacity;
-};
-
-/* The next one; one that can't be parsed is left out. 0 or -ENOMEM. */
-int elf_cies_add(struct elf_cies *cies, const struct elf_cfi *cfi, const struct elf_cfi_entry *entry);
-/* NULL: none that was added begins there. It stays there until the next is added. */
-const struct elf_cie_state *elf_cies_find(const struct elf_cies *cies, u32 offset);
-
-/* Calls visit with each address of [start, end) from which on another state is in force, and with it; start is the first. One may be
- * told twice: then the later one counts. Stops where visit does not return 0, and returns that. */
-int elf_fde_run(const struct elf_cfi *cfi, const struct elf_cie *cie, const struct elf_cfi_state *initial,
-		const struct elf_fde *fde,
-		int (*visit)(void *data, u64 address, const struct elf_cfi_state *state), void *data);
 
 #endif

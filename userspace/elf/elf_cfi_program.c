@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of call frame information: DWARF 5, section 6.4.2. Of registers only those that are followed are kept. */
-#include "elf/elf_cfi.h"
+/* Of registers only those that are followed are kept. */
+#include "elf/elf_cfi_program.h"
 
 #include <dwarf.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/elf_cfi.h"
+#include "elf/elf_cies.h"
 #include "elf/elf_cfi_bytes.h"
 
 #define HEADER_BYTES	       64 /* of a table of exceptions, up to its list of calls */

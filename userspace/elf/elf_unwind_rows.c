@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "elf/elf.h"
-#include "elf/elf_cfi.h"
+#include "elf/elf_cies.h"
 #include "elf/elf_unwind_rule.h"
 
 /* Between functions that stand one behind the other compilers leave up to this much. */

@@ -3,7 +3,7 @@
 #ifndef GPUPROBE_ELF_ELF_UNWIND_RULE_H
 #define GPUPROBE_ELF_ELF_UNWIND_RULE_H
 
-#include "elf/elf_cfi.h"
+#include "elf/elf_cfi_program.h"
 #include "../bpf/unwind_table.h"
 
 /* signal_frame: the CIE says that the caller was interrupted. All bytes of *ret_rule are set: equal rules have equal bytes. */

@@ -74,6 +74,7 @@ static void append_gpus(const struct explain *explain, struct text *text)
 	text_append_char(text, '[');
 	for (size_t i = 0; i < explain->why.gpu_count; i++) {
 		const struct why_gpu *gpu = &explain->why.gpus[i];
+		_cleanup_text_ struct text users = {0};
 
 		text_append(text, i ? ",{" : "{");
 		append_key(text, "name", true);
@@ -82,6 +83,9 @@ static void append_gpus(const struct explain *explain, struct text *text)
 		append_number(text, "recorded_ns", gpu->recorded_ns);
 		append_number(text, "busy_ns", gpu->busy_ns);
 		append_number(text, "idle_ns", gpu->recorded_ns - gpu->busy_ns);
+		view_append_gpu_users(explain->view, gpu->device, &users);
+		append_string(text, "used_too_by", text_string(&users));
+		text->failed |= users.failed;
 		text_append_char(text, '}');
 	}
 	text_append_char(text, ']');

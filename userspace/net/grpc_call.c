@@ -135,7 +135,7 @@ void grpc_call_answer(struct grpc_call *call, const struct grpc_piece *pieces, s
 				    ARRAY_SIZE(headers), &provider))
 		nghttp2_submit_rst_stream(call->connection->session, NGHTTP2_FLAG_NONE,
 					  call->stream_id, NGHTTP2_INTERNAL_ERROR);
-	grpc_server_wake(call->connection->server);
+	grpc_timer_wake(call->connection->server);
 }
 
 void grpc_call_answer_bytes(struct grpc_call *call, const void *message, size_t bytes)
@@ -163,7 +163,7 @@ void grpc_call_fail(struct grpc_call *call, enum grpc_status status, const char 
 	if (result)
 		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream_id,
 					  NGHTTP2_INTERNAL_ERROR);
-	grpc_server_wake(call->connection->server);
+	grpc_timer_wake(call->connection->server);
 }
 
 /* What is still to come of a request that has failed is not wanted: to be said behind the answer, since it would replace

@@ -5,7 +5,7 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "net/grpc_server.h"
+#include "net/grpc_call.h"
 
 /* Of a client of this protocol; each well above what XProf needs (one connection, one call, 1 kB). */
 #define GRPC_CONNECTIONS_MAX 16
@@ -74,7 +74,9 @@ u64 grpc_connection_expire(struct grpc_connection *connection, u64 now_ns, int *
 int grpc_calls_callbacks(nghttp2_session_callbacks **ret_callbacks);
 /* It is off its connection's list. */
 void grpc_call_free(struct grpc_call *call);
+/* The next moment at which there is something to do, without a client; UINT64_MAX: none. */
+void grpc_timer_set(struct grpc_server *server, u64 at_ns);
 /* Something is to be written: handle it soon. */
-void grpc_server_wake(struct grpc_server *server);
+void grpc_timer_wake(struct grpc_server *server);
 
 #endif

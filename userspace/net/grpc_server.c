@@ -22,23 +22,6 @@ static int watch(struct grpc_server *server, int operation, int fd, u32 events, 
 	return epoll_ctl(server->epoll_fd, operation, fd, &event) < 0 ? -errno : 0;
 }
 
-static void set_timer(struct grpc_server *server, u64 at_ns)
-{
-	struct itimerspec time = {0};
-
-	if (at_ns != UINT64_MAX) {
-		time.it_value.tv_sec = at_ns / NS_PER_SECOND;
-		time.it_value.tv_nsec = at_ns % NS_PER_SECOND;
-	}
-	timerfd_settime(server->timer_fd, TFD_TIMER_ABSTIME, &time, NULL);
-}
-
-void grpc_server_wake(struct grpc_server *server)
-{
-	server->woken = true;
-	set_timer(server, 1);
-}
-
 /* ---- connections ---- */
 
 static void drop(struct grpc_server *server, struct grpc_connection *connection)
@@ -120,7 +103,7 @@ static void go_on_all(struct grpc_server *server)
 		else if (next_ns < first_ns)
 			first_ns = next_ns;
 	}
-	set_timer(server, server->woken ? 1 : first_ns);
+	grpc_timer_set(server, server->woken ? 1 : first_ns);
 }
 
 /* While the socket is full only its room is waited for, or its end. */

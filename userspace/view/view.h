@@ -321,6 +321,8 @@ const char *view_device_name(const struct view *view, u32 device);
 bool view_is_same_gpu(const struct record_header *device, const struct record_header *other);
 /* Where the device with this id is, and what of its memory was in use when the recording began; NULL: not known. */
 const struct record_gpu_at_attach *view_gpu_at_attach(const struct view *view, u32 device);
+/* "python3 (77), train (78)": processes that had a context on it and were not recorded there: what it did for them is not known. Whether there are any. */
+bool view_append_gpu_users(const struct view *view, u32 device, struct text *text);
 /* VALUE_usdt_annotation_* of an event of gpuprobe.h, whose argument 0 is its name already; else 0. */
 u8 view_annotation(const struct view *view, const struct view_event *event);
 /* Is it of a probed function of the C library (libc, libpthread, ...), which nsys has as OS runtime? */

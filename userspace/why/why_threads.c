@@ -128,14 +128,28 @@ static s64 describe_preemption(struct run *run, const struct record_off_cpu *wai
 	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
 }
 
+/* By its cgroup's share, whoever has the CPU meanwhile: what it was at. */
+static s64 describe_throttling(struct run *run, const struct record_off_cpu *wait)
+{
+	_cleanup_text_ struct text text = {0};
+	s64 code = why_code_of(&run->code, wait->header.pid, wait->header.stack);
+
+	if (code < 0)
+		return code;
+	if (code != run->code.unknown)
+		text_appendf(&text, "in %s", run->tally->why->whats.strings[code]);
+	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+}
+
 /* It waited up to ready_ns, then had no CPU. */
 static int add_wait(struct run *run, const struct part *part, const struct thread *thread)
 {
 	const struct record_off_cpu *wait = &thread->wait;
 
+	if (wait->reason == VALUE_off_cpu_reason_preempted && wait->throttled)
+		return add(run, part, WHY_THROTTLED, describe_throttling(run, wait));
 	if (wait->reason == VALUE_off_cpu_reason_preempted)
-		return add(run, part, wait->throttled ? WHY_THROTTLED : WHY_PREEMPTED,
-			   describe_preemption(run, wait));
+		return add(run, part, WHY_PREEMPTED, describe_preemption(run, wait));
 	if (part->since_ns >= thread->ready_ns)
 		return add(run, part, WHY_WOKEN, describe_wait(run, thread, "behind "));
 	return add(run, part, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,

@@ -84,8 +84,6 @@ int agents_create_ring(struct agents *agents, struct agent *agent, const struct 
 void agents_copy_string(char *to, size_t to_bytes, const char *from, size_t from_bytes);
 /* It gives no GPU times: why. */
 void agents_fail(struct agent *agent, const char *why);
-/* Has it said by now whether it works? Then the report has its answer. */
-void agents_look_for_answer(struct agent *agent);
 
 /* The one that was put in; false where its number is not known. */
 static inline bool agents_thread_has_ended(const struct agent *agent)
@@ -110,6 +108,11 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 {
 	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
 }
+
+/* ---- agents_answer.c ---- */
+
+/* Has it said by now whether it works? Then the report has its answer. */
+void agents_look_for_answer(struct agent *agent);
 
 /* ---- agents_leave.c ---- */
 
