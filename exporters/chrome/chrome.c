@@ -12,6 +12,7 @@
 #include "exporters/chrome/chrome_args.h"
 #include "exporters/chrome/chrome_arrows.h"
 #include "exporters/chrome/chrome_metadata.h"
+#include "exporters/chrome/chrome_points.h"
 #include "exporters/chrome/chrome_rows.h"
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/writer.h"
@@ -29,6 +30,7 @@ struct chrome {
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 	struct chrome_wakes wakes;
+	struct chrome_points points;
 	struct text name; /* of the counter at hand */
 };
 
@@ -71,16 +73,19 @@ static int chrome_append_row(struct chrome *chrome, size_t row_index, unsigned n
 	return 0;
 }
 
+static int chrome_end_event(struct chrome *chrome, const struct view_event *event, struct err *err)
+{
+	chrome_args_append(&chrome->args, event, &chrome->writer.text);
+	text_append_char(&chrome->writer.text, '}');
+	return writer_flush(&chrome->writer, err);
+}
+
 static int chrome_finish_event(struct chrome *chrome, const struct view_event *event,
 			       struct err *err)
 {
 	int result = chrome_append_row(chrome, event->row_index, event->lane, err);
 
-	if (result < 0)
-		return result;
-	chrome_args_append(&chrome->args, event, &chrome->writer.text);
-	text_append_char(&chrome->writer.text, '}');
-	return writer_flush(&chrome->writer, err);
+	return result < 0 ? result : chrome_end_event(chrome, event, err);
 }
 
 static int chrome_append_arrow(struct chrome *chrome, const struct view_event *event, bool starts,
@@ -215,16 +220,41 @@ static int chrome_span(void *data, const struct view_event *event, struct err *e
 	return result < 0 ? result : chrome_append_wake(chrome, event, err);
 }
 
+/* A point of which so many stand on its row at that moment that it stands on a further one. */
+static int chrome_point_elsewhere(struct chrome *chrome, const struct view_event *event,
+				  const struct chrome_place *place, struct err *err)
+{
+	struct text *text = &chrome->writer.text;
+
+	if (place->first) {
+		text_append(text, chrome->any_event ? ",\n" : "");
+		chrome_points_append_name(&chrome->rows, event, place, text);
+		/* The separator behind it. */
+		text->length -= strlen(",\n");
+		chrome->any_event = true;
+	}
+	chrome_begin_event(chrome, "i\",\"s\":\"t\"", event);
+	text_appendf(text, ",\"pid\":%u,\"tid\":%u", place->pid, place->tid);
+	return chrome_end_event(chrome, event, err);
+}
+
 static int chrome_point(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
+	struct chrome_place place;
 
 	/* The calls of the API that they belong to have it. */
 	if (event->kind->number == KIND_launch_stack)
 		return 0;
-	if (view_annotation(chrome->view, event) == VALUE_usdt_annotation_counter)
+	if (view_annotation(chrome->view, event) == VALUE_usdt_annotation_counter) {
 		chrome_begin_event(chrome, "C\"", event);
-	else if (event->row->type == ROW_PROCESS)
+		return chrome_finish_event(chrome, event, err);
+	}
+	if (chrome_points_place(&chrome->points, &chrome->rows, event, &place) < 0)
+		return err_errno(err, -ENOMEM, "can't write %s", chrome->writer.path);
+	if (place.tid)
+		return chrome_point_elsewhere(chrome, event, &place, err);
+	if (event->row->type == ROW_PROCESS)
 		chrome_begin_event(chrome, "i\",\"s\":\"p\"", event);
 	else
 		chrome_begin_event(chrome, "i\",\"s\":\"t\"", event);
@@ -384,6 +414,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	chrome_annotations_free(&chrome->annotations);
 	chrome_arrows_free(&chrome->arrows);
 	chrome_wakes_free(&chrome->wakes);
+	chrome_points_free(&chrome->points);
 	chrome_rows_free(&chrome->rows);
 	text_free(&chrome->name);
 	free(chrome);

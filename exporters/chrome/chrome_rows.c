@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/map.h"
 #include "exporters/writer.h"
 
 /* Above every pid that Linux gives out (2^22), and easy to tell from one. */
@@ -55,9 +54,9 @@ static u64 chrome_process_key_b(const struct chrome_numbers *numbers, const stru
 	return chrome_row_waits(numbers, row) ? ~0ULL : 0;
 }
 
-static u32 chrome_take_number(const struct chrome_numbers *numbers, u32 *next)
+static u32 chrome_take_number(const struct map *used, u32 *next)
 {
-	while (!*next || map_find(&numbers->used, *next, 0))
+	while (!*next || map_find(used, *next, 0))
 		(*next)++;
 	return (*next)++;
 }
@@ -93,7 +92,7 @@ static int chrome_add_process(struct chrome_rows *rows, struct chrome_numbers *n
 	if (known)
 		return 0;
 	*process = (struct chrome_process){
-		.pid = own ? chrome_take_number(numbers, &numbers->next_pid) : row->pid,
+		.pid = own ? chrome_take_number(&numbers->used, &numbers->next_pid) : row->pid,
 		.real_pid = row->pid,
 		.row = row,
 		.waiting_count = waits,
@@ -139,7 +138,7 @@ static int chrome_add_lane(struct chrome_rows *rows, struct chrome_numbers *numb
 	struct chrome_lane *lane = &rows->lanes[rows->lane_count++];
 
 	if (number > 0 || tid == 0 || (drawn && map_find(&numbers->threads, pid, tid)))
-		tid = chrome_take_number(numbers, &numbers->next_tid);
+		tid = chrome_take_number(&numbers->used, &numbers->next_tid);
 	*lane = (struct chrome_lane){.pid = pid, .tid = tid, .ids_length = rows->ids.length};
 	text_append(&rows->ids, ",\"pid\":");
 	json_append_u64(&rows->ids, pid);
@@ -194,10 +193,11 @@ int chrome_rows_make(struct chrome_rows *rows, const struct view_survey *survey,
 	if (rows->processes && rows->first_lane && rows->lanes)
 		result = chrome_number_rows(rows, &numbers);
 	if (incomplete) {
-		rows->own_pid = chrome_take_number(&numbers, &numbers.next_pid);
-		rows->own_tid = chrome_take_number(&numbers, &numbers.next_tid);
+		rows->own_pid = chrome_take_number(&numbers.used, &numbers.next_pid);
+		rows->own_tid = chrome_take_number(&numbers.used, &numbers.next_tid);
 	}
-	map_free(&numbers.used);
+	rows->used = numbers.used;
+	rows->next_tid = numbers.next_tid;
 	map_free(&numbers.processes);
 	map_free(&numbers.threads);
 	map_free(&numbers.working);
@@ -213,6 +213,7 @@ void chrome_rows_free(struct chrome_rows *rows)
 	free(rows->first_lane);
 	free(rows->lanes);
 	text_free(&rows->ids);
+	map_free(&rows->used);
 	*rows = (struct chrome_rows){0};
 }
 
@@ -339,4 +340,16 @@ size_t chrome_rows_thread(const struct chrome_rows *rows, u32 pid, u32 tid)
 		    survey->rows[i].tid == tid)
 			return i;
 	return SIZE_MAX;
+}
+
+u32 chrome_rows_new_tid(struct chrome_rows *rows)
+{
+	return chrome_take_number(&rows->used, &rows->next_tid);
+}
+
+void chrome_rows_append_name(u32 pid, u32 tid, const char *name, size_t sort_index,
+			     struct text *text)
+{
+	chrome_append_name(text, "thread_name", pid, tid, name);
+	chrome_append_sort_index(text, "thread_sort_index", pid, tid, sort_index);
 }

@@ -8,6 +8,7 @@
 #define GPUPROBE_EXPORTERS_CHROME_CHROME_ROWS_H
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "view/view.h"
 
@@ -38,6 +39,8 @@ struct chrome_rows {
 	struct text ids; /* what chrome_lane.ids points into */
 	u32 own_pid;	 /* of the row that says that something is missing, 0: there is none */
 	u32 own_tid;
+	struct map used; /* pids and tids of the capture */
+	u32 next_tid;
 };
 
 /* survey must outlive rows. incomplete: with a row on top that says so. Zero-initialise rows;
@@ -58,6 +61,12 @@ static inline const struct chrome_lane *chrome_rows_lane(const struct chrome_row
 
 /* The row of a thread; SIZE_MAX: it has none. */
 size_t chrome_rows_thread(const struct chrome_rows *rows, u32 pid, u32 tid);
+
+/* One that nothing in the trace has. */
+u32 chrome_rows_new_tid(struct chrome_rows *rows);
+/* Names a row that came later, with ",\n" behind each event. */
+void chrome_rows_append_name(u32 pid, u32 tid, const char *name, size_t sort_index,
+			     struct text *text);
 
 /* Appends the process_name, thread_name and sort index events, each with ",\n" behind it. */
 void chrome_rows_append_names(const struct chrome_rows *rows, const struct view *view,

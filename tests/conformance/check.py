@@ -189,13 +189,15 @@ class Judge:
     # ---- 1: the file itself
 
     def judge_file(self):
-        seen_event = False
+        seen = set()
         for event in self.events:
+            row = event["pid"], event.get("tid")
             if event["ph"] == "M":
-                if seen_event:
-                    self.complain("a name stands after an event")
+                # Of a row that begins later its name stands before it.
+                if row in seen or (seen and row[1] is None):
+                    self.complain(f"the name of {row} stands after an event")
             else:
-                seen_event = True
+                seen.add(row)
                 nanoseconds(event["ts"])
             for key in ("pid", "tid"):
                 if key in event and not 0 < event[key] < 2**32:
