@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "view/occupancy.h"
 
 #define GPUS_MAX 1024 /* facts come from targets */
 
@@ -347,6 +348,48 @@ static void append_arg(struct perfetto_packets *packets, const char *name,
 	protobuf_end(body, begun);
 }
 
+static void append_number(struct perfetto_packets *packets, const char *name, u64 number)
+{
+	const struct view_value value = {.type = VALUE_U64, .number = number};
+
+	if (number)
+		append_arg(packets, name, &value);
+}
+
+/* How often the multiprocessors are filled by the blocks of a grid. */
+static void append_waves(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
+			 const struct record_kernel *kernel)
+{
+	const struct record_device *device =
+		(const void *)view_fact(gpu->view, KIND_device, kernel->device);
+	struct view_value value = {.type = VALUE_DECIMAL};
+	struct occupancy occupancy;
+
+	if (!device || !device->multiprocessors || !kernel_blocks(kernel) ||
+	    !occupancy_of(kernel, device, &occupancy) || !occupancy.blocks_per_multiprocessor)
+		return;
+	value.decimal = (double)kernel_blocks(kernel) / device->multiprocessors /
+			occupancy.blocks_per_multiprocessor;
+	append_arg(packets, "waves_per_multiprocessor", &value);
+}
+
+/* Perfetto's tables and workflows look for sizes as numbers, too. */
+static void append_sizes(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
+			 const struct record_kernel *kernel)
+{
+	u64 blocks = kernel_blocks(kernel), threads = kernel_threads(kernel), all;
+
+	if (kernel->grid[0])
+		append_size(&packets->body, LAUNCH_GRID, kernel->grid);
+	if (kernel->block[0])
+		append_size(&packets->body, LAUNCH_BLOCK, kernel->block);
+	append_number(packets, "grid_size", blocks);
+	append_number(packets, "workgroup_size", threads);
+	if (!__builtin_mul_overflow(blocks, threads, &all))
+		append_number(packets, "thread_count", all);
+	append_waves(gpu, packets, kernel);
+}
+
 static void append_launch(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
 			  const struct view_event *event)
 {
@@ -354,14 +397,8 @@ static void append_launch(struct perfetto_gpu *gpu, struct perfetto_packets *pac
 	struct view_value value;
 	const char *name;
 
-	if (event->kind->number == KIND_kernel) {
-		const struct record_kernel *kernel = (const void *)event->record;
-
-		if (kernel->grid[0])
-			append_size(&packets->body, LAUNCH_GRID, kernel->grid);
-		if (kernel->block[0])
-			append_size(&packets->body, LAUNCH_BLOCK, kernel->block);
-	}
+	if (event->kind->number == KIND_kernel)
+		append_sizes(gpu, packets, (const void *)event->record);
 	while ((name = chrome_args_next(&gpu->args, event, &place, &value)))
 		append_arg(packets, name, &value);
 	protobuf_end(&packets->body, begun);

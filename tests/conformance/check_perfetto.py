@@ -10,6 +10,7 @@ import collections
 import csv
 import io
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -42,6 +43,22 @@ QUERIES = {
     "gpu_counters": "select c.ts, c.value, t.id, t.name, t.unit, g.group_id from counter c join gpu_counter_track t on c.track_id = t.id "
                     "left join gpu_counter_group g on g.track_id = t.id order by c.id",
     "flows": check.QUERIES["flows"],
+}
+# What Perfetto's workflows for GPUs ask (ai/skills/perfetto/workflows/gpu of its repository; 55.3 ships none of them), by the modules of its standard
+# library that they include: how long each GPU was busy, its gaps, each kernel with its launch and what limits how many of its blocks fit.
+MODULES = "INCLUDE PERFETTO MODULE intervals.overlap; INCLUDE PERFETTO MODULE std.gpu.context; "
+WORK = "(select s.ts, s.dur, extract_arg(t.dimension_arg_set_id, 'ugpu') as ugpu from gpu_slice s join gpu_track t on s.track_id = t.id where s.dur > 0)"
+KERNEL_ARGS = ("workgroup_size", "grid_size", "thread_count", "waves_per_multiprocessor", "registers_per_thread", "occupancy_limit_blocks",
+               "occupancy_limit_registers", "occupancy_limit_shared_mem", "occupancy_limit_warps", "sm__maximum_warps_per_active_cycle_pct")
+QUERIES |= {
+    "gpus": "select ugpu, vendor, name from gpu",
+    "contexts": MODULES + "select distinct c.pid, c.api from gpu_context c where context_id in (select context_id from gpu_slice)",
+    "busy": f"{MODULES}select ugpu, sum(dur) as busy from interval_merge_overlapping_partitioned!({WORK}, (ugpu)) group by ugpu",
+    "gaps": f"{MODULES}select max(gap) as longest, sum(gap) as total from (select lead(ts) over (order by ts) - ts - dur as gap "
+            "from interval_merge_overlapping!((select ts, dur from gpu_slice where dur > 0), 0)) where gap > 0",
+    "launches": "select coalesce(extract_arg(s.arg_set_id, 'kernel_demangled_name'), s.name) as kernel, dur, "
+                + ", ".join(f"extract_arg(s.arg_set_id, '{name}') as {name}" for name in KERNEL_ARGS)
+                + " from gpu_slice s where render_stage_category = 2 and dur > 0",
 }
 # Of a trace that is cut: what it may say is that a span has no end.
 CUT_QUERIES = {"stats": QUERIES["stats"], "count": "select count(*) as count from slice"}
@@ -256,6 +273,52 @@ class Judge(check.Judge):
         expected = [(row["Name"], int(row["Total Time (ns)"]), int(row["Instances"])) for row in stats_of(folder, "cuda_gpu_kern_sum")]
         self.same("sums of kernels", [(row["name"], row["total"], row["count"]) for row in self.answer["kernels"]], expected)
 
+    def judge_workflows(self, folder):
+        """What Perfetto's workflows ask gives rows, and the sums of `gpuprobe stats`."""
+        if not self.answer["busy"]:
+            return
+        self.same("processes with contexts", [(row["pid"], row["api"]) for row in self.answer["contexts"]],
+                  {(row["pid"], "CUDA") for row in self.answer["gpu"]})
+        devices = stats_of(folder, "gpu_busy_sum")
+        busy = [int(row["Busy (ns)"]) for row in devices if int(row["Busy (ns)"])]
+        # The report knows from where on a GPU was not recorded, and GPUs of which nothing is known.
+        window = self.window_end - self.trace["metadata"]["window"]["startNanoseconds"] - self.base
+        if len(devices) == len(self.answer["gpus"]) and all(int(row["Recorded (ns)"]) == window for row in devices):
+            self.same("time in which GPUs were busy", [row["busy"] for row in self.answer["busy"]], busy)
+            self.judge_gaps(busy)
+        self.judge_launches(folder)
+
+    def judge_gaps(self, busy):
+        """Of one GPU: all between its first work and its last that is not busy."""
+        if len(busy) == 1:
+            work = [row for row in self.answer["gpu"] if row["dur"]]
+            span = max(row["ts"] + row["dur"] for row in work) - min(row["ts"] for row in work)
+            self.same("time between work", [self.answer["gaps"][0]["total"] or 0], [span - busy[0]])
+
+    def judge_launches(self, folder):
+        rows = self.answer["launches"]
+        expected = collections.Counter()
+        for row in stats_of(folder, "cuda_gpu_kern_gb_sum"):
+            numbers = [re.findall(r"\d+", row[name]) for name in ("GridXYZ", "BlockXYZ")]
+            sizes = [math.prod(map(int, found)) if found else None for found in numbers]
+            expected[row["Name"], *sizes] += int(row["Total Time (ns)"])
+        actual = collections.Counter()
+        for row in rows:
+            actual[row["kernel"], row["grid_size"], row["workgroup_size"]] += row["dur"]
+        self.same("kernels by launch", actual.items(), ((key, value) for key, value in expected.items() if value))
+        for row in rows:
+            limits = [row[name] for name in KERNEL_ARGS if name.startswith("occupancy_limit_") and row[name] is not None]
+            if row["grid_size"] and row["workgroup_size"] and row["thread_count"] != row["grid_size"] * row["workgroup_size"]:
+                self.complain(f"{row} has not the threads of its blocks")
+            if row["waves_per_multiprocessor"] is None:
+                if row["sm__maximum_warps_per_active_cycle_pct"] is not None and row["grid_size"]:
+                    self.complain(f"{row} has no waves")
+            elif not math.isclose(row["waves_per_multiprocessor"] * min(limits) * self.multiprocessors(), row["grid_size"], rel_tol=1e-9):
+                self.complain(f"{row}: waves of blocks are not those of its limits")
+
+    def multiprocessors(self):
+        return next(line["multiprocessors"] for line in self.lines if line["kind"] == "device" and line.get("multiprocessors"))
+
     @staticmethod
     def args_of(event):
         """Flat, as the engine has them: without null, with other names where a name has a dot. Stacks are no args."""
@@ -364,6 +427,7 @@ def judge(folder, answer, complaints=()):
         judge.judge()
         judge.judge_sums(folder)
         judge.judge_heap(folder)
+        judge.judge_workflows(folder)
     except (ValueError, KeyError, ArithmeticError) as error:
         print(f"not ok perfetto {folder.name}\n# {type(error).__name__}: {error}")
         return False
