@@ -40,6 +40,7 @@ struct python_layout {
 	u16 code_first_line; /* int */
 	u16 code_first_traced; /* int: a frame that stands before this code unit has not begun */
 	u16 code_file, code_name, code_lines;
+	u16 code_numbered; /* no two of an interpreter have the same co_version */
 	u16 code_bytes; /* its instructions; 0 where frames are objects */
 	u16 text_data; /* of a text that is ASCII; */
 	u16 wide_text_data; /* of one that is not */

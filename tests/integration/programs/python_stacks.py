@@ -163,6 +163,43 @@ def made(n):
 		del space
 
 
+def place_of(code):
+	"""Where it lies, and all that may differ in what is reborn."""
+	return id(code), id(code.co_name), id(code.co_filename), id(code.co_lnotab if sys.version_info < (3, 10) else code.co_linetable)
+
+
+def lines_of(distance):
+	space = {}
+	exec(compile("def reborn(hit):\n\thit()\n" + "\n" * distance + "\thit()\n", "reborn.py", "exec"), space)
+	return space["reborn"].__code__
+
+
+def reborn(n):
+	"""Code that comes to lie just where other code lay, with all that it refers to, n times each in turn with another name, another file, other
+	lines, and nothing else that differs."""
+	table = "co_lnotab" if sys.version_info < (3, 10) else "co_linetable"
+	first, tables = lines_of(5), [bytearray(getattr(lines_of(distance), table)) for distance in (5, 9)]
+	kept = {text: text for text in [first.co_name, first.co_filename, *(f"reborn-{i:0100}" for i in range(4))]}
+	for key, make in (("co_name", lambda i: f"reborn-{i:0100}"), ("co_filename", lambda i: f"reborn-{i:0100}"), (table, lambda i: bytes(tables[i // 2]))):
+		last, times = {}, 0
+		for i in range(100 * n):
+			code = first.replace(**{key: make(i % 4)})
+			function = type(reborn)(code, {})
+			function(hit)
+			for note in notes[-2:]:  # the texts of the code would live on in them
+				name, file, line = note[1][1]
+				note[1][1] = kept[name], kept[file], line
+			del note, name, file
+			said, place = hash(getattr(code, key)), place_of(code)
+			times += last.get(place, said) != said
+			last[place] = said
+			del code, function
+			if times >= n:
+				break
+		else:
+			raise AssertionError(f"{times} of {n} code objects lay where others had, {key}")
+
+
 def long_code(n):
 	"""A table of lines that is longer than usual."""
 	text = "def long_one(hit):\n" + "\tx = 1\n\ty = x + 1\n" * 1500 + "\thit()\n"
@@ -309,7 +346,7 @@ def write(path):
 		json.dump(notes, file)
 
 
-CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "long_code": 3, "many": 3000, "unreadable": 50,
+CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "reborn": 300, "long_code": 3, "many": 3000, "unreadable": 50,
 	 "greenlets": 40, "with_torch": 50, "with_jax": 50,
 	 "threads": 20, "interpreters": 5, "forked": 1}
 print("ready", flush=True)
