@@ -14,6 +14,9 @@
 #define TAG_PLANE_LINE	(3 << 3 | 2)
 #define TAG_PLANE_STAT	(6 << 3 | 2)
 
+#define PS_PER_NS	     1000
+#define POINTS_OF_PICOSECOND 200
+
 /* The tag and length of a message of size_bytes. */
 static size_t put_tag(u8 *to, u8 tag, u64 size_bytes)
 {
@@ -215,8 +218,8 @@ bool xplane_event_begin(struct xplane_event *event, struct xplane_plane *plane, 
 
 	tensorflow__profiler__xevent__init(&event->message);
 	event->message.metadata_id = number + 1;
-	event->message.offset_ps = offset_ns * 1000;
-	event->message.duration_ps = dur_ns * 1000;
+	event->message.offset_ps = offset_ns * PS_PER_NS;
+	event->message.duration_ps = dur_ns * PS_PER_NS;
 	event->message.stats = event->list;
 	return number >= 0;
 }
@@ -301,14 +304,31 @@ bool xplane_event_add_reference(struct xplane_event *event, struct xplane_plane 
 	return true;
 }
 
+/* Other lines of the process have events at the same moment too: not all of the 256. */
+static s64 shift_of_point(struct xplane_line *line, const Tensorflow__Profiler__XEvent *event)
+{
+	u64 steps;
+
+	if (event->duration_ps)
+		return 0;
+	line->moment_points =
+		(u64)event->offset_ps == line->moment_ps ? line->moment_points + 1 : 0;
+	line->moment_ps = event->offset_ps;
+	steps = line->moment_points / POINTS_OF_PICOSECOND;
+	return steps < PS_PER_NS ? steps : PS_PER_NS - 1;
+}
+
 int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
 		    struct err *err)
 {
 	struct xplane_event_sizes sizes;
-	size_t size_bytes = xplane_event_measure(&event->message, &sizes);
+	size_t size_bytes;
 	u8 *room;
-	int result = spool_reserve(&line->events, store, size_bytes, &room, err);
+	int result;
 
+	event->message.offset_ps += shift_of_point(line, &event->message);
+	size_bytes = xplane_event_measure(&event->message, &sizes);
+	result = spool_reserve(&line->events, store, size_bytes, &room, err);
 	if (result < 0)
 		return result;
 	xplane_event_pack(&event->message, &sizes, room);

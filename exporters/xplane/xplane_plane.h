@@ -19,6 +19,7 @@ struct xplane_line {
 	struct text name;
 	struct spool events; /* each with its tag and length, as in XLine */
 	u64 event_count;
+	u64 moment_ps, moment_points; /* of the last point, and how many came before it at this moment */
 };
 
 struct xplane_plane {
@@ -80,7 +81,8 @@ bool xplane_event_add_string(struct xplane_event *event, struct xplane_plane *pl
 /* The same for a constant that comes again and again: the file has it once. */
 bool xplane_event_add_reference(struct xplane_event *event, struct xplane_plane *plane, const char *name,
 				const char *value);
-/* Appends the event to its line: in the order of (start, longest first), nested or apart. */
+/* Appends the event to its line: in the order of (start, longest first), nested or apart. XProf's trace viewer keeps 256 events
+ * of one picosecond of a process and drops the others without a word: points of one nanosecond are moved apart by less than one. */
 int xplane_line_add(struct xplane_line *line, struct spool_store *store, struct xplane_event *event,
 		    struct err *err);
 

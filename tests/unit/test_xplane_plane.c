@@ -140,3 +140,42 @@ TEST(what_is_no_utf8_becomes_question_marks)
 }
 
 UNIT_MAIN()
+
+/* A reader tells 256 of one picosecond apart. */
+TEST(points_of_one_moment_are_moved_apart_by_less_than_a_nanosecond)
+{
+	struct spool_store store = SPOOL_STORE_INIT;
+	Tensorflow__Profiler__XSpace *space;
+	struct xplane_plane plane;
+	Tensorflow__Profiler__XLine *line;
+	u64 points = 300000, at_once = 0, until;
+	struct err err = {};
+
+	CHECK(!xplane_plane_init(&plane, 7, "/host:CPU"));
+	CHECK(xplane_plane_line(&plane, 100));
+	for (u64 i = 0; i < points + 2; i++) {
+		struct xplane_event event;
+
+		/* One that lasts before them, one point behind them. */
+		CHECK(xplane_event_begin(&event, &plane, "point", i > points ? 8 : 7, i == 0));
+		CHECK_OK(xplane_line_add(&plane.lines[0], &store, &event, &err), err);
+	}
+	space = written(&plane, &store);
+	line = space->planes[0]->lines[0];
+	CHECK_U64(line->n_events, points + 2);
+	CHECK_U64(line->events[0]->offset_ps, 7000);
+	until = line->events[1]->offset_ps;
+	CHECK_U64(until, 7000);
+	for (u64 i = 1; i < 1001; i++) {
+		u64 offset_ps = line->events[i]->offset_ps;
+
+		at_once = offset_ps == until ? at_once + 1 : 1;
+		CHECK(offset_ps >= until && at_once <= 200);
+		until = offset_ps;
+	}
+	CHECK_U64(line->events[points]->offset_ps, 7999);
+	CHECK_U64(line->events[points + 1]->offset_ps, 8000);
+	tensorflow__profiler__xspace__free_unpacked(space, NULL);
+	spool_store_close(&store);
+	xplane_plane_free(&plane);
+}
