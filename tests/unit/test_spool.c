@@ -108,4 +108,62 @@ TEST(who_reads_may_stop)
 	spool_store_close(&store);
 }
 
+/* Two in turns, so that neither has one extent alone; a size that no power of two is a multiple of. */
+static void fill_and_take(u64 pieces)
+{
+	struct spool_store store = SPOOL_STORE_INIT;
+	struct spool spools[2] = {};
+	struct err err = {};
+	u64 piece[7] = {};
+
+	for (u64 i = 0; i < pieces; i++) {
+		piece[0] = i;
+		piece[6] = ~i;
+		CHECK_OK(append(&spools[i / 3 % 2], &store, piece, sizeof(piece), &err), err);
+	}
+	for (u64 which = 0; which < 2; which++) {
+		struct spool_reader reader = {.spool = &spools[which], .store = &store};
+		const void *bytes;
+
+		for (u64 i = 0; i < pieces; i++) {
+			if (i / 3 % 2 != which)
+				continue;
+			CHECK(spool_next(&reader, sizeof(piece), &bytes, &err) == 1);
+			memcpy(piece, bytes, sizeof(piece));
+			CHECK_U64(piece[0], i);
+			CHECK_U64(piece[6], ~i);
+		}
+		CHECK(spool_next(&reader, sizeof(piece), &bytes, &err) == 0);
+		CHECK(spool_next(&reader, sizeof(piece), &bytes, &err) == 0);
+		spool_reader_free(&reader);
+		spool_free(&spools[which]);
+	}
+	spool_store_close(&store);
+}
+
+TEST(pieces_of_one_size_are_given_one_at_a_time)
+{
+	fill_and_take(0);
+	fill_and_take(7);
+	fill_and_take(30000);
+}
+
+/* The file is gone: what is left of it can't be read. */
+TEST(what_can_not_be_read_is_said)
+{
+	struct spool_store store = SPOOL_STORE_INIT, closed = SPOOL_STORE_INIT;
+	struct spool spool = {};
+	struct spool_reader reader = {.spool = &spool, .store = &closed};
+	struct err err = {};
+	const void *bytes;
+
+	for (int i = 0; i < 10000; i++)
+		CHECK_OK(append(&spool, &store, "0123456789abcdef", 16, &err), err);
+	CHECK(spool_next(&reader, 16, &bytes, &err) < 0);
+	CHECK(strstr(err.message, "temporary file"));
+	spool_reader_free(&reader);
+	spool_free(&spool);
+	spool_store_close(&store);
+}
+
 UNIT_MAIN()

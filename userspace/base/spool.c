@@ -85,19 +85,26 @@ int spool_reserve(struct spool *spool, struct spool_store *store, size_t size_by
 	return 0;
 }
 
+static int read_file(const struct spool_store *store, u8 *piece, size_t size_bytes,
+		     u64 offset_bytes, struct err *err)
+{
+	ssize_t got = file_read_at(store->fd, piece, size_bytes, offset_bytes);
+
+	if (got != (ssize_t)size_bytes)
+		return err_errno(err, got < 0 ? (int)got : -EIO, "can't read a temporary file");
+	return 0;
+}
+
 static int read_extent(const struct spool_store *store, const struct spool_extent *extent,
 		       u8 *piece, spool_callback callback, void *data, struct err *err)
 {
 	for (u64 done = 0; done < extent->size_bytes;) {
 		u64 rest = extent->size_bytes - done;
 		size_t wanted = rest < PIECE_BYTES ? rest : PIECE_BYTES;
-		ssize_t got = file_read_at(store->fd, piece, wanted, extent->offset_bytes + done);
-		int result;
+		int result = read_file(store, piece, wanted, extent->offset_bytes + done, err);
 
-		if (got != (ssize_t)wanted)
-			return err_errno(err, got < 0 ? (int)got : -EIO,
-					 "can't read a temporary file");
-		result = callback(data, piece, wanted);
+		if (result == 0)
+			result = callback(data, piece, wanted);
 		if (result < 0)
 			return result;
 		done += wanted;
@@ -118,6 +125,62 @@ int spool_read(const struct spool *spool, const struct spool_store *store, spool
 	if (result >= 0 && spool->used_bytes)
 		result = callback(data, spool->chunk, spool->used_bytes);
 	return result < 0 ? result : 0;
+}
+
+/* As many whole pieces of the extent as there is room for; an extent has no part of one. */
+static int read_pieces(struct spool_reader *reader, size_t size_bytes, struct err *err)
+{
+	const struct spool_extent *extent = &reader->spool->extents[reader->extent];
+	u64 rest = extent->size_bytes - reader->done_bytes;
+	size_t most = PIECE_BYTES - PIECE_BYTES % size_bytes;
+	size_t wanted = rest < most ? rest : most;
+	int result;
+
+	if (!reader->piece)
+		reader->piece = malloc(PIECE_BYTES);
+	if (!reader->piece)
+		return err_errno(err, -ENOMEM, "can't read a temporary file");
+	result = read_file(reader->store, reader->piece, wanted,
+			   extent->offset_bytes + reader->done_bytes, err);
+	if (result < 0)
+		return result;
+	reader->piece_bytes = wanted;
+	reader->place_bytes = 0;
+	reader->done_bytes += wanted;
+	if (reader->done_bytes == extent->size_bytes) {
+		reader->extent++;
+		reader->done_bytes = 0;
+	}
+	return 0;
+}
+
+int spool_next(struct spool_reader *reader, size_t size_bytes, const void **ret_bytes,
+	       struct err *err)
+{
+	const struct spool *spool = reader->spool;
+
+	if (reader->place_bytes == reader->piece_bytes && reader->extent < spool->extent_count) {
+		int result = read_pieces(reader, size_bytes, err);
+
+		if (result < 0)
+			return result;
+	}
+	if (reader->place_bytes < reader->piece_bytes) {
+		*ret_bytes = reader->piece + reader->place_bytes;
+		reader->place_bytes += size_bytes;
+		return 1;
+	}
+	if (reader->done_bytes == spool->used_bytes)
+		return 0;
+	*ret_bytes = spool->chunk + reader->done_bytes;
+	reader->done_bytes += size_bytes;
+	return 1;
+}
+
+void spool_reader_free(struct spool_reader *reader)
+{
+	free(reader->piece);
+	*reader = (struct spool_reader){0};
 }
 
 void spool_free(struct spool *spool)

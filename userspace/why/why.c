@@ -190,14 +190,14 @@ int why_make(struct view *view, const struct why_slices *slices, struct why *ret
 	     struct err *err)
 {
 	struct why_tally tally = {.why = ret_why, .slices = slices};
-	struct why_gaps *gaps = NULL;
+	struct why_gaps gaps = {.store = SPOOL_STORE_INIT};
 	int result;
 
 	*ret_why = (struct why){0};
 	result = why_gaps_find(view, &tally, &gaps, err);
 	if (result == 0)
-		result = why_threads_ask(view, &tally, gaps, err);
-	why_gaps_free(gaps, ret_why->gpu_count);
+		result = why_threads_ask(view, &tally, &gaps, err);
+	why_gaps_free(&gaps, ret_why->gpu_count);
 	map_free(&tally.pairs);
 	map_free(&tally.places);
 	free(tally.last_gaps);

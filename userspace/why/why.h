@@ -3,7 +3,7 @@
  * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
  * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
  * what was left until the operation began. While that thread waits for a thread that woke it in the end, it is what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
- * Two runs over the view, 64 bytes for each gap that a launch ended in.
+ * Two runs over the view; gaps that a launch ended in go to a temporary file between them.
  */
 #ifndef GPUPROBE_WHY_WHY_H
 #define GPUPROBE_WHY_WHY_H

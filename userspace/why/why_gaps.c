@@ -2,6 +2,7 @@
 /* The first run: when GPUs were idle, and what is behind the launch of the operation that ended it. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -27,8 +28,7 @@ struct run {
 	struct why_streams streams;
 	struct progress *progress;
 	size_t progress_capacity;
-	struct why_gaps *gaps; /* [gpu] */
-	size_t gaps_capacity;
+	struct why_gaps *gaps;
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -42,6 +42,11 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	return 0;
 }
 
+static int no_memory(struct err *err)
+{
+	return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+}
+
 /* Its place; -ENOMEM. */
 static s64 gpu_of(struct run *run, const struct view_row *row)
 {
@@ -53,7 +58,7 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 		return place;
 	if (array_reserve(&why->gpus, &why->gpu_capacity, why->gpu_count + 1) ||
 	    array_reserve(&run->progress, &run->progress_capacity, why->gpu_count + 1) ||
-	    array_reserve(&run->gaps, &run->gaps_capacity, why->gpu_count + 1))
+	    array_reserve(&run->gaps->gpus, &run->gaps->capacity, why->gpu_count + 1))
 		return -ENOMEM;
 	until_ns = view_gpu_recorded_until(run->view, row->device);
 	why->gpus[place] = (struct why_gpu){
@@ -61,7 +66,7 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 		.number = row->device_number,
 		.recorded_ns = until_ns > run->start_ns ? until_ns - run->start_ns : 0,
 	};
-	run->gaps[place] = (struct why_gaps){0};
+	run->gaps->gpus[place] = (struct spool){0};
 	run->progress[place] =
 		(struct progress){.until_ns = run->start_ns, .recorded_until_ns = until_ns};
 	why->gpu_count++;
@@ -92,20 +97,24 @@ static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *na
 
 /* The rest of the gap is told of with it. */
 static int ask_thread(struct run *run, u32 gpu, const struct view_cause *launch,
-		      const struct why_gap *asked)
+		      const struct why_gap *asked, struct err *err)
 {
-	struct why_gaps *gaps = &run->gaps[gpu];
 	s64 name = why_what(run->tally->why, launch->name);
 	struct why_gap gap = *asked;
+	u8 *room;
+	int result;
 
-	if (name < 0 || array_reserve(&gaps->items, &gaps->capacity, gaps->count + 1))
-		return -ENOMEM;
+	if (name < 0)
+		return no_memory(err);
+	result = spool_reserve(&run->gaps->gpus[gpu], &run->gaps->store, sizeof(gap), &room, err);
+	if (result < 0)
+		return result;
 	gap.number = run->progress[gpu].gap_count;
 	gap.row = (u32)launch->row_index;
 	gap.path = launch->within.path;
 	gap.stack = launch->stack.stack;
 	gap.name = (u32)name;
-	gaps->items[gaps->count++] = gap;
+	memcpy(room, &gap, sizeof(gap));
 	return 0;
 }
 
@@ -136,39 +145,44 @@ static int add_queued(struct run *run, u32 gpu, const struct view_event *next,
 
 /* From one piece of work to the start of the next one, which a launch is known of. */
 static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
-			const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
+			const struct why_stream_wait *wait, u64 since_ns, u64 until_ns,
+			struct err *err)
 {
 	const struct view_cause *launch = next->cause;
 	u64 launch_ns = between(launch->ts, since_ns, until_ns);
 	u64 launched_ns = between(launch->ts + launch->dur, launch_ns, until_ns);
 	bool queued = launch->ts + launch->dur <= since_ns;
 	size_t row = launch->row_index;
+	int result;
 
 	if (launch_ns > since_ns)
 		return ask_thread(run, gpu, launch,
 				  &(struct why_gap){.since_ns = since_ns,
 						    .until_ns = launch_ns,
 						    .launched_ns = launched_ns,
-						    .begin_ns = until_ns});
-	if (add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns))
-		return -ENOMEM;
-	if (queued)
-		return add_queued(run, gpu, next, wait, launched_ns, until_ns);
-	return add_part(run, gpu, WHY_BEGIN, launch->name, row, launched_ns, until_ns);
+						    .begin_ns = until_ns},
+				  err);
+	result = add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns);
+	if (result == 0 && queued)
+		result = add_queued(run, gpu, next, wait, launched_ns, until_ns);
+	else if (result == 0)
+		result = add_part(run, gpu, WHY_BEGIN, launch->name, row, launched_ns, until_ns);
+	return result < 0 ? no_memory(err) : 0;
 }
 
 static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
-		   const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
+		   const struct why_stream_wait *wait, u64 since_ns, u64 until_ns, struct err *err)
 {
+	bool worked = run->progress[gpu].worked;
 	int result;
 
-	if (!run->progress[gpu].worked)
-		result = add_part(run, gpu, WHY_FIRST, "", WHY_NO_ROW, since_ns, until_ns);
-	else if (!next->cause)
-		result = add_part(run, gpu, WHY_NO_LAUNCH, next->name, WHY_NO_ROW, since_ns,
-				  until_ns);
+	if (worked && next->cause)
+		result = add_launched(run, gpu, next, wait, since_ns, until_ns, err);
+	else if (add_part(run, gpu, worked ? WHY_NO_LAUNCH : WHY_FIRST, worked ? next->name : "",
+			  WHY_NO_ROW, since_ns, until_ns))
+		result = no_memory(err);
 	else
-		result = add_launched(run, gpu, next, wait, since_ns, until_ns);
+		result = 0;
 	run->progress[gpu].gap_count++;
 	return result;
 }
@@ -192,23 +206,27 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	struct why_stream_wait wait;
 	u64 since_ns, until_ns;
 	bool waited;
+	int result;
 	s64 gpu;
 
 	if (event->kind->number == KIND_sync && why_streams_add(&run->streams, event))
-		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+		return no_memory(err);
 	if (!view_row_is_of(work_kinds, event->kind->number))
 		return 0;
 	gpu = gpu_of(run, event->row);
 	if (gpu < 0)
-		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+		return no_memory(err);
 	waited = event->cause &&
 		 why_streams_take(&run->streams, event->row->stream, event->cause->ts, &wait);
 	progress = &run->progress[gpu];
 	since_ns = between(event->ts, run->start_ns, progress->recorded_until_ns);
 	until_ns = between(event->end, run->start_ns, progress->recorded_until_ns);
-	if (since_ns > progress->until_ns &&
-	    add_gap(run, (u32)gpu, event, waited ? &wait : NULL, progress->until_ns, since_ns))
-		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+	if (since_ns > progress->until_ns) {
+		result = add_gap(run, (u32)gpu, event, waited ? &wait : NULL, progress->until_ns,
+				 since_ns, err);
+		if (result < 0)
+			return result;
+	}
 	progress->worked = true;
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
 	add_busy(run, &run->tally->why->gpus[gpu], since_ns, until_ns);
@@ -223,15 +241,15 @@ static int add_ends(struct run *run, struct err *err)
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
 		if (add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, run->progress[gpu].until_ns,
 			     run->progress[gpu].recorded_until_ns))
-			return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+			return no_memory(err);
 	return 0;
 }
 
-int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps **ret_gaps,
+int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps *gaps,
 		  struct err *err)
 {
 	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.tally = tally};
+	struct run run = {.tally = tally, .gaps = gaps};
 	int result = view_run(view, &sink, &run, err);
 
 	if (result == 0)
@@ -239,13 +257,13 @@ int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps **
 	free(run.progress);
 	why_streams_free(&run.streams);
 	gpu_places_free(&run.places);
-	*ret_gaps = run.gaps;
 	return result;
 }
 
 void why_gaps_free(struct why_gaps *gaps, size_t gpu_count)
 {
-	for (size_t i = 0; gaps && i < gpu_count; i++)
-		free(gaps[i].items);
-	free(gaps);
+	for (size_t i = 0; i < gpu_count; i++)
+		spool_free(&gaps->gpus[i]);
+	free(gaps->gpus);
+	spool_store_close(&gaps->store);
 }

@@ -3,6 +3,7 @@
 #ifndef GPUPROBE_WHY_WHY_PARTS_H
 #define GPUPROBE_WHY_WHY_PARTS_H
 
+#include "base/spool.h"
 #include "why/why.h"
 
 /* A time in which a GPU was idle and the launch that ended it had not begun: what its thread does then is why. */
@@ -16,9 +17,11 @@ struct why_gap {
 	u32 name; /* of the launch: number in whats */
 };
 
+/* Of all GPUs. */
 struct why_gaps {
-	struct why_gap *items; /* in their order, none into another one */
-	size_t count, capacity;
+	struct spool *gpus; /* [gpu] struct why_gap in their order, none into another one */
+	size_t capacity;
+	struct spool_store store;
 };
 
 /* Causes by what they are. */
@@ -44,8 +47,8 @@ s64 why_what(struct why *why, const char *what);
 
 /* ---- the first run (why_gaps.c) ---- */
 
-/* Enters GPUs, and what is not a thread's: ret_gaps, [gpu], is what threads are to be asked for, freed with why_gaps_free(). */
-int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps **ret_gaps, struct err *err);
+/* Enters GPUs, and what is not a thread's: gaps is what threads are to be asked for, the caller's, of an error too. */
+int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps *gaps, struct err *err);
 void why_gaps_free(struct why_gaps *gaps, size_t gpu_count);
 
 /* ---- the second run (why_threads.c) ---- */

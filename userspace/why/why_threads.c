@@ -28,10 +28,11 @@ struct thread {
 
 /* Where in the gaps of a GPU the run is. */
 struct cursor {
-	const struct why_gap *gap, *end; /* gap == end: there are no more */
-	u64 since_ns;			 /* up to where the gap is told of */
-	const struct why_gap
-		*held_gap; /* of which it is known what held its thread: NULL: of none */
+	struct spool_reader gaps;
+	struct why_gap gap;
+	bool is_over;  /* there are no more gaps */
+	u64 since_ns;  /* up to where the gap is told of */
+	bool has_held; /* it is known what held the gap's thread */
 	u32 held;
 };
 
@@ -58,7 +59,7 @@ struct part {
 
 static struct why_cause cause_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
-	const struct why_gap *gap = part->cursor->gap;
+	const struct why_gap *gap = &part->cursor->gap;
 	bool waits = part->row != gap->row || sort == WHY_WAIT;
 
 	return (struct why_cause){
@@ -78,7 +79,7 @@ static int add(struct run *run, const struct part *part, enum why_sort sort, s64
 
 	if (what < 0)
 		return -ENOMEM;
-	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->gap->number,
+	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->gap.number,
 			     part->since_ns, part->until_ns);
 }
 
@@ -175,15 +176,15 @@ static s64 describe_launch(struct run *run, const struct why_gap *gap)
 static int add_code(struct run *run, const struct part *part, const struct thread *thread)
 {
 	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
-	s64 what = cause.waiter == WHY_NO_ROW ? describe_launch(run, part->cursor->gap)
+	s64 what = cause.waiter == WHY_NO_ROW ? describe_launch(run, &part->cursor->gap)
 					      : run->code.unknown;
 
 	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
 		return add(run, part, WHY_CODE_OR_WAIT, what);
 	if (what < 0)
 		return -ENOMEM;
-	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap->number,
-			    part->since_ns, part->until_ns);
+	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap.number, part->since_ns,
+			    part->until_ns);
 }
 
 /* It could run, and has no CPU: whatever it is in. */
@@ -266,17 +267,17 @@ static bool is_late(const struct run *run, const struct thread *thread, u64 ts)
 /* What its thread was in when the gap began that is to be told of next. */
 static int hold(struct run *run, struct cursor *cursor)
 {
-	const struct thread *thread = &run->threads[cursor->gap->row];
+	const struct thread *thread = &run->threads[cursor->gap.row];
 	_cleanup_text_ struct text text = {0};
 	s64 code, held;
 
-	if (cursor->held_gap == cursor->gap)
+	if (cursor->has_held)
 		return 0;
-	cursor->held_gap = cursor->gap;
+	cursor->has_held = true;
 	cursor->held = WHY_NOT_HELD;
-	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap->since_ns))
+	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap.since_ns))
 		return 0;
-	code = why_code_of(&run->code, view_survey(run->view)->rows[cursor->gap->row].pid,
+	code = why_code_of(&run->code, view_survey(run->view)->rows[cursor->gap.row].pid,
 			   thread->call_stack);
 	if (code < 0)
 		return -ENOMEM;
@@ -294,7 +295,7 @@ static int hold(struct run *run, struct cursor *cursor)
 static int tell(struct run *run, u32 gpu, u64 ts)
 {
 	struct cursor *cursor = &run->cursors[gpu];
-	u64 until_ns = ts < cursor->gap->until_ns ? ts : cursor->gap->until_ns;
+	u64 until_ns = ts < cursor->gap.until_ns ? ts : cursor->gap.until_ns;
 
 	if (hold(run, cursor))
 		return -ENOMEM;
@@ -305,7 +306,7 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 				    .until_ns = until_ns};
 		const struct thread *thread;
 
-		part.row = follow(run, cursor->gap->row, part.since_ns, &part.until_ns);
+		part.row = follow(run, cursor->gap.row, part.since_ns, &part.until_ns);
 		thread = &run->threads[part.row];
 		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns};
 
@@ -323,7 +324,7 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 static int tell_launch(struct run *run, u32 gpu)
 {
 	const struct cursor *cursor = &run->cursors[gpu];
-	const struct why_gap *gap = cursor->gap;
+	const struct why_gap *gap = &cursor->gap;
 	struct part part = {.gpu = gpu,
 			    .cursor = cursor,
 			    .row = gap->row,
@@ -337,25 +338,41 @@ static int tell_launch(struct run *run, u32 gpu)
 	return part.until_ns > part.since_ns ? add(run, &part, WHY_BEGIN, gap->name) : 0;
 }
 
-static void enter(struct cursor *cursor)
+static int no_memory(struct err *err)
 {
-	if (cursor->gap < cursor->end)
-		cursor->since_ns = cursor->gap->since_ns;
+	return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+}
+
+static int enter_next(struct cursor *cursor, struct err *err)
+{
+	const void *next;
+	int result = spool_next(&cursor->gaps, sizeof(cursor->gap), &next, err);
+
+	if (result < 0)
+		return result;
+	cursor->is_over = result == 0;
+	if (cursor->is_over)
+		return 0;
+	memcpy(&cursor->gap, next, sizeof(cursor->gap));
+	cursor->since_ns = cursor->gap.since_ns;
+	cursor->has_held = false;
+	return 0;
 }
 
 /* Ends gaps that are over. */
-static int advance(struct run *run, u64 ts)
+static int advance(struct run *run, u64 ts, struct err *err)
 {
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct cursor *cursor = &run->cursors[gpu];
 
-		while (cursor->gap < cursor->end && cursor->gap->until_ns <= ts) {
-			if (tell(run, gpu, ts))
-				return -ENOMEM;
-			if (tell_launch(run, gpu))
-				return -ENOMEM;
-			cursor->gap++;
-			enter(cursor);
+		while (!cursor->is_over && cursor->gap.until_ns <= ts) {
+			int result;
+
+			if (tell(run, gpu, ts) || tell_launch(run, gpu))
+				return no_memory(err);
+			result = enter_next(cursor, err);
+			if (result < 0)
+				return result;
 		}
 	}
 	return 0;
@@ -366,9 +383,8 @@ static int tell_of_row(struct run *run, size_t row, u64 ts)
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct cursor *cursor = &run->cursors[gpu];
 
-		if (cursor->gap < cursor->end && cursor->since_ns < ts &&
-		    has_in_chain(run, cursor->gap->row, cursor->since_ns, row) &&
-		    tell(run, gpu, ts))
+		if (!cursor->is_over && cursor->since_ns < ts &&
+		    has_in_chain(run, cursor->gap.row, cursor->since_ns, row) && tell(run, gpu, ts))
 			return -ENOMEM;
 	}
 	return 0;
@@ -428,48 +444,53 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 	return 0;
 }
 
-static int change(struct run *run, const struct view_event *event, u64 ts, bool begins)
+static int leave(struct run *run, struct thread *thread, const struct view_event *event)
 {
-	struct thread *thread = &run->threads[event->row_index];
-	u16 kind = event->kind->number;
+	bool is_call = event->kind->number == KIND_api;
 
-	if (advance(run, ts))
-		return -ENOMEM;
-	if (kind != KIND_api && kind != KIND_off_cpu)
-		return 0;
-	if (tell_of_row(run, event->row_index, ts))
-		return -ENOMEM;
-	if (begins)
-		return kind == KIND_api ? enter_call(run, thread, event)
-					: enter_wait(run, thread, event);
-	*(kind == KIND_api ? &thread->calls : &thread->waits) -= 1;
-	if (kind == KIND_off_cpu && thread->wait_for == WHY_WAIT_GIL &&
+	*(is_call ? &thread->calls : &thread->waits) -= 1;
+	if (!is_call && thread->wait_for == WHY_WAIT_GIL &&
 	    thread->wait.woken_by == VALUE_woken_by_thread)
 		return map_set(&run->gil_owners, event->record->pid, 0, event->row_index);
 	return 0;
 }
 
+static int change(struct run *run, const struct view_event *event, u64 ts, bool begins,
+		  struct err *err)
+{
+	struct thread *thread = &run->threads[event->row_index];
+	u16 kind = event->kind->number;
+	int result = advance(run, ts, err);
+
+	if (result < 0 || (kind != KIND_api && kind != KIND_off_cpu))
+		return result;
+	result = tell_of_row(run, event->row_index, ts);
+	if (result == 0 && !begins)
+		result = leave(run, thread, event);
+	else if (result == 0)
+		result = kind == KIND_api ? enter_call(run, thread, event)
+					  : enter_wait(run, thread, event);
+	return result < 0 ? no_memory(err) : 0;
+}
+
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
-	return change(data, event, event->ts, true)
-		       ? err_errno(err, -ENOMEM, "can't tell why GPUs are idle")
-		       : 0;
+	return change(data, event, event->ts, true, err);
 }
 
 static int run_end(void *data, const struct view_event *event, struct err *err)
 {
-	return change(data, event, event->end, false)
-		       ? err_errno(err, -ENOMEM, "can't tell why GPUs are idle")
-		       : 0;
+	return change(data, event, event->end, false, err);
 }
 
 /* A sample of a thread in a gap says what code runs in such times. */
-static int add_sample(struct run *run, const struct view_event *event)
+static int add_sample(struct run *run, const struct view_event *event, struct err *err)
 {
 	struct thread *thread = &run->threads[event->row_index];
+	int result = advance(run, event->ts, err);
 
-	if (advance(run, event->ts))
-		return -ENOMEM;
+	if (result < 0)
+		return result;
 	if (thread->calls && !thread->call_stack)
 		thread->call_stack = event->record->stack;
 	if (thread->calls || thread->waits)
@@ -480,39 +501,40 @@ static int add_sample(struct run *run, const struct view_event *event)
 		struct why_cause cause;
 		u64 until_ns = ~0ULL;
 
-		if (cursor->gap == cursor->end || event->ts < cursor->gap->since_ns ||
-		    follow(run, cursor->gap->row, event->ts, &until_ns) != event->row_index)
+		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
+		    follow(run, cursor->gap.row, event->ts, &until_ns) != event->row_index)
 			continue;
 		if (hold(run, cursor))
-			return -ENOMEM;
+			return no_memory(err);
 		cause = cause_of(run, &part, WHY_CODE);
 		cause.group = why_slices_cut(run->tally->slices, event->ts, &until_ns);
-		if (why_code_sample(&run->code, &cause, cursor->gap->number, event->record->pid,
+		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->record->pid,
 				    event->record->stack))
-			return -ENOMEM;
+			return no_memory(err);
 	}
 	return 0;
 }
 
 static int run_point(void *data, const struct view_event *event, struct err *err)
 {
-	if (event->kind->number == KIND_sample && add_sample(data, event))
-		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
-	return 0;
+	return event->kind->number == KIND_sample ? add_sample(data, event, err) : 0;
 }
 
 /* ---- the run ---- */
 
-static int begin(struct run *run, const struct why_gaps *gaps)
+static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 {
 	const struct view_survey *survey = view_survey(run->view);
 
 	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct cursor *cursor = &run->cursors[gpu];
+		int result;
 
-		cursor->gap = gaps[gpu].items;
-		cursor->end = gaps[gpu].items + gaps[gpu].count;
-		enter(cursor);
+		cursor->gaps.spool = &gaps->gpus[gpu];
+		cursor->gaps.store = &gaps->store;
+		result = enter_next(cursor, err);
+		if (result < 0)
+			return result;
 	}
 	for (size_t i = 0; i < survey->row_count; i++) {
 		const struct view_row *row = &survey->rows[i];
@@ -522,7 +544,7 @@ static int begin(struct run *run, const struct why_gaps *gaps)
 		run->threads[i].waits_until_ns =
 			view_recorded_until(run->view, VALUE_recorded_sort_waits, row->pid);
 		if (row->type == ROW_THREAD && map_set(&run->rows, row->pid, row->tid, i))
-			return -ENOMEM;
+			return no_memory(err);
 	}
 	return 0;
 }
@@ -530,7 +552,7 @@ static int begin(struct run *run, const struct why_gaps *gaps)
 static bool has_gaps(const struct run *run, const struct why_gaps *gaps)
 {
 	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
-		if (gaps[gpu].count)
+		if (gaps->gpus[gpu].size_bytes)
 			return true;
 	return false;
 }
@@ -538,14 +560,13 @@ static bool has_gaps(const struct run *run, const struct why_gaps *gaps)
 static int measure(struct run *run, struct view *view, const struct why_gaps *gaps, struct err *err)
 {
 	const struct view_sink sink = {.span = run_span, .end = run_end, .point = run_point};
-	int result;
+	int result = begin(run, gaps, err);
 
-	if (begin(run, gaps))
-		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
-	result = view_run(view, &sink, run, err);
-	if (result == 0 && (advance(run, ~0ULL) || why_code_finish(&run->code)))
-		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
-	return result;
+	if (result == 0)
+		result = view_run(view, &sink, run, err);
+	if (result == 0)
+		result = advance(run, ~0ULL, err);
+	return result == 0 && why_code_finish(&run->code) ? no_memory(err) : result;
 }
 
 int why_threads_ask(struct view *view, struct why_tally *tally, const struct why_gaps *gaps,
@@ -561,13 +582,15 @@ int why_threads_ask(struct view *view, struct why_tally *tally, const struct why
 	int result = 0;
 
 	if (!run.cursors || !run.threads || why_code_init(&run.code, view, tally))
-		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+		result = no_memory(err);
 	else if (has_gaps(&run, gaps))
 		result = measure(&run, view, gaps, err);
 	why_code_free(&run.code);
 	why_waits_free(&run.waits);
 	map_free(&run.rows);
 	map_free(&run.gil_owners);
+	for (size_t gpu = 0; run.cursors && gpu < tally->why->gpu_count; gpu++)
+		spool_reader_free(&run.cursors[gpu].gaps);
 	free(run.cursors);
 	free(run.threads);
 	return result;
