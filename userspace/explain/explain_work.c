@@ -20,7 +20,8 @@ struct thread {
 	u64 sync_ns, syncs, waited_ns,
 		readback_ns; /* waited: of syncs; readback: of those behind a tiny copy to the host */
 	u64 tiny_launched_ns; /* when the call came back that asked for its last tiny copy to the host; 0: there was none */
-	u64 call_ns; /* start of the outermost call */
+	u64 call_ns;			   /* start of the outermost call */
+	enum explain_finding call_finding; /* of it */
 	u32 calls;
 };
 
@@ -186,7 +187,8 @@ static void add_call(struct run *run, const struct view_event *event)
 
 	if (thread->calls++)
 		return;
-	if (explain_finding_of_call(event->name) == EXPLAIN_ALLOCATION)
+	thread->call_finding = explain_finding_of_call(event->name);
+	if (thread->call_finding == EXPLAIN_ALLOCATION)
 		run->explain->allocation_count++;
 	thread->call_ns = event->ts;
 }
@@ -195,12 +197,9 @@ static void add_call(struct run *run, const struct view_event *event)
 static void end_call(struct run *run, const struct view_event *event)
 {
 	struct thread *thread = &run->threads[event->row_index];
-	enum explain_finding finding;
+	enum explain_finding finding = thread->call_finding;
 
-	if (--thread->calls)
-		return;
-	finding = explain_finding_of_call(event->name);
-	if (finding != EXPLAIN_SYNC && finding != EXPLAIN_COPIES)
+	if (--thread->calls || (finding != EXPLAIN_SYNC && finding != EXPLAIN_COPIES))
 		return;
 	thread->sync_ns += event->dur;
 	if (finding != EXPLAIN_SYNC)

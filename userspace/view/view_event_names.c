@@ -292,19 +292,34 @@ int view_event_names_add_symbols(struct view *view)
 	return 0;
 }
 
+static const char *make_sample_name(const struct view *view, const struct record_header *record)
+{
+	_cleanup_text_ struct text name = {0};
+	const struct view_frame *frames;
+	const char *cut;
+
+	if (!view_frames(view, record->pid, record->stack, &frames, &cut))
+		return NULL;
+	view_frame_append_name(frames, &name);
+	return name.failed ? NULL : view_intern(view, name.data, name.length);
+}
+
 /* The function that the thread was in. */
 static const char *sample_name(const struct view *view, const struct view_kind *kind,
 			       const struct record_header *record)
 {
-	_cleanup_text_ struct text name = {0};
-	const struct view_frame *frames;
-	const char *cut, *kept;
+	struct map *sampled = &view->names->sampled;
+	const u64 *known = map_find(sampled, record->pid, record->stack);
+	const char *name;
 
-	if (!view_frames(view, record->pid, record->stack, &frames, &cut))
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	name = make_sample_name(view, record);
+	if (!name)
 		return kind->kind->tag;
-	view_frame_append_name(frames, &name);
-	kept = name.failed ? NULL : view_intern(view, name.data, name.length);
-	return kept ? kept : kind->kind->tag;
+	/* Without memory it is made again. */
+	(void)map_set(sampled, record->pid, record->stack, (uintptr_t)name);
+	return name;
 }
 
 const char *view_event_name(const struct view *view, const struct view_kind *kind,

@@ -210,6 +210,7 @@ void view_names_free(struct view_names *names)
 	map_free(&names->tasks);
 	map_free(&names->priorities);
 	map_free(&names->made);
+	map_free(&names->sampled);
 	map_free(&names->displays);
 	string_table_free(&names->strings);
 	free(names);

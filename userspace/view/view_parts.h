@@ -92,6 +92,7 @@ struct view_names {
 	size_t *label_counts;
 	size_t kind_count;
 	struct map made;     /* (kind, values of fields) -> const char *, of nameless records */
+	struct map sampled;  /* (pid, stack) -> const char *, of samples */
 	struct map displays; /* (text id, how) -> const char *, as people write it */
 	struct {
 		u32 text_id, how;
