@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "why/why_code.h"
+#include "why/why_describe.h"
 #include "why/why_parts.h"
 #include "why/why_waits.h"
 
@@ -44,6 +45,7 @@ struct run {
 	struct map rows;	/* (pid, tid) -> row */
 	struct map gil_owners;	/* process -> row of who got its GIL last, of those that waited */
 	struct why_code code;
+	struct why_describe describe;
 	struct why_waits waits;
 	bool has_waits;
 };
@@ -83,101 +85,28 @@ static int add(struct run *run, const struct part *part, enum why_sort sort, s64
 			     part->since_ns, part->until_ns);
 }
 
-static void append_waker(const struct run *run, const struct record_off_cpu *wait,
-			 struct text *text)
-{
-	const char *name = view_text(run->view, wait->waker);
-
-	if (wait->woken_by == VALUE_woken_by_interrupt)
-		text_append(text, ", woken by an interrupt");
-	if (wait->woken_by != VALUE_woken_by_thread)
-		return;
-	if (!name)
-		name = view_task_name(run->view, wait->waker_pid, wait->waker_tid);
-	text_appendf(text, ", woken by %s (%u)", name ? name : "thread", wait->waker_tid);
-}
-
-/* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)", with words in front; -ENOMEM. */
-static s64 describe_wait(struct run *run, const struct thread *thread, const char *words)
-{
-	_cleanup_text_ struct text text = {0};
-	const struct record_off_cpu *wait = &thread->wait;
-	const char *object = view_text(run->view, wait->waited);
-	s64 code = why_code_of(&run->code, wait->header.pid, wait->header.stack);
-
-	if (code < 0)
-		return code;
-	text_append(&text, words);
-	text_append(&text, run->tally->why->whats.strings[thread->wait_name]);
-	if (object)
-		text_appendf(&text, " for %s", object);
-	if (code != run->code.unknown)
-		text_appendf(&text, " in %s", run->tally->why->whats.strings[code]);
-	append_waker(run, wait, &text);
-	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
-}
-
-static s64 describe_preemption(struct run *run, const struct record_off_cpu *wait)
-{
-	_cleanup_text_ struct text text = {0};
-	const char *name = view_text(run->view, wait->instead);
-
-	if (!name && wait->instead_tid)
-		name = view_task_name(run->view, wait->instead_pid, wait->instead_tid);
-	if (name)
-		text_appendf(&text, "by %s", name);
-	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
-}
-
-/* By its cgroup's share, whoever has the CPU meanwhile: what it was at. */
-static s64 describe_throttling(struct run *run, const struct record_off_cpu *wait)
-{
-	_cleanup_text_ struct text text = {0};
-	s64 code = why_code_of(&run->code, wait->header.pid, wait->header.stack);
-
-	if (code < 0)
-		return code;
-	if (code != run->code.unknown)
-		text_appendf(&text, "in %s", run->tally->why->whats.strings[code]);
-	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
-}
-
 /* It waited up to ready_ns, then had no CPU. */
 static int add_wait(struct run *run, const struct part *part, const struct thread *thread)
 {
 	const struct record_off_cpu *wait = &thread->wait;
 
 	if (wait->reason == VALUE_off_cpu_reason_preempted && wait->throttled)
-		return add(run, part, WHY_THROTTLED, describe_throttling(run, wait));
+		return add(run, part, WHY_THROTTLED, why_describe_throttling(&run->describe, wait));
 	if (wait->reason == VALUE_off_cpu_reason_preempted)
-		return add(run, part, WHY_PREEMPTED, describe_preemption(run, wait));
+		return add(run, part, WHY_PREEMPTED, why_describe_preemption(&run->describe, wait));
 	if (part->since_ns >= thread->ready_ns)
-		return add(run, part, WHY_WOKEN, describe_wait(run, thread, "behind "));
+		return add(run, part, WHY_WOKEN,
+			   why_describe_wait(&run->describe, wait, thread->wait_name, true));
 	return add(run, part, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
-		   describe_wait(run, thread, ""));
-}
-
-/* Of a thread without samples: what it went on to. */
-static s64 describe_launch(struct run *run, const struct why_gap *gap)
-{
-	_cleanup_text_ struct text text = {0};
-	const char *path = view_path_text(run->view, gap->path);
-	s64 code = why_code_of(&run->code, view_survey(run->view)->rows[gap->row].pid, gap->stack);
-
-	if (code < 0)
-		return code;
-	if (code != run->code.unknown)
-		text_appendf(&text, "before a launch by %s", run->tally->why->whats.strings[code]);
-	else if (path)
-		text_appendf(&text, "before a launch in %s", path);
-	return text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+		   why_describe_wait(&run->describe, wait, thread->wait_name, false));
 }
 
 static int add_code(struct run *run, const struct part *part, const struct thread *thread)
 {
 	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
-	s64 what = cause.waiter == WHY_NO_ROW ? describe_launch(run, &part->cursor->gap)
-					      : run->code.unknown;
+	s64 what = cause.waiter == WHY_NO_ROW
+			   ? why_describe_launch(&run->describe, &part->cursor->gap)
+			   : run->code.unknown;
 
 	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
 		return add(run, part, WHY_CODE_OR_WAIT, what);
@@ -581,10 +510,12 @@ int why_threads_ask(struct view *view, struct why_tally *tally, const struct why
 	};
 	int result = 0;
 
+	run.describe.code = &run.code;
 	if (!run.cursors || !run.threads || why_code_init(&run.code, view, tally))
 		result = no_memory(err);
 	else if (has_gaps(&run, gaps))
 		result = measure(&run, view, gaps, err);
+	why_describe_free(&run.describe);
 	why_code_free(&run.code);
 	why_waits_free(&run.waits);
 	map_free(&run.rows);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "why/why_describe.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+
+static const struct view *view_of(const struct why_describe *describe)
+{
+	return describe->code->view;
+}
+
+static const char *word(const struct why_describe *describe, s64 number)
+{
+	return describe->code->tally->why->whats.strings[number];
+}
+
+static s64 enter(struct why_describe *describe, const struct text *text)
+{
+	return text->failed ? -ENOMEM : why_what(describe->code->tally->why, text_string(text));
+}
+
+static void append_waker(const struct view *view, const struct record_off_cpu *wait,
+			 struct text *text)
+{
+	const char *name = view_text(view, wait->waker);
+
+	if (wait->woken_by == VALUE_woken_by_interrupt)
+		text_append(text, ", woken by an interrupt");
+	if (wait->woken_by != VALUE_woken_by_thread)
+		return;
+	if (!name)
+		name = view_task_name(view, wait->waker_pid, wait->waker_tid);
+	text_appendf(text, ", woken by %s (%u)", name ? name : "thread", wait->waker_tid);
+}
+
+static s64 make_wait(struct why_describe *describe, const struct record_off_cpu *wait,
+		     u32 wait_name, bool is_behind)
+{
+	_cleanup_text_ struct text text = {0};
+	const char *object = view_text(view_of(describe), wait->waited);
+	s64 code = why_code_of(describe->code, wait->header.pid, wait->header.stack);
+
+	if (code < 0)
+		return code;
+	text_append(&text, is_behind ? "behind " : "");
+	text_append(&text, word(describe, wait_name));
+	if (object)
+		text_appendf(&text, " for %s", object);
+	if (code != describe->code->unknown)
+		text_appendf(&text, " in %s", word(describe, code));
+	append_waker(view_of(describe), wait, &text);
+	return enter(describe, &text);
+}
+
+/* Of all that its words are made of but object and waker. */
+static s64 number_of_wait(struct why_describe *describe, const struct record_off_cpu *wait,
+			  u32 wait_name, bool is_behind)
+{
+	u64 where = (u64)wait->header.pid << 32 | wait->header.stack;
+	u64 how = (u64)wait_name << 32 | (u64)wait->woken_by << 1 | is_behind;
+	const u64 *known = map_find(&describe->waits, where, how);
+	u64 number = known ? *known : describe->waits.count;
+
+	if (!known && map_set(&describe->waits, where, how, number))
+		return -ENOMEM;
+	return (s64)number;
+}
+
+/* Is its waker one and the same thread wherever its number and text are? Other processes of other hosts may have a number twice. */
+static bool has_sure_waker(const struct record_off_cpu *wait)
+{
+	return wait->woken_by != VALUE_woken_by_thread || wait->waker ||
+	       wait->waker_pid == wait->header.pid;
+}
+
+s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait,
+		      u32 wait_name, bool is_behind)
+{
+	s64 number = number_of_wait(describe, wait, wait_name, is_behind);
+	u64 which = (u64)number << 32 | wait->waited;
+	u64 waker = (u64)wait->waker << 32 | wait->waker_tid;
+	const u64 *known = number < 0 ? NULL : map_find(&describe->known, which, waker);
+	s64 what;
+
+	if (known || number < 0)
+		return known ? (s64)*known : number;
+	what = make_wait(describe, wait, wait_name, is_behind);
+	if (what >= 0 && !has_sure_waker(wait))
+		return what;
+	if (what < 0 || map_set(&describe->known, which, waker, (u64)what))
+		return -ENOMEM;
+	return what;
+}
+
+s64 why_describe_preemption(struct why_describe *describe, const struct record_off_cpu *wait)
+{
+	_cleanup_text_ struct text text = {0};
+	const struct view *view = view_of(describe);
+	const char *name = view_text(view, wait->instead);
+
+	if (!name && wait->instead_tid)
+		name = view_task_name(view, wait->instead_pid, wait->instead_tid);
+	if (name)
+		text_appendf(&text, "by %s", name);
+	return enter(describe, &text);
+}
+
+s64 why_describe_throttling(struct why_describe *describe, const struct record_off_cpu *wait)
+{
+	_cleanup_text_ struct text text = {0};
+	s64 code = why_code_of(describe->code, wait->header.pid, wait->header.stack);
+
+	if (code < 0)
+		return code;
+	if (code != describe->code->unknown)
+		text_appendf(&text, "in %s", word(describe, code));
+	return enter(describe, &text);
+}
+
+s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap)
+{
+	_cleanup_text_ struct text text = {0};
+	const struct view *view = view_of(describe);
+	const char *path = view_path_text(view, gap->path);
+	s64 code = why_code_of(describe->code, view_survey(view)->rows[gap->row].pid, gap->stack);
+
+	if (code < 0)
+		return code;
+	if (code != describe->code->unknown)
+		text_appendf(&text, "before a launch by %s", word(describe, code));
+	else if (path)
+		text_appendf(&text, "before a launch in %s", path);
+	return enter(describe, &text);
+}
+
+void why_describe_free(struct why_describe *describe)
+{
+	map_free(&describe->waits);
+	map_free(&describe->known);
+}

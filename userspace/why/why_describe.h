@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a thread waited for, or went on to, in the words of why_cause.what. All return the number in whats, or -ENOMEM. */
+#ifndef GPUPROBE_WHY_WHY_DESCRIBE_H
+#define GPUPROBE_WHY_WHY_DESCRIBE_H
+
+#include "why/why_code.h"
+
+/* Zero-initialise it but for code, which is the caller's. */
+struct why_describe {
+	struct why_code *code;
+	struct map waits; /* (process and stack; name, how it was woken, is it behind) -> dense number */
+	struct map known; /* (that and object; waker and its name) -> number in whats: words are put together once */
+};
+
+/* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)"; wait_name: number in whats; is_behind: it waits for it no more,
+ * and has no CPU. */
+s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait, u32 wait_name, bool is_behind);
+s64 why_describe_preemption(struct why_describe *describe, const struct record_off_cpu *wait);
+/* By its cgroup's share, whoever has the CPU meanwhile: what it was at. */
+s64 why_describe_throttling(struct why_describe *describe, const struct record_off_cpu *wait);
+/* Of a thread without samples: what it went on to. */
+s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap);
+void why_describe_free(struct why_describe *describe);
+
+#endif
