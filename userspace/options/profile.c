@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "options/options_table.h"
+#include "options/profile_file.h"
 
 #define SHOWN	   "%.100s"
 #define TPU_PREFIX "tpu_"
@@ -166,8 +167,9 @@ static int unknown_key(const char *key, const char *where, struct err *err)
 		       text_string(&names));
 }
 
-int profile_set(struct options *options, const struct options *before, const char *key,
-		const char *value, const char *where, struct err *err)
+/* before: what has been given already, and holds; NULL: nothing. where: for messages, "--option", "FILE:3". */
+static int set(struct options *options, const struct options *before, const char *key,
+	       const char *value, const char *where, struct err *err)
 {
 	struct profile_row row = {0};
 	s64 number;
@@ -211,19 +213,33 @@ static int set_pair(struct options *options, const struct options *flags, const 
 				       "InvalidArgument: %s is given as an option of its own and "
 				       "by --option: give one of them",
 				       key);
-	return profile_set(options, NULL, key, equals + 1, "--option", err);
+	return set(options, NULL, key, equals + 1, "--option", err);
+}
+
+struct from_file {
+	struct options *options, before;
+};
+
+static int set_from_file(void *data, const char *key, const char *value, const char *where,
+			 struct err *err)
+{
+	const struct from_file *file = data;
+
+	return set(file->options, &file->before, key, value, where, err);
 }
 
 int profile_apply(struct options *options, struct err *err)
 {
-	struct options before = *options; /* only what was given is looked at */
+	/* Only what was given is looked at. */
+	struct from_file file = {options, *options};
 	int result = 0;
 
 	for (size_t i = 0; i < options->option.count && !result; i++)
-		result = set_pair(options, &before, options->option.items[i], err);
-	before = *options;
+		result = set_pair(options, &file.before, options->option.items[i], err);
+	file.before = *options;
 	for (size_t i = 0; i < options->options_files.count && !result; i++)
-		result = profile_set_file(options, &before, options->options_files.items[i], err);
+		result = profile_file_read(options->options_files.items[i], set_from_file, &file,
+					   err);
 	return result;
 }
 

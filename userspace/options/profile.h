@@ -15,11 +15,6 @@ void profile_set_defaults(struct options *options);
 /* The options of --option, then those of the files of --options that the command line does not give. Reads the
  * files. */
 int profile_apply(struct options *options, struct err *err);
-/* before: what has been given already, and holds; NULL: nothing. where: for messages, "--option", "FILE:3". */
-int profile_set(struct options *options, const struct options *before, const char *key,
-		const char *value, const char *where, struct err *err);
-/* Lines KEY=VALUE; # begins a comment. */
-int profile_set_file(struct options *options, const struct options *before, const char *path, struct err *err);
 /* As options_each(), for those given. */
 int profile_each(const struct options *options,
 		 int (*callback)(void *data, const char *name, const char *value, bool given), void *data);

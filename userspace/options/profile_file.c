@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "options/profile.h"
+#include "options/profile_file.h"
 
 #define FILE_BYTES_MAX (1U << 20)
 #define BLANKS	       " \t\r\v\f"
@@ -24,8 +24,8 @@ static char *trimmed(char *text)
 	return text;
 }
 
-static int set_line(struct options *options, const struct options *before, char *line,
-		    const char *where, struct err *err)
+static int tell_line(char *line, const char *where, profile_pair *callback, void *data,
+		     struct err *err)
 {
 	char *key, *equals;
 
@@ -39,11 +39,11 @@ static int set_line(struct options *options, const struct options *before, char 
 			       "InvalidArgument: %s: \"%.100s\": KEY=VALUE is expected", where,
 			       key);
 	*equals = 0;
-	return profile_set(options, before, trimmed(key), trimmed(equals + 1), where, err);
+	return callback(data, trimmed(key), trimmed(equals + 1), where, err);
 }
 
-static int set_lines(struct options *options, const struct options *before, char *text,
-		     const char *path, struct err *err)
+static int tell_lines(char *text, const char *path, profile_pair *callback, void *data,
+		      struct err *err)
 {
 	unsigned number = 0;
 	int result = 0;
@@ -53,13 +53,12 @@ static int set_lines(struct options *options, const struct options *before, char
 		char where[160];
 
 		snprintf(where, sizeof(where), "%.140s:%u", path, ++number);
-		result = set_line(options, before, line, where, err);
+		result = tell_line(line, where, callback, data, err);
 	}
 	return result;
 }
 
-int profile_set_file(struct options *options, const struct options *before, const char *path,
-		     struct err *err)
+int profile_file_read(const char *path, profile_pair *callback, void *data, struct err *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = malloc(FILE_BYTES_MAX + 1);
@@ -80,5 +79,5 @@ int profile_set_file(struct options *options, const struct options *before, cons
 			       "InvalidArgument: --options %.200s: no text, or more than %u bytes "
 			       "of it",
 			       path, FILE_BYTES_MAX);
-	return set_lines(options, before, text, path, err);
+	return tell_lines(text, path, callback, data, err);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "process/modules.h"
+#include "base/array.h"
 #include "../bpf/record.h"
 
 const char *plan_module_root(const struct plan_builder *builder, const struct code_module *module)
@@ -56,34 +56,22 @@ void plan_function_free(struct plan_function *function)
 	free(function->sites);
 }
 
-static void usdt_free(struct plan *plan)
+int plan_function_skip(struct plan_builder *builder, struct plan_function *function,
+		       const char *reason)
 {
-	for (size_t i = 0; i < plan->usdt_count; i++) {
-		free(plan->usdt[i].provider);
-		free(plan->usdt[i].name);
-		free(plan->usdt[i].sites);
-	}
-	free(plan->usdt);
-}
+	struct plan *plan = builder->plan;
 
-struct plan *plan_free(struct plan *plan)
-{
-	struct module_list modules;
-
-	if (!plan)
-		return NULL;
-	modules = (struct module_list){plan->modules, plan->module_count};
-	modules_free(&modules);
-	for (size_t i = 0; i < plan->function_count; i++)
-		plan_function_free(&plan->functions[i]);
-	usdt_free(plan);
-	for (size_t i = 0; i < plan->skipped_count; i++)
-		free(plan->skipped[i].name);
-	plan_objects_free(plan);
-	free(plan->functions);
-	free(plan->skipped);
-	free(plan);
-	return NULL;
+	if (array_reserve(&plan->skipped, &builder->skipped_capacity, plan->skipped_count + 1) < 0)
+		return -ENOMEM;
+	plan->skipped[plan->skipped_count++] = (struct plan_skipped){
+		.module = function->module,
+		.name = function->name,
+		.address = function->address,
+		.reason = reason,
+	};
+	function->name = NULL;
+	plan_function_free(function);
+	return 0;
 }
 
 bool plan_sees_results(const struct plan_function *function)

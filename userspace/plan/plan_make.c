@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The driver of a plan: which part of it decides what, one after the other. */
+/* The driver of a plan: which part of it decides what, one after the other; and its end. */
 #include "plan/plan_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "process/modules.h"
-#include "base/array.h"
 #include "base/cache_folder.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -58,24 +57,6 @@ static int patterns_build(struct plan_builder *builder, char *const *patterns, s
 			       "the patterns only exclude functions. Add one that says what to "
 			       "probe, such as "
 			       "-F '*'");
-	return 0;
-}
-
-int plan_function_skip(struct plan_builder *builder, struct plan_function *function,
-		       const char *reason)
-{
-	struct plan *plan = builder->plan;
-
-	if (array_reserve(&plan->skipped, &builder->skipped_capacity, plan->skipped_count + 1) < 0)
-		return -ENOMEM;
-	plan->skipped[plan->skipped_count++] = (struct plan_skipped){
-		.module = function->module,
-		.name = function->name,
-		.address = function->address,
-		.reason = reason,
-	};
-	function->name = NULL;
-	plan_function_free(function);
 	return 0;
 }
 
@@ -213,4 +194,34 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 	else
 		*ret_plan = builder.plan;
 	return result;
+}
+
+static void usdt_free(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->usdt_count; i++) {
+		free(plan->usdt[i].provider);
+		free(plan->usdt[i].name);
+		free(plan->usdt[i].sites);
+	}
+	free(plan->usdt);
+}
+
+struct plan *plan_free(struct plan *plan)
+{
+	struct module_list modules;
+
+	if (!plan)
+		return NULL;
+	modules = (struct module_list){plan->modules, plan->module_count};
+	modules_free(&modules);
+	for (size_t i = 0; i < plan->function_count; i++)
+		plan_function_free(&plan->functions[i]);
+	usdt_free(plan);
+	for (size_t i = 0; i < plan->skipped_count; i++)
+		free(plan->skipped[i].name);
+	plan_objects_free(plan);
+	free(plan->functions);
+	free(plan->skipped);
+	free(plan);
+	return NULL;
 }

@@ -26,7 +26,10 @@ struct plan_builder {
 	struct module_code **codes; /* of each module: kept, once opened, as long as it is needed; else NULL */
 };
 
+/* plan.c: what the others stand on. */
 void plan_function_free(struct plan_function *function); /* what it points to */
+/* Makes it one that is not probed, and frees what it points to. 0 or -ENOMEM. */
+int plan_function_skip(struct plan_builder *builder, struct plan_function *function, const char *reason);
 
 /* Opens it, unless it is open. */
 int plan_code_open(struct plan_builder *builder, size_t module, struct module_code **ret_code, struct err *err);
@@ -46,8 +49,6 @@ bool plan_is_cold_part(const char *name);
 #define PLAN_LONG_NOP_KILLS "this kernel turns a probed one into a call that crashes forked children"
 /* What the kernel makes of nops of five bytes: it is asked when there is the first one. */
 enum kernel_long_nop plan_kernel_long_nop(struct plan_builder *builder);
-/* Makes it one that is not probed, and frees what it points to. 0 or -ENOMEM. */
-int plan_function_skip(struct plan_builder *builder, struct plan_function *function, const char *reason);
 
 /* plan_patched.c: which rows of patchers.def are about a module, a bit each; why they speak against a function of it, NULL: they do not. */
 u64 plan_patchers_find(const struct plan_builder *builder, size_t module);

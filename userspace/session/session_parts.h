@@ -158,9 +158,6 @@ void session_loop_close(struct session *session);
 
 /* ---- session_status.c ---- */
 
-/* What the targets, and the children that are recorded, have used of the CPU, without threads of ours in them; ended_ns: what
- * those used of it that have ended. */
-u64 session_cpu_time_ns(struct session *session, u64 ended_ns);
 /* result.status, as it is now. */
 void session_status_update(struct session *session);
 
@@ -281,5 +278,8 @@ void session_gpu_cost_put_facts(struct session *session, struct batch *batch);
 /* Of the functions of the plan and of our own, with which calibration measures: VALUE_returns_*, a bit each. */
 u32 session_returns(const struct session_config *config);
 struct source_targets session_source_targets(const struct session *session);
+/* What the targets, and the children that are recorded, have used of the CPU, without threads of ours in them; ended_ns: what
+ * those used of it that have ended. */
+u64 session_cpu_time_ns(struct session *session, u64 ended_ns);
 
 #endif

@@ -3,16 +3,6 @@
 #include "base/clock.h"
 #include "session/session_parts.h"
 
-u64 session_cpu_time_ns(struct session *session, u64 ended_ns)
-{
-	u64 own_ns = own_threads_cpu_ns(&session->own), sum = ended_ns;
-
-	for (size_t i = 0; i < session->config->target_count; i++)
-		sum += target_cpu_time_ns(&session->config->targets[i]);
-	sum += processes_cpu_time_ns(session->processes);
-	return sum > own_ns ? sum - own_ns : 0;
-}
-
 static u64 losses_of_class(const struct counters *counters, enum schema_loss_class class)
 {
 	u64 sum = 0;

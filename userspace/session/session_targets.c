@@ -16,3 +16,13 @@ u32 session_returns(const struct session_config *config)
 
 	return returns ? returns | 1u << VALUE_returns_none : 0;
 }
+
+u64 session_cpu_time_ns(struct session *session, u64 ended_ns)
+{
+	u64 own_ns = own_threads_cpu_ns(&session->own), sum = ended_ns;
+
+	for (size_t i = 0; i < session->config->target_count; i++)
+		sum += target_cpu_time_ns(&session->config->targets[i]);
+	sum += processes_cpu_time_ns(session->processes);
+	return sum > own_ns ? sum - own_ns : 0;
+}
