@@ -54,8 +54,8 @@ static int attach(struct session *session, struct err *err)
 				     .agents = session->result.agents};
 	int result = processes_open(&processes, &session->processes, err);
 
-	if (!result && session_loop_watch(session, processes_event_fd(session->processes),
-					  SESSION_WAIT_PROCESSES, 0))
+	if (!result && session_waits_add(session, processes_event_fd(session->processes),
+					 SESSION_WAIT_PROCESSES, 0))
 		result = err_errno(err, -errno, "can't watch the targets");
 	plan_libraries_await(config->plan);
 	log_phase("libraries have answered");
@@ -150,8 +150,8 @@ static int start_threads(struct session *session, struct err *err)
 	batch_queue_put_full(session->queue, batch);
 	if (result)
 		return err_errno(err, result, "can't write the facts of the recording");
-	if (session_loop_watch(session, capture_thread_error_fd(session->capture),
-			       SESSION_WAIT_CAPTURE_ERROR, 0))
+	if (session_waits_add(session, capture_thread_error_fd(session->capture),
+			      SESSION_WAIT_CAPTURE_ERROR, 0))
 		return err_errno(err, -errno, "can't watch the writing of the capture");
 	session->records = (struct bpf_drained){.source = session->source,
 						.place = session->facts.bpf_place,
@@ -201,7 +201,7 @@ static int open_window(struct session *session, struct err *err)
 	if (session->overhead)
 		overhead_begin(session->overhead, session->window_start_ns);
 	session->result.status.inherited_ns = session->calibration.inherited_ns;
-	session_loop_start_ticks(session);
+	session_waits_start_ticks(session);
 	session_status_update(session);
 	if (config->on_window_open)
 		config->on_window_open(config->callback_data, &session->result.status);
@@ -320,7 +320,7 @@ static void session_cleanup(struct session *session)
 	session->waited = session_waited_free(session->waited);
 	free(session->target_ended);
 	free(session->throttled);
-	session_loop_close(session);
+	session_waits_close(session);
 }
 
 /* Only single probes reach such a target. */
@@ -371,7 +371,7 @@ static int prepare(struct session *session, struct err *err)
 		.unwinds = session_takes_stacks(config),
 		.python = config->settings->python,
 	};
-	int result = session_loop_open(session, err);
+	int result = session_waits_open(session, err);
 
 	session->counts.plan = config->plan;
 	memory_accounts_configure(config->plan, &settings);

@@ -11,18 +11,6 @@
 /* Of children there may be thousands, and meanwhile the probes are there. */
 #define REPAIR_CHILDREN_NS NS_PER_SECOND
 
-int session_process_open(const struct session *session, u32 pid, struct session_process *process)
-{
-	const struct session_config *config = session->config;
-
-	process->opened = (struct target){.pidfd = -1, .proc_fd = -1};
-	process->target = target_find(config->targets, config->target_count, pid);
-	if (process->target)
-		return 0;
-	process->target = &process->opened;
-	return target_open(pid, false, &process->opened, NULL);
-}
-
 /* From here on what is done to it is told. */
 static int look(struct session *session, u32 pid)
 {
@@ -58,7 +46,7 @@ int session_code_watch(struct session *session, struct err *err)
 	}
 	result = bpf_source_watch_code(session->source, patchers, count, err);
 	if (!result && bpf_source_code_fd(session->source) >= 0 &&
-	    session_loop_watch(session, bpf_source_code_fd(session->source), SESSION_WAIT_CODE, 0))
+	    session_waits_add(session, bpf_source_code_fd(session->source), SESSION_WAIT_CODE, 0))
 		return err_errno(err, -errno, "can't watch the code of the targets");
 	if (result)
 		return result;

@@ -1,57 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The main loop of a session: one epoll over signals, the timer, the targets and what the threads tell. */
-#include <errno.h>
+/* The main loop of a session: what is done when something has come of what session_waits.c waits for. */
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "session/session_parts.h"
 
-#define TICK_NS		  (250 * NS_PER_MILLISECOND)
 #define COMMAND_STARTS_NS NS_PER_SECOND
 #define COMMAND_LOOK_MS	  10
-
-int session_loop_watch(struct session *session, int fd, enum session_wait what, u32 index)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (u64)what << 32 | index};
-
-	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-int session_loop_open(struct session *session, struct err *err)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
-	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	session->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (session->epoll_fd < 0 || session->signal_fd < 0 || session->timer_fd < 0 ||
-	    session_loop_watch(session, session->signal_fd, SESSION_WAIT_SIGNAL, 0) ||
-	    session_loop_watch(session, session->timer_fd, SESSION_WAIT_TIMER, 0))
-		return err_errno(err, -errno, "can't prepare the main loop");
-	for (size_t i = 0; i < session->config->target_count; i++)
-		if (session_loop_watch(session, session->config->targets[i].pidfd,
-				       SESSION_WAIT_TARGET, i))
-			return err_errno(err, -errno, "can't watch process %u",
-					 session->config->targets[i].pid);
-	return 0;
-}
-
-void session_loop_start_ticks(struct session *session)
-{
-	struct itimerspec tick = {.it_value.tv_nsec = TICK_NS, .it_interval.tv_nsec = TICK_NS};
-
-	timerfd_settime(session->timer_fd, 0, &tick, NULL);
-}
 
 static bool is_time_over(const struct session *session, u64 now)
 {
@@ -88,18 +44,9 @@ static void on_target_ended(struct session *session, u32 index)
 	}
 }
 
-/* Takes what has come, so that it does not strike when signals are let through again. */
-static void take_signals(const struct session *session)
-{
-	struct signalfd_siginfo info;
-
-	while (read(session->signal_fd, &info, sizeof(info)) > 0)
-		;
-}
-
 static void on_signal(struct session *session)
 {
-	take_signals(session);
+	session_waits_take_signals(session);
 	session->result.end = SESSION_SIGNAL;
 }
 
@@ -190,15 +137,4 @@ void session_loop_run(struct session *session)
 {
 	run(session);
 	session_code_hold_no_more(session);
-}
-
-void session_loop_close(struct session *session)
-{
-	cleanup_close(&session->epoll_fd);
-	/* A second Ctrl-C, while the first one was being obeyed, asks for nothing more. */
-	if (session->signal_fd >= 0)
-		take_signals(session);
-	cleanup_close(&session->signal_fd);
-	cleanup_close(&session->timer_fd);
-	sigprocmask(SIG_SETMASK, &session->old_signals, NULL);
 }

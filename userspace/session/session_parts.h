@@ -135,7 +135,7 @@ void session_on_waited(void *data, const struct process_event *event);
 void session_waited_look(struct session *session, bool always);
 struct session_waited *session_waited_free(struct session_waited *waited); /* NULL allowed; returns NULL */
 
-/* ---- session_loop.c: what the main thread waits for ---- */
+/* ---- session_waits.c: what the main thread waits for ---- */
 
 enum session_wait {
 	SESSION_WAIT_SIGNAL,
@@ -147,14 +147,19 @@ enum session_wait {
 };
 
 /* Signals are blocked from here on, in all threads that are started later. */
-int session_loop_open(struct session *session, struct err *err);
+int session_waits_open(struct session *session, struct err *err);
 /* index: which of several. 0 or -errno. */
-int session_loop_watch(struct session *session, int fd, enum session_wait what, u32 index);
+int session_waits_add(struct session *session, int fd, enum session_wait what, u32 index);
 /* From here on the status is brought up to date some times a second. */
-void session_loop_start_ticks(struct session *session);
+void session_waits_start_ticks(struct session *session);
+/* Takes what has come, so that it does not strike when signals are let through again. */
+void session_waits_take_signals(const struct session *session);
+void session_waits_close(struct session *session);
+
+/* ---- session_loop.c ---- */
+
 /* Until time is over, a signal comes, all targets have ended, or the capture can't be written: result.end says. */
 void session_loop_run(struct session *session);
-void session_loop_close(struct session *session);
 
 /* ---- session_status.c ---- */
 
@@ -228,13 +233,6 @@ void session_reap_departing(struct session *session);
 
 /* ---- session_code_watch.c: targets that change code in which there are probes ---- */
 
-/* One that is recorded: a target, or a child, which is open until it is closed. 0 or -errno: it has ended. */
-struct session_process {
-	const struct target *target;
-	struct target opened;
-};
-int session_process_open(const struct session *session, u32 pid, struct session_process *process);
-
 /* Before anything is attached: from here on what they do is told. */
 int session_code_watch(struct session *session, struct err *err);
 /* When all is attached: compares once more, and from then on threads that change such code wait until that is handled. 0 or
@@ -281,5 +279,11 @@ struct source_targets session_source_targets(const struct session *session);
 /* What the targets, and the children that are recorded, have used of the CPU, without threads of ours in them; ended_ns: what
  * those used of it that have ended. */
 u64 session_cpu_time_ns(struct session *session, u64 ended_ns);
+/* One that is recorded: a target, or a child, which is open until it is closed. 0 or -errno: it has ended. */
+struct session_process {
+	const struct target *target;
+	struct target opened;
+};
+int session_process_open(const struct session *session, u32 pid, struct session_process *process);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a session's configuration says of its targets, for whoever attaches to them or prices that. */
+/* The targets of a session, for whoever attaches to them, looks into one, or prices that. */
 #include "session/session_parts.h"
 
 struct source_targets session_source_targets(const struct session *session)
@@ -25,4 +25,16 @@ u64 session_cpu_time_ns(struct session *session, u64 ended_ns)
 		sum += target_cpu_time_ns(&session->config->targets[i]);
 	sum += processes_cpu_time_ns(session->processes);
 	return sum > own_ns ? sum - own_ns : 0;
+}
+
+int session_process_open(const struct session *session, u32 pid, struct session_process *process)
+{
+	const struct session_config *config = session->config;
+
+	process->opened = (struct target){.pidfd = -1, .proc_fd = -1};
+	process->target = target_find(config->targets, config->target_count, pid);
+	if (process->target)
+		return 0;
+	process->target = &process->opened;
+	return target_open(pid, false, &process->opened, NULL);
 }

@@ -34,6 +34,8 @@ struct why_tally {
 	size_t capacity;
 };
 
+/* ---- why_tally.c ---- */
+
 /* Its threads, wait, held and is_long as a number; -ENOMEM. */
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */

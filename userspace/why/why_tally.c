@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Causes as they are entered: each once, with its time and gaps added up, by the groups that its times are in. */
+#include "why/why_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+s64 why_what(struct why *why, const char *what)
+{
+	return string_table_add(&why->whats, what, strlen(what));
+}
+
+s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
+{
+	u64 threads = (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;
+	u64 rest = (u64)cause->held << 32 | (u64)cause->group << 16 | (u64)cause->wait << 1 |
+		   cause->is_long;
+	const u64 *known = map_find(&tally->pairs, threads, rest);
+	u64 number = known ? *known : tally->pairs.count;
+
+	if (!known && map_set(&tally->pairs, threads, rest, number))
+		return -ENOMEM;
+	return (s64)number;
+}
+
+struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what)
+{
+	struct why *why = tally->why;
+	u64 key = (u64)cause->sort << 32 | cause->gpu;
+	s64 pair = why_tally_pair(tally, cause);
+	u64 whose = (u64)pair << 32 | what;
+	const u64 *known = pair < 0 ? NULL : map_find(&tally->places, key, whose);
+	struct why_cause *made;
+
+	if (pair < 0)
+		return NULL;
+	if (known)
+		return &why->causes[*known];
+	if (array_reserve(&why->causes, &why->capacity, why->count + 1) ||
+	    array_reserve(&tally->last_gaps, &tally->capacity, why->count + 1) ||
+	    map_set(&tally->places, key, whose, why->count))
+		return NULL;
+	made = &why->causes[why->count];
+	*made = *cause;
+	made->what = why->whats.strings[what];
+	tally->last_gaps[why->count++] = ~0ULL;
+	return made;
+}
+
+u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns)
+{
+	size_t low = 0, high = slices ? slices->count : 0;
+	const struct why_slice *slice;
+
+	/* The first that ends behind it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slices->items[middle].until_ns <= since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!slices || low == slices->count)
+		return 0;
+	slice = &slices->items[low];
+	if (slice->since_ns > since_ns) {
+		*until_ns = *until_ns < slice->since_ns ? *until_ns : slice->since_ns;
+		return 0;
+	}
+	*until_ns = *until_ns < slice->until_ns ? *until_ns : slice->until_ns;
+	return slice->group;
+}
+
+static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
+		    u64 ns)
+{
+	struct why_cause *known = why_tally_cause(tally, cause, what);
+	u64 *last_gap;
+
+	if (!known)
+		return -ENOMEM;
+	last_gap = &tally->last_gaps[known - tally->why->causes];
+	known->ns += ns;
+	known->gaps += *last_gap != gap;
+	*last_gap = gap;
+	return 0;
+}
+
+int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
+		  u64 since_ns, u64 until_ns)
+{
+	while (since_ns < until_ns) {
+		u64 end_ns = until_ns;
+		struct why_cause part = *cause;
+
+		part.group = why_slices_cut(tally->slices, since_ns, &end_ns);
+		if (add_part(tally, &part, what, gap, end_ns - since_ns))
+			return -ENOMEM;
+		since_ns = end_ns;
+	}
+	return 0;
+}
