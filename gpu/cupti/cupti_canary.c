@@ -140,17 +140,22 @@ bool cupti_canary_sees(struct cupti_session *session, const void *record, size_t
 	return false;
 }
 
-void cupti_canary_judge(struct cupti_session *session, u64 now_ns)
+u32 cupti_canary_judge(struct cupti_session *session, u64 now_ns, u64 *ret_since_ns)
 {
 	const struct cupti_canary *canary = &session->canary;
 	u64 kernels = 1ULL << CUPTI_SERIAL_KERNEL | 1ULL << CUPTI_KERNEL;
 
-	if (canary->on && canary->answered_ns && canary->unanswered >= UNANSWERED_MAX)
-		cupti_others_lose(session, CUPTI_LOST_SILENT, canary->answered_ns);
-	else if (canary->kernel_start && canary->launches_without >= LAUNCHES_WITHOUT_MIN &&
-		 session->control->cupti_facts.kinds_enabled & kernels &&
-		 now_ns - canary->first_without_ns > WITHOUT_NS &&
-		 clock_convert(&session->clock, canary->last_without) - canary->first_without_ns >
-			 WITHOUT_NS)
-		cupti_others_lose(session, CUPTI_LOST_KERNELS, canary->first_without_ns);
+	if (canary->on && canary->answered_ns && canary->unanswered >= UNANSWERED_MAX) {
+		*ret_since_ns = canary->answered_ns;
+		return CUPTI_LOST_SILENT;
+	}
+	if (canary->kernel_start && canary->launches_without >= LAUNCHES_WITHOUT_MIN &&
+	    session->control->cupti_facts.kinds_enabled & kernels &&
+	    now_ns - canary->first_without_ns > WITHOUT_NS &&
+	    clock_convert(&session->clock, canary->last_without) - canary->first_without_ns >
+		    WITHOUT_NS) {
+		*ret_since_ns = canary->first_without_ns;
+		return CUPTI_LOST_KERNELS;
+	}
+	return 0;
 }

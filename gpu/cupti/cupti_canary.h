@@ -31,7 +31,7 @@ void cupti_canary_end(struct cupti_session *session);
 void cupti_canary_call(struct cupti_session *session, u64 now_ns);
 /* Each record on its way; true: it is the canary's own. */
 bool cupti_canary_sees(struct cupti_session *session, const void *record, size_t room_bytes);
-/* After a flush by the agent, and, last, after the end: finds out that CUPTI is lost. */
-void cupti_canary_judge(struct cupti_session *session, u64 now_ns);
+/* Is CUPTI lost? Why (enum cupti_lost), and since when; 0: nothing says so. */
+u32 cupti_canary_judge(struct cupti_session *session, u64 now_ns, u64 *ret_since_ns);
 
 #endif

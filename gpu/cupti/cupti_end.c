@@ -3,7 +3,6 @@
 #include "cupti_session.h"
 
 #include "cupti_apis.h"
-#include "cupti_attributes.h"
 #include "cupti_family.h"
 #include "cupti_finalize.h"
 #include "cupti_subscription.h"
@@ -14,17 +13,6 @@
 #define BUFFERS_PAUSE_MS    50
 #define THREADS_TIMEOUT_MS  2000
 #define WITHDRAW_TIMEOUT_MS 400
-
-void cupti_session_switch_off(struct cupti_session *session, u64 kinds)
-{
-	for (u32 kind = 0; kind < AGENT_ACTIVITY_KINDS; kind++)
-		if ((session->kinds_enabled & kinds) >> kind & 1)
-			cupti_disable(session, kind);
-	cupti_apis_disable(session, kinds);
-	if (kinds >> CUPTI_DRIVER & 1)
-		cupti_canary_end(session);
-	session->kinds_enabled &= ~kinds;
-}
 
 /* Who begins to profile meanwhile gets back what it has asked for. */
 void cupti_session_disable_kinds(struct cupti_session *session)
@@ -62,13 +50,6 @@ void cupti_session_hand_over(struct cupti_session *session)
 		drain(session);
 }
 
-void cupti_session_zero_no_more(struct cupti_session *session)
-{
-	if (session->buffers.zeroed)
-		cupti_attributes_zero_no_more(&session->library.calls);
-	session->buffers.zeroed = false;
-}
-
 /* CUPTI as it was, as far as it lets us. */
 static void restore(struct cupti_session *session)
 {
@@ -80,13 +61,6 @@ static void restore(struct cupti_session *session)
 	if (session->managed_tried)
 		cupti_session_count_unified_memory(session, 0);
 	cupti_restore_thread_ids(session);
-}
-
-void cupti_session_keep_clock(struct cupti_session *session)
-{
-	if (session->timestamps_by_callback)
-		resident_tell_realtime(&session->resident);
-	session->timestamps_by_callback = false;
 }
 
 /* Somebody else has CUPTI: it is left to that one as it is, but for what nobody but us had switched on. */
@@ -120,7 +94,7 @@ static void stop(struct cupti_session *session, struct words *words)
 	}
 	cupti_session_disable_kinds(session);
 	drain(session);
-	cupti_canary_judge(session, system_now_ns());
+	cupti_others_judge(session, system_now_ns());
 	if (session->others.lost) {
 		leave_to_others(session, words);
 		return;

@@ -2,6 +2,7 @@
 #include "cupti_session.h"
 
 #include "cupti_apis.h"
+#include "cupti_canary.h"
 #include "cupti_family.h"
 #include "cupti_others.h"
 #include "../base/system.h"
@@ -63,7 +64,7 @@ static u64 handed_over(const struct cupti_others *others, u64 lost_ns)
 	return latest_ns;
 }
 
-void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
+static void lose(struct cupti_session *session, u32 reason, u64 since_ns)
 {
 	struct agent_cupti_facts *facts = &session->control->cupti_facts;
 
@@ -77,6 +78,15 @@ void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns)
 	__atomic_store_n(&facts->lost_ns, since_ns, __ATOMIC_RELEASE);
 }
 
+void cupti_others_judge(struct cupti_session *session, u64 now_ns)
+{
+	u64 since_ns;
+	u32 reason = cupti_canary_judge(session, now_ns, &since_ns);
+
+	if (reason)
+		lose(session, reason, since_ns);
+}
+
 bool cupti_others_look(struct cupti_session *session)
 {
 	struct agent_cupti_others *others = &session->control->cupti_others;
@@ -84,12 +94,11 @@ bool cupti_others_look(struct cupti_session *session)
 
 	if (uses & CUPTI_USE_FINALIZES) {
 		session->others.down = true;
-		cupti_others_lose(session, CUPTI_LOST_FINALIZED,
-				  session->several ? 0 : others->lost_ns);
+		lose(session, CUPTI_LOST_FINALIZED, session->several ? 0 : others->lost_ns);
 	} else if (uses & CUPTI_USE_REGISTERS) {
 		cupti_session_zero_no_more(session);
 		cupti_session_keep_clock(session);
-		cupti_others_lose(session, CUPTI_LOST_TAKEN, others->lost_ns);
+		lose(session, CUPTI_LOST_TAKEN, others->lost_ns);
 	}
 	return session->others.lost;
 }

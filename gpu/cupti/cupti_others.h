@@ -36,8 +36,8 @@ bool cupti_others_look(struct cupti_session *session);
 /* All that had ended at begun_ns was handed over by a flush that ended at ended_ns, if CUPTI was ours all that time: that is known
  * later. */
 void cupti_others_flushed(struct cupti_session *session, u64 begun_ns, u64 ended_ns);
-/* It is not ours since that time, for that reason (enum cupti_lost). Later reasons change nothing. */
-void cupti_others_lose(struct cupti_session *session, u32 reason, u64 since_ns);
+/* After a flush by the agent, and, last, after the end: looks whether what was recorded says that it is not ours (cupti_canary.h). */
+void cupti_others_judge(struct cupti_session *session, u64 now_ns);
 /* CUPTI is lost: its records still go into the buffers of ours that are out, where the other one does not look for them, until
  * these are handed over. So they are flushed, some times and no more. */
 void cupti_others_flush(struct cupti_session *session, u64 now_ns);

@@ -38,7 +38,7 @@ static void flush(struct cupti_session *session, u64 now_ns)
 	flushed_ns = system_now_ns();
 	cupti_session_convert(session);
 	cupti_session_count_dropped(session);
-	cupti_canary_judge(session, now_ns);
+	cupti_others_judge(session, now_ns);
 	session->flushed_ns = now_ns;
 	/* Where threads share buffers, one is kept back as long as a kernel runs whose record is to go there: then nobody knows. */
 	if (session->canary.on)

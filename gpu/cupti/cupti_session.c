@@ -6,6 +6,7 @@
 #include "cupti_family.h"
 #include "../base/system.h"
 #include "../base/target_memory.h"
+#include "../base/words.h"
 
 /* Of a buffer beyond the agreed number, for versions that must not be left without one: as no other buffer is. */
 #define EXTRA_BYTES (17 * PAGE_BYTES)
@@ -142,6 +143,23 @@ void cupti_session_convert(struct cupti_session *session)
 		cupti_buffers_done(&session->buffers, cursor);
 	}
 	ring_release(session->writer);
+}
+
+void cupti_session_fail(struct cupti_session *session, u32 state, const char *call, u32 result)
+{
+	const struct cupti_calls *calls = &session->library.calls;
+	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
+	const char *meaning = NULL;
+
+	words_add(&words, call);
+	words_add(&words, ": CUPTI's error ");
+	words_add_number(&words, result);
+	if (calls->GetResultString && !calls->GetResultString(result, &meaning) && meaning) {
+		words_add(&words, ", ");
+		words_add(&words, meaning);
+	}
+	session->feature->result = result;
+	__atomic_store_n(&session->feature->state, state, __ATOMIC_RELEASE);
 }
 
 /* CUPTI waits for its worker, which waits for the GPU, without a limit: gpuprobe has one. */

@@ -84,32 +84,34 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint);
 
 /* ---- among the files that make it ---- */
 
-/* Converts what CUPTI has handed back. */
+/* cupti_session.c: converts what CUPTI has handed back. */
 void cupti_session_convert(struct cupti_session *session);
 void cupti_session_count_dropped(struct cupti_session *session);
 /* cuptiActivityFlushAll: may block for as long as the GPU hangs. */
 void cupti_session_flush(struct cupti_session *session, u32 flags);
-/* Of these kinds (bits), what we have switched on: as a kind or call by call, and the canary's call with the driver's. */
-void cupti_session_switch_off(struct cupti_session *session, u64 kinds);
-/* Nothing is recorded from here on. */
-void cupti_session_disable_kinds(struct cupti_session *session);
-/* From now on CUPTI zeroes what it gets itself. */
-void cupti_session_zero_no_more(struct cupti_session *session);
-/* A timestamp callback of ours gives CUPTI the time that it would take itself, from now on. */
-void cupti_session_keep_clock(struct cupti_session *session);
 /* A call of CUPTI's failed: the feature's state, result and hint. */
 void cupti_session_fail(struct cupti_session *session, u32 state, const char *call, u32 result);
-/* READY, FAILED or IGNORED with result and hint. */
-void cupti_session_start(struct cupti_session *session);
-/* Which of them the kind is of; it is enabled behind that. */
-void cupti_session_count_unified_memory(struct cupti_session *session, u32 enable);
-/* Switches the counters of unified memory on at the first sign of managed memory. */
-void cupti_session_follow_managed(struct cupti_session *session);
 /* The clock of CUPTI, for base/clock.h; data: the session. */
 bool cupti_session_read_clock(void *session, u64 *ret_cupti);
 /* Slots of resident.h: called by CUPTI, in any thread. */
 void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max, struct cupti_session *session);
 /* Its arguments are those of cupti_completed or, of the new family (cupti_family.h), those of cupti_completed_new. */
 void cupti_session_completed(u64 first, u64 second, u64 third, u64 fourth, u64 fifth, struct cupti_session *session);
+
+/* cupti_settings.c: of these kinds (bits), what we have switched on: as a kind or call by call, and the canary's call with the driver's. */
+void cupti_session_switch_off(struct cupti_session *session, u64 kinds);
+/* From now on CUPTI zeroes what it gets itself. */
+void cupti_session_zero_no_more(struct cupti_session *session);
+/* A timestamp callback of ours gives CUPTI the time that it would take itself, from now on. */
+void cupti_session_keep_clock(struct cupti_session *session);
+/* Which of them the kind is of; it is enabled behind that. */
+void cupti_session_count_unified_memory(struct cupti_session *session, u32 enable);
+/* Switches the counters of unified memory on at the first sign of managed memory. */
+void cupti_session_follow_managed(struct cupti_session *session);
+
+/* cupti_start.c: READY, FAILED or IGNORED with result and hint. */
+void cupti_session_start(struct cupti_session *session);
+/* cupti_end.c: nothing is recorded from here on. */
+void cupti_session_disable_kinds(struct cupti_session *session);
 
 #endif

@@ -16,27 +16,8 @@
 #include "../base/system.h"
 #include "../base/words.h"
 
-#define UNIFIED_MEMORY_ALL	 2 /* scope: all devices of the process */
-#define UNIFIED_MEMORY_LAST_KIND 8
-#define CLOCK_START_POINTS	 8
-#define CLOCK_START_PAUSE_NS	 (2 * NS_PER_MILLISECOND)
-
-void cupti_session_fail(struct cupti_session *session, u32 state, const char *call, u32 result)
-{
-	const struct cupti_calls *calls = &session->library.calls;
-	struct words words = words_begin(session->feature->hint, AGENT_HINT_BYTES);
-	const char *meaning = NULL;
-
-	words_add(&words, call);
-	words_add(&words, ": CUPTI's error ");
-	words_add_number(&words, result);
-	if (calls->GetResultString && !calls->GetResultString(result, &meaning) && meaning) {
-		words_add(&words, ", ");
-		words_add(&words, meaning);
-	}
-	session->feature->result = result;
-	__atomic_store_n(&session->feature->state, state, __ATOMIC_RELEASE);
-}
+#define CLOCK_START_POINTS   8
+#define CLOCK_START_PAUSE_NS (2 * NS_PER_MILLISECOND)
 
 /* ---- the clock ---- */
 
@@ -97,18 +78,6 @@ static void start_clock(struct cupti_session *session)
 }
 
 /* ---- kinds ---- */
-
-void cupti_session_count_unified_memory(struct cupti_session *session, u32 enable)
-{
-	struct cupti_unified_memory configs[UNIFIED_MEMORY_LAST_KIND];
-	const struct cupti_calls *calls = &session->library.calls;
-
-	for (u32 i = 0; i < ARRAY_SIZE(configs); i++)
-		configs[i] = (struct cupti_unified_memory){UNIFIED_MEMORY_ALL, i + 1, 0, enable};
-	/* Not there on every GPU and under every driver: then the kind fails too, and says so. */
-	if (calls->ActivityConfigureUnifiedMemoryCounter)
-		calls->ActivityConfigureUnifiedMemoryCounter(configs, ARRAY_SIZE(configs));
-}
 
 /* Without times of the device these records have none at all. */
 static u32 enable_events(struct cupti_session *session)
@@ -188,19 +157,6 @@ static void enable_kinds(struct cupti_session *session)
 		words_add(&words, "a second copy of CUPTI is loaded, one of them is blind: ");
 		words_add(&words, session->library.other_path);
 	}
-}
-
-void cupti_session_follow_managed(struct cupti_session *session)
-{
-	u64 wanted = session->control->cupti.kinds & 1ULL << CUPTI_UNIFIED_MEMORY;
-
-	if (!wanted || session->managed_tried || !session->convert.managed_used)
-		return;
-	session->managed_tried = true;
-	cupti_session_count_unified_memory(session, 1);
-	session->managed_result = cupti_enable(session, CUPTI_UNIFIED_MEMORY);
-	if (!session->managed_result)
-		session->kinds_enabled |= wanted;
 }
 
 /* ---- all of it ---- */

@@ -50,13 +50,13 @@ enum nvtx_left {
 /* The words are put back, what is open is handed over. What stays is said in hint (AGENT_HINT_BYTES). NULL allowed. */
 enum nvtx_left nvtx_session_end(struct nvtx_session *session, char *hint);
 
-/* ---- between nvtx_session.c and nvtx_calls.c ---- */
+/* ---- among the files that make it ---- */
 
-/* Functions by number, NULL: not taken; and what they return without an agent. */
+/* nvtx_calls.c. Functions by number, NULL: not taken; and what they return without an agent. */
 extern const nvtx_slot nvtx_calls[NVTX_WORDS] __attribute__((visibility("hidden")));
 extern const u64 nvtx_results[NVTX_WORDS] __attribute__((visibility("hidden")));
 
-/* A range with an end. dur may be RECORD_DURATION_OPEN; ended: enum of record.def. */
+/* nvtx_records.c. A range with an end. dur may be RECORD_DURATION_OPEN; ended: enum of record.def. */
 void nvtx_session_send(struct nvtx_session *session, struct ring_writer *writer, u16 kind,
 		       const struct nvtx_range *range, u64 dur, u8 ended);
 

@@ -87,7 +87,7 @@ static u32 lost_by_launches(u32 callback)
 	see(session, CUPTI_KERNEL, 0, NS_PER_SECOND);
 	for (u64 i = 1; i <= 100; i++)
 		see(session, CUPTI_DRIVER, callback, NS_PER_SECOND + i * (NS_PER_SECOND / 10));
-	cupti_canary_judge(session, 12 * NS_PER_SECOND);
+	cupti_others_judge(session, 12 * NS_PER_SECOND);
 	reason = session->control->cupti_facts.lost_reason;
 	free(session);
 	fixture_free(fixture);
@@ -173,7 +173,7 @@ static u32 lost_by_silence(int what)
 		cupti_canary_call(session, now_ns);
 		if (what & OTHERS)
 			see(session, CUPTI_KERNEL, 0, now_ns);
-		cupti_canary_judge(session, now_ns);
+		cupti_others_judge(session, now_ns);
 	}
 	reason = session->control->cupti_facts.lost_reason;
 	free(session);
