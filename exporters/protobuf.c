@@ -4,17 +4,12 @@
 /* A byte for the length, as most messages have one of less than 128 bytes; what is longer is moved. */
 size_t protobuf_begin(struct text *text, u32 field)
 {
-	u8 bytes[PROTOBUF_VARINT_BYTES + 1];
-	size_t length = protobuf_put_varint(bytes, PROTOBUF_TAG(field, PROTOBUF_LENGTH));
-
-	bytes[length++] = 0;
-	text_append_bytes(text, bytes, length);
+	protobuf_head(text, field, 0);
 	return text->length;
 }
 
 void protobuf_end(struct text *text, size_t begun)
 {
-	static const u8 room[PROTOBUF_VARINT_BYTES];
 	size_t length, more;
 
 	if (text->failed)
@@ -22,10 +17,10 @@ void protobuf_end(struct text *text, size_t begun)
 	length = text->length - begun;
 	more = protobuf_varint_bytes(length) - 1;
 	if (more) {
-		text_append_bytes(text, room, more);
-		if (text->failed)
+		if (!text_room(text, more))
 			return;
 		memmove(text->data + begun + more, text->data + begun, length);
+		text_use(text, more);
 	}
 	protobuf_put_varint((u8 *)text->data + begun - 1, length);
 }

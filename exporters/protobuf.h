@@ -34,6 +34,16 @@ static inline size_t protobuf_put_varint(u8 *to, u64 value)
 {
 	size_t count = 0;
 
+	/* Most are short, and of tags the compiler knows it. */
+	if (value < 0x80) {
+		*to = (u8)value;
+		return 1;
+	}
+	if (value < 0x4000) {
+		to[0] = (u8)value | 0x80;
+		to[1] = (u8)(value >> 7);
+		return 2;
+	}
 	for (; value >= 0x80; value >>= 7)
 		to[count++] = (u8)value | 0x80;
 	to[count++] = (u8)value;
@@ -67,18 +77,22 @@ static inline u8 *protobuf_put_bytes(u8 *to, u32 tag, const void *bytes, size_t 
 
 static inline void protobuf_number(struct text *text, u32 field, u64 value)
 {
-	u8 bytes[2 * PROTOBUF_VARINT_BYTES];
-	u8 *end = protobuf_put_number(bytes, PROTOBUF_TAG(field, PROTOBUF_VARINT), value);
+	u8 *to = (u8 *)text_room(text, 2 * PROTOBUF_VARINT_BYTES);
 
-	text_append_bytes(text, bytes, (size_t)(end - bytes));
+	if (to)
+		text_use(text, (size_t)(protobuf_put_number(
+						to, PROTOBUF_TAG(field, PROTOBUF_VARINT), value) -
+					to));
 }
 
 static inline void protobuf_fixed64(struct text *text, u32 field, u64 value)
 {
-	u8 bytes[PROTOBUF_VARINT_BYTES + sizeof(value)];
-	u8 *end = protobuf_put_fixed64(bytes, PROTOBUF_TAG(field, PROTOBUF_FIXED64), &value);
+	u8 *to = (u8 *)text_room(text, PROTOBUF_VARINT_BYTES + sizeof(value));
 
-	text_append_bytes(text, bytes, (size_t)(end - bytes));
+	if (to)
+		text_use(text, (size_t)(protobuf_put_fixed64(
+						to, PROTOBUF_TAG(field, PROTOBUF_FIXED64), &value) -
+					to));
 }
 
 static inline void protobuf_double(struct text *text, u32 field, double value)
@@ -89,12 +103,27 @@ static inline void protobuf_double(struct text *text, u32 field, double value)
 	protobuf_fixed64(text, field, bits);
 }
 
+/* What stands in front of so many bytes. */
+static inline void protobuf_head(struct text *text, u32 field, size_t length)
+{
+	u8 *to = (u8 *)text_room(text, 2 * PROTOBUF_VARINT_BYTES);
+
+	if (to)
+		text_use(text, (size_t)(protobuf_put_number(
+						to, PROTOBUF_TAG(field, PROTOBUF_LENGTH), length) -
+					to));
+}
+
+/* How long that is. */
+static inline size_t protobuf_head_bytes(u32 field, size_t length)
+{
+	return protobuf_varint_bytes(PROTOBUF_TAG(field, PROTOBUF_LENGTH)) +
+	       protobuf_varint_bytes(length);
+}
+
 static inline void protobuf_bytes(struct text *text, u32 field, const void *bytes, size_t length)
 {
-	u8 head[2 * PROTOBUF_VARINT_BYTES];
-	u8 *end = protobuf_put_number(head, PROTOBUF_TAG(field, PROTOBUF_LENGTH), length);
-
-	text_append_bytes(text, head, (size_t)(end - head));
+	protobuf_head(text, field, length);
 	text_append_bytes(text, bytes, length);
 }
 

@@ -100,57 +100,69 @@ void perfetto_append_string(struct perfetto_packets *packets, u32 field, const c
 	protobuf_string(&packets->body, field, text_utf8(string, &packets->scratch));
 }
 
-static void append_body(struct perfetto_packets *packets, u32 field)
+/* ---- packets: all that is in one is measured before, so that nothing is moved when its length is known ---- */
+
+#define HEAD_BYTES (3 * 2 * PROTOBUF_VARINT_BYTES) /* what stands in front, at most */
+
+static int write_packet(struct perfetto_packets *packets, const u8 *head, size_t head_bytes,
+			u32 field, struct err *err)
 {
 	struct text *text = &packets->writer.text;
+	const struct text *body = &packets->body, *interned = &packets->interned;
+	size_t length = head_bytes + protobuf_head_bytes(field, body->length) + body->length;
 
-	protobuf_bytes(text, field, packets->body.data, packets->body.length);
-	text->failed |= packets->body.failed | packets->interned.failed | packets->scratch.failed;
+	if (interned->length)
+		length += protobuf_head_bytes(PACKET_INTERNED_DATA, interned->length) +
+			  interned->length;
+	protobuf_head(text, TRACE_PACKET, length);
+	text_append_bytes(text, head, head_bytes);
+	if (interned->length)
+		protobuf_bytes(text, PACKET_INTERNED_DATA, interned->data, interned->length);
+	protobuf_bytes(text, field, body->data, body->length);
+	text->failed |= body->failed | interned->failed | packets->scratch.failed;
 	text_clear(&packets->body);
 	text_clear(&packets->interned);
+	return writer_flush(&packets->writer, err);
+}
+
+static u8 *put_number(u8 *to, u32 field, u64 value)
+{
+	return protobuf_put_number(to, PROTOBUF_TAG(field, PROTOBUF_VARINT), value);
 }
 
 int perfetto_packet_write(struct perfetto_packets *packets, u64 ts, u32 field, struct err *err)
 {
-	struct text *text = &packets->writer.text;
-	size_t begun = protobuf_begin(text, TRACE_PACKET);
+	u8 head[HEAD_BYTES], *to = put_number(head, PACKET_TIMESTAMP, ts);
 
-	protobuf_number(text, PACKET_TIMESTAMP, ts);
-	protobuf_number(text, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
-	protobuf_number(text, PACKET_SEQUENCE_FLAGS,
+	to = put_number(to, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
+	to = put_number(to, PACKET_SEQUENCE_FLAGS,
 			SEQUENCE_NEEDED | (packets->cleared ? SEQUENCE_CLEARED : 0));
 	packets->cleared = false;
-	if (packets->interned.length)
-		protobuf_bytes(text, PACKET_INTERNED_DATA, packets->interned.data,
-			       packets->interned.length);
-	append_body(packets, field);
-	protobuf_end(text, begun);
-	return writer_flush(&packets->writer, err);
+	return write_packet(packets, head, (size_t)(to - head), field, err);
 }
 
 int perfetto_packet_write_timeless(struct perfetto_packets *packets, u32 field, struct err *err)
 {
-	struct text *text = &packets->writer.text;
-	size_t begun = protobuf_begin(text, TRACE_PACKET);
+	u8 head[HEAD_BYTES], *to = put_number(head, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
 
-	protobuf_number(text, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
-	append_body(packets, field);
-	protobuf_end(text, begun);
-	return writer_flush(&packets->writer, err);
+	return write_packet(packets, head, (size_t)(to - head), field, err);
 }
 
 int perfetto_packet_write_end(struct perfetto_packets *packets, u64 ts, u64 track, struct err *err)
 {
 	struct text *text = &packets->writer.text;
-	size_t begun = protobuf_begin(text, TRACE_PACKET), event;
+	u8 head[HEAD_BYTES], event[HEAD_BYTES], *to = put_number(head, PACKET_TIMESTAMP, ts);
+	u8 *end = put_number(event, EVENT_TYPE, TYPE_END);
+	size_t length;
 
-	protobuf_number(text, PACKET_TIMESTAMP, ts);
-	protobuf_number(text, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
-	event = protobuf_begin(text, PACKET_TRACK_EVENT);
-	protobuf_number(text, EVENT_TYPE, TYPE_END);
-	protobuf_number(text, EVENT_TRACK, track);
-	protobuf_end(text, event);
-	protobuf_end(text, begun);
+	to = put_number(to, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
+	end = put_number(end, EVENT_TRACK, track);
+	length = (size_t)(end - event);
+	protobuf_head(text, TRACE_PACKET,
+		      (size_t)(to - head) + protobuf_head_bytes(PACKET_TRACK_EVENT, length) +
+			      length);
+	text_append_bytes(text, head, (size_t)(to - head));
+	protobuf_bytes(text, PACKET_TRACK_EVENT, event, length);
 	return writer_flush(&packets->writer, err);
 }
 

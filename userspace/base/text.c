@@ -10,7 +10,7 @@
 #define TEXT_MINIMUM_CAPACITY 64
 
 /* Room for length more bytes and the NUL. */
-static bool text_reserve(struct text *text, size_t length)
+bool text_reserve(struct text *text, size_t length)
 {
 	size_t capacity = text->capacity ? text->capacity : TEXT_MINIMUM_CAPACITY;
 	size_t needed;

@@ -35,6 +35,23 @@ static inline void text_append_bytes(struct text *text, const void *bytes, size_
 	text->data[text->length] = '\0';
 }
 
+/* Makes room where there is none. */
+bool text_reserve(struct text *text, size_t length);
+
+/* The place behind the end, with room for so many bytes, for who says with text_use() how many there are then. NULL: no memory, it failed. */
+static inline char *text_room(struct text *text, size_t length)
+{
+	if (length >= text->capacity - text->length && !text_reserve(text, length))
+		return NULL;
+	return text->data + text->length;
+}
+
+static inline void text_use(struct text *text, size_t length)
+{
+	text->length += length;
+	text->data[text->length] = '\0';
+}
+
 static inline void text_append(struct text *text, const char *string)
 {
 	text_append_bytes(text, string, strlen(string));
