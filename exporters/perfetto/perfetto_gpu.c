@@ -4,53 +4,10 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "view/occupancy.h"
 
 #define GPUS_MAX 1024 /* facts come from targets */
 
-/* The names that Perfetto's tables and its tab for compute kernels look for, as far as there are such; ours for all else. */
 /* clang-format off */
-static const struct chrome_arg_row gpu_args[] = {
-	{{VIEW_GPU_WORK},                    "device_number",                "device",                                NULL},
-	{{VIEW_GPU_WORK},                    "context_number",               "context",                               NULL},
-	{{VIEW_GPU_WORK},                    "stream_number",                "stream",                                NULL},
-	{{VIEW_GPU_WORK},                    "unique_correlation",           "correlation",                           NULL},
-	{{KIND_kernel},                      "registers_per_thread",         "registers_per_thread",                  NULL},
-	{{KIND_kernel},                      "static_shared_memory_bytes",   "shared_mem_static",                     NULL},
-	{{KIND_kernel},                      "dynamic_shared_memory_bytes",  "shared_mem_dynamic",                    NULL},
-	{{KIND_kernel},                      "executed_shared_memory_bytes", "shared_mem_config_size",                NULL},
-	{{KIND_kernel},                      "blocks_per_sm",                "blocks_per_multiprocessor",             NULL},
-	{{KIND_kernel},                      "warps_per_sm",                 "warps_per_multiprocessor",              NULL},
-	{{KIND_kernel},                      "occupancy_blocks",             "occupancy_limit_blocks",                NULL},
-	{{KIND_kernel},                      "occupancy_registers",          "occupancy_limit_registers",             NULL},
-	{{KIND_kernel},                      "occupancy_shared_memory",      "occupancy_limit_shared_mem",            NULL},
-	{{KIND_kernel},                      "occupancy_warps",              "occupancy_limit_warps",                 NULL},
-	{{KIND_kernel},                      "occupancy",                    "sm__maximum_warps_per_active_cycle_pct", NULL},
-	{{KIND_kernel},                      "occupancy_limit",              "occupancy_limited_by",                  NULL},
-	{{KIND_kernel},                      "occupancy_estimate",           "occupancy_estimate",                    NULL},
-	{{KIND_kernel},                      "cluster",                      "cluster_size",                          NULL},
-	{{KIND_copy, KIND_set},              "bytes",                        "bytes",                                 NULL},
-	{{KIND_copy, KIND_set},              "bandwidth",                    "bandwidth_gb_s",                        NULL},
-	{{KIND_set},                         "value",                        "value",                                 NULL},
-	{{KIND_copy},                        "direction",                    "direction",                             NULL},
-	{{KIND_copy},                        "source_device_number",         "source_device",                         NULL},
-	{{KIND_copy},                        "destination_device_number",    "destination_device",                    NULL},
-	{{KIND_copy},                        "async",                        "async",                                 NULL},
-	{{VIEW_GPU_WORK},                    "graph",                        "graph",                                 NULL},
-	{{KIND_kernel, KIND_copy, KIND_set}, "graph_node",                   "graph_node",                            NULL},
-	{{KIND_kernel, KIND_copy, KIND_set}, "channel",                      "channel",                               NULL},
-	{{KIND_kernel, KIND_copy, KIND_set}, "channel_type",                 "channel_type",                          NULL},
-	{{KIND_kernel},                      "launch",                       "launch_type",                           "regular"},
-	{{KIND_kernel},                      "priority",                     "priority",                              NULL},
-	{{KIND_kernel},                      "device_launched",              "device_launched",                       "no"},
-	{{VIEW_GPU_WORK},                    "within",                       "within",                                NULL},
-	{{VIEW_GPU_WORK},                    "within_by",                    "within_by",                             "own"},
-	{{VIEW_GPU_WORK},                    "launch_delay_ns",              "launch_delay_ns",                       NULL},
-	{{KIND_kernel, KIND_graph_launch},   "queue_ns",                     "queue_ns",                              NULL},
-	{{KIND_kernel},                      "matmul",                       "matmul_m_n_k_batch",                    NULL},
-	{{KIND_kernel},                      "matmul_flops",                 "matmul_flops",                          NULL},
-};
-
 /* The kinds of work; a place + 1 is its number among what is interned. */
 static const struct {
 	u16 kind;
@@ -149,9 +106,7 @@ int perfetto_gpu_make(struct perfetto_gpu *gpu, struct perfetto_packets *packets
 	int gpus, result;
 
 	gpu->view = view;
-	result = chrome_args_begin(&gpu->args, view, err);
-	for (size_t i = 0; i < ARRAY_SIZE(gpu_args) && result == 0; i++)
-		result = chrome_args_add(&gpu->args, &gpu_args[i], err);
+	result = perfetto_launches_make(&gpu->details, view, err);
 	if (result < 0)
 		return result;
 	gpus = find_gpus(gpu, packets);
@@ -301,109 +256,6 @@ static u64 kernel_of(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
 
 /* ---- an event ---- */
 
-static void append_size(struct text *body, u32 field, const u32 size[3])
-{
-	size_t begun = protobuf_begin(body, field);
-
-	for (u32 i = 0; i < 3; i++)
-		protobuf_number(body, i + 1, size[i]);
-	protobuf_end(body, begun);
-}
-
-static void append_array(struct text *body, const struct view_value *value)
-{
-	struct text numbers _cleanup_text_ = {0};
-
-	for (unsigned i = 0; i < value->count; i++)
-		text_appendf(&numbers, i ? ", %llu" : "%llu",
-			     (unsigned long long)value->numbers[i]);
-	protobuf_string(body, ARG_STRING, text_string(&numbers));
-	body->failed |= numbers.failed;
-}
-
-static void append_arg(struct perfetto_packets *packets, const char *name,
-		       const struct view_value *value)
-{
-	struct text *body = &packets->body;
-	u64 number = perfetto_intern_constant(packets, PERFETTO_KERNEL_ARG, name);
-	size_t begun = protobuf_begin(body, LAUNCH_ARG);
-
-	protobuf_number(body, ARG_NAME, number);
-	switch (value->type) {
-	case VALUE_STRING:
-		perfetto_append_string(packets, ARG_STRING, value->string);
-		break;
-	case VALUE_S64:
-		protobuf_number(body, ARG_SIGNED, value->number);
-		break;
-	case VALUE_DECIMAL:
-		protobuf_double(body, ARG_DOUBLE, value->decimal);
-		break;
-	case VALUE_ARRAY:
-		append_array(body, value);
-		break;
-	default:
-		protobuf_number(body, ARG_UNSIGNED, value->number);
-	}
-	protobuf_end(body, begun);
-}
-
-static void append_number(struct perfetto_packets *packets, const char *name, u64 number)
-{
-	const struct view_value value = {.type = VALUE_U64, .number = number};
-
-	if (number)
-		append_arg(packets, name, &value);
-}
-
-/* How often the multiprocessors are filled by the blocks of a grid. */
-static void append_waves(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
-			 const struct record_kernel *kernel)
-{
-	const struct record_device *device =
-		(const void *)view_fact(gpu->view, KIND_device, kernel->device);
-	struct view_value value = {.type = VALUE_DECIMAL};
-	struct occupancy occupancy;
-
-	if (!device || !device->multiprocessors || !kernel_blocks(kernel) ||
-	    !occupancy_of(kernel, device, &occupancy) || !occupancy.blocks_per_multiprocessor)
-		return;
-	value.decimal = (double)kernel_blocks(kernel) / device->multiprocessors /
-			occupancy.blocks_per_multiprocessor;
-	append_arg(packets, "waves_per_multiprocessor", &value);
-}
-
-/* Perfetto's tables and workflows look for sizes as numbers, too. */
-static void append_sizes(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
-			 const struct record_kernel *kernel)
-{
-	u64 blocks = kernel_blocks(kernel), threads = kernel_threads(kernel), all;
-
-	if (kernel->grid[0])
-		append_size(&packets->body, LAUNCH_GRID, kernel->grid);
-	if (kernel->block[0])
-		append_size(&packets->body, LAUNCH_BLOCK, kernel->block);
-	append_number(packets, "grid_size", blocks);
-	append_number(packets, "workgroup_size", threads);
-	if (!__builtin_mul_overflow(blocks, threads, &all))
-		append_number(packets, "thread_count", all);
-	append_waves(gpu, packets, kernel);
-}
-
-static void append_launch(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
-			  const struct view_event *event)
-{
-	size_t begun = protobuf_begin(&packets->body, STAGE_LAUNCH), place = 0;
-	struct view_value value;
-	const char *name;
-
-	if (event->kind->number == KIND_kernel)
-		append_sizes(gpu, packets, (const void *)event->record);
-	while ((name = chrome_args_next(&gpu->args, event, &place, &value)))
-		append_arg(packets, name, &value);
-	protobuf_end(&packets->body, begun);
-}
-
 int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
 		       const struct view_event *event, struct err *err)
 {
@@ -419,13 +271,13 @@ int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packet
 		protobuf_number(body, STAGE_KERNEL, kernel_of(gpu, packets, event));
 	protobuf_number(body, STAGE_NAME,
 			perfetto_intern(packets, PERFETTO_EVENT_NAME, event->name));
-	append_launch(gpu, packets, event);
+	perfetto_launches_append(&gpu->details, packets, event);
 	return perfetto_packet_write(packets, event->ts, PACKET_RENDER_STAGE, err);
 }
 
 void perfetto_gpu_free(struct perfetto_gpu *gpu)
 {
-	chrome_args_free(&gpu->args);
+	perfetto_launches_free(&gpu->details);
 	map_free(&gpu->gpus);
 	map_free(&gpu->launches);
 }

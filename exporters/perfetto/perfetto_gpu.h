@@ -7,13 +7,13 @@
 #ifndef GPUPROBE_EXPORTERS_PERFETTO_PERFETTO_GPU_H
 #define GPUPROBE_EXPORTERS_PERFETTO_PERFETTO_GPU_H
 
-#include "exporters/chrome/chrome_args.h"
+#include "exporters/perfetto/perfetto_launches.h"
 #include "exporters/perfetto/perfetto_packets.h"
 
 /* Zero-initialise. */
 struct perfetto_gpu {
 	const struct view *view;
-	struct chrome_args args;
+	struct perfetto_launches details;
 	struct map gpus;     /* device -> its GPU's number */
 	struct map launches; /* with several effects -> how many of them have come, and are still to come */
 	u64 uncaused;	     /* events that no launch led to */

@@ -14,6 +14,7 @@ static void clear_state(struct perfetto_packets *packets, u64 ts)
 	packets->numbers = 0;
 	packets->profiles = 0;
 	packets->cleared_ns = ts;
+	packets->state++;
 	packets->cleared = true;
 }
 

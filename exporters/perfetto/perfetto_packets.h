@@ -39,6 +39,7 @@ struct perfetto_packets {
 	u64 profiles;	      /* of heaps since then: readers count them */
 	size_t interned_bytes; /* since the state was cleared */
 	u64 cleared_ns;
+	u64 state; /* how often it was cleared */
 	bool cleared; /* no packet tells of it yet */
 };
 

@@ -92,4 +92,36 @@ TEST(profiles_of_a_heap_are_counted_anew_when_the_state_is_cleared)
 		  2);
 }
 
+#define KERNEL(ts, shared, node)                                               \
+	"{\"kind\":\"kernel\",\"source\":3,\"ts\":" ts ",\"dur\":5,\"pid\":7," \
+	"\"name\":\"k\",\"device\":\"GPU\",\"grid\":[3,1,1],"                  \
+	"\"block\":[32,1,1],\"static_shared_memory_bytes\":" shared ",\"graph_node\":" node "}\n"
+
+/* What makes a kernel's shape is written from bytes that are kept, and these two are kept in one place. */
+TEST(kernels_have_the_arguments_of_their_own_shape)
+{
+	static const char alternating[] =
+		"{\"kind\":\"device\",\"id\":\"GPU\",\"source\":3,\"ts\":1,\"name\":\"GPU\"}"
+		"\n" KERNEL("1000000000", "12345", "1001") KERNEL("1000000010", "54321", "1002")
+			KERNEL("1000000020", "12345", "1003") KERNEL("1000000030", "12345", "1003");
+
+	CHECK_U64(bytes_count(alternating, "\x20\xb9\x60", 3), 3);     /* 12345 */
+	CHECK_U64(bytes_count(alternating, "\x20\xb1\xa8\x03", 4), 1); /* 54321 */
+	/* What differs from run to run is of each. */
+	CHECK_U64(bytes_count(alternating, "\x20\xe9\x07", 3), 1);
+	CHECK_U64(bytes_count(alternating, "\x20\xea\x07", 3), 1);
+	CHECK_U64(bytes_count(alternating, "\x20\xeb\x07", 3), 2);
+}
+
+/* Their numbers are told of anew. */
+TEST(a_shape_is_not_kept_beyond_the_state_its_names_are_of)
+{
+	CHECK_U64(name_count("{\"kind\":\"device\",\"id\":\"GPU\",\"source\":3,\"ts\":1,\"name\":"
+			     "\"GPU\"}\n" KERNEL("1000000000", "12345", "1001")
+				     KERNEL("1100000000", "12345", "1001")
+					     KERNEL("6200000000", "12345", "1001"),
+			     "shared_mem_static"),
+		  2);
+}
+
 UNIT_MAIN()
