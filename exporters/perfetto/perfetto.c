@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "exporters/args.h"
 #include "exporters/chrome/chrome_annotations.h"
-#include "exporters/chrome/chrome_arrows.h"
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
@@ -19,7 +18,7 @@
 #include "exporters/perfetto/perfetto_tracks.h"
 
 #define WAKE_CATEGORY "wake"
-#define WAKES_FROM    (1ULL << 53) /* numbers of their flows: above those of launches */
+#define WAKES_FROM    (1ULL << 63) /* numbers of their flows: above those of launches */
 
 struct perfetto {
 	struct perfetto_packets packets;
@@ -28,7 +27,6 @@ struct perfetto {
 	struct chrome_rows rows;
 	struct chrome_args args;
 	struct chrome_annotations annotations;
-	struct chrome_arrows arrows;
 	struct chrome_wakes wakes;
 	struct perfetto_gpu gpu;
 	struct perfetto_gpu_counters gpu_counters;
@@ -77,28 +75,24 @@ static void append_details(struct perfetto *perfetto, const struct view_event *e
 				perfetto_stack(packets, perfetto->view, event->record->pid, stack));
 }
 
-/* Flows from what launched to what ran: one for each effect, as one number would lead from effect to effect. */
+/* Flows from what launched to what ran: one for each effect, as one number would lead from effect to effect. Which of them are work of a GPU, whose
+ * flows readers make themselves, is not known yet. */
 static int append_flows(struct perfetto *perfetto, const struct view_event *event, struct err *err)
 {
-	struct text *body = &perfetto->packets.body;
-	u64 number;
-	bool named;
+	struct perfetto_packets *packets = &perfetto->packets;
 
 	if (event->kind->number == KIND_overhead)
 		return 0;
-	if (!event->launch) {
-		number = event->cause ? chrome_arrows_end(&perfetto->arrows, event) : 0;
-		if (number)
-			protobuf_fixed64(body, EVENT_FLOW_END, number);
+	if (event->cause && !event->launch)
+		protobuf_fixed64(&packets->body, EVENT_FLOW_END,
+				 perfetto_gpu_effect(&perfetto->gpu, event));
+	if (!event->launch)
 		return 0;
-	}
-	if (chrome_arrows_start(&perfetto->arrows, event, &named, &number) < 0 ||
-	    perfetto_gpu_append_launched(&perfetto->gpu, &perfetto->packets, event) < 0)
-		return err_errno(err, -ENOMEM, "can't write %s", perfetto->packets.writer.path);
-	if (named)
-		protobuf_fixed64(body, EVENT_FLOW, view_unique_correlation(perfetto->view, event));
-	for (u64 i = named; i < event->effect_count; i++)
-		protobuf_fixed64(body, EVENT_FLOW, number++);
+	if (perfetto_gpu_append_launched(&perfetto->gpu, packets, event) < 0)
+		return err_errno(err, -ENOMEM, "can't write %s", packets->writer.path);
+	for (u64 i = 0; i < event->effect_count; i++)
+		protobuf_fixed64(&packets->body, EVENT_FLOW,
+				 perfetto_gpu_effect_of(event->launch, i));
 	return 0;
 }
 
@@ -289,7 +283,6 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 	int result;
 
 	perfetto->view = view;
-	perfetto->arrows.view = view;
 	result = chrome_args_find(&perfetto->args, view, err);
 	if (result == 0)
 		result = chrome_rows_make(&perfetto->rows, survey, false, err);
@@ -348,7 +341,6 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	perfetto_tracks_free(&perfetto->tracks);
 	chrome_args_free(&perfetto->args);
 	chrome_annotations_free(&perfetto->annotations);
-	chrome_arrows_free(&perfetto->arrows);
 	chrome_wakes_free(&perfetto->wakes);
 	perfetto_gpu_free(&perfetto->gpu);
 	perfetto_gpu_counters_free(&perfetto->gpu_counters);

@@ -136,9 +136,7 @@ bool perfetto_gpu_takes(const struct view_event *event)
 
 /* ---- which event a launch led to ---- */
 
-/* The first effect of a launch has the launch's number, further ones have their place above it. */
-#define EFFECT_SHIFT 40
-#define UNCAUSED     (1ULL << 62)
+#define UNCAUSED (1ULL << 62)
 
 int perfetto_gpu_append_launched(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
 				 const struct view_event *event)
@@ -151,12 +149,12 @@ int perfetto_gpu_append_launched(struct perfetto_gpu *gpu, struct perfetto_packe
 	begun = protobuf_begin(&packets->body, EVENT_GPU_CORRELATION);
 	for (u64 i = 0; i < event->effect_count; i++)
 		protobuf_number(&packets->body, CORRELATION_SUBMITTED,
-				event->launch | i << EFFECT_SHIFT);
+				perfetto_gpu_effect_of(event->launch, i));
 	protobuf_end(&packets->body, begun);
 	return 0;
 }
 
-static u64 event_id(struct perfetto_gpu *gpu, const struct view_event *event)
+u64 perfetto_gpu_effect(struct perfetto_gpu *gpu, const struct view_event *event)
 {
 	u64 *left, place = 0;
 
@@ -169,7 +167,7 @@ static u64 event_id(struct perfetto_gpu *gpu, const struct view_event *event)
 		if (!place)
 			map_remove(&gpu->launches, event->cause->number, 0);
 	}
-	return event->cause->number | place << EFFECT_SHIFT;
+	return perfetto_gpu_effect_of(event->cause->number, place);
 }
 
 /* ---- what is interned ---- */
@@ -261,7 +259,7 @@ int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packet
 {
 	struct text *body = &packets->body;
 
-	protobuf_number(body, STAGE_EVENT_ID, event_id(gpu, event));
+	protobuf_number(body, STAGE_EVENT_ID, perfetto_gpu_effect(gpu, event));
 	protobuf_number(body, STAGE_DURATION, event->dur);
 	protobuf_number(body, STAGE_CONTEXT, context_of(packets, event));
 	protobuf_number(body, STAGE_GPU, perfetto_gpu_number(gpu, event->row));

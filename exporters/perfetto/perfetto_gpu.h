@@ -29,6 +29,14 @@ bool perfetto_gpu_takes(const struct view_event *event);
 int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view_event *event, struct err *err);
 /* Appends to the event of a launch, in packets->body, what it led to. 0 or -ENOMEM. */
 int perfetto_gpu_append_launched(struct perfetto_gpu *gpu, struct perfetto_packets *packets, const struct view_event *event);
+/* The number of an effect of a launch, by its place: the first has the launch's number, further ones have their place above it. */
+static inline u64 perfetto_gpu_effect_of(u64 launch, u64 place)
+{
+	return launch | place << 40;
+}
+
+/* That of an effect that has come; of what no launch led to a number that no launch names. */
+u64 perfetto_gpu_effect(struct perfetto_gpu *gpu, const struct view_event *event);
 void perfetto_gpu_free(struct perfetto_gpu *gpu);
 
 #endif
