@@ -217,7 +217,7 @@ static long mix_referred(u32 index, struct python_state *state)
 			goto unreadable;
 		size = walk->piece_left;
 	}
-	if (size > walk->piece_read - walk->piece_from) {
+	if (walk->piece_from + size > walk->piece_read) {
 		size = size < PYTHON_PIECE_BYTES ? size : PYTHON_PIECE_BYTES;
 		OPAQUE(size);
 		if (unwind_copy(state->task, walk->piece, size & (2 * PYTHON_PIECE_BYTES - 1),
