@@ -111,6 +111,18 @@ TEST(references_lead_somewhere)
 	}
 }
 
+/* store/renumber.c goes by it. */
+TEST(values_of_an_enum_follow_each_other)
+{
+	size_t count;
+	const struct schema_enum_value *values = schema_enum_values(&count);
+
+	for (size_t i = 2; i < count; i++)
+		for (size_t j = 0; j + 1 < i; j++)
+			CHECK(strcmp(values[i].enum_name, values[i - 1].enum_name) == 0 ||
+			      strcmp(values[i].enum_name, values[j].enum_name) != 0);
+}
+
 TEST(enum_values_by_number_and_tag)
 {
 	CHECK_STRING(schema_enum("call_ended", 1)->tag, "returned");

@@ -58,8 +58,8 @@ struct renumber {
 	u8 (*enum_valid)[256]; /* one for each enum */
 	const char **enum_names;
 	size_t enum_count;
-	struct source *sources; /* room for RENUMBER_SOURCES_MAX is never moved */
-	size_t source_count;
+	struct source *sources;
+	size_t source_count, source_capacity;
 	struct map source_places;
 	struct map sparse; /* (source place and space, id) -> number */
 	u64 capped;
@@ -126,23 +126,31 @@ static void plan_kind(struct renumber *renumber, const struct schema_kind *kind)
 		plan_field(renumber, plan, &header[i]);
 }
 
+/* Does another enum begin with this value? Those of one follow each other (record_enums.def). */
+static bool begins_enum(const struct schema_enum_value *values, size_t i)
+{
+	return !i || strcmp(values[i].enum_name, values[i - 1].enum_name);
+}
+
 static int plan_enums(struct renumber *renumber)
 {
-	size_t count;
+	size_t count, enum_count = 0;
 	const struct schema_enum_value *values = schema_enum_values(&count);
 
-	renumber->enum_valid = calloc(count + 1, sizeof(*renumber->enum_valid));
-	renumber->enum_names = calloc(count + 1, sizeof(*renumber->enum_names));
+	for (size_t i = 0; i < count; i++)
+		enum_count += begins_enum(values, i);
+	renumber->enum_valid = calloc(enum_count + 1, sizeof(*renumber->enum_valid));
+	renumber->enum_names = calloc(enum_count + 1, sizeof(*renumber->enum_names));
 	if (!renumber->enum_valid || !renumber->enum_names)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		u8 *valid = (u8 *)enum_valid_of(renumber, values[i].enum_name);
+		u8 *valid;
 
-		if (!valid) {
+		if (begins_enum(values, i)) {
 			renumber->enum_names[renumber->enum_count] = values[i].enum_name;
-			valid = renumber->enum_valid[renumber->enum_count++];
-			valid[0] = 1; /* absent */
+			renumber->enum_valid[renumber->enum_count++][0] = 1; /* absent */
 		}
+		valid = renumber->enum_valid[renumber->enum_count - 1];
 		if (values[i].number < 256)
 			valid[values[i].number] = 1;
 	}
@@ -164,8 +172,7 @@ static int plan_all(struct renumber *renumber)
 			renumber->space_kinds[renumber->space_count++] = kinds[i].number;
 	}
 	renumber->plans = calloc(renumber->plan_count, sizeof(*renumber->plans));
-	renumber->sources = calloc(RENUMBER_SOURCES_MAX, sizeof(*renumber->sources));
-	if (!renumber->plans || !renumber->sources)
+	if (!renumber->plans)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		plan_kind(renumber, &kinds[i]);
@@ -228,10 +235,12 @@ static int source_enter(struct renumber *renumber, u32 source, struct source **r
 	if (!entered) {
 		if (renumber->source_count == RENUMBER_SOURCES_MAX)
 			return -EINVAL;
-		if (map_set(&renumber->source_places, source, 0, renumber->source_count) < 0)
+		if (array_reserve(&renumber->sources, &renumber->source_capacity,
+				  renumber->source_count + 1) < 0 ||
+		    map_set(&renumber->source_places, source, 0, renumber->source_count) < 0)
 			return -ENOMEM;
 		entered = &renumber->sources[renumber->source_count++];
-		entered->source = source;
+		*entered = (struct source){.source = source};
 	}
 	*ret_source = entered;
 	return 0;
