@@ -11,6 +11,8 @@
 #include "unit.h"
 
 #define LIBRARIES "/usr/lib/x86_64-linux-gnu/"
+/* No probe is placed further behind a function's start. */
+#define NEAR_BYTES ((1ULL << 8 * sizeof(((struct function_place *)NULL)->placed_bytes)) - 1)
 
 /* What objdump says of each address. */
 enum {
@@ -32,6 +34,7 @@ struct listing {
 	/* Sets of argument registers: those that an instruction mentions, but to replace them; those that it
 	 * replaces; those that it changes. */
 	u8 *mentioned, *replaced, *changed;
+	bool *is_near; /* of a function's start: the words of the instruction are read, which takes most of the time */
 	u64 last; /* address of the instruction before */
 };
 
@@ -41,10 +44,19 @@ static void flag(struct listing *listing, u64 address, u16 flags)
 		listing->flags[address - listing->start] |= flags;
 }
 
+/* Not strncmp(), which the sanitizer looks after: most differ in their first byte. */
+static bool begins(const char *text, const char *word)
+{
+	while (*word)
+		if (*text++ != *word++)
+			return false;
+	return true;
+}
+
 static bool starts_with(const char *text, const char *const *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (strncmp(text, words[i], strlen(words[i])) == 0)
+		if (begins(text, words[i]))
 			return true;
 	}
 	return false;
@@ -68,6 +80,8 @@ static u8 arguments_mentioned(const char *text)
 {
 	u8 found = 0;
 
+	if (!strchr(text, '%'))
+		return 0;
 	for (size_t a = 0; a < ARRAY_SIZE(argument_names); a++) {
 		for (size_t n = 0; n < ARRAY_SIZE(argument_names[a]) && argument_names[a][n]; n++) {
 			if (strstr(text, argument_names[a][n]))
@@ -189,11 +203,13 @@ static void line_read(struct listing *listing, char *line)
 	else if (listing->last >= listing->start && listing->last < listing->end)
 		listing->flags[listing->last - listing->start] &= (u16)~FIVE_BYTES;
 	listing->last = address;
-	flag(listing, address,
-	     (u16)(BEGINS | (is_unsafe(text, &changed) ? UNSAFE : 0) | kinds_of(text)));
-	if (address >= listing->start && address < listing->end) {
+	flag(listing, address, BEGINS);
+	if (address >= listing->start && address < listing->end &&
+	    listing->is_near[address - listing->start]) {
 		u8 replaced = argument_replaced(text);
 
+		flag(listing, address,
+		     (u16)((is_unsafe(text, &changed) ? UNSAFE : 0) | kinds_of(text)));
 		listing->replaced[address - listing->start] = replaced;
 		listing->changed[address - listing->start] = changed;
 		listing->mentioned[address - listing->start] =
@@ -215,6 +231,17 @@ static void line_read(struct listing *listing, char *line)
 	comment = strchr(text, '#');
 	if (comment)
 		flag(listing, strtoull(comment + 1, NULL, 16), TAKEN);
+}
+
+static void mark_near(struct listing *listing, const struct elf_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->count; i++) {
+		u64 start = symbols->items[i].address;
+
+		for (u64 at = start; at <= start + NEAR_BYTES && at < listing->end; at++)
+			if (at >= listing->start)
+				listing->is_near[at - listing->start] = true;
+	}
 }
 
 static bool listing_read(struct listing *listing, const char *path)
@@ -355,6 +382,8 @@ static void check_path(const char *path)
 	listing.mentioned = calloc(listing.end - listing.start, 1);
 	listing.replaced = calloc(listing.end - listing.start, 1);
 	listing.changed = calloc(listing.end - listing.start, 1);
+	listing.is_near = calloc(listing.end - listing.start, sizeof(*listing.is_near));
+	mark_near(&listing, module_code_symbols(code));
 	if (listing_read(&listing, path))
 		functions_judge(code, &listing, path);
 	else
@@ -363,6 +392,7 @@ static void check_path(const char *path)
 	free(listing.mentioned);
 	free(listing.replaced);
 	free(listing.changed);
+	free(listing.is_near);
 	module_code_free(code);
 	close(fd);
 }
