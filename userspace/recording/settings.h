@@ -5,7 +5,7 @@
 
 #include "options/options.h"
 #include "recording/attachment.h"
-#include "session/recording_settings.h"
+#include "collect/recording_settings.h"
 
 /* ret_settings: to be freed by recording_settings_free(), also after a failure. 0 or -ENOMEM. */
 int recording_settings_make(const struct options *options, const struct attachment *attachment,

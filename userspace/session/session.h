@@ -19,7 +19,7 @@
 #include "collect/agent/agents.h"
 #include "collect/bpf/open_returns.h"
 #include "session/processes.h"
-#include "session/recording_settings.h"
+#include "collect/recording_settings.h"
 #include "store/kernel_texts.h"
 #include "store/stack_addresses.h"
 #include "python/python_codes.h"

@@ -3,8 +3,8 @@
  * What is recorded and how, free of the words in which it was asked for: recording/settings.h makes it from the options,
  * session and collect read nothing else of them.
  */
-#ifndef GPUPROBE_SESSION_RECORDING_SETTINGS_H
-#define GPUPROBE_SESSION_RECORDING_SETTINGS_H
+#ifndef GPUPROBE_COLLECT_RECORDING_SETTINGS_H
+#define GPUPROBE_COLLECT_RECORDING_SETTINGS_H
 
 #include "base/types.h"
 
