@@ -16,12 +16,17 @@ static __always_inline struct counters *counters_get(void)
 	return bpf_map_lookup_elem(&counters, &zero);
 }
 
-static __always_inline void count_loss(u32 reason)
+static __always_inline void count_losses(u32 reason, u64 count)
 {
 	struct counters *mine = counters_get();
 
 	if (mine && reason < LOSS_REASONS_MAX)
-		__sync_fetch_and_add(&mine->losses[reason], 1);
+		__sync_fetch_and_add(&mine->losses[reason], count);
+}
+
+static __always_inline void count_loss(u32 reason)
+{
+	count_losses(reason, 1);
 }
 
 static __always_inline bool is_target(u32 tgid)

@@ -27,8 +27,7 @@ static __always_inline void python_put(struct python_walk *walk, u64 word)
 static __always_inline long python_unreadable(const struct python_state *state)
 {
 	python_put(state->walk, PYTHON_UNREADABLE);
-	if (python_stays(state))
-		count_loss(VALUE_loss_reason_python_unreadable);
+	state->walk->unreadable++;
 	return 1;
 }
 
@@ -81,21 +80,21 @@ static __always_inline void python_put_frame(struct python_state *state, u8 owne
 	const struct python_layout *layout = &state->process->layout;
 	struct python_walk *walk = state->walk;
 	u64 code = PYTHON_CODE_OF_FRAME(frame_word(walk, layout->frame_code));
-	s64 unit = frame_unit(state, code);
+	s64 unit;
 
 	if (code != walk->code) {
-		walk->is_new = 0;
-		walk->code_id = code_id(state, code);
 		walk->code = code;
-		if (walk->is_new && send_code(state))
-			walk->code_id = 0;
+		if (!code_is_seen(walk, code))
+			look_at_code(state, code);
 	}
 	if (!walk->code_id) {
 		python_unreadable(state);
 		return;
 	}
+	/* Not before: there is hardly room for it on the program's stack. */
+	unit = frame_unit(state, walk->code);
 	if (layout->code_first_traced && owner != PYTHON_OWNED_BY_GENERATOR &&
-	    unit < code_int(walk, layout->code_first_traced))
+	    unit < walk->first_traced)
 		return;
 	/* One that has executed nothing stands before its first instruction. */
 	unit++;
@@ -136,6 +135,24 @@ static __always_inline int read_frame(const struct python_state *state, u64 at)
 	return unwind_copy(state->task, walk->page, layout->frame_bytes & 127, at) ? -1 : 0;
 }
 
+/* C frames lie on the stack, the outer ones behind the inner ones: where no code object was read since, the next ones are in the piece. */
+static __always_inline int read_cframe(const struct python_state *state, u64 at)
+{
+	struct python_walk *walk = state->walk;
+	u64 place = at - walk->stack_at;
+
+	if (place > PYTHON_PIECE_BYTES - 8 || place % 8) {
+		if (unwind_copy(state->task, walk->piece, PYTHON_PIECE_BYTES, at))
+			return unwind_copy(state->task, &walk->cframe, sizeof(walk->cframe), at);
+		walk->stack_at = at;
+		place = 0;
+	}
+	place /= 8;
+	OPAQUE(place);
+	walk->cframe = walk->piece[place & (PYTHON_PIECE_WORDS - 1)];
+	return 0;
+}
+
 /* The frame read last is the only one of its call of the loop. */
 static __always_inline void python_object_ends(const struct python_state *state)
 {
@@ -143,8 +160,7 @@ static __always_inline void python_object_ends(const struct python_state *state)
 
 	python_call_ends(walk, walk->cframe);
 	if (walk->cframe != PYTHON_PLACE_UNKNOWN &&
-	    unwind_copy(state->task, &walk->cframe, sizeof(walk->cframe),
-			walk->cframe + state->process->layout.cframe_previous))
+	    read_cframe(state, walk->cframe + state->process->layout.cframe_previous))
 		walk->cframe = PYTHON_PLACE_UNKNOWN;
 }
 
@@ -228,6 +244,13 @@ static __noinline bool python_begin(const struct python_state *state)
 	return walk->frame != 0;
 }
 
+/* A probe that names a process is the kernel's to keep only while its first thread lives. */
+static __always_inline u64 generation_of(const struct python_process *process,
+					 const struct task_struct *task)
+{
+	return task->group_leader->flags & PF_EXITING ? 0 : process->generation;
+}
+
 /* What of Python the thread is in. */
 static __noinline int python_take(struct python_walk *walk, struct task_struct *task, u32 pid,
 				  u32 interrupts)
@@ -240,6 +263,8 @@ static __noinline int python_take(struct python_walk *walk, struct task_struct *
 	walk->pid = pid;
 	state.process = bpf_map_lookup_elem(&python_processes, &walk->pid);
 	walk->page_at = walk->page_end = PAGE_NONE;
+	walk->stack_at = 0;
+	walk->unreadable = 0;
 	walk->last = 0;
 	walk->code = 0;
 	walk->loop.end = 0;
@@ -247,8 +272,14 @@ static __noinline int python_take(struct python_walk *walk, struct task_struct *
 #ifdef UNWIND_OTHERS
 	walk->switches = switches_of(task);
 #endif
-	if (state.process && python_begin(&state))
+	if (!state.process)
+		return 0;
+	/* Before anything is read of what may end meanwhile. */
+	walk->generation = generation_of(state.process, task);
+	if (python_begin(&state))
 		bpf_loop(PYTHON_STEPS, python_next, &state, 0);
+	if (walk->unreadable && python_stays(&state))
+		count_losses(VALUE_loss_reason_python_unreadable, walk->unreadable);
 	return 0;
 }
 

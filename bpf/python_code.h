@@ -17,7 +17,9 @@
 
 #define PYTHON_NEAR_BYTES 4096 /* from a frame to its caller's, where they lie behind each other */
 
-#define PYTHON_KNOWN 256 /* a power of two */
+#define PYTHON_KNOWN	  256 /* a power of two */
+#define PYTHON_SEEN_BITS  8
+#define PYTHON_SEEN	  (1 << PYTHON_SEEN_BITS) /* pairs of places */
 
 /* Where the frames of a call of the loop begin that is not known to be anywhere. */
 #define PYTHON_PLACE_UNKNOWN (~0ULL)
@@ -51,6 +53,7 @@ struct python_walk {
 	u32 first;   /* of the call of the loop that is walked */
 	u32 pid;
 	u32 interrupts; /* the program may interrupt any other one */
+	u32 unreadable; /* so many of them are */
 #ifdef UNWIND_OTHERS
 	u32 codes_given;  /* ids; outlasts the walk */
 	u64 switches;	  /* how often the thread had left a CPU as the walk began */
@@ -66,6 +69,8 @@ struct python_walk {
 	u64 code;      /* and where that is; 0: none */
 	u64 hash;      /* of that, */
 	u32 is_new;    /* and it was not met before */
+	s32 first_traced; /* of that, code_first_traced of the layout */
+	u64 generation; /* of the process's code objects when the walk began; 0: nobody counts */
 	/* What is read on the way; the stacks of programs have no room for it on kernels before 6.13. */
 	u64 value, other;
 	struct python_text_head text;
@@ -77,10 +82,17 @@ struct python_walk {
 	u64 piece_at, piece_left; /* the object, and what of it is not hashed yet, */
 	u32 piece_from, piece_read; /* which begins there; so much of it is in piece */
 	u32 referred; /* the next object */
+	u64 stack_at; /* or in piece is what lies on the stack from there on; 0: not now */
 	struct python_known {
 		u64 hash;
 		u64 id;
 	} known[PYTHON_KNOWN]; /* code objects that were met; outlasts the walk */
+	/* The same by where they lie: while the generation is that in which one was looked at it lies there yet. Outlasts the walk. */
+	struct python_seen {
+		u64 tag; /* of its address and the generation; 0: none */
+		u32 id;
+		s32 first_traced;
+	} seen[PYTHON_SEEN][2]; /* the one that came last first */
 };
 
 enum { PYTHON_COPY_NONE, PYTHON_COPY_CALL, PYTHON_COPY_ALL };
@@ -429,6 +441,55 @@ static __always_inline u32 code_id(struct python_state *state, u64 address)
 	if (!state->process->layout.code_numbered)
 		bpf_loop(PYTHON_REFERRED_STEPS, mix_referred, state, 0);
 	return walk->hash ? code_id_of(walk) : 0;
+}
+
+static __always_inline struct python_seen *seen_at(struct python_walk *walk, u64 address)
+{
+	u64 place = address * 0x9e3779b97f4a7c15ULL >> (64 - PYTHON_SEEN_BITS);
+
+	OPAQUE(place);
+	return walk->seen[place & (PYTHON_SEEN - 1)];
+}
+
+static __always_inline u64 seen_tag(const struct python_walk *walk, u64 address)
+{
+	return walk->generation * 0xbf58476d1ce4e5b9ULL ^ address;
+}
+
+/* Was it looked at since a code object of the process ended last? Then nothing of it need be read. */
+static __always_inline bool code_is_seen(struct python_walk *walk, u64 address)
+{
+	const struct python_seen *seen = seen_at(walk, address);
+	u64 tag = seen_tag(walk, address);
+
+	if (!walk->generation)
+		return false;
+	if (seen->tag != tag && (++seen)->tag != tag)
+		return false;
+	walk->code_id = seen->id;
+	walk->first_traced = seen->first_traced;
+	return true;
+}
+
+/* Which one it is, and userspace is told of it. Of a thread that did not sleep all the time what was read may be of no code object. */
+static __always_inline void look_at_code(struct python_state *state, u64 address)
+{
+	struct python_walk *walk = state->walk;
+	struct python_seen *seen;
+
+	walk->is_new = 0;
+	walk->stack_at = 0;
+	walk->code_id = code_id(state, address);
+	if (walk->is_new && send_code(state))
+		walk->code_id = 0;
+	walk->first_traced = code_int(walk, state->process->layout.code_first_traced);
+	if (!walk->code_id || !walk->generation || !python_stays(state))
+		return;
+	seen = seen_at(walk, address);
+	seen[1] = seen[0];
+	seen->tag = seen_tag(walk, address);
+	seen->id = walk->code_id;
+	seen->first_traced = walk->first_traced;
 }
 
 #endif

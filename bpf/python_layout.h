@@ -73,7 +73,12 @@ struct python_process {
 	u64 current;	 /* where the state of the thread is that holds the lock of the interpreter; 0: thread_slot tells all */
 	u64 code_type;	 /* what all code objects refer to as their type */
 	struct python_extent loop, loop_cold; /* the interpreter's loop, where that is what tells of calls, and its part that lies elsewhere */
+	u64 code_dealloc; /* for userspace: the function that every code object ends in */
+	u64 generation; /* of its code objects, another one whenever one ends; no other process has the same one. 0: ends are not counted */
 };
+
+/* Of the first generation in a process: so many ends until the next process's. */
+#define PYTHON_GENERATION_OF(number) ((u64)(number) << 40)
 
 /* A frame of Python among the addresses of a stack: no program and no kernel has code there. Behind the number of its code is
  * one more than the index of its instruction, so that 0 is a frame that has executed none. */

@@ -9,8 +9,7 @@
 #include "arch_x86_64.h"
 #include <linux/bpf_perf_event.h>
 
-#define TASK_DEAD  0x80 /* in the state of a task that leaves its CPU */
-#define PF_EXITING 0x4
+#define TASK_DEAD 0x80 /* in the state of a task that leaves its CPU */
 
 /* Of the kernel's frames the innermost ones; what is left of STACK_DEPTH_MAX is the program's. */
 #define KERNEL_FRAMES_MAX 48

@@ -292,6 +292,7 @@ enum price_sort {
 	PRICE_SAMPLES,	  /* of threads that run */
 	PRICE_CALL_STACKS, /* in the probes of functions */
 	PRICE_LAUNCH_STACKS,
+	PRICE_PYTHON, /* ends of its code objects */
 	PRICE_SORTS
 };
 

@@ -120,13 +120,16 @@ static __always_inline void inherit_tables(u32 parent, u32 child)
 		bpf_map_update_elem(&unwind_spaces, &child, space, BPF_ANY);
 }
 
-/* And its interpreter is a copy of its parent's. */
+/* And its interpreter is a copy of its parent's, in which nobody counts yet. */
 static __always_inline void inherit_python(u32 parent, u32 child)
 {
 	struct python_process *process = bpf_map_lookup_elem(&python_processes, &parent);
 
+	if (!process || bpf_map_update_elem(&python_processes, &child, process, BPF_ANY))
+		return;
+	process = bpf_map_lookup_elem(&python_processes, &child);
 	if (process)
-		bpf_map_update_elem(&python_processes, &child, process, BPF_ANY);
+		process->generation = 0;
 }
 
 /* So are the breakpoints in it. */

@@ -24,6 +24,8 @@ typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
+#define PF_EXITING 0x4 /* of a task: it ends */
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct xol_area {

@@ -17,6 +17,7 @@
 #define FRAMES_MAX   20000 /* in all */
 #define TRIES	     5	   /* threads run while they are looked at */
 #define PAGE_BYTES   4096ULL
+#define TYPE_DEALLOC 48 /* tp_dealloc of a type, in all versions */
 
 /* Of glibc: where in what the thread pointer leads to the first block of thread-specific data is, and how many there are in it. What
  * has it elsewhere is refused: then no thread's state stands there. */
@@ -518,6 +519,9 @@ int python_runtime_open(const struct python_memory *memory, const struct python_
 	if (result)
 		return result;
 	process.layout = version.layout;
+	/* Without it their ends can't be counted. */
+	if (!read_word(memory, symbols->code_type + TYPE_DEALLOC, &process.code_dealloc))
+		process.code_dealloc = 0;
 	process.current = version.current ? symbols->runtime + version.current : 0;
 	for (int i = 0; i < TRIES && !confirmed.readable; i++)
 		confirmed = confirm(memory, &version, symbols->runtime, &process);

@@ -42,6 +42,7 @@ static const struct sort {
 	[PRICE_CALL_STACKS] = {"stacks of calls", false, false},
 	[PRICE_LAUNCH_STACKS] = {"stacks of launches", true, true, true},
 	[PRICE_SAMPLES] = {"samples of running threads", false, true, true},
+	[PRICE_PYTHON] = {"ends of code objects of Python", true, false},
 };
 
 /* The GPU side; without a price, and with one. */

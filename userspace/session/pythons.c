@@ -18,6 +18,7 @@ enum field {
 	FIELD_NEXT,   /* when it is to be looked at next */
 	FIELD_WRONG,  /* the last answer: its frames are none */
 	FIELD_REFUSED,
+	FIELD_COUNTED, /* its code objects that end are, or can't be */
 };
 
 enum { STATE_READ = 1, STATE_NONE };
@@ -94,6 +95,7 @@ static void look_at(struct pythons *pythons, const struct bpf_source *source,
 	if (!result || (result == -EAGAIN && process.code_type)) {
 		int put = bpf_source_put_python(source, pid, &process, &err);
 
+		set(pythons, pid, FIELD_COUNTED, 0);
 		result = put ? put : result;
 	}
 	if (!result)
@@ -110,6 +112,19 @@ static void look_at(struct pythons *pythons, const struct bpf_source *source,
 	refuse(pythons, pid, version, &err);
 }
 
+/* Of one whose frames are read, a child that has its parent's interpreter included. */
+static void count_ends(struct pythons *pythons, const struct bpf_source *source,
+		       const struct code_map *map, u32 pid)
+{
+	u64 first = get(pythons, pid, FIELD_FIRST);
+
+	if (get(pythons, pid, FIELD_COUNTED) || (first && first != STATE_READ) ||
+	    !bpf_source_has_python(source, pid))
+		return;
+	set(pythons, pid, FIELD_COUNTED, 1);
+	python_ends_count(&pythons->ends, source, map, pid);
+}
+
 void pythons_look(struct pythons *pythons, const struct bpf_source *source,
 		  const struct code_map *map)
 {
@@ -117,9 +132,18 @@ void pythons_look(struct pythons *pythons, const struct bpf_source *source,
 
 	if (!bpf_source_reads_python(source) && !bpf_source_refuses_python(source))
 		return;
-	for (size_t i = 0; i < map->process_count; i++)
+	for (size_t i = 0; i < map->process_count; i++) {
 		if (is_open(pythons, source, &map->processes[i], now_ns))
 			look_at(pythons, source, map, map->processes[i].pid, now_ns);
+		count_ends(pythons, source, map, map->processes[i].pid);
+	}
+	python_ends_look(&pythons->ends, source, now_ns);
+}
+
+void pythons_hand_over(struct pythons *pythons, const struct bpf_source *source,
+		       struct uprobe_set *to)
+{
+	python_ends_hand_over(&pythons->ends, source, to);
 }
 
 void pythons_end(struct pythons *pythons, const struct code_map *map)
@@ -131,6 +155,7 @@ void pythons_end(struct pythons *pythons, const struct code_map *map)
 
 void pythons_free(struct pythons *pythons)
 {
+	python_ends_free(&pythons->ends);
 	python_files_free(&pythons->files);
 	python_codes_free(&pythons->codes);
 	map_free(&pythons->known);

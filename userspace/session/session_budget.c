@@ -35,6 +35,12 @@ static bool goes(const struct plan_function *function)
 	return true;
 }
 
+/* Ends of code objects of Python. */
+static bool counts_python(const struct session_config *config)
+{
+	return config->settings->python && session_takes_stacks(config);
+}
+
 /* What is recorded besides calls. Waits have no option that asks for them. */
 static void choose_sorts(const struct session_config *config,
 			 struct overhead_sort sorts[static PRICE_SORTS])
@@ -51,6 +57,7 @@ static void choose_sorts(const struct session_config *config,
 	sorts[PRICE_CALL_STACKS] = (struct overhead_sort){config->settings->call_stacks, false};
 	sorts[PRICE_LAUNCH_STACKS] = (struct overhead_sort){
 		plan_takes_launch_stacks(config->plan), config->settings->launch_stacks_by_price};
+	sorts[PRICE_PYTHON] = (struct overhead_sort){counts_python(config), true};
 	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
 		if (config->plan->functions[i].allocator)
@@ -63,7 +70,8 @@ static void *run_calibration(void *data)
 	const struct session_config *config = session->config;
 	struct calibration_wishes wishes = {.returns = session_returns(config),
 					    .counts = plan_counted(config->plan) != 0,
-					    .traps = config->plan->usdt_count || config->heap_plan,
+					    .traps = config->plan->usdt_count ||
+						     config->heap_plan || counts_python(config),
 					    .ticks = config->settings->sample_period_ns};
 
 	session->calibrate_result = calibrate(session->source, config->abilities, &wishes,

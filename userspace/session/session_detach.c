@@ -52,6 +52,7 @@ void session_detach_begin(struct session *session)
 	session->detach_end_ns = clock_monotonic_ns() + DETACH_WAIT_NS;
 	bpf_source_hand_over(session->source, &links);
 	processes_hand_over(session->processes, &links);
+	pythons_hand_over(&session->pythons, session->source, &links);
 	let_close(session, &links);
 	uprobe_detach(&links, config->on_detach, config->callback_data);
 	/* What there was no memory for to hand over. */

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 try:
 	import asyncio
@@ -161,6 +162,15 @@ def made(n):
 		exec(compile(text, f"made-{i % 3}.py", "exec"), space)
 		space[f"made_{i % 5}"](hit)
 		del space
+
+
+def churned(n):
+	"""Code that ends far more often than it is looked at, for n seconds."""
+	end = time.monotonic() + n
+	while time.monotonic() < end:
+		for i in range(1000):
+			exec(compile(f"x = {i}", f"churned-{i % 3}.py", "exec"), {})
+		made(1)
 
 
 def place_of(code):
@@ -336,6 +346,7 @@ def forked(n):
 		notes.clear()
 		while not os.path.exists(sys.argv[1] + ".stop"):
 			plain(n)
+			made(10 * n)
 		write(sys.argv[1] + ".child")
 		os._exit(0)
 	os.waitpid(pid, 0)
@@ -346,7 +357,7 @@ def write(path):
 		json.dump(notes, file)
 
 
-CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "reborn": 300, "long_code": 3, "many": 3000, "unreadable": 50,
+CASES = {"plain": 60, "generators": 60, "coroutines": 100, "exceptions": 60, "deep": 20, "very_deep": 3, "made": 400, "churned": 3, "reborn": 300, "long_code": 3, "many": 3000, "unreadable": 50,
 	 "greenlets": 40, "with_torch": 50, "with_jax": 50,
 	 "threads": 20, "interpreters": 5, "forked": 1}
 print("ready", flush=True)

@@ -147,6 +147,13 @@ int bpf_source_put_python(const struct bpf_source *source, u32 pid, const struct
 void bpf_source_drop_python(const struct bpf_source *source, u32 pid);
 /* Has it one? No longer when it has executed another program. Any thread. */
 bool bpf_source_has_python(const struct bpf_source *source, u32 pid);
+/* 0 or -ENOENT. */
+int bpf_source_get_python(const struct bpf_source *source, u32 pid, struct python_process *ret_process);
+/* In the process, at the function of this file in which code objects end. From then on, */
+int bpf_source_attach_python_ends(const struct bpf_source *source, u32 pid, int file_fd, u64 offset,
+				  struct uprobe_set *set, struct err *err);
+/* or before they are taken off (0). -errno: the process has no interpreter any more. */
+int bpf_source_set_python_generation(const struct bpf_source *source, u32 pid, u64 generation);
 /* Code objects that came, whose frames may be in stacks. The drain thread's. */
 void bpf_source_take_python_codes(struct bpf_source *source,
 				  void (*callback)(void *data, const struct python_code *code, size_t size_bytes),
@@ -157,8 +164,8 @@ void bpf_source_take_python_codes(struct bpf_source *source,
 int bpf_source_attach_own(struct bpf_source *source, const struct plan *plan, struct err *err);
 /* The same for a program that takes a stack, and nothing else. */
 int bpf_source_attach_stack(struct bpf_source *source, int file_fd, u64 file_offset, struct err *err);
-/* The same for one that does nothing, at the entry or at entry and return. Loaded where there are allocators of host memory
- * or USDT probes. */
+/* The same for one that does nothing, at the entry or at entry and return. Loaded where there are allocators of host memory,
+ * USDT probes, or frames of Python. */
 int bpf_source_attach_trap(struct bpf_source *source, int file_fd, u64 file_offset, bool with_return,
 			   struct err *err);
 

@@ -12,6 +12,10 @@ void bpf_source_configure_python(const struct bpf_source *source, bool wanted)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 
+	bool multi = source->abilities.uprobe_multi;
+
+	bpf_program__set_autoload(skeleton->progs.python_code_ends, wanted && multi);
+	bpf_program__set_autoload(skeleton->progs.python_code_ends_single, wanted && !multi);
 	skeleton->rodata->reads_python = wanted;
 	if (!wanted) {
 		bpf_map__set_max_entries(skeleton->maps.python_processes, 1);
@@ -71,12 +75,48 @@ void bpf_source_drop_python(const struct bpf_source *source, u32 pid)
 	bpf_map__delete_elem(source->skeleton->maps.python_processes, &pid, sizeof(pid), 0);
 }
 
+int bpf_source_get_python(const struct bpf_source *source, u32 pid,
+			  struct python_process *ret_process)
+{
+	return bpf_map__lookup_elem(source->skeleton->maps.python_processes, &pid, sizeof(pid),
+				    ret_process, sizeof(*ret_process), 0);
+}
+
 bool bpf_source_has_python(const struct bpf_source *source, u32 pid)
 {
 	struct python_process process;
 
-	return !bpf_map__lookup_elem(source->skeleton->maps.python_processes, &pid, sizeof(pid),
-				     &process, sizeof(process), 0);
+	return !bpf_source_get_python(source, pid, &process);
+}
+
+int bpf_source_attach_python_ends(const struct bpf_source *source, u32 pid, int file_fd, u64 offset,
+				  struct uprobe_set *set, struct err *err)
+{
+	const struct gpuprobe_bpf *skeleton = source->skeleton;
+	bool multi = source->abilities.uprobe_multi;
+	u64 cookie = 0;
+	const struct uprobe_group group = {
+		.kind = multi ? UPROBE_MULTI : UPROBE_SINGLE,
+		.program_fd = bpf_program__fd(multi ? skeleton->progs.python_code_ends
+						    : skeleton->progs.python_code_ends_single),
+		.file_fd = file_fd,
+		.pid = pid,
+		.offsets = &offset,
+		.cookies = &cookie,
+		.count = 1};
+
+	return uprobe_attach(set, &group, err);
+}
+
+int bpf_source_set_python_generation(const struct bpf_source *source, u32 pid, u64 generation)
+{
+	struct python_process process;
+	int result = bpf_source_get_python(source, pid, &process);
+
+	process.generation = generation;
+	return result ? result
+		      : bpf_map__update_elem(source->skeleton->maps.python_processes, &pid,
+					     sizeof(pid), &process, sizeof(process), BPF_EXIST);
 }
 
 void bpf_source_take_python_codes(struct bpf_source *source,
