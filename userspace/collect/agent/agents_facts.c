@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "collect/agent/agents_parts.h"
+#include "cuda/cupti_defects.h"
 
 static int put_version(struct recording_facts *facts, struct batch *batch, const char *what,
 		       const struct agent *agent, const char *value)
@@ -11,6 +12,22 @@ static int put_version(struct recording_facts *facts, struct batch *batch, const
 
 	snprintf(key, sizeof(key), "%s of %u", what, agent->target->pid);
 	return recording_facts_attribute(facts, batch, VALUE_attribute_group_gpu, key, value);
+}
+
+/* "CUPTI's names of kernels of 4242" */
+static int put_defects(struct recording_facts *facts, struct batch *batch,
+		       const struct agent *agent)
+{
+	const struct cupti_defect *defect = NULL;
+	char what[48], words[256];
+	int result = 0;
+
+	while (!result && (defect = cupti_defect_next(agent->report.cupti.cupti_version, defect))) {
+		snprintf(what, sizeof(what), "CUPTI's %s", defect->what);
+		snprintf(words, sizeof(words), "%s (mended in %s)", defect->words, defect->mended);
+		result = put_version(facts, batch, what, agent, words);
+	}
+	return result;
 }
 
 static int put_agent_facts(struct agent *agent, struct recording_facts *facts, struct batch *batch)
@@ -34,6 +51,8 @@ static int put_agent_facts(struct agent *agent, struct recording_facts *facts, s
 	if (!result)
 		result = put_version(facts, batch, "driver", agent,
 				     agent->report.gpu.driver_version);
+	if (!result)
+		result = put_defects(facts, batch, agent);
 	if (!result && agent->report.gpu.cupti_count > 1) {
 		snprintf(version, sizeof(version), "%u", agent->report.gpu.cupti_count);
 		result = put_version(facts, batch, "copies of CUPTI", agent, version);
