@@ -48,7 +48,7 @@ DIRECTIONS = {
     "resolve": {"base", "elf", "store", "record"},
     "view": {"base", "store", "record"},
     "steps": {"base", "store", "view", "record"},
-    "why": {"base", "store", "view", "record"},
+    "why": {"base", "store", "view", "steps", "record"},
     "reports": {"base", "store", "view", "steps", "why", "record"},
     "explain": {"base", "store", "view", "steps", "why", "reports", "record"},
     "exporters": {"base", "view", "steps", "nsight", "record"},

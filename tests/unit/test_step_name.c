@@ -87,4 +87,25 @@ TEST(series_have_no_numbers)
 	CHECK_STRING(text_string(&text), "#");
 }
 
+TEST(a_path_loses_the_counts_of_its_names)
+{
+	static const struct {
+		const char *path, *said;
+	} paths[] = {
+		{"step 12", "step"},
+		{"ProfilerStep#7/layer 3/cublasSgemm_v2", "ProfilerStep/layer/cublasSgemm_v2"},
+		{"MmBackward0/(unnamed range)", "MmBackward0/(unnamed range)"},
+		{"42/7", "42/7"},
+		{"step 1/", "step/"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		_cleanup_text_ struct text text = {0};
+
+		step_name_append_path(paths[i].path, &text);
+		CHECK_STRING(text_string(&text), paths[i].said);
+	}
+}
+
 UNIT_MAIN()

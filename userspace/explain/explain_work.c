@@ -139,7 +139,7 @@ static int add_code(struct run *run, const struct view_event *event)
 	if (view_launch_code(run->explain->view, event->cause, event->name, &code))
 		view_launch_code_append(&code, view_frame_append, &text);
 	else if (path)
-		step_name_append_series(path, &text);
+		step_name_append_path(path, &text);
 	else
 		return 0;
 	return text.failed || explain_places_add(&run->explain->code, text_string(&text),

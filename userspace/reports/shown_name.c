@@ -54,7 +54,8 @@ static struct parts find_parts(const char *name)
 		/* Its brackets are none, and a blank may stand in it. */
 		if (depth == 0 && !strncmp(name + i, "operator", 8))
 			return (struct parts){.parameters = strlen(name)};
-		if (c == '(' && depth == 0 && i > begin) {
+		/* A range without a name, in others, has none. */
+		if (c == '(' && depth == 0 && i > begin && name[i - 1] != '/') {
 			parts = (struct parts){begin, scope_end, i};
 			break;
 		}

@@ -255,6 +255,19 @@ u64 step_name_number(const char *name)
 	return number;
 }
 
+void step_name_append_path(const char *path, struct text *text)
+{
+	for (;;) {
+		size_t length = strcspn(path, "/");
+
+		text_append_bytes(text, path, step_name_without_count(path, length));
+		if (!path[length])
+			return;
+		text_append_char(text, '/');
+		path += length + 1;
+	}
+}
+
 void step_name_append_series(const char *name, struct text *text)
 {
 	while (*name) {

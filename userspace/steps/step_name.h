@@ -21,6 +21,8 @@ enum step_name step_name_class_of_function(const char *name);
 u64 step_name_number(const char *name);
 /* The length of its first bytes without a count at their end: "step" of "step 12" and of "ProfilerStep#7", all of "layer_3". */
 size_t step_name_without_count(const char *name, size_t length);
+/* The same of all names in a path: "step 7/layer 3" becomes "step/layer". */
+void step_name_append_path(const char *path, struct text *text);
 /* What names of one series have in common: each number in it becomes '#'. */
 void step_name_append_series(const char *name, struct text *text);
 

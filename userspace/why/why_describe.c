@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "steps/step_name.h"
 
 static const struct view *view_of(const struct why_describe *describe)
 {
@@ -129,8 +130,10 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 		return code;
 	if (code != describe->code->unknown)
 		text_appendf(&text, "before a launch by %s", word(describe, code));
-	else if (path)
-		text_appendf(&text, "before a launch in %s", path);
+	else if (path) {
+		text_append(&text, "before a launch in ");
+		step_name_append_path(path, &text);
+	}
 	return enter(describe, &text);
 }
 
