@@ -10,6 +10,9 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 #include <torch/version.h>
+#if TORCH_VERSION_MAJOR >= 2
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#endif
 
 #include <map>
 #include <mutex>
@@ -74,6 +77,17 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 	c10::Stream getDefaultStream(c10::Device device) const override { return c10::Stream(c10::Stream::DEFAULT, device); }
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
+
+#if TORCH_VERSION_MAJOR >= 2
+/* Autograd asks whether there is an accelerator. */
+struct Hooks final : at::PrivateUse1HooksInterface {
+	bool isBuilt() const override { return true; }
+	bool isAvailable() const override { return true; }
+	bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
+};
+static Hooks hooks;
+static const bool hooked = (at::RegisterPrivateUse1HooksInterface(&hooks), true);
+#endif
 
 struct Memory final : c10::Allocator {
 	c10::DataPtr allocate(size_t bytes) CONST override
