@@ -104,4 +104,62 @@ TEST(of_two_that_wait_the_one_that_is_served_first)
 		       "1=a 3=b 2!a 2!b");
 }
 
+/* ---- where one waits ---- */
+
+#define STACK_WAIT(tid, ts, dur, waker, stack)                                                  \
+	"{\"kind\":\"off_cpu\",\"pid\":1,\"tid\":" #tid ",\"ts\":" #ts ",\"dur\":" #dur         \
+	",\"waker_pid\":1,\"waker_tid\":" #waker ",\"reason\":\"sleeping\",\"stack\":[\"" stack \
+	"\"]}\n"
+#define PREEMPTED(tid, ts, dur)                                                         \
+	"{\"kind\":\"off_cpu\",\"pid\":1,\"tid\":" #tid ",\"ts\":" #ts ",\"dur\":" #dur \
+	",\"reason\":\"preempted\"}\n"
+
+static int waiter_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct view_words *words = data;
+
+	if (event->kind->number == KIND_kernel && event->cause)
+		text_appendf(&words->text, "%s%s%c", words->text.length ? " " : "", event->name,
+			     event->cause->within.waiter_stack ? '!' : '-');
+	return 0;
+}
+
+static void check_waiters(const char *capture, const char *expected)
+{
+	struct fixture fixture _fixture_ = fixture_open(capture);
+
+	view_words_check(fixture.view, waiter_span, expected);
+}
+
+/* Thread 1 wakes thread 2 at 20, and waits for it from 40 on, in which it launches the most. */
+#define ENGINE                           \
+	STACK_WAIT(2, 10, 10, 1, "0x10") \
+	LAUNCH(1, 2, 30)                 \
+	STACK_WAIT(1, 40, 50, 2, "0x20") LAUNCH(2, 2, 45) LAUNCH(3, 2, 50) LAUNCH(4, 2, 55)
+
+TEST(who_is_woken_may_launch_before_the_other_one_waits)
+{
+	check_waiters(ENGINE, "2! 2! 2! 2!");
+	check_waiters(ENGINE PREEMPTED(1, 21, 15), "2! 2! 2! 2!");
+}
+
+TEST(who_did_something_else_meanwhile_may_have_woken_it_for_that)
+{
+	check_waiters(ENGINE STACK_WAIT(1, 21, 3, 3, "0x30"), "2- 2! 2! 2!");
+	check_waiters(ENGINE LAUNCH(5, 1, 22), "2- 2! 2! 2! 1-");
+	/* In a call of CUDA: a lock of the driver. */
+	check_waiters(ENGINE SPAN("api", "cuCtxSynchronize", 1, 15, 10), "2- 2! 2! 2!");
+}
+
+TEST(it_may_have_been_woken_for_another_one)
+{
+	/* By thread 3. */
+	check_waiters(ENGINE STACK_WAIT(2, 21, 5, 3, "0x10"), "2- 2! 2! 2!");
+	/* Thread 3 waits for it already. */
+	check_waiters(ENGINE STACK_WAIT(3, 5, 30, 2, "0x30"), "2- 2! 2! 2!");
+	/* Before it was woken it did what it did for another one. */
+	check_waiters(ENGINE LAUNCH(5, 2, 60) LAUNCH(6, 2, 65) LAUNCH(7, 2, 70) LAUNCH(8, 2, 8),
+		      "2! 2! 2! 2! 2! 2! 2! 2-");
+}
+
 UNIT_MAIN()

@@ -6,6 +6,8 @@
  *	  for threads of whose work nearly all is launched in such waits: those work for others. It waits inside of ranges and functions of
  *	  its own, and has launched work itself.
  *	- TIME: one thread of the process, and no other, launches its work in ranges: what it has open at that moment.
+ * Who wakes a thread and waits for it next, with no wait and no call of CUDA between, waits for it from that moment on: whoever is woken may
+ * take the CPU of the one that woke it, and launch a good deal before that one comes to its wait. The survey finds these.
  * The survey counts what of each thread was launched where; the run looks up. Threads are known by their place in the survey, since
  * rows are sorted behind it.
  */
@@ -16,7 +18,8 @@
 #include "base/array.h"
 #include "view/view_parts.h"
 
-#define WAITERS_MAX 8 /* for one thread at a time; later ones are not looked at */
+#define WAITERS_MAX 8	       /* for one thread at a time; later ones are not looked at */
+#define EARLY_MAX   (1U << 20) /* later ones wait from where they do */
 
 /* What stands in the path of a cause in the survey, which makes no paths. */
 #define MARK_IN_RANGE 1U
@@ -28,23 +31,31 @@ struct context_thread {
 	u64 work_awaited; /* in the wait of one other thread, whatever that one is in */
 	u64 range_end,
 		scope_end; /* of ranges, of functions too: the latest end so far. Before it one of them is open */
+	u64 busy_until; /* of the survey: it called CUDA, or waited, before that */
 	u32 pid, tid;
 	bool works_for_others;
 	bool is_awaited; /* the same, without a look at ranges and functions */
 };
 
 struct context_waiter {
-	size_t row_index;
+	size_t row_index; /* ROW_UNKNOWN: it is early */
 	u64 end;
+	u32 tid;
 	u32 stack;     /* at which it waits; 0: none was taken */
 	bool in_scope; /* of the survey: in a range or function of its own */
 	bool foreign; /* nothing of the program stands in its stack: it wants no work, but does some for others */
 };
 
+#define ROW_UNKNOWN SIZE_MAX
+
 /* Who waits for one thread, in the order of their begins. */
 struct context_waiters {
 	struct context_waiter waiters[WAITERS_MAX];
 	unsigned count;
+	/* Of the survey: the last time that another thread of the process woke it, and whether it has called CUDA since. */
+	u64 woken_ns, woken_end_ns; /* when that was; when it ran again */
+	u32 woken_by;
+	bool called_since;
 };
 
 static bool is_range(u16 kind)
@@ -107,22 +118,101 @@ static int find_foreign(struct view_contexts *contexts, const struct view_event 
 	return known ? 0 : map_set(&contexts->foreign, wait->pid, wait->stack, *ret_foreign);
 }
 
-static int add_wait(struct view_contexts *contexts, const struct view_event *event, bool in_scope)
+/* Was it woken by another thread of its process? */
+static bool is_woken(const struct record_off_cpu *wait)
+{
+	return wait->waker_tid && wait->waker_pid == wait->header.pid &&
+	       wait->waker_tid != wait->header.tid;
+}
+
+/* One that was early is here now. */
+static void put_waiter(struct context_waiters *waiters, const struct context_waiter *waiter)
+{
+	unsigned place = 0;
+
+	while (place < waiters->count && (waiters->waiters[place].row_index != ROW_UNKNOWN ||
+					  waiters->waiters[place].tid != waiter->tid))
+		place++;
+	if (place == WAITERS_MAX)
+		return;
+	waiters->waiters[place] = *waiter;
+	if (place == waiters->count)
+		waiters->count++;
+}
+
+/* ret_waiters: of the thread that woke it; NULL: no other one of its process did. */
+static int add_wait(struct view_contexts *contexts, const struct view_event *event, bool in_scope,
+		    struct context_waiters **ret_waiters, struct context_waiter *ret_waiter)
 {
 	const struct record_off_cpu *wait = (const struct record_off_cpu *)event->record;
-	struct context_waiters *waiters;
 	bool foreign;
 
-	if (!wait->waker_tid || wait->waker_pid != event->record->pid ||
-	    wait->waker_tid == event->record->tid)
+	*ret_waiters = NULL;
+	if (!is_woken(wait))
 		return 0;
-	if (find_waiters(contexts, wait->waker_pid, wait->waker_tid, &waiters) < 0 ||
+	if (find_waiters(contexts, wait->waker_pid, wait->waker_tid, ret_waiters) < 0 ||
 	    find_foreign(contexts, event, &foreign) < 0)
 		return -ENOMEM;
-	drop_ended(waiters, event->ts);
-	if (waiters->count < WAITERS_MAX)
-		waiters->waiters[waiters->count++] = (struct context_waiter){
-			event->row_index, event->end, event->record->stack, in_scope, foreign};
+	*ret_waiter = (struct context_waiter){event->row_index,	    event->end, event->record->tid,
+					      event->record->stack, in_scope,	foreign};
+	drop_ended(*ret_waiters, event->ts);
+	put_waiter(*ret_waiters, ret_waiter);
+	return 0;
+}
+
+/* ---- who woke it and waits for it next ---- */
+
+/* Of the survey: a thread goes off its CPU until another one of its process wakes it. */
+static int note_woken(struct view_contexts *contexts, const struct view_event *event)
+{
+	const struct record_off_cpu *wait = (const struct record_off_cpu *)event->record;
+	u64 runnable_ns = wait->runnable_ns < event->dur ? wait->runnable_ns : 0;
+	struct context_waiters *of_it;
+
+	if (!is_woken(wait))
+		return 0;
+	if (find_waiters(contexts, event->record->pid, event->record->tid, &of_it) < 0)
+		return -ENOMEM;
+	of_it->woken_by = wait->waker_tid;
+	of_it->woken_ns = event->end - runnable_ns;
+	of_it->woken_end_ns = event->end;
+	of_it->called_since = false;
+	return 0;
+}
+
+/* Of the survey: one waits, from ts on, for the thread that of_other is of. busy_until: of who waits. */
+static int note_early(struct view_contexts *contexts, const struct context_waiters *of_other,
+		      const struct context_waiter *waiter, u64 busy_until, u32 pid, u32 other)
+{
+	struct context_waiter early = *waiter;
+
+	if (of_other->woken_by != waiter->tid || !of_other->called_since ||
+	    busy_until > of_other->woken_ns || contexts->early_count == EARLY_MAX)
+		return 0;
+	early.row_index = ROW_UNKNOWN;
+	if (array_reserve(&contexts->early, &contexts->early_capacity, contexts->early_count + 1) <
+		    0 ||
+	    map_set(&contexts->early_places, (u64)pid << 32 | other, of_other->woken_end_ns,
+		    contexts->early_count) < 0)
+		return -ENOMEM;
+	contexts->early[contexts->early_count++] = early;
+	return 0;
+}
+
+/* Of a run: a thread goes off its CPU. Who wakes it then may wait for it from then on, and until then it launches nothing. */
+static int put_early(struct view_contexts *contexts, const struct view_contexts *surveyed,
+		     const struct view_event *event)
+{
+	u32 pid = event->record->pid, tid = event->record->tid;
+	const u64 *place = map_find(&surveyed->early_places, (u64)pid << 32 | tid, event->end);
+	struct context_waiters *of_it;
+
+	if (!place)
+		return 0;
+	if (find_waiters(contexts, pid, tid, &of_it) < 0)
+		return -ENOMEM;
+	drop_ended(of_it, event->ts);
+	put_waiter(of_it, &surveyed->early[*place]);
 	return 0;
 }
 
@@ -176,6 +266,38 @@ static u32 wait_marks(const struct context_waiters *waiters)
 	return marks;
 }
 
+/* A thread that is preempted goes on where it was. */
+static int survey_wait(struct view_contexts *contexts, const struct view_event *event,
+		       struct context_thread *thread)
+{
+	const struct record_off_cpu *wait = (const struct record_off_cpu *)event->record;
+	struct context_waiters *of_other;
+	struct context_waiter waiter;
+	int result = add_wait(contexts, event, event->ts < thread->scope_end, &of_other, &waiter);
+
+	if (result == 0 && of_other)
+		result = note_early(contexts, of_other, &waiter, thread->busy_until,
+				    wait->waker_pid, wait->waker_tid);
+	if (result == 0)
+		result = note_woken(contexts, event);
+	if (wait->reason != VALUE_off_cpu_reason_preempted && event->end > thread->busy_until)
+		thread->busy_until = event->end;
+	return result;
+}
+
+static u32 survey_call(struct view_contexts *contexts, const struct view_event *event,
+		       struct context_thread *thread)
+{
+	const u64 *place = map_find(&contexts->waited_for, thread->pid, thread->tid);
+
+	if (place)
+		contexts->waiters[*place].called_since = true;
+	if (event->end > thread->busy_until)
+		thread->busy_until = event->end;
+	return (event->ts < thread->range_end ? MARK_IN_RANGE : 0) |
+	       wait_marks(waiters_at(contexts, thread->pid, thread->tid, event->ts));
+}
+
 int view_contexts_survey(struct view_contexts *contexts, const struct view_event *event,
 			 u32 *ret_mark)
 {
@@ -190,14 +312,11 @@ int view_contexts_survey(struct view_contexts *contexts, const struct view_event
 	if (!thread)
 		return -ENOMEM;
 	if (kind == KIND_off_cpu)
-		return add_wait(contexts, event, event->ts < thread->scope_end);
-	if (kind != KIND_api) {
+		return survey_wait(contexts, event, thread);
+	if (kind == KIND_api)
+		*ret_mark = survey_call(contexts, event, thread);
+	else
 		add_scope(thread, event);
-		return 0;
-	}
-	if (event->ts < thread->range_end)
-		*ret_mark |= MARK_IN_RANGE;
-	*ret_mark |= wait_marks(waiters_at(contexts, thread->pid, thread->tid, event->ts));
 	return 0;
 }
 
@@ -303,6 +422,8 @@ void view_contexts_free(struct view_contexts *contexts)
 	free(contexts->threads);
 	free(contexts->threads_of_rows);
 	free(contexts->waiters);
+	free(contexts->early);
+	map_free(&contexts->early_places);
 	map_free(&contexts->foreign);
 	map_free(&contexts->waited_for);
 	map_free(&contexts->leaders);
@@ -395,6 +516,16 @@ static u32 waiter_stack(struct view_contexts *contexts, const struct view_contex
 	return waiter ? waiter->stack : 0;
 }
 
+static int run_wait(struct view_contexts *contexts, const struct view_contexts *surveyed,
+		    const struct view_event *event)
+{
+	struct context_waiters *of_other;
+	struct context_waiter waiter;
+	int result = add_wait(contexts, event, false, &of_other, &waiter);
+
+	return result < 0 ? result : put_early(contexts, surveyed, event);
+}
+
 int view_contexts_add(struct view_contexts *contexts, const struct view_contexts *surveyed,
 		      struct view_paths *paths, const struct view_event *event, u32 path,
 		      struct view_within *ret_within)
@@ -410,7 +541,7 @@ int view_contexts_add(struct view_contexts *contexts, const struct view_contexts
 
 	*ret_within = own;
 	if (kind == KIND_off_cpu)
-		return add_wait(contexts, event, false);
+		return run_wait(contexts, surveyed, event);
 	if (kind != KIND_api || event->row->type != ROW_THREAD)
 		return 0;
 	own_range = view_paths_range(paths, event->row_index);

@@ -291,6 +291,9 @@ struct view_contexts {
 	u32 *threads_of_rows; /* [row as sorted]: place in threads + 1, 0: none */
 	size_t row_count;
 	struct map leaders; /* pid -> row of the one thread that launches its work in ranges */
+	struct map early_places; /* (pid << 32 | tid, when it ran again) -> place in early: who woke it then, and waits for it next */
+	struct context_waiter *early;
+	size_t early_count, early_capacity;
 	/* Of each pass. */
 	const struct view *view;
 	struct map foreign; /* (pid, stack of a wait) -> whether nothing in it is the program's */
