@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "exporters/args.h"
+#include "exporters/chrome/chrome_code.h"
 
 /* clang-format off */
 /* Kinds without a row show all their fields, by their own names. */
@@ -414,76 +415,6 @@ const char *chrome_args_next(const struct chrome_args *args, const struct view_e
 	return NULL;
 }
 
-/* The functions, innermost first. */
-static void append_stack(const struct view *view, struct text *text, u32 pid, u32 stack)
-{
-	_cleanup_text_ struct text frame = {0};
-	const struct view_frame *frames;
-	const char *cut;
-	size_t count = view_frames(view, pid, stack, &frames, &cut);
-
-	text_append(text, "\"stack\":[");
-	for (size_t i = 0; i < count; i++) {
-		text_clear(&frame);
-		view_frame_append(&frames[i], &frame);
-		text_append(text, i ? "," : "");
-		json_append_string(text, text_string(&frame));
-	}
-	if (cut)
-		text_appendf(text, count ? ",\"%s\"" : "\"%s\"", cut);
-	text_append_char(text, ']');
-}
-
-/* The function and line of the program's own that launched it, or made the call. */
-static void append_launcher(const struct view *view, struct text *text,
-			    const struct view_event *event, u32 pid, u32 stack)
-{
-	bool is_kernel = event->kind->number == KIND_kernel;
-	_cleanup_text_ struct text place = {0};
-	struct view_frame frame;
-
-	if (!view_own_frame(view, pid, stack, is_kernel ? event->name : NULL, &frame))
-		return;
-	view_frame_append(&frame, &place);
-	text_append(text, event->cause ? "\"launched by\":" : "\"called by\":");
-	json_append_string(text, text_string(&place));
-	text_append_char(text, ',');
-	text->failed |= place.failed;
-}
-
-/* Of work that a thread launched of which no function is the program's own: where the thread waits that wants it, and what of PyTorch's
- * autograd it was launched by. */
-static void append_waiter(const struct view *view, struct text *text,
-			  const struct view_event *event)
-{
-	_cleanup_text_ struct text place = {0};
-	struct view_launch_code code;
-
-	if (!view_launch_code(view, event->cause, event->name, &code))
-		return;
-	if (code.waits_here) {
-		view_frame_append(&code.frame, &place);
-		text_append(text, "\"waits here\":");
-		json_append_string(text, text_string(&place));
-		text_append_char(text, ',');
-	}
-	if (code.autograd_node[0]) {
-		text_append(text, "\"autograd\":");
-		json_append_string(text, code.autograd_node);
-		text_append_char(text, ',');
-	}
-	text->failed |= place.failed;
-}
-
-/* By what code a call of CUDA was made, or work of a GPU launched; 0: not known. */
-static u32 launch_stack_of(const struct view_event *event, u32 *pid)
-{
-	if (!event->cause)
-		return event->stack.stack;
-	*pid = event->cause->pid;
-	return event->cause->stack.stack;
-}
-
 /* The name of one arg. object: the one that is open, NULL: none; returns the one that is open now. */
 static const char *append_name(struct text *text, const char *name, const char *object, bool first)
 {
@@ -518,14 +449,17 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 			struct text *text)
 {
 	const char *name, *object = NULL;
-	size_t start = text->length, before, place = 0;
+	size_t start, before, place = 0;
 	struct view_value value;
-	u32 pid = event->record->pid, stack;
+	struct chrome_code code;
 
 	if (view_annotation(args->view, event) == VALUE_usdt_annotation_counter) {
 		append_counter(text, event);
 		return;
 	}
+	chrome_code_find(args->view, event, &code);
+	chrome_code_append_loc(&code, text);
+	start = text->length;
 	text_append(text, ",\"args\":{");
 	before = text->length;
 	while ((name = chrome_args_next(args, event, &place, &value))) {
@@ -537,13 +471,9 @@ void chrome_args_append(const struct chrome_args *args, const struct view_event 
 	args_append_tail(text, args->view, event, before);
 	if (event->open)
 		text_append(text, text->length == before ? "\"open\":true" : ",\"open\":true");
-	stack = event->record->stack ? event->record->stack : launch_stack_of(event, &pid);
-	if (stack) {
+	if (code.stack) {
 		text_append(text, text->length == before ? "" : ",");
-		if (!event->record->stack)
-			append_launcher(args->view, text, event, pid, stack);
-		append_waiter(args->view, text, event);
-		append_stack(args->view, text, pid, stack);
+		chrome_code_append_args(args->view, event, &code, text);
 	}
 	if (text->length == before)
 		text->length = start;

@@ -48,7 +48,7 @@ bool chrome_takes_no_time(const struct view_event *event);
 bool chrome_total_is_drawn(const struct view_event *event);
 
 const char *chrome_args_category(const struct chrome_args *args, const struct view_event *event);
-/* ,"args":{...}; nothing when there are none. */
+/* ,"loc":"/srv/app/train.py:12","args":{...}; nothing when there are none. */
 void chrome_args_append(const struct chrome_args *args, const struct view_event *event,
 			struct text *text);
 /* The args that do not go without saying, one after the other, by the names of their rows: *place begins with 0. NULL: there is none
