@@ -28,6 +28,7 @@ static int make_place(struct launch_places *places, const struct view_launch_cod
 	_cleanup_text_ struct text brief = {0};
 
 	ret_place->known = frame;
+	ret_place->replays = code && code->replays;
 	if (!code)
 		text_append(&name, LAUNCH_PLACE_NO_STACK);
 	else

@@ -15,6 +15,8 @@
 #include "reports/report_table.h"
 #include "reports/tally.h"
 
+#define REPLAY_NOTE "the code that replays a graph; what captured it ran before"
+
 enum part {
 	PART_SHARE,
 	PART_ESTIMATE,
@@ -321,6 +323,7 @@ static int fill_row(const struct run *run, const struct row *row, u32 operation,
 
 	if (!made)
 		return -ENOMEM;
+	made->marked = row->place.replays;
 	for (enum part i = 0; i < PARTS; i++)
 		if (has_part(run, i) &&
 		    fill_cell(run, row, i, operation, line, &made->cells[column++]))
@@ -383,7 +386,9 @@ int report_gpu_code_make(struct view *view, const struct report_request *request
 	table->title = title_of(request);
 	table->empty = any ? "No GPU did anything."
 			   : "No stacks of launches were taken (--launch-stacks all takes them).";
-	if (result == 0 && (make_columns(&run, table) || fill_table(&run, table)))
+	table->marked_note = strdup(REPLAY_NOTE);
+	if (result == 0 &&
+	    (!table->marked_note || make_columns(&run, table) || fill_table(&run, table)))
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_code");
 	run_free(&run);
 	return result;
