@@ -168,7 +168,7 @@ TEST(the_oldest_launches_are_forgotten)
 	struct view_event event;
 
 	CHECK(view_kinds_init(&kinds) == 0);
-	view_causes_init(&causes, 4);
+	view_causes_init(&causes, 4, 4);
 	for (u32 i = 1; i <= 6; i++) {
 		api.correlation = i;
 		event = make_event(&api.header, 10 * i);
@@ -187,6 +187,109 @@ TEST(the_oldest_launches_are_forgotten)
 	}
 	CHECK_U64(causes.forgotten_count, 2);
 	CHECK_U64(causes.missing_count, 1);
+	view_causes_free(&causes);
+	free(kinds.kinds);
+}
+
+/* Launches 1 to 5 with other paths, then their kernels; text: what is known of each cause. */
+static void walk_late(struct view_causes *causes, const struct view_kinds *kinds, struct text *text)
+{
+	struct record_kernel kernel = {.header = {.kind = KIND_kernel}};
+	struct record_api api = {.header = {.kind = KIND_api, .tid = 7}};
+	const struct view_within within = {.path = 3};
+	struct view_event event;
+
+	for (u32 i = 1; i <= 5; i++) {
+		api.correlation = i;
+		event = make_event(&api.header, 10 * i);
+		event.row_index = 4;
+		/* The second lies around all that follows. */
+		event.dur = i == 2 ? 1000 : 5;
+		CHECK(view_causes_add(causes, &kinds->kinds[KIND_api], &event, i % 2, &within,
+				      NULL) == 0);
+	}
+	api.correlation = 2;
+	event = make_event(&api.header, 60);
+	CHECK(view_causes_add(causes, &kinds->kinds[KIND_api], &event, 0, NULL, NULL) == 0);
+	CHECK(event.inner_call);
+	/* The first has two, the third none, the sixth has none that launched it. */
+	for (u32 i = 1; i <= 12; i++) {
+		kernel.correlation = i % 7;
+		if (i % 7 == 3 || i % 7 == 0 || i > 8)
+			continue;
+		event = make_event(&kernel.header, 100 + i);
+		CHECK(view_causes_add(causes, &kinds->kinds[KIND_kernel], &event, 0, NULL, NULL) ==
+		      0);
+		if (event.cause)
+			text_appendf(text, "%u:%llu at %llu, tid %u, row %zu, path %u in %u; ", i,
+				     (unsigned long long)event.cause->number,
+				     (unsigned long long)event.cause->ts, event.cause->tid,
+				     event.cause->row_index, event.cause->path,
+				     event.cause->within.path);
+	}
+}
+
+/* Of the last two launches all is kept, of older ones what the survey says is asked for. */
+TEST(late_kernels_know_all_of_their_launches)
+{
+	struct text surveyed _cleanup_text_ = {0}, all _cleanup_text_ = {0},
+			     few _cleanup_text_ = {0};
+	struct view_causes survey, whole, causes;
+	struct view_kinds kinds = {0};
+
+	CHECK(view_kinds_init(&kinds) == 0);
+	view_causes_init(&survey, 100, 2);
+	walk_late(&survey, &kinds, &surveyed);
+	/* No times of launch 1, which the ring gave away; 2 still runs. */
+	CHECK(strstr(text_string(&surveyed), "1:1 at 0, tid 7, row 4, path 1 in 0; "));
+	CHECK(strstr(text_string(&surveyed), "2:2 at 20, tid 7, row 4, path 0 in 3; "));
+	view_causes_finish(&survey);
+	CHECK(view_bits_has(&survey.launches.late, 1));
+	CHECK(!view_bits_has(&survey.launches.late, 2));
+	CHECK(!view_bits_has(&survey.launches.late, 3));
+	CHECK_U64(view_causes_effects(&survey, 1), 2);
+	CHECK_U64(view_causes_effects(&survey, 3), 0);
+
+	view_causes_init(&whole, 100, 100);
+	walk_late(&whole, &kinds, &all);
+	view_causes_init(&causes, 100, 2);
+	causes.launches.surveyed = &survey.launches;
+	walk_late(&causes, &kinds, &few);
+	CHECK_STRING(text_string(&few), text_string(&all));
+	CHECK(strstr(text_string(&few), "1:1 at 10, tid 7, row 4, path 1 in 3; "));
+	/* The first and the second: nobody asked for the third. */
+	CHECK_U64(causes.launches.kept.count, 2);
+	view_causes_free(&whole);
+	view_causes_free(&causes);
+	view_causes_free(&survey);
+	free(kinds.kinds);
+}
+
+/* What was kept whole goes with its place. */
+TEST(launches_kept_are_forgotten_too)
+{
+	struct record_kernel kernel = {.header = {.kind = KIND_kernel}, .correlation = 1};
+	struct record_api api = {.header = {.kind = KIND_api}};
+	struct view_kinds kinds = {0};
+	struct view_causes causes;
+	struct view_event event;
+
+	CHECK(view_kinds_init(&kinds) == 0);
+	view_causes_init(&causes, 4, 2);
+	for (u32 i = 1; i <= 40; i++) {
+		/* One number again and again: the last one is it. */
+		api.correlation = i % 4 ? i : 1;
+		event = make_event(&api.header, 10 * i);
+		event.dur = 10000;
+		api.header.tid = i;
+		CHECK(view_causes_add(&causes, &kinds.kinds[KIND_api], &event, 0, NULL, NULL) == 0);
+		CHECK(causes.launches.kept.count <= 2);
+	}
+	event = make_event(&kernel.header, 1000);
+	CHECK(view_causes_add(&causes, &kinds.kinds[KIND_kernel], &event, 0, NULL, NULL) == 0);
+	CHECK(event.cause);
+	CHECK_U64(event.cause->number, 40);
+	CHECK_U64(event.cause->tid, 40);
 	view_causes_free(&causes);
 	free(kinds.kinds);
 }

@@ -14,135 +14,50 @@
 #include "base/array.h"
 #include "view/view_parts.h"
 
-struct view_launch {
-	struct view_cause cause;
-	u32 source;
-	u32 correlation;
-	u64 matmul; /* number of the library call that it was made in, 0: none with known sizes */
-};
-
-void view_causes_init(struct view_causes *causes, size_t launches_max)
+void view_causes_init(struct view_causes *causes, size_t max, size_t recent_max)
 {
-	*causes = (struct view_causes){.launches_max = launches_max ? launches_max : LAUNCHES_MAX};
+	*causes = (struct view_causes){0};
+	view_launches_init(&causes->launches, max, recent_max);
 }
 
 void view_causes_free(struct view_causes *causes)
 {
-	map_free(&causes->table);
-	free(causes->recent);
+	view_launches_free(&causes->launches);
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
 	map_free(&causes->unmatched_ns);
 	map_free(&causes->sources);
 	map_free(&causes->first_calls);
-	free(causes->launches);
-	free(causes->caused);
+	free(causes->caused.words);
 	map_free(&causes->more_effects);
 }
 
 void view_causes_finish(struct view_causes *causes)
 {
-	map_free(&causes->table);
-	free(causes->recent);
-	causes->recent = NULL;
+	view_launches_finish(&causes->launches);
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);
 	map_free(&causes->unmatched_ns);
-	free(causes->launches);
-	causes->launches = NULL;
-	causes->launch_capacity = 0;
 }
 
 u64 view_causes_effects(const struct view_causes *causes, u64 launch)
 {
-	u64 place = (launch - 1) / 64;
 	const u64 *more;
 
-	if (!launch || place >= causes->caused_capacity ||
-	    !(causes->caused[place] >> (launch - 1) % 64 & 1))
+	if (!view_bits_has(&causes->caused, launch))
 		return 0;
 	more = map_find(&causes->more_effects, launch, 0);
 	return 1 + (more ? *more : 0);
 }
 
-/* ---- launches by their number ---- */
-
-/*
- * Numbers of a source count up, so that the launches of late lie side by side in an array by their lowest bits, where
- * looking one up costs next to nothing; the rest is in the map.
- */
-static u32 *recent_of(const struct view_causes *causes, u32 correlation)
-{
-	return causes->recent ? &causes->recent[correlation % RECENT_LAUNCHES] : NULL;
-}
-
-static bool is_launch(const struct view_causes *causes, size_t place, u32 source, u32 correlation)
-{
-	return causes->launches[place].source == source &&
-	       causes->launches[place].correlation == correlation;
-}
-
-/* NULL: there is none. */
-static struct view_launch *find_launch(const struct view_causes *causes, u32 source,
-				       u32 correlation)
-{
-	const u32 *recent = recent_of(causes, correlation);
-	const u64 *place;
-
-	if (recent && *recent && is_launch(causes, *recent - 1, source, correlation))
-		return &causes->launches[*recent - 1];
-	place = map_find(&causes->table, source, correlation);
-	return place ? &causes->launches[*place] : NULL;
-}
-
-/* The launch at place becomes the one with its number. */
-static int enter_launch(struct view_causes *causes, size_t place)
-{
-	const struct view_launch *launch = &causes->launches[place], *other;
-	u32 *recent;
-
-	if (!causes->recent)
-		causes->recent = calloc(RECENT_LAUNCHES, sizeof(*causes->recent));
-	recent = recent_of(causes, launch->correlation);
-	if (!recent)
-		return -ENOMEM;
-	map_remove(&causes->table, launch->source, launch->correlation);
-	other = *recent && *recent - 1 != place ? &causes->launches[*recent - 1] : NULL;
-	if (other && !is_launch(causes, *recent - 1, launch->source, launch->correlation) &&
-	    map_set(&causes->table, other->source, other->correlation, *recent - 1) < 0)
-		return -ENOMEM;
-	*recent = place + 1;
-	return 0;
-}
-
-static void remove_launch(struct view_causes *causes, size_t place)
-{
-	const struct view_launch *launch = &causes->launches[place];
-	u32 *recent = recent_of(causes, launch->correlation);
-
-	if (recent && *recent == place + 1)
-		*recent = 0;
-	else
-		map_remove(&causes->table, launch->source, launch->correlation);
-}
-
-/* Capacity is what is zeroed here. */
 static int note_caused(struct view_causes *causes, u64 launch)
 {
-	size_t place = (launch - 1) / 64, before = causes->caused_capacity;
+	const u64 *more;
 
-	if (array_reserve(&causes->caused, &causes->caused_capacity, place + 1) < 0)
-		return -ENOMEM;
-	if (causes->caused_capacity > before)
-		memset(causes->caused + before, 0,
-		       (causes->caused_capacity - before) * sizeof(*causes->caused));
-	if (causes->caused[place] >> (launch - 1) % 64 & 1) {
-		const u64 *more = map_find(&causes->more_effects, launch, 0);
-
-		return map_set(&causes->more_effects, launch, 0, more ? *more + 1 : 1);
-	}
-	causes->caused[place] |= 1ULL << (launch - 1) % 64;
-	return 0;
+	if (!view_bits_has(&causes->caused, launch))
+		return view_bits_add(&causes->caused, launch);
+	more = map_find(&causes->more_effects, launch, 0);
+	return map_set(&causes->more_effects, launch, 0, more ? *more + 1 : 1);
 }
 
 static int note_source(struct view_causes *causes, u32 source, u32 correlation)
@@ -163,23 +78,6 @@ static int note_source(struct view_causes *causes, u32 source, u32 correlation)
 	return map_set(&causes->sources, source, 0, causes->sources.count);
 }
 
-/* The oldest launch gives its place away. Kernels come about in the order of their launches, so one
- * that finds no launch at or below the highest number that was forgotten is taken to have come too
- * late. */
-static int forget_oldest(struct view_causes *causes, size_t place)
-{
-	const struct view_launch *oldest = &causes->launches[place];
-	u64 *highest;
-
-	if (find_launch(causes, oldest->source, oldest->correlation) != oldest)
-		return 0; /* its number has been used again since */
-	remove_launch(causes, place);
-	highest = map_find(&causes->forgotten, oldest->source, 0);
-	if (highest && *highest >= oldest->correlation)
-		return 0;
-	return map_set(&causes->forgotten, oldest->source, 0, oldest->correlation);
-}
-
 /* Kernels with this number that came before it have started before their launch. */
 static void match_early_effects(struct view_causes *causes, u32 source, u32 correlation)
 {
@@ -195,31 +93,33 @@ static void match_early_effects(struct view_causes *causes, u32 source, u32 corr
 	map_remove(&causes->unmatched_ns, source, correlation);
 }
 
+/* CUPTI notes such a call as a wait too. */
+static bool is_query(const struct view_event *event)
+{
+	return strstr(event->name, "EventQuery");
+}
+
 static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation,
 		      u32 path, const struct view_within *within, u64 matmul)
 {
 	const struct record_header *record = event->record;
-	struct view_launch *there = find_launch(causes, record->source, correlation), *launch;
-	size_t place = causes->launch_count % causes->launches_max;
+	struct view_launches *launches = &causes->launches;
+	s64 there = view_launches_find(launches, record->source, correlation);
+	struct view_launch launch;
 
-	if (there) {
-		const struct view_cause *outer = &there->cause;
-
-		if (outer->ts + outer->dur > event->ts && outer->tid == record->tid) {
-			event->inner_call = true;
-			return 0;
-		}
+	if (there >= 0 && view_launches_is_inside(launches, there, event)) {
+		event->inner_call = true;
+		return 0;
 	}
-	if (note_source(causes, record->source, correlation) < 0)
+	/* Kernels come about in the order of their launches, so one that finds no launch at or below the highest number that
+	 * was forgotten is taken to have come too late. */
+	if (note_source(causes, record->source, correlation) < 0 ||
+	    (launches->count >= launches->max &&
+	     view_launches_forget(launches, &causes->forgotten) < 0))
 		return -ENOMEM;
-	if (causes->launch_count >= causes->launches_max && forget_oldest(causes, place) < 0)
-		return -ENOMEM;
-	if (array_reserve(&causes->launches, &causes->launch_capacity, place + 1) < 0)
-		return -ENOMEM;
-	launch = &causes->launches[place];
-	causes->launch_count++;
-	*launch = (struct view_launch){
-		.cause = {.number = causes->launch_count,
+	event->launch = launches->count + 1;
+	launch = (struct view_launch){
+		.cause = {.number = event->launch,
 			  .ts = event->ts,
 			  .dur = event->dur,
 			  .pid = record->pid,
@@ -229,17 +129,16 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 			  .open = event->open,
 			  .name = event->name,
 			  .path = path,
-			  .stack = causes->stacks ? view_launch_stacks_get(causes->stacks,
-									   causes->launch_count)
-						  : (struct view_launch_stack){0},
+			  .stack = causes->stacks
+					   ? view_launch_stacks_get(causes->stacks, event->launch)
+					   : (struct view_launch_stack){0},
 			  .within = within ? *within : (struct view_within){0}},
 		.source = record->source,
 		.correlation = correlation,
 		.matmul = matmul,
 	};
-	event->launch = causes->launch_count;
 	match_early_effects(causes, record->source, correlation);
-	return enter_launch(causes, place);
+	return view_launches_add(launches, &launch, is_query(event));
 }
 
 /* Adds to what a map says of a number. Beyond the cap all stay "missing". */
@@ -248,7 +147,7 @@ static int add_unmatched(const struct view_causes *causes, struct map *map, u32 
 {
 	u64 *sum = map_find(map, source, correlation);
 
-	if (!sum && map->count >= causes->launches_max)
+	if (!sum && map->count >= causes->launches.max)
 		return 0;
 	return map_set(map, source, correlation, (sum ? *sum : 0) + more);
 }
@@ -295,21 +194,18 @@ u64 view_unique_correlation(const struct view *view, const struct view_event *ev
 
 bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record)
 {
-	static const char query[] = "EventQuery";
 	const struct record_sync *sync = (const struct record_sync *)record;
-	const struct view_launch *call;
-	const char *name;
 	const u64 *first;
+	s64 call;
 
 	if (record->kind != KIND_sync || sync->type != VALUE_sync_type_event)
 		return false;
 	first = map_find(&causes->first_calls, record->source, 0);
 	if (!first)
 		return false;
-	call = find_launch(causes, record->source, sync->correlation);
-	name = call ? call->cause.name : NULL;
-	if (call)
-		return name && strstr(name, query);
+	call = view_launches_find(&causes->launches, record->source, sync->correlation);
+	if (call >= 0)
+		return view_launches_asks(&causes->launches, call);
 	/* Numbers are given as calls begin: what has a lower one than all that are recorded began before the window. */
 	return sync->correlation >= *first && !causes->calls_left_out;
 }
@@ -319,8 +215,9 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 		    struct view_matmuls *matmuls)
 {
 	u32 correlation, source = event->record->source;
-	const struct view_launch *there;
+	const struct view_launch *there = NULL;
 	const struct view_cause *cause;
+	s64 place;
 
 	if (!kind->correlation)
 		return 0;
@@ -330,7 +227,12 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
 	if (kind->kind->row == ROW_THREAD)
 		return add_launch(causes, event, correlation, path, within,
 				  matmuls ? view_matmuls_launched_in(matmuls, event) : 0);
-	there = find_launch(causes, source, correlation);
+	place = view_launches_find(&causes->launches, source, correlation);
+	if (place >= 0) {
+		there = view_launches_get(&causes->launches, place);
+		if (!there)
+			return -ENOMEM;
+	}
 	cause = there ? &there->cause : NULL;
 	/* A moment is told of by its call alone: no arrow leads to it. */
 	if (kind->kind->shape == SHAPE_POINT) {

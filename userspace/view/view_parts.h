@@ -209,18 +209,74 @@ int view_launch_stacks_finish(struct view_launch_stacks *stacks);
 /* Of the launch with that number; launches is 0 where it is not known. */
 struct view_launch_stack view_launch_stacks_get(const struct view_launch_stacks *stacks, u64 launch);
 
+/* ---- view_launches: launches by their number ---- */
+
+#define LAUNCHES_MAX	   (1U << 20) /* older ones are not found */
+#define LAUNCHES_WHOLE	   (1U << 14) /* of so many all is kept */
+#define LAUNCHES_BY_NUMBER (1U << 20)
+
+/* Bit n - 1: number n is in it. Zero-initialise. */
+struct view_bits {
+	u64 *words;
+	size_t capacity; /* is what is zeroed */
+};
+
+bool view_bits_has(const struct view_bits *bits, u64 number);
+/* 0 or -ENOMEM. */
+int view_bits_add(struct view_bits *bits, u64 number);
+
+struct view_launch {
+	struct view_cause cause;
+	u32 source;
+	u32 correlation;
+	u64 matmul; /* number of the library call that it was made in, 0: none with known sizes */
+};
+
+struct view_launches {
+	size_t max, recent_max;
+	u64 count; /* ever */
+	struct view_launch_item {
+		u32 correlation;
+		u32 origin;
+	} *items; /* launch n lies at (n - 1) % max */
+	size_t item_capacity;
+	u64 *matmuls; /* of each, as far as there are any */
+	size_t matmul_capacity;
+	u32 *by_number;	  /* by correlation modulo LAUNCHES_BY_NUMBER: place in items + 1, 0: none */
+	struct map table; /* (source, correlation) -> place in items, of those that by_number has no room for */
+	struct launch_origin *origins;
+	size_t origin_count, origin_capacity, last_origin;
+	struct map origin_index;
+	struct view_launch *recent; /* launch n lies at (n - 1) % recent_max */
+	size_t recent_capacity;
+	struct map kept;      /* number -> struct view_launch *, of older ones */
+	struct view_bits late; /* which of the others were asked for: only the survey does */
+	const struct view_launches *surveyed; /* what the survey left; NULL: this is the survey */
+	struct view_launch older; /* that was asked for last */
+};
+
+/* 0 for LAUNCHES_MAX, LAUNCHES_WHOLE. */
+void view_launches_init(struct view_launches *launches, size_t max, size_t recent_max);
+/* Frees all but what the run wants to know of the survey. */
+void view_launches_finish(struct view_launches *launches);
+void view_launches_free(struct view_launches *launches);
+/* Place of a launch, or -ENOENT. */
+s64 view_launches_find(const struct view_launches *launches, u32 source, u32 correlation);
+/* Is this call inside that one, of its thread? */
+bool view_launches_is_inside(const struct view_launches *launches, size_t place, const struct view_event *event);
+/* Was that one added as a call that only asks? */
+bool view_launches_asks(const struct view_launches *launches, size_t place);
+/* Lives until the next call of get or add. Of an older one the survey has no more than its number, thread, mark and sizes. NULL: no memory. */
+const struct view_launch *view_launches_get(struct view_launches *launches, size_t place);
+/* The oldest gives its place away; forgotten: source -> the highest correlation of such. Only where there are max. 0 or -ENOMEM. */
+int view_launches_forget(struct view_launches *launches, struct map *forgotten);
+/* It gets the next number. asks: its name is asked for later. 0 or -ENOMEM. */
+int view_launches_add(struct view_launches *launches, const struct view_launch *launch, bool asks);
+
 /* ---- view_cause: launches and what they launched ---- */
 
-#define LAUNCHES_MAX	(1U << 20)
-#define RECENT_LAUNCHES (1U << 20)
-
 struct view_causes {
-	u32 *recent;	  /* by correlation modulo RECENT_LAUNCHES: place in launches + 1, 0: none */
-	struct map table; /* (source, correlation) -> place in launches, of those that recent has no room for */
-	struct view_launch *launches;
-	size_t launch_capacity;
-	u64 launch_count; /* ever; launch n lies at n % launches_max */
-	size_t launches_max;
+	struct view_launches launches;
 	struct map forgotten; /* source -> highest correlation forgotten */
 	struct map sources;   /* source -> its place among those with launches, from 0 */
 	struct map first_calls; /* source -> the lowest correlation of its calls */
@@ -232,13 +288,12 @@ struct view_causes {
 	u64 work_ns, missing_ns; /* of work on streams, and of that whose launch is missing */
 	const struct view_launch_stacks *stacks; /* of these launches; NULL: not known yet */
 	bool calls_left_out; /* more calls were made than the options allow to be recorded */
-	u64 *caused; /* bit n - 1: launch n launched something */
-	size_t caused_capacity;
+	struct view_bits caused; /* launches that launched something */
 	struct map more_effects; /* launch -> its effects beside the first, where there are such */
 };
 
-/* launches_max: 0 for LAUNCHES_MAX. */
-void view_causes_init(struct view_causes *causes, size_t launches_max);
+/* max, recent_max: as of view_launches_init(). */
+void view_causes_init(struct view_causes *causes, size_t max, size_t recent_max);
 void view_causes_free(struct view_causes *causes);
 /* Fills launch and cause of the event, which come in time order; path: what the event lies in on its thread, within: what it
  * belongs to, NULL: not known; matmuls: which know of all events up to this one, NULL: without sizes. */

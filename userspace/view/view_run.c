@@ -45,7 +45,8 @@ static bool calls_left_out(const struct view *view)
 static int walk_init(struct walk *walk, struct view *view, bool survey, struct err *err)
 {
 	*walk = (struct walk){.view = view, .survey = survey, .contexts.view = view};
-	view_causes_init(&walk->causes, 0);
+	view_causes_init(&walk->causes, 0, 0);
+	walk->causes.launches.surveyed = survey ? NULL : &view->causes.launches;
 	walk->causes.calls_left_out = calls_left_out(view);
 	view_matmuls_init(&walk->matmuls, view, survey);
 	if (survey)
