@@ -33,7 +33,7 @@ static void *state_make(void)
 	struct view_steps_state *state = calloc(1, sizeof(*state));
 
 	if (state)
-		state->limits = (struct steps_limits){.launches = 1U << 22,
+		state->limits = (struct steps_limits){.launches = 1U << 20,
 						      .calls = 1U << 19,
 						      .spans = 1U << 18,
 						      .steps = VIEW_STEPS_MAX};

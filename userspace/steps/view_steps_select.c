@@ -362,6 +362,15 @@ static void drop_unknown(struct steps_items *items, u64 cut_ns)
 	items->count = count;
 }
 
+/* As those of one thread are: there is nothing to merge, and they are many. */
+static bool is_by_thread(const struct steps_items *items)
+{
+	for (size_t i = 1; i < items->count; i++)
+		if (items->items[i].row < items->items[i - 1].row)
+			return false;
+	return true;
+}
+
 /* Launches and calls are in time order each: by thread and time. */
 static int merge_items(struct select *select)
 {
@@ -372,6 +381,12 @@ static int merge_items(struct select *select)
 
 	drop_unknown(others, select->found->cut_ns);
 	drop_unknown(launches, select->found->cut_ns);
+	if (!others->count && is_by_thread(launches)) {
+		free(others->items);
+		*others = *launches;
+		*launches = (struct steps_items){0};
+		return 0;
+	}
 	next = count_items(select, others, launches);
 	merged = calloc(others->count + launches->count + 1, sizeof(*merged));
 	if (!next || !merged) {
