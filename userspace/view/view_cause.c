@@ -93,10 +93,14 @@ static void match_early_effects(struct view_causes *causes, u32 source, u32 corr
 	map_remove(&causes->unmatched_ns, source, correlation);
 }
 
-/* CUPTI notes such a call as a wait too. */
-static bool is_query(const struct view_event *event)
+/* CUPTI notes such a call as a wait too. Most calls are as the one before. */
+static bool is_query(struct view_causes *causes, const struct view_event *event)
 {
-	return strstr(event->name, "EventQuery");
+	if (causes->last_name != event->name) {
+		causes->last_name = event->name;
+		causes->last_is_query = strstr(event->name, "EventQuery");
+	}
+	return causes->last_is_query;
 }
 
 static int add_launch(struct view_causes *causes, struct view_event *event, u32 correlation,
@@ -138,7 +142,7 @@ static int add_launch(struct view_causes *causes, struct view_event *event, u32 
 		.matmul = matmul,
 	};
 	match_early_effects(causes, record->source, correlation);
-	return view_launches_add(launches, &launch, is_query(event));
+	return view_launches_add(launches, &launch, is_query(causes, event));
 }
 
 /* Adds to what a map says of a number. Beyond the cap all stay "missing". */

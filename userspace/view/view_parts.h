@@ -282,6 +282,8 @@ struct view_causes {
 	struct map first_calls; /* source -> the lowest correlation of its calls */
 	u32 last_source;      /* of the last launch; one of these, where there is any */
 	u32 last_first;	      /* and the lowest correlation of its calls */
+	const char *last_name; /* of the same, and whether it only asks */
+	bool last_is_query;
 	struct map unmatched; /* (source, correlation) -> kernels that came without launch */
 	struct map unmatched_ns; /* the same -> their time */
 	u64 forgotten_count, missing_count, after_kernel_count;
