@@ -119,12 +119,11 @@ s64 why_describe_throttling(struct why_describe *describe, const struct record_o
 	return enter(describe, &text);
 }
 
-s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap)
+static s64 make_launch(struct why_describe *describe, const struct why_gap *gap, u32 pid)
 {
 	_cleanup_text_ struct text text = {0};
-	const struct view *view = view_of(describe);
-	const char *path = view_path_text(view, gap->path);
-	s64 code = why_code_of(describe->code, view_survey(view)->rows[gap->row].pid, gap->stack);
+	const char *path = view_path_text(view_of(describe), gap->path);
+	s64 code = why_code_of(describe->code, pid, gap->stack);
 
 	if (code < 0)
 		return code;
@@ -137,8 +136,27 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 	return enter(describe, &text);
 }
 
+s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap)
+{
+	u32 pid = view_survey(view_of(describe))->rows[gap->row].pid;
+	u64 code = (u64)pid << 32 | gap->stack;
+	const u64 *known = map_find(&describe->launches, code, gap->path);
+	s64 what;
+
+	if (known)
+		return (s64)*known;
+	what = make_launch(describe, gap, pid);
+	/* A range that begins within the gap has no name before. */
+	if (what >= 0 && gap->path && !view_path(view_of(describe), gap->path))
+		return what;
+	if (what < 0 || map_set(&describe->launches, code, gap->path, (u64)what))
+		return -ENOMEM;
+	return what;
+}
+
 void why_describe_free(struct why_describe *describe)
 {
+	map_free(&describe->launches);
 	map_free(&describe->waits);
 	map_free(&describe->known);
 }

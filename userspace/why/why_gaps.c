@@ -99,7 +99,7 @@ static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *na
 static int ask_thread(struct run *run, u32 gpu, const struct view_cause *launch,
 		      const struct why_gap *asked, struct err *err)
 {
-	s64 name = why_what(run->tally->why, launch->name);
+	s64 name = why_tally_name(run->tally, launch->name);
 	struct why_gap gap = *asked;
 	u8 *room;
 	int result;

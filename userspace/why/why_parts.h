@@ -24,6 +24,8 @@ struct why_gaps {
 	struct spool_store store;
 };
 
+#define WHY_NAMES 64 /* a power of two */
+
 /* Causes by what they are. */
 struct why_tally {
 	struct why *why;
@@ -32,6 +34,10 @@ struct why_tally {
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
 	size_t capacity;
+	struct {
+		const char *name; /* NULL: none */
+		u32 number;
+	} names[WHY_NAMES]; /* of events that came last, by their address: of few calls there are many */
 };
 
 /* ---- why_tally.c ---- */
@@ -46,6 +52,8 @@ int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 wh
 u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns);
 /* Number of a string in why->whats; -ENOMEM. */
 s64 why_what(struct why *why, const char *what);
+/* The same of a string that lives as long as the view, such as the name of a call. */
+s64 why_tally_name(struct why_tally *tally, const char *name);
 
 /* ---- the first run (why_gaps.c) ---- */
 

@@ -12,6 +12,21 @@ s64 why_what(struct why *why, const char *what)
 	return string_table_add(&why->whats, what, strlen(what));
 }
 
+s64 why_tally_name(struct why_tally *tally, const char *name)
+{
+	size_t place = ((uintptr_t)name / sizeof(void *)) % WHY_NAMES;
+	s64 number;
+
+	if (tally->names[place].name == name)
+		return tally->names[place].number;
+	number = why_what(tally->why, name);
+	if (number < 0)
+		return -ENOMEM;
+	tally->names[place].name = name;
+	tally->names[place].number = (u32)number;
+	return number;
+}
+
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 {
 	u64 threads = (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;

@@ -325,12 +325,15 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 
 	if (thread->calls++)
 		return 0;
-	name = why_what(run->tally->why, event->name);
+	name = why_tally_name(run->tally, event->name);
 	if (name < 0)
 		return -ENOMEM;
-	thread->call = (u32)name;
-	thread->call_syncs = strstr(event->name, "Synchronize");
-	thread->call_launches = strstr(event->name, "Launch");
+	/* Nothing of number 0, which is "". */
+	if (thread->call != (u32)name) {
+		thread->call = (u32)name;
+		thread->call_syncs = strstr(event->name, "Synchronize");
+		thread->call_launches = strstr(event->name, "Launch");
+	}
 	thread->call_stack = event->stack.stack;
 	return 0;
 }
@@ -349,7 +352,7 @@ static size_t gil_owner(const struct run *run, const struct view_event *event)
 
 static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
 {
-	s64 name = why_what(run->tally->why, event->name);
+	s64 name = why_tally_name(run->tally, event->name);
 	const u64 *waker;
 	u64 runnable_ns;
 

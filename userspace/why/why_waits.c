@@ -61,21 +61,38 @@ static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
 	return WHY_WAIT_NONE;
 }
 
+/* By its name alone. */
+static bool find_named(struct why_waits *waits, const char *name, const struct record_off_cpu *wait,
+		       enum why_wait *ret_wait)
+{
+	bool plain = true;
+
+	if (waits->plain == name)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
+		if (strncmp(name, named[i].word, strlen(named[i].word)) != 0)
+			continue;
+		plain = false;
+		if (named[i].of_device && wait->woken_by == VALUE_woken_by_thread)
+			continue;
+		*ret_wait = named[i].wait;
+		return true;
+	}
+	waits->plain = plain ? name : waits->plain;
+	return false;
+}
+
 int why_waits_find(struct why_waits *waits, const struct view *view, const struct view_event *event,
 		   enum why_wait *ret_wait)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
 	u32 pid = wait->header.pid, stack = wait->header.stack;
-	const u64 *known = map_find(&waits->known, pid, stack);
 	enum why_wait found;
+	const u64 *known;
 
-	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
-		if (strncmp(event->name, named[i].word, strlen(named[i].word)) != 0 ||
-		    (named[i].of_device && wait->woken_by == VALUE_woken_by_thread))
-			continue;
-		*ret_wait = named[i].wait;
+	if (find_named(waits, event->name, wait, ret_wait))
 		return 0;
-	}
+	known = map_find(&waits->known, pid, stack);
 	found = known ? (enum why_wait) * known : wait_of_frames(view, pid, stack);
 	if (!known && map_set(&waits->known, pid, stack, found))
 		return -ENOMEM;

@@ -9,6 +9,7 @@
 /* Zero-initialise it. */
 struct why_waits {
 	struct map known; /* (process, stack) -> enum why_wait of the functions in it */
+	const char *plain; /* a name that says nothing of it: most waits in a row have one name, and the view has it once */
 };
 
 /* Of an off_cpu event. 0 or -ENOMEM. */
