@@ -5,10 +5,13 @@ each launch. Says "ready"; a line on stdin begins ROUNDS (argv[3]) in THREADS (a
 nothing of CUDA until a line comes."""
 import ctypes
 import json
+import os
 import sys
 import threading
+import time
 
 folder, notes_path, rounds, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+busy_s = int(os.environ.get("BUSY_MS", 0)) / 1000
 if "late" in sys.argv[5:]:
 	print("begun", flush=True)
 	sys.stdin.readline()
@@ -90,6 +93,9 @@ def work(thread):
 	stream = ctypes.c_void_p()
 	check(runtime.cudaStreamCreateWithFlags(ctypes.byref(stream), 1))
 	for i in range(rounds):
+		end = time.thread_time() + busy_s
+		while time.thread_time() < end:
+			pass
 		for place, caller in enumerate(CALLERS):
 			globals()[caller]((thread * rounds + i) * len(CALLERS) + place, stream)
 	check(runtime.cudaStreamSynchronize(stream))
