@@ -426,5 +426,8 @@ struct view_value view_value(const struct view *view, const struct view_key *key
 /* The correlation id of a launch or an effect, with the number of its source as the upper half: readers of other formats know no
  * sources, and would take the launches of one process for those of another. The same as long as ids of a source do not come again. */
 u64 view_unique_correlation(const struct view *view, const struct view_event *event);
+/* Where the CUDA event was recorded that a sync event waits for: id of the stream, and what view_unique_correlation() says of the call. False: not
+ * known. */
+bool view_event_recorded(const struct view *view, const struct view_event *wait, u32 *ret_stream, u64 *ret_correlation);
 
 #endif

@@ -212,21 +212,22 @@ static struct view_value compute_stream(const struct view *view, const struct vi
 static struct view_value compute_recorded_by(const struct view *view,
 					     const struct view_event *event)
 {
-	const struct view_recording *recording =
-		view_recordings_find(&view->recordings, (const struct record_sync *)event->record);
+	u64 correlation;
+	u32 stream;
 
-	return recording ? value_u64(view_causes_upper_half(&view->causes, recording->source) |
-				     recording->correlation)
-			 : value_absent();
+	return view_event_recorded(view, event, &stream, &correlation) ? value_u64(correlation)
+								       : value_absent();
 }
 
 static struct view_value compute_recorded_in(const struct view *view,
 					     const struct view_event *event)
 {
-	const struct view_recording *recording =
-		view_recordings_find(&view->recordings, (const struct record_sync *)event->record);
+	u64 correlation;
+	u32 stream;
 
-	return recording ? value_u64(stream_number(view, recording->stream)) : value_absent();
+	return view_event_recorded(view, event, &stream, &correlation)
+		       ? value_u64(stream_number(view, stream))
+		       : value_absent();
 }
 
 static struct view_value compute_source_device(const struct view *view,

@@ -74,6 +74,20 @@ const struct view_recording *view_recordings_find(const struct view_recordings *
 		       : NULL;
 }
 
+bool view_event_recorded(const struct view *view, const struct view_event *wait, u32 *ret_stream,
+			 u64 *ret_correlation)
+{
+	const struct view_recording *recording =
+		view_recordings_find(&view->recordings, (const struct record_sync *)wait->record);
+
+	if (!recording)
+		return false;
+	*ret_stream = recording->stream;
+	*ret_correlation =
+		view_causes_upper_half(&view->causes, recording->source) | recording->correlation;
+	return true;
+}
+
 void view_recordings_free(struct view_recordings *recordings)
 {
 	free(recordings->items);

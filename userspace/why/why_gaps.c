@@ -29,6 +29,7 @@ struct run {
 	struct progress *progress;
 	size_t progress_capacity;
 	struct why_gaps *gaps;
+	bool has_waits; /* for a GPU: of streams, maybe */
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -39,6 +40,7 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	(void)err;
 	run->view = view;
 	run->start_ns = survey->window_start_ns;
+	run->has_waits = view_kind_count(view, KIND_sync);
 	return 0;
 }
 
@@ -125,7 +127,26 @@ static u64 between(u64 value, u64 least, u64 most)
 	return value > most ? most : value;
 }
 
-/* "gemm in stream 7, behind its wait for event 2" */
+/* "event 2 of stream 9 of GPU 1: Memcpy HtoD" */
+static void append_awaited(const struct run *run, const struct view_event *next,
+			   const struct why_stream_wait *wait, struct text *text)
+{
+	const struct why_stream_work *work = why_streams_awaited(&run->streams, wait);
+
+	if (wait->event == ~0U)
+		text_append(text, "an event");
+	else
+		text_appendf(text, "event %u", wait->event);
+	if (!work)
+		return;
+	if (work->row->stream_number != ~0U)
+		text_appendf(text, " of stream %u", work->row->stream_number);
+	if (work->row->device_number != next->row->device_number)
+		text_appendf(text, " of GPU %u", work->row->device_number);
+	text_appendf(text, ": %s", work->name);
+}
+
+/* "gemm in stream 7, behind its wait for event 2 of stream 9: Memcpy HtoD" */
 static int add_queued(struct run *run, u32 gpu, const struct view_event *next,
 		      const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
 {
@@ -134,10 +155,10 @@ static int add_queued(struct run *run, u32 gpu, const struct view_event *next,
 	text_append(&text, next->name);
 	if (wait && next->row->stream_number != ~0U)
 		text_appendf(&text, " in stream %u", next->row->stream_number);
-	if (wait && wait->event != ~0U)
-		text_appendf(&text, ", behind its wait for event %u", wait->event);
-	else if (wait)
-		text_append(&text, ", behind its wait for an event");
+	if (wait) {
+		text_append(&text, ", behind its wait for ");
+		append_awaited(run, next, wait, &text);
+	}
 	return text.failed ? -ENOMEM
 			   : add_part(run, gpu, WHY_QUEUED, text_string(&text),
 				      next->cause->row_index, since_ns, until_ns);
@@ -209,7 +230,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	int result;
 	s64 gpu;
 
-	if (event->kind->number == KIND_sync && why_streams_add(&run->streams, event))
+	if (event->kind->number == KIND_sync && why_streams_add(&run->streams, run->view, event))
 		return no_memory(err);
 	if (!view_row_is_of(work_kinds, event->kind->number))
 		return 0;
@@ -227,6 +248,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		if (result < 0)
 			return result;
 	}
+	if (run->has_waits && why_streams_add_work(&run->streams, run->view, event))
+		return no_memory(err);
 	progress->worked = true;
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
 	add_busy(run, &run->tally->why->gpus[gpu], since_ns, until_ns);

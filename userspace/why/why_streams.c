@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-static struct why_stream *find(struct why_streams *streams, u32 id)
+static struct why_stream *find(const struct why_streams *streams, u32 id)
 {
 	const u64 *place = map_find(&streams->places, id, 0);
 
@@ -27,8 +27,10 @@ static struct why_stream *enter(struct why_streams *streams, u32 id)
 	return &streams->streams[streams->count++];
 }
 
-int why_streams_add(struct why_streams *streams, const struct view_event *event)
+int why_streams_add(struct why_streams *streams, const struct view *view,
+		    const struct view_event *event)
 {
+	struct why_stream_wait wait = {.asked_ns = event->ts};
 	const struct record_sync *sync = (const void *)event->record;
 	struct why_stream *stream;
 
@@ -37,9 +39,42 @@ int why_streams_add(struct why_streams *streams, const struct view_event *event)
 	stream = enter(streams, sync->stream);
 	if (!stream || array_reserve(&stream->waits, &stream->capacity, stream->count + 1))
 		return -ENOMEM;
-	stream->waits[stream->count++] =
-		(struct why_stream_wait){.asked_ns = event->ts, .event = sync->event};
+	wait.event = sync->event;
+	view_event_recorded(view, event, &wait.stream, &wait.recorded);
+	stream->waits[stream->count++] = wait;
 	return 0;
+}
+
+int why_streams_add_work(struct why_streams *streams, const struct view *view,
+			 const struct view_event *event)
+{
+	struct why_stream *stream = enter(streams, event->row->stream);
+
+	if (!stream)
+		return -ENOMEM;
+	stream->works[stream->work_count++ % WHY_STREAM_WORKS] = (struct why_stream_work){
+		.launched = view_unique_correlation(view, event),
+		.name = event->name,
+		.row = event->row,
+	};
+	return 0;
+}
+
+const struct why_stream_work *why_streams_awaited(const struct why_streams *streams,
+						  const struct why_stream_wait *wait)
+{
+	const struct why_stream *stream = wait->recorded ? find(streams, wait->stream) : NULL;
+	size_t count = stream ? stream->work_count : 0;
+
+	/* Numbers of calls grow. */
+	for (size_t back = 1; back <= count && back <= WHY_STREAM_WORKS; back++) {
+		const struct why_stream_work *work =
+			&stream->works[(count - back) % WHY_STREAM_WORKS];
+
+		if (work->launched < wait->recorded)
+			return work;
+	}
+	return NULL;
 }
 
 bool why_streams_take(struct why_streams *streams, u32 id, u64 launched_ns,
