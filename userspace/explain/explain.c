@@ -67,8 +67,7 @@ static void explain_free(struct explain *explain)
 {
 	for (size_t i = 0; i < EXPLAIN_FINDINGS; i++)
 		explain_evidence_free(&explain->evidence[i]);
-	for (size_t i = 0; i < EXPLAIN_SLOW_PARTS; i++)
-		explain_places_free(&explain->slow.parts[i].places);
+	explain_slow_free(&explain->slow);
 	for (size_t i = 0; i < COPY_SORTS; i++)
 		explain_places_free(&explain->copies[i].names);
 	explain_kernels_free(explain);

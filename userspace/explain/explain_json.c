@@ -95,7 +95,6 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, str
 {
 	double slow_ns = round(slow->parts[part].slow_ns);
 	double typical_ns = round(slow->parts[part].typical_ns);
-	struct explain_place place;
 
 	text_append_char(text, '{');
 	append_key(text, "tag", true);
@@ -105,8 +104,7 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, str
 	text_appendf(text, "%.0f", slow_ns - typical_ns);
 	append_number(text, "slow_ns", (u64)slow_ns);
 	append_number(text, "typical_ns", (u64)typical_ns);
-	append_string(text, "place",
-		      explain_places_top(&slow->parts[part].places, &place, 1) ? place.name : "");
+	append_string(text, "place", explain_slow_place(slow, part) ?: "");
 	text_append_char(text, '}');
 }
 

@@ -78,7 +78,7 @@ struct explain_slow {
 	u64 typical_count, typical_mean_ns;
 	struct explain_slow_part {
 		double slow_ns, typical_ns; /* all of these add up to the means */
-		struct explain_places places; /* in slow ones */
+		struct explain_places slow_places, typical_places;
 	} parts[EXPLAIN_SLOW_PARTS];
 };
 
@@ -169,8 +169,17 @@ struct explain_steps {
 /* Of the main track; false: there are no steps. */
 bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps);
 
-/* Two runs over the view, where slow steps differ: what is longer in them. Behind all others. */
+/* Two runs over the view, where slow steps differ, and one more where the GPU works longer in them: what is longer in them. Behind all others. */
 int explain_slow_add(struct explain *explain, struct err *err);
+void explain_slow_free(struct explain_slow *slow);
+/* Where most of what is longer is; NULL: that is not known. */
+const char *explain_slow_place(const struct explain_slow *slow, unsigned part);
+/* Of steps: the main track, and how many of it count; NULL: there are none. */
+const struct view_step_track *explain_steps_main(const struct explain *explain, size_t *ret_count);
+/* How long they are, sorted; NULL: no memory. The caller frees. */
+u64 *explain_steps_times(const struct view_step_track *track, size_t count);
+/* Of `of` equal parts of the sorted ones the end of the `part`th. */
+u64 explain_steps_quantile(const u64 *times, size_t count, unsigned part, unsigned of);
 /* Those that have time, by how much longer they are in slow steps; how many. */
 size_t explain_slow_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS]);
 const char *explain_slow_tag(unsigned part);

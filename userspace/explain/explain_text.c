@@ -155,14 +155,14 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, boo
 			     struct text *line)
 {
 	const struct explain_slow_part *times = &slow->parts[part];
-	struct explain_place place;
+	const char *place = explain_slow_place(slow, part);
 
 	explain_append_time(times->slow_ns - times->typical_ns, line);
 	text_appendf(line, " %s", explain_slow_title(part));
-	if (!with_place || !explain_places_top(&times->places, &place, 1))
+	if (!with_place || !place)
 		return;
 	text_append(line, ", most ");
-	explain_append_name(place.name, NAME_COLUMNS, line);
+	explain_append_name(place, NAME_COLUMNS, line);
 }
 
 /* What is longer in the slow steps, as far as it is much of that. */

@@ -42,6 +42,9 @@ struct why_slices {
 	size_t count;
 };
 
+/* The group in which since_ns is; lowers until_ns to where that ends. slices NULL: there are none. */
+u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns);
+
 struct why_cause {
 	u32 gpu; /* place in why.gpus */
 	u32 group;

@@ -48,8 +48,6 @@ s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
 /* Adds a time of gap number `gap` of the cause's GPU, each part to its group. -ENOMEM. */
 int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
-/* The group in which since_ns is; lowers until_ns to where that ends. */
-u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns);
 /* Number of a string in why->whats; -ENOMEM. */
 s64 why_what(struct why *why, const char *what);
 /* The same of a string that lives as long as the view, such as the name of a call. */
