@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "elf/elf_pieces.h"
 #include "plan/site_check.h"
 
 /* A hit costs about a microsecond: half a percent of a processor. Importing modules ends some 1,000 a second. */
@@ -23,6 +24,25 @@ static const struct code_mapping *find_mapping(const struct code_map *map, u32 p
 				       : NULL;
 	}
 	return NULL;
+}
+
+/* What a target has in memory is untrusted: a probe within an instruction would make another one of that. */
+static bool is_function(const struct code_file *code_file, u64 offset)
+{
+	const struct elf_piece *piece = NULL;
+	struct elf_pieces *pieces = NULL;
+	struct elf_file *file;
+	bool begins;
+	u64 address;
+
+	if (elf_file_open(code_file->fd, "", &file, NULL))
+		return false;
+	if (!elf_file_address(file, offset, &address) && !elf_pieces_read(file, &pieces, NULL))
+		piece = elf_pieces_find(pieces, address);
+	begins = piece && piece->start == address;
+	elf_pieces_free(pieces);
+	elf_file_free(file);
+	return begins;
 }
 
 /* The code of the function is that of the file, before and after. */
@@ -46,19 +66,18 @@ static int check(const struct target *target, const struct code_map *map,
 }
 
 static int attach(const struct bpf_source *source, const struct target *target,
-		  const struct code_map *map, u64 address, struct uprobe_set *probe,
-		  struct err *err)
+		  const struct code_map *map, const struct code_mapping *mapping, u64 address,
+		  struct uprobe_set *probe, struct err *err)
 {
-	const struct code_mapping *mapping = find_mapping(map, target->pid, address);
 	u64 offset;
 	int result;
 
 	/* Probes that name a process last only as long as its first thread. */
-	if (!mapping || target->first_thread_ended)
-		return err_set(err, -ENOENT, "%s",
-			       mapping ? "its first thread has ended"
-				       : "the function that ends them is in no file");
+	if (target->first_thread_ended)
+		return err_set(err, -ENOENT, "its first thread has ended");
 	offset = address - mapping->start + mapping->file_offset;
+	if (!is_function(&map->files[mapping->file], offset))
+		return err_set(err, -ENOTSUP, "what should end them is no function");
 	result = check(target, map, mapping, offset, err);
 	if (!result)
 		result = bpf_source_attach_python_ends(
@@ -71,8 +90,9 @@ static int attach(const struct bpf_source *source, const struct target *target,
 }
 
 void python_ends_count(struct python_ends *ends, const struct bpf_source *source,
-		       const struct code_map *map, u32 pid)
+		       const struct code_map *map, const struct python_files *files, u32 pid)
 {
+	const struct code_mapping *mapping;
 	struct target target = {.pidfd = -1, .proc_fd = -1};
 	struct python_ends_process process = {.pid = pid, .since_ns = clock_monotonic_ns()};
 	struct python_process python;
@@ -81,9 +101,16 @@ void python_ends_count(struct python_ends *ends, const struct bpf_source *source
 
 	if (ends->count == ARRAY_SIZE(ends->items) || bpf_source_get_python(source, pid, &python))
 		return;
-	result = target_open(pid, false, &target, &err);
+	mapping = find_mapping(map, pid, python.code_dealloc);
+	/* The interpreter's own: whoever has put another one in its place may put it back. */
+	if (!mapping || mapping->file >= files->count || files->items[mapping->file].result)
+		result = err_set(&err, -ENOTSUP,
+				 "the function that ends them is not its interpreter's");
+	else
+		result = target_open(pid, false, &target, &err);
 	if (!result)
-		result = attach(source, &target, map, python.code_dealloc, &process.probe, &err);
+		result = attach(source, &target, map, mapping, python.code_dealloc, &process.probe,
+				&err);
 	target_close(&target);
 	process.generation = PYTHON_GENERATION_OF(++ends->number);
 	if (!result)

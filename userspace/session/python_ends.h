@@ -8,6 +8,7 @@
 
 #include "collect/bpf/bpf_source.h"
 #include "process/code_map.h"
+#include "python/python_find.h"
 
 #define PYTHON_ENDS_MAX 64 /* processes; a probe each */
 
@@ -22,8 +23,9 @@ struct python_ends {
 	u32 number; /* of the last one's generation */
 };
 
-/* In a process of which the BPF programs have the interpreter. What fails is logged. Blocks some ms. */
-void python_ends_count(struct python_ends *ends, const struct bpf_source *source, const struct code_map *map, u32 pid);
+/* In a process of which the BPF programs have the interpreter; files: what is known of those of the map. What fails is logged. Blocks some ms. */
+void python_ends_count(struct python_ends *ends, const struct bpf_source *source, const struct code_map *map,
+		       const struct python_files *files, u32 pid);
 /* Some times a second: ends it in processes where it costs more than it saves. Blocks there: some 50 ms. */
 void python_ends_look(struct python_ends *ends, const struct bpf_source *source, u64 now_ns);
 /* No longer; moves the probes to a set that the caller detaches. */

@@ -122,7 +122,7 @@ static void count_ends(struct pythons *pythons, const struct bpf_source *source,
 	    !bpf_source_has_python(source, pid))
 		return;
 	set(pythons, pid, FIELD_COUNTED, 1);
-	python_ends_count(&pythons->ends, source, map, pid);
+	python_ends_count(&pythons->ends, source, map, &pythons->files, pid);
 }
 
 void pythons_look(struct pythons *pythons, const struct bpf_source *source,
