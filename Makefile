@@ -304,7 +304,7 @@ demo: ## install what is missing, build, record a redis-server of its own and a 
 	$(Q)scripts/demo.sh
 
 .PHONY: quick
-quick: ## build, run unit and golden tests and what of lint needs but Python: less than a minute, nothing is installed
+quick: ## build, run unit and golden tests and what of lint needs but Python: about a minute, nothing is installed
 	$(Q)$(SUBMAKE) all unit
 	$(Q)tests/run -c quick
 
