@@ -267,6 +267,7 @@ static __noinline int python_take(struct python_walk *walk, struct task_struct *
 	walk->unreadable = 0;
 	walk->last = 0;
 	walk->code = 0;
+	walk->code_id = 0;
 	walk->loop.end = 0;
 	walk->interrupts = interrupts;
 #ifdef UNWIND_OTHERS

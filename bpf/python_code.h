@@ -471,6 +471,14 @@ static __always_inline bool code_is_seen(struct python_walk *walk, u64 address)
 	return true;
 }
 
+/* One that is being freed, or was, has no references, or where the next free memory is. (32 bits of them from 3.12 on, flags in the upper 16.) */
+static __always_inline bool code_lives(const struct python_walk *walk)
+{
+	u64 references = walk->code_words[0];
+
+	return (u32)references && !(u16)(references >> 32);
+}
+
 /* Which one it is, and userspace is told of it. Of a thread that did not sleep all the time what was read may be of no code object. */
 static __always_inline void look_at_code(struct python_state *state, u64 address)
 {
@@ -483,7 +491,7 @@ static __always_inline void look_at_code(struct python_state *state, u64 address
 	if (walk->is_new && send_code(state))
 		walk->code_id = 0;
 	walk->first_traced = code_int(walk, state->process->layout.code_first_traced);
-	if (!walk->code_id || !walk->generation || !python_stays(state))
+	if (!walk->code_id || !walk->generation || !code_lives(walk) || !python_stays(state))
 		return;
 	seen = seen_at(walk, address);
 	seen[1] = seen[0];

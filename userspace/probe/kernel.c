@@ -2,6 +2,7 @@
 #include "probe/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <asm/ptrace.h>
 #include <signal.h>
 #include <linux/bpf.h>
@@ -97,6 +98,22 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
+/* Is the kernel itself preempted? In doubt it is. */
+static bool is_preempted(void)
+{
+	char modes[128] = "";
+	_cleanup_close_ int fd = open("/sys/kernel/debug/sched/preempt", O_RDONLY | O_CLOEXEC);
+	struct utsname name;
+
+	uname(&name);
+	if (!strstr(name.version, "PREEMPT"))
+		return false;
+	/* "none (voluntary) full" */
+	return !strstr(name.version, "PREEMPT_DYNAMIC") || fd < 0 ||
+	       read(fd, modes, sizeof(modes) - 1) <= 0 ||
+	       !(strstr(modes, "(none)") || strstr(modes, "(voluntary)"));
+}
+
 static void look_at_types(struct kernel_abilities *abilities)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -112,6 +129,7 @@ static void look_at_types(struct kernel_abilities *abilities)
 	abilities->growth = others ? abilities->locks : KERNEL_GROWTH_NONE;
 	/* In later kernels the function has another name, and fewer arguments. */
 	abilities->other_memory = has_function(btf, "bpf_copy_from_user_task");
+	abilities->holds_cpu = has_function(btf, "bpf_preempt_disable") || !is_preempted();
 	abilities->hold_threads = has_function(btf, "bpf_task_work_schedule_resume_impl") &&
 				  !has_function(btf, "bpf_task_work_schedule_resume");
 	btf__free(btf);

@@ -21,6 +21,7 @@ struct kernel_abilities {
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
 	bool hold_threads;   /* a program may do work on a thread's way back to user mode (6.18) */
 	bool other_memory;   /* a program may read the memory of any task (5.18) */
+	bool holds_cpu;	     /* no program is in the way of another one of the same CPU: preemption can be held off (6.10), or there is none of the kernel */
 	char release[65];    /* uname */
 };
 

@@ -7,7 +7,8 @@
 #include "base/log.h"
 
 /* Of an interpreter that does not run yet, or whose frames are none. */
-#define PATIENCE_NS (10 * NS_PER_SECOND) /* then it is refused, if its frames are none */
+#define PATIENCE_NS   (10 * NS_PER_SECOND) /* then it is refused, if its frames are none */
+#define PROBES_A_LOOK 4			   /* where code objects end */
 #define LOOKS_PER_AGE \
 	8 /* it is looked at again after so much of the time for which it was looked at: the more rarely, the longer */
 
@@ -112,15 +113,16 @@ static void look_at(struct pythons *pythons, const struct bpf_source *source,
 	refuse(pythons, pid, version, &err);
 }
 
-/* Of one whose frames are read, a child that has its parent's interpreter included. */
+/* left: so many more in this look, which takes some ms for each. Of one whose frames are read, a child that has its parent's interpreter included. */
 static void count_ends(struct pythons *pythons, const struct bpf_source *source,
-		       const struct code_map *map, u32 pid)
+		       const struct code_map *map, u32 pid, unsigned *left)
 {
 	u64 first = get(pythons, pid, FIELD_FIRST);
 
-	if (get(pythons, pid, FIELD_COUNTED) || (first && first != STATE_READ) ||
-	    !bpf_source_has_python(source, pid))
+	if (get(pythons, pid, FIELD_COUNTED) || (first && first != STATE_READ) || !*left ||
+	    !python_ends_has_room(&pythons->ends, source) || !bpf_source_has_python(source, pid))
 		return;
+	--*left;
 	set(pythons, pid, FIELD_COUNTED, 1);
 	python_ends_count(&pythons->ends, source, map, &pythons->files, pid);
 }
@@ -129,13 +131,14 @@ void pythons_look(struct pythons *pythons, const struct bpf_source *source,
 		  const struct code_map *map)
 {
 	u64 now_ns = clock_monotonic_ns();
+	unsigned left = PROBES_A_LOOK;
 
 	if (!bpf_source_reads_python(source) && !bpf_source_refuses_python(source))
 		return;
 	for (size_t i = 0; i < map->process_count; i++) {
 		if (is_open(pythons, source, &map->processes[i], now_ns))
 			look_at(pythons, source, map, map->processes[i].pid, now_ns);
-		count_ends(pythons, source, map, map->processes[i].pid);
+		count_ends(pythons, source, map, map->processes[i].pid, &left);
 	}
 	python_ends_look(&pythons->ends, source, now_ns);
 }

@@ -58,6 +58,7 @@ void session_detach_begin(struct session *session)
 	/* What there was no memory for to hand over. */
 	bpf_source_detach(session->source, config->on_detach, config->callback_data);
 	processes_detach(session->processes);
+	python_ends_free(&session->pythons.ends);
 	log_phase("probes are being detached");
 	/* An exception through one whose return address is overwritten ends the target: they do not wait. */
 	if (plan_hijacks_returns(config->plan))

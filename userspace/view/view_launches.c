@@ -250,10 +250,11 @@ static s64 add_origin(struct view_launches *launches, const struct view_launch *
 	u32 mark = launches->surveyed ? 0 : cause->path;
 	u64 who = (u64)cause->pid << 32 | cause->tid;
 	u64 how = (u64)launch->source << 32 | mark << 1 | (name != NULL);
-	const struct launch_origin *last = &launches->origins[launches->last_origin];
+	const struct launch_origin *last =
+		launches->origin_count ? &launches->origins[launches->last_origin] : NULL;
 	const u64 *found;
 
-	if (launches->origin_count && last->pid == cause->pid && last->tid == cause->tid &&
+	if (last && last->pid == cause->pid && last->tid == cause->tid &&
 	    last->source == launch->source && last->mark == mark && !last->name == !name)
 		return launches->last_origin;
 	found = map_find(&launches->origin_index, who, how);

@@ -149,6 +149,9 @@ void bpf_source_drop_python(const struct bpf_source *source, u32 pid);
 bool bpf_source_has_python(const struct bpf_source *source, u32 pid);
 /* 0 or -ENOENT. */
 int bpf_source_get_python(const struct bpf_source *source, u32 pid, struct python_process *ret_process);
+/* In how many processes at most ends of code objects can be counted: in none where programs of a CPU may be in each other's way, so that what one of them notes
+ * of a code object may be of another. */
+size_t bpf_source_python_ends_max(const struct bpf_source *source);
 /* In the process, at the function of this file in which code objects end. From then on, */
 int bpf_source_attach_python_ends(const struct bpf_source *source, u32 pid, int file_fd, u64 offset,
 				  struct uprobe_set *set, struct err *err);
