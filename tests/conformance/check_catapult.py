@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 # It takes spans for nested whose times are so when they are rounded to a us, and then an arrow may find none. In what was made by hand.
-CLOSE = ("gpu.ndjson", "off_cpu_stacks.ndjson", "steps_graph.ndjson")
+CLOSE = ("gpu.ndjson", "gpu_waits.ndjson", "off_cpu_stacks.ndjson", "steps_graph.ndjson")
 HERE = pathlib.Path(__file__).resolve().parent
 
 
