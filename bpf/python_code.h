@@ -297,10 +297,14 @@ static __always_inline int read_code(const struct python_state *state, struct py
 		       : 0;
 }
 
-/* Is all that was read of the thread that which it has? */
+/* Is all that was read of the thread that which it has? One that was woken has another number of switches only when it has left its CPU
+ * again; before that it is on it. It is counted before it is off it, so this is asked first. */
 static __always_inline bool python_stays(const struct python_state *state)
 {
 #ifdef UNWIND_OTHERS
+	if (bpf_core_field_exists(state->task->on_cpu) && state->task->on_cpu)
+		return false;
+	barrier();
 	return switches_of(state->task) == state->walk->switches;
 #else
 	return true;
