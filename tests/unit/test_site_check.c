@@ -33,7 +33,13 @@ struct fixture {
 	struct plan *plan;
 };
 
-static bool fixture_open(const char *name, struct fixture *ret_fixture)
+static bool build_library(const char *name)
+{
+	write_file("library.c", library_source);
+	return shell("cc -shared -fPIC -o %s library.c", name);
+}
+
+static bool fixture_map(const char *name, struct fixture *ret_fixture)
 {
 	const char *patterns[] = {"libsites*.so:one", "libsites*.so:two", "libsites*.so:three"};
 	char path[SCRATCH_PATH_BYTES];
@@ -42,9 +48,6 @@ static bool fixture_open(const char *name, struct fixture *ret_fixture)
 	struct stat status;
 
 	*ret_fixture = (struct fixture){NULL};
-	write_file("library.c", library_source);
-	if (!shell("cc -shared -fPIC -o %s library.c", name))
-		return false;
 	fd = open(in_folder(path, name), O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0 && !fstat(fd, &status));
 	ret_fixture->size_bytes = (size_t)status.st_size;
@@ -56,6 +59,11 @@ static bool fixture_open(const char *name, struct fixture *ret_fixture)
 			    &ret_fixture->plan, &err),
 		 err);
 	return ret_fixture->plan;
+}
+
+static bool fixture_open(const char *name, struct fixture *ret_fixture)
+{
+	return build_library(name) && fixture_map(name, ret_fixture);
 }
 
 static void fixture_close(struct fixture *fixture)
@@ -267,6 +275,57 @@ TEST(offsets_beside_a_plan)
 	CHECK_U64(cookies[0], 2);
 	CHECK_U64(places[0], find(&fixture, "two")->file_offset);
 	fixture_close(&fixture);
+}
+
+#define OVERLAY_MADE                                                                             \
+	"mount -t overlay overlay -o lowerdir=over/image,upperdir=over/upper,workdir=over/work " \
+	"over/merged"
+
+static bool try_shell(const char *command)
+{
+	char whole[1024];
+
+	snprintf(whole, sizeof(whole), "cd %s && (%s) >>log 2>&1", folder, command);
+	return !system(whole);
+}
+
+TEST(offsets_in_a_file_that_an_overlay_has_copied_since)
+{
+	struct site_changes changes = {0};
+	struct fixture fixture;
+	char path[SCRATCH_PATH_BYTES];
+	u64 place, cookie = 1;
+	struct site_offsets offsets = {
+		.path = "libsites_up.so", .offsets = &place, .cookies = &cookie, .count = 1};
+	const struct code_module *module;
+
+	if (!try_shell("mkdir over && mount -t tmpfs none over && cd over && "
+		       "mkdir image upper work merged"))
+		SKIP("no tmpfs can be mounted here");
+	if (!build_library("over/image/libsites_up.so"))
+		SKIP("no cc");
+	if (!try_shell(OVERLAY_MADE) || !fixture_map("over/merged/libsites_up.so", &fixture)) {
+		(void)try_shell("umount over");
+		SKIP("no overlay can be mounted here");
+	}
+	module = &fixture.plan->modules[find(&fixture, "one")->module];
+	place = find(&fixture, "one")->file_offset;
+	CHECK_U64(*(volatile u8 *)(fixture.code + place), 0x53); /* who runs it has its pages */
+	offsets.maps_device = module->numbers.maps_device;
+	offsets.maps_inode = module->numbers.maps_inode;
+	in_folder(path, "over/merged/libsites_up.so");
+	offsets.fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK_U64(site_check_offsets(&fixture.target, &offsets, &changes), 0);
+	CHECK_U64(offsets.count, 1);
+	close(offsets.fd);
+	CHECK_U64(chmod(path, 0700), 0);
+	offsets.fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK_U64(site_check_offsets(&fixture.target, &offsets, &changes), 0);
+	CHECK_U64(offsets.count, 0);
+	CHECK(strstr(changes.first, "overlayfs has made a copy"));
+	close(offsets.fd);
+	fixture_close(&fixture);
+	CHECK(try_shell("umount over/merged && umount over"));
 }
 
 UNIT_MAIN()

@@ -14,6 +14,7 @@
 #include "plan/code_pieces.h"
 #include "plan/plan_parts.h"
 #include "probe/kernel.h"
+#include "process/file_pages.h"
 
 #define WINDOW_BYTES 4096
 
@@ -331,6 +332,7 @@ int site_check_offsets(const struct target *target, struct site_offsets *offsets
 	struct code_module module = {
 		.path = (char *)offsets->path,
 		.fd = offsets->fd,
+		.overlay = file_pages_is_overlay(offsets->fd),
 		.numbers = {.maps_device = offsets->maps_device, .maps_inode = offsets->maps_inode},
 		.targets = &first_target,
 		.target_count = 1};
