@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "probe/own_functions_x86_64.h"
+#include "probe/multi_filter.h"
 #include "probe/own_code.h"
 #include "probe/uprobe.h"
 #include "base/cleanup.h"
@@ -165,6 +166,10 @@ int kernel_abilities_probe(struct kernel_abilities *ret_abilities, struct err *e
 			"with CONFIG_DEBUG_INFO_BTF is needed)");
 	abilities.uprobe_multi = has_link(UPROBE_MULTI);
 	abilities.uprobe_session = has_link(UPROBE_SESSION);
+	/* Kernels with sessions are later than its mending. */
+	abilities.half_multi = abilities.uprobe_multi && !abilities.uprobe_session &&
+			       !multi_filter_sees_threads((u32)getpid());
+	abilities.uprobe_multi = abilities.uprobe_multi && !abilities.half_multi;
 	abilities.set_registers = abilities.uprobe_multi && can_set_registers();
 	look_at_types(&abilities);
 	*ret_abilities = abilities;

@@ -16,7 +16,8 @@ enum kernel_growth {
 struct kernel_abilities {
 	enum kernel_growth growth;
 	enum kernel_growth locks; /* the same, of the tracepoint of locks alone */
-	bool uprobe_multi;   /* one link for many functions (Linux 6.6) */
+	bool uprobe_multi;   /* one link for many functions (Linux 6.6), which sees all threads of the process that it names */
+	bool half_multi;     /* it is there, but sees the first thread alone (probe/multi_filter.h): as if it was not there */
 	bool uprobe_session; /* entry and return in one program that chooses call by call (6.13) */
 	bool set_registers;  /* a program may do what the probed instruction does (6.19) */
 	bool hold_threads;   /* a program may do work on a thread's way back to user mode (6.18) */

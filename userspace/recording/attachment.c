@@ -81,7 +81,10 @@ static int modes_check(const struct options *options, const struct kernel_abilit
 	} needs[] = {
 		{options->attach_mode == CHOICE_attach_mode_multi, can->uprobe_multi,
 		 "--attach multi",
-		 "has no uprobe_multi (Linux 6.6 and later have). Leave --attach out."},
+		 can->half_multi
+			 ? "has a uprobe_multi that sees the first thread alone (mended in Linux "
+			   "6.6.35, 6.9.5 and 6.10). Leave --attach out."
+			 : "has no uprobe_multi (Linux 6.6 and later have). Leave --attach out."},
 		{options->returns_mode == CHOICE_returns_mode_emulated, can->set_registers,
 		 "--returns emulated",
 		 "does not let a program set registers (Linux 6.19 and later do). Leave --returns "

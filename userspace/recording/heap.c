@@ -7,8 +7,8 @@
 #include "options/levels.h"
 
 static const char no_multi[] =
-	"allocations of host memory can't be recorded: that takes uprobe_multi (Linux 6.6 and "
-	"later, without --attach single)";
+	"allocations of host memory can't be recorded: that takes uprobe_multi (Linux 6.6.35, "
+	"6.9.5 and later, without --attach single)";
 static const char no_functions[] =
 	"allocations of host memory can't be recorded: no file that the target maps has functions "
 	"called malloc and free, or those of jemalloc, tcmalloc or mimalloc (a static program "

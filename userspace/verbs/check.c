@@ -52,9 +52,12 @@ static void append_kernel(struct text *text, const struct attachment *attachment
 	text_appendf(text, "Linux %s: ", abilities->release);
 	if (attachment->single_probes)
 		text_appendf(text,
-			     "single probes (%.1f s each to detach); returns: entries only, "
+			     "single probes (%.1f s each to detach%s); returns: entries only, "
 			     "--returns stepped on request\n",
-			     UPROBE_SINGLE_DETACH_SECONDS);
+			     UPROBE_SINGLE_DETACH_SECONDS,
+			     abilities->half_multi
+				     ? "; its uprobe_multi sees the first thread of a process alone"
+				     : "");
 	else
 		text_appendf(text, "uprobe_multi; returns: %s%sstepped exits\n",
 			     abilities->set_registers ? "emulated exits, " : "",

@@ -11,24 +11,18 @@
 /* Processes in which ends of code objects are counted by single probes, which take UPROBE_SINGLE_DETACH_SECONDS each to go. */
 #define SINGLE_ENDS_MAX 8
 
-/* Before 6.6.35 and 6.9.5 a link of uprobe_multi that names a process sees its first thread alone: those with sessions (6.13) are later. */
-static bool ends_by_multi(const struct bpf_source *source)
-{
-	return source->abilities.uprobe_session;
-}
-
 size_t bpf_source_python_ends_max(const struct bpf_source *source)
 {
 	if (!source->abilities.holds_cpu)
 		return 0;
-	return ends_by_multi(source) ? SIZE_MAX : SINGLE_ENDS_MAX;
+	return source->abilities.uprobe_multi ? SIZE_MAX : SINGLE_ENDS_MAX;
 }
 
 void bpf_source_configure_python(const struct bpf_source *source, bool wanted)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 
-	bool multi = ends_by_multi(source);
+	bool multi = source->abilities.uprobe_multi;
 
 	bpf_program__set_autoload(skeleton->progs.python_code_ends, wanted && multi);
 	bpf_program__set_autoload(skeleton->progs.python_code_ends_single, wanted && !multi);
@@ -109,7 +103,7 @@ int bpf_source_attach_python_ends(const struct bpf_source *source, u32 pid, int 
 				  struct uprobe_set *set, struct err *err)
 {
 	const struct gpuprobe_bpf *skeleton = source->skeleton;
-	bool multi = ends_by_multi(source);
+	bool multi = source->abilities.uprobe_multi;
 	u64 cookie = 0;
 	const struct uprobe_group group = {
 		.kind = multi ? UPROBE_MULTI : UPROBE_SINGLE,
