@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whose calls a link of uprobe_multi sees that names a process. In kernels before 6.6.35, 6.9.5 and 6.10 these are the calls of its first
- * thread alone (uprobe_prog_run() in kernel/trace/bpf_trace.c compared the thread, not its memory) [source]; distributions mend older ones.
+ * thread alone (uprobe_prog_run() of Linux compared the thread, not its memory) [source]; distributions mend older ones.
  * So it is tried.
  */
 #ifndef GPUPROBE_PROBE_MULTI_FILTER_H
