@@ -9,6 +9,7 @@
 
 #define FIRST_ID    (1U << 21) /* behind those of texts.c */
 #define SLOTS	    (1U << 16)
+#define SLOTS_KEPT  (SLOTS / 2) /* so many strings are known again */
 #define SLOTS_TRIED 64
 #define ARENA_BYTES (8UL << 20) /* reserved; memory is used as far as it is filled */
 
@@ -24,6 +25,7 @@ struct slot {
 struct nvtx_texts {
 	u64 fact_ns;
 	u32 count, count_max;
+	u32 once_count, once_max; /* of those that are sent at once and not kept */
 	u64 arena_used_bytes;
 	char *arena;
 	struct slot slots[SLOTS];
@@ -36,7 +38,8 @@ struct nvtx_texts *nvtx_texts_open(u32 texts_max, u64 fact_ns)
 	if (!texts)
 		return NULL;
 	texts->fact_ns = fact_ns;
-	texts->count_max = texts_max && texts_max < SLOTS / 2 ? texts_max : SLOTS / 2;
+	texts->count_max = texts_max && texts_max < SLOTS_KEPT ? texts_max : SLOTS_KEPT;
+	texts->once_max = texts_max > SLOTS_KEPT ? texts_max - SLOTS_KEPT : 0;
 	texts->arena = system_map(ARENA_BYTES);
 	if (texts->arena)
 		return texts;
@@ -113,8 +116,11 @@ u32 nvtx_texts_send(struct nvtx_texts *texts, struct ring_writer *writer, u32 id
 {
 	struct slot *slot = &texts->slots[(id - FIRST_ID) % SLOTS];
 
-	if (id < FIRST_ID || id >= FIRST_ID + SLOTS ||
-	    (u32)__atomic_load_n(&slot->head, __ATOMIC_ACQUIRE) != SLOT_READY)
+	if (id >= FIRST_ID + SLOTS)
+		return id - FIRST_ID - SLOTS < __atomic_load_n(&texts->once_count, __ATOMIC_RELAXED)
+			       ? id
+			       : 0;
+	if (id < FIRST_ID || (u32)__atomic_load_n(&slot->head, __ATOMIC_ACQUIRE) != SLOT_READY)
 		return 0;
 	if (__atomic_load_n(&slot->sent, __ATOMIC_ACQUIRE))
 		return id;
@@ -124,9 +130,25 @@ u32 nvtx_texts_send(struct nvtx_texts *texts, struct ring_writer *writer, u32 id
 	return id;
 }
 
+/* There is no room to know it again. Some programs put a number into each name (PyTorch's emit_nvtx()). 0: there were too many, or the ring
+ * has no room. */
+static u32 send_once(struct nvtx_texts *texts, struct ring_writer *writer, const char *string,
+		     u32 length)
+{
+	u32 number;
+
+	if (__atomic_load_n(&texts->once_count, __ATOMIC_RELAXED) >= texts->once_max)
+		return 0;
+	number = __atomic_fetch_add(&texts->once_count, 1, __ATOMIC_RELAXED);
+	if (number >= texts->once_max ||
+	    !text_fact_send(writer, FIRST_ID + SLOTS + number, texts->fact_ns, string, length))
+		return 0;
+	return FIRST_ID + SLOTS + number;
+}
+
 u32 nvtx_texts_put(struct nvtx_texts *texts, struct ring_writer *writer, const char *string)
 {
-	u32 length, hash, index;
+	u32 length, hash, index, once;
 
 	if (!string || !*string)
 		return 0;
@@ -134,8 +156,10 @@ u32 nvtx_texts_put(struct nvtx_texts *texts, struct ring_writer *writer, const c
 	index = find(texts, string, length, hash);
 	if (index < SLOTS)
 		return nvtx_texts_send(texts, writer, FIRST_ID + index);
-	ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
-	return 0;
+	once = send_once(texts, writer, string, length);
+	if (!once)
+		ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
+	return once;
 }
 
 /* One character as UTF-8; how many bytes. */

@@ -172,6 +172,38 @@ static u64 counter(const struct memory *memory, enum agent_counter counter)
 	return memory->control->counters[counter];
 }
 
+TEST(strings_beyond_those_that_are_known_again_go_out_each_time)
+{
+	const u32 kept = 32768, once = 3;
+	struct memory memory = memory_make(64);
+	struct nvtx_texts *texts = nvtx_texts_open(kept + once, 1);
+	struct ring_writer writer;
+	char name[32];
+	u32 id, first;
+
+	ring_writer_open(&writer, &memory.ring, 7);
+	first = nvtx_texts_put(texts, &writer, "mm, seq = 0");
+	for (u32 i = 1; i < kept; i++) {
+		snprintf(name, sizeof(name), "mm, seq = %u", i);
+		CHECK(nvtx_texts_put(texts, &writer, name));
+	}
+	CHECK_U64(counter(&memory, AGENT_COUNT_RECORDS), kept);
+	id = nvtx_texts_put(texts, &writer, "step");
+	CHECK(id && id != first);
+	CHECK_U64(nvtx_texts_put(texts, &writer, "step"), id + 1);
+	CHECK_U64(nvtx_texts_put(texts, &writer, "mm, seq = 0"), first);
+	CHECK_U64(counter(&memory, AGENT_COUNT_RECORDS), kept + 2);
+	CHECK_U64(nvtx_texts_put(texts, &writer, "step"), id + 2);
+	CHECK_U64(counter(&memory, AGENT_COUNT_FACTS_CAPPED), 0);
+	CHECK_U64(nvtx_texts_put(texts, &writer, "step"), 0);
+	CHECK_U64(counter(&memory, AGENT_COUNT_FACTS_CAPPED), 1);
+	CHECK_U64(nvtx_texts_send(texts, &writer, id + 2), id + 2);
+	CHECK_U64(nvtx_texts_send(texts, &writer, id + 3), 0);
+	ring_release(&writer);
+	nvtx_texts_close(texts);
+	free(memory.control);
+}
+
 TEST(a_string_has_one_id_and_goes_out_once)
 {
 	struct memory memory = memory_make(1);
