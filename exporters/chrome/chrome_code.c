@@ -93,6 +93,9 @@ void chrome_code_append_args(const struct view *view, const struct view_event *e
 			json_append_string(text, origin->autograd_node);
 			text_append_char(text, ',');
 		}
+		/* Of what autograd does the backward pass. */
+		if (origin->has_forward)
+			append_frame(text, "forward", &origin->forward);
 	}
 	append_stack(view, text, code->pid, code->stack);
 }

@@ -106,7 +106,7 @@ source_of(struct xplane_stacks *stacks, const struct view_event *event, struct x
 {
 	const struct view_cause *cause = event->cause;
 	u64 whose = (u64)cause->pid << 32 | cause->stack.stack, number = stacks->codes.count;
-	u64 what = (u64)cause->within.waiter_stack << 32 |
+	u64 what = (u64)cause->within.origin << 32 |
 		   (event->kind->number == KIND_kernel ? event->record->name : 0);
 	u64 *known = map_find(&stacks->codes, whose, what), *place;
 

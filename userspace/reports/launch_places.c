@@ -54,9 +54,8 @@ int launch_places_of(struct launch_places *places, const struct view_event *even
 	u32 stack = cause ? cause->stack.stack : 0, pid = cause ? cause->pid : 0;
 	bool is_kernel = event->kind->number == KIND_kernel;
 	u64 whose = stack ? (u64)pid << 32 | stack : 0;
-	u64 what = stack ? (u64)cause->within.waiter_stack << 32 |
-				   (is_kernel ? event->record->name : 0)
-			 : 0;
+	u64 what =
+		stack ? (u64)cause->within.origin << 32 | (is_kernel ? event->record->name : 0) : 0;
 	const u64 *known = map_find(&places->known, whose, what);
 	struct view_launch_code code;
 	bool has_code;

@@ -12,7 +12,7 @@
 struct launch_place {
 	bool known;
 	bool replays; /* a graph: what captured its nodes ran before */
-	u32 name;   /* "consumer work.py:9", of a thread that waits for the one that launched it "step work.py:9 [waits here: AddmmBackward0]" */
+	u32 name;   /* "consumer work.py:9", of a thread that waits for the one that launched it "step work.py:9 [waits here: AddmmBackward0 of forward (train.py:30)]" */
 	u32 module; /* the file that it is from */
 	u32 brief;  /* "consumer (work.py:12)", or with the module where no line is known */
 	u32 file;   /* "/srv/work.py", "" where it is not known */

@@ -105,6 +105,8 @@ struct view_within {
 	u64 range;	  /* the innermost on the launching thread, of view_range(); 0: it has none open */
 	u64 outer_range;  /* the same of the other thread; 0: there is no other, or it has none open */
 	u32 waiter_stack; /* of the process: where the only thread waits that waits for this one; 0: not known, or several wait */
+	u32 forward_stack; /* of the process: of a launch of the operation of which this is the backward pass (view_forwards.c); 0: not known */
+	u32 origin; /* one number for both; 0: neither is known */
 };
 
 /* By what code a launch was made. */
@@ -283,10 +285,12 @@ struct view_launch_code {
 	bool waits_here;
 	bool replays; /* a graph: it says who replayed it; the code that captured its nodes ran before */
 	char autograd_node[VIEW_AUTOGRAD_NODE_MAX]; /* "AddmmBackward0", of PyTorch's C++ frames; "": it was launched by none */
+	bool has_forward;	   /* emit_nvtx() tells which operation autograd does the backward pass of, */
+	struct view_frame forward; /* and that was the program's own function in which it was */
 };
 /* Of an effect's cause (NULL: false) that has a stack; kernel: as above. */
 bool view_launch_code(const struct view *view, const struct view_cause *cause, const char *kernel, struct view_launch_code *ret_code);
-/* "backward train.py:9 [waits here: AddmmBackward0]", with view_frame_append_name() or view_frame_append(). */
+/* "step train.py:9 [waits here: AddmmBackward0 of forward (train.py:30)]", with view_frame_append_name() or view_frame_append(). */
 void view_launch_code_append(const struct view_launch_code *code, void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
 
 /* Where a kernel is written that Triton or PyTorch's inductor compiled while the program ran, as far as that is certain. */

@@ -204,6 +204,7 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 		      struct view_launch_code *ret_code)
 {
 	u32 stack = cause ? cause->stack.stack : 0, waiter = cause ? cause->within.waiter_stack : 0;
+	u32 forward = cause ? cause->within.forward_stack : 0;
 	struct view_frame frame;
 	enum sort sort;
 
@@ -213,6 +214,8 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 	ret_code->replays = strstr(cause->name, "GraphLaunch") != NULL;
 	sort = own_frame(view, cause->pid, stack, kernel, &ret_code->frame);
 	find_node(view, cause->pid, stack, ret_code->autograd_node);
+	ret_code->has_forward = forward && own_frame(view, cause->pid, forward, NULL,
+						     &ret_code->forward) >= SORT_NATIVE;
 	if (sort < SORT_NATIVE && waiter &&
 	    own_frame(view, cause->pid, waiter, NULL, &frame) >= SORT_NATIVE) {
 		ret_code->frame = frame;
@@ -222,15 +225,31 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 	return sort != SORT_NOTHING;
 }
 
+/* "waits here: AddmmBackward0 of forward (train.py:30)", as far as it is known: of the forward pass the line, since that is what differs. */
+static void append_autograd(const struct view_launch_code *code, struct text *text)
+{
+	const char *node = code->autograd_node;
+
+	if (code->waits_here)
+		text_append(text, *node || code->has_forward ? "waits here: " : "waits here");
+	if (!code->has_forward) {
+		text_append(text, node);
+		return;
+	}
+	text_appendf(text, "%s of ", *node ? node : "backward");
+	view_frame_append(&code->forward, text);
+}
+
 void view_launch_code_append(const struct view_launch_code *code,
 			     void (*append)(const struct view_frame *frame, struct text *text),
 			     struct text *text)
 {
-	const char *node = code->autograd_node;
-
 	append(&code->frame, text);
-	if (code->waits_here)
-		text_appendf(text, " [waits here%s%s]", *node ? ": " : "", node);
+	if (code->waits_here || code->has_forward) {
+		text_append(text, " [");
+		append_autograd(code, text);
+		text_append_char(text, ']');
+	}
 	if (code->replays)
 		text_append(text, " [replays a graph]");
 }

@@ -8,6 +8,7 @@
 
 #include "base/stop.h"
 #include "store/capture_ahead.h"
+#include "view/view_forwards.h"
 #include "view/view_parts.h"
 
 /* One pass over the events. Survey and run do the same, so that what the survey promised holds. */
@@ -20,6 +21,7 @@ struct walk {
 	struct matrix_kernels kernels;		 /* of the survey */
 	struct view_launch_stacks launch_stacks; /* of the survey */
 	struct view_contexts contexts;
+	struct view_forwards forwards; /* of a run */
 	struct view_counters counters;
 	bool survey; /* rows are found now */
 	u64 outside_window;
@@ -66,6 +68,7 @@ static void walk_free(struct walk *walk)
 	view_launch_stacks_free(&walk->launch_stacks);
 	matrix_kernels_free(&walk->kernels);
 	view_contexts_free(&walk->contexts);
+	view_forwards_free(&walk->forwards);
 	view_counters_free(&walk->counters);
 }
 
@@ -126,6 +129,8 @@ static int walk_paths(struct walk *walk, const struct view_event *event, u32 *re
 	if (result == 0)
 		result = view_contexts_add(&walk->contexts, &view->contexts, &view->paths, event,
 					   *ret_path, ret_within);
+	if (result == 0)
+		result = view_forwards_add(&walk->forwards, event, ret_within);
 	return result;
 }
 
@@ -166,6 +171,7 @@ static int walk_event(struct walk *walk, const struct record_header *record,
 		event->weight_ns = view_samples_weight(&view->samples, record);
 	if (!walk->survey) {
 		event->stack = view_launch_stacks_get(&view->launch_stacks, event->launch);
+		view_forwards_note_launch(&walk->forwards, event);
 		event->effect_count = view_causes_effects(&view->causes, event->launch);
 		event->launch = event->effect_count ? event->launch : 0;
 	}

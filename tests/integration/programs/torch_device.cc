@@ -14,6 +14,11 @@
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #endif
 
+#ifdef RANGES
+#include <ATen/record_function.h>
+#include <nvtx3/nvToolsExt.h>
+#endif
+
 #include <map>
 #include <mutex>
 #include <string>
@@ -56,6 +61,32 @@ extern "C" void device_begin(void *launch_address, void *get_address, void *modu
 	module_handle = module_address;
 	stream_handle = stream_address;
 }
+
+#ifdef RANGES
+/* As torch.autograd.profiler.emit_nvtx() has them, which builds of PyTorch without CUDA refuse: the numbers are PyTorch's own, the names made as its
+ * getNvtxStr() makes them. */
+static std::unique_ptr<at::ObserverContext> begin_range(const at::RecordFunction &function)
+{
+	std::string name = function.name();
+
+	if (function.seqNr() >= 0)
+		name += ", seq = " + std::to_string(function.seqNr());
+	if (function.handle() > 0)
+		name += ", op_id = " + std::to_string(function.handle());
+	nvtxRangePushA(name.c_str());
+	return nullptr;
+}
+
+static void end_range(const at::RecordFunction &, at::ObserverContext *)
+{
+	nvtxRangePop();
+}
+
+extern "C" void device_emit_ranges(void)
+{
+	at::addGlobalCallback(at::RecordFunctionCallback(begin_range, end_range).needsIds(true));
+}
+#endif
 
 static constexpr auto DEVICE = c10::DeviceType::PrivateUse1;
 

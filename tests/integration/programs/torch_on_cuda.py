@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A training loop of PyTorch on a device (argv[1]: torch_device.cc, built) whose operations launch kernels on the simulated CUDA (argv[2]: the folder build/sim). Says
-"ready"; a line on stdin begins argv[3] steps, and another one the end."""
+"ready"; a line on stdin begins argv[3] steps, and another one the end. With argv[4] operations have ranges as emit_nvtx() makes them."""
 import ctypes
 import sys
 import types
@@ -45,7 +45,8 @@ inputs = torch.randn(256, 128).to(NAME)
 
 def forward(values):
 	for weights in layers:
-		values = torch.relu(torch.mm(values, weights))
+		values = torch.mm(values, weights)
+		values = torch.relu(values)
 	return values
 
 
@@ -58,6 +59,8 @@ def step():
 			weights.grad = None
 
 
+if len(sys.argv) > 4:
+	device.device_emit_ranges()
 step()
 print("ready", flush=True)
 sys.stdin.readline()
