@@ -2,6 +2,7 @@
 /* Kinds on and off, flushes, attributes, ids. */
 #include <stdio.h>
 #include <string.h>
+#include "chosen.h"
 #include "subscriber.h"
 #include "names.h"
 
@@ -101,6 +102,7 @@ static void switch_kind(unsigned subscriber, unsigned kind, bool on)
 
 void sim_activity_forget(unsigned subscriber)
 {
+	sim_chosen_forget(subscriber);
 	for (unsigned kind = 0; kind < SIM_MAX_KINDS; kind++)
 		set_bit(&sim_state.kinds[kind], subscriber, false);
 	for (unsigned domain = 0; domain < 3; domain++)
@@ -154,6 +156,8 @@ CUptiResult sim_ActivityEnable_v2(CUpti_SubscriberHandle subscriber, CUpti_Activ
 	unsigned number;
 	CUptiResult result = sim_gate_new("cuptiActivityEnable_v2", subscriber, &number);
 
+	if (!result)
+		result = sim_chosen_enable(number, kind, config);
 	return result ? result : enable(number, kind);
 }
 
@@ -163,6 +167,8 @@ CUptiResult sim_ActivityEnableAndDump_v2(CUpti_SubscriberHandle subscriber, CUpt
 	unsigned number;
 	CUptiResult result = sim_gate_new("cuptiActivityEnableAndDump_v2", subscriber, &number);
 
+	if (!result)
+		result = sim_chosen_enable(number, kind, config);
 	if (!result)
 		result = enable(number, kind);
 	return result ? result : dump(kind);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "cupti_sim.h"
+#include "chosen.h"
 
 #define MAX_SLOTS	 256
 #define WORKER_PERIOD_MS 100
@@ -87,10 +87,11 @@ static bool ask_client(unsigned subscriber, struct slot *slot)
 static void give_back(unsigned subscriber, uint8_t *buffer, size_t size, size_t used)
 {
 	const struct sim_client *client = &clients[subscriber];
-	size_t info[4] = {sizeof(info)};
+	struct sim_complete_info info = {.size = sizeof(info)};
 
+	info.layouts = sim_chosen_layouts(subscriber, &info.layout_count);
 	if (client->completed_v2)
-		client->completed_v2(buffer, size, used, info);
+		client->completed_v2(buffer, size, used, &info);
 	else if (client->completed)
 		client->completed(NULL, 0, buffer, size, used);
 }
@@ -188,7 +189,12 @@ static bool is_dropped(void)
 static void append(unsigned subscriber, const void *record, size_t size, bool is_own)
 {
 	struct slot *slot = find_slot(is_own) + subscriber * MAX_SLOTS;
+	uint8_t chosen[SIM_MAX_RECORD];
 
+	if (sim_chosen_size(subscriber, ((const CUpti_Activity *)record)->kind)) {
+		size = sim_chosen_make(subscriber, record, chosen);
+		record = chosen;
+	}
 	if (is_dropped()) {
 		atomic_fetch_add(&dropped[subscriber], 1);
 		return;

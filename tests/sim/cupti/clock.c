@@ -4,7 +4,7 @@
  * two pairs of readings, one of the session's begin and one of now.
  */
 #include <time.h>
-#include "cupti_sim.h"
+#include "chosen.h"
 
 #define PAIR_TRIES    8
 #define CORRUPTION_NS 100000000000000ull
@@ -117,6 +117,8 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 		return result;
 	if (!function)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (sim_chosen_by_anybody())
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	for (unsigned kind = 0; kind < SIM_MAX_KINDS; kind++)
 		is_enabled |= sim_state.kinds[kind];
 	if (is_enabled && sim_version()->code >= 13040)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Record sizes by kind and release, and walking buffers by them. */
+#include "chosen.h"
 #include "subscriber.h"
 
 static const struct {
@@ -29,7 +30,16 @@ size_t sim_record_size(unsigned kind)
 	return size;
 }
 
-static CUptiResult next_record(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
+/* As a subscriber's buffers have them. */
+static size_t size_of(unsigned subscriber, unsigned kind)
+{
+	size_t chosen = sim_chosen_size(subscriber, kind);
+
+	return chosen ? chosen : sim_record_size(kind);
+}
+
+static CUptiResult next_record(unsigned subscriber, uint8_t *buffer, size_t valid_bytes,
+			       CUpti_Activity **record)
 {
 	uint8_t *next = buffer;
 	size_t size;
@@ -37,7 +47,7 @@ static CUptiResult next_record(uint8_t *buffer, size_t valid_bytes, CUpti_Activi
 	if (!buffer || !record)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*record) {
-		size = sim_record_size((*record)->kind);
+		size = size_of(subscriber, (*record)->kind);
 		if (!size)
 			return sim_version()->code < 12040 ? CUPTI_ERROR_UNKNOWN
 							   : CUPTI_ERROR_INVALID_KIND;
@@ -56,7 +66,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpt
 	CUptiResult result =
 		sim_version()->code < 13030 ? sim_gate_free(__func__) : sim_gate_old(__func__);
 
-	return result ? result : next_record(buffer, valid_bytes, record);
+	return result ? result : next_record(0, buffer, valid_bytes, record);
 }
 
 CUptiResult sim_ActivityGetNextRecord_v2(CUpti_SubscriberHandle subscriber, uint8_t *buffer,
@@ -65,7 +75,7 @@ CUptiResult sim_ActivityGetNextRecord_v2(CUpti_SubscriberHandle subscriber, uint
 	unsigned number;
 	CUptiResult result = sim_gate_new("cuptiActivityGetNextRecord_v2", subscriber, &number);
 
-	return result ? result : next_record(buffer, valid_bytes, record);
+	return result ? result : next_record(number, buffer, valid_bytes, record);
 }
 
 CUptiResult cuptiActivityGetStructSize(uint32_t kind, uint32_t version, size_t *size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rest of the functions whose first argument is a subscriber (13.2, 13.3): what they say is as in their headers. */
 #include <string.h>
+#include "chosen.h"
 #include "subscriber.h"
 
 /* Of CUpti_ActivityAttribute, newer than the headers of the build. */
@@ -35,6 +36,11 @@ CUptiResult sim_ActivitySetAttribute_v2(CUpti_SubscriberHandle subscriber, unsig
 	if (!size || !value || !*size)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	switch (attribute) {
+	case SIM_USER_DEFINED_RECORDS:
+		if (sim_version()->code < 13030)
+			return CUPTI_ERROR_NOT_SUPPORTED;
+		sim_chosen_want(number, *(const uint8_t *)value);
+		return CUPTI_SUCCESS;
 	case LATENCY_TIMESTAMPS:
 		sim_state.latency_timestamps = *(const uint8_t *)value;
 		return CUPTI_SUCCESS;

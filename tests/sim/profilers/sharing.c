@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A user of CUPTI that shares it: 13.2 and later, by the functions whose first argument is its subscriber and by no other. It
- * subscribes for its first profile, and keeps that. With SIM_PROFILER_ALONE=1 in the environment it allows nobody beside it.
+ * subscribes for its first profile, and keeps that. From 13.3 on it chooses the fields of its records, as PyTorch does, and finds them by the
+ * layouts that its buffers come back with; a record that has not what it must have does not count. With SIM_PROFILER_ALONE=1 in the environment it allows nobody beside it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cupti.h>
+#include "../cupti/chosen_fields.h"
 #include "profiler.h"
 
 #define BUFFER_BYTES (256u << 10)
@@ -23,8 +27,17 @@ struct params {
 typedef void (*requested_v2)(uint8_t **buffer, size_t *size, size_t *max_records, void *info);
 typedef void (*completed_v2)(uint8_t *buffer, size_t size, size_t valid, void *info);
 
-static const int kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-			    CUPTI_ACTIVITY_KIND_RUNTIME};
+/* Ids of fields: KERNEL_FIELD_..., MEMCPY_FIELD_..., API_FIELD_... of 13.3; the first is the kind. */
+static const struct {
+	int kind;
+	int ids[8];
+	size_t id_count;
+	int start, end, correlation;
+} kinds[] = {
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, {0, 7, 8, 10, 11, 12, 22, 24}, 8, 7, 8, 22},
+	{CUPTI_ACTIVITY_KIND_MEMCPY, {0, 1, 5, 6, 7, 8, 10, 11}, 8, 6, 7, 11},
+	{CUPTI_ACTIVITY_KIND_RUNTIME, {0, 1, 2, 3, 4, 5, 6}, 7, 2, 3, 6},
+};
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 /* What it calls: the headers of the build may not have them. */
@@ -32,6 +45,7 @@ static struct {
 	int (*subscribe)(void **subscriber, void *callback, void *data, struct params *params);
 	int (*unsubscribe)(void *subscriber);
 	int (*register_callbacks)(void *subscriber, requested_v2 requested, completed_v2 completed);
+	int (*set_attribute)(void *subscriber, unsigned attribute, size_t *size, void *value);
 	int (*enable)(void *subscriber, int kind, void *config);
 	int (*disable)(void *subscriber, int kind, void *config);
 	int (*next)(void *subscriber, uint8_t *buffer, size_t valid, CUpti_Activity **record);
@@ -57,6 +71,55 @@ static int next_record(uint8_t *buffer, size_t valid, CUpti_Activity **record)
 			  : calls.next_of_old(buffer, valid, record);
 }
 
+/* Of a record of chosen fields; ~0: it is not there. */
+static uint64_t field_of(const struct sim_layout *layout, const CUpti_Activity *record, int id)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct sim_layout_entry *entry = &layout->entries[i];
+
+		if (entry->id != id || entry->size > sizeof(value))
+			continue;
+		memcpy(&value, (const uint8_t *)record + entry->offset, entry->size);
+		return value;
+	}
+	return ~0ull;
+}
+
+/* The layouts do not say of which kinds they are: one that has just the fields that were asked for. */
+static const struct sim_layout *layout_of(const struct sim_complete_info *info, size_t kind)
+{
+	for (size_t i = 0; i < info->layout_count; i++) {
+		const struct sim_layout *layout = info->layouts[i];
+		size_t same = 0;
+
+		while (same < kinds[kind].id_count && same < layout->count &&
+		       layout->entries[same].id == kinds[kind].ids[same])
+			same++;
+		if (same == kinds[kind].id_count && same == layout->count)
+			return layout;
+	}
+	return NULL;
+}
+
+static bool is_whole(const struct sim_complete_info *info, const CUpti_Activity *record)
+{
+	const struct sim_layout *layout;
+	size_t kind = 0;
+
+	if (!calls.next)
+		return true;
+	while (kind < KIND_COUNT && kinds[kind].kind != (int)record->kind)
+		kind++;
+	layout = kind < KIND_COUNT ? layout_of(info, kind) : NULL;
+	return layout && field_of(layout, record, kinds[kind].correlation) - 1 < ~0ull - 1 &&
+	       field_of(layout, record, kinds[kind].start) &&
+	       field_of(layout, record, kinds[kind].end) != ~0ull &&
+	       field_of(layout, record, kinds[kind].start) <=
+		       field_of(layout, record, kinds[kind].end);
+}
+
 static void on_complete(uint8_t *buffer, size_t size, size_t valid, void *info)
 {
 	CUpti_Activity *record = NULL;
@@ -64,7 +127,9 @@ static void on_complete(uint8_t *buffer, size_t size, size_t valid, void *info)
 	pthread_mutex_lock(&lock);
 	counts.foreign_buffers += size != BUFFER_BYTES;
 	while (!next_record(buffer, valid, &record))
-		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		if (!is_whole(info, record))
+			continue;
+		else if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			counts.kernels++;
 		else
 			counts.others++;
@@ -85,6 +150,7 @@ static const char *open_cupti(const char *path)
 		{"cuptiSubscribe_v2", (void **)&calls.subscribe},
 		{"cuptiUnsubscribe", (void **)&calls.unsubscribe},
 		{"cuptiActivityRegisterCallbacks_v2", (void **)&calls.register_callbacks},
+		{"cuptiActivitySetAttribute_v2", (void **)&calls.set_attribute},
 		{"cuptiActivityEnable_v2", (void **)&calls.enable},
 		{"cuptiActivityDisable_v2", (void **)&calls.disable},
 		{"cuptiActivityGetNextRecord_v2", (void **)&calls.next},
@@ -96,6 +162,26 @@ static const char *open_cupti(const char *path)
 	for (size_t i = 0; library && i < sizeof(names) / sizeof(names[0]); i++)
 		*names[i].function = dlsym(library, names[i].name);
 	return library ? NULL : dlerror();
+}
+
+/* Before any kind is enabled. */
+static int choose_fields(void)
+{
+	uint8_t on = 1;
+	size_t size = sizeof(on);
+
+	return calls.next ? calls.set_attribute(subscriber, SIM_USER_DEFINED_RECORDS, &size, &on)
+			  : 0;
+}
+
+static int enable(size_t kind)
+{
+	struct sim_activity_config config = {.size = sizeof(config),
+					     .selection = {sizeof(config.selection),
+							   kinds[kind].id_count,
+							   (int *)kinds[kind].ids}};
+
+	return calls.enable(subscriber, kinds[kind].kind, calls.next ? &config : NULL);
 }
 
 static void begin(struct sim_profile *profile)
@@ -113,15 +199,17 @@ static void begin(struct sim_profile *profile)
 		subscriber = NULL;
 	else
 		result = calls.register_callbacks(subscriber, on_request, on_complete);
+	if (!result)
+		result = choose_fields();
 	for (size_t i = 0; i < KIND_COUNT && !result; i++)
-		result = calls.enable(subscriber, kinds[i], NULL);
+		result = enable(i);
 	profile->result = counts.result = result;
 }
 
 static void end(struct sim_profile *profile)
 {
 	for (size_t i = 0; i < KIND_COUNT && subscriber; i++)
-		calls.disable(subscriber, kinds[i], NULL);
+		calls.disable(subscriber, kinds[i].kind, NULL);
 	calls.flush(1);
 	pthread_mutex_lock(&lock);
 	*profile = counts;
