@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the packages that gpuprobe needs, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench, package, fresh
+#	scripts/deps.sh [GROUP]...	groups: build (default), demo, test, sim, kernels, lint, bench, package, fresh, browser
 # Quick when nothing is missing. Without root it prints the command to run and fails. Services that come
 # with a package (redis-server, postgresql) are neither started nor enabled; those that were there before
 # are left as they are.
@@ -93,6 +93,8 @@ bench  python3                               -  medians
 bench  linux-perf|linux-tools-generic        -  the same, for samples
 bench  redis-tools                           -  redis-benchmark: a load
 bench  redis-server               redis-server  recorded under it
+browser chromium                             -  a browser for what serves pages, and pictures of pages (400 MB; not on Ubuntu)
+browser openssl                              -  makes it take a page of ours for Perfetto's
 fresh  debootstrap                           -  bare systems for scripts/fresh
 '
 
@@ -254,7 +256,7 @@ provide_cuda_headers() {
 
 GROUPS_WANTED="${*:-build}"
 for group in $GROUPS_WANTED; do
-	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench, package, fresh"
+	grep -q "^$group " <<<"$PACKAGES" || die "no group '$group': build, demo, test, sim, kernels, lint, bench, package, fresh, browser"
 done
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	die "knows Debian and Ubuntu only. Install what these stand for, then run 'make': $(
