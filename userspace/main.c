@@ -2,6 +2,7 @@
 /* A table of verbs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "base/log.h"
 #include "options/options.h"
 #include "verbs/verbs.h"
+
+#define LARGE_BYTES (1024 * 1024) /* more than a block of a capture */
 
 static const struct {
 	enum options_verb verb;
@@ -44,6 +47,14 @@ static int keep_standard_files(void)
 	return 0;
 }
 
+/* Large arrays are mappings of their own, so that they go back when they grow or are freed: glibc takes them onto its heap once one of
+ * their size was freed, where what they leave behind lies between others. */
+static void limit_heap(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
+}
+
 static int run_verb(const struct options *options)
 {
 	if (options->help || options->help_levels)
@@ -67,6 +78,7 @@ int main(int argc, char **argv)
 
 	if (keep_standard_files() < 0)
 		return EXIT_FAILURE;
+	limit_heap();
 	/* A file that reaches the limit of its size (ulimit -f) is an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	result = options_parse(argc, argv, &options, &err);

@@ -70,6 +70,7 @@ def measure(bench):
 	ratios = [[f"{what}, .pftrace{end} / .json{end}", median(runs[f".pftrace{end}"], column) / median(runs[f".json{end}"], column), most]
 		  for end, most in (("", "0.5"), (".gz", "1")) for what, column in (("time", 0), ("CPU time", 1))]
 	ratios.append([f"memory, {MORE} times the events / these", median(more[".pftrace"], 2) / median(runs[".pftrace"], 2), "1"])
+	ratios.append([f"memory, {MORE} times the events / 32 MB", median(more[".pftrace"], 2) / 32, "1"])
 	if all(loads[suffix] for suffix in (".pftrace", ".json")):
 		for what, column in (("time", 0), ("CPU time", 1)):
 			start, ours, json = (median(rows, column) for rows in (starts, loads[".pftrace"], loads[".json"]))

@@ -17,7 +17,9 @@ static void check_bounds(const char *letters, char root, const char *expected)
 {
 	struct text text _cleanup_text_ = {0};
 	struct step_item items[256] = {0};
+	struct step_sequence sequence;
 	struct step_bounds bounds;
+	struct paged_array paged;
 	size_t count = 0, next = 0;
 	u64 now_ns = 0;
 	bool closed = false;
@@ -27,7 +29,13 @@ static void check_bounds(const char *letters, char root, const char *expected)
 		if (*at != ' ')
 			items[count++] = (struct step_item){now_ns, 0, (u8)*at, now_ns + 5};
 	}
-	CHECK(step_bounds_find(items, count, types, (u8)root, &bounds) == 0);
+	paged_array_init(&paged, sizeof(*items));
+	CHECK(paged_array_grow(&paged, count) == 0);
+	for (size_t i = 0; i < count; i++)
+		*(struct step_item *)paged_array_change(&paged, i) = items[i];
+	sequence = (struct step_sequence){.items = &paged, .count = count, .types = types};
+	CHECK(step_bounds_find(&sequence, (u8)root, &bounds) == 0);
+	paged_array_free(&paged);
 	for (size_t i = 0; i < count; i++) {
 		if (bounds.last_end_ns && !closed && items[i].ts_ns > bounds.last_end_ns) {
 			text_append_char(&text, ']');

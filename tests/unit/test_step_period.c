@@ -21,6 +21,22 @@ struct sequence {
 	u64 now_ns;
 };
 
+static int find_root(const struct step_item *items, size_t count, const enum step_item_type *kinds,
+		     size_t kind_count, u32 *ret_root)
+{
+	struct paged_array paged;
+	struct step_sequence found = {.items = &paged, .count = count, .types = kinds};
+	int result;
+
+	paged_array_init(&paged, sizeof(*items));
+	CHECK(paged_array_grow(&paged, count) == 0);
+	for (size_t i = 0; i < count; i++)
+		*(struct step_item *)paged_array_change(&paged, i) = items[i];
+	result = step_period_find(&found, kind_count, ret_root);
+	paged_array_free(&paged);
+	return result;
+}
+
 static void put(struct sequence *sequence, const char *letters, unsigned times)
 {
 	for (unsigned n = 0; n < times; n++)
@@ -36,8 +52,7 @@ static void put(struct sequence *sequence, const char *letters, unsigned times)
 static char root_of(const struct sequence *sequence)
 {
 	u32 root = '?';
-	int result =
-		step_period_find(sequence->items, sequence->count, types, ARRAY_SIZE(types), &root);
+	int result = find_root(sequence->items, sequence->count, types, ARRAY_SIZE(types), &root);
 
 	CHECK(result == 0 || result == -ENOENT);
 	return result == 0 ? (char)root : '-';
@@ -117,8 +132,7 @@ TEST(chance_is_no_period)
 				random_below(&state, 5) ? random_below(&state, ARRAY_SIZE(kinds))
 							: 0,
 				0};
-		found += step_period_find(items, ARRAY_SIZE(items), kinds, ARRAY_SIZE(kinds),
-					  &root) == 0;
+		found += find_root(items, ARRAY_SIZE(items), kinds, ARRAY_SIZE(kinds), &root) == 0;
 	}
 	CHECK_U64(found, 0);
 }

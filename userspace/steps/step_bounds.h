@@ -13,13 +13,12 @@
 #include "steps/step_period.h"
 
 struct step_bounds {
-	size_t *begins; /* places of items, ascending; the caller frees it */
+	size_t *begins; /* places in the sequence, ascending; the caller frees it */
 	size_t count;	/* with the last one, that may be none */
 	u64 last_end_ns; /* 0: the last one is no step, and only says where the one before ends */
 };
 
-/* items: of one thread, in time order; types: by name. 0 or -ENOMEM. */
-int step_bounds_find(const struct step_item *items, size_t count, const enum step_item_type *types, u32 root,
-		     struct step_bounds *ret_bounds);
+/* 0 or -ENOMEM. */
+int step_bounds_find(const struct step_sequence *sequence, u32 root, struct step_bounds *ret_bounds);
 
 #endif

@@ -97,15 +97,16 @@ static void measure(struct candidate *candidate, const struct progress *now)
 }
 
 /* One time through the sequence: at first what is usual is found, then how many are like that. */
-static struct progress go_through(const struct step_item *items, size_t count,
-				  const enum step_item_type *types, struct candidate *candidates,
-				  bool measuring)
+static struct progress go_through(const struct step_sequence *sequence,
+				  struct candidate *candidates, bool measuring)
 {
 	struct progress progress = {0};
+	u64 before_ns = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		struct candidate *candidate = &candidates[items[i].name];
-		enum step_item_type type = types[items[i].name];
+	for (size_t i = 0; i < sequence->count; i++) {
+		const struct step_item *item = step_sequence_at(sequence, i);
+		struct candidate *candidate = &candidates[item->name];
+		enum step_item_type type = sequence->types[item->name];
 
 		if (is_root(type)) {
 			if (candidate->count && measuring)
@@ -114,11 +115,12 @@ static struct progress go_through(const struct step_item *items, size_t count,
 				vote_for(candidate, &progress);
 			else
 				candidate->first = progress;
-			candidate->gap_ns += i ? items[i].ts_ns - items[i - 1].ts_ns : 0;
+			candidate->gap_ns += i ? item->ts_ns - before_ns : 0;
 			candidate->last = progress;
 			candidate->count++;
 		}
-		advance(&progress, &items[i], type);
+		before_ns = item->ts_ns;
+		advance(&progress, item, type);
 	}
 	return progress;
 }
@@ -170,18 +172,18 @@ static bool better(const struct candidate *a, enum step_item_type a_type, const 
 	return a->gap_ns / a->count > b->gap_ns / b->count;
 }
 
-int step_period_find(const struct step_item *items, size_t count, const enum step_item_type *types,
-		     size_t name_count, u32 *ret_root)
+int step_period_find(const struct step_sequence *sequence, size_t name_count, u32 *ret_root)
 {
 	_cleanup_free_ struct candidate *candidates = calloc(name_count + 1, sizeof(*candidates));
+	const enum step_item_type *types = sequence->types;
 	const struct candidate *best = NULL;
 	struct progress all;
 
 	if (!candidates)
 		return -ENOMEM;
-	go_through(items, count, types, candidates, false);
+	go_through(sequence, candidates, false);
 	begin_measuring(candidates, name_count);
-	all = go_through(items, count, types, candidates, true);
+	all = go_through(sequence, candidates, true);
 	for (size_t i = 0; i < name_count; i++) {
 		if (!candidates[i].count || !judge(&candidates[i], types[i], all.work))
 			continue;

@@ -12,7 +12,7 @@
 #ifndef GPUPROBE_STEPS_STEP_PERIOD_H
 #define GPUPROBE_STEPS_STEP_PERIOD_H
 
-#include "base/types.h"
+#include "base/paged_array.h"
 
 #define STEP_PERIODS_MIN 3
 
@@ -32,9 +32,20 @@ struct step_item {
 	u64 end_ns; /* of the call; for step_bounds.h alone */
 };
 
-/* items: of one thread, in time order. types: by name. ret_root: the name that begins each period. -ENOENT: nothing is
- * periodic; -ENOMEM. */
-int step_period_find(const struct step_item *items, size_t count, const enum step_item_type *types, size_t name_count,
-		     u32 *ret_root);
+/* Those of one thread, in time order. */
+struct step_sequence {
+	struct paged_array *items; /* of struct step_item; what can't be read of it is for the caller to check */
+	size_t first, count;	   /* of them */
+	const enum step_item_type *types; /* by name */
+};
+
+/* Valid until the next call. */
+static inline const struct step_item *step_sequence_at(const struct step_sequence *sequence, size_t place)
+{
+	return paged_array_at(sequence->items, sequence->first + place);
+}
+
+/* ret_root: the name, below name_count, that begins each period. -ENOENT: nothing is periodic; -ENOMEM. */
+int step_period_find(const struct step_sequence *sequence, size_t name_count, u32 *ret_root);
 
 #endif

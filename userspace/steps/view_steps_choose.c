@@ -220,39 +220,44 @@ static int choose_repeated(struct choice *choice)
 
 /* ---- what is periodic ---- */
 
-struct slice {
-	const struct step_item *items;
-	size_t count;
-};
-
-static struct slice slice_of(const struct choice *choice, size_t row)
+/* The first item of a row or a later one. */
+static size_t find_row(struct paged_array *items, size_t row)
 {
-	const struct steps_items *items = &choice->found->items;
 	size_t low = 0, high = items->count;
-	struct slice slice = {0};
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		const struct step_item *item = paged_array_at(items, middle);
 
-		if (items->items[middle].row < row)
+		if (item->row < row)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	slice.items = items->items + low;
-	while (low + slice.count < items->count && slice.items[slice.count].row == row)
-		slice.count++;
-	return slice;
+	return low;
+}
+
+static struct step_sequence sequence_of(const struct choice *choice, size_t row)
+{
+	struct paged_array *items = &choice->found->items;
+	size_t first = find_row(items, row), behind = find_row(items, row + 1);
+
+	return (struct step_sequence){
+		.items = items,
+		.first = first,
+		.count = behind > first ? behind - first : 0, /* less: they can't be read */
+		.types = choice->found->names.types,
+	};
 }
 
 /* How much work, and whether the host takes part at all. */
-static u64 work_of(const struct choice *choice, const struct slice *slice, bool *ret_host)
+static u64 work_of(const struct step_sequence *sequence, bool *ret_host)
 {
 	u64 work = 0;
 
 	*ret_host = false;
-	for (size_t i = 0; i < slice->count; i++) {
-		enum step_item_type type = choice->found->names.types[slice->items[i].name];
+	for (size_t i = 0; i < sequence->count; i++) {
+		enum step_item_type type = sequence->types[step_sequence_at(sequence, i)->name];
 
 		work += type == STEP_ITEM_KERNEL || type == STEP_ITEM_GRAPH;
 		*ret_host |= type == STEP_ITEM_HOST || type == STEP_ITEM_INPUT;
@@ -276,21 +281,20 @@ static int choose_periodic(struct choice *choice)
 	bool best_host = false;
 
 	for (size_t row = 0; row < view_survey(choice->view)->row_count; row++) {
-		struct slice slice = {0};
+		struct step_sequence sequence = {0};
 		bool host;
 		u64 work;
 		u32 root;
 		int result;
 
 		if (is_of_process(choice, row))
-			slice = slice_of(choice, row);
-		if (!slice.count)
+			sequence = sequence_of(choice, row);
+		if (!sequence.count)
 			continue;
-		result = step_period_find(slice.items, slice.count, names->types, names->item_count,
-					  &root);
+		result = step_period_find(&sequence, names->item_count, &root);
 		if (result == -ENOENT)
 			continue;
-		work = work_of(choice, &slice, &host);
+		work = work_of(&sequence, &host);
 		if (result < 0 ||
 		    (best_work && (host < best_host || (!host && work <= best_work)))) {
 			if (result < 0)
@@ -372,14 +376,14 @@ static int add_point_times(struct choice *choice)
 
 static int add_bounds(struct choice *choice, size_t row, struct steps_roots *roots)
 {
-	struct slice slice = slice_of(choice, row);
-	struct step_bounds bounds;
-	int result = step_bounds_find(slice.items, slice.count, choice->found->names.types,
-				      roots->item, &bounds);
+	struct step_sequence sequence = sequence_of(choice, row);
+	struct step_bounds bounds = {0};
+	int result = step_bounds_find(&sequence, roots->item, &bounds);
 	u64 left_out = choice->steps->left_out;
 
 	for (size_t n = 0; result == 0 && n < bounds.count; n++)
-		result = add_time(choice, roots, slice.items[bounds.begins[n]].ts_ns);
+		result = add_time(choice, roots,
+				  step_sequence_at(&sequence, bounds.begins[n])->ts_ns);
 	/* The last one of those that there are places for begins no step, but that of all does. */
 	if (result == 0 && choice->steps->left_out == left_out)
 		roots->last_end_ns = bounds.last_end_ns;
@@ -490,6 +494,8 @@ int steps_choose(struct view *view, struct steps_found *found, struct view_steps
 		err_errno(err, result, "can't look for steps");
 	else
 		result = find_times(&choice, err);
+	if (result == 0)
+		result = paged_array_check(&found->items, err);
 	for (size_t i = 0; i < steps->track_count && result == 0; i++)
 		sort_times(&choice.roots[i]);
 	if (result == 0)

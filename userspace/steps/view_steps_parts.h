@@ -77,6 +77,7 @@ struct steps_series {
 	u64 *seen_in; /* by depth: the last range that had one of this inside */
 };
 
+/* Few. */
 struct steps_items {
 	struct step_item *items;
 	size_t count, capacity;
@@ -98,7 +99,7 @@ struct steps_found {
 	size_t span_count, span_capacity;
 	bool spans_cut;	    /* there were more */
 	u64 *launch_counts; /* [row] */
-	struct steps_items items;  /* what threads launched and called, by row and time */
+	struct paged_array items; /* struct step_item: what threads launched and called, by row and time */
 	struct steps_items points; /* what matches the glob and begins a step, in time order */
 	u64 points_left_out;
 	size_t steps_max;

@@ -32,7 +32,7 @@ struct select {
 	const struct steps_limits *limits;
 	struct thread *threads; /* [row] */
 	size_t thread_count;
-	struct steps_items launches; /* [number of the launch - 1] */
+	struct paged_array launches; /* [number of the launch - 1] */
 	u64 range_count;
 };
 
@@ -169,12 +169,17 @@ static int begin_range(struct select *select, const struct view_event *event,
 
 /* ---- items ---- */
 
-static int add_other(struct steps_items *items, const struct view_event *event, u32 name)
+static struct step_item item_of(const struct view_event *event, u32 name)
 {
-	if (array_reserve(&items->items, &items->capacity, items->count + 1) < 0)
+	return (struct step_item){event->ts, event->row_index, name, event->end};
+}
+
+/* Those between the last one and place, if any, have no name. */
+static int set_item(struct paged_array *items, size_t place, struct step_item item)
+{
+	if (paged_array_grow(items, place + 1) < 0)
 		return -ENOMEM;
-	items->items[items->count++] =
-		(struct step_item){event->ts, event->row_index, name, event->end};
+	*(struct step_item *)paged_array_change(items, place) = item;
 	return 0;
 }
 
@@ -182,12 +187,17 @@ static int add_other(struct steps_items *items, const struct view_event *event, 
 static int add_point(struct select *select, const struct view_event *event)
 {
 	s64 name = steps_names_item(&select->found->names, event->name, STEP_ITEM_OTHER);
+	struct steps_items *points = &select->found->points;
 
 	if (name < 0)
 		return name;
-	if (select->found->points.count <= select->found->steps_max)
-		return add_other(&select->found->points, event, name);
-	select->found->points_left_out++;
+	if (points->count > select->found->steps_max) {
+		select->found->points_left_out++;
+		return 0;
+	}
+	if (array_reserve(&points->items, &points->capacity, points->count + 1) < 0)
+		return -ENOMEM;
+	points->items[points->count++] = item_of(event, name);
 	return 0;
 }
 
@@ -199,10 +209,12 @@ static void cut_at(struct select *select, u64 ts)
 
 static int add_item(struct select *select, const struct view_event *event, s64 name)
 {
+	struct paged_array *items = &select->found->items;
+
 	if (name <= 0)
 		return name;
-	if (select->found->items.count < select->limits->calls)
-		return add_other(&select->found->items, event, name);
+	if (items->count < select->limits->calls)
+		return set_item(items, items->count, item_of(event, name));
 	cut_at(select, event->ts);
 	return 0;
 }
@@ -218,35 +230,30 @@ static int add_optimizer(struct select *select, const struct view_event *event,
 
 static int add_launch(struct select *select, const struct view_event *event)
 {
-	struct steps_items *launches = &select->launches;
 	size_t place = event->launch - 1;
 
 	if (place >= select->limits->launches) {
 		cut_at(select, event->ts);
 		return 0;
 	}
-	if (array_reserve(&launches->items, &launches->capacity, place + 1) < 0)
-		return -ENOMEM;
-	/* Those between launched nothing. */
-	memset(launches->items + launches->count, 0,
-	       (place - launches->count) * sizeof(*launches->items));
-	launches->items[place] = (struct step_item){event->ts, event->row_index, 0, event->end};
-	launches->count = place + 1;
-	return 0;
+	return set_item(&select->launches, place, item_of(event, 0));
 }
 
 /* The first work says what a launch is. */
 static int name_launch(struct select *select, const struct view_event *event)
 {
 	size_t place = event->cause->number - 1;
+	const struct step_item *launch;
 	s64 name;
 
-	if (select->found->names.glob || place >= select->launches.count ||
-	    select->launches.items[place].name)
+	if (select->found->names.glob || place >= select->launches.count)
+		return 0;
+	launch = paged_array_at(&select->launches, place);
+	if (launch->name)
 		return 0;
 	name = steps_names_work(&select->found->names, event);
 	if (name > 0)
-		select->launches.items[place].name = name;
+		((struct step_item *)paged_array_change(&select->launches, place))->name = name;
 	return name < 0 ? name : 0;
 }
 
@@ -332,16 +339,21 @@ static int select_point(void *data, const struct view_event *event, struct err *
 
 /* ---- the pass ---- */
 
+static const struct step_item *item_at(struct paged_array *items, size_t place)
+{
+	return paged_array_at(items, place);
+}
+
 /* The places of each thread's items, behind one another: how many it has, then where its next one goes. */
-static size_t *count_items(const struct select *select, const struct steps_items *items,
-			   const struct steps_items *launches)
+static size_t *count_items(const struct select *select, struct paged_array *items,
+			   struct paged_array *launches)
 {
 	size_t *next = calloc(select->thread_count + 1, sizeof(*next)), sum = 0;
 
 	for (size_t i = 0; next && i < items->count; i++)
-		next[items->items[i].row]++;
+		next[item_at(items, i)->row]++;
 	for (size_t i = 0; next && i < launches->count; i++)
-		next[launches->items[i].row]++;
+		next[item_at(launches, i)->row]++;
 	for (size_t row = 0; next && row < select->thread_count; row++) {
 		size_t count = next[row];
 
@@ -351,68 +363,85 @@ static size_t *count_items(const struct select *select, const struct steps_items
 	return next;
 }
 
-/* Only those about which something is known, up to where others are missing. */
-static void drop_unknown(struct steps_items *items, u64 cut_ns)
+/* Only those about which something is known, up to where others are missing. by_thread: as those of one thread are, so that there is
+ * nothing to merge, and they are many. */
+static void drop_unknown(struct paged_array *items, u64 cut_ns, bool *ret_by_thread)
 {
 	size_t count = 0;
+	u32 row = 0;
 
-	for (size_t i = 0; i < items->count; i++)
-		if (items->items[i].name && items->items[i].ts_ns < cut_ns)
-			items->items[count++] = items->items[i];
+	*ret_by_thread = true;
+	for (size_t i = 0; i < items->count; i++) {
+		const struct step_item *found = item_at(items, i);
+		struct step_item item = *found;
+
+		if (!item.name || item.ts_ns >= cut_ns)
+			continue;
+		*ret_by_thread &= item.row >= row;
+		row = item.row;
+		if (i != count)
+			*(struct step_item *)paged_array_change(items, count) = item;
+		count++;
+	}
 	items->count = count;
 }
 
-/* As those of one thread are: there is nothing to merge, and they are many. */
-static bool is_by_thread(const struct steps_items *items)
+static void replace(struct paged_array *items, struct paged_array *by)
 {
-	for (size_t i = 1; i < items->count; i++)
-		if (items->items[i].row < items->items[i - 1].row)
-			return false;
-	return true;
+	paged_array_free(items);
+	*items = *by;
+	paged_array_init(by, sizeof(struct step_item));
 }
 
 /* Launches and calls are in time order each: by thread and time. */
 static int merge_items(struct select *select)
 {
-	struct steps_items *others = &select->found->items, *launches = &select->launches;
+	struct paged_array *others = &select->found->items, *launches = &select->launches, merged;
 	_cleanup_free_ size_t *next = NULL;
-	struct step_item *merged;
 	size_t i = 0, n = 0;
+	bool by_thread;
 
-	drop_unknown(others, select->found->cut_ns);
-	drop_unknown(launches, select->found->cut_ns);
-	if (!others->count && is_by_thread(launches)) {
-		free(others->items);
-		*others = *launches;
-		*launches = (struct steps_items){0};
+	drop_unknown(others, select->found->cut_ns, &by_thread);
+	drop_unknown(launches, select->found->cut_ns, &by_thread);
+	if (!others->count && by_thread) {
+		replace(others, launches);
 		return 0;
 	}
 	next = count_items(select, others, launches);
-	merged = calloc(others->count + launches->count + 1, sizeof(*merged));
-	if (!next || !merged) {
-		free(merged);
+	paged_array_init(&merged, sizeof(struct step_item));
+	if (!next || paged_array_grow(&merged, others->count + launches->count) < 0) {
+		paged_array_free(&merged);
 		return -ENOMEM;
 	}
-	while (i < others->count || n < launches->count) {
-		bool other =
-			n == launches->count ||
-			(i < others->count && others->items[i].ts_ns < launches->items[n].ts_ns);
-		const struct step_item *item = other ? &others->items[i++] : &launches->items[n++];
+	/* What can't be read is of another row than was counted. */
+	while ((i < others->count || n < launches->count) && !others->failed && !launches->failed) {
+		bool other = n == launches->count ||
+			     (i < others->count &&
+			      item_at(others, i)->ts_ns < item_at(launches, n)->ts_ns);
+		struct step_item item = *(other ? item_at(others, i++) : item_at(launches, n++));
 
-		merged[next[item->row]++] = *item;
+		if (next[item.row] < merged.count)
+			*(struct step_item *)paged_array_change(&merged, next[item.row]++) = item;
 	}
-	free(others->items);
-	*others = (struct steps_items){.items = merged, .count = i + n};
+	if (others->failed)
+		merged.failed = paged_array_check(others, &merged.err);
+	replace(others, &merged);
 	return 0;
 }
 
-static int finish(struct select *select)
+static int finish(struct select *select, struct err *err)
 {
+	int result;
+
 	for (size_t row = 0; row < select->thread_count; row++) {
 		end_ranges(select, &select->threads[row], ~0ULL);
 		select->found->launch_counts[row] = select->threads[row].launches;
 	}
-	return merge_items(select);
+	result = merge_items(select);
+	if (result < 0)
+		return err_errno(err, result, "can't look for steps");
+	result = paged_array_check(&select->launches, err);
+	return result < 0 ? result : paged_array_check(&select->found->items, err);
 }
 
 static void select_free(struct select *select)
@@ -420,7 +449,7 @@ static void select_free(struct select *select)
 	for (size_t row = 0; select->threads && row < select->thread_count; row++)
 		free(select->threads[row].open);
 	free(select->threads);
-	free(select->launches.items);
+	paged_array_free(&select->launches);
 }
 
 void steps_found_free(struct steps_found *found)
@@ -432,7 +461,7 @@ void steps_found_free(struct steps_found *found)
 	steps_names_free(&found->names);
 	free(found->launch_counts);
 	free(found->spans);
-	free(found->items.items);
+	paged_array_free(&found->items);
 	free(found->points.items);
 }
 
@@ -450,14 +479,16 @@ int steps_find(struct view *view, const char *glob, const struct steps_limits *l
 	};
 	int result = -ENOMEM;
 
+	paged_array_init(&found.items, sizeof(struct step_item));
+	paged_array_init(&select.launches, sizeof(struct step_item));
 	select.threads = calloc(select.thread_count + 1, sizeof(*select.threads));
 	found.launch_counts = calloc(select.thread_count + 1, sizeof(*found.launch_counts));
 	if (!select.threads || !found.launch_counts)
 		err_errno(err, -ENOMEM, "can't look for steps");
 	else
 		result = view_run(view, &sink, &select, err);
-	if (result == 0 && (result = finish(&select)) < 0)
-		err_errno(err, result, "can't look for steps");
+	if (result == 0)
+		result = finish(&select, err);
 	select_free(&select);
 	if (result == 0)
 		*ret_found = found;
