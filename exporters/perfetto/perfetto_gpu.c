@@ -232,24 +232,22 @@ static u64 context_of(struct perfetto_packets *packets, const struct view_event 
 	return number;
 }
 
-/* Names of both kinds under one number, that of the event's name. */
-static u64 kernel_of(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
-		     const struct view_event *event)
+/* Its names of both kinds, under the number of the event's name. */
+static void tell_kernel(struct perfetto_gpu *gpu, struct perfetto_packets *packets,
+			const struct view_event *event, u64 number)
 {
-	u64 number = perfetto_intern(packets, PERFETTO_EVENT_NAME, event->name);
 	const char *mangled = view_text(gpu->view, event->record->name);
 	struct text *interned = &packets->interned;
 	size_t begun;
 
 	if (perfetto_is_told(packets, INTERNED_KERNELS, number))
-		return number;
+		return;
 	begun = protobuf_begin(interned, INTERNED_KERNELS);
 	protobuf_number(interned, INTERNED_ID, number);
 	protobuf_string(interned, KERNEL_NAME,
 			text_utf8(mangled ? mangled : event->name, &packets->scratch));
 	protobuf_string(interned, KERNEL_DEMANGLED, text_utf8(event->name, &packets->scratch));
 	protobuf_end(interned, begun);
-	return number;
 }
 
 /* ---- an event ---- */
@@ -258,6 +256,7 @@ int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packet
 		       const struct view_event *event, struct err *err)
 {
 	struct text *body = &packets->body;
+	u64 name;
 
 	protobuf_number(body, STAGE_EVENT_ID, perfetto_gpu_effect(gpu, event));
 	protobuf_number(body, STAGE_DURATION, event->dur);
@@ -265,10 +264,12 @@ int perfetto_gpu_write(struct perfetto_gpu *gpu, struct perfetto_packets *packet
 	protobuf_number(body, STAGE_GPU, perfetto_gpu_number(gpu, event->row));
 	protobuf_number(body, STAGE_QUEUE, queue_of(packets, event));
 	protobuf_number(body, STAGE_STAGE, stage_of(packets, event));
-	if (event->kind->number == KIND_kernel)
-		protobuf_number(body, STAGE_KERNEL, kernel_of(gpu, packets, event));
-	protobuf_number(body, STAGE_NAME,
-			perfetto_intern(packets, PERFETTO_EVENT_NAME, event->name));
+	name = perfetto_intern(packets, PERFETTO_EVENT_NAME, event->name);
+	if (event->kind->number == KIND_kernel) {
+		tell_kernel(gpu, packets, event, name);
+		protobuf_number(body, STAGE_KERNEL, name);
+	}
+	protobuf_number(body, STAGE_NAME, name);
 	perfetto_launches_append(&gpu->details, packets, event);
 	return perfetto_packet_write(packets, event->ts, PACKET_RENDER_STAGE, err);
 }

@@ -9,11 +9,15 @@
 #include "base/text.h"
 #include "view/view_parts.h"
 
+#define TAGS 16 /* the most enums have no more */
+
 struct view_key {
 	const struct schema_field *field; /* of the event, or of the fact that `through` leads to */
 	const struct schema_field *through; /* NULL: the event itself */
 	u16 fact_kind;
 	view_compute *compute;
+	const char
+		*tags[TAGS]; /* of a field that is an enum, its first ones; NULL: there is none */
 };
 
 /* ---- keys ---- */
@@ -56,6 +60,18 @@ static bool find_key(const struct schema_kind *kind, const char *name, struct vi
 	return ret_key->compute || parse_key(kind, name, ret_key);
 }
 
+static bool is_enum(const struct view_key *key)
+{
+	return !key->compute && key->field->unit == UNIT_ENUM && key->field->count == 1;
+}
+
+static const char *tag_of(const struct schema_field *field, u64 number)
+{
+	const struct schema_enum_value *value = schema_enum(field->reference, number);
+
+	return value ? value->tag : NULL;
+}
+
 bool view_has_key(const struct schema_kind *kind, const char *name)
 {
 	struct view_key key;
@@ -82,6 +98,8 @@ int view_key(const struct view *view, const char *user, const struct schema_kind
 		return err_errno(err, -ENOMEM, "%s: can't look up '%s' of %s", user, name,
 				 kind->tag);
 	*key = found;
+	for (u32 i = 0; is_enum(&found) && i < TAGS; i++)
+		key->tags[i] = tag_of(found.field, i);
 	keys->keys[keys->count++] = key;
 	*ret_key = key;
 	return 0;
@@ -177,7 +195,6 @@ static struct view_value stack_value(const struct view *view, u32 pid, u32 id)
 static struct view_value field_value(const struct view *view, const struct schema_field *field,
 				     const struct record_header *record)
 {
-	const struct schema_enum_value *tag;
 	u64 number;
 
 	if (view_field_absent(field, record))
@@ -187,8 +204,7 @@ static struct view_value field_value(const struct view *view, const struct schem
 	number = schema_field_value(field, record, 0);
 	switch (field->unit) {
 	case UNIT_ENUM:
-		tag = schema_enum(field->reference, number);
-		return value_string(tag ? tag->tag : NULL);
+		return value_string(tag_of(field, number));
 	case UNIT_TEXT:
 		return value_string(view_text(view, number));
 	case UNIT_ID:
@@ -219,5 +235,11 @@ struct view_value view_value(const struct view *view, const struct view_key *key
 				   schema_field_value(key->through, record, 0));
 	if (!record)
 		return value_string(NULL);
+	if (is_enum(key)) {
+		u64 number = schema_field_value(key->field, record, 0);
+
+		if (number < TAGS && !view_field_absent(key->field, record))
+			return value_string(key->tags[number]);
+	}
 	return field_value(view, key->field, record);
 }
