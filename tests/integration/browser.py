@@ -120,6 +120,7 @@ def pages(content, headers=(), key_and_certificate=None):
 		def log_message(self, *words):
 			pass
 	server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+	server.handle_error = lambda *words: None  # a browser that leaves while something is on its way
 	server.daemon_threads = True
 	if key_and_certificate:
 		context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
