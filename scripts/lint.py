@@ -45,7 +45,7 @@ DIRECTIONS = {
     "store": {"base", "record"},
     "nsight": {"base", "record"},
     "import": {"base", "store", "nsight", "record"},
-    "resolve": {"base", "elf", "store", "record"},
+    "resolve": {"base", "elf", "code", "store", "record"},
     "view": {"base", "store", "record"},
     "steps": {"base", "store", "view", "record"},
     "why": {"base", "store", "view", "steps", "record"},

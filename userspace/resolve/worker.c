@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "code/garbage_collector.h"
 #include "elf/elf_file.h"
 #include "resolve/arch_x86_64.h"
 #include "resolve/frame_chain.h"
@@ -24,6 +25,7 @@ struct worker {
 	const struct worker_group *group;
 	struct elf_file *elf; /* of the group */
 	struct elf_symbols symbols;
+	struct garbage_collector collector; /* where its symbols are only those that it exports */
 	u64 *file_addresses; /* of the group's addresses; ~0: outside of what is loaded as code */
 	bool *caller_missing;
 	u64 *looked_up; /* the same, in a system call that of its instruction */
@@ -92,6 +94,17 @@ static void fill_symbol(struct worker *worker, size_t i, const struct elf_symbol
 	message->offset_bytes = offset < ~0U ? offset : ~0U;
 }
 
+/* As CPython calls it. */
+static void fill_collector(struct worker *worker, size_t i, struct wire_message *message)
+{
+	u64 offset = worker->file_addresses[i] - worker->collector.parts[0].address;
+
+	text_append(&worker->name, "gc_collect_main");
+	message->origin = VALUE_frame_origin_code;
+	if (offset < worker->collector.parts[0].size_bytes)
+		message->offset_bytes = offset;
+}
+
 static void send_symbols(struct worker *worker)
 {
 	for (size_t i = 0; i < worker->group->count && !worker->failed; i++) {
@@ -101,6 +114,8 @@ static void send_symbols(struct worker *worker)
 		text_clear(&worker->name);
 		if (symbol)
 			fill_symbol(worker, i, symbol, &message);
+		else if (garbage_collector_holds(&worker->collector, worker->looked_up[i]))
+			fill_collector(worker, i, &message);
 		send(worker, message, text_string(&worker->name), "");
 	}
 }
@@ -233,6 +248,10 @@ static void run_file(struct worker *worker)
 	find_file_addresses(worker);
 	find_missing_callers(worker);
 	if (!elf_symbols_load(worker->elf, root_path, &worker->symbols, NULL)) {
+		worker->collector = (struct garbage_collector){0};
+		if (worker->symbols.stripped)
+			(void)garbage_collector_find(worker->elf, &worker->symbols,
+						     &worker->collector);
 		send_symbols(worker);
 		find_lines(worker, root_path);
 		want_debug_file(worker);

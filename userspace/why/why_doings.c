@@ -13,9 +13,9 @@ static const char *const words[WHY_DOINGS] = {
 
 static const struct {
 	enum why_doing doing;
-	const char *function;
+	const char *function, *file;
 } functions[] = {
-#define DOING_IN(name, function) {WHY_DOING_##name, function},
+#define DOING_IN(name, function, file) {WHY_DOING_##name, function, file},
 #include "why/why_doings.def"
 };
 
@@ -32,6 +32,15 @@ enum why_doing why_doing_of_words(const char *what)
 	return WHY_DOING_ITSELF;
 }
 
+static bool is_in(const struct view_frame *frame, const char *function, const char *file)
+{
+	size_t length = strlen(function);
+
+	return !strncmp(frame->name, function, length) &&
+	       (!frame->name[length] || frame->name[length] == '.') &&
+	       !strncmp(frame->module, file, strlen(file)) && !frame->python;
+}
+
 static enum why_doing doing_of(const struct view *view, u32 pid, u32 stack)
 {
 	const struct view_frame *frames;
@@ -40,7 +49,7 @@ static enum why_doing doing_of(const struct view *view, u32 pid, u32 stack)
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
-			if (!strcmp(frames[i].name, functions[j].function))
+			if (is_in(&frames[i], functions[j].function, functions[j].file))
 				return functions[j].doing;
 	return WHY_DOING_ITSELF;
 }

@@ -88,6 +88,12 @@ def collect_garbage():
 	gc.collect()
 
 
+def keep_objects():
+	"""More than there may be before a collection begins by itself."""
+	for _ in range(1000):
+		kept.append([])
+
+
 def decay_learning_rate(seconds):
 	rate = 1.0
 	end = time.thread_time() + seconds
@@ -115,6 +121,8 @@ def train():
 				decay_learning_rate(0.0015)
 			elif reason == "gc":
 				collect_garbage()
+			elif reason == "gc_by_itself":
+				keep_objects()
 			elif reason == "throttled":
 				decay_learning_rate(0.003)
 			if step % 8 == 7:
@@ -125,7 +133,10 @@ def train():
 
 torch.set_num_threads(1)
 over, reason = False, sys.argv[2]
-kept = [[] for _ in range(400_000)] if reason == "gc" else []
+kept = [[] for _ in range(400_000)] if reason in ("gc", "gc_by_itself") else []
+if reason == "gc_by_itself":
+	gc.collect()
+	gc.set_threshold(900, 0, 0)
 loader = batches()
 trainer = threading.Thread(target=train, name="trainer")
 trainer.start()
