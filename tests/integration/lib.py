@@ -267,17 +267,7 @@ def running(command, **options):
 		note_crash(command, process.returncode, process.sent)
 
 
-# ---- a memory cgroup of a target's own ----------------------------------------------------------------
-
-def cgroup_parent():
-	"""Folder in which a memory cgroup can be made, and the name of its limit; by what this process is in."""
-	for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-		number, controllers, path = line.split(":", 2)
-		if "memory" in controllers.split(","):
-			yield pathlib.Path("/sys/fs/cgroup/memory" + path), "memory.limit_in_bytes"
-	yield pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"
-	yield pathlib.Path("/sys/fs/cgroup"), "memory.max"
-
+# ---- a cgroup of a target's own -----------------------------------------------------------------------
 
 def is_removed(folder):
 	with contextlib.suppress(OSError):
@@ -286,16 +276,16 @@ def is_removed(folder):
 
 
 @contextlib.contextmanager
-def memory_cgroup(limit_bytes):
-	"""Processes in it have ended when the block is left."""
-	for parent, limit in cgroup_parent():
+def limited_cgroup(kind, parents):
+	"""In the first folder where one can be made and limited; parents: (folder, name of the limit, text). Processes in it have ended when the block is left."""
+	for parent, limit, text in parents:
 		folder = parent / f"gpuprobe-test-{os.getpid()}"
 		try:
 			folder.mkdir()
 		except OSError:
 			continue
 		try:
-			(folder / limit).write_text(str(limit_bytes))
+			(folder / limit).write_text(text)
 		except OSError:
 			folder.rmdir()
 			continue
@@ -305,7 +295,37 @@ def memory_cgroup(limit_bytes):
 			# Processes leave it a moment after they have ended.
 			wait_for(lambda: is_removed(folder), f"{folder} to be empty")
 		return
-	raise Skip("no memory cgroup can be made here")
+	raise Skip(f"no cgroup of {kind} can be made here")
+
+
+def memory_cgroup(limit_bytes):
+	def parents():
+		for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+			_, controllers, path = line.split(":", 2)
+			if "memory" in controllers.split(","):
+				yield pathlib.Path("/sys/fs/cgroup/memory" + path), "memory.limit_in_bytes", str(limit_bytes)
+		yield pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", str(limit_bytes)
+		yield pathlib.Path("/sys/fs/cgroup"), "memory.max", str(limit_bytes)
+	return limited_cgroup("memory", parents())
+
+
+@contextlib.contextmanager
+def cpu_cgroup(percent):
+	"""It has so much of a CPU; of the version that has the controller, which is one of both."""
+	roots = [root for root in map(pathlib.Path, ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
+		 if (root / "cgroup.controllers").exists() and "cpu" in (root / "cgroup.controllers").read_text().split()]
+	given = [root for root in roots if "cpu" not in (root / "cgroup.subtree_control").read_text().split()]
+	for root in given:
+		with contextlib.suppress(OSError):
+			(root / "cgroup.subtree_control").write_text("+cpu")
+	try:
+		with limited_cgroup("CPUs", [(root, "cpu.max", f"{percent * 1000} 100000") for root in roots] +
+				    [(pathlib.Path(root), "cpu.cfs_quota_us", str(percent * 1000)) for root in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")]) as folder:
+			yield folder
+	finally:
+		for root in given:
+			with contextlib.suppress(OSError):
+				(root / "cgroup.subtree_control").write_text("-cpu")
 
 
 class Truth:
