@@ -119,6 +119,7 @@ static int add_sample(struct run *run, const struct view_event *event)
 	_cleanup_text_ struct text text = {0};
 	static const enum explain_finding findings[WHY_DOINGS] = {
 		[WHY_DOING_FAULTS] = EXPLAIN_FAULTS,
+		[WHY_DOING_RETURNS] = EXPLAIN_FAULTS,
 		[WHY_DOING_GARBAGE] = EXPLAIN_GARBAGE,
 	};
 	enum why_doing doing;

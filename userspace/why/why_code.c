@@ -62,7 +62,7 @@ static s64 thread_of(struct why_code *code, const struct why_cause *cause)
 /* NULL: no memory. */
 static struct why_code_part *part_of(struct why_code *code, const struct why_code_part *wanted)
 {
-	u64 what = (u64)wanted->what << 1 | wanted->sampled;
+	u64 what = (u64)wanted->what << 32 | (u64)wanted->spot << 1 | wanted->sampled;
 	const u64 *known = map_find(&code->part_places, wanted->thread, what);
 
 	if (known)
@@ -108,6 +108,56 @@ int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what,
 	return 0;
 }
 
+/* "page faults in f": of a place that is called "f". */
+static s64 faults_in(struct why_code *code, u32 what)
+{
+	_cleanup_text_ struct text text = {0};
+	const char *name = code->tally->why->whats.strings[what];
+
+	text_append(&text, why_doing_words(WHY_DOING_FAULTS));
+	if (what != code->unknown)
+		text_appendf(&text, " in %s", name);
+	return text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
+}
+
+/* Place of that instruction; 0 and -ENOMEM. */
+static s64 spot_of(struct why_code *code, u32 pid, u64 address)
+{
+	const u64 *known = map_find(&code->spot_places, pid, address);
+
+	if (known)
+		return (s64)*known;
+	code->spot_count += !code->spot_count;
+	if (array_reserve(&code->spots, &code->spot_capacity, code->spot_count + 1) ||
+	    map_set(&code->spot_places, pid, address, code->spot_count))
+		return -ENOMEM;
+	code->spots[code->spot_count] = (struct why_code_spot){0};
+	return (s64)code->spot_count++;
+}
+
+/* A sample in a fault of an instruction, or at it: at which is told of the latter. */
+static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_part *part)
+{
+	u64 address;
+	bool faults;
+	s64 place, what;
+
+	if (!why_doings_spot(code->view, pid, stack, &address, &faults))
+		return 0;
+	place = spot_of(code, pid, address);
+	what = faults || place < 0 ? 0 : faults_in(code, part->what);
+	if (place < 0 || what < 0)
+		return -ENOMEM;
+	if (faults) {
+		code->spots[place].faults++;
+		return 0;
+	}
+	code->spots[place].itself++;
+	code->spots[place].what = (u32)what;
+	part->spot = (u32)place;
+	return 0;
+}
+
 int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid,
 		    u32 stack)
 {
@@ -117,7 +167,7 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 	if (what < 0)
 		return -ENOMEM;
 	part.what = (u32)what;
-	return add(code, &part, gap, 1);
+	return spot_note(code, pid, stack, &part) ? -ENOMEM : add(code, &part, gap, 1);
 }
 
 static u64 share_of(u64 ns, u64 samples, u64 all)
@@ -137,6 +187,14 @@ static u64 time_of(const struct why_code_part *part, struct why_code_thread *thr
 	return share_of(thread->ns, thread->shared, thread->samples) - before_ns;
 }
 
+static u32 what_of(const struct why_code *code, const struct why_code_part *part)
+{
+	const struct why_code_spot *spot = part->spot ? &code->spots[part->spot] : NULL;
+
+	return spot && spot->faults >= WHY_CODE_FAULTS_PER_SPOT * spot->itself ? spot->what
+									       : part->what;
+}
+
 int why_code_finish(struct why_code *code)
 {
 	for (size_t i = 0; i < code->part_count; i++) {
@@ -147,7 +205,7 @@ int why_code_finish(struct why_code *code)
 		if (!ns)
 			continue;
 		wanted.sort = part->sampled ? WHY_CODE : WHY_UNSAMPLED;
-		cause = why_tally_cause(code->tally, &wanted, part->what);
+		cause = why_tally_cause(code->tally, &wanted, what_of(code, part));
 		if (!cause)
 			return -ENOMEM;
 		cause->ns += ns;
@@ -159,6 +217,8 @@ int why_code_finish(struct why_code *code)
 void why_code_free(struct why_code *code)
 {
 	map_free(&code->names);
+	map_free(&code->spot_places);
+	free(code->spots);
 	why_doings_free(&code->doings);
 	map_free(&code->places);
 	map_free(&code->part_places);

@@ -2,6 +2,8 @@
 /*
  * What code threads ran while a GPU was idle: the time is exact, and is shared out by the samples of that thread in such times; of a thread without
  * samples it is told by what it launched next.
+ * On its way into a page fault and back the kernel takes no interrupts: a sample that is due then is taken at the instruction that faults. So samples at an
+ * instruction that was found in faults WHY_CODE_FAULTS_PER_SPOT times as often count as page faults, too.
  */
 #ifndef GPUPROBE_WHY_WHY_CODE_H
 #define GPUPROBE_WHY_WHY_CODE_H
@@ -10,12 +12,20 @@
 #include "why/why_doings.h"
 #include "why/why_parts.h"
 
+#define WHY_CODE_FAULTS_PER_SPOT 8
+
 struct why_code {
 	const struct view *view;
 	struct why_tally *tally;
 	u32 unknown;	   /* number of "" */
 	struct why_doings doings;
 	struct map names;  /* (process, stack) -> number of what */
+	struct map spot_places; /* (process, address) -> place in spots */
+	struct why_code_spot {
+		u64 faults, itself; /* samples */
+		u32 what; /* where its samples are of page faults */
+	} *spots; /* of place 0 is none */
+	size_t spot_count, spot_capacity;
 	struct map places; /* (GPU, thread and who waits for it) -> place in threads */
 	struct why_code_thread {
 		u64 ns, samples, shared; /* samples that time was given for already */
@@ -25,6 +35,7 @@ struct why_code {
 	struct why_code_part {
 		struct why_cause cause; /* GPU, group and threads */
 		u32 thread, what;
+		u32 spot; /* its place, 0: not at an instruction that is known */
 		bool sampled;
 		u64 amount; /* samples, or ns */
 		u64 gaps, last_gap;

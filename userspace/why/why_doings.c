@@ -70,6 +70,29 @@ int why_doings_find(struct why_doings *doings, const struct view *view, u32 pid,
 	return 0;
 }
 
+static bool is_kernel(const struct view_frame *frame)
+{
+	return (s64)frame->address < 0;
+}
+
+bool why_doings_spot(const struct view *view, u32 pid, u32 stack, u64 *ret_address,
+		     bool *ret_faults)
+{
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = stack ? view_frames(view, pid, stack, &frames, &cut) : 0, i = 0;
+
+	*ret_faults = false;
+	for (; i < count && is_kernel(&frames[i]); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
+			*ret_faults |= functions[j].doing == WHY_DOING_FAULTS &&
+				       is_in(&frames[i], functions[j].function, functions[j].file);
+	if (i == count || frames[i].python || (i && !*ret_faults))
+		return false;
+	*ret_address = frames[i].address;
+	return true;
+}
+
 void why_doings_free(struct why_doings *doings)
 {
 	map_free(&doings->known);

@@ -19,6 +19,8 @@ struct why_doings {
 
 /* The innermost one that is known. 0 or -ENOMEM. */
 int why_doings_find(struct why_doings *doings, const struct view *view, u32 pid, u32 stack, enum why_doing *ret_doing);
+/* Where user code was: the address of an instruction, in a fault that it takes or at itself. False: in a call of the kernel's, in Python, or it is not known. */
+bool why_doings_spot(const struct view *view, u32 pid, u32 stack, u64 *ret_address, bool *ret_faults);
 /* "page faults"; "" of WHY_DOING_ITSELF */
 const char *why_doing_words(enum why_doing doing);
 /* The one that such words begin with, as `what` of a cause does. */
