@@ -4,11 +4,13 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/text.h"
+#include "reports/report_gpu_users.h"
 #include "store/schema.h"
 #include "../bpf/record.h"
 
-#define ENDS_MAX (BLOCK_OPENING_LINES_MAX - 1)
+#define ENDS_MAX (BLOCK_OPENING_LINES_MAX - 2)
 
 /* Of a recording of hours nobody wants milliseconds. */
 static void append_seconds(struct text *text, u64 ns)
@@ -100,5 +102,7 @@ int block_opening_append(const struct view *view, struct text *text)
 	}
 	if (more)
 		text_appendf(text, "So did %zu more inside the window, see the ledger.\n", more);
+	if (report_append_gpu_users(view, text))
+		text_append(text, ".\n");
 	return text->failed ? -ENOMEM : 0;
 }

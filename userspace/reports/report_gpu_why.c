@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report gpu_why: why GPUs were idle. Its rows add up to the idle times of gpu_busy_sum. */
 #include <errno.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "reports/report_table.h"
+#include "reports/report_gpu_users.h"
 #include "why/why.h"
 
 enum column {
@@ -72,29 +70,6 @@ static int add_row(const struct view *view, const struct why *why, const struct 
 	return 0;
 }
 
-/* A GPU that others use, too, is not known to be idle. */
-static int note_users(const struct view *view, const struct why *why, struct report_table *table)
-{
-	_cleanup_text_ struct text note = {0};
-
-	for (size_t i = 0; i < why->gpu_count; i++) {
-		_cleanup_text_ struct text users = {0};
-
-		if (!view_append_gpu_users(view, why->gpus[i].device, &users))
-			continue;
-		text_appendf(&note, "%sGPU %u is not known to be idle: %s %s it too, not recorded",
-			     note.length ? "; " : "", why->gpus[i].number, text_string(&users),
-			     strchr(text_string(&users), ',') ? "use" : "uses");
-		for (size_t j = 0; j < table->row_count; j++)
-			table->rows[j].marked |=
-				table->rows[j].cells[COLUMN_DEVICE].count == why->gpus[i].number;
-	}
-	if (!note.length)
-		return 0;
-	table->marked_note = note.failed ? NULL : strdup(text_string(&note));
-	return table->marked_note ? 0 : -ENOMEM;
-}
-
 int report_gpu_why_make(struct view *view, const struct report_request *request,
 			struct report_table *table, struct err *err)
 {
@@ -113,7 +88,7 @@ int report_gpu_why_make(struct view *view, const struct report_request *request,
 	for (size_t i = 0; i < why.count && result == 0; i++)
 		if (add_row(view, &why, &why.causes[i], all_ns, table))
 			result = err_errno(err, -ENOMEM, "can't make the report gpu_why");
-	if (result == 0 && note_users(view, &why, table))
+	if (result == 0 && report_note_gpu_users(view, COLUMN_DEVICE, table))
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_why");
 	why_free(&why);
 	return result;

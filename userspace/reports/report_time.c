@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "reports/report_table.h"
+#include "reports/report_gpu_users.h"
 
 enum column { COLUMN_SHARE, COLUMN_TOTAL, COLUMN_NAME, COLUMN_COUNT };
 
@@ -261,6 +261,8 @@ static const char *place_name(const struct run *run, enum place place)
 
 static int fill_table(struct run *run, struct report_table *table)
 {
+	_cleanup_text_ struct text note = {0};
+	bool is_shared = report_append_gpu_users(run->view, &note);
 	double recorded_ns = 0;
 
 	for (size_t i = 0; i < run->count; i++)
@@ -278,8 +280,11 @@ static int fill_table(struct run *run, struct report_table *table)
 			return -ENOMEM;
 		report_cell_decimal(&row->cells[COLUMN_SHARE], 100.0 * sum_ns / recorded_ns);
 		report_cell_count(&row->cells[COLUMN_TOTAL], sum_ns);
+		row->marked = is_shared && place >= PLACE_CALL;
 	}
-	return 0;
+	if (is_shared)
+		table->marked_note = note.failed ? NULL : strdup(text_string(&note));
+	return is_shared && !table->marked_note ? -ENOMEM : 0;
 }
 
 static int measure(struct run *run, struct view *view, struct err *err)
