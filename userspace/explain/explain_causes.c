@@ -76,6 +76,21 @@ enum explain_finding explain_finding_of_cause(const struct why *why, const struc
 	return finding;
 }
 
+/* Of a cause of which nothing more is known: where most of it is. */
+static const char *nameless_place(enum why_sort sort)
+{
+	switch (sort) {
+	case WHY_CODE:
+		return "code without a name";
+	case WHY_UNSAMPLED:
+		return "code that is not known";
+	case WHY_CODE_OR_WAIT:
+		return "code or waits that are not known";
+	default:
+		return why_words(sort);
+	}
+}
+
 /* "decode work.py:11 (loader)" */
 static int name_place(const struct explain *explain, const struct why *why,
 		      const struct why_cause *cause, struct text *text)
@@ -86,7 +101,7 @@ static int name_place(const struct explain *explain, const struct why *why,
 		cause->held != WHY_NOT_HELD && !of_sort[cause->sort] && !of_wait[cause->wait];
 	const char *what = by_call ? why->whats.strings[cause->held] : cause->what;
 
-	text_append(text, *what ? what : why_words(cause->sort));
+	text_append(text, *what ? what : nameless_place(cause->sort));
 	if (cause->row_index != WHY_NO_ROW && !by_call)
 		text_appendf(text, " (%s)", rows[cause->row_index].name);
 	return text->failed ? -ENOMEM : 0;

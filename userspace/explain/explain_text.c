@@ -145,7 +145,9 @@ static void append_steps(const struct page *page)
 	if (page->explain->has_gpu) {
 		text_append(page->text, ", the GPU busy for ");
 		explain_append_time(steps.busy_mean_ns, page->text);
-		text_append(page->text, " of each");
+		text_append(page->text, " with the work of each");
+		if (steps.busy_mean_ns > steps.mean_ns)
+			text_append(page->text, ", behind its end too");
 	}
 	text_append_char(page->text, '\n');
 }
@@ -334,15 +336,45 @@ static void append_unknown(const struct page *page)
 	}
 }
 
+/* How long GPUs were idle while threads did what only samples and waits could tell, of a capture without them. */
+static u64 untold_ns(const struct explain *explain)
+{
+	const struct why *why = &explain->why;
+	u64 ns = 0;
+
+	if (view_kind_count(explain->view, KIND_sample))
+		return 0;
+	for (size_t i = 0; i < why->count; i++)
+		if (why->causes[i].sort == WHY_UNSAMPLED || why->causes[i].sort == WHY_CODE_OR_WAIT)
+			ns += why->causes[i].ns;
+	return ns;
+}
+
+static void append_untold(const struct page *page, u64 ns)
+{
+	bool waits = view_kind_count(page->explain->view, KIND_off_cpu);
+
+	if (!ns)
+		return;
+	text_append(page->text, is_markdown(page) ? "- " : "");
+	text_appendf(page->text, "which code ran%s while GPUs were idle for %.1f %% of the time, ",
+		     waits ? "" : ", or what threads waited for,",
+		     100.0 * ns / page->explain->recorded_ns);
+	explain_append_time(ns, page->text);
+	text_appendf(page->text, ": there are no samples%s\n", waits ? "" : " and no waits");
+}
+
 static void append_missing(const struct page *page)
 {
 	const struct explain *explain = page->explain;
 	bool incomplete = !view_is_complete(explain->survey);
+	u64 ns = untold_ns(explain);
 
-	if (!explain->unknown_ns && !incomplete)
+	if (!explain->unknown_ns && !ns && !incomplete)
 		return;
 	append_heading(page, "not known");
 	append_unknown(page);
+	append_untold(page, ns);
 	if (explain->survey->cut)
 		text_append(page->text, "what came when the recording was cut\n");
 	if (incomplete)
