@@ -11,6 +11,8 @@
 #define SLOTS	    (1U << 16)
 #define SLOTS_KEPT  (SLOTS / 2) /* so many strings are known again */
 #define SLOTS_TRIED 64
+#define ONCE_MOST \
+	400000U /* names of kernels, streams and all else of the process have 1,000,000 ids with them (store/renumber.h) */
 #define ARENA_BYTES (8UL << 20) /* reserved; memory is used as far as it is filled */
 
 enum slot_state { SLOT_EMPTY, SLOT_BUSY, SLOT_READY, SLOT_USELESS };
@@ -40,6 +42,8 @@ struct nvtx_texts *nvtx_texts_open(u32 texts_max, u64 fact_ns)
 	texts->fact_ns = fact_ns;
 	texts->count_max = texts_max && texts_max < SLOTS_KEPT ? texts_max : SLOTS_KEPT;
 	texts->once_max = texts_max > SLOTS_KEPT ? texts_max - SLOTS_KEPT : 0;
+	if (texts->once_max > ONCE_MOST)
+		texts->once_max = ONCE_MOST;
 	texts->arena = system_map(ARENA_BYTES);
 	if (texts->arena)
 		return texts;
@@ -130,25 +134,37 @@ u32 nvtx_texts_send(struct nvtx_texts *texts, struct ring_writer *writer, u32 id
 	return id;
 }
 
-/* There is no room to know it again. Some programs put a number into each name (PyTorch's emit_nvtx()). 0: there were too many, or the ring
- * has no room. */
+static bool in_window(const struct agent_control *control)
+{
+	return __atomic_load_n(&control->window_start_ns, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&control->window_end_ns, __ATOMIC_RELAXED);
+}
+
+/* There is no room to know it again. Some programs put a number into each name (PyTorch's emit_nvtx()). In the window only: before it nobody takes
+ * what is in the ring. 0: it has no name then. */
 static u32 send_once(struct nvtx_texts *texts, struct ring_writer *writer, const char *string,
 		     u32 length)
 {
-	u32 number;
+	u32 number = __atomic_load_n(&texts->once_count, __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(&texts->once_count, __ATOMIC_RELAXED) >= texts->once_max)
+	if (number < texts->once_max) {
+		if (!in_window(writer->ring->control))
+			return 0;
+		number = __atomic_fetch_add(&texts->once_count, 1, __ATOMIC_RELAXED);
+	}
+	if (number >= texts->once_max) {
+		ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
 		return 0;
-	number = __atomic_fetch_add(&texts->once_count, 1, __ATOMIC_RELAXED);
-	if (number >= texts->once_max ||
-	    !text_fact_send(writer, FIRST_ID + SLOTS + number, texts->fact_ns, string, length))
-		return 0;
-	return FIRST_ID + SLOTS + number;
+	}
+	if (text_fact_send(writer, FIRST_ID + SLOTS + number, texts->fact_ns, string, length))
+		return FIRST_ID + SLOTS + number;
+	ring_count(writer->ring, AGENT_COUNT_RING_FULL, 1);
+	return 0;
 }
 
 u32 nvtx_texts_put(struct nvtx_texts *texts, struct ring_writer *writer, const char *string)
 {
-	u32 length, hash, index, once;
+	u32 length, hash, index;
 
 	if (!string || !*string)
 		return 0;
@@ -156,10 +172,7 @@ u32 nvtx_texts_put(struct nvtx_texts *texts, struct ring_writer *writer, const c
 	index = find(texts, string, length, hash);
 	if (index < SLOTS)
 		return nvtx_texts_send(texts, writer, FIRST_ID + index);
-	once = send_once(texts, writer, string, length);
-	if (!once)
-		ring_count(writer->ring, AGENT_COUNT_FACTS_CAPPED, 1);
-	return once;
+	return send_once(texts, writer, string, length);
 }
 
 /* One character as UTF-8; how many bytes. */

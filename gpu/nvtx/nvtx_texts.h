@@ -2,7 +2,7 @@
 /*
  * The strings of NVTX, as texts.h has those of CUPTI, but for all threads of the target at once, without a lock: two
  * threads that bring a new string at the same moment may each get an id for it. The first 32,768 are known again; each later one gets an
- * id of its own whenever it comes, so that it takes no memory of the target. Ids are apart from those of texts.h.
+ * id of its own whenever it comes in the window, so that it takes no memory of the target, 400,000 at most. Ids are apart from those of texts.h.
  */
 #ifndef GPUPROBE_GPU_NVTX_TEXTS_H
 #define GPUPROBE_GPU_NVTX_TEXTS_H

@@ -188,6 +188,9 @@ TEST(strings_beyond_those_that_are_known_again_go_out_each_time)
 		CHECK(nvtx_texts_put(texts, &writer, name));
 	}
 	CHECK_U64(counter(&memory, AGENT_COUNT_RECORDS), kept);
+	CHECK_U64(nvtx_texts_put(texts, &writer, "before the window"), 0);
+	CHECK_U64(counter(&memory, AGENT_COUNT_FACTS_CAPPED), 0);
+	memory.control->window_start_ns = 1;
 	id = nvtx_texts_put(texts, &writer, "step");
 	CHECK(id && id != first);
 	CHECK_U64(nvtx_texts_put(texts, &writer, "step"), id + 1);
