@@ -55,11 +55,13 @@ bool multi_filter_sees_threads(u32 pid)
 	pthread_t caller;
 
 	if (program < 0 || own_code_offset(arch_calibrate_stepped, &offset))
-		return true;
+		return false;
 	link = uprobe_link_create(&group, "/proc/self/exe", 0, 1);
-	/* Who asks may be the first thread. */
-	if (link < 0 || thread_start(&caller, call, NULL))
-		return true;
-	pthread_join(caller, NULL);
+	if (link < 0)
+		return false;
+	if (!thread_start(&caller, call, NULL))
+		pthread_join(caller, NULL);
+	else
+		call(NULL); /* by this one, which mostly is not the first either */
 	return bpf_map_lookup_elem(map, &zero, &calls) || calls;
 }

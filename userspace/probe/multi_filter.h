@@ -10,8 +10,7 @@
 #include "base/types.h"
 
 /* Are calls seen that a thread of ours makes which is not the first one? Tried by a link that names the process on a function of our own,
- * which nobody else may call meanwhile (arch_calibrate_stepped). Some tens of ms. True where it can't be tried: then no probe can be put in
- * either. */
+ * which nobody else may call meanwhile (arch_calibrate_stepped). Some tens of ms. False also where it can't be tried: single probes see all. */
 bool multi_filter_sees_threads(u32 pid);
 
 #endif
