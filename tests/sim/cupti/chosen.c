@@ -47,6 +47,8 @@ static unsigned char wanted; /* a bit for each subscriber */
 void sim_chosen_want(unsigned subscriber, bool on)
 {
 	wanted = (unsigned char)(on ? wanted | 1u << subscriber : wanted & ~(1u << subscriber));
+	if (!on)
+		memset(choices[subscriber], 0, sizeof(choices[subscriber]));
 }
 
 bool sim_chosen_by_anybody(void)
@@ -57,7 +59,6 @@ bool sim_chosen_by_anybody(void)
 void sim_chosen_forget(unsigned subscriber)
 {
 	sim_chosen_want(subscriber, false);
-	memset(choices[subscriber], 0, sizeof(choices[subscriber]));
 }
 
 static const struct field *find_field(unsigned kind, int id)
@@ -79,11 +80,12 @@ CUptiResult sim_chosen_enable(unsigned subscriber, unsigned kind,
 		return CUPTI_SUCCESS;
 	if (!selection || !selection->count || selection->count > FIELDS_MAX || selection->ids[0])
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	for (size_t i = 0; i < selection->count; i++)
+		if (!find_field(kind, selection->ids[i]))
+			return CUPTI_ERROR_NOT_SUPPORTED; /* by the simulated one */
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct field *field = find_field(kind, selection->ids[i]);
 
-		if (!field)
-			return CUPTI_ERROR_NOT_SUPPORTED; /* by the simulated one */
 		offset = (offset + field->size_chosen - 1) & -field->size_chosen;
 		choice->fields[i] = field;
 		choice->entries[i] = (struct sim_layout_entry){
