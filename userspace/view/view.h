@@ -106,6 +106,7 @@ struct view_within {
 	u64 outer_range;  /* the same of the other thread; 0: there is no other, or it has none open */
 	u32 waiter_stack; /* of the process: where the only thread waits that waits for this one; 0: not known, or several wait */
 	u32 forward_stack; /* of the process: of a launch of the operation of which this is the backward pass (view_forwards.c); 0: not known */
+	const char *forward_node; /* what it begins with is called so: "MmBackward0, seq = 12"; NULL: not known */
 	u32 origin; /* one number for both; 0: neither is known */
 };
 

@@ -5,8 +5,8 @@
  *	aten::addmm, seq = 12, op_id = 40		the forward operation, which makes the node of autograd with the number 12 if it makes one
  *	AddmmBackward0, seq = 12, op_id = 91		that node at work, later
  * The number is one that counts in each thread, and goes up whenever a node is made. So the operation that made number 12 is the last one
- * that began with it; where two threads of the process had it, or the names of operation and node differ, nothing is said. What
- * is known of its code is the stack of a launch in it.
+ * that began with it; where two threads of the process had it, or the names of operation and node differ, nothing is said, nor where
+ * ranges were lost: the last one may be among them. What is known of its code is the stack of a launch in it.
  */
 #include "view/view_forwards.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "view/view_parts.h"
 
 #define SEQUENCE  ", seq = "
 #define NODE	  "Backward"
@@ -30,13 +31,14 @@ struct numbered {
 	bool backward; /* length is without "Backward0" */
 };
 
-struct forward_row {
+struct forward_row { /* of a thread that has had such a range */
 	struct forward_range {
 		u64 ts, end;
 		struct numbered what;
 	} open[DEPTH_MAX];
 	u32 count;
 	u64 unknown_until; /* deeper ones were open up to then */
+	u64 last_number;   /* of an operation */
 };
 
 struct forward_slot {
@@ -118,14 +120,22 @@ static int row_of(struct view_forwards *forwards, size_t index, struct forward_r
 	if (forwards->row_capacity > before)
 		memset(forwards->rows + before, 0,
 		       (forwards->row_capacity - before) * sizeof(*forwards->rows));
-	*ret_row = &forwards->rows[index];
-	return 0;
+	if (!forwards->rows[index])
+		forwards->rows[index] = calloc(1, sizeof(**forwards->rows));
+	*ret_row = forwards->rows[index];
+	return *ret_row ? 0 : -ENOMEM;
+}
+
+static struct forward_row *known_row(const struct view_forwards *forwards, size_t index)
+{
+	return index < forwards->row_capacity ? forwards->rows[index] : NULL;
 }
 
 /* The innermost one at this moment; NULL: none, or not known. */
-static const struct forward_range *innermost(struct view_forwards *forwards, size_t index, u64 ts)
+static const struct forward_range *innermost(const struct view_forwards *forwards, size_t index,
+					     u64 ts)
 {
-	struct forward_row *row = index < forwards->row_capacity ? &forwards->rows[index] : NULL;
+	struct forward_row *row = known_row(forwards, index);
 
 	if (!row || ts < row->unknown_until)
 		return NULL;
@@ -174,11 +184,24 @@ static int note_forward(struct view_forwards *forwards, const struct view_event 
 	return 0;
 }
 
+/* A range that lost its name may be of an operation that has the number of the last one. */
+static void note_unnamed(const struct view_forwards *forwards, const struct view_event *event)
+{
+	const struct forward_row *row = known_row(forwards, event->row_index);
+	struct forward_slot *slot =
+		row ? known_slot(forwards, event->record->pid, row->last_number) : NULL;
+
+	if (slot)
+		slot->several = true;
+}
+
 static int note_range(struct view_forwards *forwards, const struct view_event *event)
 {
 	struct forward_row *row;
 	struct numbered what;
 
+	if (!event->record->name)
+		note_unnamed(forwards, event);
 	if (!take_apart(event->name, &what))
 		return 0;
 	if (row_of(forwards, event->row_index, &row))
@@ -189,24 +212,28 @@ static int note_range(struct view_forwards *forwards, const struct view_event *e
 			event->end > row->unknown_until ? event->end : row->unknown_until;
 	else
 		row->open[row->count++] = (struct forward_range){event->ts, event->end, what};
-	return what.backward ? 0 : note_forward(forwards, event, &what);
+	if (what.backward)
+		return 0;
+	row->last_number = what.number;
+	return note_forward(forwards, event, &what);
 }
 
 /* ---- launches ---- */
 
-static u32 stack_of_node(struct view_forwards *forwards, const struct view_event *event)
+static void find_forward(const struct view_forwards *forwards, const struct view_event *event,
+			 struct view_within *within)
 {
 	const struct forward_range *range = innermost(forwards, event->row_index, event->ts);
 	const struct forward_slot *slot;
 
-	if (!range || !range->what.backward)
-		return 0;
+	if (!range || !range->what.backward || forwards->has_losses)
+		return;
 	slot = known_slot(forwards, event->record->pid, range->what.number);
-	return slot && !slot->several &&
-			       are_alike(slot->operation, slot->length, range->what.operation,
-					 range->what.length)
-		       ? slot->stack
-		       : 0;
+	if (!slot || slot->several ||
+	    !are_alike(slot->operation, slot->length, range->what.operation, range->what.length))
+		return;
+	within->forward_stack = slot->stack;
+	within->forward_node = range->what.operation;
 }
 
 void view_forwards_note_launch(struct view_forwards *forwards, const struct view_event *event)
@@ -248,12 +275,23 @@ int view_forwards_add(struct view_forwards *forwards, const struct view_event *e
 		return note_range(forwards, event);
 	if (event->kind->number != KIND_api)
 		return 0;
-	within->forward_stack = stack_of_node(forwards, event);
+	find_forward(forwards, event, within);
 	return number_origin(forwards, within);
+}
+
+void view_forwards_init(struct view_forwards *forwards, const struct view *view)
+{
+	static const u8 losses[] = {VALUE_loss_reason_agent_ring_full,
+				    VALUE_loss_reason_range_lost};
+
+	*forwards = (struct view_forwards){.has_losses =
+						   view_has_loss(view, losses, ARRAY_SIZE(losses))};
 }
 
 void view_forwards_free(struct view_forwards *forwards)
 {
+	for (size_t i = 0; i < forwards->row_capacity; i++)
+		free(forwards->rows[i]);
 	free(forwards->rows);
 	free(forwards->slots);
 	map_free(&forwards->origins);

@@ -6,15 +6,16 @@
 #include "base/map.h"
 #include "view/view.h"
 
-/* Zero-initialise it. */
 struct view_forwards {
-	struct forward_row *rows; /* of threads */
+	struct forward_row **rows; /* of threads; NULL: of one without such ranges */
 	size_t row_capacity;
 	struct forward_slot *slots; /* NULL: no range has had a number */
+	bool has_losses;	    /* ranges are missing */
 	struct map origins;	    /* (stack of who waits, of the forward pass) -> number */
 };
 
-/* In a run, of each event in time order, before its cause is looked for; within: of an API call, forward_stack and origin are filled in. 0 or
+void view_forwards_init(struct view_forwards *forwards, const struct view *view);
+/* In a run, of each event in time order, before its cause is looked for; within: of an API call, forward_stack, forward_node and origin are filled in. 0 or
  * -ENOMEM. */
 int view_forwards_add(struct view_forwards *forwards, const struct view_event *event,
 		      struct view_within *within);

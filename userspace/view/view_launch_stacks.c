@@ -165,7 +165,7 @@ int view_launch_stacks_add(struct view_launch_stacks *stacks, const struct view_
 }
 
 /* Is a hit missing of which the numbers do not tell, or may the last one be? */
-static bool has_loss(const struct view *view, const u8 *reasons, size_t reason_count)
+bool view_has_loss(const struct view *view, const u8 *reasons, size_t reason_count)
 {
 	size_t count;
 	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
@@ -187,8 +187,8 @@ void view_launch_stacks_init(struct view_launch_stacks *stacks, const struct vie
 				    VALUE_loss_reason_no_storage};
 
 	*stacks = (struct view_launch_stacks){
-		.has_gaps = has_loss(view, gaps, ARRAY_SIZE(gaps)),
-		.has_losses = has_loss(view, losses, ARRAY_SIZE(losses)),
+		.has_gaps = view_has_loss(view, gaps, ARRAY_SIZE(gaps)),
+		.has_losses = view_has_loss(view, losses, ARRAY_SIZE(losses)),
 	};
 }
 

@@ -200,6 +200,14 @@ static void find_node(const struct view *view, u32 pid, u32 stack, char *ret_nod
 			return;
 }
 
+/* "" begins each. */
+static bool begins_with_name(const char *string, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !length || (!strncmp(string, name, length) && string[length] == ',');
+}
+
 bool view_launch_code(const struct view *view, const struct view_cause *cause, const char *kernel,
 		      struct view_launch_code *ret_code)
 {
@@ -214,8 +222,10 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 	ret_code->replays = strstr(cause->name, "GraphLaunch") != NULL;
 	sort = own_frame(view, cause->pid, stack, kernel, &ret_code->frame);
 	find_node(view, cause->pid, stack, ret_code->autograd_node);
-	ret_code->has_forward = forward && own_frame(view, cause->pid, forward, NULL,
-						     &ret_code->forward) >= SORT_NATIVE;
+	/* Both tell which node it is. Of native code the innermost function may be a kernel's stub. */
+	ret_code->has_forward =
+		forward && begins_with_name(cause->within.forward_node, ret_code->autograd_node) &&
+		own_frame(view, cause->pid, forward, NULL, &ret_code->forward) > SORT_NATIVE;
 	if (sort < SORT_NATIVE && waiter &&
 	    own_frame(view, cause->pid, waiter, NULL, &frame) >= SORT_NATIVE) {
 		ret_code->frame = frame;

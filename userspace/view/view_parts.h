@@ -200,6 +200,8 @@ struct view_launch_stacks {
 	u64 uncertain_count; /* stacks of which it is not certain that they are those of the launches that follow */
 };
 
+/* Were any records lost for one of these reasons? */
+bool view_has_loss(const struct view *view, const u8 *reasons, size_t reason_count);
 void view_launch_stacks_init(struct view_launch_stacks *stacks, const struct view *view);
 void view_launch_stacks_free(struct view_launch_stacks *stacks);
 /* Of each event in time order, launch and all. 0 or -ENOMEM. */

@@ -54,6 +54,8 @@ static int walk_init(struct walk *walk, struct view *view, bool survey, struct e
 	if (survey)
 		view_launch_stacks_init(&walk->launch_stacks, view);
 	else
+		view_forwards_init(&walk->forwards, view);
+	if (!survey)
 		walk->causes.stacks = &view->launch_stacks;
 	view_counters_init(&walk->counters, view);
 	return capture_ahead_open(view->reader, CAPTURE_AHEAD_BYTES_MIN, &walk->cursor, err);
