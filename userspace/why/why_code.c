@@ -18,13 +18,29 @@ int why_code_init(struct why_code *code, const struct view *view, struct why_tal
 	return 0;
 }
 
-s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
+/* "garbage collection in f", "f" of WHY_DOING_ITSELF, each found once by its map of names. */
+static s64 name_of(struct why_code *code, struct map *names, u32 pid, u32 stack,
+		   enum why_doing doing)
 {
 	_cleanup_text_ struct text text = {0};
-	const u64 *known = map_find(&code->names, pid, stack);
 	struct view_frame frame;
-	enum why_doing doing;
 	s64 number;
+
+	text_append(&text, why_doing_words(doing));
+	if (view_own_frame(code->view, pid, stack, NULL, &frame)) {
+		text_append(&text, doing ? " in " : "");
+		view_frame_append_name(&frame, &text);
+	}
+	number = text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
+	if (number < 0 || map_set(names, pid, stack, (u64)number))
+		return -ENOMEM;
+	return number;
+}
+
+s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
+{
+	const u64 *known = map_find(&code->names, pid, stack);
+	enum why_doing doing;
 
 	if (!stack)
 		return code->unknown;
@@ -32,15 +48,16 @@ s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
 		return (s64)*known;
 	if (why_doings_find(&code->doings, code->view, pid, stack, &doing))
 		return -ENOMEM;
-	text_append(&text, why_doing_words(doing));
-	if (view_own_frame(code->view, pid, stack, NULL, &frame)) {
-		text_append(&text, doing ? " in " : "");
-		view_frame_append_name(&frame, &text);
-	}
-	number = text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
-	if (number < 0 || map_set(&code->names, pid, stack, (u64)number))
-		return -ENOMEM;
-	return number;
+	return name_of(code, &code->names, pid, stack, doing);
+}
+
+/* What the same code is called where it is found in a fault. */
+static s64 faults_of(struct why_code *code, u32 pid, u32 stack)
+{
+	const u64 *known = map_find(&code->fault_names, pid, stack);
+
+	return known ? (s64)*known
+		     : name_of(code, &code->fault_names, pid, stack, WHY_DOING_FAULTS);
 }
 
 /* Its place; -ENOMEM. */
@@ -59,37 +76,61 @@ static s64 thread_of(struct why_code *code, const struct why_cause *cause)
 	return (s64)code->thread_count++;
 }
 
-/* NULL: no memory. */
-static struct why_code_part *part_of(struct why_code *code, const struct why_code_part *wanted)
+/* Its place; -ENOMEM. */
+static s64 part_of(struct why_code *code, const struct why_code_part *wanted)
 {
 	u64 what = (u64)wanted->what << 32 | (u64)wanted->spot << 1 | wanted->sampled;
 	const u64 *known = map_find(&code->part_places, wanted->thread, what);
+	struct why_code_part *made;
 
 	if (known)
-		return &code->parts[*known];
+		return (s64)*known;
 	if (array_reserve(&code->parts, &code->part_capacity, code->part_count + 1) ||
 	    map_set(&code->part_places, wanted->thread, what, code->part_count))
-		return NULL;
-	code->parts[code->part_count] = *wanted;
-	code->parts[code->part_count].last_gap = ~0ULL;
-	return &code->parts[code->part_count++];
+		return -ENOMEM;
+	made = &code->parts[code->part_count];
+	*made = *wanted;
+	made->into = code->part_count;
+	made->last_gap = ~0ULL;
+	return (s64)code->part_count++;
+}
+
+static void count_gap(struct why_code_part *part, u64 gap)
+{
+	part->gaps += part->last_gap != gap;
+	part->last_gap = gap;
+}
+
+/* Parts that are one in the end may share a gap: it is counted when they are joined. */
+static int note_gap(struct why_code *code, u32 place, u64 gap)
+{
+	struct why_code_part *part = &code->parts[place];
+
+	if (part->last_gap == gap)
+		return 0;
+	if (array_reserve(&code->sightings, &code->sighting_capacity, code->sighting_count + 1))
+		return -ENOMEM;
+	part->last_gap = gap;
+	code->sightings[code->sighting_count++] =
+		(struct why_code_sighting){.gap = gap, .part = place};
+	return 0;
 }
 
 static int add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount)
 {
-	s64 place = thread_of(code, &wanted->cause);
-	struct why_code_part *part;
+	s64 thread = thread_of(code, &wanted->cause), place;
 
+	if (thread < 0)
+		return -ENOMEM;
+	wanted->thread = (u32)thread;
+	place = part_of(code, wanted);
 	if (place < 0)
 		return -ENOMEM;
-	wanted->thread = (u32)place;
-	part = part_of(code, wanted);
-	if (!part)
-		return -ENOMEM;
-	*(wanted->sampled ? &code->threads[place].samples : &code->threads[place].ns) += amount;
-	part->amount += amount;
-	part->gaps += part->last_gap != gap;
-	part->last_gap = gap;
+	*(wanted->sampled ? &code->threads[thread].samples : &code->threads[thread].ns) += amount;
+	code->parts[place].amount += amount;
+	if (wanted->sampled)
+		return note_gap(code, (u32)place, gap);
+	count_gap(&code->parts[place], gap);
 	return 0;
 }
 
@@ -108,18 +149,6 @@ int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what,
 	return 0;
 }
 
-/* "page faults in f": of a place that is called "f". */
-static s64 faults_in(struct why_code *code, u32 what)
-{
-	_cleanup_text_ struct text text = {0};
-	const char *name = code->tally->why->whats.strings[what];
-
-	text_append(&text, why_doing_words(WHY_DOING_FAULTS));
-	if (what != code->unknown)
-		text_appendf(&text, " in %s", name);
-	return text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
-}
-
 /* Place of that instruction; 0 and -ENOMEM. */
 static s64 spot_of(struct why_code *code, u32 pid, u64 address)
 {
@@ -135,7 +164,7 @@ static s64 spot_of(struct why_code *code, u32 pid, u64 address)
 	return (s64)code->spot_count++;
 }
 
-/* A sample in a fault of an instruction, or at it: at which is told of the latter. */
+/* A sample in a fault of an instruction, or at it: the latter is of page faults if the former are many. */
 static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_part *part)
 {
 	u64 address;
@@ -145,7 +174,7 @@ static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_
 	if (!why_doings_spot(code->view, pid, stack, &address, &faults))
 		return 0;
 	place = spot_of(code, pid, address);
-	what = faults || place < 0 ? 0 : faults_in(code, part->what);
+	what = faults || place < 0 ? 0 : faults_of(code, pid, stack);
 	if (place < 0 || what < 0)
 		return -ENOMEM;
 	if (faults) {
@@ -153,7 +182,7 @@ static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_
 		return 0;
 	}
 	code->spots[place].itself++;
-	code->spots[place].what = (u32)what;
+	part->what_of_faults = (u32)what;
 	part->spot = (u32)place;
 	return 0;
 }
@@ -189,14 +218,54 @@ static u64 time_of(const struct why_code_part *part, struct why_code_thread *thr
 
 static u32 what_of(const struct why_code *code, const struct why_code_part *part)
 {
-	const struct why_code_spot *spot = part->spot ? &code->spots[part->spot] : NULL;
+	const struct why_code_spot *spot = &code->spots[part->spot];
 
-	return spot && spot->faults >= WHY_CODE_FAULTS_PER_SPOT * spot->itself ? spot->what
-									       : part->what;
+	return spot->faults >= WHY_CODE_FAULTS_PER_SPOT * spot->itself ? part->what_of_faults
+								       : part->what;
+}
+
+/* What samples at spots are is known when all were seen: each goes to the part of what it is. */
+static int join_parts(struct why_code *code)
+{
+	size_t count = code->part_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct why_code_part wanted = code->parts[i];
+		s64 place;
+
+		if (!wanted.spot)
+			continue;
+		wanted.what = what_of(code, &wanted);
+		wanted.spot = 0;
+		wanted.amount = 0;
+		place = part_of(code, &wanted);
+		if (place < 0)
+			return -ENOMEM;
+		code->parts[place].amount += code->parts[i].amount;
+		code->parts[i].amount = 0;
+		code->parts[i].into = (size_t)place;
+	}
+	return 0;
+}
+
+/* Gaps of a GPU come in their order, so those of a part do. */
+static void count_sightings(struct why_code *code)
+{
+	for (size_t i = 0; i < code->part_count; i++)
+		if (code->parts[i].sampled)
+			code->parts[i].last_gap = ~0ULL;
+	for (size_t i = 0; i < code->sighting_count; i++) {
+		const struct why_code_sighting *sighting = &code->sightings[i];
+
+		count_gap(&code->parts[code->parts[sighting->part].into], sighting->gap);
+	}
 }
 
 int why_code_finish(struct why_code *code)
 {
+	if (join_parts(code))
+		return -ENOMEM;
+	count_sightings(code);
 	for (size_t i = 0; i < code->part_count; i++) {
 		const struct why_code_part *part = &code->parts[i];
 		u64 ns = time_of(part, &code->threads[part->thread]);
@@ -205,7 +274,7 @@ int why_code_finish(struct why_code *code)
 		if (!ns)
 			continue;
 		wanted.sort = part->sampled ? WHY_CODE : WHY_UNSAMPLED;
-		cause = why_tally_cause(code->tally, &wanted, what_of(code, part));
+		cause = why_tally_cause(code->tally, &wanted, part->what);
 		if (!cause)
 			return -ENOMEM;
 		cause->ns += ns;
@@ -217,6 +286,7 @@ int why_code_finish(struct why_code *code)
 void why_code_free(struct why_code *code)
 {
 	map_free(&code->names);
+	map_free(&code->fault_names);
 	map_free(&code->spot_places);
 	free(code->spots);
 	why_doings_free(&code->doings);
@@ -224,4 +294,5 @@ void why_code_free(struct why_code *code)
 	map_free(&code->part_places);
 	free(code->threads);
 	free(code->parts);
+	free(code->sightings);
 }

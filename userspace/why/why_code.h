@@ -20,10 +20,10 @@ struct why_code {
 	u32 unknown;	   /* number of "" */
 	struct why_doings doings;
 	struct map names;  /* (process, stack) -> number of what */
+	struct map fault_names; /* the same of code that is found in a fault: asked for of samples at a spot alone */
 	struct map spot_places; /* (process, address) -> place in spots */
 	struct why_code_spot {
 		u64 faults, itself; /* samples */
-		u32 what; /* where its samples are of page faults */
 	} *spots; /* of place 0 is none */
 	size_t spot_count, spot_capacity;
 	struct map places; /* (GPU, thread and who waits for it) -> place in threads */
@@ -31,16 +31,23 @@ struct why_code {
 		u64 ns, samples, shared; /* samples that time was given for already */
 	} *threads;
 	size_t thread_count, thread_capacity;
-	struct map part_places; /* (place in threads, what and whether sampled) -> place in parts */
+	struct map part_places; /* (place in threads; what, spot and whether sampled) -> place in parts */
 	struct why_code_part {
 		struct why_cause cause; /* GPU, group and threads */
 		u32 thread, what;
 		u32 spot; /* its place, 0: not at an instruction that is known */
+		u32 what_of_faults; /* what it is if that spot's samples are of page faults */
 		bool sampled;
 		u64 amount; /* samples, or ns */
-		u64 gaps, last_gap;
+		u64 gaps, last_gap; /* of samples: counted in the end */
+		size_t into; /* the part that its samples are joined into, mostly itself */
 	} *parts;
 	size_t part_count, part_capacity;
+	struct why_code_sighting {
+		u64 gap;
+		u32 part; /* its place */
+	} *sightings; /* that a part was sampled in a gap: no more than samples in gaps */
+	size_t sighting_count, sighting_capacity;
 };
 
 /* 0 or -ENOMEM, all. */
