@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "code/instruction.h"
 #include "code_file.h"
 #include "elf/elf_usdt.h"
 #include "scratch_folder.h"
@@ -151,6 +152,82 @@ TEST(by_what_is_called_and_said)
 			UNIT_FAIL("%s: %zu parts", cases[i].flags, collector.count);
 		check_parts(&collector, in_folder(with, "with"), names, ARRAY_SIZE(names));
 	}
+}
+
+/* ---- what a file may cost ---- */
+
+/* PyGC_Collect calls the collector and as many others, each of which calls as many more; each is what `body` makes of it. */
+static void write_many(const char *path_name, size_t others, size_t more, const char *body)
+{
+	char path[SCRATCH_PATH_BYTES];
+	FILE *file = fopen(in_folder(path, path_name), "w");
+
+	CHECK(file != NULL);
+	fprintf(file, "%s\n#define BODY %s\n", source, body);
+	for (size_t i = 0; i < more; i++)
+		fprintf(file, "OTHER int more%zu(int *a) { BODY return work(a + %zu) * %zu; }\n", i,
+			i, i + 3);
+	for (size_t i = 0; i < others; i++) {
+		fprintf(file, "OTHER int other%zu(int *a) { int n = work(a + %zu);", i, i);
+		for (size_t m = i; m < more; m += others)
+			fprintf(file, " n += more%zu(a);", m);
+		fprintf(file, " return n; }\n");
+	}
+	fprintf(file, "SEEN int PyGC_Collect(int *a) { int n = main_part(a);\n");
+	for (size_t i = 0; i < others; i++)
+		fprintf(file, "	n += other%zu(a);\n", i);
+	fprintf(file, "	return n; }\n");
+	fclose(file);
+}
+
+TEST(no_more_work_than_an_interpreter_takes)
+{
+	static const struct {
+		size_t others, more;
+		const char *body;
+		bool found;
+	} files[] = {
+		{4, 8, "", true},
+		{60, 0, "", true},
+		/* More functions, by themselves or by what they call; more callees of one. */
+		{8, 60, "", false},
+		{60, 20, "", false},
+		{80, 0, "", false},
+		/* As few, of more instructions: each has 14,000. */
+		{4, 8, "__asm__(\".rept 14000; inc %%eax; .endr\" ::: \"eax\");", true},
+		{4, 24, "__asm__(\".rept 14000; inc %%eax; .endr\" ::: \"eax\");", false},
+	};
+	char without[SCRATCH_PATH_BYTES];
+
+	if (system("gcc --version >/dev/null 2>&1"))
+		SKIP("no gcc");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct garbage_collector collector;
+
+		write_many("program.c", files[i].others, files[i].more, files[i].body);
+		if (!build("-O1 -DNAME=PyGC_Other"))
+			continue;
+		collector = collector_of(in_folder(without, "without"));
+		if ((collector.count > 0) != files[i].found)
+			UNIT_FAIL("file %zu: %zu parts", i, collector.count);
+	}
+}
+
+TEST(a_decoder_reads_no_more_than_its_limit)
+{
+	static const u8 code[] = {0x90, 0x90, 0x90};
+	struct instruction instruction;
+	struct decoder *decoder;
+
+	CHECK_U64(decoder_create(&decoder, NULL), 0);
+	CHECK(!decoder_is_spent(decoder));
+	decoder_limit(decoder, 2);
+	CHECK(decoder_read(decoder, code, sizeof(code), 0, &instruction));
+	CHECK(!decoder_is_spent(decoder));
+	CHECK(decoder_read(decoder, code, sizeof(code), 0, &instruction));
+	CHECK(decoder_is_spent(decoder));
+	CHECK(!decoder_read(decoder, code, sizeof(code), 0, &instruction));
+	decoder_free(decoder);
 }
 
 /* ---- of CPython ---- */

@@ -15,6 +15,11 @@
 #define FUNCTION_MAX_BYTES (64U << 10)
 #define CALLEES_MAX	   64
 
+/* What a file may cost, which may be made to cost much: then nothing is known of it. Interpreters, 3.8 to 3.13, cost 5, 3,080 and 10 at most. */
+#define FUNCTIONS_MAX	 64
+#define INSTRUCTIONS_MAX (256U << 10)
+#define FRAMES_MAX	 1024 /* looked up */
+
 /* A function with its parts, and what it does of interest. */
 struct routine {
 	struct code_range ranges[GARBAGE_COLLECTOR_PARTS_MAX];
@@ -22,6 +27,7 @@ struct routine {
 	u64 callees[CALLEES_MAX]; /* entries of functions without a name, each once */
 	size_t callee_count;
 	bool says; /* SAID */
+	bool more; /* callees than fit */
 };
 
 struct search {
@@ -30,6 +36,10 @@ struct search {
 	struct decoder *decoder;
 	struct nameless_parts *parts;
 	struct garbage_collector *collector;
+	u64 functions
+		[FUNCTIONS_MAX]; /* entries of those that are looked at, each once: the exported one, what it calls, what these call */
+	size_t function_count;
+	size_t frame_count;
 	u64 found; /* its entry; 0: none yet */
 	bool doubtful;
 };
@@ -46,7 +56,16 @@ struct growing {
 	struct routine *routine;
 };
 
-/* -ENOENT: it can't be read, or has more parts than fit. */
+/* Where its exceptions go on is not looked at: C, which an interpreter is of, has none. */
+static bool has_exceptions(const struct search *search, u64 address)
+{
+	const struct elf_piece *piece =
+		elf_pieces_find(nameless_parts_pieces(search->parts), address);
+
+	return piece && piece->exceptions;
+}
+
+/* -ENOENT: it can't be read, has exceptions, or has more parts than fit. */
 static int part_add(void *data, u64 address, u64 size_bytes)
 {
 	struct growing *growing = data;
@@ -56,7 +75,7 @@ static int part_add(void *data, u64 address, u64 size_bytes)
 	u8 *bytes;
 
 	if (code->range_count == GARBAGE_COLLECTOR_PARTS_MAX || !size_bytes ||
-	    size_bytes > FUNCTION_MAX_BYTES)
+	    size_bytes > FUNCTION_MAX_BYTES || has_exceptions(growing->search, address))
 		return -ENOENT;
 	bytes = malloc(size_bytes);
 	if (!bytes)
@@ -87,17 +106,23 @@ static bool is_said_at(const struct search *search, u64 address)
 }
 
 /* A function begins there, and has no name: nothing but the return address is on the stack. */
-static bool is_nameless_entry(const struct search *search, u64 address)
+static bool is_nameless_entry(struct search *search, u64 address)
 {
 	const struct elf_pieces *pieces = nameless_parts_pieces(search->parts);
 	const struct elf_piece *piece = pieces ? elf_pieces_find(pieces, address) : NULL;
 	size_t count;
 
-	if (!piece || piece->start != address ||
-	    nameless_parts_frame(search->parts, address) != FRAME_NONE)
+	if (!piece || piece->start != address)
 		return false;
 	count = elf_symbols_up_to(search->symbols, piece->end - 1);
-	return !count || search->symbols->items[count - 1].address < piece->start;
+	if (count && search->symbols->items[count - 1].address >= piece->start)
+		return false;
+	if (search->frame_count == FRAMES_MAX) {
+		search->doubtful = true;
+		return false;
+	}
+	search->frame_count++;
+	return nameless_parts_frame(search->parts, address) == FRAME_NONE;
 }
 
 static bool is_own(const struct routine *routine, u64 address)
@@ -108,30 +133,40 @@ static bool is_own(const struct routine *routine, u64 address)
 	return false;
 }
 
-static void callee_add(struct routine *routine, u64 address)
+static bool is_among(const u64 *addresses, size_t count, u64 address)
 {
-	for (size_t i = 0; i < routine->callee_count; i++)
-		if (routine->callees[i] == address)
-			return;
-	if (routine->callee_count < CALLEES_MAX)
+	for (size_t i = 0; i < count; i++)
+		if (addresses[i] == address)
+			return true;
+	return false;
+}
+
+static void callee_note(struct search *search, struct routine *routine, u64 address)
+{
+	if (is_own(routine, address) ||
+	    is_among(routine->callees, routine->callee_count, address) ||
+	    !is_nameless_entry(search, address))
+		return;
+	if (routine->callee_count == CALLEES_MAX)
+		routine->more = true;
+	else
 		routine->callees[routine->callee_count++] = address;
 }
 
-static void instruction_note(const struct search *search, struct routine *routine,
+static void instruction_note(struct search *search, struct routine *routine,
 			     const struct instruction *instruction)
 {
 	u64 taken = instruction->data == DATA_LEA_RIP ? instruction->data_address
 						      : instruction->constant;
 
 	routine->says |= is_said_at(search, taken);
-	if (instruction->has_target && !is_own(routine, instruction->target) &&
+	if (instruction->has_target &&
 	    (instruction->flow == FLOW_CALL || instruction->flow == FLOW_JUMP ||
-	     instruction->flow == FLOW_JUMP_CONDITIONAL) &&
-	    is_nameless_entry(search, instruction->target))
-		callee_add(routine, instruction->target);
+	     instruction->flow == FLOW_JUMP_CONDITIONAL))
+		callee_note(search, routine, instruction->target);
 }
 
-static void range_note(const struct search *search, struct routine *routine,
+static void range_note(struct search *search, struct routine *routine,
 		       const struct code_range *range)
 {
 	struct instruction instruction;
@@ -182,28 +217,49 @@ static void found_note(struct search *search, const struct routine *routine)
 			routine->ranges[r].address, routine->ranges[r].size_bytes};
 }
 
-/* What this one calls, and as deep as that, what they call. */
-static int callees_look(struct search *search, const struct routine *routine, unsigned depth)
+/* What it calls is looked at too, once. */
+static void callees_add(struct search *search, const struct routine *routine)
 {
-	struct routine *callee = NULL;
+	search->doubtful |= routine->more;
+	for (size_t i = 0; i < routine->callee_count; i++) {
+		u64 address = routine->callees[i];
+
+		if (is_among(search->functions, search->function_count, address))
+			continue;
+		if (search->function_count == FUNCTIONS_MAX) {
+			search->doubtful = true;
+			return;
+		}
+		search->functions[search->function_count++] = address;
+	}
+}
+
+/* The function i; calls: those that it calls are looked at later. */
+static int function_look(struct search *search, size_t i, struct routine *routine, bool calls)
+{
+	int result = routine_read(search, search->functions[i], routine);
+
+	search->doubtful |= decoder_is_spent(search->decoder);
+	if (!result && i && routine->says)
+		found_note(search, routine);
+	else if (!result && calls)
+		callees_add(search, routine);
+	routine_free(routine);
+	return result == -ENOENT ? 0 : result;
+}
+
+/* The exported one, those that it calls, and those that these call. */
+static int functions_look(struct search *search, struct routine *routine)
+{
+	size_t i = 0;
 	int result = 0;
 
-	if (!depth)
-		return 0;
-	callee = malloc(sizeof(*callee));
-	if (!callee)
-		return -ENOMEM;
-	for (size_t i = 0; i < routine->callee_count && !result; i++) {
-		result = routine_read(search, routine->callees[i], callee);
-		if (!result && callee->says)
-			found_note(search, callee);
-		else if (!result)
-			result = callees_look(search, callee, depth - 1);
-		routine_free(callee);
-		if (result == -ENOENT)
-			result = 0;
+	for (unsigned depth = 0; depth <= 2 && !result; depth++) {
+		size_t end = search->function_count;
+
+		for (; i < end && !search->doubtful && !result; i++)
+			result = function_look(search, i, routine, depth < 2);
 	}
-	free(callee);
 	return result;
 }
 
@@ -212,26 +268,25 @@ int garbage_collector_find(const struct elf_file *file, const struct elf_symbols
 {
 	struct garbage_collector collector = {0};
 	struct search search = {.file = file, .symbols = symbols, .collector = &collector};
-	struct routine *exported = NULL;
+	struct routine *routine = NULL;
 	u64 address;
 	int result = -ENOMEM;
 
 	*ret_collector = collector;
 	if (elf_file_dynamic_symbol(file, EXPORTED, &address))
 		return 0;
-	exported = malloc(sizeof(*exported));
+	routine = malloc(sizeof(*routine));
 	search.parts = nameless_parts_create(file, symbols);
-	if (exported && search.parts && !decoder_create(&search.decoder, NULL)) {
-		result = routine_read(&search, address, exported);
-		if (!result)
-			result = callees_look(&search, exported, 2);
-		routine_free(exported);
+	if (routine && search.parts && !decoder_create(&search.decoder, NULL)) {
+		decoder_limit(search.decoder, INSTRUCTIONS_MAX);
+		search.functions[search.function_count++] = address;
+		result = functions_look(&search, routine);
 	}
 	if (!result && !search.doubtful)
 		*ret_collector = collector;
 	decoder_free(search.decoder);
 	nameless_parts_free(search.parts);
-	free(exported);
+	free(routine);
 	return result == -ENOMEM ? result : 0;
 }
 

@@ -17,7 +17,8 @@ struct garbage_collector {
 	size_t count; /* 0: the file has none, or it is not known which */
 };
 
-/* symbols: of the file. Where it exports PyGC_Collect .eh_frame is read, and a handful of functions decoded. 0 or -ENOMEM. */
+/* symbols: of the file. Where it exports PyGC_Collect .eh_frame is read, and a handful of functions decoded: where it takes
+ * more, of a file that was made for that, it is not known. 0 or -ENOMEM. */
 int garbage_collector_find(const struct elf_file *file, const struct elf_symbols *symbols,
 			   struct garbage_collector *ret_collector);
 /* Is this address in it? */

@@ -103,4 +103,8 @@ struct instruction {
 bool decoder_read(struct decoder *decoder, const u8 *bytes, size_t size, u64 address,
 		  struct instruction *ret_instruction);
 
+/* For what must end soon whatever a file says: decoder_read is asked so often from now on, then it knows nothing more. */
+void decoder_limit(struct decoder *decoder, u64 count);
+bool decoder_is_spent(const struct decoder *decoder);
+
 #endif

@@ -10,6 +10,7 @@
 struct decoder {
 	csh handle;
 	cs_insn *instruction;
+	u64 left; /* so many more are read */
 };
 
 /* As machine code numbers it, whatever part of it is named; REGISTER_RIP; REGISTER_NONE: no general one. */

@@ -24,8 +24,19 @@ int decoder_create(struct decoder **ret_decoder, struct err *err)
 		return err_set(err, -EINVAL, "can't start the instruction decoder: %s",
 			       cs_strerror(result));
 	}
+	decoder->left = ~0ULL;
 	*ret_decoder = decoder;
 	return 0;
+}
+
+void decoder_limit(struct decoder *decoder, u64 count)
+{
+	decoder->left = count;
+}
+
+bool decoder_is_spent(const struct decoder *decoder)
+{
+	return !decoder->left;
 }
 
 struct decoder *decoder_free(struct decoder *decoder)
@@ -398,6 +409,9 @@ bool decoder_read(struct decoder *decoder, const u8 *bytes, size_t size, u64 add
 	const u8 *code = bytes;
 	u64 next = address;
 
+	if (!decoder->left)
+		return false;
+	decoder->left--;
 	if (!size || !cs_disasm_iter(decoder->handle, &code, &size, &next, decoder->instruction))
 		return false;
 	if (instruction->id >= X86_INS_ENDING)

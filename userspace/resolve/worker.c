@@ -25,7 +25,6 @@ struct worker {
 	const struct worker_group *group;
 	struct elf_file *elf; /* of the group */
 	struct elf_symbols symbols;
-	struct garbage_collector collector; /* where its symbols are only those that it exports */
 	u64 *file_addresses; /* of the group's addresses; ~0: outside of what is loaded as code */
 	bool *caller_missing;
 	u64 *looked_up; /* the same, in a system call that of its instruction */
@@ -94,17 +93,6 @@ static void fill_symbol(struct worker *worker, size_t i, const struct elf_symbol
 	message->offset_bytes = offset < ~0U ? offset : ~0U;
 }
 
-/* As CPython calls it. */
-static void fill_collector(struct worker *worker, size_t i, struct wire_message *message)
-{
-	u64 offset = worker->file_addresses[i] - worker->collector.parts[0].address;
-
-	text_append(&worker->name, "gc_collect_main");
-	message->origin = VALUE_frame_origin_code;
-	if (offset < worker->collector.parts[0].size_bytes)
-		message->offset_bytes = offset;
-}
-
 static void send_symbols(struct worker *worker)
 {
 	for (size_t i = 0; i < worker->group->count && !worker->failed; i++) {
@@ -114,10 +102,54 @@ static void send_symbols(struct worker *worker)
 		text_clear(&worker->name);
 		if (symbol)
 			fill_symbol(worker, i, symbol, &message);
-		else if (garbage_collector_holds(&worker->collector, worker->looked_up[i]))
-			fill_collector(worker, i, &message);
 		send(worker, message, text_string(&worker->name), "");
 	}
+}
+
+/* ---- by code ---- */
+
+static bool is_nameless(const struct worker *worker, size_t i)
+{
+	return worker->file_addresses[i] != ~0ULL && !symbol_at(worker, i);
+}
+
+static bool some_nameless(const struct worker *worker)
+{
+	for (size_t i = 0; i < worker->group->count; i++)
+		if (is_nameless(worker, i))
+			return true;
+	return false;
+}
+
+/* As CPython calls it. */
+static void send_collector(struct worker *worker, const struct garbage_collector *collector)
+{
+	for (size_t i = 0; i < worker->group->count && !worker->failed; i++) {
+		struct wire_message message = frame_of(worker, i);
+		u64 offset = worker->file_addresses[i] - collector->parts[0].address;
+
+		if (!is_nameless(worker, i) ||
+		    !garbage_collector_holds(collector, worker->looked_up[i]))
+			continue;
+		text_clear(&worker->name);
+		text_append(&worker->name, "gc_collect_main");
+		message.origin = VALUE_frame_origin_code;
+		if (offset < collector->parts[0].size_bytes)
+			message.offset_bytes = offset;
+		send(worker, message, text_string(&worker->name), "");
+	}
+}
+
+/* Where its symbols are only those that it exports. What they name is sent before. */
+static void find_collector(struct worker *worker)
+{
+	struct garbage_collector collector;
+
+	if (!worker->symbols.stripped || !some_nameless(worker))
+		return;
+	flush(worker);
+	if (!garbage_collector_find(worker->elf, &worker->symbols, &collector))
+		send_collector(worker, &collector);
 }
 
 /* ---- by debug information ---- */
@@ -179,7 +211,7 @@ static void want_debug_file(struct worker *worker)
 	    elf_debug_file_chance(worker->elf) != ELF_DEBUG_FILE_BY_NAME)
 		return;
 	for (size_t i = 0; i < worker->group->count; i++)
-		wanted.line += worker->file_addresses[i] != ~0ULL && !symbol_at(worker, i);
+		wanted.line += is_nameless(worker, i);
 	text_clear(&worker->name);
 	text_append_bytes(&worker->name, id, elf_file_build_id(worker->elf, id));
 	if (wanted.line && worker->name.length && !worker->name.failed)
@@ -248,11 +280,8 @@ static void run_file(struct worker *worker)
 	find_file_addresses(worker);
 	find_missing_callers(worker);
 	if (!elf_symbols_load(worker->elf, root_path, &worker->symbols, NULL)) {
-		worker->collector = (struct garbage_collector){0};
-		if (worker->symbols.stripped)
-			(void)garbage_collector_find(worker->elf, &worker->symbols,
-						     &worker->collector);
 		send_symbols(worker);
+		find_collector(worker);
 		find_lines(worker, root_path);
 		want_debug_file(worker);
 		elf_symbols_free(&worker->symbols);
