@@ -24,36 +24,41 @@ class Browser:
 		self.session = None
 
 	def __enter__(self):
+		with contextlib.ExitStack() as stack:  # a browser that does not begin leaves nothing either
+			self.start(stack)
+			target = self.send("Target.createTarget", url="about:blank")["targetId"]
+			self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+			self.stack = stack.pop_all()
+		return self
+
+	def start(self, stack):
 		program = need("chromium")
 		theirs, self.commands = os.pipe()
 		self.answers, theirs_too = os.pipe()
-		theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (theirs, theirs_too)]
+		for fd in (self.commands, self.answers):
+			stack.callback(os.close, fd)
+		# Nobody but it has these ends: when it is gone, its pipe ends.
+		with contextlib.ExitStack() as ends:
+			for fd in (theirs, theirs_too):
+				ends.callback(os.close, fd)
+			high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (theirs, theirs_too)]
+			for fd in high:
+				ends.callback(os.close, fd)
 
-		def place():
-			for fd, place in zip(theirs, DEVTOOLS_FDS):
-				os.dup2(fd, place)
-		self.log = open(self.folder / "browser.log", "w+")
-		self.process = subprocess.Popen(
-			[program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run",
-			 f"--user-data-dir={self.folder}/profile", *self.flags, "about:blank"],
-			stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, close_fds=False, preexec_fn=place)
-		for fd in theirs:
-			os.close(fd)
-		target = self.send("Target.createTarget", url="about:blank")["targetId"]
-		self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-		return self
+			def place():
+				for fd, place in zip(high, DEVTOOLS_FDS):
+					os.dup2(fd, place)
+			self.log = stack.enter_context(open(self.folder / "browser.log", "w+"))
+			self.process = stack.enter_context(running(
+				[program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run",
+				 f"--user-data-dir={self.folder}/profile", *self.flags, "about:blank"],
+				stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, close_fds=False, preexec_fn=place))
 
 	def __exit__(self, *error):
-		with contextlib.suppress(Failure):
+		with self.stack, contextlib.suppress(Failure, subprocess.TimeoutExpired):
 			self.session = None
 			self.send("Browser.close")
 			self.process.wait(10)
-		if self.process.poll() is None:
-			self.process.kill()
-		self.process.wait()
-		os.close(self.commands)
-		os.close(self.answers)
-		self.log.close()
 
 	def message(self, deadline):
 		while b"\0" not in self.received:
