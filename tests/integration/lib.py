@@ -310,22 +310,41 @@ def memory_cgroup(limit_bytes):
 
 
 @contextlib.contextmanager
+def cpu_given(root):
+	"""The cgroups in this one (version 2) have the controller. Where it was taken from none of them before, the last that leaves takes it back: what
+	the first has found is in a file, and all that use it share the lock of the file."""
+	control = root / "cgroup.subtree_control"
+	with contextlib.ExitStack() as stack:
+		with locked("/run"):
+			found = stack.enter_context(open(f"/run/gpuprobe-test-{root.name}", "a+"))
+			fcntl.flock(found, fcntl.LOCK_SH)
+			if "cpu" not in control.read_text().split():
+				with contextlib.suppress(OSError):
+					control.write_text("+cpu")
+					found.write("given\n")
+					found.flush()
+		try:
+			yield
+		finally:
+			with locked("/run"), contextlib.suppress(OSError):
+				fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+				found.seek(0)
+				if found.read():
+					control.write_text("-cpu")
+				os.unlink(found.name)
+
+
+@contextlib.contextmanager
 def cpu_cgroup(percent):
 	"""It has so much of a CPU; of the version that has the controller, which is one of both."""
 	roots = [root for root in map(pathlib.Path, ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
 		 if (root / "cgroup.controllers").exists() and "cpu" in (root / "cgroup.controllers").read_text().split()]
-	given = [root for root in roots if "cpu" not in (root / "cgroup.subtree_control").read_text().split()]
-	for root in given:
-		with contextlib.suppress(OSError):
-			(root / "cgroup.subtree_control").write_text("+cpu")
-	try:
+	with contextlib.ExitStack() as given:
+		for root in roots:
+			given.enter_context(cpu_given(root))
 		with limited_cgroup("CPUs", [(root, "cpu.max", f"{percent * 1000} 100000") for root in roots] +
 				    [(pathlib.Path(root), "cpu.cfs_quota_us", str(percent * 1000)) for root in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")]) as folder:
 			yield folder
-	finally:
-		for root in given:
-			with contextlib.suppress(OSError):
-				(root / "cgroup.subtree_control").write_text("-cpu")
 
 
 class Truth:
