@@ -129,45 +129,6 @@ int nsys_string_get(struct nsys_import *import, struct nsys_process *process, s6
 
 /* ---- GPUs ---- */
 
-/* The row of TARGET_INFO_GPU: by the process's own numbers where there are such (CUDA_VISIBLE_DEVICES). */
-static int gpu_of(struct nsys_import *import, const struct nsys_process *process, u32 device,
-		  s64 *ret_gpu, struct err *err)
-{
-	sqlite3_stmt *statement = import->find_gpu;
-	int result;
-
-	*ret_gpu = device;
-	if (!statement)
-		return 0;
-	sqlite3_bind_int64(statement, 1, process->pid);
-	sqlite3_bind_int64(statement, 2, device);
-	result = nsys_database_step(&import->database, statement, "TARGET_INFO_CUDA_DEVICE", err);
-	if (result > 0 && sqlite3_column_type(statement, 0) == SQLITE_INTEGER)
-		*ret_gpu = sqlite3_column_int64(statement, 0);
-	sqlite3_reset(statement);
-	return result < 0 ? result : 0;
-}
-
-int nsys_device_note(struct nsys_import *import, struct nsys_process *process, u32 device,
-		     struct err *err)
-{
-	struct record_device fact;
-	s64 gpu;
-	int result;
-
-	if (device == ~0U || nsys_id_find(process, NSYS_ID_DEVICE, device))
-		return 0;
-	schema_record_clear(schema_kind(KIND_device), &fact.header);
-	result = gpu_of(import, process, device, &gpu, err);
-	if (result == 0 && import->gpus)
-		result = nsys_rows_find(import, import->gpus, gpu, process, &fact.header, err);
-	if (result < 0)
-		return result;
-	fact.id = fact.number = device;
-	result = nsys_fact_add(import, process, &fact.header, err);
-	return result < 0 ? result : nsys_id_set(process, NSYS_ID_DEVICE, device, 1, err);
-}
-
 static int null_stream_of(struct nsys_import *import, const struct nsys_process *process,
 			  u32 context, u32 *ret_stream, struct err *err)
 {

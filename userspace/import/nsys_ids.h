@@ -28,9 +28,7 @@ int nsys_text_get(struct nsys_import *import, struct nsys_process *process, cons
 int nsys_string_get(struct nsys_import *import, struct nsys_process *process, s64 number,
 		    u32 *ret_id, struct err *err);
 
-/* Our ids of GPUs and contexts are their numbers. */
-int nsys_device_note(struct nsys_import *import, struct nsys_process *process, u32 device,
-		     struct err *err);
+/* Our ids of contexts are their numbers, as those of GPUs are. */
 int nsys_context_note(struct nsys_import *import, struct nsys_process *process, u32 device,
 		      u32 context, struct err *err);
 int nsys_stream_get(struct nsys_import *import, struct nsys_process *process, u32 device,

@@ -10,8 +10,6 @@
 #include "import/nsys_stacks.h"
 #include "nsight/nsys_numbers.h"
 
-#define COLUMNS_MAX 40
-
 /* A column, made ready. */
 struct bound_column {
 	const struct nsys_import_column *column;
@@ -23,7 +21,7 @@ struct nsys_rows {
 	const struct nsys_import_table *table;
 	const struct schema_kind *kind;
 	sqlite3_stmt *statement;
-	struct bound_column columns[COLUMNS_MAX];
+	struct bound_column columns[NSYS_COLUMNS_MAX];
 };
 
 /* What is known of the row that is read now. */
@@ -36,33 +34,6 @@ struct row {
 	u32 symbol, full_name, module; /* texts */
 	s64 domain;
 };
-
-/* ---- tables ---- */
-
-/* clang-format off */
-#define NONE NSYS_NONE
-
-#define TABLE(id, name, kind, rows) static const struct nsys_import_column columns_##id[] = {
-#define COLUMN(name, need, source, field, other) {name, NSYS_##need, NSYS_##source, field, other},
-#define END(id) };
-#include "import/nsys_tables.def"
-
-#define TABLE(id, name, kind, rows) \
-	{name, KIND_##kind, rows, columns_##id, ARRAY_SIZE(columns_##id)},
-static const struct nsys_import_table tables[] = {
-#include "import/nsys_tables.def"
-};
-
-#define TABLE(id, name, kind, rows) \
-	_Static_assert(ARRAY_SIZE(columns_##id) <= COLUMNS_MAX, "more columns than COLUMNS_MAX");
-#include "import/nsys_tables.def"
-/* clang-format on */
-
-const struct nsys_import_table *nsys_import_tables(size_t *ret_count)
-{
-	*ret_count = ARRAY_SIZE(tables);
-	return tables;
-}
 
 /* ---- making ready ---- */
 
@@ -320,6 +291,50 @@ static int read_text(struct nsys_import *import, struct row *row, size_t place, 
 	return result < 0 ? result : set_id(row, place, id);
 }
 
+/* Of a table whose condition asks for a number: fills in what the row with it says, where there is one. record: cleared, to be of process. To
+ * read a row may take another one. */
+static int find_row(struct nsys_import *import, struct nsys_rows *rows, s64 number,
+		    struct nsys_process *process, struct record_header *record, struct err *err);
+
+/* Our ids of GPUs are their numbers. The row of TARGET_INFO_GPU: by the process's own numbers where there are such (CUDA_VISIBLE_DEVICES). */
+static int gpu_of(struct nsys_import *import, const struct nsys_process *process, u32 device,
+		  s64 *ret_gpu, struct err *err)
+{
+	sqlite3_stmt *statement = import->find_gpu;
+	int result;
+
+	*ret_gpu = device;
+	if (!statement)
+		return 0;
+	sqlite3_bind_int64(statement, 1, process->pid);
+	sqlite3_bind_int64(statement, 2, device);
+	result = nsys_database_step(&import->database, statement, "TARGET_INFO_CUDA_DEVICE", err);
+	if (result > 0 && sqlite3_column_type(statement, 0) == SQLITE_INTEGER)
+		*ret_gpu = sqlite3_column_int64(statement, 0);
+	sqlite3_reset(statement);
+	return result < 0 ? result : 0;
+}
+
+static int note_device(struct nsys_import *import, struct nsys_process *process, u32 device,
+		       struct err *err)
+{
+	struct record_device fact;
+	s64 gpu;
+	int result;
+
+	if (device == ~0U || nsys_id_find(process, NSYS_ID_DEVICE, device))
+		return 0;
+	schema_record_clear(schema_kind(KIND_device), &fact.header);
+	result = gpu_of(import, process, device, &gpu, err);
+	if (result == 0 && import->gpus)
+		result = find_row(import, import->gpus, gpu, process, &fact.header, err);
+	if (result < 0)
+		return result;
+	fact.id = fact.number = device;
+	result = nsys_fact_add(import, process, &fact.header, err);
+	return result < 0 ? result : nsys_id_set(process, NSYS_ID_DEVICE, device, 1, err);
+}
+
 static int read_device(struct nsys_import *import, struct row *row, size_t place, struct err *err)
 {
 	int result = set_number(row, place, cell_integer(row, place), err);
@@ -327,7 +342,7 @@ static int read_device(struct nsys_import *import, struct row *row, size_t place
 	if (result < 0)
 		return result;
 	row->device = cell_integer(row, place);
-	return nsys_device_note(import, row->process, row->device, err);
+	return note_device(import, row->process, row->device, err);
 }
 
 static int read_context(struct nsys_import *import, struct row *row, size_t place, struct err *err)
@@ -556,8 +571,8 @@ int nsys_rows_next(struct nsys_import *import, struct nsys_rows *rows, struct re
 	return result < 0 ? result : 1;
 }
 
-int nsys_rows_find(struct nsys_import *import, struct nsys_rows *rows, s64 number,
-		   struct nsys_process *process, struct record_header *record, struct err *err)
+static int find_row(struct nsys_import *import, struct nsys_rows *rows, s64 number,
+		    struct nsys_process *process, struct record_header *record, struct err *err)
 {
 	struct row row = {.rows = rows, .process = process, .record = record};
 	int result;

@@ -31,6 +31,9 @@ struct nsys_import_table {
 	size_t column_count;
 };
 
+#define NSYS_COLUMNS_MAX 40 /* of a table */
+
+/* nsys_tables.c */
 const struct nsys_import_table *nsys_import_tables(size_t *ret_count);
 
 struct nsys_rows; /* a statement that selects them */
@@ -42,10 +45,6 @@ int nsys_rows_open(struct nsys_import *import, const struct nsys_import_table *t
  * column and row of a cell that can't be what it says. */
 int nsys_rows_next(struct nsys_import *import, struct nsys_rows *rows, struct record_header *record,
 		   struct err *err);
-/* Of a table whose condition asks for a number: fills in what the row with it says, where there is one. record: cleared,
- * to be of process. */
-int nsys_rows_find(struct nsys_import *import, struct nsys_rows *rows, s64 number,
-		   struct nsys_process *process, struct record_header *record, struct err *err);
 /* NULL is allowed; returns NULL. */
 struct nsys_rows *nsys_rows_free(struct nsys_rows *rows);
 
