@@ -94,7 +94,7 @@ bench  linux-perf|linux-tools-generic        -  the same, for samples
 bench  redis-tools                           -  redis-benchmark: a load
 bench  redis-server               redis-server  recorded under it
 browser chromium                             -  a browser for what serves pages, and pictures of pages (400 MB; not on Ubuntu)
-browser openssl                              -  makes it take a page of ours for Perfetto's
+browser openssl                              -  makes it take a page of ours for another
 fresh  debootstrap                           -  bare systems for scripts/fresh
 '
 
