@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "import/nsys_rows.h"
 #include "nsight/nsys_numbers.h"
 
 #define SOURCE_FIRST  3
