@@ -61,7 +61,9 @@ static void append_part(struct text *text, const char *name)
 	text_append_char(text, ';');
 }
 
-static void append_stack(const struct view *view, u32 pid, u32 stack, struct text *text)
+static void append_stack(const struct view *view, u32 pid, u32 stack,
+			 void (*append)(const struct view_frame *frame, struct text *text),
+			 struct text *text)
 {
 	_cleanup_text_ struct text name = {0};
 	const struct view_frame *frames;
@@ -72,7 +74,7 @@ static void append_stack(const struct view *view, u32 pid, u32 stack, struct tex
 		text_appendf(text, "%s;", cut);
 	for (size_t i = count; i > 0; i--) {
 		text_clear(&name);
-		view_frame_append_name(&frames[i - 1], &name);
+		append(&frames[i - 1], &name);
 		append_part(text, text_string(&name));
 	}
 }
@@ -104,7 +106,8 @@ static int line_make(struct folded *folded, const struct view_event *event,
 	append_part(&text, event->row->process_name);
 	append_part(&text, event->row->name);
 	if (!piece || !piece->why)
-		append_stack(folded->view, event->record->pid, event->record->stack, &text);
+		append_stack(folded->view, event->record->pid, event->record->stack,
+			     view_frame_append_name, &text);
 	/* Without one of its own it would be that of its kind, which says nothing here. */
 	if (event->record->name) {
 		text_appendf(&name, "[%s]", event->name);
@@ -174,11 +177,12 @@ static int launched_line(struct folded *folded, const struct launched *launched,
 	/* The thread that wants it, where the launching one has nothing of the program. */
 	if (view_launch_code(folded->view, launched->cause, launched->name, &code) &&
 	    code.waits_here) {
-		append_stack(folded->view, launched->pid, waiter, &text);
+		append_stack(folded->view, launched->pid, waiter, view_frame_append_call, &text);
 		append_part(&text, "[waits here]");
 	}
 	if (launched->stack)
-		append_stack(folded->view, launched->pid, launched->stack, &text);
+		append_stack(folded->view, launched->pid, launched->stack, view_frame_append_call,
+			     &text);
 	else
 		append_part(&text, "[no stack]");
 	if (code.replays)

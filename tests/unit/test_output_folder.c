@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -12,10 +13,12 @@
 /* A folder of the test's own, which is the working one. */
 static void begin(void)
 {
-	static char folder[64];
+	static unsigned count;
+	char path[SCRATCH_PATH_BYTES], name[16];
 
-	strcpy(folder, "/tmp/gpuprobe-unit-XXXXXX");
-	CHECK(mkdtemp(folder) && chdir(folder) == 0);
+	snprintf(name, sizeof(name), "%u", count++);
+	in_folder(path, name);
+	CHECK(mkdir(path, 0700) == 0 && chdir(path) == 0);
 }
 
 static bool is_folder(const char *path)
@@ -27,13 +30,13 @@ static bool is_folder(const char *path)
 
 static void make_and_remove(const char *path, const char *made, const char *kept)
 {
-	struct output_folder folder = {};
+	struct output_folder output = {};
 	struct err err = {};
 
-	CHECK_OK(output_folder_make(&folder, path, &err), err);
+	CHECK_OK(output_folder_make(&output, path, &err), err);
 	CHECK(is_folder(made));
-	output_folder_remove(&folder);
-	output_folder_free(&folder);
+	output_folder_remove(&output);
+	output_folder_free(&output);
 	CHECK(!is_folder(made));
 	CHECK(!kept || is_folder(kept));
 }
@@ -52,42 +55,42 @@ TEST(what_is_missing_is_made_and_removed_again)
 
 TEST(what_was_there_stays)
 {
-	struct output_folder folder = {};
+	struct output_folder output = {};
 	struct err err = {};
 
 	begin();
 	CHECK(mkdir("a", 0755) == 0 && mkdir("a/b", 0755) == 0);
-	CHECK_OK(output_folder_make(&folder, "a/b/", &err), err);
-	CHECK_U64(folder.existing_length, strlen(folder.path));
-	output_folder_remove(&folder);
-	output_folder_free(&folder);
+	CHECK_OK(output_folder_make(&output, "a/b/", &err), err);
+	CHECK_U64(output.existing_length, strlen(output.path));
+	output_folder_remove(&output);
+	output_folder_free(&output);
 	CHECK(is_folder("a/b"));
 }
 
 TEST(a_file_in_the_way_is_said_and_nothing_stays)
 {
-	struct output_folder folder = {};
+	struct output_folder output = {};
 	struct err err = {};
 
 	begin();
 	CHECK(mkdir("a", 0755) == 0);
 	fclose(fopen("a/file", "w"));
-	CHECK(output_folder_make(&folder, "a/file/c", &err) == -ENOTDIR);
+	CHECK(output_folder_make(&output, "a/file/c", &err) == -ENOTDIR);
 	CHECK(strstr(err.message, "a/file"));
-	CHECK(output_folder_make(&folder, "a/new/../file", &err) < 0);
+	CHECK(output_folder_make(&output, "a/new/../file", &err) < 0);
 	CHECK(!is_folder("a/new"));
 }
 
 TEST(what_has_something_in_it_is_not_removed)
 {
-	struct output_folder folder = {};
+	struct output_folder output = {};
 	struct err err = {};
 
 	begin();
-	CHECK_OK(output_folder_make(&folder, "a/b/c", &err), err);
+	CHECK_OK(output_folder_make(&output, "a/b/c", &err), err);
 	fclose(fopen("a/b/file", "w"));
-	output_folder_remove(&folder);
-	output_folder_free(&folder);
+	output_folder_remove(&output);
+	output_folder_free(&output);
 	CHECK(!is_folder("a/b/c"));
 	CHECK(is_folder("a/b"));
 }

@@ -22,12 +22,20 @@ static int write_calls(const char *calls, const char *path, struct err *err)
 	return exporter_write(exporter, fixture.view, path, &size_bytes, err);
 }
 
+static char folder[] = "/tmp/gpuprobe-test-XXXXXX";
+
 static void begin(void)
 {
-	static char folder[64];
-
-	strcpy(folder, "/tmp/gpuprobe-unit-XXXXXX");
 	CHECK(mkdtemp(folder) && chdir(folder) == 0);
+}
+
+static void end(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK(system(command) == 0);
+	memset(folder + strlen(folder) - 6, 'X', 6);
 }
 
 TEST(what_fits_is_written)
@@ -39,6 +47,7 @@ TEST(what_fits_is_written)
 	CHECK(access("new/logdir/plugins/profile", F_OK) == 0);
 	CHECK_OK(write_calls(CALLS, "one.xplane.pb", &err), err);
 	CHECK(access("one.xplane.pb", F_OK) == 0);
+	end();
 }
 
 TEST(too_much_is_refused_with_a_hint_and_leaves_nothing)
@@ -52,6 +61,7 @@ TEST(too_much_is_refused_with_a_hint_and_leaves_nothing)
 	CHECK(access("new", F_OK) < 0);
 	CHECK(write_calls(MANY MANY MANY, "one.xplane.pb", &err) == -EFBIG);
 	CHECK(access("one.xplane.pb", F_OK) < 0);
+	end();
 }
 
 UNIT_MAIN()

@@ -21,7 +21,7 @@ struct run {
 	struct explain_places *places; /* [row] for what it waited */
 };
 
-/* "futex in next_batch train.py:9", "next_batch train.py:9" */
+/* "futex in next_batch (train.py:12)", of what runs "next_batch train.py:9": the function */
 static void append_where(const struct explain *explain, const struct view_event *event,
 			 const char *what, struct text *text)
 {
@@ -32,7 +32,9 @@ static void append_where(const struct explain *explain, const struct view_event 
 	text_append(text, what);
 	if (known && *what)
 		text_append(text, " in ");
-	if (known)
+	if (known && *what)
+		view_frame_append_call(&frame, text);
+	else if (known)
 		view_frame_append_name(&frame, text);
 	else if (!*what)
 		text_append(text, VIEW_NO_STACK);

@@ -364,17 +364,26 @@ static void append_untold(const struct page *page, u64 ns)
 	text_appendf(page->text, ": there are no samples%s\n", waits ? "" : " and no waits");
 }
 
+/* What ran is known, and not who wanted it. */
+static bool is_codeless(const struct explain *explain)
+{
+	return explain->kernel_ns && !view_kind_count(explain->view, KIND_launch_stack);
+}
+
 static void append_missing(const struct page *page)
 {
 	const struct explain *explain = page->explain;
 	bool incomplete = !view_is_complete(explain->survey);
 	u64 ns = untold_ns(explain);
 
-	if (!explain->unknown_ns && !ns && !incomplete)
+	if (!explain->unknown_ns && !ns && !incomplete && !is_codeless(explain))
 		return;
 	append_heading(page, "not known");
 	append_unknown(page);
 	append_untold(page, ns);
+	if (is_codeless(explain))
+		text_append(page->text, "which code launched the kernels: there are no stacks of "
+					"launches (--launch-stacks auto takes them)\n");
 	if (explain->survey->cut)
 		text_append(page->text, "what came when the recording was cut\n");
 	if (incomplete)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "import/nsys_rows.h"
 #include "nsight/nsys_numbers.h"
 
 #define SOURCE_FIRST  3

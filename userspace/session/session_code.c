@@ -15,15 +15,6 @@
 #define LOOKS_APART_TIMES \
 	20 /* the CPU time that the last look took: what else runs on the machine makes none rarer */
 
-bool session_takes_stacks(const struct session_config *config)
-{
-	const struct recording_settings *settings = config->settings;
-
-	return settings->off_cpu || settings->growth || settings->call_stacks ||
-	       settings->usdt_stacks || plan_takes_launch_stacks(config->plan) ||
-	       config->heap_plan || settings->sample_period_ns;
-}
-
 int session_unwind(struct session *session, struct err *err)
 {
 	const struct session_config *config = session->config;

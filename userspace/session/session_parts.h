@@ -98,9 +98,17 @@ int session_put_first_facts(struct session *session, struct batch *batch);
 /* When all rings are drained: calls, spans and waits that are open, sums, losses, failures, what it cost. Best effort. */
 void session_put_last_facts(struct session *session, struct batch *batch);
 
+static inline bool session_takes_stacks(const struct session_config *config)
+{
+	const struct recording_settings *settings = config->settings;
+
+	return settings->off_cpu || settings->growth || settings->call_stacks ||
+	       settings->usdt_stacks || plan_takes_launch_stacks(config->plan) ||
+	       config->heap_plan || settings->sample_period_ns;
+}
+
 /* ---- session_code.c ---- */
 
-bool session_takes_stacks(const struct session_config *config);
 /* Begins to read the unwind tables of what the targets map, which goes on while they are attached to; */
 int session_unwind(struct session *session, struct err *err);
 /* and hands them to the source, from when it is there. */

@@ -268,6 +268,8 @@ size_t view_frames(const struct view *view, u32 pid, u32 stack, const struct vie
 void view_frame_append_name(const struct view_frame *frame, struct text *text);
 /* The same with its source line or module: "ns::f<int> (foo.cc:12)". */
 void view_frame_append(const struct view_frame *frame, struct text *text);
+/* Of what calls or waits: of Python with the line that it is at, "consumer (work.py:12)"; else its name. */
+void view_frame_append_call(const struct view_frame *frame, struct text *text);
 /* The functions of a stack, a line each by one of these two, the mark of a cut last. How many functions they are. */
 size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 				void (*append)(const struct view_frame *frame, struct text *text), struct text *text);

@@ -287,6 +287,14 @@ void view_frame_append(const struct view_frame *frame, struct text *text)
 		text_appendf(text, " (%s)", frame->module);
 }
 
+void view_frame_append_call(const struct view_frame *frame, struct text *text)
+{
+	if (frame->python && frame->line)
+		view_frame_append(frame, text);
+	else
+		view_frame_append_name(frame, text);
+}
+
 size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 				void (*append)(const struct view_frame *frame, struct text *text),
 				struct text *text)

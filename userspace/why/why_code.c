@@ -7,6 +7,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
+typedef void append_frame(const struct view_frame *frame, struct text *text);
+
 int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally)
 {
 	s64 unknown = why_what(tally->why, "");
@@ -20,7 +22,7 @@ int why_code_init(struct why_code *code, const struct view *view, struct why_tal
 
 /* "garbage collection in f", "f" of WHY_DOING_ITSELF, each found once by its map of names. */
 static s64 name_of(struct why_code *code, struct map *names, u32 pid, u32 stack,
-		   enum why_doing doing)
+		   enum why_doing doing, append_frame *append)
 {
 	_cleanup_text_ struct text text = {0};
 	struct view_frame frame;
@@ -29,7 +31,7 @@ static s64 name_of(struct why_code *code, struct map *names, u32 pid, u32 stack,
 	text_append(&text, why_doing_words(doing));
 	if (view_own_frame(code->view, pid, stack, NULL, &frame)) {
 		text_append(&text, doing ? " in " : "");
-		view_frame_append_name(&frame, &text);
+		append(&frame, &text);
 	}
 	number = text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
 	if (number < 0 || map_set(names, pid, stack, (u64)number))
@@ -48,7 +50,21 @@ s64 why_code_of(struct why_code *code, u32 pid, u32 stack)
 		return (s64)*known;
 	if (why_doings_find(&code->doings, code->view, pid, stack, &doing))
 		return -ENOMEM;
-	return name_of(code, &code->names, pid, stack, doing);
+	return name_of(code, &code->names, pid, stack, doing, view_frame_append_name);
+}
+
+s64 why_code_call_of(struct why_code *code, u32 pid, u32 stack)
+{
+	const u64 *known = map_find(&code->call_names, pid, stack);
+	enum why_doing doing;
+
+	if (!stack)
+		return code->unknown;
+	if (known)
+		return (s64)*known;
+	if (why_doings_find(&code->doings, code->view, pid, stack, &doing))
+		return -ENOMEM;
+	return name_of(code, &code->call_names, pid, stack, doing, view_frame_append_call);
 }
 
 /* What the same code is called where it is found in a fault. */
@@ -57,7 +73,8 @@ static s64 faults_of(struct why_code *code, u32 pid, u32 stack)
 	const u64 *known = map_find(&code->fault_names, pid, stack);
 
 	return known ? (s64)*known
-		     : name_of(code, &code->fault_names, pid, stack, WHY_DOING_FAULTS);
+		     : name_of(code, &code->fault_names, pid, stack, WHY_DOING_FAULTS,
+			       view_frame_append_name);
 }
 
 /* Its place; -ENOMEM. */
@@ -286,6 +303,7 @@ int why_code_finish(struct why_code *code)
 void why_code_free(struct why_code *code)
 {
 	map_free(&code->names);
+	map_free(&code->call_names);
 	map_free(&code->fault_names);
 	map_free(&code->spot_places);
 	free(code->spots);

@@ -20,6 +20,7 @@ struct why_code {
 	u32 unknown;	   /* number of "" */
 	struct why_doings doings;
 	struct map names;  /* (process, stack) -> number of what */
+	struct map call_names; /* the same with the line at which it calls */
 	struct map fault_names; /* the same of code that is found in a fault: asked for of samples at a spot alone */
 	struct map spot_places; /* (process, address) -> place in spots */
 	struct why_code_spot {
@@ -58,6 +59,8 @@ int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what,
 int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid, u32 stack);
 /* Number of the program's own function in a stack; code->unknown: of none. */
 s64 why_code_of(struct why_code *code, u32 pid, u32 stack);
+/* The same, of a call or a wait: of Python with the line that it is at. */
+s64 why_code_call_of(struct why_code *code, u32 pid, u32 stack);
 /* All of it goes to the tally. */
 int why_code_finish(struct why_code *code);
 void why_code_free(struct why_code *code);

@@ -40,7 +40,7 @@ static s64 make_wait(struct why_describe *describe, const struct record_off_cpu 
 {
 	_cleanup_text_ struct text text = {0};
 	const char *object = view_text(view_of(describe), wait->waited);
-	s64 code = why_code_of(describe->code, wait->header.pid, wait->header.stack);
+	s64 code = why_code_call_of(describe->code, wait->header.pid, wait->header.stack);
 
 	if (code < 0)
 		return code;
@@ -123,7 +123,7 @@ static s64 make_launch(struct why_describe *describe, const struct why_gap *gap,
 {
 	_cleanup_text_ struct text text = {0};
 	const char *path = view_path_text(view_of(describe), gap->path);
-	s64 code = why_code_of(describe->code, pid, gap->stack);
+	s64 code = why_code_call_of(describe->code, pid, gap->stack);
 
 	if (code < 0)
 		return code;

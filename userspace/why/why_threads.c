@@ -206,8 +206,8 @@ static int hold(struct run *run, struct cursor *cursor)
 	cursor->held = WHY_NOT_HELD;
 	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap.since_ns))
 		return 0;
-	code = why_code_of(&run->code, view_survey(run->view)->rows[cursor->gap.row].pid,
-			   thread->call_stack);
+	code = why_code_call_of(&run->code, view_survey(run->view)->rows[cursor->gap.row].pid,
+				thread->call_stack);
 	if (code < 0)
 		return -ENOMEM;
 	text_append(&text, run->tally->why->whats.strings[thread->call]);
