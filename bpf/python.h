@@ -195,10 +195,16 @@ static __always_inline u64 python_thread(const struct python_state *state, u64 p
 {
 	const struct python_process *process = state->process;
 	struct python_walk *walk = state->walk;
-	u64 thread;
+	u64 thread, block = pointer;
 
+	for (u32 i = 0; i < PYTHON_SLOT_POINTERS && i < process->slot_pointers; i++) {
+		if (unwind_copy(state->task, &walk->value, sizeof(walk->value),
+				block + process->slot_pointer[i]))
+			return 0;
+		block = walk->value;
+	}
 	if (unwind_copy(state->task, &walk->value, sizeof(walk->value),
-			pointer + process->thread_slot))
+			block + process->thread_slot))
 		return 0;
 	thread = walk->value;
 	/* In a subinterpreter it has another one. */

@@ -66,10 +66,15 @@ struct python_extent {
 	u64 start, end;
 };
 
+#define PYTHON_SLOT_POINTERS 2
+
 /* An interpreter in a process. */
 struct python_process {
 	struct python_layout layout;
-	u64 thread_slot; /* from the thread pointer: where the state of the thread is */
+	u64 thread_slot; /* from the thread pointer, or the block that it leads to by these pointers: where the state of the thread is */
+	u32 slot_pointer[PYTHON_SLOT_POINTERS]; /* how far from the thread pointer the first one is, and from what it points to the second one; */
+	u32 slot_pointers; /* so many there are */
+	u32 pad;
 	u64 current;	 /* where the state of the thread is that holds the lock of the interpreter; 0: thread_slot tells all */
 	u64 code_type;	 /* what all code objects refer to as their type */
 	struct python_extent loop, loop_cold; /* the interpreter's loop, where that is what tells of calls, and its part that lies elsewhere */

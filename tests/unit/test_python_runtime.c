@@ -53,6 +53,25 @@ TEST(interpreters_are_opened)
 	build_3_15_library(image);
 	CHECK_OK(open_image(image, version, &process, &err), err);
 	CHECK_U64(process.thread_slot, (u64)(-128 + 16 + 0x28));
+	CHECK_U64(process.slot_pointers, 0);
+	/* A block that this thread alone has. */
+	put(image, BLOCKS + 32, BASE + 0xf800);
+	put(image, BASE + 0xf800 + 16 + 0x28, THREAD);
+	CHECK_OK(open_image(image, version, &process, &err), err);
+	CHECK_U64(process.slot_pointers, 2);
+	CHECK_U64(process.slot_pointer[0], 8);
+	CHECK_U64(process.slot_pointer[1], 32);
+	CHECK_U64(process.thread_slot, 16 + 0x28);
+	/* The 41st specific datum is in the second block. */
+	memset(image, 0, sizeof(*image));
+	build_3_11(image);
+	put(image, RUNTIME + 592, 1 | 40ULL << 32);
+	put(image, POINTER + 0x310 + 32 * 16 + 8, BASE + 0xf800);
+	put(image, BASE + 0xf800 + 8 * 16 + 8, THREAD);
+	CHECK_OK(open_image(image, version, &process, &err), err);
+	CHECK_U64(process.slot_pointers, 1);
+	CHECK_U64(process.slot_pointer[0], 0x310 + 32 * 16 + 8);
+	CHECK_U64(process.thread_slot, 8 * 16 + 8);
 	free(image);
 }
 
@@ -69,14 +88,17 @@ TEST(what_does_not_fit_is_refused_with_words)
 		{build_3_11, VERSION_AT, 0x031000f0, -ENOTSUP,
 		 "the frames of Python 3.16.0 are not known (those of 3.9 to 3.15 are)"},
 		{build_3_15, RUNTIME + 16, 1, -ENOTSUP, "free-threaded"},
-		{build_3_15, THIS_THREAD, 0, -ENOTSUP, "from its start"},
+		{build_3_15, THIS_THREAD, 0, -ENOTSUP, "not known"},
 		{build_3_15, POINTER - 40, 0, -EILSEQ, "not where glibc"},
 		{build_3_15_library, BLOCKS + 32, BASE, -EILSEQ, "not where glibc"},
-		{build_3_15_library, BLOCKS + 32, POINTER + 64, -ENOTSUP, "from its start"},
+		{build_3_15_library, BLOCKS + 32, POINTER + 64, -EILSEQ, "not where glibc"},
+		{build_3_15_library, THIS_THREAD + 7, 0, -ENOTSUP, "not known"},
 		{build_3_11, VERSION_AT, 0x030b00c1, -ENOTSUP, "pre-release"},
 		{build_3_11, VERSION_AT, 0x027102f0, -ENOTSUP, "none of Python 3"},
 		{build_3_11, RUNTIME + 592, 0, -EAGAIN, "not begun"},
-		{build_3_11, RUNTIME + 592, 1 | 40ULL << 32, -ENOTSUP, "specific data"},
+		{build_3_11, RUNTIME + 592, 1 | 1024ULL << 32, -ENOTSUP,
+		 "first 1024 specific data"},
+		{build_3_11, RUNTIME + 592, 1 | 40ULL << 32, -EILSEQ, "not where glibc"},
 		{build_3_11, RUNTIME + 592, 1 | 4ULL << 32, -EILSEQ, "not where glibc"},
 		{build_3_11, FRAMES + 32, CODE + 8, -EILSEQ, "frames"},
 		{build_3_11, FRAMES + 48, FRAMES, -EILSEQ, "frames"},

@@ -52,7 +52,15 @@ int python_find(struct python_files *files, const struct code_map *map, u32 pid,
 			continue;
 		file = &files->items[mapping->file];
 		if (file->result == -ENOTSUP)
-			return err_set(err, -ENOTSUP, "it is older than Python 3.9");
+			return err_set(
+				err, -ENOTSUP,
+				"it is older than Python 3.9, or was linked without the functions "
+				"that it is known by");
+		if (file->result == -ENODATA)
+			return err_set(
+				err, -ENOTSUP,
+				"the symbols of the interpreter that was linked into the program "
+				"were stripped");
 		symbols = file->symbols;
 		if (file->result ||
 		    python_symbols_place(map->files[mapping->file].fd, "", mapping->start,

@@ -7,24 +7,21 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "base/cleanup.h"
-#include "elf/elf_file.h"
 #include "python/debug_offsets.h"
 
 #define WITH_VERSION 11 /* the first minor version that says it by a symbol */
-#define WITH_CFRAMES 10 /* and that tells of its calls of the loop by C frames */
 #define THREADS_MAX  10000
 #define FRAMES_MAX   20000 /* in all */
 #define TRIES	     5	   /* threads run while they are looked at */
-#define PAGE_BYTES   4096ULL
-#define TYPE_DEALLOC 48 /* tp_dealloc of a type, in all versions */
+#define TYPE_DEALLOC 48	   /* tp_dealloc of a type, in all versions */
 
-/* Of glibc: where in what the thread pointer leads to the first block of thread-specific data is, and how many there are in it. What
- * has it elsewhere is refused: then no thread's state stands there. */
-#define SPECIFIC_OFFSET 0x310
-#define SPECIFIC_COUNT	32
-#define SPECIFIC_BYTES	16
-#define SPECIFIC_DATA	8
+/* Of glibc: where in what the thread pointer leads to the first block of thread-specific data is, how many there are in a block, and
+ * where the pointers to all blocks are. What has it elsewhere is refused: then no thread's state stands there. */
+#define SPECIFIC_OFFSET	       0x310
+#define SPECIFIC_COUNT	       32 /* blocks, too */
+#define SPECIFIC_BYTES	       16
+#define SPECIFIC_DATA	       8
+#define SPECIFIC_BLOCKS_OFFSET (SPECIFIC_OFFSET + SPECIFIC_COUNT * SPECIFIC_BYTES)
 
 /* Of all that follows the psABI: where a thread has its blocks of variables, one a module, and how far from its pointer those of the
  * program's start may be. */
@@ -55,105 +52,6 @@ static const struct version versions[] = {
 	{minor, debug_offsets, key, current, interpreters, threads, thread_next, __VA_ARGS__},
 #include "python/python_versions.def"
 };
-
-/* ---- where it is ---- */
-
-/* By what was new in each version, where it does not say it. */
-static int find_minor(const struct elf_file *file, struct python_symbols *symbols)
-{
-	static const struct {
-		unsigned minor;
-		const char *name;
-	} news[] = {{10, "PyIter_Send"}, {9, "PyObject_CallNoArgs"}};
-	u64 address;
-
-	if (!elf_file_dynamic_symbol(file, "Py_Version", &symbols->version))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(news) && !symbols->minor; i++)
-		if (!elf_file_dynamic_symbol(file, news[i].name, &address))
-			symbols->minor = news[i].minor;
-	return symbols->minor ? 0 : -ENOTSUP;
-}
-
-/* The part of it that lies elsewhere is known only where the file has all of its symbols. */
-static int find_loop(struct elf_file *file, struct python_symbols *symbols)
-{
-	struct elf_symbols all;
-
-	if (elf_symbols_load(file, NULL, &all, NULL))
-		return -ENOTSUP;
-	for (size_t i = 0; i < all.count; i++) {
-		const struct elf_symbol *symbol = &all.items[i];
-		const struct python_extent extent = {symbol->address,
-						     symbol->address + symbol->size_bytes};
-
-		if (!strcmp(symbol->name, "_PyEval_EvalFrameDefault"))
-			symbols->loop = extent;
-		else if (!strcmp(symbol->name, "_PyEval_EvalFrameDefault.cold"))
-			symbols->loop_cold = extent;
-	}
-	elf_symbols_free(&all);
-	return symbols->loop.end > symbols->loop.start ? 0 : -ENOTSUP;
-}
-
-static void move(struct python_extent *extent, u64 bias)
-{
-	if (!extent->end)
-		return;
-	extent->start += bias;
-	extent->end += bias;
-}
-
-int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols)
-{
-	struct python_symbols symbols = {0};
-	struct elf_file *file;
-	int result = elf_file_open(fd, path, &file, NULL);
-
-	if (result)
-		return -ENOENT;
-	result = elf_file_dynamic_symbol(file, "PyCode_Type", &symbols.code_type) ? -ENOENT : 0;
-	if (!result &&
-	    (elf_file_dynamic_symbol(file, "_PyRuntime", &symbols.runtime) ||
-	     elf_file_dynamic_symbol(file, "PyGILState_GetThisThreadState", &symbols.this_thread) ||
-	     find_minor(file, &symbols) ||
-	     (symbols.minor && symbols.minor < WITH_CFRAMES && find_loop(file, &symbols))))
-		result = -ENOTSUP;
-	elf_file_free(file);
-	if (!result)
-		*ret_symbols = symbols;
-	return result;
-}
-
-int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset,
-			 struct python_symbols *symbols)
-{
-	const struct elf_segment *segments;
-	struct elf_file *file;
-	size_t count;
-	int result = -ENOENT;
-
-	if (elf_file_open(fd, path, &file, NULL))
-		return -ENOENT;
-	count = elf_file_segments(file, true, &segments);
-	for (size_t i = 0; i < count && result; i++) {
-		const struct elf_segment *segment = &segments[i];
-		u64 bias = start - file_offset + segment->offset - segment->address;
-
-		if (file_offset < (segment->offset & ~(PAGE_BYTES - 1)) ||
-		    file_offset >= segment->offset + segment->file_size_bytes)
-			continue;
-		symbols->runtime += bias;
-		symbols->version += symbols->version ? bias : 0;
-		symbols->code_type += bias;
-		symbols->this_thread += bias;
-		move(&symbols->loop, bias);
-		move(&symbols->loop_cold, bias);
-		result = 0;
-	}
-	elf_file_free(file);
-	return result;
-}
 
 bool python_memory_of_process(void *pid, u64 address, void *ret_bytes, size_t size)
 {
@@ -383,6 +281,18 @@ struct confirmed {
 	unsigned left;	   /* so many frames may be looked at yet */
 };
 
+/* The state that stands where that of the thread with this pointer should. */
+static bool read_state(const struct python_memory *memory, const struct python_process *process,
+		       u64 pointer, u64 *ret_state)
+{
+	u64 block = pointer;
+
+	for (u32 i = 0; i < process->slot_pointers; i++)
+		if (!read_word(memory, block + process->slot_pointer[i], &block))
+			return false;
+	return read_word(memory, block + process->thread_slot, ret_state);
+}
+
 static void confirm_thread(const struct python_memory *memory, const struct python_process *process,
 			   u64 thread, struct confirmed *confirmed)
 {
@@ -391,7 +301,7 @@ static void confirm_thread(const struct python_memory *memory, const struct pyth
 
 	confirmed->threads++;
 	if (!read_word(memory, thread + process->layout.thread_id, &pointer) ||
-	    !read_word(memory, pointer + process->thread_slot, &state) || state != thread)
+	    !read_state(memory, process, pointer, &state) || state != thread)
 		return;
 	confirmed->own++;
 	count = count_frames(memory, process, thread, &confirmed->left);
@@ -418,10 +328,10 @@ static struct confirmed confirm(const struct python_memory *memory, const struct
 	return confirmed;
 }
 
-/* Where a variable of each thread is that a library of the program's start has (its index: module, offset in it), from the pointer of a
- * thread. That of one that was opened later lies elsewhere in each. */
+/* Where a variable of each thread is (its index: module, offset in it). Those of libraries of the program's start are as far from the
+ * pointer of each thread; those of one that was opened later are in blocks of their own. */
 static bool find_variable(const struct python_memory *memory, const struct version *version,
-			  u64 runtime, u64 index_at, u64 *ret_slot)
+			  u64 runtime, u64 index_at, struct python_process *process)
 {
 	u64 index[2], interpreter, thread, pointer, blocks, block;
 
@@ -432,13 +342,21 @@ static bool find_variable(const struct python_memory *memory, const struct versi
 	    !read_word(memory, pointer + BLOCKS_OFFSET, &blocks) ||
 	    !read_word(memory, blocks + BLOCK_BYTES * index[0], &block))
 		return false;
-	*ret_slot = block + index[1] - pointer;
-	return pointer - block < STATIC_BYTES_MAX;
+	if (pointer - block < STATIC_BYTES_MAX) {
+		process->thread_slot = block + index[1] - pointer;
+		return true;
+	}
+	process->slot_pointers = 2;
+	process->slot_pointer[0] = BLOCKS_OFFSET;
+	process->slot_pointer[1] = (u32)(BLOCK_BYTES * index[0]);
+	process->thread_slot = index[1];
+	return true;
 }
 
 /* By the code of the function that returns it. */
 static int find_slot_by_code(const struct python_memory *memory, const struct version *version,
-			     const struct python_symbols *symbols, u64 *ret_slot, struct err *err)
+			     const struct python_symbols *symbols, struct python_process *process,
+			     struct err *err)
 {
 	static const u8 begins[] = {0xf3, 0x0f, 0x1e, 0xfa}, frame[] = {0x55, 0x48, 0x89, 0xe5},
 			load[] = {0x64, 0x48, 0x8b, 0x04, 0x25}, index[] = {0x48, 0x8d, 0x3d},
@@ -454,7 +372,7 @@ static int find_slot_by_code(const struct python_memory *memory, const struct ve
 	(void)IS(frame);
 	if (IS(load)) {
 		memcpy(&number, at, sizeof(number));
-		*ret_slot = (u64)(s64)number;
+		process->thread_slot = (u64)(s64)number;
 		return 0;
 	}
 	if (IS(index)) {
@@ -462,39 +380,48 @@ static int find_slot_by_code(const struct python_memory *memory, const struct ve
 		at += sizeof(number);
 		if (find_variable(memory, version, symbols->runtime,
 				  symbols->this_thread + (u64)(at - code) + (u64)(s64)number,
-				  ret_slot) &&
+				  process) &&
 		    *at == 0xe8) {
 			at += 5;
 			at += *at == 0x5d;
 			if (IS(returned)) {
-				*ret_slot += *at;
+				process->thread_slot += *at;
 				return 0;
 			}
 		}
 	}
 #undef IS
 	return err_set(err, -ENOTSUP,
-		       "the state of its threads is not in what each thread has from its start");
+		       "the function that returns the state of its threads does it in a way "
+		       "that is not known");
 }
 
 /* Where the state of a thread is, from the thread pointer. */
 static int find_slot(const struct python_memory *memory, const struct version *version,
-		     const struct python_symbols *symbols, u64 *ret_slot, struct err *err)
+		     const struct python_symbols *symbols, struct python_process *process,
+		     struct err *err)
 {
 	/* Is there one, and which? */
-	u32 key[2];
+	u32 key[2], block;
 
 	if (!version->key)
-		return find_slot_by_code(memory, version, symbols, ret_slot, err);
+		return find_slot_by_code(memory, version, symbols, process, err);
 	if (!memory->read(memory->data, symbols->runtime + version->key - sizeof(key[0]), key,
 			  sizeof(key)) ||
 	    !key[0])
 		return not_begun(err);
-	if (key[0] != 1 || key[1] >= SPECIFIC_COUNT)
+	block = key[1] / SPECIFIC_COUNT;
+	if (key[0] != 1 || block >= SPECIFIC_COUNT)
 		return err_set(err, -ENOTSUP,
 			       "the state of its threads is not among their first %d specific data",
-			       SPECIFIC_COUNT);
-	*ret_slot = SPECIFIC_OFFSET + SPECIFIC_BYTES * (u64)key[1] + SPECIFIC_DATA;
+			       SPECIFIC_COUNT * SPECIFIC_COUNT);
+	process->thread_slot = SPECIFIC_BYTES * (u64)(key[1] % SPECIFIC_COUNT) + SPECIFIC_DATA;
+	if (!block) {
+		process->thread_slot += SPECIFIC_OFFSET;
+		return 0;
+	}
+	process->slot_pointers = 1;
+	process->slot_pointer[0] = (u32)(SPECIFIC_BLOCKS_OFFSET + sizeof(u64) * block);
 	return 0;
 }
 
@@ -515,7 +442,7 @@ int python_runtime_open(const struct python_memory *memory, const struct python_
 	if (!result && version.debug_offsets)
 		result = take_debug_offsets(memory, symbols->runtime, hex, &version, err);
 	if (!result)
-		result = find_slot(memory, &version, symbols, &process.thread_slot, err);
+		result = find_slot(memory, &version, symbols, &process, err);
 	if (result)
 		return result;
 	process.layout = version.layout;

@@ -8,19 +8,10 @@
 
 #include "base/err.h"
 #include "base/types.h"
+#include "python/python_symbols.h"
 #include "../bpf/python_layout.h"
 
 #define PYTHON_VERSION_BYTES 16
-
-/* Where a file, or a process, has what an interpreter is known by. */
-struct python_symbols {
-	u64 runtime;   /* _PyRuntime */
-	u64 version;   /* Py_Version; 0: there is none (before 3.11), */
-	unsigned minor; /* but what else there is tells this */
-	u64 code_type; /* PyCode_Type */
-	u64 this_thread; /* PyGILState_GetThisThreadState() */
-	struct python_extent loop, loop_cold; /* _PyEval_EvalFrameDefault, where it is needed; else empty */
-};
 
 /* Memory of a process. */
 struct python_memory {
@@ -28,12 +19,6 @@ struct python_memory {
 	bool (*read)(void *data, u64 address, void *ret_bytes, size_t size);
 	void *data;
 };
-
-/* By the dynamic symbols of a file. -ENOENT: there is no interpreter in it; -ENOTSUP: one that is older than 3.9. fd stays the
- * caller's. */
-int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols);
-/* Where a mapping of the file puts them: start of it, and where in the file it begins. -ENOENT: none of its code is mapped there. */
-int python_symbols_place(int fd, const char *path, u64 start, u64 file_offset, struct python_symbols *symbols);
 
 /* ret_version: "3.11.2", "" where it is not known. -EAGAIN: the interpreter has not begun to run, or runs no code now: then ret_process
  * is set, as its threads say, and no frame has confirmed it;
