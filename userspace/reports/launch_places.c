@@ -18,6 +18,13 @@ static int number_of(struct launch_places *places, const char *string, u32 *ret_
 	return 0;
 }
 
+static const char *unit_of(const struct view_frame *frame)
+{
+	if (!frame)
+		return LAUNCH_PLACE_NO_STACK;
+	return frame->python && frame->file[0] ? frame->file : frame->module;
+}
+
 /* code: NULL: none. */
 static int make_place(struct launch_places *places, const struct view_launch_code *code,
 		      struct launch_place *ret_place)
@@ -40,6 +47,7 @@ static int make_place(struct launch_places *places, const struct view_launch_cod
 	if (name.failed || line.failed || brief.failed ||
 	    number_of(places, text_string(&name), &ret_place->name) ||
 	    number_of(places, frame ? frame->module : "", &ret_place->module) ||
+	    number_of(places, unit_of(frame), &ret_place->unit) ||
 	    number_of(places, text_string(&brief), &ret_place->brief) ||
 	    number_of(places, frame ? frame->file : "", &ret_place->file) ||
 	    number_of(places, text_string(&line), &ret_place->line))

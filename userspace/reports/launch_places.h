@@ -14,6 +14,7 @@ struct launch_place {
 	bool replays; /* a graph: what captured its nodes ran before */
 	u32 name;   /* "consumer work.py:9", of a thread that waits for the one that launched it "step work.py:9 [waits here: AddmmBackward0 of forward (train.py:30)]" */
 	u32 module; /* the file that it is from */
+	u32 unit;   /* of Python the path of that, else the same; LAUNCH_PLACE_NO_STACK */
 	u32 brief;  /* "consumer (work.py:12)", or with the module where no line is known */
 	u32 file;   /* "/srv/work.py", "" where it is not known */
 	u32 line;   /* "/srv/work.py:12", the same */

@@ -92,6 +92,12 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 
 /* ---- rows ---- */
 
+/* A line is a part of its module. */
+static bool is_by_module(const struct report_request *request)
+{
+	return request->by_module && !request->by_line;
+}
+
 /* Whose it is, where rows are those of threads or processes: of who launched it. */
 static void fill_owner(const struct run *run, const struct view_event *event, struct row *row)
 {
@@ -118,8 +124,11 @@ static struct row *row_of(struct run *run, const struct view_event *event,
 	s64 number;
 
 	fill_owner(run, event, &row);
-	text_appendf(&key, "%u %u %u %u %u %u", place->name, place->module, place->file,
-		     run->request->by_line ? place->line : 0, row.pid, row.tid);
+	if (is_by_module(run->request))
+		text_appendf(&key, "%u %u %u", place->unit, row.pid, row.tid);
+	else
+		text_appendf(&key, "%u %u %u %u %u %u", place->name, place->module, place->file,
+			     run->request->by_line ? place->line : 0, row.pid, row.tid);
 	number = key.failed ? -ENOMEM : string_table_add(&run->keys, key.data, key.length);
 	if (number < 0)
 		return NULL;
@@ -220,6 +229,7 @@ static bool has_part(const struct run *run, enum part part)
 		[PART_THREAD] = !request->by_thread,
 		[PART_PROCESS] = !request->by_process || request->by_thread,
 		[PART_MODULE] = request->by_line,
+		[PART_NAME] = is_by_module(request),
 	};
 
 	return !absent[part];
@@ -272,7 +282,9 @@ static int fill_cell(const struct run *run, const struct row *row, enum part par
 	case PART_OPERATION:
 		return fill_text(cell, run->operation_names.strings[operation]);
 	case PART_MODULE:
-		return fill_text(cell, strings[row->place.module]);
+		return fill_text(
+			cell,
+			strings[is_by_module(run->request) ? row->place.unit : row->place.module]);
 	case PART_LINE:
 		return fill_text(cell, strings[line]);
 	case PART_NAME:
@@ -323,7 +335,7 @@ static int fill_row(const struct run *run, const struct row *row, u32 operation,
 
 	if (!made)
 		return -ENOMEM;
-	made->marked = row->place.replays;
+	made->marked = row->place.replays && !is_by_module(run->request);
 	for (enum part i = 0; i < PARTS; i++)
 		if (has_part(run, i) &&
 		    fill_cell(run, row, i, operation, line, &made->cells[column++]))
@@ -365,14 +377,23 @@ static void run_free(struct run *run)
 
 static const char *title_of(const struct report_request *request)
 {
-	if (request->by_thread)
-		return request->by_line ? "GPU time by thread and line of code that launched it"
-					: "GPU time by thread and function that launched it";
-	if (request->by_process)
-		return request->by_line ? "GPU time by process and line of code that launched it"
-					: "GPU time by process and function that launched it";
-	return request->by_line ? "GPU time by the line of code that launched it"
-				: "GPU time by the function that launched it";
+#define OF_ALL(what)                                                 \
+	{                                                            \
+		"GPU time by " what, "GPU time by thread and " what, \
+			"GPU time by process and " what              \
+	}
+	static const char *const titles[][3] = {
+		OF_ALL("function that launched it"),
+		OF_ALL("line of code that launched it"),
+		OF_ALL("module that launched it"),
+	};
+#undef OF_ALL
+
+	return titles[request->by_line	      ? 1
+		      : is_by_module(request) ? 2
+					      : 0][request->by_thread	 ? 1
+						   : request->by_process ? 2
+									 : 0];
 }
 
 int report_gpu_code_make(struct view *view, const struct report_request *request,

@@ -16,6 +16,7 @@ static const struct report report_rows[] = {
 #define NVTX   REPORT_TAKES_NVTX
 #define ROWS   REPORT_TAKES_ROWS
 #define GROUPS REPORT_TAKES_GROUPS
+#define MODULE REPORT_TAKES_MODULE
 #define ALIKE  REPORT_TAKES_ALIKE
 #define IDLE   REPORT_TAKES_IDLE
 #define ALIASES(...)        \
@@ -30,6 +31,7 @@ static const struct report report_rows[] = {
 #undef NVTX
 #undef ROWS
 #undef GROUPS
+#undef MODULE
 #undef ALIKE
 #undef IDLE
 #undef ALIASES
@@ -161,6 +163,12 @@ static bool set_by_line(struct report_request *request, const char *value)
 	return !value;
 }
 
+static bool set_by_module(struct report_request *request, const char *value)
+{
+	request->by_module = true;
+	return !value;
+}
+
 static bool set_alike(struct report_request *request, const char *value)
 {
 	request->alike = true;
@@ -186,6 +194,7 @@ static const struct option_word {
 	{"thread", ":thread", REPORT_TAKES_GROUPS, set_by_thread},
 	{"process", ":process", REPORT_TAKES_GROUPS, set_by_process},
 	{"line", ":line", REPORT_TAKES_GROUPS, set_by_line},
+	{"module", ":module", REPORT_TAKES_MODULE, set_by_module},
 	{"alike", ":alike", REPORT_TAKES_ALIKE, set_alike},
 	{"idle", ":idle", REPORT_TAKES_IDLE, set_idle},
 };

@@ -24,6 +24,7 @@ enum report_option {
 	REPORT_TAKES_GROUPS = 8, /* :thread, :process, :line */
 	REPORT_TAKES_ALIKE = 16, /* :alike */
 	REPORT_TAKES_IDLE = 32, /* :idle */
+	REPORT_TAKES_MODULE = 64, /* :module */
 };
 
 /* How kernels are called. */
@@ -42,7 +43,7 @@ struct report_request {
 	enum report_names names;
 	bool nvtx_name; /* behind the name of the innermost range around the launch */
 	u64 rows;	/* the most that it makes; 0: nobody said */
-	bool by_thread, by_process, by_line; /* has a row for each */
+	bool by_thread, by_process, by_line, by_module; /* has a row for each */
 	bool alike; /* has one row for threads that are alike */
 	bool idle; /* has rows of their own for threads that do next to nothing */
 };

@@ -24,10 +24,15 @@ enum sort {
 	SORT_PYTHON_STANDARD, /* Python's own library */
 	SORT_PYTHON_FRAMEWORK,
 	SORT_NATIVE,	       /* the program's own */
+	SORT_PYTHON_LIBRARY,   /* models, loops of training */
 	SORT_PYTHON_INSTALLED, /* a package that is no framework: most programs of Python are one */
 	SORT_PYTHON
 };
 
+static const char *const libraries[] = {
+#define LIBRARY(name) name,
+#include "view/library_code.def"
+};
 static const char *const packages[] = {
 #define PACKAGE(name) name,
 #include "view/library_code.def"
@@ -79,20 +84,28 @@ static bool is_inductors(const char *path)
 	       base - path >= 4 && base[-4] == '/' && !memcmp(base - 3, base + 1, 2);
 }
 
+/* path: from the folder of packages on. */
+static bool is_one_of(const char *path, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(names[i]);
+
+		if (!strncmp(path, names[i], length) &&
+		    (path[length] == '/' || path[length] == '.'))
+			return true;
+	}
+	return false;
+}
+
 static enum sort sort_of_python(const char *file)
 {
 	const char *package = package_of(file);
 
-	if (package) {
-		for (size_t i = 0; i < ARRAY_SIZE(packages); i++) {
-			size_t length = strlen(packages[i]);
-
-			if (!strncmp(package, packages[i], length) &&
-			    (package[length] == '/' || package[length] == '.'))
-				return SORT_PYTHON_FRAMEWORK;
-		}
-		return SORT_PYTHON_INSTALLED;
-	}
+	if (package)
+		return is_one_of(package, packages, ARRAY_SIZE(packages)) ? SORT_PYTHON_FRAMEWORK
+		       : is_one_of(package, libraries, ARRAY_SIZE(libraries))
+			       ? SORT_PYTHON_LIBRARY
+			       : SORT_PYTHON_INSTALLED;
 	/* So is what dynamo wrote. */
 	if (is_inductors(file) || !strncmp(file, "<eval_with_key>", strlen("<eval_with_key>")))
 		return SORT_PYTHON_FRAMEWORK;
