@@ -79,13 +79,16 @@ def measure_interpreter(bench, interpreter):
 	return [f"{ours:.0f} - {others:.0f} = {ours - others:.0f}" for ours, others in least]
 
 
-def measure(bench):
-	interpreters = os.environ.get("GPUPROBE_PYTHONS", "").split() or [
+def interpreters():
+	return os.environ.get("GPUPROBE_PYTHONS", "").split() or [
 		path for minor in (9, 10, 11, 12, 13, 14) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
+
+
+def measure(bench):
 	before = SWITCH.read_text()
 	SWITCH.write_text("1")
 	try:
-		rows = [[path, *measure_interpreter(bench, path)] for path in interpreters]
+		rows = [[path, *measure_interpreter(bench, path)] for path in interpreters()]
 	finally:
 		SWITCH.write_text(before)
 	bench.say("Frames of Python: ns of the program of a probe that takes a stack, by how many functions of Python are in it: with them - without them (--no-python)")
