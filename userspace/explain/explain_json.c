@@ -86,6 +86,8 @@ static void append_gpus(const struct explain *explain, struct text *text)
 		view_append_gpu_users(explain->view, gpu->device, &users);
 		append_string(text, "used_too_by", text_string(&users));
 		text->failed |= users.failed;
+		append_number(text, "lost_records",
+			      view_gpu_records_lost(explain->view, gpu->device));
 		text_append_char(text, '}');
 	}
 	text_append_char(text, ']');

@@ -90,19 +90,17 @@ static void append_gpu(const struct page *page, const struct why_gpu *gpu)
 {
 	const char *name = view_device_name(page->explain->view, gpu->device);
 	double busy = gpu->recorded_ns ? 100.0 * gpu->busy_ns / gpu->recorded_ns : 0;
-	_cleanup_text_ struct text users = {0};
-	bool used = view_append_gpu_users(page->explain->view, gpu->device, &users);
+	_cleanup_text_ struct text doubts = {0};
+	bool doubtful = view_append_gpu_doubts(page->explain->view, gpu->device, &doubts);
 
 	text_append(page->text, is_markdown(page) ? "- " : "");
 	text_append_terminal(page->text, name ?: "GPU", strlen(name ?: "GPU"));
 	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ", busy, 100 - busy);
 	explain_append_time(gpu->recorded_ns, page->text);
-	if (used)
-		text_appendf(page->text, ", but not known to be idle: %s %s it too, not recorded",
-			     text_string(&users),
-			     strchr(text_string(&users), ',') ? "use" : "uses");
+	if (doubtful)
+		text_appendf(page->text, ", but not known to be idle: %s", text_string(&doubts));
 	text_append_char(page->text, '\n');
-	page->text->failed |= users.failed;
+	page->text->failed |= doubts.failed;
 }
 
 /* By their numbers. */

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "reports/report_gpu_users.h"
+#include "reports/report_gpu_doubts.h"
 #include "store/schema.h"
 #include "../bpf/record.h"
 
@@ -102,7 +102,7 @@ int block_opening_append(const struct view *view, struct text *text)
 	}
 	if (more)
 		text_appendf(text, "So did %zu more inside the window, see the ledger.\n", more);
-	if (report_append_gpu_users(view, text))
+	if (report_append_gpu_doubts(view, text))
 		text_append(text, ".\n");
 	return text->failed ? -ENOMEM : 0;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "reports/report_gpu_users.h"
+#include "reports/report_gpu_doubts.h"
 #include "view/gpu_places.h"
 
 enum column {
@@ -174,7 +174,7 @@ int report_busy_make(struct view *view, const struct report_request *request,
 	for (size_t i = 0; i < run.count && result == 0; i++)
 		if (add_row(&run, &run.gpus[i], table) < 0)
 			result = err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
-	if (result == 0 && report_note_gpu_users(view, COLUMN_DEVICE, table))
+	if (result == 0 && report_note_gpu_doubts(view, COLUMN_DEVICE, table))
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
 	free(run.gpus);
 	gpu_places_free(&run.places);

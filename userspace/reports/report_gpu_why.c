@@ -2,7 +2,7 @@
 /* The report gpu_why: why GPUs were idle. Its rows add up to the idle times of gpu_busy_sum. */
 #include <errno.h>
 
-#include "reports/report_gpu_users.h"
+#include "reports/report_gpu_doubts.h"
 #include "why/why.h"
 
 enum column {
@@ -88,7 +88,7 @@ int report_gpu_why_make(struct view *view, const struct report_request *request,
 	for (size_t i = 0; i < why.count && result == 0; i++)
 		if (add_row(view, &why, &why.causes[i], all_ns, table))
 			result = err_errno(err, -ENOMEM, "can't make the report gpu_why");
-	if (result == 0 && report_note_gpu_users(view, COLUMN_DEVICE, table))
+	if (result == 0 && report_note_gpu_doubts(view, COLUMN_DEVICE, table))
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_why");
 	why_free(&why);
 	return result;

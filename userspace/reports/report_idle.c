@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "reports/report_gpu_users.h"
+#include "reports/report_gpu_doubts.h"
 
 #define GAPS_MAX 10000 /* the longest that are kept */
 
@@ -143,7 +143,7 @@ int report_idle_make(struct view *view, const struct report_request *request,
 	table->column_count = COLUMN_COUNT;
 	if (result == 0 && run.count && fill_table(&run, table) < 0)
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_gaps");
-	if (result == 0 && report_note_gpu_users(view, COLUMN_DEVICE, table))
+	if (result == 0 && report_note_gpu_doubts(view, COLUMN_DEVICE, table))
 		result = err_errno(err, -ENOMEM, "can't make the report gpu_gaps");
 	free(run.gaps);
 	map_free(&run.busy_until);

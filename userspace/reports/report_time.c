@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "reports/report_gpu_users.h"
+#include "reports/report_gpu_doubts.h"
 
 enum column { COLUMN_SHARE, COLUMN_TOTAL, COLUMN_NAME, COLUMN_COUNT };
 
@@ -262,7 +262,7 @@ static const char *place_name(const struct run *run, enum place place)
 static int fill_table(struct run *run, struct report_table *table)
 {
 	_cleanup_text_ struct text note = {0};
-	bool is_shared = report_append_gpu_users(run->view, &note);
+	bool is_shared = report_append_gpu_doubts(run->view, &note);
 	double recorded_ns = 0;
 
 	for (size_t i = 0; i < run->count; i++)

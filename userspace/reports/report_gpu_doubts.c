@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "reports/report_gpu_users.h"
+#include "reports/report_gpu_doubts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,44 +20,44 @@ static bool is_told(const struct view *view, size_t index)
 	return false;
 }
 
-/* Of row `index`: appends who uses its GPU, where that is not told of yet. */
-static bool users_append(const struct view *view, size_t index, struct text *users)
+/* Of row `index`: appends what is not known of its GPU, where that is not told of yet. */
+static bool doubts_append(const struct view *view, size_t index, struct text *doubts)
 {
 	const struct view_row *row = &view_survey(view)->rows[index];
 
 	return row->type == ROW_STREAM && !is_told(view, index) &&
-	       view_append_gpu_users(view, row->device, users);
+	       view_append_gpu_doubts(view, row->device, doubts);
 }
 
-bool report_append_gpu_users(const struct view *view, struct text *text)
+bool report_append_gpu_doubts(const struct view *view, struct text *text)
 {
 	const struct view_survey *survey = view_survey(view);
 	bool any = false;
 
 	for (size_t i = 0; i < survey->row_count; i++) {
-		_cleanup_text_ struct text users = {0};
+		_cleanup_text_ struct text doubts = {0};
 
-		if (!users_append(view, i, &users))
+		if (!doubts_append(view, i, &doubts))
 			continue;
-		text_appendf(text, "%sGPU %u is not known to be idle: %s %s it too, not recorded",
-			     any ? "; " : "", survey->rows[i].device_number, text_string(&users),
-			     strchr(text_string(&users), ',') ? "use" : "uses");
-		text->failed |= users.failed;
+		text_appendf(text, "%sGPU %u is not known to be idle: %s", any ? "; " : "",
+			     survey->rows[i].device_number, text_string(&doubts));
+		text->failed |= doubts.failed;
 		any = true;
 	}
 	return any;
 }
 
-int report_note_gpu_users(const struct view *view, size_t device_column, struct report_table *table)
+int report_note_gpu_doubts(const struct view *view, size_t device_column,
+			   struct report_table *table)
 {
 	const struct view_survey *survey = view_survey(view);
 	_cleanup_text_ struct text note = {0};
 
-	if (!report_append_gpu_users(view, &note))
+	if (!report_append_gpu_doubts(view, &note))
 		return 0;
 	for (size_t i = 0; i < survey->row_count; i++) {
-		_cleanup_text_ struct text users = {0};
-		size_t rows = users_append(view, i, &users) ? table->row_count : 0;
+		_cleanup_text_ struct text doubts = {0};
+		size_t rows = doubts_append(view, i, &doubts) ? table->row_count : 0;
 
 		for (size_t j = 0; j < rows; j++)
 			table->rows[j].marked |= table->rows[j].cells[device_column].count ==
