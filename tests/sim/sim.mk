@@ -142,8 +142,8 @@ $(SIM)/sim-matmul: tests/sim/matmul.c tests/sim/cublas/cublas.h tests/sim/cublas
 	$(Q)$(CC) $(filter-out -fPIC,$(SIM_CFLAGS)) -o $@ $< -Wl,--no-as-needed -L$(SIM) -l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcudart.so.13 -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN'
 
 # In the process of test_real there must be no libcuda.
-$(SIM)/test/test_cupti $(SIM)/test/test_nvtx: tests/sim/test/load.c tests/sim/test/load.h
-$(SIM)/test/test_cupti $(SIM)/test/test_nvtx: SIM_TEST_LIBS := -L$(SIM) -l:libcuda.so.1
+$(SIM)/test/test_cupti $(SIM)/test/test_families $(SIM)/test/test_nvtx: tests/sim/test/load.c tests/sim/test/load.h
+$(SIM)/test/test_cupti $(SIM)/test/test_families $(SIM)/test/test_nvtx: SIM_TEST_LIBS := -L$(SIM) -l:libcuda.so.1
 
 $(SIM)/test/%: tests/sim/test/%.c tests/sim/test/client.c tests/sim/test/client.h tests/sim/cupti/layouts.def $(SIM)/libcuda.so.1
 	@mkdir -p $(@D)
