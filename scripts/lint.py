@@ -4,7 +4,7 @@
 
 	scripts/lint.py [--quick]
 
-direction of includes, length of files and functions, a header beside every source, trailing white space,
+direction of includes, circles of files (of what is built), length of files and functions, a header beside every source, trailing white space,
 clang-format, cppcheck, links of the documentation, files that comments and documents name, licences. Messages of commits are looked at
 too: what is said of them are warnings, since a tree is no worse for them.
 --quick: without cppcheck and the commits, and without clang-format where there is none: what needs no more than Python.
@@ -18,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lint_circles
 import lint_cited
 import lint_commits
 import lint_licences
@@ -300,6 +301,7 @@ def main():
             to_format.append(path)
         if path.suffix == ".c" and path.parts[0] in {"userspace", "exporters"}:
             to_check.append(path)
+    lint_circles.check(ROOT, sources(), found)
     lint_links.check(ROOT, sources(), found)
     lint_cited.check(ROOT, sources(), found)
     lint_licences.check(ROOT, sources(), found)
