@@ -4,7 +4,7 @@
 
 	scripts/lint.py [--quick]
 
-direction of includes, circles of files (of what is built), length of files and functions, a header beside every source, trailing white space,
+direction of includes, circles of files (of what is built), who prints, length of files and functions, a header beside every source, trailing white space,
 clang-format, cppcheck, links of the documentation, files that comments and documents name, licences. Messages of commits are looked at
 too: what is said of them are warnings, since a tree is no worse for them.
 --quick: without cppcheck and the commits, and without clang-format where there is none: what needs no more than Python.
@@ -225,6 +225,20 @@ def check_lengths(path, lines):
             start = None
 
 
+# Verbs print, and main.c what is wrong with the options; the others return errors, and at most say something at LOG_DEBUG.
+PRINTERS = ("userspace/verbs/", "userspace/main.c", "userspace/base/log.")
+PRINTS = re.compile(r"(?<![\w/\"])(?:(?:stdout|stderr)(?=\s*[,;)])|(?:printf|vprintf|puts|putchar|perror|log_error|log_warning|log_info)\()")
+
+
+def check_printing(path, lines):
+    if path.parts[0] not in {"userspace", "exporters"} or str(path).startswith(PRINTERS):
+        return
+    for number, line in enumerate(lines, 1):
+        match = PRINTS.search(line)
+        if match and not line.lstrip().startswith(("*", "/*")):
+            found(path, number, f"only verbs print: {match[0].rstrip('(')}")
+
+
 def check_white_space(path, text, lines):
     for number, line in enumerate(lines, 1):
         if line != line.rstrip():
@@ -297,6 +311,7 @@ def main():
         check_lengths(path, lines)
         check_includes(path, lines)
         check_header(path, lines)
+        check_printing(path, lines)
         if path.suffix not in FORMAT_EXEMPT:
             to_format.append(path)
         if path.suffix == ".c" and path.parts[0] in {"userspace", "exporters"}:

@@ -80,4 +80,37 @@ TEST(a_message_is_one_line_elsewhere)
 	close(ends[1]);
 }
 
+static void say_lines(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_debug_lines(format, arguments);
+	va_end(arguments);
+}
+
+TEST(what_a_library_says_is_a_message_a_line_for_who_wants_all)
+{
+	int ends[2], saved _cleanup_close_ = dup(STDERR_FILENO);
+	char text[256] = "";
+
+	CHECK(pipe(ends) == 0);
+	fflush(stderr);
+	dup2(ends[1], STDERR_FILENO);
+	say_lines("not %s\n", "wanted");
+	log_set_level(LOG_DEBUG);
+	say_lines("libbpf: %d\n\n  second\x1b\n", 1);
+	say_lines("third");
+	log_set_level(LOG_NORMAL);
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	CHECK(read(ends[0], text, sizeof(text) - 1) > 0);
+	CHECK_STRING(text, "gpuprobe: libbpf: 1\n"
+			   "gpuprobe: \n"
+			   "gpuprobe:   second\\x1b\n"
+			   "gpuprobe: third\n");
+	close(ends[0]);
+	close(ends[1]);
+}
+
 UNIT_MAIN()

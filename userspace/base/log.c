@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,20 +59,27 @@ static size_t wrap(struct text *text, const char *string)
 	return count;
 }
 
-/* One message is one line and one write, whatever the arguments hold; on a terminal as many lines as it takes. */
-static void log_line(const char *prefix, const char *format, va_list arguments)
+/* One message is one line and one write, whatever it holds; on a terminal as many lines as it takes. */
+static void write_line(const char *prefix, const char *message, size_t length)
 {
-	_cleanup_text_ struct text message = {}, line = {}, wrapped = {};
+	_cleanup_text_ struct text line = {}, wrapped = {};
 
-	text_appendv(&message, format, arguments);
 	text_append(&line, prefix);
-	text_append_terminal(&line, text_string(&message), message.length);
+	text_append_terminal(&line, message, length);
 	log_lines_written += wrap(&wrapped, text_string(&line));
 	text_append_char(&line, '\n');
 	if (isatty(STDERR_FILENO))
 		fwrite(text_string(&wrapped), 1, wrapped.length, stderr);
 	else
 		fwrite(text_string(&line), 1, line.length, stderr);
+}
+
+static void log_line(const char *prefix, const char *format, va_list arguments)
+{
+	_cleanup_text_ struct text message = {};
+
+	text_appendv(&message, format, arguments);
+	write_line(prefix, text_string(&message), message.length);
 }
 
 void log_error(const char *format, ...)
@@ -116,6 +122,21 @@ void log_debug(const char *format, ...)
 	va_start(arguments, format);
 	log_line("gpuprobe: ", format, arguments);
 	va_end(arguments);
+}
+
+void log_debug_lines(const char *format, va_list arguments)
+{
+	_cleanup_text_ struct text message = {};
+
+	if (log_current_level < LOG_DEBUG)
+		return;
+	text_appendv(&message, format, arguments);
+	for (const char *line = text_string(&message); *line;) {
+		size_t length = strcspn(line, "\n");
+
+		write_line("gpuprobe: ", line, length);
+		line += length + (line[length] == '\n');
+	}
 }
 
 void log_phase(const char *what)

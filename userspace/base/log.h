@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words to the user on stderr, by level. The verbs use it; all else returns errors, and at most says something
- * at LOG_DEBUG.
+ * Words to the user on stderr, by level. The verbs use it, and main.c, which says what was wrong with the options before there is a
+ * verb; all else returns errors, at most says something at LOG_DEBUG, and writes to stderr by no other way.
  * A message is one line; on a terminal it goes on in the next where it is longer than LOG_COLUMNS.
  * The level, with when it was set and how many lines there were, is one of the two globals that the program has.
  */
 #ifndef GPUPROBE_BASE_LOG_H
 #define GPUPROBE_BASE_LOG_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #define LOG_COLUMNS 120
@@ -28,7 +29,9 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* With the prefix, at LOG_DEBUG (-v). */
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, of a part of the work that is done now: with the time since the level was set and the CPU time of this process,
+/* What a library says, of any number of lines, which are messages each. */
+void log_debug_lines(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* log_debug() of a part of the work that is done now: with the time since the level was set and the CPU time of this process,
  * so that -v shows where the time of a start and of an end goes. */
 void log_phase(const char *what);
 

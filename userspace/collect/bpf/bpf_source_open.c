@@ -18,9 +18,9 @@
 /* What libbpf and the verifier say is for -v. */
 static int print_message(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	return log_level() >= LOG_DEBUG && level <= LIBBPF_INFO
-		       ? vfprintf(stderr, format, arguments)
-		       : 0;
+	if (level <= LIBBPF_INFO)
+		log_debug_lines(format, arguments);
+	return 0;
 }
 
 static int on_record(void *data, void *record, size_t size_bytes)
