@@ -181,7 +181,7 @@ def kernels_of(records):
 
 def losses_of(records):
 	return {record["reason"]: record["count"] for record in records
-		if record["kind"] == "loss" and record["reason"] != "outside_window"}
+		if record["kind"] == "loss" and record["reason"] not in ("outside_window", "cupti_defect")}
 
 
 def read_truth(path):

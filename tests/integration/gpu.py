@@ -116,6 +116,15 @@ def recording_gpu(pid, *arguments, release=RELEASE, outputs=("ndjson",), **optio
 	return recording("-p", pid, *named, *arguments, outputs=outputs, **options)
 
 
+def check_defects(records, release):
+	"""What this version is known to do wrong is in the ledger (userspace/cuda/cupti_defects.def), once."""
+	version = tuple(map(int, release.split(".")))
+	known = {"names of kernels": version < (13, 4), "CPU time": version < (13, 4), "launches of graphs": version < (13, 1)}
+	places = {loss["place"]: loss["count"] for loss in events_of(records, "loss") if loss["reason"] == "cupti_defect"}
+	check_equal({place.split(":")[0]: count for place, count in places.items()}, {what: 1 for what, is_known in known.items() if is_known},
+		    f"known defects of CUPTI {release}")
+
+
 def record_exactly(train, seconds=0.5, release=RELEASE, arguments=()):
 	"""What the driver was asked for in the window, and what was recorded: (truth, records, stderr of gpuprobe)."""
 	train.pause()

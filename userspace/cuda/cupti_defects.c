@@ -6,11 +6,14 @@ static const struct cupti_defect defects[] = {
 #include "cuda/cupti_defects.def"
 };
 
-const struct cupti_defect *cupti_defect_next(u32 version, const struct cupti_defect *after)
+const struct cupti_defect *cupti_defect_next(const struct cupti_defect *after)
 {
-	for (const struct cupti_defect *defect = after ? after + 1 : defects;
-	     defect < defects + ARRAY_SIZE(defects); defect++)
-		if (version >= defect->since && version < defect->below)
-			return defect;
-	return NULL;
+	const struct cupti_defect *next = after ? after + 1 : defects;
+
+	return next < defects + ARRAY_SIZE(defects) ? next : NULL;
+}
+
+bool cupti_defect_has(const struct cupti_defect *defect, u32 version)
+{
+	return version >= defect->since && version < defect->below;
 }

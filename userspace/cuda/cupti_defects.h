@@ -13,7 +13,9 @@ struct cupti_defect {
 	const char *what, *words;
 };
 
-/* The next one of this version behind `after`, NULL: the first. NULL: there is none. */
-const struct cupti_defect *cupti_defect_next(u32 version, const struct cupti_defect *after);
+/* All of them: the next one behind `after`, NULL: the first. NULL: there is none. */
+const struct cupti_defect *cupti_defect_next(const struct cupti_defect *after);
+/* Does this version of CUPTI have it? */
+bool cupti_defect_has(const struct cupti_defect *defect, u32 version);
 
 #endif

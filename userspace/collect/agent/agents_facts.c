@@ -14,22 +14,6 @@ static int put_version(struct recording_facts *facts, struct batch *batch, const
 	return recording_facts_attribute(facts, batch, VALUE_attribute_group_gpu, key, value);
 }
 
-/* "CUPTI's names of kernels of 4242" */
-static int put_defects(struct recording_facts *facts, struct batch *batch,
-		       const struct agent *agent)
-{
-	const struct cupti_defect *defect = NULL;
-	char what[48], words[256];
-	int result = 0;
-
-	while (!result && (defect = cupti_defect_next(agent->report.cupti.cupti_version, defect))) {
-		snprintf(what, sizeof(what), "CUPTI's %s", defect->what);
-		snprintf(words, sizeof(words), "%s (mended in %s)", defect->words, defect->mended);
-		result = put_version(facts, batch, what, agent, words);
-	}
-	return result;
-}
-
 static int put_agent_facts(struct agent *agent, struct recording_facts *facts, struct batch *batch)
 {
 	const struct agent_cupti_facts *cupti = &agent->report.cupti;
@@ -51,11 +35,46 @@ static int put_agent_facts(struct agent *agent, struct recording_facts *facts, s
 	if (!result)
 		result = put_version(facts, batch, "driver", agent,
 				     agent->report.gpu.driver_version);
-	if (!result)
-		result = put_defects(facts, batch, agent);
 	if (!result && agent->report.gpu.cupti_count > 1) {
 		snprintf(version, sizeof(version), "%u", agent->report.gpu.cupti_count);
 		result = put_version(facts, batch, "copies of CUPTI", agent, version);
+	}
+	return result;
+}
+
+static u64 processes_with(const struct agents *agents, const struct cupti_defect *defect)
+{
+	u64 count = 0;
+
+	for (size_t i = 0; i < agents->count; i++) {
+		const struct agent_report *report = &agents->agents[i].report;
+
+		count += report->outcome == AGENT_WORKS &&
+			 cupti_defect_has(defect, report->cupti.cupti_version);
+	}
+	return count;
+}
+
+/* What CUPTI is known to do wrong is no loss, but has its line in the ledger, which says all that may not be as it seems. */
+static int put_defects(const struct agents *agents, struct recording_facts *facts,
+		       struct batch *batch)
+{
+	const struct cupti_defect *defect = NULL;
+	char words[256];
+	u32 place;
+	int result = 0;
+
+	while (!result && (defect = cupti_defect_next(defect))) {
+		u64 count = processes_with(agents, defect);
+
+		if (!count)
+			continue;
+		snprintf(words, sizeof(words), "%s: %s; mended in %s", defect->what, defect->words,
+			 defect->mended);
+		result = text_ids_get(&facts->tool, batch, words, &place);
+		if (!result)
+			result = recording_facts_loss(batch, RECORD_SOURCE_TOOL,
+						      VALUE_loss_reason_cupti_defect, place, count);
 	}
 	return result;
 }
@@ -67,7 +86,7 @@ int agents_put_facts(struct agents *agents, struct recording_facts *facts, struc
 	for (size_t i = 0; i < agents->count && !result; i++)
 		if (agents->agents[i].report.outcome != AGENT_NOT_CUDA)
 			result = put_agent_facts(&agents->agents[i], facts, batch);
-	return result;
+	return result ? result : put_defects(agents, facts, batch);
 }
 
 int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch)
@@ -86,7 +105,7 @@ int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, 
 		if (!result)
 			result = put_agent_facts(agent, facts, batch);
 	}
-	return result;
+	return result ? result : put_defects(agents, facts, batch);
 }
 
 /* "GPU times of sim-train (4242)": where the ledger says of that place that they are missing, this says why. */
