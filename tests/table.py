@@ -43,8 +43,10 @@ FAMILIES = [
 Special = collections.namedtuple("Special", "name where how usual_seconds", defaults=("", 0))
 SPECIAL = [
 	# Begun early, since they take long.
-	Special("unit/placement", "quick", "", 20),
-	Special("unit/store", "quick", "", 20),
+	Special("unit/placement_programs", "quick", "", 15),
+	Special("unit/placement", "quick", "", 10),
+	Special("unit/store_damaged", "quick", "", 10),
+	Special("unit/store", "quick", "", 10),
 	Special("unit/elf", "quick", "", 4),
 	Special("unit/displaced", "quick", "", 3),
 	Special("captures/h100-real", "check", "", 30),
