@@ -64,6 +64,7 @@ SPECIAL = [
 	Special("integration/gpu_takeovers", "takeovers", "split", 400),
 	Special("integration/gpu_takeovers:takeovers_at_random_moments", "check", "", 20),
 	Special("integration/inject_waits", "check", "split", 30),
+	Special("integration/launch_stacks", "check", "", 60),
 	Special("integration/many", "check", "split", 25),
 	Special("integration/many:attached_and_detached_under_load", "check", "", 15),
 	Special("integration/matmul", "check", "split", 25),

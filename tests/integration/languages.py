@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs in other languages than C and C++, and what they take: Python with C++ exceptions through its frames, greenlet,
 gevent; Rust; Go. Each speaks the protocol of truth() (lib.py)."""
+from python_environments import python_of
 from returns import *
 
-VENV = CACHE / "venv"
 INTERPRETER = ("PyObject_Vectorcall", "_PyEval_EvalFrameDefault")
 
 PROTOCOL = """
@@ -88,24 +88,6 @@ total = sum(queue.get() for i in range(300))
 mapped = sum(gevent.pool.Pool(4).imap_unordered(lambda x: x * x, range(50)))
 end(good=good, total=total, mapped=mapped, failures=int(total != 45 * sum(range(30))))
 """
-
-
-@functools.lru_cache(maxsize=None)
-def python_of(*packages):
-	"""The distribution's Python with packages from PyPI, installed once."""
-	python = VENV / "bin" / "python"
-	with locked(CACHE):
-		if not (VENV / "bin" / "pip").exists() and subprocess.run([PYTHON, "-m", "venv", "--clear", VENV], capture_output=True).returncode:
-			raise Skip("python3 cannot make a virtual environment (python3-venv is not installed)")
-		if subprocess.run([python, "-c", "import " + ",".join(packages)], capture_output=True).returncode:
-			try:
-				result = subprocess.run([python, "-m", "pip", "-q", "install", "--only-binary", ":all:", *packages],
-							capture_output=True, text=True, timeout=PATIENCE_S)
-			except subprocess.TimeoutExpired:
-				raise Skip("PyPI does not answer") from None
-			if result.returncode:
-				raise Skip(f"pip install {' '.join(packages)}: {(result.stderr.strip().splitlines() or ['failed'])[-1][:100]}")
-	return str(python)
 
 
 def interpreter_file(python):

@@ -4,6 +4,7 @@ import pwd
 import socket
 
 from lib import *
+from python_environments import python_of_library
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -128,29 +129,8 @@ def rust():
 	return printing_ready([program])
 
 
-# Outside of the repository: it takes 1 GB, and stays. Only the wheel for CPUs, which PyPI does not have.
-TORCH = pathlib.Path("/var/tmp/gpuprobe-tests-torch")
-TORCH_VERSION = "torch==2.13.0+cpu"
-
-
-def torch_python():
-	python = TORCH / "bin" / "python"
-	with locked("/var/tmp"):
-		if not (TORCH / "complete").exists():
-			shutil.rmtree(TORCH, ignore_errors=True)
-			for command in ([PYTHON, "-m", "venv", TORCH], [python, "-m", "pip", "-q", "install", TORCH_VERSION]):
-				try:
-					result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
-				except subprocess.TimeoutExpired:
-					raise Skip(f"no {TORCH_VERSION} within {PATIENCE_S} s") from None
-				if result.returncode:
-					raise Skip(f"there is no wheel of {TORCH_VERSION}: {(result.stderr.strip().splitlines() or ['failed'])[-1][:100]}")
-			(TORCH / "complete").touch()
-	return python
-
-
 def torch():
-	return printing_ready([torch_python(), PROGRAMS / "service_torch.py"])
+	return printing_ready([python_of_library("torch"), PROGRAMS / "service_torch.py"])
 
 
 def node():

@@ -14,10 +14,8 @@
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #endif
 
-#ifdef RANGES
 #include <ATen/record_function.h>
 #include <nvtx3/nvToolsExt.h>
-#endif
 
 #include <map>
 #include <mutex>
@@ -62,7 +60,6 @@ extern "C" void device_begin(void *launch_address, void *get_address, void *modu
 	stream_handle = stream_address;
 }
 
-#ifdef RANGES
 /* As torch.autograd.profiler.emit_nvtx() has them, which builds of PyTorch without CUDA refuse: the numbers are PyTorch's own, the names made as its
  * getNvtxStr() makes them. */
 static std::unique_ptr<at::ObserverContext> begin_range(const at::RecordFunction &function)
@@ -86,7 +83,6 @@ extern "C" void device_emit_ranges(void)
 {
 	at::addGlobalCallback(at::RecordFunctionCallback(begin_range, end_range).needsIds(true));
 }
-#endif
 
 static constexpr auto DEVICE = c10::DeviceType::PrivateUse1;
 
