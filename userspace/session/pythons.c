@@ -67,6 +67,22 @@ static void refuse(struct pythons *pythons, u32 pid, const char *version, const 
 			version[0] ? ", Python " : "", version, why->message);
 }
 
+/* Of several interpreters. */
+static void refuse_second(struct pythons *pythons, const struct code_map *map, u32 pid)
+{
+	const char *path;
+
+	if (get(pythons, pid, FIELD_REFUSED) ||
+	    python_find_second(&pythons->files, map, pid, &path))
+		return;
+	set(pythons, pid, FIELD_REFUSED, 1);
+	if (!pythons->refused_count++)
+		err_set(&pythons->refused_first, 0,
+			"the second interpreter in process %u, %s: the one counts that was loaded "
+			"first",
+			pid, path);
+}
+
 static void settle(struct pythons *pythons, u32 pid, int result, u64 now_ns)
 {
 	u64 first_ns = get(pythons, pid, FIELD_FIRST);
@@ -105,6 +121,8 @@ static void look_at(struct pythons *pythons, const struct bpf_source *source,
 		log_debug("process %u: no frames of Python%s%s in stacks: %s", pid,
 			  version[0] ? " " : "", version, err.message);
 	settle(pythons, pid, result, now_ns);
+	if (!result)
+		refuse_second(pythons, map, pid);
 	if (result == -EILSEQ)
 		pythons->wrong = err;
 	if (result == -ENOENT || get(pythons, pid, FIELD_FIRST) != STATE_NONE)
@@ -151,9 +169,15 @@ void pythons_hand_over(struct pythons *pythons, const struct bpf_source *source,
 
 void pythons_end(struct pythons *pythons, const struct code_map *map)
 {
-	for (size_t i = 0; i < map->process_count; i++)
-		if (get(pythons, map->processes[i].pid, FIELD_WRONG))
-			refuse(pythons, map->processes[i].pid, "", &pythons->wrong);
+	for (size_t i = 0; i < map->process_count; i++) {
+		u32 pid = map->processes[i].pid;
+
+		if (get(pythons, pid, FIELD_WRONG))
+			refuse(pythons, pid, "", &pythons->wrong);
+		/* Of those that were looked at; behind the last look, too. */
+		if (get(pythons, pid, FIELD_FIRST))
+			refuse_second(pythons, map, pid);
+	}
 }
 
 void pythons_free(struct pythons *pythons)

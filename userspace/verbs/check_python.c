@@ -13,6 +13,7 @@ void check_python_append(const struct target *target, struct text *text)
 	struct python_files files = {0};
 	struct code_map map = {0};
 	struct err err = {0};
+	const char *second;
 	int result = -ENOENT;
 
 	if (!code_map_look(&map, target->pid, true))
@@ -22,6 +23,11 @@ void check_python_append(const struct target *target, struct text *text)
 	} else if (result != -ENOENT) {
 		text_append(text, "  Python: its frames cannot be read, since ");
 		text_append_terminal(text, err.message, strlen(err.message));
+		text_append_char(text, '\n');
+	}
+	if (result != -ENOENT && !python_find_second(&files, &map, target->pid, &second)) {
+		text_append(text, "  Python: frames of the second interpreter are not read, ");
+		text_append_terminal(text, second, strlen(second));
 		text_append_char(text, '\n');
 	}
 	python_files_free(&files);
