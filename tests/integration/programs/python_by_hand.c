@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An interpreter of Python that the program loads for itself alone (RTLD_LOCAL).
+ * An interpreter of Python that the program loads for itself alone (RTLD_LOCAL); with LINKED one that is linked into it, and LIBPYTHON is not
+ * looked at.
  *
  *	python_by_hand LIBPYTHON main ARGUMENT...	is Python with these arguments
  *	python_by_hand LIBPYTHON turns NOTES CODE	says "ready"; for each line of stdin runs the code, ends the interpreter, calls getppid() without
@@ -12,6 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef LINKED
+int Py_BytesMain(int, char **);
+void Py_InitializeEx(int);
+int Py_FinalizeEx(void);
+int PyRun_SimpleString(const char *);
+#define FUNCTION(library, name) name
+#else
+#define FUNCTION(library, name) symbol(library, #name)
+
 static void *symbol(void *library, const char *name)
 {
 	void *address = dlsym(library, name);
@@ -22,6 +32,7 @@ static void *symbol(void *library, const char *name)
 	}
 	return address;
 }
+#endif
 
 static void without(const char *notes)
 {
@@ -36,7 +47,11 @@ static void without(const char *notes)
 
 int main(int argc, char **argv)
 {
+#ifdef LINKED
+	void *library = argc > 3 ? argv : NULL;
+#else
 	void *library = argc > 3 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+#endif
 	void (*begin)(int);
 	int (*end)(void), (*run)(const char *), (*python)(int, char **);
 	char line[64];
@@ -45,10 +60,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", argc > 3 ? dlerror() : "usage");
 		return 1;
 	}
-	python = symbol(library, "Py_BytesMain");
-	begin = symbol(library, "Py_InitializeEx");
-	end = symbol(library, "Py_FinalizeEx");
-	run = symbol(library, "PyRun_SimpleString");
+	python = FUNCTION(library, Py_BytesMain);
+	begin = FUNCTION(library, Py_InitializeEx);
+	end = FUNCTION(library, Py_FinalizeEx);
+	run = FUNCTION(library, PyRun_SimpleString);
 	if (!strcmp(argv[2], "main")) {
 		argv[2] = argv[0];
 		return python(argc - 2, argv + 2);
