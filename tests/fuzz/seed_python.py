@@ -14,7 +14,7 @@ def put(name, data):
 	(folder / name).write_bytes(data)
 
 
-for build in range(6):
+for build in range(8):
 	put(f"image-{build}", bytes([0, build]))
 	for place in PLACES:
 		for number, word in enumerate((0, 1, BASE + 0x9000, BASE + 0xb008, (1 << 64) - 1)):

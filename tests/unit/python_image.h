@@ -66,11 +66,11 @@ static void put_common(struct image *image, u32 hex, u64 key)
 	put_u32(image, TEXT_NAME + 32, 0x64); /* a byte a character, compact, ASCII */
 }
 
-/* One thread with two frames. */
-static void build_3_10(struct image *image)
+/* One thread with two frames, which are objects. */
+static void put_objects(struct image *image, unsigned minor)
 {
 	put_common(image, 0, 588);
-	image->minor = 10;
+	image->minor = minor;
 	put(image, CODE + 104, TEXT_NAME);
 	put(image, RUNTIME + 40, INTERPRETER);
 	put(image, INTERPRETER + 8, THREAD);
@@ -79,6 +79,16 @@ static void build_3_10(struct image *image)
 	put(image, FRAMES + 32, CODE);
 	put(image, FRAMES + 24, FRAMES + 256);
 	put(image, FRAMES + 256 + 32, CODE);
+}
+
+static void build_3_9(struct image *image)
+{
+	put_objects(image, 9);
+}
+
+static void build_3_10(struct image *image)
+{
+	put_objects(image, 10);
 }
 
 /* One thread with two frames, of one call of the interpreter's loop. */
@@ -94,6 +104,20 @@ static void build_3_11(struct image *image)
 	put(image, FRAMES + 48, FRAMES + 256);
 	put(image, FRAMES + 256 + 32, CODE);
 	image->bytes[FRAMES + 256 + 68 - BASE] = 1;
+}
+
+/* A frame, and behind it the shim of its call of the loop. */
+static void build_3_12(struct image *image)
+{
+	put_common(image, 0x030c01f0, 1548);
+	put(image, RUNTIME + 48, INTERPRETER);
+	put(image, INTERPRETER + 72, THREAD);
+	put(image, THREAD + 136, POINTER);
+	put(image, THREAD + 56, CFRAME);
+	put(image, CFRAME, FRAMES);
+	put(image, FRAMES, CODE);
+	put(image, FRAMES + 8, FRAMES + 256);
+	image->bytes[FRAMES + 256 + 70 - BASE] = 3;
 }
 
 static void build_3_13(struct image *image)
@@ -213,6 +237,6 @@ static int open_image(struct image *image, char *version, struct python_process 
 }
 
 typedef void (*build_image)(struct image *image);
-static const build_image builds[] = {build_3_11, build_3_13, build_3_10, build_3_14, build_3_15, build_3_15_library};
+static const build_image builds[] = {build_3_11, build_3_13, build_3_10, build_3_14, build_3_15, build_3_15_library, build_3_9, build_3_12};
 
 #endif

@@ -75,6 +75,35 @@ TEST(interpreters_are_opened)
 	free(image);
 }
 
+TEST(interpreters_that_say_nothing_of_themselves_are_opened)
+{
+	static const struct {
+		build_image build;
+		const char *version;
+		u64 current, boundary, code_bytes;
+	} known[] = {
+		{build_3_9, "3.9", RUNTIME + 568, PYTHON_BOUNDARY_CODE, 0},
+		{build_3_12, "3.12.1", 0, PYTHON_BOUNDARY_SHIM, 192},
+	};
+	struct image *image = malloc(sizeof(*image));
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		struct python_process process;
+		char version[PYTHON_VERSION_BYTES];
+		struct err err = {0};
+
+		memset(image, 0, sizeof(*image));
+		known[i].build(image);
+		CHECK_OK(open_image(image, version, &process, &err), err);
+		CHECK_STRING(version, known[i].version);
+		CHECK_U64(process.thread_slot, 0x310 + 3 * 16 + 8);
+		CHECK_U64(process.current, known[i].current);
+		CHECK_U64(process.layout.boundary, known[i].boundary);
+		CHECK_U64(process.layout.code_bytes, known[i].code_bytes);
+	}
+	free(image);
+}
+
 struct change {
 	build_image build;
 	u64 address, word;
@@ -103,7 +132,13 @@ TEST(what_does_not_fit_is_refused_with_words)
 		{build_3_11, FRAMES + 32, CODE + 8, -EILSEQ, "frames"},
 		{build_3_11, FRAMES + 48, FRAMES, -EILSEQ, "frames"},
 		{build_3_11, CODE + 8, 7, -EILSEQ, "frames"},
+		{build_3_9, FRAMES + 24, FRAMES, -EILSEQ, "frames"},
+		{build_3_9, THREAD + 176, POINTER + 8, -EILSEQ, "not where glibc"},
+		{build_3_9, RUNTIME + 584, 0, -EAGAIN, "not begun"},
 		{build_3_10, FRAMES + 24, CODE, -EILSEQ, "frames"},
+		{build_3_12, CFRAME, CODE + 4, -EILSEQ, "frames"},
+		{build_3_12, FRAMES, TEXT_NAME, -EILSEQ, "frames"},
+		{build_3_12, THREAD + 56, 0, -EILSEQ, "frames"},
 		{build_3_13, RUNTIME, 7, -ENOTSUP, "_Py_DebugOffsets"},
 		{build_3_13, RUNTIME + 16, 1, -ENOTSUP, "free-threaded"},
 		{build_3_13, VERSION_AT, 0x030d01f0, -ENOTSUP, "_Py_DebugOffsets"},
