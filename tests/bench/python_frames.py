@@ -81,7 +81,7 @@ def measure_interpreter(bench, interpreter):
 
 def interpreters():
 	return os.environ.get("GPUPROBE_PYTHONS", "").split() or [
-		path for minor in (9, 10, 11, 12, 13, 14) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
+		path for minor in (9, 10, 11, 12, 13, 14, 15) for path in [*glob.glob(f"/usr/bin/python3.{minor}"), *glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3.{minor}")]]
 
 
 def measure(bench):
