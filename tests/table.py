@@ -74,6 +74,7 @@ SPECIAL = [
 	Special("integration/nvtx:attaching_and_detaching_under_load", "check", "", 30),
 	Special("integration/perfetto", "check", "split", 10),
 	Special("integration/placement", "check", "split", 20),
+	Special("integration/python", "check", "split", 150),
 	Special("integration/returns_exits", "check", "split", 80),
 	Special("integration/returns_exits:the_truth_programs_in_every_mode", "check", "", 40),
 	Special("integration/returns_programs", "check", "split", 25),
