@@ -73,7 +73,7 @@ def deepest(bench, capture):
 	for line in said.splitlines():
 		if '"kind":"launch_stack"' in line:
 			stack = json.loads(line).get("stack", [])
-			own = sum(address.startswith("0x8000000000") and len(address) == 18 or address.startswith("0x800") and len(address) == 18 for address in stack)
+			own = sum(address.startswith("0x800") and len(address) == 18 for address in stack)
 			counts.setdefault(own, {}).setdefault(len(stack), 0)
 			counts[own][len(stack)] += 1
 	return {own: max(lengths, key=lengths.get) for own, lengths in counts.items()}
@@ -101,9 +101,9 @@ def measure_interpreter(bench, interpreter, library):
 		target.end()
 	row = []
 	for (native, python), (without, with_stacks) in found.items():
-		# The module's own frame is one of Python, too.
-		frames = seen.get(python + 1, 0)
-		row.append(f"{bench.median(without):.0f} + {bench.median([more - less for less, more in zip(without, with_stacks)]):.0f} ({frames - python - 1} + {python + 1})")
+		# The module's own frame is one of Python, too. Before 3.11 each function of Python has frames of C, so that the outermost are cut.
+		frames = f"{seen[python + 1] - python - 1} + {python + 1}" if python + 1 in seen else "cut"
+		row.append(f"{bench.median(without):.0f} + {bench.median([more - less for less, more in zip(without, with_stacks)]):.0f} ({frames})")
 	return row
 
 
