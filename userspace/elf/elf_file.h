@@ -76,8 +76,8 @@ int elf_file_binding(const struct elf_file *file, u64 slot, struct elf_binding *
 /* Where the file has a symbol that others may use (DT_GNU_HASH), of whatever type but undefined. Quick, however many there are.
  * -ENOENT: it has none of this name. */
 int elf_file_dynamic_symbol(const struct elf_file *file, const char *name, u64 *ret_address);
-/* The same of symbols of .symtab, whoever may use them; of those that have the same name the first one. Fills in those that are 0.
- * Goes through all symbols, once. */
+/* The same of functions and data in .symtab, whoever may use them; of those that have the same name the first one. Fills in those that
+ * are 0. Goes through the symbols, once. */
 void elf_file_static_symbols(const struct elf_file *file, const char *const names[], size_t count, u64 addresses[]);
 /* Is there a section of this name? */
 bool elf_file_has_section(const struct elf_file *file, const char *name);

@@ -7,7 +7,9 @@
 
 #include "base/cleanup.h"
 
-#define NAMES_MAX_BYTES (256ULL << 20)
+/* Of files that claim more nothing is read. */
+#define NAMES_MAX_BYTES	  (256ULL << 20)
+#define SYMBOLS_MAX_BYTES (128ULL << 20)
 
 bool elf_file_has_section(const struct elf_file *file, const char *name)
 {
@@ -37,25 +39,41 @@ static char *read_names(const struct elf_file *file, size_t index, u64 *ret_byte
 	return bytes;
 }
 
+static bool is_taken(const GElf_Sym *symbol)
+{
+	unsigned type = GELF_ST_TYPE(symbol->st_info);
+
+	return (type == STT_OBJECT || type == STT_FUNC) && symbol->st_shndx != SHN_UNDEF &&
+	       symbol->st_value;
+}
+
 void elf_file_static_symbols(const struct elf_file *file, const char *const names[], size_t count,
 			     u64 addresses[])
 {
 	GElf_Shdr header;
 	Elf_Scn *section = elf_section_find(file, NULL, SHT_SYMTAB, &header);
-	Elf_Data *data = section ? elf_section_data(file, section) : NULL;
+	Elf_Data *data = section && header.sh_size <= SYMBOLS_MAX_BYTES
+				 ? elf_section_data(file, section)
+				 : NULL;
 	u64 bytes = 0;
 	_cleanup_free_ char *texts = data ? read_names(file, header.sh_link, &bytes) : NULL;
 
+	size_t left = 0;
+
 	if (!texts)
 		return;
-	for (size_t i = 0; i < data->d_size / sizeof(Elf64_Sym); i++) {
+	for (size_t n = 0; n < count; n++)
+		left += !addresses[n];
+	for (size_t i = 0; i < data->d_size / sizeof(Elf64_Sym) && left; i++) {
 		GElf_Sym symbol;
 
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-		    !symbol.st_value || symbol.st_name >= bytes)
+		if (!gelf_getsym(data, (int)i, &symbol) || !is_taken(&symbol) ||
+		    symbol.st_name >= bytes)
 			continue;
 		for (size_t n = 0; n < count; n++)
-			if (!addresses[n] && !strcmp(texts + symbol.st_name, names[n]))
+			if (!addresses[n] && !strcmp(texts + symbol.st_name, names[n])) {
 				addresses[n] = symbol.st_value;
+				left--;
+			}
 	}
 }

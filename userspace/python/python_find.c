@@ -2,8 +2,11 @@
 #include "python/python_find.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 
@@ -33,19 +36,36 @@ static const struct code_process *find_process(const struct code_map *map, u32 p
 	return NULL;
 }
 
-/* In the order in which interpreters count: those that were there when the process was looked at first lie the higher the earlier they were
- * loaded, as do those that came at the same time later. */
-static bool is_before(const struct code_mapping *mapping, const struct code_mapping *other)
+/* In the order in which interpreters count: what is linked into the program itself first; libraries that were there when the process was
+ * looked at first lie the higher the earlier they were loaded, as do those that came at the same time later. */
+static bool is_before(const struct code_mapping *mapping, const struct code_mapping *other,
+		      const char *program)
 {
+	bool is_program = !strcmp(mapping->path, program);
+
+	if (is_program != !strcmp(other->path, program))
+		return is_program;
 	if (mapping->first_seen_ns != other->first_seen_ns)
 		return mapping->first_seen_ns < other->first_seen_ns;
 	return mapping->id > other->id;
+}
+
+/* Its path as its maps have it, "" where that is not known. */
+static void read_program(u32 pid, char ret_path[PATH_MAX])
+{
+	char link[32];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	length = readlink(link, ret_path, PATH_MAX - 1);
+	ret_path[length > 0 ? length : 0] = 0;
 }
 
 /* The next one of those with an interpreter that the process has yet; behind NULL: the first one. */
 static const struct code_mapping *next_mapping(const struct python_files *files,
 					       const struct code_map *map,
 					       const struct code_process *process,
+					       const char *program,
 					       const struct code_mapping *behind)
 {
 	const struct code_mapping *next = NULL;
@@ -56,7 +76,8 @@ static const struct code_mapping *next_mapping(const struct python_files *files,
 		if (mapping->pid == process->pid && mapping->file != SIZE_MAX &&
 		    mapping->last_seen_ns >= process->looked_ns &&
 		    files->items[mapping->file].result != -ENOENT &&
-		    (!behind || is_before(behind, mapping)) && (!next || is_before(mapping, next)))
+		    (!behind || is_before(behind, mapping, program)) &&
+		    (!next || is_before(mapping, next, program)))
 			next = mapping;
 	}
 	return next;
@@ -84,7 +105,7 @@ static struct found open_mapping(const struct python_file *file, const struct co
 	else if (found.result == -ENODATA)
 		found.result = err_set(&found.err, -ENOTSUP,
 				       "the symbols of the interpreter that was linked into the "
-				       "program were stripped");
+				       "program were stripped, or cannot be looked up");
 	else if (!found.result)
 		found.result = python_symbols_place(map->files[mapping->file].fd, "",
 						    mapping->start, mapping->file_offset, &symbols);
@@ -107,13 +128,15 @@ int python_find(struct python_files *files, const struct code_map *map, u32 pid,
 	const struct code_process *process = find_process(map, pid);
 	const struct code_mapping *mapping = NULL;
 	struct found first = {.result = -ENOENT};
+	char program[PATH_MAX];
 
 	ret_version[0] = 0;
+	read_program(pid, program);
 	if (look_at_files(files, map))
 		return err_errno(err, -ENOMEM, "can't look for Python");
 	/* One that is only mapped stands for the process only where there is no other one. */
 	while (process && !is_in_use(&first) &&
-	       (mapping = next_mapping(files, map, process, mapping))) {
+	       (mapping = next_mapping(files, map, process, program, mapping))) {
 		struct found found = open_mapping(&files->items[mapping->file], map, mapping);
 
 		if (first.result == -ENOENT || is_in_use(&found))
@@ -132,11 +155,13 @@ int python_find_second(struct python_files *files, const struct code_map *map, u
 {
 	const struct code_process *process = find_process(map, pid);
 	const struct code_mapping *mapping = NULL;
+	char program[PATH_MAX];
 	u64 first = 0;
 
+	read_program(pid, program);
 	if (look_at_files(files, map))
 		return -ENOMEM;
-	while (process && (mapping = next_mapping(files, map, process, mapping))) {
+	while (process && (mapping = next_mapping(files, map, process, program, mapping))) {
 		struct found found = open_mapping(&files->items[mapping->file], map, mapping);
 
 		/* A file has several mappings where parts of its code were changed. */

@@ -6,16 +6,18 @@
 
 #include "elf/elf_file.h"
 
-#define WITH_CFRAMES \
-	10 /* the first minor version that tells of its calls of the loop by C frames */
-#define PAGE_BYTES 4096ULL
-#define SECTION	   ".PyRuntime" /* where all versions have _PyRuntime, on Linux */
+/* The first minor version that tells of its calls of the loop by C frames, and that which says its version by a symbol. */
+#define WITH_CFRAMES 10
+#define WITH_VERSION 11
+#define PAGE_BYTES   4096ULL
+#define SECTION	     ".PyRuntime" /* where _PyRuntime is, from 3.10 on */
 
 enum name {
 	NAME_CODE_TYPE,
 	NAME_RUNTIME,
 	NAME_THIS_THREAD,
 	NAME_VERSION,
+	NAME_NEW_IN_11,
 	NAME_NEW_IN_10,
 	NAME_NEW_IN_9,
 	NAMES
@@ -26,6 +28,7 @@ static const char *const names[NAMES] = {
 	[NAME_RUNTIME] = "_PyRuntime",
 	[NAME_THIS_THREAD] = "PyGILState_GetThisThreadState",
 	[NAME_VERSION] = "Py_Version", /* from 3.11 on */
+	[NAME_NEW_IN_11] = "PyFrame_GetLasti",
 	[NAME_NEW_IN_10] = "PyIter_Send",
 	[NAME_NEW_IN_9] = "PyObject_CallNoArgs",
 };
@@ -71,12 +74,24 @@ static int find_addresses(const struct elf_file *file, u64 ret_addresses[NAMES])
 	}
 	if (all)
 		return 0;
+	/* Before 3.7 there was no _PyRuntime. Programs may have a copy of PyCode_Type, and that alone. */
 	if (!elf_file_has_section(file, SECTION))
-		return -ENOENT;
+		return ret_addresses[NAME_CODE_TYPE] && ret_addresses[NAME_THIS_THREAD] ? -ENOTSUP
+											: -ENOENT;
 	elf_file_static_symbols(file, names, NAMES, ret_addresses);
 	if (!ret_addresses[NAME_CODE_TYPE] || !ret_addresses[NAME_RUNTIME])
 		return -ENODATA;
 	return ret_addresses[NAME_THIS_THREAD] ? 0 : -ENOTSUP;
+}
+
+/* By what was new in each version. 0: it is older, or should say it itself. */
+static unsigned minor_of(const u64 addresses[NAMES])
+{
+	if (addresses[NAME_NEW_IN_11])
+		return 0;
+	return addresses[NAME_NEW_IN_10]  ? WITH_VERSION - 1
+	       : addresses[NAME_NEW_IN_9] ? WITH_VERSION - 2
+					  : 0;
 }
 
 int python_symbols_find(int fd, const char *path, struct python_symbols *ret_symbols)
@@ -94,11 +109,8 @@ int python_symbols_find(int fd, const char *path, struct python_symbols *ret_sym
 		symbols.runtime = addresses[NAME_RUNTIME];
 		symbols.this_thread = addresses[NAME_THIS_THREAD];
 		symbols.version = addresses[NAME_VERSION];
-		/* Else by what was new in each version. */
 		if (!symbols.version)
-			symbols.minor = addresses[NAME_NEW_IN_10]  ? 10
-					: addresses[NAME_NEW_IN_9] ? 9
-								   : 0;
+			symbols.minor = minor_of(addresses);
 		if (!symbols.version &&
 		    (!symbols.minor || (symbols.minor < WITH_CFRAMES && find_loop(file, &symbols))))
 			result = -ENOTSUP;

@@ -19,6 +19,7 @@ enum field {
 	FIELD_NEXT,   /* when it is to be looked at next */
 	FIELD_WRONG,  /* the last answer: its frames are none */
 	FIELD_REFUSED,
+	FIELD_SECOND,  /* of several interpreters one is not read */
 	FIELD_COUNTED, /* its code objects that end are, or can't be */
 };
 
@@ -72,10 +73,9 @@ static void refuse_second(struct pythons *pythons, const struct code_map *map, u
 {
 	const char *path;
 
-	if (get(pythons, pid, FIELD_REFUSED) ||
-	    python_find_second(&pythons->files, map, pid, &path))
+	if (get(pythons, pid, FIELD_SECOND) || python_find_second(&pythons->files, map, pid, &path))
 		return;
-	set(pythons, pid, FIELD_REFUSED, 1);
+	set(pythons, pid, FIELD_SECOND, 1);
 	if (!pythons->refused_count++)
 		err_set(&pythons->refused_first, 0,
 			"the second interpreter in process %u, %s: the one counts that was loaded "
@@ -171,11 +171,12 @@ void pythons_end(struct pythons *pythons, const struct code_map *map)
 {
 	for (size_t i = 0; i < map->process_count; i++) {
 		u32 pid = map->processes[i].pid;
+		u64 first = get(pythons, pid, FIELD_FIRST);
 
 		if (get(pythons, pid, FIELD_WRONG))
 			refuse(pythons, pid, "", &pythons->wrong);
-		/* Of those that were looked at; behind the last look, too. */
-		if (get(pythons, pid, FIELD_FIRST))
+		/* Behind the last look, too. */
+		if (first && first != STATE_NONE)
 			refuse_second(pythons, map, pid);
 	}
 }
