@@ -228,7 +228,7 @@ static bool has_part(const struct run *run, enum part part)
 		[PART_TID] = !request->by_thread,
 		[PART_THREAD] = !request->by_thread,
 		[PART_PROCESS] = !request->by_process || request->by_thread,
-		[PART_MODULE] = request->by_line,
+		[PART_MODULE] = request->by_line && !request->by_module,
 		[PART_NAME] = is_by_module(request),
 	};
 

@@ -330,11 +330,11 @@ bool view_is_same_gpu(const struct record_header *device, const struct record_he
 const struct record_gpu_at_attach *view_gpu_at_attach(const struct view *view, u32 device);
 /* "python3 (77), train (78)": processes that had a context on it and were not recorded there: what it did for them is not known. Whether there are any. */
 bool view_append_gpu_users(const struct view *view, u32 device, struct text *text);
-/* How many records of CUDA were lost, of the processes that use it: work of it may be among them. 0: so few that its times are right to a
- * thousandth. */
+/* How many records of CUDA were lost, of the processes that use it, whatever GPU they were of: work, calls, ranges. 0: not one for each
+ * thousand operations that it has. */
 u64 view_gpu_records_lost(const struct view *view, u32 device);
-/* Why it may have had work where none is recorded: "python3 (77) uses it too, not recorded; 863514 records of CUDA were lost, and 227156
- * operations of GPUs were not". Whether there is a reason. */
+/* Why it may have had work where none is recorded: "python3 (77) uses it too, not recorded; 863514 records of its processes were lost
+ * (work, calls, ranges), and its 227156 operations were not". Whether there is a reason. */
 bool view_append_gpu_doubts(const struct view *view, u32 device, struct text *text);
 /* VALUE_usdt_annotation_* of an event of gpuprobe.h, whose argument 0 is its name already; else 0. */
 u8 view_annotation(const struct view *view, const struct view_event *event);

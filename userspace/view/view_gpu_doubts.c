@@ -4,49 +4,67 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "view/view.h"
 
 /* So many operations for each record that may be lost unsaid. */
 #define OPERATIONS_PER_LOST 1000
 
-static u64 operation_count(const struct view *view)
+static u64 operation_count(const struct view *view, u32 device)
 {
-	static const u16 kinds[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
+	const struct view_survey *survey = view_survey(view);
+	const struct record_header *wanted = view_fact(view, KIND_device, device);
 	u64 count = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && kinds[i]; i++)
-		count += view_kind_count(view, kinds[i]);
+	for (size_t i = 0; i < survey->row_count; i++) {
+		const struct view_row *row = &survey->rows[i];
+
+		if (row->type == ROW_STREAM &&
+		    (row->device == device ||
+		     view_is_same_gpu(view_fact(view, KIND_device, row->device), wanted)))
+			count += row->span_count;
+	}
 	return count;
 }
 
-/* Is it of a process that has a fact of this GPU? Its place ends in the process: "train (77)". */
+/* "train (77)", 77 */
+static bool is_in_process(const char *place, u32 pid)
+{
+	char ending[16];
+	size_t length = strlen(place);
+	size_t ending_length = (size_t)snprintf(ending, sizeof(ending), "(%" PRIu32 ")", pid);
+
+	return length >= ending_length && !strcmp(place + length - ending_length, ending);
+}
+
+/* Is it of a process that has a fact of this GPU, or of one that has none of any? */
 static bool is_of_gpu(const struct view *view, const char *place, u32 device)
 {
 	const struct record_header *wanted = view_fact(view, KIND_device, device);
 	size_t count;
 	const struct record_header *const *devices = view_facts(view, KIND_device, &count);
+	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
-		char ending[16];
-		size_t length = strlen(place), ending_length;
-
-		if (!devices[i] || (devices[i] != wanted && !view_is_same_gpu(devices[i], wanted)))
+		if (!devices[i] || !is_in_process(place, devices[i]->pid))
 			continue;
-		ending_length =
-			(size_t)snprintf(ending, sizeof(ending), "(%" PRIu32 ")", devices[i]->pid);
-		if (length >= ending_length && !strcmp(place + length - ending_length, ending))
+		if (devices[i] == wanted || view_is_same_gpu(devices[i], wanted))
 			return true;
+		any = true;
 	}
-	return false;
+	return !any;
+}
+
+static bool is_loss_of_work(u32 reason)
+{
+	return reason == VALUE_loss_reason_agent_ring_full ||
+	       reason == VALUE_loss_reason_cupti_dropped ||
+	       reason == VALUE_loss_reason_no_timestamps ||
+	       reason == VALUE_loss_reason_activity_unknown;
 }
 
 u64 view_gpu_records_lost(const struct view *view, u32 device)
 {
-	static const u32 reasons[] = {VALUE_loss_reason_agent_ring_full,
-				      VALUE_loss_reason_cupti_dropped,
-				      VALUE_loss_reason_no_timestamps};
 	size_t count;
 	const struct record_header *const *facts = view_facts(view, KIND_loss, &count);
 	u64 lost = 0;
@@ -54,14 +72,12 @@ u64 view_gpu_records_lost(const struct view *view, u32 device)
 	for (size_t i = 0; i < count; i++) {
 		const struct record_loss *loss = (const struct record_loss *)facts[i];
 		const char *place = loss ? view_text(view, loss->place) : NULL;
-		bool any = false;
 
-		for (size_t j = 0; place && j < ARRAY_SIZE(reasons); j++)
-			any |= loss->reason == reasons[j];
-		if (any && is_of_gpu(view, place, device))
-			lost += loss->count;
+		if (place && is_loss_of_work(loss->reason) && loss->count != ~0ULL &&
+		    is_of_gpu(view, place, device))
+			lost = lost + loss->count < lost ? ~0ULL : lost + loss->count;
 	}
-	return lost * OPERATIONS_PER_LOST >= operation_count(view) ? lost : 0;
+	return lost > operation_count(view, device) / OPERATIONS_PER_LOST ? lost : 0;
 }
 
 bool view_append_gpu_doubts(const struct view *view, u32 device, struct text *text)
@@ -75,9 +91,10 @@ bool view_append_gpu_doubts(const struct view *view, u32 device, struct text *te
 			     strchr(text_string(&users), ',') ? "use" : "uses");
 	if (lost)
 		text_appendf(text,
-			     "%s%" PRIu64 " records of CUDA were lost, and %" PRIu64
-			     " operations of GPUs were not",
-			     used ? "; " : "", lost, operation_count(view));
+			     "%s%" PRIu64
+			     " records of its processes were lost (work, calls, ranges), and its "
+			     "%" PRIu64 " operations were not",
+			     used ? "; " : "", lost, operation_count(view, device));
 	text->failed |= users.failed;
 	return used || lost;
 }
