@@ -21,6 +21,15 @@ NEEDED = "Uwv"
 MOST_SHOWN = 8
 
 
+def headers_of(root, file):
+    """The project's own headers that were there when it was built."""
+    try:
+        words = file.with_suffix(".d").read_text().replace("\\\n", " ").split()
+    except OSError:
+        return []
+    return [root / word for word in words if word.endswith(".h") and not word.startswith("/") and (root / word).is_file()]
+
+
 def objects_of(root, paths):
     """{source: (program, object)} of those that are as new as their source, and the sources of which there is none."""
     objects, without = {}, []
@@ -29,7 +38,8 @@ def objects_of(root, paths):
             if path.suffix != ".c" or path.parts[0] not in folders or path.parts[:-1] == but:
                 continue
             file = root / program / path.with_suffix(".o")
-            if file.is_file() and file.stat().st_mtime >= (root / path).stat().st_mtime:
+            # A function may move by a header, too.
+            if file.is_file() and file.stat().st_mtime >= max(stated.stat().st_mtime for stated in [root / path, *headers_of(root, file)]):
                 objects[path] = (program, file)
             else:
                 without.append(path)
@@ -39,7 +49,7 @@ def objects_of(root, paths):
 def symbols_of(objects):
     """({(program, symbol): source that has it}, {source: symbols that it needs}), global ones."""
     of_file = {str(file): path for path, (_, file) in objects.items()}
-    lines = subprocess.run(["nm", "-A", "-g", "-P", *of_file], capture_output=True, text=True, check=True).stdout.splitlines() if of_file else []
+    lines = subprocess.run(["nm", "-A", "-g", "-P", *of_file], capture_output=True, text=True).stdout.splitlines() if of_file else []
     owners, needs = {}, {path: set() for path in objects}
     for line in lines:
         file, _, words = line.rpartition(": ")

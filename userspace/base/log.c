@@ -59,8 +59,8 @@ static size_t wrap(struct text *text, const char *string)
 	return count;
 }
 
-/* One message is one line and one write, whatever it holds; on a terminal as many lines as it takes. */
-static void write_line(const char *prefix, const char *message, size_t length)
+/* A line of a message, whatever it holds; on a terminal as many lines as it takes. */
+static void append_line(struct text *lines, const char *prefix, const char *message, size_t length)
 {
 	_cleanup_text_ struct text line = {}, wrapped = {};
 
@@ -69,17 +69,24 @@ static void write_line(const char *prefix, const char *message, size_t length)
 	log_lines_written += wrap(&wrapped, text_string(&line));
 	text_append_char(&line, '\n');
 	if (isatty(STDERR_FILENO))
-		fwrite(text_string(&wrapped), 1, wrapped.length, stderr);
+		text_append_bytes(lines, text_string(&wrapped), wrapped.length);
 	else
-		fwrite(text_string(&line), 1, line.length, stderr);
+		text_append_bytes(lines, text_string(&line), line.length);
+}
+
+/* One message is one write. */
+static void write_lines(const struct text *lines)
+{
+	fwrite(text_string(lines), 1, lines->length, stderr);
 }
 
 static void log_line(const char *prefix, const char *format, va_list arguments)
 {
-	_cleanup_text_ struct text message = {};
+	_cleanup_text_ struct text message = {}, lines = {};
 
 	text_appendv(&message, format, arguments);
-	write_line(prefix, text_string(&message), message.length);
+	append_line(&lines, prefix, text_string(&message), message.length);
+	write_lines(&lines);
 }
 
 void log_error(const char *format, ...)
@@ -126,7 +133,7 @@ void log_debug(const char *format, ...)
 
 void log_debug_lines(const char *format, va_list arguments)
 {
-	_cleanup_text_ struct text message = {};
+	_cleanup_text_ struct text message = {}, lines = {};
 
 	if (log_current_level < LOG_DEBUG)
 		return;
@@ -134,9 +141,10 @@ void log_debug_lines(const char *format, va_list arguments)
 	for (const char *line = text_string(&message); *line;) {
 		size_t length = strcspn(line, "\n");
 
-		write_line("gpuprobe: ", line, length);
+		append_line(&lines, "gpuprobe: ", line, length);
 		line += length + (line[length] == '\n');
 	}
+	write_lines(&lines);
 }
 
 void log_phase(const char *what)
