@@ -90,6 +90,19 @@ static void append_finding_count(const struct explain *explain, const struct exp
 	explain_append_count(evidence_of(explain, said)->count, text);
 }
 
+static void append_times(const struct explain *explain, const struct explain_said *said,
+			 struct text *text)
+{
+	u64 count = evidence_of(explain, said)->count;
+
+	if (count == 1) {
+		text_append(text, "once");
+		return;
+	}
+	explain_append_count(count, text);
+	text_append(text, " times");
+}
+
 static void append_top(const struct explain_places *places, size_t columns, bool with_time,
 		       struct text *text)
 {
