@@ -112,7 +112,7 @@ def measure(bench):
 	if not sim:
 		return
 	library = bench.BUILD / "liblaunch_deep.so"
-	subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, bench.ROOT / "tests/bench/programs/launch_deep.c"], check=True)
+	subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, bench.ROOT / "tests/bench/launch_deep.c"], check=True)
 	os.environ["LD_LIBRARY_PATH"] = str(sim)
 	rows = [[path, *measure_interpreter(bench, path, library)] for path in python_frames.interpreters()]
 	del os.environ["LD_LIBRARY_PATH"]
