@@ -135,6 +135,39 @@ static void append_slow(const struct explain_slow *slow, struct text *text)
 	text_append(text, "]}");
 }
 
+static void append_typical(const struct explain_slow *slow, struct text *text)
+{
+	unsigned parts[EXPLAIN_SLOW_PARTS];
+	size_t count = explain_typical_sort(slow, parts);
+	bool any = false;
+
+	append_key(text, "typical", false);
+	if (!slow->typical_count) {
+		text_append(text, "null");
+		return;
+	}
+	text_append_char(text, '{');
+	append_key(text, "count", true);
+	json_append_number(text, slow->typical_count);
+	append_number(text, "mean_ns", slow->typical_mean_ns);
+	append_key(text, "parts", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < count; i++) {
+		u64 ns = (u64)round(slow->parts[parts[i]].typical_ns);
+
+		if (!ns)
+			continue;
+		text_append(text, any ? ",{" : "{");
+		append_key(text, "tag", true);
+		json_append_string(text, explain_slow_tag(parts[i]));
+		append_string(text, "title", explain_slow_title(parts[i]));
+		append_number(text, "ns", ns);
+		text_append_char(text, '}');
+		any = true;
+	}
+	text_append(text, "]}");
+}
+
 static void append_steps(const struct explain *explain, struct text *text)
 {
 	struct explain_steps steps;
@@ -151,6 +184,7 @@ static void append_steps(const struct explain *explain, struct text *text)
 	append_number(text, "p50_ns", steps.p50_ns);
 	append_number(text, "p95_ns", steps.p95_ns);
 	append_number(text, "gpu_busy_mean_ns", steps.busy_mean_ns);
+	append_typical(&explain->slow, text);
 	append_slow(&explain->slow, text);
 	text_append_char(text, '}');
 }

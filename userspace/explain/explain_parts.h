@@ -70,12 +70,12 @@ struct explain_streams {
 	struct map known;			/* (row, stream) */
 };
 
-/* What is longer in slow steps than in typical ones, each on average of a step and GPU: findings, and what else there is. */
+/* Where the time of typical steps went, and of slow ones, each on average of a step and GPU: findings, and what else there is. */
 enum { EXPLAIN_SLOW_BUSY = EXPLAIN_FINDINGS, EXPLAIN_SLOW_UNKNOWN, EXPLAIN_SLOW_PARTS };
 
 struct explain_slow {
 	u64 count, mean_ns; /* of the slow ones; 0: nothing is said of them */
-	u64 typical_count, typical_mean_ns;
+	u64 typical_count, typical_mean_ns; /* 0: nothing is said of any */
 	struct explain_slow_part {
 		double slow_ns, typical_ns; /* all of these add up to the means */
 		struct explain_places slow_places, typical_places;
@@ -169,7 +169,7 @@ struct explain_steps {
 /* Of the main track; false: there are no steps. */
 bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps);
 
-/* Two runs over the view, where slow steps differ, and one more where the GPU works longer in them: what is longer in them. Behind all others. */
+/* Two runs over the view, where there are steps enough, and one more where the GPU works longer in slow ones. Behind all others. */
 int explain_slow_add(struct explain *explain, struct err *err);
 void explain_slow_free(struct explain_slow *slow);
 /* Where most of what is longer is; NULL: that is not known. */
@@ -182,6 +182,8 @@ u64 *explain_steps_times(const struct view_step_track *track, size_t count);
 u64 explain_steps_quantile(const u64 *times, size_t count, unsigned part, unsigned of);
 /* Those that have time, by how much longer they are in slow steps; how many. */
 size_t explain_slow_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS]);
+/* The same by how long they are in typical ones. */
+size_t explain_typical_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS]);
 const char *explain_slow_tag(unsigned part);
 const char *explain_slow_title(unsigned part);
 

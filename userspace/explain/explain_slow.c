@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is longer in slow steps than in those around the median: causes of idle time, by where they are, and work of the GPU, by its name. */
+/* Where the time of steps around the median went, and what is longer in slow ones: causes of idle time, by where they are, and work of the
+ * GPU, by its name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "explain/explain_parts.h"
 
-/* Below these nothing is said of slow ones: of fewer, and where they hardly differ. */
+/* Below these nothing is said of steps, where they are fewer, or of slow ones, where they hardly differ. */
 #define STEPS_LEAST  10
 #define SLOWER_LEAST 1.1
 
@@ -17,22 +18,22 @@ struct choice {
 	u64 counts[WHY_GROUPS], ns[WHY_GROUPS];
 };
 
-/* Slow: from p95 on; typical: the middle half. False: they hardly differ, or there are too few. */
-static bool choose(const struct view_step_track *track, size_t count, const u64 *times,
+/* Slow: from p95 on, none where they hardly differ; typical: the middle half. */
+static void choose(const struct view_step_track *track, size_t count, const u64 *times,
 		   struct choice *choice, struct why_slices *ret_slices)
 {
 	u64 low = explain_steps_quantile(times, count, 1, 4),
 	    high = explain_steps_quantile(times, count, 3, 4);
 	u64 slow = explain_steps_quantile(times, count, 19, 20);
+	bool differ =
+		(double)slow >= SLOWER_LEAST * (double)explain_steps_quantile(times, count, 1, 2) &&
+		slow > high;
 
-	if ((double)slow < SLOWER_LEAST * (double)explain_steps_quantile(times, count, 1, 2) ||
-	    slow <= high)
-		return false;
 	*ret_slices = (struct why_slices){.items = choice->slices};
 	for (size_t i = 0; i < count; i++) {
 		const struct view_step *step = &track->steps[i];
 		u64 ns = step->end_ns - step->start_ns;
-		u32 group = ns >= slow		      ? GROUP_SLOW
+		u32 group = differ && ns >= slow      ? GROUP_SLOW
 			    : ns >= low && ns <= high ? GROUP_TYPICAL
 						      : GROUP_NONE;
 
@@ -43,7 +44,6 @@ static bool choose(const struct view_step_track *track, size_t count, const u64 
 		choice->counts[group]++;
 		choice->ns[group] += ns;
 	}
-	return true;
 }
 
 static u64 mean(u64 sum, u64 count)
@@ -136,23 +136,22 @@ static int compare(struct explain *explain, const struct view_step_track *track,
 	u64 *times = explain_steps_times(track, count);
 	struct why_slices slices;
 	struct why why = {0};
-	int result = 0;
+	int result;
 
 	if (!times)
 		return err_errno(err, -ENOMEM, "can't explain the capture");
-	if (choose(track, count, times, choice, &slices)) {
-		explain->slow.count = choice->counts[GROUP_SLOW];
-		explain->slow.mean_ns = mean(choice->ns[GROUP_SLOW], explain->slow.count);
-		explain->slow.typical_count = choice->counts[GROUP_TYPICAL];
-		explain->slow.typical_mean_ns =
-			mean(choice->ns[GROUP_TYPICAL], explain->slow.typical_count);
-		result = why_make(explain->view, &slices, &why, err);
-		if (result == 0 && add_causes(explain, &why, &explain->slow))
-			result = err_errno(err, -ENOMEM, "can't explain the capture");
-		if (result == 0)
-			result = add_work(explain, &slices, err);
-		why_free(&why);
-	}
+	choose(track, count, times, choice, &slices);
+	explain->slow.count = choice->counts[GROUP_SLOW];
+	explain->slow.mean_ns = mean(choice->ns[GROUP_SLOW], explain->slow.count);
+	explain->slow.typical_count = choice->counts[GROUP_TYPICAL];
+	explain->slow.typical_mean_ns =
+		mean(choice->ns[GROUP_TYPICAL], explain->slow.typical_count);
+	result = why_make(explain->view, &slices, &why, err);
+	if (result == 0 && add_causes(explain, &why, &explain->slow))
+		result = err_errno(err, -ENOMEM, "can't explain the capture");
+	if (result == 0)
+		result = add_work(explain, &slices, err);
+	why_free(&why);
 	free(times);
 	return result;
 }
@@ -192,7 +191,15 @@ static double longer_ns(const struct explain_slow *slow, unsigned part)
 	return slow->parts[part].slow_ns - slow->parts[part].typical_ns;
 }
 
-size_t explain_slow_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS])
+static double typical_ns(const struct explain_slow *slow, unsigned part)
+{
+	return slow->parts[part].typical_ns;
+}
+
+/* The longest first. */
+static size_t sort_parts(const struct explain_slow *slow,
+			 double (*ns_of)(const struct explain_slow *slow, unsigned part),
+			 unsigned ret_parts[EXPLAIN_SLOW_PARTS])
 {
 	size_t count = 0;
 
@@ -201,13 +208,22 @@ size_t explain_slow_sort(const struct explain_slow *slow, unsigned ret_parts[EXP
 
 		if (slow->parts[part].slow_ns == 0 && slow->parts[part].typical_ns == 0)
 			continue;
-		for (; place && longer_ns(slow, ret_parts[place - 1]) < longer_ns(slow, part);
-		     place--)
+		for (; place && ns_of(slow, ret_parts[place - 1]) < ns_of(slow, part); place--)
 			ret_parts[place] = ret_parts[place - 1];
 		ret_parts[place] = part;
 		count++;
 	}
 	return count;
+}
+
+size_t explain_slow_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS])
+{
+	return sort_parts(slow, longer_ns, ret_parts);
+}
+
+size_t explain_typical_sort(const struct explain_slow *slow, unsigned ret_parts[EXPLAIN_SLOW_PARTS])
+{
+	return sort_parts(slow, typical_ns, ret_parts);
 }
 
 const char *explain_slow_place(const struct explain_slow *slow, unsigned part)

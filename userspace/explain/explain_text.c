@@ -11,8 +11,9 @@
 #define FINDINGS_MOST 5
 #define NAME_COLUMNS  72
 /* Of what is longer in slow steps; a part of all that. */
-#define SLOW_MOST  4
-#define SLOW_LEAST 0.1
+#define SLOW_MOST     4
+#define SLOW_LEAST    0.1
+#define TYPICAL_LEAST 0.05
 
 struct page {
 	const struct explain *explain;
@@ -163,6 +164,32 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, boo
 		return;
 	text_append(line, ", most ");
 	explain_append_name(place, NAME_COLUMNS, line);
+}
+
+/* Where the time of a typical step went, as far as it is much of it. */
+static void append_typical(const struct page *page)
+{
+	const struct explain_slow *slow = &page->explain->slow;
+	_cleanup_text_ struct text line = {0};
+	unsigned parts[EXPLAIN_SLOW_PARTS];
+	size_t count = explain_typical_sort(slow, parts);
+
+	if (!slow->typical_count || !count)
+		return;
+	text_append(&line, "one around the median takes ");
+	explain_append_time(slow->typical_mean_ns, &line);
+	text_append_char(&line, ':');
+	for (size_t i = 0; i < count && i < SLOW_MOST; i++) {
+		double ns = slow->parts[parts[i]].typical_ns;
+
+		if (ns < TYPICAL_LEAST * (double)slow->typical_mean_ns)
+			break;
+		text_append(&line, i ? "; " : " ");
+		explain_append_time(ns, &line);
+		text_appendf(&line, " %s", explain_slow_title(parts[i]));
+	}
+	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
+	page->text->failed |= line.failed;
 }
 
 /* What is longer in the slow steps, as far as it is much of that. */
@@ -397,6 +424,7 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 	append_about(&page);
 	append_gpus(&page);
 	append_steps(&page);
+	append_typical(&page);
 	append_slow(&page);
 	append_findings(&page);
 	if (!style->brief) {
