@@ -52,7 +52,7 @@ DIRECTIONS = {
     "why": {"base", "store", "view", "steps", "record"},
     "reports": {"base", "store", "view", "steps", "why", "record"},
     "explain": {"base", "store", "view", "steps", "why", "reports", "record"},
-    "exporters": {"base", "view", "steps", "nsight", "record"},
+    "exporters": {"base", "view", "steps", "why", "nsight", "record"},
     "collect": {"base", "elf", "unwind", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "skeleton", "bpf", "gpu"},
     "session": {"base", "elf", "unwind", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect"},
     "recording": {"base", "elf", "python", "process", "probe", "code", "plan", "inject", "cuda", "store", "record", "collect", "session",

@@ -11,6 +11,7 @@
 #include "exporters/chrome/chrome_annotations.h"
 #include "exporters/chrome/chrome_args.h"
 #include "exporters/chrome/chrome_arrows.h"
+#include "exporters/chrome/chrome_idle.h"
 #include "exporters/chrome/chrome_metadata.h"
 #include "exporters/chrome/chrome_points.h"
 #include "exporters/chrome/chrome_rows.h"
@@ -27,6 +28,8 @@ struct chrome {
 	struct chrome_args args;
 	struct chrome_annotations annotations;
 	struct chrome_arrows arrows;
+	struct chrome_idle idle;
+	u32 *idle_tids; /* of their rows, per GPU */
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
 	struct chrome_wakes wakes;
@@ -204,11 +207,44 @@ static int chrome_append_annotations(struct chrome *chrome, const struct view_ev
 	return result < 0 ? err_errno(err, result, "can't write %s", chrome->writer.path) : 0;
 }
 
+/* Those that begin by ts, of every GPU. */
+static int chrome_append_idle(struct chrome *chrome, u64 ts, struct err *err)
+{
+	struct text *text = &chrome->writer.text;
+	struct chrome_idle_slice slice;
+	int result;
+
+	while ((result = chrome_idle_next(&chrome->idle, ts, &slice, err)) > 0) {
+		const struct chrome_lane *lane =
+			chrome_rows_lane(&chrome->rows, chrome->idle.gpus[slice.gpu], 0);
+
+		chrome_begin(chrome, "X\"", strlen("X\""), CHROME_IDLE_CATEGORY, slice.name,
+			     slice.ts);
+		text_append(text, ",\"dur\":");
+		json_append_us(text, slice.dur);
+		text_appendf(text, ",\"pid\":%u,\"tid\":%u,\"args\":{", lane->pid,
+			     chrome->idle_tids[slice.gpu]);
+		for (size_t i = 0; i < slice.arg_count; i++) {
+			text_append(text, i ? "," : "");
+			json_append_string(text, slice.args[i].name);
+			text_append_char(text, ':');
+			json_append_string(text, slice.args[i].value);
+		}
+		text_append(text, "}}");
+		result = writer_flush(&chrome->writer, err);
+		if (result < 0)
+			return result;
+	}
+	return result;
+}
+
 static int chrome_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct chrome *chrome = data;
-	int result = chrome_append_annotations(chrome, event, err);
+	int result = chrome_append_idle(chrome, event->ts, err);
 
+	if (result >= 0)
+		result = chrome_append_annotations(chrome, event, err);
 	if (result < 0)
 		return result;
 	chrome_begin_event(chrome, "X\"", event);
@@ -339,6 +375,24 @@ static void chrome_append_ends(struct chrome *chrome)
 	}
 }
 
+/* The names of their rows, above those of the GPU's streams. */
+static int chrome_name_idle(struct chrome *chrome, struct err *err)
+{
+	struct chrome_idle *idle = &chrome->idle;
+
+	chrome->idle_tids = calloc(idle->gpu_count + 1, sizeof(*chrome->idle_tids));
+	if (!chrome->idle_tids)
+		return err_errno(err, -ENOMEM, "can't write %s", chrome->writer.path);
+	for (size_t i = 0; i < idle->gpu_count; i++) {
+		chrome->idle_tids[i] = chrome_rows_new_tid(&chrome->rows);
+		chrome_rows_append_name(chrome_rows_lane(&chrome->rows, idle->gpus[i], 0)->pid,
+					chrome->idle_tids[i], chrome_idle_row_name(),
+					chrome->rows.first_lane[idle->gpus[i]],
+					&chrome->writer.text);
+	}
+	return 0;
+}
+
 static int chrome_open(void *data, const struct view *view, const struct view_survey *survey,
 		       struct err *err)
 {
@@ -355,6 +409,8 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 		result = chrome_rows_make(&chrome->rows, survey, !view_is_complete(survey), err);
 	if (result == 0)
 		result = chrome_annotations_find(&chrome->annotations, view, &chrome->rows, err);
+	if (result == 0)
+		result = chrome_idle_find(&chrome->idle, view, err);
 	if (result < 0)
 		return result;
 	text_append_char(text, '{');
@@ -362,6 +418,9 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	chrome_append_metadata(view, text);
 	text_append(text, ",\n\"traceEvents\":[\n");
 	chrome_rows_append_names(&chrome->rows, view, text);
+	result = chrome_name_idle(chrome, err);
+	if (result < 0)
+		return result;
 	if (chrome->rows.own_pid) {
 		chrome_append_incomplete(chrome);
 		chrome_append_ends(chrome);
@@ -377,7 +436,10 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 static int chrome_close(void *data, struct err *err)
 {
 	struct chrome *chrome = data;
+	int result = chrome_append_idle(chrome, ~0ULL, err);
 
+	if (result < 0)
+		return result;
 	text_append(&chrome->writer.text, chrome->any_event ? "\n]}\n" : "]}\n");
 	return writer_flush(&chrome->writer, err);
 }
@@ -413,6 +475,8 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	chrome_args_free(&chrome->args);
 	chrome_annotations_free(&chrome->annotations);
 	chrome_arrows_free(&chrome->arrows);
+	chrome_idle_free(&chrome->idle);
+	free(chrome->idle_tids);
 	chrome_wakes_free(&chrome->wakes);
 	chrome_points_free(&chrome->points);
 	chrome_rows_free(&chrome->rows);

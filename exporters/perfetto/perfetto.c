@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "exporters/args.h"
 #include "exporters/chrome/chrome_annotations.h"
+#include "exporters/chrome/chrome_idle.h"
 #include "exporters/chrome/chrome_wakes.h"
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
@@ -28,6 +29,8 @@ struct perfetto {
 	struct chrome_args args;
 	struct chrome_annotations annotations;
 	struct chrome_wakes wakes;
+	struct chrome_idle idle;
+	u64 *idle_tracks; /* per GPU */
 	struct perfetto_gpu gpu;
 	struct perfetto_gpu_counters gpu_counters;
 	struct perfetto_states states;
@@ -163,12 +166,40 @@ static int write_annotations(struct perfetto *perfetto, const struct view_event 
 			  : 0;
 }
 
+/* Those that begin by ts, of every GPU. */
+static int write_idle(struct perfetto *perfetto, u64 ts, struct err *err)
+{
+	struct perfetto_packets *packets = &perfetto->packets;
+	struct chrome_idle_slice slice;
+	int result;
+
+	while ((result = chrome_idle_next(&perfetto->idle, ts, &slice, err)) > 0) {
+		u64 track = perfetto->idle_tracks[slice.gpu];
+
+		perfetto_packets_at(packets, slice.ts);
+		begin_event(perfetto, TYPE_BEGIN, track, CHROME_IDLE_CATEGORY, slice.name);
+		for (size_t i = 0; i < slice.arg_count; i++) {
+			const struct view_value value = {.type = VALUE_STRING,
+							 .string = slice.args[i].value};
+
+			perfetto_args_append_value(packets, EVENT_ANNOTATION, slice.args[i].name,
+						   &value);
+		}
+		result = write_span(perfetto, slice.ts, slice.dur, track, err);
+		if (result < 0)
+			return result;
+	}
+	return result;
+}
+
 static int perfetto_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct perfetto *perfetto = data;
 	u64 track;
 	int result = find_track(perfetto, event, &track, err);
 
+	if (result == 0)
+		result = write_idle(perfetto, event->ts, err);
 	perfetto_packets_at(&perfetto->packets, event->ts);
 	if (result == 0)
 		result = write_annotations(perfetto, event, track, err);
@@ -275,6 +306,23 @@ static int perfetto_total(void *data, const struct view_event *event, struct err
 
 /* ---- begin and end ---- */
 
+static int make_idle_tracks(struct perfetto *perfetto, struct err *err)
+{
+	struct chrome_idle *idle = &perfetto->idle;
+	int result = chrome_idle_find(idle, perfetto->view, err);
+
+	if (result < 0)
+		return result;
+	perfetto->idle_tracks = calloc(idle->gpu_count + 1, sizeof(*perfetto->idle_tracks));
+	if (!perfetto->idle_tracks)
+		return err_errno(err, -ENOMEM, "can't write %s", perfetto->packets.writer.path);
+	for (size_t i = 0; i < idle->gpu_count && result == 0; i++)
+		result =
+			perfetto_tracks_add(&perfetto->tracks, &perfetto->packets, idle->gpus[i],
+					    chrome_idle_row_name(), &perfetto->idle_tracks[i], err);
+	return result;
+}
+
 static int perfetto_open(void *data, const struct view *view, const struct view_survey *survey,
 			 struct err *err)
 {
@@ -297,6 +345,8 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 	if (result == 0)
 		result = perfetto_gpu_make(&perfetto->gpu, packets, view, err);
 	if (result == 0)
+		result = make_idle_tracks(perfetto, err);
+	if (result == 0)
 		result = perfetto_write_recording(packets, perfetto->tracks.own, view, err);
 	return result;
 }
@@ -304,7 +354,10 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 static int perfetto_close(void *data, struct err *err)
 {
 	struct perfetto *perfetto = data;
+	int result = write_idle(perfetto, ~0ULL, err);
 
+	if (result < 0)
+		return result;
 	return perfetto_gpu_counters_end(&perfetto->gpu_counters, &perfetto->packets,
 					 view_survey(perfetto->view)->window_end_ns, err);
 }
@@ -342,6 +395,8 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	chrome_args_free(&perfetto->args);
 	chrome_annotations_free(&perfetto->annotations);
 	chrome_wakes_free(&perfetto->wakes);
+	chrome_idle_free(&perfetto->idle);
+	free(perfetto->idle_tracks);
 	perfetto_gpu_free(&perfetto->gpu);
 	perfetto_gpu_counters_free(&perfetto->gpu_counters);
 	perfetto_states_free(&perfetto->states);

@@ -166,6 +166,15 @@ u64 perfetto_tracks_lane(const struct perfetto_tracks *tracks, size_t row_index,
 	return (u64)(found - tracks->rows->lanes) + 1;
 }
 
+int perfetto_tracks_add(struct perfetto_tracks *tracks, struct perfetto_packets *packets,
+			size_t row_index, const char *name, u64 *ret_track, struct err *err)
+{
+	*ret_track = tracks->next++;
+	begin_track(packets, *ret_track, tracks->group_of[row_index]);
+	perfetto_append_string(packets, TRACK_NAME, name);
+	return perfetto_packet_write_timeless(packets, PACKET_TRACK_DESCRIPTOR, err);
+}
+
 /* ---- counters ---- */
 
 /* "power (mW)": what stands in the brackets at the end. */

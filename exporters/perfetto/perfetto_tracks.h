@@ -33,6 +33,9 @@ static inline u64 perfetto_tracks_group(const struct perfetto_tracks *tracks, si
 {
 	return tracks->group_of[row_index];
 }
+/* A further track below that one, which is told of. */
+int perfetto_tracks_add(struct perfetto_tracks *tracks, struct perfetto_packets *packets, size_t row_index, const char *name,
+			u64 *ret_track, struct err *err);
 /* The counter of that name there, which is told of when it is new. */
 int perfetto_tracks_counter(struct perfetto_tracks *tracks, struct perfetto_packets *packets, size_t row_index, const char *name,
 			    u64 *ret_track, struct err *err);

@@ -32,7 +32,7 @@ int explain_format_find(const char *name, enum explain_format *ret_format, struc
 
 static int make_with_gpu(struct explain *explain, struct err *err)
 {
-	int result = why_make(explain->view, NULL, &explain->why, err);
+	int result = why_make(explain->view, NULL, NULL, &explain->why, err);
 
 	if (result == 0 && explain_causes_add(explain))
 		result = err_errno(err, -ENOMEM, "can't explain the capture");

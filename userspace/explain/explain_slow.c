@@ -146,7 +146,7 @@ static int compare(struct explain *explain, const struct view_step_track *track,
 	explain->slow.typical_count = choice->counts[GROUP_TYPICAL];
 	explain->slow.typical_mean_ns =
 		mean(choice->ns[GROUP_TYPICAL], explain->slow.typical_count);
-	result = why_make(explain->view, &slices, &why, err);
+	result = why_make(explain->view, &slices, NULL, &why, err);
 	if (result == 0 && add_causes(explain, &why, &explain->slow))
 		result = err_errno(err, -ENOMEM, "can't explain the capture");
 	if (result == 0)

@@ -15,6 +15,7 @@
 #include "explain/explain.h"
 #include "exporters/exporter.h"
 #include "steps/view_steps.h"
+#include "why/why_times.h"
 
 #define CHUNK_BYTES (256 * 1024)
 
@@ -223,6 +224,8 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 		if (first_result == 0)
 			first_result = result;
 	}
+	if (view && why_times_missing(view))
+		log_warning("traces are without why GPUs were idle: %s", why_times_missing(view));
 	view_free(view);
 	return first_result;
 }

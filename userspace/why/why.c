@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "why/why_notes.h"
 #include "why/why_parts.h"
 
 static const struct {
@@ -88,17 +89,19 @@ void why_merge(struct why *why)
 	qsort(why->causes, why->count, sizeof(*why->causes), compare_causes);
 }
 
-int why_make(struct view *view, const struct why_slices *slices, struct why *ret_why,
-	     struct err *err)
+int why_make(struct view *view, const struct why_slices *slices, struct why_notes *notes,
+	     struct why *ret_why, struct err *err)
 {
-	struct why_tally tally = {.why = ret_why, .slices = slices};
+	struct why_tally tally = {.why = ret_why, .slices = slices, .notes = notes};
 	struct why_gaps gaps = {.store = SPOOL_STORE_INIT};
 	int result;
 
 	*ret_why = (struct why){0};
 	result = why_gaps_find(view, &tally, &gaps, err);
+	why_notes_end_run(notes);
 	if (result == 0)
 		result = why_threads_ask(view, &tally, &gaps, err);
+	why_notes_end_run(notes);
 	why_gaps_free(&gaps, ret_why->gpu_count);
 	map_free(&tally.pairs);
 	map_free(&tally.places);

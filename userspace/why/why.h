@@ -75,8 +75,11 @@ struct why {
 	struct string_table whats;
 };
 
-/* slices are the caller's, and may be NULL. The caller ends it with why_free(), of an error too. */
-int why_make(struct view *view, const struct why_slices *slices, struct why *ret_why, struct err *err);
+struct why_notes;
+
+/* slices are the caller's, and may be NULL, as notes, where it is noted when each was. The caller ends it with why_free(), of an error
+ * too. */
+int why_make(struct view *view, const struct why_slices *slices, struct why_notes *notes, struct why *ret_why, struct err *err);
 /* Joins those that differ in group, wait, held and is_long alone, which then are those of any of them. */
 void why_merge(struct why *why);
 void why_free(struct why *why);

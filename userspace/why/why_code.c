@@ -133,7 +133,8 @@ static int note_gap(struct why_code *code, u32 place, u64 gap)
 	return 0;
 }
 
-static int add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount)
+/* Its place; -ENOMEM. */
+static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount)
 {
 	s64 thread = thread_of(code, &wanted->cause), place;
 
@@ -145,21 +146,23 @@ static int add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 		return -ENOMEM;
 	*(wanted->sampled ? &code->threads[thread].samples : &code->threads[thread].ns) += amount;
 	code->parts[place].amount += amount;
-	if (wanted->sampled)
-		return note_gap(code, (u32)place, gap);
-	count_gap(&code->parts[place], gap);
-	return 0;
+	if (!wanted->sampled)
+		count_gap(&code->parts[place], gap);
+	else if (note_gap(code, (u32)place, gap))
+		return -ENOMEM;
+	return place;
 }
 
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap,
 		 u64 since_ns, u64 until_ns)
 {
+	why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
 	while (since_ns < until_ns) {
 		struct why_code_part part = {.cause = *cause, .what = what};
 		u64 end_ns = until_ns;
 
 		part.cause.group = why_slices_cut(code->tally->slices, since_ns, &end_ns);
-		if (add(code, &part, gap, end_ns - since_ns))
+		if (add(code, &part, gap, end_ns - since_ns) < 0)
 			return -ENOMEM;
 		since_ns = end_ns;
 	}
@@ -204,16 +207,20 @@ static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_
 	return 0;
 }
 
-int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid,
+int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts, u32 pid,
 		    u32 stack)
 {
 	struct why_code_part part = {.cause = *cause, .sampled = true};
-	s64 what = why_code_of(code, pid, stack);
+	s64 what = why_code_of(code, pid, stack), place;
 
 	if (what < 0)
 		return -ENOMEM;
 	part.what = (u32)what;
-	return spot_note(code, pid, stack, &part) ? -ENOMEM : add(code, &part, gap, 1);
+	place = spot_note(code, pid, stack, &part) ? -ENOMEM : add(code, &part, gap, 1);
+	if (place < 0)
+		return -ENOMEM;
+	why_notes_add_sample(code->tally->notes, cause, (u32)place, ts);
+	return 0;
 }
 
 static u64 share_of(u64 ns, u64 samples, u64 all)
@@ -278,10 +285,20 @@ static void count_sightings(struct why_code *code)
 	}
 }
 
+/* Notes have parts by their places. */
+static void name_parts(const struct why_code *code)
+{
+	u32 *whats = why_notes_name_parts(code->tally->notes, code->part_count);
+
+	for (size_t i = 0; whats && i < code->part_count; i++)
+		whats[i] = code->parts[code->parts[i].into].what;
+}
+
 int why_code_finish(struct why_code *code)
 {
 	if (join_parts(code))
 		return -ENOMEM;
+	name_parts(code);
 	count_sightings(code);
 	for (size_t i = 0; i < code->part_count; i++) {
 		const struct why_code_part *part = &code->parts[i];

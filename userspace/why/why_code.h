@@ -56,7 +56,7 @@ int why_code_init(struct why_code *code, const struct view *view, struct why_tal
 /* Time of gap number `gap` in which the thread of a cause ran; what: number of what else is known of it. */
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
 /* It was found at a stack. */
-int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u32 pid, u32 stack);
+int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts, u32 pid, u32 stack);
 /* Number of the program's own function in a stack; code->unknown: of none. */
 s64 why_code_of(struct why_code *code, u32 pid, u32 stack);
 /* The same, of a call or a wait: of Python with the line that it is at. */

@@ -5,6 +5,7 @@
 
 #include "base/spool.h"
 #include "why/why.h"
+#include "why/why_notes.h"
 
 /* A time in which a GPU was idle and the launch that ended it had not begun: what its thread does then is why. */
 struct why_gap {
@@ -30,6 +31,7 @@ struct why_gaps {
 struct why_tally {
 	struct why *why;
 	const struct why_slices *slices;
+	struct why_notes *notes; /* NULL: nobody asks when it was */
 	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */

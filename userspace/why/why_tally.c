@@ -107,6 +107,7 @@ static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 
 int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
 		  u64 since_ns, u64 until_ns)
 {
+	why_notes_add(tally->notes, cause, what, since_ns, until_ns);
 	while (since_ns < until_ns) {
 		u64 end_ns = until_ns;
 		struct why_cause part = *cause;

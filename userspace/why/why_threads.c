@@ -440,8 +440,8 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 			return no_memory(err);
 		cause = cause_of(run, &part, WHY_CODE);
 		cause.group = why_slices_cut(run->tally->slices, event->ts, &until_ns);
-		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->record->pid,
-				    event->record->stack))
+		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->ts,
+				    event->record->pid, event->record->stack))
 			return no_memory(err);
 	}
 	return 0;

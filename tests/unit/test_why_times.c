@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When GPUs were idle and why: of every capture that is a fixture the times add up to the causes of the report, and cover what is idle once. */
+#include "unit.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "verbs/input.h"
+#include "view/view.h"
+#include "why/why_times.h"
+
+/* From the folder in which the tests are built. */
+#define FIXTURES "/../../tests/golden/*.ndjson"
+
+/* Sums by what has to be the same: code is told of by samples, each in its own way. */
+struct sum {
+	u32 gpu;
+	enum why_sort sort;
+	const char *what;
+	size_t row_index, waiter;
+	u64 ns;
+};
+
+struct sums {
+	struct sum *items;
+	size_t count, capacity;
+};
+
+static void sums_add(struct sums *sums, struct sum wanted)
+{
+	bool is_code = wanted.sort == WHY_CODE || wanted.sort == WHY_UNSAMPLED;
+
+	if (is_code) {
+		wanted.sort = WHY_CODE;
+		wanted.what = "";
+	}
+	for (size_t i = 0; i < sums->count; i++) {
+		struct sum *sum = &sums->items[i];
+
+		if (sum->gpu == wanted.gpu && sum->sort == wanted.sort &&
+		    sum->row_index == wanted.row_index && sum->waiter == wanted.waiter &&
+		    strcmp(sum->what, wanted.what) == 0) {
+			sum->ns += wanted.ns;
+			return;
+		}
+	}
+	CHECK(array_reserve(&sums->items, &sums->capacity, sums->count + 1) == 0);
+	sums->items[sums->count++] = wanted;
+}
+
+static u64 sums_of(const struct sums *sums, const struct sum *wanted)
+{
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct sum *sum = &sums->items[i];
+
+		if (sum->gpu == wanted->gpu && sum->sort == wanted->sort &&
+		    sum->row_index == wanted->row_index && sum->waiter == wanted->waiter &&
+		    strcmp(sum->what, wanted->what) == 0)
+			return sum->ns;
+	}
+	return 0;
+}
+
+static void check_sums(const char *path, const struct sums *sums, const struct sums *expected)
+{
+	for (size_t i = 0; i < expected->count; i++) {
+		const struct sum *sum = &expected->items[i];
+		u64 ns = sums_of(sums, sum);
+
+		if (ns != sum->ns)
+			UNIT_FAIL("%s: \"%s: %s\" for %llu ns, its times are %llu", path,
+				  why_words(sum->sort), sum->what, (unsigned long long)sum->ns,
+				  (unsigned long long)ns);
+	}
+	CHECK(sums->count == expected->count);
+}
+
+/* The number of times. */
+static size_t read_times(const char *path, const struct why_times *times, struct sums *sums)
+{
+	u64 ends_ns[16] = {0}, all_ns[16] = {0}, last_ns = 0;
+	struct why_times_reader reader = {0};
+	const struct why_gpu *gpus;
+	size_t gpu_count, count = 0;
+	struct err err = {0};
+
+	gpus = why_times_gpus(times, &gpu_count);
+	CHECK(gpu_count <= ARRAY_SIZE(ends_ns));
+	CHECK_OK(why_times_read(&reader, times, &err), err);
+	for (u64 next_ns; (next_ns = why_times_next_ns(&reader)) != ~0ULL; count++) {
+		struct why_time time;
+
+		CHECK_OK(why_times_next(&reader, &time, &err), err);
+		CHECK(time.since_ns == next_ns);
+		CHECK(time.since_ns >= last_ns && time.until_ns > time.since_ns);
+		if (time.since_ns < ends_ns[time.gpu])
+			UNIT_FAIL("%s: two times of one GPU at %llu", path,
+				  (unsigned long long)time.since_ns);
+		last_ns = time.since_ns;
+		ends_ns[time.gpu] = time.until_ns;
+		all_ns[time.gpu] += time.until_ns - time.since_ns;
+		sums_add(sums, (struct sum){time.gpu, time.sort, time.what, time.row_index,
+					    time.waiter, time.until_ns - time.since_ns});
+	}
+	for (size_t i = 0; i < gpu_count; i++)
+		CHECK(all_ns[i] == gpus[i].recorded_ns - gpus[i].busy_ns);
+	why_times_reader_free(&reader);
+	return count;
+}
+
+static size_t check_fixture(const char *path)
+{
+	struct sums sums = {0}, expected = {0};
+	const struct why_times *times, *again;
+	struct view *view = NULL;
+	struct err err = {0};
+	struct input input;
+	struct why why;
+	size_t count;
+
+	CHECK_OK(input_open(path, &input, &err), err);
+	CHECK_OK(view_open(input.reader, &view, &err), err);
+	CHECK_OK(why_make(view, NULL, NULL, &why, &err), err);
+	for (size_t i = 0; i < why.count; i++)
+		sums_add(&expected, (struct sum){why.causes[i].gpu, why.causes[i].sort,
+						 why.causes[i].what, why.causes[i].row_index,
+						 why.causes[i].waiter, why.causes[i].ns});
+	CHECK(!why_times_missing(view));
+	CHECK_OK(why_times(view, &times, &err), err);
+	CHECK_OK(why_times(view, &again, &err), err);
+	CHECK(times == again && !why_times_missing(view));
+	count = read_times(path, times, &sums);
+	check_sums(path, &sums, &expected);
+	free(sums.items);
+	free(expected.items);
+	why_free(&why);
+	view_free(view);
+	input_close(&input);
+	if (getenv("WHY_COUNT"))
+		printf("%s %zu\n", path, count);
+	return count;
+}
+
+TEST(they_add_up_to_the_causes)
+{
+	char pattern[PATH_MAX];
+	ssize_t length =
+		readlink("/proc/self/exe", pattern, sizeof(pattern) - sizeof(FIXTURES) - 1);
+	size_t count = 0;
+	glob_t found;
+
+	CHECK(length > 0);
+	pattern[length] = 0;
+	snprintf(strrchr(pattern, '/'), sizeof(FIXTURES), "%s", FIXTURES);
+	CHECK(!glob(pattern, 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (!strstr(found.gl_pathv[i], ".out.ndjson"))
+			count += check_fixture(found.gl_pathv[i]);
+	globfree(&found);
+	CHECK(count > 500);
+}
+
+UNIT_MAIN()
