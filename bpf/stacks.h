@@ -160,15 +160,40 @@ static __always_inline void stack_put_code(struct stack_scratch *scratch, u64 ad
 	stack_put(scratch, address);
 }
 
+#define STACK_QUICK_FRAMES 6 /* of a step at most: a step takes as long as several of them */
+
+/* Frames that take no more than a look. A call of its own, for the room that it needs on the program's stack. */
+static __noinline int stack_walk_quickly(struct stack_scratch *scratch)
+{
+	const struct unwind_cache *cache;
+	u32 zero = 0;
+
+	cache = bpf_map_lookup_elem(&unwind_cache, &zero);
+	if (!scratch || !cache || !unwind_is_plain(&scratch->walk))
+		return 0;
+	for (u32 i = 0; i < STACK_QUICK_FRAMES; i++) {
+		u64 address = scratch->walk.ip;
+
+		if (scratch->walk.depth >= STACK_DEPTH_MAX ||
+		    !unwind_quick(&scratch->walk, cache))
+			return 0;
+		stack_put_code(scratch, address);
+		if (reads_python && scratch->python.copying)
+			return 0;
+	}
+	return 0;
+}
+
 static long stack_walk_next(u32 index, struct stack_walk *state)
 {
 	struct stack_scratch *scratch = state->scratch;
 	struct unwind_walk *walk = &scratch->walk;
 	struct task_struct *task = state->task;
-	u64 address = walk->ip;
+	u64 address;
 
 	if (reads_python && scratch->python.copying) {
-		stack_put_python(scratch);
+		for (u32 i = 0; i < STACK_QUICK_FRAMES && scratch->python.copying; i++)
+			stack_put_python(scratch);
 		return stack_walk_ends(scratch);
 	}
 	if (walk->scanned) {
@@ -180,10 +205,14 @@ static long stack_walk_next(u32 index, struct stack_walk *state)
 		unwind_frame(walk, task);
 		return stack_walk_ends(scratch);
 	}
+	stack_walk_quickly(scratch);
+	if (reads_python && scratch->python.copying)
+		return 0;
 	if (walk->depth >= STACK_DEPTH_MAX) {
 		walk->end = VALUE_stack_end_deep;
 		return 1;
 	}
+	address = walk->ip;
 	/* Where a signal struck, or the thread left its program, is no return address, but looked at like one. */
 	if (walk->exact && (!walk->innermost || walk->depth))
 		address++;

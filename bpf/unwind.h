@@ -159,24 +159,35 @@ static __always_inline u32 rule_of_unknown(struct task_struct *task, u64 address
 	return of_file ? UNWIND_RULE_NOT_READY : UNWIND_RULE_NO_MAPPING;
 }
 
+/* Where in the cache an address is, and what the entry is above the number of its rule. */
+struct cache_place {
+	u64 place, tag;
+};
+
+static __always_inline struct cache_place cache_place_of(const struct unwind_walk *walk, u64 address)
+{
+	u64 spread = (address ^ walk->salt) * 0x9e3779b97f4a7c15ULL;
+	struct cache_place found = {spread >> (64 - UNWIND_CACHE_BITS),
+				    spread << UNWIND_CACHE_BITS >> (64 - UNWIND_TAG_BITS)};
+
+	OPAQUE(found.place);
+	found.place &= UNWIND_CACHE_ENTRIES - 1;
+	return found;
+}
+
 static __always_inline u32 rule_at(struct unwind_walk *walk, struct task_struct *task)
 {
 	/* The byte before a return address belongs to the call. */
-	u64 address = walk->ip - !walk->exact;
-	u64 spread = (address ^ walk->salt) * 0x9e3779b97f4a7c15ULL;
-	u64 place = spread >> (64 - UNWIND_CACHE_BITS);
-	u64 tag = spread << UNWIND_CACHE_BITS >> (64 - UNWIND_TAG_BITS);
+	u64 address = walk->ip - !walk->exact, entry;
+	struct cache_place found = cache_place_of(walk, address);
 	struct unwind_cache *cache;
 	u32 zero = 0, rule;
-	u64 entry;
 
 	cache = bpf_map_lookup_elem(&unwind_cache, &zero);
 	if (!cache)
 		return UNWIND_RULE_NONE;
-	OPAQUE(place);
-	place &= UNWIND_CACHE_ENTRIES - 1;
-	entry = cache->entries[place];
-	if (entry >> 16 == tag && entry)
+	entry = cache->entries[found.place];
+	if (entry >> 16 == found.tag && entry)
 		return entry & 0xffff;
 	rule = rule_find(walk, address);
 	if (rule == UNWIND_RULE_NO_MAPPING) {
@@ -186,7 +197,7 @@ static __always_inline u32 rule_at(struct unwind_walk *walk, struct task_struct 
 	if (rule == UNWIND_RULE_NONE)
 		walk->uncovered = address;
 	else if (rule != UNWIND_RULE_NOT_READY)
-		cache->entries[place] = tag << 16 | (rule & 0xffff);
+		cache->entries[found.place] = found.tag << 16 | (rule & 0xffff);
 	return rule;
 }
 
@@ -335,6 +346,62 @@ static __always_inline void step_to_caller(struct unwind_walk *walk, struct task
 	walk->bp = bp;
 	walk->sp = walk->cfa;
 	walk->exact = 0;
+}
+
+/* ---- callers that take no more than a look ---- */
+
+/* Is the walk at a return address, of which nothing else is to be heeded? As long as nothing but unwind_quick() is done it stays so. */
+static __always_inline bool unwind_is_plain(const struct unwind_walk *walk)
+{
+	return !(walk->exact | walk->innermost | walk->outermost | walk->to_skip | walk->scanned |
+		 walk->is_guess | walk->end);
+}
+
+/* A word of the stack, if it is in the page that was read. */
+static __always_inline bool word_at_hand(const struct unwind_walk *walk, u64 address, u64 *ret_word)
+{
+	u64 index = address - walk->page_at;
+
+	if (index >= ARCH_PAGE_BYTES || index % 8)
+		return false;
+	OPAQUE(index);
+	*ret_word = walk->page[index / 8 & (ARCH_PAGE_BYTES / 8 - 1)];
+	return true;
+}
+
+/* False: it is not to be had at once. */
+static __always_inline bool quick_register(const struct unwind_walk *walk, u64 cfa, u32 how, s64 offset, u64 *value)
+{
+	if (how == UNWIND_AT_RBP)
+		return false;
+	return how != UNWIND_AT_CFA || word_at_hand(walk, cfa + offset, value);
+}
+
+/* What unwind_frame() does, of a plain walk whose rule was needed a moment ago and whose words are at hand: nothing is called, as nearly all
+ * frames are such ones. False: it is none, and nothing has changed. */
+static __always_inline bool unwind_quick(struct unwind_walk *walk, const struct unwind_cache *cache)
+{
+	struct cache_place found = cache_place_of(walk, walk->ip - 1);
+	u64 entry = cache->entries[found.place], cfa, ip, bp = walk->bp, bx = walk->bx;
+	const struct unwind_rule *rule;
+	u32 number = entry & 0xffff;
+
+	if (entry >> 16 != found.tag || !entry)
+		return false;
+	rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	if (!rule || (rule->cfa != UNWIND_CFA_RSP && rule->cfa != UNWIND_CFA_RBP))
+		return false;
+	cfa = (rule->cfa == UNWIND_CFA_RSP ? walk->sp : bp) + (s64)rule->cfa_offset;
+	if (cfa <= walk->sp || !word_at_hand(walk, cfa - 8, &ip) || ip == walk->trampoline ||
+	    !arch_is_code_address(ip) ||
+	    !quick_register(walk, cfa, rule->rbp, rule->rbp_offset, &bp) ||
+	    !quick_register(walk, cfa, rule->rbx, rule->rbx_offset, &bx))
+		return false;
+	walk->ip = ip;
+	walk->sp = cfa;
+	walk->bp = bp;
+	walk->bx = bx;
+	return true;
 }
 
 /* ---- code without tables ---- */
