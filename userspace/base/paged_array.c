@@ -116,6 +116,7 @@ static struct paged_array_page *place_page(struct paged_array *array, size_t num
 {
 	struct paged_array_page *page = NULL;
 
+	array->loads++;
 	if (array->page_count < PAGED_ARRAY_PAGES)
 		page = add_page(array);
 	if (!page)

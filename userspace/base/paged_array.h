@@ -25,6 +25,7 @@ struct paged_array {
 	int fd; /* -1: all is in memory */
 	int failed;
 	struct err err; /* why */
+	u64 loads;   /* of pages that were not in memory */
 	size_t last; /* the page of items that was asked for last, and where it is */
 	u8 *last_items;
 };

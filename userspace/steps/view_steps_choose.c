@@ -220,32 +220,14 @@ static int choose_repeated(struct choice *choice)
 
 /* ---- what is periodic ---- */
 
-/* The first item of a row or a later one. */
-static size_t find_row(struct paged_array *items, size_t row)
-{
-	size_t low = 0, high = items->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct step_item *item = paged_array_at(items, middle);
-
-		if (item->row < row)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static struct step_sequence sequence_of(const struct choice *choice, size_t row)
 {
-	struct paged_array *items = &choice->found->items;
-	size_t first = find_row(items, row), behind = find_row(items, row + 1);
+	const size_t *places = choice->found->item_places;
 
 	return (struct step_sequence){
-		.items = items,
-		.first = first,
-		.count = behind > first ? behind - first : 0, /* less: they can't be read */
+		.items = &choice->found->items,
+		.first = places[row],
+		.count = places[row + 1] - places[row],
 		.types = choice->found->names.types,
 	};
 }

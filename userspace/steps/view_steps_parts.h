@@ -100,6 +100,7 @@ struct steps_found {
 	bool spans_cut;	    /* there were more */
 	u64 *launch_counts; /* [row] */
 	struct paged_array items; /* struct step_item: what threads launched and called, by row and time */
+	size_t *item_places; /* [row]: where its items begin; behind the last row where they end */
 	struct steps_items points; /* what matches the glob and begins a step, in time order */
 	u64 points_left_out;
 	size_t steps_max;

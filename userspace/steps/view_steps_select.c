@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "steps/step_items.h"
 #include "steps/view_steps_parts.h"
 
 #define DEPTH_MAX 16 /* of ranges inside one another; deeper ones have no part */
@@ -339,96 +339,6 @@ static int select_point(void *data, const struct view_event *event, struct err *
 
 /* ---- the pass ---- */
 
-static const struct step_item *item_at(struct paged_array *items, size_t place)
-{
-	return paged_array_at(items, place);
-}
-
-/* The places of each thread's items, behind one another: how many it has, then where its next one goes. */
-static size_t *count_items(const struct select *select, struct paged_array *items,
-			   struct paged_array *launches)
-{
-	size_t *next = calloc(select->thread_count + 1, sizeof(*next)), sum = 0;
-
-	for (size_t i = 0; next && i < items->count; i++)
-		next[item_at(items, i)->row]++;
-	for (size_t i = 0; next && i < launches->count; i++)
-		next[item_at(launches, i)->row]++;
-	for (size_t row = 0; next && row < select->thread_count; row++) {
-		size_t count = next[row];
-
-		next[row] = sum;
-		sum += count;
-	}
-	return next;
-}
-
-/* Only those about which something is known, up to where others are missing. by_thread: as those of one thread are, so that there is
- * nothing to merge, and they are many. */
-static void drop_unknown(struct paged_array *items, u64 cut_ns, bool *ret_by_thread)
-{
-	size_t count = 0;
-	u32 row = 0;
-
-	*ret_by_thread = true;
-	for (size_t i = 0; i < items->count; i++) {
-		const struct step_item *found = item_at(items, i);
-		struct step_item item = *found;
-
-		if (!item.name || item.ts_ns >= cut_ns)
-			continue;
-		*ret_by_thread &= item.row >= row;
-		row = item.row;
-		if (i != count)
-			*(struct step_item *)paged_array_change(items, count) = item;
-		count++;
-	}
-	items->count = count;
-}
-
-static void replace(struct paged_array *items, struct paged_array *by)
-{
-	paged_array_free(items);
-	*items = *by;
-	paged_array_init(by, sizeof(struct step_item));
-}
-
-/* Launches and calls are in time order each: by thread and time. */
-static int merge_items(struct select *select)
-{
-	struct paged_array *others = &select->found->items, *launches = &select->launches, merged;
-	_cleanup_free_ size_t *next = NULL;
-	size_t i = 0, n = 0;
-	bool by_thread;
-
-	drop_unknown(others, select->found->cut_ns, &by_thread);
-	drop_unknown(launches, select->found->cut_ns, &by_thread);
-	if (!others->count && by_thread) {
-		replace(others, launches);
-		return 0;
-	}
-	next = count_items(select, others, launches);
-	paged_array_init(&merged, sizeof(struct step_item));
-	if (!next || paged_array_grow(&merged, others->count + launches->count) < 0) {
-		paged_array_free(&merged);
-		return -ENOMEM;
-	}
-	/* What can't be read is of another row than was counted. */
-	while ((i < others->count || n < launches->count) && !others->failed && !launches->failed) {
-		bool other = n == launches->count ||
-			     (i < others->count &&
-			      item_at(others, i)->ts_ns < item_at(launches, n)->ts_ns);
-		struct step_item item = *(other ? item_at(others, i++) : item_at(launches, n++));
-
-		if (next[item.row] < merged.count)
-			*(struct step_item *)paged_array_change(&merged, next[item.row]++) = item;
-	}
-	if (others->failed)
-		merged.failed = paged_array_check(others, &merged.err);
-	replace(others, &merged);
-	return 0;
-}
-
 static int finish(struct select *select, struct err *err)
 {
 	int result;
@@ -437,11 +347,11 @@ static int finish(struct select *select, struct err *err)
 		end_ranges(select, &select->threads[row], ~0ULL);
 		select->found->launch_counts[row] = select->threads[row].launches;
 	}
-	result = merge_items(select);
+	result = step_items_merge(&select->found->items, &select->launches, select->found->cut_ns,
+				  select->thread_count, select->found->item_places);
 	if (result < 0)
 		return err_errno(err, result, "can't look for steps");
-	result = paged_array_check(&select->launches, err);
-	return result < 0 ? result : paged_array_check(&select->found->items, err);
+	return paged_array_check(&select->found->items, err);
 }
 
 static void select_free(struct select *select)
@@ -460,6 +370,7 @@ void steps_found_free(struct steps_found *found)
 	map_free(&found->series_index);
 	steps_names_free(&found->names);
 	free(found->launch_counts);
+	free(found->item_places);
 	free(found->spans);
 	paged_array_free(&found->items);
 	free(found->points.items);
@@ -483,7 +394,8 @@ int steps_find(struct view *view, const char *glob, const struct steps_limits *l
 	paged_array_init(&select.launches, sizeof(struct step_item));
 	select.threads = calloc(select.thread_count + 1, sizeof(*select.threads));
 	found.launch_counts = calloc(select.thread_count + 1, sizeof(*found.launch_counts));
-	if (!select.threads || !found.launch_counts)
+	found.item_places = calloc(select.thread_count + 1, sizeof(*found.item_places));
+	if (!select.threads || !found.launch_counts || !found.item_places)
 		err_errno(err, -ENOMEM, "can't look for steps");
 	else
 		result = view_run(view, &sink, &select, err);
