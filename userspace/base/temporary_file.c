@@ -59,6 +59,17 @@ int temporary_file_open(int *ret_fd, struct err *err)
 	return err_errno(err, fd, "no temporary file can be made in " WHERE);
 }
 
+bool temporary_file_is_failure(int result)
+{
+	static const int failures[] = {-ENOSPC, -EDQUOT, -EFBIG,  -EROFS,
+				       -EACCES, -EPERM,	 -ENOENT, -ENOTDIR};
+
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++)
+		if (result == failures[i])
+			return true;
+	return false;
+}
+
 int temporary_folder_make(const char *name, char **ret_path, struct err *err)
 {
 	const char *parents[PARENTS];

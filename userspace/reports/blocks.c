@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/temporary_file.h"
 #include "reports/block_append.h"
 #include "reports/block_opening.h"
 #include "reports/report_printer.h"
@@ -157,6 +158,20 @@ static int make_table(struct view *view, const char *report, struct report_table
 	return result < 0 ? result : request.report->make(view, &request, table, err);
 }
 
+/* A line in place of its rows. */
+static int say_failure(const struct block *block, struct filled *filled, struct err *err)
+{
+	struct text text _cleanup_text_ = {0};
+
+	text_appendf(&text, "not known: %s", err->message);
+	free(filled->table.brief);
+	filled->table.brief = take_pointer(&text.data);
+	if (text.failed)
+		return err_errno(err, -ENOMEM, "can't make the reports");
+	filled->block = block;
+	return 0;
+}
+
 static int fill(struct view *view, const struct block *block, const struct blocks_style *style,
 		struct filled *filled, struct err *err)
 {
@@ -167,6 +182,8 @@ static int fill(struct view *view, const struct block *block, const struct block
 	result = make_table(view, block->report, &filled->table, err);
 	if (result == 0 && block->beside)
 		result = make_table(view, block->beside, &filled->beside, err);
+	if (temporary_file_is_failure(result))
+		return say_failure(block, filled, err);
 	/* Who asks for rows wants them. */
 	if (style->has_max_rows && filled->table.row_count)
 		free(take_pointer(&filled->table.brief));
@@ -234,8 +251,8 @@ static int append_block(const struct view *view, const struct filled *filled, co
 		.separator = separator,
 	};
 
-	return filled->block->most ? block_append(&content, text)
-				   : block_append_line(&content, text);
+	return filled->block->most || filled->table.brief ? block_append(&content, text)
+							  : block_append_line(&content, text);
 }
 
 static bool has_content(const struct view *view, const struct filled *filled)

@@ -83,18 +83,38 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	return 0;
 }
 
-static int add_note(struct report_table *table, u64 left_out)
+static int add_note(struct report_table *table, const struct view_steps *steps)
 {
 	struct text note _cleanup_text_ = {0};
 
-	if (!left_out || !table->row_count)
+	if (!table->row_count)
 		return 0;
-	text_appendf(&note, "%llu more steps were left out: there are places for %u",
-		     (unsigned long long)left_out, VIEW_STEPS_MAX);
+	if (steps->left_out)
+		text_appendf(&note, "%llu more steps were left out: there are places for %u",
+			     (unsigned long long)steps->left_out, VIEW_STEPS_MAX);
+	if (steps->why_short)
+		text_appendf(&note, "%slooked for among the first launches only: %s",
+			     note.length ? "; " : "", steps->why_short);
 	if (note.failed)
 		return -ENOMEM;
 	table->rows[0].note = take_pointer(&note.data);
 	return 0;
+}
+
+/* Why there are none. */
+static const char *empty_text(struct view *view, const struct view_steps *steps)
+{
+	struct text text _cleanup_text_ = {0};
+
+	if (steps->step_name)
+		return "No range or call has the name that --step-name gives.";
+	text_append(&text, "No steps were found: no range is named like one, and no thread does "
+			   "the same again and again");
+	if (steps->why_short)
+		text_appendf(&text, " among its first launches, and more could not be kept: %s",
+			     steps->why_short);
+	text_append(&text, ". --step-name GLOB says what is one.");
+	return text.failed ? NULL : view_intern(view, text.data, text.length);
 }
 
 int report_steps_make(struct view *view, const struct report_request *request,
@@ -108,16 +128,14 @@ int report_steps_make(struct view *view, const struct report_request *request,
 	table->column_count = COLUMNS;
 	if (result < 0)
 		return result;
-	table->empty =
-		steps->step_name
-			? "No range or call has the name that --step-name gives."
-			: "No steps were found: no range is named like one, and no thread "
-			  "does the same again and again. --step-name GLOB says what is one.";
+	table->empty = empty_text(view, steps);
+	if (!table->empty)
+		return err_errno(err, -ENOMEM, "can't make the report steps");
 	for (size_t i = 0; i < steps->track_count && result == 0; i++)
 		for (size_t n = 0; n < steps->tracks[i].count && result == 0; n++)
 			result = add_row(table, &steps->tracks[i], &steps->tracks[i].steps[n],
 					 view_survey(view)->window_start_ns);
 	if (result == 0)
-		result = add_note(table, steps->left_out);
+		result = add_note(table, steps);
 	return result < 0 ? err_errno(err, result, "can't make the report steps") : 0;
 }

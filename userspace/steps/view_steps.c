@@ -137,6 +137,13 @@ const struct view_step *view_steps_span(const struct view_steps *steps,
 	return step;
 }
 
+const char *view_steps_why_short(const struct view *view)
+{
+	const struct view_steps_state *state = steps_state(view);
+
+	return state ? state->steps.why_short : NULL;
+}
+
 const char *view_step_source_text(enum view_step_source source)
 {
 	static const char *const texts[] = {

@@ -11,7 +11,7 @@
  *	   (step_period.h): a step is from one to the next, and one with a graph begins with what is before that (step_bounds.h)
  * A step that had not ended is none, and of steps inside one another only the outermost is one. Where nothing fits there are
  * none: a wrong step is worse than none. Of captures with too many launches to keep, the ones of rule 4 begin at the root itself, and the
- * last one is left out.
+ * last one is left out; those where no temporary file can be written count as such (why_short, and a note in the ledger).
  */
 #ifndef GPUPROBE_STEPS_VIEW_STEPS_H
 #define GPUPROBE_STEPS_VIEW_STEPS_H
@@ -74,6 +74,7 @@ struct view_steps {
 	size_t count;	/* of the steps of all tracks */
 	u64 left_out;	/* steps beyond VIEW_STEPS_MAX */
 	const char *step_name; /* the GLOB that was in force, NULL: none */
+	const char *why_short; /* rule 4 had the first launches only, since no file for more could be written: why; NULL: it had all there is room for */
 	u32 *row_tracks;     /* [row]: place of its track + 1; for the functions below, as the next */
 	u32 *process_tracks; /* [row]: the same, or of its process's only track */
 };
@@ -105,6 +106,9 @@ const struct view_step *view_steps_at(const struct view_steps *steps, size_t row
 const struct view_step *view_steps_of_cause(const struct view_steps *steps, const struct view_cause *cause);
 /* The step that this span is, NULL: none. */
 const struct view_step *view_steps_span(const struct view_steps *steps, const struct view_event *event);
+
+/* The why_short of those that were found up to now; looks for none. */
+const char *view_steps_why_short(const struct view *view);
 
 /* "NVTX range", "kernel", ...: for people. */
 const char *view_step_source_text(enum view_step_source source);

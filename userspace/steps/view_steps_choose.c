@@ -476,8 +476,6 @@ int steps_choose(struct view *view, struct steps_found *found, struct view_steps
 		err_errno(err, result, "can't look for steps");
 	else
 		result = find_times(&choice, err);
-	if (result == 0)
-		result = paged_array_check(&found->items, err);
 	for (size_t i = 0; i < steps->track_count && result == 0; i++)
 		sort_times(&choice.roots[i]);
 	if (result == 0)

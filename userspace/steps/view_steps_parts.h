@@ -8,6 +8,10 @@
 #include "steps/step_period.h"
 #include "steps/view_steps.h"
 
+/* As many launches and calls as are kept without a file, by the thread too. */
+#define STEPS_IN_MEMORY_LAUNCHES (PAGED_ARRAY_ITEMS * (PAGED_ARRAY_PAGES * 3 / 4))
+#define STEPS_IN_MEMORY_CALLS	 (PAGED_ARRAY_ITEMS * (PAGED_ARRAY_PAGES / 4))
+
 /* How much of a capture is kept until it is known what its steps are; beyond that there are more passes. */
 struct steps_limits {
 	size_t launches; /* of all threads: enough to see what is periodic */
@@ -107,7 +111,8 @@ struct steps_found {
 	u64 cut_ns; /* from here on items are missing; ~0: none are */
 };
 
-/* Of the events, not yet of a track. glob: NULL for none. */
+/* Of the events, not yet of a track. glob: NULL for none. What items could not be kept or read paged_array_check() of them says, here and
+ * behind steps_choose(): what follows from them means nothing then. */
 int steps_find(struct view *view, const char *glob, const struct steps_limits *limits,
 	       struct steps_found *ret_found, struct err *err);
 void steps_found_free(struct steps_found *found);

@@ -30,23 +30,54 @@ static bool may_have_steps(const struct view *view)
 	return view_has_any(view, kinds);
 }
 
-static int find(struct view *view, struct view_steps *steps, struct err *err)
+/* ret_failed: what items could not be kept, or read; the steps are not known then, and its error says why. */
+static int find_within(struct view *view, const struct steps_limits *limits,
+		       struct view_steps *steps, bool *ret_failed, struct err *err)
 {
 	struct steps_roots *roots = NULL;
 	struct steps_found found;
 	size_t count;
-	int result = steps_find(view, steps->step_name, &steps_state(view)->limits, &found, err);
+	int result = steps_find(view, steps->step_name, limits, &found, err);
 
 	if (result < 0)
 		return result;
-	result = steps_choose(view, &found, steps, &roots, err);
+	if (!found.items.failed)
+		result = steps_choose(view, &found, steps, &roots, err);
+	*ret_failed = result == 0 && paged_array_check(&found.items, err) < 0;
 	count = steps->track_count;
-	if (result == 0 && count)
+	if (result == 0 && count && !*ret_failed)
 		result = steps_build(view, &found, roots, steps, err);
 	if (roots)
 		steps_roots_free(roots, count);
 	steps_found_free(&found);
 	return result;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Where what threads launch can't be kept in a file it is a long capture, of which as much is kept as memory has. */
+static int find(struct view *view, struct view_steps *steps, struct err *err)
+{
+	struct steps_limits limits = steps_state(view)->limits;
+	const char *glob = steps->step_name;
+	bool failed;
+	int result = find_within(view, &limits, steps, &failed, err);
+
+	if (result < 0 || !failed)
+		return result;
+	steps_free(steps);
+	steps->step_name = glob;
+	steps->why_short = view_intern(view, err->message, strlen(err->message));
+	if (!steps->why_short ||
+	    view_note_loss(view, VALUE_loss_reason_steps_shortened, steps->why_short, 1) < 0)
+		return err_errno(err, -ENOMEM, "can't look for steps");
+	limits.launches = least(limits.launches, STEPS_IN_MEMORY_LAUNCHES);
+	limits.calls = least(limits.calls, STEPS_IN_MEMORY_CALLS);
+	result = find_within(view, &limits, steps, &failed, err);
+	return result == 0 && failed ? -EIO : result;
 }
 
 /* In which the work of GPUs is known to its end, and so are the calls by which it is theirs. */

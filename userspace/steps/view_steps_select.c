@@ -349,9 +349,7 @@ static int finish(struct select *select, struct err *err)
 	}
 	result = step_items_merge(&select->found->items, &select->launches, select->found->cut_ns,
 				  select->thread_count, select->found->item_places);
-	if (result < 0)
-		return err_errno(err, result, "can't look for steps");
-	return paged_array_check(&select->found->items, err);
+	return result < 0 ? err_errno(err, result, "can't look for steps") : 0;
 }
 
 static void select_free(struct select *select)

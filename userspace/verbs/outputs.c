@@ -12,6 +12,7 @@
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/temporary_file.h"
 #include "explain/explain.h"
 #include "exporters/exporter.h"
 #include "steps/view_steps.h"
@@ -208,6 +209,17 @@ static int write_one(struct view **view, struct capture_reader *reader, int capt
 	return result;
 }
 
+/* Once, of all outputs. */
+static void warn_of_steps(const struct view *view)
+{
+	const char *why = view_steps_why_short(view);
+
+	if (why)
+		log_warning("steps that no name tells were looked for among the first launches "
+			    "only: %s",
+			    why);
+}
+
 int outputs_write(struct capture_reader *reader, int capture_fd, const char *capture_path,
 		  const struct options *options)
 {
@@ -226,6 +238,8 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 	}
 	if (view && why_times_missing(view))
 		log_warning("traces are without why GPUs were idle: %s", why_times_missing(view));
+	if (view)
+		warn_of_steps(view);
 	view_free(view);
 	return first_result;
 }
@@ -241,6 +255,10 @@ static int print_verdict(struct view *view, struct blocks_style *style, struct e
 	if (!view_has_any(view, work))
 		return 0;
 	result = explain_append(view, &brief, &text, err);
+	if (temporary_file_is_failure(result)) {
+		log_warning("the verdict is left out: %s", err->message);
+		return 0;
+	}
 	if (result < 0)
 		return result;
 	fprintf(style->file, "\n%s", text_string(&text));

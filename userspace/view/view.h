@@ -220,6 +220,8 @@ struct view_companion_type {
 void *view_companion(const struct view *view, const struct view_companion_type *type);
 /* A copy that lives as long as the view; NULL without memory. */
 const char *view_intern(const struct view *view, const char *string, size_t length);
+/* Adds to the ledger what such a one could not do; place is copied. A reason and place that it does not have yet. 0 or -ENOMEM. */
+int view_note_loss(struct view *view, u32 reason, const char *place, u64 count);
 
 /* Floating-point operations of all its products: one multiplication and one addition for each element of A and column
  * of B, of complex numbers four of each. */

@@ -196,6 +196,23 @@ int view_ledger_init(struct view *view, const struct view_causes *causes,
 	return result;
 }
 
+int view_note_loss(struct view *view, u32 reason, const char *place, u64 count)
+{
+	struct view_ledger *ledger = &view->ledger;
+	struct string_table places = {0};
+	struct map index = {0};
+	const char *kept = view_intern(view, place, strlen(place));
+	int result = kept ? ledger_add(ledger, &index, &places, reason, kept, count) : -ENOMEM;
+
+	if (result == 0 && ledger->count)
+		qsort(ledger->losses, ledger->count, sizeof(*ledger->losses), compare_losses);
+	view->survey.losses = ledger->losses;
+	view->survey.loss_count = ledger->count;
+	string_table_free(&places);
+	map_free(&index);
+	return result;
+}
+
 void view_loss_append_moment(const struct view_survey *survey, const struct view_loss *loss,
 			     struct text *text)
 {
