@@ -132,6 +132,21 @@ static inline void protobuf_string(struct text *text, u32 field, const char *str
 	protobuf_bytes(text, field, string, strlen(string));
 }
 
+/* A message in a field of one number, or of two; second 0: of one. Shorter than 128 bytes, so its length is one byte. */
+static inline void protobuf_numbers(struct text *text, u32 field, u32 first, u64 value, u32 second, u64 other)
+{
+	u8 *begin = (u8 *)text_room(text, 6 * PROTOBUF_VARINT_BYTES), *length, *to;
+
+	if (!begin)
+		return;
+	length = begin + protobuf_put_varint(begin, PROTOBUF_TAG(field, PROTOBUF_LENGTH));
+	to = protobuf_put_number(length + 1, PROTOBUF_TAG(first, PROTOBUF_VARINT), value);
+	if (second)
+		to = protobuf_put_number(to, PROTOBUF_TAG(second, PROTOBUF_VARINT), other);
+	*length = (u8)(to - length - 1);
+	text_use(text, (size_t)(to - begin));
+}
+
 /* A message in a field: what is appended up to its end. Of several that are open the last one ends first. Gives what the end is told. */
 size_t protobuf_begin(struct text *text, u32 field);
 void protobuf_end(struct text *text, size_t begun);

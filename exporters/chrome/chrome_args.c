@@ -180,6 +180,7 @@ static const struct chrome_category_row chrome_category_rows[] = {
 struct chrome_arg {
 	const char *name;
 	const char *unless;
+	u64 unless_number; /* the same */
 	const struct view_key *key;
 };
 
@@ -213,7 +214,10 @@ static int chrome_add_to_kind(struct chrome_args *args, const struct schema_kind
 			      const struct chrome_arg_row *row, struct err *err)
 {
 	struct chrome_kind *found = chrome_kind(args, kind);
-	struct chrome_arg arg = {.name = row->name, .unless = row->unless};
+	struct chrome_arg arg = {.name = row->name,
+				 .unless = row->unless,
+				 .unless_number =
+					 row->unless ? strtoull(row->unless, NULL, 10) : 0};
 	int result =
 		view_key_with_value(args->view, CHROME, kind, row->key, row->unless, &arg.key, err);
 
@@ -390,14 +394,14 @@ void chrome_args_append_value(struct text *text, const struct view_value *value)
 	}
 }
 
-static bool goes_without_saying(const struct view_value *value, const char *unless)
+static bool goes_without_saying(const struct view_value *value, const struct chrome_arg *arg)
 {
 	if (value->type == VALUE_ABSENT)
 		return true;
-	if (!unless)
+	if (!arg->unless)
 		return false;
-	return value->type == VALUE_STRING ? strcmp(value->string, unless) == 0
-					   : value->number == strtoull(unless, NULL, 10);
+	return value->type == VALUE_STRING ? strcmp(value->string, arg->unless) == 0
+					   : value->number == arg->unless_number;
 }
 
 const char *chrome_args_next(const struct chrome_args *args, const struct view_event *event,
@@ -405,13 +409,17 @@ const char *chrome_args_next(const struct chrome_args *args, const struct view_e
 {
 	const struct chrome_kind *found = chrome_kind(args, event->kind);
 
-	while (*place < found->count) {
-		const struct chrome_arg *arg = &found->args[(*place)++];
+	for (size_t i = *place; i < found->count; i++) {
+		const struct chrome_arg *arg = &found->args[i];
+		const struct view_value value = view_value(args->view, arg->key, event);
 
-		*ret_value = view_value(args->view, arg->key, event);
-		if (!goes_without_saying(ret_value, arg->unless))
-			return arg->name;
+		if (goes_without_saying(&value, arg))
+			continue;
+		*ret_value = value;
+		*place = i + 1;
+		return arg->name;
 	}
+	*place = found->count;
 	return NULL;
 }
 

@@ -29,45 +29,58 @@ static size_t begin_copied(struct perfetto_packets *packets, const char *name, s
 	return begin_numbered(packets, EVENT_ANNOTATION, number);
 }
 
-/* The fields of an annotation that say what it is. */
-static void append_value(struct perfetto_packets *packets, const struct view_value *value)
+/* A number, or one that stands for a text: most are such. */
+static bool append_number(struct perfetto_packets *packets, u32 field, u64 name,
+			  const struct view_value *value)
 {
 	struct text *body = &packets->body;
 
 	switch (value->type) {
 	case VALUE_STRING:
-		protobuf_number(body, ANNOTATION_INTERNED,
-				perfetto_intern_constant(packets, PERFETTO_ANNOTATION_STRING,
-							 value->string));
-		break;
+		protobuf_numbers(body, field, ANNOTATION_NAME, name, ANNOTATION_INTERNED,
+				 perfetto_intern_constant(packets, PERFETTO_ANNOTATION_STRING,
+							  value->string));
+		return true;
 	case VALUE_HEX:
-		protobuf_number(body, ANNOTATION_POINTER, value->number);
-		break;
+		protobuf_numbers(body, field, ANNOTATION_NAME, name, ANNOTATION_POINTER,
+				 value->number);
+		return true;
 	case VALUE_S64:
-		protobuf_number(body, ANNOTATION_SIGNED, value->number);
-		break;
+		protobuf_numbers(body, field, ANNOTATION_NAME, name, ANNOTATION_SIGNED,
+				 value->number);
+		return true;
 	case VALUE_DECIMAL:
-		protobuf_double(body, ANNOTATION_DOUBLE, value->decimal);
-		break;
 	case VALUE_ARRAY:
-		for (unsigned i = 0; i < value->count; i++) {
-			size_t item = protobuf_begin(body, ANNOTATION_ITEM);
-
-			protobuf_number(body, ANNOTATION_UNSIGNED, value->numbers[i]);
-			protobuf_end(body, item);
-		}
-		break;
+		return false;
 	default:
-		protobuf_number(body, ANNOTATION_UNSIGNED, value->number);
+		protobuf_numbers(body, field, ANNOTATION_NAME, name, ANNOTATION_UNSIGNED,
+				 value->number);
+		return true;
 	}
+}
+
+/* The fields of an annotation of something else. */
+static void append_other(struct perfetto_packets *packets, const struct view_value *value)
+{
+	struct text *body = &packets->body;
+
+	if (value->type == VALUE_DECIMAL)
+		protobuf_double(body, ANNOTATION_DOUBLE, value->decimal);
+	for (unsigned i = 0; value->type == VALUE_ARRAY && i < value->count; i++)
+		protobuf_numbers(body, ANNOTATION_ITEM, ANNOTATION_UNSIGNED, value->numbers[i], 0,
+				 0);
 }
 
 void perfetto_args_append_value(struct perfetto_packets *packets, u32 field, const char *name,
 				const struct view_value *value)
 {
-	size_t begun = begin_named(packets, field, name);
+	u64 number = perfetto_intern_constant(packets, PERFETTO_ANNOTATION_NAME, name);
+	size_t begun;
 
-	append_value(packets, value);
+	if (append_number(packets, field, number, value))
+		return;
+	begun = begin_numbered(packets, field, number);
+	append_other(packets, value);
 	protobuf_end(&packets->body, begun);
 }
 

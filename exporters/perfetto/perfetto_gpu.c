@@ -146,6 +146,11 @@ int perfetto_gpu_append_launched(struct perfetto_gpu *gpu, struct perfetto_packe
 	if (event->effect_count > 1 &&
 	    map_set(&gpu->launches, event->launch, 0, event->effect_count) < 0)
 		return -ENOMEM;
+	if (event->effect_count == 1) {
+		protobuf_numbers(&packets->body, EVENT_GPU_CORRELATION, CORRELATION_SUBMITTED,
+				 perfetto_gpu_effect_of(event->launch, 0), 0, 0);
+		return 0;
+	}
 	begun = protobuf_begin(&packets->body, EVENT_GPU_CORRELATION);
 	for (u64 i = 0; i < event->effect_count; i++)
 		protobuf_number(&packets->body, CORRELATION_SUBMITTED,

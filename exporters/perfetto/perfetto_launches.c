@@ -81,8 +81,13 @@ static void append_arg(struct perfetto_packets *packets, struct text *text, cons
 		       const struct view_value *value)
 {
 	u64 number = perfetto_intern_constant(packets, PERFETTO_KERNEL_ARG, name);
-	size_t begun = protobuf_begin(text, LAUNCH_ARG);
+	size_t begun;
 
+	if (value->type == VALUE_U64 || value->type == VALUE_HEX) {
+		protobuf_numbers(text, LAUNCH_ARG, ARG_NAME, number, ARG_UNSIGNED, value->number);
+		return;
+	}
+	begun = protobuf_begin(text, LAUNCH_ARG);
 	protobuf_number(text, ARG_NAME, number);
 	switch (value->type) {
 	case VALUE_STRING:

@@ -25,8 +25,35 @@ void perfetto_packets_at(struct perfetto_packets *packets, u64 ts)
 		clear_state(packets, ts);
 }
 
-u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind,
-		    const char *string)
+/* ---- what was asked for last ---- */
+
+/* The kinds of what is looked up: of strings that may move, strings that do not, and numbers by their field. */
+#define KIND_CONSTANT PERFETTO_STRINGS
+#define KIND_NUMBER   (2 * PERFETTO_STRINGS)
+
+static struct perfetto_recent *recent_of(struct perfetto_packets *packets, u64 key, u32 kind)
+{
+	u64 mixed = (key ^ (u64)kind << 56) * 0x9e3779b97f4a7c15ULL;
+
+	return &packets->recent[mixed >> 32 & (PERFETTO_RECENT - 1)];
+}
+
+static bool is_recent(const struct perfetto_packets *packets, const struct perfetto_recent *recent,
+		      u64 key, u32 kind)
+{
+	return recent->key == key && recent->kind == kind && recent->state == packets->state &&
+	       packets->state;
+}
+
+static void note_recent(const struct perfetto_packets *packets, struct perfetto_recent *recent,
+			u64 key, u32 kind, u64 number)
+{
+	*recent = (struct perfetto_recent){key, packets->state, kind, (u32)number};
+}
+
+/* ---- what is interned ---- */
+
+static u64 intern(struct perfetto_packets *packets, enum perfetto_strings kind, const char *string)
 {
 	static const u32 fields[PERFETTO_STRINGS] = {
 		[PERFETTO_CATEGORY] = INTERNED_CATEGORIES,
@@ -55,19 +82,47 @@ u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind
 	return (u64)number + 1;
 }
 
-u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
-			     const char *string)
+u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind,
+		    const char *string)
+{
+	u64 key = (u64)(uintptr_t)string, number;
+	struct perfetto_recent *recent = recent_of(packets, key, kind);
+
+	/* Another string may stand there now. */
+	if (is_recent(packets, recent, key, kind) &&
+	    !strcmp(packets->strings[kind].strings[recent->number - 1], string))
+		return recent->number;
+	number = intern(packets, kind, string);
+	if (number)
+		note_recent(packets, recent, key, kind, number);
+	return number;
+}
+
+static u64 intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
+			   const char *string)
 {
 	const u64 *known = map_find(&packets->constants, (u64)(uintptr_t)string, kind);
 	u64 number;
 
 	if (known)
 		return *known;
-	number = perfetto_intern(packets, kind, string);
+	number = intern(packets, kind, string);
 	packets->interned_bytes += sizeof(struct map_slot);
 	if (map_set(&packets->constants, (u64)(uintptr_t)string, kind, number) < 0)
 		packets->body.failed = true;
 	return number;
+}
+
+u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
+			     const char *string)
+{
+	u64 key = (u64)(uintptr_t)string;
+	struct perfetto_recent *recent = recent_of(packets, key, KIND_CONSTANT + kind);
+
+	if (!is_recent(packets, recent, key, KIND_CONSTANT + kind))
+		note_recent(packets, recent, key, KIND_CONSTANT + kind,
+			    intern_constant(packets, kind, string));
+	return recent->number;
 }
 
 bool perfetto_number(struct perfetto_packets *packets, u32 field, u64 key, u64 *ret_number)
@@ -85,7 +140,7 @@ bool perfetto_number(struct perfetto_packets *packets, u32 field, u64 key, u64 *
 	return true;
 }
 
-bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)
+static bool is_told(struct perfetto_packets *packets, u32 field, u64 number)
 {
 	/* Above the kinds of strings, whose constants are in the same map. */
 	if (map_find(&packets->constants, number, field + PERFETTO_STRINGS))
@@ -94,6 +149,16 @@ bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)
 	if (map_set(&packets->constants, number, field + PERFETTO_STRINGS, 0) < 0)
 		packets->body.failed = true;
 	return false;
+}
+
+bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)
+{
+	struct perfetto_recent *recent = recent_of(packets, number, KIND_NUMBER + field);
+
+	if (is_recent(packets, recent, number, KIND_NUMBER + field))
+		return true;
+	note_recent(packets, recent, number, KIND_NUMBER + field, 0);
+	return is_told(packets, field, number);
 }
 
 void perfetto_append_string(struct perfetto_packets *packets, u32 field, const char *string)
@@ -105,24 +170,41 @@ void perfetto_append_string(struct perfetto_packets *packets, u32 field, const c
 
 #define HEAD_BYTES (3 * 2 * PROTOBUF_VARINT_BYTES) /* what stands in front, at most */
 
-static int write_packet(struct perfetto_packets *packets, const u8 *head, size_t head_bytes,
-			u32 field, struct err *err)
+static u8 *put_message(u8 *to, u32 field, const struct text *message)
+{
+	to = protobuf_put_number(to, PROTOBUF_TAG(field, PROTOBUF_LENGTH), message->length);
+	if (message->length)
+		memcpy(to, message->data, message->length);
+	return to + message->length;
+}
+
+static int write_packet(struct perfetto_packets *packets, const u8 head[HEAD_BYTES],
+			size_t head_bytes, u32 field, struct err *err)
 {
 	struct text *text = &packets->writer.text;
 	const struct text *body = &packets->body, *interned = &packets->interned;
 	size_t length = head_bytes + protobuf_head_bytes(field, body->length) + body->length;
+	u8 *begin, *to;
 
 	if (interned->length)
 		length += protobuf_head_bytes(PACKET_INTERNED_DATA, interned->length) +
 			  interned->length;
-	protobuf_head(text, TRACE_PACKET, length);
-	text_append_bytes(text, head, head_bytes);
-	if (interned->length)
-		protobuf_bytes(text, PACKET_INTERNED_DATA, interned->data, interned->length);
-	protobuf_bytes(text, field, body->data, body->length);
+	begin = (u8 *)text_room(text, length + 2 * HEAD_BYTES);
+	if (begin) {
+		to = protobuf_put_number(begin, PROTOBUF_TAG(TRACE_PACKET, PROTOBUF_LENGTH),
+					 length);
+		/* All of it: of a size that the compiler knows. */
+		memcpy(to, head, HEAD_BYTES);
+		to += head_bytes;
+		if (interned->length)
+			to = put_message(to, PACKET_INTERNED_DATA, interned);
+		to = put_message(to, field, body);
+		text_use(text, (size_t)(to - begin));
+	}
 	text->failed |= body->failed | interned->failed | packets->scratch.failed;
 	text_clear(&packets->body);
-	text_clear(&packets->interned);
+	if (interned->length)
+		text_clear(&packets->interned);
 	return writer_flush(&packets->writer, err);
 }
 
@@ -153,17 +235,25 @@ int perfetto_packet_write_end(struct perfetto_packets *packets, u64 ts, u64 trac
 {
 	struct text *text = &packets->writer.text;
 	u8 head[HEAD_BYTES], event[HEAD_BYTES], *to = put_number(head, PACKET_TIMESTAMP, ts);
-	u8 *end = put_number(event, EVENT_TYPE, TYPE_END);
+	u8 *end = put_number(event, EVENT_TYPE, TYPE_END), *begin;
 	size_t length;
 
 	to = put_number(to, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
 	end = put_number(end, EVENT_TRACK, track);
 	length = (size_t)(end - event);
-	protobuf_head(text, TRACE_PACKET,
-		      (size_t)(to - head) + protobuf_head_bytes(PACKET_TRACK_EVENT, length) +
-			      length);
-	text_append_bytes(text, head, (size_t)(to - head));
-	protobuf_bytes(text, PACKET_TRACK_EVENT, event, length);
+	begin = (u8 *)text_room(text, 4 * HEAD_BYTES);
+	if (begin) {
+		u8 *at = protobuf_put_number(
+			begin, PROTOBUF_TAG(TRACE_PACKET, PROTOBUF_LENGTH),
+			(size_t)(to - head) + protobuf_head_bytes(PACKET_TRACK_EVENT, length) +
+				length);
+
+		memcpy(at, head, HEAD_BYTES);
+		at = protobuf_put_number(at + (to - head),
+					 PROTOBUF_TAG(PACKET_TRACK_EVENT, PROTOBUF_LENGTH), length);
+		memcpy(at, event, HEAD_BYTES);
+		text_use(text, (size_t)(at + length - begin));
+	}
 	return writer_flush(&packets->writer, err);
 }
 

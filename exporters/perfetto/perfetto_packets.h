@@ -27,6 +27,16 @@ enum perfetto_strings {
 	PERFETTO_STRINGS
 };
 
+/* What was asked for last of those that share its place: most are asked for again and again. */
+struct perfetto_recent {
+	u64 key; /* a string's address, or a number */
+	u64 state; /* in which it is known; 0: none */
+	u32 kind;
+	u32 number; /* given to it */
+};
+
+#define PERFETTO_RECENT 512 /* a power of two */
+
 /* Zero-initialise, but for the writer. */
 struct perfetto_packets {
 	struct writer writer;
@@ -34,6 +44,7 @@ struct perfetto_packets {
 	struct text interned; /* what it is the first to name */
 	struct string_table strings[PERFETTO_STRINGS];
 	struct map constants; /* (string, kind): numbers of those that do not move */
+	struct perfetto_recent recent[PERFETTO_RECENT];
 	struct text scratch;
 	u64 numbers;	      /* given by perfetto_number() since the state was cleared */
 	u64 profiles;	      /* of heaps since then: readers count them */

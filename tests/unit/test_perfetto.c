@@ -9,6 +9,7 @@
 
 #include "capture_fixture.h"
 #include "exporters/exporter.h"
+#include "exporters/perfetto/perfetto_packets.h"
 
 static size_t count_of(const char *data, size_t size, const char *string, size_t length)
 {
@@ -81,6 +82,33 @@ TEST(a_name_stands_once_until_the_state_is_cleared)
 	"\"stack\":[\"0x1\"],\"calls\":2,\"bytes\":6,\"live_calls\":1,\"live_bytes\":2}\n"
 
 /* Readers count profiles from 0 since the state was cleared, and miss one where a number is another. */
+/* Numbers are kept by address: other words may stand there now, and be those of before again. */
+TEST(a_string_that_is_written_over_is_another_one)
+{
+	struct perfetto_packets packets = {0};
+	char name[16] = "first";
+	u64 first, second;
+
+	perfetto_packets_at(&packets, 1);
+	first = perfetto_intern(&packets, PERFETTO_EVENT_NAME, name);
+	CHECK_U64(perfetto_intern(&packets, PERFETTO_EVENT_NAME, name), first);
+	strcpy(name, "second");
+	second = perfetto_intern(&packets, PERFETTO_EVENT_NAME, name);
+	CHECK(second != first);
+	CHECK_U64(perfetto_intern(&packets, PERFETTO_EVENT_NAME, "first"), first);
+	strcpy(name, "first");
+	CHECK_U64(perfetto_intern(&packets, PERFETTO_EVENT_NAME, name), first);
+	CHECK(!perfetto_is_told(&packets, INTERNED_KERNELS, 5));
+	CHECK(perfetto_is_told(&packets, INTERNED_KERNELS, 5));
+	CHECK(!perfetto_is_told(&packets, INTERNED_CONTEXTS, 5));
+	/* Nothing of it holds in the next state. */
+	perfetto_packets_at(&packets, 1 + PERFETTO_STATE_NS + 1);
+	CHECK(!perfetto_is_told(&packets, INTERNED_KERNELS, 5));
+	CHECK_U64(perfetto_intern(&packets, PERFETTO_EVENT_NAME, "second"), 1);
+	CHECK_U64(perfetto_intern(&packets, PERFETTO_EVENT_NAME, name), 2);
+	perfetto_packets_free(&packets);
+}
+
 TEST(profiles_of_a_heap_are_counted_anew_when_the_state_is_cleared)
 {
 	/* Behind the name of the heap. */

@@ -68,4 +68,25 @@ TEST(messages_have_their_lengths)
 	}
 }
 
+TEST(messages_of_one_number_or_two_are_as_any)
+{
+	static const u64 values[] = {0, 1, 127, 128, 16384, ~0ULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		for (u32 second = 0; second <= 3000; second += 3000) {
+			struct text plain = {0}, text = {0};
+			size_t begun = protobuf_begin(&plain, 21);
+
+			protobuf_number(&plain, 1, values[i]);
+			if (second)
+				protobuf_number(&plain, second, ~values[i]);
+			protobuf_end(&plain, begun);
+			protobuf_numbers(&text, 21, 1, values[i], second, ~values[i]);
+			CHECK_U64(text.length, plain.length);
+			CHECK(!memcmp(text.data, plain.data, plain.length));
+			text_free(&plain);
+			text_free(&text);
+		}
+}
+
 UNIT_MAIN()

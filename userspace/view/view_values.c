@@ -192,16 +192,26 @@ static struct view_value stack_value(const struct view *view, u32 pid, u32 id)
 	return value_string(view_intern(view, text.data, text.length));
 }
 
+/* Of one that has one value, as view_field_absent(). */
+static u64 absent_number(const struct schema_field *field)
+{
+	bool is_id =
+		field->unit == UNIT_ID || field->unit == UNIT_TEXT || field->unit == UNIT_STACK;
+
+	return is_id ? 0 : field->absent;
+}
+
 static struct view_value field_value(const struct view *view, const struct schema_field *field,
 				     const struct record_header *record)
 {
 	u64 number;
 
-	if (view_field_absent(field, record))
-		return value_string(NULL);
 	if (field->count > 1)
-		return array_value(view, field, record);
+		return view_field_absent(field, record) ? value_absent()
+							: array_value(view, field, record);
 	number = schema_field_value(field, record, 0);
+	if (number == absent_number(field))
+		return value_absent();
 	switch (field->unit) {
 	case UNIT_ENUM:
 		return value_string(tag_of(field, number));
@@ -238,7 +248,7 @@ struct view_value view_value(const struct view *view, const struct view_key *key
 	if (is_enum(key)) {
 		u64 number = schema_field_value(key->field, record, 0);
 
-		if (number < TAGS && !view_field_absent(key->field, record))
+		if (number < TAGS && number != key->field->absent)
 			return value_string(key->tags[number]);
 	}
 	return field_value(view, key->field, record);
