@@ -31,11 +31,12 @@ void perfetto_packets_at(struct perfetto_packets *packets, u64 ts)
 #define KIND_CONSTANT PERFETTO_STRINGS
 #define KIND_NUMBER   (2 * PERFETTO_STRINGS)
 
+/* Two that share their places are both kept. */
 static struct perfetto_recent *recent_of(struct perfetto_packets *packets, u64 key, u32 kind)
 {
 	u64 mixed = (key ^ (u64)kind << 56) * 0x9e3779b97f4a7c15ULL;
 
-	return &packets->recent[mixed >> 32 & (PERFETTO_RECENT - 1)];
+	return &packets->recent[mixed >> 32 & (PERFETTO_RECENT - 2)];
 }
 
 static bool is_recent(const struct perfetto_packets *packets, const struct perfetto_recent *recent,
@@ -45,10 +46,25 @@ static bool is_recent(const struct perfetto_packets *packets, const struct perfe
 	       packets->state;
 }
 
-static void note_recent(const struct perfetto_packets *packets, struct perfetto_recent *recent,
-			u64 key, u32 kind, u64 number)
+/* NULL: it was not asked for lately. */
+static const struct perfetto_recent *find_recent(struct perfetto_packets *packets, u64 key,
+						 u32 kind)
 {
-	*recent = (struct perfetto_recent){key, packets->state, kind, (u32)number};
+	const struct perfetto_recent *pair = recent_of(packets, key, kind);
+
+	if (is_recent(packets, &pair[0], key, kind))
+		return &pair[0];
+	return is_recent(packets, &pair[1], key, kind) ? &pair[1] : NULL;
+}
+
+static u64 note_recent(struct perfetto_packets *packets, u64 key, u32 kind, u64 number)
+{
+	struct perfetto_recent *pair = recent_of(packets, key, kind);
+
+	if (!is_recent(packets, &pair[0], key, kind))
+		pair[1] = pair[0];
+	pair[0] = (struct perfetto_recent){key, packets->state, kind, (u32)number};
+	return number;
 }
 
 /* ---- what is interned ---- */
@@ -86,16 +102,13 @@ u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind
 		    const char *string)
 {
 	u64 key = (u64)(uintptr_t)string, number;
-	struct perfetto_recent *recent = recent_of(packets, key, kind);
+	const struct perfetto_recent *recent = find_recent(packets, key, kind);
 
 	/* Another string may stand there now. */
-	if (is_recent(packets, recent, key, kind) &&
-	    !strcmp(packets->strings[kind].strings[recent->number - 1], string))
+	if (recent && !strcmp(packets->strings[kind].strings[recent->number - 1], string))
 		return recent->number;
 	number = intern(packets, kind, string);
-	if (number)
-		note_recent(packets, recent, key, kind, number);
-	return number;
+	return number ? note_recent(packets, key, kind, number) : 0;
 }
 
 static u64 intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
@@ -117,12 +130,11 @@ u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_str
 			     const char *string)
 {
 	u64 key = (u64)(uintptr_t)string;
-	struct perfetto_recent *recent = recent_of(packets, key, KIND_CONSTANT + kind);
+	const struct perfetto_recent *recent = find_recent(packets, key, KIND_CONSTANT + kind);
 
-	if (!is_recent(packets, recent, key, KIND_CONSTANT + kind))
-		note_recent(packets, recent, key, KIND_CONSTANT + kind,
-			    intern_constant(packets, kind, string));
-	return recent->number;
+	return recent ? recent->number
+		      : note_recent(packets, key, KIND_CONSTANT + kind,
+				    intern_constant(packets, kind, string));
 }
 
 bool perfetto_number(struct perfetto_packets *packets, u32 field, u64 key, u64 *ret_number)
@@ -153,11 +165,9 @@ static bool is_told(struct perfetto_packets *packets, u32 field, u64 number)
 
 bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)
 {
-	struct perfetto_recent *recent = recent_of(packets, number, KIND_NUMBER + field);
-
-	if (is_recent(packets, recent, number, KIND_NUMBER + field))
+	if (find_recent(packets, number, KIND_NUMBER + field))
 		return true;
-	note_recent(packets, recent, number, KIND_NUMBER + field, 0);
+	note_recent(packets, number, KIND_NUMBER + field, 0);
 	return is_told(packets, field, number);
 }
 

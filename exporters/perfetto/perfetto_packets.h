@@ -27,7 +27,7 @@ enum perfetto_strings {
 	PERFETTO_STRINGS
 };
 
-/* What was asked for last of those that share its place: most are asked for again and again. */
+/* What was asked for last of those that share its places, of which there are two: most are asked for again and again. */
 struct perfetto_recent {
 	u64 key; /* a string's address, or a number */
 	u64 state; /* in which it is known; 0: none */

@@ -27,11 +27,12 @@ u8 view_annotation(const struct view *view, const struct view_event *event)
 const char *view_annotation_name(const struct view *view, const struct view_kind *kind,
 				 const struct record_header *record)
 {
-	struct record_args args = record_args_begin(kind->kind, record);
 	struct record_arg_value value;
+	struct record_args args;
 
 	if (kind->kind->tail != TAIL_ARGS || !annotation_of(view, kind->kind->number, record))
 		return NULL;
+	args = record_args_begin(kind->kind, record);
 	if (!record_args_next(&args, &value) || value.place || !value.length_bytes)
 		return NULL;
 	if (view->names->strings.count >= NAMES_MAX &&

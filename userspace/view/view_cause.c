@@ -183,8 +183,12 @@ static bool may_cause(const struct view_cause *cause, const struct view_event *e
 
 u64 view_causes_upper_half(const struct view_causes *causes, u32 source)
 {
-	const u64 *place = map_find(&causes->sources, source, 0);
+	const u64 *place;
 
+	/* Most captures have one. */
+	if (causes->sources.count == 1 && causes->last_source == source)
+		return 0;
+	place = map_find(&causes->sources, source, 0);
 	return (place ? *place : causes->sources.count) << 32;
 }
 
