@@ -125,6 +125,61 @@ TEST(a_sink_without_ends_gets_none)
 	text_free(&script.text);
 }
 
+#define KERNEL                                                                               \
+	"{\"kind\":\"kernel\",\"pid\":1,\"name\":\"k\",\"device\":\"gpu\",\"stream\":\"s\"," \
+	"\"ts\":40,\"dur\":5}\n"
+
+/* What a sink has beside others is what it has alone. */
+TEST(sinks_share_a_run)
+{
+	struct fixture fixture _fixture_ = fixture_open(
+		CALL("a", 10, 10) "{\"kind\":\"level\",\"pid\":1,\"name\":\"memory\",\"ts\":30,"
+				  "\"value\":7}\n" KERNEL);
+	const struct view_sink recorded = {.counter = script_counter, .only_recorded = true};
+	const struct view_sink computed = {.counter = script_counter};
+	const struct view_sink ends = {.span = script_span, .end = script_end};
+	const struct view_sink *const sinks[] = {&ends, &recorded, &computed};
+	struct script scripts[3] = {0}, alone[3] = {0};
+	struct view_part parts[3];
+	u64 runs = fixture.view->run_count;
+	struct err err = {0};
+
+	for (size_t i = 0; i < 3; i++) {
+		parts[i] = (struct view_part){sinks[i], &scripts[i]};
+		CHECK_OK(view_run(fixture.view, sinks[i], &alone[i], &err), err);
+	}
+	CHECK_OK(view_run_together(fixture.view, parts, 3, &err), err);
+	CHECK_U64(fixture.view->run_count, runs + 4);
+	for (size_t i = 0; i < 3; i++)
+		CHECK_STRING(text_string(&scripts[i].text), text_string(&alone[i].text));
+	CHECK_STRING(text_string(&scripts[0].text), "+a@10 -a@20 +k@40 -k@45");
+	CHECK_STRING(text_string(&scripts[1].text), "=memory@30");
+	CHECK(strstr(text_string(&scripts[2].text), "=GPU busy (%)@"));
+	for (size_t i = 0; i < 3; i++) {
+		text_free(&scripts[i].text);
+		text_free(&alone[i].text);
+	}
+	CHECK_OK(view_run_together(fixture.view, parts, 0, &err), err);
+	CHECK_U64(fixture.view->run_count, runs + 4);
+}
+
+static int failing_span(void *data, const struct view_event *event, struct err *err);
+
+TEST(the_first_sink_that_fails_ends_the_run_of_all)
+{
+	struct fixture fixture _fixture_ = fixture_open(CALL("a", 10, 10) CALL("b", 30, 10));
+	const struct view_sink failing = {.span = failing_span}, other = {.span = script_span};
+	struct script before = {0}, behind = {0};
+	int calls = 0;
+	const struct view_part parts[] = {{&other, &before}, {&failing, &calls}, {&other, &behind}};
+	struct err err = {0};
+
+	CHECK(view_run_together(fixture.view, parts, 3, &err) == -28);
+	CHECK_STRING(err.message, "full");
+	CHECK(calls == 1 && before.events == 1 && behind.events == 0);
+	text_free(&before.text);
+}
+
 static int failing_span(void *data, const struct view_event *event, struct err *err)
 {
 	(*(int *)data)++;

@@ -168,6 +168,7 @@ struct view_sink {
 	int (*counter)(void *data, const struct view_event *event, struct err *err);
 	int (*total)(void *data, const struct view_event *event, struct err *err);
 	int (*close)(void *data, struct err *err);
+	bool only_recorded; /* counters of the capture, and none that the view makes of other events */
 };
 
 /* Runs the survey. reader stays the caller's and must outlive the view. */
@@ -209,6 +210,16 @@ u64 view_recorded_until_by_any(const struct view *view, u8 sort);
 u64 view_kind_count(const struct view *view, u16 kind);
 /* Runs the events through one sink; may be called again for another one. */
 int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err);
+
+/* One of several sinks that need nothing of each other, so that one run is enough for all. */
+struct view_part {
+	const struct view_sink *sink;
+	void *data;
+};
+
+#define VIEW_PARTS_MAX 8
+/* Each event goes to all of them, in their order; the first that fails ends the run. No run for none. */
+int view_run_together(struct view *view, const struct view_part *parts, size_t count, struct err *err);
 struct view *view_free(struct view *view);
 
 /* What is computed from a view in a folder above this one, and lives as long as the view. Each type is one constant. */

@@ -581,6 +581,7 @@ struct view {
 	struct view_wall *wall; /* a pointer: what was seen changes behind a const view */
 	struct view_contexts contexts; /* as the survey left them */
 	struct view_paths paths; /* of the run at hand, or the last one */
+	u64 run_count; /* ever: what tests want to know */
 	struct view_attribute *attributes;
 };
 

@@ -493,6 +493,7 @@ struct run {
 	struct view_ends ends;
 	const struct view_sink *sink;
 	void *data;
+	bool computes; /* counters */
 };
 
 /* Ends and counters come between the events. */
@@ -517,13 +518,13 @@ static int run_event(struct run *run, struct view_event *event, struct err *err)
 	view_event_function *function = functions[event->kind->shape];
 	int result = 0;
 
-	if (sink->counter)
+	if (run->computes)
 		result = view_counters_advance(&run->walk.counters, event->ts, err);
 	if (result >= 0 && sink->end)
 		result = view_ends_flush(&run->ends, event->ts, sink, run->data, err);
 	if (result >= 0 && function)
 		result = function(run->data, event, err);
-	if (result >= 0 && sink->counter)
+	if (result >= 0 && run->computes)
 		result = view_counters_add(&run->walk.counters, event, err);
 	if (result >= 0 && sink->end && event->kind->shape == SHAPE_SPAN) {
 		result = view_ends_push(&run->ends, event);
@@ -543,7 +544,7 @@ static int run_events(struct run *run, struct err *err)
 		if (result < 0)
 			return result;
 	}
-	if (result == 0 && run->sink->counter)
+	if (result == 0 && run->computes)
 		result = view_counters_advance(&run->walk.counters, ~0ULL, err);
 	if (result == 0 && run->sink->end)
 		result = view_ends_flush(&run->ends, ~0ULL, run->sink, run->data, err);
@@ -552,11 +553,13 @@ static int run_events(struct run *run, struct err *err)
 
 int view_run(struct view *view, const struct view_sink *sink, void *data, struct err *err)
 {
-	struct run run = {.sink = sink, .data = data};
+	struct run run = {
+		.sink = sink, .data = data, .computes = sink->counter && !sink->only_recorded};
 	int result = walk_init(&run.walk, view, false, err);
 
 	if (result < 0)
 		return result;
+	view->run_count++;
 	view_counters_set_surveyed(&run.walk.counters, &view->counters);
 	run.walk.counters.emit = run_computed;
 	run.walk.counters.emit_data = &run;

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Several sinks in one run: each has what it would have by itself. */
+#include <errno.h>
+
+#include "view/view.h"
+
+struct hook {
+	int (*function)(void *data, const struct view_event *event, struct err *err);
+	void *data;
+	bool only_recorded;
+};
+
+struct hooks {
+	struct hook hooks[VIEW_PARTS_MAX];
+	size_t count;
+};
+
+struct together {
+	const struct view_part *parts;
+	size_t count;
+	struct hooks span, end, point, counter, total;
+};
+
+static int give(const struct hooks *hooks, const struct view_event *event, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < hooks->count && result == 0; i++)
+		result = hooks->hooks[i].function(hooks->hooks[i].data, event, err);
+	return result;
+}
+
+static int give_span(void *data, const struct view_event *event, struct err *err)
+{
+	return give(&((struct together *)data)->span, event, err);
+}
+
+static int give_end(void *data, const struct view_event *event, struct err *err)
+{
+	return give(&((struct together *)data)->end, event, err);
+}
+
+static int give_point(void *data, const struct view_event *event, struct err *err)
+{
+	return give(&((struct together *)data)->point, event, err);
+}
+
+static int give_counter(void *data, const struct view_event *event, struct err *err)
+{
+	const struct hooks *hooks = &((struct together *)data)->counter;
+	int result = 0;
+
+	for (size_t i = 0; i < hooks->count && result == 0; i++)
+		if (!event->computed || !hooks->hooks[i].only_recorded)
+			result = hooks->hooks[i].function(hooks->hooks[i].data, event, err);
+	return result;
+}
+
+static int give_total(void *data, const struct view_event *event, struct err *err)
+{
+	return give(&((struct together *)data)->total, event, err);
+}
+
+static int open_all(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
+{
+	const struct together *together = data;
+	int result = 0;
+
+	for (size_t i = 0; i < together->count && result == 0; i++)
+		if (together->parts[i].sink->open)
+			result = together->parts[i].sink->open(together->parts[i].data, view,
+							       survey, err);
+	return result;
+}
+
+static int close_all(void *data, struct err *err)
+{
+	const struct together *together = data;
+	int result = 0;
+
+	for (size_t i = 0; i < together->count && result == 0; i++)
+		if (together->parts[i].sink->close)
+			result = together->parts[i].sink->close(together->parts[i].data, err);
+	return result;
+}
+
+static void add_hook(struct hooks *hooks, struct hook hook)
+{
+	if (hook.function)
+		hooks->hooks[hooks->count++] = hook;
+}
+
+int view_run_together(struct view *view, const struct view_part *parts, size_t count,
+		      struct err *err)
+{
+	struct together together = {.parts = parts, .count = count};
+	struct view_sink sink = {.open = open_all, .close = close_all, .only_recorded = true};
+
+	if (count > VIEW_PARTS_MAX)
+		return err_set(err, -EINVAL, "can't read the capture for %zu at once", count);
+	for (size_t i = 0; i < count; i++) {
+		const struct view_sink *of = parts[i].sink;
+		void *data = parts[i].data;
+
+		add_hook(&together.span, (struct hook){of->span, data, false});
+		add_hook(&together.end, (struct hook){of->end, data, false});
+		add_hook(&together.point, (struct hook){of->point, data, false});
+		add_hook(&together.counter, (struct hook){of->counter, data, of->only_recorded});
+		add_hook(&together.total, (struct hook){of->total, data, false});
+		sink.only_recorded &= of->only_recorded || !of->counter;
+	}
+	sink.span = together.span.count ? give_span : NULL;
+	sink.end = together.end.count ? give_end : NULL;
+	sink.point = together.point.count ? give_point : NULL;
+	sink.counter = together.counter.count ? give_counter : NULL;
+	sink.total = together.total.count ? give_total : NULL;
+	return count ? view_run(view, &sink, &together, err) : 0;
+}
