@@ -25,6 +25,7 @@ static void state_free(void *data)
 	struct view_steps_state *state = data;
 
 	steps_free(&state->steps);
+	steps_select_free(state->select);
 	free(state);
 }
 

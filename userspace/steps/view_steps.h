@@ -85,12 +85,18 @@ struct view_steps {
  * the caller's and must outlive the view. 0 or -ENOMEM. */
 int view_set_step_name(struct view *view, const char *glob);
 
-/* Found at the first call, by two passes over the events, or up to four where threads have very many launches, or probed functions
+/* Found at the first call, by two passes over the events (one where GPUs did nothing), or up to four where threads have very many launches, or probed functions
  * and ranges around what is periodic; may be called in a sink's open(). The view keeps them. */
 int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err);
 /* The same without what GPUs did in each, and without the pass that this takes. */
 int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err);
-/* Instead of that pass, for a sink that goes through all events anyway: the first in its open() behind view_steps_times(), the
+/* Instead of the first pass, for who goes through all events anyway: that part of a run, behind which the second is called before anything else is
+ * asked of steps. sink NULL: there is nothing to look for, or it was found. */
+int view_steps_search_begin(const struct view *view, struct view_part *ret_part, struct err *err);
+int view_steps_search_end(const struct view *view, const struct view_steps **ret_steps, struct err *err);
+/* What GPUs did in them, as a part of a run behind view_steps_times(). sink NULL: that is known, or nothing. */
+struct view_part view_steps_work_part(const struct view *view);
+/* The same, for a sink that goes through all events anyway: the first in its open() behind view_steps_times(), the
  * second with each span, the third in its close(). Only then the steps have all of their work. */
 void view_steps_work_begin(const struct view *view);
 int view_steps_work_add(const struct view *view, const struct view_event *event, struct err *err);

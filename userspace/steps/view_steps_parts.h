@@ -25,6 +25,7 @@ struct view_steps_state {
 	const char *glob; /* NULL: what the recording was told */
 	bool found, worked; /* the steps are there; and what GPUs did in them */
 	struct view_steps steps;
+	struct steps_select *select; /* of a search that is under way */
 };
 
 /* Of this view; NULL without memory, not behind the first view_steps_times() that succeeded. */
@@ -111,10 +112,17 @@ struct steps_found {
 	u64 cut_ns; /* from here on items are missing; ~0: none are */
 };
 
-/* Of the events, not yet of a track. glob: NULL for none. What items could not be kept or read paged_array_check() of them says, here and
- * behind steps_choose(): what follows from them means nothing then. */
-int steps_find(struct view *view, const char *glob, const struct steps_limits *limits,
-	       struct steps_found *ret_found, struct err *err);
+/* Of the events, not yet of a track: of a run with steps_select_sink. glob: NULL for none. What items could not be kept or read
+ * paged_array_check() of them says, behind the run and behind steps_choose(): what follows from them means nothing then. */
+struct steps_select;
+
+extern const struct view_sink steps_select_sink;
+
+/* NULL: no memory. */
+struct steps_select *steps_select_new(const struct view *view, const char *glob, const struct steps_limits *limits);
+/* Behind the run. */
+int steps_select_finish(struct steps_select *select, struct steps_found *ret_found, struct err *err);
+void steps_select_free(struct steps_select *select);
 void steps_found_free(struct steps_found *found);
 /* Its place + 1, 0: none. */
 size_t steps_found_series(const struct steps_found *found, size_t row_index, u32 key,
@@ -140,11 +148,6 @@ void steps_roots_free(struct steps_roots *roots, size_t count);
 /* Without what GPUs did in them. A pass over the events, where what was found is not enough. */
 int steps_build(struct view *view, struct steps_found *found, const struct steps_roots *roots,
 		struct view_steps *steps, struct err *err);
-
-/* ---- view_steps_work: what the GPUs did in them ---- */
-
-/* A pass over the events. */
-int steps_add_work(struct view *view, struct err *err);
 
 /* ---- view_steps ---- */
 

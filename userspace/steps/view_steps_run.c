@@ -30,14 +30,15 @@ static bool may_have_steps(const struct view *view)
 	return view_has_any(view, kinds);
 }
 
-/* ret_failed: what items could not be kept, or read; the steps are not known then, and its error says why. */
-static int find_within(struct view *view, const struct steps_limits *limits,
-		       struct view_steps *steps, bool *ret_failed, struct err *err)
+/* What was found in the run to steps. ret_failed: what items could not be kept, or read; the steps are not known then, and its error says
+ * why. */
+static int make(struct view *view, struct steps_select *select, struct view_steps *steps,
+		bool *ret_failed, struct err *err)
 {
 	struct steps_roots *roots = NULL;
 	struct steps_found found;
 	size_t count;
-	int result = steps_find(view, steps->step_name, limits, &found, err);
+	int result = steps_select_finish(select, &found, err);
 
 	if (result < 0)
 		return result;
@@ -58,13 +59,33 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Where what threads launch can't be kept in a file it is a long capture, of which as much is kept as memory has. */
-static int find(struct view *view, struct view_steps *steps, struct err *err)
+/* A run of its own for no more than fits into memory. */
+static int find_short(struct view *view, struct view_steps *steps, struct err *err)
 {
 	struct steps_limits limits = steps_state(view)->limits;
+	struct steps_select *select;
+	bool failed = false;
+	int result;
+
+	limits.launches = least(limits.launches, STEPS_IN_MEMORY_LAUNCHES);
+	limits.calls = least(limits.calls, STEPS_IN_MEMORY_CALLS);
+	select = steps_select_new(view, steps->step_name, &limits);
+	if (!select)
+		return err_errno(err, -ENOMEM, "can't look for steps");
+	result = view_run(view, &steps_select_sink, select, err);
+	if (result == 0)
+		result = make(view, select, steps, &failed, err);
+	steps_select_free(select);
+	return result == 0 && failed ? -EIO : result;
+}
+
+/* Where what threads launch can't be kept in a file it is a long capture, of which as much is kept as memory has. */
+static int find(struct view *view, struct steps_select *select, struct view_steps *steps,
+		struct err *err)
+{
 	const char *glob = steps->step_name;
 	bool failed;
-	int result = find_within(view, &limits, steps, &failed, err);
+	int result = make(view, select, steps, &failed, err);
 
 	if (result < 0 || !failed)
 		return result;
@@ -74,10 +95,7 @@ static int find(struct view *view, struct view_steps *steps, struct err *err)
 	if (!steps->why_short ||
 	    view_note_loss(view, VALUE_loss_reason_steps_shortened, steps->why_short, 1) < 0)
 		return err_errno(err, -ENOMEM, "can't look for steps");
-	limits.launches = least(limits.launches, STEPS_IN_MEMORY_LAUNCHES);
-	limits.calls = least(limits.calls, STEPS_IN_MEMORY_CALLS);
-	result = find_within(view, &limits, steps, &failed, err);
-	return result == 0 && failed ? -EIO : result;
+	return find_short(view, steps, err);
 }
 
 /* In which the work of GPUs is known to its end, and so are the calls by which it is theirs. */
@@ -95,7 +113,27 @@ static void mark_recorded(const struct view *view, struct view_steps *steps)
 	}
 }
 
-int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err)
+int view_steps_search_begin(const struct view *view, struct view_part *ret_part, struct err *err)
+{
+	struct view_steps_state *state = steps_state(view);
+
+	*ret_part = (struct view_part){0};
+	if (!state)
+		return err_errno(err, -ENOMEM, "can't look for steps");
+	if (state->found || !may_have_steps(view))
+		return 0;
+	/* Of a run that failed. */
+	steps_select_free(state->select);
+	state->select = steps_select_new(view, state->glob ? state->glob : recorded_glob(view),
+					 &state->limits);
+	if (!state->select)
+		return err_errno(err, -ENOMEM, "can't look for steps");
+	*ret_part = (struct view_part){&steps_select_sink, state->select};
+	return 0;
+}
+
+int view_steps_search_end(const struct view *view, const struct view_steps **ret_steps,
+			  struct err *err)
 {
 	struct view_steps_state *state = steps_state(view);
 	struct view_steps steps = {0};
@@ -108,8 +146,10 @@ int view_steps_times(const struct view *view, const struct view_steps **ret_step
 		return 0;
 	steps.step_name = state->glob ? state->glob : recorded_glob(view);
 	/* A run changes what a view has made up to now, nothing that it has said. */
-	if (may_have_steps(view))
-		result = find((struct view *)view, &steps, err);
+	if (state->select)
+		result = find((struct view *)view, state->select, &steps, err);
+	steps_select_free(state->select);
+	state->select = NULL;
 	if (result == 0 && !steps.row_tracks && steps_index_rows(view, &steps) < 0)
 		result = err_errno(err, -ENOMEM, "can't look for steps");
 	if (result < 0) {
@@ -122,11 +162,24 @@ int view_steps_times(const struct view *view, const struct view_steps **ret_step
 	return 0;
 }
 
+int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err)
+{
+	struct view_part part;
+	int result = view_steps_search_begin(view, &part, err);
+
+	if (result == 0 && part.sink)
+		result = view_run((struct view *)view, part.sink, part.data, err);
+	return result < 0 ? result : view_steps_search_end(view, ret_steps, err);
+}
+
 int view_steps(const struct view *view, const struct view_steps **ret_steps, struct err *err)
 {
+	struct view_part part = {0};
 	int result = view_steps_times(view, ret_steps, err);
 
-	if (result == 0 && !steps_state(view)->worked && (*ret_steps)->count)
-		result = steps_add_work((struct view *)view, err);
+	if (result == 0)
+		part = view_steps_work_part(view);
+	if (result == 0 && part.sink)
+		result = view_run((struct view *)view, part.sink, part.data, err);
 	return result;
 }

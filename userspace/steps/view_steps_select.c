@@ -26,9 +26,9 @@ struct thread {
 	u64 launches;
 };
 
-struct select {
+struct steps_select {
 	const struct view *view;
-	struct steps_found *found;
+	struct steps_found found;
 	const struct steps_limits *limits;
 	struct thread *threads; /* [row] */
 	size_t thread_count;
@@ -52,10 +52,10 @@ size_t steps_found_series(const struct steps_found *found, size_t row_index, u32
 }
 
 /* Its place, or -ENOMEM. */
-static s64 add_series(struct select *select, const struct view_event *event,
+static s64 add_series(struct steps_select *select, const struct view_event *event,
 		      const struct steps_known *known, enum view_step_source source)
 {
-	struct steps_found *found = select->found;
+	struct steps_found *found = &select->found;
 	size_t place = found->series_count;
 	u64 *seen_in;
 
@@ -84,10 +84,10 @@ static bool names_steps(enum step_name name)
 	return name == STEP_NAME_STEP || name == STEP_NAME_PHASE;
 }
 
-static void end_range(struct select *select, struct thread *thread)
+static void end_range(struct steps_select *select, struct thread *thread)
 {
 	const struct open_range *range = &thread->open[--thread->depth];
-	struct steps_series *series = &select->found->series[range->series];
+	struct steps_series *series = &select->found.series[range->series];
 	u64 launches = thread->launches - range->launches_before;
 
 	series->count++;
@@ -96,19 +96,19 @@ static void end_range(struct select *select, struct thread *thread)
 	series->launches_behind = thread->launches;
 }
 
-static void end_ranges(struct select *select, struct thread *thread, u64 ts)
+static void end_ranges(struct steps_select *select, struct thread *thread, u64 ts)
 {
 	while (thread->depth && thread->open[thread->depth - 1].end_ns <= ts)
 		end_range(select, thread);
 }
 
 /* Who has it inside, and has had another one of its series inside already. */
-static void note_outer(struct select *select, const struct thread *thread,
+static void note_outer(struct steps_select *select, const struct thread *thread,
 		       struct steps_series *series)
 {
 	for (unsigned depth = 0; depth < thread->depth; depth++) {
 		const struct open_range *range = &thread->open[depth];
-		struct steps_series *outer = &select->found->series[range->series];
+		struct steps_series *outer = &select->found.series[range->series];
 
 		if (series->seen_in[depth] == range->number) {
 			outer->has_several = true;
@@ -127,9 +127,9 @@ static bool is_open(const struct thread *thread, u32 series)
 	return false;
 }
 
-static int add_span(struct select *select, const struct view_event *event, u32 series)
+static int add_span(struct steps_select *select, const struct view_event *event, u32 series)
 {
-	struct steps_found *found = select->found;
+	struct steps_found *found = &select->found;
 
 	if (found->span_count == select->limits->spans) {
 		found->spans_cut = true;
@@ -142,11 +142,11 @@ static int add_span(struct select *select, const struct view_event *event, u32 s
 	return 0;
 }
 
-static int begin_range(struct select *select, const struct view_event *event,
+static int begin_range(struct steps_select *select, const struct view_event *event,
 		       const struct steps_known *known, enum view_step_source source)
 {
 	struct thread *thread = &select->threads[event->row_index];
-	size_t place = steps_found_series(select->found, event->row_index, known->series, source);
+	size_t place = steps_found_series(&select->found, event->row_index, known->series, source);
 	s64 series = place ? (s64)place - 1 : add_series(select, event, known, source);
 
 	if (series < 0)
@@ -157,7 +157,7 @@ static int begin_range(struct select *select, const struct view_event *event,
 		return -ENOMEM;
 	if (thread->depth == DEPTH_MAX || is_open(thread, series))
 		return 0;
-	note_outer(select, thread, &select->found->series[series]);
+	note_outer(select, thread, &select->found.series[series]);
 	thread->open[thread->depth++] = (struct open_range){
 		.series = series,
 		.end_ns = event->end,
@@ -184,15 +184,15 @@ static int set_item(struct paged_array *items, size_t place, struct step_item it
 }
 
 /* One more than there may be steps: the last one begins none. */
-static int add_point(struct select *select, const struct view_event *event)
+static int add_point(struct steps_select *select, const struct view_event *event)
 {
-	s64 name = steps_names_item(&select->found->names, event->name, STEP_ITEM_OTHER);
-	struct steps_items *points = &select->found->points;
+	s64 name = steps_names_item(&select->found.names, event->name, STEP_ITEM_OTHER);
+	struct steps_items *points = &select->found.points;
 
 	if (name < 0)
 		return name;
-	if (points->count > select->found->steps_max) {
-		select->found->points_left_out++;
+	if (points->count > select->found.steps_max) {
+		select->found.points_left_out++;
 		return 0;
 	}
 	if (array_reserve(&points->items, &points->capacity, points->count + 1) < 0)
@@ -201,15 +201,15 @@ static int add_point(struct select *select, const struct view_event *event)
 	return 0;
 }
 
-static void cut_at(struct select *select, u64 ts)
+static void cut_at(struct steps_select *select, u64 ts)
 {
-	if (ts < select->found->cut_ns)
-		select->found->cut_ns = ts;
+	if (ts < select->found.cut_ns)
+		select->found.cut_ns = ts;
 }
 
-static int add_item(struct select *select, const struct view_event *event, s64 name)
+static int add_item(struct steps_select *select, const struct view_event *event, s64 name)
 {
-	struct paged_array *items = &select->found->items;
+	struct paged_array *items = &select->found.items;
 
 	if (name <= 0)
 		return name;
@@ -219,16 +219,16 @@ static int add_item(struct select *select, const struct view_event *event, s64 n
 	return 0;
 }
 
-static int add_optimizer(struct select *select, const struct view_event *event,
+static int add_optimizer(struct steps_select *select, const struct view_event *event,
 			 const struct steps_known *known)
 {
 	if (known->series == STEPS_SERIES_NONE)
 		return 0;
 	return add_item(select, event,
-			steps_names_optimizer(&select->found->names, select->view, known->series));
+			steps_names_optimizer(&select->found.names, select->view, known->series));
 }
 
-static int add_launch(struct select *select, const struct view_event *event)
+static int add_launch(struct steps_select *select, const struct view_event *event)
 {
 	size_t place = event->launch - 1;
 
@@ -240,18 +240,18 @@ static int add_launch(struct select *select, const struct view_event *event)
 }
 
 /* The first work says what a launch is. */
-static int name_launch(struct select *select, const struct view_event *event)
+static int name_launch(struct steps_select *select, const struct view_event *event)
 {
 	size_t place = event->cause->number - 1;
 	const struct step_item *launch;
 	s64 name;
 
-	if (select->found->names.glob || place >= select->launches.count)
+	if (select->found.names.glob || place >= select->launches.count)
 		return 0;
 	launch = paged_array_at(&select->launches, place);
 	if (launch->name)
 		return 0;
-	name = steps_names_work(&select->found->names, event);
+	name = steps_names_work(&select->found.names, event);
 	if (name > 0)
 		((struct step_item *)paged_array_change(&select->launches, place))->name = name;
 	return name < 0 ? name : 0;
@@ -259,7 +259,7 @@ static int name_launch(struct select *select, const struct view_event *event)
 
 /* ---- events ---- */
 
-static int add_api(struct select *select, const struct view_event *event,
+static int add_api(struct steps_select *select, const struct view_event *event,
 		   const struct steps_known *known)
 {
 	int result = 0;
@@ -270,19 +270,19 @@ static int add_api(struct select *select, const struct view_event *event,
 		return add_point(select, event);
 	if (event->launch)
 		select->threads[event->row_index].launches++;
-	if (event->launch && !select->found->names.glob)
+	if (event->launch && !select->found.names.glob)
 		result = add_launch(select, event);
-	if (result == 0 && !select->found->names.glob && strstr(event->name, "Synchronize"))
+	if (result == 0 && !select->found.names.glob && strstr(event->name, "Synchronize"))
 		result = add_item(
 			select, event,
-			steps_names_item(&select->found->names, event->name, STEP_ITEM_HOST));
+			steps_names_item(&select->found.names, event->name, STEP_ITEM_HOST));
 	return result;
 }
 
-static int add_call(struct select *select, const struct view_event *event,
+static int add_call(struct steps_select *select, const struct view_event *event,
 		    const struct steps_known *known, enum view_step_source source, bool function)
 {
-	bool glob = select->found->names.glob;
+	bool glob = select->found.names.glob;
 
 	if (!steps_has_end(event) || (glob && !known->matches) ||
 	    known->series == STEPS_SERIES_NONE)
@@ -297,7 +297,7 @@ static int add_call(struct select *select, const struct view_event *event,
 static int select_span(void *data, const struct view_event *event, struct err *err)
 {
 	enum view_step_source source = STEP_OF_FUNCTION;
-	struct select *select = data;
+	struct steps_select *select = data;
 	u16 kind = event->kind->number;
 	struct steps_known known = {0};
 	int result = 0;
@@ -308,8 +308,8 @@ static int select_span(void *data, const struct view_event *event, struct err *e
 	} else if (kind == KIND_api || kind == KIND_call || kind == KIND_range ||
 		   kind == KIND_usdt_span) {
 		end_ranges(select, &select->threads[event->row_index], event->ts);
-		if (kind != KIND_api || select->found->names.glob)
-			result = steps_names_find(&select->found->names, event, &known);
+		if (kind != KIND_api || select->found.names.glob)
+			result = steps_names_find(&select->found.names, event, &known);
 		if (result == 0 && kind == KIND_api)
 			result = add_api(select, event, &known);
 		else if (result == 0 && (steps_is_range(select->view, event, &source) ||
@@ -321,43 +321,37 @@ static int select_span(void *data, const struct view_event *event, struct err *e
 
 static int select_point(void *data, const struct view_event *event, struct err *err)
 {
-	struct select *select = data;
+	struct steps_select *select = data;
 	u16 kind = event->kind->number;
 	struct steps_known known;
 	int result;
 
 	if (kind != KIND_entry && kind != KIND_mark && kind != KIND_usdt_point)
 		return 0;
-	result = steps_names_find(&select->found->names, event, &known);
+	result = steps_names_find(&select->found.names, event, &known);
 	if (result == 0 && known.matches)
 		result = add_point(select, event);
-	else if (result == 0 && !select->found->names.glob && kind == KIND_entry &&
+	else if (result == 0 && !select->found.names.glob && kind == KIND_entry &&
 		 known.name == STEP_NAME_OPTIMIZER)
 		result = add_optimizer(select, event, &known);
 	return result < 0 ? err_errno(err, result, "can't look for steps") : 0;
 }
 
-/* ---- the pass ---- */
+const struct view_sink steps_select_sink = {.span = select_span, .point = select_point};
 
-static int finish(struct select *select, struct err *err)
+/* ---- behind the pass ---- */
+
+static int finish(struct steps_select *select, struct err *err)
 {
 	int result;
 
 	for (size_t row = 0; row < select->thread_count; row++) {
 		end_ranges(select, &select->threads[row], ~0ULL);
-		select->found->launch_counts[row] = select->threads[row].launches;
+		select->found.launch_counts[row] = select->threads[row].launches;
 	}
-	result = step_items_merge(&select->found->items, &select->launches, select->found->cut_ns,
-				  select->thread_count, select->found->item_places);
+	result = step_items_merge(&select->found.items, &select->launches, select->found.cut_ns,
+				  select->thread_count, select->found.item_places);
 	return result < 0 ? err_errno(err, result, "can't look for steps") : 0;
-}
-
-static void select_free(struct select *select)
-{
-	for (size_t row = 0; select->threads && row < select->thread_count; row++)
-		free(select->threads[row].open);
-	free(select->threads);
-	paged_array_free(&select->launches);
 }
 
 void steps_found_free(struct steps_found *found)
@@ -374,35 +368,51 @@ void steps_found_free(struct steps_found *found)
 	free(found->points.items);
 }
 
-int steps_find(struct view *view, const char *glob, const struct steps_limits *limits,
-	       struct steps_found *ret_found, struct err *err)
+struct steps_select *steps_select_new(const struct view *view, const char *glob,
+				      const struct steps_limits *limits)
 {
-	const struct view_sink sink = {.span = select_span, .point = select_point};
-	struct steps_found found = {
-		.names = {.glob = glob}, .cut_ns = ~0ULL, .steps_max = limits->steps};
-	struct select select = {
-		.view = view,
-		.found = &found,
-		.limits = limits,
-		.thread_count = view_survey(view)->row_count,
-	};
-	int result = -ENOMEM;
+	struct steps_select *select = calloc(1, sizeof(*select));
 
-	paged_array_init(&found.items, sizeof(struct step_item));
-	paged_array_init(&select.launches, sizeof(struct step_item));
-	select.threads = calloc(select.thread_count + 1, sizeof(*select.threads));
-	found.launch_counts = calloc(select.thread_count + 1, sizeof(*found.launch_counts));
-	found.item_places = calloc(select.thread_count + 1, sizeof(*found.item_places));
-	if (!select.threads || !found.launch_counts || !found.item_places)
-		err_errno(err, -ENOMEM, "can't look for steps");
-	else
-		result = view_run(view, &sink, &select, err);
-	if (result == 0)
-		result = finish(&select, err);
-	select_free(&select);
-	if (result == 0)
-		*ret_found = found;
-	else
-		steps_found_free(&found);
-	return result;
+	if (!select)
+		return NULL;
+	select->found = (struct steps_found){
+		.names = {.glob = glob}, .cut_ns = ~0ULL, .steps_max = limits->steps};
+	select->view = view;
+	select->limits = limits;
+	select->thread_count = view_survey(view)->row_count;
+	paged_array_init(&select->found.items, sizeof(struct step_item));
+	paged_array_init(&select->launches, sizeof(struct step_item));
+	select->threads = calloc(select->thread_count + 1, sizeof(*select->threads));
+	select->found.launch_counts =
+		calloc(select->thread_count + 1, sizeof(*select->found.launch_counts));
+	select->found.item_places =
+		calloc(select->thread_count + 1, sizeof(*select->found.item_places));
+	if (select->threads && select->found.launch_counts && select->found.item_places)
+		return select;
+	steps_select_free(select);
+	return NULL;
+}
+
+int steps_select_finish(struct steps_select *select, struct steps_found *ret_found, struct err *err)
+{
+	int result = finish(select, err);
+
+	if (result < 0)
+		return result;
+	*ret_found = select->found;
+	select->found = (struct steps_found){0};
+	paged_array_init(&select->found.items, sizeof(struct step_item));
+	return 0;
+}
+
+void steps_select_free(struct steps_select *select)
+{
+	if (!select)
+		return;
+	for (size_t row = 0; select->threads && row < select->thread_count; row++)
+		free(select->threads[row].open);
+	free(select->threads);
+	paged_array_free(&select->launches);
+	steps_found_free(&select->found);
+	free(select);
 }

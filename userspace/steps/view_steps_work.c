@@ -114,19 +114,38 @@ void view_steps_work_end(const struct view *view)
 	steps_state(view)->worked = true;
 }
 
+/* ---- as a part of a run ---- */
+
+static int work_open(void *data, const struct view *view, const struct view_survey *survey,
+		     struct err *err)
+{
+	(void)data;
+	(void)survey;
+	(void)err;
+	view_steps_work_begin(view);
+	return 0;
+}
+
 static int work_span(void *data, const struct view_event *event, struct err *err)
 {
 	return view_steps_work_add(data, event, err);
 }
 
-int steps_add_work(struct view *view, struct err *err)
+static int work_close(void *data, struct err *err)
 {
-	const struct view_sink sink = {.span = work_span};
-	int result;
+	(void)err;
+	view_steps_work_end(data);
+	return 0;
+}
 
-	view_steps_work_begin(view);
-	result = view_run(view, &sink, view, err);
-	if (result == 0)
-		view_steps_work_end(view);
-	return result;
+struct view_part view_steps_work_part(const struct view *view)
+{
+	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
+	static const struct view_sink sink = {
+		.open = work_open, .span = work_span, .close = work_close};
+	const struct view_steps_state *state = steps_state(view);
+
+	if (state->worked || !state->steps.count || !view_has_any(view, work))
+		return (struct view_part){0};
+	return (struct view_part){&sink, (void *)view};
 }
