@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One run over the view: where the time of threads went, of a capture without work of GPUs. */
+/* A part of a run: where the time of threads went, of a capture without work of GPUs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,30 +215,57 @@ static int tell_busiest(struct run *run)
 		       : 0;
 }
 
-int explain_host_add(struct explain *explain, struct err *err)
-{
-	const struct view_sink sink = {
-		.span = run_span, .point = run_point, .counter = run_counter, .total = run_total};
-	size_t rows = explain->survey->row_count;
-	struct run run = {
-		.explain = explain,
-		.threads = calloc(rows + 1, sizeof(*run.threads)),
-		.codes = calloc(rows + 1, sizeof(*run.codes)),
-		.places = calloc(rows + 1, sizeof(*run.places)),
-	};
-	bool made = run.threads && run.codes && run.places;
-	int result = made ? view_run(explain->view, &sink, &run, err) : -ENOMEM;
+struct explain_host {
+	struct run run;
+};
 
-	if (!made || (result == 0 && tell_busiest(&run)))
-		result = err_errno(err, -ENOMEM, "can't explain the capture");
-	for (size_t i = 0; i < rows && made; i++) {
-		explain_places_free(&run.codes[i]);
-		explain_places_free(&run.places[i]);
+int explain_host_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
+{
+	static const struct view_sink sink = {.span = run_span,
+					      .point = run_point,
+					      .counter = run_counter,
+					      .total = run_total,
+					      .only_recorded = true};
+	size_t rows = explain->survey->row_count;
+	struct run *run;
+
+	explain->host = calloc(1, sizeof(*explain->host));
+	if (!explain->host)
+		return err_errno(err, -ENOMEM, "can't explain the capture");
+	run = &explain->host->run;
+	run->explain = explain;
+	run->threads = calloc(rows + 1, sizeof(*run->threads));
+	run->codes = calloc(rows + 1, sizeof(*run->codes));
+	run->places = calloc(rows + 1, sizeof(*run->places));
+	*ret_part = (struct view_part){&sink, run};
+	return run->threads && run->codes && run->places
+		       ? 0
+		       : err_errno(err, -ENOMEM, "can't explain the capture");
+}
+
+int explain_host_end(struct explain *explain, struct err *err)
+{
+	return tell_busiest(&explain->host->run)
+		       ? err_errno(err, -ENOMEM, "can't explain the capture")
+		       : 0;
+}
+
+void explain_host_free(struct explain *explain)
+{
+	struct run *run = explain->host ? &explain->host->run : NULL;
+
+	if (!run)
+		return;
+	for (size_t i = 0; i < explain->survey->row_count; i++) {
+		if (run->codes)
+			explain_places_free(&run->codes[i]);
+		if (run->places)
+			explain_places_free(&run->places[i]);
 	}
-	free(run.threads);
-	free(run.codes);
-	free(run.places);
-	why_waits_free(&run.waits);
-	why_doings_free(&run.doings);
-	return result;
+	free(run->threads);
+	free(run->codes);
+	free(run->places);
+	why_waits_free(&run->waits);
+	why_doings_free(&run->doings);
+	free(explain->host);
 }

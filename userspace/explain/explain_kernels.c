@@ -31,7 +31,26 @@ static bool is_any(const char *name, const char *const *patterns, size_t count)
 	return false;
 }
 
-bool explain_kernel_is_small(const struct explain *explain, const struct view_event *event)
+/* What its name tells, looked at once a name: these stay where they are. */
+enum { SORT_FP32 = 1, SORT_COLLECTIVE = 2 };
+
+static unsigned sorts_of(struct explain *explain, const char *name)
+{
+	const u64 *known = map_find(&explain->kernel_sorts, (uintptr_t)name, 0);
+	unsigned sorts = 0;
+
+	if (known)
+		return (unsigned)*known;
+	if (is_any(name, fp32_patterns, ARRAY_SIZE(fp32_patterns)))
+		sorts |= SORT_FP32;
+	if (is_any(name, collective_patterns, ARRAY_SIZE(collective_patterns)))
+		sorts |= SORT_COLLECTIVE;
+	/* Without memory it is looked at again. */
+	map_set(&explain->kernel_sorts, (uintptr_t)name, 0, sorts);
+	return sorts;
+}
+
+bool explain_kernel_is_small(struct explain *explain, const struct view_event *event)
 {
 	const struct record_kernel *kernel = (const void *)event->record;
 	const struct record_device *device;
@@ -43,7 +62,7 @@ bool explain_kernel_is_small(const struct explain *explain, const struct view_ev
 	blocks = kernel_blocks(kernel);
 	/* Those of collectives are meant to leave room. */
 	return device && device->multiprocessors && blocks && blocks < device->multiprocessors &&
-	       !is_any(event->name, collective_patterns, ARRAY_SIZE(collective_patterns));
+	       !(sorts_of(explain, event->name) & SORT_COLLECTIVE);
 }
 
 static int add_fp32(struct explain *explain, const struct view_event *event)
@@ -53,7 +72,7 @@ static int add_fp32(struct explain *explain, const struct view_event *event)
 		(const void *)view_fact(explain->view, KIND_device, kernel->device);
 
 	if (!device || device->compute_major < TENSOR_MAJOR ||
-	    !is_any(event->name, fp32_patterns, ARRAY_SIZE(fp32_patterns)))
+	    !(sorts_of(explain, event->name) & SORT_FP32))
 		return 0;
 	explain->state_ns[EXPLAIN_FP32] += event->dur;
 	explain->evidence[EXPLAIN_FP32].count++;
@@ -66,7 +85,7 @@ static int add_collective(struct explain *explain, const struct view_event *even
 	struct explain_place *place;
 	s64 gpu;
 
-	if (!is_any(event->name, collective_patterns, ARRAY_SIZE(collective_patterns)))
+	if (!(sorts_of(explain, event->name) & SORT_COLLECTIVE))
 		return 0;
 	gpu = gpu_places_of(&explain->collective_gpus, explain->view, event->row->device);
 	if (gpu < 0 ||
@@ -152,6 +171,7 @@ int explain_kernels_settle(struct explain *explain)
 
 void explain_kernels_free(struct explain *explain)
 {
+	map_free(&explain->kernel_sorts);
 	free(explain->collectives);
 	gpu_places_free(&explain->collective_gpus);
 }

@@ -82,11 +82,25 @@ struct explain_slow {
 	} parts[EXPLAIN_SLOW_PARTS];
 };
 
+struct explain;
+
+/* What looks at the events of a run, beside others. */
+struct explain_part {
+	/* sink NULL: there is nothing to look for. */
+	int (*begin)(struct explain *explain, struct view_part *ret_part, struct err *err);
+	int (*end)(struct explain *explain, struct err *err); /* behind the run, in the order of the table; NULL: nothing is left to do */
+};
+
 struct explain {
 	struct view *view;
+	bool brief;
 	const struct view_survey *survey;
 	bool has_gpu;
 	struct why why;
+	struct why_making *why_making; /* these are up to the end of their runs */
+	struct explain_work *work;
+	struct explain_host *host;
+	struct explain_typical *typical;
 	u64 recorded_ns, busy_ns, unknown_ns; /* of all GPUs; of idle time what nobody can tell the cause of */
 	const struct view_steps *steps;	      /* NULL: none were found */
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
@@ -106,13 +120,14 @@ struct explain {
 	struct gpu_places collective_gpus;
 	struct explain_place *collectives; /* [GPU, as in collective_gpus] */
 	size_t collective_count, collective_capacity;
+	struct map kernel_sorts; /* name's address -> what it tells */
 	struct explain_places kernels, code;
 	u64 kernel_ns;
 };
 
 /* A cause of idle time to its finding. */
 int explain_causes_add(struct explain *explain);
-/* Copies by what they turned out to be, and syncs up to what waiting took: behind explain_work_add(). */
+/* Copies by what they turned out to be, and syncs up to what waiting took: behind explain_work_end(). */
 int explain_causes_settle(struct explain *explain);
 /* Of something that is known. */
 enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause);
@@ -122,19 +137,23 @@ int explain_cause_place_add(const struct explain *explain, const struct why *why
 enum explain_finding explain_finding_of_call(const char *name);
 /* Of time in which a GPU only copies. */
 enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort);
-/* One run over the view: what GPUs and calls of CUDA did, how GPUs are. */
-int explain_work_add(struct explain *explain, struct err *err);
+/* A part of a run: what GPUs and calls of CUDA did, how GPUs are. */
+int explain_work_begin(struct explain *explain, struct view_part *ret_part, struct err *err);
+int explain_work_end(struct explain *explain, struct err *err);
+void explain_work_free(struct explain *explain);
 /* Each kernel that begins. */
 int explain_kernel_add(struct explain *explain, const struct view_event *event);
 /* Has it fewer blocks than its GPU has multiprocessors? */
-bool explain_kernel_is_small(const struct explain *explain, const struct view_event *event);
+bool explain_kernel_is_small(struct explain *explain, const struct view_event *event);
 int explain_kernels_settle(struct explain *explain);
 void explain_kernels_free(struct explain *explain);
 /* Each piece of work. */
 int explain_stream_add(struct explain_streams *streams, const struct view_event *event);
 void explain_streams_settle(struct explain *explain, const struct explain_streams *streams);
-/* One run over the view: where the time of threads went, of a capture without work of GPUs. */
-int explain_host_add(struct explain *explain, struct err *err);
+/* A part of a run: where the time of threads went, of a capture without work of GPUs. */
+int explain_host_begin(struct explain *explain, struct view_part *ret_part, struct err *err);
+int explain_host_end(struct explain *explain, struct err *err);
+void explain_host_free(struct explain *explain);
 
 /* ---- what is said (explain_findings.c, explain_about.c, explain_steps.c) ---- */
 
@@ -169,9 +188,14 @@ struct explain_steps {
 /* Of the main track; false: there are no steps. */
 bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_steps);
 
-/* Two runs over the view, where there are steps enough, and one more where the GPU works longer in slow ones. Behind all others. */
-int explain_slow_add(struct explain *explain, struct err *err);
-void explain_slow_free(struct explain_slow *slow);
+/* Which steps are typical, and which slow, where there are enough of them: when they are known. */
+int explain_slow_choose(struct explain *explain, struct err *err);
+/* A part of a run behind that: what the GPU does in slow ones. The end is behind all others, and behind explain_causes_settle(). */
+int explain_slow_begin(struct explain *explain, struct view_part *ret_part, struct err *err);
+int explain_slow_end(struct explain *explain, struct err *err);
+void explain_slow_free(struct explain *explain);
+/* What they are by their groups; NULL: nothing is said of any. */
+const struct why_slices *explain_slow_slices(const struct explain *explain);
 /* Where most of what is longer is; NULL: that is not known. */
 const char *explain_slow_place(const struct explain_slow *slow, unsigned part);
 /* Of steps: the main track, and how many of it count; NULL: there are none. */

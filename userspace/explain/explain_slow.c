@@ -13,15 +13,17 @@
 
 enum group { GROUP_NONE, GROUP_TYPICAL, GROUP_SLOW };
 
-struct choice {
-	struct why_slice *slices;
+struct explain_typical {
+	struct why_slice *items;
+	struct why_slices slices; /* of them */
 	u64 counts[WHY_GROUPS], ns[WHY_GROUPS];
 };
 
 /* Slow: from p95 on, none where they hardly differ; typical: the middle half. */
 static void choose(const struct view_step_track *track, size_t count, const u64 *times,
-		   struct choice *choice, struct why_slices *ret_slices)
+		   struct explain_typical *typical)
 {
+	struct why_slices *slices = &typical->slices;
 	u64 low = explain_steps_quantile(times, count, 1, 4),
 	    high = explain_steps_quantile(times, count, 3, 4);
 	u64 slow = explain_steps_quantile(times, count, 19, 20);
@@ -29,7 +31,7 @@ static void choose(const struct view_step_track *track, size_t count, const u64 
 		(double)slow >= SLOWER_LEAST * (double)explain_steps_quantile(times, count, 1, 2) &&
 		slow > high;
 
-	*ret_slices = (struct why_slices){.items = choice->slices};
+	slices->items = typical->items;
 	for (size_t i = 0; i < count; i++) {
 		const struct view_step *step = &track->steps[i];
 		u64 ns = step->end_ns - step->start_ns;
@@ -39,10 +41,10 @@ static void choose(const struct view_step_track *track, size_t count, const u64 
 
 		if (!group)
 			continue;
-		choice->slices[ret_slices->count++] =
+		typical->items[slices->count++] =
 			(struct why_slice){step->start_ns, step->end_ns, group};
-		choice->counts[group]++;
-		choice->ns[group] += ns;
+		typical->counts[group]++;
+		typical->ns[group] += ns;
 	}
 }
 
@@ -74,15 +76,14 @@ static int add_causes(const struct explain *explain, const struct why *why,
 		for (u32 group = 1; group < WHY_GROUPS; group++)
 			add_time(slow, EXPLAIN_SLOW_BUSY, group,
 				 (double)why->gpus[i].group_busy_ns[group] / gpus);
-	for (size_t i = 0; i < why->count; i++) {
-		const struct why_cause *cause = &why->causes[i];
+	for (size_t i = 0; i < why->grouped_count; i++) {
+		const struct why_cause *cause = &why->grouped[i];
 		unsigned part = why_is_known(cause->sort)
 					? explain->final[explain_finding_of_cause(why, cause)]
 					: EXPLAIN_SLOW_UNKNOWN;
 
 		add_time(slow, part, cause->group, (double)cause->ns / gpus);
-		if (cause->group &&
-		    explain_cause_place_add(explain, why, cause,
+		if (explain_cause_place_add(explain, why, cause,
 					    places_of(&slow->parts[part], cause->group)))
 			return -ENOMEM;
 	}
@@ -91,25 +92,21 @@ static int add_causes(const struct explain *explain, const struct why *why,
 
 /* ---- work of the GPU ---- */
 
-struct work_run {
-	struct explain_slow_part *part;
-	const struct why_slices *slices;
-};
-
 /* What is in several steps has its part in each. */
 static int run_work(void *data, const struct view_event *event, struct err *err)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
-	const struct work_run *run = data;
+	struct explain *explain = data;
+	struct explain_slow_part *part = &explain->slow.parts[EXPLAIN_SLOW_BUSY];
 	u64 since_ns = event->ts;
 
 	if (!view_row_is_of(work, event->kind->number))
 		return 0;
 	while (since_ns < event->end) {
 		u64 until_ns = event->end;
-		u32 group = why_slices_cut(run->slices, since_ns, &until_ns);
+		u32 group = why_slices_cut(&explain->typical->slices, since_ns, &until_ns);
 
-		if (group && explain_places_add(places_of(run->part, group), event->name,
+		if (group && explain_places_add(places_of(part, group), event->name,
 						until_ns - since_ns, since_ns == event->ts))
 			return err_errno(err, -ENOMEM, "can't explain the capture");
 		since_ns = until_ns;
@@ -117,59 +114,75 @@ static int run_work(void *data, const struct view_event *event, struct err *err)
 	return 0;
 }
 
-/* One more run over the view, where the GPU is busy for longer. */
-static int add_work(struct explain *explain, const struct why_slices *slices, struct err *err)
+/* Where there are slow ones: in them the GPU may be busy for longer. */
+int explain_slow_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
 {
-	const struct view_sink sink = {.span = run_work};
-	struct work_run run = {&explain->slow.parts[EXPLAIN_SLOW_BUSY], slices};
+	static const struct view_sink sink = {.span = run_work};
 
-	if (run.part->slow_ns <= run.part->typical_ns)
-		return 0;
-	return view_run(explain->view, &sink, &run, err);
+	(void)err;
+	*ret_part = (struct view_part){explain->slow.count ? &sink : NULL, explain};
+	return 0;
+}
+
+static void forget_work(struct explain_slow_part *part)
+{
+	explain_places_free(&part->slow_places);
+	explain_places_free(&part->typical_places);
+	part->slow_places = part->typical_places = (struct explain_places){0};
 }
 
 /* ---- both ---- */
 
-static int compare(struct explain *explain, const struct view_step_track *track, size_t count,
-		   struct choice *choice, struct err *err)
+static int choose_steps(struct explain *explain, const struct view_step_track *track, size_t count)
 {
+	struct explain_typical *typical = explain->typical;
 	u64 *times = explain_steps_times(track, count);
-	struct why_slices slices;
-	struct why why = {0};
-	int result;
 
 	if (!times)
-		return err_errno(err, -ENOMEM, "can't explain the capture");
-	choose(track, count, times, choice, &slices);
-	explain->slow.count = choice->counts[GROUP_SLOW];
-	explain->slow.mean_ns = mean(choice->ns[GROUP_SLOW], explain->slow.count);
-	explain->slow.typical_count = choice->counts[GROUP_TYPICAL];
-	explain->slow.typical_mean_ns =
-		mean(choice->ns[GROUP_TYPICAL], explain->slow.typical_count);
-	result = why_make(explain->view, &slices, NULL, &why, err);
-	if (result == 0 && add_causes(explain, &why, &explain->slow))
-		result = err_errno(err, -ENOMEM, "can't explain the capture");
-	if (result == 0)
-		result = add_work(explain, &slices, err);
-	why_free(&why);
+		return -ENOMEM;
+	choose(track, count, times, typical);
 	free(times);
-	return result;
+	explain->slow.count = typical->counts[GROUP_SLOW];
+	explain->slow.mean_ns = mean(typical->ns[GROUP_SLOW], explain->slow.count);
+	explain->slow.typical_count = typical->counts[GROUP_TYPICAL];
+	explain->slow.typical_mean_ns =
+		mean(typical->ns[GROUP_TYPICAL], explain->slow.typical_count);
+	return 0;
 }
 
-int explain_slow_add(struct explain *explain, struct err *err)
+int explain_slow_choose(struct explain *explain, struct err *err)
 {
 	size_t count = 0;
 	const struct view_step_track *track = explain_steps_main(explain, &count);
-	struct choice choice = {0};
-	int result;
 
-	if (!explain->has_gpu || count < STEPS_LEAST || !track->steps[0].gpu_recorded)
+	if (explain->brief || !explain->has_gpu || count < STEPS_LEAST ||
+	    !track->steps[0].gpu_recorded)
 		return 0;
-	choice.slices = calloc(count, sizeof(*choice.slices));
-	result = choice.slices ? compare(explain, track, count, &choice, err)
-			       : err_errno(err, -ENOMEM, "can't explain the capture");
-	free(choice.slices);
-	return result;
+	explain->typical = calloc(1, sizeof(*explain->typical));
+	if (explain->typical)
+		explain->typical->items = calloc(count, sizeof(*explain->typical->items));
+	return explain->typical && explain->typical->items && !choose_steps(explain, track, count)
+		       ? 0
+		       : err_errno(err, -ENOMEM, "can't explain the capture");
+}
+
+const struct why_slices *explain_slow_slices(const struct explain *explain)
+{
+	return explain->typical ? &explain->typical->slices : NULL;
+}
+
+int explain_slow_end(struct explain *explain, struct err *err)
+{
+	struct explain_slow *slow = &explain->slow;
+	struct explain_slow_part *busy = &slow->parts[EXPLAIN_SLOW_BUSY];
+
+	if (!explain->typical)
+		return 0;
+	if (add_causes(explain, &explain->why, slow))
+		return err_errno(err, -ENOMEM, "can't explain the capture");
+	if (busy->slow_ns <= busy->typical_ns)
+		forget_work(busy);
+	return 0;
 }
 
 const char *explain_slow_tag(unsigned part)
@@ -248,10 +261,13 @@ const char *explain_slow_place(const struct explain_slow *slow, unsigned part)
 	return most;
 }
 
-void explain_slow_free(struct explain_slow *slow)
+void explain_slow_free(struct explain *explain)
 {
 	for (size_t i = 0; i < EXPLAIN_SLOW_PARTS; i++) {
-		explain_places_free(&slow->parts[i].slow_places);
-		explain_places_free(&slow->parts[i].typical_places);
+		explain_places_free(&explain->slow.parts[i].slow_places);
+		explain_places_free(&explain->slow.parts[i].typical_places);
 	}
+	if (explain->typical)
+		free(explain->typical->items);
+	free(explain->typical);
 }

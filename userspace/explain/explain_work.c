@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One run over the view: what GPUs and calls of CUDA did, and how GPUs are. */
+/* A part of a run: what GPUs and calls of CUDA did, and how GPUs are. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,7 @@ struct run {
 	struct gpu_places places;
 	struct gpu *gpus;
 	size_t gpu_capacity, gpu_count;
+	struct map calls; /* name's address -> its finding: names stay where they are */
 };
 
 /* ---- what GPUs do ---- */
@@ -181,13 +182,25 @@ static int add_work(struct run *run, const struct view_event *event)
 
 /* ---- calls ---- */
 
+static enum explain_finding finding_of(struct run *run, const char *name)
+{
+	const u64 *known = map_find(&run->calls, (uintptr_t)name, 0);
+	enum explain_finding finding =
+		known ? (enum explain_finding) * known : explain_finding_of_call(name);
+
+	/* Without memory it is looked for again. */
+	if (!known)
+		map_set(&run->calls, (uintptr_t)name, 0, finding);
+	return finding;
+}
+
 static void add_call(struct run *run, const struct view_event *event)
 {
 	struct thread *thread = &run->threads[event->row_index];
 
 	if (thread->calls++)
 		return;
-	thread->call_finding = explain_finding_of_call(event->name);
+	thread->call_finding = finding_of(run, event->name);
 	if (thread->call_finding == EXPLAIN_ALLOCATION)
 		run->explain->allocation_count++;
 	thread->call_ns = event->ts;
@@ -285,31 +298,52 @@ static void sum_threads(struct run *run)
 	}
 }
 
-int explain_work_add(struct explain *explain, struct err *err)
+struct explain_work {
+	struct run run;
+};
+
+int explain_work_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
 {
-	const struct view_sink sink = {.span = run_span, .end = run_end, .counter = run_counter};
-	struct run run = {
-		.explain = explain,
-		.threads = calloc(explain->survey->row_count + 1, sizeof(*run.threads)),
-	};
-	int result;
+	static const struct view_sink sink = {
+		.span = run_span, .end = run_end, .counter = run_counter, .only_recorded = true};
+	size_t rows = explain->survey->row_count;
+	struct run *run;
 
-	run.streams.threads = calloc(explain->survey->row_count + 1, sizeof(*run.streams.threads));
-	result = run.threads && run.streams.threads
-			 ? view_run(explain->view, &sink, &run, err)
-			 : err_errno(err, -ENOMEM, "can't explain the capture");
+	explain->work = calloc(1, sizeof(*explain->work));
+	if (!explain->work)
+		return err_errno(err, -ENOMEM, "can't explain the capture");
+	run = &explain->work->run;
+	run->explain = explain;
+	run->threads = calloc(rows + 1, sizeof(*run->threads));
+	run->streams.threads = calloc(rows + 1, sizeof(*run->streams.threads));
+	*ret_part = (struct view_part){&sink, run};
+	return run->threads && run->streams.threads
+		       ? 0
+		       : err_errno(err, -ENOMEM, "can't explain the capture");
+}
 
-	if (result == 0) {
-		sum_threads(&run);
-		explain_streams_settle(explain, &run.streams);
-		result = explain_kernels_settle(explain)
-				 ? err_errno(err, -ENOMEM, "can't explain the capture")
-				 : 0;
-	}
-	map_free(&run.streams.known);
-	free(run.streams.threads);
-	free(run.threads);
-	free(run.gpus);
-	gpu_places_free(&run.places);
-	return result;
+int explain_work_end(struct explain *explain, struct err *err)
+{
+	struct run *run = &explain->work->run;
+
+	sum_threads(run);
+	explain_streams_settle(explain, &run->streams);
+	return explain_kernels_settle(explain)
+		       ? err_errno(err, -ENOMEM, "can't explain the capture")
+		       : 0;
+}
+
+void explain_work_free(struct explain *explain)
+{
+	struct run *run = explain->work ? &explain->work->run : NULL;
+
+	if (!run)
+		return;
+	map_free(&run->calls);
+	map_free(&run->streams.known);
+	free(run->streams.threads);
+	free(run->threads);
+	free(run->gpus);
+	gpu_places_free(&run->places);
+	free(explain->work);
 }

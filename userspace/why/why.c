@@ -63,6 +63,15 @@ static int compare_causes(const void *a, const void *b)
 	return left->is_long - right->is_long;
 }
 
+/* Those of all times first. */
+static int compare_made(const void *a, const void *b)
+{
+	const struct why_cause *left = a, *right = b;
+	bool left_all = left->group == WHY_ALL, right_all = right->group == WHY_ALL;
+
+	return left_all != right_all ? right_all - left_all : compare_causes(a, b);
+}
+
 static int compare_to_merge(const void *a, const void *b)
 {
 	return compare_shown(a, b);
@@ -89,25 +98,138 @@ void why_merge(struct why *why)
 	qsort(why->causes, why->count, sizeof(*why->causes), compare_causes);
 }
 
+/* ---- how they are found ---- */
+
+struct why_making {
+	struct view *view;
+	struct why *why;
+	struct why_tally tally;
+	const struct why_slices *slices; /* from the second run on the tally's */
+	struct why_earlier earlier;
+	struct why_gaps gaps;
+	struct why_gaps_run *first;
+	struct why_threads_run *second;
+};
+
+int why_making_new(struct view *view, bool slices_follow, struct why_notes *notes,
+		   struct why *ret_why, struct why_making **ret_making, struct err *err)
+{
+	struct why_making *making = calloc(1, sizeof(*making));
+
+	*ret_why = (struct why){0};
+	if (making) {
+		making->view = view;
+		making->why = ret_why;
+		making->tally = (struct why_tally){
+			.why = ret_why,
+			.notes = notes,
+			.earlier = slices_follow ? &making->earlier : NULL,
+		};
+		making->earlier.store = (struct spool_store)SPOOL_STORE_INIT;
+		making->gaps.store = (struct spool_store)SPOOL_STORE_INIT;
+		making->first = why_gaps_run_new(&making->tally, &making->gaps);
+	}
+	if (!making || !making->first) {
+		why_making_free(making);
+		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+	}
+	*ret_making = making;
+	return 0;
+}
+
+struct view_part why_making_first(struct why_making *making)
+{
+	return (struct view_part){&why_gaps_sink, making->first};
+}
+
+void why_making_slice(struct why_making *making, const struct why_slices *slices)
+{
+	making->slices = slices;
+}
+
+int why_making_second(struct why_making *making, struct view_part *ret_part, struct err *err)
+{
+	int result = why_gaps_run_finish(making->first, err);
+
+	*ret_part = (struct view_part){0};
+	why_notes_end_run(making->tally.notes);
+	making->tally.slices = making->slices;
+	if (result == 0 && making->slices)
+		result = why_earlier_tell(&making->earlier, &making->tally, err);
+	if (result == 0)
+		result = why_threads_run_new(making->view, &making->tally, &making->gaps,
+					     &making->second, err);
+	if (result == 0 && why_threads_run_asks(making->second))
+		*ret_part = (struct view_part){&why_threads_sink, making->second};
+	return result;
+}
+
+/* Those of all times come first. */
+static void part_groups(struct why *why)
+{
+	size_t count = 0;
+
+	while (count < why->count && why->causes[count].group == WHY_ALL)
+		why->causes[count++].group = 0;
+	why->grouped = why->causes + count;
+	why->grouped_count = why->count - count;
+	why->count = count;
+}
+
+int why_making_finish(struct why_making *making, struct err *err)
+{
+	struct why *why = making->why;
+	int result = why_threads_run_finish(making->second, err);
+
+	why_notes_end_run(making->tally.notes);
+	if (result < 0)
+		return result;
+	if (why->count)
+		qsort(why->causes, why->count, sizeof(*why->causes), compare_made);
+	part_groups(why);
+	if (making->slices)
+		why_groups_busy(making->view, making->slices, why);
+	return 0;
+}
+
+void why_making_free(struct why_making *making)
+{
+	if (!making)
+		return;
+	why_gaps_run_free(making->first);
+	why_threads_run_free(making->second);
+	why_gaps_free(&making->gaps, making->why->gpu_count);
+	why_earlier_free(&making->earlier);
+	map_free(&making->tally.pairs);
+	map_free(&making->tally.places);
+	free(making->tally.last_gaps);
+	free(making);
+}
+
+static int make(struct why_making *making, const struct why_slices *slices, struct err *err)
+{
+	struct view_part part = why_making_first(making);
+	int result = view_run(making->view, part.sink, part.data, err);
+
+	if (slices)
+		why_making_slice(making, slices);
+	if (result == 0)
+		result = why_making_second(making, &part, err);
+	if (result == 0 && part.sink)
+		result = view_run(making->view, part.sink, part.data, err);
+	return result < 0 ? result : why_making_finish(making, err);
+}
+
 int why_make(struct view *view, const struct why_slices *slices, struct why_notes *notes,
 	     struct why *ret_why, struct err *err)
 {
-	struct why_tally tally = {.why = ret_why, .slices = slices, .notes = notes};
-	struct why_gaps gaps = {.store = SPOOL_STORE_INIT};
-	int result;
+	struct why_making *making;
+	int result = why_making_new(view, slices, notes, ret_why, &making, err);
 
-	*ret_why = (struct why){0};
-	result = why_gaps_find(view, &tally, &gaps, err);
-	why_notes_end_run(notes);
-	if (result == 0)
-		result = why_threads_ask(view, &tally, &gaps, err);
-	why_notes_end_run(notes);
-	why_gaps_free(&gaps, ret_why->gpu_count);
-	map_free(&tally.pairs);
-	map_free(&tally.places);
-	free(tally.last_gaps);
-	if (result == 0 && ret_why->count)
-		qsort(ret_why->causes, ret_why->count, sizeof(*ret_why->causes), compare_causes);
+	if (result < 0)
+		return result;
+	result = make(making, slices, err);
+	why_making_free(making);
 	return result;
 }
 

@@ -3,7 +3,7 @@
  * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
  * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
  * what was left until the operation began. While that thread waits for a thread that woke it in the end, it is what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
- * Two runs over the view; gaps that a launch ended in go to a temporary file between them.
+ * Two runs over the view; gaps that a launch ended in go to a temporary file between them. Others can take part in both.
  */
 #ifndef GPUPROBE_WHY_WHY_H
 #define GPUPROBE_WHY_WHY_H
@@ -29,7 +29,7 @@ enum why_wait {
 /* A gap is long in which that much passed before the launch. */
 #define WHY_LONG_NS  250000ULL
 
-/* Times that are told apart, such as those of slow steps: causes have their parts in each group by themselves. */
+/* Times that are told apart, such as those of slow steps: causes are there by groups, too. */
 #define WHY_GROUPS 3 /* 0: of no slice */
 
 struct why_slice {
@@ -47,7 +47,7 @@ u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns)
 
 struct why_cause {
 	u32 gpu; /* place in why.gpus */
-	u32 group;
+	u32 group; /* 0 of those that are of all times */
 	enum why_sort sort;
 	const char *what; /* call, function, wait with its object and waker, operation; "": nothing is known of it. why's own */
 	size_t row_index; /* the thread that did that; WHY_NO_ROW: not known */
@@ -64,12 +64,14 @@ struct why_gpu {
 	u32 device; /* id of its first fact */
 	u32 number; /* as its process numbers it */
 	u64 recorded_ns, busy_ns; /* idle is the rest */
-	u64 group_busy_ns[WHY_GROUPS];
+	u64 group_busy_ns[WHY_GROUPS]; /* from 1 on */
 };
 
 struct why {
 	struct why_cause *causes; /* of most time first; no two are alike in all of it up to is_long */
 	size_t count, capacity;
+	struct why_cause *grouped; /* their parts in groups from 1 on, each in one; behind causes */
+	size_t grouped_count;
 	struct why_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
 	struct string_table whats;
@@ -80,6 +82,20 @@ struct why_notes;
 /* slices are the caller's, and may be NULL, as notes, where it is noted when each was. The caller ends it with why_free(), of an error
  * too. */
 int why_make(struct view *view, const struct why_slices *slices, struct why_notes *notes, struct why *ret_why, struct err *err);
+
+/* The same as parts of two runs that are the caller's, of which the first knows no slices yet. In the order of these functions. */
+struct why_making;
+
+/* slices_follow: there will be some, maybe. ret_why is the caller's, as above, and lives longer than this. */
+int why_making_new(struct view *view, bool slices_follow, struct why_notes *notes, struct why *ret_why, struct why_making **ret_making,
+		   struct err *err);
+struct view_part why_making_first(struct why_making *making);
+/* slices are the caller's, up to the end of this. */
+void why_making_slice(struct why_making *making, const struct why_slices *slices);
+/* sink NULL: no thread is to be asked. */
+int why_making_second(struct why_making *making, struct view_part *ret_part, struct err *err);
+int why_making_finish(struct why_making *making, struct err *err);
+void why_making_free(struct why_making *making);
 /* Joins those that differ in group, wait, held and is_long alone, which then are those of any of them. */
 void why_merge(struct why *why);
 void why_free(struct why *why);

@@ -156,13 +156,18 @@ static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap,
 		 u64 since_ns, u64 until_ns)
 {
+	struct why_code_part all = {.cause = *cause, .what = what};
+
 	why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
-	while (since_ns < until_ns) {
+	all.cause.group = WHY_ALL;
+	if (since_ns < until_ns && add(code, &all, gap, until_ns - since_ns) < 0)
+		return -ENOMEM;
+	while (code->tally->slices && since_ns < until_ns) {
 		struct why_code_part part = {.cause = *cause, .what = what};
 		u64 end_ns = until_ns;
 
 		part.cause.group = why_slices_cut(code->tally->slices, since_ns, &end_ns);
-		if (add(code, &part, gap, end_ns - since_ns) < 0)
+		if (part.cause.group && add(code, &part, gap, end_ns - since_ns) < 0)
 			return -ENOMEM;
 		since_ns = end_ns;
 	}
@@ -184,26 +189,43 @@ static s64 spot_of(struct why_code *code, u32 pid, u64 address)
 	return (s64)code->spot_count++;
 }
 
+/* Of the instruction that a stack is at: its place, and whether in a fault of it. 0: it is at none; -ENOMEM. */
+static s64 spot_of_stack(struct why_code *code, u32 pid, u32 stack)
+{
+	const u64 *known = map_find(&code->stack_spots, pid, stack);
+	s64 place = 0, packed;
+	u64 address;
+	bool faults = false;
+
+	if (known)
+		return (s64)*known;
+	if (why_doings_spot(code->view, pid, stack, &address, &faults))
+		place = spot_of(code, pid, address);
+	if (place < 0)
+		return place;
+	packed = place << 1 | (place && faults);
+	return map_set(&code->stack_spots, pid, stack, (u64)packed) ? -ENOMEM : packed;
+}
+
 /* A sample in a fault of an instruction, or at it: the latter is of page faults if the former are many. */
 static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_part *part)
 {
-	u64 address;
-	bool faults;
-	s64 place, what;
+	s64 packed = spot_of_stack(code, pid, stack), what;
+	struct why_code_spot *spot;
 
-	if (!why_doings_spot(code->view, pid, stack, &address, &faults))
-		return 0;
-	place = spot_of(code, pid, address);
-	what = faults || place < 0 ? 0 : faults_of(code, pid, stack);
-	if (place < 0 || what < 0)
-		return -ENOMEM;
-	if (faults) {
-		code->spots[place].faults++;
+	if (packed <= 0)
+		return (int)packed;
+	spot = &code->spots[packed >> 1];
+	if (packed & 1) {
+		spot->faults++;
 		return 0;
 	}
-	code->spots[place].itself++;
+	what = faults_of(code, pid, stack);
+	if (what < 0)
+		return -ENOMEM;
+	spot->itself++;
 	part->what_of_faults = (u32)what;
-	part->spot = (u32)place;
+	part->spot = (u32)(packed >> 1);
 	return 0;
 }
 
@@ -216,7 +238,12 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 	if (what < 0)
 		return -ENOMEM;
 	part.what = (u32)what;
-	place = spot_note(code, pid, stack, &part) ? -ENOMEM : add(code, &part, gap, 1);
+	if (spot_note(code, pid, stack, &part))
+		return -ENOMEM;
+	if (part.cause.group && add(code, &part, gap, 1) < 0)
+		return -ENOMEM;
+	part.cause.group = WHY_ALL;
+	place = add(code, &part, gap, 1);
 	if (place < 0)
 		return -ENOMEM;
 	why_notes_add_sample(code->tally->notes, cause, (u32)place, ts);
@@ -322,6 +349,7 @@ void why_code_free(struct why_code *code)
 	map_free(&code->names);
 	map_free(&code->call_names);
 	map_free(&code->fault_names);
+	map_free(&code->stack_spots);
 	map_free(&code->spot_places);
 	free(code->spots);
 	why_doings_free(&code->doings);

@@ -22,6 +22,7 @@ struct why_code {
 	struct map names;  /* (process, stack) -> number of what */
 	struct map call_names; /* the same with the line at which it calls */
 	struct map fault_names; /* the same of code that is found in a fault: asked for of samples at a spot alone */
+	struct map stack_spots; /* (process, stack) -> place in spots, and whether it is in a fault */
 	struct map spot_places; /* (process, address) -> place in spots */
 	struct why_code_spot {
 		u64 faults, itself; /* samples */

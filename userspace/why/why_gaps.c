@@ -79,22 +79,24 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 
 /* A part of the gap that no thread is to be asked for. */
 static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *name,
-		    size_t row_index, u64 since_ns, u64 until_ns)
+		    size_t row_index, u64 since_ns, u64 until_ns, struct err *err)
 {
 	const struct why_cause cause = {.gpu = gpu,
 					.sort = sort,
 					.row_index = row_index,
 					.waiter = WHY_NO_ROW,
 					.held = WHY_NOT_HELD};
+	u64 gap = run->progress[gpu].gap_count;
 	s64 what;
 
 	if (until_ns <= since_ns)
 		return 0;
 	what = why_what(run->tally->why, name);
-	if (what < 0)
-		return -ENOMEM;
-	return why_tally_add(run->tally, &cause, (u32)what, run->progress[gpu].gap_count, since_ns,
-			     until_ns);
+	if (what < 0 || why_tally_add(run->tally, &cause, (u32)what, gap, since_ns, until_ns))
+		return no_memory(err);
+	return run->tally->earlier ? why_earlier_add(run->tally->earlier, &cause, (u32)what, gap,
+						     since_ns, until_ns, err)
+				   : 0;
 }
 
 /* The rest of the gap is told of with it. */
@@ -148,7 +150,8 @@ static void append_awaited(const struct run *run, const struct view_event *next,
 
 /* "gemm in stream 7, behind its wait for event 2 of stream 9: Memcpy HtoD" */
 static int add_queued(struct run *run, u32 gpu, const struct view_event *next,
-		      const struct why_stream_wait *wait, u64 since_ns, u64 until_ns)
+		      const struct why_stream_wait *wait, u64 since_ns, u64 until_ns,
+		      struct err *err)
 {
 	_cleanup_text_ struct text text = {0};
 
@@ -159,9 +162,9 @@ static int add_queued(struct run *run, u32 gpu, const struct view_event *next,
 		text_append(&text, ", behind its wait for ");
 		append_awaited(run, next, wait, &text);
 	}
-	return text.failed ? -ENOMEM
+	return text.failed ? no_memory(err)
 			   : add_part(run, gpu, WHY_QUEUED, text_string(&text),
-				      next->cause->row_index, since_ns, until_ns);
+				      next->cause->row_index, since_ns, until_ns, err);
 }
 
 /* From one piece of work to the start of the next one, which a launch is known of. */
@@ -183,12 +186,13 @@ static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
 						    .launched_ns = launched_ns,
 						    .begin_ns = until_ns},
 				  err);
-	result = add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns);
+	result = add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns, err);
 	if (result == 0 && queued)
-		result = add_queued(run, gpu, next, wait, launched_ns, until_ns);
+		result = add_queued(run, gpu, next, wait, launched_ns, until_ns, err);
 	else if (result == 0)
-		result = add_part(run, gpu, WHY_BEGIN, launch->name, row, launched_ns, until_ns);
-	return result < 0 ? no_memory(err) : 0;
+		result = add_part(run, gpu, WHY_BEGIN, launch->name, row, launched_ns, until_ns,
+				  err);
+	return result;
 }
 
 static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
@@ -199,25 +203,11 @@ static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
 
 	if (worked && next->cause)
 		result = add_launched(run, gpu, next, wait, since_ns, until_ns, err);
-	else if (add_part(run, gpu, worked ? WHY_NO_LAUNCH : WHY_FIRST, worked ? next->name : "",
-			  WHY_NO_ROW, since_ns, until_ns))
-		result = no_memory(err);
 	else
-		result = 0;
+		result = add_part(run, gpu, worked ? WHY_NO_LAUNCH : WHY_FIRST,
+				  worked ? next->name : "", WHY_NO_ROW, since_ns, until_ns, err);
 	run->progress[gpu].gap_count++;
 	return result;
-}
-
-static void add_busy(struct run *run, struct why_gpu *gpu, u64 since_ns, u64 until_ns)
-{
-	while (since_ns < until_ns) {
-		u64 end_ns = until_ns;
-		u32 group = why_slices_cut(run->tally->slices, since_ns, &end_ns);
-
-		gpu->busy_ns += end_ns - since_ns;
-		gpu->group_busy_ns[group] += end_ns - since_ns;
-		since_ns = end_ns;
-	}
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
@@ -252,7 +242,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		return no_memory(err);
 	progress->worked = true;
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
-	add_busy(run, &run->tally->why->gpus[gpu], since_ns, until_ns);
+	if (until_ns > since_ns)
+		run->tally->why->gpus[gpu].busy_ns += until_ns - since_ns;
 	if (until_ns > progress->until_ns)
 		progress->until_ns = until_ns;
 	return 0;
@@ -261,26 +252,42 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 /* Behind its last work. */
 static int add_ends(struct run *run, struct err *err)
 {
-	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
-		if (add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, run->progress[gpu].until_ns,
-			     run->progress[gpu].recorded_until_ns))
-			return no_memory(err);
-	return 0;
+	int result = 0;
+
+	for (u32 gpu = 0; gpu < run->tally->why->gpu_count && result == 0; gpu++)
+		result = add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, run->progress[gpu].until_ns,
+				  run->progress[gpu].recorded_until_ns, err);
+	return result;
 }
 
-int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps *gaps,
-		  struct err *err)
-{
-	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.tally = tally, .gaps = gaps};
-	int result = view_run(view, &sink, &run, err);
+const struct view_sink why_gaps_sink = {.open = run_open, .span = run_span};
 
-	if (result == 0)
-		result = add_ends(&run, err);
-	free(run.progress);
-	why_streams_free(&run.streams);
-	gpu_places_free(&run.places);
-	return result;
+struct why_gaps_run {
+	struct run run;
+};
+
+struct why_gaps_run *why_gaps_run_new(struct why_tally *tally, struct why_gaps *gaps)
+{
+	struct why_gaps_run *made = calloc(1, sizeof(*made));
+
+	if (made)
+		made->run = (struct run){.tally = tally, .gaps = gaps};
+	return made;
+}
+
+int why_gaps_run_finish(struct why_gaps_run *run, struct err *err)
+{
+	return add_ends(&run->run, err);
+}
+
+void why_gaps_run_free(struct why_gaps_run *run)
+{
+	if (!run)
+		return;
+	free(run->run.progress);
+	why_streams_free(&run->run.streams);
+	gpu_places_free(&run->run.places);
+	free(run);
 }
 
 void why_gaps_free(struct why_gaps *gaps, size_t gpu_count)

@@ -26,12 +26,20 @@ struct why_gaps {
 };
 
 #define WHY_NAMES 64 /* a power of two */
+#define WHY_ALL	  WHY_GROUPS /* the group of a cause that is of all times, until all is told */
+
+/* Times that were told of before slices are known. Zero-initialise it but for the store. */
+struct why_earlier {
+	struct spool spool;
+	struct spool_store store;
+};
 
 /* Causes by what they are. */
 struct why_tally {
 	struct why *why;
-	const struct why_slices *slices;
-	struct why_notes *notes; /* NULL: nobody asks when it was */
+	const struct why_slices *slices; /* NULL: none, or none yet */
+	struct why_earlier *earlier;	 /* NULL: no slices follow */
+	struct why_notes *notes;	 /* NULL: nobody asks when it was */
 	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
@@ -48,22 +56,48 @@ struct why_tally {
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
-/* Adds a time of gap number `gap` of the cause's GPU, each part to its group. -ENOMEM. */
+/* Adds a time of gap number `gap` of the cause's GPU, and each part to its group. -ENOMEM. */
 int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
+/* Only the latter. */
+int why_tally_add_groups(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
 /* Number of a string in why->whats; -ENOMEM. */
 s64 why_what(struct why *why, const char *what);
 /* The same of a string that lives as long as the view, such as the name of a call. */
 s64 why_tally_name(struct why_tally *tally, const char *name);
 
+/* ---- why_groups.c ---- */
+
+/* Of a time that why_tally_add() was given. 0 or -errno. */
+int why_earlier_add(struct why_earlier *earlier, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns, struct err *err);
+/* All of them, to the groups of the tally's slices. */
+int why_earlier_tell(const struct why_earlier *earlier, struct why_tally *tally, struct err *err);
+void why_earlier_free(struct why_earlier *earlier);
+/* Behind all: what is not idle in a group is busy. */
+void why_groups_busy(const struct view *view, const struct why_slices *slices, struct why *why);
+
 /* ---- the first run (why_gaps.c) ---- */
 
-/* Enters GPUs, and what is not a thread's: gaps is what threads are to be asked for, the caller's, of an error too. */
-int why_gaps_find(struct view *view, struct why_tally *tally, struct why_gaps *gaps, struct err *err);
+struct why_gaps_run;
+
+extern const struct view_sink why_gaps_sink;
+
+/* Enters GPUs, and what is not a thread's: gaps is what threads are to be asked for, the caller's, of an error too. NULL: no memory. */
+struct why_gaps_run *why_gaps_run_new(struct why_tally *tally, struct why_gaps *gaps);
+int why_gaps_run_finish(struct why_gaps_run *run, struct err *err);
+void why_gaps_run_free(struct why_gaps_run *run);
 void why_gaps_free(struct why_gaps *gaps, size_t gpu_count);
 
 /* ---- the second run (why_threads.c) ---- */
 
+struct why_threads_run;
+
+extern const struct view_sink why_threads_sink;
+
 /* What threads did in the gaps. */
-int why_threads_ask(struct view *view, struct why_tally *tally, const struct why_gaps *gaps, struct err *err);
+int why_threads_run_new(struct view *view, struct why_tally *tally, const struct why_gaps *gaps, struct why_threads_run **ret_run, struct err *err);
+/* Is there any that a thread is to be asked for? */
+bool why_threads_run_asks(const struct why_threads_run *run);
+int why_threads_run_finish(struct why_threads_run *run, struct err *err);
+void why_threads_run_free(struct why_threads_run *run);
 
 #endif

@@ -104,18 +104,29 @@ static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 
 	return 0;
 }
 
-int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
-		  u64 since_ns, u64 until_ns)
+int why_tally_add_groups(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
+			 u64 since_ns, u64 until_ns)
 {
-	why_notes_add(tally->notes, cause, what, since_ns, until_ns);
-	while (since_ns < until_ns) {
+	while (tally->slices && since_ns < until_ns) {
 		u64 end_ns = until_ns;
 		struct why_cause part = *cause;
 
 		part.group = why_slices_cut(tally->slices, since_ns, &end_ns);
-		if (add_part(tally, &part, what, gap, end_ns - since_ns))
+		if (part.group && add_part(tally, &part, what, gap, end_ns - since_ns))
 			return -ENOMEM;
 		since_ns = end_ns;
 	}
 	return 0;
+}
+
+int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
+		  u64 since_ns, u64 until_ns)
+{
+	struct why_cause all = *cause;
+
+	why_notes_add(tally->notes, cause, what, since_ns, until_ns);
+	all.group = WHY_ALL;
+	if (since_ns < until_ns && add_part(tally, &all, what, gap, until_ns - since_ns))
+		return -ENOMEM;
+	return why_tally_add_groups(tally, cause, what, gap, since_ns, until_ns);
 }

@@ -481,51 +481,71 @@ static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 	return 0;
 }
 
-static bool has_gaps(const struct run *run, const struct why_gaps *gaps)
+const struct view_sink why_threads_sink = {.span = run_span, .end = run_end, .point = run_point};
+
+struct why_threads_run {
+	struct run run;
+	const struct why_gaps *gaps;
+};
+
+int why_threads_run_new(struct view *view, struct why_tally *tally, const struct why_gaps *gaps,
+			struct why_threads_run **ret_run, struct err *err)
 {
-	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
-		if (gaps->gpus[gpu].size_bytes)
+	struct why_threads_run *made = calloc(1, sizeof(*made));
+	struct run *run = made ? &made->run : NULL;
+	int result;
+
+	if (!run)
+		return no_memory(err);
+	made->gaps = gaps;
+	*run = (struct run){
+		.view = view,
+		.tally = tally,
+		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run->cursors)),
+		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run->threads)),
+		.has_waits = view_kind_count(view, KIND_off_cpu),
+	};
+	run->describe.code = &run->code;
+	if (!run->cursors || !run->threads || why_code_init(&run->code, view, tally))
+		result = no_memory(err);
+	else
+		result = begin(run, gaps, err);
+	if (result < 0)
+		why_threads_run_free(made);
+	else
+		*ret_run = made;
+	return result;
+}
+
+bool why_threads_run_asks(const struct why_threads_run *run)
+{
+	for (size_t gpu = 0; gpu < run->run.tally->why->gpu_count; gpu++)
+		if (run->gaps->gpus[gpu].size_bytes)
 			return true;
 	return false;
 }
 
-static int measure(struct run *run, struct view *view, const struct why_gaps *gaps, struct err *err)
+int why_threads_run_finish(struct why_threads_run *run, struct err *err)
 {
-	const struct view_sink sink = {.span = run_span, .end = run_end, .point = run_point};
-	int result = begin(run, gaps, err);
+	int result = advance(&run->run, ~0ULL, err);
 
-	if (result == 0)
-		result = view_run(view, &sink, run, err);
-	if (result == 0)
-		result = advance(run, ~0ULL, err);
-	return result == 0 && why_code_finish(&run->code) ? no_memory(err) : result;
+	return result == 0 && why_code_finish(&run->run.code) ? no_memory(err) : result;
 }
 
-int why_threads_ask(struct view *view, struct why_tally *tally, const struct why_gaps *gaps,
-		    struct err *err)
+void why_threads_run_free(struct why_threads_run *made)
 {
-	struct run run = {
-		.view = view,
-		.tally = tally,
-		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run.cursors)),
-		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run.threads)),
-		.has_waits = view_kind_count(view, KIND_off_cpu),
-	};
-	int result = 0;
+	struct run *run = made ? &made->run : NULL;
 
-	run.describe.code = &run.code;
-	if (!run.cursors || !run.threads || why_code_init(&run.code, view, tally))
-		result = no_memory(err);
-	else if (has_gaps(&run, gaps))
-		result = measure(&run, view, gaps, err);
-	why_describe_free(&run.describe);
-	why_code_free(&run.code);
-	why_waits_free(&run.waits);
-	map_free(&run.rows);
-	map_free(&run.gil_owners);
-	for (size_t gpu = 0; run.cursors && gpu < tally->why->gpu_count; gpu++)
-		spool_reader_free(&run.cursors[gpu].gaps);
-	free(run.cursors);
-	free(run.threads);
-	return result;
+	if (!run)
+		return;
+	why_describe_free(&run->describe);
+	why_code_free(&run->code);
+	why_waits_free(&run->waits);
+	map_free(&run->rows);
+	map_free(&run->gil_owners);
+	for (size_t gpu = 0; run->cursors && gpu < run->tally->why->gpu_count; gpu++)
+		spool_reader_free(&run->cursors[gpu].gaps);
+	free(run->cursors);
+	free(run->threads);
+	free(made);
 }
