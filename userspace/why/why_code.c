@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -13,7 +14,7 @@ int why_code_init(struct why_code *code, const struct view *view, struct why_tal
 {
 	s64 unknown = why_what(tally->why, "");
 
-	*code = (struct why_code){.view = view, .tally = tally};
+	*code = (struct why_code){.view = view, .tally = tally, .store = SPOOL_STORE_INIT};
 	if (unknown < 0)
 		return -ENOMEM;
 	code->unknown = (u32)unknown;
@@ -119,18 +120,19 @@ static void count_gap(struct why_code_part *part, u64 gap)
 }
 
 /* Parts that are one in the end may share a gap: it is counted when they are joined. */
-static int note_gap(struct why_code *code, u32 place, u64 gap)
+static void note_gap(struct why_code *code, u32 place, u64 gap)
 {
+	const struct why_code_sighting sighting = {.gap = gap, .part = place};
 	struct why_code_part *part = &code->parts[place];
+	u8 *room;
 
-	if (part->last_gap == gap)
-		return 0;
-	if (array_reserve(&code->sightings, &code->sighting_capacity, code->sighting_count + 1))
-		return -ENOMEM;
+	if (part->last_gap == gap || code->failed)
+		return;
 	part->last_gap = gap;
-	code->sightings[code->sighting_count++] =
-		(struct why_code_sighting){.gap = gap, .part = place};
-	return 0;
+	code->failed =
+		spool_reserve(&code->sightings, &code->store, sizeof(sighting), &room, &code->err);
+	if (!code->failed)
+		memcpy(room, &sighting, sizeof(sighting));
 }
 
 /* Its place; -ENOMEM. */
@@ -146,10 +148,10 @@ static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 		return -ENOMEM;
 	*(wanted->sampled ? &code->threads[thread].samples : &code->threads[thread].ns) += amount;
 	code->parts[place].amount += amount;
-	if (!wanted->sampled)
+	if (wanted->sampled)
+		note_gap(code, (u32)place, gap);
+	else
 		count_gap(&code->parts[place], gap);
-	else if (note_gap(code, (u32)place, gap))
-		return -ENOMEM;
 	return place;
 }
 
@@ -300,16 +302,25 @@ static int join_parts(struct why_code *code)
 }
 
 /* Gaps of a GPU come in their order, so those of a part do. */
-static void count_sightings(struct why_code *code)
+static int count_sightings(struct why_code *code, struct err *err)
 {
+	struct spool_reader reader = {.spool = &code->sightings, .store = &code->store};
+	const void *bytes;
+	int result;
+
+	if (code->failed)
+		return err_set(err, code->failed, "%s", code->err.message);
 	for (size_t i = 0; i < code->part_count; i++)
 		if (code->parts[i].sampled)
 			code->parts[i].last_gap = ~0ULL;
-	for (size_t i = 0; i < code->sighting_count; i++) {
-		const struct why_code_sighting *sighting = &code->sightings[i];
+	while ((result = spool_next(&reader, sizeof(struct why_code_sighting), &bytes, err)) > 0) {
+		struct why_code_sighting sighting;
 
-		count_gap(&code->parts[code->parts[sighting->part].into], sighting->gap);
+		memcpy(&sighting, bytes, sizeof(sighting));
+		count_gap(&code->parts[code->parts[sighting.part].into], sighting.gap);
 	}
+	spool_reader_free(&reader);
+	return result;
 }
 
 /* Notes have parts by their places. */
@@ -321,12 +332,8 @@ static void name_parts(const struct why_code *code)
 		whats[i] = code->parts[code->parts[i].into].what;
 }
 
-int why_code_finish(struct why_code *code)
+static int tell(struct why_code *code)
 {
-	if (join_parts(code))
-		return -ENOMEM;
-	name_parts(code);
-	count_sightings(code);
 	for (size_t i = 0; i < code->part_count; i++) {
 		const struct why_code_part *part = &code->parts[i];
 		u64 ns = time_of(part, &code->threads[part->thread]);
@@ -344,6 +351,19 @@ int why_code_finish(struct why_code *code)
 	return 0;
 }
 
+int why_code_finish(struct why_code *code, struct err *err)
+{
+	int result;
+
+	if (join_parts(code))
+		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+	name_parts(code);
+	result = count_sightings(code, err);
+	if (result == 0 && tell(code))
+		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+	return result;
+}
+
 void why_code_free(struct why_code *code)
 {
 	map_free(&code->names);
@@ -357,5 +377,6 @@ void why_code_free(struct why_code *code)
 	map_free(&code->part_places);
 	free(code->threads);
 	free(code->parts);
-	free(code->sightings);
+	spool_free(&code->sightings);
+	spool_store_close(&code->store);
 }

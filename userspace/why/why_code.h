@@ -14,6 +14,11 @@
 
 #define WHY_CODE_FAULTS_PER_SPOT 8
 
+struct why_code_sighting {
+	u64 gap;
+	u32 part; /* its place */
+};
+
 struct why_code {
 	const struct view *view;
 	struct why_tally *tally;
@@ -45,14 +50,14 @@ struct why_code {
 		size_t into; /* the part that its samples are joined into, mostly itself */
 	} *parts;
 	size_t part_count, part_capacity;
-	struct why_code_sighting {
-		u64 gap;
-		u32 part; /* its place */
-	} *sightings; /* that a part was sampled in a gap: no more than samples in gaps */
-	size_t sighting_count, sighting_capacity;
+	/* struct why_code_sighting: that a part was sampled in a gap */
+	struct spool sightings;
+	struct spool_store store;
+	int failed; /* what went wrong with these, and why */
+	struct err err;
 };
 
-/* 0 or -ENOMEM, all. */
+/* 0 or -ENOMEM, all but the last one. */
 int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally);
 /* Time of gap number `gap` in which the thread of a cause ran; what: number of what else is known of it. */
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
@@ -62,8 +67,8 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 s64 why_code_of(struct why_code *code, u32 pid, u32 stack);
 /* The same, of a call or a wait: of Python with the line that it is at. */
 s64 why_code_call_of(struct why_code *code, u32 pid, u32 stack);
-/* All of it goes to the tally. */
-int why_code_finish(struct why_code *code);
+/* All of it goes to the tally. 0 or -errno. */
+int why_code_finish(struct why_code *code, struct err *err);
 void why_code_free(struct why_code *code);
 
 #endif

@@ -503,6 +503,7 @@ int why_threads_run_new(struct view *view, struct why_tally *tally, const struct
 		.tally = tally,
 		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run->cursors)),
 		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run->threads)),
+		.code = {.store = SPOOL_STORE_INIT},
 		.has_waits = view_kind_count(view, KIND_off_cpu),
 	};
 	run->describe.code = &run->code;
@@ -529,7 +530,7 @@ int why_threads_run_finish(struct why_threads_run *run, struct err *err)
 {
 	int result = advance(&run->run, ~0ULL, err);
 
-	return result == 0 && why_code_finish(&run->run.code) ? no_memory(err) : result;
+	return result < 0 ? result : why_code_finish(&run->run.code, err);
 }
 
 void why_threads_run_free(struct why_threads_run *made)
