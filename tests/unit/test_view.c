@@ -138,29 +138,47 @@ TEST(sinks_share_a_run)
 	const struct view_sink recorded = {.counter = script_counter, .only_recorded = true};
 	const struct view_sink computed = {.counter = script_counter};
 	const struct view_sink ends = {.span = script_span, .end = script_end};
-	const struct view_sink *const sinks[] = {&ends, &recorded, &computed};
-	struct script scripts[3] = {0}, alone[3] = {0};
-	struct view_part parts[3];
+	const struct view_sink some = {.end = script_end, .end_kinds = {KIND_kernel}};
+	const struct view_sink *const sinks[] = {&ends, &recorded, &computed, &some};
+	struct script scripts[4] = {0}, alone[4] = {0};
+	struct view_part parts[4];
 	u64 runs = fixture.view->run_count;
 	struct err err = {0};
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		parts[i] = (struct view_part){sinks[i], &scripts[i]};
 		CHECK_OK(view_run(fixture.view, sinks[i], &alone[i], &err), err);
 	}
-	CHECK_OK(view_run_together(fixture.view, parts, 3, &err), err);
-	CHECK_U64(fixture.view->run_count, runs + 4);
-	for (size_t i = 0; i < 3; i++)
+	CHECK_OK(view_run_together(fixture.view, parts, 4, &err), err);
+	CHECK_U64(fixture.view->run_count, runs + 5);
+	for (size_t i = 0; i < 4; i++)
 		CHECK_STRING(text_string(&scripts[i].text), text_string(&alone[i].text));
 	CHECK_STRING(text_string(&scripts[0].text), "+a@10 -a@20 +k@40 -k@45");
 	CHECK_STRING(text_string(&scripts[1].text), "=memory@30");
 	CHECK(strstr(text_string(&scripts[2].text), "=GPU busy (%)@"));
-	for (size_t i = 0; i < 3; i++) {
+	CHECK_STRING(text_string(&scripts[3].text), "-k@45");
+	for (size_t i = 0; i < 4; i++) {
 		text_free(&scripts[i].text);
 		text_free(&alone[i].text);
 	}
 	CHECK_OK(view_run_together(fixture.view, parts, 0, &err), err);
-	CHECK_U64(fixture.view->run_count, runs + 4);
+	CHECK_U64(fixture.view->run_count, runs + 5);
+}
+
+TEST(ends_are_of_the_kinds_that_some_sink_wants)
+{
+	struct fixture fixture _fixture_ = fixture_open(CALL("a", 10, 10) KERNEL);
+	const struct view_sink sinks[] = {{.end = script_end, .end_kinds = {KIND_kernel}},
+					  {.end = script_end, .end_kinds = {KIND_call}}};
+	struct script scripts[2] = {0};
+	const struct view_part parts[] = {{&sinks[0], &scripts[0]}, {&sinks[1], &scripts[1]}};
+	struct err err = {0};
+
+	CHECK_OK(view_run_together(fixture.view, parts, 2, &err), err);
+	CHECK_STRING(text_string(&scripts[0].text), "-k@45");
+	CHECK_STRING(text_string(&scripts[1].text), "-a@20");
+	text_free(&scripts[0].text);
+	text_free(&scripts[1].text);
 }
 
 static int failing_span(void *data, const struct view_event *event, struct err *err);

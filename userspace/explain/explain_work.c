@@ -304,8 +304,11 @@ struct explain_work {
 
 int explain_work_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
 {
-	static const struct view_sink sink = {
-		.span = run_span, .end = run_end, .counter = run_counter, .only_recorded = true};
+	static const struct view_sink sink = {.span = run_span,
+					      .end = run_end,
+					      .counter = run_counter,
+					      .only_recorded = true,
+					      .end_kinds = {KIND_api, VIEW_GPU_WORK}};
 	size_t rows = explain->survey->row_count;
 	struct run *run;
 

@@ -156,6 +156,19 @@ struct view_event {
 	bool computed; /* made by the view from other events, so not one of the capture (counters only) */
 };
 
+/* Some kinds, such as those that a row of a table is of: KIND_*, up to the first 0. */
+#define VIEW_ROW_KINDS_MAX 8
+#define VIEW_GPU_WORK KIND_kernel, KIND_copy, KIND_set, KIND_graph_launch
+#define VIEW_RANGES KIND_range, KIND_process_range
+
+static inline bool view_row_is_of(const u16 kinds[VIEW_ROW_KINDS_MAX], u16 kind)
+{
+	for (unsigned i = 0; i < VIEW_ROW_KINDS_MAX && kinds[i]; i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
 /* What an exporter implements. NULL members are skipped (without `end` no ends are computed). Every
  * function returns 0 or -errno with err set, which ends the run. Events come in time order; `end` comes in
  * time order among them too, before starts at the same moment. */
@@ -169,6 +182,7 @@ struct view_sink {
 	int (*total)(void *data, const struct view_event *event, struct err *err);
 	int (*close)(void *data, struct err *err);
 	bool only_recorded; /* counters of the capture, and none that the view makes of other events */
+	u16 end_kinds[VIEW_ROW_KINDS_MAX]; /* of whose spans `end` is wanted: KIND_*, up to the first 0; none: of all */
 };
 
 /* Runs the survey. reader stays the caller's and must outlive the view. */
@@ -414,19 +428,6 @@ struct view_value {
 	unsigned count;	    /* VALUE_ARRAY */
 	u64 numbers[VALUE_ARRAY_MAX];
 };
-
-/* The kinds that a row of such a table is of: KIND_*, up to the first 0. */
-#define VIEW_ROW_KINDS_MAX 8
-#define VIEW_GPU_WORK KIND_kernel, KIND_copy, KIND_set, KIND_graph_launch
-#define VIEW_RANGES KIND_range, KIND_process_range
-
-static inline bool view_row_is_of(const u16 kinds[VIEW_ROW_KINDS_MAX], u16 kind)
-{
-	for (unsigned i = 0; i < VIEW_ROW_KINDS_MAX && kinds[i]; i++)
-		if (kinds[i] == kind)
-			return true;
-	return false;
-}
 
 /* Has the capture anything of such kinds? */
 static inline bool view_has_any(const struct view *view, const u16 kinds[VIEW_ROW_KINDS_MAX])

@@ -11,8 +11,10 @@ struct open_span {
 	struct view_event event;
 	struct view_cause cause;
 	struct view_matmul matmul;
-	u64 sequence; /* of its start */
-	u64 record[]; /* 8-byte aligned */
+	u64 sequence;		/* of its start */
+	struct open_span *next; /* of the spare ones */
+	size_t record_bytes;	/* there is room for */
+	u64 record[];		/* 8-byte aligned */
 };
 
 /* Of spans that end together the one that started last is the innermost. */
@@ -23,6 +25,31 @@ static bool ends_before(const struct open_span *a, const struct open_span *b)
 	return a->sequence > b->sequence;
 }
 
+/* Room for a record; NULL: no memory. */
+static struct open_span *take_span(struct view_ends *ends, size_t record_bytes)
+{
+	struct open_span *span = ends->spare;
+
+	if (span)
+		ends->spare = span->next;
+	if (span && span->record_bytes < record_bytes) {
+		free(span);
+		span = NULL;
+	}
+	if (span)
+		return span;
+	span = malloc(sizeof(*span) + record_bytes);
+	if (span)
+		span->record_bytes = record_bytes;
+	return span;
+}
+
+static void give_back(struct view_ends *ends, struct open_span *span)
+{
+	span->next = ends->spare;
+	ends->spare = span;
+}
+
 int view_ends_push(struct view_ends *ends, const struct view_event *event)
 {
 	size_t size = event->record->size_bytes, place = ends->count;
@@ -30,7 +57,7 @@ int view_ends_push(struct view_ends *ends, const struct view_event *event)
 
 	if (array_reserve(&ends->heap, &ends->capacity, ends->count + 1) < 0)
 		return -ENOMEM;
-	span = malloc(sizeof(*span) + size);
+	span = take_span(ends, size);
 	if (!span)
 		return -ENOMEM;
 	memcpy(span->record, event->record, size);
@@ -83,7 +110,7 @@ int view_ends_flush(struct view_ends *ends, u64 ts, const struct view_sink *sink
 		struct open_span *span = ends_pop(ends);
 		int result = sink->end(data, &span->event, err);
 
-		free(span);
+		give_back(ends, span);
 		if (result < 0)
 			return result;
 	}
@@ -94,6 +121,12 @@ void view_ends_free(struct view_ends *ends)
 {
 	for (size_t i = 0; i < ends->count; i++)
 		free(ends->heap[i]);
+	while (ends->spare) {
+		struct open_span *next = ends->spare->next;
+
+		free(ends->spare);
+		ends->spare = next;
+	}
 	free(ends->heap);
 	*ends = (struct view_ends){0};
 }

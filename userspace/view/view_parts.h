@@ -444,6 +444,7 @@ struct view_ends {
 	size_t count;
 	size_t capacity;
 	u64 sequence;
+	struct open_span *spare; /* that have ended, to be used again */
 };
 
 int view_ends_push(struct view_ends *ends, const struct view_event *event);

@@ -526,7 +526,8 @@ static int run_event(struct run *run, struct view_event *event, struct err *err)
 		result = function(run->data, event, err);
 	if (result >= 0 && run->computes)
 		result = view_counters_add(&run->walk.counters, event, err);
-	if (result >= 0 && sink->end && event->kind->shape == SHAPE_SPAN) {
+	if (result >= 0 && sink->end && event->kind->shape == SHAPE_SPAN &&
+	    (!sink->end_kinds[0] || view_row_is_of(sink->end_kinds, event->kind->number))) {
 		result = view_ends_push(&run->ends, event);
 		if (result < 0)
 			err_errno(err, result, "can't read the capture");

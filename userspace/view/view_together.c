@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Several sinks in one run: each has what it would have by itself. */
 #include <errno.h>
+#include <string.h>
 
 #include "view/view.h"
 
 struct hook {
 	int (*function)(void *data, const struct view_event *event, struct err *err);
 	void *data;
-	bool only_recorded;
+	const struct view_sink *sink;
 };
 
 struct hooks {
@@ -37,7 +38,17 @@ static int give_span(void *data, const struct view_event *event, struct err *err
 
 static int give_end(void *data, const struct view_event *event, struct err *err)
 {
-	return give(&((struct together *)data)->end, event, err);
+	const struct hooks *hooks = &((struct together *)data)->end;
+	int result = 0;
+
+	for (size_t i = 0; i < hooks->count && result == 0; i++) {
+		const struct hook *hook = &hooks->hooks[i];
+
+		if (!hook->sink->end_kinds[0] ||
+		    view_row_is_of(hook->sink->end_kinds, event->kind->number))
+			result = hook->function(hook->data, event, err);
+	}
+	return result;
 }
 
 static int give_point(void *data, const struct view_event *event, struct err *err)
@@ -51,7 +62,7 @@ static int give_counter(void *data, const struct view_event *event, struct err *
 	int result = 0;
 
 	for (size_t i = 0; i < hooks->count && result == 0; i++)
-		if (!event->computed || !hooks->hooks[i].only_recorded)
+		if (!event->computed || !hooks->hooks[i].sink->only_recorded)
 			result = hooks->hooks[i].function(hooks->hooks[i].data, event, err);
 	return result;
 }
@@ -91,6 +102,26 @@ static void add_hook(struct hooks *hooks, struct hook hook)
 		hooks->hooks[hooks->count++] = hook;
 }
 
+/* Those of all sinks that want any; too many for that: all. */
+static void join_end_kinds(const struct hooks *ends, struct view_sink *sink)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ends->count; i++) {
+		const u16 *kinds = ends->hooks[i].sink->end_kinds;
+
+		for (unsigned n = 0; n < VIEW_ROW_KINDS_MAX && (kinds[n] || !n); n++) {
+			if (kinds[n] && view_row_is_of(sink->end_kinds, kinds[n]))
+				continue;
+			if (!kinds[n] || count == VIEW_ROW_KINDS_MAX) {
+				memset(sink->end_kinds, 0, sizeof(sink->end_kinds));
+				return;
+			}
+			sink->end_kinds[count++] = kinds[n];
+		}
+	}
+}
+
 int view_run_together(struct view *view, const struct view_part *parts, size_t count,
 		      struct err *err)
 {
@@ -103,13 +134,14 @@ int view_run_together(struct view *view, const struct view_part *parts, size_t c
 		const struct view_sink *of = parts[i].sink;
 		void *data = parts[i].data;
 
-		add_hook(&together.span, (struct hook){of->span, data, false});
-		add_hook(&together.end, (struct hook){of->end, data, false});
-		add_hook(&together.point, (struct hook){of->point, data, false});
-		add_hook(&together.counter, (struct hook){of->counter, data, of->only_recorded});
-		add_hook(&together.total, (struct hook){of->total, data, false});
+		add_hook(&together.span, (struct hook){of->span, data, of});
+		add_hook(&together.end, (struct hook){of->end, data, of});
+		add_hook(&together.point, (struct hook){of->point, data, of});
+		add_hook(&together.counter, (struct hook){of->counter, data, of});
+		add_hook(&together.total, (struct hook){of->total, data, of});
 		sink.only_recorded &= of->only_recorded || !of->counter;
 	}
+	join_end_kinds(&together.end, &sink);
 	sink.span = together.span.count ? give_span : NULL;
 	sink.end = together.end.count ? give_end : NULL;
 	sink.point = together.point.count ? give_point : NULL;
