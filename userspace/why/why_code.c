@@ -82,16 +82,25 @@ static s64 faults_of(struct why_code *code, u32 pid, u32 stack)
 static s64 thread_of(struct why_code *code, const struct why_cause *cause)
 {
 	s64 pair = why_tally_pair(code->tally, cause);
-	const u64 *known = pair < 0 ? NULL : map_find(&code->places, cause->gpu, (u64)pair);
+	struct why_code_last *last = &code->last[cause->group];
+	const u64 *known;
+	u64 place;
 
-	if (known)
-		return (s64)*known;
-	if (pair < 0 ||
-	    array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
-	    map_set(&code->places, cause->gpu, (u64)pair, code->thread_count))
-		return -ENOMEM;
-	code->threads[code->thread_count] = (struct why_code_thread){0};
-	return (s64)code->thread_count++;
+	if (pair < 0)
+		return pair;
+	/* Most are as the one before. */
+	if (last->is_known && last->gpu == cause->gpu && last->pair == (u64)pair)
+		return (s64)last->thread;
+	known = map_find(&code->places, cause->gpu, (u64)pair);
+	place = known ? *known : code->thread_count;
+	if (!known) {
+		if (array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
+		    map_set(&code->places, cause->gpu, (u64)pair, place))
+			return -ENOMEM;
+		code->threads[code->thread_count++] = (struct why_code_thread){0};
+	}
+	*last = (struct why_code_last){(u64)pair, place, cause->gpu, true};
+	return (s64)place;
 }
 
 /* Its place; -ENOMEM. */
@@ -168,7 +177,7 @@ int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what,
 		struct why_code_part part = {.cause = *cause, .what = what};
 		u64 end_ns = until_ns;
 
-		part.cause.group = why_slices_cut(code->tally->slices, since_ns, &end_ns);
+		part.cause.group = why_tally_cut(code->tally, since_ns, &end_ns);
 		if (part.cause.group && add(code, &part, gap, end_ns - since_ns) < 0)
 			return -ENOMEM;
 		since_ns = end_ns;

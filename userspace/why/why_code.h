@@ -38,6 +38,11 @@ struct why_code {
 		u64 ns, samples, shared; /* samples that time was given for already */
 	} *threads;
 	size_t thread_count, thread_capacity;
+	struct why_code_last {
+		u64 pair, thread;
+		u32 gpu;
+		bool is_known;
+	} last[WHY_ALL + 1]; /* [group] of places */
 	struct map part_places; /* (place in threads; what, spot and whether sampled) -> place in parts */
 	struct why_code_part {
 		struct why_cause cause; /* GPU, group and threads */

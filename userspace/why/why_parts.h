@@ -40,7 +40,11 @@ struct why_tally {
 	const struct why_slices *slices; /* NULL: none, or none yet */
 	struct why_earlier *earlier;	 /* NULL: no slices follow */
 	struct why_notes *notes;	 /* NULL: nobody asks when it was */
+	size_t slice;	   /* place of the one that a time was in last */
 	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
+	struct why_tally_pair {
+		u64 threads, rest, number_plus_1;
+	} last_pairs[WHY_ALL + 1]; /* [group] */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
 	size_t capacity;
@@ -56,6 +60,8 @@ struct why_tally {
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
+/* why_slices_cut() of its slices, for times that are mostly in the same or the next one. */
+u32 why_tally_cut(struct why_tally *tally, u64 since_ns, u64 *until_ns);
 /* Adds a time of gap number `gap` of the cause's GPU, and each part to its group. -ENOMEM. */
 int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
 /* Only the latter. */

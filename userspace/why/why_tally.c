@@ -32,11 +32,18 @@ s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 	u64 threads = (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;
 	u64 rest = (u64)cause->held << 32 | (u64)cause->group << 16 | (u64)cause->wait << 1 |
 		   cause->is_long;
-	const u64 *known = map_find(&tally->pairs, threads, rest);
-	u64 number = known ? *known : tally->pairs.count;
+	struct why_tally_pair *last = &tally->last_pairs[cause->group];
+	const u64 *known;
+	u64 number;
 
+	/* Most are as the one before. */
+	if (last->number_plus_1 && last->threads == threads && last->rest == rest)
+		return (s64)last->number_plus_1 - 1;
+	known = map_find(&tally->pairs, threads, rest);
+	number = known ? *known : tally->pairs.count;
 	if (!known && map_set(&tally->pairs, threads, rest, number))
 		return -ENOMEM;
+	*last = (struct why_tally_pair){threads, rest, number + 1};
 	return (s64)number;
 }
 
@@ -64,29 +71,54 @@ struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_caus
 	return made;
 }
 
-u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns)
+/* Place of the first that ends behind a time. */
+static size_t first_behind(const struct why_slices *slices, u64 ts)
 {
-	size_t low = 0, high = slices ? slices->count : 0;
-	const struct why_slice *slice;
+	size_t low = 0, high = slices->count;
 
-	/* The first that ends behind it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (slices->items[middle].until_ns <= since_ns)
+		if (slices->items[middle].until_ns <= ts)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!slices || low == slices->count)
+	return low;
+}
+
+/* place: as above, of since_ns. */
+static u32 group_at(const struct why_slices *slices, size_t place, u64 since_ns, u64 *until_ns)
+{
+	const struct why_slice *slice;
+	u64 end_ns;
+	bool is_in;
+
+	if (place == slices->count)
 		return 0;
-	slice = &slices->items[low];
-	if (slice->since_ns > since_ns) {
-		*until_ns = *until_ns < slice->since_ns ? *until_ns : slice->since_ns;
+	slice = &slices->items[place];
+	is_in = slice->since_ns <= since_ns;
+	end_ns = is_in ? slice->until_ns : slice->since_ns;
+	*until_ns = *until_ns < end_ns ? *until_ns : end_ns;
+	return is_in ? slice->group : 0;
+}
+
+u32 why_slices_cut(const struct why_slices *slices, u64 since_ns, u64 *until_ns)
+{
+	return slices ? group_at(slices, first_behind(slices, since_ns), since_ns, until_ns) : 0;
+}
+
+u32 why_tally_cut(struct why_tally *tally, u64 since_ns, u64 *until_ns)
+{
+	const struct why_slices *slices = tally->slices;
+	size_t place = tally->slice;
+
+	if (!slices || !slices->count)
 		return 0;
-	}
-	*until_ns = *until_ns < slice->until_ns ? *until_ns : slice->until_ns;
-	return slice->group;
+	if (since_ns < slices->items[place].since_ns || since_ns >= slices->items[place].until_ns)
+		place = first_behind(slices, since_ns);
+	tally->slice = place < slices->count ? place : 0;
+	return group_at(slices, place, since_ns, until_ns);
 }
 
 static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
@@ -111,7 +143,7 @@ int why_tally_add_groups(struct why_tally *tally, const struct why_cause *cause,
 		u64 end_ns = until_ns;
 		struct why_cause part = *cause;
 
-		part.group = why_slices_cut(tally->slices, since_ns, &end_ns);
+		part.group = why_tally_cut(tally, since_ns, &end_ns);
 		if (part.group && add_part(tally, &part, what, gap, end_ns - since_ns))
 			return -ENOMEM;
 		since_ns = end_ns;

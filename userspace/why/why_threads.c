@@ -392,9 +392,12 @@ static int change(struct run *run, const struct view_event *event, u64 ts, bool 
 {
 	struct thread *thread = &run->threads[event->row_index];
 	u16 kind = event->kind->number;
-	int result = advance(run, ts, err);
+	int result;
 
-	if (result < 0 || (kind != KIND_api && kind != KIND_off_cpu))
+	if (kind != KIND_api && kind != KIND_off_cpu)
+		return 0;
+	result = advance(run, ts, err);
+	if (result < 0)
 		return result;
 	result = tell_of_row(run, event->row_index, ts);
 	if (result == 0 && !begins)
@@ -439,7 +442,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		if (hold(run, cursor))
 			return no_memory(err);
 		cause = cause_of(run, &part, WHY_CODE);
-		cause.group = why_slices_cut(run->tally->slices, event->ts, &until_ns);
+		cause.group = why_tally_cut(run->tally, event->ts, &until_ns);
 		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->ts,
 				    event->record->pid, event->record->stack))
 			return no_memory(err);
@@ -481,7 +484,10 @@ static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 	return 0;
 }
 
-const struct view_sink why_threads_sink = {.span = run_span, .end = run_end, .point = run_point};
+const struct view_sink why_threads_sink = {.span = run_span,
+					   .end = run_end,
+					   .point = run_point,
+					   .end_kinds = {KIND_api, KIND_off_cpu}};
 
 struct why_threads_run {
 	struct run run;
