@@ -10,7 +10,7 @@
 #define MAP_MINIMUM_CAPACITY 64
 
 /* Every bit of the key changes about half of the bits of the result. */
-static u64 map_mix(u64 x)
+static inline __attribute__((always_inline)) u64 map_mix(u64 x)
 {
 	x ^= x >> 32;
 	x *= 0xd6e8feb86659fd93ULL;
@@ -20,13 +20,15 @@ static u64 map_mix(u64 x)
 	return x;
 }
 
-static size_t map_home(const struct map *map, u64 key_a, u64 key_b)
+static inline __attribute__((always_inline)) size_t map_home(const struct map *map, u64 key_a,
+							     u64 key_b)
 {
 	return map_mix(key_a ^ map_mix(key_b + 0x9e3779b97f4a7c15ULL)) & (map->capacity - 1);
 }
 
 /* The slot of the key, or the free one where it belongs. The map is never full. */
-static struct map_slot *map_slot_of(const struct map *map, u64 key_a, u64 key_b)
+static inline __attribute__((always_inline)) struct map_slot *map_slot_of(const struct map *map,
+									  u64 key_a, u64 key_b)
 {
 	size_t i = map_home(map, key_a, key_b);
 
