@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "steps/step_name.h"
 
+#define LAUNCHES_KNOWN 8192
+
 static const struct view *view_of(const struct why_describe *describe)
 {
 	return describe->code->view;
@@ -149,6 +151,9 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 	/* A range that begins within the gap has no name before. */
 	if (what >= 0 && gap->path && !view_path(view_of(describe), gap->path))
 		return what;
+	/* Where each step has a path of its own those of long ago come no more. */
+	if (describe->launches.count >= LAUNCHES_KNOWN)
+		map_free(&describe->launches);
 	if (what < 0 || map_set(&describe->launches, code, gap->path, (u64)what))
 		return -ENOMEM;
 	return what;
