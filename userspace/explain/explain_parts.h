@@ -24,13 +24,21 @@ struct explain_place {
 	u64 ns, count;
 };
 
+#define EXPLAIN_NAMES 16 /* a power of two */
+
 /* Zero-initialise it. */
 struct explain_places {
 	struct string_table names;
 	struct explain_place *items; /* [number of the name] */
 	size_t capacity;
+	struct {
+		const char *name; /* NULL: none */
+		u32 number;
+	} kept[EXPLAIN_NAMES]; /* those that came last, by their address */
 };
 
+/* Of a name that stays where it is and what it is, such as that of an event: of these it is mostly known where they are. */
+int explain_places_add_kept(struct explain_places *places, const char *name, u64 ns, u64 count);
 int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count);
 /* The `most` with most time (of equal ones that with the lesser name), sorted; how many. */
 size_t explain_places_top(const struct explain_places *places, struct explain_place *ret_top, size_t most);

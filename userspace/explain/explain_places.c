@@ -6,7 +6,8 @@
 #include "base/array.h"
 #include "explain/explain_parts.h"
 
-int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count)
+/* Its number; -ENOMEM. */
+static s64 enter(struct explain_places *places, const char *name)
 {
 	size_t known = places->names.count;
 	s64 number = string_table_add(&places->names, name, strlen(name));
@@ -14,10 +15,40 @@ int explain_places_add(struct explain_places *places, const char *name, u64 ns, 
 	if (number < 0 || array_reserve(&places->items, &places->capacity, places->names.count))
 		return -ENOMEM;
 	if ((size_t)number == known)
-		places->items[number] = (struct explain_place){0};
-	places->items[number].name = places->names.strings[number];
-	places->items[number].ns += ns;
-	places->items[number].count += count;
+		places->items[number] =
+			(struct explain_place){.name = places->names.strings[number]};
+	return number;
+}
+
+static void add(struct explain_place *place, u64 ns, u64 count)
+{
+	place->ns += ns;
+	place->count += count;
+}
+
+int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count)
+{
+	s64 number = enter(places, name);
+
+	if (number < 0)
+		return -ENOMEM;
+	add(&places->items[number], ns, count);
+	return 0;
+}
+
+int explain_places_add_kept(struct explain_places *places, const char *name, u64 ns, u64 count)
+{
+	size_t slot = ((uintptr_t)name / sizeof(void *)) % EXPLAIN_NAMES;
+
+	if (places->kept[slot].name != name) {
+		s64 number = enter(places, name);
+
+		if (number < 0)
+			return -ENOMEM;
+		places->kept[slot].name = name;
+		places->kept[slot].number = (u32)number;
+	}
+	add(&places->items[places->kept[slot].number], ns, count);
 	return 0;
 }
 

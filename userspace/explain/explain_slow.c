@@ -106,8 +106,8 @@ static int run_work(void *data, const struct view_event *event, struct err *err)
 		u64 until_ns = event->end;
 		u32 group = why_slices_cut(&explain->typical->slices, since_ns, &until_ns);
 
-		if (group && explain_places_add(places_of(part, group), event->name,
-						until_ns - since_ns, since_ns == event->ts))
+		if (group && explain_places_add_kept(places_of(part, group), event->name,
+						     until_ns - since_ns, since_ns == event->ts))
 			return err_errno(err, -ENOMEM, "can't explain the capture");
 		since_ns = until_ns;
 	}

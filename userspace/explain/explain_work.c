@@ -38,6 +38,7 @@ struct run {
 	struct gpu_places places;
 	struct gpu *gpus;
 	size_t gpu_capacity, gpu_count;
+	const char *path, *path_words; /* of the last work that had one; what people read of it */
 	struct map calls; /* name's address -> its finding: names stay where they are */
 };
 
@@ -118,7 +119,7 @@ static int add_copy(struct run *run, const struct view_event *event)
 	copies->count++;
 	copies->bytes += bytes;
 	copies->ns += event->dur;
-	if (explain_places_add(&copies->names, event->name, event->dur, 1))
+	if (explain_places_add_kept(&copies->names, event->name, event->dur, 1))
 		return -ENOMEM;
 	if (!is_tiny_to_host(copy))
 		return 0;
@@ -130,6 +131,22 @@ static int add_copy(struct run *run, const struct view_event *event)
 	return 0;
 }
 
+/* Consecutive work is mostly of one path. */
+static int add_path(struct run *run, const char *path, u64 ns)
+{
+	_cleanup_text_ struct text text = {0};
+	const char *words;
+
+	step_name_append_path(path, &text);
+	words = text.failed ? NULL
+			    : view_intern(run->explain->view, text_string(&text), text.length);
+	if (!words)
+		return -ENOMEM;
+	run->path = path;
+	run->path_words = words;
+	return explain_places_add_kept(&run->explain->code, words, ns, 1);
+}
+
 static int add_code(struct run *run, const struct view_event *event)
 {
 	_cleanup_text_ struct text text = {0};
@@ -139,8 +156,10 @@ static int add_code(struct run *run, const struct view_event *event)
 
 	if (view_launch_code(run->explain->view, event->cause, event->name, &code))
 		view_launch_code_append(&code, view_frame_append, &text);
+	else if (path && path == run->path)
+		return explain_places_add_kept(&run->explain->code, run->path_words, event->dur, 1);
 	else if (path)
-		step_name_append_path(path, &text);
+		return add_path(run, path, event->dur);
 	else
 		return 0;
 	return text.failed || explain_places_add(&run->explain->code, text_string(&text),
@@ -156,7 +175,7 @@ static int add_small(struct run *run, const struct view_event *event)
 	if (!explain_kernel_is_small(run->explain, event))
 		return 0;
 	evidence->count++;
-	return explain_places_add(&evidence->places, event->name, event->dur, 1);
+	return explain_places_add_kept(&evidence->places, event->name, event->dur, 1);
 }
 
 static int add_work(struct run *run, const struct view_event *event)
@@ -173,7 +192,7 @@ static int add_work(struct run *run, const struct view_event *event)
 		return -ENOMEM;
 	if (kind == KIND_kernel || kind == KIND_graph_launch) {
 		run->explain->kernel_ns += event->dur;
-		if (explain_places_add(&run->explain->kernels, event->name, event->dur, 1) ||
+		if (explain_places_add_kept(&run->explain->kernels, event->name, event->dur, 1) ||
 		    add_code(run, event))
 			return -ENOMEM;
 	}
