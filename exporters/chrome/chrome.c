@@ -375,7 +375,7 @@ static void chrome_append_ends(struct chrome *chrome)
 	}
 }
 
-/* The names of their rows, above those of the GPU's streams. */
+/* The names of their rows, behind those of the first of the GPU's streams. */
 static int chrome_name_idle(struct chrome *chrome, struct err *err)
 {
 	struct chrome_idle *idle = &chrome->idle;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/temporary_file.h"
+
 /* The first of its rows; 0 where it has none. */
 static size_t row_of(const struct view_survey *survey, const struct why_gpu *gpu)
 {
@@ -26,8 +28,11 @@ int chrome_idle_find(struct chrome_idle *idle, const struct view *view, struct e
 
 	idle->view = view;
 	idle->next_ns = ~0ULL;
-	if (!view_has_any(view, work) || why_times(view, &times, NULL) < 0)
+	if (!view_has_any(view, work))
 		return 0;
+	result = why_times(view, &times, err);
+	if (result < 0)
+		return temporary_file_is_failure(result) ? 0 : result;
 	gpus = why_times_gpus(times, &idle->gpu_count);
 	idle->gpus = calloc(idle->gpu_count + 1, sizeof(*idle->gpus));
 	if (!idle->gpus)
@@ -55,11 +60,12 @@ static void add_arg(struct chrome_idle_slice *slice, const char *name, const cha
 static int add_thread(struct chrome_idle *idle, struct chrome_idle_slice *slice, const char *name,
 		      size_t row_index)
 {
-	const struct view_row *row = &view_survey(idle->view)->rows[row_index];
+	const struct view_row *row;
 	s64 number;
 
 	if (row_index == WHY_NO_ROW)
 		return 0;
+	row = &view_survey(idle->view)->rows[row_index];
 	text_clear(&idle->scratch);
 	text_appendf(&idle->scratch, "%s (%u)", row->name, row->tid);
 	number = idle->scratch.failed

@@ -36,7 +36,7 @@ struct chrome_idle {
 	struct string_table threads; /* "python3 (17)" */
 };
 
-/* For a sink's open(): two passes over the events where there is work of a GPU. What can't be told, for want of room, has no slices, and
+/* For a sink's open(): two passes over the events where there is work of a GPU. What can't be told, for want of a temporary file, has no slices, and
  * why_times_missing() says so. chrome_idle_free() after a failure too, before the view's end. */
 int chrome_idle_find(struct chrome_idle *idle, const struct view *view, struct err *err);
 /* What the row is called. */

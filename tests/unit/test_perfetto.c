@@ -81,7 +81,6 @@ TEST(a_name_stands_once_until_the_state_is_cleared)
 	"{\"kind\":\"heap_stack\",\"ts\":" ts ",\"dur\":5,\"pid\":7," \
 	"\"stack\":[\"0x1\"],\"calls\":2,\"bytes\":6,\"live_calls\":1,\"live_bytes\":2}\n"
 
-/* Readers count profiles from 0 since the state was cleared, and miss one where a number is another. */
 /* Numbers are kept by address: other words may stand there now, and be those of before again. */
 TEST(a_string_that_is_written_over_is_another_one)
 {
@@ -109,6 +108,7 @@ TEST(a_string_that_is_written_over_is_another_one)
 	perfetto_packets_free(&packets);
 }
 
+/* Readers count profiles from 0 since the state was cleared, and miss one where a number is another. */
 TEST(profiles_of_a_heap_are_counted_anew_when_the_state_is_cleared)
 {
 	/* Behind the name of the heap. */

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/text.h"
+#include "capture_fixture.h"
 #include "verbs/input.h"
 #include "view/view.h"
 #include "why/why_times.h"
@@ -112,18 +114,15 @@ static size_t read_times(const char *path, const struct why_times *times, struct
 	return count;
 }
 
-static size_t check_fixture(const char *path)
+/* The number of times of a view. */
+static size_t check_view(const char *path, struct view *view)
 {
 	struct sums sums = {0}, expected = {0};
 	const struct why_times *times, *again;
-	struct view *view = NULL;
 	struct err err = {0};
-	struct input input;
 	struct why why;
 	size_t count;
 
-	CHECK_OK(input_open(path, &input, &err), err);
-	CHECK_OK(view_open(input.reader, &view, &err), err);
 	CHECK_OK(why_make(view, NULL, NULL, &why, &err), err);
 	for (size_t i = 0; i < why.count; i++)
 		sums_add(&expected, (struct sum){why.causes[i].gpu, why.causes[i].sort,
@@ -138,10 +137,21 @@ static size_t check_fixture(const char *path)
 	free(sums.items);
 	free(expected.items);
 	why_free(&why);
+	return count;
+}
+
+static size_t check_fixture(const char *path)
+{
+	struct view *view = NULL;
+	struct err err = {0};
+	struct input input;
+	size_t count;
+
+	CHECK_OK(input_open(path, &input, &err), err);
+	CHECK_OK(view_open(input.reader, &view, &err), err);
+	count = check_view(path, view);
 	view_free(view);
 	input_close(&input);
-	if (getenv("WHY_COUNT"))
-		printf("%s %zu\n", path, count);
 	return count;
 }
 
@@ -162,6 +172,55 @@ TEST(they_add_up_to_the_causes)
 			count += check_fixture(found.gl_pathv[i]);
 	globfree(&found);
 	CHECK(count > 500);
+}
+
+/* A thread that runs code for 10 ms before it launches, sampled all the time. */
+#define SAMPLED                                                                                   \
+	"{\"kind\":\"window\",\"source\":1,\"ts\":1000000,\"dur\":20000000}\n"                    \
+	"{\"kind\":\"device\",\"source\":2,\"pid\":7,\"id\":\"GPU\",\"number\":0}\n"              \
+	"{\"kind\":\"stream\",\"source\":2,\"pid\":7,\"id\":\"s\",\"device\":\"GPU\",\"number\":" \
+	"7}\n"                                                                                    \
+	"{\"kind\":\"api\",\"source\":2,\"ts\":1100000,\"dur\":10000,\"pid\":7,\"tid\":7,"        \
+	"\"name\":"                                                                               \
+	"\"cudaLaunchKernel\",\"correlation\":1}\n"                                               \
+	"{\"kind\":\"kernel\",\"source\":2,\"ts\":1200000,\"dur\":100000,\"pid\":7,\"name\":"     \
+	"\"a\","                                                                                  \
+	"\"correlation\":1,\"device\":\"GPU\",\"stream\":\"s\"}\n"                                \
+	"{\"kind\":\"off_cpu\",\"source\":1,\"ts\":1310000,\"dur\":10000,\"pid\":7,\"tid\":7,"    \
+	"\"name\":"                                                                               \
+	"\"futex\"}\n"                                                                            \
+	"{\"kind\":\"api\",\"source\":2,\"ts\":11300000,\"dur\":10000,\"pid\":7,\"tid\":7,"       \
+	"\"name\":"                                                                               \
+	"\"cudaLaunchKernel\",\"correlation\":2}\n"                                               \
+	"{\"kind\":\"kernel\",\"source\":2,\"ts\":11400000,\"dur\":100000,\"pid\":7,\"name\":"    \
+	"\"a\","                                                                                  \
+	"\"correlation\":2,\"device\":\"GPU\",\"stream\":\"s\"}\n"
+#define SAMPLE                                                                                \
+	"{\"kind\":\"sample\",\"source\":1,\"ts\":%u,\"pid\":7,\"tid\":7,\"stack\":[\"%s\"]," \
+	"\"stack_end\":\"complete\"}\n"
+#define END                                                                                     \
+	"{\"kind\":\"recording_end\",\"source\":1,\"ts\":%u,\"pid\":7,\"sort\":\"%s\",\"why\":" \
+	"\"budget\"}\n"
+
+TEST(they_do_so_where_the_recording_of_waits_or_calls_ends_among_samples)
+{
+	static const char *const sorts[] = {"waits", "cuda_calls", "gpu"};
+
+	for (size_t sort = 0; sort < ARRAY_SIZE(sorts); sort++) {
+		for (unsigned ns = 1250000; ns < 12000000; ns += 333333) {
+			struct text text = {0};
+
+			text_append(&text, SAMPLED);
+			for (unsigned i = 0; i < 12; i++)
+				text_appendf(&text, SAMPLE, 1400000 + i * 800000,
+					     i % 3 ? "0x401000" : "0x402000");
+			text_appendf(&text, END, ns, sorts[sort]);
+			struct fixture _fixture_ fixture = fixture_open(text_string(&text));
+
+			CHECK(check_view(sorts[sort], fixture.view) > 0);
+			text_free(&text);
+		}
+	}
 }
 
 UNIT_MAIN()

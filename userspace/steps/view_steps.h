@@ -91,7 +91,7 @@ int view_steps(const struct view *view, const struct view_steps **ret_steps, str
 /* The same without what GPUs did in each, and without the pass that this takes. */
 int view_steps_times(const struct view *view, const struct view_steps **ret_steps, struct err *err);
 /* Instead of the first pass, for who goes through all events anyway: that part of a run, behind which the second is called before anything else is
- * asked of steps. sink NULL: there is nothing to look for, or it was found. */
+ * asked of steps, in an open() of that run too. sink NULL: there is nothing to look for, or it was found. */
 int view_steps_search_begin(const struct view *view, struct view_part *ret_part, struct err *err);
 int view_steps_search_end(const struct view *view, const struct view_steps **ret_steps, struct err *err);
 /* What GPUs did in them, as a part of a run behind view_steps_times(). sink NULL: that is known, or nothing. */

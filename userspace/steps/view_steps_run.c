@@ -83,7 +83,7 @@ static int find_short(struct view *view, struct view_steps *steps, struct err *e
 static int find(struct view *view, struct steps_select *select, struct view_steps *steps,
 		struct err *err)
 {
-	const char *glob = steps->step_name;
+	const char *glob = steps->step_name, *why;
 	bool failed;
 	int result = make(view, select, steps, &failed, err);
 
@@ -91,11 +91,16 @@ static int find(struct view *view, struct steps_select *select, struct view_step
 		return result;
 	steps_free(steps);
 	steps->step_name = glob;
-	steps->why_short = view_intern(view, err->message, strlen(err->message));
-	if (!steps->why_short ||
-	    view_note_loss(view, VALUE_loss_reason_steps_shortened, steps->why_short, 1) < 0)
+	why = view_intern(view, err->message, strlen(err->message));
+	if (!why)
 		return err_errno(err, -ENOMEM, "can't look for steps");
-	return find_short(view, steps, err);
+	result = find_short(view, steps, err);
+	if (result < 0)
+		return result;
+	steps->why_short = why;
+	if (view_note_loss(view, VALUE_loss_reason_steps_shortened, why, 1) < 0)
+		return err_errno(err, -ENOMEM, "can't look for steps");
+	return 0;
 }
 
 /* In which the work of GPUs is known to its end, and so are the calls by which it is theirs. */

@@ -62,7 +62,7 @@ struct why_code {
 	struct err err;
 };
 
-/* 0 or -ENOMEM, all but the last one. */
+/* 0 or -ENOMEM, all but those that say otherwise. */
 int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally);
 /* Time of gap number `gap` in which the thread of a cause ran; what: number of what else is known of it. */
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);

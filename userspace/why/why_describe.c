@@ -151,7 +151,7 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 	/* A range that begins within the gap has no name before. */
 	if (what >= 0 && gap->path && !view_path(view_of(describe), gap->path))
 		return what;
-	/* Where each step has a path of its own those of long ago come no more. */
+	/* Where each step has a path of its own those of long ago come no more; their words stay. */
 	if (describe->launches.count >= LAUNCHES_KNOWN)
 		map_free(&describe->launches);
 	if (what < 0 || map_set(&describe->launches, code, gap->path, (u64)what))

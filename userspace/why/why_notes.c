@@ -105,6 +105,7 @@ static void put_samples(struct why_notes *notes, struct why_notes_gpu *gpu,
 				     ? sample->ts + (gpu->samples[i + 1].ts - sample->ts) / 2
 				     : until_ns;
 
+		end_ns = end_ns < until_ns ? end_ns : until_ns;
 		put(notes, gpu, cause, WHY_CODE, sample->part, since_ns, end_ns);
 		since_ns = end_ns > since_ns ? end_ns : since_ns;
 	}

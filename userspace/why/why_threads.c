@@ -430,6 +430,10 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		thread->call_stack = event->record->stack;
 	if (thread->calls || thread->waits)
 		return 0;
+	/* Where that is not known any more the time is none of code's. */
+	if (!run->has_waits || event->ts >= thread->waits_until_ns ||
+	    event->ts >= thread->calls_until_ns)
+		return 0;
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct cursor *cursor = &run->cursors[gpu];
 		struct part part = {.gpu = gpu, .cursor = cursor, .row = event->row_index};
