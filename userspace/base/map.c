@@ -9,21 +9,19 @@
 
 #define MAP_MINIMUM_CAPACITY 64
 
-/* Every bit of the key changes about half of the bits of the result. */
-static inline __attribute__((always_inline)) u64 map_mix(u64 x)
+/* Every bit of both changes about half of the bits of the result: the halves of their product, one over the other. */
+static inline __attribute__((always_inline)) u64 map_mix(u64 a, u64 b)
 {
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	x ^= x >> 32;
-	return x;
+	unsigned __int128 product =
+		(unsigned __int128)(a ^ 0xa0761d6478bd642fULL) * (b ^ 0xe7037ed1a0b428dbULL);
+
+	return (u64)product ^ (u64)(product >> 64);
 }
 
 static inline __attribute__((always_inline)) size_t map_home(const struct map *map, u64 key_a,
 							     u64 key_b)
 {
-	return map_mix(key_a ^ map_mix(key_b + 0x9e3779b97f4a7c15ULL)) & (map->capacity - 1);
+	return map_mix(key_a, key_b) & (map->capacity - 1);
 }
 
 /* The slot of the key, or the free one where it belongs. The map is never full. */
@@ -127,13 +125,13 @@ static u64 string_hash(const char *string, size_t length)
 		u64 word;
 
 		memcpy(&word, string, 8);
-		hash = map_mix(hash ^ word);
+		hash = map_mix(hash, word);
 	}
 	if (length) {
 		u64 word = 0;
 
 		memcpy(&word, string, length);
-		hash = map_mix(hash ^ word);
+		hash = map_mix(hash, word);
 	}
 	return hash;
 }
