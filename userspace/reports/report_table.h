@@ -102,6 +102,7 @@ report_make report_gpu_why_make;
 report_make report_hints_make;
 report_make report_wall_make;
 report_make report_tree_make;
+report_make report_gpu_tree_make;
 report_make report_allocations_make;
 report_make report_steps_make;
 report_make report_steps_sum_make;
