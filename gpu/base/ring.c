@@ -64,6 +64,13 @@ static void chunk_leave(struct agent_chunk *chunk, u32 state)
 	__atomic_store_n((u64 *)chunk, head.both, __ATOMIC_RELEASE);
 }
 
+/* Of many at a time: all that write share the counter. */
+static void count_records(struct ring_writer *writer)
+{
+	ring_count(writer->ring, AGENT_COUNT_RECORDS, writer->uncounted);
+	writer->uncounted = 0;
+}
+
 static bool has_room(const struct agent_chunk *chunk, u32 bytes)
 {
 	return chunk && chunk->fill_bytes + bytes <= AGENT_CHUNK_RECORDS_BYTES;
@@ -115,6 +122,7 @@ void *ring_reserve(struct ring_writer *writer, u32 bytes)
 	if (writer->chunk && !has_room(writer->chunk, bytes)) {
 		chunk_leave(writer->chunk, AGENT_CHUNK_FULL);
 		writer->chunk = NULL;
+		count_records(writer);
 	}
 	if (!writer->chunk && !take_near(writer, writer->cursor, OWN_CHUNKS_TRIED, bytes)) {
 		next = __atomic_load_n(&ring->control->next_chunk, __ATOMIC_RELAXED) %
@@ -133,7 +141,7 @@ void ring_commit(struct ring_writer *writer, u32 bytes)
 	struct agent_chunk *chunk = writer->chunk;
 
 	__atomic_store_n(&chunk->fill_bytes, chunk->fill_bytes + bytes, __ATOMIC_RELEASE);
-	ring_count(writer->ring, AGENT_COUNT_RECORDS, 1);
+	writer->uncounted++;
 }
 
 void ring_release(struct ring_writer *writer)
@@ -145,6 +153,20 @@ void ring_release(struct ring_writer *writer)
 					   ? AGENT_CHUNK_PARTIAL
 					   : AGENT_CHUNK_FULL);
 	writer->chunk = NULL;
+	count_records(writer);
+}
+
+/* gpuprobe may be about to take it as full, or have done that. */
+void ring_abandon(struct ring_writer *writer)
+{
+	union chunk_head held = {{AGENT_CHUNK_HELD, writer->tid}},
+			 left = {{AGENT_CHUNK_PARTIAL, 0}};
+
+	if (writer->chunk)
+		__atomic_compare_exchange_n((u64 *)writer->chunk, &held.both, left.both, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	writer->chunk = NULL;
+	count_records(writer);
 }
 
 void ring_count(const struct ring *ring, enum agent_counter counter, u64 count)

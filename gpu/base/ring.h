@@ -20,6 +20,7 @@ struct ring_writer {
 	struct agent_chunk *chunk; /* held; NULL: none */
 	u32 tid;		   /* as the target sees it */
 	u32 cursor;		   /* where to look for the next chunk */
+	u32 uncounted;		   /* records since the counter of all was told */
 };
 
 /* mapped_bytes: what is mapped from control on. The number of chunks is taken from control only as far as it fits. */
@@ -31,6 +32,9 @@ void *ring_reserve(struct ring_writer *writer, u32 bytes);
 void ring_commit(struct ring_writer *writer, u32 bytes);
 /* After a batch: what room is left in the chunk is there for others again, and gpuprobe may take it. */
 void ring_release(struct ring_writer *writer);
+
+/* The same for the writer of a thread that has ended. */
+void ring_abandon(struct ring_writer *writer);
 
 void ring_count(const struct ring *ring, enum agent_counter counter, u64 count);
 

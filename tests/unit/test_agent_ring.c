@@ -77,6 +77,7 @@ TEST(records_stand_one_behind_the_other_and_the_rest_of_a_chunk_is_used_again)
 	write_entry(&second, 12, 3, &dropped);
 	CHECK_U64(chunk_at(&memory, 1)->fill_bytes, 2 * sizeof(struct record_entry));
 	CHECK_U64(dropped, 0);
+	ring_release(&second);
 	CHECK_U64(memory.control->counters[AGENT_COUNT_RECORDS], 3);
 	free(memory.control);
 }
@@ -286,6 +287,7 @@ TEST(a_text_is_sent_once_and_only_counts_as_sent_when_there_was_room)
 	ring.chunk_count = 1;
 	CHECK_U64(texts_put(texts, &writer, "kernel"), id);
 	CHECK_U64(texts_put(texts, &writer, "kernel"), id);
+	ring_release(&writer);
 	CHECK_U64(memory.control->counters[AGENT_COUNT_RECORDS], 1);
 	CHECK_U64(record->header.kind, KIND_text);
 	CHECK_U64(record->header.ts, 77);
@@ -364,6 +366,7 @@ TEST(streams_of_two_contexts_with_the_same_number_are_two)
 	b = streams_put(streams, &writer, 2, 0xffffffff, 7);
 	CHECK(a != b);
 	CHECK_U64(streams_put(streams, &writer, 1, 0, 7), a);
+	ring_release(&writer);
 	CHECK_U64(memory.control->counters[AGENT_COUNT_RECORDS], 2);
 	CHECK_U64(record[0].header.pid, 42);
 	CHECK_U64(record[0].context, 1);
