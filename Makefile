@@ -140,7 +140,7 @@ $(B)/gen/gpuprobe.skel.h: $(B)/bpf/gpuprobe.bpf.o
 
 # ---- the agent: a library for other people's processes, which needs nothing but what their libc has anyway -----
 # It is linked against nothing: so it asks for no version of a symbol, and loads on glibc 2.17 as on the newest.
-AGENT_C_FILES := gpu/agent.c $(wildcard $(addsuffix /*.c,gpu/base gpu/cupti gpu/nvtx gpu/resident))
+AGENT_C_FILES := gpu/agent.c $(wildcard $(addsuffix /*.c,gpu/base gpu/cupti gpu/nvtx gpu/resident gpu/stacks))
 AGENT_SOURCES := $(AGENT_C_FILES) gpu/resident/resident_$(shell uname -m).S
 AGENT_OBJECTS := $(patsubst %,$(B)/agent/%.o,$(basename $(AGENT_SOURCES)))
 AGENT_CFLAGS  := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE $(CPPFLAGS) -U_FORTIFY_SOURCE -O2 -g -fPIC -fvisibility=hidden -ffreestanding \

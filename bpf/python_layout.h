@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
  * Where CPython keeps its frames: what userspace finds out of an interpreter and the BPF programs walk by, and how a frame of Python
  * stands among the addresses of a stack.

@@ -31,6 +31,7 @@
 #define AGENT_FEATURES	      8
 #define AGENT_ACTIVITY_KINDS  64 /* of CUPTI, by its numbers */
 #define AGENT_NVTX_SITES      64
+#define AGENT_STACKS_TIMED    64
 
 /* ---- what never changes: by these words alone any version asks any other to leave ------------------ */
 
@@ -67,6 +68,7 @@ struct agent_control_fixed { /* 64 bytes */
 enum agent_feature_id {
 	AGENT_FEATURE_CUPTI = 0,
 	AGENT_FEATURE_NVTX = 1,
+	AGENT_FEATURE_STACKS = 2, /* of who calls CUDA */
 };
 
 enum agent_feature_state {
@@ -215,6 +217,12 @@ enum agent_counter {
 	/* Records of CUPTI that were converted, and the CPU time of the agent's thread for it. */
 	AGENT_COUNT_CONVERTED,
 	AGENT_COUNT_CONVERTING_NS,
+	/* Of calls of CUDA whose stack was asked for: without one, since there is no room for more different ones, or what is mapped was just
+	 * changing. */
+	AGENT_COUNT_STACKS_UNKNOWN,
+	AGENT_COUNT_STACKS,	/* asked for, */
+	AGENT_COUNT_STACKS_NS,	/* and what that took the threads that asked, by one in AGENT_STACKS_TIMED */
+	AGENT_COUNT_STACKS_CUT, /* of those that have one: where it ends is not where the thread began */
 	AGENT_COUNTERS
 };
 
@@ -291,6 +299,7 @@ struct agent_chunk {
 
 #define AGENT_CHUNK_RECORDS_BYTES (AGENT_CHUNK_BYTES - 16)
 /* Chunk i begins at AGENT_CONTROL_BYTES + i * AGENT_CHUNK_BYTES. */
+
 
 _Static_assert(sizeof(struct agent_control_fixed) == 64, "the words that never change are 64 bytes");
 _Static_assert(sizeof(struct agent_control) <= AGENT_CONTROL_BYTES, "the control page is too small");

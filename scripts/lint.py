@@ -73,11 +73,12 @@ THROUGH = {
 }
 # The rooms of the agent: which of the others each may include. "": what lies before them, agent.c and what it shares with gpuprobe.
 AGENT_ROOMS = {
-    "": {"base", "cupti", "nvtx", "resident"},
+    "": {"base", "cupti", "nvtx", "resident", "stacks"},
     "base": {""},
     "resident": {"", "base"},
-    "cupti": {"", "base", "resident"},
+    "cupti": {"", "base", "resident", "stacks"},
     "nvtx": {"", "base", "resident"},
+    "stacks": {"", "base"},
     "annotate": set(),
 }
 # What one file may include that its area may not, with the reason.

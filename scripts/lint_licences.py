@@ -13,6 +13,7 @@ LICENCES = (
     ("bpf/record.def", "GPL-2.0-or-later OR MIT"),
     ("bpf/record_enums.def", "GPL-2.0-or-later OR MIT"),
     ("bpf/unwind_table.h", "GPL-2.0-or-later OR MIT"),
+    ("bpf/python_layout.h", "GPL-2.0-or-later OR MIT"),
     # What runs in other people's processes.
     ("gpu/", "MIT"),
     ("", "GPL-2.0-or-later"),

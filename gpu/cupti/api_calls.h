@@ -32,6 +32,9 @@ enum api_groups {
 #include "api_calls.def"
 	,
 	API_GROUPS_EVERY = API_GROUPS_FULL | API_GROUP_BIT(OTHER), /* but what is for NEVER */
+	/* Of which stacks are taken: what gives the GPU work, takes memory of it, or waits for it. */
+	API_GROUPS_LAUNCHES = API_GROUP_BIT(LAUNCH) | API_GROUP_BIT(COPY) | API_GROUP_BIT(SET) |
+			      API_GROUP_BIT(ALLOCATE) | API_GROUP_BIT(SYNCHRONISE),
 };
 
 /* Numbers, a bit each, by domain (enum of record.def: api_domain) - 1. */

@@ -5,6 +5,7 @@
 #include "cupti_apis.h"
 #include "cupti_family.h"
 #include "cupti_finalize.h"
+#include "cupti_stacks.h"
 #include "cupti_subscription.h"
 #include "../base/system.h"
 #include "../base/words.h"
@@ -87,6 +88,7 @@ static void stop(struct cupti_session *session, struct words *words)
 	const char *why_not;
 	bool heard;
 
+	cupti_stacks_end(session);
 	cupti_others_settle(session);
 	if (cupti_others_look(session)) {
 		leave_to_others(session, words);
@@ -143,6 +145,7 @@ static void release(struct cupti_session *session)
 	texts_close(session->convert.texts);
 	streams_close(session->convert.streams);
 	instructions_close(session->convert.instructions);
+	cupti_stacks_release(session);
 	system_unmap(session, sizeof(*session));
 }
 

@@ -13,6 +13,8 @@
 #include "cupti_others.h"
 #include "../resident/resident.h"
 
+struct launch_stacks;
+
 #define FLUSH_FORCED 1 /* of cuptiActivityFlushAll: also what is not complete */
 
 struct cupti_session {
@@ -49,6 +51,8 @@ struct cupti_session {
 	bool configured; /* CUPTI was told things that are to be undone */
 	u32 devices_asked; /* how often */
 	u64 flushed_ns, clock_ns;
+	struct launch_stacks *stacks; /* NULL: none are taken */
+	u32 stacks_on; /* bool: CUPTI tells of calls for them */
 };
 
 struct cupti_session_config {

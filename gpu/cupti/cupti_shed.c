@@ -2,6 +2,7 @@
 #include "cupti_shed.h"
 
 #include "cupti_apis.h"
+#include "cupti_stacks.h"
 #include "../base/system.h"
 
 void cupti_shed(struct cupti_session *session)
@@ -11,6 +12,8 @@ void cupti_shed(struct cupti_session *session)
 
 	if (wanted <= control->shed_done || wanted > AGENT_SHED_ALL)
 		return;
+	/* Without the calls nothing is left whose they are. */
+	cupti_stacks_end(session);
 	if (wanted == AGENT_SHED_CALLS)
 		cupti_session_switch_off(session, CUPTI_API_KINDS);
 	else

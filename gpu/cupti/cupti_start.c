@@ -12,6 +12,7 @@
 #include "cupti_others.h"
 #include "cupti_finalize.h"
 #include "cupti_sizes.h"
+#include "cupti_stacks.h"
 #include "cupti_subscription.h"
 #include "../base/system.h"
 #include "../base/words.h"
@@ -191,6 +192,9 @@ static bool connect(struct cupti_session *session)
 	struct resident_slots slots = {session, cupti_session_requested, cupti_session_completed,
 				       cupti_finalize_callback};
 
+	cupti_stacks_prepare(session);
+	if (session->stacks)
+		slots.callback = cupti_stacks_callback;
 	if (session->version < CUPTI_VERSION_NO_BUFFER_SAFE)
 		resident_keep_spare(&session->resident);
 	if (resident_connect(&session->resident, &slots))
@@ -307,5 +311,6 @@ void cupti_session_start(struct cupti_session *session)
 	if (cupti_subscription_begin(session)) {
 		configure(session);
 		enable(session);
+		cupti_stacks_begin(session);
 	}
 }

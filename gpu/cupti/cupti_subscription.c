@@ -3,6 +3,7 @@
 
 #include "cupti_subscription.h"
 #include "cupti_family.h"
+#include "cupti_stacks.h"
 #include "cupti_users.h"
 #include "../base/system.h"
 #include "../base/words.h"
@@ -193,12 +194,15 @@ void cupti_subscription_follow(struct cupti_session *session)
 	session->libraries = libraries;
 	cupti_users_find(&users);
 	share(session, &users);
+	if (!session->subscriber)
+		cupti_stacks_lose(session);
 }
 
 void cupti_subscription_end(struct cupti_session *session)
 {
 	if (!session->subscriber)
 		return;
+	cupti_stacks_end(session);
 	/* A call of it would start anew what was taken down. */
 	if (!session->others.down)
 		session->library.calls.Unsubscribe(session->subscriber);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Section launch-stacks of tests/bench/run: what a launch takes more where its stack is taken (--launch-stacks all), the trap included, in a
+"""Section launch-stacks of tests/bench/run: what a launch takes more where its stack is taken (--launch-stacks all, the trap included, and agent), in a
 program of Python on the simulated CUDA: two of them are recorded at once, one with stacks of launches and one without, and launch in turns. Of the
 interpreters that GPUPROBE_PYTHONS names (as tests/integration/test_python takes them), else of all that are here."""
 import contextlib
@@ -79,19 +79,19 @@ def deepest(bench, capture):
 	return {own: max(lengths, key=lengths.get) for own, lengths in counts.items()}
 
 
-def measure_interpreter(bench, interpreter, library):
+def measure_interpreter(bench, interpreter, library, way):
 	"""For each depth "bare + more (frames seen)"."""
 	plain, taken = Target(interpreter, library), Target(interpreter, library)
 	# Its own frames of C, below the first of Python and around the call of C, are found out by a first recording.
 	with tempfile.TemporaryDirectory(dir=bench.BUILD) as folder:
 		probe = os.path.join(folder, "probe.gpr")
-		with recording(bench, taken, probe, "all"):
+		with recording(bench, taken, probe, way):
 			taken.launch(1, 5)
 		own, frames = max(deepest(bench, probe).items())
 		around = frames - own - 1
 		found = {depth: ([], []) for depth in DEPTHS}
 		capture = os.path.join(folder, "taken.gpr")
-		with recording(bench, plain, os.path.join(folder, "plain.gpr"), "off"), recording(bench, taken, capture, "all"):
+		with recording(bench, plain, os.path.join(folder, "plain.gpr"), "off"), recording(bench, taken, capture, way):
 			for turn in range(TURNS):
 				for native, python in DEPTHS:
 					for target, times in zip((plain, taken), found[native, python]):
@@ -114,8 +114,8 @@ def measure(bench):
 	library = bench.BUILD / "liblaunch_deep.so"
 	subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, bench.ROOT / "tests/bench/launch_deep.c"], check=True)
 	os.environ["LD_LIBRARY_PATH"] = str(sim)
-	rows = [[path, *measure_interpreter(bench, path, library)] for path in python_frames.interpreters()]
+	rows = [[path, way, *measure_interpreter(bench, path, library, way)] for path in python_frames.interpreters() for way in ("all", "agent")]
 	del os.environ["LD_LIBRARY_PATH"]
 	bench.say(f"Stacks of launches: ns of CPU time of a launch on the simulated CUDA + what it takes more with its stack, the trap included (frames of C + of Python that the stack has), medians of {TURNS} turns of {LAUNCHES} launches")
 	bench.say()
-	bench.table(["interpreter", *(f"{native} + {python} frames" for native, python in DEPTHS)], rows)
+	bench.table(["interpreter", "--launch-stacks", *(f"{native} + {python} frames" for native, python in DEPTHS)], rows)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "collect/agent/agent_ring.h"
+#include "python/python_codes.h"
 
 #define CHUNKS 4
 
@@ -357,6 +358,58 @@ TEST(read_while_it_is_written)
 	CHECK_U64(fixture.count, CONCURRENT);
 	CHECK_U64(fixture.last_correlation, (u64)CONCURRENT * (CONCURRENT + 1) / 2);
 	CHECK_U64(agent_ring_damaged(fixture.ring), 0);
+	fixture_end(&fixture);
+}
+
+static void add_code(struct fixture *fixture, u32 id, u32 lines_bytes)
+{
+	struct {
+		struct record_header header;
+		struct python_code code;
+	} record = {.header = {.size_bytes = sizeof(record.header) +
+					     offsetof(struct python_code, lines) + 8,
+			       .kind = AGENT_KIND_PYTHON_CODE},
+		    .code = {.id = id,
+			     .first_line = 3,
+			     .lines_bytes = lines_bytes,
+			     .name = {.bytes = 4},
+			     .file = {.bytes = 4},
+			     .name_bytes = "name",
+			     .file_bytes = "file"}};
+
+	put(chunk_at(fixture, 0), &record, record.header.size_bytes);
+}
+
+TEST(code_objects_of_python_are_its_own_or_none)
+{
+	struct python_codes codes = {0};
+	struct agent_ring_config config = {
+		.chunk_count = CHUNKS, .host_thread = host_thread, .thread_lives = thread_lives};
+	struct fixture fixture;
+
+	fixture_begin(&fixture, 0);
+	/* Nobody wants them. */
+	add_code(&fixture, 5, 0);
+	CHECK_U64(agent_ring_drain(fixture.ring, take, &fixture), 1);
+	CHECK_U64(agent_ring_damaged(fixture.ring), 1);
+	agent_ring_free(fixture.ring);
+	config.control = fixture.control;
+	config.data = &fixture;
+	config.codes = &codes;
+	config.first_code = 1 << 30;
+	memset(chunk_at(&fixture, 0), 0, AGENT_CHUNK_BYTES);
+	CHECK(!agent_ring_create(&config, &fixture.ring));
+	add_code(&fixture, (1 << 30) + 5, 0);
+	add_code(&fixture, 5, 0);
+	add_code(&fixture, (1 << 30) + AGENT_PYTHON_CODES, 0);
+	/* More lines than there are. */
+	add_code(&fixture, (1 << 30) + 6, 100);
+	CHECK_U64(agent_ring_drain(fixture.ring, take, &fixture), 4);
+	CHECK_U64(agent_ring_damaged(fixture.ring), 2);
+	CHECK_U64(codes.count, 1);
+	CHECK_STRING(codes.items[0].name, "name");
+	CHECK_U64(fixture.count, 0);
+	python_codes_free(&codes);
 	fixture_end(&fixture);
 }
 

@@ -28,6 +28,7 @@ struct recording_settings {
 	bool call_stacks, usdt_stacks; /* of each call, of each hit of a USDT probe */
 	u32 launch_samples_per_second; /* so many stacks of launches are taken; 0: all, */
 	bool launch_stacks_by_price;   /* until these cost too much */
+	bool launch_stacks_by_agent;
 	bool python;		  /* frames of Python are in stacks */
 	u64 max_overhead_percent; /* of what was asked for by name; 0: it is not bounded */
 	u64 ring_bytes;		  /* of the ring buffer of each CPU; a power of two */

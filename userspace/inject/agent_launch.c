@@ -59,9 +59,9 @@ static int make_rings(struct agent_launch *launch)
 	return launch->lock_fd < 0 || flock(launch->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
-int agent_launch_open(u64 chunk_bytes, struct agent_launch *ret_launch, struct err *err)
+int agent_launch_open(u64 shared_bytes, struct agent_launch *ret_launch, struct err *err)
 {
-	struct agent_launch launch = {-1, -1, -1, -1, AGENT_CONTROL_BYTES + chunk_bytes};
+	struct agent_launch launch = {-1, -1, -1, -1, AGENT_CONTROL_BYTES + shared_bytes};
 	const char *other = getenv(INJECTION_VARIABLE);
 	int result;
 

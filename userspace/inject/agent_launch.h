@@ -22,8 +22,8 @@ struct agent_launch {
 	u64 ring_bytes;			   /* of one ring, its control block included */
 };
 
-/* chunk_bytes: of one ring. -EBUSY: another tool's CUDA_INJECTION64_PATH is in our environment, which is named. */
-int agent_launch_open(u64 chunk_bytes, struct agent_launch *ret_launch, struct err *err);
+/* shared_bytes: of one ring, behind its control block. -EBUSY: another tool's CUDA_INJECTION64_PATH is in our environment, which is named. */
+int agent_launch_open(u64 shared_bytes, struct agent_launch *ret_launch, struct err *err);
 /* The agents that wait find nobody any more. */
 void agent_launch_close(struct agent_launch *launch);
 /* In the child, before exec: descriptors and environment. data: the struct agent_launch. May be called by vfork. */

@@ -30,12 +30,14 @@ int launch_stacks_of(const struct options *options, struct launch_stacks *ret_st
 		return 0;
 	ret_stacks->taken = true;
 	ret_stacks->by_price = !strcmp(word, "auto");
-	if (ret_stacks->by_price || !strcmp(word, "all") ||
+	ret_stacks->by_agent = !strcmp(word, "agent");
+	if (ret_stacks->by_price || ret_stacks->by_agent || !strcmp(word, "all") ||
 	    (!strncmp(word, SAMPLED, strlen(SAMPLED)) &&
 	     read_rate(word + strlen(SAMPLED), &ret_stacks->samples_per_second)))
 		return 0;
-	return err_set(err, -EINVAL,
-		       "--launch-stacks %.100s: must be all, auto, off, or sampled=N/s with N from "
-		       "1 to %u",
-		       word, LAUNCH_STACKS_PER_SECOND_MAX);
+	return err_set(
+		err, -EINVAL,
+		"--launch-stacks %.100s: must be all, auto, agent, off, or sampled=N/s with N "
+		"from 1 to %u",
+		word, LAUNCH_STACKS_PER_SECOND_MAX);
 }

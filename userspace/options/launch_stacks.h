@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The option --launch-stacks: off, all, auto, or sampled=N/s. */
+/* The option --launch-stacks: off, all, auto, agent, or sampled=N/s. */
 #ifndef GPUPROBE_OPTIONS_LAUNCH_STACKS_H
 #define GPUPROBE_OPTIONS_LAUNCH_STACKS_H
 
@@ -8,6 +8,7 @@
 
 struct launch_stacks {
 	bool taken;
+	bool by_agent;		/* by the agent, of all, and not by probes */
 	bool by_price;		/* of all, until these cost too much (session_launch_look()) */
 	u32 samples_per_second; /* 0: all */
 };

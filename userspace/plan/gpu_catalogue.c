@@ -20,12 +20,7 @@ static const struct {
 	const char *pattern;
 	enum api_group group; /* of calls of the API at level 2 */
 } entries[] = {
-/* What gives the GPU work, takes memory of it, or waits for it. */
-#define IS_LAUNCH(group)                                                                  \
-	(API_GROUP_##group == API_GROUP_LAUNCH || API_GROUP_##group == API_GROUP_COPY ||  \
-	 API_GROUP_##group == API_GROUP_SET || API_GROUP_##group == API_GROUP_ALLOCATE || \
-	 API_GROUP_##group == API_GROUP_SYNCHRONISE)
-#define PART_driver(group)  (IS_LAUNCH(group) ? GPU_CATALOGUE_LAUNCHES : 0)
+#define PART_driver(group)  (API_GROUP_BIT(group) & API_GROUPS_LAUNCHES ? GPU_CATALOGUE_LAUNCHES : 0)
 #define PART_runtime(group) 0
 #define API(group, domain, beginning) \
 	{PART_##domain(group), 0, LIBRARY_##domain beginning "*", API_GROUP_##group},

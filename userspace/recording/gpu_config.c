@@ -2,6 +2,7 @@
 #include "recording/gpu_config.h"
 
 #include "../gpu/cupti/api_calls.h"
+#include "options/launch_stacks.h"
 #include "options/levels.h"
 
 /* CUpti_ActivityKind, and the feature of levels.def that it belongs to. */
@@ -77,6 +78,19 @@ void gpu_config_fill(const struct options *options, struct agent_cupti_config *r
 	};
 }
 
+/* Options that are wrong come no farther than their reading. */
+static bool takes_stacks(const struct options *options)
+{
+	struct launch_stacks launches;
+
+	return !launch_stacks_of(options, &launches, NULL) && launches.by_agent;
+}
+
+u64 gpu_config_shared_bytes(const struct options *options)
+{
+	return (options->agent_buffer_mb << 20) + (takes_stacks(options) ? AGENT_STACKS_BYTES : 0);
+}
+
 void gpu_config_agents(const struct options *options, const struct attachment *attachment,
 		       struct agents_config *ret_agents)
 {
@@ -85,6 +99,7 @@ void gpu_config_agents(const struct options *options, const struct attachment *a
 		.target_count = attachment->target_count,
 		.refused = (const char *const *)attachment->gpu.refused,
 		.nvtx = levels_has(options, LEVEL_nvtx),
+		.stacks = takes_stacks(options),
 		.cupti_named = options->cupti,
 		.ring_bytes = options->agent_buffer_mb << 20,
 	};

@@ -45,7 +45,7 @@ static bool takes_launch_stacks(const struct options *options)
 {
 	struct launch_stacks stacks;
 
-	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken;
+	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken && !stacks.by_agent;
 }
 
 /* Which functions: of processes without an agent all, beside an agent only what CUPTI does not see. */

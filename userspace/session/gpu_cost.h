@@ -10,6 +10,7 @@ enum gpu_cost {
 	GPU_COST_NONE, /* of what is none of the GPU side */
 	GPU_COST_DRIVER_CALLS,
 	GPU_COST_RUNTIME_CALLS,
+	GPU_COST_STACKS, /* of these calls, by the agent */
 	/* What a kernel's record costs the thread that launches it nobody can measure without launching any. */
 	GPU_COST_OPERATIONS,
 	/* CPU time of the agent's thread and of CUPTI's: beside what the targets' threads do, and none of theirs. */
@@ -20,7 +21,8 @@ enum gpu_cost {
 /* Calls of the APIs: they can be switched off alone, and go first. */
 static inline bool gpu_cost_is_call(enum gpu_cost cost)
 {
-	return cost == GPU_COST_DRIVER_CALLS || cost == GPU_COST_RUNTIME_CALLS;
+	return cost == GPU_COST_DRIVER_CALLS || cost == GPU_COST_RUNTIME_CALLS ||
+	       cost == GPU_COST_STACKS;
 }
 
 struct gpu_cost_value {

@@ -51,6 +51,8 @@ static const struct {
 } gpu_names[] = {
 	[GPU_COST_DRIVER_CALLS] = {"CUDA driver calls (not priced)", "CUDA driver calls"},
 	[GPU_COST_RUNTIME_CALLS] = {"CUDA runtime calls (not priced)", "CUDA runtime calls"},
+	[GPU_COST_STACKS] = {"stacks of launches, by the agent",
+			     "stacks of launches, by the agent"},
 	[GPU_COST_OPERATIONS] = {"kernels, copies and sets (not priced)",
 				 "kernels, copies and sets"},
 	[GPU_COST_THREADS] = {"threads of the agent and of CUPTI, beside the targets' own",

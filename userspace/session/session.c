@@ -107,6 +107,7 @@ static int start_agents(struct session *session, struct err *err)
 
 	if (!config->agents)
 		return 0;
+	agents_set_python(session->result.agents, &session->pythons.codes);
 	agents_start(session->result.agents, session->source, &session->own.told);
 	quick_ns = clock_monotonic_ns() + AGENT_QUICK_NS;
 	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;

@@ -23,6 +23,8 @@ int session_unwind(struct session *session, struct err *err)
 
 	if (result)
 		return result;
+	if (config->settings->launch_stacks_by_agent)
+		unwinding_await_cuda(session->unwinding);
 	/* Nobody is a target of the source yet. */
 	for (size_t i = 0; i < config->target_count; i++)
 		(void)code_map_look(&session->code.map, config->targets[i].pid, true);
@@ -39,6 +41,33 @@ void session_unwind_by(struct session *session)
 	}
 	unwinding_set_source(session->unwinding, session->source);
 	unwinding_look(session->unwinding, &session->code.map);
+}
+
+struct share {
+	struct session *session;
+	bool wait;
+};
+
+static void share_with(void *data, u32 pid, struct agent_stacks *stacks)
+{
+	const struct share *share = data;
+	struct python_process python;
+
+	unwinding_share(share->session->unwinding, &share->session->code.map, pid, stacks,
+			share->wait);
+	if (bpf_source_reads_python(share->session->source))
+		agent_stacks_put_python(stacks,
+					bpf_source_get_python(share->session->source, pid, &python)
+						? NULL
+						: &python);
+}
+
+void session_unwind_agents(struct session *session, bool wait)
+{
+	struct share share = {session, wait};
+
+	if (session->unwinding && session->result.agents)
+		agents_each_stacks(session->result.agents, share_with, &share);
 }
 
 void session_tell_of_python(struct session *session)
@@ -59,6 +88,7 @@ void session_look_at_code(struct session *session, bool always)
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
 	pythons_look(&session->pythons, session->source, &session->code.map);
+	session_unwind_agents(session, false);
 	session_tell_of_python(session);
 	apart_ns = LOOKS_APART_TIMES * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 	session->code_look_next_ns =
@@ -104,5 +134,6 @@ void session_unwind_wait(struct session *session)
 	/* Threads of targets that change their code wait for us meanwhile. */
 	while (!unwinding_wait(session->unwinding, UNWIND_LOOK_NS) && clock_monotonic_ns() < end_ns)
 		session_code_handle(session);
+	session_unwind_agents(session, true);
 	log_phase("unwind tables read");
 }

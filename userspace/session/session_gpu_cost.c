@@ -17,6 +17,7 @@ void session_gpu_cost_update(struct session *session)
 	const struct gpu_cost_value values[GPU_COSTS] = {
 		[GPU_COST_DRIVER_CALLS] = {cost.driver_calls, cost.driver_ns},
 		[GPU_COST_RUNTIME_CALLS] = {cost.runtime_calls, cost.runtime_ns},
+		[GPU_COST_STACKS] = {cost.stacks, cost.stacks_ns},
 		[GPU_COST_OPERATIONS] = {cost.operations, AGENTS_NOT_PRICED},
 		[GPU_COST_THREADS] = {session->own.count, own_threads_window_cpu_ns(&session->own)},
 	};
@@ -62,6 +63,10 @@ void session_gpu_cost_put_facts(struct session *session, struct batch *batch)
 	if (cost.runtime_call_ns)
 		recording_facts_result(&session->facts, batch, "record of a CUDA runtime call (ns)",
 				       (double)cost.runtime_call_ns);
+	if (cost.stacks)
+		recording_facts_result(&session->facts, batch,
+				       "stack of a call of CUDA, by the agent (ns)",
+				       (double)cost.stacks_ns / (double)cost.stacks);
 	if (cost.converted)
 		recording_facts_result(
 			&session->facts, batch,

@@ -104,7 +104,7 @@ static inline bool session_takes_stacks(const struct session_config *config)
 
 	return settings->off_cpu || settings->growth || settings->call_stacks ||
 	       settings->usdt_stacks || plan_takes_launch_stacks(config->plan) ||
-	       config->heap_plan || settings->sample_period_ns;
+	       settings->launch_stacks_by_agent || config->heap_plan || settings->sample_period_ns;
 }
 
 /* ---- session_code.c ---- */
@@ -113,6 +113,8 @@ static inline bool session_takes_stacks(const struct session_config *config)
 int session_unwind(struct session *session, struct err *err);
 /* and hands them to the source, from when it is there. */
 void session_unwind_by(struct session *session);
+/* And to the agents that take stacks, as far as they have not got them; wait: until that is possible. */
+void session_unwind_agents(struct session *session, bool wait);
 /* Waits for them, not for long. */
 void session_unwind_wait(struct session *session);
 /* That frames of Python are not read, once. */

@@ -138,7 +138,19 @@ int unwind_tables_mend(struct unwind_tables *tables, const struct bpf_source *so
 			  table->path, (unsigned long long)patch.start,
 			  (unsigned long long)patch.end, patch.count);
 	free(patch.rows);
+	tables->mended += !result;
 	return result;
+}
+
+void unwind_tables_share(const struct unwind_tables *tables, u32 file, struct agent_stacks *stacks)
+{
+	agent_stacks_put_rules(stacks, &tables->rules);
+	for (size_t i = 0; i < tables->count; i++)
+		if (tables->items[i].file == file &&
+		    agent_stacks_put_file(stacks, file, &tables->items[i].words))
+			log_debug("%s: no room for its unwind table in the target, stacks of "
+				  "launches end there",
+				  tables->items[i].path);
 }
 
 void unwind_tables_free(struct unwind_tables *tables)

@@ -16,63 +16,16 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "base/thread.h"
 #include "elf/elf_vdso.h"
 #include "process/stack_files.h"
-#include "session/unwind_tables.h"
+#include "session/unwinding_parts.h"
 #include "unwind/unwind_space.h"
 
 #define PAGE_BYTES 4096ULL
 /* The numbers of files are those of the code map; the last one is that of what is no file. */
 #define VDSO_NUMBER (UNWIND_FILE_SPARE - 1)
-
-/* A file whose table is to be read. */
-struct wanted_file {
-	u32 number;
-	int fd;
-	char *path;
-	u64 bytes;
-	bool urgent; /* on a stack as the recording begins */
-	bool taken;
-};
-
-/* Code without rules that a stack led through; what there is no room for is asked again. */
-#define ASKED_MAX 64
-struct asked_address {
-	u32 file;
-	u64 address; /* in the file */
-};
-
-/* Where the code of a file stands in it. */
-struct code_places {
-	struct elf_segment *items;
-	size_t count;
-};
-
-struct unwinding {
-	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t changed;
-	struct bpf_source *source; /* NULL: not yet; set once, by the main thread */
-	struct wanted_file *wanted;
-	size_t wanted_count, wanted_capacity;
-	size_t taken_count;
-	size_t urgent_count; /* of them: urgent ones that are not with the BPF programs yet */
-	struct asked_address asked[ASKED_MAX];
-	size_t asked_count;
-	bool stopping;
-	/* The main thread's. */
-	bool not_running;	    /* the targets, when it began */
-	struct code_places *places; /* by file of the code map */
-	size_t place_count, place_capacity;
-	struct code_places vdso;
-	struct map looked; /* pid -> when it was looked at */
-	struct map put;	   /* pid -> hash of what the BPF programs were told that it maps */
-	struct map left;   /* pid -> how much they were not told, at most */
-	u64 left_out;	   /* of all of them */
-	/* The thread's. */
-	struct unwind_tables tables;
-};
 
 /* ---- the thread ---- */
 
@@ -142,8 +95,14 @@ static size_t read_some(struct unwinding *unwinding)
 	for (bool is_first = true; take_file(unwinding, is_first, &file); is_first = false) {
 		struct err err = {0};
 
+		int result;
+
 		urgent_count += file.urgent;
-		if (unwind_tables_read(&unwinding->tables, file.number, file.fd, file.path, &err))
+		pthread_mutex_lock(&unwinding->tables_lock);
+		result = unwind_tables_read(&unwinding->tables, file.number, file.fd, file.path,
+					    &err);
+		pthread_mutex_unlock(&unwinding->tables_lock);
+		if (result)
 			log_debug("%s: no unwind table, stacks end there: %s", file.path,
 				  err.message);
 	}
@@ -194,8 +153,13 @@ static void answer_asked(struct unwinding *unwinding, const struct bpf_source *s
 
 	while (take_asked(unwinding, &asked)) {
 		struct err err = {0};
+		int result;
 
-		if (unwind_tables_mend(&unwinding->tables, source, asked.file, asked.address, &err))
+		pthread_mutex_lock(&unwinding->tables_lock);
+		result = unwind_tables_mend(&unwinding->tables, source, asked.file, asked.address,
+					    &err);
+		pthread_mutex_unlock(&unwinding->tables_lock);
+		if (result)
 			log_debug("%s", err.message);
 	}
 }
@@ -218,6 +182,11 @@ static void *read_tables(void *data)
 }
 
 /* ---- the main thread ---- */
+
+void unwinding_await_cuda(struct unwinding *unwinding)
+{
+	unwinding->awaits_cuda = true;
+}
 
 void unwinding_set_source(struct unwinding *unwinding, struct bpf_source *source)
 {
@@ -257,13 +226,26 @@ static int want_file(struct unwinding *unwinding, u32 number, int fd, const char
 	return result;
 }
 
+/* What a call of CUDA goes through on its way to who is told of it. */
+static bool is_of_cuda(const char *path)
+{
+	static const char *const names[] = {"libcuda.so", "libcudart", "libcupti",
+					    "libcudadebugger"};
+	const char *name = path_base_name(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* Where its code stands in the file; none if it is no ELF file. */
 static void read_places(int fd, const char *path, struct code_places *ret_places)
 {
 	const struct elf_segment *segments;
 	struct elf_file *elf;
 
-	*ret_places = (struct code_places){0};
+	*ret_places = (struct code_places){.of_cuda = is_of_cuda(path)};
 	if (elf_file_open(fd, path, &elf, NULL))
 		return;
 	ret_places->count = elf_file_segments(elf, true, &segments);
@@ -299,6 +281,7 @@ int unwinding_start(const char *cache_folder, bool not_running, struct unwinding
 	if (cache_folder)
 		(void)cache_folder_open(cache_folder, &unwinding->tables.cache_fd);
 	pthread_mutex_init(&unwinding->lock, NULL);
+	pthread_mutex_init(&unwinding->tables_lock, NULL);
 	pthread_cond_init(&unwinding->changed, NULL);
 	result = row_reader_start(&unwinding->tables.reader, err);
 	if (!result) {
@@ -352,7 +335,9 @@ static int look_at_files(struct unwinding *unwinding, const struct code_map *map
 		read_places(map->files[i].fd, paths[i], &unwinding->places[i]);
 		unwinding->place_count++;
 		if (i < VDSO_NUMBER && unwinding->places[i].count)
-			(void)want_file(unwinding, (u32)i, map->files[i].fd, paths[i], urgent[i]);
+			(void)want_file(unwinding, (u32)i, map->files[i].fd, paths[i],
+					urgent[i] || (unwinding->awaits_cuda &&
+						      unwinding->places[i].of_cuda));
 	}
 	return 0;
 }
@@ -403,10 +388,9 @@ static bool is_known(struct unwinding *unwinding, u32 pid, const struct unwind_m
 	return false;
 }
 
-/* What a process maps of files. Owned by the caller. */
-static int find_mappings(const struct unwinding *unwinding, const struct code_map *map,
-			 const struct code_process *process, struct unwind_mapping **ret_mappings,
-			 size_t *ret_count)
+int unwinding_mappings(const struct unwinding *unwinding, const struct code_map *map,
+		       const struct code_process *process, struct unwind_mapping **ret_mappings,
+		       size_t *ret_count)
 {
 	_cleanup_free_ struct unwind_mapping *mappings = NULL;
 	size_t count = 0, capacity = 0;
@@ -454,7 +438,7 @@ static int put_space(struct unwinding *unwinding, const struct code_map *map,
 {
 	_cleanup_free_ struct unwind_mapping *mappings = NULL;
 	size_t count = 0, left_out = 0;
-	int result = find_mappings(unwinding, map, process, &mappings, &count);
+	int result = unwinding_mappings(unwinding, map, process, &mappings, &count);
 
 	if (!result)
 		result = unwind_space_fit(mappings, &count, UNWIND_PROCESS_MAX, &left_out);
@@ -558,6 +542,7 @@ struct unwinding *unwinding_stop(struct unwinding *unwinding)
 	unwinding->tables.reader = row_reader_stop(unwinding->tables.reader);
 	unwind_tables_free(&unwinding->tables);
 	pthread_mutex_destroy(&unwinding->lock);
+	pthread_mutex_destroy(&unwinding->tables_lock);
 	pthread_cond_destroy(&unwinding->changed);
 	free(unwinding);
 	return NULL;

@@ -6,6 +6,7 @@
 #ifndef GPUPROBE_SESSION_UNWINDING_H
 #define GPUPROBE_SESSION_UNWINDING_H
 
+#include "collect/agent/agent_stacks.h"
 #include "collect/bpf/bpf_source.h"
 #include "process/code_map.h"
 
@@ -15,10 +16,15 @@ struct unwinding;
  * do not tell where they will run. */
 int unwinding_start(const char *cache_folder, bool not_running,
 		    struct unwinding **ret_unwinding, struct err *err);
+/* What CUDA has of its own is waited for, too: stacks are taken below it. Before the first look. */
+void unwinding_await_cuda(struct unwinding *unwinding);
 /* The programs are there. source stays the caller's, and must outlive it. */
 void unwinding_set_source(struct unwinding *unwinding, struct bpf_source *source);
 /* What is new in the map since the last time; without a source only files. Main thread only. What fails costs stacks, not the recording: it is logged. */
 void unwinding_look(struct unwinding *unwinding, const struct code_map *map);
+/* What of all this the agent in a process does not have yet, for stacks of its own. wait: even where that takes the time of reading a file;
+ * else it is left to the next time. Main thread only. */
+void unwinding_share(struct unwinding *unwinding, const struct code_map *map, u32 pid, struct agent_stacks *stacks, bool wait);
 /* So many pieces of code (of processes that map thousands of them) the BPF programs were not told of, for want of room. Main thread only. */
 u64 unwinding_left_out(const struct unwinding *unwinding);
 /* A stack led to this address, of which the table of its file says nothing. Main thread only. */

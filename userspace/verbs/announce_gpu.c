@@ -22,6 +22,8 @@ static void say_nvtx(const struct agent_report *report)
 			 report->nvtx.taken);
 	if (*report->nvtx_why)
 		log_warning("%s (%u): NVTX is not recorded: %s", comm, pid, report->nvtx_why);
+	if (*report->stacks_why)
+		log_warning("%s (%u): no stacks of launches: %s", comm, pid, report->stacks_why);
 	for (size_t i = 0; i < users->count; i++)
 		if (users->items[i].state == NVTX_USER_TOOL)
 			log_warning("%s (%u): NVTX of %s is not recorded: another tool holds it: "

@@ -152,7 +152,7 @@ static int start_command(struct recording *recording, struct err *err)
 	const struct options *options = recording->options;
 
 	if (gpu_config_wants_agent(options)) {
-		recording->launches = !agent_launch_open(options->agent_buffer_mb << 20,
+		recording->launches = !agent_launch_open(gpu_config_shared_bytes(options),
 							 &recording->launch, &recording->no_launch);
 		if (!recording->launches)
 			log_warning("GPU times are missing: %s", recording->no_launch.message);

@@ -6,6 +6,8 @@
  *   records of either side may have been dropped, so the next hit of the thread must have the next number, and no other call may have
  *   begun between the two.
  * Of a runtime's call the last hit counts: what came before loads its kernel.
+ * One that was taken inside of the call (--launch-stacks agent) tells its correlation id, and belongs to the calls that have it, whatever the
+ * clocks say.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +17,15 @@
 #include "view/view_parts.h"
 
 #define LAUNCH_CALLS_MAX 8 /* in each other, on a thread */
+/* What belongs together lies so close together: hundreds of threads may begin a call at the same time. */
+#define PAIRS_MAX 8192
+
+/* A call and its hit: one waits for the other, by what clocks of different origin make of their order. */
+struct launch_pair {
+	u64 key;			/* of source and correlation id; 0: there is none */
+	struct view_launch_stack stack; /* launches 0: the hit was not met */
+	u64 calls[2];			/* numbers of launches that are waiting for it; 0: none */
+};
 
 struct launch_row {
 	struct launch_call {
@@ -35,6 +46,7 @@ void view_launch_stacks_free(struct view_launch_stacks *stacks)
 {
 	free(stacks->rows);
 	free(stacks->items);
+	free(stacks->pairs);
 	*stacks = (struct view_launch_stacks){0};
 }
 
@@ -145,13 +157,62 @@ static void add_call(struct launch_row *row, const struct view_event *event)
 				     .runtime = api->domain != VALUE_api_domain_driver};
 }
 
+/* ---- by correlation id ---- */
+
+/* What was there before has nobody to wait for any more. */
+static struct launch_pair *pair_of(struct view_launch_stacks *stacks, u32 source, u64 correlation)
+{
+	u64 key = (u64)source << 32 | correlation;
+	struct launch_pair *pair = &stacks->pairs[(correlation + 31ULL * source) % PAIRS_MAX];
+
+	if (pair->key != key)
+		*pair = (struct launch_pair){.key = key};
+	return pair;
+}
+
+static int add_told_hit(struct view_launch_stacks *stacks, const struct view_event *event)
+{
+	const struct record_launch_stack *hit = (const void *)event->record;
+	struct launch_pair *pair;
+	int result = 0;
+
+	if (!stacks->pairs)
+		stacks->pairs = calloc(PAIRS_MAX, sizeof(*stacks->pairs));
+	if (!stacks->pairs)
+		return -ENOMEM;
+	pair = pair_of(stacks, hit->header.source, hit->correlation);
+	pair->stack = (struct view_launch_stack){hit->header.stack, hit->launches};
+	for (size_t i = 0; i < ARRAY_SIZE(pair->calls) && !result; i++)
+		result = tie(stacks, pair->calls[i], pair->stack);
+	return result;
+}
+
+static int add_told_call(struct view_launch_stacks *stacks, const struct view_event *event)
+{
+	const struct record_api *api = (const void *)event->record;
+	struct launch_pair *pair;
+
+	if (!stacks->pairs || !api->correlation)
+		return 0;
+	pair = pair_of(stacks, api->header.source, api->correlation);
+	for (size_t i = 0; i < ARRAY_SIZE(pair->calls); i++)
+		if (!pair->calls[i]) {
+			pair->calls[i] = event->launch;
+			break;
+		}
+	return tie(stacks, event->launch, pair->stack);
+}
+
 int view_launch_stacks_add(struct view_launch_stacks *stacks, const struct view_event *event)
 {
 	bool is_hit = event->kind->number == KIND_launch_stack;
 	struct launch_row *row;
+	int result;
 
 	if (!is_hit && (event->kind->number != KIND_api || !event->launch))
 		return 0;
+	if (is_hit && ((const struct record_launch_stack *)event->record)->correlation)
+		return add_told_hit(stacks, event);
 	if (array_reserve(&stacks->rows, &stacks->row_capacity, event->row_index + 1) < 0)
 		return -ENOMEM;
 	while (stacks->row_count <= event->row_index)
@@ -160,8 +221,9 @@ int view_launch_stacks_add(struct view_launch_stacks *stacks, const struct view_
 	end_calls(row, event->ts);
 	if (is_hit)
 		return add_hit(stacks, row, event);
+	result = add_told_call(stacks, event);
 	add_call(row, event);
-	return 0;
+	return result;
 }
 
 /* Is a hit missing of which the numbers do not tell, or may the last one be? */
@@ -200,7 +262,9 @@ int view_launch_stacks_finish(struct view_launch_stacks *stacks)
 	for (size_t i = 0; i < stacks->row_count && !result; i++)
 		result = settle(stacks, &stacks->rows[i], !stacks->has_gaps && !stacks->has_losses);
 	free(stacks->rows);
+	free(stacks->pairs);
 	stacks->rows = NULL;
+	stacks->pairs = NULL;
 	stacks->row_count = stacks->row_capacity = 0;
 	return result;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "python/python_codes.h"
 #include "store/schema.h"
 
 struct agent_ring {
@@ -22,7 +23,8 @@ struct agent_ring {
 
 /* What an agent has a say in; everything else in a capture is ours. */
 static const u16 agent_kinds[] = {
-	KIND_text, KIND_stack, KIND_attribute, KIND_range, KIND_process_range, KIND_mark,
+	KIND_text,	    KIND_stack, KIND_attribute,	   KIND_range,
+	KIND_process_range, KIND_mark,	KIND_launch_stack,
 #define LAYOUT(layout, tag, bytes, start, end, times, header) KIND_##tag,
 #include "../gpu/cupti/cupti_layout.def"
 };
@@ -106,29 +108,65 @@ static void stamp(const struct agent_ring *ring, const struct schema_kind *kind,
 		shift_times(kind, record, config->clock_shift_ns);
 }
 
+/* Is it of a kind that an agent sends, and as large as that is? */
+static bool is_expected(const struct record_header *record)
+{
+	const struct schema_kind *kind;
+
+	if (record->kind == AGENT_KIND_PYTHON_CODE)
+		return true;
+	if (!is_agent_kind(record->kind))
+		return false;
+	kind = schema_kind(record->kind);
+	return kind->tail == TAIL_NONE ? record->size_bytes == kind->size_bytes
+				       : record->size_bytes >= kind->size_bytes;
+}
+
 /* Copies the record at *offset out and moves on; false: what is there is no record. */
 static bool take_record(struct agent_ring *ring, const struct agent_chunk *chunk, u32 fill_bytes,
 			u32 *offset)
 {
 	struct record_header *record = &ring->record.header;
-	const struct schema_kind *kind;
 
 	if (fill_bytes - *offset < sizeof(*record))
 		return false;
 	memcpy(record, chunk->records + *offset, sizeof(*record));
 	if (record->size_bytes < sizeof(*record) || record->size_bytes % 8 ||
-	    record->size_bytes > fill_bytes - *offset || !is_agent_kind(record->kind))
-		return false;
-	kind = schema_kind(record->kind);
-	if (record->size_bytes < kind->size_bytes ||
-	    (kind->tail == TAIL_NONE && record->size_bytes != kind->size_bytes))
+	    record->size_bytes > fill_bytes - *offset || !is_expected(record))
 		return false;
 	/* Behind the header that was checked, which the target can no longer change. */
 	memcpy(record + 1, chunk->records + *offset + sizeof(*record),
 	       record->size_bytes - sizeof(*record));
 	*offset += record->size_bytes;
-	stamp(ring, kind, record);
 	return true;
+}
+
+/* Of a code object of Python, which is no record of a capture. Numbers of others are not to be had. False: it is none. */
+static bool take_code(struct agent_ring *ring)
+{
+	const struct agent_ring_config *config = &ring->config;
+	const struct record_header *header = &ring->record.header;
+	const struct python_code *code = (const void *)(header + 1);
+	size_t bytes = header->size_bytes - sizeof(*header);
+
+	if (!config->codes || bytes < offsetof(struct python_code, lines) ||
+	    code->id - config->first_code >= AGENT_PYTHON_CODES)
+		return false;
+	python_codes_add(config->codes, code, bytes);
+	return true;
+}
+
+/* One that was copied out. Negative: the callback's. */
+static int give(struct agent_ring *ring, record_callback callback, void *callback_data)
+{
+	struct record_header *record = &ring->record.header;
+
+	if (record->kind == AGENT_KIND_PYTHON_CODE) {
+		ring->damaged_count += !take_code(ring);
+		return 0;
+	}
+	stamp(ring, schema_kind(record->kind), record);
+	return callback(callback_data, record, record->size_bytes);
 }
 
 /* ---- one chunk ---- */
@@ -196,8 +234,7 @@ static int chunk_drain(struct agent_ring *ring, u32 index, record_callback callb
 		count++;
 		if (__atomic_load_n(&ring->ending, __ATOMIC_ACQUIRE))
 			ring->last_bytes += ring->record.header.size_bytes;
-		result = callback(callback_data, &ring->record.header,
-				  ring->record.header.size_bytes);
+		result = give(ring, callback, callback_data);
 	}
 	if (*read_bytes == fill_bytes && fill_bytes)
 		chunk_recycle(ring, chunk, index);

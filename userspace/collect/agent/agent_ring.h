@@ -10,8 +10,10 @@
 
 #include "collect/source.h"
 #include "../gpu/shared.h"
+#include "../gpu/tables.h"
 
 struct agent_ring;
+struct python_codes;
 
 struct agent_ring_config {
 	struct agent_control *control; /* the mapping; stays the caller's, outlives the ring */
@@ -19,6 +21,8 @@ struct agent_ring_config {
 	u32 source;		       /* stamped on every record */
 	u32 pid;		       /* the host's; stamped on every record */
 	s64 clock_shift_ns; /* added to its times: CLOCK_MONOTONIC of the host minus that of the target */
+	struct python_codes *codes; /* NULL, or where code objects of Python go; the drain thread's; */
+	u32 first_code;		    /* their numbers begin there */
 	/* The host's number of a thread, tid as the target sees it; 0: not known. Asked for every record. */
 	u32 (*host_thread)(void *data, u32 tid);
 	/* Does this thread live? tid as the target sees it. */

@@ -32,9 +32,23 @@ void agents_fail(struct agent *agent, const char *why)
 	agent->answered = true;
 }
 
-size_t agents_ring_bytes(const struct agents *agents)
+/* Numbers of code objects of Python: the BPF programs' lie below. */
+#define CODES_FIRST (1U << 30)
+
+static u32 first_code(const struct agents *agents, const struct agent *agent)
+{
+	return CODES_FIRST + (u32)(agent - agents->agents) * AGENT_PYTHON_CODES;
+}
+
+/* Without what stacks are walked by. */
+static size_t ring_part_bytes(const struct agents *agents)
 {
 	return AGENT_CONTROL_BYTES + (size_t)agents->chunk_count * AGENT_CHUNK_BYTES;
+}
+
+size_t agents_ring_bytes(const struct agents *agents)
+{
+	return ring_part_bytes(agents) + (agents->config.stacks ? AGENT_STACKS_BYTES : 0);
 }
 
 int agents_map_control(struct agents *agents, struct agent *agent, struct err *err)
@@ -47,9 +61,18 @@ int agents_map_control(struct agents *agents, struct agent *agent, struct err *e
 		return err_errno(err, -errno, "can't map the memory shared with the agent");
 	agent->control = memory;
 	/* Ours, not the target's, whose memory cgroup would be charged for what it touches first. Best effort. */
-	if (fallocate(agent->injection.ring_fd, 0, 0, (off_t)bytes))
+	if (fallocate(agent->injection.ring_fd, 0, 0, (off_t)ring_part_bytes(agents)))
 		errno = 0;
+	if (agents->config.stacks) {
+		agent->stacks.shared = (void *)((u8 *)memory + ring_part_bytes(agents));
+		agent->stacks.shared->first_code = first_code(agents, agent);
+	}
 	return 0;
+}
+
+void agents_set_python(struct agents *agents, struct python_codes *codes)
+{
+	agents->codes = codes;
 }
 
 int agents_create_ring(struct agents *agents, struct agent *agent, const struct target *process)
@@ -61,6 +84,8 @@ int agents_create_ring(struct agents *agents, struct agent *agent, const struct 
 					   .clock_shift_ns = time_namespace_shift_ns(process),
 					   .host_thread = agent_threads_host,
 					   .thread_lives = agent_threads_live,
+					   .codes = agents->codes,
+					   .first_code = first_code(agents, agent),
 					   .data = &agent->threads};
 	struct agent_ring *ring;
 	int result = agent_ring_create(&config, &ring);
@@ -117,6 +142,22 @@ static void set_time(struct agents *agents, size_t offset, u64 now_ns)
 		if (agent->control)
 			__atomic_store_n((u64 *)((char *)agent->control + offset),
 					 now_ns - agent->clock_shift_ns, __ATOMIC_RELEASE);
+	}
+}
+
+void agents_each_stacks(struct agents *agents,
+			void (*each)(void *data, u32 pid, struct agent_stacks *stacks), void *data)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+		u32 outcome = agent->report.outcome;
+		/* A ring that nobody has taken yet is nobody's. */
+		bool is_met =
+			outcome == AGENT_WORKS || (outcome == AGENT_AWAITED &&
+						   __atomic_load_n(&agent->ring, __ATOMIC_ACQUIRE));
+
+		if (agent->stacks.shared && is_met)
+			each(data, agents_process(agent)->pid, &agent->stacks);
 	}
 }
 

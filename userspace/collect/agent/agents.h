@@ -16,6 +16,7 @@
 #include "cuda/nvtx_users.h"
 #include "process/target.h"
 #include "base/err.h"
+#include "collect/agent/agent_stacks.h"
 #include "collect/bpf/bpf_source.h"
 #include "collect/recording_facts.h"
 #include "collect/source.h"
@@ -24,6 +25,7 @@
 #define AGENT_REPORT_BYTES 1024
 
 struct agents;
+struct python_codes;
 
 /* Whoever has to know which threads of targets are the agents'. tids are the host's. Each may be called by the drain thread. */
 struct agents_threads {
@@ -41,6 +43,7 @@ struct agents_config {
 	size_t target_count;
 	struct agent_cupti_config cupti; /* but for what each target is supplied with */
 	bool nvtx; /* ranges and marks of NVTX too */
+	bool stacks; /* of who calls CUDA, too; what they are walked by comes through agents_each_stacks() */
 	const char *cupti_named;	 /* --cupti; NULL: whatever fits */
 	u64 ring_bytes;			 /* of one agent */
 	struct agent_launch *launch;	 /* NULL: none; its lock becomes ours */
@@ -73,6 +76,7 @@ struct agent_report {
 	struct nvtx_users nvtx_users; /* when it was put in; of a command none */
 	struct agent_nvtx_facts nvtx;
 	char others_why[AGENT_HINT_BYTES]; /* why other users of CUPTI are not noticed; "": they are */
+	char stacks_why[AGENT_HINT_BYTES]; /* why none, or not all, are taken of who calls CUDA though it was asked for; "": they are */
 	char nvtx_why[AGENT_HINT_BYTES]; /* why none is recorded though it was asked for; "": it is */
 	/* After agents_leave(): */
 	u64 lost_ns;	  /* when that was, by our clock */
@@ -93,6 +97,8 @@ struct agent_report {
  * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
 int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
 /* Injects into every target that uses CUDA. Blocks some ms for each. source, threads: as in the configuration. */
+/* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */
+void agents_set_python(struct agents *agents, struct python_codes *codes);
 void agents_start(struct agents *agents, const struct bpf_source *source,
 		  const struct agents_threads *threads);
 /* Have all of them an answer (ready, failed, gone)? Cheap: to be asked every few ms, some s at most when a
@@ -113,6 +119,8 @@ int agents_put_facts(struct agents *agents, struct recording_facts *facts, struc
 int agents_put_late_facts(struct agents *agents, struct recording_facts *facts, struct batch *batch);
 /* Why what of them is missing, behind those. After agents_leave(). */
 int agents_put_failures(struct agents *agents, struct recording_facts *facts, struct batch *batch);
+/* Those that may take stacks: what process each is in, and by what it walks them. */
+void agents_each_stacks(struct agents *agents, void (*each)(void *data, u32 pid, struct agent_stacks *stacks), void *data);
 /* Nothing that ended before it opened or began after it closed is recorded. */
 void agents_open_window(struct agents *agents, u64 now_ns);
 void agents_close_window(struct agents *agents, u64 now_ns);

@@ -11,6 +11,17 @@ static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_byte
 	agents_fail(agent, *words ? words : "the agent ended without a reason");
 }
 
+void agents_stacks_report(struct agent *agent)
+{
+	const struct agent_feature *feature = &agent->control->features[AGENT_FEATURE_STACKS];
+	u32 state = __atomic_load_n(&feature->state, __ATOMIC_ACQUIRE);
+
+	/* Those of READY say from when on there are none. */
+	if (agent->stacks.shared && state != AGENT_FEATURE_OFF)
+		agents_copy_string(agent->report.stacks_why, sizeof(agent->report.stacks_why),
+				   feature->hint, AGENT_HINT_BYTES);
+}
+
 void agents_look_for_answer(struct agent *agent)
 {
 	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
@@ -19,6 +30,7 @@ void agents_look_for_answer(struct agent *agent)
 	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
 
 	agents_nvtx_report(agent);
+	agents_stacks_report(agent);
 	if (!agent->launch && target_is_gone(agent->target)) {
 		agents_fail(agent, "the target ended");
 	} else if (state == AGENT_STATE_FAILED) {

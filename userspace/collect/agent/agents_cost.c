@@ -61,6 +61,8 @@ void agents_cost(const struct agents *agents, struct agents_cost *ret_cost)
 		cost.operations += count_of(agent, AGENT_COUNT_OPERATIONS);
 		cost.converted += count_of(agent, AGENT_COUNT_CONVERTED);
 		cost.converting_ns += count_of(agent, AGENT_COUNT_CONVERTING_NS);
+		cost.stacks += count_of(agent, AGENT_COUNT_STACKS);
+		cost.stacks_ns += count_of(agent, AGENT_COUNT_STACKS_NS);
 		add_calls(&cost.driver_ns, &cost.driver_call_ns, driver,
 			  price_of(&facts->driver_call_ns));
 		add_calls(&cost.runtime_ns, &cost.runtime_call_ns, runtime,

@@ -13,6 +13,7 @@ struct agents_cost {
 	/* CPU time by the price that each agent measured (gpu/cupti/cupti_price.h); AGENTS_NOT_PRICED: one with records has none. */
 	u64 driver_ns, runtime_ns;
 	u64 converted, converting_ns; /* records, by the agents' threads, and CPU time that these took for it */
+	u64 stacks, stacks_ns; /* of who calls CUDA: taken, and the time of that by some of them */
 	u64 driver_call_ns, runtime_call_ns; /* the highest of these prices; 0: none was measured */
 };
 

@@ -132,6 +132,9 @@ int agents_put_failures(struct agents *agents, struct recording_facts *facts, st
 		if (!result && report->outcome == AGENT_WORKS && *report->nvtx_why)
 			result = put_failure(facts, batch, VALUE_attribute_group_failure, "NVTX",
 					     agent, report->nvtx_why);
+		if (!result && report->outcome == AGENT_WORKS && *report->stacks_why)
+			result = put_failure(facts, batch, VALUE_attribute_group_failure,
+					     "stacks of launches", agent, report->stacks_why);
 		if (!result && report->outcome == AGENT_WORKS && *report->lost_why)
 			result = put_failure(facts, batch, VALUE_attribute_group_failure,
 					     "GPU work", agent, report->lost_why);

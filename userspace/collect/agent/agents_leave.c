@@ -121,8 +121,10 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 		ask_to_leave(agents);
 	}
 	for (size_t i = 0; i < agents->count; i++)
-		if (agents->agents[i].control)
+		if (agents->agents[i].control) {
 			agents_others_read(agents, &agents->agents[i]);
+			agents_stacks_report(&agents->agents[i]);
+		}
 	for (size_t i = 0; i < agents->count; i++)
 		if (agents->agents[i].launch)
 			resolve(&agents->agents[i]);

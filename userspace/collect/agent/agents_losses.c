@@ -21,6 +21,8 @@ static const struct {
 	{AGENT_COUNT_FACTS_CAPPED, VALUE_loss_reason_facts_capped},
 	{AGENT_COUNT_CAPPED_CALLBACKS, VALUE_loss_reason_events_capped},
 	{AGENT_COUNT_CAPPED_ACTIVITIES, VALUE_loss_reason_events_capped},
+	{AGENT_COUNT_STACKS_UNKNOWN, VALUE_loss_reason_launch_stack_missing},
+	{AGENT_COUNT_STACKS_CUT, VALUE_loss_reason_stack_cut},
 	{AGENT_COUNT_RANGE_UNMATCHED, VALUE_loss_reason_range_unmatched},
 	{AGENT_COUNT_RANGE_LOST, VALUE_loss_reason_range_lost},
 };

@@ -33,6 +33,7 @@ struct agent {
 	u64 started_ns; /* when it began to be put in */
 	u32 tries;	/* to put it in, after the first */
 	struct nvtx_watch nvtx_watch;
+	struct agent_stacks stacks;
 	bool nvtx_searched; /* before it was put in; the report has who uses it */
 	bool answered;
 };
@@ -49,6 +50,7 @@ struct nvtx_search {
 struct agents {
 	struct agents_config config;
 	struct agent *agents; /* one for each target; then those of descendants, which stay where they are */
+	struct python_codes *codes; /* the drain thread's; NULL: there are none */
 	size_t count, capacity; /* count: grows while the drain thread reads */
 	struct nvtx_search *searches; /* of each target, the searcher's until it is joined */
 	pthread_t searcher;
@@ -113,6 +115,8 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 
 /* Has it said by now whether it works? Then the report has its answer. */
 void agents_look_for_answer(struct agent *agent);
+/* What it says of stacks of calls of CUDA goes into the report. */
+void agents_stacks_report(struct agent *agent);
 
 /* ---- agents_leave.c ---- */
 

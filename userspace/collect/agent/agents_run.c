@@ -246,6 +246,7 @@ struct agents *agents_free(struct agents *agents)
 		agent_threads_free(&agent->threads);
 		process_audit_free(&agent->before);
 		map_free(&agent->tasks);
+		agent_stacks_free(&agent->stacks);
 		nvtx_watch_free(&agent->nvtx_watch);
 		if (agent->taker.pid)
 			target_close(&agent->taker);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "code_objects.h"
+
+#include <string.h>
+
+#include "../../bpf/record.h"
+
+#define PLACES_TRIED 32U
+#define MULTIPLIER   0x9e3779b97f4a7c15ULL
+
+/* Texts and tables of lines, as CPython has them: count of references, type, length, hash; of a text its state. */
+#define OBJECT_LENGTH	    16
+#define TEXT_STATE	    32
+#define BYTES_DATA	    32
+#define TEXT_WIDTH(state)   ((state) >> 2 & 7)
+#define TEXT_COMPACT(state) ((state) >> 5 & 1)
+#define TEXT_ASCII(state)   ((state) >> 6 & 1)
+
+/* What is sent of a table of lines, so that the record fits its header. */
+#define LINES_BYTES_MAX 32768U
+
+/* Bytes of the process. */
+struct piece {
+	u64 at;
+	u32 bytes;
+	u8 width; /* of a character; 0: ASCII, or no text */
+};
+
+/* A code object, read. */
+struct code {
+	u64 address;
+	const u8 *bytes;
+	const struct python_layout *layout;
+};
+
+/* ---- memory ---- */
+
+/* Page by page. False: they can't be read. */
+static bool copy_bytes(const struct python_reader *reader, u64 at, u32 bytes, u8 *to)
+{
+	for (u32 done = 0, part; done < bytes; done += part) {
+		const void *from;
+
+		part = PAGE_BYTES - (at + done) % PAGE_BYTES;
+		if (part > bytes - done)
+			part = bytes - done;
+		from = stack_memory_at(reader->memory, reader->moment, at + done, part);
+		if (!from)
+			return false;
+		memcpy(to + done, from, part);
+	}
+	return true;
+}
+
+/* Where they stand, or in the buffer if they lie in two pages; NULL: they can't be read. */
+static const u8 *view(const struct python_reader *reader, u64 at, u32 bytes, u8 *buffer)
+{
+	const u8 *place = stack_memory_at(reader->memory, reader->moment, at, bytes);
+
+	if (!place && at % PAGE_BYTES + bytes > PAGE_BYTES && copy_bytes(reader, at, bytes, buffer))
+		place = buffer;
+	return place;
+}
+
+static u64 word_in(const u8 *bytes, u32 offset)
+{
+	u64 word;
+
+	__builtin_memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static s32 int_in(const u8 *bytes, u32 offset)
+{
+	s32 number;
+
+	__builtin_memcpy(&number, bytes + offset, sizeof(number));
+	return number;
+}
+
+/* ---- what a code object refers to ---- */
+
+static bool find_text(const struct python_reader *reader, u64 text, u32 bytes_max,
+		      struct piece *ret_piece)
+{
+	const struct python_layout *layout = &reader->process->layout;
+	u8 buffer[TEXT_STATE + sizeof(u64)];
+	const u8 *head = view(reader, text, sizeof(buffer), buffer);
+	u64 length, bytes;
+	u32 width, state;
+
+	if (!head)
+		return false;
+	length = word_in(head, OBJECT_LENGTH);
+	state = (u32)int_in(head, TEXT_STATE);
+	width = TEXT_WIDTH(state);
+	if (!TEXT_COMPACT(state) || (width != 1 && width != 2 && width != 4) || length >> 32)
+		return false;
+	bytes = length * width;
+	*ret_piece = (struct piece){
+		.at = text + (TEXT_ASCII(state) ? layout->text_data : layout->wide_text_data),
+		.bytes = bytes < bytes_max ? bytes : bytes_max,
+		.width = TEXT_ASCII(state) ? 0 : width,
+	};
+	return true;
+}
+
+static bool find_lines(const struct python_reader *reader, u64 lines, struct piece *ret_piece)
+{
+	u64 length;
+
+	if (!stack_memory_read(reader->memory, reader->moment, lines + OBJECT_LENGTH, &length))
+		return false;
+	*ret_piece = (struct piece){
+		.at = lines + BYTES_DATA,
+		.bytes = length < LINES_BYTES_MAX ? length : LINES_BYTES_MAX,
+	};
+	return true;
+}
+
+/* Name, file, lines. False: it is no code object, or can't be read. */
+static bool find_pieces(const struct python_reader *reader, const struct code *code,
+			struct piece pieces[3])
+{
+	const struct python_layout *layout = code->layout;
+
+	return find_text(reader, word_in(code->bytes, layout->code_name), PYTHON_NAME_BYTES - 4,
+			 &pieces[0]) &&
+	       find_text(reader, word_in(code->bytes, layout->code_file), PYTHON_FILE_BYTES - 4,
+			 &pieces[1]) &&
+	       find_lines(reader, word_in(code->bytes, layout->code_lines), &pieces[2]);
+}
+
+/* ---- which one it is ---- */
+
+/* What no two code objects have in common, be it that one came to lie where the other was: where it is, how large, what it refers to, lines,
+ * and, where it has one, its number (co_version). What changes while it lives is left out: in all versions words 0 and 1, in some 6, 7, 16 and 17. */
+static u64 hash_words(const struct code *code)
+{
+	static const u8 words[] = {2, 3, 4, 5, 8, 9, 11, 12};
+	const struct python_layout *layout = code->layout;
+	u64 hash = code->address * MULTIPLIER;
+
+	/* A sum of products, so that they can be made side by side. */
+	for (u32 i = 0; i < ARRAY_SIZE(words); i++)
+		hash += word_in(code->bytes, words[i] * 8U) * (MULTIPLIER + 2ULL * i);
+	hash += word_in(code->bytes, layout->code_file) * (MULTIPLIER + 64);
+	hash += word_in(code->bytes, layout->code_name) * (MULTIPLIER + 66);
+	hash += word_in(code->bytes, layout->code_lines) * (MULTIPLIER + 68);
+	hash = (hash ^ hash >> 32) * MULTIPLIER;
+	return hash ^ hash >> 29;
+}
+
+/* Of bytes that lie in one page and begin with a word: the last word is read whole, and what is behind them left out. */
+static u64 sum_of(const u8 *bytes, u32 count, u64 seed)
+{
+	u64 sum = seed + count, factor = MULTIPLIER;
+
+	for (; count >= 8; count -= 8, bytes += 8, factor += 2)
+		sum += (word_in(bytes, 0) ^ MULTIPLIER) * factor;
+	if (count)
+		sum += (word_in(bytes, 0) << (64 - 8 * count)) * factor;
+	return sum;
+}
+
+/* 0: they can't be read. */
+static u64 mix_piece(const struct python_reader *reader, u64 hash, const struct piece *piece)
+{
+	u64 sum = 0;
+
+	if (piece->at % 8)
+		return 0;
+	for (u32 done = 0, part; done < piece->bytes; done += part) {
+		u64 at = piece->at + done;
+		const u8 *bytes;
+
+		part = PAGE_BYTES - at % PAGE_BYTES;
+		if (part > piece->bytes - done)
+			part = piece->bytes - done;
+		bytes = stack_memory_at(reader->memory, reader->moment, at, part);
+		if (!bytes)
+			return 0;
+		sum = sum_of(bytes, part, sum * MULTIPLIER);
+	}
+	hash = (hash ^ sum ^ sum >> 31) * MULTIPLIER;
+	return (hash ^ hash >> 29) | 1;
+}
+
+/* Another one may lie here with all that it refers to where this one had its own: names, files and lines tell. 0: they can't be read. */
+static u64 mix_referred(const struct python_reader *reader, const struct code *code, u64 hash)
+{
+	struct piece pieces[3];
+
+	if (!find_pieces(reader, code, pieces))
+		return 0;
+	for (u32 i = 0; i < ARRAY_SIZE(pieces) && hash; i++)
+		hash = mix_piece(reader, hash, &pieces[i]);
+	return hash;
+}
+
+/* ---- telling of it ---- */
+
+static bool fill(const struct python_reader *reader, const struct code *code, u32 id,
+		 const struct piece pieces[3], struct python_code *told)
+{
+	*told = (struct python_code){
+		.id = id,
+		.pid = reader->pid,
+		.first_line = int_in(code->bytes, code->layout->code_first_line),
+		.lines_bytes = pieces[2].bytes,
+		.lines_form = code->layout->lines,
+		.name = {.bytes = pieces[0].bytes, .width = pieces[0].width},
+		.file = {.bytes = pieces[1].bytes, .width = pieces[1].width},
+	};
+	return copy_bytes(reader, pieces[0].at, pieces[0].bytes, told->name_bytes) &&
+	       copy_bytes(reader, pieces[1].at, pieces[1].bytes, told->file_bytes) &&
+	       copy_bytes(reader, pieces[2].at, pieces[2].bytes, told->lines);
+}
+
+static bool send(const struct python_reader *reader, const struct code *code, u32 id)
+{
+	struct record_header *record;
+	struct piece pieces[3];
+	u32 bytes;
+
+	if (!find_pieces(reader, code, pieces))
+		return false;
+	bytes = sizeof(*record) + offsetof(struct python_code, lines) + pieces[2].bytes;
+	bytes = (bytes + 7) & ~7U;
+	record = ring_reserve(reader->writer, bytes);
+	if (!record)
+		return false;
+	*record = (struct record_header){.size_bytes = bytes, .kind = AGENT_KIND_PYTHON_CODE};
+	if (!fill(reader, code, id, pieces, (void *)(record + 1)))
+		return false;
+	ring_commit(reader->writer, bytes);
+	return true;
+}
+
+static u32 number_of(const struct python_reader *reader, u64 hash, const struct code *code)
+{
+	for (u32 i = 0; i < PLACES_TRIED; i++) {
+		u32 place = ((hash >> 40) + i) % AGENT_PYTHON_CODES;
+		u64 *slot = &reader->codes->hashes[place];
+		u64 known = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+		if (!known && __atomic_compare_exchange_n(slot, &known, hash, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			if (send(reader, code, reader->first_number + place))
+				return reader->first_number + place;
+			/* Whoever met it meanwhile refers to nothing. */
+			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+			return 0;
+		}
+		if (known == hash)
+			return reader->first_number + place;
+	}
+	return 0;
+}
+
+struct code_object_seen code_objects_get(const struct python_reader *reader, u64 address)
+{
+	const struct python_layout *layout = &reader->process->layout;
+	bool objects = PYTHON_FRAMES_ARE_OBJECTS(layout);
+	u8 buffer[PYTHON_CODE_BYTES];
+	struct code code = {
+		.address = address,
+		.layout = layout,
+		.bytes = view(reader, address,
+			      objects ? PYTHON_CODE_OBJECT_BYTES : PYTHON_CODE_BYTES, buffer),
+	};
+	u64 hash;
+
+	if (!code.bytes || word_in(code.bytes, PYTHON_TYPE_OFFSET) != reader->process->code_type)
+		return (struct code_object_seen){0};
+	hash = hash_words(&code) | 1;
+	if (!layout->code_numbered)
+		hash = mix_referred(reader, &code, hash);
+	return (struct code_object_seen){hash ? number_of(reader, hash, &code) : 0,
+					 int_in(code.bytes, layout->code_first_traced)};
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * By what code CUDA is called (--launch-stacks agent): the stack of the thread that begins a call, taken inside of the call where CUPTI tells
+ * of it, so without a probe. Any thread, at once; nothing blocks, nothing is allocated.
+ */
+#ifndef GPUPROBE_GPU_LAUNCH_STACKS_H
+#define GPUPROBE_GPU_LAUNCH_STACKS_H
+
+#include "launch_threads.h"
+#include "stack_ids.h"
+
+struct launch_stacks {
+	struct agent_control *control;
+	struct ring ring;
+	u32 pid;     /* as the target sees it */
+	u64 fact_ns; /* from when on facts hold */
+	struct stack_sight sight;
+	struct stack_ids ids;
+	struct launch_threads threads;
+	struct code_objects codes;
+};
+
+/* mapped_bytes: from control on. NULL: no memory, or nothing to walk by. */
+struct launch_stacks *launch_stacks_open(struct agent_control *control, const struct ring *ring,
+					 u64 mapped_bytes, u64 fact_ns);
+/* Nobody may be in launch_stacks_take() any more. NULL allowed. */
+void launch_stacks_close(struct launch_stacks *stacks);
+
+/* A call begins that has this correlation id; those inside of it have the same one and are left out. registers: of who told of it. */
+void launch_stacks_take(struct launch_stacks *stacks, const struct stack_registers *registers, u32 correlation);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "python_frames.h"
+
+#include "../base/arch_x86_64.h"
+
+/* Frames, and one without code for each. */
+#define STEPS_MAX (2 * PYTHON_FRAMES_MAX)
+/* Where the frames of a call of the loop begin that is not known to be anywhere. */
+#define PLACE_UNKNOWN (~0ULL)
+
+/* On the way along the chain. */
+struct chain {
+	struct python_frames *frames;
+	const struct python_reader *reader;
+	const struct python_layout *layout;
+	u32 first;  /* of the call of the loop that is walked */
+	u64 frame;  /* to be read next; 0: there is none */
+	u64 cframe; /* of the call of the loop that is walked */
+	u64 code;   /* the one that was looked at last; 0: none */
+	struct code_object_seen seen;
+};
+
+static bool read_word(const struct chain *chain, u64 address, u64 *ret_word)
+{
+	return stack_memory_read(chain->reader->memory, chain->reader->moment, address, ret_word);
+}
+
+static bool read_byte(const struct chain *chain, u64 address, u8 *ret_byte)
+{
+	const u8 *byte = stack_memory_at(chain->reader->memory, chain->reader->moment, address, 1);
+
+	if (byte)
+		*ret_byte = *byte;
+	return byte;
+}
+
+/* ---- the thread ---- */
+
+/* The state of the thread. 0: it has none. */
+static u64 find_thread(const struct chain *chain, u64 self)
+{
+	const struct python_process *process = chain->reader->process;
+	u64 block = self, thread, current, id;
+
+	for (u32 i = 0; i < PYTHON_SLOT_POINTERS && i < process->slot_pointers; i++)
+		if (!read_word(chain, block + process->slot_pointer[i], &block))
+			return 0;
+	if (!read_word(chain, block + process->thread_slot, &thread))
+		return 0;
+	/* In a subinterpreter it has another one. */
+	if (process->current && read_word(chain, process->current, &current) && current &&
+	    current != thread && read_word(chain, current + chain->layout->thread_id, &id) &&
+	    id == self)
+		return current;
+	return thread;
+}
+
+/* The frame that it runs, and what tells where that is; false: none, or it is no state of this thread. */
+static bool begin(struct chain *chain)
+{
+	const struct python_layout *layout = chain->layout;
+	u64 self = arch_thread_self(), thread = find_thread(chain, self), id;
+
+	/* What lies there when an interpreter has ended is another's. */
+	if (!thread || !read_word(chain, thread + layout->thread_id, &id) || id != self ||
+	    !read_word(chain, thread + layout->thread_frame, &chain->frame))
+		return false;
+	chain->cframe = chain->frame;
+	if (PYTHON_FRAMES_ARE_OBJECTS(layout)) {
+		chain->cframe = PLACE_UNKNOWN;
+		if (layout->thread_cframe &&
+		    !read_word(chain, thread + layout->thread_cframe, &chain->cframe))
+			return false;
+	} else if (layout->cframe_previous &&
+		   !read_word(chain, chain->cframe + layout->cframe_frame, &chain->frame)) {
+		return false;
+	}
+	return chain->frame;
+}
+
+/* ---- its frames ---- */
+
+static void put(struct chain *chain, u64 word)
+{
+	struct python_frames *frames = chain->frames;
+
+	frames->places[frames->count] = frames->count == chain->first ? PLACE_UNKNOWN : 0;
+	frames->words[frames->count++] = word;
+}
+
+/* Where the frames from first on belong is known. */
+static void end_call(struct chain *chain, u64 place)
+{
+	if (chain->first == chain->frames->count)
+		return;
+	chain->frames->places[chain->first] = place;
+	chain->first = chain->frames->count;
+}
+
+/* The frame read last is the outermost one of its call of the loop, by its own word. The C frame of the next one refers to the frame that
+ * follows, unless this one was being made. */
+static bool next_call(struct chain *chain, u64 previous)
+{
+	const struct python_layout *layout = chain->layout;
+	u64 cframe, frame;
+
+	end_call(chain, chain->cframe);
+	if (!previous)
+		return true;
+	if (!read_word(chain, chain->cframe + layout->cframe_previous, &cframe) ||
+	    !read_word(chain, cframe + layout->cframe_frame, &frame) || frame != previous)
+		return false;
+	chain->cframe = cframe;
+	return true;
+}
+
+/* Which instruction it stands at, in code units. */
+static s64 unit_of(const struct python_layout *layout, u64 word, u64 code)
+{
+	if (!layout->code_bytes)
+		return (s32)word >> (layout->instruction_shift & 1);
+	return (s64)(word - code - layout->code_bytes) >> 1;
+}
+
+/* One that has not begun is left out, as Python does: what enters a function is its caller's, and so is what only cleans up behind it.
+ * False: it can't be read. */
+static bool put_frame(struct chain *chain, u64 at, u8 owner)
+{
+	const struct python_layout *layout = chain->layout;
+	u64 code, instruction;
+	s64 unit;
+
+	if (!read_word(chain, at + layout->frame_code, &code) ||
+	    !read_word(chain, at + layout->frame_instruction, &instruction))
+		return false;
+	code = PYTHON_CODE_OF_FRAME(code);
+	if (code != chain->code)
+		chain->seen = code_objects_get(chain->reader, code);
+	chain->code = code;
+	if (!chain->seen.id)
+		return false;
+	unit = unit_of(layout, instruction, code);
+	if (layout->code_first_traced && owner != PYTHON_OWNED_BY_GENERATOR &&
+	    unit < chain->seen.first_traced)
+		return true;
+	/* One that has executed nothing stands before its first instruction. */
+	unit++;
+	if (unit < 0 || unit > (s64)PYTHON_INSTRUCTION_MAX)
+		unit = 0;
+	put(chain, PYTHON_FRAME_OF(chain->seen.id, unit));
+	return true;
+}
+
+/* The frame read last is the only one of its call of the loop. */
+static void end_object(struct chain *chain)
+{
+	end_call(chain, chain->cframe);
+	if (chain->cframe != PLACE_UNKNOWN &&
+	    !read_word(chain, chain->cframe + chain->layout->cframe_previous, &chain->cframe))
+		chain->cframe = PLACE_UNKNOWN;
+}
+
+/* False: what follows can't be read. */
+static bool take_frame(struct chain *chain)
+{
+	const struct python_layout *layout = chain->layout;
+	u64 at = chain->frame, previous;
+	u8 owner, is_entry;
+
+	if (at % 8 || !read_word(chain, at + layout->frame_previous, &previous) ||
+	    !read_byte(chain, at + layout->frame_owner, &owner))
+		return false;
+	chain->frame = previous;
+	if (layout->boundary == PYTHON_BOUNDARY_SHIM && owner >= PYTHON_OWNED_BY_C) {
+		end_call(chain, at);
+		return true;
+	}
+	if (!put_frame(chain, at, owner))
+		return false;
+	if (PYTHON_FRAMES_ARE_OBJECTS(layout)) {
+		end_object(chain);
+		return true;
+	}
+	return layout->boundary != PYTHON_BOUNDARY_ENTRY ||
+	       (read_byte(chain, at + layout->frame_entry, &is_entry) &&
+		(!is_entry || next_call(chain, previous)));
+}
+
+void python_frames_read(struct python_frames *frames, const struct python_reader *reader)
+{
+	struct chain chain = {.frames = frames, .reader = reader};
+
+	frames->count = frames->next = 0;
+	if (!reader->process)
+		return;
+	frames->loop = reader->process->loop;
+	frames->loop_cold = reader->process->loop_cold;
+	chain.layout = &reader->process->layout;
+	if (!begin(&chain))
+		return;
+	for (u32 i = 0; i < STEPS_MAX && chain.frame && frames->count < PYTHON_FRAMES_MAX - 1; i++)
+		if (!take_frame(&chain)) {
+			put(&chain, PYTHON_UNREADABLE);
+			return;
+		}
+}
+
+/* ---- where they belong ---- */
+
+static bool is_within(const struct python_extent *extent, u64 address)
+{
+	return address - extent->start < extent->end - extent->start;
+}
+
+bool python_frames_are_due(const struct python_frames *frames, u64 address, u64 sp)
+{
+	if (frames->next >= frames->count)
+		return false;
+	/* A return address may be where the next function begins. */
+	if (frames->loop.end)
+		return is_within(&frames->loop, address - 1) ||
+		       is_within(&frames->loop_cold, address - 1);
+	return frames->places[frames->next] < sp;
+}
+
+bool python_frames_end_call(const struct python_frames *frames)
+{
+	return frames->next + 1 >= frames->count || frames->places[frames->next + 1];
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames of Python of the calling thread, with the lock of the interpreter or without it: its own chain of frames and the code objects in
+ * it stay as they are while it is here. What bpf/python.h does from outside. Where a word misleads they end, and the last one says so.
+ */
+#ifndef GPUPROBE_GPU_PYTHON_FRAMES_H
+#define GPUPROBE_GPU_PYTHON_FRAMES_H
+
+#include "code_objects.h"
+
+#define PYTHON_FRAMES_MAX 127U
+
+/* Innermost first. */
+struct python_frames {
+	u32 count;
+	u32 next; /* the first that is not in the stack yet */
+	struct python_extent loop, loop_cold; /* of the process; empty where that is not what tells of calls */
+	u64 words[PYTHON_FRAMES_MAX]; /* PYTHON_FRAME_OF() */
+	u64 places[PYTHON_FRAMES_MAX]; /* of the first one of each call of the interpreter's loop: where that is on the C stack; of others 0 */
+};
+
+void python_frames_read(struct python_frames *frames, const struct python_reader *reader);
+/* Do the next ones belong to the call that is left at this return address, so that the C stack goes on at sp? */
+bool python_frames_are_due(const struct python_frames *frames, u64 address, u64 sp);
+/* Is the next one the last of those? */
+bool python_frames_end_call(const struct python_frames *frames);
+
+#endif

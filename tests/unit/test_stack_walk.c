@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The agent's walk of its own thread's stack, by the tables that gpuprobe shares with it: against that of the C library's unwinder. */
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "collect/agent/agent_stacks.h"
+#include "unwind_file.h"
+#include "../bpf/record.h"
+#include "../gpu/stacks/stack_ids.h"
+#include "../gpu/stacks/stack_walk.h"
+#include "unit.h"
+
+#define FILES_MAX    64
+#define MAPPINGS_MAX 256
+#define CHUNKS	     4
+#define NOW_NS	     1000000000ULL
+
+struct fixture {
+	struct agent_stacks stacks;
+	struct stack_sight *sight;
+	struct unwind_rules rules;
+	struct unwind_mapping mappings[MAPPINGS_MAX];
+	size_t mapping_count, file_count;
+	char paths[FILES_MAX][256];
+	bool has_table[FILES_MAX];
+};
+
+static void *map_memory(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		abort();
+	return memory;
+}
+
+/* By how much addresses of the process are above those of the file. */
+static bool find_bias(struct elf_file *elf, u64 start, u64 offset, u64 *ret_bias)
+{
+	const struct elf_segment *segments;
+	size_t count = elf_file_segments(elf, true, &segments);
+
+	for (size_t i = 0; i < count; i++) {
+		if (offset < (segments[i].offset & ~4095ULL) ||
+		    offset >= segments[i].offset + segments[i].file_size_bytes)
+			continue;
+		*ret_bias = start - offset + segments[i].offset - segments[i].address;
+		return true;
+	}
+	return false;
+}
+
+static void put_table(struct fixture *fixture, u32 file, struct elf_file *elf)
+{
+	struct elf_unwind_rows rows = {0};
+	struct unwind_words words;
+
+	if (fixture->has_table[file] || elf_unwind_rows_read(elf, &rows, NULL))
+		return;
+	CHECK(!unwind_words_make(&rows, &fixture->rules, &words));
+	agent_stacks_put_rules(&fixture->stacks, &fixture->rules);
+	CHECK(!agent_stacks_put_file(&fixture->stacks, file, &words));
+	CHECK(agent_stacks_has_file(&fixture->stacks, file));
+	fixture->has_table[file] = true;
+	free(words.items);
+	elf_unwind_rows_free(&rows);
+}
+
+static u32 file_number(struct fixture *fixture, const char *path)
+{
+	for (u32 i = 0; i < fixture->file_count; i++)
+		if (!strcmp(fixture->paths[i], path))
+			return i;
+	snprintf(fixture->paths[fixture->file_count], sizeof(fixture->paths[0]), "%s", path);
+	return fixture->file_count++;
+}
+
+static void put_mapping(struct fixture *fixture, u64 start, u64 end, u64 offset, const char *path)
+{
+	struct unwind_mapping *mapping = &fixture->mappings[fixture->mapping_count];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	u32 number = file_number(fixture, path);
+	struct elf_file *elf;
+	u64 bias;
+
+	if (fd < 0 || elf_file_open(fd, path, &elf, NULL))
+		return;
+	if (find_bias(elf, start, offset, &bias)) {
+		put_table(fixture, number, elf);
+		*mapping = (struct unwind_mapping){start, end, bias, number};
+		fixture->mapping_count++;
+	}
+	elf_file_free(elf);
+}
+
+static void put_own_mappings(struct fixture *fixture)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512], path[256];
+	unsigned long long start, end, offset;
+	char rights[8];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %255s", &start, &end, rights, &offset,
+			   path) == 5 &&
+		    rights[2] == 'x' && path[0] == '/')
+			put_mapping(fixture, start, end, offset, path);
+	if (maps)
+		fclose(maps);
+	agent_stacks_put_space(&fixture->stacks, fixture->mappings, fixture->mapping_count);
+}
+
+static struct fixture *fixture_make(void)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->stacks.shared = map_memory(AGENT_STACKS_BYTES);
+	fixture->sight = map_memory(sizeof(*fixture->sight));
+	CHECK(stack_tables_open(&fixture->sight->tables, fixture->stacks.shared,
+				AGENT_STACKS_BYTES));
+	return fixture;
+}
+
+static void fixture_free(struct fixture *fixture)
+{
+	munmap(fixture->stacks.shared, AGENT_STACKS_BYTES);
+	munmap(fixture->sight, sizeof(*fixture->sight));
+	agent_stacks_free(&fixture->stacks);
+	unwind_rules_free(&fixture->rules);
+	free(fixture);
+}
+
+/* ---- a walk ---- */
+
+#define EXPECTED_MAX 100
+
+static struct stack_walk walk;
+static void *expected[EXPECTED_MAX];
+static int expected_first, expected_count;
+static bool taken;
+static struct fixture *walked;
+
+/* From its caller on. */
+static __attribute__((noinline)) void take_here(void)
+{
+	const u64 *frame = __builtin_frame_address(0);
+	struct stack_registers registers = {frame[1], (u64)(frame + 2), frame[0], 0};
+
+	__asm__ volatile("mov %%rbx, %0" : "=r"(registers.bx));
+	expected_count = backtrace(expected, EXPECTED_MAX);
+	/* Frames of a sanitizer's lie before ours. */
+	for (expected_first = 0; expected_first < expected_count; expected_first++)
+		if ((u64)expected[expected_first] == registers.ip)
+			break;
+	taken = true;
+	CHECK(stack_walk_begin(&walk, walked->sight, NOW_NS, &registers));
+	while (stack_walk_next(&walk))
+		;
+}
+
+/* Addresses of frames outside of this function, innermost first. */
+static void check_walk(void)
+{
+	CHECK_U64(walk.end, VALUE_stack_end_complete);
+	CHECK(expected_first < expected_count);
+	CHECK_U64(walk.depth, expected_count - expected_first);
+	for (u32 i = 0; i < walk.depth && expected_first + (int)i < expected_count; i++)
+		if (walk.addresses[i] != (u64)expected[expected_first + i] - !i) {
+			UNIT_FAIL("frame %u is %#llx, expected %p", i,
+				  (unsigned long long)walk.addresses[i],
+				  expected[expected_first + i]);
+			return;
+		}
+}
+
+/* Frames of different kinds: with room of a size that only its caller knows, and without. */
+static __attribute__((noinline)) int descend(int depth)
+{
+	volatile char room[depth * 16 + 1];
+
+	room[0] = (char)depth;
+	if (depth)
+		return descend(depth - 1) + room[0];
+	take_here();
+	return room[0];
+}
+
+static int compare(const void *left, const void *right)
+{
+	if (!taken)
+		descend(3);
+	return *(const int *)left - *(const int *)right;
+}
+
+TEST(it_is_that_of_the_c_library)
+{
+	int numbers[] = {3, 1, 2};
+
+	walked = fixture_make();
+	put_own_mappings(walked);
+	for (int depth = 0; depth < 40; depth += 13) {
+		descend(depth);
+		check_walk();
+	}
+	/* Through a function of the C library that calls back. */
+	taken = false;
+	qsort(numbers, 3, sizeof(numbers[0]), compare);
+	check_walk();
+	fixture_free(walked);
+}
+
+static void on_signal(int signal)
+{
+	descend(2);
+}
+
+static u64 struck_below;
+
+static __attribute__((noinline)) int strike(void)
+{
+	struck_below = (u64)__builtin_return_address(0);
+	return raise(SIGUSR1) + 1;
+}
+
+TEST(it_goes_on_where_a_signal_struck)
+{
+	bool found = false;
+
+	walked = fixture_make();
+	put_own_mappings(walked);
+	taken = false;
+	signal(SIGUSR1, on_signal);
+	CHECK_U64(strike(), 1);
+	signal(SIGUSR1, SIG_DFL);
+	CHECK(taken);
+	CHECK_U64(walk.end, VALUE_stack_end_complete);
+	for (u32 i = 0; i < walk.depth; i++)
+		found |= walk.addresses[i] == struck_below;
+	CHECK(found);
+	fixture_free(walked);
+}
+
+TEST(without_mappings_there_is_no_walk)
+{
+	struct fixture *fixture = fixture_make();
+	const struct stack_registers registers = {0x400000, (u64)&registers, 0, 0};
+
+	CHECK(!stack_walk_begin(&walk, fixture->sight, NOW_NS, &registers));
+	/* Of code that is nowhere a caller is looked for, and the stack ends somewhere. */
+	agent_stacks_put_space(&fixture->stacks, NULL, 0);
+	CHECK(stack_walk_begin(&walk, fixture->sight, NOW_NS, &registers));
+	while (stack_walk_next(&walk))
+		;
+	CHECK(walk.depth >= 1 && walk.end);
+	fixture_free(fixture);
+}
+
+TEST(a_stack_that_is_too_deep_is_cut)
+{
+	walked = fixture_make();
+	put_own_mappings(walked);
+	descend(200);
+	CHECK_U64(walk.end, VALUE_stack_end_deep);
+	CHECK_U64(walk.depth, STACK_WALK_DEPTH_MAX);
+	fixture_free(walked);
+}
+
+TEST(whatever_stands_in_the_tables_it_survives)
+{
+	u64 state = 88172645463325252ULL;
+
+	walked = fixture_make();
+	put_own_mappings(walked);
+	for (int round = 0; round < 300; round++) {
+		u32 *words = (u32 *)walked->stacks.shared;
+		/* Some words of what is filled, rules among them. */
+		size_t count = (sizeof(struct agent_tables) + walked->stacks.word_count * 4) / 4;
+
+		for (int i = 0; i < 2000; i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			words[state % count] = (u32)(state >> 32);
+		}
+		walked->stacks.shared->filled = walked->stacks.filled + 2 * round;
+		descend(20);
+		CHECK(walk.end);
+	}
+	fixture_free(walked);
+}
+
+/* ---- memory ---- */
+
+TEST(memory_that_is_not_there_is_not_read)
+{
+	struct stack_memory *memory = calloc(1, sizeof(*memory));
+	u8 *page = map_memory(2 * 4096);
+	u64 word;
+
+	*(u64 *)page = 42;
+	CHECK(stack_memory_read(memory, 1, (u64)page, &word) && word == 42);
+	CHECK(!stack_memory_read(memory, 1, 0, &word));
+	CHECK(!stack_memory_read(memory, 1, 8, &word));
+	CHECK(!stack_memory_read(memory, 1, ~7ULL, &word));
+	CHECK(!stack_memory_read(memory, 1, 1ULL << 47, &word));
+	/* Two pages are not one. */
+	CHECK(!stack_memory_read(memory, 1, (u64)page + 4092, &word));
+	CHECK(stack_memory_at(memory, 1, (u64)page + 4092, 4));
+	mprotect(page + 4096, 4096, PROT_NONE);
+	CHECK(!stack_memory_read(memory, 1, (u64)page + 4096, &word));
+	munmap(page, 4096);
+	CHECK(!stack_memory_read(memory, 2, (u64)page, &word));
+	munmap(page + 4096, 4096);
+	free(memory);
+}
+
+/* ---- ids ---- */
+
+TEST(a_stack_is_sent_once)
+{
+	size_t bytes = AGENT_CONTROL_BYTES + CHUNKS * AGENT_CHUNK_BYTES;
+	struct agent_control *control = calloc(1, bytes);
+	struct stack_ids *ids = map_memory(sizeof(*ids));
+	struct stack_walk stack = {.end = VALUE_stack_end_complete};
+	struct ring_writer writer;
+	struct ring ring;
+	u32 first, second;
+
+	control->chunk_count = CHUNKS;
+	ring_open(&ring, control, bytes);
+	ring_writer_open(&writer, &ring, 7);
+	for (u64 i = 0; i < 20; i++)
+		stack_walk_put(&stack, 0x400000 + i);
+	first = stack_ids_get(ids, &writer, &stack, 1, 2);
+	CHECK(first >= STACK_IDS_FIRST);
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2), first);
+	CHECK_U64(writer.uncounted, 1);
+	/* Another end is another stack. */
+	stack.end = VALUE_stack_end_no_file;
+	second = stack_ids_get(ids, &writer, &stack, 1, 2);
+	CHECK(second && second != first);
+	/* What the ring has no room for is none, and is sent the next time. */
+	ring_release(&writer);
+	control->chunk_count = 0;
+	ring_open(&ring, control, bytes);
+	stack.end = VALUE_stack_end_broken;
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2), 0);
+	control->chunk_count = CHUNKS;
+	ring_open(&ring, control, bytes);
+	CHECK(stack_ids_get(ids, &writer, &stack, 1, 2));
+	CHECK_U64(writer.uncounted, 1);
+	munmap(ids, sizeof(*ids));
+	free(control);
+}
+
+UNIT_MAIN()
