@@ -39,7 +39,7 @@ int chrome_idle_find(struct chrome_idle *idle, const struct view *view, struct e
 		return err_errno(err, -ENOMEM, "can't tell why GPUs were idle");
 	for (size_t i = 0; i < idle->gpu_count; i++)
 		idle->gpus[i] = row_of(view_survey(view), &gpus[i]);
-	result = why_times_read(&idle->reader, times, err);
+	result = why_times_read(&idle->reader, times, CHROME_IDLE_LEAST_GAP_NS, err);
 	if (result == 0)
 		idle->next_ns = why_times_next_ns(&idle->reader);
 	return result;
@@ -103,17 +103,16 @@ static int describe(struct chrome_idle *idle, const struct why_time *time,
 int chrome_idle_next(struct chrome_idle *idle, u64 ts, struct chrome_idle_slice *ret_slice,
 		     struct err *err)
 {
-	while (idle->next_ns != ~0ULL && idle->next_ns <= ts) {
-		struct why_time time;
-		int result = why_times_next(&idle->reader, &time, err);
+	struct why_time time;
+	int result;
 
-		if (result < 0)
-			return result;
-		idle->next_ns = why_times_next_ns(&idle->reader);
-		if (time.until_ns - time.since_ns >= CHROME_IDLE_LEAST_NS)
-			return describe(idle, &time, ret_slice, err);
-	}
-	return 0;
+	if (idle->next_ns == ~0ULL || idle->next_ns > ts)
+		return 0;
+	result = why_times_next(&idle->reader, &time, err);
+	if (result < 0)
+		return result;
+	idle->next_ns = why_times_next_ns(&idle->reader);
+	return describe(idle, &time, ret_slice, err);
 }
 
 void chrome_idle_free(struct chrome_idle *idle)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Why GPUs were idle, as slices on a row of each GPU, of whatever process: what why/ says, in the same words as the report gpu_why. Stretches shorter than
- * CHROME_IDLE_LEAST_NS are left out: between kernels there are as many of them as kernels, and nobody could read them.
+ * Why GPUs were idle, as slices on a row of each GPU, of whatever process: what why/ says, in the same words as the report gpu_why. Gaps shorter than
+ * CHROME_IDLE_LEAST_GAP_NS are left out: between kernels there are as many of them as kernels, and nobody could read them. A gap that is drawn is drawn
+ * whole, however short its parts are.
  */
 #ifndef GPUPROBE_EXPORTERS_CHROME_CHROME_IDLE_H
 #define GPUPROBE_EXPORTERS_CHROME_CHROME_IDLE_H
@@ -11,9 +12,9 @@
 #include "view/view.h"
 #include "why/why_times.h"
 
-#define CHROME_IDLE_LEAST_NS 2000
-#define CHROME_IDLE_ARGS     4
-#define CHROME_IDLE_CATEGORY "idle"
+#define CHROME_IDLE_LEAST_GAP_NS 2000
+#define CHROME_IDLE_ARGS	 4
+#define CHROME_IDLE_CATEGORY	 "idle"
 
 struct chrome_idle_slice {
 	u64 ts, dur;

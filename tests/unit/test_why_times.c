@@ -81,22 +81,60 @@ static void check_sums(const char *path, const struct sums *sums, const struct s
 	CHECK(sums->count == expected->count);
 }
 
+/* Of a limit on gaps, each by what its GPU was idle at a stretch: which times are to be left. */
+static void check_gaps(const char *path, const struct why_times *times, const struct why_time *all,
+		       size_t count, u64 least_gap_ns)
+{
+	struct why_times_reader reader = {0};
+	struct err err = {0};
+	size_t left = 0;
+
+	CHECK_OK(why_times_read(&reader, times, least_gap_ns, &err), err);
+	for (size_t i = 0; i < count; i++) {
+		u64 since_ns = all[i].since_ns, until_ns = all[i].until_ns;
+		struct why_time time;
+
+		for (size_t before = i; before--;)
+			if (all[before].gpu == all[i].gpu && all[before].until_ns == since_ns)
+				since_ns = all[before].since_ns;
+		for (size_t behind = i + 1; behind < count; behind++)
+			if (all[behind].gpu == all[i].gpu && all[behind].since_ns == until_ns)
+				until_ns = all[behind].until_ns;
+		if (until_ns - since_ns < least_gap_ns)
+			continue;
+		left++;
+		CHECK(why_times_next_ns(&reader) == all[i].since_ns);
+		CHECK_OK(why_times_next(&reader, &time, &err), err);
+		if (memcmp(&time, &all[i], sizeof(time)))
+			UNIT_FAIL("%s: gaps from %llu ns on: %s at %llu", path,
+				  (unsigned long long)least_gap_ns, why_words(time.sort),
+				  (unsigned long long)time.since_ns);
+	}
+	CHECK(why_times_next_ns(&reader) == ~0ULL);
+	CHECK(least_gap_ns || left == count);
+	why_times_reader_free(&reader);
+}
+
 /* The number of times. */
 static size_t read_times(const char *path, const struct why_times *times, struct sums *sums)
 {
+	static const u64 least_gaps_ns[] = {0, 2000, 100000, 3000000, ~0ULL};
 	u64 ends_ns[16] = {0}, all_ns[16] = {0}, last_ns = 0;
 	struct why_times_reader reader = {0};
 	const struct why_gpu *gpus;
-	size_t gpu_count, count = 0;
+	size_t gpu_count, count = 0, capacity = 0;
+	struct why_time *all = NULL;
 	struct err err = {0};
 
 	gpus = why_times_gpus(times, &gpu_count);
 	CHECK(gpu_count <= ARRAY_SIZE(ends_ns));
-	CHECK_OK(why_times_read(&reader, times, &err), err);
+	CHECK_OK(why_times_read(&reader, times, 0, &err), err);
 	for (u64 next_ns; (next_ns = why_times_next_ns(&reader)) != ~0ULL; count++) {
 		struct why_time time;
 
 		CHECK_OK(why_times_next(&reader, &time, &err), err);
+		CHECK(array_reserve(&all, &capacity, count + 1) == 0);
+		all[count] = time;
 		CHECK(time.since_ns == next_ns);
 		CHECK(time.since_ns >= last_ns && time.until_ns > time.since_ns);
 		if (time.since_ns < ends_ns[time.gpu])
@@ -111,6 +149,9 @@ static size_t read_times(const char *path, const struct why_times *times, struct
 	for (size_t i = 0; i < gpu_count; i++)
 		CHECK(all_ns[i] == gpus[i].recorded_ns - gpus[i].busy_ns);
 	why_times_reader_free(&reader);
+	for (size_t i = 0; i < ARRAY_SIZE(least_gaps_ns); i++)
+		check_gaps(path, times, all, count, least_gaps_ns[i]);
+	free(all);
 	return count;
 }
 

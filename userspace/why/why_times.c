@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "why/why_notes.h"
 
 #define NO_ROW32 UINT32_MAX
@@ -84,7 +85,14 @@ struct why_times_place {
 	struct spool_reader reader;
 	struct why_note entry,
 		ahead; /* the next one, and what is behind it; since_ns ~0: there are no more */
-	u32 gpu;
+};
+
+/* Its gaps, each from where it is known to be long enough. */
+struct why_times_gpu {
+	struct why_times_place places[WHY_RUNS];
+	struct why_note *parts; /* to be given, of one gap */
+	size_t next, count, capacity;
+	u64 since_ns, until_ns; /* of the gap that was read last, as far as it was */
 };
 
 static int read_ahead(const struct why_times *times, struct why_times_place *place, struct err *err)
@@ -117,43 +125,101 @@ static int go_on(const struct why_times *times, struct why_times_place *place, s
 	return result;
 }
 
-int why_times_read(struct why_times_reader *reader, const struct why_times *times, struct err *err)
+static struct why_times_place *first_place(struct why_times_gpu *gpu)
 {
-	int result = 0;
+	struct why_times_place *first = &gpu->places[0];
 
-	reader->times = times;
-	reader->places = calloc(times->notes.gpu_count * WHY_RUNS + 1, sizeof(*reader->places));
-	if (!reader->places)
-		return err_errno(err, -ENOMEM, "can't read why GPUs were idle");
-	reader->count = times->notes.gpu_count * WHY_RUNS;
-	for (size_t i = 0; i < reader->count && result == 0; i++) {
-		struct why_times_place *place = &reader->places[i];
+	for (size_t i = 1; i < WHY_RUNS; i++)
+		if (gpu->places[i].entry.since_ns < first->entry.since_ns)
+			first = &gpu->places[i];
+	return first;
+}
 
-		place->gpu = (u32)(i / WHY_RUNS);
-		place->reader.spool = &times->notes.gpus[i / WHY_RUNS].lists[i % WHY_RUNS].spool;
+/* The next part, and those behind it up to where the gap is long enough: behind that each part by itself. Gaps that do not come so far are passed. */
+static int read_parts(const struct why_times_reader *reader, struct why_times_gpu *gpu,
+		      struct err *err)
+{
+	gpu->next = gpu->count = 0;
+	for (;;) {
+		struct why_times_place *first = first_place(gpu);
+		const struct why_note *entry = &first->entry;
+		int result;
+
+		if (entry->since_ns != gpu->until_ns) {
+			gpu->count = 0;
+			gpu->since_ns = entry->since_ns;
+		}
+		if (entry->since_ns == ~0ULL)
+			return 0;
+		if (array_reserve(&gpu->parts, &gpu->capacity, gpu->count + 1))
+			return err_errno(err, -ENOMEM, "can't read why GPUs were idle");
+		gpu->parts[gpu->count++] = *entry;
+		gpu->until_ns = entry->until_ns;
+		result = go_on(reader->times, first, err);
+		if (result < 0)
+			return result;
+		if (gpu->until_ns - gpu->since_ns >= reader->least_gap_ns)
+			return 0;
+	}
+}
+
+static int read_gpu(struct why_times_reader *reader, size_t number, struct err *err)
+{
+	const struct why_times *times = reader->times;
+	struct why_times_gpu *gpu = &reader->gpus[number];
+
+	for (size_t i = 0; i < WHY_RUNS; i++) {
+		struct why_times_place *place = &gpu->places[i];
+		int result;
+
+		place->reader.spool = &times->notes.gpus[number].lists[i].spool;
 		place->reader.store = &times->notes.store;
 		result = read_ahead(times, place, err);
 		if (result == 0)
 			result = go_on(times, place, err);
+		if (result < 0)
+			return result;
 	}
+	gpu->until_ns = ~0ULL;
+	return read_parts(reader, gpu, err);
+}
+
+int why_times_read(struct why_times_reader *reader, const struct why_times *times, u64 least_gap_ns,
+		   struct err *err)
+{
+	int result = 0;
+
+	reader->times = times;
+	reader->least_gap_ns = least_gap_ns;
+	reader->gpus = calloc(times->notes.gpu_count + 1, sizeof(*reader->gpus));
+	if (!reader->gpus)
+		return err_errno(err, -ENOMEM, "can't read why GPUs were idle");
+	reader->count = times->notes.gpu_count;
+	for (size_t i = 0; i < reader->count && result == 0; i++)
+		result = read_gpu(reader, i, err);
 	return result;
 }
 
-static struct why_times_place *first_of(const struct why_times_reader *reader)
+/* NULL: no GPU has a part left. */
+static struct why_times_gpu *first_gpu(const struct why_times_reader *reader)
 {
-	struct why_times_place *first = NULL;
+	struct why_times_gpu *first = NULL;
 
-	for (size_t i = 0; i < reader->count; i++)
-		if (!first || reader->places[i].entry.since_ns < first->entry.since_ns)
-			first = &reader->places[i];
+	for (size_t i = 0; i < reader->count; i++) {
+		struct why_times_gpu *gpu = &reader->gpus[i];
+
+		if (gpu->count &&
+		    (!first || gpu->parts[gpu->next].since_ns < first->parts[first->next].since_ns))
+			first = gpu;
+	}
 	return first;
 }
 
 u64 why_times_next_ns(const struct why_times_reader *reader)
 {
-	const struct why_times_place *first = first_of(reader);
+	const struct why_times_gpu *first = first_gpu(reader);
 
-	return first ? first->entry.since_ns : ~0ULL;
+	return first ? first->parts[first->next].since_ns : ~0ULL;
 }
 
 static size_t row_of(u32 row)
@@ -163,26 +229,28 @@ static size_t row_of(u32 row)
 
 int why_times_next(struct why_times_reader *reader, struct why_time *ret_time, struct err *err)
 {
-	const struct why_times *times = reader->times;
-	struct why_times_place *first = first_of(reader);
-	const struct why_note *entry = &first->entry;
+	struct why_times_gpu *first = first_gpu(reader);
+	const struct why_note *part = &first->parts[first->next++];
 
 	*ret_time = (struct why_time){
-		.since_ns = entry->since_ns,
-		.until_ns = entry->until_ns,
-		.sort = entry->sort,
-		.gpu = first->gpu,
-		.what = times->why.whats.strings[entry->what],
-		.row_index = row_of(entry->row),
-		.waiter = row_of(entry->waiter),
+		.since_ns = part->since_ns,
+		.until_ns = part->until_ns,
+		.sort = part->sort,
+		.gpu = (u32)(first - reader->gpus),
+		.what = reader->times->why.whats.strings[part->what],
+		.row_index = row_of(part->row),
+		.waiter = row_of(part->waiter),
 	};
-	return go_on(times, first, err);
+	return first->next < first->count ? 0 : read_parts(reader, first, err);
 }
 
 void why_times_reader_free(struct why_times_reader *reader)
 {
-	for (size_t i = 0; i < reader->count; i++)
-		spool_reader_free(&reader->places[i].reader);
-	free(reader->places);
+	for (size_t i = 0; i < reader->count; i++) {
+		for (size_t run = 0; run < WHY_RUNS; run++)
+			spool_reader_free(&reader->gpus[i].places[run].reader);
+		free(reader->gpus[i].parts);
+	}
+	free(reader->gpus);
 	*reader = (struct why_times_reader){0};
 }

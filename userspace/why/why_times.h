@@ -29,11 +29,13 @@ const struct why_gpu *why_times_gpus(const struct why_times *times, size_t *ret_
 /* Of all GPUs, those that begin earlier first. Zero-initialise it; it is to be freed in every case, before the view is. */
 struct why_times_reader {
 	const struct why_times *times;
-	struct why_times_place *places; /* one of each list */
+	u64 least_gap_ns;
+	struct why_times_gpu *gpus;
 	size_t count;
 };
 
-int why_times_read(struct why_times_reader *reader, const struct why_times *times, struct err *err);
+/* Those of gaps of that much and more, whole: a gap is what a GPU was idle at a stretch. */
+int why_times_read(struct why_times_reader *reader, const struct why_times *times, u64 least_gap_ns, struct err *err);
 /* When the next one begins; ~0: there is none. */
 u64 why_times_next_ns(const struct why_times_reader *reader);
 /* The next one, which there is. */
