@@ -12,8 +12,7 @@ static size_t row_of(const struct view_survey *survey, const struct why_gpu *gpu
 	for (size_t i = 0; i < survey->row_count; i++) {
 		const struct view_row *row = &survey->rows[i];
 
-		if ((row->type == ROW_STREAM || row->type == ROW_SYNC || row->type == ROW_DEVICE) &&
-		    row->device == gpu->device)
+		if (view_row_is_of_gpu(row->type) && row->device == gpu->device)
 			return i;
 	}
 	return 0;

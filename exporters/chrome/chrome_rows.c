@@ -22,11 +22,6 @@ struct chrome_numbers {
 	u32 next_pid;
 };
 
-static bool chrome_row_is_of_gpu(const struct view_row *row)
-{
-	return row->type == ROW_STREAM || row->type == ROW_SYNC || row->type == ROW_DEVICE;
-}
-
 /* What has no spans is no row: readers draw counters and points without their thread. */
 static bool chrome_row_is_drawn(const struct view_row *row)
 {
@@ -44,12 +39,12 @@ static bool chrome_row_waits(const struct chrome_numbers *numbers, const struct 
 /* A GPU is drawn as a process of its own beside the process that uses it. */
 static u64 chrome_process_key_a(const struct view_row *row)
 {
-	return chrome_row_is_of_gpu(row) ? (u64)row->source << 32 | row->pid : row->pid;
+	return view_row_is_of_gpu(row->type) ? (u64)row->source << 32 | row->pid : row->pid;
 }
 
 static u64 chrome_process_key_b(const struct chrome_numbers *numbers, const struct view_row *row)
 {
-	if (chrome_row_is_of_gpu(row))
+	if (view_row_is_of_gpu(row->type))
 		return (u64)row->device + 1;
 	return chrome_row_waits(numbers, row) ? ~0ULL : 0;
 }
@@ -83,7 +78,7 @@ static int chrome_add_process(struct chrome_rows *rows, struct chrome_numbers *n
 	const struct view_row *row = &rows->survey->rows[index];
 	u64 key_a = chrome_process_key_a(row), key_b = chrome_process_key_b(numbers, row);
 	bool waits = chrome_row_waits(numbers, row);
-	bool own = chrome_row_is_of_gpu(row) || row->pid == 0 || waits;
+	bool own = view_row_is_of_gpu(row->type) || row->pid == 0 || waits;
 	struct chrome_process *process = &rows->processes[rows->process_count];
 	const u64 *known = map_find(&numbers->processes, key_a, key_b);
 
@@ -106,7 +101,7 @@ enum chrome_rank { RANK_GPU, RANK_PROCESS, RANK_NO_PROCESS, RANK_WAITING };
 
 static enum chrome_rank chrome_rank(const struct chrome_process *process)
 {
-	if (chrome_row_is_of_gpu(process->row))
+	if (view_row_is_of_gpu(process->row->type))
 		return RANK_GPU;
 	if (process->waiting_count)
 		return RANK_WAITING;
@@ -247,17 +242,17 @@ static void chrome_append_labels(const struct chrome_process *process, const str
 				 struct text *text)
 {
 	const struct record_device *device =
-		chrome_row_is_of_gpu(process->row)
+		view_row_is_of_gpu(process->row->type)
 			? (const struct record_device *)view_fact(view, KIND_device,
 								  process->row->device)
 			: NULL;
 
-	if (!process->row->pid && !chrome_row_is_of_gpu(process->row))
+	if (!process->row->pid && !view_row_is_of_gpu(process->row->type))
 		return;
 	chrome_begin_name(text, "process_labels", process->pid, 0);
 	if (device && device->number == ~0U)
 		text_append(text, "\"labels\":\"GPU\"}},\n");
-	else if (chrome_row_is_of_gpu(process->row))
+	else if (view_row_is_of_gpu(process->row->type))
 		text_appendf(text, "\"labels\":\"GPU %u\"}},\n", process->row->device_number);
 	else
 		text_append(text, "\"labels\":\"CPU\"}},\n");
@@ -269,7 +264,7 @@ static void chrome_append_process(const struct chrome_process *process, const st
 	const struct view_row *row = process->row;
 	struct text name _cleanup_text_ = {0};
 
-	if (chrome_row_is_of_gpu(row)) {
+	if (view_row_is_of_gpu(row->type)) {
 		const char *device = view_device_name(view, row->device);
 
 		text_append(&name, device ? device : "GPU");

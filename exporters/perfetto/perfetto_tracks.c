@@ -6,11 +6,6 @@
 
 #include "base/cleanup.h"
 
-static bool is_of_gpu(const struct view_row *row)
-{
-	return row->type == ROW_STREAM || row->type == ROW_SYNC || row->type == ROW_DEVICE;
-}
-
 static void begin_track(struct perfetto_packets *packets, u64 track, u64 parent)
 {
 	protobuf_number(&packets->body, TRACK_UUID, track);
@@ -38,7 +33,7 @@ static int write_group(struct perfetto_packets *packets, u64 track, const struct
 	size_t begun;
 
 	begin_track(packets, track, 0);
-	if (is_of_gpu(row)) {
+	if (view_row_is_of_gpu(row->type)) {
 		name_gpu(view, row, &name);
 		perfetto_append_string(packets, TRACK_NAME, text_string(&name));
 	} else if (row->pid) {
@@ -58,8 +53,8 @@ static int find_group(struct perfetto_tracks *tracks, struct perfetto_packets *p
 		      const struct view *view, size_t row_index, struct err *err)
 {
 	const struct view_row *row = &tracks->rows->survey->rows[row_index];
-	u64 key_a = is_of_gpu(row) ? (u64)row->source << 32 | row->pid : row->pid;
-	u64 key_b = is_of_gpu(row) ? (u64)row->device + 1 : 0;
+	u64 key_a = view_row_is_of_gpu(row->type) ? (u64)row->source << 32 | row->pid : row->pid;
+	u64 key_b = view_row_is_of_gpu(row->type) ? (u64)row->device + 1 : 0;
 	const u64 *known = map_find(&tracks->groups, key_a, key_b);
 
 	if (known) {

@@ -32,6 +32,9 @@ struct view_row {
 	u64 work_count; /* of event_count what is no wait off a CPU */
 };
 
+/* Of a stream, of the waits for one, of a GPU as a whole. */
+bool view_row_is_of_gpu(enum record_row type);
+
 /* The place of entries of the ledger that reading the capture added. */
 #define VIEW_PLACE_OF_READING "capture"
 

@@ -16,7 +16,7 @@ static u32 field_or_0(const struct schema_field *field, const struct record_head
 	return field ? schema_field_value(field, record, 0) : 0;
 }
 
-static bool is_of_stream(enum record_row type)
+bool view_row_is_of_gpu(enum record_row type)
 {
 	return type == ROW_STREAM || type == ROW_SYNC || type == ROW_DEVICE;
 }
@@ -26,7 +26,7 @@ static struct row_key row_key_of(const struct view_kind *kind, const struct reco
 {
 	enum record_row type = kind->kind->row;
 
-	if (is_of_stream(type))
+	if (view_row_is_of_gpu(type))
 		return (struct row_key){
 			(u64)field_or_0(kind->device, record) << 32 |
 				field_or_0(kind->stream, record),
@@ -59,8 +59,8 @@ static s64 row_add_of_record(struct view_rows *rows, struct row_key key,
 		.type = type,
 		.pid = record->pid,
 		.tid = type == ROW_THREAD ? record->tid : 0,
-		.device = is_of_stream(type) ? field_or_0(kind->device, record) : 0,
-		.stream = is_of_stream(type) ? field_or_0(kind->stream, record) : 0,
+		.device = view_row_is_of_gpu(type) ? field_or_0(kind->device, record) : 0,
+		.stream = view_row_is_of_gpu(type) ? field_or_0(kind->stream, record) : 0,
 		.source = record->source,
 	};
 
@@ -222,7 +222,7 @@ static int row_name(struct view *view, struct view_row *row)
 /* Within a process: its own row, then its threads, then its GPUs. */
 static int row_rank(const struct view_row *row)
 {
-	return row->type == ROW_THREAD ? 1 : is_of_stream(row->type) ? 2 : 0;
+	return row->type == ROW_THREAD ? 1 : view_row_is_of_gpu(row->type) ? 2 : 0;
 }
 
 /* Within a GPU: its own row, then its streams, the waits for a stream below it. */
