@@ -2,68 +2,21 @@
 /* How often explain goes over the events, and that causes by groups are those of all times, cut up. */
 #include "unit.h"
 
-#include <glob.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "explain/explain.h"
-#include "verbs/input.h"
+#include "golden_views.h"
 #include "view/view_parts.h"
 #include "why/why.h"
 
-/* From the folder in which the tests are built. */
-#define FIXTURES "/../../tests/golden/*.ndjson"
-
 #define PIECES 7
-
-typedef void check_view(struct view *view, const char *path, size_t *count);
-
-/* How many counted. */
-static size_t check_fixtures(check_view *check)
-{
-	char pattern[PATH_MAX];
-	ssize_t length =
-		readlink("/proc/self/exe", pattern, sizeof(pattern) - sizeof(FIXTURES) - 1);
-	size_t count = 0;
-	glob_t found;
-
-	CHECK(length > 0);
-	pattern[length] = 0;
-	snprintf(strrchr(pattern, '/'), sizeof(FIXTURES), "%s", FIXTURES);
-	CHECK(!glob(pattern, 0, NULL, &found));
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct input input;
-		struct view *view = NULL;
-		struct err err = {0};
-
-		if (strstr(found.gl_pathv[i], ".out.ndjson"))
-			continue;
-		CHECK_OK(input_open(found.gl_pathv[i], &input, &err), err);
-		CHECK_OK(view_open(input.reader, &view, &err), err);
-		check(view, found.gl_pathv[i], &count);
-		view_free(view);
-		input_close(&input);
-	}
-	globfree(&found);
-	return count;
-}
-
-static bool has_work(const struct view *view)
-{
-	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
-
-	return view_has_any(view, work);
-}
 
 /* ---- runs ---- */
 
 /* Where a step may begin with a range or a call around it, the search takes one run more. */
-static void check_runs(struct view *view, const char *path, size_t *count)
+static size_t check_runs(struct view *view, const char *path)
 {
 	const struct explain_style styles[] = {{0}, {.brief = true}};
-	u64 most = has_work(view) ? 2 : 1;
+	u64 most = has_gpu_work(view) ? 2 : 1;
+	size_t count = 0;
 	struct err err = {0};
 
 	for (size_t i = 0; i < 2; i++) {
@@ -75,14 +28,15 @@ static void check_runs(struct view *view, const char *path, size_t *count)
 		/* The second time steps are known. */
 		if (runs > most + !i)
 			UNIT_FAIL("%s: %llu runs", path, (unsigned long long)runs);
-		*count += runs == most && !i;
+		count += runs == most && !i;
 		text_free(&text);
 	}
+	return count;
 }
 
 TEST(the_events_are_gone_over_twice_and_once_without_a_gpu)
 {
-	CHECK(check_fixtures(check_runs) > 50);
+	CHECK(golden_views_check_all(check_runs) > 50);
 }
 
 /* ---- groups ---- */
@@ -107,7 +61,7 @@ static u64 sum_of(const struct why *why, const struct why_cause *cause)
 }
 
 /* All of the window is in some group. Of code that was sampled each group has its own samples. */
-static void check_pieces(struct view *view, const char *path, size_t *count)
+static size_t check_pieces(struct view *view, const char *path)
 {
 	const struct view_survey *survey = view_survey(view);
 	u64 start_ns = survey->window_start_ns, ns = survey->window_end_ns - start_ns;
@@ -116,9 +70,10 @@ static void check_pieces(struct view *view, const char *path, size_t *count)
 	struct why why;
 	struct err err = {0};
 	u64 idle_ns = 0, grouped_ns = 0;
+	size_t count;
 
-	if (!has_work(view))
-		return;
+	if (!has_gpu_work(view))
+		return 0;
 	for (u64 i = 0; i < PIECES; i++)
 		items[i] = (struct why_slice){start_ns + ns * i / PIECES,
 					      start_ns + ns * (i + 1) / PIECES, 1 + i % 2};
@@ -140,26 +95,28 @@ static void check_pieces(struct view *view, const char *path, size_t *count)
 	for (size_t i = 0; i < why.gpu_count; i++)
 		CHECK_U64(why.gpus[i].group_busy_ns[1] + why.gpus[i].group_busy_ns[2],
 			  why.gpus[i].busy_ns);
-	*count += why.grouped_count > why.count;
+	count = why.grouped_count > why.count;
 	why_free(&why);
+	return count;
 }
 
 TEST(groups_add_up)
 {
-	CHECK(check_fixtures(check_pieces) > 15);
+	CHECK(golden_views_check_all(check_pieces) > 15);
 }
 
 /* One group of all times has what all times have, without slices too. */
-static void check_whole(struct view *view, const char *path, size_t *count)
+static size_t check_whole(struct view *view, const char *path)
 {
 	const struct view_survey *survey = view_survey(view);
 	const struct why_slice all = {survey->window_start_ns, survey->window_end_ns, 2};
 	const struct why_slices slices = {&all, 1};
 	struct why why, without;
 	struct err err = {0};
+	size_t count;
 
-	if (!has_work(view))
-		return;
+	if (!has_gpu_work(view))
+		return 0;
 	CHECK_OK(why_make(view, &slices, NULL, &why, &err), err);
 	CHECK_OK(why_make(view, NULL, NULL, &without, &err), err);
 	CHECK_U64(why.grouped_count, why.count);
@@ -176,14 +133,15 @@ static void check_whole(struct view *view, const char *path, size_t *count)
 	}
 	for (size_t i = 0; i < why.gpu_count; i++)
 		CHECK_U64(why.gpus[i].group_busy_ns[2], why.gpus[i].busy_ns);
-	*count += why.count > 1;
+	count = why.count > 1;
 	why_free(&why);
 	why_free(&without);
+	return count;
 }
 
 TEST(one_group_has_what_all_times_have)
 {
-	CHECK(check_fixtures(check_whole) > 15);
+	CHECK(golden_views_check_all(check_whole) > 15);
 }
 
 UNIT_MAIN()

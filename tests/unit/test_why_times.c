@@ -2,21 +2,13 @@
 /* When GPUs were idle and why: of every capture that is a fixture the times add up to the causes of the report, and cover what is idle once. */
 #include "unit.h"
 
-#include <glob.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/text.h"
 #include "capture_fixture.h"
-#include "verbs/input.h"
-#include "view/view.h"
+#include "golden_views.h"
 #include "why/why_times.h"
-
-/* From the folder in which the tests are built. */
-#define FIXTURES "/../../tests/golden/*.ndjson"
 
 /* Sums by what has to be the same: code is told of by samples, each in its own way. */
 struct sum {
@@ -156,7 +148,7 @@ static size_t read_times(const char *path, const struct why_times *times, struct
 }
 
 /* The number of times of a view. */
-static size_t check_view(const char *path, struct view *view)
+static size_t check_view(struct view *view, const char *path)
 {
 	struct sums sums = {0}, expected = {0};
 	const struct why_times *times, *again;
@@ -181,38 +173,9 @@ static size_t check_view(const char *path, struct view *view)
 	return count;
 }
 
-static size_t check_fixture(const char *path)
-{
-	struct view *view = NULL;
-	struct err err = {0};
-	struct input input;
-	size_t count;
-
-	CHECK_OK(input_open(path, &input, &err), err);
-	CHECK_OK(view_open(input.reader, &view, &err), err);
-	count = check_view(path, view);
-	view_free(view);
-	input_close(&input);
-	return count;
-}
-
 TEST(they_add_up_to_the_causes)
 {
-	char pattern[PATH_MAX];
-	ssize_t length =
-		readlink("/proc/self/exe", pattern, sizeof(pattern) - sizeof(FIXTURES) - 1);
-	size_t count = 0;
-	glob_t found;
-
-	CHECK(length > 0);
-	pattern[length] = 0;
-	snprintf(strrchr(pattern, '/'), sizeof(FIXTURES), "%s", FIXTURES);
-	CHECK(!glob(pattern, 0, NULL, &found));
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		if (!strstr(found.gl_pathv[i], ".out.ndjson"))
-			count += check_fixture(found.gl_pathv[i]);
-	globfree(&found);
-	CHECK(count > 500);
+	CHECK(golden_views_check_all(check_view) > 500);
 }
 
 /* A thread that runs code for 10 ms before it launches, sampled all the time. */
@@ -258,7 +221,7 @@ TEST(they_do_so_where_the_recording_of_waits_or_calls_ends_among_samples)
 			text_appendf(&text, END, ns, sorts[sort]);
 			struct fixture _fixture_ fixture = fixture_open(text_string(&text));
 
-			CHECK(check_view(sorts[sort], fixture.view) > 0);
+			CHECK(check_view(fixture.view, sorts[sort]) > 0);
 			text_free(&text);
 		}
 	}
