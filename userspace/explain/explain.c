@@ -2,6 +2,7 @@
 #include "explain/explain.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -32,11 +33,6 @@ int explain_format_find(const char *name, enum explain_format *ret_format, struc
 
 /* ---- what looks at the events, and in which run ---- */
 
-static int no_memory(struct err *err)
-{
-	return err_errno(err, -ENOMEM, "can't explain the capture");
-}
-
 static int why_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
 {
 	int result = why_making_new(explain->view, !explain->brief, NULL, &explain->why,
@@ -62,7 +58,9 @@ static int why_end(struct explain *explain, struct err *err)
 
 	if (result < 0)
 		return result;
-	return explain_causes_add(explain) || explain_causes_settle(explain) ? no_memory(err) : 0;
+	return explain_causes_add(explain) || explain_causes_settle(explain)
+		       ? explain_no_memory(err)
+		       : 0;
 }
 
 static int steps_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
@@ -82,10 +80,33 @@ static int steps_go_on(struct explain *explain, struct view_part *ret_part, stru
 	return 0;
 }
 
+static int look_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
+{
+	const struct explain_look *look = explain->look;
+
+	explain->look_state = calloc(1, look->state_bytes);
+	if (!explain->look_state || look->begin(explain, explain->look_state))
+		return explain_no_memory(err);
+	*ret_part = (struct view_part){look->sink, explain->look_state};
+	return 0;
+}
+
+static int look_end(struct explain *explain, struct err *err)
+{
+	return explain->look->end(explain->look_state) ? explain_no_memory(err) : 0;
+}
+
+static void look_free(struct explain *explain)
+{
+	if (explain->look_state)
+		explain->look->free(explain->look_state);
+	free(explain->look_state);
+}
+
 /* What a part needs of others, these found in a run before. */
 static const struct explain_part first_of_gpu[] = {
 	{why_begin, NULL},
-	{explain_work_begin, explain_work_end},
+	{look_begin, look_end},
 	{steps_begin, steps_end},
 };
 
@@ -96,7 +117,7 @@ static const struct explain_part second_of_gpu[] = {
 };
 
 static const struct explain_part only_of_host[] = {
-	{explain_host_begin, explain_host_end},
+	{look_begin, look_end},
 	{steps_begin, steps_end},
 };
 
@@ -136,6 +157,7 @@ static int make(struct explain *explain, struct err *err)
 
 	explain->survey = view_survey(explain->view);
 	explain->has_gpu = view_has_any(explain->view, work);
+	explain->look = explain->has_gpu ? &explain_work : &explain_host;
 	explain->recorded_ns = 0;
 	if (explain->has_gpu)
 		return make_with_gpu(explain, err);
@@ -148,8 +170,7 @@ static void explain_free(struct explain *explain)
 	for (size_t i = 0; i < EXPLAIN_FINDINGS; i++)
 		explain_evidence_free(&explain->evidence[i]);
 	explain_slow_free(explain);
-	explain_work_free(explain);
-	explain_host_free(explain);
+	look_free(explain);
 	why_making_free(explain->why_making);
 	for (size_t i = 0; i < COPY_SORTS; i++)
 		explain_places_free(&explain->copies[i].names);
@@ -168,7 +189,7 @@ int explain_append(struct view *view, const struct explain_style *style, struct 
 	if (result == 0 &&
 	    (style->format == EXPLAIN_JSON ? explain_append_json(&explain, text)
 					   : explain_append_text(&explain, style, text)))
-		result = err_errno(err, -ENOMEM, "can't explain the capture");
+		result = explain_no_memory(err);
 	explain_free(&explain);
 	return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A part of a run: where the time of threads went, of a capture without work of GPUs. */
+/* Where the time of threads went, of a capture without work of GPUs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,14 +141,14 @@ static int add_sample(struct run *run, const struct view_event *event)
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	if (event->kind->number == KIND_off_cpu && add_wait(data, event))
-		return err_errno(err, -ENOMEM, "can't explain the capture");
+		return explain_no_memory(err);
 	return 0;
 }
 
 static int run_point(void *data, const struct view_event *event, struct err *err)
 {
 	if (event->kind->number == KIND_sample && add_sample(data, event))
-		return err_errno(err, -ENOMEM, "can't explain the capture");
+		return explain_no_memory(err);
 	return 0;
 }
 
@@ -215,48 +215,28 @@ static int tell_busiest(struct run *run)
 		       : 0;
 }
 
-struct explain_host {
-	struct run run;
-};
-
-int explain_host_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
+static int begin(struct explain *explain, void *state)
 {
-	static const struct view_sink sink = {.span = run_span,
-					      .point = run_point,
-					      .counter = run_counter,
-					      .total = run_total,
-					      .only_recorded = true};
 	size_t rows = explain->survey->row_count;
-	struct run *run;
+	struct run *run = state;
 
-	explain->host = calloc(1, sizeof(*explain->host));
-	if (!explain->host)
-		return err_errno(err, -ENOMEM, "can't explain the capture");
-	run = &explain->host->run;
 	run->explain = explain;
 	run->threads = calloc(rows + 1, sizeof(*run->threads));
 	run->codes = calloc(rows + 1, sizeof(*run->codes));
 	run->places = calloc(rows + 1, sizeof(*run->places));
-	*ret_part = (struct view_part){&sink, run};
-	return run->threads && run->codes && run->places
-		       ? 0
-		       : err_errno(err, -ENOMEM, "can't explain the capture");
+	return run->threads && run->codes && run->places ? 0 : -ENOMEM;
 }
 
-int explain_host_end(struct explain *explain, struct err *err)
+static int end(void *state)
 {
-	return tell_busiest(&explain->host->run)
-		       ? err_errno(err, -ENOMEM, "can't explain the capture")
-		       : 0;
+	return tell_busiest(state);
 }
 
-void explain_host_free(struct explain *explain)
+static void run_free(void *state)
 {
-	struct run *run = explain->host ? &explain->host->run : NULL;
+	struct run *run = state;
 
-	if (!run)
-		return;
-	for (size_t i = 0; i < explain->survey->row_count; i++) {
+	for (size_t i = 0; i < run->explain->survey->row_count; i++) {
 		if (run->codes)
 			explain_places_free(&run->codes[i]);
 		if (run->places)
@@ -267,5 +247,12 @@ void explain_host_free(struct explain *explain)
 	free(run->places);
 	why_waits_free(&run->waits);
 	why_doings_free(&run->doings);
-	free(explain->host);
 }
+
+static const struct view_sink sink = {.span = run_span,
+				      .point = run_point,
+				      .counter = run_counter,
+				      .total = run_total,
+				      .only_recorded = true};
+
+const struct explain_look explain_host = {&sink, sizeof(struct run), begin, end, run_free};

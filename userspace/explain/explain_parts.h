@@ -3,6 +3,8 @@
 #ifndef GPUPROBE_EXPLAIN_EXPLAIN_PARTS_H
 #define GPUPROBE_EXPLAIN_EXPLAIN_PARTS_H
 
+#include <errno.h>
+
 #include "base/map.h"
 #include "explain/explain.h"
 #include "steps/view_steps.h"
@@ -92,12 +94,32 @@ struct explain_slow {
 
 struct explain;
 
+/* -ENOMEM. */
+static inline int explain_no_memory(struct err *err)
+{
+	return err_errno(err, -ENOMEM, "can't explain the capture");
+}
+
 /* What looks at the events of a run, beside others. */
 struct explain_part {
 	/* sink NULL: there is nothing to look for. */
 	int (*begin)(struct explain *explain, struct view_part *ret_part, struct err *err);
 	int (*end)(struct explain *explain, struct err *err); /* behind the run, in the order of the table; NULL: nothing is left to do */
 };
+
+/* A part that keeps something from its begin to its end: explain_work of a capture with work of GPUs, explain_host of another one. */
+struct explain_look {
+	const struct view_sink *sink; /* its data is the state */
+	size_t state_bytes;	      /* zeroed at first */
+	int (*begin)(struct explain *explain, void *state);
+	int (*end)(void *state);
+	void (*free)(void *state); /* but itself; of a begin that failed, too */
+};
+
+/* What GPUs and calls of CUDA did, how GPUs are. */
+extern const struct explain_look explain_work;
+/* Where the time of threads went. */
+extern const struct explain_look explain_host;
 
 struct explain {
 	struct view *view;
@@ -106,8 +128,8 @@ struct explain {
 	bool has_gpu;
 	struct why why;
 	struct why_making *why_making; /* these are up to the end of their runs */
-	struct explain_work *work;
-	struct explain_host *host;
+	const struct explain_look *look;
+	void *look_state; /* of it, from its begin on */
 	struct explain_typical *typical;
 	u64 recorded_ns, busy_ns, unknown_ns; /* of all GPUs; of idle time what nobody can tell the cause of */
 	const struct view_steps *steps;	      /* NULL: none were found */
@@ -135,7 +157,7 @@ struct explain {
 
 /* A cause of idle time to its finding. */
 int explain_causes_add(struct explain *explain);
-/* Copies by what they turned out to be, and syncs up to what waiting took: behind explain_work_end(). */
+/* Copies by what they turned out to be, and syncs up to what waiting took: behind the end of explain_work. */
 int explain_causes_settle(struct explain *explain);
 /* Of something that is known. */
 enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause);
@@ -145,10 +167,6 @@ int explain_cause_place_add(const struct explain *explain, const struct why *why
 enum explain_finding explain_finding_of_call(const char *name);
 /* Of time in which a GPU only copies. */
 enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort);
-/* A part of a run: what GPUs and calls of CUDA did, how GPUs are. */
-int explain_work_begin(struct explain *explain, struct view_part *ret_part, struct err *err);
-int explain_work_end(struct explain *explain, struct err *err);
-void explain_work_free(struct explain *explain);
 /* Each kernel that begins. */
 int explain_kernel_add(struct explain *explain, const struct view_event *event);
 /* Has it fewer blocks than its GPU has multiprocessors? */
@@ -158,10 +176,6 @@ void explain_kernels_free(struct explain *explain);
 /* Each piece of work. */
 int explain_stream_add(struct explain_streams *streams, const struct view_event *event);
 void explain_streams_settle(struct explain *explain, const struct explain_streams *streams);
-/* A part of a run: where the time of threads went, of a capture without work of GPUs. */
-int explain_host_begin(struct explain *explain, struct view_part *ret_part, struct err *err);
-int explain_host_end(struct explain *explain, struct err *err);
-void explain_host_free(struct explain *explain);
 
 /* ---- what is said (explain_findings.c, explain_about.c, explain_steps.c) ---- */
 

@@ -108,7 +108,7 @@ static int run_work(void *data, const struct view_event *event, struct err *err)
 
 		if (group && explain_places_add_kept(places_of(part, group), event->name,
 						     until_ns - since_ns, since_ns == event->ts))
-			return err_errno(err, -ENOMEM, "can't explain the capture");
+			return explain_no_memory(err);
 		since_ns = until_ns;
 	}
 	return 0;
@@ -163,7 +163,7 @@ int explain_slow_choose(struct explain *explain, struct err *err)
 		explain->typical->items = calloc(count, sizeof(*explain->typical->items));
 	return explain->typical && explain->typical->items && !choose_steps(explain, track, count)
 		       ? 0
-		       : err_errno(err, -ENOMEM, "can't explain the capture");
+		       : explain_no_memory(err);
 }
 
 const struct why_slices *explain_slow_slices(const struct explain *explain)
@@ -179,7 +179,7 @@ int explain_slow_end(struct explain *explain, struct err *err)
 	if (!explain->typical)
 		return 0;
 	if (add_causes(explain, &explain->why, slow))
-		return err_errno(err, -ENOMEM, "can't explain the capture");
+		return explain_no_memory(err);
 	if (busy->slow_ns <= busy->typical_ns)
 		forget_work(busy);
 	return 0;

@@ -252,7 +252,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	if (event->kind->number == KIND_api)
 		add_call(run, event);
 	else if (view_row_is_of(work, event->kind->number) && add_work(run, event))
-		return err_errno(err, -ENOMEM, "can't explain the capture");
+		return explain_no_memory(err);
 	return 0;
 }
 
@@ -263,7 +263,7 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 	if (event->kind->number == KIND_api)
 		end_call(data, event);
 	else if (view_row_is_of(work, event->kind->number) && change(data, event, event->end, -1))
-		return err_errno(err, -ENOMEM, "can't explain the capture");
+		return explain_no_memory(err);
 	return 0;
 }
 
@@ -317,55 +317,42 @@ static void sum_threads(struct run *run)
 	}
 }
 
-struct explain_work {
-	struct run run;
-};
-
-int explain_work_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
+static int begin(struct explain *explain, void *state)
 {
-	static const struct view_sink sink = {.span = run_span,
-					      .end = run_end,
-					      .counter = run_counter,
-					      .only_recorded = true,
-					      .end_kinds = {KIND_api, VIEW_GPU_WORK}};
 	size_t rows = explain->survey->row_count;
-	struct run *run;
+	struct run *run = state;
 
-	explain->work = calloc(1, sizeof(*explain->work));
-	if (!explain->work)
-		return err_errno(err, -ENOMEM, "can't explain the capture");
-	run = &explain->work->run;
 	run->explain = explain;
 	run->threads = calloc(rows + 1, sizeof(*run->threads));
 	run->streams.threads = calloc(rows + 1, sizeof(*run->streams.threads));
-	*ret_part = (struct view_part){&sink, run};
-	return run->threads && run->streams.threads
-		       ? 0
-		       : err_errno(err, -ENOMEM, "can't explain the capture");
+	return run->threads && run->streams.threads ? 0 : -ENOMEM;
 }
 
-int explain_work_end(struct explain *explain, struct err *err)
+static int end(void *state)
 {
-	struct run *run = &explain->work->run;
+	struct run *run = state;
 
 	sum_threads(run);
-	explain_streams_settle(explain, &run->streams);
-	return explain_kernels_settle(explain)
-		       ? err_errno(err, -ENOMEM, "can't explain the capture")
-		       : 0;
+	explain_streams_settle(run->explain, &run->streams);
+	return explain_kernels_settle(run->explain);
 }
 
-void explain_work_free(struct explain *explain)
+static void run_free(void *state)
 {
-	struct run *run = explain->work ? &explain->work->run : NULL;
+	struct run *run = state;
 
-	if (!run)
-		return;
 	map_free(&run->calls);
 	map_free(&run->streams.known);
 	free(run->streams.threads);
 	free(run->threads);
 	free(run->gpus);
 	gpu_places_free(&run->places);
-	free(explain->work);
 }
+
+static const struct view_sink sink = {.span = run_span,
+				      .end = run_end,
+				      .counter = run_counter,
+				      .only_recorded = true,
+				      .end_kinds = {KIND_api, VIEW_GPU_WORK}};
+
+const struct explain_look explain_work = {&sink, sizeof(struct run), begin, end, run_free};
