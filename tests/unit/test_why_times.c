@@ -156,7 +156,7 @@ static size_t check_view(struct view *view, const char *path)
 	struct why why;
 	size_t count;
 
-	CHECK_OK(why_make(view, NULL, NULL, &why, &err), err);
+	CHECK_OK(why_make(view, NULL, &why, &err), err);
 	for (size_t i = 0; i < why.count; i++)
 		sums_add(&expected, (struct sum){why.causes[i].gpu, why.causes[i].sort,
 						 why.causes[i].what, why.causes[i].row_index,

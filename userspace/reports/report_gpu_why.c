@@ -75,7 +75,7 @@ int report_gpu_why_make(struct view *view, const struct report_request *request,
 {
 	double all_ns = 0;
 	struct why why;
-	int result = why_make(view, NULL, NULL, &why, err);
+	int result = why_make(view, NULL, &why, err);
 
 	(void)request;
 	table->title = "Why GPUs were idle";

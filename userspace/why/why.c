@@ -206,13 +206,11 @@ void why_making_free(struct why_making *making)
 	free(making);
 }
 
-static int make(struct why_making *making, const struct why_slices *slices, struct err *err)
+static int make(struct why_making *making, struct err *err)
 {
 	struct view_part part = why_making_first(making);
 	int result = view_run(making->view, part.sink, part.data, err);
 
-	if (slices)
-		why_making_slice(making, slices);
 	if (result == 0)
 		result = why_making_second(making, &part, err);
 	if (result == 0 && part.sink)
@@ -220,15 +218,14 @@ static int make(struct why_making *making, const struct why_slices *slices, stru
 	return result < 0 ? result : why_making_finish(making, err);
 }
 
-int why_make(struct view *view, const struct why_slices *slices, struct why_notes *notes,
-	     struct why *ret_why, struct err *err)
+int why_make(struct view *view, struct why_notes *notes, struct why *ret_why, struct err *err)
 {
 	struct why_making *making;
-	int result = why_making_new(view, slices, notes, ret_why, &making, err);
+	int result = why_making_new(view, false, notes, ret_why, &making, err);
 
 	if (result < 0)
 		return result;
-	result = make(making, slices, err);
+	result = make(making, err);
 	why_making_free(making);
 	return result;
 }

@@ -79,18 +79,17 @@ struct why {
 
 struct why_notes;
 
-/* slices are the caller's, and may be NULL, as notes, where it is noted when each was. The caller ends it with why_free(), of an error
- * too. */
-int why_make(struct view *view, const struct why_slices *slices, struct why_notes *notes, struct why *ret_why, struct err *err);
+/* Without groups. Where notes is not NULL it is noted when each was. The caller ends it with why_free(), of an error too. */
+int why_make(struct view *view, struct why_notes *notes, struct why *ret_why, struct err *err);
 
-/* The same as parts of two runs that are the caller's, of which the first knows no slices yet. In the order of these functions. */
+/* The same as parts of two runs that are the caller's, and by slices, which the first does not know yet. In the order of these functions. */
 struct why_making;
 
 /* slices_follow: there will be some, maybe. ret_why is the caller's, as above, and lives longer than this. */
 int why_making_new(struct view *view, bool slices_follow, struct why_notes *notes, struct why *ret_why, struct why_making **ret_making,
 		   struct err *err);
 struct view_part why_making_first(struct why_making *making);
-/* slices are the caller's, up to the end of this. */
+/* Left out where there are none. slices are the caller's, up to the end of this. */
 void why_making_slice(struct why_making *making, const struct why_slices *slices);
 /* sink NULL: no thread is to be asked. */
 int why_making_second(struct why_making *making, struct view_part *ret_part, struct err *err);

@@ -53,8 +53,8 @@ int why_times(const struct view *view, const struct why_times **ret_times, struc
 		return err_errno(err, -ENOMEM, "can't keep why GPUs were idle");
 	if (!times->made) {
 		times->made = true;
-		times->result = why_make((struct view *)view, NULL, &times->notes, &times->why,
-					 &times->err);
+		times->result =
+			why_make((struct view *)view, &times->notes, &times->why, &times->err);
 		if (times->result == 0 && times->notes.result < 0) {
 			times->result = times->notes.result;
 			times->err = times->notes.err;
