@@ -26,17 +26,17 @@ struct explain_place {
 	u64 ns, count;
 };
 
-#define EXPLAIN_NAMES 16 /* a power of two */
+#define EXPLAIN_NAMES 256 /* a power of two */
 
 /* Zero-initialise it. */
 struct explain_places {
 	struct string_table names;
 	struct explain_place *items; /* [number of the name] */
 	size_t capacity;
-	struct {
+	struct explain_kept {
 		const char *name; /* NULL: none */
 		u32 number;
-	} kept[EXPLAIN_NAMES]; /* those that came last, by their address */
+	} *kept; /* [EXPLAIN_NAMES] those that came last, by their address; NULL: none came */
 };
 
 /* Of a name that stays where it is and what it is, such as that of an event: of these it is mostly known where they are. */

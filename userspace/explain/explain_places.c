@@ -38,17 +38,22 @@ int explain_places_add(struct explain_places *places, const char *name, u64 ns, 
 
 int explain_places_add_kept(struct explain_places *places, const char *name, u64 ns, u64 count)
 {
-	size_t slot = ((uintptr_t)name / sizeof(void *)) % EXPLAIN_NAMES;
+	size_t mixed = (uintptr_t)name * 0x9e3779b97f4a7c15ULL >> 32;
+	struct explain_kept *kept;
 
-	if (places->kept[slot].name != name) {
+	if (!places->kept)
+		places->kept = calloc(EXPLAIN_NAMES, sizeof(*places->kept));
+	if (!places->kept)
+		return -ENOMEM;
+	kept = &places->kept[mixed % EXPLAIN_NAMES];
+	if (kept->name != name) {
 		s64 number = enter(places, name);
 
 		if (number < 0)
 			return -ENOMEM;
-		places->kept[slot].name = name;
-		places->kept[slot].number = (u32)number;
+		*kept = (struct explain_kept){name, (u32)number};
 	}
-	add(&places->items[places->kept[slot].number], ns, count);
+	add(&places->items[kept->number], ns, count);
 	return 0;
 }
 
@@ -96,6 +101,7 @@ void explain_places_free(struct explain_places *places)
 {
 	string_table_free(&places->names);
 	free(places->items);
+	free(places->kept);
 }
 
 void explain_evidence_free(struct explain_evidence *evidence)

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-s64 gpu_places_of(struct gpu_places *places, const struct view *view, u32 device)
+static s64 find(struct gpu_places *places, const struct view *view, u32 device)
 {
 	const u64 *known = map_find(&places->places, device, 0);
 	const struct record_header *fact;
@@ -24,6 +24,20 @@ s64 gpu_places_of(struct gpu_places *places, const struct view *view, u32 device
 	if (place == places->count)
 		places->devices[places->count++] = device;
 	return (s64)place;
+}
+
+s64 gpu_places_of(struct gpu_places *places, const struct view *view, u32 device)
+{
+	s64 place;
+
+	if (places->last_place_plus_1 && places->last == device)
+		return (s64)places->last_place_plus_1 - 1;
+	place = find(places, view, device);
+	if (place >= 0) {
+		places->last = device;
+		places->last_place_plus_1 = (size_t)place + 1;
+	}
+	return place;
 }
 
 void gpu_places_free(struct gpu_places *places)

@@ -11,6 +11,8 @@ struct gpu_places {
 	struct map places; /* id of a device -> place in devices */
 	u32 *devices;	   /* id of the first fact of each */
 	size_t count, capacity;
+	u32 last;	   /* id of the device that was asked for last, */
+	size_t last_place_plus_1; /* 0: none was */
 };
 
 /* 0, 1, 2, ... in the order of their first appearance, or -ENOMEM. */

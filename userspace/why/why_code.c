@@ -82,44 +82,56 @@ static s64 faults_of(struct why_code *code, u32 pid, u32 stack)
 static s64 thread_of(struct why_code *code, const struct why_cause *cause)
 {
 	s64 pair = why_tally_pair(code->tally, cause);
-	struct why_code_last *last = &code->last[cause->group];
-	const u64 *known;
-	u64 place;
+	const u64 *known = pair < 0 ? NULL : map_find(&code->places, cause->gpu, (u64)pair);
 
-	if (pair < 0)
-		return pair;
-	/* Most are as the one before. */
-	if (last->is_known && last->gpu == cause->gpu && last->pair == (u64)pair)
-		return (s64)last->thread;
-	known = map_find(&code->places, cause->gpu, (u64)pair);
-	place = known ? *known : code->thread_count;
-	if (!known) {
-		if (array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
-		    map_set(&code->places, cause->gpu, (u64)pair, place))
-			return -ENOMEM;
-		code->threads[code->thread_count++] = (struct why_code_thread){0};
-	}
-	*last = (struct why_code_last){(u64)pair, place, cause->gpu, true};
-	return (s64)place;
+	if (known || pair < 0)
+		return known ? (s64)*known : pair;
+	if (array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
+	    map_set(&code->places, cause->gpu, (u64)pair, code->thread_count))
+		return -ENOMEM;
+	code->threads[code->thread_count] = (struct why_code_thread){0};
+	return (s64)code->thread_count++;
+}
+
+static u64 number_of(const struct why_code_part *part)
+{
+	return (u64)part->what << 32 | (u64)part->spot << 1 | part->sampled;
 }
 
 /* Its place; -ENOMEM. */
 static s64 part_of(struct why_code *code, const struct why_code_part *wanted)
 {
-	u64 what = (u64)wanted->what << 32 | (u64)wanted->spot << 1 | wanted->sampled;
-	const u64 *known = map_find(&code->part_places, wanted->thread, what);
+	const u64 *known = map_find(&code->part_places, wanted->thread, number_of(wanted));
 	struct why_code_part *made;
 
 	if (known)
 		return (s64)*known;
 	if (array_reserve(&code->parts, &code->part_capacity, code->part_count + 1) ||
-	    map_set(&code->part_places, wanted->thread, what, code->part_count))
+	    map_set(&code->part_places, wanted->thread, number_of(wanted), code->part_count))
 		return -ENOMEM;
 	made = &code->parts[code->part_count];
 	*made = *wanted;
 	made->into = code->part_count;
 	made->last_gap = ~0ULL;
 	return (s64)code->part_count++;
+}
+
+/* The same of one whose thread is not set yet. */
+static s64 place_of(struct why_code *code, struct why_code_part *wanted)
+{
+	struct why_recent *recent = why_recent_of(code->recent, &wanted->cause, number_of(wanted));
+	s64 thread, place;
+
+	if (recent->place_plus_1)
+		return (s64)recent->place_plus_1 - 1;
+	thread = thread_of(code, &wanted->cause);
+	if (thread < 0)
+		return thread;
+	wanted->thread = (u32)thread;
+	place = part_of(code, wanted);
+	if (place >= 0)
+		recent->place_plus_1 = (size_t)place + 1;
+	return place;
 }
 
 static void count_gap(struct why_code_part *part, u64 gap)
@@ -147,15 +159,13 @@ static void note_gap(struct why_code *code, u32 place, u64 gap)
 /* Its place; -ENOMEM. */
 static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount)
 {
-	s64 thread = thread_of(code, &wanted->cause), place;
+	s64 place = place_of(code, wanted);
+	struct why_code_thread *thread;
 
-	if (thread < 0)
-		return -ENOMEM;
-	wanted->thread = (u32)thread;
-	place = part_of(code, wanted);
 	if (place < 0)
 		return -ENOMEM;
-	*(wanted->sampled ? &code->threads[thread].samples : &code->threads[thread].ns) += amount;
+	thread = &code->threads[code->parts[place].thread];
+	*(wanted->sampled ? &thread->samples : &thread->ns) += amount;
 	code->parts[place].amount += amount;
 	if (wanted->sampled)
 		note_gap(code, (u32)place, gap);
@@ -167,14 +177,13 @@ static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap,
 		 u64 since_ns, u64 until_ns)
 {
-	struct why_code_part all = {.cause = *cause, .what = what};
+	struct why_code_part part = {.cause = *cause, .what = what};
 
 	why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
-	all.cause.group = WHY_ALL;
-	if (since_ns < until_ns && add(code, &all, gap, until_ns - since_ns) < 0)
+	part.cause.group = WHY_ALL;
+	if (since_ns < until_ns && add(code, &part, gap, until_ns - since_ns) < 0)
 		return -ENOMEM;
 	while (code->tally->slices && since_ns < until_ns) {
-		struct why_code_part part = {.cause = *cause, .what = what};
 		u64 end_ns = until_ns;
 
 		part.cause.group = why_tally_cut(code->tally, since_ns, &end_ns);

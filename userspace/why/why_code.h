@@ -38,11 +38,6 @@ struct why_code {
 		u64 ns, samples, shared; /* samples that time was given for already */
 	} *threads;
 	size_t thread_count, thread_capacity;
-	struct why_code_last {
-		u64 pair, thread;
-		u32 gpu;
-		bool is_known;
-	} last[WHY_ALL + 1]; /* [group] of places */
 	struct map part_places; /* (place in threads; what, spot and whether sampled) -> place in parts */
 	struct why_code_part {
 		struct why_cause cause; /* GPU, group and threads */
@@ -55,6 +50,7 @@ struct why_code {
 		size_t into; /* the part that its samples are joined into, mostly itself */
 	} *parts;
 	size_t part_count, part_capacity;
+	struct why_recent recent[WHY_RECENT]; /* of these */
 	/* struct why_code_sighting: that a part was sampled in a gap */
 	struct spool sightings;
 	struct spool_store store;

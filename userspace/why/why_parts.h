@@ -34,6 +34,15 @@ struct why_earlier {
 	struct spool_store store;
 };
 
+#define WHY_RECENT 64 /* a power of two */
+
+/* What a cause is told by, and its place among those of its kind: mostly it is asked for again soon. */
+struct why_recent {
+	u64 threads, rest, what;
+	u32 gpu, sort;
+	size_t place_plus_1; /* 0: not known */
+};
+
 /* Causes by what they are. */
 struct why_tally {
 	struct why *why;
@@ -42,10 +51,8 @@ struct why_tally {
 	struct why_notes *notes;	 /* NULL: nobody asks when it was */
 	size_t slice;	   /* place of the one that a time was in last */
 	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
-	struct why_tally_pair {
-		u64 threads, rest, number_plus_1;
-	} last_pairs[WHY_ALL + 1]; /* [group] */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
+	struct why_recent recent[WHY_RECENT]; /* of these */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
 	size_t capacity;
 	struct {
@@ -56,7 +63,9 @@ struct why_tally {
 
 /* ---- why_tally.c ---- */
 
-/* Its threads, wait, held and is_long as a number; -ENOMEM. */
+/* Its slot: either with the place that the caller put there for such a cause, or for the caller to put it there. */
+struct why_recent *why_recent_of(struct why_recent recent[WHY_RECENT], const struct why_cause *cause, u64 what);
+/* Its group, threads, wait, held and is_long as a number; -ENOMEM. */
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);

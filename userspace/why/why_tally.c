@@ -27,27 +27,44 @@ s64 why_tally_name(struct why_tally *tally, const char *name)
 	return number;
 }
 
+static u64 threads_of(const struct why_cause *cause)
+{
+	return (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;
+}
+
+static u64 rest_of(const struct why_cause *cause)
+{
+	return (u64)cause->held << 32 | (u64)cause->group << 16 | (u64)cause->wait << 1 |
+	       cause->is_long;
+}
+
+struct why_recent *why_recent_of(struct why_recent recent[WHY_RECENT],
+				 const struct why_cause *cause, u64 what)
+{
+	u64 threads = threads_of(cause), rest = rest_of(cause);
+	u64 mixed = (threads ^ rest << 20 ^ rest >> 44 ^ what << 8 ^ cause->sort) *
+		    0x9e3779b97f4a7c15ULL;
+	struct why_recent *slot = &recent[mixed >> 32 & (WHY_RECENT - 1)];
+
+	if (slot->threads != threads || slot->rest != rest || slot->what != what ||
+	    slot->gpu != cause->gpu || slot->sort != cause->sort)
+		*slot = (struct why_recent){threads, rest, what, cause->gpu, cause->sort, 0};
+	return slot;
+}
+
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 {
-	u64 threads = (u64)(u32)cause->row_index << 32 | (u32)cause->waiter;
-	u64 rest = (u64)cause->held << 32 | (u64)cause->group << 16 | (u64)cause->wait << 1 |
-		   cause->is_long;
-	struct why_tally_pair *last = &tally->last_pairs[cause->group];
-	const u64 *known;
-	u64 number;
+	u64 threads = threads_of(cause), rest = rest_of(cause);
+	const u64 *known = map_find(&tally->pairs, threads, rest);
+	u64 number = known ? *known : tally->pairs.count;
 
-	/* Most are as the one before. */
-	if (last->number_plus_1 && last->threads == threads && last->rest == rest)
-		return (s64)last->number_plus_1 - 1;
-	known = map_find(&tally->pairs, threads, rest);
-	number = known ? *known : tally->pairs.count;
 	if (!known && map_set(&tally->pairs, threads, rest, number))
 		return -ENOMEM;
-	*last = (struct why_tally_pair){threads, rest, number + 1};
 	return (s64)number;
 }
 
-struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what)
+/* Its place; -ENOMEM. */
+static s64 place_of(struct why_tally *tally, const struct why_cause *cause, u32 what)
 {
 	struct why *why = tally->why;
 	u64 key = (u64)cause->sort << 32 | cause->gpu;
@@ -56,19 +73,31 @@ struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_caus
 	const u64 *known = pair < 0 ? NULL : map_find(&tally->places, key, whose);
 	struct why_cause *made;
 
-	if (pair < 0)
-		return NULL;
-	if (known)
-		return &why->causes[*known];
+	if (known || pair < 0)
+		return known ? (s64)*known : pair;
 	if (array_reserve(&why->causes, &why->capacity, why->count + 1) ||
 	    array_reserve(&tally->last_gaps, &tally->capacity, why->count + 1) ||
 	    map_set(&tally->places, key, whose, why->count))
-		return NULL;
+		return -ENOMEM;
 	made = &why->causes[why->count];
 	*made = *cause;
 	made->what = why->whats.strings[what];
-	tally->last_gaps[why->count++] = ~0ULL;
-	return made;
+	tally->last_gaps[why->count] = ~0ULL;
+	return (s64)why->count++;
+}
+
+struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what)
+{
+	struct why_recent *recent = why_recent_of(tally->recent, cause, what);
+
+	if (!recent->place_plus_1) {
+		s64 place = place_of(tally, cause, what);
+
+		if (place < 0)
+			return NULL;
+		recent->place_plus_1 = (size_t)place + 1;
+	}
+	return &tally->why->causes[recent->place_plus_1 - 1];
 }
 
 /* Place of the first that ends behind a time. */

@@ -200,8 +200,6 @@ static int hold(struct run *run, struct cursor *cursor)
 	_cleanup_text_ struct text text = {0};
 	s64 code, held;
 
-	if (cursor->has_held)
-		return 0;
 	cursor->has_held = true;
 	cursor->held = WHY_NOT_HELD;
 	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap.since_ns))
@@ -226,7 +224,7 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 	struct cursor *cursor = &run->cursors[gpu];
 	u64 until_ns = ts < cursor->gap.until_ns ? ts : cursor->gap.until_ns;
 
-	if (hold(run, cursor))
+	if (!cursor->has_held && hold(run, cursor))
 		return -ENOMEM;
 	while (cursor->since_ns < until_ns) {
 		struct part part = {.gpu = gpu,
@@ -443,7 +441,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
 		    follow(run, cursor->gap.row, event->ts, &until_ns) != event->row_index)
 			continue;
-		if (hold(run, cursor))
+		if (!cursor->has_held && hold(run, cursor))
 			return no_memory(err);
 		cause = cause_of(run, &part, WHY_CODE);
 		cause.group = why_tally_cut(run->tally, event->ts, &until_ns);
