@@ -52,6 +52,7 @@ struct cupti_session {
 	u32 devices_asked; /* how often */
 	u64 flushed_ns, clock_ns;
 	struct launch_stacks *stacks; /* NULL: none are taken */
+	bool stacks_stuck; /* a thread is still in a callback of them */
 	u32 stacks_on; /* bool: CUPTI tells of calls for them */
 };
 

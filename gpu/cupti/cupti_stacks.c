@@ -80,9 +80,8 @@ void cupti_stacks_prepare(struct cupti_session *session)
 {
 	if (!feature_of(session)->wanted)
 		return;
-	session->stacks =
-		launch_stacks_open(session->control, session->writer->ring,
-				   session->control->fixed.total_bytes, session->convert.fact_ns);
+	session->stacks = launch_stacks_open(session->control, session->writer->ring,
+					     session->control->fixed.total_bytes);
 	if (!session->stacks)
 		answer(session, AGENT_FEATURE_FAILED, "no memory for it in the target");
 }
@@ -121,7 +120,7 @@ void cupti_stacks_begin(struct cupti_session *session)
 }
 
 /* CUPTI may be taken down next, which no thread that is in a callback of it would survive. */
-static void await_callbacks(const struct cupti_session *session)
+static bool await_callbacks(const struct cupti_session *session)
 {
 	u64 end_ns = system_now_ns() + INSIDE_TIMEOUT_NS;
 	u32 never = 0;
@@ -129,6 +128,7 @@ static void await_callbacks(const struct cupti_session *session)
 	while (__atomic_load_n(&session->resident.data->users, __ATOMIC_ACQUIRE) &&
 	       system_now_ns() < end_ns)
 		system_wait(&never, 0, INSIDE_PAUSE_NS);
+	return !__atomic_load_n(&session->resident.data->users, __ATOMIC_ACQUIRE);
 }
 
 void cupti_stacks_end(struct cupti_session *session)
@@ -139,7 +139,7 @@ void cupti_stacks_end(struct cupti_session *session)
 	if (!session->subscriber || session->others.down)
 		return;
 	switch_all(session, 0);
-	await_callbacks(session);
+	session->stacks_stuck = !await_callbacks(session);
 }
 
 void cupti_stacks_lose(struct cupti_session *session)

@@ -6,6 +6,7 @@
 #include "../../bpf/record.h"
 
 #define PLACES_TRIED 32U
+#define BEING_SENT   2 /* hashes are odd */
 #define MULTIPLIER   0x9e3779b97f4a7c15ULL
 
 /* Texts and tables of lines, as CPython has them: count of references, type, length, hash; of a text its state. */
@@ -138,15 +139,20 @@ static bool find_pieces(const struct python_reader *reader, const struct code *c
 static u64 hash_words(const struct code *code)
 {
 	static const u8 words[] = {2, 3, 4, 5, 8, 9, 11, 12};
+	/* Odd, and none a sum or difference of others. */
+	static const u64 factors[ARRAY_SIZE(words)] = {
+		0x94d049bb133111eb, 0xd6e8feb86659fd93, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53,
+		0x2545f4914f6cdd1d, 0x5851f42d4c957f2d, 0xda942042e4dd58b5, 0xaef17502108ef2d9,
+	};
 	const struct python_layout *layout = code->layout;
 	u64 hash = code->address * MULTIPLIER;
 
 	/* A sum of products, so that they can be made side by side. */
 	for (u32 i = 0; i < ARRAY_SIZE(words); i++)
-		hash += word_in(code->bytes, words[i] * 8U) * (MULTIPLIER + 2ULL * i);
-	hash += word_in(code->bytes, layout->code_file) * (MULTIPLIER + 64);
-	hash += word_in(code->bytes, layout->code_name) * (MULTIPLIER + 66);
-	hash += word_in(code->bytes, layout->code_lines) * (MULTIPLIER + 68);
+		hash += word_in(code->bytes, words[i] * 8U) * factors[i];
+	hash += word_in(code->bytes, layout->code_file) * 0x8ebc6af09c88c6e3;
+	hash += word_in(code->bytes, layout->code_name) * 0x589965cc75374cc3;
+	hash += word_in(code->bytes, layout->code_lines) * 0x1d8e4e27c47d124f;
 	hash = (hash ^ hash >> 32) * MULTIPLIER;
 	return hash ^ hash >> 29;
 }
@@ -154,12 +160,14 @@ static u64 hash_words(const struct code *code)
 /* Of bytes that lie in one page and begin with a word: the last word is read whole, and what is behind them left out. */
 static u64 sum_of(const u8 *bytes, u32 count, u64 seed)
 {
-	u64 sum = seed + count, factor = MULTIPLIER;
+	u64 sum = seed + count;
 
-	for (; count >= 8; count -= 8, bytes += 8, factor += 2)
-		sum += (word_in(bytes, 0) ^ MULTIPLIER) * factor;
+	for (; count >= 8; count -= 8, bytes += 8) {
+		sum = (sum ^ word_in(bytes, 0)) * MULTIPLIER;
+		sum ^= sum >> 31;
+	}
 	if (count)
-		sum += (word_in(bytes, 0) << (64 - 8 * count)) * factor;
+		sum = (sum ^ word_in(bytes, 0) << (64 - 8 * count)) * MULTIPLIER;
 	return sum;
 }
 
@@ -203,15 +211,15 @@ static u64 mix_referred(const struct python_reader *reader, const struct code *c
 static bool fill(const struct python_reader *reader, const struct code *code, u32 id,
 		 const struct piece pieces[3], struct python_code *told)
 {
-	*told = (struct python_code){
-		.id = id,
-		.pid = reader->pid,
-		.first_line = int_in(code->bytes, code->layout->code_first_line),
-		.lines_bytes = pieces[2].bytes,
-		.lines_form = code->layout->lines,
-		.name = {.bytes = pieces[0].bytes, .width = pieces[0].width},
-		.file = {.bytes = pieces[1].bytes, .width = pieces[1].width},
-	};
+	/* There is room for as many lines as it has. */
+	memset(told, 0, offsetof(struct python_code, lines));
+	told->id = id;
+	told->pid = reader->pid;
+	told->first_line = int_in(code->bytes, code->layout->code_first_line);
+	told->lines_bytes = pieces[2].bytes;
+	told->lines_form = code->layout->lines;
+	told->name = (struct python_text){.bytes = pieces[0].bytes, .width = pieces[0].width};
+	told->file = (struct python_text){.bytes = pieces[1].bytes, .width = pieces[1].width};
 	return copy_bytes(reader, pieces[0].at, pieces[0].bytes, told->name_bytes) &&
 	       copy_bytes(reader, pieces[1].at, pieces[1].bytes, told->file_bytes) &&
 	       copy_bytes(reader, pieces[2].at, pieces[2].bytes, told->lines);
@@ -242,36 +250,49 @@ static u32 number_of(const struct python_reader *reader, u64 hash, const struct 
 	for (u32 i = 0; i < PLACES_TRIED; i++) {
 		u32 place = ((hash >> 40) + i) % AGENT_PYTHON_CODES;
 		u64 *slot = &reader->codes->hashes[place];
-		u64 known = __atomic_load_n(slot, __ATOMIC_RELAXED);
+		u64 known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+		bool sent;
 
-		if (!known && __atomic_compare_exchange_n(slot, &known, hash, false,
-							  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			if (send(reader, code, reader->first_number + place))
-				return reader->first_number + place;
-			/* Whoever met it meanwhile refers to nothing. */
-			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
-			return 0;
-		}
 		if (known == hash)
 			return reader->first_number + place;
+		/* What another thread is about to send has another place here. */
+		if (known || !__atomic_compare_exchange_n(slot, &known, BEING_SENT, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		sent = send(reader, code, reader->first_number + place);
+		__atomic_store_n(slot, sent ? hash : 0, __ATOMIC_RELEASE);
+		return sent ? reader->first_number + place : 0;
 	}
 	return 0;
+}
+
+/* Does all that is read of a code object lie in so many bytes of it? */
+static bool fits(const struct python_layout *layout, u32 bytes)
+{
+	const u16 offsets[] = {layout->code_file, layout->code_name, layout->code_lines,
+			       layout->code_first_line, layout->code_first_traced};
+
+	for (u32 i = 0; i < ARRAY_SIZE(offsets); i++)
+		if (offsets[i] > bytes - sizeof(u64))
+			return false;
+	return true;
 }
 
 struct code_object_seen code_objects_get(const struct python_reader *reader, u64 address)
 {
 	const struct python_layout *layout = &reader->process->layout;
-	bool objects = PYTHON_FRAMES_ARE_OBJECTS(layout);
+	u32 bytes =
+		PYTHON_FRAMES_ARE_OBJECTS(layout) ? PYTHON_CODE_OBJECT_BYTES : PYTHON_CODE_BYTES;
 	u8 buffer[PYTHON_CODE_BYTES];
 	struct code code = {
 		.address = address,
 		.layout = layout,
-		.bytes = view(reader, address,
-			      objects ? PYTHON_CODE_OBJECT_BYTES : PYTHON_CODE_BYTES, buffer),
+		.bytes = view(reader, address, bytes, buffer),
 	};
 	u64 hash;
 
-	if (!code.bytes || word_in(code.bytes, PYTHON_TYPE_OFFSET) != reader->process->code_type)
+	if (!code.bytes || !fits(layout, bytes) ||
+	    word_in(code.bytes, PYTHON_TYPE_OFFSET) != reader->process->code_type)
 		return (struct code_object_seen){0};
 	hash = hash_words(&code) | 1;
 	if (!layout->code_numbered)

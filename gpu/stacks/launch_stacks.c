@@ -9,7 +9,7 @@
 #define TIMED_MAX_NS 20000
 
 struct launch_stacks *launch_stacks_open(struct agent_control *control, const struct ring *ring,
-					 u64 mapped_bytes, u64 fact_ns)
+					 u64 mapped_bytes)
 {
 	u64 before = AGENT_CONTROL_BYTES + (u64)ring->chunk_count * AGENT_CHUNK_BYTES;
 	struct launch_stacks *stacks = mapped_bytes > before ? system_map(sizeof(*stacks)) : NULL;
@@ -19,7 +19,6 @@ struct launch_stacks *launch_stacks_open(struct agent_control *control, const st
 	stacks->control = control;
 	stacks->ring = *ring;
 	stacks->pid = system_pid();
-	stacks->fact_ns = fact_ns;
 	if (stack_tables_open(&stacks->sight.tables, (const void *)((u8 *)control + before),
 			      mapped_bytes - before))
 		return stacks;
@@ -58,60 +57,83 @@ static bool leave_cuda(struct stack_walk *walk)
 	return true;
 }
 
-/* NULL: there is none. */
-static const struct python_process *find_python(const struct agent_tables *tables)
+/* What of the shared tables an interpreter's frames are read by. */
+struct python_sight {
+	u32 filled;
+	struct python_reader reader;
+};
+
+static struct python_sight python_begin(struct launch_stacks *stacks, struct ring_writer *writer,
+					const struct stack_walk *walk)
 {
+	const struct agent_tables *tables = stacks->sight.tables.shared;
 	u32 filled = __atomic_load_n(&tables->pythons_filled, __ATOMIC_ACQUIRE);
 	const struct python_process *process = &tables->pythons[filled % 2];
 
-	return filled && process->code_type ? process : NULL;
-}
-
-static void read_python(struct launch_stacks *stacks, struct ring_writer *writer,
-			const struct stack_walk *walk, struct python_frames *frames)
-{
-	const struct agent_tables *tables = stacks->sight.tables.shared;
-	const struct python_reader reader = {
-		.memory = &stacks->sight.memory,
-		.moment = walk->moment,
-		.process = find_python(tables),
-		.codes = &stacks->codes,
-		.writer = writer,
-		.first_number = tables->first_code,
-		.pid = stacks->pid,
+	return (struct python_sight){
+		.filled = filled,
+		.reader = {.memory = &stacks->sight.memory,
+			   .moment = walk->moment,
+			   .process = filled && process->code_type ? process : NULL,
+			   .codes = &stacks->codes,
+			   .writer = writer,
+			   .first_number = tables->first_code,
+			   .pid = stacks->pid},
 	};
-
-	python_frames_read(frames, &reader);
 }
 
-/* The id of the stack; 0: there is none. */
+/* Was what it has read there until now? The next one is filled into the other place. */
+static bool python_lasts(const struct launch_stacks *stacks, const struct python_sight *python)
+{
+	return __atomic_load_n(&stacks->sight.tables.shared->pythons_filled, __ATOMIC_RELAXED) ==
+	       python->filled;
+}
+
+static enum stack_sent walk_stack(struct launch_stacks *stacks, struct ring_writer *writer,
+				  struct stack_walk *walk, u64 now_ns, u32 *ret_id)
+{
+	struct python_sight python = python_begin(stacks, writer, walk);
+	struct python_frames frames;
+
+	python_frames_read(&frames, &python.reader);
+	walk->python = frames.count ? &frames : NULL;
+	while (stack_walk_next(walk))
+		;
+	if (!stack_tables_space_lasts(&stacks->sight.tables, &walk->space) ||
+	    !python_lasts(stacks, &python))
+		return STACK_NO_PLACE;
+	return stack_ids_get(&stacks->ids, writer, walk, stacks->pid, now_ns, ret_id);
+}
+
+/* The id of the stack; 0: there is none, which is counted. */
 static u32 take(struct launch_stacks *stacks, struct ring_writer *writer,
 		const struct stack_registers *registers, u64 now_ns)
 {
-	struct python_frames python;
+	enum stack_sent sent = STACK_NO_PLACE;
 	struct stack_walk walk;
+	u32 id = 0;
 
-	if (!stack_walk_begin(&walk, &stacks->sight, now_ns, registers) || !leave_cuda(&walk))
-		return 0;
-	read_python(stacks, writer, &walk, &python);
-	walk.python = python.count ? &python : NULL;
-	while (stack_walk_next(&walk))
-		;
-	if (!stack_tables_space_lasts(&stacks->sight.tables, &walk.space))
-		return 0;
-	if (walk.end != VALUE_stack_end_complete)
-		ring_count(&stacks->ring, AGENT_COUNT_STACKS_CUT, 1);
-	return stack_ids_get(&stacks->ids, writer, &walk, stacks->pid, stacks->fact_ns);
+	if (stack_walk_begin(&walk, &stacks->sight, now_ns, registers) && leave_cuda(&walk))
+		sent = walk_stack(stacks, writer, &walk, now_ns, &id);
+	if (sent == STACK_SENT) {
+		if (walk.end != VALUE_stack_end_complete)
+			ring_count(&stacks->ring, AGENT_COUNT_STACKS_CUT, 1);
+		return id;
+	}
+	ring_count(&stacks->ring,
+		   sent == STACK_RING_FULL ? AGENT_COUNT_RING_FULL : AGENT_COUNT_STACKS_UNKNOWN, 1);
+	return 0;
 }
 
 static void put(struct launch_stacks *stacks, struct launch_thread *thread, u64 now_ns, u32 stack)
 {
-	struct record_launch_stack *record =
-		stack ? ring_reserve(&thread->writer, sizeof(*record)) : NULL;
+	struct record_launch_stack *record;
 
+	if (!stack)
+		return;
+	record = ring_reserve(&thread->writer, sizeof(*record));
 	if (!record) {
-		ring_count(&stacks->ring,
-			   stack ? AGENT_COUNT_RING_FULL : AGENT_COUNT_STACKS_UNKNOWN, 1);
+		ring_count(&stacks->ring, AGENT_COUNT_RING_FULL, 1);
 		return;
 	}
 	memcpy(record, absent_record(KIND_launch_stack), sizeof(*record));

@@ -13,7 +13,6 @@ struct launch_stacks {
 	struct agent_control *control;
 	struct ring ring;
 	u32 pid;     /* as the target sees it */
-	u64 fact_ns; /* from when on facts hold */
 	struct stack_sight sight;
 	struct stack_ids ids;
 	struct launch_threads threads;
@@ -22,7 +21,7 @@ struct launch_stacks {
 
 /* mapped_bytes: from control on. NULL: no memory, or nothing to walk by. */
 struct launch_stacks *launch_stacks_open(struct agent_control *control, const struct ring *ring,
-					 u64 mapped_bytes, u64 fact_ns);
+					 u64 mapped_bytes);
 /* Nobody may be in launch_stacks_take() any more. NULL allowed. */
 void launch_stacks_close(struct launch_stacks *stacks);
 

@@ -15,17 +15,26 @@ static u32 told_tid(u64 self)
 	return *(const volatile u32 *)(self + PTHREAD_TID);
 }
 
-/* Where another one was, that has ended. */
+/* gpuprobe may have found by itself what it holds of the ring, if it has ended. */
+static void end(struct launch_thread *thread)
+{
+	ring_abandon(&thread->writer);
+	ring_count(thread->writer.ring, AGENT_COUNT_STACKS, thread->untold);
+	thread->untold = 0;
+}
+
+/* Where another one was, that has ended. The tid is what it is known by, so it comes last. */
 static void begin(struct launch_thread *thread, const struct ring *ring, u32 tid)
 {
 	if (thread->tid)
-		ring_abandon(&thread->writer);
-	thread->tid = tid;
+		end(thread);
 	thread->tells_tid =
 		stack_memory_is_there(thread->self + PTHREAD_TID) && told_tid(thread->self) == tid;
 	thread->busy = false;
 	thread->correlation = thread->untold = 0;
 	ring_writer_open(&thread->writer, ring, tid);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->tid = tid;
 }
 
 /* A part of all chunks is kept, so that there is room for who writes else. */
@@ -86,5 +95,5 @@ void launch_threads_release(struct launch_threads *threads)
 {
 	for (u32 i = 0; i < LAUNCH_THREADS_MAX; i++)
 		if (threads->threads[i].tid)
-			ring_release(&threads->threads[i].writer);
+			end(&threads->threads[i]);
 }

@@ -137,8 +137,10 @@ static bool put_frame(struct chain *chain, u64 at, u8 owner)
 	if (code != chain->code)
 		chain->seen = code_objects_get(chain->reader, code);
 	chain->code = code;
-	if (!chain->seen.id)
-		return false;
+	if (!chain->seen.id) {
+		put(chain, PYTHON_UNREADABLE);
+		return true;
+	}
 	unit = unit_of(layout, instruction, code);
 	if (layout->code_first_traced && owner != PYTHON_OWNED_BY_GENERATOR &&
 	    unit < chain->seen.first_traced)

@@ -6,6 +6,7 @@
 #include "../../bpf/record.h"
 
 #define PLACES_TRIED 64U
+#define BEING_SENT   2 /* hashes are odd */
 
 /* Never 0. The same addresses may end in another way, later. */
 static u64 hash_of(const struct stack_walk *walk)
@@ -17,7 +18,7 @@ static u64 hash_of(const struct stack_walk *walk)
 
 /* False: the ring has no room. */
 static bool send(struct ring_writer *writer, const struct stack_walk *walk, u32 id, u32 pid,
-		 u64 fact_ns)
+		 u64 now_ns)
 {
 	u32 bytes = sizeof(struct record_stack) + walk->depth * sizeof(walk->addresses[0]);
 	struct record_stack *stack = ring_reserve(writer, bytes);
@@ -25,7 +26,7 @@ static bool send(struct ring_writer *writer, const struct stack_walk *walk, u32 
 	if (!stack)
 		return false;
 	*stack = (struct record_stack){
-		.header = {.size_bytes = bytes, .kind = KIND_stack, .ts = fact_ns, .pid = pid},
+		.header = {.size_bytes = bytes, .kind = KIND_stack, .ts = now_ns, .pid = pid},
 		.id = id,
 		.depth = walk->depth,
 		.end = walk->end,
@@ -38,25 +39,26 @@ static bool send(struct ring_writer *writer, const struct stack_walk *walk, u32 
 	return true;
 }
 
-u32 stack_ids_get(struct stack_ids *ids, struct ring_writer *writer, const struct stack_walk *walk,
-		  u32 pid, u64 fact_ns)
+enum stack_sent stack_ids_get(struct stack_ids *ids, struct ring_writer *writer,
+			      const struct stack_walk *walk, u32 pid, u64 now_ns, u32 *ret_id)
 {
 	u64 hash = hash_of(walk);
 
 	for (u32 i = 0; i < PLACES_TRIED; i++) {
 		u32 place = ((hash >> 40) + i) % STACK_IDS_MAX;
-		u64 *slot = &ids->hashes[place], known = __atomic_load_n(slot, __ATOMIC_RELAXED);
+		u64 *slot = &ids->hashes[place], known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+		bool sent;
 
-		if (!known && __atomic_compare_exchange_n(slot, &known, hash, false,
-							  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			if (send(writer, walk, STACK_IDS_FIRST + place, pid, fact_ns))
-				return STACK_IDS_FIRST + place;
-			/* Whoever met it meanwhile refers to nothing. */
-			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
-			return 0;
-		}
+		*ret_id = STACK_IDS_FIRST + place;
 		if (known == hash)
-			return STACK_IDS_FIRST + place;
+			return STACK_SENT;
+		/* What another thread is about to send has another place here. */
+		if (known || !__atomic_compare_exchange_n(slot, &known, BEING_SENT, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		sent = send(writer, walk, *ret_id, pid, now_ns);
+		__atomic_store_n(slot, sent ? hash : 0, __ATOMIC_RELEASE);
+		return sent ? STACK_SENT : STACK_RING_FULL;
 	}
-	return 0;
+	return STACK_NO_PLACE;
 }

@@ -16,9 +16,9 @@ struct stack_ids {
 	u64 hashes[STACK_IDS_MAX]; /* by id - STACK_IDS_FIRST; 0: there is none */
 };
 
-/* The id of a stack whose walk has ended, sent if that was not done; 0: no room for it, here or in the ring. pid: as the target sees it.
- * fact_ns: from when on facts hold. */
-u32 stack_ids_get(struct stack_ids *ids, struct ring_writer *writer, const struct stack_walk *walk, u32 pid,
-		  u64 fact_ns);
+enum stack_sent { STACK_SENT, STACK_NO_PLACE, STACK_RING_FULL };
+/* The id of a stack whose walk has ended, now, which is sent if that was not done. pid: as the target sees it. */
+enum stack_sent stack_ids_get(struct stack_ids *ids, struct ring_writer *writer, const struct stack_walk *walk,
+			      u32 pid, u64 now_ns, u32 *ret_id);
 
 #endif

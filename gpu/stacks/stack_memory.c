@@ -6,10 +6,8 @@
 
 #include "../base/arch_x86_64.h"
 
-#define MOMENT_BITS    20 /* of ns: a millisecond */
-#define MOMENTS	       (1U << 16)
-#define ADDRESS_BITS   47 /* of a program, with four levels of pages */
-#define PAGE_BITS      12
+#define MOMENT_BITS    20				     /* of ns: a millisecond */
+#define MOMENTS	       (1U << (64 - STACK_MEMORY_PAGE_BITS)) /* of six days */
 #define SIGSET_BYTES   8
 #define NO_SUCH_CHANGE (-1) /* of a mask of signals: refused, but behind the reading of the mask */
 
@@ -32,9 +30,9 @@ bool stack_memory_is_there(u64 address)
 
 bool stack_memory_ask(struct stack_memory *memory, u32 moment, u64 page)
 {
-	if (!page || page >> (ADDRESS_BITS - PAGE_BITS) || !ask_kernel(page * PAGE_BYTES))
+	if (!page || !ask_kernel(page * PAGE_BYTES))
 		return false;
-	__atomic_store_n(&memory->pages[page % STACK_MEMORY_PAGES], page << 16 | moment,
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&memory->pages[page % STACK_MEMORY_PAGES],
+			 STACK_MEMORY_ENTRY(page, moment), __ATOMIC_RELAXED);
 	return true;
 }

@@ -8,7 +8,9 @@
 
 #include "../base/types.h"
 
-#define STACK_MEMORY_PAGES 1024U
+#define STACK_MEMORY_PAGES     1024U
+#define STACK_MEMORY_PAGE_BITS 35 /* of a program, with four levels of pages */
+#define STACK_MEMORY_ENTRY(page, moment) ((page) << (64 - STACK_MEMORY_PAGE_BITS) | (moment))
 
 /* Wherever it stands. */
 struct stack_memory_word {
@@ -16,7 +18,7 @@ struct stack_memory_word {
 } __attribute__((packed, may_alias));
 
 struct stack_memory {
-	/* Of pages that could be read: which, and in which moment (of STACK_MEMORY_MOMENT_NS) that was. */
+	/* Of pages that could be read: which, and in which moment that was. */
 	u64 pages[STACK_MEMORY_PAGES];
 };
 
@@ -33,9 +35,9 @@ static inline const void *stack_memory_at(struct stack_memory *memory, u32 momen
 	u64 page = address / PAGE_BYTES;
 	const u64 *known = &memory->pages[page % STACK_MEMORY_PAGES];
 
-	if (address % PAGE_BYTES + bytes > PAGE_BYTES)
+	if (address % PAGE_BYTES + bytes > PAGE_BYTES || page >> STACK_MEMORY_PAGE_BITS)
 		return NULL;
-	if (__atomic_load_n(known, __ATOMIC_RELAXED) != (page << 16 | moment) &&
+	if (__atomic_load_n(known, __ATOMIC_RELAXED) != STACK_MEMORY_ENTRY(page, moment) &&
 	    !stack_memory_ask(memory, moment, page))
 		return NULL;
 	return (const void *)address;

@@ -31,8 +31,8 @@ struct stack_space stack_tables_space(const struct stack_tables *tables)
 bool stack_tables_space_lasts(const struct stack_tables *tables, const struct stack_space *space)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	/* The next one is filled into the other place. */
-	return __atomic_load_n(&tables->shared->filled, __ATOMIC_RELAXED) - space->filled < 2;
+	/* The next one is filled into the other place, and the one behind that into this one. */
+	return __atomic_load_n(&tables->shared->filled, __ATOMIC_RELAXED) == space->filled;
 }
 
 /* The last mapping that begins at or below the address; NULL: it is not in it. */

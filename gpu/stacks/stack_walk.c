@@ -6,6 +6,9 @@
 #define FRAME_MAX_BYTES	      (64UL << 20) /* no frame is larger */
 #define GUESS_FRAME_MAX_BYTES (64UL << 10) /* nor one that is guessed */
 #define SCAN_MAX_WORDS	      256U
+/* What the page that probed functions return to begins with: before Linux 6.11, and since (bpf/kernel_page.h). */
+#define BREAKPOINT	   0xcc
+#define RETURN_PAGE_BEGINS 0x4fc0c74853415150
 
 /* In the kernel's frame of a signal (struct rt_sigframe), at whose ucontext rsp is. */
 #define SIGNAL_RBP 120
@@ -151,13 +154,15 @@ enum call { CALL_NONE, CALL_DIRECT, CALL_THROUGH };
 static enum call call_before(const struct stack_walk *walk, u64 address)
 {
 	static const u8 lengths[] = {2, 3, 4, 6, 7};
+	u64 from = address - 8, low, high;
 	u8 code[8];
-	u64 word;
 
-	if (!is_code_address(address) || !read_word(walk, address - 8, &word))
+	/* They may lie in two pages. */
+	if (!is_code_address(address) || !read_word(walk, from & ~7ULL, &low) ||
+	    !read_word(walk, (address - 1) & ~7ULL, &high))
 		return CALL_NONE;
 	for (u32 i = 0; i < sizeof(code); i++)
-		code[i] = word >> 8 * i;
+		code[i] = (((from + i) ^ from) & ~7ULL ? high : low) >> 8 * ((from + i) % 8);
 	for (u32 i = 0; i < ARRAY_SIZE(lengths); i++)
 		if (code[8 - lengths[i]] == 0xff && (code[9 - lengths[i]] >> 3 & 7) == 2)
 			return CALL_THROUGH;
@@ -276,6 +281,15 @@ static u64 address_of(const struct stack_walk *walk)
 	return walk->at.ip + walk->exact;
 }
 
+/* The kernel's page that functions return to whose return address a probe has taken: who called them only the kernel knows. */
+static bool is_in_probe(const struct stack_walk *walk)
+{
+	u64 word;
+
+	return walk->at.ip % PAGE_BYTES == 0 && read_word(walk, walk->at.ip, &word) &&
+	       ((word & 0xff) == BREAKPOINT || word == RETURN_PAGE_BEGINS);
+}
+
 /* To the caller. Was it found by a scan? */
 static bool step(struct stack_walk *walk)
 {
@@ -287,7 +301,9 @@ static bool step(struct stack_walk *walk)
 	walk->end = rule->cfa == UNWIND_CFA_SIGNAL ? step_over_signal(walk)
 						   : step_to_caller(walk, rule, number);
 	/* Of a file whose table comes nothing is guessed: it would leave out who keeps no frame pointer. */
-	if (walk->end && rule->cfa == UNWIND_CFA_NONE && number != UNWIND_RULE_NOT_READY) {
+	if (number == UNWIND_RULE_NO_MAPPING && is_in_probe(walk)) {
+		walk->end = VALUE_stack_end_in_probe;
+	} else if (walk->end && rule->cfa == UNWIND_CFA_NONE && number != UNWIND_RULE_NOT_READY) {
 		bool guessed = guess_by_frame(walk);
 
 		scanned = !guessed && guess_by_scan(walk, number);

@@ -401,11 +401,13 @@ TEST(code_objects_of_python_are_its_own_or_none)
 	CHECK(!agent_ring_create(&config, &fixture.ring));
 	add_code(&fixture, (1 << 30) + 5, 0);
 	add_code(&fixture, 5, 0);
+	/* It has been. */
+	add_code(&fixture, (1 << 30) + 5, 0);
 	add_code(&fixture, (1 << 30) + AGENT_PYTHON_CODES, 0);
 	/* More lines than there are. */
 	add_code(&fixture, (1 << 30) + 6, 100);
-	CHECK_U64(agent_ring_drain(fixture.ring, take, &fixture), 4);
-	CHECK_U64(agent_ring_damaged(fixture.ring), 2);
+	CHECK_U64(agent_ring_drain(fixture.ring, take, &fixture), 5);
+	CHECK_U64(agent_ring_damaged(fixture.ring), 3);
 	CHECK_U64(codes.count, 1);
 	CHECK_STRING(codes.items[0].name, "name");
 	CHECK_U64(fixture.count, 0);

@@ -64,8 +64,7 @@ static void put_table(struct fixture *fixture, u32 file, struct elf_file *elf)
 		return;
 	CHECK(!unwind_words_make(&rows, &fixture->rules, &words));
 	agent_stacks_put_rules(&fixture->stacks, &fixture->rules);
-	CHECK(!agent_stacks_put_file(&fixture->stacks, file, &words));
-	CHECK(agent_stacks_has_file(&fixture->stacks, file));
+	CHECK(!agent_stacks_put_file(&fixture->stacks, file, 0, &words));
 	fixture->has_table[file] = true;
 	free(words.items);
 	elf_unwind_rows_free(&rows);
@@ -120,6 +119,7 @@ static struct fixture *fixture_make(void)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
 	fixture->stacks.shared = map_memory(AGENT_STACKS_BYTES);
+	fixture->stacks.fd = -1;
 	fixture->sight = map_memory(sizeof(*fixture->sight));
 	CHECK(stack_tables_open(&fixture->sight->tables, fixture->stacks.shared,
 				AGENT_STACKS_BYTES));
@@ -336,23 +336,24 @@ TEST(a_stack_is_sent_once)
 	ring_writer_open(&writer, &ring, 7);
 	for (u64 i = 0; i < 20; i++)
 		stack_walk_put(&stack, 0x400000 + i);
-	first = stack_ids_get(ids, &writer, &stack, 1, 2);
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2, &first), STACK_SENT);
 	CHECK(first >= STACK_IDS_FIRST);
-	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2), first);
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2, &second), STACK_SENT);
+	CHECK_U64(second, first);
 	CHECK_U64(writer.uncounted, 1);
 	/* Another end is another stack. */
 	stack.end = VALUE_stack_end_no_file;
-	second = stack_ids_get(ids, &writer, &stack, 1, 2);
-	CHECK(second && second != first);
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2, &second), STACK_SENT);
+	CHECK(second != first);
 	/* What the ring has no room for is none, and is sent the next time. */
 	ring_release(&writer);
 	control->chunk_count = 0;
 	ring_open(&ring, control, bytes);
 	stack.end = VALUE_stack_end_broken;
-	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2), 0);
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2, &second), STACK_RING_FULL);
 	control->chunk_count = CHUNKS;
 	ring_open(&ring, control, bytes);
-	CHECK(stack_ids_get(ids, &writer, &stack, 1, 2));
+	CHECK_U64(stack_ids_get(ids, &writer, &stack, 1, 2, &second), STACK_SENT);
 	CHECK_U64(writer.uncounted, 1);
 	munmap(ids, sizeof(*ids));
 	free(control);

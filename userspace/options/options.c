@@ -254,6 +254,10 @@ static int check_needs(const struct options *options, struct err *err)
 
 	if (launch_stacks_of(options, &stacks, err))
 		return err->code;
+	if (stacks.by_agent && options->no_inject)
+		return err_set(err, -EINVAL,
+			       "--launch-stacks agent: with --no-inject there is no agent; auto "
+			       "and all take them by probes");
 	if (options->arguments.count < verb->fewest)
 		return err_set(err, -EINVAL, "%s takes %s. gpuprobe %s --help shows how",
 			       verb->name, verb->arguments, verb->name);

@@ -41,11 +41,13 @@ static int look(const struct options *options, const struct target *target,
 	return 0;
 }
 
-static bool takes_launch_stacks(const struct options *options)
+/* Also without probes: by the agent? */
+static bool takes_launch_stacks(const struct options *options, bool by_agent_too)
 {
 	struct launch_stacks stacks;
 
-	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken && !stacks.by_agent;
+	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken &&
+	       (by_agent_too || !stacks.by_agent);
 }
 
 /* Which functions: of processes without an agent all, beside an agent only what CUPTI does not see. */
@@ -56,7 +58,8 @@ static int choose_patterns(const struct options *options, struct gpu_fallback *f
 	unsigned parts = (all ? GPU_CATALOGUE_API | GPU_CATALOGUE_BEYOND : 0) |
 			 (beyond ? GPU_CATALOGUE_BEYOND : 0);
 	bool may_launch = fallback->cuda_count || fallback->later_count;
-	unsigned launches = takes_launch_stacks(options) && may_launch ? GPU_CATALOGUE_LAUNCHES : 0;
+	unsigned launches =
+		takes_launch_stacks(options, false) && may_launch ? GPU_CATALOGUE_LAUNCHES : 0;
 	size_t first = gpu_catalogue_patterns(launches, 0, NULL);
 	size_t count = first + gpu_catalogue_patterns(parts, options->host_tracer_level, NULL);
 
@@ -85,7 +88,7 @@ static int look_for_later(const struct options *options, const struct target *ta
 	struct driver_files files = {0};
 	int result = 0;
 
-	if (!takes_launch_stacks(options) || !gpu_config_wants_agent(options))
+	if (!takes_launch_stacks(options, true) || !gpu_config_wants_agent(options))
 		return 0;
 	result = driver_files_find(&targets[target], &files);
 	for (size_t i = 0; i < files.count && !result; i++) {

@@ -37,37 +37,32 @@ void session_unwind_by(struct session *session)
 	session->result.status.walks_refused = bpf_source_walks_refused(session->source);
 	if (session->result.status.walks_refused) {
 		session->unwinding = unwinding_stop(session->unwinding);
+		if (session->result.agents)
+			agents_refuse_stacks(session->result.agents,
+					     "the kernel refuses the programs that walk stacks, "
+					     "with which the agent shares its tables");
 		return;
 	}
 	unwinding_set_source(session->unwinding, session->source);
 	unwinding_look(session->unwinding, &session->code.map);
 }
 
-struct share {
-	struct session *session;
-	bool wait;
-};
-
 static void share_with(void *data, u32 pid, struct agent_stacks *stacks)
 {
-	const struct share *share = data;
+	const struct session *session = data;
 	struct python_process python;
 
-	unwinding_share(share->session->unwinding, &share->session->code.map, pid, stacks,
-			share->wait);
-	if (bpf_source_reads_python(share->session->source))
-		agent_stacks_put_python(stacks,
-					bpf_source_get_python(share->session->source, pid, &python)
-						? NULL
-						: &python);
+	unwinding_share(session->unwinding, &session->code.map, pid, stacks);
+	if (bpf_source_reads_python(session->source))
+		agent_stacks_put_python(stacks, bpf_source_get_python(session->source, pid, &python)
+							? NULL
+							: &python);
 }
 
-void session_unwind_agents(struct session *session, bool wait)
+void session_unwind_agents(struct session *session)
 {
-	struct share share = {session, wait};
-
 	if (session->unwinding && session->result.agents)
-		agents_each_stacks(session->result.agents, share_with, &share);
+		agents_each_stacks(session->result.agents, share_with, session);
 }
 
 void session_tell_of_python(struct session *session)
@@ -88,7 +83,7 @@ void session_look_at_code(struct session *session, bool always)
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
 	pythons_look(&session->pythons, session->source, &session->code.map);
-	session_unwind_agents(session, false);
+	session_unwind_agents(session);
 	session_tell_of_python(session);
 	apart_ns = LOOKS_APART_TIMES * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 	session->code_look_next_ns =
@@ -134,6 +129,6 @@ void session_unwind_wait(struct session *session)
 	/* Threads of targets that change their code wait for us meanwhile. */
 	while (!unwinding_wait(session->unwinding, UNWIND_LOOK_NS) && clock_monotonic_ns() < end_ns)
 		session_code_handle(session);
-	session_unwind_agents(session, true);
+	session_unwind_agents(session);
 	log_phase("unwind tables read");
 }

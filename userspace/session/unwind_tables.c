@@ -18,6 +18,7 @@ struct unwind_table {
 	int map;		   /* -1: handed over */
 	struct unwind_words words; /* those of the map */
 	struct uncovered_code code;
+	u64 version; /* counts up where rows of it are replaced */
 };
 
 static int make(struct unwind_tables *tables, const struct elf_unwind_rows *rows,
@@ -56,6 +57,7 @@ int unwind_tables_read(struct unwind_tables *tables, u32 file, int fd, const cha
 	int unreadable = read_rows(tables, &table, &rows, err);
 	int result;
 
+	pthread_mutex_lock(&tables->lock);
 	/* A table without rows is one that nobody waits for. */
 	if (array_reserve(&tables->items, &tables->capacity, tables->count + 1))
 		result = err_errno(err, -ENOMEM, "no memory for an unwind table");
@@ -63,6 +65,7 @@ int unwind_tables_read(struct unwind_tables *tables, u32 file, int fd, const cha
 		result = make(tables, &rows, &table, err);
 	if (!result)
 		tables->items[tables->count++] = table;
+	pthread_mutex_unlock(&tables->lock);
 	elf_unwind_rows_free(&rows);
 	return result ? result : unreadable;
 }
@@ -126,6 +129,7 @@ int unwind_tables_mend(struct unwind_tables *tables, const struct bpf_source *so
 	result = elf_file_open(table->fd, table->path, &elf, err);
 	if (result)
 		return result;
+	pthread_mutex_lock(&tables->lock);
 	result = uncovered_code_read(&table->code, elf, &table->words, address, &tables->rules,
 				     &patch, err);
 	elf_file_free(elf);
@@ -133,24 +137,39 @@ int unwind_tables_mend(struct unwind_tables *tables, const struct bpf_source *so
 		result = put_rules(tables, source, err);
 	if (!result && unwind_words_patch(&table->words, &patch))
 		result = err_set(err, -ENOSPC, "%s: no room for more unwind rules", table->path);
+	table->version++;
+	pthread_mutex_unlock(&tables->lock);
 	if (!result)
 		log_debug("%s: rules of %#llx to %#llx are told by the instructions, %zu of them",
 			  table->path, (unsigned long long)patch.start,
 			  (unsigned long long)patch.end, patch.count);
 	free(patch.rows);
-	tables->mended += !result;
 	return result;
 }
 
-void unwind_tables_share(const struct unwind_tables *tables, u32 file, struct agent_stacks *stacks)
+static void share(const struct unwind_tables *tables, u32 file, struct agent_stacks *stacks)
 {
-	agent_stacks_put_rules(stacks, &tables->rules);
-	for (size_t i = 0; i < tables->count; i++)
-		if (tables->items[i].file == file &&
-		    agent_stacks_put_file(stacks, file, &tables->items[i].words))
+	for (size_t i = 0; i < tables->count; i++) {
+		const struct unwind_table *table = &tables->items[i];
+
+		if (table->file == file &&
+		    agent_stacks_put_file(stacks, file, table->version, &table->words))
 			log_debug("%s: no room for its unwind table in the target, stacks of "
 				  "launches end there",
-				  tables->items[i].path);
+				  table->path);
+	}
+}
+
+void unwind_tables_share(struct unwind_tables *tables, const struct unwind_mapping *mappings,
+			 size_t count, struct agent_stacks *stacks)
+{
+	pthread_mutex_lock(&tables->lock);
+	agent_stacks_put_rules(stacks, &tables->rules);
+	for (size_t i = 0; i < count; i++)
+		if (mappings[i].file != UNWIND_NO_TABLE &&
+		    (!i || mappings[i - 1].file != mappings[i].file))
+			share(tables, (u32)mappings[i].file, stacks);
+	pthread_mutex_unlock(&tables->lock);
 }
 
 void unwind_tables_free(struct unwind_tables *tables)

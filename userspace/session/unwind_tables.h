@@ -6,6 +6,8 @@
 #ifndef GPUPROBE_SESSION_UNWIND_TABLES_H
 #define GPUPROBE_SESSION_UNWIND_TABLES_H
 
+#include <pthread.h>
+
 #include "collect/agent/agent_stacks.h"
 #include "collect/bpf/bpf_source.h"
 #include "unwind/row_reader.h"
@@ -13,7 +15,7 @@
 
 struct unwind_table;
 
-/* Zero-initialise but for what is the caller's. */
+/* Zero-initialise but for what is the caller's. One thread at a time, but for what shares. */
 struct unwind_tables {
 	int cache_fd; /* folder of unwind/unwind_cache.h, -1: none; the caller's */
 	struct row_reader *reader; /* the caller's */
@@ -22,7 +24,7 @@ struct unwind_tables {
 	struct unwind_table *items; /* those that are put first */
 	size_t count, capacity;
 	size_t put;
-	u64 mended; /* how often */
+	pthread_mutex_t lock; /* of rules and items, for who shares them meanwhile; the caller's, initialised */
 };
 
 /* Reads a file, by any number below UNWIND_FILES_MAX that none had before; fd and path stay the caller's, and must outlive the tables.
@@ -34,8 +36,9 @@ int unwind_tables_put(struct unwind_tables *tables, const struct bpf_source *sou
 /* A stack led to this address of a file, of which its table says nothing: the rules are told by the instructions, if they can be. */
 int unwind_tables_mend(struct unwind_tables *tables, const struct bpf_source *source, u32 file,
 		       u64 address, struct err *err);
-/* That of a file to an agent too, if there is one. Who reads, puts or mends does nothing meanwhile. */
-void unwind_tables_share(const struct unwind_tables *tables, u32 file, struct agent_stacks *stacks);
+/* Those of these files to an agent too, as far as they are read. From any thread. */
+void unwind_tables_share(struct unwind_tables *tables, const struct unwind_mapping *mappings, size_t count,
+			 struct agent_stacks *stacks);
 void unwind_tables_free(struct unwind_tables *tables);
 
 #endif

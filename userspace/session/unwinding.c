@@ -95,14 +95,8 @@ static size_t read_some(struct unwinding *unwinding)
 	for (bool is_first = true; take_file(unwinding, is_first, &file); is_first = false) {
 		struct err err = {0};
 
-		int result;
-
 		urgent_count += file.urgent;
-		pthread_mutex_lock(&unwinding->tables_lock);
-		result = unwind_tables_read(&unwinding->tables, file.number, file.fd, file.path,
-					    &err);
-		pthread_mutex_unlock(&unwinding->tables_lock);
-		if (result)
+		if (unwind_tables_read(&unwinding->tables, file.number, file.fd, file.path, &err))
 			log_debug("%s: no unwind table, stacks end there: %s", file.path,
 				  err.message);
 	}
@@ -153,13 +147,8 @@ static void answer_asked(struct unwinding *unwinding, const struct bpf_source *s
 
 	while (take_asked(unwinding, &asked)) {
 		struct err err = {0};
-		int result;
 
-		pthread_mutex_lock(&unwinding->tables_lock);
-		result = unwind_tables_mend(&unwinding->tables, source, asked.file, asked.address,
-					    &err);
-		pthread_mutex_unlock(&unwinding->tables_lock);
-		if (result)
+		if (unwind_tables_mend(&unwinding->tables, source, asked.file, asked.address, &err))
 			log_debug("%s", err.message);
 	}
 }
@@ -281,7 +270,7 @@ int unwinding_start(const char *cache_folder, bool not_running, struct unwinding
 	if (cache_folder)
 		(void)cache_folder_open(cache_folder, &unwinding->tables.cache_fd);
 	pthread_mutex_init(&unwinding->lock, NULL);
-	pthread_mutex_init(&unwinding->tables_lock, NULL);
+	pthread_mutex_init(&unwinding->tables.lock, NULL);
 	pthread_cond_init(&unwinding->changed, NULL);
 	result = row_reader_start(&unwinding->tables.reader, err);
 	if (!result) {
@@ -542,7 +531,7 @@ struct unwinding *unwinding_stop(struct unwinding *unwinding)
 	unwinding->tables.reader = row_reader_stop(unwinding->tables.reader);
 	unwind_tables_free(&unwinding->tables);
 	pthread_mutex_destroy(&unwinding->lock);
-	pthread_mutex_destroy(&unwinding->tables_lock);
+	pthread_mutex_destroy(&unwinding->tables.lock);
 	pthread_cond_destroy(&unwinding->changed);
 	free(unwinding);
 	return NULL;

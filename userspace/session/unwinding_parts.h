@@ -56,8 +56,7 @@ struct unwinding {
 	struct map put;	   /* pid -> hash of what the BPF programs were told that it maps */
 	struct map left;   /* pid -> how much they were not told, at most */
 	u64 left_out;	   /* of all of them */
-	/* The thread's, which has the lock whenever it changes them. */
-	pthread_mutex_t tables_lock;
+	/* The thread's. */
 	struct unwind_tables tables;
 };
 

@@ -23,9 +23,13 @@
 /* A call and its hit: one waits for the other, by what clocks of different origin make of their order. */
 struct launch_pair {
 	u64 key;			/* of source and correlation id; 0: there is none */
+	u64 ts;				/* of what came first */
 	struct view_launch_stack stack; /* launches 0: the hit was not met */
 	u64 calls[2];			/* numbers of launches that are waiting for it; 0: none */
 };
+
+/* What lies farther apart does not belong together: a number was used again. */
+#define PAIR_NS (100 * NS_PER_MILLISECOND)
 
 struct launch_row {
 	struct launch_call {
@@ -159,28 +163,31 @@ static void add_call(struct launch_row *row, const struct view_event *event)
 
 /* ---- by correlation id ---- */
 
-/* What was there before has nobody to wait for any more. */
-static struct launch_pair *pair_of(struct view_launch_stacks *stacks, u32 source, u64 correlation)
+/* What was there before has nobody to wait for any more. NULL: no memory. */
+static struct launch_pair *pair_of(struct view_launch_stacks *stacks, u32 source, u64 correlation,
+				   u64 ts)
 {
 	u64 key = (u64)source << 32 | correlation;
-	struct launch_pair *pair = &stacks->pairs[(correlation + 31ULL * source) % PAIRS_MAX];
+	struct launch_pair *pair;
 
-	if (pair->key != key)
-		*pair = (struct launch_pair){.key = key};
+	if (!stacks->pairs)
+		stacks->pairs = calloc(PAIRS_MAX, sizeof(*stacks->pairs));
+	if (!stacks->pairs)
+		return NULL;
+	pair = &stacks->pairs[(correlation + 31ULL * source) % PAIRS_MAX];
+	if (pair->key != key || ts - pair->ts > PAIR_NS)
+		*pair = (struct launch_pair){.key = key, .ts = ts};
 	return pair;
 }
 
 static int add_told_hit(struct view_launch_stacks *stacks, const struct view_event *event)
 {
 	const struct record_launch_stack *hit = (const void *)event->record;
-	struct launch_pair *pair;
+	struct launch_pair *pair = pair_of(stacks, hit->header.source, hit->correlation, event->ts);
 	int result = 0;
 
-	if (!stacks->pairs)
-		stacks->pairs = calloc(PAIRS_MAX, sizeof(*stacks->pairs));
-	if (!stacks->pairs)
+	if (!pair)
 		return -ENOMEM;
-	pair = pair_of(stacks, hit->header.source, hit->correlation);
 	pair->stack = (struct view_launch_stack){hit->header.stack, hit->launches};
 	for (size_t i = 0; i < ARRAY_SIZE(pair->calls) && !result; i++)
 		result = tie(stacks, pair->calls[i], pair->stack);
@@ -192,9 +199,11 @@ static int add_told_call(struct view_launch_stacks *stacks, const struct view_ev
 	const struct record_api *api = (const void *)event->record;
 	struct launch_pair *pair;
 
-	if (!stacks->pairs || !api->correlation)
+	if (!api->correlation)
 		return 0;
-	pair = pair_of(stacks, api->header.source, api->correlation);
+	pair = pair_of(stacks, api->header.source, api->correlation, event->ts);
+	if (!pair)
+		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(pair->calls); i++)
 		if (!pair->calls[i]) {
 			pair->calls[i] = event->launch;

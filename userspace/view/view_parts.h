@@ -192,7 +192,7 @@ bool view_matmuls_end_seen(const struct view_matmuls *matmuls, u64 number);
 
 struct view_launch_stacks {
 	struct launch_row *rows; /* of threads */
-	struct launch_pair *pairs; /* by correlation id; NULL: no hit has told one yet */
+	struct launch_pair *pairs; /* by correlation id */
 	size_t row_count, row_capacity;
 	struct view_launch_stack *items; /* launch n lies at n - 1; behind the last, or without a stack: none is known */
 	size_t capacity;

@@ -15,11 +15,16 @@ struct agent_ring {
 	u64 damaged_count;
 	u64 last_bytes; /* taken since the end */
 	bool ending;
+	u64 codes_bytes;			 /* of code objects of Python that were taken, */
+	u64 codes_seen[AGENT_PYTHON_CODES / 64]; /* and a bit for each of their numbers */
 	union {
 		struct record_header header;
 		u8 bytes[AGENT_CHUNK_RECORDS_BYTES];
 	} record; /* copied out */
 };
+
+/* All code objects of PyTorch's and its program's take a few. */
+#define CODES_BYTES_MAX (32U << 20)
 
 /* What an agent has a say in; everything else in a capture is ours. */
 static const u16 agent_kinds[] = {
@@ -71,6 +76,18 @@ static bool chunk_change(struct agent_chunk *chunk, u32 from, u32 to)
 {
 	return __atomic_compare_exchange_n(&chunk->state, &from, to, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
+}
+
+/* From a thread that has ended, unless another one has the chunk by now. */
+static void chunk_take_over(struct agent_chunk *chunk, u32 holder)
+{
+	u64 held = (u64)holder << 32 | AGENT_CHUNK_HELD, full = AGENT_CHUNK_FULL;
+
+	_Static_assert(offsetof(struct agent_chunk, holder) ==
+			       offsetof(struct agent_chunk, state) + sizeof(chunk->state),
+		       "both are one word");
+	__atomic_compare_exchange_n((u64 *)&chunk->state, &held, full, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_ACQUIRE);
 }
 
 /* ---- one record ---- */
@@ -141,19 +158,33 @@ static bool take_record(struct agent_ring *ring, const struct agent_chunk *chunk
 	return true;
 }
 
-/* Of a code object of Python, which is no record of a capture. Numbers of others are not to be had. False: it is none. */
+/* Of a code object of Python, which is no record of a capture. Numbers of others are not to be had, and each is sent once, so that no target
+ * takes all the room that there is for names. False: it is none. */
 static bool take_code(struct agent_ring *ring)
 {
 	const struct agent_ring_config *config = &ring->config;
 	const struct record_header *header = &ring->record.header;
 	const struct python_code *code = (const void *)(header + 1);
 	size_t bytes = header->size_bytes - sizeof(*header);
+	u32 number = code->id - config->first_code;
+	u64 bit = 1ULL << number % 64;
 
 	if (!config->codes || bytes < offsetof(struct python_code, lines) ||
-	    code->id - config->first_code >= AGENT_PYTHON_CODES)
+	    number >= AGENT_PYTHON_CODES || ring->codes_seen[number / 64] & bit ||
+	    ring->codes_bytes + bytes > CODES_BYTES_MAX)
 		return false;
+	ring->codes_seen[number / 64] |= bit;
+	ring->codes_bytes += bytes;
 	python_codes_add(config->codes, code, bytes);
 	return true;
+}
+
+/* A stack of a launch stands for one, of a call that it names. */
+static bool mend_stack(const struct agent_ring *ring, struct record_launch_stack *stack)
+{
+	stack->launches = 1;
+	stack->probe = stack->number = 0;
+	return ring->config.stacks && stack->correlation && stack->correlation <= UINT32_MAX;
 }
 
 /* One that was copied out. Negative: the callback's. */
@@ -163,6 +194,10 @@ static int give(struct agent_ring *ring, record_callback callback, void *callbac
 
 	if (record->kind == AGENT_KIND_PYTHON_CODE) {
 		ring->damaged_count += !take_code(ring);
+		return 0;
+	}
+	if (record->kind == KIND_launch_stack && !mend_stack(ring, (void *)record)) {
+		ring->damaged_count++;
 		return 0;
 	}
 	stamp(ring, schema_kind(record->kind), record);
@@ -267,7 +302,7 @@ void agent_ring_reclaim(struct agent_ring *ring)
 
 		if (state == AGENT_CHUNK_HELD && holder &&
 		    !config->thread_lives(config->data, holder))
-			chunk_change(chunk, AGENT_CHUNK_HELD, AGENT_CHUNK_FULL);
+			chunk_take_over(chunk, holder);
 	}
 }
 

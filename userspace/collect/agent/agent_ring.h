@@ -23,6 +23,7 @@ struct agent_ring_config {
 	s64 clock_shift_ns; /* added to its times: CLOCK_MONOTONIC of the host minus that of the target */
 	struct python_codes *codes; /* NULL, or where code objects of Python go; the drain thread's; */
 	u32 first_code;		    /* their numbers begin there */
+	bool stacks;		    /* it takes stacks of who calls CUDA */
 	/* The host's number of a thread, tid as the target sees it; 0: not known. Asked for every record. */
 	u32 (*host_thread)(void *data, u32 tid);
 	/* Does this thread live? tid as the target sees it. */

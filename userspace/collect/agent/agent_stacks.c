@@ -2,7 +2,12 @@
 #include "collect/agent/agent_stacks.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
+
+/* Of a file. */
+enum field { FIELD_BEGIN, FIELD_VERSION };
 
 void agent_stacks_put_rules(struct agent_stacks *stacks, const struct unwind_rules *rules)
 {
@@ -30,26 +35,51 @@ static void copy_words(u32 *to, const struct unwind_words *words)
 	}
 }
 
-bool agent_stacks_has_file(const struct agent_stacks *stacks, u32 file)
+/* Ours, not the target's, whose memory cgroup would be charged for what it touches first; and where there is none left it is said here. */
+static int take_memory(const struct agent_stacks *stacks, size_t begin, size_t count)
 {
-	return map_find(&stacks->begins, file, 0);
+	u64 offset = offsetof(struct agent_tables, words) + begin * sizeof(u32);
+
+	if (stacks->fd < 0 || !fallocate(stacks->fd, 0, (off_t)(stacks->offset + offset),
+					 (off_t)(count * sizeof(u32))))
+		return 0;
+	return errno == EOPNOTSUPP ? 0 : -ENOSPC;
 }
 
-int agent_stacks_put_file(struct agent_stacks *stacks, u32 file, const struct unwind_words *words)
+/* Whole chunks, so the next one begins evenly too. */
+static int place_file(struct agent_stacks *stacks, u32 file, size_t count, u64 *ret_begin)
 {
-	const u64 *known = map_find(&stacks->begins, file, 0);
-	u64 begin = known ? *known : stacks->word_count;
+	int result;
 
-	if (!known) {
-		if (words->count > AGENT_TABLE_WORDS - stacks->word_count)
-			return -ENOSPC;
-		if (map_set(&stacks->begins, file, 0, begin))
-			return -ENOMEM;
-		/* Whole chunks, so the next one begins evenly too. */
-		stacks->word_count += words->count;
-	}
-	copy_words(stacks->shared->words + begin, words);
+	if (count > AGENT_TABLE_WORDS - stacks->word_count)
+		return -ENOSPC;
+	result = take_memory(stacks, stacks->word_count, count);
+	if (!result)
+		result = map_set(&stacks->begins, file, FIELD_BEGIN, stacks->word_count);
+	if (result)
+		return result;
+	*ret_begin = stacks->word_count;
+	stacks->word_count += count;
 	return 0;
+}
+
+int agent_stacks_put_file(struct agent_stacks *stacks, u32 file, u64 version,
+			  const struct unwind_words *words)
+{
+	const u64 *known = map_find(&stacks->begins, file, FIELD_BEGIN);
+	const u64 *put = map_find(&stacks->begins, file, FIELD_VERSION);
+	u64 begin = known ? *known : 0;
+	int result = 0;
+
+	if (known && put && *put == version)
+		return 0;
+	if (!known)
+		result = place_file(stacks, file, words->count, &begin);
+	if (!result)
+		result = map_set(&stacks->begins, file, FIELD_VERSION, version);
+	if (!result)
+		copy_words(stacks->shared->words + begin, words);
+	return result;
 }
 
 /* As the agent has it. */
@@ -57,7 +87,7 @@ static struct unwind_mapping mapping_of(const struct agent_stacks *stacks,
 					const struct unwind_mapping *mapping)
 {
 	struct unwind_mapping its = *mapping;
-	const u64 *begin = map_find(&stacks->begins, (u32)mapping->file, 0);
+	const u64 *begin = map_find(&stacks->begins, (u32)mapping->file, FIELD_BEGIN);
 
 	if (mapping->file != UNWIND_NO_TABLE)
 		its.file = (mapping->file & AGENT_TABLE_OF_CUDA) |

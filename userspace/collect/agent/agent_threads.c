@@ -64,5 +64,10 @@ bool agent_threads_live(void *data, u32 tid)
 	struct agent_threads *threads = data;
 	u32 host = agent_threads_host(data, tid);
 
+	/* It may have begun since then. */
+	if (!host) {
+		look(threads);
+		host = agent_threads_host(data, tid);
+	}
 	return host && target_thread_lives(threads->target->pid, host);
 }

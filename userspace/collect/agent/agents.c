@@ -63,11 +63,18 @@ int agents_map_control(struct agents *agents, struct agent *agent, struct err *e
 	/* Ours, not the target's, whose memory cgroup would be charged for what it touches first. Best effort. */
 	if (fallocate(agent->injection.ring_fd, 0, 0, (off_t)ring_part_bytes(agents)))
 		errno = 0;
-	if (agents->config.stacks) {
+	if (agents->config.stacks && !agents->stacks_why) {
 		agent->stacks.shared = (void *)((u8 *)memory + ring_part_bytes(agents));
+		agent->stacks.fd = agent->injection.ring_fd;
+		agent->stacks.offset = agent->ring_number * bytes + ring_part_bytes(agents);
 		agent->stacks.shared->first_code = first_code(agents, agent);
 	}
 	return 0;
+}
+
+void agents_refuse_stacks(struct agents *agents, const char *why)
+{
+	agents->stacks_why = why;
 }
 
 void agents_set_python(struct agents *agents, struct python_codes *codes)
@@ -84,7 +91,8 @@ int agents_create_ring(struct agents *agents, struct agent *agent, const struct 
 					   .clock_shift_ns = time_namespace_shift_ns(process),
 					   .host_thread = agent_threads_host,
 					   .thread_lives = agent_threads_live,
-					   .codes = agents->codes,
+					   .codes = agents->config.stacks ? agents->codes : NULL,
+					   .stacks = agents->config.stacks,
 					   .first_code = first_code(agents, agent),
 					   .data = &agent->threads};
 	struct agent_ring *ring;

@@ -97,6 +97,8 @@ struct agent_report {
  * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
 int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
 /* Injects into every target that uses CUDA. Blocks some ms for each. source, threads: as in the configuration. */
+/* No agent takes stacks; why stays the caller's. Before they start. */
+void agents_refuse_stacks(struct agents *agents, const char *why);
 /* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */
 void agents_set_python(struct agents *agents, struct python_codes *codes);
 void agents_start(struct agents *agents, const struct bpf_source *source,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether the agents work: what each said of itself and of CUPTI, or that it said nothing in time. */
+#include <stdio.h>
+
 #include "collect/agent/agent_handover.h"
 #include "collect/agent/agents_parts.h"
 
@@ -11,18 +13,20 @@ static void fail_by_hint(struct agent *agent, const char *hint, size_t hint_byte
 	agents_fail(agent, *words ? words : "the agent ended without a reason");
 }
 
-void agents_stacks_report(struct agent *agent)
+void agents_stacks_report(const struct agents *agents, struct agent *agent)
 {
 	const struct agent_feature *feature = &agent->control->features[AGENT_FEATURE_STACKS];
 	u32 state = __atomic_load_n(&feature->state, __ATOMIC_ACQUIRE);
+	char *why = agent->report.stacks_why;
 
+	if (agents->stacks_why && agents->config.stacks)
+		snprintf(why, AGENT_HINT_BYTES, "%s", agents->stacks_why);
 	/* Those of READY say from when on there are none. */
-	if (agent->stacks.shared && state != AGENT_FEATURE_OFF)
-		agents_copy_string(agent->report.stacks_why, sizeof(agent->report.stacks_why),
-				   feature->hint, AGENT_HINT_BYTES);
+	else if (agent->stacks.shared && state != AGENT_FEATURE_OFF)
+		agents_copy_string(why, AGENT_HINT_BYTES, feature->hint, AGENT_HINT_BYTES);
 }
 
-void agents_look_for_answer(struct agent *agent)
+void agents_look_for_answer(const struct agents *agents, struct agent *agent)
 {
 	const struct agent_feature *cupti = &agent->control->features[AGENT_FEATURE_CUPTI];
 	/* First, so that its last word is seen. */
@@ -30,7 +34,7 @@ void agents_look_for_answer(struct agent *agent)
 	u32 feature = __atomic_load_n(&cupti->state, __ATOMIC_ACQUIRE), state = agents_state(agent);
 
 	agents_nvtx_report(agent);
-	agents_stacks_report(agent);
+	agents_stacks_report(agents, agent);
 	if (!agent->launch && target_is_gone(agent->target)) {
 		agents_fail(agent, "the target ended");
 	} else if (state == AGENT_STATE_FAILED) {
@@ -52,7 +56,8 @@ void agents_look_for_answer(struct agent *agent)
 		agents_fail(agent,
 			    "the agent ended at once: the limits of the target (RLIMIT_AS, "
 			    "RLIMIT_MEMLOCK) leave no room for the memory that it shares with "
-			    "gpuprobe; --agent-buffer-mb makes that smaller");
+			    "gpuprobe; --agent-buffer-mb makes that smaller, and without "
+			    "--launch-stacks agent it takes 97 MiB less");
 	}
 }
 
@@ -64,7 +69,7 @@ bool agents_all_answered(struct agents *agents)
 		struct agent *agent = &agents->agents[i];
 
 		if (!agent->answered) {
-			agents_look_for_answer(agent);
+			agents_look_for_answer(agents, agent);
 			/* It may have loaded CUPTI. */
 			if (agent->answered && agent->report.outcome == AGENT_WORKS)
 				agents_others_watch(agents, agent);
@@ -83,7 +88,7 @@ void agents_give_up(struct agents *agents)
 
 		/* It may have answered since the last look. */
 		if (!agent->answered)
-			agents_look_for_answer(agent);
+			agents_look_for_answer(agents, agent);
 		if (!agent->answered)
 			agents_fail(agent,
 				    "the agent gave no answer in time: CUPTI takes long to start");

@@ -33,6 +33,7 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 				   sizeof(supply->path));
 	control->cupti.handover = supply->by_memfd;
 	control->cupti.shared_by_others = cupti_sharers_are_mapped(agent->target);
-	control->features[AGENT_FEATURE_STACKS].wanted = agents->config.stacks;
+	control->features[AGENT_FEATURE_STACKS].wanted =
+		agents->config.stacks && !agents->stacks_why;
 	agents_nvtx_fill(agents, agent, control);
 }

@@ -91,13 +91,13 @@ static void audit(struct agent *agent)
 }
 
 /* Of a command it is known at the end only whether there was anything to record. */
-static void resolve(struct agent *agent)
+static void resolve(const struct agents *agents, struct agent *agent)
 {
 	if (agent->report.outcome != AGENT_AWAITED)
 		return;
 	agent->report.outcome = AGENT_WORKS;
 	agent->report.cut = agents_state(agent) < AGENT_STATE_DRAINED && !agent->report.finalizing;
-	agents_look_for_answer(agent);
+	agents_look_for_answer(agents, agent);
 	if (!agent->answered)
 		agents_fail(agent, "the agent gave no answer");
 	agent->report.silent =
@@ -123,11 +123,11 @@ void agents_leave(struct agents *agents, u32 timeout_ms)
 	for (size_t i = 0; i < agents->count; i++)
 		if (agents->agents[i].control) {
 			agents_others_read(agents, &agents->agents[i]);
-			agents_stacks_report(&agents->agents[i]);
+			agents_stacks_report(agents, &agents->agents[i]);
 		}
 	for (size_t i = 0; i < agents->count; i++)
 		if (agents->agents[i].launch)
-			resolve(&agents->agents[i]);
+			resolve(agents, &agents->agents[i]);
 		else if (agents->agents[i].control)
 			audit(&agents->agents[i]);
 	for (size_t i = 0; i < agents->count; i++)

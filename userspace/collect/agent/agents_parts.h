@@ -50,6 +50,7 @@ struct nvtx_search {
 struct agents {
 	struct agents_config config;
 	struct agent *agents; /* one for each target; then those of descendants, which stay where they are */
+	const char *stacks_why; /* why no agent takes stacks though they were asked for; NULL: it may */
 	struct python_codes *codes; /* the drain thread's; NULL: there are none */
 	size_t count, capacity; /* count: grows while the drain thread reads */
 	struct nvtx_search *searches; /* of each target, the searcher's until it is joined */
@@ -114,9 +115,9 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 /* ---- agents_answer.c ---- */
 
 /* Has it said by now whether it works? Then the report has its answer. */
-void agents_look_for_answer(struct agent *agent);
+void agents_look_for_answer(const struct agents *agents, struct agent *agent);
 /* What it says of stacks of calls of CUDA goes into the report. */
-void agents_stacks_report(struct agent *agent);
+void agents_stacks_report(const struct agents *agents, struct agent *agent);
 
 /* ---- agents_leave.c ---- */
 
