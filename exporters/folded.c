@@ -154,97 +154,68 @@ static int folded_time(struct folded *folded, const struct view_event *event, st
 
 /* ---- work of GPUs, by the code that launched it ---- */
 
-/* What was launched, at a stack of a thread. */
-struct launched {
-	const struct view_row *row; /* NULL: the call is not known */
-	u32 pid, stack;
-	const struct view_cause *cause; /* of work; NULL: it is a call, or not known */
-	u64 row_number;
-	const char *name; /* NULL: the stack's innermost function says it */
-};
-
-static int launched_line(struct folded *folded, const struct launched *launched, u64 name,
-			 u64 *ret_place)
+/* row: of who launched it; NULL: not known. */
+static int launched_line(struct folded *folded, const struct view_event *event,
+			 const struct view_row *row, u64 *ret_place)
 {
-	u32 waiter = launched->cause ? launched->cause->within.waiter_stack : 0;
+	struct view_launch_part parts[VIEW_LAUNCH_PARTS_MAX];
+	size_t count = view_launch_parts(folded->view, event, parts, NULL);
 	_cleanup_text_ struct text text = {0};
-	struct view_launch_code code;
 
-	if (launched->row) {
-		append_part(&text, launched->row->process_name);
-		append_part(&text, launched->row->name);
+	if (row) {
+		append_part(&text, row->process_name);
+		append_part(&text, row->name);
 	}
-	/* The thread that wants it, where the launching one has nothing of the program. */
-	if (view_launch_code(folded->view, launched->cause, launched->name, &code) &&
-	    code.waits_here) {
-		append_stack(folded->view, launched->pid, waiter, view_frame_append_call, &text);
-		append_part(&text, "[waits here]");
-	}
-	if (launched->stack)
-		append_stack(folded->view, launched->pid, launched->stack, view_frame_append_call,
-			     &text);
-	else
-		append_part(&text, "[no stack]");
-	if (code.replays)
-		append_part(&text, "[replays a graph]");
-	if (launched->name)
-		append_part(&text, launched->name);
-	if (line_add(folded, &text, ret_place))
-		return -ENOMEM;
-	return map_set(&folded->by_stack, launched->row_number << 32 | name,
-		       (u64)waiter << 32 | launched->stack, *ret_place);
+	for (size_t i = 0; i < count; i++)
+		if (parts[i].name)
+			append_part(&text, parts[i].name);
+		else
+			append_stack(folded->view, parts[i].pid, parts[i].stack,
+				     view_frame_append_call, &text);
+	return line_add(folded, &text, ret_place);
 }
 
-static int add_launched(struct folded *folded, const struct launched *launched, u64 value)
+/* A call that launched something, or work of a GPU. */
+static int add_launched(struct folded *folded, const struct view_event *event, u64 value)
 {
-	const char *string = launched->name ? launched->name : "";
+	bool is_call = event->kind->number == KIND_api;
+	const struct view_cause *cause = event->cause;
+	u32 stack = is_call ? event->stack.stack : cause ? cause->stack.stack : 0;
+	u32 waiter = !is_call && cause ? cause->within.waiter_stack : 0;
+	size_t row = is_call ? event->row_index : cause ? cause->row_index : 0;
+	bool has_row = is_call || cause;
+	/* The innermost function of a call's stack says what it is. */
+	const char *string = is_call && stack ? "" : event->name;
 	s64 name = string_table_add(&folded->names, string, strlen(string));
-	u32 waiter = launched->cause ? launched->cause->within.waiter_stack : 0;
-	const u64 *known;
-	u64 place;
+	u64 who = (u64)(has_row ? row + 1 : 0) << 32 | (u64)name,
+	    stacks = (u64)waiter << 32 | stack;
+	const u64 *known = name < 0 ? NULL : map_find(&folded->by_stack, who, stacks);
+	u64 place = known ? *known : 0;
 
 	if (name < 0)
 		return -ENOMEM;
-	known = map_find(&folded->by_stack, launched->row_number << 32 | (u64)name,
-			 (u64)waiter << 32 | launched->stack);
-	if (known)
-		place = *known;
-	else if (launched_line(folded, launched, (u64)name, &place))
+	if (!known &&
+	    (launched_line(folded, event, has_row ? &folded->survey->rows[row] : NULL, &place) ||
+	     map_set(&folded->by_stack, who, stacks, place)))
 		return -ENOMEM;
 	folded->lines[place].value += value;
 	return 0;
 }
 
-/* A call that launched something. */
 static int folded_launch(struct folded *folded, const struct view_event *event)
 {
-	const struct launched launched = {.row = event->row,
-					  .pid = event->record->pid,
-					  .stack = event->stack.stack,
-					  .row_number = event->row_index + 1,
-					  .name = event->stack.stack ? NULL : event->name};
-
 	if (event->kind->number != KIND_api || event->inner_call || !event->effect_count)
 		return 0;
-	return add_launched(folded, &launched, 1);
+	return add_launched(folded, event, 1);
 }
 
 static int folded_work(struct folded *folded, const struct view_event *event)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
-	const struct view_cause *cause = event->cause;
-	struct launched launched = {.name = event->name};
 
 	if (!view_row_is_of(work, event->kind->number) || event->row->type != ROW_STREAM)
 		return 0;
-	if (cause) {
-		launched.row = &folded->survey->rows[cause->row_index];
-		launched.row_number = cause->row_index + 1;
-		launched.pid = cause->pid;
-		launched.stack = cause->stack.stack;
-		launched.cause = cause;
-	}
-	return add_launched(folded, &launched, event->dur);
+	return add_launched(folded, event, event->dur);
 }
 
 static int folded_event(void *data, const struct view_event *event, struct err *err)

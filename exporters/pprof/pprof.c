@@ -46,8 +46,8 @@ static const struct {
 /* A stack of a thread in one state. */
 struct sum {
 	size_t row;
-	u64 *places;
-	size_t place_count;
+	u64 *places; /* innermost first */
+	size_t place_count, place_capacity;
 	const char *state; /* NULL: none */
 	s64 what;	   /* string: what it waited in; 0: nothing */
 	s64 autograd;	   /* string: the node of PyTorch's autograd that launched it; 0: none */
@@ -90,64 +90,58 @@ struct key {
 	const char *why;  /* NULL: the stack */
 	const char *what; /* it waited in; NULL: nothing */
 	u32 pid;	  /* whose stack it is */
-	s64 leaf;	  /* place: what a GPU did for it, as if called there; 0: nothing */
-	const struct view_event *work; /* that; NULL: it is a call, or nothing */
+	const struct view_event
+		*launch; /* a call that launched something, or work of a GPU; NULL: neither */
+	s64 leaf;	 /* place: that itself, as if called there; 0: the stack ends in it */
 };
 
-/* before: what stands below it, else what called it. */
-static int add_places(struct sum *sum, bool before, const u64 *more, size_t count)
+/* What stands outside of all that it has. */
+static int add_places(struct sum *sum, const u64 *more, size_t count)
 {
-	u64 *places = calloc(sum->place_count + count + 1, sizeof(*places));
-
-	if (!places)
+	if (array_reserve(&sum->places, &sum->place_capacity, sum->place_count + count))
 		return -ENOMEM;
-	memcpy(places + (before ? count : 0), sum->places, sum->place_count * sizeof(*places));
-	memcpy(places + (before ? 0 : sum->place_count), more, count * sizeof(*places));
-	free(sum->places);
-	sum->places = places;
+	memcpy(sum->places + sum->place_count, more, count * sizeof(*more));
 	sum->place_count += count;
 	return 0;
 }
 
-static int add_mark(struct pprof *pprof, struct sum *sum, bool before, const char *name)
+static int add_place(struct sum *sum, s64 place)
 {
-	s64 place = pprof_place_named(&pprof->places, name);
 	u64 id = (u64)place;
 
-	return place < 0 ? -ENOMEM : add_places(sum, before, &id, 1);
+	return place < 0 ? -ENOMEM : add_places(sum, &id, 1);
 }
 
-/* Outside of its stack that of the thread that wants it, where the launching one has nothing of the program. */
-static int add_waiter(struct pprof *pprof, const struct key *key, struct sum *sum)
+/* pprof has no row for what is nowhere. */
+static int add_stack(struct pprof *pprof, u32 pid, u32 stack, struct sum *sum)
 {
-	_cleanup_free_ u64 *waiter = NULL;
+	_cleanup_free_ u64 *places = NULL;
 	size_t count;
-	int result = add_mark(pprof, sum, false, "[waits here]");
+	int result = pprof_places_of(&pprof->places, pid, stack, &places, &count);
 
-	if (!result)
-		result = pprof_places_of(&pprof->places, key->pid,
-					 key->work->cause->within.waiter_stack, &waiter, &count);
-	return result ? result : add_places(sum, false, waiter, count);
+	if (!result && !count)
+		return add_place(sum, pprof_place_named(&pprof->places, VIEW_NO_STACK));
+	return result ? result : add_places(sum, places, count);
 }
 
-/* What a GPU did, below its stack, and who wants it. */
-static int add_work(struct pprof *pprof, const struct key *key, struct sum *sum)
+/* A call that launched something, or what a GPU did, below its stack. */
+static int add_launch(struct pprof *pprof, const struct key *key, struct sum *sum)
 {
-	const struct view_event *work = key->work;
-	bool is_kernel = work && work->kind->number == KIND_kernel;
-	struct view_launch_code code = {0};
-	u64 leaf = (u64)key->leaf;
+	struct view_launch_part parts[VIEW_LAUNCH_PARTS_MAX];
+	struct view_launch_code code;
+	size_t count = view_launch_parts(pprof->view, key->launch, parts, &code);
 	int result = 0;
 
-	if (work)
-		(void)view_launch_code(pprof->view, work->cause, is_kernel ? work->name : NULL,
-				       &code);
-	if (code.replays)
-		result = add_mark(pprof, sum, true, "[replays a graph]");
-	if (!result)
-		result = add_places(sum, true, &leaf, 1);
-	if (!result && code.waits_here)
-		result = add_waiter(pprof, key, sum);
+	for (size_t i = count; i > 0 && !result; i--) {
+		const struct view_launch_part *part = &parts[i - 1];
+
+		if (!part->name)
+			result = add_stack(pprof, part->pid, part->stack, sum);
+		else
+			result = add_place(sum, part->is_event ? key->leaf
+							       : pprof_place_named(&pprof->places,
+										   part->name));
+	}
 	if (!result && *code.autograd_node) {
 		sum->autograd = pprof_string(&pprof->places, code.autograd_node);
 		result = sum->autograd < 0 ? -ENOMEM : 0;
@@ -157,33 +151,16 @@ static int add_work(struct pprof *pprof, const struct key *key, struct sum *sum)
 
 static int fill_sum(struct pprof *pprof, const struct key *key, struct sum *sum)
 {
-	const char *why = key->why;
-	s64 place;
-	int result;
-
 	sum->row = key->row;
 	sum->state = key->state < VIEW_WALL_STATES ? view_wall_word(key->state) : NULL;
 	sum->what = key->what ? pprof_string(&pprof->places, key->what) : 0;
 	if (sum->what < 0)
 		return -ENOMEM;
-	if (!why) {
-		result = pprof_places_of(&pprof->places, key->pid, key->stack, &sum->places,
-					 &sum->place_count);
-		if (!result && sum->place_count && key->leaf)
-			return add_work(pprof, key, sum);
-		if (result || sum->place_count)
-			return result;
-		/* pprof has no row for what is nowhere. */
-		free(sum->places);
-		sum->places = NULL;
-		why = VIEW_NO_STACK;
-	}
-	place = pprof_place_named(&pprof->places, why);
-	sum->places = place < 0 ? NULL : malloc(sizeof(*sum->places));
-	if (!sum->places)
-		return -ENOMEM;
-	sum->places[sum->place_count++] = (u64)place;
-	return key->leaf ? add_work(pprof, key, sum) : 0;
+	if (key->launch)
+		return add_launch(pprof, key, sum);
+	if (key->why)
+		return add_place(sum, pprof_place_named(&pprof->places, key->why));
+	return add_stack(pprof, key->pid, key->stack, sum);
 }
 
 /* NULL: no memory. The names are the view's, or constant. */
@@ -195,8 +172,8 @@ static struct sum *sum_of(struct pprof *pprof, const struct key *key)
 
 	if (key->leaf)
 		what = (u64)key->leaf << 32 | key->stack;
-	if (key->work && key->work->cause)
-		who |= (u64)key->work->cause->within.waiter_stack << 32;
+	if (key->launch && key->launch->cause)
+		who |= (u64)key->launch->cause->within.waiter_stack << 32;
 	u64 *known;
 
 	known = map_find(&pprof->known, who, what);
@@ -229,8 +206,8 @@ static int add_times(struct pprof *pprof, const struct view_event *event)
 					pieces[i].why,
 					is_wait ? event->name : NULL,
 					event->record->pid,
-					0,
-					NULL};
+					NULL,
+					0};
 		bool runs = pieces[i].state == VIEW_WALL_RUNNING;
 		struct sum *sum;
 
@@ -293,9 +270,7 @@ static int add_gpu(struct pprof *pprof, const struct view_event *event)
 	struct key key = {.row = cause ? cause->row_index : event->row_index,
 			  .state = VIEW_WALL_STATES,
 			  .stack = stack,
-			  .why = stack ? NULL : "[no stack]",
-			  .pid = cause ? cause->pid : event->record->pid,
-			  .work = is_call ? NULL : event};
+			  .launch = event};
 	struct sum *sum;
 
 	if (is_call && (event->inner_call || !event->effect_count))

@@ -25,24 +25,14 @@ static int no_memory(struct err *err)
 /* Of what a launch led to, which is the first of its kind; STACK_TREE_NONE: no memory. */
 static size_t make_node(struct run *run, const struct view_event *event)
 {
-	const struct view_cause *cause = event->cause;
-	struct stack_tree *tree = &run->tree;
-	struct view_launch_code code;
-	size_t node = STACK_TREE_ROOT;
+	struct view_launch_part parts[VIEW_LAUNCH_PARTS_MAX];
+	size_t count = view_launch_parts(run->view, event, parts, NULL), node = STACK_TREE_ROOT;
 
-	if (view_launch_code(run->view, cause, event->name, &code) && code.waits_here) {
-		node = stack_tree_stack(tree, node, run->view, cause->pid,
-					cause->within.waiter_stack, view_frame_append_call);
-		node = stack_tree_child(tree, node, "[waits here]");
-	}
-	if (cause && cause->stack.stack)
-		node = stack_tree_stack(tree, node, run->view, cause->pid, cause->stack.stack,
-					view_frame_append_call);
-	else
-		node = stack_tree_child(tree, node, "[no stack]");
-	if (code.replays)
-		node = stack_tree_child(tree, node, "[replays a graph]");
-	return stack_tree_child(tree, node, event->name);
+	for (size_t i = 0; i < count; i++)
+		node = parts[i].name ? stack_tree_child(&run->tree, node, parts[i].name)
+				     : stack_tree_stack(&run->tree, node, run->view, parts[i].pid,
+							parts[i].stack, view_frame_append_call);
+	return node;
 }
 
 static int add_work(struct run *run, const struct view_event *event)

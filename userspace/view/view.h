@@ -326,6 +326,18 @@ bool view_launch_code(const struct view *view, const struct view_cause *cause, c
 /* "step train.py:9 [waits here: AddmmBackward0 of forward (train.py:30)]", with view_frame_append_name() or view_frame_append(). */
 void view_launch_code_append(const struct view_launch_code *code, void (*append)(const struct view_frame *frame, struct text *text), struct text *text);
 
+/* What a call that launched something, or work of a GPU, goes back to, from the outermost on: where the one thread waits that waits for it, and
+ * "[waits here]"; the stack of the launch, or VIEW_NO_STACK; "[replays a graph]"; what it is, but of a call that has a stack, which ends in it. */
+#define VIEW_LAUNCH_PARTS_MAX 5
+struct view_launch_part {
+	const char *name; /* NULL: the functions of the stack */
+	u32 pid, stack;	  /* of that process */
+	bool is_event;	  /* the event itself, by its name */
+};
+/* How many; ret_code (may be NULL): as of view_launch_code(), all 0 of a call. The names live as long as the event's. */
+size_t view_launch_parts(const struct view *view, const struct view_event *event, struct view_launch_part ret_parts[VIEW_LAUNCH_PARTS_MAX],
+			 struct view_launch_code *ret_code);
+
 /* Where a kernel is written that Triton or PyTorch's inductor compiled while the program ran, as far as that is certain. */
 struct view_kernel_source {
 	const char *file;	/* as Python had it; "": not known */

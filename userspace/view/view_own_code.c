@@ -276,3 +276,32 @@ void view_launch_code_append(const struct view_launch_code *code,
 	if (code->replays)
 		text_append(text, " [replays a graph]");
 }
+
+size_t view_launch_parts(const struct view *view, const struct view_event *event,
+			 struct view_launch_part ret_parts[VIEW_LAUNCH_PARTS_MAX],
+			 struct view_launch_code *ret_code)
+{
+	bool is_call = event->kind->number == KIND_api;
+	const struct view_cause *cause = is_call ? NULL : event->cause;
+	const char *kernel = event->kind->number == KIND_kernel ? event->name : NULL;
+	u32 pid = cause ? cause->pid : event->record->pid;
+	u32 stack = is_call ? event->stack.stack : cause ? cause->stack.stack : 0;
+	struct view_launch_code code;
+	size_t count = 0;
+
+	if (view_launch_code(view, cause, kernel, &code) && code.waits_here) {
+		ret_parts[count++] =
+			(struct view_launch_part){NULL, pid, cause->within.waiter_stack, false};
+		ret_parts[count++] = (struct view_launch_part){.name = "[waits here]"};
+	}
+	ret_parts[count++] =
+		(struct view_launch_part){stack ? NULL : VIEW_NO_STACK, pid, stack, false};
+	if (code.replays)
+		ret_parts[count++] = (struct view_launch_part){.name = "[replays a graph]"};
+	if (!is_call || !stack)
+		ret_parts[count++] =
+			(struct view_launch_part){.name = event->name, .is_event = true};
+	if (ret_code)
+		*ret_code = code;
+	return count;
+}
