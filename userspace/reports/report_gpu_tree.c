@@ -26,12 +26,18 @@ static int no_memory(struct err *err)
 static size_t make_node(struct run *run, const struct view_event *event)
 {
 	struct view_launch_part parts[VIEW_LAUNCH_PARTS_MAX];
-	size_t count = view_launch_parts(run->view, event, parts, NULL), node = STACK_TREE_ROOT;
+	size_t count = view_launch_parts(run->view, event, parts, NULL);
+	size_t node = STACK_TREE_ROOT, call = STACK_TREE_NONE;
 
-	for (size_t i = 0; i < count; i++)
-		node = parts[i].name ? stack_tree_child(&run->tree, node, parts[i].name)
-				     : stack_tree_stack(&run->tree, node, run->view, parts[i].pid,
-							parts[i].stack, view_frame_append_call);
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].name)
+			node = stack_tree_child(&run->tree, node, parts[i].name);
+		else
+			call = node = stack_tree_stack(&run->tree, node, run->view, parts[i].pid,
+						       parts[i].stack, view_frame_append_call);
+	}
+	/* The last stack is that of the launch. */
+	stack_tree_end(&run->tree, call);
 	return node;
 }
 
@@ -69,13 +75,12 @@ int report_gpu_tree_make(struct view *view, const struct report_request *request
 	struct run run = {.view = view};
 	int result = stack_tree_init(&run.tree) ? no_memory(err) : 0;
 
-	(void)request;
 	table->title = "GPU time as a tree (callers first)";
 	table->empty = any ? "No GPU did anything."
 			   : "No stacks of launches were taken (--launch-stacks all takes them).";
 	if (result == 0 && any)
 		result = view_run(view, &sink, &run, err);
-	if (result == 0 && stack_tree_fill(&run.tree, table))
+	if (result == 0 && stack_tree_fill(&run.tree, request, table))
 		result = no_memory(err);
 	stack_tree_free(&run.tree);
 	string_table_free(&run.names);

@@ -261,6 +261,7 @@ int report_print(const struct report_request *request, struct view *view,
 	int result;
 
 	table.cut = view_survey(view)->cut;
+	table.for_people = report_format_is_for_people(style->format);
 	printer_open(&printer, &table);
 	result = printer_close(&printer, request->report->make(view, request, &table, err), err);
 	if (result == 0 && ret_row_count)

@@ -44,6 +44,7 @@ struct report_row {
 struct report_table {
 	const char *title;
 	bool cut; /* the recording was */
+	bool for_people; /* who see a few rows of it, and want them to say much */
 	const char *
 		empty; /* what to say when it has no rows; not needed where the report has data words */
 	bool whole; /* nothing is missing in it of a recording that was cut */

@@ -30,13 +30,17 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 static size_t node_of_piece(struct run *run, const struct view_event *event,
 			    const struct view_wall_piece *piece)
 {
-	size_t node = piece->why ? stack_tree_child(&run->tree, STACK_TREE_ROOT, piece->why)
-				 : stack_tree_stack(&run->tree, STACK_TREE_ROOT, run->view,
-						    event->record->pid, event->record->stack,
-						    view_frame_append_name);
+	size_t node;
 	_cleanup_text_ struct text leaf = {0};
 	bool named;
 
+	if (piece->why) {
+		node = stack_tree_child(&run->tree, STACK_TREE_ROOT, piece->why);
+	} else {
+		node = stack_tree_stack(&run->tree, STACK_TREE_ROOT, run->view, event->record->pid,
+					event->record->stack, view_frame_append_name);
+		stack_tree_end(&run->tree, node);
+	}
 	if (!run->of_wall || node == STACK_TREE_NONE)
 		return node;
 	/* What it left its CPU in; where that was no call the state says it. */
@@ -79,7 +83,7 @@ int report_tree_make(struct view *view, const struct report_request *request,
 	table->title = run.of_wall ? "Time of threads as a tree (callers first)"
 				   : "CPU time as a tree (callers first)";
 	table->empty = "No samples were taken.";
-	if (result == 0 && stack_tree_fill(&run.tree, table))
+	if (result == 0 && stack_tree_fill(&run.tree, request, table))
 		result = no_memory(err);
 	stack_tree_free(&run.tree);
 	return result;

@@ -19,6 +19,7 @@ static const struct report report_rows[] = {
 #define MODULE REPORT_TAKES_MODULE
 #define ALIKE  REPORT_TAKES_ALIKE
 #define IDLE   REPORT_TAKES_IDLE
+#define FRAMES REPORT_TAKES_FRAMES
 #define ALIASES(...)        \
 	{                   \
 		__VA_ARGS__ \
@@ -34,6 +35,7 @@ static const struct report report_rows[] = {
 #undef MODULE
 #undef ALIKE
 #undef IDLE
+#undef FRAMES
 #undef ALIASES
 };
 
@@ -181,6 +183,12 @@ static bool set_idle(struct report_request *request, const char *value)
 	return !value;
 }
 
+static bool set_by_frame(struct report_request *request, const char *value)
+{
+	request->by_frame = true;
+	return !value;
+}
+
 static const struct option_word {
 	const char *word, *shown;
 	enum report_option option;
@@ -197,6 +205,7 @@ static const struct option_word {
 	{"module", ":module", REPORT_TAKES_MODULE, set_by_module},
 	{"alike", ":alike", REPORT_TAKES_ALIKE, set_alike},
 	{"idle", ":idle", REPORT_TAKES_IDLE, set_idle},
+	{"frames", ":frames", REPORT_TAKES_FRAMES, set_by_frame},
 };
 
 void report_append_options(const struct report *report, struct text *text)

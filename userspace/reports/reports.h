@@ -25,6 +25,7 @@ enum report_option {
 	REPORT_TAKES_ALIKE = 16, /* :alike */
 	REPORT_TAKES_IDLE = 32, /* :idle */
 	REPORT_TAKES_MODULE = 64, /* :module */
+	REPORT_TAKES_FRAMES = 128, /* :frames */
 };
 
 /* How kernels are called. */
@@ -45,6 +46,7 @@ struct report_request {
 	u64 rows;	/* the most that it makes; 0: nobody said */
 	bool by_thread, by_process, by_line, by_module; /* has a row for each */
 	bool alike; /* has one row for threads that are alike */
+	bool by_frame; /* has a row for each function of a stack, for people too */
 	bool idle; /* has rows of their own for threads that do next to nothing */
 };
 

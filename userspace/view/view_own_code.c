@@ -147,6 +147,19 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 	return SORT_NATIVE;
 }
 
+static enum sort sort_of(const struct view *view, const struct view_frame *frame,
+			 const char *kernel)
+{
+	return frame->python ? sort_of_python(frame->file) : sort_of_native(view, frame, kernel);
+}
+
+bool view_is_library_frame(const struct view *view, const struct view_frame *frame)
+{
+	enum sort sort = sort_of(view, frame, NULL);
+
+	return sort != SORT_NOTHING && sort < SORT_NATIVE;
+}
+
 static enum sort own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel,
 			   struct view_frame *ret_frame)
 {
@@ -156,8 +169,7 @@ static enum sort own_frame(const struct view *view, u32 pid, u32 stack, const ch
 	enum sort best = SORT_NOTHING;
 
 	for (size_t i = 0; i < count; i++) {
-		enum sort sort = frames[i].python ? sort_of_python(frames[i].file)
-						  : sort_of_native(view, &frames[i], kernel);
+		enum sort sort = sort_of(view, &frames[i], kernel);
 
 		if (sort <= best)
 			continue;
