@@ -3,6 +3,7 @@
 #include "capture_fixture.h"
 #include "reports/block_append.h"
 #include "reports/blocks.h"
+#include "reports/report_runs.h"
 #include "reports/report_table.h"
 
 #define WINDOW "{\"kind\":\"window\",\"ts\":1000,\"dur\":1000000}\n"
@@ -169,7 +170,7 @@ TEST(a_gpu_is_busy_once_at_a_time)
 	struct err err = {0};
 
 	CHECK_OK(report_parse("busy", &request, &err), err);
-	CHECK_OK(request.report->make(fixture.view, &request, &table, &err), err);
+	CHECK_OK(report_runs_one(fixture.view, &request, &table, &err), err);
 	CHECK_U64(table.row_count, 1);
 	CHECK(table.rows[0].cells[1].decimal == 20.0);
 	CHECK_U64(table.rows[0].cells[4].count, 200000);
@@ -212,7 +213,7 @@ TEST(each_moment_is_of_one_row)
 	double all = 0;
 
 	CHECK_OK(report_parse("time_sum", &request, &err), err);
-	CHECK_OK(request.report->make(fixture.view, &request, &table, &err), err);
+	CHECK_OK(report_runs_one(fixture.view, &request, &table, &err), err);
 	CHECK(share_of(&table, "runs kernels") == 10);
 	CHECK(share_of(&table, "copies or sets") == 2);
 	CHECK(share_of(&table, "in a CUDA call") == 10);
@@ -247,8 +248,7 @@ TEST(blocks_name_columns_that_there_are)
 				continue;
 			CHECK_OK(report_parse(j ? rows[i].beside : rows[i].report, &request, &err),
 				 err);
-			CHECK_OK(request.report->make(fixture.view, &request, &tables[j], &err),
-				 err);
+			CHECK_OK(report_runs_one(fixture.view, &request, &tables[j], &err), err);
 		}
 		for (const struct block_column *column = rows[i].columns; column->heading;
 		     column++) {

@@ -92,6 +92,7 @@ static char *print_rows(const struct statistics_row *rows, size_t count, enum re
 	CHECK_OK(report_parse("functions", &request.request, &err), err);
 	report = *request.request.report;
 	report.make = make_rows;
+	report.begin = NULL;
 	request.request.report = &report;
 	return print_made(&request.request, style);
 }

@@ -11,6 +11,7 @@
 #include "reports/block_append.h"
 #include "reports/block_opening.h"
 #include "reports/report_printer.h"
+#include "reports/report_runs.h"
 
 struct block {
 	const char *title;
@@ -64,6 +65,8 @@ _Static_assert(LEAST_LINES <= BLOCKS_LINES, "blocks.def: the least of all blocks
 /* A block of a capture. */
 struct filled {
 	const struct block *block; /* NULL: there is nothing for it */
+	bool wanted;		   /* its tables are made */
+	struct report_request request, request_beside;
 	struct report_table table, beside;
 	bool shown;
 	size_t rows; /* shown */
@@ -149,15 +152,6 @@ static void share_lines(struct filled *filled, const struct blocks_style *style)
 	}
 }
 
-static int make_table(struct view *view, const char *report, struct report_table *table,
-		      struct err *err)
-{
-	struct report_request request;
-	int result = report_parse(report, &request, err);
-
-	return result < 0 ? result : request.report->make(view, &request, table, err);
-}
-
 /* A line in place of its rows. */
 static int say_failure(const struct block *block, struct filled *filled, struct err *err)
 {
@@ -172,23 +166,89 @@ static int say_failure(const struct block *block, struct filled *filled, struct 
 	return 0;
 }
 
-static int fill(struct view *view, const struct block *block, const struct blocks_style *style,
-		struct filled *filled, struct err *err)
+static void filled_free(struct filled *filled)
+{
+	report_table_free(&filled->table);
+	report_table_free(&filled->beside);
+}
+
+/* Which tables are to be made. */
+static int choose(struct view *view, const struct block *block, const struct blocks_style *style,
+		  struct filled *filled, struct err *err)
 {
 	int result;
 
-	if (block->kinds[0] && !view_has_any(view, block->kinds))
+	if (is_said(block, style) || (block->kinds[0] && !view_has_any(view, block->kinds)))
 		return 0;
-	result = make_table(view, block->report, &filled->table, err);
+	filled->wanted = true;
+	result = report_parse(block->report, &filled->request, err);
 	if (result == 0 && block->beside)
-		result = make_table(view, block->beside, &filled->beside, err);
-	if (temporary_file_is_failure(result))
-		return say_failure(block, filled, err);
+		result = report_parse(block->beside, &filled->request_beside, err);
+	return result;
+}
+
+static size_t add_wanted(struct filled *filled, struct report_wanted *wanted)
+{
+	size_t count = 0;
+
+	if (filled->wanted)
+		wanted[count++] = (struct report_wanted){&filled->request, &filled->table};
+	if (filled->request_beside.report)
+		wanted[count++] = (struct report_wanted){&filled->request_beside, &filled->beside};
+	return count;
+}
+
+static void settle(const struct block *block, const struct blocks_style *style,
+		   struct filled *filled)
+{
+	if (!filled->wanted)
+		return;
 	/* Who asks for rows wants them. */
 	if (style->has_max_rows && filled->table.row_count)
 		free(take_pointer(&filled->table.brief));
-	if (result == 0 && (filled->table.row_count || (!block->kinds[0] && block->most)))
+	if (filled->table.row_count || (!block->kinds[0] && block->most))
 		filled->block = block;
+}
+
+/* By runs of its own: what can't be made has a line that says why. */
+static int make_alone(struct view *view, const struct block *block, struct filled *filled,
+		      struct err *err)
+{
+	struct report_wanted wanted[2];
+	size_t count;
+	int result;
+
+	filled_free(filled);
+	filled->table = filled->beside = (struct report_table){0};
+	count = add_wanted(filled, wanted);
+	result = report_runs_all(view, wanted, count, err);
+	if (!temporary_file_is_failure(result))
+		return result;
+	filled->wanted = false;
+	return say_failure(block, filled, err);
+}
+
+/* All blocks by the same runs over the events. */
+static int make_all(struct view *view, const struct blocks_style *style, struct filled *filled,
+		    struct err *err)
+{
+	struct report_wanted wanted[2 * ARRAY_SIZE(blocks)];
+	size_t count = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++) {
+		result = choose(view, &blocks[i], style, &filled[i], err);
+		count += add_wanted(&filled[i], &wanted[count]);
+	}
+	if (result == 0)
+		result = report_runs_all(view, wanted, count, err);
+	if (temporary_file_is_failure(result)) {
+		result = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
+			result = make_alone(view, &blocks[i], &filled[i], err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
+		settle(&blocks[i], style, &filled[i]);
 	return result;
 }
 
@@ -295,21 +355,12 @@ static int print_all(const struct view *view, const struct filled *filled,
 	return 0;
 }
 
-static void filled_free(struct filled *filled)
-{
-	report_table_free(&filled->table);
-	report_table_free(&filled->beside);
-}
-
 int blocks_print(struct view *view, const struct blocks_style *style, struct err *err)
 {
 	struct filled filled[ARRAY_SIZE(blocks)] = {0};
 	struct text opening _cleanup_text_ = {0};
-	int result = 0;
+	int result = make_all(view, style, filled, err);
 
-	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
-		if (!is_said(&blocks[i], style))
-			result = fill(view, &blocks[i], style, &filled[i], err);
 	if (result == 0 && block_opening_append(view, &opening) < 0)
 		result = err_errno(err, -ENOMEM, "can't print the summary");
 	if (result == 0) {

@@ -201,18 +201,37 @@ static int fill_table(struct run *run, struct report_table *table)
 	return result;
 }
 
-int report_allocations_make(struct view *view, const struct report_request *request,
-			    struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.open = run_open, .total = run_total};
-	struct run run = {.report = allocation_reports};
-	int result;
+	struct run *run = data;
 
-	while (strcmp(run.report->name, request->report->name))
-		run.report++;
-	result = view_run(view, &sink, &run, err);
-	if (result == 0 && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	free(run.records);
-	return result;
+	free(run->records);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+
+	return fill_table(run, table) < 0
+		       ? err_errno(err, -ENOMEM, "can't make the report %s", run->report->name)
+		       : 0;
+}
+
+int report_allocations_begin(struct view *view, const struct report_request *request,
+			     struct report_table *table, struct report_run *ret_run,
+			     struct err *err)
+{
+	static const struct view_sink sink = {.open = run_open, .total = run_total};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	(void)view, (void)table;
+	run->report = allocation_reports;
+	while (strcmp(run->report->name, request->report->name))
+		run->report++;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

@@ -285,31 +285,46 @@ static int fill_table(struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_blockers_make(struct view *view, const struct report_request *request,
-			 struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.span = run_span, .point = run_point};
-	struct run run = {.view = view, .folds = request->alike};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
+	free(run->pairs);
+	free(run->active);
+	map_free(&run->places);
+	map_free(&run->ran);
+	map_free(&run->waiters);
+	map_free(&run->wakers);
+	map_free(&run->keys);
+	string_table_free(&run->alike);
+	string_table_free(&run->functions);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	return fill_table(data, table) ? err_errno(err, -ENOMEM, "can't make the report blocked_by")
+				       : 0;
+}
+
+int report_blockers_begin(struct view *view, const struct report_request *request,
+			  struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.span = run_span, .point = run_point};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	*run = (struct run){.view = view, .folds = request->alike};
 	table->title = "Off-CPU until another thread woke it";
 	table->empty = "No thread was woken by another one.";
 	table->empty_cells =
-		run.folds ? "Rows without a TID: threads that are alike. Without what the waker "
-			    "ran: no sample of it fell into a wait."
-			  : "Rows without what the waker ran: no sample of it fell into a wait.";
+		run->folds ? "Rows without a TID: threads that are alike. Without what the waker "
+			     "ran: no sample of it fell into a wait."
+			   : "Rows without what the waker ran: no sample of it fell into a wait.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (result == 0 && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	free(run.pairs);
-	free(run.active);
-	map_free(&run.places);
-	map_free(&run.ran);
-	map_free(&run.waiters);
-	map_free(&run.wakers);
-	map_free(&run.keys);
-	string_table_free(&run.alike);
-	string_table_free(&run.functions);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

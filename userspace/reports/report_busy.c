@@ -159,24 +159,42 @@ static int add_row(const struct run *run, const struct gpu *gpu, struct report_t
 	return 0;
 }
 
-int report_busy_make(struct view *view, const struct report_request *request,
-		     struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {0};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
+	free(run->gpus);
+	gpu_places_free(&run->places);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+	int result = 0;
+
+	if (run->count)
+		qsort(run->gpus, run->count, sizeof(*run->gpus), compare_gpus);
+	for (size_t i = 0; i < run->count && result == 0; i++)
+		result = add_row(run, &run->gpus[i], table);
+	if (result == 0)
+		result = report_note_gpu_doubts(run->view, COLUMN_DEVICE, table);
+	return result ? err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum") : 0;
+}
+
+int report_busy_begin(struct view *view, const struct report_request *request,
+		      struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run->view = view;
 	table->title = "GPU busy and idle, of the time in which its work was recorded";
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
-	if (result == 0 && run.count)
-		qsort(run.gpus, run.count, sizeof(*run.gpus), compare_gpus);
-	for (size_t i = 0; i < run.count && result == 0; i++)
-		if (add_row(&run, &run.gpus[i], table) < 0)
-			result = err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
-	if (result == 0 && report_note_gpu_doubts(view, COLUMN_DEVICE, table))
-		result = err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
-	free(run.gpus);
-	gpu_places_free(&run.places);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

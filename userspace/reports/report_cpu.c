@@ -366,8 +366,10 @@ static int compare_places(const void *a, const void *b, void *data)
 	return strcmp(run->keys.strings[*(const u32 *)a], run->keys.strings[*(const u32 *)b]);
 }
 
-static void run_free(struct run *run)
+static void run_free(void *data)
 {
+	struct run *run = data;
+
 	for (size_t i = 0; run->places && i < run->keys.count; i++)
 		free(run->places[i].where), free(run->places[i].name);
 	free(run->places);
@@ -376,6 +378,7 @@ static void run_free(struct run *run)
 	free(run->stacks);
 	free(run->steps);
 	cpu_pools_free(&run->pools);
+	free(run);
 }
 
 static int fill_table(struct run *run, struct report_table *table)
@@ -443,29 +446,36 @@ static int make_columns(const struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_cpu_make(struct view *view, const struct report_request *request,
-		    struct report_table *table, struct err *err)
+static int run_fill(void *data, struct report_table *table, struct err *err)
 {
-	const struct view_sink sink = {.point = run_point, .total = run_total};
-	struct run run = {.view = view,
-			  .with_path = !strcmp(request->report->name, "cpu_paths"),
-			  .by_line = request->by_line,
-			  .by_thread = request->by_thread,
-			  .by_process = request->by_process};
-	int result;
+	struct run *run = data;
 
-	table->title = title_of(&run);
-	table->empty = "No samples were taken.";
-	if (run.by_line)
-		table->empty_cells = "Rows without a line: there is no debug information.";
-	if (make_columns(&run, table))
+	return cpu_pools_share(&run->pools, share_one, run) || make_columns(run, table) ||
+			       fill_table(run, table)
+		       ? err_errno(err, -ENOMEM, "can't make a report of samples")
+		       : 0;
+}
+
+int report_cpu_begin(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.point = run_point, .total = run_total};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
 		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	if (run.with_path)
+	*run = (struct run){.view = view,
+			    .with_path = !strcmp(request->report->name, "cpu_paths"),
+			    .by_line = request->by_line,
+			    .by_thread = request->by_thread,
+			    .by_process = request->by_process};
+	table->title = title_of(run);
+	table->empty = "No samples were taken.";
+	if (run->by_line)
+		table->empty_cells = "Rows without a line: there is no debug information.";
+	if (run->with_path)
 		table->marked_note = strdup(SHARED_NOTE);
-	result = view_run(view, &sink, &run, err);
-	if (result == 0 &&
-	    (cpu_pools_share(&run.pools, share_one, &run) || fill_table(&run, table)))
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	run_free(&run);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

@@ -259,11 +259,6 @@ int report_functions_fill(const struct statistics_row *rows, size_t count, u64 w
 	return result < 0 ? err_errno(err, result, "can't make the report functions") : 0;
 }
 
-static void statistics_cleanup(struct statistics **statistics)
-{
-	statistics_free(*statistics);
-}
-
 /* What the times of stepped functions contain, as it was measured when they were recorded. */
 static int add_marked_note(struct report_table *table, const struct view_survey *survey)
 {
@@ -292,25 +287,46 @@ static void add_costs(struct view *view, struct statistics *statistics)
 					    (const struct record_probe_cost *)costs[i]);
 }
 
-int report_functions_make(struct view *view, const struct report_request *request,
-			  struct report_table *table, struct err *err)
+struct run {
+	struct view *view;
+	struct statistics *statistics;
+};
+
+static void run_free(void *data)
 {
-	_cleanup_(statistics_cleanup) struct statistics *statistics = NULL;
+	struct run *run = data;
+
+	statistics_free(run->statistics);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
 	const struct statistics_row *rows;
 	size_t count;
 	int result;
 
-	result = statistics_create(MEMORY_BYTES, &statistics, err);
+	add_costs(run->view, run->statistics);
+	result = statistics_finish(run->statistics, &rows, &count, err);
 	if (result == 0)
-		result = view_run(view, &statistics_sink, statistics, err);
-	if (result == 0) {
-		add_costs(view, statistics);
-		result = statistics_finish(statistics, &rows, &count, err);
-	}
-	if (result == 0)
-		result = report_functions_fill(rows, count, view_survey(view)->window_start_ns,
+		result = report_functions_fill(rows, count, view_survey(run->view)->window_start_ns,
 					       table, err);
-	if (result == 0)
-		result = add_marked_note(table, view_survey(view));
+	return result < 0 ? result : add_marked_note(table, view_survey(run->view));
+}
+
+int report_functions_begin(struct view *view, const struct report_request *request,
+			   struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int result;
+
+	(void)table;
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run->view = view;
+	*ret_run = (struct report_run){.data = run, .fill = run_fill, .free = run_free};
+	result = statistics_create(MEMORY_BYTES, &run->statistics, err);
+	ret_run->part = (struct view_part){&statistics_sink, run->statistics};
 	return result;
 }

@@ -364,8 +364,10 @@ static int fill_table(struct run *run, struct report_table *table)
 	return result;
 }
 
-static void run_free(struct run *run)
+static void run_free(void *data)
 {
+	struct run *run = data;
+
 	launch_places_free(&run->places);
 	string_table_free(&run->keys);
 	string_table_free(&run->operation_names);
@@ -373,6 +375,7 @@ static void run_free(struct run *run)
 	tally_free(&run->lines);
 	free(run->rows);
 	free(run->seen);
+	free(run);
 }
 
 static const char *title_of(const struct report_request *request)
@@ -396,21 +399,31 @@ static const char *title_of(const struct report_request *request)
 									 : 0];
 }
 
-int report_gpu_code_make(struct view *view, const struct report_request *request,
-			 struct report_table *table, struct err *err)
+static int run_fill(void *data, struct report_table *table, struct err *err)
 {
-	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.view = view, .request = request, .places = {.view = view}};
-	bool any = view_kind_count(view, KIND_launch_stack);
-	int result = any ? view_run(view, &sink, &run, err) : 0;
+	struct run *run = data;
 
+	table->marked_note = strdup(REPLAY_NOTE);
+	return !table->marked_note || make_columns(run, table) || fill_table(run, table)
+		       ? err_errno(err, -ENOMEM, "can't make the report gpu_code")
+		       : 0;
+}
+
+int report_gpu_code_begin(struct view *view, const struct report_request *request,
+			  struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run *run = calloc(1, sizeof(*run));
+	bool any = view_kind_count(view, KIND_launch_stack);
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report gpu_code");
+	*run = (struct run){.view = view, .request = request, .places = {.view = view}};
 	table->title = title_of(request);
 	table->empty = any ? "No GPU did anything."
 			   : "No stacks of launches were taken (--launch-stacks all takes them).";
-	table->marked_note = strdup(REPLAY_NOTE);
-	if (result == 0 &&
-	    (!table->marked_note || make_columns(&run, table) || fill_table(&run, table)))
-		result = err_errno(err, -ENOMEM, "can't make the report gpu_code");
-	run_free(&run);
-	return result;
+	*ret_run = (struct report_run){.data = run, .fill = run_fill, .free = run_free};
+	if (any)
+		ret_run->part = (struct view_part){&sink, run};
+	return 0;
 }

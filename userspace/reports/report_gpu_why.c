@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report gpu_why: why GPUs were idle. Its rows add up to the idle times of gpu_busy_sum. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "reports/report_gpu_doubts.h"
 #include "why/why.h"
@@ -70,26 +71,68 @@ static int add_row(const struct view *view, const struct why *why, const struct 
 	return 0;
 }
 
-int report_gpu_why_make(struct view *view, const struct report_request *request,
-			struct report_table *table, struct err *err)
-{
-	double all_ns = 0;
+struct run {
+	struct view *view;
 	struct why why;
-	int result = why_make(view, NULL, &why, err);
+	struct why_making *making;
+	bool is_second; /* of both runs */
+};
+
+static void run_free(void *data)
+{
+	struct run *run = data;
+
+	why_making_free(run->making);
+	why_free(&run->why);
+	free(run);
+}
+
+static int run_then(struct report_run *report, struct err *err)
+{
+	struct run *run = report->data;
+
+	if (run->is_second)
+		return 0;
+	run->is_second = true;
+	return why_making_second(run->making, &report->part, err);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+	double all_ns = 0;
+	int result = why_making_finish(run->making, err);
+
+	if (result < 0)
+		return result;
+	why_merge(&run->why);
+	for (size_t i = 0; i < run->why.count; i++)
+		all_ns += run->why.causes[i].ns;
+	for (size_t i = 0; i < run->why.count && result == 0; i++)
+		result = add_row(run->view, &run->why, &run->why.causes[i], all_ns, table);
+	if (result == 0)
+		result = report_note_gpu_doubts(run->view, COLUMN_DEVICE, table);
+	return result ? err_errno(err, -ENOMEM, "can't make the report gpu_why") : 0;
+}
+
+int report_gpu_why_begin(struct view *view, const struct report_request *request,
+			 struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int result;
 
 	(void)request;
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report gpu_why");
+	run->view = view;
 	table->title = "Why GPUs were idle";
 	table->empty = "No GPU was idle.";
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
-	why_merge(&why);
-	for (size_t i = 0; i < why.count; i++)
-		all_ns += why.causes[i].ns;
-	for (size_t i = 0; i < why.count && result == 0; i++)
-		if (add_row(view, &why, &why.causes[i], all_ns, table))
-			result = err_errno(err, -ENOMEM, "can't make the report gpu_why");
-	if (result == 0 && report_note_gpu_doubts(view, COLUMN_DEVICE, table))
-		result = err_errno(err, -ENOMEM, "can't make the report gpu_why");
-	why_free(&why);
+	*ret_run = (struct report_run){
+		.data = run, .then = run_then, .fill = run_fill, .free = run_free};
+	result = why_making_new(view, false, NULL, &run->why, &run->making, err);
+	if (result == 0)
+		ret_run->part = why_making_first(run->making);
 	return result;
 }

@@ -167,24 +167,42 @@ static int fill_table(struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_growth_make(struct view *view, const struct report_request *request,
-		       struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.total = run_total};
-	struct run run = {.view = view, .stacks = {.view = view}};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
+	free(run->rows);
+	map_free(&run->places);
+	map_free(&run->seen);
+	string_table_free(&run->names);
+	stack_strings_free(&run->stacks);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+
+	return run->count && fill_table(run, table)
+		       ? err_errno(err, -ENOMEM, "can't make the report growth")
+		       : 0;
+}
+
+int report_growth_begin(struct view *view, const struct report_request *request,
+			struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.total = run_total};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	*run = (struct run){.view = view, .stacks = {.view = view}};
 	table->title = "Memory growth by stack (innermost function first)";
 	table->empty = "No growth of memory was recorded.";
 	table->empty_cells = "Rows without a PID: processes of one name.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (result == 0 && run.count && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	free(run.rows);
-	map_free(&run.places);
-	map_free(&run.seen);
-	string_table_free(&run.names);
-	stack_strings_free(&run.stacks);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

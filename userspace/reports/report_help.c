@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "reports/report_runs.h"
 #include "reports/report_table.h"
 
 static const struct {
@@ -54,7 +55,7 @@ int report_help_print(const struct report_request *request, struct view *view, F
 	const struct report *report = request->report;
 	_cleanup_report_table_ struct report_table table = {0};
 	_cleanup_text_ struct text options = {0};
-	int result = report->make(view, request, &table, err);
+	int result = report_runs_one(view, request, &table, err);
 
 	if (result < 0)
 		return result;

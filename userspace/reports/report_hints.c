@@ -184,31 +184,49 @@ static int fill_row(const struct run *run, const struct unnamed *item, struct re
 	return report_cell_text(&row->cells[COLUMN_HINT], text_string(&hint));
 }
 
-int report_hints_make(struct view *view, const struct report_request *request,
-		      struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.point = run_point, .span = run_span};
-	struct run run = {.view = view};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
+	free(run->items);
+	map_free(&run->places);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+
+	if (run->count)
+		qsort(run->items, run->count, sizeof(*run->items), compare_items);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct unnamed *item = &run->items[i];
+		struct report_row *row;
+
+		if (percent(item->cpu_ns, run->cpu_ns) < least_of(item) &&
+		    percent(item->wait_ns, run->wait_ns) < least_of(item))
+			continue;
+		row = report_table_add(table);
+		if (!row || fill_row(run, item, row))
+			return err_errno(err, -ENOMEM, "can't make the report hints");
+	}
+	return 0;
+}
+
+int report_hints_begin(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.point = run_point, .span = run_span};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run->view = view;
 	table->title = "Time without names, and what to do about it";
 	table->empty = "Names are there for nearly all of the CPU time, and of the waits.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (run.count)
-		qsort(run.items, run.count, sizeof(*run.items), compare_items);
-	for (size_t i = 0; i < run.count && result == 0; i++) {
-		struct report_row *row;
-
-		if (percent(run.items[i].cpu_ns, run.cpu_ns) < least_of(&run.items[i]) &&
-		    percent(run.items[i].wait_ns, run.wait_ns) < least_of(&run.items[i]))
-			continue;
-		row = report_table_add(table);
-		if (!row || fill_row(&run, &run.items[i], row))
-			result = err_errno(err, -ENOMEM, "can't make the report %s",
-					   request->report->name);
-	}
-	free(run.items);
-	map_free(&run.places);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

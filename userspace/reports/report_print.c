@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "reports/report_printer.h"
+#include "reports/report_runs.h"
 
 #define NOTES_MAX 5
 
@@ -263,7 +264,7 @@ int report_print(const struct report_request *request, struct view *view,
 	table.cut = view_survey(view)->cut;
 	table.for_people = report_format_is_for_people(style->format);
 	printer_open(&printer, &table);
-	result = printer_close(&printer, request->report->make(view, request, &table, err), err);
+	result = printer_close(&printer, report_runs_one(view, request, &table, err), err);
 	if (result == 0 && ret_row_count)
 		*ret_row_count = printer.rows;
 	return result;

@@ -256,25 +256,42 @@ static void chains_free(struct chains *chains)
 	map_free(&chains->places);
 }
 
-int report_stacks_make(struct view *view, const struct report_request *request,
-		       struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.span = run_span, .total = run_total};
-	struct run run = {.stacks = {.view = view}, .idle_apart = request->idle};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
+	free(run->threads);
+	map_free(&run->thread_places);
+	chains_free(&run->of_threads);
+	chains_free(&run->rows);
+	stack_strings_free(&run->stacks);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+
+	if (run->of_threads.count && (sum_up(run) < 0 || fill_table(run, table) < 0))
+		return err_errno(err, -ENOMEM, "can't make the report off_cpu_stacks");
+	return 0;
+}
+
+int report_stacks_begin(struct view *view, const struct report_request *request,
+			struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.span = run_span, .total = run_total};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	*run = (struct run){.stacks = {.view = view}, .idle_apart = request->idle};
 	table->title =
 		"Off-CPU by stack (innermost function first; what was open counts to the end)";
 	table->empty = "No waits were recorded.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (result == 0 && run.of_threads.count &&
-	    (sum_up(&run) < 0 || fill_table(&run, table) < 0))
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	free(run.threads);
-	map_free(&run.thread_places);
-	chains_free(&run.of_threads);
-	chains_free(&run.rows);
-	stack_strings_free(&run.stacks);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

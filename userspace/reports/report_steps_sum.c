@@ -104,20 +104,53 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	return 0;
 }
 
-int report_steps_sum_make(struct view *view, const struct report_request *request,
-			  struct report_table *table, struct err *err)
-{
-	const struct view_steps *steps;
-	int result = view_steps(view, &steps, err);
+struct run {
+	const struct view *view;
+	const struct view_steps *steps; /* NULL: not found yet */
+};
 
+/* What GPUs did in them, once they are found. */
+static int run_then(struct report_run *report, struct err *err)
+{
+	struct run *run = report->data;
+	int result;
+
+	if (run->steps)
+		return 0;
+	result = view_steps_search_end(run->view, &run->steps, err);
+	if (result == 0)
+		report->part = view_steps_work_part(run->view);
+	return result;
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	const struct run *run = data;
+	int result = 0;
+
+	for (size_t i = 0; i < run->steps->track_count && result == 0; i++)
+		if (run->steps->tracks[i].count)
+			result = add_row(table, &run->steps->tracks[i]);
+	return result < 0 ? err_errno(err, result, "can't make the report steps_sum") : 0;
+}
+
+int report_steps_sum_begin(struct view *view, const struct report_request *request,
+			   struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int result;
+
+	(void)request;
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report steps_sum");
+	run->view = view;
 	table->title = "Steps, in all";
 	table->empty = "No steps were found: see the report steps.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (result < 0)
-		return result;
-	for (size_t i = 0; i < steps->track_count && result == 0; i++)
-		if (steps->tracks[i].count)
-			result = add_row(table, &steps->tracks[i]);
-	return result < 0 ? err_errno(err, result, "can't make the report steps_sum") : 0;
+	*ret_run =
+		(struct report_run){.data = run, .then = run_then, .fill = run_fill, .free = free};
+	result = view_steps_search_begin(view, &ret_run->part, err);
+	/* They may be known already. */
+	return result < 0 || ret_run->part.sink ? result : run_then(ret_run, err);
 }

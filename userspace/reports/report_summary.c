@@ -521,29 +521,46 @@ static int add_note(const struct run *run, struct report_table *table)
 	return 0;
 }
 
-int report_summary_make(struct view *view, const struct report_request *request,
-			struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.open = run_open, .span = run_span};
-	struct run run = {.summary = find_summary(request->report->name), .request = request};
-	const struct statistics_row *rows;
-	size_t count;
-	int result = statistics_create(MEMORY_BYTES, &run.statistics, err);
+	struct run *run = data;
 
-	if (result == 0)
-		result = view_run(view, &sink, &run, err);
-	if (result == 0)
-		result = statistics_finish(run.statistics, &rows, &count, err);
-	if (result == 0 && (set_up_table(&run, table) < 0 || find_most(&run, rows, count) < 0 ||
-			    fill_table(&run, rows, count, table) < 0 || add_note(&run, table) < 0))
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	kernel_names_free(&run.names);
-	launch_places_free(&run.places);
-	tally_free(&run.launchers);
-	tally_free(&run.sources);
-	string_table_free(&run.source_texts);
-	free(run.most);
-	free(run.most_source);
-	statistics_free(run.statistics);
+	kernel_names_free(&run->names);
+	launch_places_free(&run->places);
+	tally_free(&run->launchers);
+	tally_free(&run->sources);
+	string_table_free(&run->source_texts);
+	free(run->most);
+	free(run->most_source);
+	statistics_free(run->statistics);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	const struct statistics_row *rows;
+	struct run *run = data;
+	size_t count;
+	int result = statistics_finish(run->statistics, &rows, &count, err);
+
+	if (result == 0 && (set_up_table(run, table) < 0 || find_most(run, rows, count) < 0 ||
+			    fill_table(run, rows, count, table) < 0 || add_note(run, table) < 0))
+		result = err_errno(err, -ENOMEM, "can't make the report %s", run->summary->report);
 	return result;
+}
+
+int report_summary_begin(struct view *view, const struct report_request *request,
+			 struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.open = run_open, .span = run_span};
+	struct run *run = calloc(1, sizeof(*run));
+
+	(void)view, (void)table;
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run->summary = find_summary(request->report->name);
+	run->request = request;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return statistics_create(MEMORY_BYTES, &run->statistics, err);
 }

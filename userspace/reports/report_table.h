@@ -79,36 +79,50 @@ void report_cells_figures(struct report_cell *cells, const struct statistics_row
 void report_table_free(struct report_table *table);
 #define _cleanup_report_table_ __attribute__((cleanup(report_table_free)))
 
-/* The reports. */
+/* A report that is being made by runs over the events, which others can share. */
+struct report_run {
+	void *data;	       /* the report's own */
+	struct view_part part; /* of the next run; sink NULL: it needs none */
+	/* Behind that run; sets part (its sink is NULL) where one more is needed. NULL: one is enough. */
+	int (*then)(struct report_run *run, struct err *err);
+	/* Behind the last one, before any other run: makes all rows, in their order. */
+	int (*fill)(void *data, struct report_table *table, struct err *err);
+	void (*free)(void *data);
+};
+
+/* The reports: by themselves, or by runs. The latter set up the table as far as it is known by now; who calls that frees data, unless it is
+ * NULL, of an error too. */
 typedef int report_make(struct view *view, const struct report_request *request,
 			struct report_table *table, struct err *err);
+typedef int report_begin(struct view *view, const struct report_request *request,
+			 struct report_table *table, struct report_run *ret_run, struct err *err);
 report_make report_distribution_make;
 report_make report_overhead_make;
-report_make report_functions_make;
+report_begin report_functions_begin;
 report_make report_ledger_make;
-report_make report_summary_make;
+report_begin report_summary_begin;
 report_make report_launch_make;
 report_make report_idle_make;
-report_make report_usdt_make;
-report_make report_growth_make;
-report_make report_stacks_make;
+report_begin report_usdt_begin;
+report_begin report_growth_begin;
+report_begin report_stacks_begin;
 report_make report_ready_make;
 report_make report_wakers_make;
-report_make report_blockers_make;
-report_make report_cpu_make;
-report_make report_threads_make;
-report_make report_tasks_make;
-report_make report_gpu_code_make;
-report_make report_gpu_why_make;
-report_make report_hints_make;
+report_begin report_blockers_begin;
+report_begin report_cpu_begin;
+report_begin report_threads_begin;
+report_begin report_tasks_begin;
+report_begin report_gpu_code_begin;
+report_begin report_gpu_why_begin;
+report_begin report_hints_begin;
 report_make report_wall_make;
 report_make report_tree_make;
 report_make report_gpu_tree_make;
-report_make report_allocations_make;
+report_begin report_allocations_begin;
 report_make report_steps_make;
-report_make report_steps_sum_make;
-report_make report_busy_make;
-report_make report_time_make;
+report_begin report_steps_sum_begin;
+report_begin report_busy_begin;
+report_begin report_time_begin;
 report_make report_trace_make;
 report_make report_utilization_make;
 report_make report_range_kernels_make;

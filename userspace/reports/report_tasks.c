@@ -54,6 +54,7 @@ struct tasks {
 };
 
 struct run {
+	const struct view *view;
 	struct tasks processes, programs, threads, alike; /* programs: processes that are alike */
 	struct string_table names, titles; /* of threads without their numbers, of processes */
 	u64 window_ns;
@@ -245,26 +246,44 @@ static void tasks_free(struct tasks *tasks)
 	map_free(&tasks->places);
 }
 
-int report_tasks_make(struct view *view, const struct report_request *request,
-		      struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.open = run_open, .total = run_total};
-	struct run run = {0};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
+	tasks_free(&run->processes);
+	tasks_free(&run->programs);
+	tasks_free(&run->threads);
+	tasks_free(&run->alike);
+	string_table_free(&run->names);
+	string_table_free(&run->titles);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+
+	return sum_up(run, run->view) < 0 || fill_table(run, table) < 0
+		       ? err_errno(err, -ENOMEM, "can't make the report tasks")
+		       : 0;
+}
+
+int report_tasks_begin(struct view *view, const struct report_request *request,
+		       struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {.open = run_open, .total = run_total};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run->view = view;
 	table->title = "Processes, and their threads (what they did with their time)";
 	table->empty = "How long threads ran was not recorded.";
 	table->empty_cells = "Rows without a TID: a process, or threads that are alike. Without a "
 			     "PID: processes that are alike.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	if (result == 0 && (sum_up(&run, view) < 0 || fill_table(&run, table) < 0))
-		result = err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
-	tasks_free(&run.processes);
-	tasks_free(&run.programs);
-	tasks_free(&run.threads);
-	tasks_free(&run.alike);
-	string_table_free(&run.names);
-	string_table_free(&run.titles);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

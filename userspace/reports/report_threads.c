@@ -147,29 +147,49 @@ static int fill_row(const struct run *run, const struct lived *lived, struct rep
 	return report_cell_text(&row->cells[COLUMN_NAME], lived->name);
 }
 
-int report_threads_make(struct view *view, const struct report_request *request,
-			struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink sink = {.open = run_open, .point = run_event, .total = run_event};
-	struct run run = {.by_process = !strcmp(request->report->name, "processes")};
-	int result = view_run(view, &sink, &run, err);
+	struct run *run = data;
 
-	table->title = run.by_process ? "Processes (what their threads did with their time)"
-				      : "Threads (what they did with their time)";
-	table->empty = "How long threads ran was not recorded.";
-	table->columns = run.by_process ? process_columns : thread_columns;
-	table->column_count = run.by_process ? COLUMN_PROCESS : COLUMNS;
-	if (run.count)
-		qsort(run.rows, run.count, sizeof(*run.rows), compare_rows);
-	for (size_t i = 0; i < run.count && result == 0; i++) {
+	free(run->rows);
+	map_free(&run->places);
+	map_free(&run->threads);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+
+	if (run->count)
+		qsort(run->rows, run->count, sizeof(*run->rows), compare_rows);
+	for (size_t i = 0; i < run->count; i++) {
 		struct report_row *row = report_table_add(table);
 
-		if (!row || fill_row(&run, &run.rows[i], row))
-			result = err_errno(err, -ENOMEM, "can't make the report %s",
-					   request->report->name);
+		if (!row || fill_row(run, &run->rows[i], row))
+			return err_errno(err, -ENOMEM, "can't make the report %s",
+					 run->by_process ? "processes" : "threads");
 	}
-	free(run.rows);
-	map_free(&run.places);
-	map_free(&run.threads);
-	return result;
+	return 0;
+}
+
+int report_threads_begin(struct view *view, const struct report_request *request,
+			 struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink sink = {
+		.open = run_open, .point = run_event, .total = run_event};
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	(void)view;
+	run->by_process = !strcmp(request->report->name, "processes");
+	table->title = run->by_process ? "Processes (what their threads did with their time)"
+				       : "Threads (what they did with their time)";
+	table->empty = "How long threads ran was not recorded.";
+	table->columns = run->by_process ? process_columns : thread_columns;
+	table->column_count = run->by_process ? COLUMN_PROCESS : COLUMNS;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&sink, run}, .fill = run_fill, .free = run_free};
+	return 0;
 }

@@ -287,40 +287,64 @@ static int fill_table(struct run *run, struct report_table *table)
 	return is_shared && !table->marked_note ? -ENOMEM : 0;
 }
 
-static int measure(struct run *run, struct view *view, struct err *err)
+static void run_free(void *data)
 {
-	const struct view_sink launches = {.span = run_span};
-	const struct view_sink changes = {.span = run_span, .end = run_end};
-	int result = view_run(view, &launches, run, err);
+	struct run *run = data;
 
-	if (result == 0 && run->count) {
-		begin_measuring(run);
-		result = view_run(view, &changes, run, err);
-	}
-	for (size_t i = 0; i < run->count && result == 0; i++)
-		advance(run, &run->processes[i], run->processes[i].until_ns);
-	return result;
+	free(run->threads);
+	free(run->processes);
+	map_free(&run->places);
+	free(run);
 }
 
-int report_time_make(struct view *view, const struct report_request *request,
-		     struct report_table *table, struct err *err)
+/* Once more, where anything launched. */
+static int run_then(struct report_run *report, struct err *err)
 {
+	static const struct view_sink changes = {.span = run_span, .end = run_end};
+	struct run *run = report->data;
+
+	(void)err;
+	if (run->measures || !run->count)
+		return 0;
+	begin_measuring(run);
+	report->part = (struct view_part){&changes, run};
+	return 0;
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	struct run *run = data;
+	int result = 0;
+
+	for (size_t i = 0; i < run->count; i++)
+		advance(run, &run->processes[i], run->processes[i].until_ns);
+	if (run->count)
+		result = fill_table(run, table);
+	return result < 0 ? err_errno(err, -ENOMEM, "can't make the report time_sum") : 0;
+}
+
+int report_time_begin(struct view *view, const struct report_request *request,
+		      struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	static const struct view_sink launches = {.span = run_span};
 	const struct view_survey *survey = view_survey(view);
-	struct run run = {
+	struct run *run = calloc(1, sizeof(*run));
+
+	(void)request;
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report time_sum");
+	*run = (struct run){
 		.view = view,
 		.start_ns = survey->window_start_ns,
-		.threads = calloc(survey->row_count + 1, sizeof(*run.threads)),
+		.threads = calloc(survey->row_count + 1, sizeof(*run->threads)),
 	};
-	int result = run.threads ? measure(&run, view, err)
-				 : err_errno(err, -ENOMEM, "can't make the report time_sum");
-
 	table->title = "Where the time of processes that use a GPU went";
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
-	if (result == 0 && run.count && fill_table(&run, table) < 0)
-		result = err_errno(err, -ENOMEM, "can't make the report time_sum");
-	free(run.threads);
-	free(run.processes);
-	map_free(&run.places);
-	return result;
+	*ret_run = (struct report_run){.data = run,
+				       .part = {&launches, run},
+				       .then = run_then,
+				       .fill = run_fill,
+				       .free = run_free};
+	return run->threads ? 0 : err_errno(err, -ENOMEM, "can't make the report time_sum");
 }

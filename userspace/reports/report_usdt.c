@@ -37,13 +37,13 @@ static const struct report_column columns[COLUMNS] = {
 	[COLUMN_BINARY] = {"Binary", REPORT_TEXT},
 };
 
-struct usdt_sums {
+struct run {
 	const struct view *view;
 	struct statistics *statistics;
 };
 
-static int row_of(const struct usdt_sums *sums, const struct view_event *event, u32 usdt,
-		  u32 *ret_row, struct err *err)
+static int row_of(const struct run *sums, const struct view_event *event, u32 usdt, u32 *ret_row,
+		  struct err *err)
 {
 	const struct record_usdt *fact =
 		(const struct record_usdt *)view_fact(sums->view, KIND_usdt, usdt);
@@ -57,7 +57,7 @@ static int row_of(const struct usdt_sums *sums, const struct view_event *event, 
 static int sums_span(void *data, const struct view_event *event, struct err *err)
 {
 	const struct record_usdt_span *span = (const struct record_usdt_span *)event->record;
-	const struct usdt_sums *sums = data;
+	const struct run *sums = data;
 	u32 row;
 	int result;
 
@@ -75,7 +75,7 @@ static int sums_span(void *data, const struct view_event *event, struct err *err
 static int sums_point(void *data, const struct view_event *event, struct err *err)
 {
 	const struct record_usdt_point *point = (const struct record_usdt_point *)event->record;
-	const struct usdt_sums *sums = data;
+	const struct run *sums = data;
 	u32 row;
 	int result;
 
@@ -87,7 +87,7 @@ static int sums_point(void *data, const struct view_event *event, struct err *er
 	return result;
 }
 
-static const struct view_sink sums_sink = {
+static const struct view_sink run_sink = {
 	.span = sums_span,
 	.point = sums_point,
 };
@@ -141,26 +141,40 @@ static int fill(const struct statistics_row *rows, size_t count, struct report_t
 	return result;
 }
 
-int report_usdt_make(struct view *view, const struct report_request *request,
-		     struct report_table *table, struct err *err)
+static void run_free(void *data)
 {
-	struct usdt_sums sums = {.view = view};
+	struct run *run = data;
+
+	statistics_free(run->statistics);
+	free(run);
+}
+
+static int run_fill(void *data, struct report_table *table, struct err *err)
+{
+	const struct run *run = data;
 	const struct statistics_row *rows;
 	size_t count;
-	int result;
+	int result = statistics_finish(run->statistics, &rows, &count, err);
 
+	if (result == 0 && (result = fill(rows, count, table)) < 0)
+		err_errno(err, result, "can't make the report usdt");
+	return result;
+}
+
+int report_usdt_begin(struct view *view, const struct report_request *request,
+		      struct report_table *table, struct report_run *ret_run, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "can't make the report %s", request->report->name);
+	run->view = view;
 	table->title = "USDT Summary: probes, and pairs of them by the time between both";
 	table->empty = "No USDT probes were hit.";
 	table->empty_cells = "Probes without times are points.";
 	table->columns = columns;
 	table->column_count = COLUMNS;
-	result = statistics_create(MEMORY_BYTES, &sums.statistics, err);
-	if (result == 0)
-		result = view_run(view, &sums_sink, &sums, err);
-	if (result == 0)
-		result = statistics_finish(sums.statistics, &rows, &count, err);
-	if (result == 0 && (result = fill(rows, count, table)) < 0)
-		err_errno(err, result, "can't make the report usdt");
-	statistics_free(sums.statistics);
-	return result;
+	*ret_run = (struct report_run){
+		.data = run, .part = {&run_sink, run}, .fill = run_fill, .free = run_free};
+	return statistics_create(MEMORY_BYTES, &run->statistics, err);
 }

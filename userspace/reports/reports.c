@@ -20,12 +20,14 @@ static const struct report report_rows[] = {
 #define ALIKE  REPORT_TAKES_ALIKE
 #define IDLE   REPORT_TAKES_IDLE
 #define FRAMES REPORT_TAKES_FRAMES
+/* Else make. */
+#define RUNS(function) .begin = function
 #define ALIASES(...)        \
 	{                   \
 		__VA_ARGS__ \
 	}
-#define REPORT(name, aliases, make, options, data, meaning) \
-	{name, aliases, meaning, data, options, make},
+#define REPORT(name, aliases, function, takes, data, meaning) \
+	{name, aliases, meaning, data, .options = takes, function},
 #include "reports/reports.def"
 #undef NONE
 #undef NAMES
@@ -37,12 +39,13 @@ static const struct report report_rows[] = {
 #undef IDLE
 #undef FRAMES
 #undef ALIASES
+#undef RUNS
 };
 
 /* Not listed. Their meaning is their title. */
 static const struct report absent_rows[] = {
 #define ABSENT(name, old_name, title, data) \
-	{name, {old_name}, title, data, REPORT_TAKES_NONE, report_absent_make},
+	{name, {old_name}, title, data, .options = REPORT_TAKES_NONE, report_absent_make},
 #include "reports/reports_absent.def"
 };
 

@@ -36,6 +36,7 @@ enum report_names {
 };
 
 struct report_table; /* reports/report_table.h */
+struct report_run;
 struct report;
 
 /* A report as it was asked for: "cuda_gpu_kern_sum:base:nvtx-name". */
@@ -55,9 +56,11 @@ struct report_request {
 struct report {
 	const char *name, *aliases[REPORT_ALIASES_MAX], *meaning, *data; /* reports.def */
 	unsigned options;
-	/* Makes all rows, in their order; table is empty. */
+	/* One of both, of report_table.h; report_runs.h calls them. */
 	int (*make)(struct view *view, const struct report_request *request,
 		    struct report_table *table, struct err *err);
+	int (*begin)(struct view *view, const struct report_request *request,
+		     struct report_table *table, struct report_run *ret_run, struct err *err);
 };
 
 const struct report *reports(size_t *ret_count);

@@ -234,7 +234,7 @@ struct view_part {
 	void *data;
 };
 
-#define VIEW_PARTS_MAX 8
+#define VIEW_PARTS_MAX 24
 /* Each event goes to all of them, in their order; the first that fails ends the run. No run for none. */
 int view_run_together(struct view *view, const struct view_part *parts, size_t count, struct err *err);
 struct view *view_free(struct view *view);

@@ -147,5 +147,7 @@ int view_run_together(struct view *view, const struct view_part *parts, size_t c
 	sink.point = together.point.count ? give_point : NULL;
 	sink.counter = together.counter.count ? give_counter : NULL;
 	sink.total = together.total.count ? give_total : NULL;
+	if (count == 1)
+		return view_run(view, parts->sink, parts->data, err);
 	return count ? view_run(view, &sink, &together, err) : 0;
 }
