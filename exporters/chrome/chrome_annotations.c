@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "why/why_times.h"
 
 #define STEP	  "ProfilerStep#"
 #define DEPTH_MAX 32
@@ -112,7 +113,7 @@ static int find_steps(struct chrome_annotations *annotations, const struct view 
 		      struct err *err)
 {
 	const struct view_steps *steps;
-	int result = view_steps_times(view, &steps, err);
+	int result = view_steps_search_end(view, &steps, err);
 
 	if (result < 0 || !steps->track_count)
 		return result;
@@ -126,19 +127,24 @@ int chrome_annotations_find(struct chrome_annotations *annotations, const struct
 {
 	static const u16 ranges[VIEW_ROW_KINDS_MAX] = {KIND_range, KIND_usdt_span};
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
-	const struct view_sink sink = {.span = find_span};
-	int result = 0;
+	static const struct view_sink sink = {.span = find_span};
+	struct view_part parts[2];
+	size_t count = 0;
+	int result;
 
 	annotations->view = view;
 	annotations->rows = rows;
 	annotations->lanes = calloc(rows->lane_count + 1, sizeof(*annotations->lanes));
 	if (!annotations->lanes)
 		return err_errno(err, -ENOMEM, "can't find ranges on GPUs");
-	result = find_steps(annotations, view, err);
-	if (result == 0 && view_has_any(view, work) && view_has_any(view, ranges))
-		/* It adds nothing to the view but what runs add. */
-		result = view_run((struct view *)view, &sink, annotations, err);
-	return result;
+	result = view_steps_search_begin(view, &parts[0], err);
+	if (result < 0)
+		return result;
+	count = parts[0].sink ? 1 : 0;
+	if (view_has_any(view, work) && view_has_any(view, ranges))
+		parts[count++] = (struct view_part){&sink, annotations};
+	result = why_times_beside(view, parts, count, err);
+	return result < 0 ? result : find_steps(annotations, view, err);
 }
 
 void chrome_annotations_free(struct chrome_annotations *annotations)

@@ -30,7 +30,7 @@ struct chrome_annotations {
 	u64 left_out;
 };
 
-/* For a sink's open(): a pass over the events where there are ranges, and work of a GPU, beside what steps take. rows must outlive it.
+/* For a sink's open(): a run over the events, in which why GPUs were idle (why_times.h) is looked for, too. rows must outlive it.
  * Zero-initialise; chrome_annotations_free() after a failure too, before that of rows. */
 int chrome_annotations_find(struct chrome_annotations *annotations, const struct view *view,
 			    const struct chrome_rows *rows, struct err *err);

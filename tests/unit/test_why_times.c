@@ -147,6 +147,38 @@ static size_t read_times(const char *path, const struct why_times *times, struct
 	return count;
 }
 
+struct counted {
+	u64 runs, spans;
+};
+
+static int count_run(void *data, const struct view *view, const struct view_survey *survey,
+		     struct err *err)
+{
+	((struct counted *)data)->runs++;
+	return 0;
+}
+
+static int count_span(void *data, const struct view_event *event, struct err *err)
+{
+	((struct counted *)data)->spans++;
+	return 0;
+}
+
+/* Others see all of one run, whether the times are found in it or are there. */
+static void check_beside(struct view *view)
+{
+	static const struct view_sink sink = {.open = count_run, .span = count_span};
+	struct counted counted = {0};
+	const struct view_part part = {&sink, &counted};
+	u64 spans = view_survey(view)->span_count;
+	struct err err = {0};
+
+	CHECK_OK(why_times_beside(view, &part, 1, &err), err);
+	CHECK(counted.runs == 1 && counted.spans == spans);
+	CHECK_OK(why_times_beside(view, &part, 1, &err), err);
+	CHECK(counted.runs == 2 && counted.spans == 2 * spans);
+}
+
 /* The number of times of a view. */
 static size_t check_view(struct view *view, const char *path)
 {
@@ -162,6 +194,7 @@ static size_t check_view(struct view *view, const char *path)
 						 why.causes[i].what, why.causes[i].row_index,
 						 why.causes[i].waiter, why.causes[i].ns});
 	CHECK(!why_times_missing(view));
+	check_beside(view);
 	CHECK_OK(why_times(view, &times, &err), err);
 	CHECK_OK(why_times(view, &again, &err), err);
 	CHECK(times == again && !why_times_missing(view));

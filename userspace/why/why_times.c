@@ -45,25 +45,112 @@ static struct why_times *times_of(const struct view *view)
 
 /* ---- all of them ---- */
 
-int why_times(const struct view *view, const struct why_times **ret_times, struct err *err)
+/* Beside others, who go on where this fails. */
+struct guard {
+	struct view_part part;
+	struct why_times *times;
+};
+
+static int guard_open(void *data, const struct view *view, const struct view_survey *survey,
+		      struct err *err)
 {
+	struct guard *guard = data;
+
+	(void)err;
+	if (guard->part.sink->open)
+		guard->times->result =
+			guard->part.sink->open(guard->part.data, view, survey, &guard->times->err);
+	return 0;
+}
+
+static int guard_span(void *data, const struct view_event *event, struct err *err)
+{
+	struct guard *guard = data;
+
+	(void)err;
+	if (guard->times->result == 0)
+		guard->times->result =
+			guard->part.sink->span(guard->part.data, event, &guard->times->err);
+	return 0;
+}
+
+/* Behind the first run. */
+static int go_on_making(struct view *view, struct why_times *times, struct why_making *making)
+{
+	struct view_part part = {0};
+	int result = times->result;
+
+	if (result == 0)
+		result = why_making_second(making, &part, &times->err);
+	if (result == 0 && part.sink)
+		result = view_run(view, part.sink, part.data, &times->err);
+	if (result == 0)
+		result = why_making_finish(making, &times->err);
+	if (result == 0 && times->notes.result < 0) {
+		result = times->notes.result;
+		times->err = times->notes.err;
+	}
+	return result;
+}
+
+/* The error of a run is that of others, or of reading. */
+static int make_beside(struct view *view, struct why_times *times, const struct view_part *others,
+		       size_t count, struct err *err)
+{
+	static const struct view_sink sink = {.open = guard_open, .span = guard_span};
+	struct view_part parts[VIEW_PARTS_MAX];
+	struct guard guard = {.times = times};
+	struct why_making *making;
+	int result;
+
+	times->made = true;
+	times->result =
+		why_making_new(view, false, &times->notes, &times->why, &making, &times->err);
+	if (times->result < 0)
+		return view_run_together(view, others, count, err);
+	for (size_t i = 0; i < count; i++)
+		parts[i] = others[i];
+	guard.part = why_making_first(making);
+	parts[count] = (struct view_part){&sink, &guard};
+	result = view_run_together(view, parts, count + 1, err);
+	if (result < 0) {
+		times->result = result;
+		times->err = *err;
+	} else {
+		times->result = go_on_making(view, times, making);
+	}
+	why_making_free(making);
+	return result;
+}
+
+int why_times_beside(const struct view *view, const struct view_part *others, size_t count,
+		     struct err *err)
+{
+	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 	struct why_times *times = times_of(view);
 
 	if (!times)
 		return err_errno(err, -ENOMEM, "can't keep why GPUs were idle");
-	if (!times->made) {
-		times->made = true;
-		times->result =
-			why_make((struct view *)view, &times->notes, &times->why, &times->err);
-		if (times->result == 0 && times->notes.result < 0) {
-			times->result = times->notes.result;
-			times->err = times->notes.err;
-		}
-	}
-	if (times->result < 0)
-		return err_set(err, times->result, "%s", times->err.message);
-	*ret_times = times;
-	return 0;
+	/* A run changes what a view has made up to now, nothing that it has said. */
+	if (times->made || !view_has_any(view, work) || count >= VIEW_PARTS_MAX)
+		return view_run_together((struct view *)view, others, count, err);
+	return make_beside((struct view *)view, times, others, count, err);
+}
+
+int why_times(const struct view *view, const struct why_times **ret_times, struct err *err)
+{
+	struct why_times *times = times_of(view);
+	int result = 0;
+
+	if (!times)
+		return err_errno(err, -ENOMEM, "can't keep why GPUs were idle");
+	if (!times->made)
+		result = make_beside((struct view *)view, times, NULL, 0, err);
+	if (result == 0 && times->result < 0)
+		result = err_set(err, times->result, "%s", times->err.message);
+	if (result == 0)
+		*ret_times = times;
+	return result;
 }
 
 const char *why_times_missing(const struct view *view)
