@@ -158,11 +158,10 @@ void agents_each_stacks(struct agents *agents,
 {
 	for (size_t i = 0; i < agents->count; i++) {
 		struct agent *agent = &agents->agents[i];
-		u32 outcome = agent->report.outcome;
-		/* A ring that nobody has taken yet is nobody's. */
-		bool is_met =
-			outcome == AGENT_WORKS || (outcome == AGENT_AWAITED &&
-						   __atomic_load_n(&agent->ring, __ATOMIC_ACQUIRE));
+		/* A ring of a command's that nobody has taken yet is nobody's. */
+		bool is_met = agent->launch
+				      ? __atomic_load_n(&agent->ring, __ATOMIC_ACQUIRE) != NULL
+				      : agent->report.outcome == AGENT_WORKS;
 
 		if (agent->stacks.shared && is_met)
 			each(data, agents_process(agent)->pid, &agent->stacks);
