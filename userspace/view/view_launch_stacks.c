@@ -188,6 +188,9 @@ static int add_told_hit(struct view_launch_stacks *stacks, const struct view_eve
 
 	if (!pair)
 		return -ENOMEM;
+	/* A number that is used again. */
+	if (pair->stack.launches)
+		*pair = (struct launch_pair){.key = pair->key, .ts = event->ts};
 	pair->stack = (struct view_launch_stack){hit->header.stack, hit->launches};
 	for (size_t i = 0; i < ARRAY_SIZE(pair->calls) && !result; i++)
 		result = tie(stacks, pair->calls[i], pair->stack);
