@@ -102,7 +102,7 @@ static const char *operation_of(struct xplane *xplane, const struct view_event *
 /* Of work on a GPU, by which readers sum it up. */
 static int add_operation(struct xplane *xplane, const struct view_event *event, size_t plane)
 {
-	const char *operation = NULL;
+	const char *operation = NULL, *source;
 
 	if (event->row->type != ROW_STREAM || event->kind->shape != SHAPE_SPAN)
 		return 0;
@@ -113,7 +113,10 @@ static int add_operation(struct xplane *xplane, const struct view_event *event, 
 						"tf_op", operation))
 			return -ENOMEM;
 	}
-	return xplane_hlo_add(&xplane->hlo, event, plane, operation, &xplane->event);
+	if (xplane_stacks_source(&xplane->values.stacks, event, &xplane->rows.planes[plane],
+				 &source))
+		return -ENOMEM;
+	return xplane_hlo_add(&xplane->hlo, event, plane, operation, source, &xplane->event);
 }
 
 /* In one string: a name that the target chose could be one that readers take for theirs. */

@@ -16,9 +16,14 @@
 #define OTHER_WORK	  "other work"
 #define NOTHING_KNOWN	  0 /* in costs */
 
+/* What else tells one instruction from another: the same ones have the same address. */
+struct label {
+	const char *operation, *source; /* NULL: not known */
+};
+
 struct instruction {
 	u32 kernel, cost;
-	const char *operation;
+	const struct label *label;
 	bool is_plain; /* the only one whose name has no number */
 };
 
@@ -32,7 +37,7 @@ struct xplane_hlo_program {
 	struct kernel *kernels;	   /* as in names */
 	struct instruction *instructions;
 	size_t kernel_capacity, instruction_count, instruction_capacity;
-	struct map numbers; /* (kernel and cost, operation) -> instruction */
+	struct map numbers; /* (kernel and cost, label) -> instruction */
 	struct string_table plain_names;
 	bool is_folded; /* some work shares an instruction */
 };
@@ -161,7 +166,7 @@ static void append_instruction_name(const struct xplane_hlo_program *program, u3
 }
 
 static int add_instruction(struct xplane_hlo_program *program, const char *kernel_name, s64 cost,
-			   const char *operation, u32 *ret_number)
+			   const struct label *label, u32 *ret_number)
 {
 	size_t kernel_count = program->names.count, plain_count = program->plain_names.count;
 	size_t number = program->instruction_count;
@@ -173,25 +178,25 @@ static int add_instruction(struct xplane_hlo_program *program, const char *kerne
 	    string_table_add(&program->plain_names, plain.data, plain.length) < 0 ||
 	    array_reserve(&program->kernels, &program->kernel_capacity, kernel + 1) < 0 ||
 	    array_reserve(&program->instructions, &program->instruction_capacity, number + 1) < 0 ||
-	    map_set(&program->numbers, (u64)kernel << 32 | (u32)cost, (u64)operation, number) < 0)
+	    map_set(&program->numbers, (u64)kernel << 32 | (u32)cost, (uintptr_t)label, number) < 0)
 		return -ENOMEM;
 	if ((size_t)kernel == kernel_count)
 		program->kernels[kernel] = (struct kernel){.first = (u32)number};
 	program->kernels[kernel].count++;
 	program->instructions[number] = (struct instruction){
-		(u32)kernel, (u32)cost, operation, program->plain_names.count > plain_count};
+		(u32)kernel, (u32)cost, label, program->plain_names.count > plain_count};
 	program->instruction_count++;
 	*ret_number = (u32)number;
 	return 0;
 }
 
 static bool find_instruction(const struct xplane_hlo_program *program, const char *kernel_name,
-			     s64 cost, const char *operation, u32 *ret_number)
+			     s64 cost, const struct label *label, u32 *ret_number)
 {
 	s64 kernel = string_table_find(&program->names, kernel_name, strlen(kernel_name));
 	u64 *there = kernel < 0 ? NULL
 				: map_find(&program->numbers, (u64)kernel << 32 | (u32)cost,
-					   (u64)operation);
+					   (uintptr_t)label);
 
 	if (there)
 		*ret_number = (u32)*there;
@@ -199,17 +204,17 @@ static bool find_instruction(const struct xplane_hlo_program *program, const cha
 }
 
 static int find_or_add(struct xplane_hlo_program *program, const char *kernel_name, s64 cost,
-		       const char *operation, u32 *ret_number)
+		       const struct label *label, u32 *ret_number)
 {
-	if (cost < COSTS_MAX && find_instruction(program, kernel_name, cost, operation, ret_number))
+	if (cost < COSTS_MAX && find_instruction(program, kernel_name, cost, label, ret_number))
 		return 0;
 	if (cost < COSTS_MAX && program->instruction_count < XPLANE_HLO_INSTRUCTIONS_MAX)
-		return add_instruction(program, kernel_name, (u32)cost, operation, ret_number);
+		return add_instruction(program, kernel_name, (u32)cost, label, ret_number);
 	program->is_folded = true;
-	if (find_instruction(program, OTHER_WORK, NOTHING_KNOWN, operation, ret_number))
+	if (find_instruction(program, OTHER_WORK, NOTHING_KNOWN, label, ret_number))
 		return 0;
 	if (program->instruction_count < 2 * XPLANE_HLO_INSTRUCTIONS_MAX)
-		return add_instruction(program, OTHER_WORK, NOTHING_KNOWN, operation, ret_number);
+		return add_instruction(program, OTHER_WORK, NOTHING_KNOWN, label, ret_number);
 	if (find_instruction(program, OTHER_WORK, NOTHING_KNOWN, NULL, ret_number))
 		return 0;
 	return add_instruction(program, OTHER_WORK, NOTHING_KNOWN, NULL, ret_number);
@@ -239,15 +244,30 @@ static s64 program_id(const struct xplane_space *space)
 	return space->pid ? space->pid : 1;
 }
 
+/* NULL: no memory. */
+static const struct label *label_of(struct xplane_hlo *hlo, const char *operation,
+				    const char *source)
+{
+	struct label label = {operation, NULL};
+	s64 number = source ? string_table_add(&hlo->sources, source, strlen(source)) : 0;
+
+	if (number < 0)
+		return NULL;
+	if (source)
+		label.source = hlo->sources.strings[number];
+	number = string_table_add(&hlo->labels, (const char *)&label, sizeof(label));
+	return number < 0 ? NULL : (const struct label *)hlo->labels.strings[number];
+}
+
 /* The id of the instruction's name among the plane's strings, 0 without memory. */
 static s64 find_name(struct xplane_hlo *hlo, size_t plane_number, const char *kernel_name, s64 cost,
-		     const char *operation)
+		     const struct label *label)
 {
 	struct xplane_hlo_program *program = &hlo->programs[hlo->spaces[plane_number]];
 	struct text name _cleanup_text_ = {0};
 	u32 number;
 
-	if (find_or_add(program, kernel_name, cost, operation, &number) < 0)
+	if (find_or_add(program, kernel_name, cost, label, &number) < 0)
 		return 0;
 	append_instruction_name(program, number, &name);
 	return name.failed ? 0 : xplane_plane_stat(&hlo->rows->planes[plane_number], name.data);
@@ -255,12 +275,12 @@ static s64 find_name(struct xplane_hlo *hlo, size_t plane_number, const char *ke
 
 /* The id of the name of the event's instruction among the plane's strings, 0 without memory. */
 static s64 name_of(struct xplane_hlo *hlo, size_t plane_number, u64 name_id,
-		   const struct xplane_hlo_cost *cost, const char *operation)
+		   const struct xplane_hlo_cost *cost, const struct label *label)
 {
 	struct map *found = &hlo->found[plane_number];
 	s64 number = cost_number(hlo, cost), name;
 	u64 key = name_id << 32 | (u64)number;
-	u64 *there = number < 0 ? NULL : map_find(found, key, (u64)operation);
+	u64 *there = number < 0 ? NULL : map_find(found, key, (uintptr_t)label);
 
 	if (there)
 		return (s64)*there;
@@ -268,21 +288,23 @@ static s64 name_of(struct xplane_hlo *hlo, size_t plane_number, u64 name_id,
 		return 0;
 	name = find_name(hlo, plane_number,
 			 hlo->rows->planes[plane_number].event_names.strings[name_id - 1], number,
-			 operation);
+			 label);
 	if (name && found->count < 2 * XPLANE_HLO_INSTRUCTIONS_MAX &&
-	    map_set(found, key, (u64)operation, (u64)name) < 0)
+	    map_set(found, key, (uintptr_t)label, (u64)name) < 0)
 		return 0;
 	return name;
 }
 
 int xplane_hlo_add(struct xplane_hlo *hlo, const struct view_event *event, size_t plane_number,
-		   const char *operation, struct xplane_event *ret_event)
+		   const char *operation, const char *source, struct xplane_event *ret_event)
 {
 	struct xplane_plane *plane = &hlo->rows->planes[plane_number];
+	const struct label *label = label_of(hlo, operation, source);
 	struct xplane_hlo_cost cost = cost_of(event);
 	s64 id = program_id(&hlo->rows->spaces[hlo->spaces[plane_number]]);
-	s64 name =
-		name_of(hlo, plane_number, (u64)ret_event->message.metadata_id, &cost, operation);
+	s64 name = label ? name_of(hlo, plane_number, (u64)ret_event->message.metadata_id, &cost,
+				   label)
+			 : 0;
 	s64 stat_name = xplane_plane_constant(plane, "hlo_op");
 	xplane_stat *stat = xplane_event_stat(ret_event, stat_name);
 
@@ -312,7 +334,8 @@ static int make_module(const struct xplane_hlo *hlo, const struct xplane_hlo_pro
 		struct text name _cleanup_text_ = {0}, first _cleanup_text_ = {0};
 		struct xplane_hlo_instruction one = {
 			.target = program->names.strings[instruction->kernel],
-			.operation = instruction->operation,
+			.operation = instruction->label ? instruction->label->operation : NULL,
+			.source = instruction->label ? instruction->label->source : NULL,
 		};
 		s64 id;
 
@@ -421,6 +444,8 @@ void xplane_hlo_free(struct xplane_hlo *hlo)
 	for (size_t i = 0; hlo->found && i < hlo->rows->plane_count; i++)
 		map_free(&hlo->found[i]);
 	string_table_free(&hlo->costs);
+	string_table_free(&hlo->labels);
+	string_table_free(&hlo->sources);
 	free(hlo->programs);
 	free(hlo->spaces);
 	free(hlo->found);

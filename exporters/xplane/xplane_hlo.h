@@ -25,16 +25,17 @@ struct xplane_hlo {
 	struct xplane_rows *rows;
 	struct xplane_hlo_program *programs; /* of each space */
 	size_t *spaces;		/* of each plane */
-	struct map *found;	/* of each plane: (name and cost, operation) -> the instruction's name there */
+	struct map *found;	/* of each plane: (name and cost, label) -> the instruction's name there */
+	struct string_table labels, sources; /* as bytes: operations with sources */
 	struct string_table costs; /* as bytes: number 0 is that of nothing known */
 };
 
 /* rows must outlive hlo. xplane_hlo_free() after a failure too. */
 int xplane_hlo_open(struct xplane_hlo *hlo, struct xplane_rows *rows, struct err *err);
 /* Adds to ret_event, that of a span on a stream, which has its name already, what tells its instruction. operation: of
- * xplane_ops_of(), NULL: not known. 0 or -ENOMEM. */
+ * xplane_ops_of(), source: "file:line" of the code that launched it; NULL: not known. Equal operations have one address. 0 or -ENOMEM. */
 int xplane_hlo_add(struct xplane_hlo *hlo, const struct view_event *event, size_t plane, const char *operation,
-		   struct xplane_event *ret_event);
+		   const char *source, struct xplane_event *ret_event);
 /* Gives the spaces their plane "/host:metadata" with the programs. */
 int xplane_hlo_close(struct xplane_hlo *hlo, const struct view *view, struct err *err);
 /* Then: what the tables do not show as it is. 0 or -ENOMEM. */

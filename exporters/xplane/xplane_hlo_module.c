@@ -253,8 +253,19 @@ static u32 form_of(const struct xplane_hlo_cost *cost)
 
 /* ---- the instruction ---- */
 
+static void describe_source(struct parts *parts, const char *source, struct text *scratch)
+{
+	const char *line = source ? strrchr(source, ':') : NULL;
+
+	if (!line)
+		return;
+	text_append_bytes(scratch, source, (size_t)(line - source));
+	parts->metadata.source_file = (char *)text_string(scratch);
+	parts->metadata.source_line = atoi(line + 1);
+}
+
 static void describe(struct parts *parts, const struct xplane_hlo_instruction *instruction,
-		     struct text *scratch)
+		     struct text *scratch, struct text *file)
 {
 	const char *operation = instruction->operation;
 	const char *type = operation ? strrchr(operation, ':') : NULL;
@@ -265,6 +276,7 @@ static void describe(struct parts *parts, const struct xplane_hlo_instruction *i
 		parts->metadata.op_name = (char *)text_string(scratch);
 		parts->metadata.op_type = (char *)type + 1;
 	}
+	describe_source(parts, instruction->source, file);
 	if (instruction->same_as)
 		parts->metadata.deduplicated_name = (char *)instruction->same_as;
 	parts->message.metadata = &parts->metadata;
@@ -285,7 +297,8 @@ static void append_target(struct text *text, const char *target)
 int xplane_hlo_module_add(struct xplane_hlo_module *module,
 			  const struct xplane_hlo_instruction *instruction, s64 *ret_id)
 {
-	struct text operation _cleanup_text_ = {0}, target _cleanup_text_ = {0};
+	struct text operation _cleanup_text_ = {0}, target _cleanup_text_ = {0},
+			      file _cleanup_text_ = {0};
 	u32 form = form_of(&instruction->cost);
 	struct parts parts;
 	int result;
@@ -301,8 +314,8 @@ int xplane_hlo_module_add(struct xplane_hlo_module *module,
 		append_target(&target, instruction->target);
 		parts.message.custom_call_target = (char *)text_string(&target);
 	}
-	describe(&parts, instruction, &operation);
-	if (operation.failed || target.failed)
+	describe(&parts, instruction, &operation, &file);
+	if (operation.failed || target.failed || file.failed)
 		return -ENOMEM;
 	parts.message.id = *ret_id = module->root_id = ++module->last_id;
 	return append_instruction(module, &parts.message);

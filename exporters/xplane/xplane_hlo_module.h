@@ -54,6 +54,7 @@ struct xplane_hlo_instruction {
 	const char *name;      /* made by xplane_hlo_append_name(), unique in its module */
 	const char *target;    /* what runs, in full, UTF-8; NULL: nothing to say. For opaque ones */
 	const char *operation; /* "path:Type" (xplane_ops.h), NULL: not known */
+	const char *source;    /* "file:line" of the code that launched it, NULL: not known */
 	const char *same_as;   /* the name of the first instruction with the same kernel; NULL: it is the only one */
 	struct xplane_hlo_cost cost;
 };

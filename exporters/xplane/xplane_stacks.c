@@ -165,6 +165,22 @@ int xplane_stacks_add(struct xplane_stacks *stacks, const struct view_event *eve
 						     : 0;
 }
 
+int xplane_stacks_source(struct xplane_stacks *stacks, const struct view_event *event,
+			 struct xplane_plane *plane, const char **ret_source)
+{
+	const struct xplane_source *source;
+
+	*ret_source = NULL;
+	if (!event->cause || event->record->stack || !stack_of(event).stack)
+		return 0;
+	source = source_of(stacks, event, plane);
+	if (!source)
+		return -ENOMEM;
+	if (source->line)
+		*ret_source = plane->stat_names.strings[source->line - 1];
+	return 0;
+}
+
 void xplane_stacks_free(struct xplane_stacks *stacks)
 {
 	map_free(&stacks->references);

@@ -24,6 +24,9 @@ struct xplane_stacks {
 /* Nothing of an event without a stack. 0 or -ENOMEM. */
 int xplane_stacks_add(struct xplane_stacks *stacks, const struct view_event *event,
 		      struct xplane_plane *plane, struct xplane_event *ret_event);
+/* "file:line" of the program's own code that launched it, as the stats say; NULL: none is known. It stays the plane's. 0 or -ENOMEM. */
+int xplane_stacks_source(struct xplane_stacks *stacks, const struct view_event *event, struct xplane_plane *plane,
+			 const char **ret_source);
 void xplane_stacks_free(struct xplane_stacks *stacks);
 
 #endif

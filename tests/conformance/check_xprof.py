@@ -265,14 +265,24 @@ def leaves_of(node):
         yield from leaves_of(child)
 
 
+def judge_sources(leaves, truth):
+    """The lines that launched what ran: those of the report gpu_code."""
+    infos = [leaf.get("xla", {}).get("sourceInfo", {}) for leaf in leaves]
+    found = {f"{info['fileName']}:{info['lineNumber']}" for info in infos if info.get("fileName")}
+    expected = {row["Line"] for row in truth.stats("gpu_code:line") if row["Line"] not in (None, "", "None")}
+    if found != expected:
+        yield f"source lines {sorted(found)}, expected {sorted(expected)}"
+
+
 def judge_op_profile(profile, truth):
-    """The time of all that ran, in picoseconds; its bytes and operations."""
+    """The time of all that ran, in picoseconds; its bytes and operations, and which lines launched it."""
     root = profile.get("byProgramExcludeIdle") or {}
     yield from truth.near("time of operations (us)", root.get("metrics", {}).get("rawTime", 0) / 1e6, truth.operation_time_ns() / 1000)
     leaves = [leaf.get("metrics", {}) for leaf in leaves_of(root)]
     # It lists so many of each category.
     if len(leaves) >= 100:
         return
+    yield from judge_sources(leaves_of(root), truth)
     yield from truth.near("time of its leaves (us)", sum(one.get("rawTime", 0) for one in leaves) / 1e6, truth.operation_time_ns() / 1000)
     yield from truth.near("bytes of its leaves", sum(one.get("rawBytesAccessedArray", [0])[0] for one in leaves),
                           sum(one[2] for one in truth.categories().values()))
