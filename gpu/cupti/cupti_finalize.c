@@ -36,7 +36,8 @@ const char *cupti_finalize_why_not(const struct cupti_session *session)
 		return "was not asked to go";
 	if (session->version < CUPTI_VERSION_FINALIZE_SAFE)
 		return "can crash on being taken down before CUDA 12.6";
-	if (session->stacks_stuck)
+	if (session->stacks_stuck && session->resident.data &&
+	    __atomic_load_n(&session->resident.data->users, __ATOMIC_ACQUIRE))
 		return "is calling the agent, in a thread that does not come back";
 	if (session->timestamps_foreign)
 		return "serves another tool too";

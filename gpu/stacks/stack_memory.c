@@ -30,7 +30,7 @@ bool stack_memory_is_there(u64 address)
 
 bool stack_memory_ask(struct stack_memory *memory, u32 moment, u64 page)
 {
-	if (!page || !ask_kernel(page * PAGE_BYTES))
+	if (!ask_kernel(page * PAGE_BYTES))
 		return false;
 	__atomic_store_n(&memory->pages[page % STACK_MEMORY_PAGES],
 			 STACK_MEMORY_ENTRY(page, moment), __ATOMIC_RELAXED);

@@ -35,7 +35,7 @@ static inline const void *stack_memory_at(struct stack_memory *memory, u32 momen
 	u64 page = address / PAGE_BYTES;
 	const u64 *known = &memory->pages[page % STACK_MEMORY_PAGES];
 
-	if (address % PAGE_BYTES + bytes > PAGE_BYTES || page >> STACK_MEMORY_PAGE_BITS)
+	if (address % PAGE_BYTES + bytes > PAGE_BYTES || !page || page >> STACK_MEMORY_PAGE_BITS)
 		return NULL;
 	if (__atomic_load_n(known, __ATOMIC_RELAXED) != STACK_MEMORY_ENTRY(page, moment) &&
 	    !stack_memory_ask(memory, moment, page))

@@ -9,6 +9,9 @@
  * say so. */
 #define UNWIND_WAIT_NS (2 * NS_PER_SECOND)
 #define UNWIND_LOOK_NS NS_PER_MILLISECOND
+/* While a table is being made or mended; before the window opens nothing else waits for us. */
+#define SHARE_NS       (5 * NS_PER_MILLISECOND)
+#define SHARE_FIRST_NS (500 * NS_PER_MILLISECOND)
 /* A program that maps one file after another is not looked at for each, and looking is never much of what the main thread does; what
  * comes too soon is left to the next tick. */
 #define LOOKS_APART_NS (20 * NS_PER_MILLISECOND)
@@ -47,22 +50,30 @@ void session_unwind_by(struct session *session)
 	unwinding_look(session->unwinding, &session->code.map);
 }
 
+struct share {
+	struct session *session;
+	u64 timeout_ns;
+};
+
 static void share_with(void *data, u32 pid, struct agent_stacks *stacks)
 {
-	const struct session *session = data;
+	const struct share *share = data;
+	const struct session *session = share->session;
 	struct python_process python;
 
-	unwinding_share(session->unwinding, &session->code.map, pid, stacks);
+	unwinding_share(session->unwinding, &session->code.map, pid, stacks, share->timeout_ns);
 	if (bpf_source_reads_python(session->source))
 		agent_stacks_put_python(stacks, bpf_source_get_python(session->source, pid, &python)
 							? NULL
 							: &python);
 }
 
-void session_unwind_agents(struct session *session)
+void session_unwind_agents(struct session *session, u64 timeout_ns)
 {
+	struct share share = {session, timeout_ns};
+
 	if (session->unwinding && session->result.agents)
-		agents_each_stacks(session->result.agents, share_with, session);
+		agents_each_stacks(session->result.agents, share_with, &share);
 }
 
 void session_tell_of_python(struct session *session)
@@ -83,7 +94,7 @@ void session_look_at_code(struct session *session, bool always)
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
 	pythons_look(&session->pythons, session->source, &session->code.map);
-	session_unwind_agents(session);
+	session_unwind_agents(session, SHARE_NS);
 	session_tell_of_python(session);
 	apart_ns = LOOKS_APART_TIMES * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 	session->code_look_next_ns =
@@ -129,6 +140,6 @@ void session_unwind_wait(struct session *session)
 	/* Threads of targets that change their code wait for us meanwhile. */
 	while (!unwinding_wait(session->unwinding, UNWIND_LOOK_NS) && clock_monotonic_ns() < end_ns)
 		session_code_handle(session);
-	session_unwind_agents(session);
+	session_unwind_agents(session, SHARE_FIRST_NS);
 	log_phase("unwind tables read");
 }

@@ -113,8 +113,8 @@ static inline bool session_takes_stacks(const struct session_config *config)
 int session_unwind(struct session *session, struct err *err);
 /* and hands them to the source, from when it is there. */
 void session_unwind_by(struct session *session);
-/* And to the agents that take stacks, as far as they have not got them. */
-void session_unwind_agents(struct session *session);
+/* And to the agents that take stacks, as far as they have not got them; what can't be had in this time comes with the next look. */
+void session_unwind_agents(struct session *session, u64 timeout_ns);
 /* Waits for them, not for long. */
 void session_unwind_wait(struct session *session);
 /* That frames of Python are not read, once. */

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "unwind/unwind_cache.h"
 
@@ -135,9 +137,10 @@ int unwind_tables_mend(struct unwind_tables *tables, const struct bpf_source *so
 	elf_file_free(elf);
 	if (!result)
 		result = put_rules(tables, source, err);
+	/* Some pages may be done where there is no room for all. */
+	table->version += !result;
 	if (!result && unwind_words_patch(&table->words, &patch))
 		result = err_set(err, -ENOSPC, "%s: no room for more unwind rules", table->path);
-	table->version++;
 	pthread_mutex_unlock(&tables->lock);
 	if (!result)
 		log_debug("%s: rules of %#llx to %#llx are told by the instructions, %zu of them",
@@ -160,16 +163,23 @@ static void share(const struct unwind_tables *tables, u32 file, struct agent_sta
 	}
 }
 
-void unwind_tables_share(struct unwind_tables *tables, const struct unwind_mapping *mappings,
-			 size_t count, struct agent_stacks *stacks)
+bool unwind_tables_share(struct unwind_tables *tables, const struct unwind_mapping *mappings,
+			 size_t count, struct agent_stacks *stacks, u64 timeout_ns)
 {
-	pthread_mutex_lock(&tables->lock);
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)((until.tv_nsec + timeout_ns) / NS_PER_SECOND);
+	until.tv_nsec = (long)((until.tv_nsec + timeout_ns) % NS_PER_SECOND);
+	if (pthread_mutex_timedlock(&tables->lock, &until))
+		return false;
 	agent_stacks_put_rules(stacks, &tables->rules);
 	for (size_t i = 0; i < count; i++)
 		if (mappings[i].file != UNWIND_NO_TABLE &&
 		    (!i || mappings[i - 1].file != mappings[i].file))
 			share(tables, (u32)mappings[i].file, stacks);
 	pthread_mutex_unlock(&tables->lock);
+	return true;
 }
 
 void unwind_tables_free(struct unwind_tables *tables)

@@ -36,9 +36,9 @@ int unwind_tables_put(struct unwind_tables *tables, const struct bpf_source *sou
 /* A stack led to this address of a file, of which its table says nothing: the rules are told by the instructions, if they can be. */
 int unwind_tables_mend(struct unwind_tables *tables, const struct bpf_source *source, u32 file,
 		       u64 address, struct err *err);
-/* Those of these files to an agent too, as far as they are read. From any thread. */
-void unwind_tables_share(struct unwind_tables *tables, const struct unwind_mapping *mappings, size_t count,
-			 struct agent_stacks *stacks);
+/* Those of these files to an agent too, as far as they are read. From any thread; false: another one kept it waiting so long. */
+bool unwind_tables_share(struct unwind_tables *tables, const struct unwind_mapping *mappings, size_t count,
+			 struct agent_stacks *stacks, u64 timeout_ns);
 void unwind_tables_free(struct unwind_tables *tables);
 
 #endif

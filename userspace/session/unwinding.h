@@ -22,8 +22,9 @@ void unwinding_await_cuda(struct unwinding *unwinding);
 void unwinding_set_source(struct unwinding *unwinding, struct bpf_source *source);
 /* What is new in the map since the last time; without a source only files. Main thread only. What fails costs stacks, not the recording: it is logged. */
 void unwinding_look(struct unwinding *unwinding, const struct code_map *map);
-/* What of all this the agent in a process does not have yet, for stacks of its own. Main thread only. */
-void unwinding_share(struct unwinding *unwinding, const struct code_map *map, u32 pid, struct agent_stacks *stacks);
+/* What of all this the agent in a process does not have yet, for stacks of its own; what can't be had in this time is left to the next. Main
+ * thread only. */
+void unwinding_share(struct unwinding *unwinding, const struct code_map *map, u32 pid, struct agent_stacks *stacks, u64 timeout_ns);
 /* So many pieces of code (of processes that map thousands of them) the BPF programs were not told of, for want of room. Main thread only. */
 u64 unwinding_left_out(const struct unwinding *unwinding);
 /* A stack led to this address, of which the table of its file says nothing. Main thread only. */

@@ -13,16 +13,16 @@ static const struct code_process *process_find(const struct code_map *map, u32 p
 }
 
 void unwinding_share(struct unwinding *unwinding, const struct code_map *map, u32 pid,
-		     struct agent_stacks *stacks)
+		     struct agent_stacks *stacks, u64 timeout_ns)
 {
 	const struct code_process *process = process_find(map, pid);
 	_cleanup_free_ struct unwind_mapping *mappings = NULL;
 	size_t count = 0, left_out = 0;
 
 	if (!process || unwinding_mappings(unwinding, map, process, &mappings, &count) ||
-	    unwind_space_fit(mappings, &count, UNWIND_PROCESS_MAX, &left_out))
+	    unwind_space_fit(mappings, &count, UNWIND_PROCESS_MAX, &left_out) ||
+	    !unwind_tables_share(&unwinding->tables, mappings, count, stacks, timeout_ns))
 		return;
-	unwind_tables_share(&unwinding->tables, mappings, count, stacks);
 	for (size_t i = 0; i < count; i++)
 		if (mappings[i].file < unwinding->place_count &&
 		    unwinding->places[mappings[i].file].of_cuda)
