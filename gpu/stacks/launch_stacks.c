@@ -142,7 +142,7 @@ static void put(struct launch_stacks *stacks, struct launch_thread *thread, u64 
 	record->header.tid = thread->tid;
 	record->header.stack = stack;
 	record->launches = 1;
-	record->correlation = thread->correlation;
+	record->call_correlation = thread->correlation;
 	ring_commit(&thread->writer, sizeof(*record));
 }
 

@@ -13,7 +13,7 @@
 	",\"dur\":5,\"device\":\"gpu\",\"stream\":\"s\"}\n"
 #define STACK(address, source, correlation, ts)                                             \
 	"{\"kind\":\"launch_stack\",\"source\":" #source ",\"pid\":1,\"tid\":1,\"ts\":" #ts \
-	",\"stack\":[\"" address "\"],\"launches\":1,\"correlation\":" #correlation "}\n"
+	",\"stack\":[\"" address "\"],\"launches\":1,\"call_correlation\":" #correlation "}\n"
 
 struct told {
 	const struct view *view;

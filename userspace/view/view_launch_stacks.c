@@ -183,7 +183,8 @@ static struct launch_pair *pair_of(struct view_launch_stacks *stacks, u32 source
 static int add_told_hit(struct view_launch_stacks *stacks, const struct view_event *event)
 {
 	const struct record_launch_stack *hit = (const void *)event->record;
-	struct launch_pair *pair = pair_of(stacks, hit->header.source, hit->correlation, event->ts);
+	struct launch_pair *pair =
+		pair_of(stacks, hit->header.source, hit->call_correlation, event->ts);
 	int result = 0;
 
 	if (!pair)
@@ -223,7 +224,7 @@ int view_launch_stacks_add(struct view_launch_stacks *stacks, const struct view_
 
 	if (!is_hit && (event->kind->number != KIND_api || !event->launch))
 		return 0;
-	if (is_hit && ((const struct record_launch_stack *)event->record)->correlation)
+	if (is_hit && ((const struct record_launch_stack *)event->record)->call_correlation)
 		return add_told_hit(stacks, event);
 	if (array_reserve(&stacks->rows, &stacks->row_capacity, event->row_index + 1) < 0)
 		return -ENOMEM;

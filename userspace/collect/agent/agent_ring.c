@@ -184,7 +184,8 @@ static bool mend_stack(const struct agent_ring *ring, struct record_launch_stack
 {
 	stack->launches = 1;
 	stack->probe = stack->number = 0;
-	return ring->config.stacks && stack->correlation && stack->correlation <= UINT32_MAX;
+	return ring->config.stacks && stack->call_correlation &&
+	       stack->call_correlation <= UINT32_MAX;
 }
 
 /* One that was copied out. Negative: the callback's. */
