@@ -35,10 +35,10 @@ static struct shared *shared_make(void)
 /* The thread has no time to stop: whether it is late is a matter of who runs first. True: it was. */
 static bool taken_too_late(pid_t pid, int memory_fd)
 {
+	const struct inject_session_thread thread = {.pid = (u32)pid, .tid = (u32)pid};
 	struct inject_session session;
 	struct err err = {0};
-	int result = inject_session_begin(&session, (u32)pid, (u32)pid, memory_fd, false,
-					  clock_monotonic_ns(), &err);
+	int result = inject_session_begin(&session, &thread, memory_fd, clock_monotonic_ns(), &err);
 
 	if (!result)
 		CHECK(!inject_session_end(&session, NULL));

@@ -30,6 +30,8 @@
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
 #define BORROW_NS	     (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
 #define POLL_NS		     NS_PER_MILLISECOND
+#define RUNNING_NS	     (5 * NS_PER_MILLISECOND)	/* between two stops of threads that run */
+#define RUNNING_AFTER_NS     (200 * NS_PER_MILLISECOND) /* of threads that wait none could be had */
 #define LOOK_NS		     (10 * NS_PER_MILLISECOND) /* at least so long between two looks at all threads */
 #define GAP_BYTES	     (64U << 10)	       /* left free on both sides of the region */
 #define LIBC_DLOPEN_INTERNAL 0x80000000U	       /* what __libc_dlopen_mode wants besides */
@@ -381,11 +383,16 @@ static int check_filter(const struct injector *injector, u32 tid, bool filtered,
 static int check_stack(struct injector *injector, bool filtered, struct err *err)
 {
 	const struct user_regs_struct *general = &injector->session.saved.general;
+	bool own, in_code = injector->session.saved.in_code;
 	char reason[INJECT_REASON_BYTES];
 	struct elf_frame frame;
 	int result;
-	bool own;
 
+	/* In the middle of code mostly that is what speaks against it: it is let go soon. */
+	registers_frame(general, &frame);
+	if (in_code && inject_stack_judge_code(injector->plan->stacks, injector->memory_fd, &frame,
+					       reason, sizeof(reason)) != INJECT_VERDICT_SAFE)
+		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
 	if (inject_image(injector->target) != injector->plan->image)
 		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
 	result = check_filter(injector, injector->session.tid, filtered, err);
@@ -393,27 +400,29 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 		result = inject_filter_check(injector->session.tid, err);
 	if (result)
 		return result;
-	registers_frame(general, &frame);
 	if (inject_stack_is_own(injector->target->proc_fd, registers_stack_pointer(general),
 				registers_thread_pointer(general), &own))
 		return err_set(err, -ESRCH, "%u ended", injector->plan->pid);
 	if (!own)
 		return err_set(err, -EAGAIN, "thread %u is not on its own stack",
 			       injector->session.tid);
-	if (inject_stack_judge(injector->plan->stacks, injector->memory_fd, &frame, reason,
-			       sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
+	if (!in_code && inject_stack_judge(injector->plan->stacks, injector->memory_fd, &frame,
+					   reason, sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
 		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
 	return 0;
 }
 
 static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
 {
+	const struct inject_session_thread taken = {.pid = injector->plan->pid,
+						    .tid = thread->tid,
+						    .suspend_seccomp = thread->filtered,
+						    .runs = thread->runs};
 	struct err end_err = {0};
 	int result = check_filter(injector, thread->tid, thread->filtered, err);
 
 	if (!result)
-		result = inject_session_begin(&injector->session, injector->plan->pid, thread->tid,
-					      injector->memory_fd, thread->filtered,
+		result = inject_session_begin(&injector->session, &taken, injector->memory_fd,
 					      injector->deadline_ns, err);
 	if (result)
 		return result;
@@ -446,8 +455,11 @@ static int borrow_one(struct injector *injector, size_t i, struct err *err)
 {
 	const struct inject_plan *plan = injector->plan;
 
-	if (i < plan->usable_count)
+	if (i < plan->usable_count) {
+		if (plan->threads[i].runs)
+			nanosleep(&(struct timespec){0, RUNNING_NS}, NULL);
 		return borrow(injector, &plan->threads[i], err);
+	}
 	if (!plan->thread_count)
 		return err_set(err, -EAGAIN, "it has none");
 	return err_set(err, -EAGAIN, "thread %u %s", plan->threads[0].tid, plan->threads[0].reason);
@@ -455,8 +467,8 @@ static int borrow_one(struct injector *injector, size_t i, struct err *err)
 
 static int borrow_any(struct injector *injector, struct err *err)
 {
-	const struct inject_plan *plan = injector->plan;
-	u64 look_ns = 0;
+	u64 running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS, look_ns = 0;
+	struct inject_plan *plan = injector->plan;
 
 	for (size_t i = 0;; i++) {
 		int result = borrow_one(injector, i, err);
@@ -470,6 +482,7 @@ static int borrow_any(struct injector *injector, struct err *err)
 			continue;
 		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
 		i = (size_t)-1;
+		plan->with_running |= clock_monotonic_ns() >= running_ns;
 		result = look_again(injector, &look_ns, err);
 		if (result)
 			return result;

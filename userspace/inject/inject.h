@@ -9,6 +9,10 @@
  * Everything has a deadline and a way back: the thread is given back as it was (registers with XSAVE state,
  * signal mask, interrupted system call), or was never changed.
  *
+ * A thread that waits in a system call is taken where there is one. A program whose threads never wait (a loop that spins until the GPU is
+ * done) has one taken that runs, where it happens to be in code of the program's own, which holds no lock that pthread_create wants; it is
+ * stopped for that every 5 ms, 0.15 ms each time (measured on a virtual machine), until it is.
+ *
  * ptrace binds to the calling thread: one thread of gpuprobe does all of it. Blocks up to the deadlines.
  */
 #ifndef GPUPROBE_INJECT_INJECT_H
@@ -27,6 +31,7 @@ struct inject_thread {
 	u32 tid; /* as the host sees it */
 	char comm[16];
 	bool usable;
+	bool runs; /* it does not wait: if usable it is taken in the middle of its own code */
 	bool filtered; /* by seccomp: our system calls take PTRACE_O_SUSPEND_SECCOMP */
 	char reason[INJECT_REASON_BYTES]; /* "waits in epoll_wait, no malloc, loader, CUDA or Python frame on its stack" */
 };
@@ -48,6 +53,7 @@ struct inject_plan {
 	struct inject_thread *threads;	/* the usable ones first, the best first */
 	size_t thread_count, usable_count;
 	struct inject_stacks *stacks;	/* what tells threads apart, open until the plan is freed */
+	bool with_running;		/* threads that run are usable, too: for a while none that waits was to be had */
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */
 };
 

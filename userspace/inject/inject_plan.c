@@ -25,7 +25,9 @@
 #include "base/clock.h"
 #include "../gpu/shared.h"
 
-#define AGAIN_NS	 (20 * NS_PER_MILLISECOND)
+#define AGAIN_NS (20 * NS_PER_MILLISECOND)
+#define RUNNING_AFTER_NS \
+	(200 * NS_PER_MILLISECOND) /* before that a thread that waits may turn up */
 #define ORPHAN_NS	 (200 * NS_PER_MILLISECOND) /* for a thread of an agent to show */
 #define MEMFD_PREFIX	 "/memfd:"
 #define THREADS_MAX_SAID 3
@@ -256,13 +258,17 @@ static int refuse_threads(const struct target *target, const struct inject_plan 
 static int threads_wait(const struct target *target, u64 deadline_ns, struct inject_plan *plan,
 			struct err *err)
 {
+	u64 running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS;
+
 	for (;;) {
 		int result = inject_threads_find(target, plan, err);
 
 		if (result || plan->usable_count)
 			return result;
-		if (clock_monotonic_ns() >= deadline_ns)
+		if (clock_monotonic_ns() >= deadline_ns && plan->with_running)
 			return refuse_threads(target, plan, err);
+		plan->with_running =
+			clock_monotonic_ns() >= running_ns || clock_monotonic_ns() >= deadline_ns;
 		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
 	}
 }

@@ -18,6 +18,7 @@ struct registers {
 	u8 extended[REGISTERS_EXTENDED_MAX_BYTES] __attribute__((aligned(64))); /* as NT_X86_XSTATE has it */
 	size_t extended_bytes;
 	u64 signal_mask;
+	bool in_code; /* it was stopped in the middle of code, and in no system call that would go on */
 };
 
 /* Of the traced and stopped thread. 0 or -errno. */
@@ -62,7 +63,7 @@ void registers_undo_system_call(struct user_regs_struct *general);
 
 /*
  * What has to stand below the stack of a thread, and below its red zone, so that a function which returns with the
- * stack pointer way_back comes out where `registers` are, in the system call once more: the frame of a signal handler.
+ * stack pointer way_back comes out where `registers` are, in the system call, if any, once more: the frame of a signal handler.
  * One that returns with way_out unmaps region_bytes at region before that. The kernel then keeps nothing of the wait any more:
  * it is made anew, by restart_number where it went on before.
  */

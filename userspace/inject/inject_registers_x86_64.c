@@ -132,7 +132,7 @@ u64 registers_restart_number(const struct registers *registers, const char *kern
 
 void registers_restart_anew(struct registers *registers, u64 restart_number)
 {
-	if (registers->general.rax != (u64)-RESTART_BLOCK)
+	if (registers->in_code || registers->general.rax != (u64)-RESTART_BLOCK)
 		return;
 	if (registers_goes_on(registers)) {
 		if (!restart_number)
@@ -309,8 +309,11 @@ void registers_way_back(const struct registers *registers, u64 restart_number, u
 	ret_way_back->way_out = address;
 	ret_way_back->way_back = address + frame_bytes;
 
-	back.rip -= SYSTEM_CALL_BYTES; /* the system call once more */
-	back.rax = registers_goes_on(registers) && restart_number ? restart_number : back.orig_rax;
+	if (!registers->in_code) {
+		back.rip -= SYSTEM_CALL_BYTES; /* the system call once more */
+		back.rax = registers_goes_on(registers) && restart_number ? restart_number
+									  : back.orig_rax;
+	}
 	frame_put(bytes + frame_bytes, signal_return, &back, address + 2 * frame_bytes,
 		  registers->signal_mask);
 	extended_put(bytes + 2 * frame_bytes, registers, extended_bytes);

@@ -16,10 +16,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define POLL_FIRST_NS	 (20 * NS_PER_MICROSECOND)
+#define POLL_FIRST_NS (20 * NS_PER_MICROSECOND)
+#define SPIN_NS \
+	(100 *  \
+	 NS_PER_MICROSECOND) /* one that runs stops at once, and stands still until it is seen */
 #define POLL_LAST_NS	 NS_PER_MILLISECOND
 #define GIVE_BACK_NS	 NS_PER_SECOND
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
+#define GET_RSEQ	 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
 #endif
@@ -50,6 +54,7 @@ static int ended(const struct inject_session *session, struct err *err)
 static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop *ret_stop,
 		     int *ret_signal, struct err *err)
 {
+	u64 spin_ns = session->spins ? clock_monotonic_ns() + SPIN_NS : 0;
 	u64 pause_ns = POLL_FIRST_NS;
 
 	for (;;) {
@@ -71,6 +76,8 @@ static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop 
 				*ret_stop == STOP_SIGNAL && *ret_signal == SIGSTOP ? SIGSTOP : 0;
 			return 0;
 		}
+		if (clock_monotonic_ns() < spin_ns)
+			continue;
 		if (clock_monotonic_ns() >= deadline_ns)
 			return err_set(err, -ETIMEDOUT, "thread %u of %u does not stop",
 				       session->tid, session->pid);
@@ -141,14 +148,57 @@ static bool ends_by_stop(u64 number)
 	return inject_wait_find(number) || arch_call_ends_by_stop((long)number);
 }
 
-/* Is it where we can take it: in a system call that blocks, and will be made again? */
-static int check_place(struct inject_session *session, struct err *err)
+/* As the kernel has them (<linux/ptrace.h>, <linux/rseq.h>). */
+struct rseq_place {
+	u64 address; /* of the thread's struct rseq; 0: it has none */
+	u32 bytes, signature, flags, pad;
+};
+#define RSEQ_SEQUENCE_OFFSET 8 /* of the pointer to what follows */
+struct rseq_sequence {
+	u32 version, flags;
+	u64 start, bytes, abort;
+};
+
+/* The kernel has a thread that it interrupts in such a sequence begin it anew, by where it is: it must not be elsewhere then. True also where
+ * that can't be told. */
+static bool in_restartable_sequence(const struct inject_session *session)
+{
+	u64 at = registers_program_counter(&session->saved.general), pointer;
+	struct rseq_sequence sequence;
+	struct rseq_place place = {0};
+
+	if (ptrace(GET_RSEQ, session->tid, (void *)sizeof(place), &place) < 0)
+		return true;
+	if (!place.address)
+		return false;
+	if (inject_memory_read(session->memory_fd, place.address + RSEQ_SEQUENCE_OFFSET, &pointer,
+			       sizeof(pointer)))
+		return true;
+	if (!pointer)
+		return false;
+	return inject_memory_read(session->memory_fd, pointer, &sequence, sizeof(sequence)) ||
+	       at - sequence.start < sequence.bytes;
+}
+
+static int check_code(struct inject_session *session, struct err *err)
+{
+	if (in_restartable_sequence(session))
+		return err_set(err, -EAGAIN, "thread %u may be in a restartable sequence",
+			       session->tid);
+	session->saved.in_code = true;
+	session->restart_number = 0;
+	return 0;
+}
+
+/* Is it where we can take it: in a system call that blocks, and will be made again, or in the middle of code? */
+static int check_place(struct inject_session *session, bool runs, struct err *err)
 {
 	u64 number, arguments[6];
 	u8 instruction[2];
 
 	if (!registers_in_system_call(&session->saved, &number, arguments))
-		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
+		return runs ? check_code(session, err)
+			    : err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
 	/* Also a thread that is not taken goes on with its call, which our stop has interrupted. */
 	if (ends_by_stop(number))
 		registers_restart(&session->saved);
@@ -177,16 +227,20 @@ static void sleeps_in(u32 tid, char name[64])
 	name[count > 0 ? count : 0] = 0;
 }
 
-int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int memory_fd,
-			 bool suspend_seccomp, u64 deadline_ns, struct err *err)
+int inject_session_begin(struct inject_session *session, const struct inject_session_thread *thread,
+			 int memory_fd, u64 deadline_ns, struct err *err)
 {
+	u32 tid = thread->tid;
 	char kernel_function[64];
 	int result;
 
-	*session = (struct inject_session){
-		.pid = pid, .tid = tid, .memory_fd = memory_fd, .deadline_ns = deadline_ns};
+	*session = (struct inject_session){.pid = thread->pid,
+					   .tid = tid,
+					   .memory_fd = memory_fd,
+					   .deadline_ns = deadline_ns,
+					   .spins = thread->runs};
 	sleeps_in(tid, kernel_function);
-	result = seize(session, suspend_seccomp, err);
+	result = seize(session, thread->suspend_seccomp, err);
 	if (result)
 		return result;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
@@ -198,7 +252,7 @@ int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int m
 		session->restart_number =
 			registers_restart_number(&session->saved, kernel_function);
 	if (!result)
-		result = check_place(session, err);
+		result = check_place(session, thread->runs, err);
 	if (result)
 		inject_session_end(session, NULL);
 	return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A borrowed thread: stopped by ptrace in a system call that blocked, made to run something else, and given
+ * A borrowed thread: stopped by ptrace in a system call that blocked, or in the middle of its code, made to run something else, and given
  * back as it was. All signals are blocked while it is borrowed, so that those which come for it wait, with all
  * that the kernel knows about them, and are delivered when it goes on. A stop signal for the process is obeyed
  * when it is given back.
@@ -21,16 +21,24 @@ struct inject_session {
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
+	bool spins;		/* its stops are waited for without a pause at first */
 	bool borrowed;		/* it has run something for us */
 	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };
 
-/* -EAGAIN: the thread is not in a system call that blocks, or has ended: take another one. -EPERM: somebody
+/* Which thread, and how it may be taken. */
+struct inject_session_thread {
+	u32 pid, tid;
+	bool suspend_seccomp;
+	bool runs; /* in the middle of its code, too: saved.in_code then tells that it was */
+};
+
+/* -EAGAIN: the thread is not in a system call that blocks, nor where else it may be taken, or has ended: take another one. -EPERM: somebody
  * traces it, or we may not. */
-int inject_session_begin(struct inject_session *session, u32 pid, u32 tid, int memory_fd, bool suspend_seccomp,
-			 u64 deadline_ns, struct err *err);
+int inject_session_begin(struct inject_session *session, const struct inject_session_thread *thread, int memory_fd, u64 deadline_ns,
+			 struct err *err);
 /* One system call, by the instruction at syscall_return. If we die the thread goes on by "ret" with that stack
  * pointer. ret_result: as the kernel gave it, -errno included. */
 int inject_session_call(struct inject_session *session, u64 syscall_return, u64 stack_pointer, u64 number,
@@ -41,7 +49,7 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 		       u64 *ret_place, struct err *err);
 /* Stops it wherever it is, so that it can be made to run something else. */
 int inject_session_interrupt(struct inject_session *session, struct err *err);
-/* Gives the thread back, in the system call that it was in. Says so when that failed; then it has not stopped,
+/* Gives the thread back, where it was. Says so when that failed; then it has not stopped,
  * and the kernel lets it go when we end. */
 int inject_session_end(struct inject_session *session, struct err *err);
 

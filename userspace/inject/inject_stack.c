@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "inject/inject_stack.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/elf.h"
 #include "inject/inject_session.h"
 #include "process/maps.h"
 #include "process/proc_file.h"
@@ -20,6 +22,8 @@ struct rule {
 	const char *words;
 };
 
+#define START_FILE(glob)
+#define ALLOCATOR(name)
 #define FUNCTION_FRAME(glob, verdict, words)
 #define FILE_FRAME(glob, verdict, words) {glob, INJECT_VERDICT_##verdict, words},
 static const struct rule file_rules[] = {
@@ -33,6 +37,22 @@ static const struct rule file_rules[] = {
 static const struct rule function_rules[] = {
 #include "inject/inject_frames.def"
 };
+#undef FUNCTION_FRAME
+#undef START_FILE
+
+#define FUNCTION_FRAME(glob, verdict, words)
+#define START_FILE(glob) {glob, INJECT_VERDICT_SAFE, NULL},
+static const struct rule start_rules[] = {
+#include "inject/inject_frames.def"
+};
+#undef START_FILE
+#undef ALLOCATOR
+
+#define START_FILE(glob)
+#define ALLOCATOR(name) name,
+static const char *const allocators[] = {
+#include "inject/inject_frames.def"
+};
 
 /* A file of code, opened when the first frame in it is met. */
 struct stack_file {
@@ -42,6 +62,10 @@ struct stack_file {
 	struct elf_symbols symbols; /* of the C library and the main program only */
 	u64 bias;
 	bool tried;
+	/* As to threads that run, once that is known: */
+	bool prepared;
+	bool is_start;	   /* what starts threads is in it */
+	bool is_allocator; /* it defines what pthread_create may call, or that can't be told */
 };
 
 struct inject_stacks {
@@ -261,6 +285,103 @@ enum inject_verdict inject_stack_judge(struct inject_stacks *stacks, int memory_
 		snprintf(ret_reason, reason_bytes,
 			 "no malloc, loader, CUDA or Python frame on its stack");
 	return worst ? worst->verdict : INJECT_VERDICT_SAFE;
+}
+
+/* ---- in the middle of code ------------------------------------------------------------------------------- */
+
+static bool defines_allocator(const struct elf_file *file)
+{
+	u64 address;
+
+	if (!file || !elf_dynamic_find(file, DT_GNU_HASH, &address))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(allocators); i++)
+		if (!elf_file_dynamic_symbol(file, allocators[i], &address))
+			return true;
+	return false;
+}
+
+static void prepare_file(struct stack_file *file)
+{
+	const struct code_module *module = file->module;
+
+	if (file->prepared)
+		return;
+	file_open(file);
+	for (size_t n = 0; n < module->name_count; n++)
+		file->is_start |=
+			rule_find(start_rules, ARRAY_SIZE(start_rules), module->names[n]) != NULL;
+	file->is_allocator = !file->is_start && defines_allocator(file->file);
+	file->prepared = true;
+}
+
+const char *inject_stacks_prepare_code(struct inject_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->count; i++) {
+		struct stack_file *file = &stacks->files[i];
+
+		prepare_file(file);
+		if (file->is_allocator && file->module->main_executable)
+			return "its program brings malloc or pthread_create itself, or does not "
+			       "say what it defines";
+	}
+	return NULL;
+}
+
+static enum inject_verdict in_code(char *reason, size_t reason_bytes, const char *where)
+{
+	snprintf(reason, reason_bytes, "runs in %s", where);
+	return INJECT_VERDICT_UNSAFE;
+}
+
+/* One frame, from the innermost on: NULL or where it is that it must not be. */
+static const char *code_frame_refused(const struct stack_file *file, u64 address, bool innermost)
+{
+	const struct rule *rule;
+
+	if (!file->prepared)
+		return "a file that was mapped since it was looked at";
+	rule = frame_rule(file, address);
+	if (rule && rule->verdict == INJECT_VERDICT_UNSAFE)
+		return rule->words;
+	if (file->is_allocator)
+		return "what may be an allocator";
+	return innermost && file->is_start ? "the C library" : NULL;
+}
+
+enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int memory_fd,
+					    const struct elf_frame *frame, char *ret_reason,
+					    size_t reason_bytes)
+{
+	struct elf_frame at = *frame;
+	bool is_start = false;
+	int result = 1;
+
+	for (size_t depth = 0; result == 1 && depth < FRAMES_MAX; depth++) {
+		u64 address = at.registers[ELF_REGISTER_PC] - (depth > 0);
+		struct stack_file *file = file_find(stacks, address);
+		bool was_start = is_start;
+		const char *refused =
+			file ? code_frame_refused(file, address, depth == 0) : "code of no file";
+
+		if (refused)
+			return in_code(ret_reason, reason_bytes, refused);
+		is_start |= file->is_start;
+		result = file->unwind ? elf_unwind_step(file->unwind, file->bias, depth == 0,
+							word_read, &memory_fd, &at)
+				      : -ENOENT;
+		if (result < 0)
+			return unknown(ret_reason, reason_bytes, depth, result);
+		/* What is beyond the C library called it, but for the program's first function. */
+		if (was_start && !file->is_start && result)
+			return in_code(ret_reason, reason_bytes, "what the C library calls");
+	}
+	if (result)
+		return unknown(ret_reason, reason_bytes, FRAMES_MAX, -ENOENT);
+	if (!is_start)
+		return in_code(ret_reason, reason_bytes,
+			       "a thread that the C library did not start");
+	return INJECT_VERDICT_SAFE;
 }
 
 int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool *ret_own)

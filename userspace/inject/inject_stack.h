@@ -25,6 +25,13 @@ struct inject_stacks *inject_stacks_free(struct inject_stacks *stacks);
 enum inject_verdict inject_stack_judge(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame,
 				       char *ret_reason, size_t reason_bytes);
 
+/* Of one that was stopped in the middle of code: SAFE, UNKNOWN or UNSAFE. Code of which inject_stacks_prepare_code() knows nothing is
+ * UNSAFE. */
+enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame,
+					    char *ret_reason, size_t reason_bytes);
+/* Opens all files, so that a thread need not be stopped for it. NULL, or why no thread of the process can be taken in the middle of code. */
+const char *inject_stacks_prepare_code(struct inject_stacks *stacks);
+
 /* Is the thread on the stack that it was made with, not on one of a fiber or a goroutine, whose end something else
  * may begin at? -ESRCH: the process has ended. */
 int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool *ret_own);

@@ -26,6 +26,7 @@ struct candidates {
 	const struct target *target;
 	const struct inject_plan *plan;
 	int tasks_fd, memory_fd;
+	const char *runs_refused; /* why one that runs is not taken */
 	struct candidate *items;
 	size_t count;
 };
@@ -70,6 +71,19 @@ static void stack_judge(struct candidates *candidates, struct candidate *candida
 		 candidate->wait->name, candidate->leader ? ", the first thread" : "", found);
 }
 
+/* Where it is shows when it is stopped. */
+static void running_judge(const struct candidates *candidates, struct candidate *candidate)
+{
+	const char *refused = candidates->runs_refused;
+
+	candidate->thread.runs = true;
+	candidate->thread.usable = !refused;
+	if (!refused)
+		unusable(candidate, "runs, and is taken where it is in code of its own");
+	else
+		unusable(candidate, "runs%s%s", *refused ? ", and " : "", refused);
+}
+
 static void candidate_judge(struct candidates *candidates, struct candidate *candidate,
 			    const char *system_call)
 {
@@ -90,7 +104,7 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 	candidate->thread.filtered = seccomp != SECCOMP_MODE_DISABLED;
 
 	if (!system_call_parse(system_call, &number, arguments, &frame)) {
-		unusable(candidate, "runs");
+		running_judge(candidates, candidate);
 		return;
 	}
 	if (number < 0) {
@@ -138,7 +152,7 @@ static int candidate_add(struct candidates *candidates, u32 tid)
 	return 0;
 }
 
-/* No filter of system calls, which may forbid the agent; what the stack says; other threads before the first one, which as a rule does the program's main work; waits
+/* No filter of system calls, which may forbid the agent; threads that wait; what the stack says; other threads before the first one, which as a rule does the program's main work; waits
  * without a time limit before others; then by the table of waits. */
 static int compare(const void *a, const void *b)
 {
@@ -148,6 +162,8 @@ static int compare(const void *a, const void *b)
 		return left->thread.usable ? -1 : 1;
 	if (left->thread.filtered != right->thread.filtered)
 		return left->thread.filtered ? 1 : -1;
+	if (left->thread.runs != right->thread.runs)
+		return left->thread.runs ? 1 : -1;
 	if (left->verdict != right->verdict)
 		return left->verdict < right->verdict ? -1 : 1;
 	if (left->leader != right->leader)
@@ -206,6 +222,8 @@ int inject_threads_find(const struct target *target, struct inject_plan *plan, s
 
 	if (memory_fd < 0)
 		return err_errno(err, -errno, "can't read the memory of %u", target->pid);
+	candidates.runs_refused =
+		plan->with_running ? inject_stacks_prepare_code(plan->stacks) : "";
 	result = candidates_collect(&candidates, err);
 	if (!result) {
 		qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Never waits. Spins with something known in every register, in the flag of direction and in the red zone, and looks at all of it
+ * behind that; between two of these it is in malloc, free and qsort, whose results it looks at too.
+ *
+ *	inject_runs [library|sequence]	library: it is in the C library alone, but for a moment that is too short to meet;
+ *					sequence: it is in a restartable sequence alone
+ *
+ * "ready"; SIGTERM ends it: "same", or what differed.
+ */
+#include <immintrin.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/rseq.h>
+
+#define SPINS  20000UL
+#define PIECES 64
+#define LONG   (64UL << 20)
+
+static volatile sig_atomic_t wanted_end;
+
+#ifdef OWN_MALLOC
+void *__libc_malloc(size_t size);
+
+void *malloc(size_t size)
+{
+	return __libc_malloc(size);
+}
+#endif
+
+static void end(int number)
+{
+	wanted_end = 1;
+}
+
+struct state {
+	uint64_t general[14]; /* rax rbx rdx rsi rdi rbp r8-r15 */
+	uint64_t flags;
+	uint64_t pad;
+	uint64_t red_zone[16];
+	uint8_t vectors[16][32] __attribute__((aligned(32)));
+	uint32_t mxcsr;
+	uint16_t control;
+};
+
+#define RED(f)	       f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
+#define RED_LOAD(n)    "mov 128+" #n "*8(%%rcx), %%rax\n mov %%rax, " #n "*8-128(%%rsp)\n"
+#define RED_SAVE(n)    "mov " #n "*8-128(%%rsp), %%rax\n mov %%rax, 128+" #n "*8(%%rcx)\n"
+#define VECTOR_LOAD(n) "vmovdqa 256+" #n "*32(%%rcx), %%ymm" #n "\n"
+#define VECTOR_SAVE(n) "vmovdqa %%ymm" #n ", 256+" #n "*32(%%rcx)\n"
+#define GENERAL(f)                                                                          \
+	f(rax, 0) f(rbx, 8) f(rdx, 16) f(rsi, 24) f(rdi, 32) f(rbp, 40) f(r8, 48) f(r9, 56) \
+		f(r10, 64) f(r11, 72) f(r12, 80) f(r13, 88) f(r14, 96) f(r15, 104)
+#define GENERAL_LOAD(name, at) "mov " #at "(%%rcx), %%" #name "\n"
+#define GENERAL_SAVE(name, at) "mov %%" #name ", " #at "(%%rcx)\n"
+
+_Static_assert(offsetof(struct state, red_zone) == 128 && offsetof(struct state, vectors) == 256 &&
+		       offsetof(struct state, flags) == 112 && offsetof(struct state, mxcsr) == 768,
+	       "offsets in the assembler");
+
+/* In one piece of assembler, so that nothing else touches a register. */
+static void __attribute__((noinline, target("avx2")))
+spin(const struct state *before, struct state *after)
+{
+	/* clang-format off: one step a line */
+	__asm__ volatile(
+		"sub $256, %%rsp\n" /* over the compiler's own red zone */
+		"push %%rbx\n push %%rbp\n push %%r12\n push %%r13\n push %%r14\n push %%r15\n"
+		"push %[after]\n"
+		"push %[spins]\n"
+		/* So that our stack can be followed to its end. */
+		".cfi_remember_state\n .cfi_adjust_cfa_offset 320\n"
+		".cfi_rel_offset rbx, 56\n .cfi_rel_offset rbp, 48\n .cfi_rel_offset r12, 40\n"
+		".cfi_rel_offset r13, 32\n .cfi_rel_offset r14, 24\n .cfi_rel_offset r15, 16\n"
+		"mov %[before], %%rcx\n" RED(RED_LOAD) RED(
+			VECTOR_LOAD) "ldmxcsr 768(%%rcx)\n fldcw 772(%%rcx)\n"
+				     "std\n" GENERAL(
+					     GENERAL_LOAD) "mov (%%rsp), %%rcx\n"
+							   "1: dec %%rcx\n jnz 1b\n"
+							   "mov 8(%%rsp), %%rcx\n" GENERAL(
+								   GENERAL_SAVE) RED(RED_SAVE)
+								   RED(VECTOR_SAVE) "stmxcsr "
+										    "768(%%rcx)\n "
+										    "fstcw "
+										    "772(%%rcx)\n"
+										    "pushfq\n pop "
+										    "%%rax\n mov "
+										    "%%rax, "
+										    "112(%%rcx)\n"
+										    "cld\n"
+										    "pop %%rax\n "
+										    "pop %%rax\n"
+										    "pop %%r15\n "
+										    "pop %%r14\n "
+										    "pop %%r13\n "
+										    "pop %%r12\n "
+										    "pop %%rbp\n "
+										    "pop %%rbx\n"
+										    "add $256, "
+										    "%%rsp\n"
+										    ".cfi_restore_"
+										    "state\n"
+		:
+		: [before] "D"(before), [after] "S"(after), [spins] "d"(SPINS)
+		: "rax", "rcx", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2",
+		  "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+		  "xmm13", "xmm14", "xmm15");
+	/* clang-format on */
+}
+
+static void fill(struct state *state, unsigned seed)
+{
+	memset(state, 0, sizeof(*state));
+	for (unsigned i = 0; i < 14; i++)
+		state->general[i] = 0x0101010101010101ULL * (seed + i);
+	/* What the kernel has in it to begin a system call anew. */
+	if (seed % 4 == 0)
+		state->general[0] = (uint64_t) - (512 + seed / 4 % 5);
+	for (unsigned i = 0; i < 16; i++)
+		state->red_zone[i] = 0x1111111111111111ULL * i + seed;
+	for (unsigned i = 0; i < 16; i++)
+		memset(state->vectors[i], (int)(seed * 16 + i), sizeof(state->vectors[i]));
+	state->mxcsr = 0x1f80 | (seed & 3) << 13; /* how it rounds */
+	state->control = (uint16_t)(0x37f | (seed & 3) << 10);
+}
+
+static int spin_once(unsigned seed)
+{
+	struct state before, after;
+
+	fill(&before, seed);
+	memset(&after, 0, sizeof(after));
+	spin(&before, &after);
+	__asm__ volatile("ldmxcsr %0" ::"m"((uint32_t){0x1f80}));
+	__asm__ volatile("fldcw %0" ::"m"((uint16_t){0x37f}));
+	if (!(after.flags & 0x400))
+		return printf("the flag of direction is clear\n"), 1;
+	after.flags = 0;
+	for (size_t i = 0; i < sizeof(before) / 8; i++)
+		if (((uint64_t *)&before)[i] != ((uint64_t *)&after)[i])
+			return printf("word %zu: %#llx, was %#llx\n", i,
+				      (unsigned long long)((uint64_t *)&after)[i],
+				      (unsigned long long)((uint64_t *)&before)[i]),
+			       1;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const unsigned left = *(const unsigned *)a, right = *(const unsigned *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static int use_library(unsigned seed)
+{
+	unsigned *pieces[PIECES];
+	int wrong = 0;
+
+	for (unsigned i = 0; i < PIECES; i++) {
+		pieces[i] = malloc(sizeof(unsigned) * (seed % 7 + 1) * (i + 1));
+		for (unsigned j = 0; j <= i; j++)
+			pieces[i][j] = (seed + j) * 2654435761U;
+	}
+	for (unsigned i = 0; i < PIECES; i++) {
+		qsort(pieces[i], i + 1, sizeof(unsigned), compare);
+		for (unsigned j = 1; j <= i; j++)
+			wrong |= pieces[i][j - 1] > pieces[i][j];
+		free(pieces[i]);
+	}
+	return wrong && printf("what was sorted is not\n");
+}
+
+static void in_library(void)
+{
+	char *text = malloc(LONG);
+
+	memset(text, 'x', LONG);
+	text[LONG - 1] = 0;
+	while (!wanted_end)
+		wanted_end |= strlen(text) != LONG - 1;
+}
+
+/* Each interruption begins it anew, until the end is wanted. */
+static void __attribute__((noinline)) in_sequence(void)
+{
+	struct rseq *own = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+
+	__asm__ volatile(".pushsection __rseq_cs, \"aw\"\n"
+			 ".balign 32\n"
+			 "3: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n"
+			 ".popsection\n"
+			 ".pushsection .text.unlikely\n"
+			 ".byte 0x0f, 0xb9, 0x3d\n .long %c[signature]\n"
+			 "4: jmp 5f\n"
+			 ".popsection\n"
+			 "5: lea 3b(%%rip), %%rax\n"
+			 "mov %%rax, %[pointer]\n"
+			 "1: cmpl $0, %[end]\n"
+			 "je 1b\n"
+			 "2:\n"
+			 : [pointer] "=m"(own->rseq_cs)
+			 : [end] "m"(wanted_end), [signature] "i"(RSEQ_SIG)
+			 : "rax", "memory", "cc");
+}
+
+int main(int argc, char **argv)
+{
+	const char *where = argc > 1 ? argv[1] : "";
+
+	signal(SIGTERM, end);
+	printf("ready\n");
+	fflush(stdout);
+	if (!strcmp(where, "library"))
+		in_library();
+	else if (!strcmp(where, "sequence"))
+		in_sequence();
+	else
+		for (unsigned seed = 1; !wanted_end; seed++)
+			if (spin_once(seed) || use_library(seed))
+				return 1;
+	printf("same\n");
+	return 0;
+}
