@@ -29,6 +29,21 @@ const char *gpu_config_no_agent_reason(const struct options *options)
 	return options->no_inject ? "--no-inject" : "device_tracer_level is 0";
 }
 
+/* Options that are wrong come no farther than their reading. */
+static struct launch_stacks launch_stacks(const struct options *options)
+{
+	struct launch_stacks stacks;
+
+	return launch_stacks_of(options, &stacks, NULL) ? (struct launch_stacks){0} : stacks;
+}
+
+/* Stacks of launches are those of calls, so they bring these along. */
+static bool wants_feature(const struct options *options, enum level_feature feature)
+{
+	return levels_has(options, feature) ||
+	       (feature == LEVEL_api_calls && launch_stacks(options).taken);
+}
+
 /* Those of which none is wanted are not asked for. */
 static u64 kinds_wanted(const struct options *options)
 {
@@ -39,7 +54,7 @@ static u64 kinds_wanted(const struct options *options)
 		s64 most = api ? options->profile.gpu_max_callback_api_events
 			       : options->profile.gpu_max_activity_api_events;
 
-		if (most && levels_has(options, activity_kinds[i].feature))
+		if (most && wants_feature(options, activity_kinds[i].feature))
 			kinds |= 1ULL << activity_kinds[i].kind;
 	}
 	return kinds;
@@ -49,7 +64,9 @@ static u32 api_groups(const struct options *options)
 {
 	if (levels_has(options, LEVEL_all_api_calls))
 		return API_GROUPS_EVERY;
-	return levels_has(options, LEVEL_events) ? API_GROUPS_FULL : API_GROUPS_DEFAULT;
+	if (levels_has(options, LEVEL_events))
+		return API_GROUPS_FULL;
+	return levels_has(options, LEVEL_api_calls) ? API_GROUPS_DEFAULT : API_GROUPS_LAUNCHES;
 }
 
 /* To the agent 0 is no limit. */
@@ -78,17 +95,10 @@ void gpu_config_fill(const struct options *options, struct agent_cupti_config *r
 	};
 }
 
-/* Options that are wrong come no farther than their reading. */
-static bool takes_stacks(const struct options *options)
-{
-	struct launch_stacks launches;
-
-	return !launch_stacks_of(options, &launches, NULL) && launches.by_agent;
-}
-
 u64 gpu_config_shared_bytes(const struct options *options)
 {
-	return (options->agent_buffer_mb << 20) + (takes_stacks(options) ? AGENT_STACKS_BYTES : 0);
+	return (options->agent_buffer_mb << 20) +
+	       (launch_stacks(options).by_agent ? AGENT_STACKS_BYTES : 0);
 }
 
 void gpu_config_agents(const struct options *options, const struct attachment *attachment,
@@ -99,7 +109,7 @@ void gpu_config_agents(const struct options *options, const struct attachment *a
 		.target_count = attachment->target_count,
 		.refused = (const char *const *)attachment->gpu.refused,
 		.nvtx = levels_has(options, LEVEL_nvtx),
-		.stacks = takes_stacks(options),
+		.stacks = launch_stacks(options).by_agent,
 		.cupti_named = options->cupti,
 		.ring_bytes = options->agent_buffer_mb << 20,
 	};
