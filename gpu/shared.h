@@ -104,7 +104,7 @@ struct agent_cupti_config {
 	u32 take_down;		  /* bool: CUPTI is taken down in the end, where that is safe */
 	u32 handover;		  /* bool: path is gpuprobe's, the target can't open it: ask for it (handover_state) */
 	u32 shared_by_others;	  /* bool: who uses CUPTI in the target knows the functions by which several share it */
-	u32 pad;
+	u32 buffer_count_ready;	  /* so many threads may call CUDA at once, each of which may want one; 0: not known */
 };
 
 /*

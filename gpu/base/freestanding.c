@@ -3,6 +3,7 @@
  * What the compiler calls by itself. Of our own, so that the library asks the target's libc for nothing but what
  * scripts/check-agent.sh lists, and no thread of the target's runs through a function that it has replaced.
  */
+#include "arch_x86_64.h"
 #include "types.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
@@ -46,10 +47,16 @@ void *memmove(void *to, const void *from, size_t bytes)
 	return to;
 }
 
+#define FILL_BYTES 512
+
 void *memset(void *memory, int value, size_t bytes)
 {
 	u8 *target = memory;
 
+	if (bytes >= FILL_BYTES) {
+		arch_fill(memory, value, bytes);
+		return memory;
+	}
 	while (bytes--)
 		*target++ = value;
 	return memory;

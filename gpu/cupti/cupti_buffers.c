@@ -9,9 +9,33 @@
 
 #define SMALLEST_BYTES (64U << 10)
 #define LARGEST_BYTES  (64U << 20)
-/* So many are kept ready, and of these so many with memory behind them. */
+/* So many are kept ready at least, and of these so many with memory behind them. */
 #define READY	      32
 #define READY_TOUCHED 8
+/* Of so many one half is of the full size, the other half's memory makes small ones. */
+#define COUNT_DIVIDED 16
+#define SMALL_PART    8
+
+static u32 bytes_of(const struct cupti_buffers *buffers, u32 index)
+{
+	u32 small = buffers->buffer_bytes / SMALL_PART;
+
+	if (index < buffers->large_max)
+		return buffers->buffer_bytes;
+	return small > SMALLEST_BYTES ? small : SMALLEST_BYTES;
+}
+
+static void limit(struct cupti_buffers *buffers, u32 count)
+{
+	u64 small;
+
+	buffers->large_max = count < COUNT_DIVIDED ? count : count / 2;
+	small = (u64)(count - buffers->large_max) * buffers->buffer_bytes /
+		bytes_of(buffers, count);
+	buffers->count_max = buffers->large_max + small < CUPTI_BUFFERS_MAX
+				     ? buffers->large_max + small
+				     : CUPTI_BUFFERS_MAX;
+}
 
 int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *control)
 {
@@ -22,7 +46,10 @@ int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *cont
 				: bytes > LARGEST_BYTES ? LARGEST_BYTES
 							: bytes;
 	buffers->control = control;
-	buffers->count_max = !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count;
+	limit(buffers, !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count);
+	buffers->ready = control->cupti.buffer_count_ready > READY
+				 ? control->cupti.buffer_count_ready
+				 : READY;
 	cupti_buffers_prepare(buffers);
 	/* What is left is the target's. */
 	return buffers->count < buffers->count_max && buffers->count < READY ? -ENOMEM : 0;
@@ -54,7 +81,7 @@ static u32 in_state(const struct cupti_buffers *buffers, u32 state)
 /* false: there is no memory for it. */
 static bool add(struct cupti_buffers *buffers)
 {
-	u8 *memory = target_memory_allocate(buffers->buffer_bytes);
+	u8 *memory = target_memory_allocate(bytes_of(buffers, buffers->count));
 
 	if (!memory)
 		return false;
@@ -69,7 +96,7 @@ static void touch(struct cupti_buffers *buffers, u32 index)
 	/* Meanwhile nobody can have it. */
 	if (!change(buffers, index, CUPTI_BUFFER_NEW, CUPTI_BUFFER_NONE))
 		return;
-	memset(buffers->buffers[index].memory, 0, buffers->buffer_bytes);
+	memset(buffers->buffers[index].memory, 0, bytes_of(buffers, index));
 	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
@@ -78,7 +105,7 @@ void cupti_buffers_prepare(struct cupti_buffers *buffers)
 	u32 touched = in_state(buffers, CUPTI_BUFFER_FREE);
 	u32 ready = touched + in_state(buffers, CUPTI_BUFFER_NEW);
 
-	while (ready < READY && buffers->count < buffers->count_max && add(buffers))
+	while (ready < buffers->ready && buffers->count < buffers->count_max && add(buffers))
 		ready++;
 	for (u32 i = 0; i < buffers->count && touched < READY_TOUCHED; i++)
 		if (buffers->buffers[i].state == CUPTI_BUFFER_NEW) {
@@ -87,26 +114,27 @@ void cupti_buffers_prepare(struct cupti_buffers *buffers)
 		}
 }
 
-static u8 *take_one(struct cupti_buffers *buffers, u32 state)
+static u8 *take_one(struct cupti_buffers *buffers, u32 state, size_t *ret_bytes)
 {
 	for (u32 i = 0; i < count_of(buffers); i++)
 		if (change(buffers, i, state, CUPTI_BUFFER_OUT)) {
 			__atomic_fetch_add(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
 					   __ATOMIC_RELAXED);
+			*ret_bytes = bytes_of(buffers, i);
 			return buffers->buffers[i].memory;
 		}
 	return NULL;
 }
 
-u8 *cupti_buffers_take(struct cupti_buffers *buffers)
+u8 *cupti_buffers_take(struct cupti_buffers *buffers, size_t *ret_bytes)
 {
-	u8 *memory = take_one(buffers, CUPTI_BUFFER_FREE);
+	u8 *memory = take_one(buffers, CUPTI_BUFFER_FREE, ret_bytes);
 
 	if (memory)
 		return memory;
-	memory = take_one(buffers, CUPTI_BUFFER_NEW);
+	memory = take_one(buffers, CUPTI_BUFFER_NEW, ret_bytes);
 	if (memory && buffers->zeroed)
-		memset(memory, 0, buffers->buffer_bytes);
+		memset(memory, 0, *ret_bytes);
 	/* More are needed than are handed back. */
 	__atomic_fetch_add(&buffers->control->bell, 1, __ATOMIC_RELEASE);
 	system_wake_shared(&buffers->control->bell);
@@ -123,7 +151,7 @@ bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, si
 	    __atomic_load_n(&buffers->buffers[index].state, __ATOMIC_ACQUIRE) != CUPTI_BUFFER_OUT)
 		return false;
 	buffers->buffers[index].valid_bytes =
-		valid_bytes < buffers->buffer_bytes ? valid_bytes : buffers->buffer_bytes;
+		valid_bytes < bytes_of(buffers, index) ? valid_bytes : bytes_of(buffers, index);
 	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FULL, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
 			   __ATOMIC_RELAXED);
@@ -143,11 +171,32 @@ const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t 
 	return NULL;
 }
 
+static bool is_zero(const u8 *page)
+{
+	const u64 *words = (const void *)page;
+	u64 found = 0;
+
+	for (u32 i = 0; i < PAGE_BYTES / sizeof(*words); i++)
+		found |= words[i];
+	return !found;
+}
+
+/* CUPTI may have begun a record behind those that are valid, but writes one behind the other: a page of zeros is the first that it has not
+ * come to. What it has come to is a hundredth of a buffer, as a rule. */
+static void wipe(u8 *memory, u32 bytes, u32 valid_bytes)
+{
+	u32 wiped = (valid_bytes + PAGE_BYTES - 1) & ~(u32)(PAGE_BYTES - 1);
+
+	memset(memory, 0, wiped < bytes ? wiped : bytes);
+	for (; wiped < bytes && !is_zero(memory + wiped); wiped += PAGE_BYTES)
+		memset(memory + wiped, 0, PAGE_BYTES);
+}
+
 void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)
 {
-	/* All of it: CUPTI may have begun a record behind those that are valid. */
 	if (buffers->zeroed)
-		memset(buffers->buffers[cursor].memory, 0, buffers->buffer_bytes);
+		wipe(buffers->buffers[cursor].memory, bytes_of(buffers, cursor),
+		     buffers->buffers[cursor].valid_bytes);
 	__atomic_store_n(&buffers->buffers[cursor].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
@@ -157,10 +206,11 @@ u32 cupti_buffers_out(const struct cupti_buffers *buffers)
 }
 
 /* An allocator may keep what it gets back: the memory behind it goes first, but for the pages that are shared. */
-static void let_go(const struct cupti_buffers *buffers, u8 *memory)
+static void let_go(const struct cupti_buffers *buffers, u32 index)
 {
+	u8 *memory = buffers->buffers[index].memory;
 	u64 begin = ((u64)memory + PAGE_BYTES - 1) & ~(u64)(PAGE_BYTES - 1);
-	u64 end = ((u64)memory + buffers->buffer_bytes) & ~(u64)(PAGE_BYTES - 1);
+	u64 end = ((u64)memory + bytes_of(buffers, index)) & ~(u64)(PAGE_BYTES - 1);
 
 	system_discard((void *)begin, end - begin);
 	target_memory_free(memory);
@@ -172,9 +222,9 @@ u64 cupti_buffers_close(struct cupti_buffers *buffers)
 
 	for (u32 i = 0; i < buffers->count; i++)
 		if (buffers->buffers[i].state == CUPTI_BUFFER_OUT)
-			out_bytes += buffers->buffer_bytes;
+			out_bytes += bytes_of(buffers, i);
 		else
-			let_go(buffers, buffers->buffers[i].memory);
+			let_go(buffers, i);
 	buffers->count = 0;
 	return out_bytes;
 }

@@ -28,6 +28,8 @@ struct cupti_buffers {
 	struct agent_control *control; /* for the count of those that are out; its bell rings with each that is handed back or
 					* missed */
 	u32 buffer_bytes, count, count_max; /* count: grows by the agent's thread, as they are needed */
+	u32 large_max;	/* those behind are small: hundreds of threads, each with one of its own, find room in the same memory */
+	u32 ready;	/* so many are kept ready */
 	bool zeroed;	/* those that are FREE hold nothing but zeros (attribute ZEROED_OUT) */
 	struct {
 		u8 *memory;
@@ -42,7 +44,7 @@ int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *cont
  * them, so that no thread of the target has to fault it in. */
 void cupti_buffers_prepare(struct cupti_buffers *buffers);
 /* A buffer for CUPTI, 8-aligned; NULL: all are in use. */
-u8 *cupti_buffers_take(struct cupti_buffers *buffers);
+u8 *cupti_buffers_take(struct cupti_buffers *buffers, size_t *ret_bytes);
 /* Back from CUPTI. false: it is none of ours. */
 bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, size_t valid_bytes);
 /* The next one to read, from *cursor (0 at first) on: its memory, or NULL. For one thread. */

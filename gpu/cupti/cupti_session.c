@@ -26,11 +26,9 @@ void cupti_session_requested(u8 **buffer, size_t *bytes, size_t *records_max,
 	*records_max = 0;
 	if (!lives(session))
 		return;
-	*buffer = cupti_buffers_take(&session->buffers);
-	*bytes = session->buffers.buffer_bytes;
+	*buffer = cupti_buffers_take(&session->buffers, bytes);
 	if (*buffer)
 		return;
-	*bytes = 0;
 	if (session->version >= CUPTI_VERSION_NO_BUFFER_SAFE)
 		return; /* it drops, and counts what it drops */
 	*buffer = target_memory_allocate(EXTRA_BYTES);

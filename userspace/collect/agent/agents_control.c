@@ -5,6 +5,19 @@
 #include "collect/agent/agents_parts.h"
 #include "collect/agent/cupti_sharers.h"
 #include "plan/memory_room.h"
+#include "process/proc_file.h"
+#include "base/cleanup.h"
+
+#define STAT_THREADS 20 /* field of /proc/PID/stat */
+
+static u32 threads_of(const struct target *target)
+{
+	_cleanup_free_ char *stat = NULL;
+
+	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+		return 0;
+	return proc_stat_field(stat, STAT_THREADS);
+}
 
 void agents_fill_control(const struct agents *agents, const struct agent *agent,
 			 struct agent_control *control)
@@ -28,6 +41,7 @@ void agents_fill_control(const struct agents *agents, const struct agent *agent,
 	/* As many as there is room for, be that for none: one that is launched can't be refused. */
 	memory_room_buffers(agent->target, control->cupti.buffer_bytes,
 			    &control->cupti.buffer_count_max, NULL);
+	control->cupti.buffer_count_ready = threads_of(agent->target);
 	if (supply->place != CUPTI_PLACE_MAPPED)
 		agents_copy_string(control->cupti.path, sizeof(control->cupti.path), supply->path,
 				   sizeof(supply->path));
