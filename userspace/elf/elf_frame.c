@@ -112,8 +112,9 @@ static int register_step(struct step *step, Dwarf_Frame *tables, unsigned number
 		}
 		return 0;
 	}
+	/* Where it returns to is lost only where the tables say so. */
 	if (saved_address(step, operations, count, &address))
-		return 0;
+		return number == ELF_REGISTER_PC ? -ENODATA : 0;
 	if (step->read_word(step->read_data, address, &word))
 		return -EFAULT;
 	step->caller.registers[number] = word;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "inject/inject.h"
+#include "inject/inject_parts.h"
 
 #include <errno.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,11 +12,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "inject/inject_code.h"
-#include "inject/inject_filter.h"
-#include "inject/inject_session.h"
-#include "inject/inject_stack.h"
-#include "inject/inject_threads.h"
 #include "process/maps.h"
 #include "process/memfd.h"
 #include "process/memfd_open.h"
@@ -28,34 +22,12 @@
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
-#define BORROW_NS	     (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
 #define POLL_NS		     NS_PER_MILLISECOND
-#define RUNNING_NS	     (5 * NS_PER_MILLISECOND)	/* between two stops of threads that run */
-#define RUNNING_AFTER_NS     (200 * NS_PER_MILLISECOND) /* of threads that wait none could be had */
-#define LOOK_NS		     (10 * NS_PER_MILLISECOND) /* at least so long between two looks at all threads */
-#define GAP_BYTES	     (64U << 10)	       /* left free on both sides of the region */
-#define LIBC_DLOPEN_INTERNAL 0x80000000U	       /* what __libc_dlopen_mode wants besides */
+#define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
+#define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
-
-struct injector {
-	const struct target *target;
-	struct inject_plan *plan;
-	const void *library;
-	size_t library_bytes, ring_bytes;
-	void (*prepare)(void *data, void *shared);
-	void *prepare_data;
-	u64 deadline_ns;
-	struct inject_code code;
-	struct inject_session session;
-	struct way_back way_back;
-	struct inject_data data; /* as it was read or written last */
-	u64 region;
-	int memory_fd, ring_fd;
-	struct process_own own;
-};
-
 static u64 data_address(const struct injector *injector)
 {
 	return injector->region + INJECT_DATA_OFFSET;
@@ -120,7 +92,8 @@ static int region_map(struct injector *injector, struct err *err)
 				   injector->plan->signal_return_address,
 				   injector->plan->syscall_return_address, injector->region,
 				   INJECT_REGION_BYTES, &injector->way_back);
-		if (inject_memory_write(injector->memory_fd, injector->way_back.address,
+		if (injector->way_back.address < injector->stack_start ||
+		    inject_memory_write(injector->memory_fd, injector->way_back.address,
 					injector->way_back.bytes, injector->way_back.size_bytes))
 			return err_set(err, -EAGAIN, "thread %u has no room on its stack",
 				       injector->session.tid);
@@ -364,131 +337,6 @@ static int borrowed_run(struct injector *injector, struct err *err)
 	}
 	return create_thread(injector, err);
 }
-
-/* A thread can take on a filter at any time; without PTRACE_O_SUSPEND_SECCOMP it may be killed by what we have it do. */
-static int check_filter(const struct injector *injector, u32 tid, bool filtered, struct err *err)
-{
-	u32 mode;
-
-	if (inject_filter_mode(injector->target->proc_fd, tid, &mode))
-		return err_set(err, -EAGAIN, "thread %u has ended", tid);
-	if ((mode != SECCOMP_MODE_DISABLED) != filtered)
-		return err_set(err, -EAGAIN,
-			       "thread %u has put itself under a system call filter (seccomp)",
-			       tid);
-	return 0;
-}
-
-/* The last word about a thread, now that it is stopped and shows all its registers. */
-static int check_stack(struct injector *injector, bool filtered, struct err *err)
-{
-	const struct user_regs_struct *general = &injector->session.saved.general;
-	bool own, in_code = injector->session.saved.in_code;
-	char reason[INJECT_REASON_BYTES];
-	struct elf_frame frame;
-	int result;
-
-	/* In the middle of code mostly that is what speaks against it: it is let go soon. */
-	registers_frame(general, &frame);
-	if (in_code && inject_stack_judge_code(injector->plan->stacks, injector->memory_fd, &frame,
-					       reason, sizeof(reason)) != INJECT_VERDICT_SAFE)
-		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
-	if (inject_image(injector->target) != injector->plan->image)
-		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
-	result = check_filter(injector, injector->session.tid, filtered, err);
-	if (!result && filtered)
-		result = inject_filter_check(injector->session.tid, err);
-	if (result)
-		return result;
-	if (inject_stack_is_own(injector->target->proc_fd, registers_stack_pointer(general),
-				registers_thread_pointer(general), &own))
-		return err_set(err, -ESRCH, "%u ended", injector->plan->pid);
-	if (!own)
-		return err_set(err, -EAGAIN, "thread %u is not on its own stack",
-			       injector->session.tid);
-	if (!in_code && inject_stack_judge(injector->plan->stacks, injector->memory_fd, &frame,
-					   reason, sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
-		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
-	return 0;
-}
-
-static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
-{
-	const struct inject_session_thread taken = {.pid = injector->plan->pid,
-						    .tid = thread->tid,
-						    .suspend_seccomp = thread->filtered,
-						    .runs = thread->runs};
-	struct err end_err = {0};
-	int result = check_filter(injector, thread->tid, thread->filtered, err);
-
-	if (!result)
-		result = inject_session_begin(&injector->session, &taken, injector->memory_fd,
-					      injector->deadline_ns, err);
-	if (result)
-		return result;
-	result = check_stack(injector, thread->filtered, err);
-	if (!result)
-		result = borrowed_run(injector, err);
-	if (inject_session_end(&injector->session, &end_err) && !result)
-		result = err_set(err, end_err.code, "%s", end_err.message);
-	return result;
-}
-
-/*
- * What was planned goes out of date: a thread that seemed to be safe may turn out not to be when it is stopped, and stay where it
- * is, while one that ran then waits now. With many threads a look takes long: a fifth of the time at most.
- */
-static int look_again(struct injector *injector, u64 *look_ns, struct err *err)
-{
-	u64 begin_ns = clock_monotonic_ns(), took_ns;
-	int result;
-
-	if (begin_ns < *look_ns)
-		return 0;
-	result = inject_threads_find(injector->target, injector->plan, err);
-	took_ns = clock_monotonic_ns() - begin_ns;
-	*look_ns = begin_ns + LOOK_NS + 5 * took_ns;
-	return result;
-}
-
-static int borrow_one(struct injector *injector, size_t i, struct err *err)
-{
-	const struct inject_plan *plan = injector->plan;
-
-	if (i < plan->usable_count) {
-		if (plan->threads[i].runs)
-			nanosleep(&(struct timespec){0, RUNNING_NS}, NULL);
-		return borrow(injector, &plan->threads[i], err);
-	}
-	if (!plan->thread_count)
-		return err_set(err, -EAGAIN, "it has none");
-	return err_set(err, -EAGAIN, "thread %u %s", plan->threads[0].tid, plan->threads[0].reason);
-}
-
-static int borrow_any(struct injector *injector, struct err *err)
-{
-	u64 running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS, look_ns = 0;
-	struct inject_plan *plan = injector->plan;
-
-	for (size_t i = 0;; i++) {
-		int result = borrow_one(injector, i, err);
-
-		if (result != -EAGAIN || target_is_gone(injector->target))
-			return result;
-		if (clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
-			return err_prefix(err, "no thread of %u could be borrowed in time",
-					  plan->pid);
-		if (i + 1 < plan->usable_count)
-			continue;
-		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
-		i = (size_t)-1;
-		plan->with_running |= clock_monotonic_ns() >= running_ns;
-		result = look_again(injector, &look_ns, err);
-		if (result)
-			return result;
-	}
-}
-
 /* ---- the agent's thread ------------------------------------------------------------------------------------------- */
 
 /* The thread by the number that it has in the target's pid namespace. */
@@ -551,7 +399,8 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 	       void *prepare_data, u32 deadline_ms, struct injection *ret_injection,
 	       struct err *err)
 {
-	struct injector injector = {.target = target,
+	struct injector injector = {.run = borrowed_run,
+				    .target = target,
 				    .plan = plan,
 				    .library = library,
 				    .library_bytes = library_bytes,
@@ -567,7 +416,7 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 	injector.memory_fd = openat(target->proc_fd, "mem", O_RDWR | O_CLOEXEC);
 	if (injector.memory_fd < 0)
 		return err_errno(err, -errno, "can't open the memory of %u", target->pid);
-	result = borrow_any(&injector, err);
+	result = injector_borrow(&injector, err);
 	if (!result)
 		result = loaded_wait(&injector, err);
 	if (!result) {

@@ -9,8 +9,8 @@
  * Everything has a deadline and a way back: the thread is given back as it was (registers with XSAVE state,
  * signal mask, interrupted system call), or was never changed.
  *
- * A thread that waits in a system call is taken where there is one. A program whose threads never wait (a loop that spins until the GPU is
- * done) has one taken that runs, where it happens to be in code of the program's own, which holds no lock that pthread_create wants; it is
+ * A thread that waits in a system call is taken where there is one. A program whose threads never wait (a loop that computes, or asks again and
+ * again whether the GPU is done) has one taken that runs, where it happens to be in code of the program's own, which holds no lock that pthread_create wants; it is
  * stopped for that every 5 ms, 0.15 ms each time (measured on a virtual machine), until it is.
  *
  * ptrace binds to the calling thread: one thread of gpuprobe does all of it. Blocks up to the deadlines.
@@ -54,6 +54,7 @@ struct inject_plan {
 	size_t thread_count, usable_count;
 	struct inject_stacks *stacks;	/* what tells threads apart, open until the plan is freed */
 	bool with_running;		/* threads that run are usable, too: for a while none that waits was to be had */
+	u32 running_ms;			/* inject_run() tries those that run for so long at most; the caller may change it */
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */
 };
 
@@ -65,7 +66,7 @@ int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, 
 /*
  * Looks and decides, for one injection; the target runs on. -EBUSY: an agent of a living gpuprobe is in it; -EOPNOTSUPP with what and
  * why: 32-bit, static or musl, no dlopen in its libc, traced, seccomp in strict mode, gVisor, no thread that is
- * safe to borrow within deadline_ms (it looks again until then).
+ * safe to borrow within deadline_ms (it looks again until then). Of a plan with_running inject_run() may say yet that none could be had.
  */
 int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan, struct err *err);
 void inject_plan_free(struct inject_plan *plan);

@@ -4,12 +4,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,12 +27,14 @@
 #include "base/clock.h"
 #include "../gpu/shared.h"
 
-#define AGAIN_NS (20 * NS_PER_MILLISECOND)
+#define AGAIN_NS   (20 * NS_PER_MILLISECOND)
+#define RUNNING_MS 3000
 #define RUNNING_AFTER_NS \
 	(200 * NS_PER_MILLISECOND) /* before that a thread that waits may turn up */
 #define ORPHAN_NS	 (200 * NS_PER_MILLISECOND) /* for a thread of an agent to show */
 #define MEMFD_PREFIX	 "/memfd:"
 #define THREADS_MAX_SAID 3
+#define STAT_PARENT	 4
 #define STAT_START_STACK 28 /* field of /proc/PID/stat */
 
 static int refuse(const struct target *target, struct err *err, int code, const char *why)
@@ -49,6 +53,18 @@ static bool sees_proc(const struct target *target)
 
 	snprintf(path, sizeof(path), "%s/proc", target->root_path);
 	return !statfs(path, &status) && status.f_type == PROC_SUPER_MAGIC;
+}
+
+/* A child of vfork() until it executes a program: what is made in it would be made in its parent. */
+static bool shares_memory(const struct target *target)
+{
+	_cleanup_free_ char *stat = NULL;
+	long parent;
+
+	if (proc_file_read(target->proc_fd, "stat", &stat, NULL))
+		return false;
+	parent = (long)proc_stat_field(stat, STAT_PARENT);
+	return parent && !syscall(SYS_kcmp, target->pid, parent, KCMP_VM, 0, 0);
 }
 
 static int check_process(const struct target *target, struct err *err)
@@ -71,6 +87,9 @@ static int check_process(const struct target *target, struct err *err)
 			target, err, -EOPNOTSUPP,
 			"it is stopped (SIGSTOP), so a thread of the agent would not run; let "
 			"it go on (SIGCONT) first");
+	if (shares_memory(target))
+		return refuse(target, err, -EOPNOTSUPP,
+			      "it shares the memory of its parent, until it executes a program");
 	if (!sees_proc(target))
 		return refuse(target, err, -EOPNOTSUPP,
 			      "it sees no /proc (chroot), through which the library is loaded");
@@ -333,7 +352,8 @@ int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan
 		struct err *err)
 {
 	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
-	struct inject_plan plan = {.pid = target->pid, .image = inject_image(target)};
+	struct inject_plan plan = {
+		.pid = target->pid, .image = inject_image(target), .running_ms = RUNNING_MS};
 	int result = plan_make(target, deadline_ns, &plan, err);
 
 	if (result) {

@@ -91,6 +91,11 @@ bool registers_in_system_call(const struct registers *registers, u64 *ret_number
 	return true;
 }
 
+bool registers_after_system_call(const struct registers *registers)
+{
+	return (s64)registers->general.orig_rax >= 0;
+}
+
 void registers_restart(struct registers *registers)
 {
 	/* Without a signal whose handler runs the call is made again, with one it ends with EINTR, as it should.
@@ -178,7 +183,8 @@ void registers_set_code(struct user_regs_struct *general, u64 address, u64 stack
 	general->orig_rax = (u64)-1;
 	general->rip = address;
 	general->rsp = stack_pointer;
-	general->eflags &= ~0x400ULL; /* the direction flag is clear in every function */
+	/* The direction flag is clear in every function; of one that runs, traps of single steps and of alignment may be on. */
+	general->eflags &= ~0x40500ULL;
 }
 
 void registers_set_system_call(struct user_regs_struct *general, u64 number, const u64 arguments[6])

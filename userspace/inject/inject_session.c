@@ -100,6 +100,15 @@ static int resume(struct inject_session *session, int request, int signal_number
 
 /* ---- the thread is taken ------------------------------------------------------------------------------ */
 
+static int refuse_suspension(const struct inject_session *session, struct err *err)
+{
+	return err_set(err, -EPERM,
+		       "can't take thread %u of %u: another debugger traces it, or gpuprobe "
+		       "may not hold up its system call filter (seccomp), which takes "
+		       "CAP_SYS_ADMIN and no such filter of its own",
+		       session->tid, session->pid);
+}
+
 static int seize(struct inject_session *session, bool suspend_seccomp, struct err *err)
 {
 	unsigned long options =
@@ -112,12 +121,7 @@ static int seize(struct inject_session *session, bool suspend_seccomp, struct er
 	if (error == ESRCH)
 		return err_set(err, -EAGAIN, "thread %u has ended", session->tid);
 	if (error == EPERM && suspend_seccomp)
-		return err_set(
-			err, -EPERM,
-			"can't take thread %u of %u: another debugger traces it, or gpuprobe "
-			"may not hold up its system call filter (seccomp), which takes "
-			"CAP_SYS_ADMIN and no such filter of its own",
-			session->tid, session->pid);
+		return refuse_suspension(session, err);
 	return err_errno(err, -error, "can't take thread %u of %u: it is traced, or not permitted",
 			 session->tid, session->pid);
 }
@@ -167,8 +171,9 @@ static bool in_restartable_sequence(const struct inject_session *session)
 	struct rseq_sequence sequence;
 	struct rseq_place place = {0};
 
+	/* EIO: a kernel that knows no such sequences. */
 	if (ptrace(GET_RSEQ, session->tid, (void *)sizeof(place), &place) < 0)
-		return true;
+		return errno != EIO;
 	if (!place.address)
 		return false;
 	if (inject_memory_read(session->memory_fd, place.address + RSEQ_SEQUENCE_OFFSET, &pointer,
@@ -190,12 +195,28 @@ static int check_code(struct inject_session *session, struct err *err)
 	return 0;
 }
 
-/* Is it where we can take it: in a system call that blocks, and will be made again, or in the middle of code? */
-static int check_place(struct inject_session *session, bool runs, struct err *err)
+/* A wait with a time limit that our stop has interrupted goes on by restart_syscall, which a filter may forbid, be it that it
+ * allows the call itself: it is made anew by its own number. */
+static int avoid_restart(struct inject_session *session, struct err *err)
 {
+	registers_restart_anew(&session->saved, 0);
+	if (registers_write_general(session->tid, &session->saved.general))
+		return ended(session, err);
+	return err_set(err, -EAGAIN, "thread %u does not run", session->tid);
+}
+
+/* Is it where we can take it: in a system call that blocks, and will be made again, or in the middle of code? */
+static int check_place(struct inject_session *session, const struct inject_session_thread *thread,
+		       struct err *err)
+{
+	bool runs = thread->runs;
 	u64 number, arguments[6];
 	u8 instruction[2];
 
+	if (runs && thread->filtered &&
+	    registers_is_interrupted_wait(registers_result(&session->saved.general)) &&
+	    registers_after_system_call(&session->saved))
+		return avoid_restart(session, err);
 	if (!registers_in_system_call(&session->saved, &number, arguments))
 		return runs ? check_code(session, err)
 			    : err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
@@ -240,22 +261,36 @@ int inject_session_begin(struct inject_session *session, const struct inject_ses
 					   .deadline_ns = deadline_ns,
 					   .spins = thread->runs};
 	sleeps_in(tid, kernel_function);
-	result = seize(session, thread->suspend_seccomp, err);
+	result = seize(session, thread->filtered && !thread->runs, err);
 	if (result)
 		return result;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-		return ended(session, err);
-	result = first_stop(session, err);
+		result = ended(session, err);
+	else
+		result = first_stop(session, err);
+	/* The process may have others. */
+	if (result == -ESRCH)
+		return err_set(err, -EAGAIN, "thread %u has ended", tid);
 	if (!result && registers_read(tid, &session->saved))
-		result = err_set(err, -EOPNOTSUPP, "can't read the registers of thread %u", tid);
+		result = err_set(err, thread->runs ? -EAGAIN : -EOPNOTSUPP,
+				 "can't read the registers of thread %u", tid);
 	if (!result)
 		session->restart_number =
 			registers_restart_number(&session->saved, kernel_function);
 	if (!result)
-		result = check_place(session, thread->runs, err);
+		result = check_place(session, thread, err);
 	if (result)
 		inject_session_end(session, NULL);
 	return result;
+}
+
+int inject_session_suspend_filter(struct inject_session *session, struct err *err)
+{
+	unsigned long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_SUSPEND_SECCOMP;
+
+	if (!ptrace(PTRACE_SETOPTIONS, session->tid, NULL, (void *)options))
+		return 0;
+	return errno == ESRCH ? ended(session, err) : refuse_suspension(session, err);
 }
 
 /* ---- it runs ------------------------------------------------------------------------------------------ */

@@ -31,7 +31,7 @@ struct inject_session {
 /* Which thread, and how it may be taken. */
 struct inject_session_thread {
 	u32 pid, tid;
-	bool suspend_seccomp;
+	bool filtered; /* by seccomp */
 	bool runs; /* in the middle of its code, too: saved.in_code then tells that it was */
 };
 
@@ -39,6 +39,8 @@ struct inject_session_thread {
  * traces it, or we may not. */
 int inject_session_begin(struct inject_session *session, const struct inject_session_thread *thread, int memory_fd, u64 deadline_ns,
 			 struct err *err);
+/* Of one with a filter that ran: before this, its own code may run, under its filter. -EPERM: as above. */
+int inject_session_suspend_filter(struct inject_session *session, struct err *err);
 /* One system call, by the instruction at syscall_return. If we die the thread goes on by "ret" with that stack
  * pointer. ret_result: as the kernel gave it, -errno included. */
 int inject_session_call(struct inject_session *session, u64 syscall_return, u64 stack_pointer, u64 number,

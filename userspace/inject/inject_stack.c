@@ -315,15 +315,29 @@ static void prepare_file(struct stack_file *file)
 	file->prepared = true;
 }
 
+/* Those of inject_frames.def want no locks but their own; the code of others may have any of the program's. That it can't be told what a
+ * library defines says nothing of it but for its own frames. */
+static bool is_known_allocator(const struct stack_file *file)
+{
+	const struct code_module *module = file->module;
+	u64 table;
+
+	for (size_t n = 0; n < module->name_count; n++)
+		if (rule_find(file_rules, ARRAY_SIZE(file_rules), module->names[n]))
+			return true;
+	return !file->file || !elf_dynamic_find(file->file, DT_GNU_HASH, &table);
+}
+
 const char *inject_stacks_prepare_code(struct inject_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->count; i++) {
 		struct stack_file *file = &stacks->files[i];
 
 		prepare_file(file);
-		if (file->is_allocator && file->module->main_executable)
-			return "its program brings malloc or pthread_create itself, or does not "
-			       "say what it defines";
+		if (file->is_allocator &&
+		    (file->module->main_executable || !is_known_allocator(file)))
+			return "its program, or a library, brings malloc or pthread_create "
+			       "itself, which may want a lock that it has";
 	}
 	return NULL;
 }
@@ -373,7 +387,7 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 		if (result < 0)
 			return unknown(ret_reason, reason_bytes, depth, result);
 		/* What is beyond the C library called it, but for the program's first function. */
-		if (was_start && !file->is_start && result)
+		if (was_start && !file->is_start && (result || !file->module->main_executable))
 			return in_code(ret_reason, reason_bytes, "what the C library calls");
 	}
 	if (result)
@@ -384,7 +398,8 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 	return INJECT_VERDICT_SAFE;
 }
 
-int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool *ret_own)
+int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer,
+			struct inject_own_stack *ret_stack)
 {
 	_cleanup_free_ char *maps = NULL;
 	struct maps_line line;
@@ -392,14 +407,15 @@ int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool
 
 	if (proc_file_read(proc_fd, "maps", &maps, NULL))
 		return -ESRCH;
-	*ret_own = false;
+	*ret_stack = (struct inject_own_stack){0};
 	at = maps;
 	while (maps_next(&at, &line)) {
 		if (stack_pointer < line.start || stack_pointer >= line.end)
 			continue;
 		/* glibc puts what the thread pointer points to at the upper end of the thread's stack. */
-		*ret_own = strcmp(line.path, "[stack]") == 0 ||
-			   (thread_pointer >= stack_pointer && thread_pointer < line.end);
+		ret_stack->own = strcmp(line.path, "[stack]") == 0 ||
+				 (thread_pointer >= stack_pointer && thread_pointer < line.end);
+		ret_stack->start = strcmp(line.path, "[stack]") == 0 ? 0 : line.start;
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* May a thread be borrowed where it waits: what its stack says, by inject_frames.def. */
+/* May a thread be borrowed where it waits, or runs: what its stack says, by inject_frames.def. */
 #ifndef GPUPROBE_INJECT_INJECT_STACK_H
 #define GPUPROBE_INJECT_INJECT_STACK_H
 
@@ -32,8 +32,13 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 /* Opens all files, so that a thread need not be stopped for it. NULL, or why no thread of the process can be taken in the middle of code. */
 const char *inject_stacks_prepare_code(struct inject_stacks *stacks);
 
+struct inject_own_stack {
+	bool own;
+	u64 start; /* the lowest address, if own; 0: it grows down to where something is */
+};
+
 /* Is the thread on the stack that it was made with, not on one of a fiber or a goroutine, whose end something else
  * may begin at? -ESRCH: the process has ended. */
-int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, bool *ret_own);
+int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer, struct inject_own_stack *ret_stack);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +76,11 @@ static void stack_judge(struct candidates *candidates, struct candidate *candida
 static void running_judge(const struct candidates *candidates, struct candidate *candidate)
 {
 	const char *refused = candidates->runs_refused;
+	int policy = sched_getscheduler((pid_t)candidate->thread.tid);
 
+	/* The agent's thread inherits it, and would not run beside one that never waits. */
+	if (!refused && policy != SCHED_OTHER && policy != SCHED_BATCH)
+		refused = "its scheduling policy keeps a thread that it makes from running";
 	candidate->thread.runs = true;
 	candidate->thread.usable = !refused;
 	if (!refused)
@@ -127,6 +132,19 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 		return;
 	}
 	stack_judge(candidates, candidate, &frame);
+}
+
+bool inject_thread_runs(const struct target *target, u32 tid)
+{
+	_cleanup_free_ char *system_call = NULL;
+	struct elf_frame frame;
+	u64 arguments[6];
+	char path[64];
+	s64 number;
+
+	snprintf(path, sizeof(path), "task/%u/syscall", tid);
+	return !proc_file_read(target->proc_fd, path, &system_call, NULL) &&
+	       !system_call_parse(system_call, &number, arguments, &frame);
 }
 
 static int candidate_add(struct candidates *candidates, u32 tid)

@@ -8,4 +8,7 @@
 /* Looks at all threads as they are now; fills plan->threads anew, the usable ones first, the best first. */
 int inject_threads_find(const struct target *target, struct inject_plan *plan, struct err *err);
 
+/* Is it on a CPU, or about to be? In its own code or in a system call, that does not tell. */
+bool inject_thread_runs(const struct target *target, u32 tid);
+
 #endif

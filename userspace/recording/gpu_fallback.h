@@ -21,7 +21,7 @@ struct gpu_fallback {
 	size_t later_count, later_capacity;
 };
 
-/* Looks at /proc and at the threads of the targets, some ms each; touches nothing. command_pid: one that is started with
+/* Looks at /proc and at the threads of the targets, some ms each, 200 where none waits, 5 s where an agent is about to leave; touches nothing. command_pid: one that is started with
  * an agent; 0: none. -ENOENT: what --cupti names is not there. */
 int gpu_fallback_find(const struct options *options, const struct target *targets, size_t target_count,
 		      u32 command_pid, struct gpu_fallback *ret_fallback, struct err *err);

@@ -118,6 +118,8 @@ static int start_agents(struct session *session, struct err *err)
 			interrupted = true;
 			break;
 		}
+	/* It may have come while they were put in. */
+	interrupted = interrupted || poll(&signal, 1, 0) > 0;
 	agents_give_up(session->result.agents);
 	session->result.agents_failed =
 		config->agents_needed && !interrupted && has_agent_failed(session);

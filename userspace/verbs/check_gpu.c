@@ -81,14 +81,27 @@ static void append_threads(const struct options *options, const struct target *t
 		text_append_char(text, '\n');
 		return;
 	}
-	text_appendf(
-		text,
-		"  agent: started by a borrowed thread; %zu of %zu threads are safe to borrow\n",
-		plan.usable_count, plan.thread_count);
+	if (plan.with_running)
+		text_appendf(
+			text,
+			"  agent: no thread of %zu waits where it could be borrowed; one that "
+			"runs is tried, for %u s, where it is in code of its own; else API calls "
+			"are recorded by probes\n",
+			plan.thread_count, plan.running_ms / 1000);
+	else
+		text_appendf(
+			text,
+			"  agent: started by a borrowed thread; %zu of %zu threads are safe to "
+			"borrow\n",
+			plan.usable_count, plan.thread_count);
 	for (size_t i = 0; i < plan.thread_count && i < THREADS_SHOWN; i++) {
 		const struct inject_thread *thread = &plan.threads[i];
 
-		text_appendf(text, "    %s %u ", thread->usable ? "yes" : "no ", thread->tid);
+		text_appendf(text, "    %s %u ",
+			     !thread->usable ? "no "
+			     : thread->runs  ? "try"
+					     : "yes",
+			     thread->tid);
 		text_append_terminal(text, thread->comm, strlen(thread->comm));
 		text_append(text, ": ");
 		text_append_terminal(text, thread->reason, strlen(thread->reason));

@@ -3,19 +3,23 @@
  * Never waits. Spins with something known in every register, in the flag of direction and in the red zone, and looks at all of it
  * behind that; between two of these it is in malloc, free and qsort, whose results it looks at too.
  *
- *	inject_runs [library|sequence]	library: it is in the C library alone, but for a moment that is too short to meet;
- *					sequence: it is in a restartable sequence alone
+ *	inject_runs WHERE	all; or where it is alone, but for moments that are too short to meet: "spin", "thread" (the same beside
+ *				one in the library), "library" (the C library's), "callback" (what that calls), "handler" (of a
+ *				signal), "sequence" (one that is restartable)
  *
  * "ready"; SIGTERM ends it: "same", or what differed.
  */
 #include <immintrin.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
+#endif
 
 #define SPINS  20000UL
 #define PIECES 64
@@ -66,6 +70,8 @@ _Static_assert(offsetof(struct state, red_zone) == 128 && offsetof(struct state,
 static void __attribute__((noinline, target("avx2")))
 spin(const struct state *before, struct state *after)
 {
+	unsigned long spins = SPINS;
+
 	/* clang-format off: one step a line */
 	__asm__ volatile(
 		"sub $256, %%rsp\n" /* over the compiler's own red zone */
@@ -104,8 +110,8 @@ spin(const struct state *before, struct state *after)
 										    "%%rsp\n"
 										    ".cfi_restore_"
 										    "state\n"
+		: [before] "+D"(before), [after] "+S"(after), [spins] "+d"(spins)
 		:
-		: [before] "D"(before), [after] "S"(after), [spins] "d"(SPINS)
 		: "rax", "rcx", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2",
 		  "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
 		  "xmm13", "xmm14", "xmm15");
@@ -175,18 +181,87 @@ static int use_library(unsigned seed)
 	return wrong && printf("what was sorted is not\n");
 }
 
-static void in_library(void)
+static int in_library(void)
 {
 	char *text = malloc(LONG);
+	int wrong = 0;
 
 	memset(text, 'x', LONG);
 	text[LONG - 1] = 0;
-	while (!wanted_end)
-		wanted_end |= strlen(text) != LONG - 1;
+	while (!wanted_end && !wrong) {
+		wrong = strlen(text) != LONG - 1;
+		/* So that each length is asked for. */
+		__asm__ volatile("" ::"r"(text) : "memory");
+	}
+	return wrong && printf("a length is wrong\n");
 }
 
+static int until_end(const void *a, const void *b)
+{
+	while (!wanted_end)
+		;
+	return a < b ? -1 : a > b;
+}
+
+static int in_callback(void)
+{
+	int numbers[] = {1, 2};
+
+	qsort(numbers, 2, sizeof(numbers[0]), until_end);
+	return 0;
+}
+
+static void handler(int number)
+{
+	while (!wanted_end)
+		;
+}
+
+static int in_handler(void)
+{
+	signal(SIGUSR1, handler);
+	return raise(SIGUSR1);
+}
+
+static int in_spin(void)
+{
+	int wrong = 0;
+
+	for (unsigned seed = 1; !wanted_end && !wrong; seed++)
+		wrong = spin_once(seed);
+	return wrong;
+}
+
+static void *spin_thread(void *data)
+{
+	*(int *)data = in_spin();
+	return NULL;
+}
+
+static int in_thread(void)
+{
+	pthread_t thread;
+	int wrong = 0, library_wrong;
+
+	if (pthread_create(&thread, NULL, spin_thread, &wrong))
+		return 1;
+	library_wrong = in_library();
+	pthread_join(thread, NULL);
+	return wrong | library_wrong;
+}
+
+static int in_all(void)
+{
+	int wrong = 0;
+
+	for (unsigned seed = 1; !wanted_end && !wrong; seed++)
+		wrong = spin_once(seed) || use_library(seed);
+	return wrong;
+}
+
+#ifdef RSEQ_SIG
 /* Each interruption begins it anew, until the end is wanted. */
-static void __attribute__((noinline)) in_sequence(void)
+static int __attribute__((noinline)) in_sequence(void)
 {
 	struct rseq *own = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
 
@@ -206,23 +281,38 @@ static void __attribute__((noinline)) in_sequence(void)
 			 : [pointer] "=m"(own->rseq_cs)
 			 : [end] "m"(wanted_end), [signature] "i"(RSEQ_SIG)
 			 : "rax", "memory", "cc");
+	return 0;
 }
+#endif
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} places[] = {
+	{"all", in_all},	   {"spin", in_spin},	      {"thread", in_thread},
+	{"library", in_library},   {"callback", in_callback}, {"handler", in_handler},
+#ifdef RSEQ_SIG
+	{"sequence", in_sequence},
+#endif
+};
 
 int main(int argc, char **argv)
 {
-	const char *where = argc > 1 ? argv[1] : "";
-
 	signal(SIGTERM, end);
-	printf("ready\n");
-	fflush(stdout);
-	if (!strcmp(where, "library"))
-		in_library();
-	else if (!strcmp(where, "sequence"))
-		in_sequence();
-	else
-		for (unsigned seed = 1; !wanted_end; seed++)
-			if (spin_once(seed) || use_library(seed))
-				return 1;
-	printf("same\n");
-	return 0;
+	for (size_t i = 0; argc == 2 && i < sizeof(places) / sizeof(places[0]); i++) {
+		if (strcmp(argv[1], places[i].name))
+			continue;
+#ifdef RSEQ_SIG
+		if (places[i].run == in_sequence && !__rseq_size)
+			break;
+#endif
+		printf("ready\n");
+		fflush(stdout);
+		if (places[i].run())
+			return 1;
+		printf("same\n");
+		return 0;
+	}
+	printf("there is no such place here\n");
+	return 2;
 }

@@ -96,7 +96,7 @@ struct agent_report {
 /* Begins to look, by a thread, for what takes long to find and needs nothing but the targets' memory: users of NVTX. The targets are
  * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
 int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
-/* Injects into every target that uses CUDA. Blocks some ms for each. source, threads: as in the configuration. */
+/* Injects into every target that uses CUDA. Blocks some ms for each, up to 4 s where none of its threads waits. source, threads: as in the configuration. */
 /* No agent takes stacks; why stays the caller's. Before they start. */
 void agents_refuse_stacks(struct agents *agents, const char *why);
 /* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */
@@ -128,7 +128,7 @@ void agents_open_window(struct agents *agents, u64 now_ns);
 void agents_close_window(struct agents *agents, u64 now_ns);
 /*
  * Inside the window, some times a second: puts agents into targets and descendants of them that have mapped the driver and
- * have none. May block 2 s for each.
+ * have none. May block 2 s for each, and 0.5 s where threads run that can't be taken.
  */
 void agents_follow(struct agents *agents);
 bool agents_follows(const struct agents *agents);

@@ -19,6 +19,7 @@
 
 #define THREAD_DEADLINE_MS 2000
 #define INJECT_DEADLINE_MS 5000
+#define LATE_RUNNING_MS	   300
 #define RECLAIM_NS	   NS_PER_SECOND
 
 struct preparation {
@@ -54,6 +55,9 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 
 	if (!result)
 		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
+	/* It is asked again, and the recording waits meanwhile. */
+	if (!result && (agent->report.late || agent->tries))
+		plan.running_ms = LATE_RUNNING_MS;
 	process_audit_free(&agent->before);
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);

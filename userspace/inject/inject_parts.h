@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One injection, between what chooses the thread (inject_borrow.c) and what it does there (inject.c). */
+#ifndef GPUPROBE_INJECT_INJECT_PARTS_H
+#define GPUPROBE_INJECT_INJECT_PARTS_H
+
+#include "inject/inject.h"
+#include "inject/inject_code.h"
+#include "inject/inject_session.h"
+
+struct injector {
+	int (*run)(struct injector *injector, struct err *err); /* on the thread of the session: the region, the files, the agent's thread */
+	const struct target *target;
+	struct inject_plan *plan;
+	const void *library;
+	size_t library_bytes, ring_bytes;
+	void (*prepare)(void *data, void *shared);
+	void *prepare_data;
+	u64 deadline_ns;
+	struct inject_code code;
+	struct inject_session session;
+	struct way_back way_back;
+	struct inject_data data; /* as it was read or written last */
+	u64 region;
+	u64 stack_start;      /* of the borrowed thread; 0: there is none that matters */
+	u64 running_until_ns; /* threads that run are tried until then, */
+	u32 stops_in_calls; /* and so many of them were in a system call, which may have ended by that */
+	struct err running_err; /* why none could be had */
+	int memory_fd, ring_fd;
+	struct process_own own;
+};
+
+/* Borrows one thread after the other until one has done what `run` has it do, up to the deadline. Errors as inject_run(). */
+int injector_borrow(struct injector *injector, struct err *err);
+
+#endif
