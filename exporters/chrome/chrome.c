@@ -11,11 +11,11 @@
 #include "exporters/chrome/chrome_annotations.h"
 #include "exporters/chrome/chrome_args.h"
 #include "exporters/chrome/chrome_arrows.h"
-#include "exporters/chrome/chrome_idle.h"
 #include "exporters/chrome/chrome_metadata.h"
 #include "exporters/chrome/chrome_points.h"
 #include "exporters/chrome/chrome_rows.h"
 #include "exporters/chrome/chrome_wakes.h"
+#include "exporters/idle_slices.h"
 #include "exporters/writer.h"
 
 #define CHROME_ENDS_MAX 64 /* bars, one in the other; the ledger has all */
@@ -28,7 +28,7 @@ struct chrome {
 	struct chrome_args args;
 	struct chrome_annotations annotations;
 	struct chrome_arrows arrows;
-	struct chrome_idle idle;
+	struct idle_slices idle;
 	u32 *idle_tids; /* of their rows, per GPU */
 	u64 time_base_ns;
 	bool any_event; /* the separator stands before all but the first */
@@ -211,15 +211,14 @@ static int chrome_append_annotations(struct chrome *chrome, const struct view_ev
 static int chrome_append_idle(struct chrome *chrome, u64 ts, struct err *err)
 {
 	struct text *text = &chrome->writer.text;
-	struct chrome_idle_slice slice;
+	struct idle_slice slice;
 	int result;
 
-	while ((result = chrome_idle_next(&chrome->idle, ts, &slice, err)) > 0) {
+	while ((result = idle_slices_next(&chrome->idle, ts, &slice, err)) > 0) {
 		const struct chrome_lane *lane =
 			chrome_rows_lane(&chrome->rows, chrome->idle.gpus[slice.gpu], 0);
 
-		chrome_begin(chrome, "X\"", strlen("X\""), CHROME_IDLE_CATEGORY, slice.name,
-			     slice.ts);
+		chrome_begin(chrome, "X\"", strlen("X\""), IDLE_CATEGORY, slice.name, slice.ts);
 		text_append(text, ",\"dur\":");
 		json_append_us(text, slice.dur);
 		text_appendf(text, ",\"pid\":%u,\"tid\":%u,\"args\":{", lane->pid,
@@ -378,7 +377,7 @@ static void chrome_append_ends(struct chrome *chrome)
 /* The names of their rows, behind those of the first of the GPU's streams. */
 static int chrome_name_idle(struct chrome *chrome, struct err *err)
 {
-	struct chrome_idle *idle = &chrome->idle;
+	struct idle_slices *idle = &chrome->idle;
 
 	chrome->idle_tids = calloc(idle->gpu_count + 1, sizeof(*chrome->idle_tids));
 	if (!chrome->idle_tids)
@@ -386,7 +385,7 @@ static int chrome_name_idle(struct chrome *chrome, struct err *err)
 	for (size_t i = 0; i < idle->gpu_count; i++) {
 		chrome->idle_tids[i] = chrome_rows_new_tid(&chrome->rows);
 		chrome_rows_append_name(chrome_rows_lane(&chrome->rows, idle->gpus[i], 0)->pid,
-					chrome->idle_tids[i], chrome_idle_row_name(),
+					chrome->idle_tids[i], idle_slices_row_name(),
 					chrome->rows.first_lane[idle->gpus[i]],
 					&chrome->writer.text);
 	}
@@ -410,7 +409,7 @@ static int chrome_open(void *data, const struct view *view, const struct view_su
 	if (result == 0)
 		result = chrome_annotations_find(&chrome->annotations, view, &chrome->rows, err);
 	if (result == 0)
-		result = chrome_idle_find(&chrome->idle, view, err);
+		result = idle_slices_find(&chrome->idle, view, err);
 	if (result < 0)
 		return result;
 	text_append_char(text, '{');
@@ -475,7 +474,7 @@ int chrome_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	chrome_args_free(&chrome->args);
 	chrome_annotations_free(&chrome->annotations);
 	chrome_arrows_free(&chrome->arrows);
-	chrome_idle_free(&chrome->idle);
+	idle_slices_free(&chrome->idle);
 	free(chrome->idle_tids);
 	chrome_wakes_free(&chrome->wakes);
 	chrome_points_free(&chrome->points);

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "exporters/args.h"
 #include "exporters/chrome/chrome_annotations.h"
-#include "exporters/chrome/chrome_idle.h"
 #include "exporters/chrome/chrome_wakes.h"
+#include "exporters/idle_slices.h"
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
 #include "exporters/perfetto/perfetto_gpu_counters.h"
@@ -29,7 +29,7 @@ struct perfetto {
 	struct chrome_args args;
 	struct chrome_annotations annotations;
 	struct chrome_wakes wakes;
-	struct chrome_idle idle;
+	struct idle_slices idle;
 	u64 *idle_tracks; /* per GPU */
 	struct perfetto_gpu gpu;
 	struct perfetto_gpu_counters gpu_counters;
@@ -170,14 +170,14 @@ static int write_annotations(struct perfetto *perfetto, const struct view_event 
 static int write_idle(struct perfetto *perfetto, u64 ts, struct err *err)
 {
 	struct perfetto_packets *packets = &perfetto->packets;
-	struct chrome_idle_slice slice;
+	struct idle_slice slice;
 	int result;
 
-	while ((result = chrome_idle_next(&perfetto->idle, ts, &slice, err)) > 0) {
+	while ((result = idle_slices_next(&perfetto->idle, ts, &slice, err)) > 0) {
 		u64 track = perfetto->idle_tracks[slice.gpu];
 
 		perfetto_packets_at(packets, slice.ts);
-		begin_event(perfetto, TYPE_BEGIN, track, CHROME_IDLE_CATEGORY, slice.name);
+		begin_event(perfetto, TYPE_BEGIN, track, IDLE_CATEGORY, slice.name);
 		for (size_t i = 0; i < slice.arg_count; i++) {
 			const struct view_value value = {.type = VALUE_STRING,
 							 .string = slice.args[i].value};
@@ -308,8 +308,8 @@ static int perfetto_total(void *data, const struct view_event *event, struct err
 
 static int make_idle_tracks(struct perfetto *perfetto, struct err *err)
 {
-	struct chrome_idle *idle = &perfetto->idle;
-	int result = chrome_idle_find(idle, perfetto->view, err);
+	struct idle_slices *idle = &perfetto->idle;
+	int result = idle_slices_find(idle, perfetto->view, err);
 
 	if (result < 0)
 		return result;
@@ -319,7 +319,7 @@ static int make_idle_tracks(struct perfetto *perfetto, struct err *err)
 	for (size_t i = 0; i < idle->gpu_count && result == 0; i++)
 		result =
 			perfetto_tracks_add(&perfetto->tracks, &perfetto->packets, idle->gpus[i],
-					    chrome_idle_row_name(), &perfetto->idle_tracks[i], err);
+					    idle_slices_row_name(), &perfetto->idle_tracks[i], err);
 	return result;
 }
 
@@ -395,7 +395,7 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	chrome_args_free(&perfetto->args);
 	chrome_annotations_free(&perfetto->annotations);
 	chrome_wakes_free(&perfetto->wakes);
-	chrome_idle_free(&perfetto->idle);
+	idle_slices_free(&perfetto->idle);
 	free(perfetto->idle_tracks);
 	perfetto_gpu_free(&perfetto->gpu);
 	perfetto_gpu_counters_free(&perfetto->gpu_counters);

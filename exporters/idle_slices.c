@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "exporters/chrome/chrome_idle.h"
+#include "exporters/idle_slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static size_t row_of(const struct view_survey *survey, const struct why_gpu *gpu
 	return 0;
 }
 
-int chrome_idle_find(struct chrome_idle *idle, const struct view *view, struct err *err)
+int idle_slices_find(struct idle_slices *idle, const struct view *view, struct err *err)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 	const struct why_times *times;
@@ -38,27 +38,28 @@ int chrome_idle_find(struct chrome_idle *idle, const struct view *view, struct e
 		return err_errno(err, -ENOMEM, "can't tell why GPUs were idle");
 	for (size_t i = 0; i < idle->gpu_count; i++)
 		idle->gpus[i] = row_of(view_survey(view), &gpus[i]);
-	result = why_times_read(&idle->reader, times, CHROME_IDLE_LEAST_GAP_NS, err);
+	result = why_times_read(&idle->reader, times, IDLE_LEAST_GAP_NS, err);
 	if (result == 0)
 		idle->next_ns = why_times_next_ns(&idle->reader);
 	return result;
 }
 
-const char *chrome_idle_row_name(void)
+const char *idle_slices_row_name(void)
 {
 	return "why it was idle";
 }
 
-static void add_arg(struct chrome_idle_slice *slice, const char *name, const char *value)
+static void add_arg(struct idle_slice *slice, const char *name, const char *value)
 {
 	slice->args[slice->arg_count].name = name;
 	slice->args[slice->arg_count++].value = value;
 }
 
 /* "python3 (17)". 0 or -ENOMEM. */
-static int add_thread(struct chrome_idle *idle, struct chrome_idle_slice *slice, const char *name,
+static int add_thread(struct idle_slices *idle, struct idle_slice *slice, const char *name,
 		      size_t row_index)
 {
+	struct text utf8 _cleanup_text_ = {0};
 	const struct view_row *row;
 	s64 number;
 
@@ -66,7 +67,7 @@ static int add_thread(struct chrome_idle *idle, struct chrome_idle_slice *slice,
 		return 0;
 	row = &view_survey(idle->view)->rows[row_index];
 	text_clear(&idle->scratch);
-	text_appendf(&idle->scratch, "%s (%u)", row->name, row->tid);
+	text_appendf(&idle->scratch, "%s (%u)", text_utf8(row->name, &utf8), row->tid);
 	number = idle->scratch.failed
 			 ? -ENOMEM
 			 : string_table_add(&idle->threads, text_string(&idle->scratch),
@@ -77,14 +78,16 @@ static int add_thread(struct chrome_idle *idle, struct chrome_idle_slice *slice,
 	return 0;
 }
 
-static int describe(struct chrome_idle *idle, const struct why_time *time,
-		    struct chrome_idle_slice *slice, struct err *err)
+static int describe(struct idle_slices *idle, const struct why_time *time, struct idle_slice *slice,
+		    struct err *err)
 {
+	struct text utf8 _cleanup_text_ = {0};
+
 	text_clear(&idle->name);
 	text_append(&idle->name, why_words(time->sort));
 	if (*time->what)
-		text_appendf(&idle->name, ": %s", time->what);
-	*slice = (struct chrome_idle_slice){
+		text_appendf(&idle->name, ": %s", text_utf8(time->what, &utf8));
+	*slice = (struct idle_slice){
 		.ts = time->since_ns,
 		.dur = time->until_ns - time->since_ns,
 		.gpu = time->gpu,
@@ -99,7 +102,7 @@ static int describe(struct chrome_idle *idle, const struct why_time *time,
 	return 1;
 }
 
-int chrome_idle_next(struct chrome_idle *idle, u64 ts, struct chrome_idle_slice *ret_slice,
+int idle_slices_next(struct idle_slices *idle, u64 ts, struct idle_slice *ret_slice,
 		     struct err *err)
 {
 	struct why_time time;
@@ -114,12 +117,12 @@ int chrome_idle_next(struct chrome_idle *idle, u64 ts, struct chrome_idle_slice 
 	return describe(idle, &time, ret_slice, err);
 }
 
-void chrome_idle_free(struct chrome_idle *idle)
+void idle_slices_free(struct idle_slices *idle)
 {
 	why_times_reader_free(&idle->reader);
 	free(idle->gpus);
 	text_free(&idle->name);
 	text_free(&idle->scratch);
 	string_table_free(&idle->threads);
-	*idle = (struct chrome_idle){0};
+	*idle = (struct idle_slices){0};
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture_fixture.h"
-#include "exporters/chrome/chrome_idle.h"
+#include "exporters/idle_slices.h"
 
 #define KERNEL(device, ts, dur, more)                                    \
 	"{\"kind\":\"kernel\",\"source\":2,\"ts\":" #ts ",\"dur\":" #dur \
@@ -53,13 +53,13 @@ static const struct {
 TEST(gaps_from_2_us_on_are_drawn_whole)
 {
 	struct fixture _fixture_ fixture = fixture_open(capture);
-	struct chrome_idle idle = {0};
-	struct chrome_idle_slice slice;
+	struct idle_slices idle = {0};
+	struct idle_slice slice;
 	struct err err = {0};
 	size_t count = 0;
 
-	CHECK_OK(chrome_idle_find(&idle, fixture.view, &err), err);
-	while (chrome_idle_next(&idle, ~0ULL, &slice, &err) > 0) {
+	CHECK_OK(idle_slices_find(&idle, fixture.view, &err), err);
+	while (idle_slices_next(&idle, ~0ULL, &slice, &err) > 0) {
 		size_t i = count++;
 
 		if (i >= ARRAY_SIZE(expected) || slice.gpu != expected[i].gpu ||
@@ -70,25 +70,25 @@ TEST(gaps_from_2_us_on_are_drawn_whole)
 				  slice.name);
 	}
 	CHECK(count == ARRAY_SIZE(expected));
-	chrome_idle_free(&idle);
+	idle_slices_free(&idle);
 }
 
 TEST(none_comes_before_its_time)
 {
 	struct fixture _fixture_ fixture = fixture_open(capture);
-	struct chrome_idle idle = {0};
-	struct chrome_idle_slice slice;
+	struct idle_slices idle = {0};
+	struct idle_slice slice;
 	struct err err = {0};
 
-	CHECK_OK(chrome_idle_find(&idle, fixture.view, &err), err);
+	CHECK_OK(idle_slices_find(&idle, fixture.view, &err), err);
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		if (i && expected[i].ts > expected[i - 1].ts)
-			CHECK(chrome_idle_next(&idle, expected[i].ts - 1, &slice, &err) == 0);
-		CHECK(chrome_idle_next(&idle, expected[i].ts, &slice, &err) == 1);
+			CHECK(idle_slices_next(&idle, expected[i].ts - 1, &slice, &err) == 0);
+		CHECK(idle_slices_next(&idle, expected[i].ts, &slice, &err) == 1);
 		CHECK_U64(slice.ts, expected[i].ts);
 	}
-	CHECK(chrome_idle_next(&idle, ~0ULL, &slice, &err) == 0);
-	chrome_idle_free(&idle);
+	CHECK(idle_slices_next(&idle, ~0ULL, &slice, &err) == 0);
+	idle_slices_free(&idle);
 }
 
 UNIT_MAIN()
