@@ -12,6 +12,7 @@
 #include "exporters/xplane/kernel_precision.h"
 #include "exporters/xplane/xplane_file.h"
 #include "exporters/xplane/xplane_hlo.h"
+#include "exporters/xplane/xplane_idle.h"
 #include "exporters/xplane/xplane_memory.h"
 #include "exporters/xplane/xplane_messages.h"
 #include "exporters/xplane/xplane_ops.h"
@@ -34,6 +35,7 @@ struct xplane {
 	struct kernel_precision precision;
 	struct xplane_memory memory;
 	struct xplane_steps steps;
+	struct xplane_idle idle;
 	struct xplane_messages messages;
 	struct spool_store store;
 	u32 *work; /* of each place: bits of stream_work[] */
@@ -323,6 +325,8 @@ static int xplane_open(void *data, const struct view *view, const struct view_su
 	if (result == 0)
 		result =
 			xplane_steps_find(&xplane->steps, view, &xplane->rows, &xplane->store, err);
+	if (result == 0)
+		result = xplane_idle_find(&xplane->idle, view, &xplane->rows, err);
 	if (result < 0)
 		return result;
 	xplane->work = calloc(xplane->rows.place_count + 1, sizeof(*xplane->work));
@@ -364,6 +368,8 @@ static int xplane_close(void *data, struct err *err)
 		result = xplane_hlo_close(&xplane->hlo, xplane->view, err);
 	if (result == 0)
 		result = xplane_memory_close(&xplane->memory, &xplane->rows, err);
+	if (result == 0)
+		result = xplane_idle_write(&xplane->idle, &xplane->rows, &xplane->store, err);
 	if (result < 0)
 		return result;
 	if (xplane_messages_make(&xplane->messages, view_survey(xplane->view)) < 0 ||
@@ -412,6 +418,7 @@ int xplane_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *err)
 	kernel_precision_free(&xplane->precision);
 	xplane_memory_free(&xplane->memory);
 	xplane_steps_free(&xplane->steps);
+	xplane_idle_free(&xplane->idle);
 	xplane_messages_free(&xplane->messages);
 	spool_store_close(&xplane->store);
 	text_free(&xplane->arguments);

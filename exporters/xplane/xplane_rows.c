@@ -24,7 +24,9 @@
 #define STEP_SPANS_ID	(FIRST_OWN_ID - 2)
 /* XProf's command line takes all lines of a GPU for kernels, but for those in whose names such a word is. */
 #define STEP_SPANS_NAME "Step spans (overlay)"
-#define HOST_PLANE	"/host:CPU"
+/* Of the first GPU; those of others are below. */
+#define IDLE_ID	   (FIRST_OWN_ID - 3)
+#define HOST_PLANE "/host:CPU"
 /* Of the host's plane: readers number GPUs by the ids of their planes. */
 #define HOST_PLANE_ID 500
 
@@ -382,6 +384,35 @@ struct xplane_line *xplane_rows_memory(const struct xplane_rows *rows,
 				       const struct xplane_place *place)
 {
 	return &rows->planes[place->plane].lines[MEMORY_LINE];
+}
+
+static struct xplane_space *space_of_plane(struct xplane_rows *rows, size_t plane)
+{
+	struct xplane_space *space = rows->spaces;
+
+	while (plane >= space->first_plane + space->plane_count)
+		space++;
+	return space;
+}
+
+int xplane_rows_add_idle(struct xplane_rows *rows, size_t row_index, const char *name,
+			 struct xplane_place *ret_place)
+{
+	size_t row_plane = rows->places[rows->first_place[row_index]].plane;
+	struct xplane_space *space = space_of_plane(rows, row_plane);
+	struct xplane_plane *plane = &rows->planes[space->first_plane];
+	struct xplane_line *line = xplane_plane_line(plane, IDLE_ID - (s64)space->idle_count);
+
+	if (!line)
+		return -ENOMEM;
+	*ret_place = (struct xplane_place){space->first_plane, plane->line_count - 1};
+	text_appendf(&line->name, "GPU %u: %s", rows->survey->rows[row_index].device_number, name);
+	/* Lines without one are shown by their ids, behind all others. */
+	for (size_t i = 0; i < plane->line_count; i++)
+		if (plane->lines[i].display_id > (s64)space->idle_count)
+			plane->lines[i].display_id++;
+	line->display_id = (s64)++space->idle_count;
+	return line->name.failed ? -ENOMEM : 0;
 }
 
 struct xplane_line *xplane_rows_step_spans(struct xplane_plane *plane)

@@ -14,6 +14,7 @@ struct xplane_space {
 	u32 pid;
 	const char *name; /* of the process; the survey's */
 	size_t first_plane, plane_count; /* its host plane first */
+	size_t idle_count;		 /* lines of xplane_rows_add_idle() */
 	struct xplane_plane *metadata;	 /* "/host:metadata", NULL: none */
 };
 
@@ -45,6 +46,9 @@ const struct xplane_place *xplane_rows_place(const struct xplane_rows *rows, siz
 struct xplane_line *xplane_rows_counters(const struct xplane_rows *rows, const struct xplane_place *place);
 /* Of a plane of the host: the line that holds what its GPUs' memory was given for. */
 struct xplane_line *xplane_rows_memory(const struct xplane_rows *rows, const struct xplane_place *place);
+/* A line for the GPU of that row, "GPU 0: NAME", in the plane of the host of the row's process, shown in front of its threads and behind those that were
+ * added before. No place moves, pointers to lines of that plane do. 0 or -ENOMEM. */
+int xplane_rows_add_idle(struct xplane_rows *rows, size_t row_index, const char *name, struct xplane_place *ret_place);
 /* Of a plane of a GPU: the line that holds how long steps took on it. */
 struct xplane_line *xplane_rows_step_spans(struct xplane_plane *plane);
 

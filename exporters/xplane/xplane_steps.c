@@ -5,14 +5,21 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "why/why_times.h"
 
 #define NUMBER_UNKNOWN (~0ULL)
 
 int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struct xplane_rows *rows,
 		      struct spool_store *store, struct err *err)
 {
-	int result = view_steps_times(view, &steps->steps, err);
+	struct view_part part;
+	int result = view_steps_search_begin(view, &part, err);
 
+	/* Why GPUs were idle is asked for behind this: the same run finds it. */
+	if (result == 0)
+		result = why_times_beside(view, &part, part.sink ? 1 : 0, err);
+	if (result == 0)
+		result = view_steps_search_end(view, &steps->steps, err);
 	if (result < 0)
 		return result;
 	steps->view = view;

@@ -23,7 +23,7 @@ struct xplane_steps {
 	u64 overlapping; /* steps without a span on a GPU: their work there began before that of the step before */
 };
 
-/* rows and store must outlive it. Zero-initialise; xplane_steps_free() after a failure too. */
+/* Finds why GPUs were idle, too, in a run that both need. rows and store must outlive it. Zero-initialise; xplane_steps_free() after a failure too. */
 int xplane_steps_find(struct xplane_steps *steps, const struct view *view, struct xplane_rows *rows,
 		      struct spool_store *store, struct err *err);
 void xplane_steps_free(struct xplane_steps *steps);

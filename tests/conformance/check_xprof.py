@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judges exported logdirs by the real XProf: check_xprof.py GPUPROBE FOLDER...
 
-Each FOLDER holds logdir/ and capture.ndjson, two exports of one capture, with work of a GPU or without. Every tool of TOOLS below
+Each FOLDER holds logdir/, capture.ndjson and trace.json, exports of one capture, with work of a GPU or without. Every tool of TOOLS below
 reads the logdir, each in a process of its own, so that an abort or a hang is seen as what it is; what it shows is compared with
 `gpuprobe stats` and with the ndjson. Run by a Python that has xprof; without arguments it prints the table of what is checked.
 Prints "ok xprof NAME TOOL" or "not ok xprof NAME TOOL" and what is wrong, and exits 1.
 """
 import functools
+import json
 import multiprocessing
 import os
 import pathlib
 import re
 import sys
+import tempfile
 
 import expected as known
+import xplane_rules
+import xplane_wire
 import xprof_tool
 import xprof_truth
 
@@ -79,10 +83,32 @@ def merged(traces):
     return {"traceEvents": merged_events}
 
 
+def idle_of(trace, truth):
+    """Events of the host, and why GPUs were idle: row -> (name, begin, ns, arguments) of its slices."""
+    host, idle = [], {}
+    for row, event in own_rows(trace, HOST):
+        if xplane_rules.IDLE.fullmatch(row):
+            idle.setdefault((event["pid"], event["tid"]), []).append(
+                (name_of(event), *truth.when(event["ts"], event["dur"]), json.dumps(event["args"], sort_keys=True)))
+        else:
+            host.append(event)
+    return host, idle
+
+
+def judge_idle(found, truth, count):
+    """So many of the things that are known of each slice: those of the Chrome trace, each on the row of its GPU."""
+    found, expected = ([sorted(one[:count] for one in slices) for slices in rows.values()] for rows in (found, truth.idle))
+    yield from differences("why GPUs were idle (name, begin, ns, arguments)", *(truth.Counter(sum(rows, [])) for rows in (found, expected)))
+    if sorted(found) != sorted(expected):
+        yield f"why GPUs were idle: {len(found)} rows, expected {len(expected)}, or other slices on them"
+
+
 def judge_trace(traces, truth):
-    """Each event with its time, each launch with its arrow, the bytes of copies."""
+    """Each event with its time, each launch with its arrow, the bytes of copies; why GPUs were idle as in the Chrome trace."""
     trace = merged(traces)
-    gpu, host = ([event for _, event in own_rows(trace, plane)] for plane in (GPU, HOST))
+    gpu = [event for _, event in own_rows(trace, GPU)]
+    host, idle = idle_of(trace, truth)
+    yield from judge_idle(idle, truth, 4)
     found = truth.Counter(truth.when(event["ts"], event["dur"]) for event in gpu)
     yield from differences("events of GPUs (begin, ns)", found, truth.times_of(truth.STREAM_KINDS))
     found = truth.Counter((name_of(event), *truth.when(event["ts"], event["dur"])) for event in host)
@@ -106,9 +132,12 @@ def judge_trace(traces, truth):
 
 
 def judge_streaming_trace(traces, truth):
-    """As many events as the capture has, none thinned out; arrows."""
-    _, events = rows_of_trace(merged(traces))
-    expected = sum(truth.times_of(truth.STREAM_KINDS + truth.HOST_KINDS).values())
+    """As many events as the capture has, none thinned out; why GPUs were idle; arrows."""
+    trace = merged(traces)
+    _, events = rows_of_trace(trace)
+    # It tells the arguments of an event when that is selected.
+    yield from judge_idle(idle_of(trace, truth)[1], truth, 3)
+    expected = sum(truth.times_of(truth.STREAM_KINDS + truth.HOST_KINDS).values()) + sum(map(len, truth.idle.values()))
     if len(events) < expected:
         yield f"{len(events)} events, expected at least {expected}"
     incoming = {event["bind_id"] for event in events if event.get("flow_in")}
@@ -418,16 +447,57 @@ def judge_tool(tool, options, which, judge, truth):
     return complaints
 
 
+def is_idle_host(row):
+    """A host has it that has any events, ours among them, and never a figure in it."""
+    return row.get("type") == "IDLE" and row.get("host_or_device") == "Host" and not row["total_time"]
+
+
+def without_order(answer):
+    """With several files the order of messages is by chance."""
+    if not isinstance(answer, list):
+        return answer
+    return [[table.get("p"), sorted(json.dumps(row, sort_keys=True) for row in rows_of(table) if not is_idle_host(row))] for table in answer]
+
+
+def figures_of(paths):
+    """What each tool shows that is no trace."""
+    figures = {}
+    for tool, options, which, _ in TOOLS:
+        if which != PROGRAMS and not tool.startswith("trace_viewer"):
+            figures[f"{tool} {options.get('group_by', '')}".rstrip()] = [
+                without_order(xprof_tool.run(tool, options, some)[0]) for some in ([paths] if which == ALL else [[path] for path in paths])]
+    return figures
+
+
+def judge_figures(truth):
+    """Why GPUs were idle changes nothing of what the other tools show."""
+    if not truth.idle:
+        raise NotFilled("no GPU was idle")
+    with tempfile.TemporaryDirectory() as folder:
+        without = []
+        for path, space in zip(truth.paths, truth.spaces):
+            for plane in space.planes:
+                plane.lines = [line for line in plane.lines if not xplane_rules.IDLE.fullmatch(line.name)]
+            without.append(pathlib.Path(folder, path.parent.name, path.name))
+            without[-1].parent.mkdir(exist_ok=True)
+            without[-1].write_bytes(xplane_wire.write("XSpace", space))
+        found, expected = figures_of(truth.paths), figures_of(without)
+    for tool, answers in expected.items():
+        if None in answers or found[tool] != answers:
+            yield f"{tool}: other figures than without why GPUs were idle"
+
+
 def judge_folder(gpuprobe, folder):
     """Lines of text, whether all is well."""
     truth = xprof_truth.Truth(gpuprobe, folder)
     if not truth.paths:
         return [f"not ok xprof {folder.name}: no logdir/plugins/profile/*/*.xplane.pb"], False
     lines, good = [], True
-    for tool, options, which, judge in TOOLS:
+    # The last one changes what it compares.
+    for tool, options, which, judge in [*TOOLS, ("figures without idle", {}, ALL, judge_figures)]:
         what = f"xprof {folder.name} {tool} {options.get('group_by', '')}".rstrip()
         try:
-            complaints = judge_tool(tool, options, which, judge, truth)
+            complaints = list(judge_figures(truth)) if judge == judge_figures else judge_tool(tool, options, which, judge, truth)
         except NotFilled as reason:
             lines.append(f"skip {what}: {reason}")
             continue

@@ -28,7 +28,7 @@ def export(gpuprobe, folder, text):
     """What is wrong; nothing: it is there; None: it was refused, as it has to be."""
     capture = folder / "hostile.ndjson"
     capture.write_text(text, "utf-8")
-    command = [gpuprobe, "export", str(capture), "-o", str(folder / "capture.ndjson"), "-o", f"{folder}/logdir/"]
+    command = [gpuprobe, "export", str(capture), "-o", str(folder / "capture.ndjson"), "-o", str(folder / "trace.json"), "-o", f"{folder}/logdir/"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_MAX)
     except subprocess.TimeoutExpired:

@@ -49,6 +49,10 @@ OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>-]*:([A-Z_][A-Za-z0-9_]*|[a-z_]
 SANITISED = re.compile(r"[A-Za-z0-9_.-]+")
 MEMCPY = re.compile(r"Memcpy(HtoD|DtoH|DtoD|HtoH|Other)\b[^:]*")
 MEMCPY_DETAILS = re.compile(r"num_bytes:\d+\n")
+IDLE_NAME = "why it was idle"
+IDLE = re.compile(rf"GPU \d+: {IDLE_NAME}")
+# What makes an event work, a step or input to XProf.
+COUNTED_STATS = {"correlation_id", "group_id", "_r", "_p", "_c", "tf_op", "hlo_op", "kernel_details", "memcpy_details", "_ipl_stage_id"}
 RUN_FOLDER = re.compile(r"\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d.*")
 
 
@@ -529,6 +533,25 @@ def memory(space):
                     yield f"{where(plane, line, event)}: lacks {' '.join(missing) or 'allocator_name'}"
                 if steps_here:
                     yield f"{where(plane, line, event)}: on a line with steps"
+
+
+@rule
+def idle(space):
+    """On a line of a GPU's plane they count as its work, and all its figures change; of the host's they may be nothing that tools count."""
+    for plane in space.planes:
+        for line in plane.lines:
+            if not line.name.endswith(IDLE_NAME):
+                continue
+            if plane.name != HOST or not IDLE.fullmatch(line.name):
+                yield f"{where(plane, line)}: outside of {HOST}, or of no GPU"
+            until = 0
+            for event in line.events:
+                counted = COUNTED_STATS & set(plane.stats_of(event))
+                if counted or OP_NAME.fullmatch(plane.name_of(event)):
+                    yield f"{where(plane, line, event)}: counts as something else: {' '.join(sorted(counted)) or 'its name'}"
+                if event.offset_ps < until or not event.duration_ps:
+                    yield f"{where(plane, line, event)}: begins before {until} ps, or takes no time"
+                until = event.offset_ps + event.duration_ps
 
 
 @rule

@@ -2,6 +2,7 @@
 """What XProf should show of a capture: from its ndjson and from `gpuprobe stats`, by definitions of our own."""
 import bisect
 import collections
+import decimal
 import functools
 import json
 import math
@@ -141,6 +142,20 @@ class Truth:
         if is_function and name.startswith("Iterator::"):
             return f"::{name}"
         return f"{name}()" if name in TAKEN_NAMES else name
+
+    # ---- why GPUs were idle
+
+    @functools.cached_property
+    def idle(self):
+        """As the Chrome trace beside it has them: row -> (name, begin, ns, arguments) of its slices."""
+        trace = json.loads((self.folder / "trace.json").read_text("utf-8"), parse_float=decimal.Decimal)
+        base = trace["metadata"]["clock"]["subtractedNanoseconds"]
+        rows = collections.defaultdict(list)
+        for event in trace["traceEvents"]:
+            if event.get("cat") == "idle":
+                rows[event["pid"], event["tid"]].append((event["name"], base + int(event["ts"] * 1000), int(event["dur"] * 1000),
+                                                         json.dumps(event["args"], sort_keys=True)))
+        return rows
 
     # ---- work of GPUs
 
