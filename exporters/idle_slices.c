@@ -55,46 +55,75 @@ static void add_arg(struct idle_slice *slice, const char *name, const char *valu
 	slice->args[slice->arg_count++].value = value;
 }
 
-/* "python3 (17)". 0 or -ENOMEM. */
-static int add_thread(struct idle_slices *idle, struct idle_slice *slice, const char *name,
-		      size_t row_index)
+/* What was put together in scratch, kept under these keys; NULL without memory. */
+static const char *keep(struct idle_slices *idle, struct map *map, u64 key, u64 second)
 {
+	s64 number = idle->scratch.failed
+			     ? -ENOMEM
+			     : string_table_add(&idle->texts, text_string(&idle->scratch),
+						idle->scratch.length);
+
+	if (number < 0 || map_set(map, key, second, (u64)number) < 0)
+		return NULL;
+	return idle->texts.strings[number];
+}
+
+/* "waits: futex in next_batch"; what stays where it is as long as the view. */
+static const char *name_of(struct idle_slices *idle, const struct why_time *time)
+{
+	const u64 *known = map_find(&idle->names, time->sort, (uintptr_t)time->what);
+	struct text utf8 _cleanup_text_ = {0};
+
+	if (known)
+		return idle->texts.strings[*known];
+	text_clear(&idle->scratch);
+	text_append(&idle->scratch, why_words(time->sort));
+	if (*time->what)
+		text_appendf(&idle->scratch, ": %s", text_utf8(time->what, &utf8));
+	return keep(idle, &idle->names, time->sort, (uintptr_t)time->what);
+}
+
+/* "python3 (17)" */
+static const char *thread_of(struct idle_slices *idle, size_t row_index)
+{
+	const u64 *known = map_find(&idle->threads, row_index, 0);
 	struct text utf8 _cleanup_text_ = {0};
 	const struct view_row *row;
-	s64 number;
 
-	if (row_index == WHY_NO_ROW)
-		return 0;
+	if (known)
+		return idle->texts.strings[*known];
 	row = &view_survey(idle->view)->rows[row_index];
 	text_clear(&idle->scratch);
 	text_appendf(&idle->scratch, "%s (%u)", text_utf8(row->name, &utf8), row->tid);
-	number = idle->scratch.failed
-			 ? -ENOMEM
-			 : string_table_add(&idle->threads, text_string(&idle->scratch),
-					    idle->scratch.length);
-	if (number < 0)
+	return keep(idle, &idle->threads, row_index, 0);
+}
+
+/* 0 or -ENOMEM. */
+static int add_thread(struct idle_slices *idle, struct idle_slice *slice, const char *name,
+		      size_t row_index)
+{
+	const char *thread;
+
+	if (row_index == WHY_NO_ROW)
+		return 0;
+	thread = thread_of(idle, row_index);
+	if (!thread)
 		return -ENOMEM;
-	add_arg(slice, name, idle->threads.strings[number]);
+	add_arg(slice, name, thread);
 	return 0;
 }
 
 static int describe(struct idle_slices *idle, const struct why_time *time, struct idle_slice *slice,
 		    struct err *err)
 {
-	struct text utf8 _cleanup_text_ = {0};
-
-	text_clear(&idle->name);
-	text_append(&idle->name, why_words(time->sort));
-	if (*time->what)
-		text_appendf(&idle->name, ": %s", text_utf8(time->what, &utf8));
 	*slice = (struct idle_slice){
 		.ts = time->since_ns,
 		.dur = time->until_ns - time->since_ns,
 		.gpu = time->gpu,
-		.name = text_string(&idle->name),
+		.name = name_of(idle, time),
 	};
-	if (add_thread(idle, slice, "thread", time->row_index) ||
-	    add_thread(idle, slice, "waiting thread", time->waiter) || idle->name.failed)
+	if (!slice->name || add_thread(idle, slice, "thread", time->row_index) ||
+	    add_thread(idle, slice, "waiting thread", time->waiter))
 		return err_errno(err, -ENOMEM, "can't tell why GPUs were idle");
 	if (why_is_known(time->sort))
 		add_arg(slice, "known by", why_seen(time->sort));
@@ -121,8 +150,9 @@ void idle_slices_free(struct idle_slices *idle)
 {
 	why_times_reader_free(&idle->reader);
 	free(idle->gpus);
-	text_free(&idle->name);
 	text_free(&idle->scratch);
-	string_table_free(&idle->threads);
+	string_table_free(&idle->texts);
+	map_free(&idle->names);
+	map_free(&idle->threads);
 	*idle = (struct idle_slices){0};
 }

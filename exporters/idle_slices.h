@@ -19,7 +19,7 @@
 struct idle_slice {
 	u64 ts, dur;
 	size_t gpu;	  /* of idle_slices.gpus */
-	const char *name; /* UTF-8: "waits: futex in next_batch"; valid up to the next one */
+	const char *name; /* UTF-8: "waits: futex in next_batch"; valid as long as idle_slices */
 	struct {
 		const char *name, *value; /* UTF-8; valid as long as idle_slices */
 	} args[IDLE_ARGS];
@@ -33,8 +33,10 @@ struct idle_slices {
 	u64 next_ns;	   /* when the next one begins; ~0: there is none */
 	size_t *gpus;	   /* of each the number of the first of its rows in the survey */
 	size_t gpu_count;
-	struct text name, scratch;
-	struct string_table threads; /* "python3 (17)" */
+	struct text scratch;
+	struct string_table texts; /* names, and "python3 (17)" */
+	struct map names;	   /* (sort, address of what) -> number of the name in texts */
+	struct map threads;	   /* row -> the same of the thread */
 };
 
 /* For a sink's open(): two passes over the events where there is work of a GPU. What can't be told, for want of a temporary file, has no slices, and
