@@ -452,8 +452,10 @@ def is_idle_host(row):
     return row.get("type") == "IDLE" and row.get("host_or_device") == "Host" and not row["total_time"]
 
 
-def without_order(answer):
-    """With several files the order of messages is by chance."""
+def without_chance(answer):
+    """What is the same each time: the order of messages of several files is not, nor which of memory's events with one time XProf keeps."""
+    if isinstance(answer, dict) and "memoryProfilePerAllocator" in answer:
+        return {name: (profile["profileSummary"], len(profile["sampledTimelineSnapshots"])) for name, profile in answer["memoryProfilePerAllocator"].items()}
     if not isinstance(answer, list):
         return answer
     return [[table.get("p"), sorted(json.dumps(row, sort_keys=True) for row in rows_of(table) if not is_idle_host(row))] for table in answer]
@@ -465,7 +467,7 @@ def figures_of(paths):
     for tool, options, which, _ in TOOLS:
         if which != PROGRAMS and not tool.startswith("trace_viewer"):
             figures[f"{tool} {options.get('group_by', '')}".rstrip()] = [
-                without_order(xprof_tool.run(tool, options, some)[0]) for some in ([paths] if which == ALL else [[path] for path in paths])]
+                without_chance(xprof_tool.run(tool, options, some)[0]) for some in ([paths] if which == ALL else [[path] for path in paths])]
     return figures
 
 
