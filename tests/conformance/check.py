@@ -64,7 +64,7 @@ GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event"
 NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
-DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "launch_stack_uncertain", "stack_cut", "names_cut")
+DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "launch_stack_uncertain", "names_cut")
 NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call", "samples_missed", "python_unreadable", "python_refused", "stack_cut", "launch_stacks_sampled", "kernel_sources_cut", "cupti_defect", "steps_shortened")
 WAITING = re.compile(r".* \((\d+)\): \d+ threads? that only waited")
 
@@ -161,6 +161,11 @@ def counted_args(line):
                      "average (ns)": line["time_ns"] / line["timed_calls"],
                      "distribution": ", ".join(f"{bucket_from(place)}: {count}" for place, count in enumerate(line["buckets"]) if count)})
     return args
+
+
+def file_of_module(frame):
+    """Behind the path stands a number, where it is of several modules."""
+    return re.sub(r" ?#\d+$", "", frame.get("module", "")).split("/")[-1]
 
 
 class Judge:
@@ -329,7 +334,7 @@ class Judge:
     def without_interpreter(shown):
         """Where there are frames of Python, functions of CPython itself are left out, but those with a name below the innermost of them."""
         def is_of_interpreter(frame):
-            name, module = frame.get("name", ""), frame.get("module", "").split("#")[0].split("/")[-1]
+            name, module = frame.get("name", ""), file_of_module(frame)
             return frame.get("origin") != "python" and name != "main" and \
                 (name.startswith(("Py", "_Py")) or module.startswith(("python3", "libpython3")))
         innermost = next((place for place, (_, frame) in enumerate(shown) if frame.get("origin") == "python"), None)
@@ -337,7 +342,7 @@ class Judge:
                 if innermost is None or not is_of_interpreter(frame) or place < innermost and "name" in frame]
 
     def function_of(self, frame, mark=""):
-        module = frame.get("module", "").split("#")[0].split("/")[-1]
+        module = file_of_module(frame)
         inlined = "inlined" in frame
         if "name" not in frame:
             name = module + "+" + frame["file_address"] if "file_address" in frame else module
@@ -495,7 +500,8 @@ class Judge:
                 last[line["source"], line["reason"], line.get("place", "")] = line.get("count", 0)
         for (_, reason, place), count in last.items():
             sums[reason, place] += count
-        losses = [(loss["reason"], loss["place"], loss["count"])
+        # Readers add of how many they are.
+        losses = [(loss["reason"], re.sub(r", (less than )?[\d.]+ % of stacks$", "", loss["place"]), loss["count"])
                   for loss in self.trace["metadata"]["losses"]]
         self.same("ledger", [loss for loss in losses if loss[0] not in DERIVED_LOSSES],
                   [(*key, count) for key, count in sums.items() if count])

@@ -4,6 +4,7 @@ import collections
 import re
 
 WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+SAME_NUMBER_NS = 100_000_000  # Farther apart an id was used again.
 
 
 def plain(name):
@@ -28,22 +29,42 @@ def allowed(call, hits, calls):
     return must, [hit["stack"] for hit in around + before if "stack" in hit]
 
 
+def told(call, of_number):
+    """The same of hits that tell the number of their call (--launch-stacks agent): the nearest, whatever clocks make of their order."""
+    near = min(of_number, key=lambda hit: abs(hit["ts"] - call["ts"]), default=None)
+    if not near or "stack" not in near or abs(near["ts"] - call["ts"]) > SAME_NUMBER_NS:
+        return None, []
+    return near["stack"], [near["stack"]]
+
+
+def is_inner(call, of_number):
+    """Inside of another call with the same id: what it launches goes back to that one, and so does the stack."""
+    return any(outer is not call and inside(call, outer) and outer.get("dur", 1 << 63) >= call.get("dur", 1 << 63) for outer in of_number)
+
+
 def judge_calls(lines, actual, functions_of):
     """actual: (tid, ts, name) -> the stack in the trace, None: none"""
-    hits, calls = collections.defaultdict(list), collections.defaultdict(list)
+    hits, calls, calls_of, numbered = (collections.defaultdict(list) for _ in range(4))
     for line in sorted(lines, key=lambda line: line.get("ts", 0)):
-        if line["kind"] == "launch_stack":
+        if "call_correlation" in line:
+            numbered[line["source"], line["tid"], line["call_correlation"]].append(line)
+        elif line["kind"] == "launch_stack":
             hits[line["tid"]].append(line)
         elif line["kind"] == "api":
             calls[line["tid"]].append(line)
+            calls_of[line.get("source"), line["tid"], line.get("correlation")].append(line)
     for tid, of_thread in calls.items():
         for call in of_thread:
             key = tid, call["ts"], re.sub(r"_v\d{4,}$", "", call["name"])
-            must, may = allowed(call, hits[tid], of_thread)
+            number = call.get("source"), tid, call.get("correlation")
+            of_number = numbered.get(number, [])
+            must, may = told(call, of_number) if of_number else allowed(call, hits[tid], of_thread)
             found, pid = actual.get(key), call["pid"]
+            if number[2] and is_inner(call, calls_of[number]):
+                must, may = None, []
             if must is not None and found is None:
                 yield f"no stack, though it was taken inside: {key}"
-            if found is not None and found not in [functions_of({**hit, "pid": pid}) for hit in hits[tid] if hit.get("stack") in may]:
+            if found is not None and found not in [functions_of({**hit, "pid": pid}) for hit in of_number or hits[tid] if hit.get("stack") in may]:
                 yield f"a stack of no launch near it: {key}: {found}"
 
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * By what code launches were made. A stack was taken as a thread entered a function of libcuda, and belongs
- * - to every call of the API that lies around that moment: the runtime's, and the driver's inside of it;
+ * - to every call of the API that lies around that moment (of those with one correlation id only the outermost is a launch);
  * - else to the next call of the driver by the name of that function, which CUPTI notes a moment after it was entered. Only if it is certain:
  *   records of either side may have been dropped, so the next hit of the thread must have the next number, and no other call may have
  *   begun between the two.
  * Of a runtime's call the last hit counts: what came before loads its kernel.
- * One that was taken inside of the call (--launch-stacks agent) tells its correlation id, and belongs to the calls that have it, whatever the
+ * One that was taken inside of the call (--launch-stacks agent) tells its correlation id, and belongs to the call that has it, whatever the
  * clocks say.
  */
 #include <errno.h>
