@@ -374,7 +374,7 @@ $(B)/man/gpuprobe-%.1: $(B)/gpuprobe
 man: $(MAN_PAGES) ## build the manual pages: build/man
 
 .PHONY: conformance
-conformance: $(B)/gpuprobe ## judge our traces by the real Perfetto, PyTorch's reader, XProf (node, pip; CAPTURES="a.gpr ...")
+conformance: $(B)/gpuprobe $(B)/annotate/gpuprobe.py ## judge our traces by the real Perfetto, PyTorch's reader, XProf (node, pip; CAPTURES="a.gpr ...")
 	$(Q)tests/conformance/run $(CAPTURES)
 
 .PHONY: bench
