@@ -175,11 +175,14 @@ int xplane_steps_mark(struct xplane_steps *steps, const struct view_event *event
 
 /* ---- on the GPUs ---- */
 
-static const struct view_step_device *device_of(const struct view_step *step, u32 device_number)
+static const struct view_step_device *device_of(const struct view_step_track *track, size_t step,
+						u32 device_number)
 {
-	for (size_t i = 0; i < step->device_count; i++)
-		if (step->devices[i].device_number == device_number)
-			return &step->devices[i];
+	const struct view_step_work *work = view_step_work(track, &track->steps[step]);
+
+	for (size_t i = 0; i < work->device_count; i++)
+		if (work->devices[i].device_number == device_number)
+			return &work->devices[i];
 	return NULL;
 }
 
@@ -192,8 +195,7 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 	int result = 0;
 
 	for (size_t i = 0; i < track->count && result == 0; i++) {
-		const struct view_step_device *work = device_of(&track->steps[i],
-								plane->device_number),
+		const struct view_step_device *work = device_of(track, i, plane->device_number),
 					      *next = NULL;
 		struct xplane_event event;
 		u64 end_ns;
@@ -205,7 +207,7 @@ static int write_spans(struct xplane_steps *steps, const struct view_step_track 
 			continue;
 		}
 		if (i + 1 < track->count)
-			next = device_of(&track->steps[i + 1], plane->device_number);
+			next = device_of(track, i + 1, plane->device_number);
 		begin_ns = work->first_ns;
 		end_ns = next && next->first_ns > begin_ns ? next->first_ns : work->last_ns;
 		if (!xplane_event_begin(&event, plane, "step", offset_of(steps, begin_ns),

@@ -64,12 +64,13 @@ TEST(the_search_shares_a_run)
 	CHECK_OK(view_steps_search_end(fixture.view, &steps, &err), err);
 	CHECK_U64(fixture.view->run_count, 2);
 	CHECK_U64(steps->count, STEPS);
-	CHECK_U64(steps->tracks[0].steps[0].kernel_count, 0);
+	CHECK_U64(view_step_work(steps->tracks, &steps->tracks[0].steps[0])->kernel_count, 0);
 	CHECK_OK(view_steps(fixture.view, &again, &err), err);
 	CHECK(again == steps);
 	CHECK_U64(fixture.view->run_count, 3);
 	for (unsigned i = 0; i < STEPS; i++)
-		CHECK_U64(steps->tracks[0].steps[i].kernel_count, 3);
+		CHECK_U64(view_step_work(steps->tracks, &steps->tracks[0].steps[i])->kernel_count,
+			  3);
 	/* All is known. */
 	CHECK_OK(view_steps_search_begin(fixture.view, &parts[0], &err), err);
 	CHECK(!parts[0].sink && !view_steps_work_part(fixture.view).sink);

@@ -60,7 +60,7 @@ bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		total_ns += times[i];
-		busy_ns += track->steps[i].busy_ns;
+		busy_ns += view_step_work(track, &track->steps[i])->busy_ns;
 	}
 	*ret_steps = (struct explain_steps){
 		.count = count,

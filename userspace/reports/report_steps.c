@@ -54,6 +54,7 @@ static u64 since(u64 ts, u64 window_start_ns)
 static int add_row(struct report_table *table, const struct view_step_track *track,
 		   const struct view_step *step, u64 window_start_ns)
 {
+	const struct view_step_work *work = view_step_work(track, step);
 	struct report_row *row = report_table_add(table);
 	struct report_cell *cells;
 
@@ -69,17 +70,17 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 	/* What GPUs did in it is not known. */
 	if (!step->gpu_recorded)
 		return 0;
-	if (step->device_count) {
-		report_cell_count(&cells[COLUMN_GPU_START], since(step->first_ns, window_start_ns));
-		report_cell_count(&cells[COLUMN_GPU_SPAN], step->last_ns - step->first_ns);
+	if (work->device_count) {
+		report_cell_count(&cells[COLUMN_GPU_START], since(work->first_ns, window_start_ns));
+		report_cell_count(&cells[COLUMN_GPU_SPAN], work->last_ns - work->first_ns);
 	}
-	report_cell_count(&cells[COLUMN_GPU_BUSY], step->busy_ns);
-	report_cell_count(&cells[COLUMN_KERNELS], step->kernel_count);
-	report_cell_count(&cells[COLUMN_KERNEL_TIME], step->kernel_ns);
-	report_cell_count(&cells[COLUMN_GRAPHS], step->graph_count);
-	report_cell_count(&cells[COLUMN_COPIES], step->copy_count);
-	report_cell_count(&cells[COLUMN_COPY_BYTES], step->copy_bytes);
-	report_cell_count(&cells[COLUMN_SETS], step->set_count);
+	report_cell_count(&cells[COLUMN_GPU_BUSY], work->busy_ns);
+	report_cell_count(&cells[COLUMN_KERNELS], work->kernel_count);
+	report_cell_count(&cells[COLUMN_KERNEL_TIME], work->kernel_ns);
+	report_cell_count(&cells[COLUMN_GRAPHS], work->graph_count);
+	report_cell_count(&cells[COLUMN_COPIES], work->copy_count);
+	report_cell_count(&cells[COLUMN_COPY_BYTES], work->copy_bytes);
+	report_cell_count(&cells[COLUMN_SETS], work->set_count);
 	return 0;
 }
 

@@ -82,14 +82,15 @@ static int add_row(struct report_table *table, const struct view_step_track *tra
 		return -ENOMEM;
 	for (size_t i = 0; i < track->count; i++) {
 		const struct view_step *step = &track->steps[i];
+		const struct view_step_work *work = view_step_work(track, step);
 
 		if (is_recorded(track) && !step->gpu_recorded)
 			break;
 		durations[count] = step->end_ns - step->start_ns;
 		total_ns += durations[count++];
-		busy_ns += step->busy_ns;
-		after_ns += step->last_ns > step->end_ns ? step->last_ns - step->end_ns : 0;
-		kernel_count += step->kernel_count;
+		busy_ns += work->busy_ns;
+		after_ns += work->last_ns > step->end_ns ? work->last_ns - step->end_ns : 0;
+		kernel_count += work->kernel_count;
 	}
 	qsort(durations, count, sizeof(*durations), compare_durations);
 	report_cell_count(&row->cells[COLUMN_STEPS], count);

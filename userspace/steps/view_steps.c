@@ -7,11 +7,18 @@
 
 #include "steps/view_steps_parts.h"
 
+void steps_free_work(struct view_step_track *track)
+{
+	for (size_t i = 0; i < track->count && track->work; i++)
+		free(track->work[i].devices);
+	free(track->work);
+	track->work = NULL;
+}
+
 void steps_free(struct view_steps *steps)
 {
 	for (size_t i = 0; i < steps->track_count; i++) {
-		for (size_t n = 0; n < steps->tracks[i].count; n++)
-			free(steps->tracks[i].steps[n].devices);
+		steps_free_work(&steps->tracks[i]);
 		free(steps->tracks[i].steps);
 	}
 	free(steps->tracks);
@@ -85,6 +92,14 @@ int steps_index_rows(const struct view *view, struct view_steps *steps)
 	return 0;
 }
 
+const struct view_step_work *view_step_work(const struct view_step_track *track,
+					    const struct view_step *step)
+{
+	static const struct view_step_work none;
+
+	return track->work ? &track->work[step - track->steps] : &none;
+}
+
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index)
 {
 	u32 place = steps->row_tracks[row_index];
@@ -116,14 +131,19 @@ const struct view_step *view_steps_at(const struct view_steps *steps, size_t row
 	return step && ts < step->end_ns ? step : NULL;
 }
 
-const struct view_step *view_steps_of_cause(const struct view_steps *steps,
-					    const struct view_cause *cause)
+size_t steps_row_of_cause(const struct view_steps *steps, const struct view_cause *cause)
 {
 	size_t row = cause->row_index;
 
 	if (!steps->row_tracks[row] && steps->row_tracks[cause->within.row_index])
 		row = cause->within.row_index;
-	return view_steps_at(steps, row, cause->ts);
+	return row;
+}
+
+const struct view_step *view_steps_of_cause(const struct view_steps *steps,
+					    const struct view_cause *cause)
+{
+	return view_steps_at(steps, steps_row_of_cause(steps, cause), cause->ts);
 }
 
 const struct view_step *view_steps_span(const struct view_steps *steps,

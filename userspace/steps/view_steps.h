@@ -35,13 +35,18 @@ struct view_step_device {
 	u64 busy_ns;		   /* how long at least one piece of it ran */
 };
 
-/* Work counts to the step in which it was launched: by the track's thread, by one without a track for which a thread with one waits,
- * or by one without a track in a process that has one track only. */
+/* There may be many, and most outputs want no more of them. */
 struct view_step {
-	u64 number;	  /* in its track, from 0, in time order */
+	u32 number; /* in its track, from 0, in time order */
+	bool gpu_recorded; /* the work of GPUs, and the calls that launch it, were recorded up to its end: else what they did in it is not known */
 	u64 named_number; /* the last number that its name says ("step 12"); ~0: none */
 	u64 start_ns, end_ns; /* on the host, CLOCK_MONOTONIC */
 	const char *name; /* of the range, or of what begins it; never NULL */
+};
+
+/* What GPUs did in a step. Work counts to the step in which it was launched: by the track's thread, by one without a track for which a thread
+ * with one waits, or by one without a track in a process that has one track only. */
+struct view_step_work {
 	u64 kernel_count, kernel_ns; /* kernel_ns: their durations, added up */
 	u64 graph_count; /* graphs that were recorded as a whole, without their kernels */
 	u64 copy_count, copy_bytes;
@@ -50,7 +55,6 @@ struct view_step {
 	u64 first_ns, last_ns; /* the same over all devices; 0: nothing ran */
 	struct view_step_device *devices; /* in the order of their first work */
 	size_t device_count;
-	bool gpu_recorded; /* the work of GPUs, and the calls that launch it, were recorded up to its end: else what they did in it is not known */
 };
 
 /* The steps of one thread: sorted by time, disjoint. */
@@ -63,6 +67,7 @@ struct view_step_track {
 	 * around several steps begins or ends. */
 	bool spans;
 	struct view_step *steps;
+	struct view_step_work *work; /* of each of them: view_step_work() */
 	size_t count;
 	u64 launch_count; /* of its thread: calls that gave a GPU something to do */
 };
@@ -102,6 +107,8 @@ void view_steps_work_begin(const struct view *view);
 int view_steps_work_add(const struct view *view, const struct view_event *event, struct err *err);
 void view_steps_work_end(const struct view *view);
 
+/* What GPUs did in a step of this track; nothing, where that was not asked for. */
+const struct view_step_work *view_step_work(const struct view_step_track *track, const struct view_step *step);
 /* The track of a row, NULL: it has none. */
 const struct view_step_track *view_steps_track(const struct view_steps *steps, size_t row_index);
 /* The step in which a thread was at time ts, e.g. a cause's row and time: of its own track or of the only one of its

@@ -154,5 +154,8 @@ int steps_build(struct view *view, struct steps_found *found, const struct steps
 /* Fills row_tracks and process_tracks from the tracks. 0 or -ENOMEM. */
 int steps_index_rows(const struct view *view, struct view_steps *steps);
 void steps_free(struct view_steps *steps); /* what it points to */
+void steps_free_work(struct view_step_track *track);
+/* The row of the thread whose steps view_steps_of_cause() looks at. */
+size_t steps_row_of_cause(const struct view_steps *steps, const struct view_cause *cause);
 
 #endif

@@ -4,48 +4,48 @@
 
 #include "steps/view_steps_parts.h"
 
-static struct view_step_device *device_of(struct view_step *step, const struct view_row *row)
+static struct view_step_device *device_of(struct view_step_work *work, const struct view_row *row)
 {
 	struct view_step_device *devices;
 
-	for (size_t i = 0; i < step->device_count; i++)
-		if (step->devices[i].device == row->device)
-			return &step->devices[i];
-	devices = realloc(step->devices, (step->device_count + 1) * sizeof(*devices));
+	for (size_t i = 0; i < work->device_count; i++)
+		if (work->devices[i].device == row->device)
+			return &work->devices[i];
+	devices = realloc(work->devices, (work->device_count + 1) * sizeof(*devices));
 	if (!devices)
 		return NULL;
-	step->devices = devices;
-	devices[step->device_count] = (struct view_step_device){
+	work->devices = devices;
+	devices[work->device_count] = (struct view_step_device){
 		.device = row->device,
 		.device_number = row->device_number,
 	};
-	return &devices[step->device_count++];
+	return &devices[work->device_count++];
 }
 
-static void count_work(struct view_step *step, const struct view_event *event)
+static void count_work(struct view_step_work *work, const struct view_event *event)
 {
 	const struct record_copy *copy = (const struct record_copy *)event->record;
 
 	switch (event->kind->number) {
 	case KIND_kernel:
-		step->kernel_count++;
-		step->kernel_ns += event->dur;
+		work->kernel_count++;
+		work->kernel_ns += event->dur;
 		break;
 	case KIND_graph_launch:
-		step->graph_count++;
+		work->graph_count++;
 		break;
 	case KIND_copy:
-		step->copy_count++;
-		step->copy_bytes += copy->bytes == ~0ULL ? 0 : copy->bytes;
+		work->copy_count++;
+		work->copy_bytes += copy->bytes == ~0ULL ? 0 : copy->bytes;
 		break;
 	case KIND_set:
-		step->set_count++;
+		work->set_count++;
 		break;
 	}
 }
 
 /* Work of a device comes by its start: busy until the latest end so far. */
-static void add_busy(struct view_step *step, struct view_step_device *device,
+static void add_busy(struct view_step_work *work, struct view_step_device *device,
 		     const struct view_event *event)
 {
 	u64 since = event->ts > device->last_ns ? event->ts : device->last_ns;
@@ -54,37 +54,43 @@ static void add_busy(struct view_step *step, struct view_step_device *device,
 		device->first_ns = event->ts;
 	if (event->end > since) {
 		device->busy_ns += event->end - since;
-		step->busy_ns += event->end - since;
+		work->busy_ns += event->end - since;
 	}
 	if (event->end > device->last_ns)
 		device->last_ns = event->end;
-	if (!step->first_ns)
-		step->first_ns = event->ts;
-	if (event->end > step->last_ns)
-		step->last_ns = event->end;
-}
-
-/* Of a run that failed too. */
-static void clear_work(struct view_step *step)
-{
-	free(step->devices);
-	*step = (struct view_step){
-		.number = step->number,
-		.named_number = step->named_number,
-		.start_ns = step->start_ns,
-		.end_ns = step->end_ns,
-		.name = step->name,
-		.gpu_recorded = step->gpu_recorded,
-	};
+	if (!work->first_ns)
+		work->first_ns = event->ts;
+	if (event->end > work->last_ns)
+		work->last_ns = event->end;
 }
 
 void view_steps_work_begin(const struct view *view)
 {
 	struct view_steps_state *state = steps_state(view);
 
+	/* Of a run that failed. */
 	for (size_t i = 0; i < state->steps.track_count && !state->worked; i++)
-		for (size_t n = 0; n < state->steps.tracks[i].count; n++)
-			clear_work(&state->steps.tracks[i].steps[n]);
+		steps_free_work(&state->steps.tracks[i]);
+}
+
+/* Of the step in which it was launched; NULL: there is none. */
+static int find_work(struct view_steps *steps, const struct view_cause *cause,
+		     struct view_step_work **ret_work)
+{
+	size_t row = steps_row_of_cause(steps, cause);
+	const struct view_step *step = view_steps_at(steps, row, cause->ts);
+	struct view_step_track *track;
+
+	*ret_work = NULL;
+	if (!step)
+		return 0;
+	track = &steps->tracks[steps->process_tracks[row] - 1];
+	if (!track->work)
+		track->work = calloc(track->count, sizeof(*track->work));
+	if (!track->work)
+		return -ENOMEM;
+	*ret_work = &track->work[step - track->steps];
+	return 0;
 }
 
 int view_steps_work_add(const struct view *view, const struct view_event *event, struct err *err)
@@ -92,20 +98,20 @@ int view_steps_work_add(const struct view *view, const struct view_event *event,
 	const struct view_cause *cause = event->cause;
 	struct view_steps_state *state = steps_state(view);
 	struct view_step_device *device;
-	struct view_step *step = NULL;
+	struct view_step_work *work;
+	int result;
 
 	if (state->worked || !cause || event->open || event->kind->row != ROW_STREAM ||
 	    event->kind->shape != SHAPE_SPAN)
 		return 0;
-	/* They are ours. */
-	step = (struct view_step *)view_steps_of_cause(&state->steps, cause);
-	if (!step)
+	result = find_work(&state->steps, cause, &work);
+	if (result == 0 && !work)
 		return 0;
-	device = device_of(step, event->row);
+	device = result == 0 ? device_of(work, event->row) : NULL;
 	if (!device)
 		return err_errno(err, -ENOMEM, "can't sum up steps");
-	count_work(step, event);
-	add_busy(step, device, event);
+	count_work(work, event);
+	add_busy(work, device, event);
 	return 0;
 }
 
