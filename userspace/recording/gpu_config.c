@@ -34,7 +34,9 @@ static struct launch_stacks launch_stacks(const struct options *options)
 {
 	struct launch_stacks stacks;
 
-	return launch_stacks_of(options, &stacks, NULL) ? (struct launch_stacks){0} : stacks;
+	if (launch_stacks_of(options, &stacks, NULL))
+		return (struct launch_stacks){0};
+	return stacks;
 }
 
 /* Stacks of launches are those of calls, so they bring these along. */
