@@ -12,13 +12,14 @@
 /* So many are kept ready at least, and of these so many with memory behind them. */
 #define READY	      32
 #define READY_TOUCHED 8
+#define READY_MAX     256 /* 72 MB of addresses */
 /* Of so many one half is of the full size, the other half's memory makes small ones. */
 #define COUNT_DIVIDED 16
 #define SMALL_PART    8
 
 static u32 bytes_of(const struct cupti_buffers *buffers, u32 index)
 {
-	u32 small = buffers->buffer_bytes / SMALL_PART;
+	u32 small = buffers->buffer_bytes / SMALL_PART & ~(u32)(PAGE_BYTES - 1);
 
 	if (index < buffers->large_max)
 		return buffers->buffer_bytes;
@@ -47,9 +48,9 @@ int cupti_buffers_open(struct cupti_buffers *buffers, struct agent_control *cont
 							: bytes;
 	buffers->control = control;
 	limit(buffers, !count ? 2 : count > CUPTI_BUFFERS_MAX ? CUPTI_BUFFERS_MAX : count);
-	buffers->ready = control->cupti.buffer_count_ready > READY
-				 ? control->cupti.buffer_count_ready
-				 : READY;
+	buffers->ready = control->cupti.buffer_count_ready;
+	if (buffers->ready < READY || buffers->ready > READY_MAX)
+		buffers->ready = buffers->ready < READY ? READY : READY_MAX;
 	cupti_buffers_prepare(buffers);
 	/* What is left is the target's. */
 	return buffers->count < buffers->count_max && buffers->count < READY ? -ENOMEM : 0;
@@ -171,25 +172,33 @@ const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t 
 	return NULL;
 }
 
+/* Wherever they stand: buffers are 8-aligned. */
+typedef u64 u64_pair __attribute__((vector_size(16)));
+struct pair {
+	u64_pair words;
+} __attribute__((packed, may_alias));
+
 static bool is_zero(const u8 *page)
 {
-	const u64 *words = (const void *)page;
-	u64 found = 0;
+	const struct pair *pairs = (const void *)page;
+	u64_pair found[4] = {0};
 
-	for (u32 i = 0; i < PAGE_BYTES / sizeof(*words); i++)
-		found |= words[i];
-	return !found;
+	for (u32 i = 0; i < PAGE_BYTES / sizeof(*pairs); i += ARRAY_SIZE(found))
+		for (u32 k = 0; k < ARRAY_SIZE(found); k++)
+			found[k] |= pairs[i + k].words;
+	found[0] |= found[1] | found[2] | found[3];
+	return !(found[0][0] | found[0][1]);
 }
 
-/* CUPTI may have begun a record behind those that are valid, but writes one behind the other: a page of zeros is the first that it has not
- * come to. What it has come to is a hundredth of a buffer, as a rule. */
+/* CUPTI may have begun records behind those that are valid. As a rule it has come to a hundredth of a buffer: the rest is read only. */
 static void wipe(u8 *memory, u32 bytes, u32 valid_bytes)
 {
 	u32 wiped = (valid_bytes + PAGE_BYTES - 1) & ~(u32)(PAGE_BYTES - 1);
 
 	memset(memory, 0, wiped < bytes ? wiped : bytes);
-	for (; wiped < bytes && !is_zero(memory + wiped); wiped += PAGE_BYTES)
-		memset(memory + wiped, 0, PAGE_BYTES);
+	for (; wiped < bytes; wiped += PAGE_BYTES)
+		if (!is_zero(memory + wiped))
+			memset(memory + wiped, 0, PAGE_BYTES);
 }
 
 void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)

@@ -22,6 +22,7 @@
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
+#define LEAVE_TRIES	     25 /* of LEAVE_NS each */
 #define POLL_NS		     NS_PER_MILLISECOND
 #define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
 #define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
@@ -292,12 +293,22 @@ static int run(struct injector *injector, u64 address, u64 marker, struct err *e
  */
 static void region_leave(struct injector *injector)
 {
-	if (injector->session.made_tid) {
-		word_write(injector, offsetof(struct inject_data, cancelled), 1);
-		injector->session.deadline_ns = clock_monotonic_ns() + LEAVE_NS;
-		run(injector, 0, 0, NULL);
-	} else if (!inject_session_interrupt(&injector->session, NULL)) {
-		run(injector, injector->region + injector->code.close_offset, 0, NULL);
+	struct inject_session *session = &injector->session;
+
+	for (u32 i = 0; i < LEAVE_TRIES; i++) {
+		if (inject_session_interrupt(session, NULL))
+			return;
+		if (!session->made_tid &&
+		    (inject_session_waits_for_lock(session) || i + 1 == LEAVE_TRIES)) {
+			run(injector, injector->region + injector->code.close_offset, 0, NULL);
+			return;
+		}
+		/* It made the thread, or is slow, and may hold one of the locks. */
+		if (session->made_tid)
+			word_write(injector, offsetof(struct inject_data, cancelled), 1);
+		session->deadline_ns = clock_monotonic_ns() + LEAVE_NS;
+		if (run(injector, 0, 0, NULL) != -ETIMEDOUT)
+			return;
 	}
 }
 
@@ -429,6 +440,7 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 			.own = injector.own,
 		};
 	}
+	map_free(&injector.stops_in_calls);
 	cleanup_close(&injector.ring_fd);
 	close(injector.memory_fd);
 	return result;

@@ -18,7 +18,6 @@
 #define RUNNING_AFTER_NS (200 * NS_PER_MILLISECOND) /* of threads that wait none could be had */
 #define CALLS_MAX \
 	10 /* one that is mostly in system calls is left alone after so many stops in one */
-#define IN_CODE_NS (300 * NS_PER_MILLISECOND)
 
 /* A thread can take on a filter at any time; without PTRACE_O_SUSPEND_SECCOMP it may be killed by what we have it do. */
 static int check_filter(const struct injector *injector, u32 tid, bool filtered, struct err *err)
@@ -45,6 +44,16 @@ static bool is_of_libc(const struct injector *injector)
 	       word == self;
 }
 
+static int check_image(const struct injector *injector, struct err *err)
+{
+	u64 image = inject_image(injector->target);
+
+	if (image == injector->plan->image)
+		return 0;
+	return image ? err_set(err, -ESTALE, "%u has started another program", injector->plan->pid)
+		     : err_set(err, -ESRCH, "%u ended", injector->plan->pid);
+}
+
 /* The last word about a thread, now that it is stopped and shows all its registers. */
 static int check_stack(struct injector *injector, bool filtered, struct err *err)
 {
@@ -63,8 +72,9 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 	if (in_code && !is_of_libc(injector))
 		return err_set(err, -EAGAIN, "thread %u was not made by the C library",
 			       injector->session.tid);
-	if (inject_image(injector->target) != injector->plan->image)
-		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
+	result = check_image(injector, err);
+	if (result)
+		return result;
 	result = check_filter(injector, injector->session.tid, filtered, err);
 	if (!result && filtered)
 		result = inject_filter_check(injector->session.tid, err);
@@ -81,14 +91,6 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 					   reason, sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
 		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
 	return 0;
-}
-
-static void shorten_deadline(struct inject_session *session)
-{
-	u64 deadline_ns = clock_monotonic_ns() + IN_CODE_NS;
-
-	if (deadline_ns < session->deadline_ns)
-		session->deadline_ns = deadline_ns;
 }
 
 static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
@@ -108,9 +110,6 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 	result = check_stack(injector, thread->filtered, err);
 	if (!result && thread->runs && thread->filtered)
 		result = inject_session_suspend_filter(&injector->session, err);
-	/* Should pthread_create want a lock after all, the thread would be the one that has it. */
-	if (injector->session.saved.in_code)
-		shorten_deadline(&injector->session);
 	if (!result)
 		result = injector->run(injector, err);
 	if (inject_session_end(&injector->session, &end_err) && !result)
@@ -129,8 +128,9 @@ static int look_again(struct injector *injector, u64 *look_ns, struct err *err)
 
 	if (begin_ns < *look_ns)
 		return 0;
-	if (inject_image(injector->target) != injector->plan->image)
-		return err_set(err, -ESTALE, "%u has started another program", injector->plan->pid);
+	result = check_image(injector, err);
+	if (result)
+		return result;
 	result = inject_threads_find(injector->target, injector->plan, err);
 	took_ns = clock_monotonic_ns() - begin_ns;
 	*look_ns = begin_ns + LOOK_NS + 5 * took_ns;
@@ -139,8 +139,22 @@ static int look_again(struct injector *injector, u64 *look_ns, struct err *err)
 
 static bool running_given_up(const struct injector *injector)
 {
-	return clock_monotonic_ns() >= injector->running_until_ns ||
-	       injector->stops_in_calls >= CALLS_MAX;
+	return clock_monotonic_ns() >= injector->running_until_ns;
+}
+
+/* One that is mostly in system calls is left alone: some end by a stop. */
+static bool is_in_calls(const struct injector *injector, u32 tid)
+{
+	const u64 *stops = map_find(&injector->stops_in_calls, tid, 0);
+
+	return stops && *stops >= CALLS_MAX;
+}
+
+static void count_call(struct injector *injector, u32 tid)
+{
+	const u64 *stops = map_find(&injector->stops_in_calls, tid, 0);
+
+	map_set(&injector->stops_in_calls, tid, 0, stops ? *stops + 1 : 1);
 }
 
 /* One that has begun to wait since is not stopped: a wait with a time limit would begin anew each time, and other calls end by a stop. */
@@ -150,14 +164,16 @@ static int borrow_running(struct injector *injector, const struct inject_thread 
 	struct registers *found = &injector->session.saved;
 	int result;
 
-	found->extended_bytes = 0;
-	nanosleep(&(struct timespec){0, RUNNING_NS}, NULL);
-	if (running_given_up(injector) || !inject_thread_runs(injector->target, thread->tid))
+	if (running_given_up(injector) || is_in_calls(injector, thread->tid) ||
+	    !inject_thread_runs(injector->target, thread->tid))
 		return err_set(err, -EAGAIN, "thread %u waits, or had its time", thread->tid);
+	found->extended_bytes = 0;
 	result = borrow(injector, thread, err);
-	injector->stops_in_calls += found->extended_bytes && registers_after_system_call(found);
+	if (found->extended_bytes && registers_after_system_call(found))
+		count_call(injector, thread->tid);
 	if (result)
 		injector->running_err = *err;
+	nanosleep(&(struct timespec){0, RUNNING_NS}, NULL);
 	return result;
 }
 
@@ -174,13 +190,24 @@ static int none_in_time(const struct injector *injector, struct err *err)
 		pid, injector->running_err.message);
 }
 
-static int borrow_one(struct injector *injector, size_t i, struct err *err)
+/* All that wait, and one that runs, another one each time. */
+static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 {
 	const struct inject_plan *plan = injector->plan;
+	size_t waiting = 0;
 
-	if (i < plan->usable_count)
-		return plan->threads[i].runs ? borrow_running(injector, &plan->threads[i], err)
-					     : borrow(injector, &plan->threads[i], err);
+	while (waiting < plan->usable_count && !plan->threads[waiting].runs) {
+		int result = borrow(injector, &plan->threads[waiting++], err);
+
+		if (result != -EAGAIN || clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
+			return result;
+	}
+	if (waiting < plan->usable_count) {
+		waiting += turn % (plan->usable_count - waiting);
+		return borrow_running(injector, &plan->threads[waiting], err);
+	}
+	if (waiting)
+		return -EAGAIN;
 	if (!plan->thread_count)
 		return err_set(err, -EAGAIN, "it has none");
 	return err_set(err, -EAGAIN, "thread %u %s", plan->threads[0].tid, plan->threads[0].reason);
@@ -192,17 +219,15 @@ int injector_borrow(struct injector *injector, struct err *err)
 	struct inject_plan *plan = injector->plan;
 
 	injector->running_until_ns = clock_monotonic_ns() + plan->running_ms * NS_PER_MILLISECOND;
-	for (size_t i = 0;; i++) {
-		int result = borrow_one(injector, i, err);
+	for (size_t turn = 0;; turn++) {
+		int result = borrow_round(injector, turn, err);
 
 		if (result != -EAGAIN || target_is_gone(injector->target))
 			return result;
-		if (clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
+		if (clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns ||
+		    (plan->impatient && running_given_up(injector)))
 			return none_in_time(injector, err);
-		if (i + 1 < plan->usable_count)
-			continue;
 		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
-		i = (size_t)-1;
 		plan->with_running = !running_given_up(injector) &&
 				     (plan->with_running || clock_monotonic_ns() >= running_ns);
 		result = look_again(injector, &look_ns, err);

@@ -3,6 +3,7 @@
 #ifndef GPUPROBE_INJECT_INJECT_PARTS_H
 #define GPUPROBE_INJECT_INJECT_PARTS_H
 
+#include "base/map.h"
 #include "inject/inject.h"
 #include "inject/inject_code.h"
 #include "inject/inject_session.h"
@@ -22,8 +23,8 @@ struct injector {
 	struct inject_data data; /* as it was read or written last */
 	u64 region;
 	u64 stack_start;      /* of the borrowed thread; 0: there is none that matters */
-	u64 running_until_ns; /* threads that run are tried until then, */
-	u32 stops_in_calls; /* and so many of them were in a system call, which may have ended by that */
+	u64 running_until_ns; /* threads that run are tried until then */
+	struct map stops_in_calls; /* by tid, how many stops were in a system call, which may have ended by that */
 	struct err running_err; /* why none could be had */
 	int memory_fd, ring_fd;
 	struct process_own own;

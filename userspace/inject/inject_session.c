@@ -23,6 +23,7 @@
 #define POLL_LAST_NS	 NS_PER_MILLISECOND
 #define GIVE_BACK_NS	 NS_PER_SECOND
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
+#define NO_CALL		 (~0ULL)
 #define GET_RSEQ	 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
@@ -213,7 +214,7 @@ static int check_place(struct inject_session *session, const struct inject_sessi
 	u64 number, arguments[6];
 	u8 instruction[2];
 
-	if (runs && thread->filtered &&
+	if (thread->filtered &&
 	    registers_is_interrupted_wait(registers_result(&session->saved.general)) &&
 	    registers_after_system_call(&session->saved))
 		return avoid_restart(session, err);
@@ -259,7 +260,8 @@ int inject_session_begin(struct inject_session *session, const struct inject_ses
 					   .tid = tid,
 					   .memory_fd = memory_fd,
 					   .deadline_ns = deadline_ns,
-					   .spins = thread->runs};
+					   .spins = thread->runs,
+					   .entered = NO_CALL};
 	sleeps_in(tid, kernel_function);
 	result = seize(session, thread->filtered && !thread->runs, err);
 	if (result)
@@ -364,12 +366,20 @@ static bool makes_thread(u64 number)
 	return number == SYS_clone || number == SYS_clone3;
 }
 
+/* Also where the stop was only met on the way to another one. */
+static void note_exit(struct inject_session *session, const struct __ptrace_syscall_info *info)
+{
+	if (makes_thread(session->entered) && info->exit.rval > 0)
+		session->made_tid = (u32)info->exit.rval;
+	session->restart_lost |= registers_is_interrupted_wait((u64)info->exit.rval);
+	session->entered = NO_CALL;
+}
+
 int inject_session_run(struct inject_session *session, u64 address, u64 stack_pointer,
 		       const u64 places[2], u64 *ret_place, struct err *err)
 {
 	struct user_regs_struct general = session->saved.general;
 	struct __ptrace_syscall_info info;
-	u64 number = 0;
 	int result;
 
 	session->borrowed = true;
@@ -386,13 +396,11 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 		if (result)
 			return result;
 		if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-			if (makes_thread(number) && info.exit.rval > 0)
-				session->made_tid = (u32)info.exit.rval;
-			session->restart_lost |= registers_is_interrupted_wait((u64)info.exit.rval);
+			note_exit(session, &info);
 			continue;
 		}
-		number = info.entry.nr;
-		session->restart_lost |= registers_loses_restart(number);
+		session->entered = info.entry.nr;
+		session->restart_lost |= registers_loses_restart(session->entered);
 		if (info.instruction_pointer == places[0] ||
 		    info.instruction_pointer == places[1]) {
 			*ret_place = info.instruction_pointer;
@@ -410,8 +418,11 @@ static int system_call_undo(struct inject_session *session)
 	struct __ptrace_syscall_info info;
 	int result = system_call_info(session, &info, NULL);
 
+	if (!result && info.op == PTRACE_SYSCALL_INFO_EXIT)
+		note_exit(session, &info);
 	if (result || info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return result;
+	session->entered = NO_CALL;
 	result = registers_read_general(session->tid, &general);
 	if (result)
 		return result;
@@ -462,6 +473,15 @@ static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct
 			return 0;
 		}
 	}
+}
+
+bool inject_session_waits_for_lock(const struct inject_session *session)
+{
+	struct registers now = {.extended_bytes = 0};
+	u64 number, arguments[6];
+
+	return !registers_read_general(session->tid, &now.general) &&
+	       registers_in_system_call(&now, &number, arguments) && number == SYS_futex;
 }
 
 int inject_session_interrupt(struct inject_session *session, struct err *err)

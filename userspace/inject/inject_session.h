@@ -25,6 +25,7 @@ struct inject_session {
 	bool borrowed;		/* it has run something for us */
 	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
+	u64 entered;		/* number of the system call that it is in, as far as its stops tell */
 	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };
 
@@ -49,6 +50,8 @@ int inject_session_call(struct inject_session *session, u64 syscall_return, u64 
  * the address behind the instruction. */
 int inject_session_run(struct inject_session *session, u64 address, u64 stack_pointer, const u64 places[2],
 		       u64 *ret_place, struct err *err);
+/* Of a thread that inject_session_interrupt() has stopped: does it wait for a lock? */
+bool inject_session_waits_for_lock(const struct inject_session *session);
 /* Stops it wherever it is, so that it can be made to run something else. */
 int inject_session_interrupt(struct inject_session *session, struct err *err);
 /* Gives the thread back, where it was. Says so when that failed; then it has not stopped,

@@ -81,7 +81,7 @@ static void append_threads(const struct options *options, const struct target *t
 		text_append_char(text, '\n');
 		return;
 	}
-	if (plan.with_running)
+	if (plan.thread_count && plan.threads[0].runs)
 		text_appendf(
 			text,
 			"  agent: no thread of %zu waits where it could be borrowed; one that "

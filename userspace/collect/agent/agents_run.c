@@ -55,9 +55,11 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 
 	if (!result)
 		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
-	/* It is asked again, and the recording waits meanwhile. */
-	if (!result && (agent->report.late || agent->tries))
+	/* Inside the window it is asked again, and the recording waits meanwhile. */
+	if (!result && agents->window_start_ns) {
 		plan.running_ms = LATE_RUNNING_MS;
+		plan.impatient = plan.with_running;
+	}
 	process_audit_free(&agent->before);
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
