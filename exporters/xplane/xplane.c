@@ -375,7 +375,8 @@ static int xplane_close(void *data, struct err *err)
 	if (xplane_messages_make(&xplane->messages, view_survey(xplane->view)) < 0 ||
 	    xplane_steps_tell(&xplane->steps, &xplane->messages.warnings) < 0 ||
 	    xplane_hlo_tell(&xplane->hlo, &xplane->messages.warnings) < 0 ||
-	    xplane_memory_tell(&xplane->memory, &xplane->messages.warnings) < 0)
+	    xplane_memory_tell(&xplane->memory, &xplane->messages.warnings) < 0 ||
+	    xplane_idle_tell(&xplane->idle, &xplane->messages.warnings) < 0)
 		return no_memory(xplane, err);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/temporary_file.h"
+
 /* Of those without a place the one with the lowest number: line 0 is counters'. */
 static size_t next_gpu(const struct xplane_idle *idle, const struct view_survey *survey)
 {
@@ -55,8 +57,20 @@ static bool add_args(struct xplane_event *event, struct xplane_plane *plane,
 	return added;
 }
 
-int xplane_idle_write(struct xplane_idle *idle, struct xplane_rows *rows, struct spool_store *store,
-		      struct err *err)
+static void drop(struct xplane_idle *idle, struct xplane_rows *rows)
+{
+	for (size_t i = 0; i < idle->slices.gpu_count; i++) {
+		struct xplane_place place = idle->places[i];
+		struct xplane_line *line = &rows->planes[place.plane].lines[place.line];
+
+		spool_free(&line->events);
+		line->event_count = 0;
+	}
+	idle->no_room = true;
+}
+
+static int write_slices(struct xplane_idle *idle, struct xplane_rows *rows,
+			struct spool_store *store, struct err *err)
 {
 	struct xplane_event event;
 	struct idle_slice slice;
@@ -75,6 +89,26 @@ int xplane_idle_write(struct xplane_idle *idle, struct xplane_rows *rows, struct
 			return result;
 	}
 	return result;
+}
+
+int xplane_idle_write(struct xplane_idle *idle, struct xplane_rows *rows, struct spool_store *store,
+		      struct err *err)
+{
+	int result = write_slices(idle, rows, store, err);
+
+	if (!temporary_file_is_failure(result))
+		return result;
+	*err = (struct err){0};
+	drop(idle, rows);
+	return 0;
+}
+
+int xplane_idle_tell(const struct xplane_idle *idle, struct xplane_message_list *warnings)
+{
+	return idle->no_room ? xplane_messages_add(warnings,
+						   "why GPUs were idle is left out: there was no "
+						   "room for it in a temporary file")
+			     : 0;
 }
 
 void xplane_idle_free(struct xplane_idle *idle)

@@ -25,8 +25,10 @@
 /* XProf's command line takes all lines of a GPU for kernels, but for those in whose names such a word is. */
 #define STEP_SPANS_NAME "Step spans (overlay)"
 /* Of the first GPU; those of others are below. */
-#define IDLE_ID	   (FIRST_OWN_ID - 3)
-#define HOST_PLANE "/host:CPU"
+#define IDLE_ID (FIRST_OWN_ID - 3)
+/* From there on no thread or stream has its own number for an id. */
+#define FIRST_OF_ALL_ID (FIRST_OWN_ID - (1 << 20))
+#define HOST_PLANE	"/host:CPU"
 /* Of the host's plane: readers number GPUs by the ids of their planes. */
 #define HOST_PLANE_ID 500
 
@@ -245,7 +247,8 @@ static int find_planes(struct builder *builder)
 
 static int take_id(struct builder *builder, size_t plane, u64 wanted, s64 *ret_id)
 {
-	while (!wanted || wanted >= FIRST_OWN_ID || map_find(&builder->line_ids, plane, wanted)) {
+	while (!wanted || wanted >= FIRST_OF_ALL_ID ||
+	       map_find(&builder->line_ids, plane, wanted)) {
 		wanted = 0;
 		if (!map_find(&builder->line_ids, plane, builder->next_id))
 			break;

@@ -91,9 +91,10 @@ class Layer:
 
 
 class Trainer(threading.Thread):
-    def __init__(self, cuda, index, asked, done, lock, pipes):
+    def __init__(self, cuda, index, ready, done, lock, pipes):
         super().__init__(name=f"train-{index}", daemon=True)
-        self.cuda, self.asked, self.done, self.lock, self.pipes = cuda, asked, done, lock, pipes
+        self.cuda, self.asked, self.done, self.lock, self.pipes = cuda, queue.Queue(), done, lock, pipes
+        self.ready = ready  # when all have prepared themselves
 
     def prepare(self):
         make = self.cuda.made
@@ -110,7 +111,15 @@ class Trainer(threading.Thread):
         self.graph = make("cudaGraphInstantiate", captured, 0)
 
     def run(self):
-        self.prepare()
+        try:
+            self.prepare()
+            self.ready.wait()
+            self.work()
+        except BaseException as error:  # what ends a thread ends no process
+            print(f"live_python.py: {error!r}", file=sys.stderr, flush=True)
+            os._exit(1)
+
+    def work(self):
         while True:
             rounds = self.asked.get()
             for number in range(rounds):
@@ -127,6 +136,8 @@ class Trainer(threading.Thread):
         with self.lock:
             os.write(self.pipes[1], b"?")
             batch = os.read(self.pipes[0], 4096)
+            if not batch:
+                raise EOFError("the process that loads has ended")
             time.sleep(HELD_S)
         self.cuda.call("cudaMemcpyAsync", self.device, self.host, BATCH_BYTES, HOST_TO_DEVICE, self.stream)
         return batch
@@ -153,18 +164,21 @@ class Trainer(threading.Thread):
 def main():
     folder, rounds = sys.argv[1], int(sys.argv[2])
     requests, batches = os.pipe(), os.pipe()
-    if not os.fork():
+    loader = os.fork()
+    if not loader:
         os.close(requests[1])
         load_batches(requests[0], batches[1])
         os._exit(0)
     os.close(requests[0])
-    cuda, asked, done, lock = Cuda(folder), queue.Queue(), queue.Queue(), threading.Lock()
-    for index in range(THREADS):
-        Trainer(cuda, index, asked, done, lock, (batches[0], requests[1])).start()
+    os.close(batches[1])
+    cuda, ready, done, lock = Cuda(folder), threading.Barrier(THREADS), queue.Queue(), threading.Lock()
+    trainers = [Trainer(cuda, index, ready, done, lock, (batches[0], requests[1])) for index in range(THREADS)]
+    for trainer in trainers:
+        trainer.start()
 
     def work(count):
-        for _ in range(THREADS):
-            asked.put(count)
+        for trainer in trainers:
+            trainer.asked.put(count)
         for _ in range(THREADS):
             done.get()
 
@@ -173,6 +187,9 @@ def main():
     for _ in iter(sys.stdin.readline, ""):
         work(rounds)
         print("done", flush=True)
+    os.close(requests[1])
+    _, status = os.waitpid(loader, 0)
+    sys.exit(os.waitstatus_to_exitcode(status) and f"live_python.py: the process that loads ended with {status}")
 
 
 main()

@@ -14,16 +14,21 @@ struct why_times {
 	struct why why; /* its GPUs and strings */
 	struct why_notes notes;
 	bool made;
-	int result;
+	int result; /* of making them: there is no memory for them, or no room in a temporary file */
 	struct err err; /* of result */
 };
+
+static void times_empty(struct why_times *times)
+{
+	why_notes_free(&times->notes);
+	why_free(&times->why);
+}
 
 static void times_free(void *data)
 {
 	struct why_times *times = data;
 
-	why_notes_free(&times->notes);
-	why_free(&times->why);
+	times_empty(times);
 	free(times);
 }
 
@@ -74,26 +79,29 @@ static int guard_span(void *data, const struct view_event *event, struct err *er
 	return 0;
 }
 
-/* Behind the first run. */
-static int go_on_making(struct view *view, struct why_times *times, struct why_making *making)
+/* Behind the first run. The error is that of reading. */
+static int go_on_making(struct view *view, struct why_times *times, struct why_making *making,
+			struct err *err)
 {
 	struct view_part part = {0};
-	int result = times->result;
+	int result = 0;
 
-	if (result == 0)
-		result = why_making_second(making, &part, &times->err);
-	if (result == 0 && part.sink)
-		result = view_run(view, part.sink, part.data, &times->err);
-	if (result == 0)
-		result = why_making_finish(making, &times->err);
-	if (result == 0 && times->notes.result < 0) {
-		result = times->notes.result;
+	if (times->result == 0)
+		times->result = why_making_second(making, &part, &times->err);
+	if (times->result == 0 && part.sink)
+		result = view_run(view, part.sink, part.data, err);
+	if (result < 0)
+		return result;
+	if (times->result == 0)
+		times->result = why_making_finish(making, &times->err);
+	if (times->result == 0 && times->notes.result < 0) {
+		times->result = times->notes.result;
 		times->err = times->notes.err;
 	}
-	return result;
+	return 0;
 }
 
-/* The error of a run is that of others, or of reading. */
+/* The error of a run is that of others, or of reading: then nothing is kept. */
 static int make_beside(struct view *view, struct why_times *times, const struct view_part *others,
 		       size_t count, struct err *err)
 {
@@ -113,13 +121,13 @@ static int make_beside(struct view *view, struct why_times *times, const struct 
 	guard.part = why_making_first(making);
 	parts[count] = (struct view_part){&sink, &guard};
 	result = view_run_together(view, parts, count + 1, err);
-	if (result < 0) {
-		times->result = result;
-		times->err = *err;
-	} else {
-		times->result = go_on_making(view, times, making);
-	}
+	if (result == 0)
+		result = go_on_making(view, times, making, err);
 	why_making_free(making);
+	times->made = result == 0;
+	/* Room in temporary files is the others'. */
+	if (result < 0 || times->result < 0)
+		times_empty(times);
 	return result;
 }
 
