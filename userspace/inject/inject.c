@@ -294,21 +294,27 @@ static int run(struct injector *injector, u64 address, u64 marker, struct err *e
 static void region_leave(struct injector *injector)
 {
 	struct inject_session *session = &injector->session;
+	bool leaves = false;
 
-	for (u32 i = 0; i < LEAVE_TRIES; i++) {
-		if (inject_session_interrupt(session, NULL))
+	for (u32 i = 1; i <= LEAVE_TRIES; i++) {
+		int result = inject_session_interrupt(session, NULL);
+
+		if (result == -ETIMEDOUT)
+			continue;
+		if (result)
 			return;
-		if (!session->made_tid &&
-		    (inject_session_waits_for_lock(session) || i + 1 == LEAVE_TRIES)) {
-			run(injector, injector->region + injector->code.close_offset, 0, NULL);
-			return;
-		}
 		/* It made the thread, or is slow, and may hold one of the locks. */
+		leaves = !session->made_tid &&
+			 (leaves || i == LEAVE_TRIES || inject_session_waits_for_lock(session));
 		if (session->made_tid)
 			word_write(injector, offsetof(struct inject_data, cancelled), 1);
 		session->deadline_ns = clock_monotonic_ns() + LEAVE_NS;
-		if (run(injector, 0, 0, NULL) != -ETIMEDOUT)
+		result = run(injector, leaves ? injector->region + injector->code.close_offset : 0,
+			     0, NULL);
+		if (result != -ETIMEDOUT && (result != -EFAULT || leaves))
 			return;
+		/* What faults will do so again. */
+		leaves |= result == -EFAULT;
 	}
 }
 

@@ -55,7 +55,7 @@ struct inject_plan {
 	struct inject_stacks *stacks;	/* what tells threads apart, open until the plan is freed */
 	bool with_running;		/* threads that run are usable, too: for a while none that waits was to be had */
 	u32 running_ms;			/* inject_run() tries those that run for so long at most; the caller may change it */
-	bool impatient;			/* by the caller: it gives up behind these, and will come again */
+	bool impatient;			/* by the caller: behind that it gives up, and will come again */
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */
 };
 

@@ -463,6 +463,9 @@ static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct
 
 		if (session->stopped && !session->trapped && system_call_undo(session))
 			return ended(session, err);
+		/* Any stop takes the place of the one that was asked for (ptrace_stop() of the kernel). */
+		if (session->stopped && ptrace(PTRACE_INTERRUPT, session->tid, NULL, NULL))
+			return ended(session, err);
 		result = session->stopped ? resume(session, PTRACE_CONT, 0, err) : 0;
 		if (!result)
 			result = wait_stop(session, deadline_ns, &stop, &signal_number, err);

@@ -79,8 +79,8 @@ static void running_judge(const struct candidates *candidates, struct candidate 
 	int policy = sched_getscheduler((pid_t)candidate->thread.tid);
 
 	/* The agent's thread inherits it, and would not run beside one that never waits. */
-	if (!refused && policy != SCHED_OTHER && policy != SCHED_BATCH &&
-	    !(policy & SCHED_RESET_ON_FORK))
+	if (!refused && policy >= 0 && (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER &&
+	    (policy & ~SCHED_RESET_ON_FORK) != SCHED_BATCH)
 		refused = "its scheduling policy keeps a thread that it makes from running";
 	candidate->thread.runs = true;
 	candidate->thread.usable = !refused;

@@ -58,7 +58,7 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	/* Inside the window it is asked again, and the recording waits meanwhile. */
 	if (!result && agents->window_start_ns) {
 		plan.running_ms = LATE_RUNNING_MS;
-		plan.impatient = plan.with_running;
+		plan.impatient = true;
 	}
 	process_audit_free(&agent->before);
 	if (!result)
