@@ -244,6 +244,8 @@ def check_white_space(path, text, lines):
     for number, line in enumerate(lines, 1):
         if line != line.rstrip():
             found(path, number, "white space at the end of the line")
+        if re.search(r"clang-format (off|on)\b(?! \*/)", line):
+            found(path, number, "clang-format only sees this where nothing else is in the comment")
     if text and not text.endswith("\n"):
         found(path, len(lines), "no newline at the end of the file")
     if text.endswith("\n\n"):

@@ -85,9 +85,10 @@ _Static_assert(INJECT_STATE_STARTED == 1 && INJECT_STATE_LOADED == 2 &&
 	"	xor %esi, %esi\n" \
 	"	mov $" STRING(milliseconds) ", %edx\n" SYSTEM_CALL(SYS_poll)
 
-/* rbx points to the data page throughout. */
-/* clang-format off: one instruction a line */
-__asm__(".pushsection .rodata\n"
+/* rbx points to the data page throughout. One instruction a line. */
+/* clang-format off */
+__asm__(
+	".pushsection .rodata\n"
 	".p2align 4\n"
 	".globl inject_code_start\n"
 	"inject_code_start:\n"
@@ -102,157 +103,155 @@ __asm__(".pushsection .rodata\n"
 	"	pop %rbx\n"
 	"	lea inject_code_start(%rip), %rbx\n"
 	"	add $" STRING(DATA_OFFSET) ", %rbx\n"
-					   "	lea " DATA(
-						   AT_RING_NAME) ", %rdi\n"
-								 "	mov " DATA(AT_MEMFD_FLAGS) ", %esi\n" SYSTEM_CALL(SYS_memfd_create) "	mov %eax, " DATA(AT_RING_FD) "\n"
-																					     "	lea " DATA(
-																						     AT_LIBRARY_NAME) ", %rdi\n"
-																								      "	mov " DATA(AT_MEMFD_FLAGS) ", %esi\n" SYSTEM_CALL(SYS_memfd_create) "	mov %eax, " DATA(AT_LIBRARY_FD) "\n" SYSTEM_CALL(SYS_getpid) ".globl inject_code_files_marker\n"
-																																									     "inject_code_files_marker:\n"
-																																									     "	cmpl $0, " DATA(AT_GO) "\n"
-																																												       "	je inject_code_close\n"
-																																												       "	lea " DATA(AT_PTHREAD) ", %rdi\n"
-																																																       "	xor %esi, %esi\n"
-																																																       "	lea inject_code_thread(%rip), %rdx\n"
-																																																       "	mov %rbx, %rcx\n"
-																																																       "	call *" DATA(AT_PTHREAD_CREATE) "\n"
-																																																						"	mov %eax, " DATA(AT_CREATED) "\n"
-																																																										     "	test %eax, %eax\n"
-																																																										     "	jne inject_code_close\n"
-																																																										     /* Our thread is told that this one is out of the region by time(): the kernel stores it when the next
+	"	lea " DATA(AT_RING_NAME) ", %rdi\n"
+	"	mov " DATA(AT_MEMFD_FLAGS) ", %esi\n"
+	SYSTEM_CALL(SYS_memfd_create)
+	"	mov %eax, " DATA(AT_RING_FD) "\n"
+	"	lea " DATA(AT_LIBRARY_NAME) ", %rdi\n"
+	"	mov " DATA(AT_MEMFD_FLAGS) ", %esi\n"
+	SYSTEM_CALL(SYS_memfd_create)
+	"	mov %eax, " DATA(AT_LIBRARY_FD) "\n"
+	SYSTEM_CALL(SYS_getpid)
+	".globl inject_code_files_marker\n"
+	"inject_code_files_marker:\n"
+	"	cmpl $0, " DATA(AT_GO) "\n"
+	"	je inject_code_close\n"
+	"	lea " DATA(AT_PTHREAD) ", %rdi\n"
+	"	xor %esi, %esi\n"
+	"	lea inject_code_thread(%rip), %rdx\n"
+	"	mov %rbx, %rcx\n"
+	"	call *" DATA(AT_PTHREAD_CREATE) "\n"
+	"	mov %eax, " DATA(AT_CREATED) "\n"
+	"	test %eax, %eax\n"
+	"	jne inject_code_close\n"
+	/* Our thread is told that this one is out of the region by time(): the kernel stores it when the next
 	 * instruction of this thread is one of the libc. */
-																																																										     "	mov $" STRING(SYS_time) ", %eax\n"
-																																																														"	lea " DATA(AT_RETURNED) ", %rdi\n"
-																																																																		"	mov " DATA(AT_WAY_BACK) ", %rsp\n"
-																																																																						"	jmp *" DATA(AT_SYSCALL_RETURN) "\n"
+	"	mov $" STRING(SYS_time) ", %eax\n"
+	"	lea " DATA(AT_RETURNED) ", %rdi\n"
+	"	mov " DATA(AT_WAY_BACK) ", %rsp\n"
+	"	jmp *" DATA(AT_SYSCALL_RETURN) "\n"
 
-																																																																										       /* ---- the same thread, when there is no thread to be started */
-																																																																										       ".globl inject_code_close\n"
-																																																																										       "inject_code_close:\n"
-																																																																										       /* Also from wherever the thread was stopped. */
-																																																																										       "	lea inject_code_start(%rip), %rbx\n"
-																																																																										       "	add $" STRING(DATA_OFFSET) ", %rbx\n"
-																																																																															   "	mov " DATA(AT_RING_FD) ", %edi\n"
-																																																																																		       "	test %edi, %edi\n"
-																																																																																		       "	js 1f\n" SYSTEM_CALL(SYS_close) "1:	mov " DATA(
-																																																																																			       AT_LIBRARY_FD) ", %edi\n"
-																																																																																					      "	test %edi, %edi\n"
-																																																																																					      "	js 1f\n" SYSTEM_CALL(SYS_close) "1:	mov $" STRING(
-																																																																																						      SYS_munmap) ", %eax\n"
-																																																																																								  "	mov " DATA(
-																																																																																									  AT_REGION) ", %rdi\n"
-																																																																																										     "	mov $" STRING(REGION_BYTES) ", %esi\n"
-																																																																																														    "	mov " DATA(AT_WAY_BACK) ", %rsp\n"
-																																																																																																		"	jmp *" DATA(
-																																																																																																			AT_SYSCALL_RETURN) "\n"
+	/* ---- the same thread, when there is no thread to be started */
+	".globl inject_code_close\n"
+	"inject_code_close:\n"
+	/* Also from wherever the thread was stopped. */
+	"	lea inject_code_start(%rip), %rbx\n"
+	"	add $" STRING(DATA_OFFSET) ", %rbx\n"
+	"	mov " DATA(AT_RING_FD) ", %edi\n"
+	"	test %edi, %edi\n"
+	"	js 1f\n"
+	SYSTEM_CALL(SYS_close)
+	"1:	mov " DATA(AT_LIBRARY_FD) ", %edi\n"
+	"	test %edi, %edi\n"
+	"	js 1f\n"
+	SYSTEM_CALL(SYS_close)
+	"1:	mov $" STRING(SYS_munmap) ", %eax\n"
+	"	mov " DATA(AT_REGION) ", %rdi\n"
+	"	mov $" STRING(REGION_BYTES) ", %esi\n"
+	"	mov " DATA(AT_WAY_BACK) ", %rsp\n"
+	"	jmp *" DATA(AT_SYSCALL_RETURN) "\n"
 
-																																																																																																					   /* ---- the thread of our own; r12: the library */
-																																																																																																					   "inject_code_thread:\n"
-																																																																																																					   "	push %rbx\n"
-																																																																																																					   "	push %r12\n"
-																																																																																																					   "	push %r13\n"
-																																																																																																					   "	mov %rdi, %rbx\n"
-																																																																																																					   "	xor %r12d, %r12d\n"
-																																																																																																					   "	mov %fs:0x10, %rdi\n"
-																																																																																																					   /* pthread_self() */
-																																																																																																					   "	call *" DATA(AT_PTHREAD_DETACH) "\n" SYSTEM_CALL(SYS_gettid) "	mov %eax, " DATA(
-																																																																																																						   AT_TID) "\n"
-																																																																																																							   "	mov $15, %edi\n"
-																																																																																																							   /* PR_SET_NAME */
-																																																																																																							   "	lea " DATA(AT_THREAD_NAME) ", %rsi\n" SYSTEM_CALL(SYS_prctl) "	movl $1, " DATA(
-																																																																																																								   AT_STATE) "\n"
-																																																																																																									     "	cmpl $0, " DATA(AT_CANCELLED) "\n"
-																																																																																																													      "	jne .Lcancelled\n"
-																																																																																																													      "	lea " DATA(AT_LIBRARY_PATH) ", %rdi\n"
-																																																																																																																	    "	mov " DATA(
-																																																																																																																		    AT_DLOPEN_FLAGS) ", %esi\n"
-																																																																																																																				     "	call *" DATA(
-																																																																																																																					     AT_DLOPEN) "\n"
-																																																																																																																							"	mov %rax, %r12\n"
-																																																																																																																							"	test %rax, %rax\n"
-																																																																																																																							"	je .Lfailed\n"
-																																																																																																																							"	mov " DATA(AT_LIBRARY_FD) ", %edi\n" SYSTEM_CALL(SYS_close) "	movl $-1, " DATA(AT_LIBRARY_FD) "\n"
-																																																																																																																																				"	mov %r12, %rdi\n"
-																																																																																																																																				"	lea " DATA(
-																																																																																																																																					AT_ENTRY_NAME) ", %rsi\n"
-																																																																																																																																						       "	call *" DATA(
-																																																																																																																																							       AT_DLSYM) "\n"
-																																																																																																																																									 "	test %rax, %rax\n"
-																																																																																																																																									 "	je .Lfailed\n"
-																																																																																																																																									 "	cmpl $0, " DATA(
-																																																																																																																																										 AT_CANCELLED) "\n"
-																																																																																																																																											       "	jne .Lcancelled\n"
-																																																																																																																																											       "	movl $2, " DATA(
-																																																																																																																																												       AT_STATE) "\n"
-																																																																																																																																														 "	lea " DATA(
-																																																																																																																																															 AT_START) ", %rdi\n"
-																																																																																																																																																   "	call *%rax\n"
-																																																																																																																																																   "	movl $3, " DATA(AT_STATE) "\n"
-																																																																																																																																																				  "	cmp $1, %eax\n"
-																																																																																																																																																				  "	jne .Lleave\n"
-																																																																																																																																																				  "	mov %r12, %rdi\n"
-																																																																																																																																																				  "	call *" DATA(AT_DLCLOSE) "\n"
-																																																																																																																																																								 "	jmp .Lleave\n"
+	/* ---- the thread of our own; r12: the library */
+	"inject_code_thread:\n"
+	"	push %rbx\n"
+	"	push %r12\n"
+	"	push %r13\n"
+	"	mov %rdi, %rbx\n"
+	"	xor %r12d, %r12d\n"
+	"	mov %fs:0x10, %rdi\n" /* pthread_self() */
+	"	call *" DATA(AT_PTHREAD_DETACH) "\n"
+	SYSTEM_CALL(SYS_gettid)
+	"	mov %eax, " DATA(AT_TID) "\n"
+	"	mov $15, %edi\n" /* PR_SET_NAME */
+	"	lea " DATA(AT_THREAD_NAME) ", %rsi\n"
+	SYSTEM_CALL(SYS_prctl)
+	"	movl $1, " DATA(AT_STATE) "\n"
+	"	cmpl $0, " DATA(AT_CANCELLED) "\n"
+	"	jne .Lcancelled\n"
+	"	lea " DATA(AT_LIBRARY_PATH) ", %rdi\n"
+	"	mov " DATA(AT_DLOPEN_FLAGS) ", %esi\n"
+	"	call *" DATA(AT_DLOPEN) "\n"
+	"	mov %rax, %r12\n"
+	"	test %rax, %rax\n"
+	"	je .Lfailed\n"
+	"	mov " DATA(AT_LIBRARY_FD) ", %edi\n"
+	SYSTEM_CALL(SYS_close)
+	"	movl $-1, " DATA(AT_LIBRARY_FD) "\n"
+	"	mov %r12, %rdi\n"
+	"	lea " DATA(AT_ENTRY_NAME) ", %rsi\n"
+	"	call *" DATA(AT_DLSYM) "\n"
+	"	test %rax, %rax\n"
+	"	je .Lfailed\n"
+	"	cmpl $0, " DATA(AT_CANCELLED) "\n"
+	"	jne .Lcancelled\n"
+	"	movl $2, " DATA(AT_STATE) "\n"
+	"	lea " DATA(AT_START) ", %rdi\n"
+	"	call *%rax\n"
+	"	movl $3, " DATA(AT_STATE) "\n"
+	"	cmp $1, %eax\n"
+	"	jne .Lleave\n"
+	"	mov %r12, %rdi\n"
+	"	call *" DATA(AT_DLCLOSE) "\n"
+	"	jmp .Lleave\n"
 
-																																																																																																																																																								 ".Lfailed:\n"
-																																																																																																																																																								 "	mov " DATA(AT_DLERROR) ", %rax\n"
-																																																																																																																																																											       "	test %rax, %rax\n"
-																																																																																																																																																											       "	je 2f\n"
-																																																																																																																																																											       "	call *%rax\n"
-																																																																																																																																																											       "	test %rax, %rax\n"
-																																																																																																																																																											       "	je 2f\n"
-																																																																																																																																																											       "	lea " DATA(AT_MESSAGE) ", %rdi\n"
-																																																																																																																																																															       "	mov $" STRING(MESSAGE_BYTES) " - 1, %ecx\n"
-																																																																																																																																																																				     "1:	mov (%rax), %dl\n"
-																																																																																																																																																																				     "	test %dl, %dl\n"
-																																																																																																																																																																				     "	je 2f\n"
-																																																																																																																																																																				     "	mov %dl, (%rdi)\n"
-																																																																																																																																																																				     "	inc %rax\n"
-																																																																																																																																																																				     "	inc %rdi\n"
-																																																																																																																																																																				     "	dec %ecx\n"
-																																																																																																																																																																				     "	jne 1b\n"
-																																																																																																																																																																				     "2:	movl $4, " DATA(
-																																																																																																																																																																					     AT_STATE) "\n"
-																																																																																																																																																																						       "	jmp .Lclose\n"
+	".Lfailed:\n"
+	"	mov " DATA(AT_DLERROR) ", %rax\n"
+	"	test %rax, %rax\n"
+	"	je 2f\n"
+	"	call *%rax\n"
+	"	test %rax, %rax\n"
+	"	je 2f\n"
+	"	lea " DATA(AT_MESSAGE) ", %rdi\n"
+	"	mov $" STRING(MESSAGE_BYTES) " - 1, %ecx\n"
+	"1:	mov (%rax), %dl\n"
+	"	test %dl, %dl\n"
+	"	je 2f\n"
+	"	mov %dl, (%rdi)\n"
+	"	inc %rax\n"
+	"	inc %rdi\n"
+	"	dec %ecx\n"
+	"	jne 1b\n"
+	"2:	movl $4, " DATA(AT_STATE) "\n"
+	"	jmp .Lclose\n"
 
-																																																																																																																																																																						       ".Lcancelled:\n"
-																																																																																																																																																																						       "	movl $5, " DATA(AT_STATE) "\n"
+	".Lcancelled:\n"
+	"	movl $5, " DATA(AT_STATE) "\n"
 
-																																																																																																																																																																											  /* gpuprobe reads why, if it still lives. */
-																																																																																																																																																																											  ".Lclose:\n"
-																																																																																																																																																																											  "	mov $100, %r13d\n"
-																																																																																																																																																																											  "1:	cmpl $0, " DATA(AT_SEEN) "\n"
-																																																																																																																																																																															 "	jne 1f\n" SLEEP(10) "	dec %r13d\n"
-																																																																																																																																																																																		    "	jne 1b\n"
-																																																																																																																																																																																		    "1:	test %r12, %r12\n"
-																																																																																																																																																																																		    "	je 1f\n"
-																																																																																																																																																																																		    "	mov %r12, %rdi\n"
-																																																																																																																																																																																		    "	call *" DATA(
-																																																																																																																																																																																			    AT_DLCLOSE) "\n"
-																																																																																																																																																																																					"1:	mov " DATA(AT_LIBRARY_FD) ", %edi\n"
-																																																																																																																																																																																									  "	test %edi, %edi\n"
-																																																																																																																																																																																									  "	js 1f\n" SYSTEM_CALL(SYS_close) "1:	mov " DATA(
-																																																																																																																																																																																										  AT_RING_FD) ", %edi\n" SYSTEM_CALL(SYS_close)
+	/* gpuprobe reads why, if it still lives. */
+	".Lclose:\n"
+	"	mov $100, %r13d\n"
+	"1:	cmpl $0, " DATA(AT_SEEN) "\n"
+	"	jne 1f\n"
+	SLEEP(10)
+	"	dec %r13d\n"
+	"	jne 1b\n"
+	"1:	test %r12, %r12\n"
+	"	je 1f\n"
+	"	mov %r12, %rdi\n"
+	"	call *" DATA(AT_DLCLOSE) "\n"
+	"1:	mov " DATA(AT_LIBRARY_FD) ", %edi\n"
+	"	test %edi, %edi\n"
+	"	js 1f\n"
+	SYSTEM_CALL(SYS_close)
+	"1:	mov " DATA(AT_RING_FD) ", %edi\n"
+	SYSTEM_CALL(SYS_close)
 
-																																																																																																																																																																																										  ".Lleave:\n"
-																																																																																																																																																																																										  "	cmpq $0, " DATA(
-																																																																																																																																																																																											  AT_RETURNED) "\n"
-																																																																																																																																																																																												       "	jne 1f\n" SLEEP(
-																																																																																																																																																																																													       1) "	jmp .Lleave\n"
-																																																																																																																																																																																														  "1:	mov " DATA(
-																																																																																																																																																																																															  AT_REGION) ", %rdi\n"
-																																																																																																																																																																																																     "	mov $" STRING(
-																																																																																																																																																																																																	     REGION_BYTES) ", %esi\n"
-																																																																																																																																																																																																			   "	mov " DATA(
-																																																																																																																																																																																																				   AT_MUNMAP) ", %rax\n"
-																																																																																																																																																																																																					      "	pop %r13\n"
-																																																																																																																																																																																																					      "	pop %r12\n"
-																																																																																																																																																																																																					      "	pop %rbx\n"
-																																																																																																																																																																																																					      "	jmp *%rax\n"
+	".Lleave:\n"
+	"	cmpq $0, " DATA(AT_RETURNED) "\n"
+	"	jne 1f\n"
+	SLEEP(1)
+	"	jmp .Lleave\n"
+	"1:	mov " DATA(AT_REGION) ", %rdi\n"
+	"	mov $" STRING(REGION_BYTES) ", %esi\n"
+	"	mov " DATA(AT_MUNMAP) ", %rax\n"
+	"	pop %r13\n"
+	"	pop %r12\n"
+	"	pop %rbx\n"
+	"	jmp *%rax\n"
 
-																																																																																																																																																																																																					      ".globl inject_code_end\n"
-																																																																																																																																																																																																					      "inject_code_end:\n"
-																																																																																																																																																																																																					      ".popsection\n");
+	".globl inject_code_end\n"
+	"inject_code_end:\n"
+	".popsection\n");
 /* clang-format on */
 
 extern const u8 inject_code_start[], inject_code_begin[], inject_code_files_marker[],

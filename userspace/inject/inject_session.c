@@ -17,9 +17,8 @@
 #include "base/clock.h"
 
 #define POLL_FIRST_NS (20 * NS_PER_MICROSECOND)
-#define SPIN_NS \
-	(100 *  \
-	 NS_PER_MICROSECOND) /* one that runs stops at once, and stands still until it is seen */
+/* One that runs stops at once, and stands still until that is seen. */
+#define SPIN_NS		 (100 * NS_PER_MICROSECOND)
 #define POLL_LAST_NS	 NS_PER_MILLISECOND
 #define GIVE_BACK_NS	 NS_PER_SECOND
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)

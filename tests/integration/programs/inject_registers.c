@@ -45,7 +45,7 @@ wait_in_read(struct state *before, struct state *after, char *byte)
 	long result;
 	struct state *states[2] = {before, after};
 
-	/* clang-format off: one step a line */
+	/* clang-format off */
 	__asm__ volatile(
 		"sub $256, %%rsp\n" /* over the compiler's own red zone */
 		"push %%rbx\n push %%rbp\n push %%r12\n push %%r13\n push %%r14\n push %%r15\n"
@@ -55,37 +55,29 @@ wait_in_read(struct state *before, struct state *after, char *byte)
 		".cfi_remember_state\n .cfi_adjust_cfa_offset 320\n"
 		".cfi_rel_offset rbx, 56\n .cfi_rel_offset rbp, 48\n .cfi_rel_offset r12, 40\n"
 		".cfi_rel_offset r13, 32\n .cfi_rel_offset r14, 24\n .cfi_rel_offset r15, 16\n"
-		"mov (%[states]), %%rcx\n" RED(RED_LOAD) RED(
-			VECTOR_LOAD) "ldmxcsr 224(%%rcx)\n fldcw 228(%%rcx)\n"
-				     "mov 0(%%rcx), %%rbx\n mov 8(%%rcx), %%rbp\n mov 16(%%rcx), "
-				     "%%r12\n"
-				     "mov 24(%%rcx), %%r13\n mov 32(%%rcx), %%r14\n mov 40(%%rcx), "
-				     "%%r15\n"
-				     "mov 72(%%rcx), %%r8\n mov 80(%%rcx), %%r9\n mov 88(%%rcx), "
-				     "%%r10\n"
-				     "xor %%edi, %%edi\n mov (%%rsp), %%rsi\n mov $1, %%edx\n xor "
-				     "%%eax, %%eax\n"
-				     "syscall\n"
-				     "mov %%rax, %%r11\n"
-				     "mov 8(%%rsp), %%rcx\n mov 8(%%rcx), %%rcx\n" RED(
-					     VECTOR_SAVE) "stmxcsr 224(%%rcx)\n fstcw 228(%%rcx)\n"
-							  "mov %%rbx, 0(%%rcx)\n mov %%rbp, "
-							  "8(%%rcx)\n mov %%r12, 16(%%rcx)\n"
-							  "mov %%r13, 24(%%rcx)\n mov %%r14, "
-							  "32(%%rcx)\n mov %%r15, 40(%%rcx)\n"
-							  "mov %%rdi, 48(%%rcx)\n mov %%rsi, "
-							  "56(%%rcx)\n mov %%rdx, 64(%%rcx)\n"
-							  "mov %%r8, 72(%%rcx)\n mov %%r9, "
-							  "80(%%rcx)\n mov %%r10, 88(%%rcx)\n" RED(
-								  RED_SAVE) "pop %%rax\n pop "
-									    "%%rax\n"
-									    "pop %%r15\n pop "
-									    "%%r14\n pop %%r13\n "
-									    "pop %%r12\n pop "
-									    "%%rbp\n pop %%rbx\n"
-									    "add $256, %%rsp\n"
-									    ".cfi_restore_state\n"
-									    "mov %%r11, %[result]\n"
+		"mov (%[states]), %%rcx\n"
+		RED(RED_LOAD)
+		RED(VECTOR_LOAD)
+		"ldmxcsr 224(%%rcx)\n fldcw 228(%%rcx)\n"
+		"mov 0(%%rcx), %%rbx\n mov 8(%%rcx), %%rbp\n mov 16(%%rcx), %%r12\n"
+		"mov 24(%%rcx), %%r13\n mov 32(%%rcx), %%r14\n mov 40(%%rcx), %%r15\n"
+		"mov 72(%%rcx), %%r8\n mov 80(%%rcx), %%r9\n mov 88(%%rcx), %%r10\n"
+		"xor %%edi, %%edi\n mov (%%rsp), %%rsi\n mov $1, %%edx\n xor %%eax, %%eax\n"
+		"syscall\n"
+		"mov %%rax, %%r11\n"
+		"mov 8(%%rsp), %%rcx\n mov 8(%%rcx), %%rcx\n"
+		RED(VECTOR_SAVE)
+		"stmxcsr 224(%%rcx)\n fstcw 228(%%rcx)\n"
+		"mov %%rbx, 0(%%rcx)\n mov %%rbp, 8(%%rcx)\n mov %%r12, 16(%%rcx)\n"
+		"mov %%r13, 24(%%rcx)\n mov %%r14, 32(%%rcx)\n mov %%r15, 40(%%rcx)\n"
+		"mov %%rdi, 48(%%rcx)\n mov %%rsi, 56(%%rcx)\n mov %%rdx, 64(%%rcx)\n"
+		"mov %%r8, 72(%%rcx)\n mov %%r9, 80(%%rcx)\n mov %%r10, 88(%%rcx)\n"
+		RED(RED_SAVE)
+		"pop %%rax\n pop %%rax\n"
+		"pop %%r15\n pop %%r14\n pop %%r13\n pop %%r12\n pop %%rbp\n pop %%rbx\n"
+		"add $256, %%rsp\n"
+		".cfi_restore_state\n"
+		"mov %%r11, %[result]\n"
 		: [result] "=&d"(result)
 		: [states] "S"(states), [byte] "D"(byte)
 		: "rax", "rcx", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2",

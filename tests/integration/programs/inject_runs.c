@@ -74,7 +74,7 @@ spin(const struct state *before, struct state *after)
 {
 	unsigned long spins = SPINS;
 
-	/* clang-format off: one step a line */
+	/* clang-format off */
 	__asm__ volatile(
 		"sub $256, %%rsp\n" /* over the compiler's own red zone */
 		"push %%rbx\n push %%rbp\n push %%r12\n push %%r13\n push %%r14\n push %%r15\n"
@@ -84,34 +84,25 @@ spin(const struct state *before, struct state *after)
 		".cfi_remember_state\n .cfi_adjust_cfa_offset 320\n"
 		".cfi_rel_offset rbx, 56\n .cfi_rel_offset rbp, 48\n .cfi_rel_offset r12, 40\n"
 		".cfi_rel_offset r13, 32\n .cfi_rel_offset r14, 24\n .cfi_rel_offset r15, 16\n"
-		"mov %[before], %%rcx\n" RED(RED_LOAD) RED(
-			VECTOR_LOAD) "ldmxcsr 768(%%rcx)\n fldcw 772(%%rcx)\n"
-				     "std\n" GENERAL(
-					     GENERAL_LOAD) "mov (%%rsp), %%rcx\n"
-							   "1: dec %%rcx\n jnz 1b\n"
-							   "mov 8(%%rsp), %%rcx\n" GENERAL(
-								   GENERAL_SAVE) RED(RED_SAVE)
-								   RED(VECTOR_SAVE) "stmxcsr "
-										    "768(%%rcx)\n "
-										    "fstcw "
-										    "772(%%rcx)\n"
-										    "pushfq\n pop "
-										    "%%rax\n mov "
-										    "%%rax, "
-										    "112(%%rcx)\n"
-										    "cld\n"
-										    "pop %%rax\n "
-										    "pop %%rax\n"
-										    "pop %%r15\n "
-										    "pop %%r14\n "
-										    "pop %%r13\n "
-										    "pop %%r12\n "
-										    "pop %%rbp\n "
-										    "pop %%rbx\n"
-										    "add $256, "
-										    "%%rsp\n"
-										    ".cfi_restore_"
-										    "state\n"
+		"mov %[before], %%rcx\n"
+		RED(RED_LOAD)
+		RED(VECTOR_LOAD)
+		"ldmxcsr 768(%%rcx)\n fldcw 772(%%rcx)\n"
+		"std\n"
+		GENERAL(GENERAL_LOAD)
+		"mov (%%rsp), %%rcx\n"
+		"1: dec %%rcx\n jnz 1b\n"
+		"mov 8(%%rsp), %%rcx\n"
+		GENERAL(GENERAL_SAVE)
+		RED(RED_SAVE)
+		RED(VECTOR_SAVE)
+		"stmxcsr 768(%%rcx)\n fstcw 772(%%rcx)\n"
+		"pushfq\n pop %%rax\n mov %%rax, 112(%%rcx)\n"
+		"cld\n"
+		"pop %%rax\n pop %%rax\n"
+		"pop %%r15\n pop %%r14\n pop %%r13\n pop %%r12\n pop %%rbp\n pop %%rbx\n"
+		"add $256, %%rsp\n"
+		".cfi_restore_state\n"
 		: [before] "+D"(before), [after] "+S"(after), [spins] "+d"(spins)
 		:
 		: "rax", "rcx", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2",
