@@ -63,6 +63,7 @@ SPECIAL = [
 	Special("integration/gpu_others:a_cupti_that_never_tells_of_that_call_is_not", "check", "", 40),
 	Special("integration/gpu_takeovers", "takeovers", "split", 400),
 	Special("integration/gpu_takeovers:takeovers_at_random_moments", "check", "", 20),
+	Special("integration/inject_frozen", "check", "split", 70),
 	Special("integration/inject_waits", "check", "split", 30),
 	Special("integration/launch_stacks", "check", "", 60),
 	Special("integration/many", "check", "split", 25),

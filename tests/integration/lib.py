@@ -347,6 +347,24 @@ def cpu_cgroup(percent):
 			yield folder
 
 
+@contextlib.contextmanager
+def freezer(version, pid):
+	"""The process is in a cgroup of this version that can be frozen: the file, and what is to be written to it for that, and to thaw it."""
+	if version == 1:
+		found = [(pathlib.Path("/sys/fs/cgroup/freezer"), "freezer.state", "THAWED")]
+	else:
+		found = [(root, "cgroup.freeze", "0") for root in map(pathlib.Path, ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
+			 if (root / "cgroup.controllers").exists()]
+	with limited_cgroup("a freezer", found) as folder:
+		_, name, thaw = next(row for row in found if row[0] == folder.parent)
+		(folder / "cgroup.procs").write_text(str(pid))
+		try:
+			yield folder / name, "FROZEN" if version == 1 else "1", thaw
+		finally:
+			(folder / name).write_text(thaw)
+			(folder.parent / "cgroup.procs").write_text(str(pid))
+
+
 class Truth:
 	"""A running `truth` program (programs/truth.c) that waits to begin."""
 

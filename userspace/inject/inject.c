@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "inject/inject_stack.h"
 #include "process/maps.h"
 #include "process/memfd.h"
 #include "process/memfd_open.h"
@@ -19,10 +20,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/thread.h"
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
-#define LEAVE_TRIES	     25 /* of LEAVE_NS each */
+#define LEAVE_ALL_NS	     (5 * NS_PER_SECOND) /* so often until then */
 #define POLL_NS		     NS_PER_MILLISECOND
 #define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
 #define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
@@ -285,29 +287,41 @@ static int run(struct injector *injector, u64 address, u64 marker, struct err *e
 				  &at, err);
 }
 
+/* In pthread_create, for a lock (calloc's, or that of the thread stacks) which another thread does not let go of, with none itself. */
+static bool waits_for_lock(struct injector *injector)
+{
+	struct elf_frame frame;
+
+	return inject_session_waits_for_lock(&injector->session, &frame) &&
+	       !inject_stack_holds_lock(injector->plan->stacks, injector->memory_fd, &frame,
+					injector->region, INJECT_PAGE_BYTES);
+}
+
 /*
  * Nothing of ours stays: the thread itself closes the files and unmaps the region. That is also the way out of a
- * pthread_create that did not return in time, unless it has made the thread already. It then waits for a lock
- * (calloc's, or that of the thread stacks) which another thread does not let go of, and it holds none itself:
- * glibc never waits for one of them under another. What it may have allocated so far, a stack, is lost.
+ * pthread_create that waits for a lock, unless it has made the thread already. What it may have allocated so far, a stack, is lost.
+ * From anywhere else in there it is let go at the end, to come back by itself; but for one whose system call filter
+ * may forbid what it still has to do.
  */
 static void region_leave(struct injector *injector)
 {
 	struct inject_session *session = &injector->session;
-	bool leaves = false;
+	u64 until_ns = clock_monotonic_ns() + LEAVE_ALL_NS;
+	bool leaves = false, last = false;
 
-	for (u32 i = 1; i <= LEAVE_TRIES; i++) {
+	/* Also a thread that it only makes from here on leaves at once. */
+	word_write(injector, offsetof(struct inject_data, cancelled), 1);
+	while (!last) {
 		int result = inject_session_interrupt(session, NULL);
 
+		last = clock_monotonic_ns() >= until_ns;
 		if (result == -ETIMEDOUT)
 			continue;
 		if (result)
 			return;
 		/* It made the thread, or is slow, and may hold one of the locks. */
 		leaves = !session->made_tid &&
-			 (leaves || i == LEAVE_TRIES || inject_session_waits_for_lock(session));
-		if (session->made_tid)
-			word_write(injector, offsetof(struct inject_data, cancelled), 1);
+			 (leaves || (last && session->filtered) || waits_for_lock(injector));
 		session->deadline_ns = clock_monotonic_ns() + LEAVE_NS;
 		result = run(injector, leaves ? injector->region + injector->code.close_offset : 0,
 			     0, NULL);
@@ -316,6 +330,7 @@ static void region_leave(struct injector *injector)
 		/* What faults will do so again. */
 		leaves |= result == -EFAULT;
 	}
+	session->left_alone = session->made_tid || !session->filtered;
 }
 
 static int create_thread(struct injector *injector, struct err *err)
@@ -338,21 +353,31 @@ static int create_thread(struct injector *injector, struct err *err)
 	return result;
 }
 
+/* Where the time was over inside of mmap it may have done it. It does so yet, and comes back by itself, where the time is over again. */
+static void region_unmap(struct injector *injector, bool mapped)
+{
+	struct inject_session *session = &injector->session;
+	s64 unmapped;
+
+	if (inject_session_interrupt(session, NULL) ||
+	    (!mapped && inject_session_result(session) != injector->region))
+		return;
+	session->left_alone = inject_session_call(session, injector->plan->syscall_return_address,
+						  injector->way_back.way_back, SYS_munmap,
+						  (u64[6]){injector->region, INJECT_REGION_BYTES},
+						  &unmapped, NULL) == -ETIMEDOUT;
+}
+
 static int borrowed_run(struct injector *injector, struct err *err)
 {
 	int result = region_map(injector, err);
+	bool mapped = !result;
 
-	if (result)
-		return result;
-	result = region_fill(injector, err);
-	if (result) {
-		s64 unmapped;
-
-		call(injector, SYS_munmap, (u64[6]){injector->region, INJECT_REGION_BYTES},
-		     &unmapped, NULL);
-		return result;
-	}
-	return create_thread(injector, err);
+	if (mapped)
+		result = region_fill(injector, err);
+	if (result && (mapped || result == -ETIMEDOUT))
+		region_unmap(injector, mapped);
+	return result ? result : create_thread(injector, err);
 }
 /* ---- the agent's thread ------------------------------------------------------------------------------------------- */
 
@@ -411,6 +436,34 @@ static int loaded_wait(struct injector *injector, struct err *err)
 								 : "hangs in dlopen");
 }
 
+struct borrowing {
+	struct injector *injector;
+	struct err *err;
+	int result;
+};
+
+static void *borrow(void *data)
+{
+	struct borrowing *borrowing = data;
+
+	borrowing->result = injector_borrow(borrowing->injector, borrowing->err);
+	return NULL;
+}
+
+/* On a thread of its own: with it ends what it traces. One of the target's that did not stop in time would else stand from its stop on until
+ * we end. */
+static int borrow_apart(struct injector *injector, struct err *err)
+{
+	struct borrowing borrowing = {.injector = injector, .err = err};
+	pthread_t thread;
+	int result = thread_start(&thread, borrow, &borrowing);
+
+	if (result)
+		return err_errno(err, result, "can't start a thread");
+	pthread_join(thread, NULL);
+	return borrowing.result;
+}
+
 int inject_run(const struct target *target, struct inject_plan *plan, const void *library,
 	       size_t library_bytes, size_t ring_bytes, void (*prepare)(void *data, void *shared),
 	       void *prepare_data, u32 deadline_ms, struct injection *ret_injection,
@@ -433,7 +486,7 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 	injector.memory_fd = openat(target->proc_fd, "mem", O_RDWR | O_CLOEXEC);
 	if (injector.memory_fd < 0)
 		return err_errno(err, -errno, "can't open the memory of %u", target->pid);
-	result = injector_borrow(&injector, err);
+	result = borrow_apart(&injector, err);
 	if (!result)
 		result = loaded_wait(&injector, err);
 	if (!result) {

@@ -13,7 +13,7 @@
  * again whether the GPU is done) has one taken that runs, where it happens to be in code of the program's own, which holds no lock that pthread_create wants; it is
  * stopped for that every 5 ms, 0.15 ms each time (measured on a virtual machine), until it is.
  *
- * ptrace binds to the calling thread: one thread of gpuprobe does all of it. Blocks up to the deadlines.
+ * ptrace binds to the calling thread: one of gpuprobe does all of an injection, and ends with it. Blocks up to the deadlines.
  */
 #ifndef GPUPROBE_INJECT_INJECT_H
 #define GPUPROBE_INJECT_INJECT_H

@@ -19,6 +19,7 @@
 #include "inject/inject_libc.h"
 #include "inject/inject_stack.h"
 #include "inject/inject_threads.h"
+#include "process/cgroup.h"
 #include "process/maps.h"
 #include "process/memfd_open.h"
 #include "process/modules.h"
@@ -87,6 +88,10 @@ static int check_process(const struct target *target, struct err *err)
 			target, err, -EOPNOTSUPP,
 			"it is stopped (SIGSTOP), so a thread of the agent would not run; let "
 			"it go on (SIGCONT) first");
+	if (cgroup_is_frozen(target->pid))
+		return refuse(target, err, -EOPNOTSUPP,
+			      "it is frozen by its cgroup (docker pause, systemctl freeze), so a "
+			      "thread of the agent would not run; thaw it first");
 	if (shares_memory(target))
 		return refuse(target, err, -EOPNOTSUPP,
 			      "it shares the memory of its parent, until it executes a program");

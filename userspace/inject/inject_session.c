@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "process/arch_x86_64.h"
+#include "process/target.h"
 #include "inject/inject_wait.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -118,7 +119,8 @@ static int seize(struct inject_session *session, bool suspend_seccomp, struct er
 	if (!ptrace(PTRACE_SEIZE, session->tid, NULL, (void *)options))
 		return 0;
 	error = errno;
-	if (error == ESRCH)
+	/* To the kernel one that is about to end is none that may be traced. */
+	if (error == ESRCH || !target_thread_lives(session->pid, session->tid))
 		return err_set(err, -EAGAIN, "thread %u has ended", session->tid);
 	if (error == EPERM && suspend_seccomp)
 		return refuse_suspension(session, err);
@@ -260,6 +262,7 @@ int inject_session_begin(struct inject_session *session, const struct inject_ses
 					   .memory_fd = memory_fd,
 					   .deadline_ns = deadline_ns,
 					   .spins = thread->runs,
+					   .filtered = thread->filtered,
 					   .entered = NO_CALL};
 	sleeps_in(tid, kernel_function);
 	result = seize(session, thread->filtered && !thread->runs, err);
@@ -477,22 +480,32 @@ static int bring_to_trap(struct inject_session *session, u64 deadline_ns, struct
 	}
 }
 
-bool inject_session_waits_for_lock(const struct inject_session *session)
+bool inject_session_waits_for_lock(const struct inject_session *session,
+				   struct elf_frame *ret_frame)
 {
 	struct registers now = {.extended_bytes = 0};
 	u64 number, arguments[6];
 
-	return !registers_read_general(session->tid, &now.general) &&
-	       registers_in_system_call(&now, &number, arguments) && number == SYS_futex;
+	if (registers_read_general(session->tid, &now.general))
+		return false;
+	registers_frame(&now.general, ret_frame);
+	return registers_in_system_call(&now, &number, arguments) && number == SYS_futex;
+}
+
+u64 inject_session_result(const struct inject_session *session)
+{
+	struct user_regs_struct general;
+
+	return registers_read_general(session->tid, &general) ? 0 : registers_result(&general);
 }
 
 int inject_session_interrupt(struct inject_session *session, struct err *err)
 {
 	u64 deadline_ns = clock_monotonic_ns() + GIVE_BACK_NS;
 
+	session->deadline_ns = deadline_ns;
 	if (session->stopped && session->trapped)
 		return 0;
-	session->deadline_ns = deadline_ns;
 	return bring_to_trap(session, deadline_ns, err);
 }
 
@@ -508,7 +521,8 @@ int inject_session_end(struct inject_session *session, struct err *err)
 					    : result;
 	if (session->restart_lost)
 		registers_restart_anew(&session->saved, session->restart_number);
-	if (session->saved.extended_bytes && registers_write(session->tid, &session->saved))
+	if (session->saved.extended_bytes && !session->left_alone &&
+	    registers_write(session->tid, &session->saved))
 		result = ended(session, err);
 	if (ptrace(PTRACE_DETACH, session->tid, NULL, (void *)(long)session->stop_signal) &&
 	    !result)

@@ -22,7 +22,9 @@ struct inject_session {
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
 	bool spins;		/* its stops are waited for without a pause at first */
+	bool filtered;		/* by seccomp */
 	bool borrowed;		/* it has run something for us */
+	bool left_alone;	/* by the caller: it is let go where it is, and comes back by itself */
 	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u64 entered;		/* number of the system call that it is in, as far as its stops tell */
@@ -50,12 +52,14 @@ int inject_session_call(struct inject_session *session, u64 syscall_return, u64 
  * the address behind the instruction. */
 int inject_session_run(struct inject_session *session, u64 address, u64 stack_pointer, const u64 places[2],
 		       u64 *ret_place, struct err *err);
-/* Of a thread that inject_session_interrupt() has stopped: does it wait for a lock? */
-bool inject_session_waits_for_lock(const struct inject_session *session);
-/* Stops it wherever it is, so that it can be made to run something else. */
+/* Of a thread that inject_session_interrupt() has stopped: where is it, and does it wait for a lock there? */
+bool inject_session_waits_for_lock(const struct inject_session *session, struct elf_frame *ret_frame);
+/* Of the same: what the system call gave that it was in, or whatever its register holds; 0: that can't be told. */
+u64 inject_session_result(const struct inject_session *session);
+/* Stops it wherever it is, so that it can be made to run something else; what is done next has a second. */
 int inject_session_interrupt(struct inject_session *session, struct err *err);
 /* Gives the thread back, where it was. Says so when that failed; then it has not stopped,
- * and the kernel lets it go when we end. */
+ * and the kernel lets it go when the thread ends that began the session. */
 int inject_session_end(struct inject_session *session, struct err *err);
 
 /* 0 or -EFAULT (nothing is mapped there), -ESRCH */

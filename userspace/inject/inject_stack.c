@@ -22,8 +22,13 @@ struct rule {
 	const char *words;
 };
 
+struct holder {
+	const char *file_glob, *function;
+};
+
 #define START_FILE(glob)
 #define ALLOCATOR(name)
+#define HOLDER(file_glob, function)
 #define FUNCTION_FRAME(glob, verdict, words)
 #define FILE_FRAME(glob, verdict, words) {glob, INJECT_VERDICT_##verdict, words},
 static const struct rule file_rules[] = {
@@ -51,6 +56,14 @@ static const struct rule start_rules[] = {
 #define START_FILE(glob)
 #define ALLOCATOR(name) name,
 static const char *const allocators[] = {
+#include "inject/inject_frames.def"
+};
+#undef ALLOCATOR
+#undef HOLDER
+
+#define ALLOCATOR(name)
+#define HOLDER(file_glob, function) {file_glob, function},
+static const struct holder holders[] = {
 #include "inject/inject_frames.def"
 };
 
@@ -396,6 +409,54 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 		return in_code(ret_reason, reason_bytes,
 			       "a thread that the C library did not start");
 	return INJECT_VERDICT_SAFE;
+}
+
+/* ---- in pthread_create, which we called ------------------------------------------------------------------ */
+
+static bool is_in_function(struct stack_file *file, u64 address, const char *function)
+{
+	if (!file->symbols.count && file->file)
+		elf_symbols_load(file->file, "", &file->symbols, NULL);
+	for (size_t i = elf_symbols_up_to(&file->symbols, address); i; i--) {
+		const struct elf_symbol *symbol = &file->symbols.items[i - 1];
+
+		if (strcmp(symbol->name, function) == 0)
+			return address - symbol->address < symbol->size_bytes;
+	}
+	return !file->symbols.count;
+}
+
+static bool is_holder(struct stack_file *file, u64 address)
+{
+	const struct code_module *module = file->module;
+
+	for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
+		for (size_t n = 0; n < module->name_count; n++)
+			if (fnmatch(holders[i].file_glob, module->names[n], 0) == 0 &&
+			    is_in_function(file, address - file->bias, holders[i].function))
+				return true;
+	return false;
+}
+
+bool inject_stack_holds_lock(struct inject_stacks *stacks, int memory_fd,
+			     const struct elf_frame *frame, u64 caller, size_t size_bytes)
+{
+	struct elf_frame at = *frame;
+
+	for (size_t depth = 0; depth < FRAMES_MAX; depth++) {
+		u64 address = at.registers[ELF_REGISTER_PC] - (depth > 0);
+		struct stack_file *file = file_find(stacks, address);
+
+		if (address - caller < size_bytes)
+			return false;
+		if (file)
+			file_open(file);
+		if (!file || !file->unwind || is_holder(file, address) ||
+		    elf_unwind_step(file->unwind, file->bias, depth == 0, word_read, &memory_fd,
+				    &at) != 1)
+			return true;
+	}
+	return true;
 }
 
 int inject_stack_is_own(int proc_fd, u64 stack_pointer, u64 thread_pointer,

@@ -32,6 +32,11 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 /* Opens all files, so that a thread need not be stopped for it. NULL, or why no thread of the process can be taken in the middle of code. */
 const char *inject_stacks_prepare_code(struct inject_stacks *stacks);
 
+/* Of one that waits for a lock in pthread_create, which it was made to call by code at `caller`, size_bytes: may it have another one? Also where
+ * its stack can't be followed up to there. */
+bool inject_stack_holds_lock(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame, u64 caller,
+			     size_t size_bytes);
+
 struct inject_own_stack {
 	bool own;
 	u64 start; /* the lowest address, if own; 0: it grows down to where something is */

@@ -3,15 +3,15 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "process/cgroup.h"
 #include "base/array.h"
 #include "base/clock.h"
 
-/* Where the cgroups of the controller are mounted, as systemd and containers have it. */
-static const char *const unified[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-static const char *const legacy[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
+/* Where those of version 1 may be mounted. */
+static const char *const legacy[2] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
+_Static_assert(ARRAY_SIZE(legacy) == ARRAY_SIZE(cgroup_unified_roots), "gone through together");
 
 static void add_stat(const char *path, struct throttled *sum)
 {
@@ -46,41 +46,16 @@ static void add_all(const char *root, const char *cgroup, struct throttled *sum)
 	}
 }
 
-static bool has_cpu(const char *controllers)
+static void add_group(void *data, bool is_unified, const char *group)
 {
-	char copy[256], *rest = copy, *name;
-
-	snprintf(copy, sizeof(copy), "%s", controllers);
-	while ((name = strsep(&rest, ",")))
-		if (!strcmp(name, "cpu"))
-			return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(legacy); i++)
+		add_all(is_unified ? cgroup_unified_roots[i] : legacy[i], group, data);
 }
 
-/* "4:cpu,cpuacct:/a/b", "0::/a/b" */
 struct throttled throttled_read(u32 pid)
 {
 	struct throttled sum = {0};
-	char path[64], line[PATH_MAX + 256];
-	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':'),
-		     *group = controllers ? strchr(controllers + 1, ':') : NULL;
-		bool is_unified = !strncmp(line, "0::", 3);
-
-		if (!group)
-			continue;
-		*group++ = 0;
-		group[strcspn(group, "\n")] = 0;
-		if (!is_unified && !has_cpu(controllers + 1))
-			continue;
-		for (size_t i = 0; i < ARRAY_SIZE(unified); i++)
-			add_all(is_unified ? unified[i] : legacy[i], group, &sum);
-	}
-	if (file)
-		fclose(file);
+	cgroup_each(pid, "cpu", add_group, &sum);
 	return sum;
 }

@@ -5,6 +5,7 @@
 
 #include "plan/plan_usdt.h"
 #include "probe/uprobe.h"
+#include "process/cgroup.h"
 #include "process/descendants.h"
 #include "process/proc_file.h"
 #include "base/cleanup.h"
@@ -130,6 +131,17 @@ void announce_summary(const struct attachment *attachment)
 	log_info("%s", text_string(&line));
 }
 
+static void announce_still(const struct target *target)
+{
+	if (target_is_stopped(target))
+		log_warning("%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
+			    target->comm, target->pid);
+	else if (cgroup_is_frozen(target->pid))
+		log_warning("%s (%u) is frozen by its cgroup (docker pause, systemctl freeze): it "
+			    "calls nothing until that is over",
+			    target->comm, target->pid);
+}
+
 void announce_plan(const struct attachment *attachment, const struct options *options)
 {
 	const struct plan *plan = attachment->plan;
@@ -162,10 +174,7 @@ void announce_plan(const struct attachment *attachment, const struct options *op
 			    attachment->abilities.release);
 	announce_follow_plan(attachment, options);
 	for (size_t i = 0; i < attachment->target_count; i++)
-		if (target_is_stopped(&attachment->targets[i]))
-			log_warning(
-				"%s (%u) is stopped (SIGSTOP): it calls nothing until it goes on",
-				attachment->targets[i].comm, attachment->targets[i].pid);
+		announce_still(&attachment->targets[i]);
 }
 
 void announce_window(const struct session_status *status)

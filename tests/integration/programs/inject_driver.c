@@ -7,6 +7,8 @@
  *	inject_driver hold PID LIBRARY				in; out at the end of standard input
  *	inject_driver late PID LIBRARY				plans; in after a line on standard input, and out
  *	inject_driver signal PID LIBRARY CALL NUMBER		in and out; sends that signal at its CALLth call of ptrace
+ *	inject_driver freeze PID LIBRARY CALL FILE TEXT		in, where that can be; writes TEXT to FILE at its CALLth call of ptrace; stays until
+ *								the end of standard input
  *	inject_driver die PID LIBRARY CALL before|after|prepare	in; killed at its CALLth call of ptrace
  *
  * One line a step; exit status 0: as wanted, 1: refused or failed, with the reason.
@@ -38,6 +40,18 @@ static bool die_before, die_in_prepare;
 static unsigned long signal_at;
 static int signal_number;
 static pid_t signal_pid;
+static unsigned long freeze_at;
+static const char *freeze_file, *freeze_text;
+
+static void freeze(void)
+{
+	int fd = open(freeze_file, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, freeze_text, strlen(freeze_text)) < 0)
+		_exit(2);
+	close(fd);
+	nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
 
 /* All calls of libgpuprobe.a come by here. */
 long ptrace(enum __ptrace_request request, ...)
@@ -54,6 +68,8 @@ long ptrace(enum __ptrace_request request, ...)
 		kill(signal_pid, signal_number);
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 	}
+	if (calls == freeze_at)
+		freeze();
 	if (calls == die_at && die_before)
 		raise(SIGKILL);
 	result = syscall(SYS_ptrace, request, pid, address, data);
@@ -201,6 +217,28 @@ static int hold(const struct target *target, struct library library)
 	return leave(target, &injection);
 }
 
+/* The target is frozen by its cgroup in the midst of it. 3: it was not. */
+static int frozen(const struct target *target, struct library library)
+{
+	struct injection injection;
+	struct inject_plan plan;
+	struct err err = {0};
+	int result;
+	char byte;
+
+	if (inject_plan(target, DEADLINE_MS, &plan, &err))
+		return fail("plan", &err);
+	result = enter(target, &plan, library, 1000, &injection);
+	inject_plan_free(&plan);
+	printf("done\n");
+	fflush(stdout);
+	while (read(0, &byte, 1) > 0)
+		;
+	if (!result)
+		result = leave(target, &injection);
+	return calls < freeze_at ? 3 : result;
+}
+
 /* What may the target do between the plan and the injection? */
 static int late(const struct target *target, struct library library)
 {
@@ -248,6 +286,12 @@ int main(int argc, char **argv)
 		signal_pid = (pid_t)target.pid;
 		result = cycle(&target, library, 1, 1000);
 		return calls < signal_at ? 3 : result;
+	}
+	if (!strcmp(argv[1], "freeze") && argc > 6) {
+		freeze_at = strtoul(argv[4], NULL, 10);
+		freeze_file = argv[5];
+		freeze_text = argv[6];
+		return frozen(&target, library);
 	}
 	if (!strcmp(argv[1], "die") && argc > 5) {
 		die_at = strtoul(argv[4], NULL, 10);
