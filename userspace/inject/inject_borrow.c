@@ -193,12 +193,14 @@ static int none_in_time(const struct injector *injector, struct err *err)
 /* All that wait, and one that runs, another one each time. */
 static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 {
-	const struct inject_plan *plan = injector->plan;
+	struct inject_plan *plan = injector->plan;
 	size_t waiting = 0;
 
 	while (waiting < plan->usable_count && !plan->threads[waiting].runs) {
-		int result = borrow(injector, &plan->threads[waiting++], err);
+		struct inject_thread *thread = &plan->threads[waiting++];
+		int result = thread->refused ? -EAGAIN : borrow(injector, thread, err);
 
+		thread->refused = result == -EAGAIN;
 		if (result != -EAGAIN || clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
 			return result;
 	}
@@ -218,6 +220,8 @@ int injector_borrow(struct injector *injector, struct err *err)
 	u64 running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS, look_ns = 0;
 	struct inject_plan *plan = injector->plan;
 
+	for (size_t i = 0; i < plan->thread_count; i++)
+		plan->threads[i].refused = false;
 	injector->running_until_ns = clock_monotonic_ns() + plan->running_ms * NS_PER_MILLISECOND;
 	for (size_t turn = 0;; turn++) {
 		int result = borrow_round(injector, turn, err);
