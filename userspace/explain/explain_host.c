@@ -9,7 +9,9 @@
 
 struct thread {
 	u64 run_ns, waiting_ns;
-	u64 other_ns; /* of run_ns what is told of elsewhere */
+	u64 ready_ns;	   /* as the scheduler counted it, whether its waits were recorded or not */
+	u64 ready_told_ns; /* of that, what recorded waits say */
+	u64 other_ns;	   /* of run_ns what is told of elsewhere */
 };
 
 struct run {
@@ -69,6 +71,7 @@ static int add_preemption(struct run *run, const struct view_event *event)
 	text_appendf(&text, "preempted%s%s", name ? " by " : "", name ?: "");
 	if (text.failed)
 		return -ENOMEM;
+	run->threads[event->row_index].ready_told_ns += event->dur;
 	return add_to(run, wait->throttled ? EXPLAIN_THROTTLED : EXPLAIN_NO_CPU, event,
 		      text_string(&text), event->dur);
 }
@@ -100,6 +103,7 @@ static int add_wait(struct run *run, const struct view_event *event)
 		return add_preemption(run, event);
 	ready_ns = ready_ns < event->dur ? ready_ns : event->dur;
 	ns = event->dur - ready_ns;
+	run->threads[event->row_index].ready_told_ns += ready_ns;
 	append_where(run->explain, event, event->name, &text);
 	if (waker)
 		text_appendf(&text, ", woken by %s", waker);
@@ -172,6 +176,8 @@ static int run_total(void *data, const struct view_event *event, struct err *err
 	(void)err;
 	if (event->kind->number == KIND_thread_time && time->run_ns != ~0ULL)
 		run->threads[event->row_index].run_ns += time->run_ns;
+	if (event->kind->number == KIND_thread_time && time->ready_ns != ~0ULL)
+		run->threads[event->row_index].ready_ns += time->ready_ns;
 	return 0;
 }
 
@@ -215,6 +221,32 @@ static int tell_busiest(struct run *run)
 		       : 0;
 }
 
+/* Where waits were no longer recorded from a moment on the scheduler's sums still tell who had no CPU. */
+static int tell_ready(struct run *run)
+{
+	const struct view_survey *survey = run->explain->survey;
+	struct explain_evidence *evidence = &run->explain->evidence[EXPLAIN_NO_CPU];
+
+	if (!explain_switched_off(run->explain, "waits"))
+		return 0;
+	for (size_t i = 0; i < survey->row_count; i++) {
+		const struct thread *thread = &run->threads[i];
+		u64 ns = thread->ready_ns > thread->ready_told_ns
+				 ? thread->ready_ns - thread->ready_told_ns
+				 : 0;
+
+		if (!ns)
+			continue;
+		evidence->idle_ns += ns;
+		evidence->seen_ns += ns;
+		if (explain_places_add(&evidence->places, "after waits were no longer recorded", ns,
+				       1) ||
+		    explain_places_add(&evidence->threads, survey->rows[i].name, ns, 1))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int begin(struct explain *explain, void *state)
 {
 	size_t rows = explain->survey->row_count;
@@ -229,7 +261,7 @@ static int begin(struct explain *explain, void *state)
 
 static int end(void *state)
 {
-	return tell_busiest(state);
+	return tell_ready(state) || tell_busiest(state) ? -ENOMEM : 0;
 }
 
 static void run_free(void *state)

@@ -244,6 +244,22 @@ static void append_findings(const struct explain *explain, struct text *text)
 	append_number(text, "idle_other_ns", idle_of_others(explain, said, count));
 }
 
+static void append_switched_off(const struct explain *explain, struct text *text)
+{
+	const struct view_survey *survey = explain->survey;
+	size_t count = 0;
+
+	append_key(text, "switched_off", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < survey->loss_count; i++) {
+		if (survey->losses[i].reason != VALUE_loss_reason_switched_off)
+			continue;
+		text_append(text, count++ ? "," : "");
+		json_append_string(text, survey->losses[i].place);
+	}
+	text_append_char(text, ']');
+}
+
 int explain_append_json(const struct explain *explain, struct text *text)
 {
 	const struct view_survey *survey = explain->survey;
@@ -254,6 +270,8 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_number(text, "window_ns", survey->window_end_ns - survey->window_start_ns);
 	append_key(text, "complete", false);
 	text_append(text, view_is_complete(survey) ? "true" : "false");
+	append_switched_off(explain, text);
+	append_percent(text, "recording_percent", explain_cost_percent(explain));
 	append_about(explain, text);
 	append_gpus(explain, text);
 	append_number(text, "recorded_ns", explain->recorded_ns);

@@ -87,6 +87,22 @@ static void append_about(const struct page *page)
 	}
 }
 
+#define COST_LEAST_PERCENT 10
+
+/* Where it is much of what the program seems to do. */
+static void append_cost(const struct page *page)
+{
+	double percent = explain_cost_percent(page->explain);
+
+	if (percent < COST_LEAST_PERCENT)
+		return;
+	text_append(page->text, is_markdown(page) ? "- " : "");
+	text_appendf(page->text,
+		     "recording took about %.0f %% of the CPU time that is told of here (gpuprobe "
+		     "stats -r overhead): record less\n",
+		     percent);
+}
+
 static void append_gpu(const struct page *page, const struct why_gpu *gpu)
 {
 	const char *name = view_device_name(page->explain->view, gpu->device);
@@ -395,6 +411,25 @@ static bool is_codeless(const struct explain *explain)
 	return explain->kernel_ns && !view_kind_count(explain->view, KIND_launch_stack);
 }
 
+#define SWITCHED_OFF_SHOWN 3
+
+/* "waits, from 0.502 s on" */
+static void append_switched_off(const struct page *page)
+{
+	const struct view_survey *survey = page->explain->survey;
+	size_t count = 0;
+
+	for (size_t i = 0; i < survey->loss_count; i++) {
+		if (survey->losses[i].reason != VALUE_loss_reason_switched_off ||
+		    count++ >= SWITCHED_OFF_SHOWN)
+			continue;
+		text_append(page->text, is_markdown(page) ? "- " : "");
+		explain_append_name(survey->losses[i].place, 60, page->text);
+		text_append(page->text, ": no longer recorded, since it took too much of the "
+					"targets' time (-r overhead)\n");
+	}
+}
+
 static void append_missing(const struct page *page)
 {
 	const struct explain *explain = page->explain;
@@ -406,6 +441,7 @@ static void append_missing(const struct page *page)
 	append_heading(page, "not known");
 	append_unknown(page);
 	append_untold(page, ns);
+	append_switched_off(page);
 	if (is_codeless(explain))
 		text_append(page->text, "which code launched the kernels: there are no stacks of "
 					"launches (--launch-stacks auto takes them)\n");
@@ -422,6 +458,7 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 	const struct page page = {.explain = explain, .style = style, .text = text};
 
 	append_about(&page);
+	append_cost(&page);
 	append_gpus(&page);
 	append_steps(&page);
 	append_typical(&page);
