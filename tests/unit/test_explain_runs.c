@@ -15,7 +15,6 @@
 static size_t check_runs(struct view *view, const char *path)
 {
 	const struct explain_style styles[] = {{0}, {.brief = true}};
-	u64 most = has_gpu_work(view) ? 2 : 1;
 	size_t count = 0;
 	struct err err = {0};
 
@@ -26,15 +25,15 @@ static size_t check_runs(struct view *view, const char *path)
 		CHECK_OK(explain_append(view, &styles[i], &text, &err), err);
 		runs = view->run_count - before;
 		/* The second time steps are known. */
-		if (runs > most + !i)
+		if (runs > 1 + !i)
 			UNIT_FAIL("%s: %llu runs", path, (unsigned long long)runs);
-		count += runs == most && !i;
+		count += runs == 1 && !i;
 		text_free(&text);
 	}
 	return count;
 }
 
-TEST(the_events_are_gone_over_twice_and_once_without_a_gpu)
+TEST(the_events_are_gone_over_once)
 {
 	CHECK(golden_views_check_all(check_runs) > 50);
 }
@@ -49,7 +48,7 @@ static bool is_alike(const struct why_cause *left, const struct why_cause *right
 	       left->is_long == right->is_long;
 }
 
-/* As explain does, whose slices are known behind the first run. */
+/* As explain does, whose slices are known behind the run. */
 static void make_sliced(struct view *view, const struct why_slices *slices, struct why *ret_why)
 {
 	struct why_making *making = NULL;
@@ -57,13 +56,9 @@ static void make_sliced(struct view *view, const struct why_slices *slices, stru
 	struct err err = {0};
 
 	CHECK_OK(why_making_new(view, true, NULL, ret_why, &making, &err), err);
-	part = why_making_first(making);
+	part = why_making_part(making);
 	CHECK_OK(view_run(view, part.sink, part.data, &err), err);
-	why_making_slice(making, slices);
-	CHECK_OK(why_making_second(making, &part, &err), err);
-	if (part.sink)
-		CHECK_OK(view_run(view, part.sink, part.data, &err), err);
-	CHECK_OK(why_making_finish(making, &err), err);
+	CHECK_OK(why_making_finish(making, slices, &err), err);
 	why_making_free(making);
 }
 

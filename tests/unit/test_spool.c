@@ -148,6 +148,36 @@ TEST(pieces_of_one_size_are_given_one_at_a_time)
 	fill_and_take(30000);
 }
 
+/* Sizes that come to no whole number of pieces in what is read at a time. */
+TEST(pieces_of_several_sizes_are_given_as_they_were_appended)
+{
+	struct spool_store store = SPOOL_STORE_INIT;
+	struct spool spool = {};
+	struct spool_reader reader = {.spool = &spool, .store = &store};
+	struct err err = {};
+	u64 piece[9] = {};
+	const void *bytes;
+
+	for (u64 i = 0; i < 30000; i++) {
+		size_t count = 1 + i * i % 9;
+
+		piece[0] = piece[count - 1] = i;
+		CHECK_OK(append(&spool, &store, piece, count * sizeof(*piece), &err), err);
+	}
+	for (u64 i = 0; i < 30000; i++) {
+		size_t count = 1 + i * i % 9;
+
+		CHECK(spool_next(&reader, count * sizeof(*piece), &bytes, &err) == 1);
+		memcpy(piece, bytes, count * sizeof(*piece));
+		CHECK_U64(piece[0], i);
+		CHECK_U64(piece[count - 1], i);
+	}
+	CHECK(spool_next(&reader, 8, &bytes, &err) == 0);
+	spool_reader_free(&reader);
+	spool_free(&spool);
+	spool_store_close(&store);
+}
+
 /* The file is gone: what is left of it can't be read. */
 TEST(what_can_not_be_read_is_said)
 {

@@ -127,24 +127,26 @@ int spool_read(const struct spool *spool, const struct spool_store *store, spool
 	return result < 0 ? result : 0;
 }
 
-/* As many whole pieces of the extent as there is room for; an extent has no part of one. */
-static int read_pieces(struct spool_reader *reader, size_t size_bytes, struct err *err)
+/* As much of the extent as there is room for, behind the begin of a piece that was read with the one before. */
+static int read_ahead(struct spool_reader *reader, struct err *err)
 {
 	const struct spool_extent *extent = &reader->spool->extents[reader->extent];
+	size_t begun = reader->piece_bytes - reader->place_bytes;
 	u64 rest = extent->size_bytes - reader->done_bytes;
-	size_t most = PIECE_BYTES - PIECE_BYTES % size_bytes;
-	size_t wanted = rest < most ? rest : most;
+	size_t wanted = rest < PIECE_BYTES - begun ? rest : PIECE_BYTES - begun;
 	int result;
 
 	if (!reader->piece)
 		reader->piece = malloc(PIECE_BYTES);
 	if (!reader->piece)
 		return err_errno(err, -ENOMEM, "can't read a temporary file");
-	result = read_file(reader->store, reader->piece, wanted,
+	if (begun)
+		memmove(reader->piece, reader->piece + reader->place_bytes, begun);
+	result = read_file(reader->store, reader->piece + begun, wanted,
 			   extent->offset_bytes + reader->done_bytes, err);
 	if (result < 0)
 		return result;
-	reader->piece_bytes = wanted;
+	reader->piece_bytes = begun + wanted;
 	reader->place_bytes = 0;
 	reader->done_bytes += wanted;
 	if (reader->done_bytes == extent->size_bytes) {
@@ -159,8 +161,9 @@ int spool_next(struct spool_reader *reader, size_t size_bytes, const void **ret_
 {
 	const struct spool *spool = reader->spool;
 
-	if (reader->place_bytes == reader->piece_bytes && reader->extent < spool->extent_count) {
-		int result = read_pieces(reader, size_bytes, err);
+	if (reader->piece_bytes - reader->place_bytes < size_bytes &&
+	    reader->extent < spool->extent_count) {
+		int result = read_ahead(reader, err);
 
 		if (result < 0)
 			return result;

@@ -42,7 +42,7 @@ int spool_read(const struct spool *spool, const struct spool_store *store, spool
 	       struct err *err);
 void spool_free(struct spool *spool);
 
-/* Gives what was appended in pieces of one size, one at a time. Zero-initialise it but for spool and store, which must stay as they are. */
+/* Gives what was appended, one piece at a time. Zero-initialise it but for spool and store, which must stay as they are. */
 struct spool_reader {
 	const struct spool *spool;
 	const struct spool_store *store;
@@ -52,7 +52,7 @@ struct spool_reader {
 	u64 done_bytes; /* of this extent, or of the chunk behind the last one */
 };
 
-/* 1: ret_bytes are valid until the next call; 0: there are no more. */
+/* The next piece, of the size that it was appended with. 1: ret_bytes are valid until the next call; 0: there are no more. */
 int spool_next(struct spool_reader *reader, size_t size_bytes, const void **ret_bytes, struct err *err);
 void spool_reader_free(struct spool_reader *reader);
 

@@ -31,7 +31,7 @@ int explain_format_find(const char *name, enum explain_format *ret_format, struc
 		       nearest_hint(&nearest, ""));
 }
 
-/* ---- what looks at the events, and in which run ---- */
+/* ---- what looks at the events ---- */
 
 static int why_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
 {
@@ -39,28 +39,8 @@ static int why_begin(struct explain *explain, struct view_part *ret_part, struct
 				    &explain->why_making, err);
 
 	if (result == 0)
-		*ret_part = why_making_first(explain->why_making);
+		*ret_part = why_making_part(explain->why_making);
 	return result;
-}
-
-static int why_go_on(struct explain *explain, struct view_part *ret_part, struct err *err)
-{
-	const struct why_slices *slices = explain_slow_slices(explain);
-
-	if (slices)
-		why_making_slice(explain->why_making, slices);
-	return why_making_second(explain->why_making, ret_part, err);
-}
-
-static int why_end(struct explain *explain, struct err *err)
-{
-	int result = why_making_finish(explain->why_making, err);
-
-	if (result < 0)
-		return result;
-	return explain_causes_add(explain) || explain_causes_settle(explain)
-		       ? explain_no_memory(err)
-		       : 0;
 }
 
 static int steps_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
@@ -73,10 +53,25 @@ static int steps_end(struct explain *explain, struct err *err)
 	return view_steps_search_end(explain->view, &explain->steps, err);
 }
 
-static int steps_go_on(struct explain *explain, struct view_part *ret_part, struct err *err)
+static int keep_work(void *data, const struct view_event *event, struct err *err)
 {
 	(void)err;
-	*ret_part = view_steps_work_part(explain->view);
+	view_kept_add(data, event);
+	return 0;
+}
+
+static int work_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
+{
+	static const struct view_kept_kind kinds[] = {
+		{KIND_kernel, false},	    {KIND_copy, true}, {KIND_set, false},
+		{KIND_graph_launch, false}, {0, false},
+	};
+	static const struct view_sink sink = {.span = keep_work};
+
+	explain->work = view_kept_new(explain->view, kinds);
+	if (!explain->work)
+		return explain_no_memory(err);
+	*ret_part = (struct view_part){&sink, explain->work};
 	return 0;
 }
 
@@ -103,20 +98,14 @@ static void look_free(struct explain *explain)
 	free(explain->look_state);
 }
 
-/* What a part needs of others, these found in a run before. */
-static const struct explain_part first_of_gpu[] = {
+static const struct explain_part of_gpu[] = {
 	{why_begin, NULL},
 	{look_begin, look_end},
 	{steps_begin, steps_end},
+	{work_begin, NULL},
 };
 
-static const struct explain_part second_of_gpu[] = {
-	{why_go_on, why_end},
-	{steps_go_on, NULL},
-	{explain_slow_begin, explain_slow_end},
-};
-
-static const struct explain_part only_of_host[] = {
+static const struct explain_part of_host[] = {
 	{look_begin, look_end},
 	{steps_begin, steps_end},
 };
@@ -142,13 +131,36 @@ static int run(struct explain *explain, const struct explain_part *parts, size_t
 	return result;
 }
 
+/* Of the run, to what needs to know of steps. */
+static int give_work(struct explain *explain, struct view_part part, struct err *err)
+{
+	return part.sink ? view_kept_run(explain->work, part.sink, part.data, err) : 0;
+}
+
+static int tell_why(struct explain *explain, struct err *err)
+{
+	int result = why_making_finish(explain->why_making, explain_slow_slices(explain), err);
+
+	if (result < 0)
+		return result;
+	return explain_causes_add(explain) || explain_causes_settle(explain)
+		       ? explain_no_memory(err)
+		       : 0;
+}
+
 static int make_with_gpu(struct explain *explain, struct err *err)
 {
-	int result = run(explain, first_of_gpu, ARRAY_SIZE(first_of_gpu), err);
+	int result = run(explain, of_gpu, ARRAY_SIZE(of_gpu), err);
 
 	if (result == 0)
 		result = explain_slow_choose(explain, err);
-	return result < 0 ? result : run(explain, second_of_gpu, ARRAY_SIZE(second_of_gpu), err);
+	if (result == 0)
+		result = give_work(explain, view_steps_work_part(explain->view), err);
+	if (result == 0)
+		result = give_work(explain, explain_slow_work_part(explain), err);
+	if (result == 0)
+		result = tell_why(explain, err);
+	return result < 0 ? result : explain_slow_end(explain, err);
 }
 
 static int make(struct explain *explain, struct err *err)
@@ -162,7 +174,7 @@ static int make(struct explain *explain, struct err *err)
 	if (explain->has_gpu)
 		return make_with_gpu(explain, err);
 	explain->recorded_ns = explain->survey->window_end_ns - explain->survey->window_start_ns;
-	return run(explain, only_of_host, ARRAY_SIZE(only_of_host), err);
+	return run(explain, of_host, ARRAY_SIZE(of_host), err);
 }
 
 static void explain_free(struct explain *explain)
@@ -172,6 +184,7 @@ static void explain_free(struct explain *explain)
 	explain_slow_free(explain);
 	look_free(explain);
 	why_making_free(explain->why_making);
+	view_kept_free(explain->work);
 	for (size_t i = 0; i < COPY_SORTS; i++)
 		explain_places_free(&explain->copies[i].names);
 	explain_kernels_free(explain);

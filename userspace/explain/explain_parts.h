@@ -9,6 +9,7 @@
 #include "explain/explain.h"
 #include "steps/view_steps.h"
 #include "view/gpu_places.h"
+#include "view/view_kept.h"
 #include "why/why.h"
 #include "why/why_doings.h"
 #include "why/why_waits.h"
@@ -128,6 +129,7 @@ struct explain {
 	bool has_gpu;
 	struct why why;
 	struct why_making *why_making; /* these are up to the end of their runs */
+	struct view_kept *work;	       /* of GPUs, in the run: of use once steps are known */
 	const struct explain_look *look;
 	void *look_state; /* of it, from its begin on */
 	struct explain_typical *typical;
@@ -212,8 +214,9 @@ bool explain_steps_sum(const struct explain *explain, struct explain_steps *ret_
 
 /* Which steps are typical, and which slow, where there are enough of them: when they are known. */
 int explain_slow_choose(struct explain *explain, struct err *err);
-/* A part of a run behind that: what the GPU does in slow ones. The end is behind all others, and behind explain_causes_settle(). */
-int explain_slow_begin(struct explain *explain, struct view_part *ret_part, struct err *err);
+/* Behind that, for the work of GPUs: what they do in slow ones; sink NULL: there are none. The end is behind all others, and behind
+ * explain_causes_settle(). */
+struct view_part explain_slow_work_part(struct explain *explain);
 int explain_slow_end(struct explain *explain, struct err *err);
 void explain_slow_free(struct explain *explain);
 /* What they are by their groups; NULL: nothing is said of any. */

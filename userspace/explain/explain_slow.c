@@ -114,14 +114,11 @@ static int run_work(void *data, const struct view_event *event, struct err *err)
 	return 0;
 }
 
-/* Where there are slow ones: in them the GPU may be busy for longer. */
-int explain_slow_begin(struct explain *explain, struct view_part *ret_part, struct err *err)
+struct view_part explain_slow_work_part(struct explain *explain)
 {
 	static const struct view_sink sink = {.span = run_work};
 
-	(void)err;
-	*ret_part = (struct view_part){explain->slow.count ? &sink : NULL, explain};
-	return 0;
+	return (struct view_part){explain->slow.count ? &sink : NULL, explain};
 }
 
 static void forget_work(struct explain_slow_part *part)

@@ -75,7 +75,6 @@ struct run {
 	struct view *view;
 	struct why why;
 	struct why_making *making;
-	bool is_second; /* of both runs */
 };
 
 static void run_free(void *data)
@@ -87,21 +86,11 @@ static void run_free(void *data)
 	free(run);
 }
 
-static int run_then(struct report_run *report, struct err *err)
-{
-	struct run *run = report->data;
-
-	if (run->is_second)
-		return 0;
-	run->is_second = true;
-	return why_making_second(run->making, &report->part, err);
-}
-
 static int run_fill(void *data, struct report_table *table, struct err *err)
 {
 	struct run *run = data;
 	double all_ns = 0;
-	int result = why_making_finish(run->making, err);
+	int result = why_making_finish(run->making, NULL, err);
 
 	if (result < 0)
 		return result;
@@ -129,10 +118,9 @@ int report_gpu_why_begin(struct view *view, const struct report_request *request
 	table->empty = "No GPU was idle.";
 	table->columns = columns;
 	table->column_count = COLUMN_COUNT;
-	*ret_run = (struct report_run){
-		.data = run, .then = run_then, .fill = run_fill, .free = run_free};
+	*ret_run = (struct report_run){.data = run, .fill = run_fill, .free = run_free};
 	result = why_making_new(view, false, NULL, &run->why, &run->making, err);
 	if (result == 0)
-		ret_run->part = why_making_first(run->making);
+		ret_run->part = why_making_part(run->making);
 	return result;
 }

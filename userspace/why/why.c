@@ -104,11 +104,10 @@ struct why_making {
 	struct view *view;
 	struct why *why;
 	struct why_tally tally;
-	const struct why_slices *slices; /* from the second run on the tally's */
 	struct why_earlier earlier;
 	struct why_gaps gaps;
-	struct why_gaps_run *first;
-	struct why_threads_run *second;
+	struct why_gaps_run *run;
+	struct view_kept *kept; /* for what threads did */
 };
 
 int why_making_new(struct view *view, bool slices_follow, struct why_notes *notes,
@@ -127,9 +126,10 @@ int why_making_new(struct view *view, bool slices_follow, struct why_notes *note
 		};
 		making->earlier.store = (struct spool_store)SPOOL_STORE_INIT;
 		making->gaps.store = (struct spool_store)SPOOL_STORE_INIT;
-		making->first = why_gaps_run_new(&making->tally, &making->gaps);
+		making->run = why_gaps_run_new(&making->tally, &making->gaps);
+		making->kept = view_kept_new(view, why_threads_kinds);
 	}
-	if (!making || !making->first) {
+	if (!making || !making->run || !making->kept) {
 		why_making_free(making);
 		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
 	}
@@ -137,31 +137,41 @@ int why_making_new(struct view *view, bool slices_follow, struct why_notes *note
 	return 0;
 }
 
-struct view_part why_making_first(struct why_making *making)
+static int run_open(void *data, const struct view *view, const struct view_survey *survey,
+		    struct err *err)
 {
-	return (struct view_part){&why_gaps_sink, making->first};
+	const struct why_making *making = data;
+
+	return why_gaps_sink.open(making->run, view, survey, err);
 }
 
-void why_making_slice(struct why_making *making, const struct why_slices *slices)
+static int run_span(void *data, const struct view_event *event, struct err *err)
 {
-	making->slices = slices;
+	const struct why_making *making = data;
+
+	view_kept_add(making->kept, event);
+	return why_gaps_sink.span(making->run, event, err);
 }
 
-int why_making_second(struct why_making *making, struct view_part *ret_part, struct err *err)
+static int run_other(void *data, const struct view_event *event, struct err *err)
 {
-	int result = why_gaps_run_finish(making->first, err);
+	const struct why_making *making = data;
 
-	*ret_part = (struct view_part){0};
-	why_notes_end_run(making->tally.notes);
-	making->tally.slices = making->slices;
-	if (result == 0 && making->slices)
-		result = why_earlier_tell(&making->earlier, &making->tally, err);
-	if (result == 0)
-		result = why_threads_run_new(making->view, &making->tally, &making->gaps,
-					     &making->second, err);
-	if (result == 0 && why_threads_run_asks(making->second))
-		*ret_part = (struct view_part){&why_threads_sink, making->second};
-	return result;
+	(void)err;
+	view_kept_add(making->kept, event);
+	return 0;
+}
+
+struct view_part why_making_part(struct why_making *making)
+{
+	static const struct view_sink sink = {.open = run_open,
+					      .span = run_span,
+					      .point = run_other,
+					      .counter = run_other,
+					      .total = run_other,
+					      .only_recorded = true};
+
+	return (struct view_part){&sink, making};
 }
 
 /* Those of all times come first. */
@@ -176,19 +186,33 @@ static void part_groups(struct why *why)
 	why->count = count;
 }
 
-int why_making_finish(struct why_making *making, struct err *err)
+static int tell(struct why_making *making, const struct why_slices *slices, struct err *err)
 {
-	struct why *why = making->why;
-	int result = why_threads_run_finish(making->second, err);
+	int result = why_gaps_run_finish(making->run, err);
 
 	why_notes_end_run(making->tally.notes);
+	making->tally.slices = slices;
+	if (result == 0 && slices)
+		result = why_earlier_tell(&making->earlier, &making->tally, err);
+	if (result == 0)
+		result = why_threads_tell(making->view, making->kept, &making->tally, &making->gaps,
+					  err);
+	why_notes_end_run(making->tally.notes);
+	return result;
+}
+
+int why_making_finish(struct why_making *making, const struct why_slices *slices, struct err *err)
+{
+	struct why *why = making->why;
+	int result = tell(making, slices, err);
+
 	if (result < 0)
 		return result;
 	if (why->count)
 		qsort(why->causes, why->count, sizeof(*why->causes), compare_made);
 	part_groups(why);
-	if (making->slices)
-		why_groups_busy(making->view, making->slices, why);
+	if (slices)
+		why_groups_busy(making->view, slices, why);
 	return 0;
 }
 
@@ -196,8 +220,8 @@ void why_making_free(struct why_making *making)
 {
 	if (!making)
 		return;
-	why_gaps_run_free(making->first);
-	why_threads_run_free(making->second);
+	why_gaps_run_free(making->run);
+	view_kept_free(making->kept);
 	why_gaps_free(&making->gaps, making->why->gpu_count);
 	why_earlier_free(&making->earlier);
 	map_free(&making->tally.pairs);
@@ -206,26 +230,18 @@ void why_making_free(struct why_making *making)
 	free(making);
 }
 
-static int make(struct why_making *making, struct err *err)
-{
-	struct view_part part = why_making_first(making);
-	int result = view_run(making->view, part.sink, part.data, err);
-
-	if (result == 0)
-		result = why_making_second(making, &part, err);
-	if (result == 0 && part.sink)
-		result = view_run(making->view, part.sink, part.data, err);
-	return result < 0 ? result : why_making_finish(making, err);
-}
-
 int why_make(struct view *view, struct why_notes *notes, struct why *ret_why, struct err *err)
 {
 	struct why_making *making;
+	struct view_part part;
 	int result = why_making_new(view, false, notes, ret_why, &making, err);
 
 	if (result < 0)
 		return result;
-	result = make(making, err);
+	part = why_making_part(making);
+	result = view_run(view, part.sink, part.data, err);
+	if (result == 0)
+		result = why_making_finish(making, NULL, err);
 	why_making_free(making);
 	return result;
 }

@@ -3,7 +3,8 @@
  * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
  * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
  * what was left until the operation began. While that thread waits for a thread that woke it in the end, it is what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
- * Two runs over the view; gaps that a launch ended in go to a temporary file between them. Others can take part in both.
+ * One run over the view, in which others can take part. What threads did in gaps that a launch ended is told behind it: until then these gaps, calls,
+ * waits and samples are kept in temporary files.
  */
 #ifndef GPUPROBE_WHY_WHY_H
 #define GPUPROBE_WHY_WHY_H
@@ -82,18 +83,15 @@ struct why_notes;
 /* Without groups. Where notes is not NULL it is noted when each was. The caller ends it with why_free(), of an error too. */
 int why_make(struct view *view, struct why_notes *notes, struct why *ret_why, struct err *err);
 
-/* The same as parts of two runs that are the caller's, and by slices, which the first does not know yet. In the order of these functions. */
+/* The same as a part of a run that is the caller's, and by slices, which are known only behind it. In the order of these functions. */
 struct why_making;
 
 /* slices_follow: there will be some, maybe. ret_why is the caller's, as above, and lives longer than this. */
 int why_making_new(struct view *view, bool slices_follow, struct why_notes *notes, struct why *ret_why, struct why_making **ret_making,
 		   struct err *err);
-struct view_part why_making_first(struct why_making *making);
-/* Left out where there are none. slices are the caller's, up to the end of this. */
-void why_making_slice(struct why_making *making, const struct why_slices *slices);
-/* sink NULL: no thread is to be asked. */
-int why_making_second(struct why_making *making, struct view_part *ret_part, struct err *err);
-int why_making_finish(struct why_making *making, struct err *err);
+struct view_part why_making_part(struct why_making *making);
+/* Behind that run. slices: NULL where there are none. */
+int why_making_finish(struct why_making *making, const struct why_slices *slices, struct err *err);
 void why_making_free(struct why_making *making);
 /* Joins those that differ in group, wait, held and is_long alone, which then are those of any of them. */
 void why_merge(struct why *why);

@@ -4,6 +4,7 @@
 #define GPUPROBE_WHY_WHY_PARTS_H
 
 #include "base/spool.h"
+#include "view/view_kept.h"
 #include "why/why.h"
 #include "why/why_notes.h"
 
@@ -102,17 +103,12 @@ int why_gaps_run_finish(struct why_gaps_run *run, struct err *err);
 void why_gaps_run_free(struct why_gaps_run *run);
 void why_gaps_free(struct why_gaps *gaps, size_t gpu_count);
 
-/* ---- the second run (why_threads.c) ---- */
+/* ---- behind the first run (why_threads.c) ---- */
 
-struct why_threads_run;
-
-extern const struct view_sink why_threads_sink;
+/* Of which that has to be kept in the first run. */
+extern const struct view_kept_kind why_threads_kinds[];
 
 /* What threads did in the gaps. */
-int why_threads_run_new(struct view *view, struct why_tally *tally, const struct why_gaps *gaps, struct why_threads_run **ret_run, struct err *err);
-/* Is there any that a thread is to be asked for? */
-bool why_threads_run_asks(const struct why_threads_run *run);
-int why_threads_run_finish(struct why_threads_run *run, struct err *err);
-void why_threads_run_free(struct why_threads_run *run);
+int why_threads_tell(struct view *view, struct view_kept *kept, struct why_tally *tally, const struct why_gaps *gaps, struct err *err);
 
 #endif

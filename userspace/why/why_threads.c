@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The second run: what threads did in the gaps that their launches ended, or in which those waited for them, from one change of their state to the next. */
+/* Behind the first run: what threads did in the gaps that their launches ended, or in which those waited for them, from one change of their state to the next. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -486,67 +486,43 @@ static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 	return 0;
 }
 
-const struct view_sink why_threads_sink = {.span = run_span,
-					   .end = run_end,
-					   .point = run_point,
-					   .end_kinds = {KIND_api, KIND_off_cpu}};
-
-struct why_threads_run {
-	struct run run;
-	const struct why_gaps *gaps;
+const struct view_kept_kind why_threads_kinds[] = {
+	{KIND_api, false},
+	{KIND_off_cpu, true},
+	{KIND_sample, false},
+	{0, false},
 };
 
-int why_threads_run_new(struct view *view, struct why_tally *tally, const struct why_gaps *gaps,
-			struct why_threads_run **ret_run, struct err *err)
+/* Is there any gap that a thread is to be asked for? */
+static bool asks(const struct run *run)
 {
-	struct why_threads_run *made = calloc(1, sizeof(*made));
-	struct run *run = made ? &made->run : NULL;
-	int result;
-
-	if (!run)
-		return no_memory(err);
-	made->gaps = gaps;
-	*run = (struct run){
-		.view = view,
-		.tally = tally,
-		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run->cursors)),
-		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run->threads)),
-		.code = {.store = SPOOL_STORE_INIT},
-		.has_waits = view_kind_count(view, KIND_off_cpu),
-	};
-	run->describe.code = &run->code;
-	if (!run->cursors || !run->threads || why_code_init(&run->code, view, tally))
-		result = no_memory(err);
-	else
-		result = begin(run, gaps, err);
-	if (result < 0)
-		why_threads_run_free(made);
-	else
-		*ret_run = made;
-	return result;
-}
-
-bool why_threads_run_asks(const struct why_threads_run *run)
-{
-	for (size_t gpu = 0; gpu < run->run.tally->why->gpu_count; gpu++)
-		if (run->gaps->gpus[gpu].size_bytes)
+	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
+		if (!run->cursors[gpu].is_over)
 			return true;
 	return false;
 }
 
-int why_threads_run_finish(struct why_threads_run *run, struct err *err)
+static int tell_all(struct run *run, struct view_kept *kept, const struct why_gaps *gaps,
+		    struct err *err)
 {
-	int result = advance(&run->run, ~0ULL, err);
+	static const struct view_sink sink = {.span = run_span,
+					      .end = run_end,
+					      .point = run_point,
+					      .end_kinds = {KIND_api, KIND_off_cpu}};
+	int result;
 
-	return result < 0 ? result : why_code_finish(&run->run.code, err);
+	if (!run->cursors || !run->threads || why_code_init(&run->code, run->view, run->tally))
+		return no_memory(err);
+	result = begin(run, gaps, err);
+	if (result == 0 && asks(run))
+		result = view_kept_run(kept, &sink, run, err);
+	if (result == 0)
+		result = advance(run, ~0ULL, err);
+	return result < 0 ? result : why_code_finish(&run->code, err);
 }
 
-void why_threads_run_free(struct why_threads_run *made)
+static void run_free(struct run *run)
 {
-	struct run *run = made ? &made->run : NULL;
-
-	if (!run)
-		return;
 	why_describe_free(&run->describe);
 	why_code_free(&run->code);
 	why_waits_free(&run->waits);
@@ -556,5 +532,27 @@ void why_threads_run_free(struct why_threads_run *made)
 		spool_reader_free(&run->cursors[gpu].gaps);
 	free(run->cursors);
 	free(run->threads);
-	free(made);
+	free(run);
+}
+
+int why_threads_tell(struct view *view, struct view_kept *kept, struct why_tally *tally,
+		     const struct why_gaps *gaps, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int result;
+
+	if (!run)
+		return no_memory(err);
+	*run = (struct run){
+		.view = view,
+		.tally = tally,
+		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run->cursors)),
+		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run->threads)),
+		.code = {.store = SPOOL_STORE_INIT},
+		.has_waits = view_kind_count(view, KIND_off_cpu),
+	};
+	run->describe.code = &run->code;
+	result = tell_all(run, kept, gaps, err);
+	run_free(run);
+	return result;
 }

@@ -50,7 +50,7 @@ static struct why_times *times_of(const struct view *view)
 
 /* ---- all of them ---- */
 
-/* Beside others, who go on where this fails. */
+/* Beside others, who go on where this fails. point(), counter() and total() are one function of that part. */
 struct guard {
 	struct view_part part;
 	struct why_times *times;
@@ -79,33 +79,37 @@ static int guard_span(void *data, const struct view_event *event, struct err *er
 	return 0;
 }
 
-/* Behind the first run. The error is that of reading. */
-static int go_on_making(struct view *view, struct why_times *times, struct why_making *making,
-			struct err *err)
+static int guard_other(void *data, const struct view_event *event, struct err *err)
 {
-	struct view_part part = {0};
-	int result = 0;
+	struct guard *guard = data;
 
+	(void)err;
+	if (guard->times->result == 0)
+		guard->times->result =
+			guard->part.sink->point(guard->part.data, event, &guard->times->err);
+	return 0;
+}
+
+static void finish(struct why_times *times, struct why_making *making)
+{
 	if (times->result == 0)
-		times->result = why_making_second(making, &part, &times->err);
-	if (times->result == 0 && part.sink)
-		result = view_run(view, part.sink, part.data, err);
-	if (result < 0)
-		return result;
-	if (times->result == 0)
-		times->result = why_making_finish(making, &times->err);
+		times->result = why_making_finish(making, NULL, &times->err);
 	if (times->result == 0 && times->notes.result < 0) {
 		times->result = times->notes.result;
 		times->err = times->notes.err;
 	}
-	return 0;
 }
 
 /* The error of a run is that of others, or of reading: then nothing is kept. */
 static int make_beside(struct view *view, struct why_times *times, const struct view_part *others,
 		       size_t count, struct err *err)
 {
-	static const struct view_sink sink = {.open = guard_open, .span = guard_span};
+	static const struct view_sink sink = {.open = guard_open,
+					      .span = guard_span,
+					      .point = guard_other,
+					      .counter = guard_other,
+					      .total = guard_other,
+					      .only_recorded = true};
 	struct view_part parts[VIEW_PARTS_MAX];
 	struct guard guard = {.times = times};
 	struct why_making *making;
@@ -118,11 +122,11 @@ static int make_beside(struct view *view, struct why_times *times, const struct 
 		return view_run_together(view, others, count, err);
 	for (size_t i = 0; i < count; i++)
 		parts[i] = others[i];
-	guard.part = why_making_first(making);
+	guard.part = why_making_part(making);
 	parts[count] = (struct view_part){&sink, &guard};
 	result = view_run_together(view, parts, count + 1, err);
 	if (result == 0)
-		result = go_on_making(view, times, making, err);
+		finish(times, making);
 	why_making_free(making);
 	times->made = result == 0;
 	/* Room in temporary files is the others'. */

@@ -19,9 +19,9 @@ struct why_time {
 
 struct why_times;
 
-/* Found at the first call, by two runs over the view, which keeps them; may be called in a sink's open(). */
+/* Found at the first call, by a run over the view, which keeps them; may be called in a sink's open(). */
 int why_times(const struct view *view, const struct why_times **ret_times, struct err *err);
-/* Finds them, with others in the first of these runs; others run by themselves where there is no work of GPUs, or they are found. An error is
+/* Finds them, with others in that run; others run by themselves where there is no work of GPUs, or they are found. An error is
  * that of others, or of reading: of what fails here why_times() tells. */
 int why_times_beside(const struct view *view, const struct view_part *others, size_t count, struct err *err);
 /* Why they could not be found; NULL: they could, or nobody asked. Valid as long as the view. */
