@@ -22,12 +22,13 @@ static __always_inline void send_name(const struct task_struct *task, const void
 	emit(&record.header, sizeof(record));
 }
 
+/* Before the window too: the name that a child has from its parent was sent when it was forked. */
 SEC("tp_btf/task_rename")
 int task_renamed(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
 
-	if (!window_open || !is_target_thread(task->tgid, task->pid))
+	if (!is_target_thread(task->tgid, task->pid))
 		return 0;
 	preemption_off();
 	send_name(task, (void *)context[1]);

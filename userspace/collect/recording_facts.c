@@ -155,6 +155,16 @@ static int add_to_batch(void *data, const struct record_header *record, size_t s
 	return batch_add(data, record);
 }
 
+int recording_facts_names(struct batch *batch, u32 pid)
+{
+	const struct target process = {.pid = pid};
+	struct map known = {0};
+	int result = recording_facts_threads(&process, &known, add_to_batch, batch);
+
+	map_free(&known);
+	return result;
+}
+
 int recording_facts_title(struct recording_facts *facts, struct batch *batch, u32 pid,
 			  const char *title)
 {

@@ -40,6 +40,8 @@ int recording_facts_host(struct recording_facts *facts, struct batch *batch);
 /* Its processes and threads as /proc has them now. */
 int recording_facts_target(struct recording_facts *facts, struct batch *batch,
 			   const struct target *target);
+/* The names of its threads only: of a process that was no target when targets were looked at. */
+int recording_facts_names(struct batch *batch, u32 pid);
 /* Which one of several it is, as an attribute "rank of PID": "3 of 8, local 1"; NULL: not known. */
 int recording_facts_rank(struct recording_facts *facts, struct batch *batch, u32 pid,
 			 const struct process_rank *rank);

@@ -422,6 +422,16 @@ int processes_open(const struct processes_config *config, struct processes **ret
 	return 0;
 }
 
+int processes_put_names(const struct processes *processes, struct batch *batch)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < processes->child_count && !result; i++)
+		if (!child_has_ended(&processes->children[i]))
+			result = recording_facts_names(batch, processes->children[i].pid);
+	return result;
+}
+
 int processes_event_fd(const struct processes *processes)
 {
 	return bpf_source_event_fd(processes->config.source);

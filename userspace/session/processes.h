@@ -58,6 +58,8 @@ struct processes_status processes_status(const struct processes *processes);
 /* Facts of what happened, nothing for what did not; refused_count: children for which the BPF programs had no room. */
 void processes_put_results(const struct processes_status *processes, u64 refused_count,
 			   struct recording_facts *facts, struct batch *batch);
+/* The names of the threads of the children that there are already, of whom the kernel told nothing: before the window. 0 or -ENOMEM. */
+int processes_put_names(const struct processes *processes, struct batch *batch);
 /* What the children call themselves now, those that have ended: when they were last looked at. 0 or -ENOMEM. */
 int processes_put_titles(const struct processes *processes, struct recording_facts *facts,
 			 struct batch *batch);

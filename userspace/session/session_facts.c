@@ -31,6 +31,8 @@ int session_put_first_facts(struct session *session, struct batch *batch)
 	for (size_t i = 0; i < config->target_count && !result; i++)
 		result = recording_facts_target(&session->facts, batch, &config->targets[i]);
 	if (!result)
+		result = processes_put_names(session->processes, batch);
+	if (!result)
 		result = recording_facts_plan(&session->facts, batch, config->plan);
 	if (!result)
 		result = code_facts_put(&session->code, &session->facts, batch);
