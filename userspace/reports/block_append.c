@@ -24,6 +24,7 @@
 #define TOTAL_TIME    "Total Time (ns)"
 #define OF_WINDOW     "of window"
 #define HEADING_MAX   32
+#define MARK	      " +" /* behind the names of marked rows */
 
 /* A block on its way to the terminal. */
 struct block_page {
@@ -269,6 +270,19 @@ static int cut_words(const struct block_page *page, struct text *words, size_t c
 	return 0;
 }
 
+static bool is_marked(const struct block_content *content, size_t row)
+{
+	return content->table->marked_brief && content->table->rows[row].marked;
+}
+
+static bool has_marked(const struct block_content *content)
+{
+	for (size_t i = 0; i < content->row_count; i++)
+		if (is_marked(content, i))
+			return true;
+	return false;
+}
+
 static int fill_names(struct block_page *page, size_t columns)
 {
 	const struct block_content *content = page->content;
@@ -295,6 +309,7 @@ static int fill_names(struct block_page *page, size_t columns)
 		if (content->columns[last].shown == SHOWN_WORDS)
 			result = cut_words(page, &shown[i], columns);
 	for (size_t i = 0; i < content->row_count && names && shown; i++) {
+		text_append(&shown[i], is_marked(content, i) ? MARK : "");
 		*cell_of(page, i, last) = shown[i];
 		free(names[i]);
 	}
@@ -319,6 +334,8 @@ static void append_line(const struct block_page *page, const char *title, size_t
 	}
 	if (heading && content->row_count < content->table->row_count)
 		text_appendf(text, " (%zu of %zu)", content->row_count, content->table->row_count);
+	if (heading && has_marked(content))
+		text_appendf(text, " (%s: %s)", MARK + 1, content->table->marked_brief);
 	text_append_char(text, '\n');
 }
 
@@ -381,6 +398,7 @@ int block_append(const struct block_content *whole, struct text *text)
 	struct block_column columns[BLOCK_COLUMNS_MAX];
 	struct block_content shown = *whole, *content = &shown;
 	struct block_page page = {.content = content};
+	size_t columns_left;
 	int result;
 
 	if (content->table->brief || !content->table->row_count)
@@ -391,7 +409,8 @@ int block_append(const struct block_content *whole, struct text *text)
 	page.cells = calloc(content->row_count * page.column_count + 1, sizeof(*page.cells));
 	if (!page.cells)
 		return -ENOMEM;
-	result = fill_names(&page, fill_cells(&page));
+	columns_left = fill_cells(&page);
+	result = fill_names(&page, columns_left - (has_marked(content) ? strlen(MARK) : 0));
 	append_line(&page, content->title, 0, true, text);
 	for (size_t i = 0; i < content->row_count; i++)
 		append_line(&page, "", i, false, text);

@@ -269,11 +269,15 @@ static int add_marked_note(struct report_table *table, const struct view_survey 
 			step_ns = survey->attributes[i].value;
 	if (asprintf(&table->marked_note,
 		     "the kernel single-steps its first instruction: each of its times contains "
-		     "that "
-		     "step, about %s ns here",
+		     "that step, about %s ns here",
 		     step_ns ? step_ns : "?") < 0)
 		table->marked_note = NULL;
-	return table->marked_note ? 0 : -ENOMEM;
+	if (asprintf(&table->marked_brief,
+		     step_ns ? "each time contains a step of the kernel's, about %.1f us"
+			     : "each time contains a step of the kernel's",
+		     step_ns ? strtod(step_ns, NULL) / 1e3 : 0) < 0)
+		table->marked_brief = NULL;
+	return table->marked_note && table->marked_brief ? 0 : -ENOMEM;
 }
 
 static void add_costs(struct view *view, struct statistics *statistics)

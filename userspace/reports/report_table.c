@@ -94,9 +94,10 @@ void report_table_free(struct report_table *table)
 	free(table->rows);
 	free(table->brief);
 	free(table->marked_note);
+	free(table->marked_brief);
 	free(table->made_columns);
 	table->made_columns = NULL;
-	table->brief = table->marked_note = NULL;
+	table->brief = table->marked_note = table->marked_brief = NULL;
 	table->rows = NULL;
 	table->row_capacity = 0;
 }

@@ -62,6 +62,7 @@ struct report_table {
 	struct report_printer *printer;
 	char *brief; /* what screens show instead of rows; malloc'ed; NULL: the rows */
 	char *marked_note; /* a sentence about all marked rows, for people; malloc'ed; NULL: none */
+	char *marked_brief; /* the same in a few words, behind a heading; malloc'ed; NULL: screens do not mark rows */
 	const char *empty_cells; /* why cells may be empty, NULL: they cannot */
 };
 
