@@ -228,9 +228,35 @@ static __always_inline void leave_copy(struct unwind_walk *walk, const struct up
 		walk->ip = from + done;
 }
 
+/* ---- breakpoints ---- */
+
+#define BREAKPOINT	0xcc
+#define CODE_ALIGNMENT	16
+
+/*
+ * A thread that has come to a probe is behind its breakpoint, inside of the instruction that this stands on, until the kernel has looked for
+ * the probe: so are most samples on the way there, since it is then that interrupts are let in again. Where a function begins or ends
+ * (the stack pointer is at the return address) another row of the table holds there, and behind its last byte another function's. Once the
+ * kernel has emulated the instruction, which a return is not, ip may be the same: it has pushed something else then. Functions stand on
+ * addresses that are aligned, which some compilers fill up with breakpoints.
+ */
+static __noinline int leave_breakpoint(struct unwind_walk *walk, struct task_struct *task)
+{
+	u8 code = 0;
+
+	if (!walk || unwind_copy(task, &code, sizeof(code), walk->ip - 1) || code != BREAKPOINT ||
+	    unwind_read(walk, task, walk->sp))
+		return 0;
+	if ((walk->trampoline && walk->value == walk->trampoline) ||
+	    call_before(walk, task, walk->value) != CALL_NONE)
+		walk->ip--;
+	return 0;
+}
+
 /* Of the innermost frame; walk->end is set where nobody knows from where the page was come to. */
 static __always_inline void leave_kernel_pages(struct unwind_walk *walk, struct task_struct *task, const struct uprobe_task *probed)
 {
+	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	const struct mm_struct *mm = task->mm;
 
 	if (walk->trampoline && walk->ip / ARCH_PAGE_BYTES == walk->trampoline / ARCH_PAGE_BYTES) {
@@ -240,6 +266,9 @@ static __always_inline void leave_kernel_pages(struct unwind_walk *walk, struct 
 			leave_copy(walk, probed);
 		return;
 	}
+	/* Not by a system call. */
+	if (registers->orig_rax == ~0UL && walk->ip % CODE_ALIGNMENT)
+		leave_breakpoint(walk, task);
 	if (walk->trampoline)
 		leave_return_call(walk, task);
 	if (bpf_core_field_exists(mm->uprobes_state.head_tramps) && mm && mm->uprobes_state.head_tramps.first) {
