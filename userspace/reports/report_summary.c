@@ -264,6 +264,17 @@ static int add_source(struct run *run, const struct view_event *event, u32 row, 
 	return 0;
 }
 
+/* The time of a span whose end was not seen says when this was noticed: it counts without, as in the report usdt_sum. */
+static bool lacks_end(const struct view_event *event)
+{
+	u8 ended;
+
+	if (event->kind->number != KIND_usdt_span)
+		return false;
+	ended = ((const struct record_usdt_span *)event->record)->ended;
+	return ended && ended != VALUE_usdt_ended_ended;
+}
+
 static int add_event(struct run *run, unsigned kind, const struct view_event *event,
 		     struct err *err)
 {
@@ -290,7 +301,7 @@ static int add_event(struct run *run, unsigned kind, const struct view_event *ev
 		return result;
 	if (event->open && run->summary->counts_open)
 		value = (struct view_value){.type = VALUE_U64, .number = event->dur};
-	else if (event->open)
+	else if (event->open || lacks_end(event))
 		value.type = VALUE_ABSENT;
 	if (value.type == VALUE_U64)
 		return statistics_add(run->statistics, number, value.number, err);
