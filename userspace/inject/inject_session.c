@@ -494,7 +494,7 @@ bool inject_session_waits_for_lock(const struct inject_session *session,
 
 u64 inject_session_result(const struct inject_session *session)
 {
-	struct user_regs_struct general;
+	struct user_regs_struct general = {0};
 
 	return registers_read_general(session->tid, &general) ? 0 : registers_result(&general);
 }
