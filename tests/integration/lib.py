@@ -362,7 +362,8 @@ def freezer(version, pid):
 			yield folder / name, "FROZEN" if version == 1 else "1", thaw
 		finally:
 			(folder / name).write_text(thaw)
-			(folder.parent / "cgroup.procs").write_text(str(pid))
+			with contextlib.suppress(OSError): # it has ended
+				(folder.parent / "cgroup.procs").write_text(str(pid))
 
 
 class Truth:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the processes are. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -104,19 +105,10 @@ size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAI
 
 double explain_cost_percent(const struct explain *explain)
 {
-	double cost_ns = 0, cpu_ns = 0;
-	size_t count;
-	const struct record_header *const *facts =
-		view_facts(explain->view, KIND_probe_cost, &count);
+	const char *percent = view_attribute(explain->view, "result",
+					     "estimated overhead (% of the targets' CPU time)");
+	double value = percent ? strtod(percent, NULL) : 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct record_probe_cost *cost = (const void *)facts[i];
-
-		if (cost->cost_ns == ~0ULL || cost->cpu_ns == ~0ULL)
-			continue;
-		cost_ns += (double)cost->cost_ns;
-		cpu_ns = (double)cost->cpu_ns > cpu_ns ? (double)cost->cpu_ns : cpu_ns;
-	}
 	/* Prices are those of a moment when nothing else ran. */
-	return cpu_ns > 0 ? 100 * (cost_ns < cpu_ns ? cost_ns : cpu_ns) / cpu_ns : 0;
+	return value > 0 && value < 100 ? value : value >= 100 ? 100 : 0;
 }

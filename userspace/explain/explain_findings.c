@@ -52,19 +52,6 @@ const char *explain_finding_known_by(const struct explain *explain, const struct
 	return 2 * (seen_ns + evidence->sampled_ns) >= said->cost_ns ? "sampled" : "inferred";
 }
 
-bool explain_switched_off(const struct explain *explain, const char *sort)
-{
-	const struct view_survey *survey = explain->survey;
-	size_t length = strlen(sort);
-
-	for (size_t i = 0; i < survey->loss_count; i++)
-		if (survey->losses[i].reason == VALUE_loss_reason_switched_off &&
-		    !strncmp(survey->losses[i].place, sort, length) &&
-		    survey->losses[i].place[length] == ',')
-			return true;
-	return false;
-}
-
 static double state_share(const struct explain *explain, enum explain_finding finding)
 {
 	if (finding == EXPLAIN_MEMORY && explain->memory_bytes)

@@ -9,9 +9,10 @@
 
 struct thread {
 	u64 run_ns, waiting_ns;
-	u64 ready_ns;	   /* as the scheduler counted it, whether its waits were recorded or not */
-	u64 ready_told_ns; /* of that, what recorded waits say */
-	u64 other_ns;	   /* of run_ns what is told of elsewhere */
+	u64 ready_ns; /* as the scheduler counted it, whether its waits were recorded or not */
+	u64 ready_told_ns; /* of that, what waits say, also those that were too short to be recorded one by one */
+	bool throttled;
+	u64 other_ns; /* of run_ns what is told of elsewhere */
 };
 
 struct run {
@@ -72,6 +73,7 @@ static int add_preemption(struct run *run, const struct view_event *event)
 	if (text.failed)
 		return -ENOMEM;
 	run->threads[event->row_index].ready_told_ns += event->dur;
+	run->threads[event->row_index].throttled |= wait->throttled;
 	return add_to(run, wait->throttled ? EXPLAIN_THROTTLED : EXPLAIN_NO_CPU, event,
 		      text_string(&text), event->dur);
 }
@@ -168,16 +170,24 @@ static int run_counter(void *data, const struct view_event *event, struct err *e
 	return 0;
 }
 
+static u64 known_or_0(u64 ns)
+{
+	return ns == ~0ULL ? 0 : ns;
+}
+
 static int run_total(void *data, const struct view_event *event, struct err *err)
 {
 	const struct record_thread_time *time = (const void *)event->record;
-	struct run *run = data;
+	const struct record_short_wait *waits = (const void *)event->record;
+	struct thread *thread = &((struct run *)data)->threads[event->row_index];
 
 	(void)err;
-	if (event->kind->number == KIND_thread_time && time->run_ns != ~0ULL)
-		run->threads[event->row_index].run_ns += time->run_ns;
-	if (event->kind->number == KIND_thread_time && time->ready_ns != ~0ULL)
-		run->threads[event->row_index].ready_ns += time->ready_ns;
+	if (event->kind->number == KIND_thread_time) {
+		thread->run_ns += known_or_0(time->run_ns);
+		thread->ready_ns += known_or_0(time->ready_ns);
+	} else if (event->kind->number == KIND_short_wait) {
+		thread->ready_told_ns += known_or_0(waits->ready_ns);
+	}
 	return 0;
 }
 
@@ -222,29 +232,36 @@ static int tell_busiest(struct run *run)
 }
 
 /* Where waits were no longer recorded from a moment on the scheduler's sums still tell who had no CPU. */
-static int tell_ready(struct run *run)
+static int add_rest(struct run *run, size_t row)
 {
-	const struct view_survey *survey = run->explain->survey;
+	static const char *const places[] = {
+		"after waits were no longer recorded",
+		"after waits were no longer recorded, throttled by its cgroup or not"};
+	const struct view_row *of = &run->explain->survey->rows[row];
 	struct explain_evidence *evidence = &run->explain->evidence[EXPLAIN_NO_CPU];
+	const struct thread *thread = &run->threads[row];
+	u64 ns;
 
-	if (!explain_switched_off(run->explain, "waits"))
+	if (thread->ready_ns <= thread->ready_told_ns ||
+	    view_recorded_until(run->explain->view, VALUE_recorded_sort_waits, of->pid) >=
+		    run->explain->survey->window_end_ns)
 		return 0;
-	for (size_t i = 0; i < survey->row_count; i++) {
-		const struct thread *thread = &run->threads[i];
-		u64 ns = thread->ready_ns > thread->ready_told_ns
-				 ? thread->ready_ns - thread->ready_told_ns
-				 : 0;
+	ns = thread->ready_ns - thread->ready_told_ns;
+	evidence->idle_ns += ns;
+	evidence->seen_ns += ns;
+	return explain_places_add(&evidence->places, places[thread->throttled], ns, 0) ||
+			       explain_places_add(&evidence->threads, of->name, ns, 0)
+		       ? -ENOMEM
+		       : 0;
+}
 
-		if (!ns)
-			continue;
-		evidence->idle_ns += ns;
-		evidence->seen_ns += ns;
-		if (explain_places_add(&evidence->places, "after waits were no longer recorded", ns,
-				       1) ||
-		    explain_places_add(&evidence->threads, survey->rows[i].name, ns, 1))
-			return -ENOMEM;
-	}
-	return 0;
+static int tell_rest(struct run *run)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < run->explain->survey->row_count && result == 0; i++)
+		result = add_rest(run, i);
+	return result;
 }
 
 static int begin(struct explain *explain, void *state)
@@ -261,7 +278,7 @@ static int begin(struct explain *explain, void *state)
 
 static int end(void *state)
 {
-	return tell_ready(state) || tell_busiest(state) ? -ENOMEM : 0;
+	return tell_rest(state) || tell_busiest(state) ? -ENOMEM : 0;
 }
 
 static void run_free(void *state)

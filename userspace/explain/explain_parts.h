@@ -236,9 +236,6 @@ size_t explain_typical_sort(const struct explain_slow *slow, unsigned ret_parts[
 const char *explain_slow_tag(unsigned part);
 const char *explain_slow_title(unsigned part);
 
-/* Was this sort of records ("waits", "samples") no longer recorded from a moment on, since it took too much of the targets' time? */
-bool explain_switched_off(const struct explain *explain, const char *sort);
-
 /* How much of the targets' CPU time recording took, estimated; 0: that is not known. */
 double explain_cost_percent(const struct explain *explain);
 

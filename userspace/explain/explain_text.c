@@ -428,6 +428,9 @@ static void append_switched_off(const struct page *page)
 		text_append(page->text, ": no longer recorded, since it took too much of the "
 					"targets' time (-r overhead)\n");
 	}
+	if (count > SWITCHED_OFF_SHOWN)
+		text_appendf(page->text, "%s%zu more that were switched off\n",
+			     is_markdown(page) ? "- " : "", count - SWITCHED_OFF_SHOWN);
 }
 
 static void append_missing(const struct page *page)

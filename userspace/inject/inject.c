@@ -297,20 +297,26 @@ static bool waits_for_lock(struct injector *injector)
 					injector->region, INJECT_PAGE_BYTES);
 }
 
+/* Also a thread that it only makes from here on leaves at once. In the last of its steps on the way out the region may be another's. */
+static void cancel(struct injector *injector)
+{
+	if (injector->session.entered != SYS_munmap)
+		word_write(injector, offsetof(struct inject_data, cancelled), 1);
+}
+
 /*
  * Nothing of ours stays: the thread itself closes the files and unmaps the region. That is also the way out of a
  * pthread_create that waits for a lock, unless it has made the thread already. What it may have allocated so far, a stack, is lost.
  * From anywhere else in there it is let go at the end, to come back by itself; but for one whose system call filter
- * may forbid what it still has to do.
+ * would kill it for what it still has to do. It is sent that way once: the files that it closes may be another's thereafter.
  */
 static void region_leave(struct injector *injector)
 {
 	struct inject_session *session = &injector->session;
-	u64 until_ns = clock_monotonic_ns() + LEAVE_ALL_NS;
-	bool leaves = false, last = false;
+	u64 until_ns = clock_monotonic_ns() + LEAVE_ALL_NS, address;
+	bool last = false, faulted = false;
 
-	/* Also a thread that it only makes from here on leaves at once. */
-	word_write(injector, offsetof(struct inject_data, cancelled), 1);
+	cancel(injector);
 	while (!last) {
 		int result = inject_session_interrupt(session, NULL);
 
@@ -319,18 +325,24 @@ static void region_leave(struct injector *injector)
 			continue;
 		if (result)
 			return;
-		/* It made the thread, or is slow, and may hold one of the locks. */
-		leaves = !session->made_tid &&
-			 (leaves || (last && session->filtered) || waits_for_lock(injector));
+		address = 0;
+		/* If not: it made the thread, or is slow, and may hold one of the locks. */
+		if (!session->leaves && !session->made_tid &&
+		    (faulted || (last && session->killed_at_start) || waits_for_lock(injector))) {
+			session->leaves = true;
+			address = injector->region + injector->code.close_offset;
+		}
 		session->deadline_ns = clock_monotonic_ns() + LEAVE_NS;
-		result = run(injector, leaves ? injector->region + injector->code.close_offset : 0,
-			     0, NULL);
-		if (result != -ETIMEDOUT && (result != -EFAULT || leaves))
+		result = run(injector, address, 0, NULL);
+		if (result != -ETIMEDOUT && result != -EFAULT)
 			return;
 		/* What faults will do so again. */
-		leaves |= result == -EFAULT;
+		if (result == -EFAULT && (faulted || session->made_tid))
+			return;
+		faulted |= result == -EFAULT;
+		last &= result != -EFAULT;
 	}
-	session->left_alone = session->made_tid || !session->filtered;
+	session->midway = true;
 }
 
 static int create_thread(struct injector *injector, struct err *err)
@@ -357,15 +369,18 @@ static int create_thread(struct injector *injector, struct err *err)
 static void region_unmap(struct injector *injector, bool mapped)
 {
 	struct inject_session *session = &injector->session;
+	int result = inject_session_interrupt(session, NULL);
 	s64 unmapped;
 
-	if (inject_session_interrupt(session, NULL) ||
-	    (!mapped && inject_session_result(session) != injector->region))
+	/* The next thing that it does there is to unmap it. */
+	session->leaves = true;
+	session->midway = result == -ETIMEDOUT;
+	if (result || (!mapped && inject_session_result(session) != injector->region))
 		return;
-	session->left_alone = inject_session_call(session, injector->plan->syscall_return_address,
-						  injector->way_back.way_back, SYS_munmap,
-						  (u64[6]){injector->region, INJECT_REGION_BYTES},
-						  &unmapped, NULL) == -ETIMEDOUT;
+	result = inject_session_call(
+		session, injector->plan->syscall_return_address, injector->way_back.way_back,
+		SYS_munmap, (u64[6]){injector->region, INJECT_REGION_BYTES}, &unmapped, NULL);
+	session->midway = result == -ETIMEDOUT;
 }
 
 static int borrowed_run(struct injector *injector, struct err *err)

@@ -77,7 +77,8 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 		return result;
 	result = check_filter(injector, injector->session.tid, filtered, err);
 	if (!result && filtered)
-		result = inject_filter_check(injector->session.tid, err);
+		result = inject_filter_check(injector->session.tid,
+					     &injector->session.killed_at_start, err);
 	if (result)
 		return result;
 	if (inject_stack_is_own(injector->target->proc_fd, registers_stack_pointer(general),
@@ -114,6 +115,11 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 		result = injector->run(injector, err);
 	if (inject_session_end(&injector->session, &end_err) && !result)
 		result = err_set(err, end_err.code, "%s", end_err.message);
+	/* It was not through when it was let go. */
+	if (result && injector->session.midway)
+		err_set(err, result,
+			"%s; it goes on by itself when it can, with memory of ours until then",
+			err ? err->message : "");
 	return result;
 }
 

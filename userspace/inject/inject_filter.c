@@ -47,6 +47,9 @@ static const struct {
 	{SYS_exit, "exit"},
 };
 
+/* What the borrowed thread does besides while its filters are held up. */
+static const u32 start_calls[] = {SYS_memfd_create, SYS_clone, SYS_clone3};
+
 struct machine {
 	struct seccomp_data data;
 	u32 accumulator, index, memory[BPF_MEMWORDS];
@@ -186,9 +189,11 @@ static bool kills(u32 action)
 	       action == SECCOMP_RET_TRAP;
 }
 
-int inject_filter_check(u32 tid, struct err *err)
+int inject_filter_check(u32 tid, bool *ret_kills_start, struct err *err)
 {
 	struct sock_filter program[BPF_MAXINSNS];
+
+	*ret_kills_start = false;
 
 	for (unsigned long n = 0; n < FILTERS_MAX; n++) {
 		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, n, NULL);
@@ -208,6 +213,9 @@ int inject_filter_check(u32 tid, struct err *err)
 					"its system call filter (seccomp) would kill it at %s, "
 					"which the agent calls",
 					calls[i].name);
+		for (size_t i = 0; i < ARRAY_SIZE(start_calls); i++)
+			*ret_kills_start |=
+				kills(inject_filter_run(program, (size_t)count, start_calls[i]));
 	}
 	return err_set(err, -EOPNOTSUPP, "it has more than %d system call filters", FILTERS_MAX);
 }

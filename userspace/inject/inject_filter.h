@@ -16,7 +16,7 @@ int inject_filter_mode(int proc_fd, u32 tid, u32 *ret_mode);
  * damaged. */
 u32 inject_filter_run(const struct sock_filter *program, size_t count, u32 number);
 /* Of the traced and stopped thread. -EOPNOTSUPP: it would be killed at a call that the agent makes, or its filter
- * cannot be read. */
-int inject_filter_check(u32 tid, struct err *err);
+ * cannot be read. ret_kills_start: also at one that only the borrowed thread makes, to start the agent's. */
+int inject_filter_check(u32 tid, bool *ret_kills_start, struct err *err);
 
 #endif

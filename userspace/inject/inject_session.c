@@ -262,7 +262,6 @@ int inject_session_begin(struct inject_session *session, const struct inject_ses
 					   .memory_fd = memory_fd,
 					   .deadline_ns = deadline_ns,
 					   .spins = thread->runs,
-					   .filtered = thread->filtered,
 					   .entered = NO_CALL};
 	sleeps_in(tid, kernel_function);
 	result = seize(session, thread->filtered && !thread->runs, err);
@@ -513,6 +512,8 @@ int inject_session_end(struct inject_session *session, struct err *err)
 {
 	int result = inject_session_interrupt(session, err);
 
+	/* Only now it is known how far it came. */
+	session->midway &= session->made_tid || session->leaves || !session->killed_at_start;
 	if (result)
 		return result == -ETIMEDOUT ? err_set(err, result,
 						      "thread %u of %u could not be given back: it "
@@ -521,7 +522,7 @@ int inject_session_end(struct inject_session *session, struct err *err)
 					    : result;
 	if (session->restart_lost)
 		registers_restart_anew(&session->saved, session->restart_number);
-	if (session->saved.extended_bytes && !session->left_alone &&
+	if (session->saved.extended_bytes && !session->midway &&
 	    registers_write(session->tid, &session->saved))
 		result = ended(session, err);
 	if (ptrace(PTRACE_DETACH, session->tid, NULL, (void *)(long)session->stop_signal) &&

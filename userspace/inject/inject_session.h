@@ -22,9 +22,10 @@ struct inject_session {
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
 	bool spins;		/* its stops are waited for without a pause at first */
-	bool filtered;		/* by seccomp */
+	bool killed_at_start;	/* by the caller: its filter (seccomp), which is held up, would kill it at what is still to be done until made_tid */
 	bool borrowed;		/* it has run something for us */
-	bool left_alone;	/* by the caller: it is let go where it is, and comes back by itself */
+	bool midway;		/* by the caller: it is not through, and is let go where it is, to come back by itself */
+	bool leaves;		/* by the caller: where it is nothing of that is done any more */
 	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u64 entered;		/* number of the system call that it is in, as far as its stops tell */

@@ -74,7 +74,7 @@ struct stack_file {
 	struct elf_unwind *unwind;
 	struct elf_symbols symbols; /* of the C library and the main program only */
 	u64 bias;
-	bool tried;
+	bool tried, symbols_tried;
 	/* As to threads that run, once that is known: */
 	bool prepared;
 	bool is_start;	   /* what starts threads is in it */
@@ -149,6 +149,7 @@ int inject_stacks_open(struct module_list *modules, struct inject_stacks **ret_s
 		file_open(file);
 		if (file->file)
 			elf_symbols_load(file->file, "", &file->symbols, NULL);
+		file->symbols_tried = true;
 	}
 	*ret_stacks = stacks;
 	return 0;
@@ -413,17 +414,19 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 
 /* ---- in pthread_create, which we called ------------------------------------------------------------------ */
 
+/* Also where that can't be told. */
 static bool is_in_function(struct stack_file *file, u64 address, const char *function)
 {
-	if (!file->symbols.count && file->file)
+	if (!file->symbols_tried && file->file)
 		elf_symbols_load(file->file, "", &file->symbols, NULL);
+	file->symbols_tried = true;
 	for (size_t i = elf_symbols_up_to(&file->symbols, address); i; i--) {
 		const struct elf_symbol *symbol = &file->symbols.items[i - 1];
 
 		if (strcmp(symbol->name, function) == 0)
 			return address - symbol->address < symbol->size_bytes;
 	}
-	return !file->symbols.count;
+	return true;
 }
 
 static bool is_holder(struct stack_file *file, u64 address)

@@ -66,10 +66,13 @@ static void look_frozen(void *data, bool unified, const char *group)
 {
 	bool *frozen = data;
 
+	/* FREEZING, or asked for and not yet so: a thread of it is in a wait that nothing interrupts, of a driver, say; the others stand. */
 	if (!unified)
-		*frozen |= has_line("/sys/fs/cgroup/freezer", group, "freezer.state", "FROZEN");
+		*frozen |= has_line("/sys/fs/cgroup/freezer", group, "freezer.state", "FROZEN") ||
+			   has_line("/sys/fs/cgroup/freezer", group, "freezer.state", "FREEZING");
 	for (size_t i = 0; unified && i < ARRAY_SIZE(cgroup_unified_roots); i++)
-		*frozen |= has_line(cgroup_unified_roots[i], group, "cgroup.events", "frozen 1");
+		*frozen |= has_line(cgroup_unified_roots[i], group, "cgroup.events", "frozen 1") ||
+			   has_line(cgroup_unified_roots[i], group, "cgroup.freeze", "1");
 }
 
 bool cgroup_is_frozen(u32 pid)

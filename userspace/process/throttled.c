@@ -13,7 +13,7 @@
 static const char *const legacy[2] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
 _Static_assert(ARRAY_SIZE(legacy) == ARRAY_SIZE(cgroup_unified_roots), "gone through together");
 
-static void add_stat(const char *path, struct throttled *sum)
+static bool add_stat(const char *path, struct throttled *sum)
 {
 	FILE *file = fopen(path, "re");
 	char line[128];
@@ -29,12 +29,14 @@ static void add_stat(const char *path, struct throttled *sum)
 	}
 	if (file)
 		fclose(file);
+	return file != NULL;
 }
 
-/* Of a cgroup, "/a/b", and of those above it. */
-static void add_all(const char *root, const char *cgroup, struct throttled *sum)
+/* Of a cgroup, "/a/b", and of those above it. False: it is not there. */
+static bool add_all(const char *root, const char *cgroup, struct throttled *sum)
 {
 	char group[PATH_MAX], path[2 * PATH_MAX];
+	bool found = false;
 
 	snprintf(group, sizeof(group), "%s", cgroup);
 	for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
@@ -42,14 +44,17 @@ static void add_all(const char *root, const char *cgroup, struct throttled *sum)
 		if (!*group)
 			break;
 		snprintf(path, sizeof(path), "%s%s/cpu.stat", root, group);
-		add_stat(path, sum);
+		found |= add_stat(path, sum);
 	}
+	return found;
 }
 
 static void add_group(void *data, bool is_unified, const char *group)
 {
+	/* One name may be a link to the other. */
 	for (size_t i = 0; i < ARRAY_SIZE(legacy); i++)
-		add_all(is_unified ? cgroup_unified_roots[i] : legacy[i], group, data);
+		if (add_all(is_unified ? cgroup_unified_roots[i] : legacy[i], group, data))
+			return;
 }
 
 struct throttled throttled_read(u32 pid)

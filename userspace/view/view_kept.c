@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/spool.h"
 #include "base/stop.h"
 #include "view/view_parts.h"
 
+#define FREE_SHARE \
+	4 /* of the free space of temporary files, that which is kept has one part of so many */
 #define EVENTS_BETWEEN_LOOKS 4096 /* at the stop flag */
 
 /* An event, with its cause and its record behind it. */
@@ -39,6 +42,7 @@ struct view_kept {
 	struct spool_store store;
 	u64 ts; /* of the last event, and how many paths there were */
 	size_t path_count;
+	u64 limit_bytes; /* of what is kept */
 	bool failed;
 };
 
@@ -47,7 +51,10 @@ struct view_kept *view_kept_new(struct view *view, const struct view_kept_kind *
 	struct view_kept *kept = calloc(1, sizeof(*kept));
 
 	if (kept)
-		*kept = (struct view_kept){.view = view, .kinds = kinds, .store = SPOOL_STORE_INIT};
+		*kept = (struct view_kept){.view = view,
+					   .kinds = kinds,
+					   .store = SPOOL_STORE_INIT,
+					   .limit_bytes = ~0ULL};
 	return kept;
 }
 
@@ -70,13 +77,29 @@ static void fail(struct view_kept *kept)
 	kept->failed = true;
 }
 
+/* Once there is a file: others of the same run have to have room there, too, and can't do without. */
+static u64 limit_of(const struct spool_store *store)
+{
+	struct statvfs status;
+
+	if (store->fd < 0)
+		return ~0ULL;
+	return fstatvfs(store->fd, &status) ? 0
+					    : (u64)status.f_bavail * status.f_frsize / FREE_SHARE;
+}
+
 /* NULL: there is none. */
 static u8 *make_room(struct view_kept *kept, size_t size_bytes)
 {
 	struct err err;
 	u8 *room = NULL;
+	bool had_file = kept->store.fd >= 0;
 
 	if (spool_reserve(&kept->spool, &kept->store, size_bytes, &room, &err))
+		fail(kept);
+	else if (!had_file)
+		kept->limit_bytes = limit_of(&kept->store);
+	if (!kept->failed && kept->spool.size_bytes > kept->limit_bytes)
 		fail(kept);
 	return kept->failed ? NULL : room;
 }
