@@ -339,24 +339,6 @@ u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns)
 	return pid;
 }
 
-bool code_map_is_own(const struct code_map *map, const struct code_mapping *mapping)
-{
-	u32 pid = mapping->pid;
-
-	for (int i = 0; i < GENERATIONS_MAX; i++) {
-		const u64 *parent = map_find(&map->parents, pid, 0);
-		const u64 *exec_ns = map_find(&map->execs, pid, 0), *id;
-
-		if (!parent || (exec_ns && *exec_ns != UINT64_MAX))
-			break;
-		pid = (u32)*parent;
-		id = map_find(&map->by_range, pid, mapping->start);
-		if (id && map->mappings[*id - 1].inode == mapping->inode)
-			return false;
-	}
-	return true;
-}
-
 static void code_process_free(struct code_process *process)
 {
 	if (!process->root_is_anothers)

@@ -134,11 +134,6 @@ void agents_follow(struct agents *agents);
 bool agents_follows(const struct agents *agents);
 /* Descendants of a command in which the driver is mapped, and into which it loaded no agent; ret_example: one of them. */
 size_t agents_unreached(const struct agents *agents, u32 *ret_example);
-/* Behind the window: a process that had mapped the driver itself. If it is a descendant for which no agent was tried, it is counted: it ended too soon, or began
- * too late. */
-void agents_note_driver(struct agents *agents, u32 pid);
-/* Those; ret_example: one of them. */
-size_t agents_unmet(const struct agents *agents, u32 *ret_example);
 /* Processes that start CUDA and get no agent, since there are too many of them. */
 u64 agents_turned_away(const struct agents *agents);
 /* For the drain thread. */

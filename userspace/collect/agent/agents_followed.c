@@ -183,30 +183,6 @@ size_t agents_unreached(const struct agents *agents, u32 *ret_example)
 	return count;
 }
 
-static bool was_tried(const struct agents *agents, u32 pid)
-{
-	for (size_t i = 0; i < agents->count; i++)
-		if (agents_process(&agents->agents[i])->pid == pid)
-			return true;
-	return map_find(&agents->unreached, pid, SEEN_TURNED_AWAY);
-}
-
-void agents_note_driver(struct agents *agents, u32 pid)
-{
-	/* What a command starts gets its agent by the driver. */
-	if (!agents->config.follow || agents->config.launch || was_tried(agents, pid))
-		return;
-	if (!agents->unmet++)
-		agents->unmet_example = pid;
-}
-
-size_t agents_unmet(const struct agents *agents, u32 *ret_example)
-{
-	if (agents->unmet)
-		*ret_example = agents->unmet_example;
-	return agents->unmet;
-}
-
 bool agents_follows(const struct agents *agents)
 {
 	return agents->config.follow || agents->config.late_targets;
