@@ -254,7 +254,8 @@ static __noinline int leave_breakpoint(struct unwind_walk *walk, struct task_str
 }
 
 /* Of the innermost frame; walk->end is set where nobody knows from where the page was come to. */
-static __always_inline void leave_kernel_pages(struct unwind_walk *walk, struct task_struct *task, const struct uprobe_task *probed)
+static __always_inline void leave_kernel_pages(struct unwind_walk *walk, struct task_struct *task, const struct uprobe_task *probed,
+					       bool in_user)
 {
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
 	const struct mm_struct *mm = task->mm;
@@ -266,8 +267,8 @@ static __always_inline void leave_kernel_pages(struct unwind_walk *walk, struct 
 			leave_copy(walk, probed);
 		return;
 	}
-	/* Not by a system call. */
-	if (registers->orig_rax == ~0UL && walk->ip % CODE_ALIGNMENT)
+	/* In the kernel, and not by a system call. */
+	if (!in_user && registers->orig_rax == ~0UL && walk->ip % CODE_ALIGNMENT)
 		leave_breakpoint(walk, task);
 	if (walk->trampoline)
 		leave_return_call(walk, task);

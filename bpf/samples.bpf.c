@@ -63,6 +63,7 @@ static __always_inline void take_sample(struct bpf_perf_event_data *context, u64
 	if (record.in_kernel)
 		inner = take_kernel(context, scratch, pid);
 	scratch->interrupts = 1;
+	scratch->in_user = !record.in_kernel;
 	record.header.stack = stack_take_behind(context, scratch, pid_tgid, inner);
 	emit(&record.header, sizeof(record));
 }

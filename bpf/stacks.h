@@ -20,6 +20,7 @@ struct stack_scratch {
 	struct unwind_walk walk;
 	struct python_walk python;
 	u32 interrupts; /* the program may interrupt any other one */
+	u32 in_user;	/* and has interrupted the thread in code of its own, not in the kernel */
 };
 
 struct stack_hash {
@@ -275,7 +276,7 @@ static __always_inline bool stack_walk_of(struct task_struct *task, struct stack
 	struct stack_walk state = {scratch, task};
 	struct unwind_walk *walk;
 
-	if (!walks_by_tables || !unwind_begin(&scratch->walk, state.task, pid, to_skip))
+	if (!walks_by_tables || !unwind_begin(&scratch->walk, state.task, pid, to_skip, scratch->in_user))
 		return false;
 	if (reads_python)
 		python_take(&scratch->python, task, pid, scratch->interrupts);

@@ -551,8 +551,8 @@ static __always_inline bool is_outermost(struct unwind_walk *walk, struct task_s
 	return unwind_read(walk, task, walk->sp) || call_before(walk, task, walk->value) == CALL_NONE;
 }
 
-/* False: the process has no tables. */
-static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_struct *task, u32 pid, u32 to_skip)
+/* in_user: the thread was interrupted in code of its own, so it is where its registers say. False: the process has no tables. */
+static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_struct *task, u32 pid, u32 to_skip, bool in_user)
 {
 	const struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
 	const struct pt_regs *registers = (void *)bpf_task_pt_regs(task);
@@ -576,7 +576,7 @@ static __always_inline bool unwind_begin(struct unwind_walk *walk, struct task_s
 	walk->uncovered = walk->unmapped = 0;
 	walk->scanned = 0;
 	walk->outermost = is_outermost(walk, task, registers);
-	leave_kernel_pages(walk, task, probed);
+	leave_kernel_pages(walk, task, probed, in_user);
 	return true;
 }
 

@@ -273,8 +273,8 @@ static int add_marked_note(struct report_table *table, const struct view_survey 
 		     step_ns ? step_ns : "?") < 0)
 		table->marked_note = NULL;
 	if (asprintf(&table->marked_brief,
-		     step_ns ? "each time contains a step of the kernel's, about %.1f us"
-			     : "each time contains a step of the kernel's",
+		     step_ns ? "with a kernel's step, about %.3g us each"
+			     : "with a kernel's step each",
 		     step_ns ? strtod(step_ns, NULL) / 1e3 : 0) < 0)
 		table->marked_brief = NULL;
 	return table->marked_note && table->marked_brief ? 0 : -ENOMEM;
