@@ -297,10 +297,19 @@ static bool waits_for_lock(struct injector *injector)
 					injector->region, INJECT_PAGE_BYTES);
 }
 
-/* Also a thread that it only makes from here on leaves at once. In the last of its steps on the way out the region may be another's. */
+/* It is unmapped, or is being: another's, maybe. */
+static bool region_goes(const struct injector *injector)
+{
+	const struct inject_session *session = &injector->session;
+
+	return session->unmapped == injector->region ||
+	       (session->entered == SYS_munmap && session->entered_argument == injector->region);
+}
+
+/* Also a thread that it only makes from here on leaves at once. */
 static void cancel(struct injector *injector)
 {
-	if (injector->session.entered != SYS_munmap)
+	if (!region_goes(injector))
 		word_write(injector, offsetof(struct inject_data, cancelled), 1);
 }
 
@@ -327,7 +336,7 @@ static void region_leave(struct injector *injector)
 			return;
 		address = 0;
 		/* If not: it made the thread, or is slow, and may hold one of the locks. */
-		if (!session->leaves && !session->made_tid &&
+		if (!session->leaves && !session->made_tid && !region_goes(injector) &&
 		    (faulted || (last && session->killed_at_start) || waits_for_lock(injector))) {
 			session->leaves = true;
 			address = injector->region + injector->code.close_offset;
@@ -372,9 +381,9 @@ static void region_unmap(struct injector *injector, bool mapped)
 	int result = inject_session_interrupt(session, NULL);
 	s64 unmapped;
 
-	/* The next thing that it does there is to unmap it. */
+	/* The next thing that it does there is to unmap it; what mmap did not map is another's, maybe. */
 	session->leaves = true;
-	session->midway = result == -ETIMEDOUT;
+	session->midway = result == -ETIMEDOUT && mapped;
 	if (result || (!mapped && inject_session_result(session) != injector->region))
 		return;
 	result = inject_session_call(

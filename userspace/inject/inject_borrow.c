@@ -116,7 +116,7 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 	if (inject_session_end(&injector->session, &end_err) && !result)
 		result = err_set(err, end_err.code, "%s", end_err.message);
 	/* It was not through when it was let go. */
-	if (result && injector->session.midway)
+	if (result && injector->session.midway && end_err.code != -ESRCH)
 		err_set(err, result,
 			"%s; it goes on by itself when it can, with memory of ours until then",
 			err ? err->message : "");

@@ -372,6 +372,8 @@ static void note_exit(struct inject_session *session, const struct __ptrace_sysc
 {
 	if (makes_thread(session->entered) && info->exit.rval > 0)
 		session->made_tid = (u32)info->exit.rval;
+	if (session->entered == SYS_munmap)
+		session->unmapped = session->entered_argument;
 	session->restart_lost |= registers_is_interrupted_wait((u64)info->exit.rval);
 	session->entered = NO_CALL;
 }
@@ -401,6 +403,7 @@ int inject_session_run(struct inject_session *session, u64 address, u64 stack_po
 			continue;
 		}
 		session->entered = info.entry.nr;
+		session->entered_argument = info.entry.args[0];
 		session->restart_lost |= registers_loses_restart(session->entered);
 		if (info.instruction_pointer == places[0] ||
 		    info.instruction_pointer == places[1]) {

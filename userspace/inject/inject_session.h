@@ -29,6 +29,8 @@ struct inject_session {
 	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u64 entered;		/* number of the system call that it is in, as far as its stops tell */
+	u64 entered_argument;	/* the first one of that */
+	u64 unmapped;		/* the first one of the last munmap() that ended; 0: none */
 	u32 made_tid;		/* of a thread that it made by clone(), as the target sees it; 0: none yet */
 };
 

@@ -414,19 +414,19 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 
 /* ---- in pthread_create, which we called ------------------------------------------------------------------ */
 
-/* Also where that can't be told. */
+/* Also where that can't be told, since the file has no names. */
 static bool is_in_function(struct stack_file *file, u64 address, const char *function)
 {
 	if (!file->symbols_tried && file->file)
 		elf_symbols_load(file->file, "", &file->symbols, NULL);
 	file->symbols_tried = true;
-	for (size_t i = elf_symbols_up_to(&file->symbols, address); i; i--) {
-		const struct elf_symbol *symbol = &file->symbols.items[i - 1];
+	for (size_t i = 0; i < file->symbols.count; i++) {
+		const struct elf_symbol *symbol = &file->symbols.items[i];
 
 		if (strcmp(symbol->name, function) == 0)
 			return address - symbol->address < symbol->size_bytes;
 	}
-	return true;
+	return !file->symbols.count;
 }
 
 static bool is_holder(struct stack_file *file, u64 address)
