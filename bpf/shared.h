@@ -121,6 +121,15 @@ struct pipe_end {
 	u64 number;
 };
 
+/* Both ends of a socket of the internet, as it was when somebody waited for it. */
+struct waited_ends {
+	u16 family;   /* AF_INET or AF_INET6; 0: it is none of these */
+	u16 protocol; /* IPPROTO_* */
+	u16 local_port, remote_port; /* 0: none */
+	u32 state; /* TCP_* of the kernel */
+	u8 local[16], remote[16]; /* as on the wire */
+};
+
 #define FILE_READS  1 /* the kernel's FMODE_READ, */
 #define FILE_WRITES 2 /* and FMODE_WRITE */
 
@@ -130,6 +139,7 @@ struct waited_file {
 	u32 mode; /* FILE_* */
 	u64 inode; /* its number */
 	struct pipe_end other; /* of a pipe itself */
+	struct waited_ends ends;
 };
 
 struct waited_event {

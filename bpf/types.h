@@ -136,12 +136,22 @@ struct socket {
 	struct sock *sk;
 };
 
+struct in6_addr {
+	unsigned char bytes[16]; /* the kernel has a union here */
+};
+
 struct sock_common {
+	unsigned int skc_daddr, skc_rcv_saddr; /* of both ends; in the order of the wire */
+	unsigned short skc_dport;	       /* so is this one; */
+	unsigned short skc_num;		       /* this one is not */
 	unsigned short skc_family;
+	unsigned char skc_state;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 };
 
 struct sock {
 	struct sock_common __sk_common;
+	unsigned short sk_protocol;
 	struct socket *sk_socket; /* NULL: nobody has accepted it yet, or it was closed */
 };
 

@@ -6,6 +6,8 @@
 #ifndef GPUPROBE_BPF_WAITED_FILES_H
 #define GPUPROBE_BPF_WAITED_FILES_H
 
+#include <bpf/bpf_endian.h>
+
 #include "arch_x86_64.h"
 #include "emit.h"
 #include "memory_of.h"
@@ -21,6 +23,8 @@
 #define PIPEFS_MAGIC	  0x50495045
 #define SOCKFS_MAGIC	  0x534f434b
 #define FAMILY_UNIX	  1
+#define FAMILY_INET	  2
+#define FAMILY_INET6	  10
 #define POLLED_MAX	  8  /* that are looked at, */
 #define SELECTED_WORDS	  16 /* and of select(), which knows no more descriptors than 64 times as many */
 #define SELECTED_SETS	  3
@@ -169,6 +173,29 @@ static __always_inline void socket_other(const struct file *file, struct pipe_en
 		*other = found;
 }
 
+static __always_inline void ends_of(const struct file *file, struct waited_ends *ends)
+{
+	const struct socket *socket = BPF_CORE_READ(file, private_data);
+	const struct sock *sock = BPF_CORE_READ(socket, sk);
+	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family);
+
+	if (family == FAMILY_INET) {
+		BPF_CORE_READ_INTO((u32 *)ends->local, sock, __sk_common.skc_rcv_saddr);
+		BPF_CORE_READ_INTO((u32 *)ends->remote, sock, __sk_common.skc_daddr);
+	} else if (family == FAMILY_INET6 &&
+		   bpf_core_field_exists(((struct sock *)0)->__sk_common.skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&ends->local, sock, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&ends->remote, sock, __sk_common.skc_v6_daddr);
+	} else {
+		return;
+	}
+	ends->protocol = BPF_CORE_READ(sock, sk_protocol);
+	ends->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+	ends->remote_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	ends->state = BPF_CORE_READ(sock, __sk_common.skc_state);
+	ends->family = family;
+}
+
 static __always_inline void file_tell(struct file *file, u32 fd, struct waited_file *told)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -184,6 +211,7 @@ static __always_inline void file_tell(struct file *file, u32 fd, struct waited_f
 		told->other.number = told->inode;
 	} else if (type == FILE_IS_SOCKET && magic == SOCKFS_MAGIC) {
 		socket_other(file, &told->other);
+		ends_of(file, &told->ends);
 	}
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process/open_file.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,110 +9,19 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "process/sockets.h"
 
-#define EPOLL_SHOWN   3 /* of the descriptors that one waits for */
-#define TCP_LISTEN    0x0a
-#define ADDRESS_BYTES 33 /* of an IPv6 address in hexadecimal digits */
+#define EPOLL_SHOWN  3 /* of the descriptors that one waits for */
+#define EPOLL_LOOKED 256
 
-/* ---- sockets: as the process's own network namespace has them ---- */
-
-/* As /proc/net has it: words of 32 bits, each in the order of this processor. */
-static bool append_address(struct text *text, const char *digits, unsigned port)
-{
-	size_t words = strlen(digits) / 8;
-	u32 address[4] = {0};
-	char shown[INET6_ADDRSTRLEN];
-
-	if (words != 1 && words != 4)
-		return false;
-	for (size_t i = 0; i < words; i++)
-		if (sscanf(digits + 8 * i, "%8x", &address[i]) != 1)
-			return false;
-	if (!inet_ntop(words == 1 ? AF_INET : AF_INET6, address, shown, sizeof(shown)))
-		return false;
-	text_appendf(text, words == 1 ? "%s:%u" : "[%s]:%u", shown, port);
-	return true;
-}
-
-static bool append_internet(struct text *text, const char *protocol, const char *line, u64 inode)
-{
-	char local[ADDRESS_BYTES], remote[ADDRESS_BYTES];
-	unsigned local_port, remote_port, state;
-	unsigned long long found;
-
-	if (sscanf(line, " %*[^:]: %32[0-9A-Fa-f]:%x %32[0-9A-Fa-f]:%x %x %*s %*s %*s %*s %*s %llu",
-		   local, &local_port, remote, &remote_port, &state, &found) != 6 ||
-	    found != inode)
-		return false;
-	text_appendf(text, "%s ", protocol);
-	append_address(text, local, local_port);
-	if (state == TCP_LISTEN && protocol[0] == 't') {
-		text_append(text, " (listening)");
-	} else if (remote_port) {
-		text_append(text, " <-> ");
-		append_address(text, remote, remote_port);
-	}
-	return true;
-}
-
-/* Num RefCount Protocol Flags Type St Inode Path. False: it is another one, or has no name. */
-static bool append_unix(struct text *text, const char *protocol, const char *line, u64 inode)
-{
-	unsigned long long found;
-	int path = 0;
-
-	if (sscanf(line, " %*s %*s %*s %*s %*s %*s %llu%n", &found, &path) != 1 || found != inode)
-		return false;
-	line += path;
-	while (*line == ' ')
-		line++;
-	if (!*line || *line == '\n')
-		return false;
-	text_appendf(text, "%s:%.*s", protocol, (int)strcspn(line, "\n"), line);
-	return true;
-}
-
-static const struct socket_table {
-	const char *file, *protocol;
-	bool (*append)(struct text *text, const char *protocol, const char *line, u64 inode);
-} socket_tables[] = {
-	{"tcp", "tcp", append_internet},  {"unix", "unix", append_unix},
-	{"tcp6", "tcp", append_internet}, {"udp", "udp", append_internet},
-	{"udp6", "udp", append_internet}, {"raw", "raw", append_internet},
-};
-
-static bool find_socket(u32 pid, const struct socket_table *table, u64 inode, struct text *text)
-{
-	char path[64], *line = NULL;
-	size_t capacity = 0;
-	bool found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, table->file);
-	file = fopen(path, "re");
-	while (file && !found && getline(&line, &capacity, file) > 0)
-		found = table->append(text, table->protocol, line, inode);
-	if (file)
-		fclose(file);
-	free(line);
-	return found;
-}
-
-/* Of a connection between UNIX sockets the one that was bound has the name. */
 static void append_socket(u32 pid, u64 inode, u64 other, struct text *text)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(socket_tables); i++)
-		if (find_socket(pid, &socket_tables[i], inode, text))
-			return;
-	for (size_t i = 0; other && i < ARRAY_SIZE(socket_tables); i++)
-		if (socket_tables[i].append == append_unix &&
-		    find_socket(pid, &socket_tables[i], other, text))
-			return;
-	text_append(text, other ? "unix socket" : "socket");
-}
+	struct socket_asked asked = {.inode = inode, .other = other};
 
-/* ---- all ---- */
+	sockets_describe(pid, &asked, 1);
+	text_append(text, text_string(&asked.text));
+	text_free(&asked.text);
+}
 
 static void append_plain(u32 pid, const char *path, const struct stat *status, u64 other,
 			 struct text *text)
@@ -148,32 +56,103 @@ static bool look(u32 pid, u32 fd, char path[PATH_MAX], struct stat *ret_status)
 	return true;
 }
 
-/* What an epoll waits for, as its lines "tfd: N ..." say. */
-static void append_epoll(u32 pid, u32 fd, struct text *text)
+/* ---- what an epoll waits for ---- */
+
+struct members {
+	u32 *fds;
+	size_t count, capacity;
+	struct socket_asked
+		sockets[EPOLL_LOOKED]; /* of the first ones; of what is none the inode is 0 */
+	size_t looked;
+};
+
+static int compare_fds(const void *left, const void *right)
+{
+	u32 a = *(const u32 *)left, b = *(const u32 *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* As its lines "tfd: N ..." say, which are in no order. */
+static void read_members(u32 pid, u32 fd, struct members *members)
 {
 	char path[PATH_MAX], *line = NULL;
-	size_t capacity = 0, count = 0;
+	size_t capacity = 0;
 	unsigned member;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%u", pid, fd);
 	file = fopen(path, "re");
-	while (file && getline(&line, &capacity, file) > 0) {
-		struct stat status;
-
-		if (sscanf(line, "tfd: %u", &member) != 1 || count++ >= EPOLL_SHOWN ||
-		    !look(pid, member, path, &status))
-			continue;
-		text_append(text, count == 1 ? "epoll of " : ", ");
-		append_plain(pid, path, &status, 0, text);
-	}
-	if (count > EPOLL_SHOWN)
-		text_appendf(text, ", %zu more", count - EPOLL_SHOWN);
-	if (!count)
-		text_append(text, "epoll of nothing");
+	while (file && getline(&line, &capacity, file) > 0)
+		if (sscanf(line, "tfd: %u", &member) == 1 &&
+		    !array_reserve(&members->fds, &members->capacity, members->count + 1))
+			members->fds[members->count++] = member;
 	if (file)
 		fclose(file);
 	free(line);
+	if (members->count)
+		qsort(members->fds, members->count, sizeof(*members->fds), compare_fds);
+	members->looked = members->count < EPOLL_LOOKED ? members->count : EPOLL_LOOKED;
+	for (size_t i = 0; i < members->looked; i++) {
+		struct stat status;
+
+		if (look(pid, members->fds[i], path, &status) && S_ISSOCK(status.st_mode))
+			members->sockets[i].inode = status.st_ino;
+	}
+	sockets_describe(pid, members->sockets, members->looked);
+}
+
+/* Those at which others are served say most of what its thread is for; what wakes it from within says least. */
+static int member_rank(const struct socket_asked *member)
+{
+	return (int)member->role + (member->inode != 0);
+}
+
+static void append_member(u32 pid, const struct members *members, size_t i, struct text *text)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (members->sockets[i].inode)
+		text_append(text, text_string(&members->sockets[i].text));
+	else if (look(pid, members->fds[i], path, &status))
+		append_plain(pid, path, &status, 0, text);
+	else
+		text_appendf(text, "descriptor %u", members->fds[i]);
+}
+
+static void append_members(u32 pid, const struct members *members, struct text *text)
+{
+	size_t shown = 0;
+
+	for (int rank = SOCKET_LISTENS + 1; rank >= 0; rank--)
+		for (size_t i = 0; i < members->looked && shown < EPOLL_SHOWN; i++) {
+			if (member_rank(&members->sockets[i]) != rank)
+				continue;
+			text_append(text, shown ? ", " : " of ");
+			append_member(pid, members, i, text);
+			shown++;
+		}
+	if (members->count > shown)
+		text_appendf(text, ", %zu more", members->count - shown);
+}
+
+static void append_epoll(u32 pid, u32 fd, struct text *text)
+{
+	struct members *members = calloc(1, sizeof(*members));
+
+	text_append(text, "epoll");
+	if (!members)
+		return;
+	read_members(pid, fd, members);
+	if (members->count)
+		append_members(pid, members, text);
+	else
+		text_append(text, " of nothing");
+	for (size_t i = 0; i < members->looked; i++)
+		text_free(&members->sockets[i].text);
+	free(members->fds);
+	free(members);
 }
 
 bool open_file_describe(u32 pid, u32 fd, u64 inode, u64 other, struct text *text)

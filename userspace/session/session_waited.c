@@ -9,12 +9,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "process/open_file.h"
+#include "process/sockets.h"
 
 #define LOOK_SHARE    50 /* looking takes one in so many nanoseconds */
 #define HOLDERS_SHOWN 2
@@ -208,11 +210,30 @@ void session_waited_look(struct session *session, bool always)
 
 /* ---- what is told ---- */
 
+/* Of a socket of the internet the BPF programs told enough: its descriptor may be closed by now. */
+static void describe_ends(u32 pid, const struct waited_ends *told, struct text *text)
+{
+	struct socket_ends ends = {
+		.family = told->family,
+		.protocol = told->protocol,
+		.local_port = told->local_port,
+		.remote_port = told->remote_port,
+		.state = told->state,
+	};
+
+	memcpy(ends.local, told->local, sizeof(ends.local));
+	memcpy(ends.remote, told->remote, sizeof(ends.remote));
+	sockets_describe_ends(pid, &ends, text);
+}
+
 static void describe(const struct waited_event *event, u32 i, struct text *text)
 {
 	const struct waited_file *file = &event->files[i];
 
-	if (!open_file_describe(event->event.pid, file->fd, file->inode, file->other.number, text))
+	if (file->ends.family)
+		describe_ends(event->event.pid, &file->ends, text);
+	else if (!open_file_describe(event->event.pid, file->fd, file->inode, file->other.number,
+				     text))
 		text_appendf(text, "descriptor %u (not known what it was)", file->fd);
 }
 

@@ -59,17 +59,27 @@ struct part {
 	u64 since_ns, until_ns;
 };
 
+/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests, for these. */
+static enum why_wait wait_of(const struct run *run, const struct part *part, enum why_sort sort)
+{
+	const struct why_gap *gap = &part->cursor->gap;
+
+	if (sort == WHY_WAIT && run->threads[part->row].wait_for == WHY_WAIT_REQUESTS)
+		return WHY_WAIT_REQUESTS;
+	return part->row != gap->row || sort == WHY_WAIT ? run->threads[gap->row].wait_for
+							 : WHY_WAIT_NONE;
+}
+
 static struct why_cause cause_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
 	const struct why_gap *gap = &part->cursor->gap;
-	bool waits = part->row != gap->row || sort == WHY_WAIT;
 
 	return (struct why_cause){
 		.gpu = part->gpu,
 		.sort = sort,
 		.row_index = part->row,
 		.waiter = part->row == gap->row ? WHY_NO_ROW : gap->row,
-		.wait = waits ? run->threads[gap->row].wait_for : WHY_WAIT_NONE,
+		.wait = wait_of(run, part, sort),
 		.held = part->cursor->held,
 		.is_long = gap->until_ns - gap->since_ns >= WHY_LONG_NS,
 	};
@@ -369,6 +379,9 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 		return -ENOMEM;
 	if (thread->wait_for == WHY_WAIT_GIL && thread->wait.woken_by != VALUE_woken_by_thread)
 		thread->waker = gil_owner(run, event);
+	if (thread->waker == WHY_NO_ROW &&
+	    why_waits_served(&run->waits, run->view, event, &thread->wait_for) < 0)
+		return -ENOMEM;
 	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
 	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
 	return 0;

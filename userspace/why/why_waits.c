@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/socket_words.h"
 
 static const char *const words[WHY_WAITS] = {
 #define WAIT(name, words) [WHY_WAIT_##name] = words,
@@ -18,6 +19,14 @@ static const struct {
 } named[] = {
 #define WAIT_NAMED(name, word)	   {WHY_WAIT_##name, word, false},
 #define WAIT_OF_DEVICE(name, word) {WHY_WAIT_##name, word, true},
+#include "why/why_waits.def"
+};
+
+static const struct {
+	enum why_wait wait;
+	const char *word;
+} served[] = {
+#define WAIT_SERVED(name, word) {WHY_WAIT_##name, word},
 #include "why/why_waits.def"
 };
 
@@ -102,7 +111,35 @@ int why_waits_find(struct why_waits *waits, const struct view *view, const struc
 	return 0;
 }
 
+static bool is_server(const char *waited)
+{
+	return waited &&
+	       (strstr(waited, SOCKET_ACCEPTED_WORD) || strstr(waited, SOCKET_LISTENS_WORD));
+}
+
+int why_waits_served(struct why_waits *waits, const struct view *view,
+		     const struct view_event *event, enum why_wait *ret_wait)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	const u64 *known;
+	bool is;
+
+	if (!wait->waited)
+		return 0;
+	known = map_find(&waits->served, wait->waited, 0);
+	is = known ? *known : is_server(view_text(view, wait->waited));
+	if (!known && map_set(&waits->served, wait->waited, 0, is))
+		return -ENOMEM;
+	for (size_t i = 0; is && i < ARRAY_SIZE(served); i++)
+		if (!strncmp(event->name, served[i].word, strlen(served[i].word))) {
+			*ret_wait = served[i].wait;
+			return 1;
+		}
+	return 0;
+}
+
 void why_waits_free(struct why_waits *waits)
 {
 	map_free(&waits->known);
+	map_free(&waits->served);
 }

@@ -9,11 +9,14 @@
 /* Zero-initialise it. */
 struct why_waits {
 	struct map known; /* (process, stack) -> enum why_wait of the functions in it */
+	struct map served; /* text of what is waited for -> is it one at which others are served? */
 	const char *plain; /* a name that says nothing of it: most waits in a row have one name, and the view has it once */
 };
 
 /* Of an off_cpu event. 0 or -ENOMEM. */
 int why_waits_find(struct why_waits *waits, const struct view *view, const struct view_event *event, enum why_wait *ret_wait);
+/* Is it at an end at which the process serves others, whoever wakes it? 1, 0 or -ENOMEM. */
+int why_waits_served(struct why_waits *waits, const struct view *view, const struct view_event *event, enum why_wait *ret_wait);
 const char *why_wait_words(enum why_wait wait);
 void why_waits_free(struct why_waits *waits);
 
