@@ -117,7 +117,7 @@ static bool read_levels(struct budget_streak *streak, u64 percent, u64 cpu_ns)
 	const struct budget_part parts[] = {{cpu_ns, false, true, false, false},
 					    {cpu_ns * percent / 100, true, true, false, false}};
 
-	return budget_levels_are_over(streak, parts, 2, cpu_ns);
+	return budget_levels_are_over(streak, parts, 2, cpu_ns, cpu_ns);
 }
 
 TEST(a_streak_takes_several_readings)
@@ -136,6 +136,20 @@ TEST(one_reading_far_above_the_budget_is_enough)
 
 	CHECK(!read_levels(&streak, BUDGET_AT_ONCE_PERCENT, 1000));
 	CHECK(read_levels(&streak, BUDGET_AT_ONCE_PERCENT + 1, 1000));
+}
+
+/* A service that sleeps nearly all the time: half of what it runs is less than nobody notices, in each second. */
+TEST(what_takes_next_to_nothing_of_a_cpu_stays_whatever_its_share_is)
+{
+	struct budget_streak streak = {0};
+	const u64 second_ns = 1000000000ULL,
+		  noticed_ns = second_ns / 100 * BUDGET_OF_ONE_CPU_PERCENT;
+	const struct budget_part little[] = {{noticed_ns, true, true, false, false}};
+	const struct budget_part more[] = {{noticed_ns + 1000000, true, true, false, false}};
+
+	for (unsigned i = 0; i < 2 * BUDGET_STREAK_READINGS; i++)
+		CHECK(!budget_levels_are_over(&streak, little, 1, 2 * noticed_ns, second_ns));
+	CHECK(budget_levels_are_over(&streak, more, 1, 2 * noticed_ns, second_ns));
 }
 
 TEST(a_streak_takes_cpu_time)

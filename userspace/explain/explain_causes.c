@@ -58,9 +58,9 @@ static enum explain_finding finding_of_own(const struct why *why, const struct w
 	else if (cause->sort == WHY_CALL || cause->sort == WHY_SYNC || cause->sort == WHY_LAUNCH ||
 		 cause->sort == WHY_BEGIN)
 		finding = explain_finding_of_call(cause->what);
-	if (finding == EXPLAIN_FINDINGS)
-		finding = cause->is_long ? EXPLAIN_CODE : EXPLAIN_LAUNCH;
-	return finding;
+	if (finding == EXPLAIN_FINDINGS && cause->is_long)
+		finding = cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_CODE_OR_WAITS : EXPLAIN_CODE;
+	return finding == EXPLAIN_FINDINGS ? EXPLAIN_LAUNCH : finding;
 }
 
 enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause)
@@ -137,6 +137,13 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 		       : 0;
 }
 
+static enum explain_held held_of(const struct why_cause *cause)
+{
+	if (!cause->is_long)
+		return EXPLAIN_HELD_SHORT;
+	return cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_HELD_OR_WAITED : EXPLAIN_HELD_LONG;
+}
+
 static int add(struct explain *explain, const struct why_cause *cause)
 {
 	enum explain_finding finding = explain_finding_of_cause(&explain->why, cause);
@@ -148,7 +155,7 @@ static int add(struct explain *explain, const struct why_cause *cause)
 	evidence->seen_ns += strcmp(seen, "seen") ? 0 : cause->ns;
 	evidence->sampled_ns += strcmp(seen, "sampled") ? 0 : cause->ns;
 	if ((finding == EXPLAIN_SYNC || finding == EXPLAIN_READBACK) && cause->held != WHY_NOT_HELD)
-		explain->held_ns[cause->is_long] += cause->ns;
+		explain->held_ns[held_of(cause)] += cause->ns;
 	return add_names(explain, cause, evidence);
 }
 
@@ -207,32 +214,89 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 	return 0;
 }
 
-static u64 shorten(struct explain_evidence *evidence, u64 ns)
+/* Where it goes what calls held for longer than they waited. */
+struct moving {
+	struct explain_evidence *to[EXPLAIN_HELDS];
+	double shares[EXPLAIN_HELDS];
+};
+
+/* So much of each to those of the others, where what is prefixed is the name. */
+static int move_places(struct explain_places *from, struct explain_places *const to[EXPLAIN_HELDS],
+		       const char *prefix, double share, const struct moving *moving)
 {
-	ns = ns < evidence->idle_ns ? ns : evidence->idle_ns;
+	for (size_t i = 0; i < from->names.count; i++) {
+		struct explain_place *place = &from->items[i];
+		u64 ns = (u64)((double)place->ns * share);
+		_cleanup_text_ struct text name = {0};
+
+		place->ns -= ns;
+		text_appendf(&name, "%s%s", prefix, place->name);
+		if (name.failed)
+			return -ENOMEM;
+		for (size_t j = 0; j < EXPLAIN_HELDS; j++) {
+			u64 part_ns = (u64)((double)ns * moving->shares[j]);
+
+			if (part_ns &&
+			    explain_places_add(to[j], text_string(&name), part_ns, place->count))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* By left_ns at most, which becomes what is left of that. */
+static int shorten(struct explain_evidence *evidence, const struct moving *moving, u64 *left_ns)
+{
+	u64 ns = *left_ns < evidence->idle_ns ? *left_ns : evidence->idle_ns;
+	double share = evidence->idle_ns ? (double)ns / (double)evidence->idle_ns : 0;
+	struct explain_places *places[EXPLAIN_HELDS], *threads[EXPLAIN_HELDS],
+		*waiters[EXPLAIN_HELDS];
+
+	for (size_t i = 0; i < EXPLAIN_HELDS; i++) {
+		places[i] = &moving->to[i]->places;
+		threads[i] = &moving->to[i]->threads;
+		waiters[i] = &moving->to[i]->waiters;
+	}
 	evidence->idle_ns -= ns;
 	evidence->seen_ns = evidence->seen_ns > ns ? evidence->seen_ns - ns : 0;
-	return ns;
+	*left_ns -= ns;
+	return move_places(&evidence->places, places, "behind ", share, moving) ||
+			       move_places(&evidence->threads, threads, "", share, moving) ||
+			       move_places(&evidence->waiters, waiters, "", share, moving)
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* While a call waits for a GPU its thread could have run ahead for that long, and for no longer: what it does else would keep the GPU idle anyway. */
 static int settle_syncs(struct explain *explain)
 {
-	u64 held_ns = explain->held_ns[false] + explain->held_ns[true];
-	u64 beyond_ns = held_ns > explain->sync_ns ? held_ns - explain->sync_ns : 0;
-	u64 long_ns = held_ns ? (u64)((double)beyond_ns * explain->held_ns[true] / held_ns) : 0;
-	struct explain_evidence *code = &explain->evidence[long_ns ? EXPLAIN_CODE : EXPLAIN_LAUNCH];
-	u64 left_ns = beyond_ns;
+	static const enum explain_finding findings[EXPLAIN_HELDS] = {
+		[EXPLAIN_HELD_SHORT] = EXPLAIN_LAUNCH,
+		[EXPLAIN_HELD_LONG] = EXPLAIN_CODE,
+		[EXPLAIN_HELD_OR_WAITED] = EXPLAIN_CODE_OR_WAITS,
+	};
+	struct moving moving = {0};
+	u64 held_ns = 0, beyond_ns, left_ns;
 
-	left_ns -= shorten(&explain->evidence[EXPLAIN_SYNC], left_ns);
-	left_ns -= shorten(&explain->evidence[EXPLAIN_READBACK], left_ns);
-	beyond_ns -= left_ns;
-	long_ns = long_ns < beyond_ns ? long_ns : beyond_ns;
-	explain->evidence[EXPLAIN_CODE].idle_ns += long_ns;
-	explain->evidence[EXPLAIN_LAUNCH].idle_ns += beyond_ns - long_ns;
-	if (beyond_ns && !code->places.names.count &&
-	    explain_places_add(&code->places, "what is between such calls", beyond_ns, 0))
+	for (size_t i = 0; i < EXPLAIN_HELDS; i++)
+		held_ns += explain->held_ns[i];
+	for (size_t i = 0; i < EXPLAIN_HELDS; i++) {
+		moving.to[i] = &explain->evidence[findings[i]];
+		moving.shares[i] = held_ns ? (double)explain->held_ns[i] / (double)held_ns : 0;
+	}
+	left_ns = beyond_ns = held_ns > explain->sync_ns ? held_ns - explain->sync_ns : 0;
+	if (shorten(&explain->evidence[EXPLAIN_SYNC], &moving, &left_ns) ||
+	    shorten(&explain->evidence[EXPLAIN_READBACK], &moving, &left_ns))
 		return -ENOMEM;
+	/* All of it arrives, whatever is lost to rounding. */
+	beyond_ns -= left_ns;
+	for (size_t i = EXPLAIN_HELDS; i-- > 0;) {
+		u64 ns = i ? (u64)((double)beyond_ns * moving.shares[i]) : beyond_ns;
+
+		ns = ns < beyond_ns ? ns : beyond_ns;
+		moving.to[i]->idle_ns += ns;
+		beyond_ns -= ns;
+	}
 	if (!explain->to_host_tiny.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
 	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)

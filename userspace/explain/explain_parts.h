@@ -50,6 +50,14 @@ void explain_places_free(struct explain_places *places);
 
 /* ---- evidence (explain_causes.c, explain_work.c, explain_kernels.c, explain_host.c) ---- */
 
+/* What a call held that waits for a GPU: in gaps that are not long, in long ones, and in long ones of which it is not known whether its thread waited. */
+enum explain_held {
+	EXPLAIN_HELD_SHORT,
+	EXPLAIN_HELD_LONG,
+	EXPLAIN_HELD_OR_WAITED,
+	EXPLAIN_HELDS
+};
+
 struct explain_evidence {
 	u64 idle_ns; /* of GPUs; of threads where the capture has none of these */
 	u64 busy_ns; /* the GPU did nothing else */
@@ -138,7 +146,7 @@ struct explain {
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
 	enum explain_finding final[EXPLAIN_FINDINGS]; /* to which the evidence of each came in the end */
 	struct explain_slow slow;
-	u64 held_ns[2]; /* of SYNC and READBACK in gaps that are not long, and long: what a call held that waits for a GPU */
+	u64 held_ns[EXPLAIN_HELDS]; /* of SYNC and READBACK: what a call held that waits for a GPU */
 	struct explain_copies copies[COPY_SORTS], to_host_tiny;
 	u64 sync_count, waited_ns, readback_ns; /* of threads that launch: calls that wait; how long those right behind a tiny copy to the host */
 	u64 sync_ns; /* these, and calls that copy */

@@ -7,6 +7,8 @@
 
 /* Of the CPU time of the targets: what levels switch on by themselves may cost so much, whatever the options say. */
 #define BUDGET_OF_LEVELS_PERCENT 5
+/* And this much of one CPU at any rate: of a service that has little to do each record costs a large share of little, and disturbs nobody. */
+#define BUDGET_OF_ONE_CPU_PERCENT 2
 /* Of these, calls of CUDA that are probed where there is no CUPTI: a loop that is bound by launches makes a hundred thousand a second,
  * and is to lose less than the above in all, with the moments before they are found to be too many and with what an estimate leaves out. */
 #define BUDGET_OF_API_PERCENT 2
@@ -38,12 +40,12 @@ struct budget_streak {
 };
 
 /*
- * One more reading: parts, over cpu_ns of the targets' CPU time. Is the budget of levels passed for so long that neither a
+ * One more reading: parts, over cpu_ns of the targets' CPU time, in passed_ns. Is the budget of levels passed for so long that neither a
  * busy moment of the target nor one of the machine explains it? A reading just below the budget breaks no streak. One that is far above
  * it is enough by itself.
  */
 bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
-			    size_t part_count, u64 cpu_ns);
+			    size_t part_count, u64 cpu_ns, u64 passed_ns);
 
 struct budget_limits {
 	bool of_levels;	    /* hold what levels switched on to its budget */

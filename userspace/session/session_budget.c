@@ -433,7 +433,7 @@ static void say_price(struct session_status *status, const struct overhead_part 
 }
 
 static void keep_within(struct session *session, struct overhead_part *parts, size_t count,
-			u64 cpu_ns)
+			u64 cpu_ns, u64 passed_ns)
 {
 	_cleanup_free_ struct budget_part *budget = calloc(count + 1, sizeof(*budget));
 	struct budget_limits limits = {.max_percent =
@@ -451,7 +451,8 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 							 .api = parts[i].api,
 							 .goes_first = parts[i].goes_first};
 	session_launch_forget(session, parts, budget, count);
-	limits.of_levels = budget_levels_are_over(&session->streak, budget, count, cpu_ns);
+	limits.of_levels =
+		budget_levels_are_over(&session->streak, budget, count, cpu_ns, passed_ns);
 	hold(session, parts, budget, count, cpu_ns, &limits);
 }
 
@@ -479,7 +480,7 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 	parts = overhead_parts(session->overhead, &count);
 	say_price(status, parts, count, spent_ns);
 	if (session->budget_open)
-		keep_within(session, parts, count, spent_ns);
+		keep_within(session, parts, count, spent_ns, since_ns);
 	overhead_mark(session->overhead, now_ns);
 	session->looked_ns = now_ns;
 }
