@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "explain/explain_parts.h"
+#include "why/why_describe.h"
 
 /* Between two operations of a stream a GPU takes less than this; more is waiting. */
 #define QUEUE_NS 10000
@@ -119,18 +120,35 @@ int explain_cause_place_add(const struct explain *explain, const struct why *why
 		       : 0;
 }
 
+/* Who is waited for where that is no thread of those that are recorded. */
+static void append_stranger(const struct why_cause *cause, struct text *text)
+{
+	const char *waker = why_describe_waker(cause->what);
+
+	if (!waker)
+		text_append(text, "what is not known");
+	else
+		text_appendf(text, "%s, not recorded", waker);
+}
+
 static int add_names(struct explain *explain, const struct why_cause *cause,
 		     struct explain_evidence *evidence)
 {
 	const struct view_row *rows = explain->survey->rows;
 	size_t waiter = cause->waiter == WHY_NO_ROW ? cause->row_index : cause->waiter;
+	_cleanup_text_ struct text name = {0};
 
 	if (explain_cause_place_add(explain, &explain->why, cause, &evidence->places))
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
-	return explain_places_add(&evidence->threads, rows[cause->row_index].name, cause->ns,
-				  cause->gaps) ||
+	if (cause->sort == WHY_WAIT && cause->wait == WHY_WAIT_OTHER && cause->waiter == WHY_NO_ROW)
+		append_stranger(cause, &name);
+	else
+		text_append(&name, rows[cause->row_index].name);
+	return name.failed ||
+			       explain_places_add(&evidence->threads, text_string(&name), cause->ns,
+						  cause->gaps) ||
 			       explain_places_add(&evidence->waiters, rows[waiter].name, cause->ns,
 						  cause->gaps)
 		       ? -ENOMEM

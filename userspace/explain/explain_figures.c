@@ -8,7 +8,8 @@
 #include "explain/explain_parts.h"
 #include "reports/shown_name.h"
 
-#define PLACE_COLUMNS 90
+#define PLACE_COLUMNS  90
+#define THREAD_COLUMNS 40
 
 /* ---- numbers and names for people ---- */
 
@@ -129,13 +130,13 @@ static void append_place(const struct explain *explain, const struct explain_sai
 static void append_thread(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
-	append_top(&evidence_of(explain, said)->threads, 32, false, text);
+	append_top(&evidence_of(explain, said)->threads, THREAD_COLUMNS, false, text);
 }
 
 static void append_waiter(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
-	append_top(&evidence_of(explain, said)->waiters, 32, false, text);
+	append_top(&evidence_of(explain, said)->waiters, THREAD_COLUMNS, false, text);
 }
 
 static u64 copy_count(const struct explain *explain)

@@ -2,6 +2,7 @@
 #include "why/why_describe.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "steps/step_name.h"
@@ -23,18 +24,29 @@ static s64 enter(struct why_describe *describe, const struct text *text)
 	return text->failed ? -ENOMEM : why_what(describe->code->tally->why, text_string(text));
 }
 
+#define WOKEN_BY ", woken by "
+
 static void append_waker(const struct view *view, const struct record_off_cpu *wait,
 			 struct text *text)
 {
 	const char *name = view_text(view, wait->waker);
 
 	if (wait->woken_by == VALUE_woken_by_interrupt)
-		text_append(text, ", woken by an interrupt");
+		text_append(text, WOKEN_BY "an interrupt");
 	if (wait->woken_by != VALUE_woken_by_thread)
 		return;
 	if (!name)
 		name = view_task_name(view, wait->waker_pid, wait->waker_tid);
-	text_appendf(text, ", woken by %s (%u)", name ? name : "thread", wait->waker_tid);
+	text_appendf(text, WOKEN_BY "%s (%u)", name ? name : "thread", wait->waker_tid);
+}
+
+const char *why_describe_waker(const char *what)
+{
+	const char *waker = NULL;
+
+	for (const char *next = what; (next = strstr(next, WOKEN_BY));)
+		waker = next += strlen(WOKEN_BY);
+	return waker;
 }
 
 static s64 make_wait(struct why_describe *describe, const struct record_off_cpu *wait,

@@ -16,6 +16,8 @@ struct why_describe {
 /* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)"; wait_name: number in whats; is_behind: it waits for it no more,
  * and has no CPU. */
 s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait, u32 wait_name, bool is_behind);
+/* Who ended a wait that is called so: "loader (17)", "an interrupt"; NULL: nobody knows. */
+const char *why_describe_waker(const char *what);
 s64 why_describe_preemption(struct why_describe *describe, const struct record_off_cpu *wait);
 /* By its cgroup's share, whoever has the CPU meanwhile: what it was at. */
 s64 why_describe_throttling(struct why_describe *describe, const struct record_off_cpu *wait);
