@@ -188,6 +188,7 @@ static void explain_free(struct explain *explain)
 	for (size_t i = 0; i < COPY_SORTS; i++)
 		explain_places_free(&explain->copies[i].names);
 	explain_kernels_free(explain);
+	explain_collectives_free(explain);
 	explain_places_free(&explain->kernels);
 	explain_places_free(&explain->code);
 	why_free(&explain->why);

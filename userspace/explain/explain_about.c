@@ -70,6 +70,19 @@ static void append_process(const struct view *view, u32 pid, const char *name, s
 	append_attribute(view, pid, "gpu", "driver", ", driver ", text);
 }
 
+void explain_about_process(const struct explain *explain, u32 pid, struct text *text)
+{
+	const struct view_survey *survey = explain->survey;
+	const char *name = "process";
+
+	for (size_t i = 0; i < survey->row_count; i++)
+		if (survey->rows[i].pid == pid && survey->rows[i].process_name)
+			name = survey->rows[i].process_name;
+	text_append_terminal(text, name, strlen(name));
+	text_appendf(text, " (%u)", pid);
+	append_attribute(explain->view, pid, "target", "rank", ", rank ", text);
+}
+
 static bool is_told_of(const struct view_survey *survey, size_t row)
 {
 	for (size_t i = 0; i < row; i++)

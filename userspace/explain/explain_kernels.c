@@ -82,22 +82,9 @@ static int add_fp32(struct explain *explain, const struct view_event *event)
 
 static int add_collective(struct explain *explain, const struct view_event *event)
 {
-	struct explain_place *place;
-	s64 gpu;
-
-	if (!(sorts_of(explain, event->name) & SORT_COLLECTIVE))
-		return 0;
-	gpu = gpu_places_of(&explain->collective_gpus, explain->view, event->row->device);
-	if (gpu < 0 ||
-	    array_reserve(&explain->collectives, &explain->collective_capacity, (size_t)gpu + 1))
-		return -ENOMEM;
-	while (explain->collective_count <= (size_t)gpu)
-		explain->collectives[explain->collective_count++] = (struct explain_place){0};
-	place = &explain->collectives[gpu];
-	place->name = view_device_name(explain->view, event->row->device);
-	place->ns += event->dur;
-	place->count++;
-	return 0;
+	return sorts_of(explain, event->name) & SORT_COLLECTIVE
+		       ? explain_collective_add(explain, event)
+		       : 0;
 }
 
 int explain_kernel_add(struct explain *explain, const struct view_event *event)
@@ -105,28 +92,6 @@ int explain_kernel_add(struct explain *explain, const struct view_event *event)
 	if (event->kind->number != KIND_kernel)
 		return 0;
 	return add_fp32(explain, event) || add_collective(explain, event) ? -ENOMEM : 0;
-}
-
-/* As many on each GPU: who comes last waits least, so what others have more is waiting, at least. */
-static int settle_collectives(struct explain *explain)
-{
-	const struct explain_place *last = explain->collectives;
-	struct explain_evidence *evidence = &explain->evidence[EXPLAIN_STRAGGLER];
-
-	for (size_t i = 1; i < explain->collective_count; i++) {
-		const struct explain_place *place = &explain->collectives[i];
-
-		if (place->count != last->count)
-			return 0;
-		if (place->ns < last->ns)
-			last = place;
-	}
-	if (explain->collective_count < 2)
-		return 0;
-	evidence->count = last->count;
-	for (size_t i = 0; i < explain->collective_count; i++)
-		explain->state_ns[EXPLAIN_STRAGGLER] += explain->collectives[i].ns - last->ns;
-	return explain_places_add(&evidence->places, last->name ?: "GPU", last->ns, last->count);
 }
 
 /* ---- streams ---- */
@@ -164,14 +129,7 @@ void explain_streams_settle(struct explain *explain, const struct explain_stream
 		explain->stream_turns = *most;
 }
 
-int explain_kernels_settle(struct explain *explain)
-{
-	return settle_collectives(explain);
-}
-
 void explain_kernels_free(struct explain *explain)
 {
 	map_free(&explain->kernel_sorts);
-	free(explain->collectives);
-	gpu_places_free(&explain->collective_gpus);
 }

@@ -130,6 +130,25 @@ extern const struct explain_look explain_work;
 /* Where the time of threads went. */
 extern const struct explain_look explain_host;
 
+struct explain_collective;
+
+struct explain_collective_gpu {
+	u32 device, pid; /* of its last one */
+	u64 waited_ns;	 /* by others for it, where it came last, */
+	u64 last_count;	 /* so often */
+};
+
+/* Kernels that wait for the same one on other GPUs (explain_collectives.c). */
+struct explain_collectives {
+	struct gpu_places places;
+	struct explain_collective_gpu *gpus;
+	size_t gpu_count, gpu_capacity;
+	struct string_table names;
+	struct explain_collective *open; /* [name]: the one that runs, or ran last */
+	size_t open_capacity;
+	u64 count; /* of several GPUs */
+};
+
 struct explain {
 	struct view *view;
 	bool brief;
@@ -157,9 +176,7 @@ struct explain {
 	u64 resident_bytes; /* of all processes, at most */
 	u64 state_ns[EXPLAIN_FINDINGS]; /* of states: how long GPUs were in it */
 	struct explain_thread_streams stream_turns; /* of the thread that launches most, if it goes from stream to stream; else 0 */
-	struct gpu_places collective_gpus;
-	struct explain_place *collectives; /* [GPU, as in collective_gpus] */
-	size_t collective_count, collective_capacity;
+	struct explain_collectives collectives;
 	struct map kernel_sorts; /* name's address -> what it tells */
 	struct explain_places kernels, code;
 	u64 kernel_ns;
@@ -181,7 +198,11 @@ enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort);
 int explain_kernel_add(struct explain *explain, const struct view_event *event);
 /* Has it fewer blocks than its GPU has multiprocessors? */
 bool explain_kernel_is_small(struct explain *explain, const struct view_event *event);
-int explain_kernels_settle(struct explain *explain);
+/* Each kernel of a collective, by their starts. */
+int explain_collective_add(struct explain *explain, const struct view_event *event);
+/* Behind the run. */
+int explain_collectives_settle(struct explain *explain);
+void explain_collectives_free(struct explain *explain);
 void explain_kernels_free(struct explain *explain);
 /* Each piece of work. */
 int explain_stream_add(struct explain_streams *streams, const struct view_event *event);
@@ -211,6 +232,8 @@ void explain_finding_append(const struct explain *explain, const struct explain_
 /* "python3 (442): PyTorch, CUDA 13.0", of each process that works or has a GPU, `most` at most. */
 #define EXPLAIN_ABOUT_MAX 8
 size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAIN_ABOUT_MAX]);
+/* "train (100), rank 3 of 8": appends it. */
+void explain_about_process(const struct explain *explain, u32 pid, struct text *text);
 
 /* Of the steps of a thread that were recorded whole. */
 struct explain_steps {

@@ -334,7 +334,7 @@ static int end(void *state)
 
 	sum_threads(run);
 	explain_streams_settle(run->explain, &run->streams);
-	return explain_kernels_settle(run->explain);
+	return explain_collectives_settle(run->explain);
 }
 
 static void run_free(void *state)
