@@ -2,9 +2,12 @@
 /* When GPUs were idle and why: of every capture that is a fixture the times add up to the causes of the report, and cover what is idle once. */
 #include "unit.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "capture_fixture.h"
 #include "golden_views.h"
@@ -258,6 +261,26 @@ TEST(they_do_so_where_the_recording_of_waits_or_calls_ends_among_samples)
 			text_free(&text);
 		}
 	}
+}
+
+static int stop_here(void *data, struct err *err)
+{
+	stop_install();
+	return raise(SIGINT);
+}
+
+/* The last test, since nothing takes the flag back. It comes behind the events, while what threads did is asked for. */
+TEST(an_interruption_while_they_are_made_ends_those_beside_them)
+{
+	static const struct view_sink sink = {.close = stop_here};
+	struct fixture _fixture_ fixture = fixture_open(SAMPLED);
+	const struct view_part part = {&sink, NULL};
+	struct err err = {0};
+
+	CHECK(why_times_beside(fixture.view, &part, 1, &err) == -EINTR);
+	CHECK_STRING(err.message, "interrupted");
+	/* It is nothing that is missing in an output. */
+	CHECK(!why_times_missing(fixture.view));
 }
 
 UNIT_MAIN()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/temporary_file.h"
 #include "why/why_notes.h"
 
 #define NO_ROW32 UINT32_MAX
@@ -14,7 +15,7 @@ struct why_times {
 	struct why why; /* its GPUs and strings */
 	struct why_notes notes;
 	bool made;
-	int result; /* of making them: there is no memory for them, or no room in a temporary file */
+	int result;	/* of making them: there is no room in a temporary file */
 	struct err err; /* of result */
 };
 
@@ -50,57 +51,69 @@ static struct why_times *times_of(const struct view *view)
 
 /* ---- all of them ---- */
 
-/* Beside others, who go on where this fails. point(), counter() and total() are one function of that part. */
+/* Beside others. point(), counter() and total() are one function of that part. */
 struct guard {
 	struct view_part part;
 	struct why_times *times;
 };
 
+/* Without room in temporary files these are left out, and others go on: it is theirs. Whatever else fails would fail others too. */
+static int leave_out(struct why_times *times, int result, struct err *err)
+{
+	if (!temporary_file_is_failure(result))
+		return result;
+	times->result = result;
+	times->err = *err;
+	*err = (struct err){0};
+	return 0;
+}
+
 static int guard_open(void *data, const struct view *view, const struct view_survey *survey,
 		      struct err *err)
 {
-	struct guard *guard = data;
+	const struct guard *guard = data;
+	const struct view_part *part = &guard->part;
 
-	(void)err;
-	if (guard->part.sink->open)
-		guard->times->result =
-			guard->part.sink->open(guard->part.data, view, survey, &guard->times->err);
-	return 0;
+	if (!part->sink->open)
+		return 0;
+	return leave_out(guard->times, part->sink->open(part->data, view, survey, err), err);
 }
 
 static int guard_span(void *data, const struct view_event *event, struct err *err)
 {
-	struct guard *guard = data;
+	const struct guard *guard = data;
+	const struct view_part *part = &guard->part;
 
-	(void)err;
-	if (guard->times->result == 0)
-		guard->times->result =
-			guard->part.sink->span(guard->part.data, event, &guard->times->err);
-	return 0;
+	if (guard->times->result < 0)
+		return 0;
+	return leave_out(guard->times, part->sink->span(part->data, event, err), err);
 }
 
 static int guard_other(void *data, const struct view_event *event, struct err *err)
 {
-	struct guard *guard = data;
+	const struct guard *guard = data;
+	const struct view_part *part = &guard->part;
 
-	(void)err;
-	if (guard->times->result == 0)
-		guard->times->result =
-			guard->part.sink->point(guard->part.data, event, &guard->times->err);
-	return 0;
+	if (guard->times->result < 0)
+		return 0;
+	return leave_out(guard->times, part->sink->point(part->data, event, err), err);
 }
 
-static void finish(struct why_times *times, struct why_making *making)
+static int finish(struct why_times *times, struct why_making *making, struct err *err)
 {
-	if (times->result == 0)
-		times->result = why_making_finish(making, NULL, &times->err);
-	if (times->result == 0 && times->notes.result < 0) {
-		times->result = times->notes.result;
-		times->err = times->notes.err;
+	int result;
+
+	if (times->result < 0)
+		return 0;
+	result = why_making_finish(making, NULL, err);
+	if (result == 0 && times->notes.result < 0) {
+		result = times->notes.result;
+		*err = times->notes.err;
 	}
+	return leave_out(times, result, err);
 }
 
-/* The error of a run is that of others, or of reading: then nothing is kept. */
+/* Of an error nothing is kept: who asks again has them looked for again. */
 static int make_beside(struct view *view, struct why_times *times, const struct view_part *others,
 		       size_t count, struct err *err)
 {
@@ -113,22 +126,23 @@ static int make_beside(struct view *view, struct why_times *times, const struct 
 	struct view_part parts[VIEW_PARTS_MAX];
 	struct guard guard = {.times = times};
 	struct why_making *making;
-	int result;
+	int result = why_making_new(view, false, &times->notes, &times->why, &making, err);
 
+	if (result < 0)
+		return result;
 	times->made = true;
-	times->result =
-		why_making_new(view, false, &times->notes, &times->why, &making, &times->err);
-	if (times->result < 0)
-		return view_run_together(view, others, count, err);
 	for (size_t i = 0; i < count; i++)
 		parts[i] = others[i];
 	guard.part = why_making_part(making);
 	parts[count] = (struct view_part){&sink, &guard};
 	result = view_run_together(view, parts, count + 1, err);
 	if (result == 0)
-		finish(times, making);
+		result = finish(times, making, err);
 	why_making_free(making);
-	times->made = result == 0;
+	if (result < 0) {
+		times->made = false;
+		times->result = 0;
+	}
 	/* Room in temporary files is the others'. */
 	if (result < 0 || times->result < 0)
 		times_empty(times);

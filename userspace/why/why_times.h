@@ -21,8 +21,8 @@ struct why_times;
 
 /* Found at the first call, by a run over the view, which keeps them; may be called in a sink's open(). */
 int why_times(const struct view *view, const struct why_times **ret_times, struct err *err);
-/* Finds them, with others in that run; others run by themselves where there is no work of GPUs, or they are found. An error is
- * that of others, or of reading: of what fails here why_times() tells. */
+/* Finds them, with others in that run; others run by themselves where there is no work of GPUs, or they are found. That there is no room for
+ * them in a temporary file (base/temporary_file.h) is no error here, and told of by why_times(); any other is one, and nothing is found then. */
 int why_times_beside(const struct view *view, const struct view_part *others, size_t count, struct err *err);
 /* Why they could not be found; NULL: they could, or nobody asked. Valid as long as the view. */
 const char *why_times_missing(const struct view *view);
