@@ -2,6 +2,8 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/spool.h"
@@ -192,6 +194,114 @@ TEST(what_can_not_be_read_is_said)
 	CHECK(spool_next(&reader, 16, &bytes, &err) < 0);
 	CHECK(strstr(err.message, "temporary file"));
 	spool_reader_free(&reader);
+	spool_free(&spool);
+	spool_store_close(&store);
+}
+
+/* ---- no room in a file ---- */
+
+/* While files may be no larger: returns the limit that was. */
+static rlim_t limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!getrlimit(RLIMIT_FSIZE, &limit));
+	before = limit.rlim_cur;
+	limit.rlim_cur = bytes;
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+	return before;
+}
+
+#define PIECES 30000 /* of 9 words at most: 1.2 MB */
+
+/* Some of it is in the file, the rest in memory, in both places chunks of two spools in turns. */
+static void fill_beyond(rlim_t file_bytes)
+{
+	struct spool_store store = SPOOL_STORE_INIT_SPARED;
+	struct spool spools[2] = {};
+	struct text whole[2] = {}, got = {};
+	struct err err = {};
+	rlim_t before = limit_files(file_bytes);
+
+	for (u64 i = 0; i < PIECES; i++) {
+		u64 piece[9] = {i, 0, 0, 0, 0, 0, 0, 0, ~i};
+		size_t bytes = (1 + i * i % 9) * sizeof(*piece);
+
+		CHECK_OK(append(&spools[i / 5 % 2], &store, piece, bytes, &err), err);
+		text_append_bytes(&whole[i / 5 % 2], (const char *)piece, bytes);
+	}
+	limit_files(before);
+	CHECK(store.size_bytes <= file_bytes && !store.size_bytes == (file_bytes < 65536));
+	CHECK(store.spare_bytes < SPOOL_SPARE_BYTES);
+	for (u64 which = 0; which < 2; which++) {
+		struct spool_reader reader = {.spool = &spools[which], .store = &store};
+		const void *bytes;
+
+		text_clear(&got);
+		CHECK_OK(spool_read(&spools[which], &store, keep, &got, &err), err);
+		CHECK(got.length == whole[which].length &&
+		      !memcmp(got.data, whole[which].data, got.length));
+		for (u64 i = 0, at = 0; i < PIECES; i++) {
+			size_t size = (1 + i * i % 9) * sizeof(u64);
+
+			if (i / 5 % 2 != which)
+				continue;
+			CHECK(spool_next(&reader, size, &bytes, &err) == 1);
+			CHECK(!memcmp(bytes, whole[which].data + at, size));
+			at += size;
+		}
+		CHECK(spool_next(&reader, 8, &bytes, &err) == 0);
+		spool_reader_free(&reader);
+		spool_free(&spools[which]);
+		text_free(&whole[which]);
+	}
+	text_free(&got);
+	spool_store_close(&store);
+}
+
+TEST(what_a_file_has_no_room_for_is_in_memory)
+{
+	fill_beyond(0);
+	fill_beyond(100000);
+	fill_beyond(500000);
+}
+
+TEST(memory_that_is_spared_has_an_end)
+{
+	struct spool_store store = {.fd = -1, .spare_bytes = 200000};
+	struct spool spool = {};
+	struct err err = {};
+	rlim_t before = limit_files(0);
+	int result = 0;
+	u64 count = 0;
+
+	while (result == 0 && count < 1000)
+		if (!(result = append(&spool, &store, (char[1024]){0}, 1024, &err)))
+			count++;
+	limit_files(before);
+	CHECK(result == -ENOSPC);
+	CHECK(strstr(err.message, "Set TMPDIR"));
+	/* Three chunks that are full, and the one that is not spilled. */
+	CHECK_U64(count, 4 * 64);
+	spool_free(&spool);
+	spool_store_close(&store);
+}
+
+TEST(who_spares_none_has_the_error_of_the_file)
+{
+	struct spool_store store = SPOOL_STORE_INIT;
+	struct spool spool = {};
+	struct err err = {};
+	rlim_t before = limit_files(0);
+	int result = 0;
+
+	for (int i = 0; i < 1000 && result == 0; i++)
+		result = append(&spool, &store, (char[1024]){0}, 1024, &err);
+	limit_files(before);
+	CHECK(result == -EFBIG);
+	CHECK(strstr(err.message, "can't write a temporary file"));
 	spool_free(&spool);
 	spool_store_close(&store);
 }

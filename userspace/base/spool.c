@@ -24,31 +24,66 @@ void spool_store_close(struct spool_store *store)
 		*store = (struct spool_store)SPOOL_STORE_INIT;
 }
 
-/* The chunk goes to the file, behind everything else. */
-static int spill(struct spool *spool, struct spool_store *store, struct err *err)
+static int write_chunk(const struct spool *spool, struct spool_store *store, struct err *err)
 {
-	struct spool_extent *last;
-	int result = 0;
+	int result = store->fd < 0 ? temporary_file_open(&store->fd, err) : 0;
 
-	if (store->fd < 0)
-		result = temporary_file_open(&store->fd, err);
 	if (result < 0)
 		return result;
-	if (array_reserve(&spool->extents, &spool->extent_capacity, spool->extent_count + 1) < 0)
-		return err_errno(err, -ENOMEM, "can't keep an output's events");
 	result = file_write(store->fd, spool->chunk, spool->used_bytes);
 	if (result < 0)
 		return err_errno(err, result,
 				 "can't write a temporary file. Set TMPDIR to a folder with space");
-	last = spool->extent_count ? &spool->extents[spool->extent_count - 1] : NULL;
+	return 0;
+}
+
+/* Behind everything else. */
+static int spill_to_file(struct spool *spool, struct spool_store *store, struct err *err)
+{
+	struct spool_extent *last =
+		spool->extent_count ? &spool->extents[spool->extent_count - 1] : NULL;
+	int result = write_chunk(spool, store, err);
+
+	if (result < 0)
+		return result;
 	if (last && last->offset_bytes + last->size_bytes == store->size_bytes)
 		last->size_bytes += spool->used_bytes;
 	else
 		spool->extents[spool->extent_count++] =
-			(struct spool_extent){store->size_bytes, spool->used_bytes};
+			(struct spool_extent){store->size_bytes, spool->used_bytes, NULL};
 	store->size_bytes += spool->used_bytes;
 	spool->used_bytes = 0;
 	return 0;
+}
+
+/* The chunk itself is what stays. */
+static int spill_to_memory(struct spool *spool, struct spool_store *store, struct err *err)
+{
+	if (spool->capacity_bytes > store->spare_bytes)
+		return err_set(err, -ENOSPC,
+			       "there is more to keep than memory is spared for, and no room in a "
+			       "temporary file. Set TMPDIR to a folder with space");
+	store->spare_bytes -= spool->capacity_bytes;
+	spool->extents[spool->extent_count++] =
+		(struct spool_extent){.size_bytes = spool->used_bytes, .memory = spool->chunk};
+	spool->chunk = NULL;
+	spool->used_bytes = spool->capacity_bytes = 0;
+	return 0;
+}
+
+/* A file that was full is written to no more: what was begun there is no chunk. */
+static int spill(struct spool *spool, struct spool_store *store, struct err *err)
+{
+	int result;
+
+	if (array_reserve(&spool->extents, &spool->extent_capacity, spool->extent_count + 1) < 0)
+		return err_errno(err, -ENOMEM, "can't keep an output's events");
+	result = store->has_no_room ? 0 : spill_to_file(spool, store, err);
+	if (store->spare_bytes && temporary_file_is_failure(result)) {
+		store->has_no_room = true;
+		*err = (struct err){0};
+	}
+	return store->has_no_room ? spill_to_memory(spool, store, err) : result;
 }
 
 static int grow(struct spool *spool, size_t needed_bytes, struct err *err)
@@ -85,11 +120,17 @@ int spool_reserve(struct spool *spool, struct spool_store *store, size_t size_by
 	return 0;
 }
 
-static int read_file(const struct spool_store *store, u8 *piece, size_t size_bytes,
-		     u64 offset_bytes, struct err *err)
+/* Of an extent, from done_bytes of it on. */
+static int read_piece(const struct spool_store *store, const struct spool_extent *extent,
+		      u64 done_bytes, u8 *piece, size_t size_bytes, struct err *err)
 {
-	ssize_t got = file_read_at(store->fd, piece, size_bytes, offset_bytes);
+	ssize_t got;
 
+	if (extent->memory) {
+		memcpy(piece, extent->memory + done_bytes, size_bytes);
+		return 0;
+	}
+	got = file_read_at(store->fd, piece, size_bytes, extent->offset_bytes + done_bytes);
 	if (got != (ssize_t)size_bytes)
 		return err_errno(err, got < 0 ? (int)got : -EIO, "can't read a temporary file");
 	return 0;
@@ -101,7 +142,7 @@ static int read_extent(const struct spool_store *store, const struct spool_exten
 	for (u64 done = 0; done < extent->size_bytes;) {
 		u64 rest = extent->size_bytes - done;
 		size_t wanted = rest < PIECE_BYTES ? rest : PIECE_BYTES;
-		int result = read_file(store, piece, wanted, extent->offset_bytes + done, err);
+		int result = read_piece(store, extent, done, piece, wanted, err);
 
 		if (result == 0)
 			result = callback(data, piece, wanted);
@@ -142,8 +183,8 @@ static int read_ahead(struct spool_reader *reader, struct err *err)
 		return err_errno(err, -ENOMEM, "can't read a temporary file");
 	if (begun)
 		memmove(reader->piece, reader->piece + reader->place_bytes, begun);
-	result = read_file(reader->store, reader->piece + begun, wanted,
-			   extent->offset_bytes + reader->done_bytes, err);
+	result = read_piece(reader->store, extent, reader->done_bytes, reader->piece + begun,
+			    wanted, err);
 	if (result < 0)
 		return result;
 	reader->piece_bytes = begun + wanted;
@@ -188,6 +229,8 @@ void spool_reader_free(struct spool_reader *reader)
 
 void spool_free(struct spool *spool)
 {
+	for (size_t i = 0; i < spool->extent_count; i++)
+		free(spool->extents[i].memory);
 	free(spool->chunk);
 	free(spool->extents);
 	*spool = (struct spool){0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes that are appended to many places at once and read back as a whole, in little memory: each spool keeps its last
- * chunk, full chunks go to one file without a name (base/temporary_file.h) that all spools of a store share.
+ * chunk, full chunks go to one file without a name (base/temporary_file.h) that all spools of a store share; to memory, as much as the store
+ * has to spare, where that file has no room.
  */
 #ifndef GPUPROBE_BASE_SPOOL_H
 #define GPUPROBE_BASE_SPOOL_H
@@ -10,22 +11,29 @@
 #include "base/types.h"
 
 struct spool_store {
-	int fd; /* -1: nothing was too much for memory yet */
+	int fd; /* -1: nothing was too much for memory yet, or no file could be made */
 	u64 size_bytes;
+	u64 spare_bytes; /* of memory, for what there is no room for in a file */
+	bool has_no_room; /* in a file, for more */
 };
 
 #define SPOOL_STORE_INIT {.fd = -1}
 
+/* For what is worth memory where temporary files have no room: what can't be done without. */
+#define SPOOL_SPARE_BYTES	(64ULL << 20)
+#define SPOOL_STORE_INIT_SPARED {.fd = -1, .spare_bytes = SPOOL_SPARE_BYTES}
+
 struct spool_extent {
 	u64 offset_bytes;
 	u64 size_bytes;
+	u8 *memory; /* NULL: it lies in the file, from offset_bytes on */
 };
 
 /* Zero-initialise it. */
 struct spool {
 	u8 *chunk;
 	size_t used_bytes, capacity_bytes;
-	struct spool_extent *extents; /* of the store, in order; the chunk comes behind them */
+	struct spool_extent *extents; /* in order; the chunk comes behind them */
 	size_t extent_count, extent_capacity;
 	u64 size_bytes; /* of all that was appended */
 };

@@ -124,8 +124,8 @@ int why_making_new(struct view *view, bool slices_follow, struct why_notes *note
 			.notes = notes,
 			.earlier = slices_follow ? &making->earlier : NULL,
 		};
-		making->earlier.store = (struct spool_store)SPOOL_STORE_INIT;
-		making->gaps.store = (struct spool_store)SPOOL_STORE_INIT;
+		making->earlier.store = (struct spool_store)SPOOL_STORE_INIT_SPARED;
+		making->gaps.store = (struct spool_store)SPOOL_STORE_INIT_SPARED;
 		making->run = why_gaps_run_new(&making->tally, &making->gaps);
 		making->kept = view_kept_new(view, why_threads_kinds);
 	}

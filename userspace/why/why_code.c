@@ -14,7 +14,7 @@ int why_code_init(struct why_code *code, const struct view *view, struct why_tal
 {
 	s64 unknown = why_what(tally->why, "");
 
-	*code = (struct why_code){.view = view, .tally = tally, .store = SPOOL_STORE_INIT};
+	*code = (struct why_code){.view = view, .tally = tally, .store = SPOOL_STORE_INIT_SPARED};
 	if (unknown < 0)
 		return -ENOMEM;
 	code->unknown = (u32)unknown;
