@@ -132,9 +132,16 @@ static int run(struct explain *explain, const struct explain_part *parts, size_t
 }
 
 /* Of the run, to what needs to know of steps. */
-static int give_work(struct explain *explain, struct view_part part, struct err *err)
+static int give_work(struct explain *explain, struct err *err)
 {
-	return part.sink ? view_kept_run(explain->work, part.sink, part.data, err) : 0;
+	struct view_part parts[2];
+	size_t count = 0;
+
+	parts[count] = view_steps_work_part(explain->view);
+	count += parts[count].sink != NULL;
+	parts[count] = explain_slow_work_part(explain);
+	count += parts[count].sink != NULL;
+	return view_kept_run(explain->work, parts, count, err);
 }
 
 static int tell_why(struct explain *explain, struct err *err)
@@ -155,9 +162,7 @@ static int make_with_gpu(struct explain *explain, struct err *err)
 	if (result == 0)
 		result = explain_slow_choose(explain, err);
 	if (result == 0)
-		result = give_work(explain, view_steps_work_part(explain->view), err);
-	if (result == 0)
-		result = give_work(explain, explain_slow_work_part(explain), err);
+		result = give_work(explain, err);
 	if (result == 0)
 		result = tell_why(explain, err);
 	return result < 0 ? result : explain_slow_end(explain, err);

@@ -259,10 +259,9 @@ static int give_next(struct giving *giving, struct spool_reader *reader, struct 
 	return result < 0 ? result : 1;
 }
 
-static int give_all(struct view_kept *kept, const struct view_sink *sink, void *data,
-		    struct err *err)
+static int give_all(struct view_kept *kept, const struct view_part *part, struct err *err)
 {
-	struct giving giving = {.view = kept->view, .sink = sink, .data = data};
+	struct giving giving = {.view = kept->view, .sink = part->sink, .data = part->data};
 	struct spool_reader reader = {.spool = &kept->spool, .store = &kept->store};
 	size_t path_count = kept->view->paths.count;
 	u64 steps = 0;
@@ -281,17 +280,28 @@ static int give_all(struct view_kept *kept, const struct view_sink *sink, void *
 	return result;
 }
 
-int view_kept_run(struct view_kept *kept, const struct view_sink *sink, void *data, struct err *err)
+static int give_part(struct view_kept *kept, const struct view_part *part, struct err *err)
+{
+	const struct view_sink *sink = part->sink;
+	int result = 0;
+
+	if (sink->open)
+		result = sink->open(part->data, kept->view, &kept->view->survey, err);
+	if (result >= 0)
+		result = give_all(kept, part, err);
+	if (result >= 0 && sink->close)
+		result = sink->close(part->data, err);
+	return result < 0 ? result : 0;
+}
+
+int view_kept_run(struct view_kept *kept, const struct view_part *parts, size_t count,
+		  struct err *err)
 {
 	int result = 0;
 
-	if (kept->failed)
-		return view_run(kept->view, sink, data, err);
-	if (sink->open)
-		result = sink->open(data, kept->view, &kept->view->survey, err);
-	if (result >= 0)
-		result = give_all(kept, sink, data, err);
-	if (result >= 0 && sink->close)
-		result = sink->close(data, err);
-	return result < 0 ? result : 0;
+	if (kept->failed && count)
+		return view_run_together(kept->view, parts, count, err);
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = give_part(kept, &parts[i], err);
+	return result;
 }

@@ -21,10 +21,10 @@ struct view_kept *view_kept_new(struct view *view, const struct view_kept_kind *
 /* For a sink's span(), point(), counter() and total(), with all that was recorded, of any kind: then paths are as they were. */
 void view_kept_add(struct view_kept *kept, const struct view_event *event);
 /*
- * Gives the sink what a run would give it of these kinds, in the same order. Of events it has record, kind, times, name, row, stack; of causes ts,
- * row_index and that of within: the rest is 0. What could not be kept it gives by a run.
+ * Gives each part what a run would give it of these kinds, in the same order. Of events it has record, kind, times, name, row, stack; of causes ts,
+ * row_index and that of within: the rest is 0. What could not be kept all parts are given by one run.
  */
-int view_kept_run(struct view_kept *kept, const struct view_sink *sink, void *data, struct err *err);
+int view_kept_run(struct view_kept *kept, const struct view_part *parts, size_t count, struct err *err);
 void view_kept_free(struct view_kept *kept);
 
 #endif

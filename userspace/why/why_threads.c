@@ -522,13 +522,14 @@ static int tell_all(struct run *run, struct view_kept *kept, const struct why_ga
 					      .end = run_end,
 					      .point = run_point,
 					      .end_kinds = {KIND_api, KIND_off_cpu}};
+	const struct view_part part = {&sink, run};
 	int result;
 
 	if (!run->cursors || !run->threads || why_code_init(&run->code, run->view, run->tally))
 		return no_memory(err);
 	result = begin(run, gaps, err);
 	if (result == 0 && asks(run))
-		result = view_kept_run(kept, &sink, run, err);
+		result = view_kept_run(kept, &part, 1, err);
 	if (result == 0)
 		result = advance(run, ~0ULL, err);
 	return result < 0 ? result : why_code_finish(&run->code, err);
