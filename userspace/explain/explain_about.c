@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the processes are. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -114,14 +113,4 @@ size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAI
 		append_process(explain->view, row->pid, row->process_name, &ret_lines[count++]);
 	}
 	return count;
-}
-
-double explain_cost_percent(const struct explain *explain)
-{
-	const char *percent = view_attribute(explain->view, "result",
-					     "estimated overhead (% of the targets' CPU time)");
-	double value = percent ? strtod(percent, NULL) : 0;
-
-	/* Prices are those of a moment when nothing else ran. */
-	return value > 0 && value < 100 ? value : value >= 100 ? 100 : 0;
 }
