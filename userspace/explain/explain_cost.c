@@ -72,8 +72,7 @@ double explain_cost_percent(const struct explain *explain)
 		cost += of ? share * (double)*of : 0;
 		cpu += of ? (double)*of : 0;
 	}
-	if (shares > 1)
-		share = cpu > 0 ? cost / cpu : 0;
-	/* Prices are those of a moment when nothing else ran. */
-	return share < 100 ? share : 100;
+	if (shares == 1)
+		return share;
+	return cpu > 0 ? cost / cpu : 0;
 }

@@ -267,7 +267,7 @@ size_t explain_typical_sort(const struct explain_slow *slow, unsigned ret_parts[
 const char *explain_slow_tag(unsigned part);
 const char *explain_slow_title(unsigned part);
 
-/* How much of the targets' CPU time recording took, estimated; 0: that is not known. */
+/* How much of the targets' CPU time recording took, estimated, which may come to more than 100; 0: that is not known. */
 double explain_cost_percent(const struct explain *explain);
 
 /* "12.3 ms", "4.19 MB" with three digits. */

@@ -97,10 +97,16 @@ static void append_cost(const struct page *page)
 	if (percent < COST_LEAST_PERCENT)
 		return;
 	text_append(page->text, is_markdown(page) ? "- " : "");
-	text_appendf(page->text,
-		     "recording took about %.0f %% of the CPU time that is told of here (gpuprobe "
-		     "stats -r overhead): record less\n",
-		     percent);
+	if (percent < 100)
+		text_appendf(page->text,
+			     "recording took about %.0f %% of the CPU time that is told of here (",
+			     percent);
+	else
+		text_appendf(page->text,
+			     "recording took nearly all of the CPU time that is told of here (%.0f "
+			     "%% by an estimate, ",
+			     percent);
+	text_append(page->text, "gpuprobe stats -r overhead): record less\n");
 }
 
 static void append_gpu(const struct page *page, const struct why_gpu *gpu)

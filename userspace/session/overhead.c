@@ -28,21 +28,22 @@ struct overhead {
 /* What is recorded besides calls. */
 static const struct sort {
 	const char *name;
+	bool is_plural;
 	bool has_probes; /* the hits of which have a price of their own */
 	bool may_go;
 	bool goes_first;
 } sorts[] = {
-	[PRICE_WAITS] = {"waits", false, true},
-	[PRICE_GROWTH] = {"memory growth", false, true},
-	[PRICE_HEAP] = {"allocations", true, true},
-	[PRICE_USDT] = {"USDT probes", true, true},
+	[PRICE_WAITS] = {"waits", true, false, true},
+	[PRICE_GROWTH] = {"memory growth", false, false, true},
+	[PRICE_HEAP] = {"allocations", true, true, true},
+	[PRICE_USDT] = {"USDT probes", true, true, true},
 	/* They are part of what the probes of functions do. */
-	[PRICE_GPU_MEMORY] = {"accounts of GPU memory", false, false},
-	[PRICE_MATMUL] = {"sizes of matrix products", false, false},
-	[PRICE_CALL_STACKS] = {"stacks of calls", false, false},
-	[PRICE_LAUNCH_STACKS] = {"stacks of launches", true, true, true},
-	[PRICE_SAMPLES] = {"samples of running threads", false, true, true},
-	[PRICE_PYTHON] = {"ends of code objects of Python", true, false},
+	[PRICE_GPU_MEMORY] = {"accounts of GPU memory", true, false, false},
+	[PRICE_MATMUL] = {"sizes of matrix products", true, false, false},
+	[PRICE_CALL_STACKS] = {"stacks of calls", true, false, false},
+	[PRICE_LAUNCH_STACKS] = {"stacks of launches", true, true, true, true},
+	[PRICE_SAMPLES] = {"samples of running threads", true, false, true, true},
+	[PRICE_PYTHON] = {"ends of code objects of Python", true, true, false},
 };
 
 /* The GPU side; without a price, and with one. */
@@ -84,6 +85,7 @@ static void fill_parts(struct overhead *overhead)
 		if (config->sorts[i].recorded)
 			overhead->parts[overhead->part_count++] =
 				(struct overhead_part){.name = sorts[i].name,
+						       .is_plural = sorts[i].is_plural,
 						       .function = SIZE_MAX,
 						       .sort = i,
 						       .by_level = config->sorts[i].by_level,

@@ -14,6 +14,7 @@
 /* Something that is recorded and costs: a function's probe, or all that a level records of one sort. */
 struct overhead_part {
 	const char *name; /* the plan's, or constant */
+	bool is_plural;	  /* its name */
 	size_t function;  /* its place in the plan; SIZE_MAX: it is none, but */
 	enum price_sort sort; /* all of this, */
 	enum gpu_cost gpu;    /* or, where this is set, this of the GPU side */

@@ -81,8 +81,8 @@ struct session_config {
 	/* Kernels were recorded: the same for where they are written. */
 	int (*on_kernels)(void *data, const struct kernel_texts *kernels, const struct code_map *code,
 			  struct text_ids *texts, struct batch *batch);
-	/* It cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
-	void (*on_switched_off)(void *data, const char *name, u64 elapsed_ns, double percent);
+	/* It (they, where the name is a plural) cost so much in the last second or so, and is not recorded from elapsed_ns of the window on. */
+	void (*on_switched_off)(void *data, const char *name, bool is_plural, u64 elapsed_ns, double percent);
 	/* The same, and from there on only so many a second are taken of it, by chance. */
 	void (*on_sampled)(void *data, const char *name, u32 per_second, u64 elapsed_ns, double percent);
 	/* A process changes its code there, or does what is a reason to expect that (why; else NULL): it is not recorded from elapsed_ns of

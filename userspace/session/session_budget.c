@@ -149,13 +149,13 @@ static void note_switched_off(struct session *session, const char *name, u64 sin
 	session->result.status.switched_off_count++;
 }
 
-static void tell_switched_off(struct session *session, const char *name, u64 since_ns,
-			      double percent)
+static void tell_switched_off(struct session *session, const char *name, bool is_plural,
+			      u64 since_ns, double percent)
 {
 	const struct session_config *config = session->config;
 
 	if (config->on_switched_off)
-		config->on_switched_off(config->callback_data, name,
+		config->on_switched_off(config->callback_data, name, is_plural,
 					since_ns - session->window_start_ns, percent);
 }
 
@@ -165,7 +165,7 @@ static void switch_gpu_off(struct session *session, double percent)
 	const char *name = session_gpu_shed(session, &now_ns);
 
 	note_switched_off(session, name, now_ns);
-	tell_switched_off(session, name, now_ns, percent);
+	tell_switched_off(session, name, false, now_ns, percent);
 }
 
 /* What goes together: of each its place among the parts, and what it costs. */
@@ -238,7 +238,8 @@ static void tell_function(struct session *session, const struct overhead_part *p
 {
 	if (part->function == SIZE_MAX || count <= FUNCTIONS_TOLD + 1 ||
 	    telling->named++ < FUNCTIONS_TOLD) {
-		tell_switched_off(session, part->name, part->switched_off_ns, percent);
+		tell_switched_off(session, part->name, part->is_plural, part->switched_off_ns,
+				  percent);
 		return;
 	}
 	telling->others++;
@@ -254,7 +255,7 @@ static void tell_others(struct session *session, const struct telling *telling)
 		return;
 	snprintf(name, sizeof(name), "what %zu more functions do (see the ledger)",
 		 telling->others);
-	tell_switched_off(session, name, telling->since_ns, telling->percent);
+	tell_switched_off(session, name, false, telling->since_ns, telling->percent);
 }
 
 static void switch_off(struct session *session, struct overhead_part *parts,

@@ -190,34 +190,51 @@ void announce_python_refused(const char *why)
 	log_warning("no functions of Python are in stacks of %s", why);
 }
 
+/*
+ * "about 12.3 % of the targets' CPU time". Prices are those of a moment in which nothing else ran: an estimate by them may come to more than
+ * there was.
+ */
+static void append_share(struct text *line, int decimals, double percent, const char *whose)
+{
+	if (percent < 100)
+		text_appendf(line, "about %.*f %% of %s CPU time", decimals, percent, whose);
+	else
+		text_appendf(line, "nearly all of %s CPU time (%.*f %% by an estimate)", whose,
+			     decimals, percent);
+}
+
 void announce_price(const struct session_status *status)
 {
 	const char *name = status->dearest_name ? status->dearest_name : "?";
-	_cleanup_text_ struct text shown = {0};
+	_cleanup_text_ struct text line = {0};
 
-	text_append_terminal(&shown, name, strlen(name));
-	log_warning(
-		"recording takes about %.0f %% of the targets' CPU time, %s most of it: %.0f %% "
-		"(--max-overhead switches off what costs too much, --count only counts calls)",
-		status->recent_percent, text_string(&shown), status->dearest_percent);
+	text_append(&line, "recording takes ");
+	append_share(&line, 0, status->recent_percent, "the targets'");
+	text_append(&line, ", ");
+	text_append_terminal(&line, name, strlen(name));
+	log_warning("%s most of it: %.0f %% (--max-overhead switches off what costs too much, "
+		    "--count only counts calls)",
+		    text_string(&line), status->dearest_percent);
 }
 
-void announce_switched_off(const char *name, u64 elapsed_ns, double percent)
+void announce_switched_off(const char *name, bool is_plural, u64 elapsed_ns, double percent)
 {
-	_cleanup_text_ struct text shown = {0};
+	_cleanup_text_ struct text line = {0};
 
-	text_append_terminal(&shown, name, strlen(name));
-	log_warning("%s is not recorded from %.1f s on: it took about %.1f %% of the targets' CPU "
-		    "time",
-		    text_string(&shown), (double)elapsed_ns / 1e9, percent);
+	text_append_terminal(&line, name, strlen(name));
+	text_appendf(&line, " %s not recorded from %.1f s on: %s took ", is_plural ? "are" : "is",
+		     (double)elapsed_ns / 1e9, is_plural ? "they" : "it");
+	append_share(&line, 1, percent, "the targets'");
+	log_warning("%s", text_string(&line));
 }
 
 void announce_sampled(const char *name, u32 per_second, u64 elapsed_ns, double percent)
 {
-	log_info("%s: from %.1f s on about %u a second are taken, by chance: all took about %.1f "
-		 "%% of the "
-		 "targets' CPU time",
-		 name, (double)elapsed_ns / 1e9, per_second, percent);
+	_cleanup_text_ struct text line = {0};
+
+	append_share(&line, 1, percent, "the targets'");
+	log_info("%s: from %.1f s on about %u a second are taken, by chance: all took %s", name,
+		 (double)elapsed_ns / 1e9, per_second, text_string(&line));
 }
 
 void announce_code_changed(const char *name, size_t others, u32 pid, const char *why,
@@ -239,7 +256,8 @@ void announce_code_changed(const char *name, size_t others, u32 pid, const char 
 /* What is not in the figure is said beside it. */
 static void append_price(struct text *line, const struct session_status *status)
 {
-	text_appendf(line, ", about %.1f %% of the target's CPU time", status->overhead_percent);
+	text_append(line, ", ");
+	append_share(line, 1, status->overhead_percent, "the target's");
 	if (status->kernels_not_priced)
 		text_appendf(line, " (%skernels not priced)",
 			     status->calls_not_priced ? "CUDA calls and " : "");

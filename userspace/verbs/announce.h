@@ -23,7 +23,7 @@ void announce_price(const struct session_status *status);
 void announce_code_changed(const char *name, size_t others, u32 pid, const char *why, u64 elapsed_ns);
 void announce_python_refused(const char *why);
 void announce_sampled(const char *name, u32 per_second, u64 elapsed_ns, double percent);
-void announce_switched_off(const char *name, u64 elapsed_ns, double percent);
+void announce_switched_off(const char *name, bool is_plural, u64 elapsed_ns, double percent);
 /* How much was recorded, what was lost and what it cost. */
 void announce_result(const struct attachment *attachment, const struct session_result *result);
 

@@ -304,12 +304,13 @@ static void on_tick(void *data, const struct session_status *status)
 	progress_tick(&recording->progress, status);
 }
 
-static void on_switched_off(void *data, const char *name, u64 elapsed_ns, double percent)
+static void on_switched_off(void *data, const char *name, bool is_plural, u64 elapsed_ns,
+			    double percent)
 {
 	struct recording *recording = data;
 
 	progress_end(&recording->progress);
-	announce_switched_off(name, elapsed_ns, percent);
+	announce_switched_off(name, is_plural, elapsed_ns, percent);
 }
 
 static void on_sampled(void *data, const char *name, u32 per_second, u64 elapsed_ns, double percent)
