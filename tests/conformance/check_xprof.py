@@ -84,21 +84,21 @@ def merged(traces):
 
 
 def idle_of(trace, truth):
-    """Events of the host, and why GPUs were idle: row -> (name, begin, ns, arguments) of its slices."""
+    """Events of the host, and why GPUs were idle: row -> (process, name, begin, ns, arguments) of its slices."""
     host, idle = [], {}
     for row, event in own_rows(trace, HOST):
         if xplane_rules.IDLE.fullmatch(row):
             idle.setdefault((event["pid"], event["tid"]), []).append(
-                (name_of(event), *truth.when(event["ts"], event["dur"]), json.dumps(event["args"], sort_keys=True)))
+                (truth.process_of(event["pid"][0]), name_of(event), *truth.when(event["ts"], event["dur"]), json.dumps(event["args"], sort_keys=True)))
         else:
             host.append(event)
     return host, idle
 
 
 def judge_idle(found, truth, count):
-    """So many of the things that are known of each slice: those of the Chrome trace, each on the row of its GPU."""
+    """So many of the things that are known of each slice: those of the Chrome trace, each on the row of its GPU, in the file of its process."""
     found, expected = ([sorted(one[:count] for one in slices) for slices in rows.values()] for rows in (found, truth.idle))
-    yield from differences("why GPUs were idle (name, begin, ns, arguments)", *(truth.Counter(sum(rows, [])) for rows in (found, expected)))
+    yield from differences("why GPUs were idle (process, name, begin, ns, arguments)", *(truth.Counter(sum(rows, [])) for rows in (found, expected)))
     if sorted(found) != sorted(expected):
         yield f"why GPUs were idle: {len(found)} rows, expected {len(expected)}, or other slices on them"
 
@@ -108,7 +108,7 @@ def judge_trace(traces, truth):
     trace = merged(traces)
     gpu = [event for _, event in own_rows(trace, GPU)]
     host, idle = idle_of(trace, truth)
-    yield from judge_idle(idle, truth, 4)
+    yield from judge_idle(idle, truth, 5)
     found = truth.Counter(truth.when(event["ts"], event["dur"]) for event in gpu)
     yield from differences("events of GPUs (begin, ns)", found, truth.times_of(truth.STREAM_KINDS))
     found = truth.Counter((name_of(event), *truth.when(event["ts"], event["dur"])) for event in host)
@@ -136,7 +136,7 @@ def judge_streaming_trace(traces, truth):
     trace = merged(traces)
     _, events = rows_of_trace(trace)
     # It tells the arguments of an event when that is selected.
-    yield from judge_idle(idle_of(trace, truth)[1], truth, 3)
+    yield from judge_idle(idle_of(trace, truth)[1], truth, 4)
     expected = sum(truth.times_of(truth.STREAM_KINDS + truth.HOST_KINDS).values()) + sum(map(len, truth.idle.values()))
     if len(events) < expected:
         yield f"{len(events)} events, expected at least {expected}"

@@ -145,15 +145,24 @@ class Truth:
 
     # ---- why GPUs were idle
 
+    def process_of(self, number):
+        """The process that a file is of; None of the only one."""
+        return int(self.paths[number].name.removesuffix(".xplane.pb").rpartition("_")[2]) if len(self.paths) > 1 else None
+
     @functools.cached_property
     def idle(self):
-        """As the Chrome trace beside it has them: row -> (name, begin, ns, arguments) of its slices."""
+        """As the Chrome trace beside it has them: row -> (process, name, begin, ns, arguments) of its slices."""
         trace = json.loads((self.folder / "trace.json").read_text("utf-8"), parse_float=decimal.Decimal)
         base = trace["metadata"]["clock"]["subtractedNanoseconds"]
+        names = {event["pid"]: event.get("args", {}).get("name", "") for event in trace["traceEvents"]
+                 if (event["ph"], event.get("name")) == ("M", "process_name")}
         rows = collections.defaultdict(list)
         for event in trace["traceEvents"]:
             if event.get("cat") == "idle":
-                rows[event["pid"], event["tid"]].append((event["name"], base + int(event["ts"] * 1000), int(event["dur"] * 1000),
+                # "GPU 0: NVIDIA H200 (train 100)"; of a GPU that is no process's, it is in the first file.
+                named = re.search(r"(\d+)\)$", names.get(event["pid"], ""))
+                process = int(named[1]) if named and len(self.paths) > 1 else self.process_of(0)
+                rows[event["pid"], event["tid"]].append((process, event["name"], base + int(event["ts"] * 1000), int(event["dur"] * 1000),
                                                          json.dumps(event["args"], sort_keys=True)))
         return rows
 
