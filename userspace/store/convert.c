@@ -10,10 +10,25 @@
 
 #define KIND_NUMBERS (UINT16_MAX + 1)
 
+/* A value of an enum of theirs. */
+struct convert_word {
+	u32 theirs;
+	u32 ours;
+	bool known; /* to this build */
+};
+
+/* Those of one enum, in convert->words. */
+struct convert_enum {
+	const char *name;
+	size_t first_word;
+	size_t word_count;
+};
+
 /* How one field is copied. */
 struct convert_field {
 	const struct schema_field *from;
 	const struct schema_field *to;
+	size_t enum_place; /* of one that is an enum, in convert->enums */
 };
 
 struct convert_kind {
@@ -32,6 +47,12 @@ struct convert {
 	struct convert_field *fields;
 	size_t field_count;
 	size_t field_capacity;
+	struct convert_enum *enums; /* of these fields */
+	size_t enum_count;
+	size_t enum_capacity;
+	struct convert_word *words;
+	size_t word_count;
+	size_t word_capacity;
 };
 
 /* Is every value of the enum the same in both tables? */
@@ -83,22 +104,62 @@ static bool same_meaning(const struct schema_field *theirs, const struct schema_
 	return theirs->unit == ours->unit && strcmp(theirs->reference, ours->reference) == 0;
 }
 
+/* Looked up once, as records have them by the million. */
+static int plan_words(struct convert *convert, struct convert_enum *words)
+{
+	const struct schema_table *foreign = convert->foreign;
+
+	words->first_word = convert->word_count;
+	for (size_t i = 0; i < foreign->value_count; i++) {
+		const struct schema_enum_value *value = &foreign->values[i], *known;
+
+		if (strcmp(value->enum_name, words->name) != 0)
+			continue;
+		if (array_reserve(&convert->words, &convert->word_capacity,
+				  convert->word_count + 1) < 0)
+			return -ENOMEM;
+		known = schema_enum_by_tag(words->name, value->tag);
+		convert->words[convert->word_count++] = (struct convert_word){
+			.theirs = value->number, .ours = known ? known->number : 0, .known = known};
+	}
+	words->word_count = convert->word_count - words->first_word;
+	return 0;
+}
+
+static int plan_enum(struct convert *convert, const char *name, size_t *ret_place)
+{
+	size_t place = 0;
+
+	while (place < convert->enum_count && strcmp(convert->enums[place].name, name) != 0)
+		place++;
+	*ret_place = place;
+	if (place < convert->enum_count)
+		return 0;
+	if (array_reserve(&convert->enums, &convert->enum_capacity, place + 1) < 0)
+		return -ENOMEM;
+	convert->enums[convert->enum_count++] = (struct convert_enum){.name = name};
+	return plan_words(convert, &convert->enums[place]);
+}
+
 static int plan_fields(struct convert *convert, struct convert_kind *kind)
 {
 	kind->first_field = convert->field_count;
 	for (size_t i = 0; i < kind->theirs->field_count; i++) {
 		const struct schema_field *from = &kind->theirs->fields[i];
 		const struct schema_field *to = schema_field(kind->ours, from->name);
-		int result;
+		struct convert_field field = {.from = from, .to = to};
+		int result = 0;
 
 		if (!to || to->unit == UNIT_PAD || !same_meaning(from, to))
 			continue;
-		result = array_reserve(&convert->fields, &convert->field_capacity,
-				       convert->field_count + 1);
+		if (to->unit == UNIT_ENUM)
+			result = plan_enum(convert, to->reference, &field.enum_place);
+		if (result == 0)
+			result = array_reserve(&convert->fields, &convert->field_capacity,
+					       convert->field_count + 1);
 		if (result < 0)
 			return result;
-		convert->fields[convert->field_count++] =
-			(struct convert_field){.from = from, .to = to};
+		convert->fields[convert->field_count++] = field;
 		kind->field_count++;
 	}
 	return 0;
@@ -149,6 +210,8 @@ struct convert *convert_free(struct convert *convert)
 	free(convert->kinds);
 	free(convert->place);
 	free(convert->fields);
+	free(convert->enums);
+	free(convert->words);
 	free(convert);
 	return NULL;
 }
@@ -156,17 +219,16 @@ struct convert *convert_free(struct convert *convert)
 /* ---- copying ---- */
 
 /* Our number for their enum value; absent when this build has no such tag. */
-static u64 convert_enum(const struct schema_table *foreign, const struct convert_field *field,
+static u64 convert_enum(const struct convert *convert, const struct convert_field *field,
 			u64 number)
 {
-	for (size_t i = 0; i < foreign->value_count; i++) {
-		const struct schema_enum_value *value = &foreign->values[i], *known;
+	const struct convert_enum *words = &convert->enums[field->enum_place];
 
-		if (value->number != number ||
-		    strcmp(value->enum_name, field->from->reference) != 0)
-			continue;
-		known = schema_enum_by_tag(field->to->reference, value->tag);
-		return known ? known->number : field->to->absent;
+	for (size_t i = 0; i < words->word_count; i++) {
+		const struct convert_word *word = &convert->words[words->first_word + i];
+
+		if (word->theirs == number)
+			return word->known ? word->ours : field->to->absent;
 	}
 	return field->to->absent;
 }
@@ -178,7 +240,7 @@ static bool fits(const struct schema_field *field, u64 value)
 	return field->element_bytes == 8 || !(value >> (8 * field->element_bytes));
 }
 
-static void convert_value(const struct schema_table *foreign, const struct convert_field *field,
+static void convert_value(const struct convert *convert, const struct convert_field *field,
 			  const struct record_header *raw, struct record_header *out)
 {
 	const struct schema_field *from = field->from, *to = field->to;
@@ -190,7 +252,7 @@ static void convert_value(const struct schema_table *foreign, const struct conve
 		if (from->count == 1 && value == from->absent)
 			value = to->absent;
 		else if (to->unit == UNIT_ENUM)
-			value = convert_enum(foreign, field, value);
+			value = convert_enum(convert, field, value);
 		else if (to->unit == UNIT_SIGNED)
 			value = schema_field_signed(from, value);
 		/* What does not fit the field of this build is not known to it. */
@@ -219,7 +281,7 @@ static int convert_fields(const struct convert *convert, const struct convert_ki
 	out->kind = kind->ours->number;
 	out->size_bytes = fixed + tail;
 	for (size_t i = 0; i < kind->field_count; i++)
-		convert_value(convert->foreign, &convert->fields[kind->first_field + i], raw, out);
+		convert_value(convert, &convert->fields[kind->first_field + i], raw, out);
 	memcpy((u8 *)out + fixed, (const u8 *)raw + kind->theirs->size_bytes, tail);
 	return 0;
 }
