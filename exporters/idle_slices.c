@@ -116,24 +116,46 @@ static int add_thread(struct idle_slices *idle, struct idle_slice *slice, const 
 static int describe(struct idle_slices *idle, const struct why_time *time, struct idle_slice *slice,
 		    struct err *err)
 {
-	*slice = (struct idle_slice){
-		.ts = time->since_ns,
-		.dur = time->until_ns - time->since_ns,
-		.gpu = time->gpu,
-		.name = name_of(idle, time),
-	};
+	*slice = (struct idle_slice){.name = name_of(idle, time), .look = ++idle->looks};
 	if (!slice->name || add_thread(idle, slice, "thread", time->row_index) ||
 	    add_thread(idle, slice, "waiting thread", time->waiter))
 		return err_errno(err, -ENOMEM, "can't tell why GPUs were idle");
 	if (why_is_known(time->sort))
 		add_arg(slice, "known by", why_seen(time->sort));
 	add_arg(slice, "made by", "gpuprobe");
-	return 1;
+	return 0;
+}
+
+static struct idle_look *place_of(struct idle_slices *idle, const struct why_time *time)
+{
+	u64 mixed = ((u64)(uintptr_t)time->what << 8 ^ (u64)time->sort ^ time->row_index << 32 ^
+		     time->waiter << 48) *
+		    0x9e3779b97f4a7c15ULL;
+
+	return &idle->kept[mixed >> 48 & (IDLE_LOOKS - 1)];
+}
+
+/* NULL: there is no memory. */
+static const struct idle_slice *look_of(struct idle_slices *idle, const struct why_time *time,
+					struct err *err)
+{
+	struct idle_look *look = place_of(idle, time);
+	const struct why_time *kept = &look->time;
+
+	if (look->slice.look && kept->sort == time->sort && kept->what == time->what &&
+	    kept->row_index == time->row_index && kept->waiter == time->waiter)
+		return &look->slice;
+	look->time = *time;
+	if (describe(idle, time, &look->slice, err) == 0)
+		return &look->slice;
+	look->slice.look = 0;
+	return NULL;
 }
 
 int idle_slices_next(struct idle_slices *idle, u64 ts, struct idle_slice *ret_slice,
 		     struct err *err)
 {
+	const struct idle_slice *look;
 	struct why_time time;
 	int result;
 
@@ -143,7 +165,14 @@ int idle_slices_next(struct idle_slices *idle, u64 ts, struct idle_slice *ret_sl
 	if (result < 0)
 		return result;
 	idle->next_ns = why_times_next_ns(&idle->reader);
-	return describe(idle, &time, ret_slice, err);
+	look = look_of(idle, &time, err);
+	if (!look)
+		return -ENOMEM;
+	*ret_slice = *look;
+	ret_slice->ts = time.since_ns;
+	ret_slice->dur = time.until_ns - time.since_ns;
+	ret_slice->gpu = time.gpu;
+	return 1;
 }
 
 void idle_slices_free(struct idle_slices *idle)

@@ -15,6 +15,7 @@
 #define IDLE_LEAST_GAP_NS 2000
 #define IDLE_ARGS	 4
 #define IDLE_CATEGORY	 "idle"
+#define IDLE_LOOKS	 256 /* that are kept: a power of two */
 
 struct idle_slice {
 	u64 ts, dur;
@@ -24,6 +25,13 @@ struct idle_slice {
 		const char *name, *value; /* UTF-8; valid as long as idle_slices */
 	} args[IDLE_ARGS];
 	size_t arg_count;
+	u64 look; /* a number, from 1 on, that no slice with another name or other args has: most are as one before */
+};
+
+/* What is said of why_time. */
+struct idle_look {
+	struct why_time time;
+	struct idle_slice slice; /* look 0: none is kept here */
 };
 
 /* Zero-initialise. */
@@ -37,6 +45,8 @@ struct idle_slices {
 	struct string_table texts; /* names, and "python3 (17)" */
 	struct map names;	   /* (sort, address of what) -> number of the name in texts */
 	struct map threads;	   /* row -> the same of the thread */
+	struct idle_look kept[IDLE_LOOKS];
+	u64 looks; /* numbers given */
 };
 
 /* For a sink's open(): two passes over the events where there is work of a GPU. What can't be told, for want of a temporary file, has no slices, and

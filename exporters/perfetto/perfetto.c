@@ -8,11 +8,11 @@
 #include "exporters/args.h"
 #include "exporters/chrome/chrome_annotations.h"
 #include "exporters/chrome/chrome_wakes.h"
-#include "exporters/idle_slices.h"
 #include "exporters/perfetto/perfetto_args.h"
 #include "exporters/perfetto/perfetto_gpu.h"
 #include "exporters/perfetto/perfetto_gpu_counters.h"
 #include "exporters/perfetto/perfetto_heap.h"
+#include "exporters/perfetto/perfetto_idle.h"
 #include "exporters/perfetto/perfetto_metadata.h"
 #include "exporters/perfetto/perfetto_stacks.h"
 #include "exporters/perfetto/perfetto_states.h"
@@ -29,8 +29,7 @@ struct perfetto {
 	struct chrome_args args;
 	struct chrome_annotations annotations;
 	struct chrome_wakes wakes;
-	struct idle_slices idle;
-	u64 *idle_tracks; /* per GPU */
+	struct perfetto_idle idle;
 	struct perfetto_gpu gpu;
 	struct perfetto_gpu_counters gpu_counters;
 	struct perfetto_states states;
@@ -132,17 +131,6 @@ static int write_wake(struct perfetto *perfetto, const struct view_event *event,
 
 /* ---- spans ---- */
 
-/* Begin and end at once: readers sort by time, and keep the order of the file at the same moment. Spans of a track come in the order of their
- * begins and nest, so all ends of a moment stand before the begins of that moment, but of what takes no time, whose end is behind its
- * begin. */
-static int write_span(struct perfetto *perfetto, u64 ts, u64 dur, u64 track, struct err *err)
-{
-	int result = perfetto_packet_write(&perfetto->packets, ts, PACKET_TRACK_EVENT, err);
-
-	return result < 0 ? result
-			  : perfetto_packet_write_end(&perfetto->packets, ts + dur, track, err);
-}
-
 static int write_annotations(struct perfetto *perfetto, const struct view_event *event, u64 track,
 			     struct err *err)
 {
@@ -158,38 +146,13 @@ static int write_annotations(struct perfetto *perfetto, const struct view_event 
 		begin_event(perfetto, TYPE_BEGIN, track, annotation.category, annotation.name);
 		perfetto_args_append_value(&perfetto->packets, EVENT_ANNOTATION, "made by",
 					   &made_by);
-		result = write_span(perfetto, annotation.ts, annotation.dur, track, err);
+		result = perfetto_packet_write_span(&perfetto->packets, annotation.ts,
+						    annotation.dur, track, err);
 		if (result < 0)
 			return result;
 	}
 	return result < 0 ? err_errno(err, result, "can't write %s", perfetto->packets.writer.path)
 			  : 0;
-}
-
-/* Those that begin by ts, of every GPU. */
-static int write_idle(struct perfetto *perfetto, u64 ts, struct err *err)
-{
-	struct perfetto_packets *packets = &perfetto->packets;
-	struct idle_slice slice;
-	int result;
-
-	while ((result = idle_slices_next(&perfetto->idle, ts, &slice, err)) > 0) {
-		u64 track = perfetto->idle_tracks[slice.gpu];
-
-		perfetto_packets_at(packets, slice.ts);
-		begin_event(perfetto, TYPE_BEGIN, track, IDLE_CATEGORY, slice.name);
-		for (size_t i = 0; i < slice.arg_count; i++) {
-			const struct view_value value = {.type = VALUE_STRING,
-							 .string = slice.args[i].value};
-
-			perfetto_args_append_value(packets, EVENT_ANNOTATION, slice.args[i].name,
-						   &value);
-		}
-		result = write_span(perfetto, slice.ts, slice.dur, track, err);
-		if (result < 0)
-			return result;
-	}
-	return result;
 }
 
 static int perfetto_span(void *data, const struct view_event *event, struct err *err)
@@ -199,7 +162,7 @@ static int perfetto_span(void *data, const struct view_event *event, struct err 
 	int result = find_track(perfetto, event, &track, err);
 
 	if (result == 0)
-		result = write_idle(perfetto, event->ts, err);
+		result = perfetto_idle_write(&perfetto->idle, &perfetto->packets, event->ts, err);
 	perfetto_packets_at(&perfetto->packets, event->ts);
 	if (result == 0)
 		result = write_annotations(perfetto, event, track, err);
@@ -212,8 +175,9 @@ static int perfetto_span(void *data, const struct view_event *event, struct err 
 	append_details(perfetto, event);
 	result = append_flows(perfetto, event, err);
 	if (result == 0)
-		result = write_span(perfetto, event->ts,
-				    chrome_takes_no_time(event) ? 0 : event->dur, track, err);
+		result = perfetto_packet_write_span(&perfetto->packets, event->ts,
+						    chrome_takes_no_time(event) ? 0 : event->dur,
+						    track, err);
 	if (result == 0)
 		result = perfetto_states_write(&perfetto->states, &perfetto->packets, event, err);
 	return result < 0 ? result : write_wake(perfetto, event, track, err);
@@ -306,23 +270,6 @@ static int perfetto_total(void *data, const struct view_event *event, struct err
 
 /* ---- begin and end ---- */
 
-static int make_idle_tracks(struct perfetto *perfetto, struct err *err)
-{
-	struct idle_slices *idle = &perfetto->idle;
-	int result = idle_slices_find(idle, perfetto->view, err);
-
-	if (result < 0)
-		return result;
-	perfetto->idle_tracks = calloc(idle->gpu_count + 1, sizeof(*perfetto->idle_tracks));
-	if (!perfetto->idle_tracks)
-		return err_errno(err, -ENOMEM, "can't write %s", perfetto->packets.writer.path);
-	for (size_t i = 0; i < idle->gpu_count && result == 0; i++)
-		result =
-			perfetto_tracks_add(&perfetto->tracks, &perfetto->packets, idle->gpus[i],
-					    idle_slices_row_name(), &perfetto->idle_tracks[i], err);
-	return result;
-}
-
 static int perfetto_open(void *data, const struct view *view, const struct view_survey *survey,
 			 struct err *err)
 {
@@ -345,7 +292,7 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 	if (result == 0)
 		result = perfetto_gpu_make(&perfetto->gpu, packets, view, err);
 	if (result == 0)
-		result = make_idle_tracks(perfetto, err);
+		result = perfetto_idle_make(&perfetto->idle, packets, &perfetto->tracks, view, err);
 	if (result == 0)
 		result = perfetto_write_recording(packets, perfetto->tracks.own, view, err);
 	return result;
@@ -354,7 +301,7 @@ static int perfetto_open(void *data, const struct view *view, const struct view_
 static int perfetto_close(void *data, struct err *err)
 {
 	struct perfetto *perfetto = data;
-	int result = write_idle(perfetto, ~0ULL, err);
+	int result = perfetto_idle_write(&perfetto->idle, &perfetto->packets, ~0ULL, err);
 
 	if (result < 0)
 		return result;
@@ -395,8 +342,7 @@ int perfetto_finish(void *data, bool commit, u64 *ret_size_bytes, struct err *er
 	chrome_args_free(&perfetto->args);
 	chrome_annotations_free(&perfetto->annotations);
 	chrome_wakes_free(&perfetto->wakes);
-	idle_slices_free(&perfetto->idle);
-	free(perfetto->idle_tracks);
+	perfetto_idle_free(&perfetto->idle);
 	perfetto_gpu_free(&perfetto->gpu);
 	perfetto_gpu_counters_free(&perfetto->gpu_counters);
 	perfetto_states_free(&perfetto->states);

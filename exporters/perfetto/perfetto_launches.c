@@ -193,7 +193,7 @@ static size_t place_of(const struct record_kernel *kernel)
 		      (u64)kernel->block[0] << 40 ^ (u64)kernel->registers_per_thread << 8 ^
 		      kernel->dynamic_shared_memory_bytes ^ (u64)kernel->stream << 24;
 
-	return numbers * 0x9e3779b97f4a7c15ULL >> 32 & (SHAPES - 1);
+	return numbers * 0x9e3779b97f4a7c15ULL >> 48 & (SHAPES - 1);
 }
 
 static const struct text *kernel_shape(struct perfetto_launches *launches,

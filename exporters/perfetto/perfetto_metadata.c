@@ -160,10 +160,8 @@ static int write_attributes(struct perfetto_packets *packets, u64 track, const s
 static int write_bar(struct perfetto_packets *packets, u64 track, const struct view_survey *survey,
 		     u64 from_ns, struct err *err)
 {
-	int result = perfetto_packet_write(packets, from_ns, PACKET_TRACK_EVENT, err);
-
-	return result < 0 ? result
-			  : perfetto_packet_write_end(packets, survey->window_end_ns, track, err);
+	return perfetto_packet_write_span(packets, from_ns, survey->window_end_ns - from_ns, track,
+					  err);
 }
 
 static int write_ends(struct perfetto_packets *packets, u64 track, const struct view *view,

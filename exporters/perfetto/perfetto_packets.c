@@ -25,49 +25,17 @@ void perfetto_packets_at(struct perfetto_packets *packets, u64 ts)
 		clear_state(packets, ts);
 }
 
-/* ---- what was asked for last ---- */
+/* ---- what is interned ---- */
 
-/* The kinds of what is looked up: of strings that may move, strings that do not, and numbers by their field. */
-#define KIND_CONSTANT PERFETTO_STRINGS
-#define KIND_NUMBER   (2 * PERFETTO_STRINGS)
-
-/* Two that share their places are both kept. */
-static struct perfetto_recent *recent_of(struct perfetto_packets *packets, u64 key, u32 kind)
+static u64 note_recent(struct perfetto_packets *packets, u64 key, u64 number)
 {
-	u64 mixed = (key ^ (u64)kind << 56) * 0x9e3779b97f4a7c15ULL;
+	struct perfetto_recent *pair = perfetto_recent_pair(packets, key);
 
-	return &packets->recent[mixed >> 32 & (PERFETTO_RECENT - 2)];
-}
-
-static bool is_recent(const struct perfetto_packets *packets, const struct perfetto_recent *recent,
-		      u64 key, u32 kind)
-{
-	return recent->key == key && recent->kind == kind && recent->state == packets->state &&
-	       packets->state;
-}
-
-/* NULL: it was not asked for lately. */
-static const struct perfetto_recent *find_recent(struct perfetto_packets *packets, u64 key,
-						 u32 kind)
-{
-	const struct perfetto_recent *pair = recent_of(packets, key, kind);
-
-	if (is_recent(packets, &pair[0], key, kind))
-		return &pair[0];
-	return is_recent(packets, &pair[1], key, kind) ? &pair[1] : NULL;
-}
-
-static u64 note_recent(struct perfetto_packets *packets, u64 key, u32 kind, u64 number)
-{
-	struct perfetto_recent *pair = recent_of(packets, key, kind);
-
-	if (!is_recent(packets, &pair[0], key, kind))
+	if (!perfetto_is_recent(packets, &pair[0], key))
 		pair[1] = pair[0];
-	pair[0] = (struct perfetto_recent){key, packets->state, kind, (u32)number};
+	pair[0] = (struct perfetto_recent){key, packets->state, (u32)number};
 	return number;
 }
-
-/* ---- what is interned ---- */
 
 static u64 intern(struct perfetto_packets *packets, enum perfetto_strings kind, const char *string)
 {
@@ -101,40 +69,32 @@ static u64 intern(struct perfetto_packets *packets, enum perfetto_strings kind, 
 u64 perfetto_intern(struct perfetto_packets *packets, enum perfetto_strings kind,
 		    const char *string)
 {
-	u64 key = (u64)(uintptr_t)string, number;
-	const struct perfetto_recent *recent = find_recent(packets, key, kind);
+	u64 key = perfetto_recent_key(PERFETTO_RECENT_STRING + kind, (uintptr_t)string), number;
+	const struct perfetto_recent *recent = perfetto_find_recent(packets, key);
 
 	/* Another string may stand there now. */
 	if (recent && !strcmp(packets->strings[kind].strings[recent->number - 1], string))
 		return recent->number;
 	number = intern(packets, kind, string);
-	return number ? note_recent(packets, key, kind, number) : 0;
+	return number ? note_recent(packets, key, number) : 0;
 }
 
-static u64 intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
-			   const char *string)
+u64 perfetto_look_up_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
+			      const char *string)
 {
-	const u64 *known = map_find(&packets->constants, (u64)(uintptr_t)string, kind);
-	u64 number;
+	u64 address = (uintptr_t)string, number;
+	const u64 *known = map_find(&packets->constants, address, kind);
 
-	if (known)
-		return *known;
-	number = intern(packets, kind, string);
-	packets->interned_bytes += sizeof(struct map_slot);
-	if (map_set(&packets->constants, (u64)(uintptr_t)string, kind, number) < 0)
-		packets->body.failed = true;
-	return number;
-}
-
-u64 perfetto_intern_constant(struct perfetto_packets *packets, enum perfetto_strings kind,
-			     const char *string)
-{
-	u64 key = (u64)(uintptr_t)string;
-	const struct perfetto_recent *recent = find_recent(packets, key, KIND_CONSTANT + kind);
-
-	return recent ? recent->number
-		      : note_recent(packets, key, KIND_CONSTANT + kind,
-				    intern_constant(packets, kind, string));
+	if (known) {
+		number = *known;
+	} else {
+		number = intern(packets, kind, string);
+		packets->interned_bytes += sizeof(struct map_slot);
+		if (map_set(&packets->constants, address, kind, number) < 0)
+			packets->body.failed = true;
+	}
+	return note_recent(packets, perfetto_recent_key(PERFETTO_RECENT_CONSTANT + kind, address),
+			   number);
 }
 
 bool perfetto_number(struct perfetto_packets *packets, u32 field, u64 key, u64 *ret_number)
@@ -165,9 +125,11 @@ static bool is_told(struct perfetto_packets *packets, u32 field, u64 number)
 
 bool perfetto_is_told(struct perfetto_packets *packets, u32 field, u64 number)
 {
-	if (find_recent(packets, number, KIND_NUMBER + field))
+	u64 key = perfetto_recent_key(PERFETTO_RECENT_NUMBER + field, number);
+
+	if (perfetto_find_recent(packets, key))
 		return true;
-	note_recent(packets, number, KIND_NUMBER + field, 0);
+	note_recent(packets, key, 0);
 	return is_told(packets, field, number);
 }
 
@@ -241,30 +203,37 @@ int perfetto_packet_write_timeless(struct perfetto_packets *packets, u32 field, 
 	return write_packet(packets, head, (size_t)(to - head), field, err);
 }
 
-int perfetto_packet_write_end(struct perfetto_packets *packets, u64 ts, u64 track, struct err *err)
+/* Shorter than 128 bytes, so both lengths are one byte, which is written last. */
+static int write_end(struct perfetto_packets *packets, u64 ts, u64 track, struct err *err)
 {
 	struct text *text = &packets->writer.text;
-	u8 head[HEAD_BYTES], event[HEAD_BYTES], *to = put_number(head, PACKET_TIMESTAMP, ts);
-	u8 *end = put_number(event, EVENT_TYPE, TYPE_END), *begin;
-	size_t length;
+	u8 *begin = (u8 *)text_room(text, 2 * HEAD_BYTES), *length, *event_length, *to;
 
-	to = put_number(to, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
-	end = put_number(end, EVENT_TRACK, track);
-	length = (size_t)(end - event);
-	begin = (u8 *)text_room(text, 4 * HEAD_BYTES);
 	if (begin) {
-		u8 *at = protobuf_put_number(
-			begin, PROTOBUF_TAG(TRACE_PACKET, PROTOBUF_LENGTH),
-			(size_t)(to - head) + protobuf_head_bytes(PACKET_TRACK_EVENT, length) +
-				length);
-
-		memcpy(at, head, HEAD_BYTES);
-		at = protobuf_put_number(at + (to - head),
-					 PROTOBUF_TAG(PACKET_TRACK_EVENT, PROTOBUF_LENGTH), length);
-		memcpy(at, event, HEAD_BYTES);
-		text_use(text, (size_t)(at + length - begin));
+		length = begin +
+			 protobuf_put_varint(begin, PROTOBUF_TAG(TRACE_PACKET, PROTOBUF_LENGTH));
+		to = put_number(length + 1, PACKET_TIMESTAMP, ts);
+		to = put_number(to, PACKET_SEQUENCE_ID, PERFETTO_SEQUENCE);
+		event_length = to + protobuf_put_varint(
+					    to, PROTOBUF_TAG(PACKET_TRACK_EVENT, PROTOBUF_LENGTH));
+		to = put_number(event_length + 1, EVENT_TYPE, TYPE_END);
+		to = put_number(to, EVENT_TRACK, track);
+		*event_length = (u8)(to - event_length - 1);
+		*length = (u8)(to - length - 1);
+		text_use(text, (size_t)(to - begin));
 	}
 	return writer_flush(&packets->writer, err);
+}
+
+/* Begin and end at once: readers sort by time, and keep the order of the file at the same moment. Spans of a track come in the order of their
+ * begins and nest, so all ends of a moment stand before the begins of that moment, but of what takes no time, whose end is behind its
+ * begin. */
+int perfetto_packet_write_span(struct perfetto_packets *packets, u64 ts, u64 dur, u64 track,
+			       struct err *err)
+{
+	int result = perfetto_packet_write(packets, ts, PACKET_TRACK_EVENT, err);
+
+	return result < 0 ? result : write_end(packets, ts + dur, track, err);
 }
 
 void perfetto_packets_free(struct perfetto_packets *packets)

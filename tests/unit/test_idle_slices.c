@@ -91,4 +91,26 @@ TEST(none_comes_before_its_time)
 	idle_slices_free(&idle);
 }
 
+/* Of two with the same number, if any, nothing differs that is drawn. */
+TEST(a_number_stands_for_what_a_slice_says)
+{
+	struct fixture _fixture_ fixture = fixture_open(capture);
+	struct idle_slice slices[ARRAY_SIZE(expected)];
+	struct idle_slices idle = {0};
+	struct err err = {0};
+
+	CHECK_OK(idle_slices_find(&idle, fixture.view, &err), err);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		CHECK(idle_slices_next(&idle, ~0ULL, &slices[i], &err) == 1);
+	/* Both GPUs' first gaps, and what A waited for twice; its launches are of one thread. */
+	CHECK_U64(slices[0].look, slices[1].look);
+	CHECK_U64(slices[2].look, slices[6].look);
+	CHECK_U64(slices[3].look, slices[7].look);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		for (size_t j = 0; j < i; j++)
+			CHECK((slices[i].look == slices[j].look) ==
+			      (strcmp(slices[i].name, slices[j].name) == 0));
+	idle_slices_free(&idle);
+}
+
 UNIT_MAIN()
