@@ -139,7 +139,6 @@ struct waited_file {
 	u32 mode; /* FILE_* */
 	u64 inode; /* its number */
 	struct pipe_end other; /* of a pipe itself */
-	struct waited_ends ends;
 };
 
 struct waited_event {
@@ -147,6 +146,7 @@ struct waited_event {
 	u32 count; /* of files; */
 	u32 more;  /* so many others, which are not told */
 	struct waited_file files[WAITED_FILES_MAX];
+	struct waited_ends ends; /* of a single one */
 };
 
 #define PIPE_ENDS_MAX  8192   /* that are looked for at once, */

@@ -25,6 +25,9 @@
 #define FAMILY_UNIX	  1
 #define FAMILY_INET	  2
 #define FAMILY_INET6	  10
+#define PROTOCOL_TCP	  6
+#define PROTOCOL_UDP	  17
+#define PROTOCOL_MPTCP	  262
 #define POLLED_MAX	  8  /* that are looked at, */
 #define SELECTED_WORDS	  16 /* and of select(), which knows no more descriptors than 64 times as many */
 #define SELECTED_SETS	  3
@@ -178,7 +181,10 @@ static __always_inline void ends_of(const struct file *file, struct waited_ends 
 	const struct socket *socket = BPF_CORE_READ(file, private_data);
 	const struct sock *sock = BPF_CORE_READ(socket, sk);
 	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family);
+	u16 protocol = BPF_CORE_READ(sock, sk_protocol);
 
+	if (protocol != PROTOCOL_TCP && protocol != PROTOCOL_UDP && protocol != PROTOCOL_MPTCP)
+		return;
 	if (family == FAMILY_INET) {
 		BPF_CORE_READ_INTO((u32 *)ends->local, sock, __sk_common.skc_rcv_saddr);
 		BPF_CORE_READ_INTO((u32 *)ends->remote, sock, __sk_common.skc_daddr);
@@ -189,11 +195,19 @@ static __always_inline void ends_of(const struct file *file, struct waited_ends 
 	} else {
 		return;
 	}
-	ends->protocol = BPF_CORE_READ(sock, sk_protocol);
+	ends->protocol = protocol;
 	ends->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
 	ends->remote_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
 	ends->state = BPF_CORE_READ(sock, __sk_common.skc_state);
 	ends->family = family;
+}
+
+static __always_inline bool is_socket(const struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	return (BPF_CORE_READ(inode, i_mode) & FILE_TYPE) == FILE_IS_SOCKET &&
+	       BPF_CORE_READ(inode, i_sb, s_magic) == SOCKFS_MAGIC;
 }
 
 static __always_inline void file_tell(struct file *file, u32 fd, struct waited_file *told)
@@ -211,7 +225,6 @@ static __always_inline void file_tell(struct file *file, u32 fd, struct waited_f
 		told->other.number = told->inode;
 	} else if (type == FILE_IS_SOCKET && magic == SOCKFS_MAGIC) {
 		socket_other(file, &told->other);
-		ends_of(file, &told->ends);
 	}
 }
 
@@ -312,6 +325,8 @@ static __always_inline bool waited_tell(const struct waited_set *set,
 	for (u32 i = 0; i < WAITED_FILES_MAX; i++)
 		if (i < set->count)
 			file_tell(found->files[i], set->fds[i], &event->files[i]);
+	if (set->count == 1 && !set->more && is_socket(found->files[0]))
+		ends_of(found->files[0], &event->ends);
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	return true;
 }

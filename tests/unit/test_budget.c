@@ -117,7 +117,8 @@ static bool read_levels(struct budget_streak *streak, u64 percent, u64 cpu_ns)
 	const struct budget_part parts[] = {{cpu_ns, false, true, false, false},
 					    {cpu_ns * percent / 100, true, true, false, false}};
 
-	return budget_levels_are_over(streak, parts, 2, cpu_ns, cpu_ns);
+	/* On four CPUs. */
+	return budget_levels_are_over(streak, parts, 2, cpu_ns, cpu_ns / 4);
 }
 
 TEST(a_streak_takes_several_readings)
@@ -150,6 +151,19 @@ TEST(what_takes_next_to_nothing_of_a_cpu_stays_whatever_its_share_is)
 	for (unsigned i = 0; i < 2 * BUDGET_STREAK_READINGS; i++)
 		CHECK(!budget_levels_are_over(&streak, little, 1, 2 * noticed_ns, second_ns));
 	CHECK(budget_levels_are_over(&streak, more, 1, 2 * noticed_ns, second_ns));
+}
+
+/* It works for a second, and sleeps for one. */
+TEST(a_pause_ends_no_streak)
+{
+	struct budget_streak streak = {0};
+	const struct budget_part asleep[] = {{READING_NS / 1000, true, true, false, false}};
+
+	for (unsigned i = 1; i < BUDGET_STREAK_READINGS; i++) {
+		CHECK(!read_levels(&streak, 15, READING_NS));
+		CHECK(!budget_levels_are_over(&streak, asleep, 1, READING_NS / 10, READING_NS));
+	}
+	CHECK(read_levels(&streak, 15, READING_NS));
 }
 
 TEST(a_streak_takes_cpu_time)

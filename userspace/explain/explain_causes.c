@@ -11,6 +11,8 @@
 
 /* Between two operations of a stream a GPU takes less than this; more is waiting. */
 #define QUEUE_NS 10000
+/* From so much on what a thread does itself is a finding. */
+#define HOST_LEAST_PERCENT 5
 
 static const enum explain_finding of_sort[WHY_SORTS] = {
 #define OF_SORT(sort, finding) [WHY_##sort] = EXPLAIN_##finding + 1,
@@ -238,24 +240,30 @@ struct moving {
 	double shares[EXPLAIN_HELDS];
 };
 
-/* So much of each to those of the others, where what is prefixed is the name. */
+/* So much of each to those of the others, where what is prefixed is the name. What is rounded off one of them the next ones have. */
 static int move_places(struct explain_places *from, struct explain_places *const to[EXPLAIN_HELDS],
 		       const char *prefix, double share, const struct moving *moving)
 {
+	u64 before_ns = 0, moved_ns = 0, parts_ns[EXPLAIN_HELDS] = {0};
+
 	for (size_t i = 0; i < from->names.count; i++) {
 		struct explain_place *place = &from->items[i];
-		u64 ns = (u64)((double)place->ns * share);
 		_cleanup_text_ struct text name = {0};
+		u64 ns;
 
+		before_ns += place->ns;
+		ns = (u64)((double)before_ns * share + 0.5) - moved_ns;
+		ns = ns < place->ns ? ns : place->ns;
+		moved_ns += ns;
 		place->ns -= ns;
 		text_appendf(&name, "%s%s", prefix, place->name);
 		if (name.failed)
 			return -ENOMEM;
 		for (size_t j = 0; j < EXPLAIN_HELDS; j++) {
-			u64 part_ns = (u64)((double)ns * moving->shares[j]);
+			u64 part_ns = (u64)((double)moved_ns * moving->shares[j]) - parts_ns[j];
 
-			if (part_ns &&
-			    explain_places_add(to[j], text_string(&name), part_ns, place->count))
+			parts_ns[j] += part_ns;
+			if (part_ns && explain_places_add(to[j], text_string(&name), part_ns, 0))
 				return -ENOMEM;
 		}
 	}
@@ -294,7 +302,8 @@ static int settle_syncs(struct explain *explain)
 		[EXPLAIN_HELD_OR_WAITED] = EXPLAIN_CODE_OR_WAITS,
 	};
 	struct moving moving = {0};
-	u64 held_ns = 0, beyond_ns, left_ns;
+	u64 held_ns = 0, beyond_ns, left_ns, rest_ns;
+	size_t most = 0;
 
 	for (size_t i = 0; i < EXPLAIN_HELDS; i++)
 		held_ns += explain->held_ns[i];
@@ -306,15 +315,18 @@ static int settle_syncs(struct explain *explain)
 	if (shorten(&explain->evidence[EXPLAIN_SYNC], &moving, &left_ns) ||
 	    shorten(&explain->evidence[EXPLAIN_READBACK], &moving, &left_ns))
 		return -ENOMEM;
-	/* All of it arrives, whatever is lost to rounding. */
 	beyond_ns -= left_ns;
-	for (size_t i = EXPLAIN_HELDS; i-- > 0;) {
-		u64 ns = i ? (u64)((double)beyond_ns * moving.shares[i]) : beyond_ns;
+	rest_ns = beyond_ns;
+	for (size_t i = 0; i < EXPLAIN_HELDS; i++) {
+		u64 ns = (u64)((double)beyond_ns * moving.shares[i]);
 
-		ns = ns < beyond_ns ? ns : beyond_ns;
+		if (moving.shares[i] > moving.shares[most])
+			most = i;
 		moving.to[i]->idle_ns += ns;
-		beyond_ns -= ns;
+		rest_ns -= ns < rest_ns ? ns : rest_ns;
 	}
+	/* What is rounded off. */
+	moving.to[most]->idle_ns += rest_ns;
 	if (!explain->to_host_tiny.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
 	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)
@@ -331,6 +343,13 @@ enum explain_finding explain_finding_of_copies(enum explain_copy_sort sort)
 	};
 
 	return findings[sort];
+}
+
+static double share_of(const struct explain *explain, enum explain_finding finding)
+{
+	return explain->recorded_ns ? 100.0 * (double)explain->evidence[finding].idle_ns /
+					      (double)explain->recorded_ns
+				    : 0;
 }
 
 int explain_causes_settle(struct explain *explain)
@@ -353,6 +372,12 @@ int explain_causes_settle(struct explain *explain)
 	if (explain->stream_turns.streams && merge(explain, EXPLAIN_LAUNCH, EXPLAIN_STREAM_TURNS))
 		return -ENOMEM;
 	if (merge(explain, EXPLAIN_COPIES, most))
+		return -ENOMEM;
+	/* Neither would be told of alone. */
+	if (share_of(explain, EXPLAIN_CODE) < HOST_LEAST_PERCENT &&
+	    share_of(explain, EXPLAIN_CODE_OR_WAITS) < HOST_LEAST_PERCENT &&
+	    explain->evidence[EXPLAIN_CODE_OR_WAITS].idle_ns &&
+	    merge(explain, EXPLAIN_CODE, EXPLAIN_CODE_OR_WAITS))
 		return -ENOMEM;
 	for (unsigned i = 0; i < COPY_SORTS; i++)
 		explain->evidence[explain_finding_of_copies(i)].busy_ns += copies[i].alone_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which GPU comes last to collectives. A kernel of one runs until all that take part have come, so those of one collective overlap; they have the same
- * name, and each GPU has one. Of ranks that are not recorded nothing is known.
+ * Which GPU comes last to collectives. A kernel of one runs until all that take part have come: those of one collective have the same name, overlap, and end
+ * together, and each GPU has one. Of ranks that are not recorded nothing is known. Groups of GPUs that begin and end the same collective in the same moment
+ * can't be told apart.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,25 +12,28 @@
 #include "base/cleanup.h"
 #include "explain/explain_parts.h"
 
-#define GPUS_MAX 64
+#define GPUS_MAX    64
+#define OPEN_MAX    8 /* of one name at a time: of several groups of GPUs */
+#define TOGETHER_NS 30000ULL
 
-struct explain_collective {
+struct one {
 	u64 gpus;     /* a bit for each that has come */
 	u64 begin_ns; /* the first one, */
-	u64 end_ns;   /* the first one's that ends */
+	u64 end_ns;   /* the last one that came */
 	u64 after_ns; /* how much later than the first one each came, in all */
 	u64 last_ns;  /* and who came last, */
 	size_t last;  /* place in gpus */
 };
 
-static unsigned gpus_of(const struct explain_collective *collective)
-{
-	return (unsigned)__builtin_popcountll(collective->gpus);
-}
+/* Of one name. */
+struct explain_collective {
+	struct one open[OPEN_MAX];
+	size_t next; /* takes the place of this one */
+};
 
-static void close_one(struct explain_collectives *all, struct explain_collective *collective)
+static void close_one(struct explain_collectives *all, struct one *collective)
 {
-	unsigned count = gpus_of(collective);
+	unsigned count = (unsigned)__builtin_popcountll(collective->gpus);
 
 	if (count > 1) {
 		all->count++;
@@ -37,10 +41,31 @@ static void close_one(struct explain_collectives *all, struct explain_collective
 		all->gpus[collective->last].waited_ns +=
 			(collective->last_ns - collective->begin_ns) * count - collective->after_ns;
 	}
-	*collective = (struct explain_collective){0};
+	*collective = (struct one){0};
 }
 
-/* The one of that name; NULL: no memory. */
+/* The one that the GPU takes part in with this kernel: a new one where it is the first. */
+static struct one *find_one(struct explain_collectives *all, struct explain_collective *collective,
+			    s64 gpu, const struct view_event *event)
+{
+	struct one *found;
+
+	for (size_t i = 0; i < OPEN_MAX; i++) {
+		struct one *one = &collective->open[i];
+		u64 apart_ns = event->end > one->end_ns ? event->end - one->end_ns
+							: one->end_ns - event->end;
+
+		if (one->gpus && !(one->gpus >> gpu & 1) && event->ts < one->end_ns &&
+		    apart_ns <= TOGETHER_NS)
+			return one;
+	}
+	found = &collective->open[collective->next++ % OPEN_MAX];
+	close_one(all, found);
+	found->begin_ns = event->ts;
+	return found;
+}
+
+/* Those of that name; NULL: no memory. */
 static struct explain_collective *find(struct explain_collectives *all, const char *name)
 {
 	size_t known = all->names.count;
@@ -75,23 +100,19 @@ int explain_collective_add(struct explain *explain, const struct view_event *eve
 	struct explain_collectives *all = &explain->collectives;
 	s64 gpu = find_gpu(explain, event);
 	struct explain_collective *collective;
+	struct one *one;
 
 	if (gpu < 0 || gpu == GPUS_MAX)
 		return gpu < 0 ? -ENOMEM : 0;
 	collective = find(all, event->name);
 	if (!collective)
 		return -ENOMEM;
-	if (collective->gpus && (event->ts >= collective->end_ns || collective->gpus >> gpu & 1))
-		close_one(all, collective);
-	if (!collective->gpus)
-		*collective =
-			(struct explain_collective){.begin_ns = event->ts, .end_ns = event->end};
-	collective->gpus |= 1ULL << gpu;
-	collective->after_ns += event->ts - collective->begin_ns;
-	collective->last_ns = event->ts;
-	collective->last = (size_t)gpu;
-	if (event->end < collective->end_ns)
-		collective->end_ns = event->end;
+	one = find_one(all, collective, gpu, event);
+	one->gpus |= 1ULL << gpu;
+	one->after_ns += event->ts - one->begin_ns;
+	one->end_ns = event->end;
+	one->last_ns = event->ts;
+	one->last = (size_t)gpu;
 	return 0;
 }
 
@@ -113,7 +134,8 @@ int explain_collectives_settle(struct explain *explain)
 	struct explain_evidence *evidence = &explain->evidence[EXPLAIN_STRAGGLER];
 
 	for (size_t i = 0; i < all->names.count; i++)
-		close_one(all, &all->open[i]);
+		for (size_t j = 0; j < OPEN_MAX; j++)
+			close_one(all, &all->open[i].open[j]);
 	evidence->count = all->count;
 	for (size_t i = 0; i < all->gpu_count; i++) {
 		const struct explain_collective_gpu *gpu = &all->gpus[i];

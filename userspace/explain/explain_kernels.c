@@ -23,6 +23,11 @@ static const char *const collective_patterns[] = {
 #include "explain/kernels.def"
 };
 
+static const char *const meeting_patterns[] = {
+#define MEETING_KERNEL(pattern) pattern,
+#include "explain/kernels.def"
+};
+
 static bool is_any(const char *name, const char *const *patterns, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -32,7 +37,7 @@ static bool is_any(const char *name, const char *const *patterns, size_t count)
 }
 
 /* What its name tells, looked at once a name: these stay where they are. */
-enum { SORT_FP32 = 1, SORT_COLLECTIVE = 2 };
+enum { SORT_FP32 = 1, SORT_COLLECTIVE = 2, SORT_MEETING = 4 };
 
 static unsigned sorts_of(struct explain *explain, const char *name)
 {
@@ -45,6 +50,8 @@ static unsigned sorts_of(struct explain *explain, const char *name)
 		sorts |= SORT_FP32;
 	if (is_any(name, collective_patterns, ARRAY_SIZE(collective_patterns)))
 		sorts |= SORT_COLLECTIVE;
+	if (is_any(name, meeting_patterns, ARRAY_SIZE(meeting_patterns)))
+		sorts |= SORT_MEETING;
 	/* Without memory it is looked at again. */
 	map_set(&explain->kernel_sorts, (uintptr_t)name, 0, sorts);
 	return sorts;
@@ -82,7 +89,7 @@ static int add_fp32(struct explain *explain, const struct view_event *event)
 
 static int add_collective(struct explain *explain, const struct view_event *event)
 {
-	return sorts_of(explain, event->name) & SORT_COLLECTIVE
+	return sorts_of(explain, event->name) & SORT_MEETING
 		       ? explain_collective_add(explain, event)
 		       : 0;
 }

@@ -102,10 +102,33 @@ static void read_members(u32 pid, u32 fd, struct members *members)
 	sockets_describe(pid, members->sockets, members->looked);
 }
 
-/* Those at which others are served say most of what its thread is for; what wakes it from within says least. */
+/* Those that listen say most of what its thread is for; then connections that it made itself, since it may wait for an answer there; what wakes it from
+ * within says least. */
+enum { RANK_LISTENS, RANK_ASKS, RANK_ACCEPTED, RANK_SOCKET, RANK_OTHER, RANKS };
+
 static int member_rank(const struct socket_asked *member)
 {
-	return (int)member->role + (member->inode != 0);
+	if (!member->inode)
+		return RANK_OTHER;
+	if (member->role != SOCKET_OTHER)
+		return member->role == SOCKET_LISTENS ? RANK_LISTENS : RANK_ACCEPTED;
+	return strstr(text_string(&member->text), " <-> ") ? RANK_ASKS : RANK_SOCKET;
+}
+
+static size_t count_of_rank(const struct members *members, int rank)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < members->looked; i++)
+		count += member_rank(&members->sockets[i]) == rank;
+	return count;
+}
+
+/* How many of those that listen are shown: none may hide that it asks others. */
+static size_t most_of(const struct members *members, int rank)
+{
+	return rank == RANK_LISTENS && count_of_rank(members, RANK_ASKS) ? EPOLL_SHOWN - 1
+									 : EPOLL_SHOWN;
 }
 
 static void append_member(u32 pid, const struct members *members, size_t i, struct text *text)
@@ -125,8 +148,8 @@ static void append_members(u32 pid, const struct members *members, struct text *
 {
 	size_t shown = 0;
 
-	for (int rank = SOCKET_LISTENS + 1; rank >= 0; rank--)
-		for (size_t i = 0; i < members->looked && shown < EPOLL_SHOWN; i++) {
+	for (int rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < members->looked && shown < most_of(members, rank); i++) {
 			if (member_rank(&members->sockets[i]) != rank)
 				continue;
 			text_append(text, shown ? ", " : " of ");

@@ -7,27 +7,36 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/socket_words.h"
 
-#define TCP_LISTEN    0x0a
-#define UNIX_LISTENS  0x10000 /* __SO_ACCEPTCON, in the column of flags */
-#define ADDRESS_BYTES 33      /* of an IPv6 address in hexadecimal digits */
-#define PORTS	      65536
+#define TCP_LISTEN     0x0a
+#define UNIX_LISTENS   0x10000 /* __SO_ACCEPTCON, in the column of flags */
+#define ADDRESS_BYTES  33      /* of an IPv6 address in hexadecimal digits */
+#define PROTOCOL_MPTCP 262     /* IPPROTO_MPTCP, which older headers lack */
+
+struct unix_end {
+	struct text other; /* its other end's name */
+	bool unnamed;	   /* it has none itself */
+};
 
 struct search {
 	struct socket_asked *sockets;
 	size_t count;
-	bool listens_only;	 /* nothing is asked but who does */
-	const char *protocol;	 /* of the table that is read */
-	u8 listens[PORTS / 8];	 /* on these ports somebody does; of the table, too */
-	struct text *other_ends; /* [socket] its other end's name */
+	const char *protocol;	       /* of the table that is read */
+	struct socket_ends *listeners; /* in that table, as far as it was read */
+	size_t listener_count, listener_capacity;
+	bool listeners_only;   /* nothing else is asked */
+	struct unix_end *ends; /* [socket] */
 };
 
-static struct socket_asked *find(const struct search *search, u64 inode)
+/* The next one behind `last` with this inode that nothing is known of; NULL: there is none. */
+static struct socket_asked *find(const struct search *search, u64 inode,
+				 const struct socket_asked *last)
 {
+	size_t from = last ? (size_t)(last - search->sockets) + 1 : 0;
+
 	/* Connections that are over, or that nobody has accepted yet, have 0. */
-	for (size_t i = 0; inode && i < search->count; i++)
+	for (size_t i = from; inode && i < search->count; i++)
 		if (search->sockets[i].inode == inode && !search->sockets[i].text.length)
 			return &search->sockets[i];
 	return NULL;
@@ -111,37 +120,58 @@ static bool parse_internet(const char *line, struct socket_ends *ret_ends, u64 *
 	return true;
 }
 
-/* The kernel lists those that listen before all others, so that it is known of each port when a connection comes. */
-static enum socket_role role_of(u8 listens[PORTS / 8], const struct socket_ends *ends)
+static bool is_listener_of(const struct socket_ends *listener, const struct socket_ends *ends)
 {
-	u8 *byte = &listens[ends->local_port / 8], bit = (u8)(1U << ends->local_port % 8);
+	static const u8 any[16];
 
-	if (ends->state == TCP_LISTEN) {
-		*byte |= bit;
+	return listener->family == ends->family && listener->local_port == ends->local_port &&
+	       (!memcmp(listener->local, any, sizeof(any)) ||
+		!memcmp(listener->local, ends->local, sizeof(any)));
+}
+
+/* The kernel lists those that listen before all others, so that they are known when a connection comes. */
+static enum socket_role role_of(const struct search *search, const struct socket_ends *ends)
+{
+	if (ends->state == TCP_LISTEN)
 		return SOCKET_LISTENS;
-	}
-	return ends->remote_port && *byte & bit ? SOCKET_ACCEPTED : SOCKET_OTHER;
+	for (size_t i = 0; ends->remote_port && i < search->listener_count; i++)
+		if (is_listener_of(&search->listeners[i], ends))
+			return SOCKET_ACCEPTED;
+	return SOCKET_OTHER;
+}
+
+static bool lacks_internet(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (search->sockets[i].inode && !search->sockets[i].other &&
+		    !search->sockets[i].text.length)
+			return true;
+	return false;
 }
 
 static bool read_internet(struct search *search, const char *line)
 {
-	enum socket_role role = SOCKET_OTHER;
-	struct socket_asked *asked;
+	bool is_tcp = search->protocol[0] == 't', found = false;
+	struct socket_asked *asked = NULL;
 	struct socket_ends ends;
 	u64 inode;
 
 	if (!parse_internet(line, &ends, &inode))
 		return true;
-	if (search->protocol[0] == 't')
-		role = role_of(search->listens, &ends);
-	if (search->listens_only)
+	/* The state of others means something else. */
+	ends.state = is_tcp ? ends.state : 0;
+	if (ends.state == TCP_LISTEN &&
+	    !array_reserve(&search->listeners, &search->listener_capacity,
+			   search->listener_count + 1))
+		search->listeners[search->listener_count++] = ends;
+	if (search->listeners_only)
 		return ends.state == TCP_LISTEN;
-	asked = find(search, inode);
-	if (!asked)
-		return true;
-	append_ends(search->protocol, &ends, role, &asked->text);
-	asked->role = role;
-	return true;
+	while ((asked = find(search, inode, asked))) {
+		found = true;
+		asked->role = role_of(search, &ends);
+		append_ends(search->protocol, &ends, asked->role, &asked->text);
+	}
+	return !found || lacks_internet(search);
 }
 
 /* ---- UNIX ---- */
@@ -153,7 +183,7 @@ struct unix_line {
 	int length;
 };
 
-/* Num RefCount Protocol Flags Type St Inode Path. False: it has no name. */
+/* Num RefCount Protocol Flags Type St Inode Path, which may be missing: then length is 0. */
 static bool parse_unix(const char *line, struct unix_line *ret_line)
 {
 	struct unix_line parsed;
@@ -166,35 +196,62 @@ static bool parse_unix(const char *line, struct unix_line *ret_line)
 	parsed.path = line + path + strspn(line + path, " ");
 	parsed.length = (int)strcspn(parsed.path, "\n");
 	*ret_line = parsed;
-	return parsed.length > 0;
+	return true;
+}
+
+static bool lacks_unix(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (search->sockets[i].inode && !search->sockets[i].text.length &&
+		    (!search->ends[i].unnamed || !search->ends[i].other.length))
+			return true;
+	return false;
 }
 
 /* Of a connection the one that was bound has the name. */
 static bool read_unix(struct search *search, const char *line)
 {
-	struct socket_asked *asked;
+	struct socket_asked *asked = NULL;
 	struct unix_line parsed;
+	bool found = false;
 
 	if (!parse_unix(line, &parsed))
 		return true;
-	for (size_t i = 0; parsed.inode && i < search->count; i++)
-		if (search->sockets[i].other == parsed.inode && !search->other_ends[i].length)
-			text_appendf(&search->other_ends[i], "unix:%.*s", parsed.length,
-				     parsed.path);
-	asked = find(search, parsed.inode);
-	if (!asked)
-		return true;
-	text_appendf(&asked->text, "unix:%.*s", parsed.length, parsed.path);
-	/* One that is connected was accepted if somebody listens under its name: a client may have a name as well. */
-	set_role(asked, parsed.flags & UNIX_LISTENS ? SOCKET_LISTENS : SOCKET_OTHER);
-	return true;
+	for (size_t i = 0; parsed.inode && i < search->count; i++) {
+		if (search->sockets[i].other != parsed.inode || search->ends[i].other.length ||
+		    !parsed.length)
+			continue;
+		found = true;
+		text_appendf(&search->ends[i].other, "unix:%.*s", parsed.length, parsed.path);
+	}
+	while ((asked = find(search, parsed.inode, asked))) {
+		found = true;
+		if (!parsed.length) {
+			search->ends[asked - search->sockets].unnamed = true;
+			continue;
+		}
+		text_appendf(&asked->text, "unix:%.*s", parsed.length, parsed.path);
+		/* One that is connected was accepted if somebody listens under its name: a client may have a name as well. */
+		set_role(asked, parsed.flags & UNIX_LISTENS ? SOCKET_LISTENS : SOCKET_OTHER);
+	}
+	return !found || lacks_unix(search);
+}
+
+static bool has_unix_without_role(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (!search->sockets[i].role &&
+		    !strncmp(text_string(&search->sockets[i].text), "unix:", strlen("unix:")))
+			return true;
+	return false;
 }
 
 static bool read_unix_listener(struct search *search, const char *line)
 {
 	struct unix_line parsed;
+	bool found = false;
 
-	if (!parse_unix(line, &parsed) || !(parsed.flags & UNIX_LISTENS))
+	if (!parse_unix(line, &parsed) || !parsed.length || !(parsed.flags & UNIX_LISTENS))
 		return true;
 	for (size_t i = 0; i < search->count; i++) {
 		struct socket_asked *asked = &search->sockets[i];
@@ -206,9 +263,10 @@ static bool read_unix_listener(struct search *search, const char *line)
 		if (strlen(name) != (size_t)parsed.length ||
 		    memcmp(name, parsed.path, strlen(name)) != 0)
 			continue;
+		found = true;
 		set_role(asked, SOCKET_ACCEPTED);
 	}
-	return true;
+	return !found || has_unix_without_role(search);
 }
 
 /* ---- all ---- */
@@ -216,29 +274,16 @@ static bool read_unix_listener(struct search *search, const char *line)
 static const struct socket_table {
 	const char *file, *protocol;
 	bool (*read)(struct search *search, const char *line); /* false: no further line matters */
+	bool (*matters)(const struct search *search);
 } tables[] = {
-	{"tcp", "tcp", read_internet},	      {"unix", "unix", read_unix},
-	{"tcp6", "tcp", read_internet},	      {"udp", "udp", read_internet},
-	{"udp6", "udp", read_internet},	      {"raw", "raw", read_internet},
-	{"unix", "unix", read_unix_listener},
+	{"tcp", "tcp", read_internet, lacks_internet},
+	{"unix", "unix", read_unix, lacks_unix},
+	{"tcp6", "tcp", read_internet, lacks_internet},
+	{"udp", "udp", read_internet, lacks_internet},
+	{"udp6", "udp", read_internet, lacks_internet},
+	{"raw", "raw", read_internet, lacks_internet},
+	{"unix", "unix", read_unix_listener, has_unix_without_role},
 };
-
-static bool lacks_any(const struct search *search)
-{
-	for (size_t i = 0; i < search->count; i++)
-		if (search->sockets[i].inode && !search->sockets[i].text.length)
-			return true;
-	return false;
-}
-
-static bool has_unix(const struct search *search)
-{
-	for (size_t i = 0; i < search->count; i++)
-		if (!search->sockets[i].role &&
-		    !strncmp(text_string(&search->sockets[i].text), "unix:", strlen("unix:")))
-			return true;
-	return false;
-}
 
 static void read_table(struct search *search, u32 pid, const struct socket_table *table)
 {
@@ -251,7 +296,7 @@ static void read_table(struct search *search, u32 pid, const struct socket_table
 	if (!file)
 		return;
 	search->protocol = table->protocol;
-	memset(search->listens, 0, sizeof(search->listens));
+	search->listener_count = 0;
 	while (getline(&line, &capacity, file) > 0 && table->read(search, line))
 		;
 	fclose(file);
@@ -260,50 +305,44 @@ static void read_table(struct search *search, u32 pid, const struct socket_table
 
 void sockets_describe(u32 pid, struct socket_asked *sockets, size_t count)
 {
-	struct search *search = calloc(1, sizeof(*search));
-	struct text *other_ends = calloc(count + 1, sizeof(*other_ends));
+	struct search search = {.sockets = sockets,
+				.count = count,
+				.ends = calloc(count + 1, sizeof(*search.ends))};
 
-	if (search && other_ends) {
-		*search = (struct search){
-			.sockets = sockets, .count = count, .other_ends = other_ends};
-		for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-			if (tables[i].read == read_unix_listener ? has_unix(search)
-								 : lacks_any(search))
-				read_table(search, pid, &tables[i]);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && search.ends; i++)
+		if (tables[i].matters(&search))
+			read_table(&search, pid, &tables[i]);
 	for (size_t i = 0; i < count; i++) {
 		struct text *text = &sockets[i].text;
 
 		if (!sockets[i].inode)
 			continue;
-		if (!text->length && other_ends && other_ends[i].length)
-			text_append(text, text_string(&other_ends[i]));
+		if (!text->length && search.ends && search.ends[i].other.length)
+			text_append(text, text_string(&search.ends[i].other));
 		else if (!text->length)
 			text_append(text, sockets[i].other ? "unix socket" : "socket");
-		if (other_ends)
-			text_free(&other_ends[i]);
+		if (search.ends)
+			text_free(&search.ends[i].other);
 	}
-	free(other_ends);
-	free(search);
+	free(search.ends);
+	free(search.listeners);
 }
 
 void sockets_describe_ends(u32 pid, const struct socket_ends *ends, struct text *text)
 {
-	static const char *const protocols[] = {[IPPROTO_TCP] = "tcp", [IPPROTO_UDP] = "udp"};
-	const char *protocol =
-		ends->protocol < ARRAY_SIZE(protocols) ? protocols[ends->protocol] : NULL;
-	enum socket_role role = SOCKET_OTHER;
-	struct search *search = NULL;
+	struct search search = {.listeners_only = true};
+	struct socket_ends own = *ends;
 
-	if (ends->protocol == IPPROTO_TCP)
-		search = calloc(1, sizeof(*search));
-	if (search) {
-		search->listens_only = true;
-		read_table(search, pid,
-			   &(struct socket_table){ends->family == AF_INET ? "tcp" : "tcp6", "tcp",
-						  read_internet});
-		role = role_of(search->listens, ends);
-	}
-	free(search);
-	append_ends(protocol ?: "raw", ends, role, text);
+	if (ends->protocol == IPPROTO_UDP)
+		own.state = 0;
+	else
+		read_table(&search, pid,
+			   &(struct socket_table){.file = ends->family == AF_INET ? "tcp" : "tcp6",
+						  .protocol = "tcp",
+						  .read = read_internet});
+	append_ends(ends->protocol == IPPROTO_UDP      ? "udp"
+		    : ends->protocol == PROTOCOL_MPTCP ? "mptcp"
+						       : "tcp",
+		    &own, role_of(&search, &own), text);
+	free(search.listeners);
 }

@@ -16,7 +16,7 @@ enum socket_role {
 /* Of a socket of the internet. */
 struct socket_ends {
 	u16 family;   /* AF_INET or AF_INET6 */
-	u16 protocol; /* IPPROTO_*; 0: that of the table it is in */
+	u16 protocol; /* IPPROTO_TCP, _UDP or _MPTCP; 0: that of the table it is in */
 	u16 local_port, remote_port; /* 0: none */
 	u32 state; /* TCP_* of the kernel */
 	u8 local[16], remote[16]; /* as on the wire */
@@ -29,8 +29,8 @@ struct socket_asked {
 	enum socket_role role;
 };
 
-/* Reads each of the tables of /proc/PID/net once (UNIX sockets: twice), which takes a ms for some thousand sockets. What they do not have is
- * "socket". */
+/* Reads tables of /proc/PID/net until all are found, each once (UNIX sockets: twice), which takes a ms for some thousand sockets. What they do not have
+ * is "socket". */
 void sockets_describe(u32 pid, struct socket_asked *sockets, size_t count);
 /* One of which the ends are known, in the same words, though it may be gone by now. Appends them. Reads who
  * listens, no more. */

@@ -230,8 +230,8 @@ static void describe(const struct waited_event *event, u32 i, struct text *text)
 {
 	const struct waited_file *file = &event->files[i];
 
-	if (file->ends.family)
-		describe_ends(event->event.pid, &file->ends, text);
+	if (event->ends.family)
+		describe_ends(event->event.pid, &event->ends, text);
 	else if (!open_file_describe(event->event.pid, file->fd, file->inode, file->other.number,
 				     text))
 		text_appendf(text, "descriptor %u (not known what it was)", file->fd);

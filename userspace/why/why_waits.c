@@ -2,6 +2,7 @@
 #include "why/why_waits.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -111,23 +112,70 @@ int why_waits_find(struct why_waits *waits, const struct view *view, const struc
 	return 0;
 }
 
-static bool is_server(const char *waited)
+/* One of those that are waited for, length bytes of its words: "tcp 10.0.0.5:8000 <-> 10.0.0.9 (accepted)", "unix:/run/x.sock (accepted) <-> nginx (pid 9)". */
+static bool is_server(const char *end, size_t length)
 {
-	return waited &&
-	       (strstr(waited, SOCKET_ACCEPTED_WORD) || strstr(waited, SOCKET_LISTENS_WORD));
+	static const char *const roles[] = {" " SOCKET_ACCEPTED_WORD, " " SOCKET_LISTENS_WORD};
+
+	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+		const char *role = memmem(end, length, roles[i], strlen(roles[i]));
+		const char *rest = role ? role + strlen(roles[i]) : NULL;
+
+		if (role && (rest == end + length || !strncmp(rest, " <-> ", strlen(" <-> "))))
+			return true;
+	}
+	return false;
+}
+
+static bool is_connection(const char *end, size_t length)
+{
+	return memmem(end, length, " <-> ", strlen(" <-> "));
+}
+
+/* Are others served at all of them that are connections, and at one at least? */
+static bool serves(const char *waited)
+{
+	static const char *const lists[] = {"epoll of ", "any of "};
+	bool is_any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (!strncmp(waited, lists[i], strlen(lists[i])))
+			waited += strlen(lists[i]);
+	while (*waited) {
+		const char *next = strstr(waited, ", ");
+		size_t length = next ? (size_t)(next - waited) : strlen(waited);
+
+		if (is_server(waited, length))
+			is_any = true;
+		else if (is_connection(waited, length))
+			return false;
+		waited += length + (next ? strlen(", ") : 0);
+	}
+	return is_any;
+}
+
+/* Ranks wait for each other at such sockets, too. */
+static bool has_rank(const struct view *view, u32 pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "rank of %u", pid);
+	return view_attribute(view, "target", name);
 }
 
 int why_waits_served(struct why_waits *waits, const struct view *view,
 		     const struct view_event *event, enum why_wait *ret_wait)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
+	const char *waited;
 	const u64 *known;
 	bool is;
 
 	if (!wait->waited)
 		return 0;
 	known = map_find(&waits->served, wait->waited, 0);
-	is = known ? *known : is_server(view_text(view, wait->waited));
+	waited = known ? NULL : view_text(view, wait->waited);
+	is = known ? *known : waited && serves(waited) && !has_rank(view, wait->header.pid);
 	if (!known && map_set(&waits->served, wait->waited, 0, is))
 		return -ENOMEM;
 	for (size_t i = 0; is && i < ARRAY_SIZE(served); i++)
