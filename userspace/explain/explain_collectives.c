@@ -48,7 +48,8 @@ static void close_one(struct explain_collectives *all, struct one *collective)
 static struct one *find_one(struct explain_collectives *all, struct explain_collective *collective,
 			    s64 gpu, const struct view_event *event)
 {
-	struct one *found;
+	u64 nearest_ns = TOGETHER_NS + 1;
+	struct one *found = NULL;
 
 	for (size_t i = 0; i < OPEN_MAX; i++) {
 		struct one *one = &collective->open[i];
@@ -56,9 +57,13 @@ static struct one *find_one(struct explain_collectives *all, struct explain_coll
 							: one->end_ns - event->end;
 
 		if (one->gpus && !(one->gpus >> gpu & 1) && event->ts < one->end_ns &&
-		    apart_ns <= TOGETHER_NS)
-			return one;
+		    apart_ns < nearest_ns) {
+			nearest_ns = apart_ns;
+			found = one;
+		}
 	}
+	if (found)
+		return found;
 	found = &collective->open[collective->next++ % OPEN_MAX];
 	close_one(all, found);
 	found->begin_ns = event->ts;

@@ -43,13 +43,13 @@ bool budget_levels_are_over(struct budget_streak *streak, const struct budget_pa
 			    size_t part_count, u64 cpu_ns, u64 passed_ns)
 {
 	u64 cost_ns = cost_of(parts, part_count, OF_LEVELS);
+	bool works = is_over(cpu_ns, passed_ns, BUDGET_AT_WORK_PERCENT);
 
-	/* Nobody feels it: a pause says nothing of the moments in which the target works. */
-	if (!is_over(cost_ns, passed_ns, BUDGET_OF_ONE_CPU_PERCENT))
-		return false;
-	if (!is_over(cost_ns, cpu_ns, BUDGET_STREAK_PERCENT))
+	/* A pause says nothing of the moments in which the target works. */
+	if (works && !is_over(cost_ns, cpu_ns, BUDGET_STREAK_PERCENT))
 		*streak = (struct budget_streak){0};
-	if (!is_over(cost_ns, cpu_ns, BUDGET_OF_LEVELS_PERCENT))
+	if (!is_over(cost_ns, passed_ns, BUDGET_OF_ONE_CPU_PERCENT) ||
+	    !is_over(cost_ns, cpu_ns, BUDGET_OF_LEVELS_PERCENT))
 		return false;
 	streak->readings++;
 	streak->cpu_ns += cpu_ns;

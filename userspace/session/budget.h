@@ -20,6 +20,8 @@
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
 #define BUDGET_STREAK_PERCENT  4
 #define BUDGET_STREAK_READINGS 6
+/* One in which the targets used less of one CPU is a pause, and ends none. */
+#define BUDGET_AT_WORK_PERCENT 10
 #define BUDGET_STREAK_CPU_NS   3000000000ULL
 
 #define BUDGET_NONE SIZE_MAX

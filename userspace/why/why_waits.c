@@ -121,33 +121,47 @@ static bool is_server(const char *end, size_t length)
 		const char *role = memmem(end, length, roles[i], strlen(roles[i]));
 		const char *rest = role ? role + strlen(roles[i]) : NULL;
 
-		if (role && (rest == end + length || !strncmp(rest, " <-> ", strlen(" <-> "))))
+		if (role && (rest == end + length || !strncmp(rest, " <-> ", strlen(" <-> ")) ||
+			     !strncmp(rest, " (other end", strlen(" (other end"))))
 			return true;
 	}
 	return false;
 }
 
+/* To somebody else: what wakes a loop from within are both ends of one. */
 static bool is_connection(const char *end, size_t length)
 {
-	return memmem(end, length, " <-> ", strlen(" <-> "));
+	const char *arrow = memmem(end, length, " <-> ", strlen(" <-> "));
+	const char *other = arrow ? arrow + strlen(" <-> ") : NULL;
+
+	return other && strncmp(end, "pipe", strlen("pipe")) != 0 &&
+	       strncmp(other, "itself", strlen("itself")) != 0;
+}
+
+/* "2 more": which ones these are nobody knows. */
+static bool is_rest(const char *end, size_t length)
+{
+	return strspn(end, "0123456789") && length > strlen(" more") &&
+	       !strncmp(end + length - strlen(" more"), " more", strlen(" more"));
 }
 
 /* Are others served at all of them that are connections, and at one at least? */
 static bool serves(const char *waited)
 {
-	static const char *const lists[] = {"epoll of ", "any of "};
-	bool is_any = false;
+	static const char epoll[] = "epoll of ", polled[] = "any of ";
+	bool is_epoll = !strncmp(waited, epoll, strlen(epoll)), is_any = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		if (!strncmp(waited, lists[i], strlen(lists[i])))
-			waited += strlen(lists[i]);
+	if (is_epoll)
+		waited += strlen(epoll);
+	else if (!strncmp(waited, polled, strlen(polled)))
+		waited += strlen(polled);
 	while (*waited) {
 		const char *next = strstr(waited, ", ");
 		size_t length = next ? (size_t)(next - waited) : strlen(waited);
 
 		if (is_server(waited, length))
 			is_any = true;
-		else if (is_connection(waited, length))
+		else if (is_connection(waited, length) || (!is_epoll && is_rest(waited, length)))
 			return false;
 		waited += length + (next ? strlen(", ") : 0);
 	}
@@ -157,10 +171,13 @@ static bool serves(const char *waited)
 /* Ranks wait for each other at such sockets, too. */
 static bool has_rank(const struct view *view, u32 pid)
 {
+	const char *rank;
+	unsigned count;
 	char name[32];
 
 	snprintf(name, sizeof(name), "rank of %u", pid);
-	return view_attribute(view, "target", name);
+	rank = view_attribute(view, "target", name);
+	return rank && (sscanf(rank, "%*u of %u", &count) != 1 || count > 1);
 }
 
 int why_waits_served(struct why_waits *waits, const struct view *view,
