@@ -7,11 +7,12 @@
 
 /* Of the CPU time of the targets: what levels switch on by themselves may cost so much, whatever the options say. */
 #define BUDGET_OF_LEVELS_PERCENT 5
-/* And this much of one CPU at any rate: of a service that has little to do each record costs a large share of little, and disturbs nobody. */
-#define BUDGET_OF_ONE_CPU_PERCENT 2
 /* Of these, calls of CUDA that are probed where there is no CUPTI: a loop that is bound by launches makes a hundred thousand a second,
  * and is to lose less than the above in all, with the moments before they are found to be too many and with what an estimate leaves out. */
 #define BUDGET_OF_API_PERCENT 2
+/* What levels switch on may cost this much of one CPU at any rate: of a service that has little to do each record costs a large share of little, and
+ * disturbs nobody. */
+#define BUDGET_OF_ONE_CPU_PERCENT 2
 /* Stacks of launches, where it is not said of how many: less than what anybody notices; beyond it they are sampled, so often. */
 #define BUDGET_OF_LAUNCH_STACKS_PERCENT 1
 #define BUDGET_LAUNCH_SAMPLES_PER_SECOND 1000
@@ -20,9 +21,9 @@
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
 #define BUDGET_STREAK_PERCENT  4
 #define BUDGET_STREAK_READINGS 6
-/* One in which the targets used less of one CPU is a pause, and ends none. */
-#define BUDGET_AT_WORK_PERCENT 10
 #define BUDGET_STREAK_CPU_NS   3000000000ULL
+/* A reading in which the targets used less of one CPU is a pause, and ends no streak. */
+#define BUDGET_AT_WORK_PERCENT 10
 
 #define BUDGET_NONE SIZE_MAX
 
