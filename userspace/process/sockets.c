@@ -120,13 +120,18 @@ static bool parse_internet(const char *line, struct socket_ends *ret_ends, u64 *
 	return true;
 }
 
+static bool is_any(const struct socket_ends *ends)
+{
+	static const u8 any[16], mapped[16] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(ends->local, any, sizeof(any)) ||
+	       (ends->family == AF_INET6 && !memcmp(ends->local, mapped, sizeof(mapped)));
+}
+
 static bool is_listener_of(const struct socket_ends *listener, const struct socket_ends *ends)
 {
-	static const u8 any[16];
-
 	return listener->family == ends->family && listener->local_port == ends->local_port &&
-	       (!memcmp(listener->local, any, sizeof(any)) ||
-		!memcmp(listener->local, ends->local, sizeof(any)));
+	       (is_any(listener) || !memcmp(listener->local, ends->local, sizeof(listener->local)));
 }
 
 /* The kernel lists those that listen before all others, so that they are known when a connection comes. */
