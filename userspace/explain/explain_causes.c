@@ -13,6 +13,8 @@
 #define QUEUE_NS 10000
 /* From so much on what a thread does itself is a finding. */
 #define HOST_LEAST_PERCENT 5
+/* Names of calls of CUDA are shorter. */
+#define CALL_CHARS 128
 
 static const enum explain_finding of_sort[WHY_SORTS] = {
 #define OF_SORT(sort, finding) [WHY_##sort] = EXPLAIN_##finding + 1,
@@ -45,13 +47,26 @@ enum explain_finding explain_finding_of_call(const char *name)
 	return EXPLAIN_FINDINGS;
 }
 
+/* Of a call with the code that made it, whatever that is called. */
+static enum explain_finding finding_of_words(const char *words)
+{
+	char call[CALL_CHARS];
+	size_t length = why_describe_call_length(words);
+
+	if (length >= sizeof(call))
+		return EXPLAIN_FINDINGS;
+	memcpy(call, words, length);
+	call[length] = '\0';
+	return explain_finding_of_call(call);
+}
+
 /* What the thread that launches does itself. */
 static enum explain_finding finding_of_own(const struct why *why, const struct why_cause *cause)
 {
 	enum explain_finding finding = EXPLAIN_FINDINGS;
 
 	if (cause->held != WHY_NOT_HELD)
-		finding = explain_finding_of_call(why->whats.strings[cause->held]);
+		finding = finding_of_words(why->whats.strings[cause->held]);
 	else if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
 		finding = EXPLAIN_STREAM;
 	else if (cause->sort == WHY_QUEUED)
@@ -60,7 +75,7 @@ static enum explain_finding finding_of_own(const struct why *why, const struct w
 		finding = of_doing[why_doing_of_words(cause->what)] - 1;
 	else if (cause->sort == WHY_CALL || cause->sort == WHY_SYNC || cause->sort == WHY_LAUNCH ||
 		 cause->sort == WHY_BEGIN)
-		finding = explain_finding_of_call(cause->what);
+		finding = finding_of_words(cause->what);
 	if (finding == EXPLAIN_FINDINGS && cause->is_long)
 		finding = cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_CODE_OR_WAITS : EXPLAIN_CODE;
 	return finding == EXPLAIN_FINDINGS ? EXPLAIN_LAUNCH : finding;

@@ -24,7 +24,20 @@ static s64 enter(struct why_describe *describe, const struct text *text)
 	return text->failed ? -ENOMEM : why_what(describe->code->tally->why, text_string(text));
 }
 
+#define IN_CODE	 " in "
 #define WOKEN_BY ", woken by "
+
+static void append_holder(const struct view *view, const struct record_off_cpu *wait,
+			  struct text *text)
+{
+	const char *name;
+
+	if (!wait->holder_tid)
+		return;
+	name = view_task_name(view, wait->header.pid, wait->holder_tid);
+	text_appendf(text, ", at a lock that %s (%u) had", name ? name : "thread",
+		     wait->holder_tid);
+}
 
 static void append_waker(const struct view *view, const struct record_off_cpu *wait,
 			 struct text *text)
@@ -63,7 +76,9 @@ static s64 make_wait(struct why_describe *describe, const struct record_off_cpu 
 	if (object)
 		text_appendf(&text, " for %s", object);
 	if (code != describe->code->unknown)
-		text_appendf(&text, " in %s", word(describe, code));
+		text_appendf(&text, IN_CODE "%s", word(describe, code));
+	if (!object)
+		append_holder(view_of(describe), wait, &text);
 	append_waker(view_of(describe), wait, &text);
 	return enter(describe, &text);
 }
@@ -93,7 +108,8 @@ s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu
 		      u32 wait_name, bool is_behind)
 {
 	s64 number = number_of_wait(describe, wait, wait_name, is_behind);
-	u64 which = (u64)number << 32 | wait->waited;
+	/* What has an object has no owner, and the other way round. */
+	u64 which = (u64)number << 32 | (wait->waited ?: wait->holder_tid);
 	u64 waker = (u64)wait->waker << 32 | wait->waker_tid;
 	const u64 *known = number < 0 ? NULL : map_find(&describe->known, which, waker);
 	s64 what;
@@ -106,6 +122,38 @@ s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu
 	if (what < 0 || map_set(&describe->known, which, waker, (u64)what))
 		return -ENOMEM;
 	return what;
+}
+
+static s64 make_call(struct why_describe *describe, u32 name, u32 pid, u32 stack)
+{
+	_cleanup_text_ struct text text = {0};
+	s64 code = why_code_call_of(describe->code, pid, stack);
+
+	if (code < 0 || code == describe->code->unknown)
+		return code < 0 ? code : name;
+	text_appendf(&text, "%s" IN_CODE "%s", word(describe, name), word(describe, code));
+	return enter(describe, &text);
+}
+
+s64 why_describe_call(struct why_describe *describe, u32 name, u32 pid, u32 stack)
+{
+	u64 where = (u64)pid << 32 | stack;
+	const u64 *known = stack ? map_find(&describe->calls, name, where) : NULL;
+	s64 what;
+
+	if (known || !stack)
+		return known ? (s64)*known : name;
+	what = make_call(describe, name, pid, stack);
+	if (what < 0 || map_set(&describe->calls, name, where, (u64)what))
+		return -ENOMEM;
+	return what;
+}
+
+size_t why_describe_call_length(const char *what)
+{
+	const char *code = strstr(what, IN_CODE);
+
+	return code ? (size_t)(code - what) : strlen(what);
 }
 
 s64 why_describe_preemption(struct why_describe *describe, const struct record_off_cpu *wait)
@@ -174,6 +222,7 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 void why_describe_free(struct why_describe *describe)
 {
 	map_free(&describe->launches);
+	map_free(&describe->calls);
 	map_free(&describe->waits);
 	map_free(&describe->known);
 }

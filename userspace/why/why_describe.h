@@ -10,14 +10,19 @@ struct why_describe {
 	struct why_code *code;
 	struct map waits; /* (process and stack; name, how it was woken, is it behind) -> dense number */
 	struct map launches; /* (process and stack, path) -> number in whats */
-	struct map known; /* (that and object; waker and its name) -> number in whats: words are put together once */
+	struct map known; /* (that and object or lock; waker and its name) -> number in whats: words are put together once */
+	struct map calls; /* (name, process and stack) -> number in whats */
 };
 
-/* "futex for pipe:[17] in next_batch train.py:9, woken by loader (17)"; wait_name: number in whats; is_behind: it waits for it no more,
- * and has no CPU. */
+/* "read for pipe:[17] in next_batch (train.py:9), woken by loader (17)", "futex in push (queue.cc), at a lock that saver (18) had"; wait_name: number
+ * in whats; is_behind: it waits for it no more, and has no CPU. */
 s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait, u32 wait_name, bool is_behind);
 /* Who ended a wait that is called so: "loader (17)", "an interrupt"; NULL: nobody knows. */
 const char *why_describe_waker(const char *what);
+/* "cudaMalloc in grow (train.py:12)"; name: number in whats; stack 0, or without code of the program's own: the name alone. */
+s64 why_describe_call(struct why_describe *describe, u32 name, u32 pid, u32 stack);
+/* How many bytes of such words are the call's name. */
+size_t why_describe_call_length(const char *what);
 s64 why_describe_preemption(struct why_describe *describe, const struct record_off_cpu *wait);
 /* By its cgroup's share, whoever has the CPU meanwhile: what it was at. */
 s64 why_describe_throttling(struct why_describe *describe, const struct record_off_cpu *wait);

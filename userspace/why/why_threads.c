@@ -14,11 +14,12 @@
 #define CHAIN_MAX 16
 
 struct thread {
-	u32 calls, waits;	    /* that it is in */
-	u32 call;		    /* number of the name of the outermost one */
-	bool call_syncs;	    /* it waits for a GPU */
-	bool call_launches;	    /* a kernel or a graph */
-	u32 call_stack;		    /* where in the code it is; 0: not known */
+	u32 calls, waits;   /* that it is in */
+	u32 call;	    /* number of the name of the outermost one */
+	bool call_syncs;    /* it waits for a GPU */
+	bool call_launches; /* a kernel or a graph */
+	u32 call_stack;	    /* where in the code it is; 0: not known */
+	u32 made_by; /* the stack that was taken of each such call, this one's; 0: of some at most */
 	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
 	u32 wait_name;		    /* number of its name */
 	enum why_wait wait_for;
@@ -133,6 +134,12 @@ static bool is_ready(const struct thread *thread, u64 since_ns)
 				 since_ns >= thread->ready_ns);
 }
 
+static s64 describe_call(struct run *run, size_t row, u32 stack)
+{
+	return why_describe_call(&run->describe, run->threads[row].call,
+				 view_survey(run->view)->rows[row].pid, stack);
+}
+
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
@@ -141,7 +148,8 @@ static int add_part(struct run *run, const struct part *part)
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
 	if (thread->calls && !is_ready(thread, part->since_ns))
-		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL, thread->call);
+		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL,
+			   describe_call(run, part->row, thread->made_by));
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
 }
 
@@ -207,21 +215,13 @@ static bool is_late(const struct run *run, const struct thread *thread, u64 ts)
 static int hold(struct run *run, struct cursor *cursor)
 {
 	const struct thread *thread = &run->threads[cursor->gap.row];
-	_cleanup_text_ struct text text = {0};
-	s64 code, held;
+	s64 held;
 
 	cursor->has_held = true;
 	cursor->held = WHY_NOT_HELD;
 	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap.since_ns))
 		return 0;
-	code = why_code_call_of(&run->code, view_survey(run->view)->rows[cursor->gap.row].pid,
-				thread->call_stack);
-	if (code < 0)
-		return -ENOMEM;
-	text_append(&text, run->tally->why->whats.strings[thread->call]);
-	if (code != run->code.unknown)
-		text_appendf(&text, " in %s", run->tally->why->whats.strings[code]);
-	held = text.failed ? -ENOMEM : why_what(run->tally->why, text_string(&text));
+	held = describe_call(run, cursor->gap.row, thread->call_stack);
 	if (held < 0)
 		return -ENOMEM;
 	cursor->held = (u32)held;
@@ -343,6 +343,8 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 		thread->call_launches = strstr(event->name, "Launch");
 	}
 	thread->call_stack = event->stack.stack;
+	/* Where some have one, the same call would be several. */
+	thread->made_by = event->stack.launches == 1 ? event->stack.stack : 0;
 	return 0;
 }
 
@@ -358,10 +360,28 @@ static size_t gil_owner(const struct run *run, const struct view_event *event)
 	return *owner;
 }
 
+static size_t row_of(const struct run *run, u32 pid, u32 tid)
+{
+	const u64 *row = map_find(&run->rows, pid, tid);
+
+	return row ? *row : WHY_NO_ROW;
+}
+
+/* Who woke it, or will have to: where nobody did, who had the lock. */
+static size_t waker_of(const struct run *run, const struct view_event *event)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	size_t holder;
+
+	if (wait->woken_by == VALUE_woken_by_thread)
+		return row_of(run, wait->waker_pid, wait->waker_tid);
+	holder = wait->holder_tid ? row_of(run, wait->header.pid, wait->holder_tid) : WHY_NO_ROW;
+	return holder == event->row_index ? WHY_NO_ROW : holder;
+}
+
 static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
 {
 	s64 name = why_tally_name(run->tally, event->name);
-	const u64 *waker;
 	u64 runnable_ns;
 
 	if (name < 0)
@@ -370,10 +390,7 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 	if (thread->calls && !thread->call_stack)
 		thread->call_stack = event->record->stack;
 	thread->wait = *(const struct record_off_cpu *)event->record;
-	waker = thread->wait.woken_by == VALUE_woken_by_thread
-			? map_find(&run->rows, thread->wait.waker_pid, thread->wait.waker_tid)
-			: NULL;
-	thread->waker = waker ? *waker : WHY_NO_ROW;
+	thread->waker = waker_of(run, event);
 	thread->wait_name = (u32)name;
 	if (why_waits_find(&run->waits, run->view, event, &thread->wait_for))
 		return -ENOMEM;
