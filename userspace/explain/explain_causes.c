@@ -203,10 +203,12 @@ int explain_causes_add(struct explain *explain)
 	for (size_t i = 0; i < why->gpu_count; i++) {
 		explain->recorded_ns += why->gpus[i].recorded_ns;
 		explain->busy_ns += why->gpus[i].busy_ns;
+		explain->unseen_ns += why->gpus[i].unseen_ns;
 	}
 	for (size_t i = 0; i < why->count; i++) {
 		if (!why_is_known(why->causes[i].sort))
-			explain->unknown_ns += why->causes[i].ns;
+			explain->unknown_ns +=
+				why_is_idle(why->causes[i].sort) ? why->causes[i].ns : 0;
 		else if (add(explain, &why->causes[i]))
 			return -ENOMEM;
 	}

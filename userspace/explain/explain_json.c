@@ -82,7 +82,8 @@ static void append_gpus(const struct explain *explain, struct text *text)
 		append_number(text, "number", gpu->number);
 		append_number(text, "recorded_ns", gpu->recorded_ns);
 		append_number(text, "busy_ns", gpu->busy_ns);
-		append_number(text, "idle_ns", gpu->recorded_ns - gpu->busy_ns);
+		append_number(text, "idle_ns", gpu->recorded_ns - gpu->busy_ns - gpu->unseen_ns);
+		append_number(text, "not_known_ns", gpu->unseen_ns);
 		view_append_gpu_users(explain->view, gpu->device, &users);
 		append_string(text, "used_too_by", text_string(&users));
 		text->failed |= users.failed;
@@ -276,6 +277,7 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_gpus(explain, text);
 	append_number(text, "recorded_ns", explain->recorded_ns);
 	append_number(text, "busy_ns", explain->busy_ns);
+	append_number(text, "not_known_ns", explain->unseen_ns);
 	append_number(text, "idle_unknown_ns", explain->unknown_ns);
 	append_steps(explain, text);
 	append_findings(explain, text);

@@ -160,7 +160,7 @@ struct explain {
 	const struct explain_look *look;
 	void *look_state; /* of it, from its begin on */
 	struct explain_typical *typical;
-	u64 recorded_ns, busy_ns, unknown_ns; /* of all GPUs; of idle time what nobody can tell the cause of */
+	u64 recorded_ns, busy_ns, unseen_ns, unknown_ns; /* of all GPUs, as of why_gpu; of idle time what nobody can tell the cause of */
 	const struct view_steps *steps;	      /* NULL: none were found */
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
 	enum explain_finding final[EXPLAIN_FINDINGS]; /* to which the evidence of each came in the end */

@@ -11,9 +11,11 @@
 #define FINDINGS_MOST 5
 #define NAME_COLUMNS  72
 /* Of what is longer in slow steps; a part of all that. */
-#define SLOW_MOST     4
-#define SLOW_LEAST    0.1
-#define TYPICAL_LEAST 0.05
+/* Of a GPU: what is less changes no figure that is shown. */
+#define UNSEEN_LEAST_PERCENT 0.05
+#define SLOW_MOST	     4
+#define SLOW_LEAST	     0.1
+#define TYPICAL_LEAST	     0.05
 
 struct page {
 	const struct explain *explain;
@@ -112,14 +114,18 @@ static void append_cost(const struct page *page)
 static void append_gpu(const struct page *page, const struct why_gpu *gpu)
 {
 	const char *name = view_device_name(page->explain->view, gpu->device);
-	double busy = gpu->recorded_ns ? 100.0 * gpu->busy_ns / gpu->recorded_ns : 0;
+	double percent = gpu->recorded_ns ? 100.0 / gpu->recorded_ns : 0;
+	double unseen = percent * gpu->unseen_ns;
 	_cleanup_text_ struct text doubts = {0};
 	bool doubtful = view_append_gpu_doubts(page->explain->view, gpu->device, &doubts);
 
 	text_append(page->text, is_markdown(page) ? "- " : "");
 	text_append_terminal(page->text, name ?: "GPU", strlen(name ?: "GPU"));
-	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ", busy, 100 - busy);
+	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ", percent * gpu->busy_ns,
+		     percent * (gpu->recorded_ns - gpu->busy_ns - gpu->unseen_ns));
 	explain_append_time(gpu->recorded_ns, page->text);
+	if (unseen >= UNSEEN_LEAST_PERCENT)
+		text_appendf(page->text, ", %.1f %% not known", unseen);
 	if (doubtful)
 		text_appendf(page->text, ", but not known to be idle: %s", text_string(&doubts));
 	text_append_char(page->text, '\n');
@@ -376,7 +382,8 @@ static void append_unknown(const struct page *page)
 		if (!ns[sort])
 			continue;
 		text_append(page->text, is_markdown(page) ? "- " : "");
-		text_appendf(page->text, "why GPUs were idle for %.1f %% of the time, ",
+		text_appendf(page->text, "%s for %.1f %% of the time, ",
+			     why_is_idle(sort) ? "why GPUs were idle" : "whether GPUs were idle",
 			     100.0 * ns[sort] / page->explain->recorded_ns);
 		explain_append_time(ns[sort], page->text);
 		text_appendf(page->text, "%s\n", strchr(why_words(sort), ':') ?: "");

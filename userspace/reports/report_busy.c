@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report gpu_busy_sum: how much of the window, as far as its work was recorded, each GPU had at least one kernel, copy or set to do.
- * What runs side by side in streams or processes counts once; a GPU is one by its uuid, whatever processes call it.
+ * What runs side by side in streams or processes counts once; a GPU is one by its uuid, whatever processes call it. Before its first work it may have done
+ * what was launched before the recording: that is not known (view/gpu_edge.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "reports/report_gpu_doubts.h"
+#include "view/gpu_edge.h"
 #include "view/gpu_places.h"
 
 enum column {
@@ -17,6 +19,7 @@ enum column {
 	COLUMN_OF,
 	COLUMN_BUSY,
 	COLUMN_IDLE,
+	COLUMN_UNSEEN,
 	COLUMN_KERNELS,
 	COLUMN_COPIES,
 	COLUMN_SETS,
@@ -32,6 +35,7 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_OF] = {"Recorded (ns)", REPORT_COUNT},
 	[COLUMN_BUSY] = {"Busy (ns)", REPORT_COUNT},
 	[COLUMN_IDLE] = {"Idle (ns)", REPORT_COUNT},
+	[COLUMN_UNSEEN] = {"Not Known (ns)", REPORT_COUNT},
 	[COLUMN_KERNELS] = {"Kernels (ns)", REPORT_COUNT},
 	[COLUMN_COPIES] = {"Copies (ns)", REPORT_COUNT},
 	[COLUMN_SETS] = {"Sets (ns)", REPORT_COUNT},
@@ -58,6 +62,7 @@ struct gpu {
 	u64 recorded_until_ns;
 	u64 operation_count;
 	u64 until_ns[WORKS], busy_ns[WORKS];
+	struct gpu_edge edge;
 };
 
 struct run {
@@ -119,6 +124,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		if (!gpu)
 			return err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
 		gpu->operation_count++;
+		gpu_edge_add(&gpu->edge, event);
 		add_busy(run, gpu, WORK_ANY, event);
 		add_busy(run, gpu, kinds[i].work, event);
 	}
@@ -134,10 +140,20 @@ static int compare_gpus(const void *a, const void *b)
 	return left->device < right->device ? -1 : left->device > right->device;
 }
 
+/* Before its first work. */
+static u64 unseen_of(const struct run *run, const struct gpu *gpu)
+{
+	u64 until_ns = gpu_edge_until(&gpu->edge, run->start_ns);
+
+	return (until_ns < gpu->recorded_until_ns ? until_ns : gpu->recorded_until_ns) -
+	       run->start_ns;
+}
+
 static int add_row(const struct run *run, const struct gpu *gpu, struct report_table *table)
 {
 	u64 recorded_ns = gpu->recorded_until_ns - run->start_ns;
-	u64 idle_ns = recorded_ns - gpu->busy_ns[WORK_ANY];
+	u64 unseen_ns = unseen_of(run, gpu);
+	u64 idle_ns = recorded_ns - gpu->busy_ns[WORK_ANY] - unseen_ns;
 	struct report_row *row = report_table_add(table);
 	const char *name = view_device_name(run->view, gpu->device);
 
@@ -152,6 +168,7 @@ static int add_row(const struct run *run, const struct gpu *gpu, struct report_t
 	report_cell_count(&row->cells[COLUMN_OF], recorded_ns);
 	report_cell_count(&row->cells[COLUMN_BUSY], gpu->busy_ns[WORK_ANY]);
 	report_cell_count(&row->cells[COLUMN_IDLE], idle_ns);
+	report_cell_count(&row->cells[COLUMN_UNSEEN], unseen_ns);
 	report_cell_count(&row->cells[COLUMN_KERNELS], gpu->busy_ns[WORK_KERNEL]);
 	report_cell_count(&row->cells[COLUMN_COPIES], gpu->busy_ns[WORK_COPY]);
 	report_cell_count(&row->cells[COLUMN_SETS], gpu->busy_ns[WORK_SET]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report gpu_why: why GPUs were idle. Its rows add up to the idle times of gpu_busy_sum. */
+/* The report gpu_why: why GPUs were idle. Its rows add up to the idle times of gpu_busy_sum, and what is not known to be idle to the times of that. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static int fill_threads(const struct view *view, const struct why_cause *cause,
 }
 
 static int add_row(const struct view *view, const struct why *why, const struct why_cause *cause,
-		   double all_ns, struct report_table *table)
+		   double idle_ns, struct report_table *table)
 {
 	struct report_row *row = report_table_add(table);
 
@@ -64,7 +64,8 @@ static int add_row(const struct view *view, const struct why *why, const struct 
 	    report_cell_text(&row->cells[COLUMN_WHY], why_words(cause->sort)) ||
 	    report_cell_text(&row->cells[COLUMN_WHAT], cause->what[0] ? cause->what : "-"))
 		return -ENOMEM;
-	report_cell_decimal(&row->cells[COLUMN_SHARE], 100.0 * cause->ns / all_ns);
+	if (why_is_idle(cause->sort))
+		report_cell_decimal(&row->cells[COLUMN_SHARE], 100.0 * cause->ns / idle_ns);
 	report_cell_count(&row->cells[COLUMN_TOTAL], cause->ns);
 	report_cell_count(&row->cells[COLUMN_GAPS], cause->gaps);
 	report_cell_count(&row->cells[COLUMN_DEVICE], why->gpus[cause->gpu].number);
@@ -89,16 +90,16 @@ static void run_free(void *data)
 static int run_fill(void *data, struct report_table *table, struct err *err)
 {
 	struct run *run = data;
-	double all_ns = 0;
+	double idle_ns = 0;
 	int result = why_making_finish(run->making, NULL, err);
 
 	if (result < 0)
 		return result;
 	why_merge(&run->why);
 	for (size_t i = 0; i < run->why.count; i++)
-		all_ns += run->why.causes[i].ns;
+		idle_ns += why_is_idle(run->why.causes[i].sort) ? run->why.causes[i].ns : 0;
 	for (size_t i = 0; i < run->why.count && result == 0; i++)
-		result = add_row(run->view, &run->why, &run->why.causes[i], all_ns, table);
+		result = add_row(run->view, &run->why, &run->why.causes[i], idle_ns, table);
 	if (result == 0)
 		result = report_note_gpu_doubts(run->view, COLUMN_DEVICE, table);
 	return result ? err_errno(err, -ENOMEM, "can't make the report gpu_why") : 0;

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "reports/report_gpu_doubts.h"
+#include "view/gpu_edge.h"
 
 enum column { COLUMN_SHARE, COLUMN_TOTAL, COLUMN_NAME, COLUMN_COUNT };
 
@@ -33,6 +34,7 @@ enum place {
 	PLACE_SYNC,
 	PLACE_WAIT,
 	PLACE_UNKNOWN, /* calls are not recorded any more */
+	PLACE_UNSEEN,
 	PLACES
 };
 
@@ -44,6 +46,7 @@ static const char *const place_names[PLACES] = {
 	[PLACE_CODE_OR_WAIT] = "GPU idle: threads that launch run other code, or wait",
 	[PLACE_SYNC] = "GPU idle: a thread that launches is in a call that waits for a GPU",
 	[PLACE_WAIT] = "GPU idle: all threads that launch wait",
+	[PLACE_UNSEEN] = "not known: before the first work",
 	[PLACE_UNKNOWN] = "GPU idle: why is not known, calls of CUDA were recorded no more",
 };
 /* Where no launches are recorded. */
@@ -61,6 +64,8 @@ struct process {
 	u64 place_ns[PLACES], since_ns;
 	u64 until_ns;			    /* up to when its GPU work was recorded */
 	u64 calls_until_ns, waits_until_ns; /* and what says why a GPU is idle */
+	u64 unseen_until_ns;
+	struct gpu_edge edge;
 };
 
 struct run {
@@ -115,10 +120,14 @@ static struct process *process_make(struct run *run, u32 pid)
 
 static int find_launch(struct run *run, const struct view_event *event, struct err *err)
 {
+	struct process *process;
+
 	if (!is_kernel(event->kind->number) && !is_memory(event->kind->number))
 		return 0;
-	if (!process_make(run, event->record->pid))
+	process = process_make(run, event->record->pid);
+	if (!process)
 		return err_errno(err, -ENOMEM, "can't make the report time_sum");
+	gpu_edge_add(&process->edge, event);
 	if (event->cause)
 		run->launches = run->threads[event->cause->row_index].launches = true;
 	return 0;
@@ -150,6 +159,8 @@ static enum place known_place_of(const struct run *run, const struct process *pr
 {
 	enum place place = place_of(process);
 
+	if (place >= PLACE_CALL && process->since_ns < process->unseen_until_ns)
+		return PLACE_UNSEEN;
 	if (place < PLACE_CALL || !run->launches)
 		return place;
 	if (process->since_ns >= process->calls_until_ns)
@@ -162,7 +173,8 @@ static enum place known_place_of(const struct run *run, const struct process *pr
 /* The first that comes behind `since`: a moment at which something ended, or ts. */
 static u64 next_moment(const struct process *process, u64 ts)
 {
-	const u64 ends_ns[] = {process->calls_until_ns, process->waits_until_ns};
+	const u64 ends_ns[] = {process->unseen_until_ns, process->calls_until_ns,
+			       process->waits_until_ns};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends_ns); i++)
 		if (ends_ns[i] > process->since_ns && ends_ns[i] < ts)
@@ -223,6 +235,9 @@ static void begin_measuring(struct run *run)
 	const struct view_survey *survey = view_survey(run->view);
 
 	run->measures = true;
+	for (size_t i = 0; i < run->count; i++)
+		run->processes[i].unseen_until_ns =
+			gpu_edge_until(&run->processes[i].edge, run->start_ns);
 	for (size_t i = 0; i < survey->row_count; i++) {
 		struct process *process = process_of(run, survey->rows[i].pid);
 
@@ -252,7 +267,7 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 
 static const char *place_name(const struct run *run, enum place place)
 {
-	if (place >= PLACE_CALL && !run->launches)
+	if (place >= PLACE_CALL && place != PLACE_UNSEEN && !run->launches)
 		return only_idle;
 	if (place == PLACE_CODE && !view_kind_count(run->view, KIND_off_cpu))
 		return place_names[PLACE_CODE_OR_WAIT];

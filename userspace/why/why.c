@@ -20,6 +20,11 @@ bool why_is_known(enum why_sort sort)
 	return sort < WHY_FIRST;
 }
 
+bool why_is_idle(enum why_sort sort)
+{
+	return sort != WHY_FIRST;
+}
+
 const char *why_words(enum why_sort sort)
 {
 	return sorts[sort].words;
@@ -190,6 +195,9 @@ static int tell(struct why_making *making, const struct why_slices *slices, stru
 {
 	int result = why_gaps_run_finish(making->run, err);
 
+	why_notes_end_run(making->tally.notes);
+	if (result == 0)
+		result = why_gaps_run_finish_edges(making->run, err);
 	why_notes_end_run(making->tally.notes);
 	making->tally.slices = slices;
 	if (result == 0 && slices)

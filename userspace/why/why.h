@@ -64,7 +64,7 @@ struct why_cause {
 struct why_gpu {
 	u32 device; /* id of its first fact */
 	u32 number; /* as its process numbers it */
-	u64 recorded_ns, busy_ns; /* idle is the rest */
+	u64 recorded_ns, busy_ns, unseen_ns; /* idle is the rest; unseen: nothing is known of it, see view/gpu_edge.h */
 	u64 group_busy_ns[WHY_GROUPS]; /* from 1 on */
 };
 
@@ -98,6 +98,8 @@ void why_merge(struct why *why);
 void why_free(struct why *why);
 /* Is anything known of why that was? */
 bool why_is_known(enum why_sort sort);
+/* Is it known that it was? */
+bool why_is_idle(enum why_sort sort);
 /* "in a CUDA call", "seen" */
 const char *why_words(enum why_sort sort);
 const char *why_seen(enum why_sort sort);

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "view/gpu_edge.h"
 #include "view/gpu_places.h"
 #include "why/why_parts.h"
 #include "why/why_streams.h"
@@ -18,6 +19,9 @@ struct progress {
 	u64 recorded_until_ns;
 	u64 gap_count;
 	bool worked;
+	struct gpu_edge edge;
+	struct why_gap
+		first; /* before its first work; begin_ns 0: there is none; until_ns 0: its launch is not known */
 };
 
 struct run {
@@ -60,7 +64,8 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 		return place;
 	if (array_reserve(&why->gpus, &why->gpu_capacity, why->gpu_count + 1) ||
 	    array_reserve(&run->progress, &run->progress_capacity, why->gpu_count + 1) ||
-	    array_reserve(&run->gaps->gpus, &run->gaps->capacity, why->gpu_count + 1))
+	    array_reserve(&run->gaps->gpus, &run->gaps->capacity, why->gpu_count + 1) ||
+	    array_reserve(&run->gaps->firsts, &run->gaps->first_capacity, why->gpu_count + 1))
 		return -ENOMEM;
 	until_ns = view_gpu_recorded_until(run->view, row->device);
 	why->gpus[place] = (struct why_gpu){
@@ -69,6 +74,7 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 		.recorded_ns = until_ns > run->start_ns ? until_ns - run->start_ns : 0,
 	};
 	run->gaps->gpus[place] = (struct spool){0};
+	run->gaps->firsts[place] = (struct why_gap){0};
 	run->progress[place] =
 		(struct progress){.until_ns = run->start_ns, .recorded_until_ns = until_ns};
 	why->gpu_count++;
@@ -99,27 +105,32 @@ static int add_part(struct run *run, u32 gpu, enum why_sort sort, const char *na
 				   : 0;
 }
 
-/* The rest of the gap is told of with it. */
-static int ask_thread(struct run *run, u32 gpu, const struct view_cause *launch,
-		      const struct why_gap *asked, struct err *err)
+/* Its thread is to be asked for it. */
+static int fill_gap(const struct run *run, u32 gpu, const struct view_cause *launch,
+		    struct why_gap *gap)
 {
 	s64 name = why_tally_name(run->tally, launch->name);
-	struct why_gap gap = *asked;
-	u8 *room;
-	int result;
 
 	if (name < 0)
-		return no_memory(err);
-	result = spool_reserve(&run->gaps->gpus[gpu], &run->gaps->store, sizeof(gap), &room, err);
-	if (result < 0)
-		return result;
-	gap.number = run->progress[gpu].gap_count;
-	gap.row = (u32)launch->row_index;
-	gap.path = launch->within.path;
-	gap.stack = launch->stack.stack;
-	gap.name = (u32)name;
-	memcpy(room, &gap, sizeof(gap));
+		return -ENOMEM;
+	gap->number = run->progress[gpu].gap_count;
+	gap->row = (u32)launch->row_index;
+	gap->path = launch->within.path;
+	gap->stack = launch->stack.stack;
+	gap->name = (u32)name;
 	return 0;
+}
+
+/* The rest of the gap is told of with it. */
+static int ask_thread(struct run *run, u32 gpu, const struct why_gap *gap, struct err *err)
+{
+	u8 *room;
+	int result =
+		spool_reserve(&run->gaps->gpus[gpu], &run->gaps->store, sizeof(*gap), &room, err);
+
+	if (result == 0)
+		memcpy(room, gap, sizeof(*gap));
+	return result;
 }
 
 static u64 between(u64 value, u64 least, u64 most)
@@ -176,16 +187,16 @@ static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
 	u64 launch_ns = between(launch->ts, since_ns, until_ns);
 	u64 launched_ns = between(launch->ts + launch->dur, launch_ns, until_ns);
 	bool queued = launch->ts + launch->dur <= since_ns;
+	struct why_gap gap = {.since_ns = since_ns,
+			      .until_ns = launch_ns,
+			      .launched_ns = launched_ns,
+			      .begin_ns = until_ns};
 	size_t row = launch->row_index;
 	int result;
 
 	if (launch_ns > since_ns)
-		return ask_thread(run, gpu, launch,
-				  &(struct why_gap){.since_ns = since_ns,
-						    .until_ns = launch_ns,
-						    .launched_ns = launched_ns,
-						    .begin_ns = until_ns},
-				  err);
+		return fill_gap(run, gpu, launch, &gap) ? no_memory(err)
+							: ask_thread(run, gpu, &gap, err);
 	result = add_part(run, gpu, WHY_LAUNCH, launch->name, row, launch_ns, launched_ns, err);
 	if (result == 0 && queued)
 		result = add_queued(run, gpu, next, wait, launched_ns, until_ns, err);
@@ -195,17 +206,33 @@ static int add_launched(struct run *run, u32 gpu, const struct view_event *next,
 	return result;
 }
 
+/* How much of it is idle is known behind all work. */
+static int keep_first(struct run *run, u32 gpu, const struct view_event *next, u64 since_ns,
+		      u64 until_ns)
+{
+	const struct view_cause *launch = next->cause;
+	struct why_gap *first = &run->progress[gpu].first;
+
+	*first = (struct why_gap){.since_ns = since_ns, .begin_ns = until_ns};
+	if (!launch || launch->ts <= since_ns)
+		return 0;
+	first->until_ns = between(launch->ts, since_ns, until_ns);
+	first->launched_ns = between(launch->ts + launch->dur, first->until_ns, until_ns);
+	return fill_gap(run, gpu, launch, first);
+}
+
 static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
 		   const struct why_stream_wait *wait, u64 since_ns, u64 until_ns, struct err *err)
 {
-	bool worked = run->progress[gpu].worked;
 	int result;
 
-	if (worked && next->cause)
+	if (!run->progress[gpu].worked)
+		result = keep_first(run, gpu, next, since_ns, until_ns) ? no_memory(err) : 0;
+	else if (next->cause)
 		result = add_launched(run, gpu, next, wait, since_ns, until_ns, err);
 	else
-		result = add_part(run, gpu, worked ? WHY_NO_LAUNCH : WHY_FIRST,
-				  worked ? next->name : "", WHY_NO_ROW, since_ns, until_ns, err);
+		result = add_part(run, gpu, WHY_NO_LAUNCH, next->name, WHY_NO_ROW, since_ns,
+				  until_ns, err);
 	run->progress[gpu].gap_count++;
 	return result;
 }
@@ -241,6 +268,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	if (run->has_waits && why_streams_add_work(&run->streams, run->view, event))
 		return no_memory(err);
 	progress->worked = true;
+	gpu_edge_add(&progress->edge, event);
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
 	if (until_ns > since_ns)
 		run->tally->why->gpus[gpu].busy_ns += until_ns - since_ns;
@@ -258,6 +286,25 @@ static int add_ends(struct run *run, struct err *err)
 		result = add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, run->progress[gpu].until_ns,
 				  run->progress[gpu].recorded_until_ns, err);
 	return result;
+}
+
+/* Before its first work: what is not known, and from there on a gap as all are. */
+static int add_first(struct run *run, u32 gpu, struct err *err)
+{
+	struct progress *progress = &run->progress[gpu];
+	struct why_gap first = progress->first;
+	u64 known_ns;
+
+	if (!first.begin_ns)
+		return 0;
+	known_ns = between(gpu_edge_until(&progress->edge, run->start_ns), first.since_ns,
+			   first.begin_ns);
+	run->tally->why->gpus[gpu].unseen_ns = known_ns - first.since_ns;
+	if (known_ns < first.begin_ns) {
+		run->gaps->firsts[gpu] = first;
+		run->gaps->firsts[gpu].since_ns = known_ns;
+	}
+	return add_part(run, gpu, WHY_FIRST, "", WHY_NO_ROW, first.since_ns, known_ns, err);
 }
 
 const struct view_sink why_gaps_sink = {.open = run_open, .span = run_span};
@@ -280,6 +327,15 @@ int why_gaps_run_finish(struct why_gaps_run *run, struct err *err)
 	return add_ends(&run->run, err);
 }
 
+int why_gaps_run_finish_edges(struct why_gaps_run *run, struct err *err)
+{
+	int result = 0;
+
+	for (u32 gpu = 0; gpu < run->run.tally->why->gpu_count && result == 0; gpu++)
+		result = add_first(&run->run, gpu, err);
+	return result;
+}
+
 void why_gaps_run_free(struct why_gaps_run *run)
 {
 	if (!run)
@@ -295,5 +351,6 @@ void why_gaps_free(struct why_gaps *gaps, size_t gpu_count)
 	for (size_t i = 0; i < gpu_count; i++)
 		spool_free(&gaps->gpus[i]);
 	free(gaps->gpus);
+	free(gaps->firsts);
 	spool_store_close(&gaps->store);
 }

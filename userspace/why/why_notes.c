@@ -136,7 +136,8 @@ void why_notes_end_run(struct why_notes *notes)
 		return;
 	for (size_t i = 0; i < notes->gpu_count; i++)
 		put_last(notes, &notes->gpus[i].lists[notes->run]);
-	notes->run = WHY_RUN_THREADS;
+	if (notes->run < WHY_RUN_THREADS)
+		notes->run++;
 }
 
 u32 *why_notes_name_parts(struct why_notes *notes, size_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When each cause of why.h was, as it is found: of each GPU two lists (what threads are not asked for comes before what they are), each in the order of
- * time, without overlaps. What is next to one another and the same is one.
+ * When each cause of why.h was, as it is found: of each GPU three lists (what threads are not asked for, of that what the window begins with, what they
+ * are asked for), each in the order of time, without overlaps. What is next to one another and the same is one.
  */
 #ifndef GPUPROBE_WHY_WHY_NOTES_H
 #define GPUPROBE_WHY_WHY_NOTES_H
@@ -9,7 +9,7 @@
 #include "base/spool.h"
 #include "why/why.h"
 
-enum { WHY_RUN_GAPS, WHY_RUN_THREADS, WHY_RUNS };
+enum { WHY_RUN_GAPS, WHY_RUN_EDGES, WHY_RUN_THREADS, WHY_RUNS };
 
 struct why_note {
 	u64 since_ns, until_ns;

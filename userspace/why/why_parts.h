@@ -23,6 +23,8 @@ struct why_gap {
 struct why_gaps {
 	struct spool *gpus; /* [gpu] struct why_gap in their order, none into another one */
 	size_t capacity;
+	struct why_gap *firsts; /* [gpu] one before these, which is known behind all; until_ns 0: none */
+	size_t first_capacity;
 	struct spool_store store;
 };
 
@@ -100,6 +102,8 @@ extern const struct view_sink why_gaps_sink;
 /* Enters GPUs, and what is not a thread's: gaps is what threads are to be asked for, the caller's, of an error too. NULL: no memory. */
 struct why_gaps_run *why_gaps_run_new(struct why_tally *tally, struct why_gaps *gaps);
 int why_gaps_run_finish(struct why_gaps_run *run, struct err *err);
+/* Behind that: the time before the first work. */
+int why_gaps_run_finish_edges(struct why_gaps_run *run, struct err *err);
 void why_gaps_run_free(struct why_gaps_run *run);
 void why_gaps_free(struct why_gaps *gaps, size_t gpu_count);
 

@@ -30,6 +30,7 @@ struct thread {
 
 /* Where in the gaps of a GPU the run is. */
 struct cursor {
+	struct why_gap first; /* comes before these; until_ns 0: there is none */
 	struct spool_reader gaps;
 	struct why_gap gap;
 	bool is_over;  /* there are no more gaps */
@@ -282,15 +283,18 @@ static int no_memory(struct err *err)
 
 static int enter_next(struct cursor *cursor, struct err *err)
 {
-	const void *next;
-	int result = spool_next(&cursor->gaps, sizeof(cursor->gap), &next, err);
+	const void *next = &cursor->first;
+	int result = 1;
 
+	if (!cursor->first.until_ns)
+		result = spool_next(&cursor->gaps, sizeof(cursor->gap), &next, err);
 	if (result < 0)
 		return result;
 	cursor->is_over = result == 0;
 	if (cursor->is_over)
 		return 0;
 	memcpy(&cursor->gap, next, sizeof(cursor->gap));
+	cursor->first.until_ns = 0;
 	cursor->since_ns = cursor->gap.since_ns;
 	cursor->has_held = false;
 	return 0;
@@ -497,6 +501,7 @@ static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 		struct cursor *cursor = &run->cursors[gpu];
 		int result;
 
+		cursor->first = gaps->firsts[gpu];
 		cursor->gaps.spool = &gaps->gpus[gpu];
 		cursor->gaps.store = &gaps->store;
 		result = enter_next(cursor, err);
