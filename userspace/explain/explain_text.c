@@ -10,12 +10,12 @@
 #define TOP_MOST      5
 #define FINDINGS_MOST 5
 #define NAME_COLUMNS  72
-/* Of what is longer in slow steps; a part of all that. */
 /* Of a GPU: what is less changes no figure that is shown. */
 #define UNSEEN_LEAST_PERCENT 0.05
-#define SLOW_MOST	     4
-#define SLOW_LEAST	     0.1
-#define TYPICAL_LEAST	     0.05
+/* Of what is longer in slow steps; a part of all that. */
+#define SLOW_MOST     4
+#define SLOW_LEAST    0.1
+#define TYPICAL_LEAST 0.05
 
 struct page {
 	const struct explain *explain;
@@ -114,20 +114,23 @@ static void append_cost(const struct page *page)
 static void append_gpu(const struct page *page, const struct why_gpu *gpu)
 {
 	const char *name = view_device_name(page->explain->view, gpu->device);
-	double percent = gpu->recorded_ns ? 100.0 / gpu->recorded_ns : 0;
-	double unseen = percent * gpu->unseen_ns;
+	double recorded_ns = gpu->recorded_ns ?: 1;
+	double unseen = 100.0 * gpu->unseen_ns / recorded_ns;
 	_cleanup_text_ struct text doubts = {0};
 	bool doubtful = view_append_gpu_doubts(page->explain->view, gpu->device, &doubts);
 
 	text_append(page->text, is_markdown(page) ? "- " : "");
 	text_append_terminal(page->text, name ?: "GPU", strlen(name ?: "GPU"));
-	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ", percent * gpu->busy_ns,
-		     percent * (gpu->recorded_ns - gpu->busy_ns - gpu->unseen_ns));
+	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ",
+		     100.0 * gpu->busy_ns / recorded_ns,
+		     100.0 * (gpu->recorded_ns - gpu->busy_ns - gpu->unseen_ns) / recorded_ns);
 	explain_append_time(gpu->recorded_ns, page->text);
 	if (unseen >= UNSEEN_LEAST_PERCENT)
 		text_appendf(page->text, ", %.1f %% not known", unseen);
 	if (doubtful)
-		text_appendf(page->text, ", but not known to be idle: %s", text_string(&doubts));
+		text_appendf(page->text, "%s not known to be idle: %s",
+			     unseen >= UNSEEN_LEAST_PERCENT ? "; the idle time is" : ", but",
+			     text_string(&doubts));
 	text_append_char(page->text, '\n');
 	page->text->failed |= doubts.failed;
 }
@@ -452,7 +455,8 @@ static void append_missing(const struct page *page)
 	bool incomplete = !view_is_complete(explain->survey);
 	u64 ns = untold_ns(explain);
 
-	if (!explain->unknown_ns && !ns && !incomplete && !is_codeless(explain))
+	if (!explain->unknown_ns && !explain->unseen_ns && !ns && !incomplete &&
+	    !is_codeless(explain))
 		return;
 	append_heading(page, "not known");
 	append_unknown(page);

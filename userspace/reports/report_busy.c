@@ -124,7 +124,7 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 		if (!gpu)
 			return err_errno(err, -ENOMEM, "can't make the report gpu_busy_sum");
 		gpu->operation_count++;
-		gpu_edge_add(&gpu->edge, event);
+		gpu_edge_add(&gpu->edge, run->view, event);
 		add_busy(run, gpu, WORK_ANY, event);
 		add_busy(run, gpu, kinds[i].work, event);
 	}

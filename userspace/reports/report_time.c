@@ -127,7 +127,7 @@ static int find_launch(struct run *run, const struct view_event *event, struct e
 	process = process_make(run, event->record->pid);
 	if (!process)
 		return err_errno(err, -ENOMEM, "can't make the report time_sum");
-	gpu_edge_add(&process->edge, event);
+	gpu_edge_add(&process->edge, run->view, event);
 	if (event->cause)
 		run->launches = run->threads[event->cause->row_index].launches = true;
 	return 0;

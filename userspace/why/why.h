@@ -2,7 +2,9 @@
 /*
  * Why GPUs were idle. A GPU is idle while no kernel, copy or set runs on it, of whatever stream, context or process, in the time in which its work
  * was recorded. Each gap is put down to the operation that ends it: to what the thread did that launched it until it launched, to that call, and to
- * what was left until the operation began. While that thread waits for a thread that woke it in the end, it is what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond; what can't be told is a cause of its own.
+ * what was left until the operation began. While that thread waits for a thread that woke it in the end, or that had the lock where nobody did, it is
+ * what that one did, and so on. The causes of a GPU add up to its idle time to the nanosecond, with those for which why_is_idle() is false to that and
+ * what is not known of it; what can't be told is a cause of its own.
  * One run over the view, in which others can take part. What threads did in gaps that a launch ended is told behind it: until then these gaps, calls,
  * waits and samples are kept in temporary files.
  */

@@ -32,7 +32,7 @@ static void append_holder(const struct view *view, const struct record_off_cpu *
 {
 	const char *name;
 
-	if (!wait->holder_tid)
+	if (!wait->holder_tid || wait->reason != VALUE_off_cpu_reason_sleeping)
 		return;
 	name = view_task_name(view, wait->header.pid, wait->holder_tid);
 	text_appendf(text, ", at a lock that %s (%u) had", name ? name : "thread",
@@ -83,12 +83,13 @@ static s64 make_wait(struct why_describe *describe, const struct record_off_cpu 
 	return enter(describe, &text);
 }
 
-/* Of all that its words are made of but object and waker. */
+/* Of all that its words are made of but waker, and object or lock. */
 static s64 number_of_wait(struct why_describe *describe, const struct record_off_cpu *wait,
 			  u32 wait_name, bool is_behind)
 {
 	u64 where = (u64)wait->header.pid << 32 | wait->header.stack;
-	u64 how = (u64)wait_name << 32 | (u64)wait->woken_by << 1 | is_behind;
+	u64 how = (u64)wait_name << 32 | (u64)wait->reason << 16 | (u64)wait->woken_by << 2 |
+		  (u64)!wait->waited << 1 | is_behind;
 	const u64 *known = map_find(&describe->waits, where, how);
 	u64 number = known ? *known : describe->waits.count;
 

@@ -20,8 +20,13 @@ struct progress {
 	u64 gap_count;
 	bool worked;
 	struct gpu_edge edge;
-	struct why_gap
-		first; /* before its first work; begin_ns 0: there is none; until_ns 0: its launch is not known */
+	/* Before its first work; begin_ns 0: there is none; until_ns 0: its launch is not known. */
+	struct why_gap first;
+	/* The thread that launched all its work, as far as that is known; WHY_NO_ROW: none did yet. */
+	size_t launcher;
+	bool many_launch;
+	/* Behind its last work: the first call that launches, and whose work was not seen; 0: none. */
+	u64 unmet_ns;
 };
 
 struct run {
@@ -75,8 +80,8 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 	};
 	run->gaps->gpus[place] = (struct spool){0};
 	run->gaps->firsts[place] = (struct why_gap){0};
-	run->progress[place] =
-		(struct progress){.until_ns = run->start_ns, .recorded_until_ns = until_ns};
+	run->progress[place] = (struct progress){
+		.until_ns = run->start_ns, .recorded_until_ns = until_ns, .launcher = WHY_NO_ROW};
 	why->gpu_count++;
 	return place;
 }
@@ -237,6 +242,29 @@ static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
 	return result;
 }
 
+/* What it launched may run when the window ends; of all GPUs, since it is not known of which. */
+static void note_call(const struct run *run, const struct view_event *call)
+{
+	if (call->launch || call->inner_call ||
+	    (!strstr(call->name, "Launch") && !strstr(call->name, "Memcpy") &&
+	     !strstr(call->name, "Memset")))
+		return;
+	for (size_t i = 0; i < run->tally->why->gpu_count; i++)
+		if (!run->progress[i].unmet_ns)
+			run->progress[i].unmet_ns = call->ts;
+}
+
+static void note_launch(struct progress *progress, const struct view_cause *launch)
+{
+	size_t row = launch ? launch->row_index : WHY_NO_ROW;
+
+	progress->unmet_ns = 0;
+	/* What was launched before the window nobody is known of. */
+	if (progress->launcher == WHY_NO_ROW)
+		progress->launcher = row;
+	progress->many_launch |= row != progress->launcher;
+}
+
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
 	struct run *run = data;
@@ -249,6 +277,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 
 	if (event->kind->number == KIND_sync && why_streams_add(&run->streams, run->view, event))
 		return no_memory(err);
+	if (event->kind->number == KIND_api)
+		note_call(run, event);
 	if (!view_row_is_of(work_kinds, event->kind->number))
 		return 0;
 	gpu = gpu_of(run, event->row);
@@ -267,8 +297,9 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	}
 	if (run->has_waits && why_streams_add_work(&run->streams, run->view, event))
 		return no_memory(err);
+	note_launch(progress, event->cause);
 	progress->worked = true;
-	gpu_edge_add(&progress->edge, event);
+	gpu_edge_add(&progress->edge, run->view, event);
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
 	if (until_ns > since_ns)
 		run->tally->why->gpus[gpu].busy_ns += until_ns - since_ns;
@@ -277,14 +308,35 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	return 0;
 }
 
-/* Behind its last work. */
+/* Behind its last work: where one thread alone launches it is that one that launched nothing more, up to where it did and nothing is known of that. */
+static int add_last(struct run *run, u32 gpu, struct err *err)
+{
+	const struct progress *progress = &run->progress[gpu];
+	u64 until_ns = progress->recorded_until_ns;
+	struct why_gap gap = {
+		.since_ns = progress->until_ns, .row = (u32)progress->launcher, .is_last = true};
+	int result = 0;
+
+	if (progress->unmet_ns)
+		until_ns = between(progress->unmet_ns, progress->until_ns, until_ns);
+	if (progress->many_launch || progress->launcher == WHY_NO_ROW)
+		until_ns = progress->until_ns;
+	gap.until_ns = gap.launched_ns = gap.begin_ns = until_ns;
+	gap.number = progress->gap_count;
+	if (until_ns > progress->until_ns)
+		result = ask_thread(run, gpu, &gap, err);
+	if (result == 0)
+		result = add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, until_ns,
+				  progress->recorded_until_ns, err);
+	return result;
+}
+
 static int add_ends(struct run *run, struct err *err)
 {
 	int result = 0;
 
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count && result == 0; gpu++)
-		result = add_part(run, gpu, WHY_LAST, "", WHY_NO_ROW, run->progress[gpu].until_ns,
-				  run->progress[gpu].recorded_until_ns, err);
+		result = add_last(run, gpu, err);
 	return result;
 }
 
@@ -303,6 +355,7 @@ static int add_first(struct run *run, u32 gpu, struct err *err)
 	if (known_ns < first.begin_ns) {
 		run->gaps->firsts[gpu] = first;
 		run->gaps->firsts[gpu].since_ns = known_ns;
+		run->gaps->firsts[gpu].is_first = true;
 	}
 	return add_part(run, gpu, WHY_FIRST, "", WHY_NO_ROW, first.since_ns, known_ns, err);
 }

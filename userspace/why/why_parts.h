@@ -17,6 +17,8 @@ struct why_gap {
 	u32 path; /* view_path() of the launch */
 	u32 stack; /* of the launch; 0: not known */
 	u32 name; /* of the launch: number in whats */
+	bool is_first; /* before the first work: it is the thread's from where anything is recorded of that */
+	bool is_last; /* behind the last work: it is the thread's as far as anything is recorded of that */
 };
 
 /* Of all GPUs. */

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "why/why_code.h"
+#include "why/why_cursor.h"
 #include "why/why_describe.h"
 #include "why/why_parts.h"
 #include "why/why_waits.h"
@@ -26,37 +27,29 @@ struct thread {
 	u64 ready_ns; /* from when on it could have run again */
 	size_t waker; /* row of the thread that woke it then; WHY_NO_ROW: of none that is known */
 	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
-};
-
-/* Where in the gaps of a GPU the run is. */
-struct cursor {
-	struct why_gap first; /* comes before these; until_ns 0: there is none */
-	struct spool_reader gaps;
-	struct why_gap gap;
-	bool is_over;  /* there are no more gaps */
-	u64 since_ns;  /* up to where the gap is told of */
-	bool has_held; /* it is known what held the gap's thread */
-	u32 held;
+	u64 seen_ns;			    /* when something was recorded of it last */
+	bool is_seen;			    /* something was before */
 };
 
 struct run {
 	const struct view *view;
 	struct why_tally *tally;
-	struct cursor *cursors; /* [gpu] */
-	struct thread *threads; /* [row] */
-	struct map rows;	/* (pid, tid) -> row */
-	struct map gil_owners;	/* process -> row of who got its GIL last, of those that waited */
+	struct why_cursor *cursors; /* [gpu] */
+	struct thread *threads;	    /* [row] */
+	struct map rows;	    /* (pid, tid) -> row */
+	struct map gil_owners; /* process -> row of who got its GIL last, of those that waited */
 	struct why_code code;
 	struct why_describe describe;
 	struct why_waits waits;
 	bool has_waits;
+	bool asks; /* there are gaps that a thread is to be asked for */
 };
 
 /* ---- what a thread does, as a cause ---- */
 
 struct part {
 	u32 gpu;
-	const struct cursor *cursor;
+	const struct why_cursor *cursor;
 	size_t row; /* of the thread that acts */
 	u64 since_ns, until_ns;
 };
@@ -141,11 +134,40 @@ static s64 describe_call(struct run *run, size_t row, u32 stack)
 				 view_survey(run->view)->rows[row].pid, stack);
 }
 
+/* Nothing was recorded yet of the gap's thread, which may begin only later, or nothing more is, and it may have ended; else WHY_SORTS. */
+static enum why_sort edge_of(const struct run *run, const struct part *part)
+{
+	const struct why_gap *gap = &part->cursor->gap;
+	const struct thread *thread = &run->threads[gap->row];
+
+	if (part->row == gap->row && gap->is_first && !thread->is_seen)
+		return WHY_NO_THREAD;
+	if (part->row == gap->row && gap->is_last && !thread->calls && !thread->waits &&
+	    part->since_ns >= thread->seen_ns)
+		return WHY_LAST;
+	return WHY_SORTS;
+}
+
+static int add_without_thread(struct run *run, const struct part *part, enum why_sort sort)
+{
+	const struct why_cause cause = {.gpu = part->gpu,
+					.sort = sort,
+					.row_index = WHY_NO_ROW,
+					.waiter = WHY_NO_ROW,
+					.held = WHY_NOT_HELD};
+
+	return why_tally_add(run->tally, &cause, run->code.unknown, part->cursor->gap.number,
+			     part->since_ns, part->until_ns);
+}
+
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
 	const struct thread *thread = &run->threads[part->row];
+	enum why_sort edge = edge_of(run, part);
 
+	if (edge != WHY_SORTS)
+		return add_without_thread(run, part, edge);
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
 	if (thread->calls && !is_ready(thread, part->since_ns))
@@ -213,7 +235,7 @@ static bool is_late(const struct run *run, const struct thread *thread, u64 ts)
 }
 
 /* What its thread was in when the gap began that is to be told of next. */
-static int hold(struct run *run, struct cursor *cursor)
+static int hold(struct run *run, struct why_cursor *cursor)
 {
 	const struct thread *thread = &run->threads[cursor->gap.row];
 	s64 held;
@@ -232,7 +254,7 @@ static int hold(struct run *run, struct cursor *cursor)
 /* The gap up to ts, in the states in which threads have been. */
 static int tell(struct run *run, u32 gpu, u64 ts)
 {
-	struct cursor *cursor = &run->cursors[gpu];
+	struct why_cursor *cursor = &run->cursors[gpu];
 	u64 until_ns = ts < cursor->gap.until_ns ? ts : cursor->gap.until_ns;
 
 	if (!cursor->has_held && hold(run, cursor))
@@ -246,7 +268,8 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 
 		part.row = follow(run, cursor->gap.row, part.since_ns, &part.until_ns);
 		thread = &run->threads[part.row];
-		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns};
+		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns,
+				       cursor->gap.is_last ? thread->seen_ns : 0};
 
 		for (size_t i = 0; i < ARRAY_SIZE(ends_ns); i++)
 			if (ends_ns[i] > part.since_ns && ends_ns[i] < part.until_ns)
@@ -261,7 +284,7 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 /* The rest of the gap behind what its thread did before the launch. */
 static int tell_launch(struct run *run, u32 gpu)
 {
-	const struct cursor *cursor = &run->cursors[gpu];
+	const struct why_cursor *cursor = &run->cursors[gpu];
 	const struct why_gap *gap = &cursor->gap;
 	struct part part = {.gpu = gpu,
 			    .cursor = cursor,
@@ -281,37 +304,18 @@ static int no_memory(struct err *err)
 	return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
 }
 
-static int enter_next(struct cursor *cursor, struct err *err)
-{
-	const void *next = &cursor->first;
-	int result = 1;
-
-	if (!cursor->first.until_ns)
-		result = spool_next(&cursor->gaps, sizeof(cursor->gap), &next, err);
-	if (result < 0)
-		return result;
-	cursor->is_over = result == 0;
-	if (cursor->is_over)
-		return 0;
-	memcpy(&cursor->gap, next, sizeof(cursor->gap));
-	cursor->first.until_ns = 0;
-	cursor->since_ns = cursor->gap.since_ns;
-	cursor->has_held = false;
-	return 0;
-}
-
 /* Ends gaps that are over. */
 static int advance(struct run *run, u64 ts, struct err *err)
 {
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
-		struct cursor *cursor = &run->cursors[gpu];
+		struct why_cursor *cursor = &run->cursors[gpu];
 
 		while (!cursor->is_over && cursor->gap.until_ns <= ts) {
 			int result;
 
 			if (tell(run, gpu, ts) || tell_launch(run, gpu))
 				return no_memory(err);
-			result = enter_next(cursor, err);
+			result = why_cursor_next(cursor, err);
 			if (result < 0)
 				return result;
 		}
@@ -322,7 +326,7 @@ static int advance(struct run *run, u64 ts, struct err *err)
 static int tell_of_row(struct run *run, size_t row, u64 ts)
 {
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
-		struct cursor *cursor = &run->cursors[gpu];
+		struct why_cursor *cursor = &run->cursors[gpu];
 
 		if (!cursor->is_over && cursor->since_ns < ts &&
 		    has_in_chain(run, cursor->gap.row, cursor->since_ns, row) && tell(run, gpu, ts))
@@ -347,7 +351,7 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 		thread->call_launches = strstr(event->name, "Launch");
 	}
 	thread->call_stack = event->stack.stack;
-	/* Where some have one, the same call would be several. */
+	/* Where it stands for others too these have none: one call would be several. */
 	thread->made_by = event->stack.launches == 1 ? event->stack.stack : 0;
 	return 0;
 }
@@ -358,10 +362,10 @@ static size_t gil_owner(const struct run *run, const struct view_event *event)
 	const u64 *owner = map_find(&run->gil_owners, event->record->pid, 0);
 	const struct thread *thread = owner ? &run->threads[*owner] : NULL;
 
-	if (!owner || *owner == event->row_index ||
-	    (thread->waits && thread->wait_for == WHY_WAIT_GIL))
-		return WHY_NO_ROW;
-	return *owner;
+	return !owner || *owner == event->row_index ||
+			       (thread->waits && thread->wait_for == WHY_WAIT_GIL)
+		       ? WHY_NO_ROW
+		       : *owner;
 }
 
 static size_t row_of(const struct run *run, u32 pid, u32 tid)
@@ -375,12 +379,15 @@ static size_t row_of(const struct run *run, u32 pid, u32 tid)
 static size_t waker_of(const struct run *run, const struct view_event *event)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
-	size_t holder;
 
 	if (wait->woken_by == VALUE_woken_by_thread)
 		return row_of(run, wait->waker_pid, wait->waker_tid);
-	holder = wait->holder_tid ? row_of(run, wait->header.pid, wait->holder_tid) : WHY_NO_ROW;
-	return holder == event->row_index ? WHY_NO_ROW : holder;
+	/* What else a thread waits for within such a call is not the lock. */
+	if (!wait->holder_tid || wait->reason != VALUE_off_cpu_reason_sleeping)
+		return WHY_NO_ROW;
+	return wait->holder_tid == wait->header.tid
+		       ? WHY_NO_ROW
+		       : row_of(run, wait->header.pid, wait->holder_tid);
 }
 
 static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
@@ -431,7 +438,9 @@ static int change(struct run *run, const struct view_event *event, u64 ts, bool 
 	result = advance(run, ts, err);
 	if (result < 0)
 		return result;
+	thread->seen_ns = ts;
 	result = tell_of_row(run, event->row_index, ts);
+	thread->is_seen = true;
 	if (result == 0 && !begins)
 		result = leave(run, thread, event);
 	else if (result == 0)
@@ -458,6 +467,10 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 
 	if (result < 0)
 		return result;
+	thread->seen_ns = event->ts;
+	if (!thread->is_seen && tell_of_row(run, event->row_index, event->ts))
+		return no_memory(err);
+	thread->is_seen = true;
 	if (thread->calls && !thread->call_stack)
 		thread->call_stack = event->record->stack;
 	if (thread->calls || thread->waits)
@@ -467,7 +480,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 	    event->ts >= thread->calls_until_ns)
 		return 0;
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
-		struct cursor *cursor = &run->cursors[gpu];
+		struct why_cursor *cursor = &run->cursors[gpu];
 		struct part part = {.gpu = gpu, .cursor = cursor, .row = event->row_index};
 		struct why_cause cause;
 		u64 until_ns = ~0ULL;
@@ -498,15 +511,11 @@ static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 	const struct view_survey *survey = view_survey(run->view);
 
 	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
-		struct cursor *cursor = &run->cursors[gpu];
-		int result;
+		int result = why_cursor_begin(&run->cursors[gpu], gaps, gpu, err);
 
-		cursor->first = gaps->firsts[gpu];
-		cursor->gaps.spool = &gaps->gpus[gpu];
-		cursor->gaps.store = &gaps->store;
-		result = enter_next(cursor, err);
 		if (result < 0)
 			return result;
+		run->asks |= !run->cursors[gpu].is_over;
 	}
 	for (size_t i = 0; i < survey->row_count; i++) {
 		const struct view_row *row = &survey->rows[i];
@@ -528,15 +537,6 @@ const struct view_kept_kind why_threads_kinds[] = {
 	{0, false},
 };
 
-/* Is there any gap that a thread is to be asked for? */
-static bool asks(const struct run *run)
-{
-	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++)
-		if (!run->cursors[gpu].is_over)
-			return true;
-	return false;
-}
-
 static int tell_all(struct run *run, struct view_kept *kept, const struct why_gaps *gaps,
 		    struct err *err)
 {
@@ -550,7 +550,7 @@ static int tell_all(struct run *run, struct view_kept *kept, const struct why_ga
 	if (!run->cursors || !run->threads || why_code_init(&run->code, run->view, run->tally))
 		return no_memory(err);
 	result = begin(run, gaps, err);
-	if (result == 0 && asks(run))
+	if (result == 0 && run->asks)
 		result = view_kept_run(kept, &part, 1, err);
 	if (result == 0)
 		result = advance(run, ~0ULL, err);
@@ -565,7 +565,7 @@ static void run_free(struct run *run)
 	map_free(&run->rows);
 	map_free(&run->gil_owners);
 	for (size_t gpu = 0; run->cursors && gpu < run->tally->why->gpu_count; gpu++)
-		spool_reader_free(&run->cursors[gpu].gaps);
+		why_cursor_free(&run->cursors[gpu]);
 	free(run->cursors);
 	free(run->threads);
 	free(run);
