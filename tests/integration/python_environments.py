@@ -3,14 +3,14 @@
 """Environments of the distribution's Python with packages from PyPI: one of the tests for small ones, and one for each large library, which is
 outside of the repository and stays. Tests make what they need where pip has it; this makes the large ones beforehand:
 
-	tests/integration/python_environments.py [torch] [jax]
+	tests/integration/python_environments.py [torch] [jax] [triton]
 """
 from lib import *
 
 VENV = CACHE / "venv"
 
 # What is installed. PyTorch for CPUs alone is not on PyPI (whose wheel takes some GB of CUDA with it): pip must be told where it is.
-LIBRARIES = {"torch": "torch==2.13.0+cpu", "jax": "jax==0.10.2"}
+LIBRARIES = {"torch": "torch==2.13.0+cpu", "jax": "jax==0.10.2", "triton": "triton==3.9.0"}
 
 
 def pip_install(python, *packages):
@@ -52,7 +52,7 @@ def program_of(package):
 
 
 def python_of_library(name):
-	"""A Python that has the library: $GPUPROBE_PYTHON_TORCH or _JAX, else /var/tmp/gpuprobe-tests-torch or -jax, made if need be."""
+	"""A Python that has the library: $GPUPROBE_PYTHON_TORCH (_JAX, _TRITON), else /var/tmp/gpuprobe-tests-torch (-jax, -triton), made if need be."""
 	named = os.environ.get(f"GPUPROBE_PYTHON_{name.upper()}")
 	if named:
 		return named
