@@ -65,6 +65,7 @@ SPECIAL = [
 	Special("integration/gpu_takeovers:takeovers_at_random_moments", "check", "", 20),
 	Special("integration/inject_frozen", "check", "split", 70),
 	Special("integration/inject_waits", "check", "split", 30),
+	Special("integration/kernel_sources", "check", "", 25),
 	Special("integration/launch_stacks", "check", "", 60),
 	Special("integration/many", "check", "split", 25),
 	Special("integration/many:attached_and_detached_under_load", "check", "", 15),
