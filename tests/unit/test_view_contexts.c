@@ -143,6 +143,13 @@ TEST(who_is_woken_may_launch_before_the_other_one_waits)
 	check_waiters(ENGINE PREEMPTED(1, 21, 15), "2! 2! 2! 2!");
 }
 
+TEST(what_is_launched_when_waits_are_not_recorded_any_more_decides_nothing)
+{
+	check_waiters(ENGINE "{\"kind\":\"recording_end\",\"sort\":\"waits\",\"why\":\"budget\","
+			     "\"ts\":100}\n" LAUNCH(5, 2, 200) LAUNCH(6, 2, 201) LAUNCH(7, 2, 202),
+		      "2! 2! 2! 2! 2- 2- 2-");
+}
+
 TEST(who_did_something_else_meanwhile_may_have_woken_it_for_that)
 {
 	check_waiters(ENGINE STACK_WAIT(1, 21, 3, 3, "0x30"), "2- 2! 2! 2!");

@@ -4,7 +4,7 @@
  * things tell it, and the first is the surer one:
  *	- WAIT: another thread is off its CPU and is woken by this one in the end. Locks are waited for too (Python's), so this counts only
  *	  for threads of whose work nearly all is launched in such waits: those work for others. It waits inside of ranges and functions of
- *	  its own, and has launched work itself.
+ *	  its own, and has launched work itself. Where waits were recorded up to a moment only, what is launched up to then decides.
  *	- TIME: one thread of the process, and no other, launches its work in ranges: what it has open at that moment.
  * Who wakes a thread and waits for it next, with no wait and no call of CUDA between, waits for it from that moment on: whoever is woken may
  * take the CPU of the one that woke it, and launch a good deal before that one comes to its wait. The survey finds these.
@@ -29,6 +29,7 @@
 struct context_thread {
 	u64 work, work_in_ranges, work_in_waits;
 	u64 work_awaited; /* in the wait of one other thread, whatever that one is in */
+	u64 work_watched; /* launched while waits were recorded: of the rest nothing tells who waited */
 	u64 range_end,
 		scope_end; /* of ranges, of functions too: the latest end so far. Before it one of them is open */
 	u64 busy_until; /* of the survey: it called CUDA, or waited, before that */
@@ -330,6 +331,9 @@ void view_contexts_survey_work(struct view_contexts *contexts, const struct view
 		return;
 	thread = &contexts->threads[cause->row_index];
 	thread->work++;
+	if (cause->ts <
+	    view_recorded_until(contexts->view, VALUE_recorded_sort_waits, event->record->pid))
+		thread->work_watched++;
 	thread->work_in_ranges += cause->path & MARK_IN_RANGE ? 1 : 0;
 	thread->work_in_waits += cause->path & MARK_IN_WAIT ? 1 : 0;
 	thread->work_awaited += cause->path & MARK_AWAITED ? 1 : 0;
@@ -340,7 +344,7 @@ void view_contexts_survey_work(struct view_contexts *contexts, const struct view
 /* Nearly all, three of four, so that somebody who waits for its lock now and then does not count. */
 static bool is_nearly_all(u64 part, const struct context_thread *thread)
 {
-	return part && 4 * part >= 3 * thread->work;
+	return part && 4 * part >= 3 * thread->work_watched;
 }
 
 /* A library below it (CUB, cuDNN) may have ranges of its own around some of it. */
