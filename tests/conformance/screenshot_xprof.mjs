@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Opens a page of a running xprof in a browser without a window, prints its text and takes a picture:
-//	node screenshot_xprof.mjs ADDRESS TOOL HOST RUN OUT.png
+//	node screenshot_xprof.mjs ADDRESS TOOL HOST RUN OUT.png [WORDS]...
+// What ends with WORDS is clicked at before, one after the other, and the pointer stays on the last (rows of the op profile).
 // The charts of the overview come from a server of Google's: where there is no way to it their places stay empty.
 import {open, sleep} from './browser.mjs';
 
-const [address, tool, host, name, picture] = process.argv.slice(2);
+const [address, tool, host, name, picture, ...clicks] = process.argv.slice(2);
 const page = await open();
 const isTrace = tool.startsWith('trace_viewer');
 
@@ -19,7 +20,7 @@ if (isTrace) {
 	await page.run(`localStorage.setItem('trace-viewertrace_model_settings', '${JSON.stringify({value: opened})}')`);
 }
 await page.send('Page.navigate', {url: `${address}/data/plugin/profile/${tool}?run=${name}&tag=${tool}&host=${host}`});
-await page.until(isTrace ? `${root}.body.innerText.includes('/host:CPU')` : `document.body.innerText.includes('Device type')`, 40);
+await page.until(isTrace ? `${root}.body.innerText.includes('/host:CPU')` : `['Device type', 'HLO OP NAME'].some((words) => document.body.innerText.includes(words))`, 40);
 await sleep(2000);
 if (isTrace) {
 	// Arrows are hidden at first.
@@ -27,6 +28,25 @@ if (isTrace) {
 		.find((one) => one.textContent.trim() === 'Flow events')?.click()`);
 	await sleep(1500);
 }
+for (const words of clicks) {
+	const place = (await page.run(`(() => {
+		const found = [...document.querySelectorAll('*')].find((one) => one.checkVisibility() && one.textContent.trim().endsWith(${JSON.stringify(words)}) && ![...one.children].some((part) => part.textContent.includes(${JSON.stringify(words)})));
+		const box = found?.getBoundingClientRect();
+		return box && {x: box.x + box.width / 2, y: box.y + box.height / 2};
+	})()`)).result?.value;
+
+	if (!place) {
+		console.log(`nothing is called ${words}`);
+		break;
+	}
+	for (const type of ['mouseMoved', 'mousePressed', 'mouseReleased'])
+		await page.send('Input.dispatchMouseEvent', {type, ...place, button: type === 'mouseMoved' ? 'none' : 'left', clickCount: 1});
+	await sleep(1500);
+}
+// Where an operation comes from stands at the end of what is said of it.
+if (clicks.length)
+	await page.run(`[...document.querySelectorAll('*')].findLast((one) => one.checkVisibility() && one.textContent.trim() === 'Source:')?.nextElementSibling?.scrollIntoView({block: 'end'})`);
+await sleep(500);
 console.log(await text());
 await page.picture(picture);
 await page.close();
