@@ -269,6 +269,8 @@ const char *explain_slow_title(unsigned part);
 
 /* How much of the targets' CPU time recording took, estimated, which may come to more than 100; 0: that is not known. */
 double explain_cost_percent(const struct explain *explain);
+/* The same of one CPU, rather too much than too little: of a program that has little to do a large share is little, and disturbs nobody. */
+double explain_cost_of_one_cpu_percent(const struct explain *explain);
 
 /* "12.3 ms", "4.19 MB" with three digits. */
 void explain_append_time(double ns, struct text *text);

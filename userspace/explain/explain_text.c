@@ -90,11 +90,14 @@ static void append_about(const struct page *page)
 }
 
 #define COST_LEAST_PERCENT 10
+/* Below it nobody is disturbed, whatever the share is: what session/budget.h leaves in peace too. */
+#define COST_LEAST_OF_ONE_CPU_PERCENT 2
 
 /* Where it is much of what the program seems to do. */
 static void append_cost(const struct page *page)
 {
 	double percent = explain_cost_percent(page->explain);
+	double of_one_cpu = explain_cost_of_one_cpu_percent(page->explain);
 
 	if (percent < COST_LEAST_PERCENT)
 		return;
@@ -108,7 +111,11 @@ static void append_cost(const struct page *page)
 			     "recording took nearly all of the CPU time that is told of here (%.0f "
 			     "%% by an estimate, ",
 			     percent);
-	text_append(page->text, "gpuprobe stats -r overhead): record less\n");
+	if (of_one_cpu > 0 && of_one_cpu < COST_LEAST_OF_ONE_CPU_PERCENT)
+		text_appendf(page->text, "%.1f %% of one CPU, gpuprobe stats -r overhead)\n",
+			     of_one_cpu);
+	else
+		text_append(page->text, "gpuprobe stats -r overhead): record less\n");
 }
 
 static void append_gpu(const struct page *page, const struct why_gpu *gpu)
