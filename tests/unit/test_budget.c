@@ -150,7 +150,23 @@ TEST(what_takes_next_to_nothing_of_a_cpu_stays_whatever_its_share_is)
 
 	for (unsigned i = 0; i < 2 * BUDGET_STREAK_READINGS; i++)
 		CHECK(!budget_levels_are_over(&streak, little, 1, 2 * noticed_ns, second_ns));
-	CHECK(budget_levels_are_over(&streak, more, 1, 2 * noticed_ns, second_ns));
+	for (unsigned i = 1; i < 10; i++)
+		CHECK(!budget_levels_are_over(&streak, more, 1, BUDGET_STREAK_CPU_NS / 10,
+					      second_ns));
+	CHECK(budget_levels_are_over(&streak, more, 1, BUDGET_STREAK_CPU_NS / 10, second_ns));
+}
+
+/* The first half second of one that waits for its loaders: of 60 ms of CPU time recording took 13 ms. */
+TEST(much_of_little_is_looked_at_twice)
+{
+	struct budget_streak streak = {0};
+	const u64 half_second_ns = 500000000ULL,
+		  hurts_ns = half_second_ns / 100 * BUDGET_AT_ONCE_OF_ONE_CPU_PERCENT;
+	const struct budget_part little[] = {{hurts_ns, true, true, false, false}};
+	const struct budget_part more[] = {{hurts_ns + 1000000, true, true, false, false}};
+
+	CHECK(!budget_levels_are_over(&streak, little, 1, 4 * hurts_ns, half_second_ns));
+	CHECK(budget_levels_are_over(&streak, more, 1, 4 * hurts_ns, half_second_ns));
 }
 
 /* It works for a second, and sleeps for one. */

@@ -53,7 +53,8 @@ bool budget_levels_are_over(struct budget_streak *streak, const struct budget_pa
 		return false;
 	streak->readings++;
 	streak->cpu_ns += cpu_ns;
-	if (is_over(cost_ns, cpu_ns, BUDGET_AT_ONCE_PERCENT))
+	if (is_over(cost_ns, cpu_ns, BUDGET_AT_ONCE_PERCENT) &&
+	    is_over(cost_ns, passed_ns, BUDGET_AT_ONCE_OF_ONE_CPU_PERCENT))
 		return true;
 	return streak->readings >= BUDGET_STREAK_READINGS && streak->cpu_ns >= BUDGET_STREAK_CPU_NS;
 }

@@ -14,10 +14,12 @@
  * disturbs nobody. */
 #define BUDGET_OF_ONE_CPU_PERCENT 2
 /* Stacks of launches, where it is not said of how many: less than what anybody notices; beyond it they are sampled, so often. */
-#define BUDGET_OF_LAUNCH_STACKS_PERCENT 1
+#define BUDGET_OF_LAUNCH_STACKS_PERCENT	 1
 #define BUDGET_LAUNCH_SAMPLES_PER_SECOND 1000
-/* What costs so much is not looked at twice. */
-#define BUDGET_AT_ONCE_PERCENT 20
+/* What costs so much is not looked at twice, unless it is less than this of one CPU: the first half second of a service that waits much is dear
+ * (each stack comes for the first time), and says nothing of the others. */
+#define BUDGET_AT_ONCE_PERCENT		  20
+#define BUDGET_AT_ONCE_OF_ONE_CPU_PERCENT 5
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
 #define BUDGET_STREAK_PERCENT  4
 #define BUDGET_STREAK_READINGS 6
@@ -30,8 +32,8 @@
 struct budget_part {
 	u64 cost_ns; /* in the time that is looked at */
 	bool by_level;
-	bool may_go; /* and is not gone yet */
-	bool api;    /* by level, and a call of CUDA that CUPTI does not record */
+	bool may_go;	 /* and is not gone yet */
+	bool api;	 /* by level, and a call of CUDA that CUPTI does not record */
 	bool goes_first; /* before any other that costs more, where it costs enough for that: */
 #define BUDGET_FIRST_PERCENT 1
 };
@@ -45,7 +47,7 @@ struct budget_streak {
 /*
  * One more reading: parts, over cpu_ns of the targets' CPU time, in passed_ns. Is the budget of levels passed for so long that neither a
  * busy moment of the target nor one of the machine explains it? A reading just below the budget breaks no streak. One that is far above
- * it is enough by itself.
+ * it, and much of one CPU, is enough by itself.
  */
 bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
 			    size_t part_count, u64 cpu_ns, u64 passed_ns);
