@@ -456,6 +456,31 @@ static void append_switched_off(const struct page *page)
 			     is_markdown(page) ? "- " : "", count - SWITCHED_OFF_SHOWN);
 }
 
+#define WITHOUT_GPU_SHOWN 3
+
+/* A verdict on a service whose GPU nobody watched is not one on its GPU. */
+static void append_without_gpu(const struct page *page)
+{
+	const struct view_survey *survey = page->explain->survey;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < survey->loss_count && shown < WITHOUT_GPU_SHOWN; i++) {
+		const struct view_loss *loss = &survey->losses[i];
+
+		if (loss->reason != VALUE_loss_reason_gpu_times_missing)
+			continue;
+		shown++;
+		text_append(page->text, is_markdown(page) ? "- " : "");
+		text_append(page->text, "what GPUs did for ");
+		explain_append_name(loss->place, 60, page->text);
+		if (loss->count > 1)
+			text_appendf(page->text, ", %llu processes",
+				     (unsigned long long)loss->count);
+		text_append(page->text, ": no agent was in it (gpuprobe check -p PID tells what "
+					"stands against that)\n");
+	}
+}
+
 static void append_missing(const struct page *page)
 {
 	const struct explain *explain = page->explain;
@@ -466,6 +491,7 @@ static void append_missing(const struct page *page)
 	    !is_codeless(explain))
 		return;
 	append_heading(page, "not known");
+	append_without_gpu(page);
 	append_unknown(page);
 	append_untold(page, ns);
 	append_switched_off(page);
