@@ -49,6 +49,14 @@ static const char *const functions[] = {
 #define FUNCTION(prefix) prefix,
 #include "view/library_code.def"
 };
+static const char *const sources[] = {
+#define SOURCE(prefix) prefix,
+#include "view/library_code.def"
+};
+static const char *const source_parts[] = {
+#define SOURCE_BELOW(part) part,
+#include "view/library_code.def"
+};
 
 static bool begins_with_one(const char *string, const char *const *prefixes, size_t count)
 {
@@ -126,6 +134,15 @@ static bool is_function_of_cuda(const char *name)
 	       begins_with_one(name, functions, ARRAY_SIZE(functions));
 }
 
+/* std::vector<int>::operator[], core::num::wrapping_add: the program's is who uses it. */
+static bool is_source_of_language(const char *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(source_parts); i++)
+		if (strstr(file, source_parts[i]))
+			return true;
+	return begins_with_one(file, sources, ARRAY_SIZE(sources));
+}
+
 static enum sort sort_of_native(const struct view *view, const struct view_frame *frame,
 				const char *kernel)
 {
@@ -139,7 +156,8 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 	/* What was in the kernel of the system is the program's by who called it. nvcc makes a function of the kernel's name that launches it. */
 	if (stack_address_is_kernel(frame->address) ||
 	    begins_with_one(frame->module, systems, ARRAY_SIZE(systems)) ||
-	    is_function_of_cuda(frame->name) || (kernel && !strcmp(frame->name, kernel)))
+	    is_function_of_cuda(frame->name) || is_source_of_language(frame->file) ||
+	    (kernel && !strcmp(frame->name, kernel)))
 		return SORT_SYSTEM;
 	if (begins_with_one(frame->module, frameworks, ARRAY_SIZE(frameworks)) ||
 	    (path && (package_of(path) || is_inductors(path))))
