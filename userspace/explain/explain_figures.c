@@ -139,6 +139,19 @@ static void append_waiter(const struct explain *explain, const struct explain_sa
 	append_top(&evidence_of(explain, said)->waiters, THREAD_COLUMNS, false, text);
 }
 
+/* "loader"; of one that is called as who waits for it: "another python3". */
+static void append_waited_for(const struct explain *explain, const struct explain_said *said,
+			      struct text *text)
+{
+	const struct explain_evidence *evidence = evidence_of(explain, said);
+	struct explain_place thread, waiter;
+
+	if (explain_places_top(&evidence->threads, &thread, 1) &&
+	    explain_places_top(&evidence->waiters, &waiter, 1) && !strcmp(thread.name, waiter.name))
+		text_append(text, "another ");
+	append_thread(explain, said, text);
+}
+
 static u64 copy_count(const struct explain *explain)
 {
 	u64 count = 0;
