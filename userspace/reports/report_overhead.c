@@ -25,13 +25,19 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
 };
 
+/* What has no price is not known to be dear. */
+static u64 price_of(const struct record_probe_cost *cost)
+{
+	return cost->cost_ns == ~0ULL ? 0 : cost->cost_ns;
+}
+
 static int compare_by_cost(const void *a, const void *b)
 {
 	const struct record_probe_cost *left = *(const struct record_probe_cost *const *)a;
 	const struct record_probe_cost *right = *(const struct record_probe_cost *const *)b;
 
-	if (left->cost_ns != right->cost_ns)
-		return left->cost_ns < right->cost_ns ? 1 : -1;
+	if (price_of(left) != price_of(right))
+		return price_of(left) < price_of(right) ? 1 : -1;
 	return left->probe < right->probe ? -1 : left->probe > right->probe;
 }
 
