@@ -476,8 +476,7 @@ static void append_without_gpu(const struct page *page)
 		if (loss->count > 1)
 			text_appendf(page->text, ", %llu processes",
 				     (unsigned long long)loss->count);
-		text_append(page->text, ": no agent was in it (gpuprobe check -p PID tells what "
-					"stands against that)\n");
+		text_append(page->text, " was not recorded (gpuprobe stats -r ledger)\n");
 	}
 }
 

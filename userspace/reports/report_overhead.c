@@ -25,10 +25,10 @@ static const struct report_column columns[COLUMN_COUNT] = {
 	[COLUMN_NAME] = {"Name", REPORT_NAME},
 };
 
-/* What has no price is not known to be dear. */
+/* What has no price comes behind what costs nothing. */
 static u64 price_of(const struct record_probe_cost *cost)
 {
-	return cost->cost_ns == ~0ULL ? 0 : cost->cost_ns;
+	return cost->cost_ns + 1;
 }
 
 static int compare_by_cost(const void *a, const void *b)

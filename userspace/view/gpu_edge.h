@@ -2,7 +2,7 @@
 /*
  * From when on it is known that a GPU is idle: what was launched before the recording of its process began is not recorded, nor is in the window what
  * began before it, and either may run up to where the first work is. As long as that may have taken as any work that was recorded took from its launch
- * to its end, so long nothing is known.
+ * to its end, so long nothing is known; where an agent came into its process inside the window, up to that work.
  */
 #ifndef GPUPROBE_VIEW_GPU_EDGE_H
 #define GPUPROBE_VIEW_GPU_EDGE_H
@@ -12,7 +12,7 @@
 /* Of a GPU, or of a process. Zero-initialise it. */
 struct gpu_edge {
 	bool worked;
-	u64 recorded_ns;     /* when the recording of the process began that the first work is of */
+	bool is_late;	     /* the process of the first work was recorded only from within the window on */
 	u64 first_ns;	     /* when the first work began */
 	u64 first_launch_ns; /* when its launch did; 0: not known */
 	u64 longest_ns;	     /* from a launch to the end of its work */

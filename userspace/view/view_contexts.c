@@ -331,8 +331,7 @@ void view_contexts_survey_work(struct view_contexts *contexts, const struct view
 		return;
 	thread = &contexts->threads[cause->row_index];
 	thread->work++;
-	if (cause->ts <
-	    view_recorded_until(contexts->view, VALUE_recorded_sort_waits, event->record->pid))
+	if (cause->ts < view_recorded_until(contexts->view, VALUE_recorded_sort_waits, cause->pid))
 		thread->work_watched++;
 	thread->work_in_ranges += cause->path & MARK_IN_RANGE ? 1 : 0;
 	thread->work_in_waits += cause->path & MARK_IN_WAIT ? 1 : 0;

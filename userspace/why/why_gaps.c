@@ -26,7 +26,8 @@ struct progress {
 	size_t launcher;
 	bool many_launch;
 	/* Behind its last work: the first call that launches, and whose work was not seen; 0: none. */
-	u64 unmet_ns;
+	u64 unmet_ns, last_unmet_ns; /* the last of these */
+	u32 pid;		     /* whose work its first one is */
 };
 
 struct run {
@@ -38,7 +39,10 @@ struct run {
 	struct progress *progress;
 	size_t progress_capacity;
 	struct why_gaps *gaps;
-	bool has_waits; /* for a GPU: of streams, maybe */
+	bool has_waits;			    /* for a GPU: of streams, maybe */
+	struct map first_unmet, last_unmet; /* process -> ns: as of a GPU, of all the time */
+	const char *
+		other_call; /* the last that launches nothing, by its address: few are called often */
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -56,6 +60,13 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 static int no_memory(struct err *err)
 {
 	return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
+}
+
+static u64 unmet_of(const struct map *unmet, u32 pid)
+{
+	const u64 *ns = map_find(unmet, pid, 0);
+
+	return ns ? *ns : 0;
 }
 
 /* Its place; -ENOMEM. */
@@ -80,8 +91,13 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 	};
 	run->gaps->gpus[place] = (struct spool){0};
 	run->gaps->firsts[place] = (struct why_gap){0};
-	run->progress[place] = (struct progress){
-		.until_ns = run->start_ns, .recorded_until_ns = until_ns, .launcher = WHY_NO_ROW};
+	run->progress[place] =
+		(struct progress){.until_ns = run->start_ns,
+				  .recorded_until_ns = until_ns,
+				  .launcher = WHY_NO_ROW,
+				  .pid = row->pid,
+				  .unmet_ns = unmet_of(&run->first_unmet, row->pid),
+				  .last_unmet_ns = unmet_of(&run->last_unmet, row->pid)};
 	why->gpu_count++;
 	return place;
 }
@@ -242,23 +258,48 @@ static int add_gap(struct run *run, u32 gpu, const struct view_event *next,
 	return result;
 }
 
-/* What it launched may run when the window ends; of all GPUs, since it is not known of which. */
-static void note_call(const struct run *run, const struct view_event *call)
+/* Work of a GPU: nodes of graphs run when these are launched, functions of the host on none. */
+static bool launches(const char *name)
 {
-	if (call->launch || call->inner_call ||
-	    (!strstr(call->name, "Launch") && !strstr(call->name, "Memcpy") &&
-	     !strstr(call->name, "Memset")))
-		return;
-	for (size_t i = 0; i < run->tally->why->gpu_count; i++)
-		if (!run->progress[i].unmet_ns)
-			run->progress[i].unmet_ns = call->ts;
+	if (strstr(name, "Launch"))
+		return !strstr(name, "HostFunc");
+	return (strstr(name, "Memcpy") || strstr(name, "Memset")) && !strstr(name, "Graph");
+}
+
+/* What it launched may run when the window ends; of all GPUs of its process, since it is not known of which. */
+static int note_call(struct run *run, const struct view_event *call)
+{
+	u32 pid = call->record->pid, result = ((const struct record_api *)call->record)->result;
+
+	if (call->launch || call->inner_call || call->name == run->other_call)
+		return 0;
+	if (!launches(call->name)) {
+		run->other_call = call->name;
+		return 0;
+	}
+	if (result && result != ~0U)
+		return 0;
+	for (size_t i = 0; i < run->tally->why->gpu_count; i++) {
+		struct progress *progress = &run->progress[i];
+
+		if (progress->pid != pid)
+			continue;
+		progress->unmet_ns = progress->unmet_ns ?: call->ts;
+		progress->last_unmet_ns = call->ts;
+	}
+	/* For GPUs whose first work is still to come. */
+	if (!map_find(&run->first_unmet, pid, 0) && map_set(&run->first_unmet, pid, 0, call->ts))
+		return -ENOMEM;
+	return map_set(&run->last_unmet, pid, 0, call->ts);
 }
 
 static void note_launch(struct progress *progress, const struct view_cause *launch)
 {
 	size_t row = launch ? launch->row_index : WHY_NO_ROW;
 
-	progress->unmet_ns = 0;
+	/* What was launched before it is over, or of another stream. */
+	if (launch && launch->ts > progress->last_unmet_ns)
+		progress->unmet_ns = progress->last_unmet_ns = 0;
 	/* What was launched before the window nobody is known of. */
 	if (progress->launcher == WHY_NO_ROW)
 		progress->launcher = row;
@@ -277,8 +318,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 
 	if (event->kind->number == KIND_sync && why_streams_add(&run->streams, run->view, event))
 		return no_memory(err);
-	if (event->kind->number == KIND_api)
-		note_call(run, event);
+	if (event->kind->number == KIND_api && note_call(run, event))
+		return no_memory(err);
 	if (!view_row_is_of(work_kinds, event->kind->number))
 		return 0;
 	gpu = gpu_of(run, event->row);
@@ -394,6 +435,8 @@ void why_gaps_run_free(struct why_gaps_run *run)
 	if (!run)
 		return;
 	free(run->run.progress);
+	map_free(&run->run.first_unmet);
+	map_free(&run->run.last_unmet);
 	why_streams_free(&run->run.streams);
 	gpu_places_free(&run->run.places);
 	free(run);

@@ -435,10 +435,10 @@ static int change(struct run *run, const struct view_event *event, u64 ts, bool 
 
 	if (kind != KIND_api && kind != KIND_off_cpu)
 		return 0;
+	thread->seen_ns = ts;
 	result = advance(run, ts, err);
 	if (result < 0)
 		return result;
-	thread->seen_ns = ts;
 	result = tell_of_row(run, event->row_index, ts);
 	thread->is_seen = true;
 	if (result == 0 && !begins)
@@ -463,11 +463,12 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 static int add_sample(struct run *run, const struct view_event *event, struct err *err)
 {
 	struct thread *thread = &run->threads[event->row_index];
-	int result = advance(run, event->ts, err);
+	int result;
 
+	thread->seen_ns = event->ts;
+	result = advance(run, event->ts, err);
 	if (result < 0)
 		return result;
-	thread->seen_ns = event->ts;
 	if (!thread->is_seen && tell_of_row(run, event->row_index, event->ts))
 		return no_memory(err);
 	thread->is_seen = true;

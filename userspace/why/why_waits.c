@@ -107,7 +107,9 @@ int why_waits_find(struct why_waits *waits, const struct view *view, const struc
 	if (!known && map_set(&waits->known, pid, stack, found))
 		return -ENOMEM;
 	if (found == WHY_WAIT_NONE)
-		found = wait->holder_tid ? of_owner : WHY_WAIT_OTHER;
+		found = wait->holder_tid && wait->reason == VALUE_off_cpu_reason_sleeping
+				? of_owner
+				: WHY_WAIT_OTHER;
 	*ret_wait = found;
 	return 0;
 }

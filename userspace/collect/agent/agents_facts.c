@@ -39,6 +39,9 @@ static int put_agent_facts(struct agent *agent, struct recording_facts *facts, s
 		snprintf(version, sizeof(version), "%u", agent->report.gpu.cupti_count);
 		result = put_version(facts, batch, "copies of CUPTI", agent, version);
 	}
+	/* See view/gpu_edge.h. */
+	if (!result && agent->launch)
+		result = put_version(facts, batch, "agent", agent, "loaded by the driver");
 	return result;
 }
 
