@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verdict for people, as text or Markdown. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -466,17 +467,26 @@ static void append_without_gpu(const struct page *page)
 
 	for (size_t i = 0; i < survey->loss_count && shown < WITHOUT_GPU_SHOWN; i++) {
 		const struct view_loss *loss = &survey->losses[i];
+		const char *why;
+		char name[160];
 
 		if (loss->reason != VALUE_loss_reason_gpu_times_missing)
 			continue;
 		shown++;
+		snprintf(name, sizeof(name), "GPU times of %s", loss->place);
+		why = view_attribute(page->explain->view, "failure", name);
 		text_append(page->text, is_markdown(page) ? "- " : "");
 		text_append(page->text, "what GPUs did for ");
 		explain_append_name(loss->place, 60, page->text);
 		if (loss->count > 1)
-			text_appendf(page->text, ", %llu processes",
+			text_appendf(page->text, ", %llu processes,",
 				     (unsigned long long)loss->count);
-		text_append(page->text, " was not recorded (gpuprobe stats -r ledger)\n");
+		text_append(page->text, " was not recorded: ");
+		if (why)
+			text_append_terminal(page->text, why, strlen(why));
+		else
+			text_append(page->text, "gpuprobe stats -r ledger");
+		text_append_char(page->text, '\n');
 	}
 }
 

@@ -19,9 +19,12 @@ void gpu_edge_add(struct gpu_edge *edge, const struct view *view, const struct v
 	const struct view_cause *launch = work->cause;
 	u64 took_ns = launch && work->end > launch->ts ? work->end - launch->ts : work->dur;
 
+	/* Each process has a fact of its own. */
+	if (!edge->worked || edge->device != work->row->device)
+		edge->is_late |= is_late(view, work);
+	edge->device = work->row->device;
 	if (!edge->worked) {
 		edge->worked = true;
-		edge->is_late = is_late(view, work);
 		edge->first_ns = work->ts;
 		edge->first_launch_ns = launch ? launch->ts : 0;
 	}

@@ -12,7 +12,8 @@
 /* Of a GPU, or of a process. Zero-initialise it. */
 struct gpu_edge {
 	bool worked;
-	bool is_late;	     /* the process of the first work was recorded only from within the window on */
+	bool is_late;	     /* a process of its work was recorded only from within the window on */
+	u32 device;	     /* id of the fact of the last work */
 	u64 first_ns;	     /* when the first work began */
 	u64 first_launch_ns; /* when its launch did; 0: not known */
 	u64 longest_ns;	     /* from a launch to the end of its work */

@@ -25,9 +25,13 @@ struct progress {
 	/* The thread that launched all its work, as far as that is known; WHY_NO_ROW: none did yet. */
 	size_t launcher;
 	bool many_launch;
-	/* Behind its last work: the first call that launches, and whose work was not seen; 0: none. */
-	u64 unmet_ns, last_unmet_ns; /* the last of these */
-	u32 pid;		     /* whose work its first one is */
+};
+
+/* Calls of a process that launch, and whose work was not seen, behind the work that is known to be over. */
+struct launching {
+	u64 unmet_ns, last_unmet_ns; /* the first and the last; 0: there is none */
+	bool worked, many_streams;
+	u32 stream; /* of its work, if that is all of one */
 };
 
 struct run {
@@ -39,8 +43,10 @@ struct run {
 	struct progress *progress;
 	size_t progress_capacity;
 	struct why_gaps *gaps;
-	bool has_waits;			    /* for a GPU: of streams, maybe */
-	struct map first_unmet, last_unmet; /* process -> ns: as of a GPU, of all the time */
+	bool has_waits;		     /* for a GPU: of streams, maybe */
+	struct map launching_places; /* process -> place in launching */
+	struct launching *launching;
+	size_t launching_count, launching_capacity;
 	const char *
 		other_call; /* the last that launches nothing, by its address: few are called often */
 };
@@ -60,13 +66,6 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 static int no_memory(struct err *err)
 {
 	return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
-}
-
-static u64 unmet_of(const struct map *unmet, u32 pid)
-{
-	const u64 *ns = map_find(unmet, pid, 0);
-
-	return ns ? *ns : 0;
 }
 
 /* Its place; -ENOMEM. */
@@ -91,13 +90,8 @@ static s64 gpu_of(struct run *run, const struct view_row *row)
 	};
 	run->gaps->gpus[place] = (struct spool){0};
 	run->gaps->firsts[place] = (struct why_gap){0};
-	run->progress[place] =
-		(struct progress){.until_ns = run->start_ns,
-				  .recorded_until_ns = until_ns,
-				  .launcher = WHY_NO_ROW,
-				  .pid = row->pid,
-				  .unmet_ns = unmet_of(&run->first_unmet, row->pid),
-				  .last_unmet_ns = unmet_of(&run->last_unmet, row->pid)};
+	run->progress[place] = (struct progress){
+		.until_ns = run->start_ns, .recorded_until_ns = until_ns, .launcher = WHY_NO_ROW};
 	why->gpu_count++;
 	return place;
 }
@@ -266,10 +260,25 @@ static bool launches(const char *name)
 	return (strstr(name, "Memcpy") || strstr(name, "Memset")) && !strstr(name, "Graph");
 }
 
-/* What it launched may run when the window ends; of all GPUs of its process, since it is not known of which. */
+/* NULL: no memory. */
+static struct launching *launching_of(struct run *run, u32 pid)
+{
+	const u64 *known = map_find(&run->launching_places, pid, 0);
+
+	if (known)
+		return &run->launching[*known];
+	if (array_reserve(&run->launching, &run->launching_capacity, run->launching_count + 1) ||
+	    map_set(&run->launching_places, pid, 0, run->launching_count))
+		return NULL;
+	run->launching[run->launching_count] = (struct launching){0};
+	return &run->launching[run->launching_count++];
+}
+
+/* What it launched may run when the window ends. */
 static int note_call(struct run *run, const struct view_event *call)
 {
-	u32 pid = call->record->pid, result = ((const struct record_api *)call->record)->result;
+	u32 result = ((const struct record_api *)call->record)->result;
+	struct launching *launching;
 
 	if (call->launch || call->inner_call || call->name == run->other_call)
 		return 0;
@@ -279,31 +288,33 @@ static int note_call(struct run *run, const struct view_event *call)
 	}
 	if (result && result != ~0U)
 		return 0;
-	for (size_t i = 0; i < run->tally->why->gpu_count; i++) {
-		struct progress *progress = &run->progress[i];
-
-		if (progress->pid != pid)
-			continue;
-		progress->unmet_ns = progress->unmet_ns ?: call->ts;
-		progress->last_unmet_ns = call->ts;
-	}
-	/* For GPUs whose first work is still to come. */
-	if (!map_find(&run->first_unmet, pid, 0) && map_set(&run->first_unmet, pid, 0, call->ts))
+	launching = launching_of(run, call->record->pid);
+	if (!launching)
 		return -ENOMEM;
-	return map_set(&run->last_unmet, pid, 0, call->ts);
+	launching->unmet_ns = launching->unmet_ns ?: call->ts;
+	launching->last_unmet_ns = call->ts;
+	return 0;
 }
 
-static void note_launch(struct progress *progress, const struct view_cause *launch)
+static int note_launch(struct run *run, struct progress *progress, const struct view_event *work)
 {
+	const struct view_cause *launch = work->cause;
 	size_t row = launch ? launch->row_index : WHY_NO_ROW;
+	struct launching *launching = launch ? launching_of(run, launch->pid) : NULL;
 
-	/* What was launched before it is over, or of another stream. */
-	if (launch && launch->ts > progress->last_unmet_ns)
-		progress->unmet_ns = progress->last_unmet_ns = 0;
 	/* What was launched before the window nobody is known of. */
 	if (progress->launcher == WHY_NO_ROW)
 		progress->launcher = row;
 	progress->many_launch |= row != progress->launcher;
+	if (!launching)
+		return launch ? -ENOMEM : 0;
+	launching->many_streams |= launching->worked && launching->stream != work->row->stream;
+	launching->worked = true;
+	launching->stream = work->row->stream;
+	/* In one stream what was launched before it is over. */
+	if (!launching->many_streams && launch->ts > launching->last_unmet_ns)
+		launching->unmet_ns = launching->last_unmet_ns = 0;
+	return 0;
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
@@ -338,7 +349,8 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	}
 	if (run->has_waits && why_streams_add_work(&run->streams, run->view, event))
 		return no_memory(err);
-	note_launch(progress, event->cause);
+	if (note_launch(run, progress, event))
+		return no_memory(err);
 	progress->worked = true;
 	gpu_edge_add(&progress->edge, run->view, event);
 	since_ns = since_ns > progress->until_ns ? since_ns : progress->until_ns;
@@ -347,6 +359,16 @@ static int run_span(void *data, const struct view_event *event, struct err *err)
 	if (until_ns > progress->until_ns)
 		progress->until_ns = until_ns;
 	return 0;
+}
+
+/* By when its launcher's process launched what was not seen, until_ns at most. */
+static u64 first_unmet(const struct run *run, const struct progress *progress, u64 until_ns)
+{
+	u32 pid = view_survey(run->view)->rows[progress->launcher].pid;
+	const u64 *place = map_find(&run->launching_places, pid, 0);
+	u64 unmet_ns = place ? run->launching[*place].unmet_ns : 0;
+
+	return unmet_ns ? between(unmet_ns, progress->until_ns, until_ns) : until_ns;
 }
 
 /* Behind its last work: where one thread alone launches it is that one that launched nothing more, up to where it did and nothing is known of that. */
@@ -358,10 +380,10 @@ static int add_last(struct run *run, u32 gpu, struct err *err)
 		.since_ns = progress->until_ns, .row = (u32)progress->launcher, .is_last = true};
 	int result = 0;
 
-	if (progress->unmet_ns)
-		until_ns = between(progress->unmet_ns, progress->until_ns, until_ns);
 	if (progress->many_launch || progress->launcher == WHY_NO_ROW)
 		until_ns = progress->until_ns;
+	else
+		until_ns = first_unmet(run, progress, until_ns);
 	gap.until_ns = gap.launched_ns = gap.begin_ns = until_ns;
 	gap.number = progress->gap_count;
 	if (until_ns > progress->until_ns)
@@ -435,8 +457,8 @@ void why_gaps_run_free(struct why_gaps_run *run)
 	if (!run)
 		return;
 	free(run->run.progress);
-	map_free(&run->run.first_unmet);
-	map_free(&run->run.last_unmet);
+	map_free(&run->run.launching_places);
+	free(run->run.launching);
 	why_streams_free(&run->run.streams);
 	gpu_places_free(&run->run.places);
 	free(run);

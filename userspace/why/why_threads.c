@@ -304,13 +304,15 @@ static int no_memory(struct err *err)
 	return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
 }
 
-/* Ends gaps that are over. */
+/* Ends gaps that are over: the last one when its thread is seen behind it, since others may be before that. */
 static int advance(struct run *run, u64 ts, struct err *err)
 {
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct why_cursor *cursor = &run->cursors[gpu];
 
-		while (!cursor->is_over && cursor->gap.until_ns <= ts) {
+		while (!cursor->is_over && cursor->gap.until_ns <= ts &&
+		       (!cursor->gap.is_last || ts == ~0ULL ||
+			run->threads[cursor->gap.row].seen_ns >= cursor->gap.until_ns)) {
 			int result;
 
 			if (tell(run, gpu, ts) || tell_launch(run, gpu))
@@ -487,6 +489,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		u64 until_ns = ~0ULL;
 
 		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
+		    event->ts >= cursor->gap.until_ns ||
 		    follow(run, cursor->gap.row, event->ts, &until_ns) != event->row_index)
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
