@@ -60,12 +60,25 @@ static enum explain_finding finding_of_words(const char *words)
 	return explain_finding_of_call(call);
 }
 
+static bool may_have_waited(const struct why_cause *cause)
+{
+	return cause->sort == WHY_CODE_OR_WAIT && cause->is_long;
+}
+
+/* Is it the doing of the call before it, which waits for a GPU or a copy? Not of who has no CPU or waits for somebody, which would be behind
+ * any call. */
+static bool is_by_call(const struct why_cause *cause)
+{
+	return cause->held != WHY_NOT_HELD && !of_sort[cause->sort] && !of_wait[cause->wait] &&
+	       !may_have_waited(cause);
+}
+
 /* What the thread that launches does itself. */
 static enum explain_finding finding_of_own(const struct why *why, const struct why_cause *cause)
 {
 	enum explain_finding finding = EXPLAIN_FINDINGS;
 
-	if (cause->held != WHY_NOT_HELD)
+	if (is_by_call(cause))
 		finding = finding_of_words(why->whats.strings[cause->held]);
 	else if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
 		finding = EXPLAIN_STREAM;
@@ -109,18 +122,21 @@ static const char *nameless_place(enum why_sort sort)
 	}
 }
 
-/* "decode work.py:11 (loader)" */
+/* "decode work.py:11 (loader)", "behind cudaDeviceSynchronize" */
 static int name_place(const struct explain *explain, const struct why *why,
 		      const struct why_cause *cause, struct text *text)
 {
 	const struct view_row *rows = explain->survey->rows;
-	/* Who has no CPU, or waits for somebody, would do so behind any call. */
-	bool by_call =
-		cause->held != WHY_NOT_HELD && !of_sort[cause->sort] && !of_wait[cause->wait];
-	const char *what = by_call ? why->whats.strings[cause->held] : cause->what;
+	const char *call = cause->held == WHY_NOT_HELD ? "" : why->whats.strings[cause->held];
+	bool by_call = is_by_call(cause), behind_call = !by_call && may_have_waited(cause) && *call;
 
-	text_append(text, *what ? what : nameless_place(cause->sort));
-	if (cause->row_index != WHY_NO_ROW && !by_call)
+	if (behind_call)
+		text_appendf(text, "behind %s", call);
+	else if (by_call && *call)
+		text_append(text, call);
+	else
+		text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
+	if (cause->row_index != WHY_NO_ROW && !by_call && !behind_call)
 		text_appendf(text, " (%s)", rows[cause->row_index].name);
 	return text->failed ? -ENOMEM : 0;
 }
@@ -174,9 +190,7 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 
 static enum explain_held held_of(const struct why_cause *cause)
 {
-	if (!cause->is_long)
-		return EXPLAIN_HELD_SHORT;
-	return cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_HELD_OR_WAITED : EXPLAIN_HELD_LONG;
+	return cause->is_long ? EXPLAIN_HELD_LONG : EXPLAIN_HELD_SHORT;
 }
 
 static int add(struct explain *explain, const struct why_cause *cause)
@@ -316,7 +330,6 @@ static int settle_syncs(struct explain *explain)
 	static const enum explain_finding findings[EXPLAIN_HELDS] = {
 		[EXPLAIN_HELD_SHORT] = EXPLAIN_LAUNCH,
 		[EXPLAIN_HELD_LONG] = EXPLAIN_CODE,
-		[EXPLAIN_HELD_OR_WAITED] = EXPLAIN_CODE_OR_WAITS,
 	};
 	struct moving moving = {0};
 	u64 held_ns = 0, beyond_ns, left_ns, rest_ns;

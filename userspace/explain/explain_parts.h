@@ -50,11 +50,10 @@ void explain_places_free(struct explain_places *places);
 
 /* ---- evidence (explain_causes.c, explain_work.c, explain_kernels.c, explain_host.c) ---- */
 
-/* What a call held that waits for a GPU: in gaps that are not long, in long ones, and in long ones of which it is not known whether its thread waited. */
+/* What a call held that waits for a GPU: in gaps that are not long, and in long ones. */
 enum explain_held {
 	EXPLAIN_HELD_SHORT,
 	EXPLAIN_HELD_LONG,
-	EXPLAIN_HELD_OR_WAITED,
 	EXPLAIN_HELDS
 };
 
