@@ -182,6 +182,26 @@ s64 why_describe_throttling(struct why_describe *describe, const struct record_o
 	return enter(describe, &text);
 }
 
+/* Of a thread without code of the program's own, for which another one waits: where that does. */
+static bool append_waiter(const struct view *view, const struct why_gap *gap, u32 pid,
+			  struct text *text)
+{
+	const struct view_cause cause = {
+		.pid = pid,
+		.name = "",
+		.stack.stack = gap->stack,
+		.within.waiter_stack = gap->waiter_stack,
+	};
+	struct view_launch_code code;
+
+	if (!view_launch_code(view, &cause, NULL, &code) || !code.waits_here)
+		return false;
+	text_append(text, "before a launch for ");
+	view_frame_append_call(&code.frame, text);
+	text_append(text, " [waits here]");
+	return true;
+}
+
 static s64 make_launch(struct why_describe *describe, const struct why_gap *gap, u32 pid)
 {
 	_cleanup_text_ struct text text = {0};
@@ -190,6 +210,8 @@ static s64 make_launch(struct why_describe *describe, const struct why_gap *gap,
 
 	if (code < 0)
 		return code;
+	if (append_waiter(view_of(describe), gap, pid, &text))
+		return enter(describe, &text);
 	if (code != describe->code->unknown)
 		text_appendf(&text, "before a launch by %s", word(describe, code));
 	else if (path) {
@@ -203,7 +225,8 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 {
 	u32 pid = view_survey(view_of(describe))->rows[gap->row].pid;
 	u64 code = (u64)pid << 32 | gap->stack;
-	const u64 *known = map_find(&describe->launches, code, gap->path);
+	u64 whose = (u64)gap->waiter_stack << 32 | gap->path;
+	const u64 *known = map_find(&describe->launches, code, whose);
 	s64 what;
 
 	if (known)
@@ -215,7 +238,7 @@ s64 why_describe_launch(struct why_describe *describe, const struct why_gap *gap
 	/* Where each step has a path of its own those of long ago come no more; their words stay. */
 	if (describe->launches.count >= LAUNCHES_KNOWN)
 		map_free(&describe->launches);
-	if (what < 0 || map_set(&describe->launches, code, gap->path, (u64)what))
+	if (what < 0 || map_set(&describe->launches, code, whose, (u64)what))
 		return -ENOMEM;
 	return what;
 }

@@ -9,7 +9,7 @@
 struct why_describe {
 	struct why_code *code;
 	struct map waits; /* (process and stack; name, how it was woken, is it behind) -> dense number */
-	struct map launches; /* (process and stack, path) -> number in whats */
+	struct map launches; /* (process and stack, who waits and path) -> number in whats */
 	struct map known; /* (that and object or lock; waker and its name) -> number in whats: words are put together once */
 	struct map calls; /* (name, process and stack) -> number in whats */
 };

@@ -132,6 +132,7 @@ static int fill_gap(const struct run *run, u32 gpu, const struct view_cause *lau
 	gap->row = (u32)launch->row_index;
 	gap->path = launch->within.path;
 	gap->stack = launch->stack.stack;
+	gap->waiter_stack = launch->within.waiter_stack;
 	gap->name = (u32)name;
 	return 0;
 }

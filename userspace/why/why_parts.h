@@ -16,6 +16,7 @@ struct why_gap {
 	u32 row;  /* the thread's */
 	u32 path; /* view_path() of the launch */
 	u32 stack; /* of the launch; 0: not known */
+	u32 waiter_stack; /* where the one thread waits that waits for the launching one; 0: not known */
 	u32 name; /* of the launch: number in whats */
 	bool is_first; /* before the first work: it is the thread's from where anything is recorded of that */
 	bool is_last; /* behind the last work: it is the thread's as far as anything is recorded of that */
