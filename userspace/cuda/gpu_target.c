@@ -52,6 +52,14 @@ static void note_mapping(struct gpu_target *gpu, const char *path)
 			note_library(gpu, i, path);
 }
 
+bool gpu_target_is_driver(const char *path)
+{
+	struct gpu_target gpu = {0};
+
+	note_mapping(&gpu, path);
+	return *gpu.driver_path;
+}
+
 /* libcuda.so.580.65.06; libcuda.so.1 says nothing. */
 static void read_driver_version(struct gpu_target *gpu)
 {

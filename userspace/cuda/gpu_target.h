@@ -19,5 +19,7 @@ struct gpu_target {
 
 /* 0 or -errno (the process has ended, ...). */
 int gpu_target_read(const struct target *target, struct gpu_target *ret_gpu, struct err *err);
+/* Is a file of this path the driver? */
+bool gpu_target_is_driver(const char *path);
 
 #endif

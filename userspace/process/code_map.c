@@ -339,6 +339,23 @@ u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns)
 	return pid;
 }
 
+bool code_map_is_own(const struct code_map *map, const struct code_mapping *mapping)
+{
+	const u64 *exec_ns = map_find(&map->execs, mapping->pid, 0), *parent;
+	u32 pid = mapping->pid;
+
+	if (exec_ns && *exec_ns != UINT64_MAX)
+		return mapping->last_seen_ns >= *exec_ns;
+	for (int i = 0; i < GENERATIONS_MAX && (parent = map_find(&map->parents, pid, 0)); i++) {
+		const u64 *id = map_find(&map->by_range, *parent, mapping->start);
+
+		if (id && map->mappings[*id - 1].inode == mapping->inode)
+			return false;
+		pid = (u32)*parent;
+	}
+	return true;
+}
+
 static void code_process_free(struct code_process *process)
 {
 	if (!process->root_is_anothers)

@@ -69,6 +69,8 @@ void code_map_note_exec(struct code_map *map, u32 pid, u64 now_ns);
 /* Whose mappings tell what code a process had at an address, of which it is known that it was there until last_ns: its own, or
  * those of who forked it. */
 u32 code_map_owner(const struct code_map *map, u32 pid, u64 last_ns);
+/* Did its process map it itself, with the program that it executed last? Else it is a copy of what who forked it had there. */
+bool code_map_is_own(const struct code_map *map, const struct code_mapping *mapping);
 void code_map_free(struct code_map *map);
 
 #endif

@@ -42,6 +42,26 @@ static int list_add(struct process_list *list, struct process process)
 	return 0;
 }
 
+static int read_parent(u32 pid, u32 *ret_parent)
+{
+	_cleanup_free_ char *stat = NULL;
+	char path[32];
+	int result;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	result = proc_file_read(AT_FDCWD, path, &stat, NULL);
+	if (!result)
+		*ret_parent = (u32)proc_stat_field(stat, STAT_PARENT);
+	return result;
+}
+
+u32 descendants_parent(u32 pid)
+{
+	u32 parent;
+
+	return read_parent(pid, &parent) ? 0 : parent;
+}
+
 static int list_all(struct process_list *list, const u32 *pids, size_t pid_count, struct err *err)
 {
 	_cleanup_closedir_ DIR *directory = opendir("/proc");
@@ -50,15 +70,11 @@ static int list_all(struct process_list *list, const u32 *pids, size_t pid_count
 	if (!directory)
 		return err_errno(err, -errno, "can't list /proc");
 	while ((entry = readdir(directory))) {
-		_cleanup_free_ char *stat = NULL;
 		u32 pid = (u32)strtoul(entry->d_name, NULL, 10);
 		struct process process = {.pid = pid, .given = is_in(pids, pid_count, pid)};
-		char path[32];
 
-		snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-		if (!pid || pid == (u32)getpid() || proc_file_read(AT_FDCWD, path, &stat, NULL))
+		if (!pid || pid == (u32)getpid() || read_parent(pid, &process.parent))
 			continue;
-		process.parent = (u32)proc_stat_field(stat, STAT_PARENT);
 		if (list_add(list, process))
 			return err_errno(err, -ENOMEM, "can't list the children");
 	}

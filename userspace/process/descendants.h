@@ -11,5 +11,7 @@
  * caller frees. */
 int descendants_list(const u32 *pids, size_t pid_count, u32 **ret_pids, size_t *ret_count,
 		     struct err *err);
+/* Who forked it; 0: it has ended. */
+u32 descendants_parent(u32 pid);
 
 #endif

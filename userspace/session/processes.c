@@ -373,8 +373,10 @@ static int add_late_children(struct processes *processes, struct err *err)
 			u64 now_ns = clock_monotonic_ns();
 
 			result = bpf_source_add_target(config->source, found[i], 0, err);
-			if (!result)
-				on_fork(processes, found[i], now_ns);
+			if (result)
+				break;
+			on_fork(processes, found[i], now_ns);
+			code_map_note_fork(config->code, found[i], descendants_parent(found[i]));
 		}
 		if (result || !found_count)
 			return result;

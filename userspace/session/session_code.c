@@ -2,6 +2,7 @@
 /* The code that the targets of a session map: for the names in their stacks, and for the tables by which these are walked. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "cuda/gpu_target.h"
 #include "session/session_parts.h"
 #include "unwind/unwind_cache.h"
 
@@ -86,11 +87,23 @@ void session_tell_of_python(struct session *session)
 	config->on_python_refused(config->callback_data, session->pythons.refused_first.message);
 }
 
+/* Who has begun to use CUDA is given its agent soon. */
+static void hurry_agents(const struct session *session, size_t known)
+{
+	const struct code_map *map = &session->code.map;
+
+	for (size_t i = known; session->result.agents && i < map->count; i++)
+		if (gpu_target_is_driver(map->mappings[i].path))
+			agents_hurry(session->result.agents, map->mappings[i].pid);
+}
+
 void session_look_at_code(struct session *session, bool always)
 {
 	u64 begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), apart_ns;
+	size_t known = session->code.map.count;
 
 	code_facts_look(&session->code, session->source, always);
+	hurry_agents(session, known);
 	if (session->unwinding)
 		unwinding_look(session->unwinding, &session->code.map);
 	pythons_look(&session->pythons, session->source, &session->code.map);

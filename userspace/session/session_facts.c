@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/gpu_target.h"
 #include "plan/plan_usdt.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -175,6 +176,35 @@ static void put_lost_stacks(struct session *session, struct batch *batch)
 			     session->unwinding ? unwinding_left_out(session->unwinding) : 0);
 }
 
+/* Which processes had mapped the driver of CUDA: agents tell for which of them they were too late. */
+static void note_drivers(struct session *session)
+{
+	const struct code_map *map = &session->code.map;
+	_cleanup_map_ struct map noted = {0};
+
+	for (size_t i = 0; i < map->count; i++) {
+		const struct code_mapping *mapping = &map->mappings[i];
+
+		if (!gpu_target_is_driver(mapping->path) || map_find(&noted, mapping->pid, 0) ||
+		    !code_map_is_own(map, mapping))
+			continue;
+		(void)map_set(&noted, mapping->pid, 0, 1);
+		agents_note_driver(session->result.agents, mapping->pid);
+	}
+}
+
+static void put_agents(struct session *session, struct batch *batch)
+{
+	struct record_source agents;
+
+	if (!session->result.agents)
+		return;
+	note_drivers(session);
+	agents = agents_source(session->result.agents);
+	agents_put_late_facts(session->result.agents, &session->facts, batch);
+	agents.add_losses(agents.data, batch);
+}
+
 void session_put_last_facts(struct session *session, struct batch *batch)
 {
 	struct open_calls calls = {session, batch, 0}, waits = {session, batch, 0};
@@ -196,12 +226,7 @@ void session_put_last_facts(struct session *session, struct batch *batch)
 	if (session->config->heap_plan)
 		heap_counts_put_sums(&session->heap, session->window_start_ns,
 				     session_budget_end_ns(session, PRICE_HEAP), batch);
-	if (session->result.agents) {
-		struct record_source agents = agents_source(session->result.agents);
-
-		agents_put_late_facts(session->result.agents, &session->facts, batch);
-		agents.add_losses(agents.data, batch);
-	}
+	put_agents(session, batch);
 	put_failures(session, batch);
 	recording_facts_window(batch, session->window_start_ns,
 			       session->window_end_ns - session->window_start_ns);

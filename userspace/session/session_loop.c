@@ -81,6 +81,8 @@ static bool handle(struct session *session, const struct epoll_event *event)
 		processes_handle(session->processes);
 		session_waited_look(session, false);
 		session_look_at_unknown_code(session);
+		if (session->result.agents)
+			agents_follow(session->result.agents);
 		return false;
 	case SESSION_WAIT_CODE:
 		session_code_handle(session);

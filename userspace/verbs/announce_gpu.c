@@ -87,7 +87,7 @@ static void say_late(const struct agent_report *report)
 		log_info("%s (%u): CUPTI %u (%s) recorded its GPU work%s%s", comm, pid,
 			 report->cupti.cupti_version, report->cupti.path, *report->why ? "; " : "",
 			 report->why);
-	else if (report->outcome != AGENT_NOT_CUDA)
+	else if (report->outcome != AGENT_NOT_CUDA && !agent_report_ended_first(report))
 		log_warning("%s (%u): GPU times are missing: %s", comm, pid, report->why);
 }
 
@@ -103,20 +103,27 @@ static bool has_met_cuda(const struct agents *agents)
 static void say_descendants(const struct agents *agents)
 {
 	u64 turned_away = agents_turned_away(agents);
-	u32 example = 0;
+	u32 example = 0, unmet_example = 0;
 	size_t unreached = agents_unreached(agents, &example);
+	size_t unmet = agents_unmet(agents, &unmet_example);
 
 	if (turned_away)
 		log_warning("GPU times of %llu more processes are missing: too many start CUDA in "
 			    "this recording",
 			    (unsigned long long)turned_away);
+	if (unmet)
+		log_warning(
+			"GPU times of %zu child process%s (%s%u), if any, are missing: %s mapped "
+			"the CUDA driver, and %s there too short for an agent to be put in",
+			unmet, unmet == 1 ? "" : "es", unmet == 1 ? "" : "e.g. ", unmet_example,
+			unmet == 1 ? "it" : "they", unmet == 1 ? "was" : "were");
 	if (unreached)
 		log_warning("%zu process%s (%s%u) mapped the CUDA driver, but the driver loaded no "
 			    "agent there: CUDA was not started, or the command's files below "
 			    "/proc can't be seen from there (gpuprobe -p PID can do without)",
 			    unreached, unreached == 1 ? "" : "es", unreached == 1 ? "" : "e.g. ",
 			    example);
-	else if (!has_met_cuda(agents) && agents_follows(agents))
+	else if (!unmet && !has_met_cuda(agents) && agents_follows(agents))
 		log_info("no process started CUDA");
 }
 

@@ -140,6 +140,12 @@ bool agent_report_failed(const struct agent_report *report)
 	       !target_is_gone(report->target);
 }
 
+bool agent_report_ended_first(const struct agent_report *report)
+{
+	return report->late && (report->outcome == AGENT_REFUSED || report->never_answered) &&
+	       target_is_gone(report->target);
+}
+
 /* ---- the window ---- */
 
 static void set_time(struct agents *agents, size_t offset, u64 now_ns)

@@ -70,6 +70,7 @@ struct agent_report {
 	struct cupti_supply supply;
 	enum agent_outcome outcome;
 	bool late; /* it came inside the window: with a command, or in a descendant */
+	bool never_answered; /* FAILED: its target ended first */
 	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
@@ -112,6 +113,8 @@ size_t agents_count(const struct agents *agents); /* one for each target, then t
 const struct agent_report *agents_report(const struct agents *agents, size_t index);
 /* Its target lives, and is recorded without GPU times. */
 bool agent_report_failed(const struct agent_report *report);
+/* It came late, and its target ended before it could record anything. */
+bool agent_report_ended_first(const struct agent_report *report);
 /* Records that were lost in them so far. NULL is allowed. */
 u64 agents_lost(const struct agents *agents);
 
@@ -134,6 +137,13 @@ void agents_follow(struct agents *agents);
 bool agents_follows(const struct agents *agents);
 /* Descendants of a command in which the driver is mapped, and into which it loaded no agent; ret_example: one of them. */
 size_t agents_unreached(const struct agents *agents, u32 *ret_example);
+/* A process has mapped the driver: if it is a descendant for which no agent was tried, agents_follow() looks at once. */
+void agents_hurry(struct agents *agents, u32 pid);
+/* Behind the window: the same of one that did so itself, and has not got it from who forked it. If no agent was tried it is counted: it ended too
+ * soon, or began too late. */
+void agents_note_driver(struct agents *agents, u32 pid);
+/* Those, and those that ended while an agent was tried; ret_example: one of them. */
+size_t agents_unmet(const struct agents *agents, u32 *ret_example);
 /* Processes that start CUDA and get no agent, since there are too many of them. */
 u64 agents_turned_away(const struct agents *agents);
 /* For the drain thread. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Agents for targets, and descendants of them, that start CUDA inside the window. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "process/descendants.h"
@@ -123,20 +124,33 @@ static void look_at_targets(struct agents *agents)
 	}
 }
 
-static void look_at_descendants(struct agents *agents)
+/* Of a command those are targets that --children asks for, and agents get all; else those of parents that have ended are targets, too. */
+static int list_descendants(const struct agents *agents, u32 **ret_pids, size_t *ret_count)
 {
 	const struct agents_config *config = &agents->config;
-	_cleanup_free_ u32 *given = NULL, *pids = NULL;
+	_cleanup_free_ u32 *given = NULL;
+
+	if (!config->launch)
+		return bpf_source_targets(config->source, ret_pids, ret_count);
+	given = calloc(config->target_count + 1, sizeof(*given));
+	if (!given)
+		return -ENOMEM;
+	for (size_t i = 0; i < config->target_count; i++)
+		given[i] = config->targets[i].pid;
+	return descendants_list(given, config->target_count, ret_pids, ret_count, NULL);
+}
+
+static void look_at_descendants(struct agents *agents)
+{
+	_cleanup_free_ u32 *pids = NULL;
 	size_t count = 0;
 
-	given = calloc(config->target_count + 1, sizeof(*given));
-	for (size_t i = 0; given && i < config->target_count; i++)
-		given[i] = config->targets[i].pid;
-	if (given && !descendants_list(given, config->target_count, &pids, &count, NULL))
-		for (size_t i = 0; i < count; i++)
-			look_at(agents, pids[i]);
-	if (config->launch)
-		look_at(agents, config->launch_pid);
+	if (list_descendants(agents, &pids, &count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		look_at(agents, pids[i]);
+	if (agents->config.launch)
+		look_at(agents, agents->config.launch_pid);
 }
 
 void agents_follow(struct agents *agents)
@@ -179,6 +193,51 @@ size_t agents_unreached(const struct agents *agents, u32 *ret_example)
 			continue;
 		if (!count++)
 			*ret_example = slot->key_a;
+	}
+	return count;
+}
+
+/* None that ended meanwhile has an agent, or was found to need none. */
+static bool was_tried(const struct agents *agents, u32 pid)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		const struct agent *agent = &agents->agents[i];
+
+		if (agents_process(agent)->pid == pid &&
+		    (!agent->report.late || agent->report.outcome != AGENT_NOT_CUDA))
+			return true;
+	}
+	return map_find(&agents->unreached, pid, SEEN_TURNED_AWAY);
+}
+
+/* What a command starts gets its agent by the driver. */
+static bool is_unmet(const struct agents *agents, u32 pid)
+{
+	return agents->config.follow && !agents->config.launch && !was_tried(agents, pid);
+}
+
+void agents_hurry(struct agents *agents, u32 pid)
+{
+	if (is_unmet(agents, pid))
+		agents->followed_ns = 0;
+}
+
+void agents_note_driver(struct agents *agents, u32 pid)
+{
+	if (is_unmet(agents, pid) && !agents->unmet++)
+		agents->unmet_example = pid;
+}
+
+size_t agents_unmet(const struct agents *agents, u32 *ret_example)
+{
+	size_t count = agents->unmet;
+
+	*ret_example = agents->unmet_example;
+	for (size_t i = 0; i < agents->count; i++) {
+		const struct agent_report *report = &agents->agents[i].report;
+
+		if (agent_report_ended_first(report) && !count++)
+			*ret_example = report->target->pid;
 	}
 	return count;
 }

@@ -99,6 +99,6 @@ int agents_add_losses(void *data, struct batch *batch)
 	if (!result)
 		result = recording_facts_loss(batch, RECORD_SOURCE_TOOL,
 					      VALUE_loss_reason_gpu_times_missing, agents->place,
-					      agents->turned_away);
+					      agents->turned_away + agents->unmet);
 	return result;
 }

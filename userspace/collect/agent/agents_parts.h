@@ -65,7 +65,9 @@ struct agents {
 	struct cupti_watch *watch; /* NULL: other users of CUPTI are not noticed, */
 	struct err watch_why;	   /* for this reason */
 	u64 turned_away; /* processes for which there was no room */
-	u32 place;	 /* text id (tool): of these, for the ledger */
+	u32 place;	 /* text id (tool): of these and those, for the ledger */
+	size_t unmet;	 /* agents_unmet(), */
+	u32 unmet_example;
 	struct map unreached; /* agents_unreached(): when they were found so, first and last, by pid */
 };
 
