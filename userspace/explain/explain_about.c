@@ -31,55 +31,75 @@ static bool has_module(const struct view *view, u32 pid, const char *prefix)
 }
 
 /* The first two that it has: what is above the interpreter. */
-static void append_frameworks(const struct view *view, u32 pid, struct text *text)
+static void find_frameworks(const struct view *view, struct explain_process *process)
 {
-	const char *named[2] = {NULL};
 	size_t count = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(frameworks) && count < ARRAY_SIZE(named); i++) {
-		if ((count && !strcmp(named[count - 1], frameworks[i].name)) ||
-		    !has_module(view, pid, frameworks[i].prefix))
-			continue;
-		named[count++] = frameworks[i].name;
-		text_appendf(text, "%s%s", count > 1 ? ", " : ": ", frameworks[i].name);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(frameworks) && count < EXPLAIN_FRAMEWORKS_MAX; i++)
+		if ((!count || strcmp(process->frameworks[count - 1], frameworks[i].name) != 0) &&
+		    has_module(view, process->pid, frameworks[i].prefix))
+			process->frameworks[count++] = frameworks[i].name;
 }
 
-static void append_attribute(const struct view *view, u32 pid, const char *group, const char *key,
-			     const char *words, struct text *text)
+static const char *attribute_of(const struct view *view, u32 pid, const char *group,
+				const char *key)
 {
 	char name[80];
-	const char *value;
 
 	snprintf(name, sizeof(name), "%s of %u", key, pid);
-	value = view_attribute(view, group, name);
-	if (value) {
-		text_append(text, words);
-		text_append_terminal(text, value, strlen(value));
-	}
+	return view_attribute(view, group, name);
 }
 
-static void append_process(const struct view *view, u32 pid, const char *name, struct text *text)
+static struct explain_process read_process(const struct view *view, u32 pid, const char *name)
 {
-	text_append_terminal(text, name, strlen(name));
-	text_appendf(text, " (%u)", pid);
-	append_frameworks(view, pid, text);
-	append_attribute(view, pid, "target", "rank", ", rank ", text);
-	append_attribute(view, pid, "gpu", "CUDA version of the driver", ", CUDA ", text);
-	append_attribute(view, pid, "gpu", "driver", ", driver ", text);
+	struct explain_process process = {
+		.pid = pid,
+		.name = name,
+		.rank = attribute_of(view, pid, "target", "rank"),
+		.cuda = attribute_of(view, pid, "gpu", "CUDA version of the driver"),
+		.driver = attribute_of(view, pid, "gpu", "driver"),
+	};
+
+	find_frameworks(view, &process);
+	return process;
 }
 
-void explain_about_process(const struct explain *explain, u32 pid, struct text *text)
+static void append_name(const struct explain_process *process, struct text *text)
+{
+	text_append_terminal(text, process->name, strlen(process->name));
+	text_appendf(text, " (%u)", process->pid);
+}
+
+static void append_known(const char *words, const char *value, struct text *text)
+{
+	if (!value)
+		return;
+	text_append(text, words);
+	text_append_terminal(text, value, strlen(value));
+}
+
+void explain_process_append(const struct explain_process *process, struct text *text)
+{
+	append_name(process, text);
+	for (size_t i = 0; i < EXPLAIN_FRAMEWORKS_MAX && process->frameworks[i]; i++)
+		text_appendf(text, "%s%s", i ? ", " : ": ", process->frameworks[i]);
+	append_known(", rank ", process->rank, text);
+	append_known(", CUDA ", process->cuda, text);
+	append_known(", driver ", process->driver, text);
+}
+
+void explain_process_append_short(const struct explain *explain, u32 pid, struct text *text)
 {
 	const struct view_survey *survey = explain->survey;
+	struct explain_process process;
 	const char *name = "process";
 
 	for (size_t i = 0; i < survey->row_count; i++)
 		if (survey->rows[i].pid == pid && survey->rows[i].process_name)
 			name = survey->rows[i].process_name;
-	text_append_terminal(text, name, strlen(name));
-	text_appendf(text, " (%u)", pid);
-	append_attribute(explain->view, pid, "target", "rank", ", rank ", text);
+	process = read_process(explain->view, pid, name);
+	append_name(&process, text);
+	append_known(", rank ", process.rank, text);
 }
 
 static bool is_told_of(const struct view_survey *survey, size_t row)
@@ -99,18 +119,22 @@ static bool has_gpu_row(const struct view_survey *survey, u32 pid)
 	return false;
 }
 
-size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAIN_ABOUT_MAX])
+size_t explain_processes(const struct explain *explain,
+			 struct explain_process ret_processes[EXPLAIN_PROCESSES_MAX])
 {
 	const struct view_survey *survey = explain->survey;
 	size_t count = 0;
 
-	for (size_t i = 0; i < survey->row_count && count < EXPLAIN_ABOUT_MAX; i++) {
+	for (size_t i = 0; i < survey->row_count; i++) {
 		const struct view_row *row = &survey->rows[i];
 
 		if (!row->pid || is_told_of(survey, i) ||
 		    (explain->has_gpu && !has_gpu_row(survey, row->pid)))
 			continue;
-		append_process(explain->view, row->pid, row->process_name, &ret_lines[count++]);
+		if (count < EXPLAIN_PROCESSES_MAX)
+			ret_processes[count] =
+				read_process(explain->view, row->pid, row->process_name);
+		count++;
 	}
 	return count;
 }

@@ -128,7 +128,7 @@ static int name_gpu(const struct explain *explain, const struct explain_collecti
 	text_append(text, view_device_name(explain->view, gpu->device) ?: "a GPU");
 	if (gpu->pid) {
 		text_append(text, " of ");
-		explain_about_process(explain, gpu->pid, text);
+		explain_process_append_short(explain, gpu->pid, text);
 	}
 	return text->failed ? -ENOMEM : 0;
 }

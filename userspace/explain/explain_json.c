@@ -52,18 +52,36 @@ static void append_places(struct text *text, const char *key, const struct expla
 	text_append_char(text, ']');
 }
 
-static void append_about(const struct explain *explain, struct text *text)
+static void append_process(const struct explain_process *process, struct text *text)
 {
-	struct text lines[EXPLAIN_ABOUT_MAX] = {0};
-	size_t count = explain_about(explain, lines);
+	text_append_char(text, '{');
+	append_key(text, "pid", true);
+	text_appendf(text, "%u", process->pid);
+	append_string(text, "name", process->name);
+	append_key(text, "frameworks", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; i < EXPLAIN_FRAMEWORKS_MAX && process->frameworks[i]; i++) {
+		text_append(text, i ? "," : "");
+		json_append_string(text, process->frameworks[i]);
+	}
+	text_append_char(text, ']');
+	append_string(text, "rank", process->rank ?: "");
+	append_string(text, "cuda", process->cuda ?: "");
+	append_string(text, "driver", process->driver ?: "");
+	text_append_char(text, '}');
+}
 
+static void append_processes(const struct explain *explain, struct text *text)
+{
+	struct explain_process processes[EXPLAIN_PROCESSES_MAX];
+	size_t count = explain_processes(explain, processes);
+
+	append_number(text, "process_count", count);
 	append_key(text, "processes", false);
 	text_append_char(text, '[');
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && i < EXPLAIN_PROCESSES_MAX; i++) {
 		text_append(text, i ? "," : "");
-		json_append_string(text, text_string(&lines[i]));
-		text->failed |= lines[i].failed;
-		text_free(&lines[i]);
+		append_process(&processes[i], text);
 	}
 	text_append_char(text, ']');
 }
@@ -273,7 +291,7 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	text_append(text, view_is_complete(survey) ? "true" : "false");
 	append_switched_off(explain, text);
 	append_percent(text, "recording_percent", explain_cost_percent(explain));
-	append_about(explain, text);
+	append_processes(explain, text);
 	append_gpus(explain, text);
 	append_number(text, "recorded_ns", explain->recorded_ns);
 	append_number(text, "busy_ns", explain->busy_ns);

@@ -228,11 +228,23 @@ const char *explain_finding_known_by(const struct explain *explain, const struct
 /* The sentence, with its figures. */
 void explain_finding_append(const struct explain *explain, const struct explain_said *said, struct text *text);
 
-/* "python3 (442): PyTorch, CUDA 13.0", of each process that works or has a GPU, `most` at most. */
-#define EXPLAIN_ABOUT_MAX 8
-size_t explain_about(const struct explain *explain, struct text ret_lines[EXPLAIN_ABOUT_MAX]);
-/* "train (100), rank 3 of 8": appends it. */
-void explain_about_process(const struct explain *explain, u32 pid, struct text *text);
+/* What a process is; what is not known of it is NULL. The strings live as long as the view. */
+#define EXPLAIN_FRAMEWORKS_MAX 2
+struct explain_process {
+	u32 pid;
+	const char *name;
+	const char *frameworks[EXPLAIN_FRAMEWORKS_MAX];
+	const char *rank; /* "3 of 8" */
+	const char *cuda, *driver;
+};
+
+/* Those that use a GPU; where there is none, all. How many there are: more than ret_processes holds, maybe. */
+#define EXPLAIN_PROCESSES_MAX 8
+size_t explain_processes(const struct explain *explain, struct explain_process ret_processes[EXPLAIN_PROCESSES_MAX]);
+/* "python3 (442): PyTorch, CUDA 13.0" */
+void explain_process_append(const struct explain_process *process, struct text *text);
+/* "train (100), rank 3 of 8" */
+void explain_process_append_short(const struct explain *explain, u32 pid, struct text *text);
 
 /* Of the steps of a thread that were recorded whole. */
 struct explain_steps {

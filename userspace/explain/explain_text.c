@@ -67,26 +67,25 @@ static void append_heading(const struct page *page, const char *words)
 static void append_about(const struct page *page)
 {
 	const struct view_survey *survey = page->explain->survey;
-	struct text lines[EXPLAIN_ABOUT_MAX] = {0};
-	size_t count = explain_about(page->explain, lines);
-	size_t most = page->style->brief && count ? 1 : count;
+	struct explain_process processes[EXPLAIN_PROCESSES_MAX];
+	size_t count = explain_processes(page->explain, processes);
+	size_t most = page->style->brief ? 1 : EXPLAIN_PROCESSES_MAX;
 
 	if (is_markdown(page))
 		text_append(page->text, "# What the capture says\n\n");
-	for (size_t i = 0; i < count; i++) {
-		if (i < most) {
-			text_appendf(page->text, "%s%s", is_markdown(page) ? "- " : "",
-				     text_string(&lines[i]));
-			if (!i) {
-				text_append(page->text, "; ");
-				explain_append_time(survey->window_end_ns - survey->window_start_ns,
-						    page->text);
-				text_append(page->text, " recorded");
-			}
-			text_append_char(page->text, '\n');
+	for (size_t i = 0; i < count && i < most; i++) {
+		text_append(page->text, is_markdown(page) ? "- " : "");
+		explain_process_append(&processes[i], page->text);
+		if (!i) {
+			text_append(page->text, "; ");
+			explain_append_time(survey->window_end_ns - survey->window_start_ns,
+					    page->text);
+			text_append(page->text, " recorded");
 		}
-		page->text->failed |= lines[i].failed;
-		text_free(&lines[i]);
+		if (i + 1 == most && count > most)
+			text_appendf(page->text, "; and %zu more process%s", count - most,
+				     count - most == 1 ? "" : "es");
+		text_append_char(page->text, '\n');
 	}
 }
 
