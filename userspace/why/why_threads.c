@@ -5,37 +5,18 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "why/why_chain.h"
 #include "why/why_code.h"
 #include "why/why_cursor.h"
 #include "why/why_describe.h"
 #include "why/why_parts.h"
 #include "why/why_waits.h"
 
-/* Threads that wait for each other are followed so far. */
-#define CHAIN_MAX 16
-
-struct thread {
-	u32 calls, waits;   /* that it is in */
-	u32 call;	    /* number of the name of the outermost one */
-	bool call_syncs;    /* it waits for a GPU */
-	bool call_launches; /* a kernel or a graph */
-	u32 call_stack;	    /* where in the code it is; 0: not known */
-	u32 made_by; /* the stack that was taken of each such call, this one's; 0: of some at most */
-	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
-	u32 wait_name;		    /* number of its name */
-	enum why_wait wait_for;
-	u64 ready_ns; /* from when on it could have run again */
-	size_t waker; /* row of the thread that woke it then; WHY_NO_ROW: of none that is known */
-	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
-	u64 seen_ns;			    /* when something was recorded of it last */
-	bool is_seen;			    /* something was before */
-};
-
 struct run {
 	const struct view *view;
 	struct why_tally *tally;
 	struct why_cursor *cursors; /* [gpu] */
-	struct thread *threads;	    /* [row] */
+	struct why_thread *threads; /* [row] */
 	struct map rows;	    /* (pid, tid) -> row */
 	struct map gil_owners; /* process -> row of who got its GIL last, of those that waited */
 	struct why_code code;
@@ -91,7 +72,7 @@ static int add(struct run *run, const struct part *part, enum why_sort sort, s64
 }
 
 /* It waited up to ready_ns, then had no CPU. */
-static int add_wait(struct run *run, const struct part *part, const struct thread *thread)
+static int add_wait(struct run *run, const struct part *part, const struct why_thread *thread)
 {
 	const struct record_off_cpu *wait = &thread->wait;
 
@@ -106,7 +87,7 @@ static int add_wait(struct run *run, const struct part *part, const struct threa
 		   why_describe_wait(&run->describe, wait, thread->wait_name, false));
 }
 
-static int add_code(struct run *run, const struct part *part, const struct thread *thread)
+static int add_code(struct run *run, const struct part *part, const struct why_thread *thread)
 {
 	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
 	s64 what = cause.waiter == WHY_NO_ROW
@@ -121,13 +102,6 @@ static int add_code(struct run *run, const struct part *part, const struct threa
 			    part->until_ns);
 }
 
-/* It could run, and has no CPU: whatever it is in. */
-static bool is_ready(const struct thread *thread, u64 since_ns)
-{
-	return thread->waits && (thread->wait.reason == VALUE_off_cpu_reason_preempted ||
-				 since_ns >= thread->ready_ns);
-}
-
 static s64 describe_call(struct run *run, size_t row, u32 stack)
 {
 	return why_describe_call(&run->describe, run->threads[row].call,
@@ -138,7 +112,7 @@ static s64 describe_call(struct run *run, size_t row, u32 stack)
 static enum why_sort edge_of(const struct run *run, const struct part *part)
 {
 	const struct why_gap *gap = &part->cursor->gap;
-	const struct thread *thread = &run->threads[gap->row];
+	const struct why_thread *thread = &run->threads[gap->row];
 
 	if (part->row == gap->row && gap->is_first && !thread->is_seen)
 		return WHY_NO_THREAD;
@@ -163,81 +137,32 @@ static int add_without_thread(struct run *run, const struct part *part, enum why
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
-	const struct thread *thread = &run->threads[part->row];
+	const struct why_thread *thread = &run->threads[part->row];
 	enum why_sort edge = edge_of(run, part);
 
 	if (edge != WHY_SORTS)
 		return add_without_thread(run, part, edge);
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
-	if (thread->calls && !is_ready(thread, part->since_ns))
+	if (thread->calls && !why_thread_is_ready(thread, part->since_ns))
 		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL,
 			   describe_call(run, part->row, thread->made_by));
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
 }
 
-/* ---- who it is for whom a thread waits ---- */
-
-/* Does it wait for a thread that is known, at ts, outside calls or for a GPU? */
-static bool waits_for_thread(const struct thread *thread, u64 ts)
-{
-	return thread->waits && (!thread->calls || thread->call_syncs) &&
-	       thread->waker != WHY_NO_ROW && ts < thread->ready_ns;
-}
-
-/* Is it what that one does? Of who waits for a GPU that is idle it is, that it has no CPU to tell of it. */
-static bool follows(const struct run *run, const struct thread *thread, u64 ts)
-{
-	return waits_for_thread(thread, ts) &&
-	       (!thread->calls || is_ready(&run->threads[thread->waker], ts));
-}
-
-static void shorten(u64 ready_ns, u64 since_ns, u64 *until_ns)
-{
-	if (since_ns < ready_ns && ready_ns < *until_ns)
-		*until_ns = ready_ns;
-}
-
-/* The last of the threads that wait for each other; until_ns: at most up to when that is so, without an event. */
-static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until_ns)
-{
-	for (unsigned i = 0; i < CHAIN_MAX; i++) {
-		const struct thread *thread = &run->threads[row];
-
-		if (thread->waits)
-			shorten(thread->ready_ns, since_ns, until_ns);
-		if (thread->calls && waits_for_thread(thread, since_ns) &&
-		    run->threads[thread->waker].waits)
-			shorten(run->threads[thread->waker].ready_ns, since_ns, until_ns);
-		if (!follows(run, thread, since_ns))
-			break;
-		row = thread->waker;
-	}
-	return row;
-}
-
-static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t wanted)
-{
-	for (unsigned i = 0; i < CHAIN_MAX && row != wanted; i++) {
-		if (!waits_for_thread(&run->threads[row], since_ns))
-			return false;
-		row = run->threads[row].waker;
-	}
-	return row == wanted;
-}
-
 /* ---- from one change to the next ---- */
 
 /* It waits for a GPU no more, and would go on if it, or who is to tell it, had a CPU: what it waited for is no reason then. */
-static bool is_late(const struct run *run, const struct thread *thread, u64 ts)
+static bool is_late(const struct run *run, const struct why_thread *thread, u64 ts)
 {
-	return thread->call_syncs && (is_ready(thread, ts) || follows(run, thread, ts));
+	return thread->call_syncs &&
+	       (why_thread_is_ready(thread, ts) || why_chain_follows(run->threads, thread, ts));
 }
 
 /* What its thread was in when the gap began that is to be told of next. */
 static int hold(struct run *run, struct why_cursor *cursor)
 {
-	const struct thread *thread = &run->threads[cursor->gap.row];
+	const struct why_thread *thread = &run->threads[cursor->gap.row];
 	s64 held;
 
 	cursor->has_held = true;
@@ -264,9 +189,10 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 				    .cursor = cursor,
 				    .since_ns = cursor->since_ns,
 				    .until_ns = until_ns};
-		const struct thread *thread;
+		const struct why_thread *thread;
 
-		part.row = follow(run, cursor->gap.row, part.since_ns, &part.until_ns);
+		part.row = why_chain_follow(run->threads, cursor->gap.row, part.since_ns,
+					    &part.until_ns);
 		thread = &run->threads[part.row];
 		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns,
 				       cursor->gap.is_last ? thread->seen_ns : 0};
@@ -331,13 +257,14 @@ static int tell_of_row(struct run *run, size_t row, u64 ts)
 		struct why_cursor *cursor = &run->cursors[gpu];
 
 		if (!cursor->is_over && cursor->since_ns < ts &&
-		    has_in_chain(run, cursor->gap.row, cursor->since_ns, row) && tell(run, gpu, ts))
+		    why_chain_has(run->threads, cursor->gap.row, cursor->since_ns, row) &&
+		    tell(run, gpu, ts))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int enter_call(struct run *run, struct thread *thread, const struct view_event *event)
+static int enter_call(struct run *run, struct why_thread *thread, const struct view_event *event)
 {
 	s64 name;
 
@@ -362,7 +289,7 @@ static int enter_call(struct run *run, struct thread *thread, const struct view_
 static size_t gil_owner(const struct run *run, const struct view_event *event)
 {
 	const u64 *owner = map_find(&run->gil_owners, event->record->pid, 0);
-	const struct thread *thread = owner ? &run->threads[*owner] : NULL;
+	const struct why_thread *thread = owner ? &run->threads[*owner] : NULL;
 
 	return !owner || *owner == event->row_index ||
 			       (thread->waits && thread->wait_for == WHY_WAIT_GIL)
@@ -392,7 +319,7 @@ static size_t waker_of(const struct run *run, const struct view_event *event)
 		       : row_of(run, wait->header.pid, wait->holder_tid);
 }
 
-static int enter_wait(struct run *run, struct thread *thread, const struct view_event *event)
+static int enter_wait(struct run *run, struct why_thread *thread, const struct view_event *event)
 {
 	s64 name = why_tally_name(run->tally, event->name);
 	u64 runnable_ns;
@@ -417,7 +344,7 @@ static int enter_wait(struct run *run, struct thread *thread, const struct view_
 	return 0;
 }
 
-static int leave(struct run *run, struct thread *thread, const struct view_event *event)
+static int leave(struct run *run, struct why_thread *thread, const struct view_event *event)
 {
 	bool is_call = event->kind->number == KIND_api;
 
@@ -431,7 +358,7 @@ static int leave(struct run *run, struct thread *thread, const struct view_event
 static int change(struct run *run, const struct view_event *event, u64 ts, bool begins,
 		  struct err *err)
 {
-	struct thread *thread = &run->threads[event->row_index];
+	struct why_thread *thread = &run->threads[event->row_index];
 	u16 kind = event->kind->number;
 	int result;
 
@@ -464,7 +391,7 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 /* A sample of a thread in a gap says what code runs in such times. */
 static int add_sample(struct run *run, const struct view_event *event, struct err *err)
 {
-	struct thread *thread = &run->threads[event->row_index];
+	struct why_thread *thread = &run->threads[event->row_index];
 	int result;
 
 	thread->seen_ns = event->ts;
@@ -490,7 +417,8 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 
 		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
 		    event->ts >= cursor->gap.until_ns ||
-		    follow(run, cursor->gap.row, event->ts, &until_ns) != event->row_index)
+		    why_chain_follow(run->threads, cursor->gap.row, event->ts, &until_ns) !=
+			    event->row_index)
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
 			return no_memory(err);
