@@ -65,46 +65,71 @@ static bool may_have_waited(const struct why_cause *cause)
 	return cause->sort == WHY_CODE_OR_WAIT && cause->is_long;
 }
 
-/* Is it the doing of the call before it, which waits for a GPU or a copy? Not of who has no CPU or waits for somebody, which would be behind
- * any call. */
-static bool is_by_call(const struct why_cause *cause)
+static enum explain_finding finding_of_doing(const struct why_cause *cause)
 {
-	return cause->held != WHY_NOT_HELD && !of_sort[cause->sort] && !of_wait[cause->wait] &&
-	       !may_have_waited(cause);
+	enum explain_finding finding =
+		cause->sort == WHY_CODE ? of_doing[why_doing_of_words(cause->what)] : 0;
+
+	return finding ? finding - 1 : EXPLAIN_FINDINGS;
+}
+
+/* Of the call that held it, which waits for a GPU or a copy. Who has no CPU, or waits for somebody, would do so behind any call, and garbage is collected
+ * behind any, too. */
+static enum explain_finding finding_of_held(const struct why *why, const struct why_cause *cause)
+{
+	if (cause->held == WHY_NOT_HELD || of_sort[cause->sort] || of_wait[cause->wait] ||
+	    may_have_waited(cause) || finding_of_doing(cause) != EXPLAIN_FINDINGS)
+		return EXPLAIN_FINDINGS;
+	return finding_of_words(why->whats.strings[cause->held]);
 }
 
 /* What the thread that launches does itself. */
-static enum explain_finding finding_of_own(const struct why *why, const struct why_cause *cause)
+static enum explain_finding finding_of_own(const struct why_cause *cause)
 {
 	enum explain_finding finding = EXPLAIN_FINDINGS;
 
-	if (is_by_call(cause))
-		finding = finding_of_words(why->whats.strings[cause->held]);
-	else if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
+	if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
 		finding = EXPLAIN_STREAM;
 	else if (cause->sort == WHY_QUEUED)
 		finding = EXPLAIN_KERNEL_GAPS;
-	else if (cause->sort == WHY_CODE && of_doing[why_doing_of_words(cause->what)])
-		finding = of_doing[why_doing_of_words(cause->what)] - 1;
 	else if (cause->sort == WHY_CALL || cause->sort == WHY_SYNC || cause->sort == WHY_LAUNCH ||
 		 cause->sort == WHY_BEGIN)
 		finding = finding_of_words(cause->what);
+	else
+		finding = finding_of_doing(cause);
 	if (finding == EXPLAIN_FINDINGS && cause->is_long)
 		finding = cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_CODE_OR_WAITS : EXPLAIN_CODE;
 	return finding == EXPLAIN_FINDINGS ? EXPLAIN_LAUNCH : finding;
 }
 
-enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause)
+static enum explain_finding finding_without_call(const struct why_cause *cause)
 {
-	enum explain_finding finding = of_sort[cause->sort];
+	if (of_sort[cause->sort])
+		return of_sort[cause->sort] - 1;
+	return of_wait[cause->wait] ? of_wait[cause->wait] - 1 : finding_of_own(cause);
+}
 
-	if (!finding)
-		finding = of_wait[cause->wait];
-	finding = finding ? finding - 1 : finding_of_own(why, cause);
-	/* A copy that its caller waits for: for the time being, see settle(). */
-	if (finding == EXPLAIN_COPIES && cause->held != WHY_NOT_HELD)
-		finding = EXPLAIN_READBACK;
-	return finding;
+/* A copy that its caller waits for: for the time being, see settle(). */
+static enum explain_finding copy_or_readback(const struct why_cause *cause,
+					     enum explain_finding finding)
+{
+	return finding == EXPLAIN_COPIES && cause->held != WHY_NOT_HELD ? EXPLAIN_READBACK
+									: finding;
+}
+
+size_t explain_cause_shares(const struct why *why, const struct why_cause *cause,
+			    struct explain_share ret_shares[EXPLAIN_SHARES_MAX])
+{
+	enum explain_finding held = copy_or_readback(cause, finding_of_held(why, cause));
+	enum explain_finding own = copy_or_readback(cause, finding_without_call(cause));
+	u64 held_ns = held == EXPLAIN_FINDINGS ? 0 : held == own ? cause->ns : cause->held_ns;
+	size_t count = 0;
+
+	if (held_ns)
+		ret_shares[count++] = (struct explain_share){held, held_ns, true};
+	if (held_ns < cause->ns)
+		ret_shares[count++] = (struct explain_share){own, cause->ns - held_ns, false};
+	return count;
 }
 
 /* Of a cause of which nothing more is known: where most of it is. */
@@ -122,35 +147,51 @@ static const char *nameless_place(enum why_sort sort)
 	}
 }
 
-/* "decode work.py:11 (loader)", "behind cudaDeviceSynchronize" */
-static int name_place(const struct explain *explain, const struct why *why,
-		      const struct why_cause *cause, struct text *text)
+/* Is that the name of the call alone? */
+static bool is_of_call(const char *call, const char *what)
+{
+	size_t length = why_describe_call_length(call);
+
+	return strlen(what) == length && !memcmp(what, call, length);
+}
+
+/* "decode work.py:11 (loader)", "cudaDeviceSynchronize", "behind cudaDeviceSynchronize" */
+static void name_place(const struct explain *explain, const struct why *why,
+		       const struct why_cause *cause, bool by_call, struct text *text)
 {
 	const struct view_row *rows = explain->survey->rows;
 	const char *call = cause->held == WHY_NOT_HELD ? "" : why->whats.strings[cause->held];
-	bool by_call = is_by_call(cause), behind_call = !by_call && may_have_waited(cause) && *call;
 
-	if (behind_call)
-		text_appendf(text, "behind %s", call);
-	else if (by_call && *call)
+	if (*call && (by_call || !*cause->what)) {
+		text_appendf(text, "%s%s", by_call ? "" : "behind ", call);
+		return;
+	}
+	if (*call && is_of_call(call, cause->what)) {
 		text_append(text, call);
-	else
-		text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
-	if (cause->row_index != WHY_NO_ROW && !by_call && !behind_call)
+		return;
+	}
+	text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
+	if (cause->row_index != WHY_NO_ROW)
 		text_appendf(text, " (%s)", rows[cause->row_index].name);
-	return text->failed ? -ENOMEM : 0;
 }
 
-int explain_cause_place_add(const struct explain *explain, const struct why *why,
-			    const struct why_cause *cause, struct explain_places *places)
+static int add_place(const struct explain *explain, const struct why *why,
+		     const struct why_cause *cause, bool by_call, u64 ns,
+		     struct explain_places *places)
 {
 	_cleanup_text_ struct text place = {0};
 
-	return name_place(explain, why, cause, &place) ||
-			       explain_places_add(places, text_string(&place), cause->ns,
-						  cause->gaps)
+	name_place(explain, why, cause, by_call, &place);
+	return place.failed || explain_places_add(places, text_string(&place), ns, cause->gaps)
 		       ? -ENOMEM
 		       : 0;
+}
+
+int explain_share_place_add(const struct explain *explain, const struct why *why,
+			    const struct why_cause *cause, const struct explain_share *share,
+			    struct explain_places *places)
+{
+	return add_place(explain, why, cause, share->by_call, share->ns, places);
 }
 
 /* Who is waited for where that is no thread of those that are recorded. */
@@ -165,13 +206,16 @@ static void append_stranger(const struct why_cause *cause, struct text *text)
 }
 
 static int add_names(struct explain *explain, const struct why_cause *cause,
-		     struct explain_evidence *evidence)
+		     const struct explain_share *share, struct explain_evidence *evidence)
 {
 	const struct view_row *rows = explain->survey->rows;
 	size_t waiter = cause->waiter == WHY_NO_ROW ? cause->row_index : cause->waiter;
 	_cleanup_text_ struct text name = {0};
 
-	if (explain_cause_place_add(explain, &explain->why, cause, &evidence->places))
+	if (explain_share_place_add(explain, &explain->why, cause, share, &evidence->places))
+		return -ENOMEM;
+	if (share->by_call && cause->sort == WHY_CODE && *cause->what &&
+	    add_place(explain, &explain->why, cause, false, share->ns, &evidence->behind))
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
@@ -180,32 +224,36 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 	else
 		text_append(&name, rows[cause->row_index].name);
 	return name.failed ||
-			       explain_places_add(&evidence->threads, text_string(&name), cause->ns,
+			       explain_places_add(&evidence->threads, text_string(&name), share->ns,
 						  cause->gaps) ||
-			       explain_places_add(&evidence->waiters, rows[waiter].name, cause->ns,
+			       explain_places_add(&evidence->waiters, rows[waiter].name, share->ns,
 						  cause->gaps)
 		       ? -ENOMEM
 		       : 0;
 }
 
-static enum explain_held held_of(const struct why_cause *cause)
+static int add_share(struct explain *explain, const struct why_cause *cause,
+		     const struct explain_share *share)
 {
-	return cause->is_long ? EXPLAIN_HELD_LONG : EXPLAIN_HELD_SHORT;
+	struct explain_evidence *evidence = &explain->evidence[share->finding];
+	const char *seen = why_seen(cause->sort);
+
+	evidence->idle_ns += share->ns;
+	evidence->count += cause->gaps;
+	evidence->seen_ns += strcmp(seen, "seen") ? 0 : share->ns;
+	evidence->sampled_ns += strcmp(seen, "sampled") ? 0 : share->ns;
+	return add_names(explain, cause, share, evidence);
 }
 
 static int add(struct explain *explain, const struct why_cause *cause)
 {
-	enum explain_finding finding = explain_finding_of_cause(&explain->why, cause);
-	struct explain_evidence *evidence = &explain->evidence[finding];
-	const char *seen = why_seen(cause->sort);
+	struct explain_share shares[EXPLAIN_SHARES_MAX];
+	size_t count = explain_cause_shares(&explain->why, cause, shares);
 
-	evidence->idle_ns += cause->ns;
-	evidence->count += cause->gaps;
-	evidence->seen_ns += strcmp(seen, "seen") ? 0 : cause->ns;
-	evidence->sampled_ns += strcmp(seen, "sampled") ? 0 : cause->ns;
-	if ((finding == EXPLAIN_SYNC || finding == EXPLAIN_READBACK) && cause->held != WHY_NOT_HELD)
-		explain->held_ns[held_of(cause)] += cause->ns;
-	return add_names(explain, cause, evidence);
+	for (size_t i = 0; i < count; i++)
+		if (add_share(explain, cause, &shares[i]))
+			return -ENOMEM;
+	return 0;
 }
 
 int explain_causes_add(struct explain *explain)
@@ -258,105 +306,16 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 	to->sampled_ns += from->sampled_ns;
 	if (merge_places(&from->places, &to->places) ||
 	    merge_places(&from->threads, &to->threads) ||
-	    merge_places(&from->waiters, &to->waiters))
+	    merge_places(&from->waiters, &to->waiters) || merge_places(&from->behind, &to->behind))
 		return -ENOMEM;
 	explain_evidence_free(from);
 	*from = (struct explain_evidence){0};
 	return 0;
 }
 
-/* Where it goes what calls held for longer than they waited. */
-struct moving {
-	struct explain_evidence *to[EXPLAIN_HELDS];
-	double shares[EXPLAIN_HELDS];
-};
-
-/* So much of each to those of the others, where what is prefixed is the name. What is rounded off one of them the next ones have. */
-static int move_places(struct explain_places *from, struct explain_places *const to[EXPLAIN_HELDS],
-		       const char *prefix, double share, const struct moving *moving)
-{
-	u64 before_ns = 0, moved_ns = 0, parts_ns[EXPLAIN_HELDS] = {0};
-
-	for (size_t i = 0; i < from->names.count; i++) {
-		struct explain_place *place = &from->items[i];
-		_cleanup_text_ struct text name = {0};
-		u64 ns;
-
-		before_ns += place->ns;
-		ns = (u64)((double)before_ns * share + 0.5) - moved_ns;
-		ns = ns < place->ns ? ns : place->ns;
-		moved_ns += ns;
-		place->ns -= ns;
-		text_appendf(&name, "%s%s", prefix, place->name);
-		if (name.failed)
-			return -ENOMEM;
-		for (size_t j = 0; j < EXPLAIN_HELDS; j++) {
-			u64 part_ns = (u64)((double)moved_ns * moving->shares[j]) - parts_ns[j];
-
-			parts_ns[j] += part_ns;
-			if (part_ns && explain_places_add(to[j], text_string(&name), part_ns, 0))
-				return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-/* By left_ns at most, which becomes what is left of that. */
-static int shorten(struct explain_evidence *evidence, const struct moving *moving, u64 *left_ns)
-{
-	u64 ns = *left_ns < evidence->idle_ns ? *left_ns : evidence->idle_ns;
-	double share = evidence->idle_ns ? (double)ns / (double)evidence->idle_ns : 0;
-	struct explain_places *places[EXPLAIN_HELDS], *threads[EXPLAIN_HELDS],
-		*waiters[EXPLAIN_HELDS];
-
-	for (size_t i = 0; i < EXPLAIN_HELDS; i++) {
-		places[i] = &moving->to[i]->places;
-		threads[i] = &moving->to[i]->threads;
-		waiters[i] = &moving->to[i]->waiters;
-	}
-	evidence->idle_ns -= ns;
-	evidence->seen_ns = evidence->seen_ns > ns ? evidence->seen_ns - ns : 0;
-	*left_ns -= ns;
-	return move_places(&evidence->places, places, "behind ", share, moving) ||
-			       move_places(&evidence->threads, threads, "", share, moving) ||
-			       move_places(&evidence->waiters, waiters, "", share, moving)
-		       ? -ENOMEM
-		       : 0;
-}
-
-/* While a call waits for a GPU its thread could have run ahead for that long, and for no longer: what it does else would keep the GPU idle anyway. */
+/* What calls that wait for a GPU wait for. */
 static int settle_syncs(struct explain *explain)
 {
-	static const enum explain_finding findings[EXPLAIN_HELDS] = {
-		[EXPLAIN_HELD_SHORT] = EXPLAIN_LAUNCH,
-		[EXPLAIN_HELD_LONG] = EXPLAIN_CODE,
-	};
-	struct moving moving = {0};
-	u64 held_ns = 0, beyond_ns, left_ns, rest_ns;
-	size_t most = 0;
-
-	for (size_t i = 0; i < EXPLAIN_HELDS; i++)
-		held_ns += explain->held_ns[i];
-	for (size_t i = 0; i < EXPLAIN_HELDS; i++) {
-		moving.to[i] = &explain->evidence[findings[i]];
-		moving.shares[i] = held_ns ? (double)explain->held_ns[i] / (double)held_ns : 0;
-	}
-	left_ns = beyond_ns = held_ns > explain->sync_ns ? held_ns - explain->sync_ns : 0;
-	if (shorten(&explain->evidence[EXPLAIN_SYNC], &moving, &left_ns) ||
-	    shorten(&explain->evidence[EXPLAIN_READBACK], &moving, &left_ns))
-		return -ENOMEM;
-	beyond_ns -= left_ns;
-	rest_ns = beyond_ns;
-	for (size_t i = 0; i < EXPLAIN_HELDS; i++) {
-		u64 ns = (u64)((double)beyond_ns * moving.shares[i]);
-
-		if (moving.shares[i] > moving.shares[most])
-			most = i;
-		moving.to[i]->idle_ns += ns;
-		rest_ns -= ns < rest_ns ? ns : rest_ns;
-	}
-	/* What is rounded off. */
-	moving.to[most]->idle_ns += rest_ns;
 	if (!explain->to_host_tiny.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
 	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)

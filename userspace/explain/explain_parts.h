@@ -50,19 +50,13 @@ void explain_places_free(struct explain_places *places);
 
 /* ---- evidence (explain_causes.c, explain_work.c, explain_kernels.c, explain_host.c) ---- */
 
-/* What a call held that waits for a GPU: in gaps that are not long, and in long ones. */
-enum explain_held {
-	EXPLAIN_HELD_SHORT,
-	EXPLAIN_HELD_LONG,
-	EXPLAIN_HELDS
-};
-
 struct explain_evidence {
 	u64 idle_ns; /* of GPUs; of threads where the capture has none of these */
 	u64 busy_ns; /* the GPU did nothing else */
 	u64 count;
 	u64 seen_ns, sampled_ns; /* of idle_ns, how it is known; the rest is inferred */
 	struct explain_places places, threads, waiters;
+	struct explain_places behind; /* of calls that hold a thread: what code that then runs, where samples say so */
 };
 
 void explain_evidence_free(struct explain_evidence *evidence);
@@ -164,10 +158,8 @@ struct explain {
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
 	enum explain_finding final[EXPLAIN_FINDINGS]; /* to which the evidence of each came in the end */
 	struct explain_slow slow;
-	u64 held_ns[EXPLAIN_HELDS]; /* of SYNC and READBACK: what a call held that waits for a GPU */
 	struct explain_copies copies[COPY_SORTS], to_host_tiny;
 	u64 sync_count, waited_ns, readback_ns; /* of threads that launch: calls that wait; how long those right behind a tiny copy to the host */
-	u64 sync_ns; /* these, and calls that copy */
 	u64 allocation_count;
 	u64 operation_count, operation_ns;
 	u64 memory_used_bytes, memory_bytes; /* of the GPU on which most of it was in use, at most */
@@ -183,12 +175,19 @@ struct explain {
 
 /* A cause of idle time to its finding. */
 int explain_causes_add(struct explain *explain);
-/* Copies by what they turned out to be, and syncs up to what waiting took: behind the end of explain_work. */
+/* Copies and what calls wait for by what they turned out to be: behind the end of explain_work. */
 int explain_causes_settle(struct explain *explain);
-/* Of something that is known. */
-enum explain_finding explain_finding_of_cause(const struct why *why, const struct why_cause *cause);
+/* What of a cause belongs to a finding. */
+#define EXPLAIN_SHARES_MAX 2
+struct explain_share {
+	enum explain_finding finding;
+	u64 ns;
+	bool by_call; /* it is the doing of the call that held the thread, see why_cause.held_ns */
+};
+/* Of something that is known: how many. */
+size_t explain_cause_shares(const struct why *why, const struct why_cause *cause, struct explain_share ret_shares[EXPLAIN_SHARES_MAX]);
 /* Where it was. */
-int explain_cause_place_add(const struct explain *explain, const struct why *why, const struct why_cause *cause, struct explain_places *places);
+int explain_share_place_add(const struct explain *explain, const struct why *why, const struct why_cause *cause, const struct explain_share *share, struct explain_places *places);
 /* The finding of a call of CUDA; EXPLAIN_FINDINGS: of none. */
 enum explain_finding explain_finding_of_call(const char *name);
 /* Of time in which a GPU only copies. */

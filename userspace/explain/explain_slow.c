@@ -67,6 +67,24 @@ static struct explain_places *places_of(struct explain_slow_part *part, u32 grou
 	return group == GROUP_SLOW ? &part->slow_places : &part->typical_places;
 }
 
+static int add_cause(const struct explain *explain, const struct why *why,
+		     const struct why_cause *cause, double gpus, struct explain_slow *slow)
+{
+	struct explain_share shares[EXPLAIN_SHARES_MAX] = {{.ns = cause->ns}};
+	bool is_known = why_is_known(cause->sort);
+	size_t count = is_known ? explain_cause_shares(why, cause, shares) : 1;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned part = is_known ? explain->final[shares[i].finding] : EXPLAIN_SLOW_UNKNOWN;
+
+		add_time(slow, part, cause->group, (double)shares[i].ns / gpus);
+		if (explain_share_place_add(explain, why, cause, &shares[i],
+					    places_of(&slow->parts[part], cause->group)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int add_causes(const struct explain *explain, const struct why *why,
 		      struct explain_slow *slow)
 {
@@ -76,17 +94,9 @@ static int add_causes(const struct explain *explain, const struct why *why,
 		for (u32 group = 1; group < WHY_GROUPS; group++)
 			add_time(slow, EXPLAIN_SLOW_BUSY, group,
 				 (double)why->gpus[i].group_busy_ns[group] / gpus);
-	for (size_t i = 0; i < why->grouped_count; i++) {
-		const struct why_cause *cause = &why->grouped[i];
-		unsigned part = why_is_known(cause->sort)
-					? explain->final[explain_finding_of_cause(why, cause)]
-					: EXPLAIN_SLOW_UNKNOWN;
-
-		add_time(slow, part, cause->group, (double)cause->ns / gpus);
-		if (explain_cause_place_add(explain, why, cause,
-					    places_of(&slow->parts[part], cause->group)))
+	for (size_t i = 0; i < why->grouped_count; i++)
+		if (add_cause(explain, why, &why->grouped[i], gpus, slow))
 			return -ENOMEM;
-	}
 	return 0;
 }
 

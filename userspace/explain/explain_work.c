@@ -17,7 +17,7 @@
 
 struct thread {
 	bool launches;
-	u64 sync_ns, syncs, waited_ns,
+	u64 syncs, waited_ns,
 		readback_ns; /* waited: of syncs; readback: of those behind a tiny copy to the host */
 	u64 tiny_launched_ns; /* when the call came back that asked for its last tiny copy to the host; 0: there was none */
 	u64 call_ns;			   /* start of the outermost call */
@@ -231,10 +231,7 @@ static void end_call(struct run *run, const struct view_event *event)
 	struct thread *thread = &run->threads[event->row_index];
 	enum explain_finding finding = thread->call_finding;
 
-	if (--thread->calls || (finding != EXPLAIN_SYNC && finding != EXPLAIN_COPIES))
-		return;
-	thread->sync_ns += event->dur;
-	if (finding != EXPLAIN_SYNC)
+	if (--thread->calls || finding != EXPLAIN_SYNC)
 		return;
 	thread->syncs++;
 	thread->waited_ns += event->dur;
@@ -310,7 +307,6 @@ static void sum_threads(struct run *run)
 
 		if (!thread->launches)
 			continue;
-		explain->sync_ns += thread->sync_ns;
 		explain->sync_count += thread->syncs;
 		explain->waited_ns += thread->waited_ns;
 		explain->readback_ns += thread->readback_ns;

@@ -94,6 +94,7 @@ void why_merge(struct why *why)
 
 		if (count && !compare_shown(last, cause)) {
 			last->ns += cause->ns;
+			last->held_ns += cause->held_ns;
 			last->gaps += cause->gaps;
 		} else {
 			why->causes[count++] = *cause;

@@ -60,6 +60,10 @@ struct why_cause {
 		   * made it: before it came back nothing more could be launched. WHY_NOT_HELD: it was in none, or in one that launches */
 	bool is_long; /* of gaps that are */
 	u64 ns;
+	/* Of ns, what would not be without that call: its thread would have run ahead for as long as it had been in it as the gap began, and for no
+	 * longer. Of each gap it is the beginning. */
+	u64 held_ns;
+	u64 held_until_ns; /* of a cause that a time is added to: up to when that is */
 	u64 gaps; /* in how many it has a part; of WHY_CODE: in how many it was sampled */
 };
 

@@ -7,7 +7,8 @@
 
 struct why_thread {
 	u32 calls, waits;   /* that it is in */
-	u32 call;	    /* number of the name of the outermost one */
+	u32 call;	    /* number of the name of the outermost one, */
+	u64 call_ns;	    /* and when that began */
 	bool call_syncs;    /* it waits for a GPU */
 	bool call_launches; /* a kernel or a graph */
 	u32 call_stack;	    /* where in the code it is; 0: not known */

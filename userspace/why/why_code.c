@@ -156,8 +156,8 @@ static void note_gap(struct why_code *code, u32 place, u64 gap)
 		memcpy(room, &sighting, sizeof(sighting));
 }
 
-/* Its place; -ENOMEM. */
-static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount)
+/* Its place; -ENOMEM. held: of the amount. */
+static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount, u64 held)
 {
 	s64 place = place_of(code, wanted);
 	struct why_code_thread *thread;
@@ -165,8 +165,10 @@ static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 	if (place < 0)
 		return -ENOMEM;
 	thread = &code->threads[code->parts[place].thread];
-	*(wanted->sampled ? &thread->samples : &thread->ns) += amount;
+	*(wanted->sampled ? &thread->held.samples : &thread->held.ns) += held;
+	*(wanted->sampled ? &thread->rest.samples : &thread->rest.ns) += amount - held;
 	code->parts[place].amount += amount;
+	code->parts[place].held += held;
 	if (wanted->sampled)
 		note_gap(code, (u32)place, gap);
 	else
@@ -181,13 +183,15 @@ int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what,
 
 	why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
 	part.cause.group = WHY_ALL;
-	if (since_ns < until_ns && add(code, &part, gap, until_ns - since_ns) < 0)
+	if (since_ns < until_ns && add(code, &part, gap, until_ns - since_ns,
+				       why_tally_held(cause, since_ns, until_ns)) < 0)
 		return -ENOMEM;
 	while (code->tally->slices && since_ns < until_ns) {
 		u64 end_ns = until_ns;
 
 		part.cause.group = why_tally_cut(code->tally, since_ns, &end_ns);
-		if (part.cause.group && add(code, &part, gap, end_ns - since_ns) < 0)
+		if (part.cause.group && add(code, &part, gap, end_ns - since_ns,
+					    why_tally_held(cause, since_ns, end_ns)) < 0)
 			return -ENOMEM;
 		since_ns = end_ns;
 	}
@@ -254,16 +258,17 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 {
 	struct why_code_part part = {.cause = *cause, .sampled = true};
 	s64 what = why_code_of(code, pid, stack), place;
+	u64 held = why_tally_held(cause, ts, ts + 1);
 
 	if (what < 0)
 		return -ENOMEM;
 	part.what = (u32)what;
 	if (spot_note(code, pid, stack, &part))
 		return -ENOMEM;
-	if (part.cause.group && add(code, &part, gap, 1) < 0)
+	if (part.cause.group && add(code, &part, gap, 1, held) < 0)
 		return -ENOMEM;
 	part.cause.group = WHY_ALL;
-	place = add(code, &part, gap, 1);
+	place = add(code, &part, gap, 1, held);
 	if (place < 0)
 		return -ENOMEM;
 	why_notes_add_sample(code->tally->notes, cause, (u32)place, ts);
@@ -275,16 +280,29 @@ static u64 share_of(u64 ns, u64 samples, u64 all)
 	return (u64)((unsigned __int128)ns * samples / all);
 }
 
-/* What samples get of the time of their thread adds up to all of it. */
-static u64 time_of(const struct why_code_part *part, struct why_code_thread *thread)
+/* What samples get of a time adds up to all of it. */
+static u64 take(struct why_code_pool *pool, u64 samples, u64 all)
 {
-	u64 before_ns;
+	u64 before = pool->shared;
 
+	pool->shared += samples;
+	return share_of(pool->ns, pool->shared, all) - share_of(pool->ns, before, all);
+}
+
+/* Where there are samples elsewhere alone these stand for it. */
+static u64 time_of(const struct why_code_part *part, struct why_code_thread *thread,
+		   u64 *ret_held_ns)
+{
+	u64 all = thread->held.samples + thread->rest.samples;
+
+	*ret_held_ns = part->held;
 	if (!part->sampled)
-		return thread->samples ? 0 : part->amount;
-	before_ns = share_of(thread->ns, thread->shared, thread->samples);
-	thread->shared += part->amount;
-	return share_of(thread->ns, thread->shared, thread->samples) - before_ns;
+		return all ? 0 : part->amount;
+	*ret_held_ns = thread->held.samples ? take(&thread->held, part->held, thread->held.samples)
+					    : take(&thread->held, part->amount, all);
+	return *ret_held_ns + (thread->rest.samples ? take(&thread->rest, part->amount - part->held,
+							   thread->rest.samples)
+						    : take(&thread->rest, part->amount, all));
 }
 
 static u32 what_of(const struct why_code *code, const struct why_code_part *part)
@@ -308,12 +326,13 @@ static int join_parts(struct why_code *code)
 			continue;
 		wanted.what = what_of(code, &wanted);
 		wanted.spot = 0;
-		wanted.amount = 0;
+		wanted.amount = wanted.held = 0;
 		place = part_of(code, &wanted);
 		if (place < 0)
 			return -ENOMEM;
 		code->parts[place].amount += code->parts[i].amount;
-		code->parts[i].amount = 0;
+		code->parts[place].held += code->parts[i].held;
+		code->parts[i].amount = code->parts[i].held = 0;
 		code->parts[i].into = (size_t)place;
 	}
 	return 0;
@@ -354,7 +373,7 @@ static int tell(struct why_code *code)
 {
 	for (size_t i = 0; i < code->part_count; i++) {
 		const struct why_code_part *part = &code->parts[i];
-		u64 ns = time_of(part, &code->threads[part->thread]);
+		u64 held_ns, ns = time_of(part, &code->threads[part->thread], &held_ns);
 		struct why_cause wanted = part->cause, *cause;
 
 		if (!ns)
@@ -364,6 +383,7 @@ static int tell(struct why_code *code)
 		if (!cause)
 			return -ENOMEM;
 		cause->ns += ns;
+		cause->held_ns += held_ns;
 		cause->gaps += part->gaps;
 	}
 	return 0;

@@ -35,7 +35,10 @@ struct why_code {
 	size_t spot_count, spot_capacity;
 	struct map places; /* (GPU, thread and who waits for it) -> place in threads */
 	struct why_code_thread {
-		u64 ns, samples, shared; /* samples that time was given for already */
+		struct why_code_pool {
+			u64 ns, samples;
+			u64 shared; /* samples that time was given for already */
+		} held, rest; /* what a call held, see why_cause, and what none did */
 	} *threads;
 	size_t thread_count, thread_capacity;
 	struct map part_places; /* (place in threads; what, spot and whether sampled) -> place in parts */
@@ -45,7 +48,7 @@ struct why_code {
 		u32 spot; /* its place, 0: not at an instruction that is known */
 		u32 what_of_faults; /* what it is if that spot's samples are of page faults */
 		bool sampled;
-		u64 amount; /* samples, or ns */
+		u64 amount, held; /* samples, or ns; how many of them a call held */
 		u64 gaps, last_gap; /* of samples: counted in the end */
 		size_t into; /* the part that its samples are joined into, mostly itself */
 	} *parts;

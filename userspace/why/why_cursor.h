@@ -12,8 +12,9 @@ struct why_cursor {
 	struct why_gap gap;
 	bool is_over;  /* there are no more gaps */
 	u64 since_ns;  /* up to where the gap is told of */
-	bool has_held; /* it is known what held the gap's thread */
-	u32 held;
+	bool has_held; /* it is known what held the gap's thread, */
+	u32 held;      /* and that is why_cause.held */
+	u64 held_until_ns; /* why_cause.held_until_ns */
 };
 
 /* Enters the first gap of a GPU. Both: 0 or -errno. */

@@ -69,6 +69,8 @@ struct why_tally {
 
 /* ---- why_tally.c ---- */
 
+/* How much of a time of a cause is its held_ns. */
+u64 why_tally_held(const struct why_cause *cause, u64 since_ns, u64 until_ns);
 /* Its slot: either with the place that the caller put there for such a cause, or for the caller to put it there. */
 struct why_recent *why_recent_of(struct why_recent recent[WHY_RECENT], const struct why_cause *cause, u64 what);
 /* Its group, threads, wait, held and is_long as a number; -ENOMEM. */

@@ -150,8 +150,15 @@ u32 why_tally_cut(struct why_tally *tally, u64 since_ns, u64 *until_ns)
 	return group_at(slices, place, since_ns, until_ns);
 }
 
+u64 why_tally_held(const struct why_cause *cause, u64 since_ns, u64 until_ns)
+{
+	u64 end_ns = cause->held_until_ns < until_ns ? cause->held_until_ns : until_ns;
+
+	return cause->held != WHY_NOT_HELD && end_ns > since_ns ? end_ns - since_ns : 0;
+}
+
 static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap,
-		    u64 ns)
+		    u64 since_ns, u64 until_ns)
 {
 	struct why_cause *known = why_tally_cause(tally, cause, what);
 	u64 *last_gap;
@@ -159,7 +166,8 @@ static int add_part(struct why_tally *tally, const struct why_cause *cause, u32 
 	if (!known)
 		return -ENOMEM;
 	last_gap = &tally->last_gaps[known - tally->why->causes];
-	known->ns += ns;
+	known->ns += until_ns - since_ns;
+	known->held_ns += why_tally_held(cause, since_ns, until_ns);
 	known->gaps += *last_gap != gap;
 	*last_gap = gap;
 	return 0;
@@ -173,7 +181,7 @@ int why_tally_add_groups(struct why_tally *tally, const struct why_cause *cause,
 		struct why_cause part = *cause;
 
 		part.group = why_tally_cut(tally, since_ns, &end_ns);
-		if (part.group && add_part(tally, &part, what, gap, end_ns - since_ns))
+		if (part.group && add_part(tally, &part, what, gap, since_ns, end_ns))
 			return -ENOMEM;
 		since_ns = end_ns;
 	}
@@ -187,7 +195,7 @@ int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 wh
 
 	why_notes_add(tally->notes, cause, what, since_ns, until_ns);
 	all.group = WHY_ALL;
-	if (since_ns < until_ns && add_part(tally, &all, what, gap, until_ns - since_ns))
+	if (since_ns < until_ns && add_part(tally, &all, what, gap, since_ns, until_ns))
 		return -ENOMEM;
 	return why_tally_add_groups(tally, cause, what, gap, since_ns, until_ns);
 }

@@ -57,6 +57,7 @@ static struct why_cause cause_of(const struct run *run, const struct part *part,
 		.waiter = part->row == gap->row ? WHY_NO_ROW : gap->row,
 		.wait = wait_of(run, part, sort),
 		.held = part->cursor->held,
+		.held_until_ns = part->cursor->held_until_ns,
 		.is_long = gap->until_ns - gap->since_ns >= WHY_LONG_NS,
 	};
 }
@@ -167,12 +168,14 @@ static int hold(struct run *run, struct why_cursor *cursor)
 
 	cursor->has_held = true;
 	cursor->held = WHY_NOT_HELD;
+	cursor->held_until_ns = 0;
 	if (!thread->calls || thread->call_launches || is_late(run, thread, cursor->gap.since_ns))
 		return 0;
 	held = describe_call(run, cursor->gap.row, thread->call_stack);
 	if (held < 0)
 		return -ENOMEM;
 	cursor->held = (u32)held;
+	cursor->held_until_ns = 2 * cursor->gap.since_ns - thread->call_ns;
 	return 0;
 }
 
@@ -279,6 +282,7 @@ static int enter_call(struct run *run, struct why_thread *thread, const struct v
 		thread->call_syncs = strstr(event->name, "Synchronize");
 		thread->call_launches = strstr(event->name, "Launch");
 	}
+	thread->call_ns = event->ts;
 	thread->call_stack = event->stack.stack;
 	/* Where it stands for others too these have none: one call would be several. */
 	thread->made_by = event->stack.launches == 1 ? event->stack.stack : 0;
