@@ -258,6 +258,13 @@ static __always_inline void find_cfa(struct unwind_walk *walk, struct task_struc
 			return;
 		}
 		break;
+	case UNWIND_CFA_RBP_ELSEWHERE:
+		walk->cfa = walk->bp + offset;
+		return;
+	case UNWIND_CFA_GOROUTINE:
+		if (!goroutine_cfa(walk, task, rule))
+			return;
+		break;
 	case UNWIND_CFA_END:
 		end = VALUE_stack_end_complete;
 		break;
@@ -330,7 +337,7 @@ static __always_inline void step_to_caller(struct unwind_walk *walk, struct task
 	if (walk->end)
 		return;
 	/* Stacks grow downwards. */
-	if (walk->cfa <= walk->sp) {
+	if (walk->cfa <= walk->sp && rule->cfa != UNWIND_CFA_RBP_ELSEWHERE && rule->cfa != UNWIND_CFA_GOROUTINE) {
 		walk->end = VALUE_stack_end_broken;
 		return;
 	}

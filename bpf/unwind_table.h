@@ -13,6 +13,8 @@
 #ifndef GPUPROBE_BPF_UNWIND_TABLE_H
 #define GPUPROBE_BPF_UNWIND_TABLE_H
 
+#define UNWIND_GOROUTINE_STACK_END 8 /* in what Go's runtime keeps of a goroutine: the upper end of its stack */
+
 #define UNWIND_PAGE_BYTES	4096
 #define UNWIND_ROW_ADDRESS_BITS 12
 #define UNWIND_RULES_MAX	65536
@@ -29,6 +31,9 @@ enum unwind_cfa {
 	UNWIND_CFA_RBP_POINTS,	/* what lies at rbp + offset, + 8 * words */
 	UNWIND_CFA_PLT,		/* rsp + 8, and 8 more from byte `offset` of 16 on */
 	UNWIND_CFA_SIGNAL, /* the kernel's frame of a signal (struct rt_sigframe) holds all registers */
+	/* Of Go, whose functions may have been called on another stack: */
+	UNWIND_CFA_RBP_ELSEWHERE, /* rbp + offset */
+	UNWIND_CFA_GOROUTINE, /* what lies at rsp + offset below the upper end of the stack of the goroutine at rsp + 8 * words, + 8 */
 	UNWIND_CFA_REGISTER =
 		16, /* + number by DWARF (0 to 15: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, ...), + offset */
 	UNWIND_CFA_INDEXED = 32, /* + number: what lies at rsp + offset + 8 * register, + 8 * words */

@@ -99,6 +99,19 @@ static __always_inline int unwind_read_near(struct unwind_walk *walk, struct tas
 	return 0;
 }
 
+/* Where a goroutine was when it called C, which was done on the thread's first stack. Its own may have been moved since. */
+static __always_inline int goroutine_cfa(struct unwind_walk *walk, struct task_struct *task, const struct unwind_rule *rule)
+{
+	if (unwind_read(walk, task, walk->sp + (s64)rule->cfa_offset))
+		return -1;
+	walk->cfa = 8 - walk->value;
+	if (unwind_read(walk, task, walk->sp + rule->words * 8) ||
+	    unwind_read(walk, task, walk->value + UNWIND_GOROUTINE_STACK_END))
+		return -1;
+	walk->cfa += walk->value;
+	return 0;
+}
+
 enum call { CALL_NONE, CALL_DIRECT, CALL_THROUGH };
 
 /* Which call is before this address? (call rel32; call *register or *memory in its lengths.) Where bytes could be either it is the one

@@ -60,6 +60,26 @@ static u32 end_of_unknown(u32 number)
 	return VALUE_stack_end_no_table;
 }
 
+/* Where a goroutine was when it called C, which was done on the thread's first stack. Its own may have been moved since. */
+static bool goroutine_cfa(const struct stack_walk *walk, const struct unwind_rule *rule,
+			  u64 *ret_cfa)
+{
+	u64 depth_bytes, goroutine, stack_end;
+
+	if (!read_word(walk, walk->at.sp + (u64)(s64)rule->cfa_offset, &depth_bytes) ||
+	    !read_word(walk, walk->at.sp + rule->words * 8, &goroutine) ||
+	    !read_word(walk, goroutine + UNWIND_GOROUTINE_STACK_END, &stack_end))
+		return false;
+	*ret_cfa = stack_end - depth_bytes + 8;
+	return true;
+}
+
+/* May its caller be anywhere? */
+static bool is_elsewhere(const struct unwind_rule *rule)
+{
+	return rule->cfa == UNWIND_CFA_RBP_ELSEWHERE || rule->cfa == UNWIND_CFA_GOROUTINE;
+}
+
 /* 0, or why the walk ends there. */
 static u32 find_cfa(const struct stack_walk *walk, const struct unwind_rule *rule, u32 number,
 		    u64 *ret_cfa)
@@ -87,6 +107,11 @@ static u32 find_cfa(const struct stack_walk *walk, const struct unwind_rule *rul
 			return VALUE_stack_end_unreadable;
 		*ret_cfa += rule->words * 8;
 		return 0;
+	case UNWIND_CFA_RBP_ELSEWHERE:
+		*ret_cfa = at->bp + offset;
+		return 0;
+	case UNWIND_CFA_GOROUTINE:
+		return goroutine_cfa(walk, rule, ret_cfa) ? 0 : VALUE_stack_end_unreadable;
 	case UNWIND_CFA_END:
 		return VALUE_stack_end_complete;
 	case UNWIND_CFA_NONE:
@@ -116,7 +141,7 @@ static u32 step_to_caller(struct stack_walk *walk, const struct unwind_rule *rul
 	if (end)
 		return end;
 	/* Stacks grow downwards. */
-	if (cfa <= walk->at.sp || cfa - walk->at.sp > FRAME_MAX_BYTES)
+	if ((cfa <= walk->at.sp || cfa - walk->at.sp > FRAME_MAX_BYTES) && !is_elsewhere(rule))
 		return VALUE_stack_end_broken;
 	if (!read_word(walk, cfa - 8, &ip))
 		return VALUE_stack_end_unreadable;

@@ -42,15 +42,19 @@ COMMANDS = [
 # The layouts of .gopclntab by versions of Go, as the unit tests have them in a string of C.
 GO_LAYOUTS = ("12", "116", "118", "120", "126")
 GO_TABLES = Path(__file__).parent.parent / "unit" / "go_tables.h"
+GO_ROWS = GO_TABLES.with_name("test_go_rows.c")
 for layout in GO_LAYOUTS:
     COMMANDS += [["gcc", f"-DGO={layout}", "-no-pie", "-nostdlib", "-Wl,-e,main,-z,noseparate-code,-z,max-page-size=4096",
                   "-o", f"go{layout}", "go.S"], ["strip", f"go{layout}"]]
-SEEDS = [f"go{layout}" for layout in GO_LAYOUTS] + ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go", "usdt"]
+    if layout != "126":
+        COMMANDS += [["gcc", f"-DGO={layout}", '-DCLOCK="runtime.nanotime1"', *(["-DMERGED"] if layout == "120" else []), "-no-pie", "-nostdlib",
+                      "-Wl,-e,main,-z,noseparate-code,-z,max-page-size=4096", "-o", f"gorows{layout}", "gorows.S"], ["strip", f"gorows{layout}"]]
+SEEDS = [f"go{layout}" for layout in GO_LAYOUTS] + [f"gorows{layout}" for layout in GO_LAYOUTS[:-1]] + ["whole", "object", "stripped", "debug", "debugdata", "debuglink", "go", "usdt"]
 
 
-def go_source():
-    """Of C's escapes it has but those that Python's have, too."""
-    text = GO_TABLES.read_text().split("go_source[] =")[1]
+def source_in(file):
+    """The first string of C there. Of C's escapes it has but those that Python's have, too."""
+    text = file.read_text().split("source[] =")[1].split(";\n\n")[0]
     return "".join(ast.literal_eval(literal) for literal in re.findall(r'"(?:[^"\\]|\\.)*"', text))
 
 
@@ -60,7 +64,8 @@ def main():
         folder = Path(name)
         (folder / "seed.c").write_text(SOURCE)
         (folder / "usdt.c").write_text(USDT)
-        (folder / "go.S").write_text(go_source())
+        (folder / "go.S").write_text(source_in(GO_TABLES))
+        (folder / "gorows.S").write_text(source_in(GO_ROWS))
         for command in COMMANDS:
             subprocess.run(command, cwd=folder, check=True)
         for seed in SEEDS:

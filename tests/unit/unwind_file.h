@@ -225,6 +225,10 @@ static inline int show_cfa(char *text, size_t size, const struct unwind_rule *ru
 		return snprintf(text, size, "plt %d", rule->cfa_offset);
 	if (rule->cfa == UNWIND_CFA_SIGNAL)
 		return snprintf(text, size, "signal");
+	if (rule->cfa == UNWIND_CFA_RBP_ELSEWHERE)
+		return snprintf(text, size, "rbp%+d elsewhere", rule->cfa_offset);
+	if (rule->cfa == UNWIND_CFA_GOROUTINE)
+		return snprintf(text, size, "goroutine at rsp%+d, rsp%+d", 8 * rule->words, rule->cfa_offset);
 	if (rule->cfa >= UNWIND_CFA_INDEXED)
 		return snprintf(text, size, "*(rsp%+d+8*r%d)+%d", rule->cfa_offset, rule->cfa - UNWIND_CFA_INDEXED, 8 * rule->words);
 	return snprintf(text, size, "r%d%+d", rule->cfa - UNWIND_CFA_REGISTER, rule->cfa_offset);

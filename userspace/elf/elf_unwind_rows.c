@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "elf/elf.h"
 #include "elf/elf_cies.h"
+#include "elf/elf_go_rows.h"
 #include "elf/elf_unwind_rule.h"
 
 /* Between functions that stand one behind the other compilers leave up to this much. */
@@ -23,12 +24,12 @@
 
 struct function {
 	u32 start; /* from the table's first page */
-	u32 entry; /* offset of the FDE */
-	u32 cie : 31, debug : 1;
+	u32 entry; /* offset of the FDE, or number in Go's table */
+	u32 cie : 30, source : 2;
 };
 
-/* Where entries are from. */
-enum { EH_FRAME, DEBUG_FRAME, SOURCES };
+/* Where entries are from. Go's linker writes a .debug_frame too, which tells nothing of rbp nor of where stacks end. */
+enum { EH_FRAME, GO_TABLE, DEBUG_FRAME, SOURCES };
 struct source {
 	struct elf_cfi cfi;
 	struct elf_cies cies;
@@ -36,7 +37,8 @@ struct source {
 
 struct builder {
 	struct elf_unwind_rows *rows;
-	struct source sources[SOURCES];
+	struct source sources[SOURCES]; /* GO_TABLE's is empty */
+	struct elf_go_rows go;
 	u64 start, end; /* all that has pages */
 	struct function *functions;
 	size_t function_count, function_capacity;
@@ -47,7 +49,8 @@ struct builder {
 	u32 rule; /* in force behind the last row */
 	/* Of the function whose rows are made. */
 	const struct elf_cfi *cfi;
-	u64 limit; /* what is behind it is another's */
+	u64 limit;   /* what is behind it is another's */
+	u64 reached; /* up to here it has rows */
 	bool signal_frame;
 };
 
@@ -161,30 +164,49 @@ static int row_add(struct builder *builder, u64 address, u32 rule)
 	return 0;
 }
 
-static int visit_state(void *data, u64 address, const struct elf_cfi_state *state)
+static int visit_rule(void *data, u64 address, const struct unwind_rule *rule)
 {
 	struct builder *builder = data;
-	struct unwind_rule rule;
 	u32 number;
 	int result;
 
 	if (address >= builder->limit)
 		return 0;
-	if (address < builder->start)
-		address = builder->start;
-	elf_unwind_rule(builder->cfi, state, builder->signal_frame, &rule);
-	result = rule_number(builder, &rule, &number);
+	/* What code says of itself may go back. */
+	if (address < builder->reached)
+		address = builder->reached;
+	builder->reached = address;
+	result = rule_number(builder, rule, &number);
 	return result ? result : row_add(builder, address, number);
 }
 
+static int visit_state(void *data, u64 address, const struct elf_cfi_state *state)
+{
+	struct builder *builder = data;
+	struct unwind_rule rule;
+
+	elf_unwind_rule(builder->cfi, state, builder->signal_frame, &rule);
+	return visit_rule(builder, address, &rule);
+}
+
 /* ---- functions ---- */
+
+static int function_put(struct builder *builder, u64 start, const struct function *function)
+{
+	if (array_reserve(&builder->functions, &builder->function_capacity,
+			  builder->function_count + 1))
+		return -ENOMEM;
+	builder->functions[builder->function_count] = *function;
+	builder->functions[builder->function_count++].start =
+		start < builder->start ? 0 : (u32)(start - builder->start);
+	return 0;
+}
 
 static int function_add(struct builder *builder, u32 number, const struct elf_cfi_entry *entry)
 {
 	const struct source *source = &builder->sources[number];
 	const struct elf_cie_state *state = elf_cies_find(&source->cies, entry->cie_offset);
 	struct elf_fde fde;
-	u64 start;
 
 	if (!state || !elf_fde_parse(&source->cfi, &state->cie, entry, &fde) ||
 	    fde.end <= builder->start || fde.start >= builder->end)
@@ -192,14 +214,25 @@ static int function_add(struct builder *builder, u32 number, const struct elf_cf
 	/* Of code that the linker has left out debuggers are told that it is at 0. */
 	if (number == DEBUG_FRAME && !fde.start)
 		return 0;
-	if (array_reserve(&builder->functions, &builder->function_capacity,
-			  builder->function_count + 1))
-		return -ENOMEM;
-	start = fde.start < builder->start ? builder->start : fde.start;
-	builder->functions[builder->function_count++] =
-		(struct function){(u32)(start - builder->start), entry->offset,
-				  (u32)(state - source->cies.items) & INT32_MAX, number};
-	return 0;
+	return function_put(
+		builder, fde.start,
+		&(struct function){.entry = entry->offset,
+				   .cie = (u32)(state - source->cies.items) & (INT32_MAX >> 1),
+				   .source = number & 3});
+}
+
+static int go_functions_read(struct builder *builder)
+{
+	u64 count = elf_go_rows_count(&builder->go), start, end;
+	int result = 0;
+
+	for (u64 i = 0; !result && i < count; i++)
+		if (elf_go_rows_extent(&builder->go, i, &start, &end) && end > builder->start &&
+		    start < builder->end)
+			result = function_put(
+				builder, start,
+				&(struct function){.entry = (u32)i, .source = GO_TABLE});
+	return result;
 }
 
 static int functions_read(struct builder *builder, u32 number)
@@ -252,6 +285,66 @@ static int functions_sort(struct builder *builder)
 	return 0;
 }
 
+/* What is behind the end of a function, or where the next one begins, is another's. */
+static u64 limit_of(const struct builder *builder, size_t index, u64 end)
+{
+	u32 start = builder->functions[index].start;
+
+	for (size_t next = index + 1; next < builder->function_count; next++) {
+		u64 next_start = builder->start + builder->functions[next].start;
+
+		if (builder->functions[next].start != start)
+			return next_start < end ? next_start : end;
+	}
+	return end;
+}
+
+static int function_begin(struct builder *builder, size_t index, u64 end, u64 *covered)
+{
+	u64 start = builder->start + builder->functions[index].start;
+	int result = 0;
+
+	if (start > *covered && start - *covered > PADDING_MAX_BYTES)
+		result = row_add(builder, *covered, 0);
+	builder->limit = limit_of(builder, index, end);
+	builder->reached = start;
+	*covered = builder->limit;
+	return result;
+}
+
+static int fde_run(struct builder *builder, size_t index, u64 *covered)
+{
+	const struct function *function = &builder->functions[index];
+	const struct source *source = &builder->sources[function->source];
+	const struct elf_cie_state *state = &source->cies.items[function->cie];
+	struct elf_cfi_entry entry;
+	struct elf_fde fde;
+	int result;
+
+	if (!elf_cfi_entry_at(&source->cfi, function->entry, &entry) ||
+	    !elf_fde_parse(&source->cfi, &state->cie, &entry, &fde))
+		return 0;
+	result = function_begin(builder, index, fde.end, covered);
+	builder->cfi = &source->cfi;
+	builder->signal_frame = state->cie.signal_frame;
+	builder->rows->fde_count++;
+	return result ? result
+		      : elf_fde_run(&source->cfi, &state->cie, &state->initial, &fde, visit_state,
+				    builder);
+}
+
+static int go_function_run(struct builder *builder, size_t index, u64 *covered)
+{
+	u32 number = builder->functions[index].entry;
+	u64 start, end;
+	int result;
+
+	if (!elf_go_rows_extent(&builder->go, number, &start, &end))
+		return 0;
+	result = function_begin(builder, index, end, covered);
+	return result ? result : elf_go_rows_visit(&builder->go, number, visit_rule, builder);
+}
+
 /* Where two overlap, the one that begins later counts; of two that begin together the first. */
 static int functions_run(struct builder *builder)
 {
@@ -260,35 +353,11 @@ static int functions_run(struct builder *builder)
 
 	for (size_t i = 0; !result && i < builder->function_count; i++) {
 		const struct function *function = &builder->functions[i];
-		const struct source *source = &builder->sources[function->debug];
-		const struct elf_cie_state *state = &source->cies.items[function->cie];
-		u64 start = builder->start + function->start;
-		struct elf_cfi_entry entry;
-		struct elf_fde fde;
 
-		if ((i && function->start == function[-1].start) ||
-		    !elf_cfi_entry_at(&source->cfi, function->entry, &entry) ||
-		    !elf_fde_parse(&source->cfi, &state->cie, &entry, &fde))
+		if (i && function->start == function[-1].start)
 			continue;
-		if (start > covered && start - covered > PADDING_MAX_BYTES)
-			result = row_add(builder, covered, 0);
-		builder->limit = fde.end;
-		for (size_t next = i + 1; next < builder->function_count; next++) {
-			u64 next_start = builder->start + builder->functions[next].start;
-
-			if (next_start == start)
-				continue;
-			if (next_start < builder->limit)
-				builder->limit = next_start;
-			break;
-		}
-		builder->cfi = &source->cfi;
-		builder->signal_frame = state->cie.signal_frame;
-		builder->rows->fde_count++;
-		covered = builder->limit;
-		if (!result)
-			result = elf_fde_run(&source->cfi, &state->cie, &state->initial, &fde,
-					     visit_state, builder);
+		result = function->source == GO_TABLE ? go_function_run(builder, i, &covered)
+						      : fde_run(builder, i, &covered);
 	}
 	return result ? result : row_add(builder, covered, 0);
 }
@@ -350,9 +419,9 @@ static int sources_read(struct builder *builder, const struct elf_file *file, st
 		result = elf_cfi_read_debug(file, &builder->sources[DEBUG_FRAME].cfi, err);
 	if (result && result != -ENOENT)
 		return result;
-	result = 0;
+	result = elf_go_rows_open(file, &builder->go);
 	for (u32 i = 0; i < SOURCES && !result; i++)
-		result = functions_read(builder, i);
+		result = i == GO_TABLE ? go_functions_read(builder) : functions_read(builder, i);
 	return result;
 }
 
@@ -461,6 +530,7 @@ int elf_unwind_rows_read(const struct elf_file *file, struct elf_unwind_rows *re
 		elf_cfi_free(&builder.sources[i].cfi);
 		free(builder.sources[i].cies.items);
 	}
+	elf_go_rows_close(&builder.go);
 	free(builder.functions);
 	free(builder.slots);
 	if (result) {
@@ -499,44 +569,9 @@ int elf_unwind_rows_digest(const struct elf_file *file, u8 ret_digest[SHA256_BYT
 		sha256_add(&sha, cfi.bytes, cfi.size_bytes);
 	if (debug.size_bytes)
 		sha256_add(&sha, debug.bytes, debug.size_bytes);
+	result = elf_go_rows_digest(file, &sha);
 	sha256_end(&sha, ret_digest);
 	elf_cfi_free(&cfi);
 	elf_cfi_free(&debug);
-	return 0;
-}
-
-void elf_unwind_rows_free(struct elf_unwind_rows *rows)
-{
-	free(rows->page_first);
-	free(rows->rows);
-	free(rows->rules);
-	*rows = (struct elf_unwind_rows){0};
-}
-
-u64 elf_unwind_rows_bytes(const struct elf_unwind_rows *rows)
-{
-	return (u64)rows->row_count * sizeof(*rows->rows) +
-	       ((u64)rows->page_count + 1) * sizeof(*rows->page_first) +
-	       (u64)rows->rule_count * sizeof(*rows->rules);
-}
-
-const struct unwind_rule *elf_unwind_rows_find(const struct elf_unwind_rows *rows, u64 address)
-{
-	u64 page = address / UNWIND_PAGE_BYTES - rows->first_page;
-	u32 low, high;
-
-	if (address / UNWIND_PAGE_BYTES < rows->first_page || page >= rows->page_count)
-		return &rows->rules[0];
-	/* The first one begins with the page: the last that begins at or before the address is sought. */
-	low = rows->page_first[page];
-	high = rows->page_first[page + 1];
-	while (high - low > 1) {
-		u32 middle = low + (high - low) / 2;
-
-		if (UNWIND_ROW_ADDRESS(rows->rows[middle]) <= UNWIND_ROW_ADDRESS(address))
-			low = middle;
-		else
-			high = middle;
-	}
-	return &rows->rules[UNWIND_ROW_RULE(rows->rows[low])];
+	return result;
 }

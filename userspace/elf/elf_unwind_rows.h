@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwind table of a file (bpf/unwind_table.h), made of its .eh_frame and, for what that has nothing of, its .debug_frame, which are read in one piece. Untrusted like all of the
+ * The unwind table of a file (bpf/unwind_table.h), made of its .eh_frame and, for what that has nothing of, the table of Go's runtime
+ * (elf_go_rows.h) and its .debug_frame, which are read in one piece. Untrusted like all of the
  * file: each offset in it is checked, what cannot be understood becomes rows that say so. Of functions that overlap the one that
- * begins later counts, of those that begin together the first of the file, .eh_frame's before others. A gap of up to 15 bytes between two has the rule before
+ * begins later counts, of those that begin together the first of the file, .eh_frame's before Go's and these before others. A gap of up to 15 bytes between two has the rule before
  * it: that is padding.
  *
  * The image of a vdso is a file too, once it is in a memfd.
@@ -30,7 +31,7 @@ struct elf_unwind_rows {
 	u64 unsupported_bytes; /* of them: UNWIND_CFA_UNSUPPORTED */
 };
 
-/* Reads; may block on the disk. A file with neither gives a table without rules but the first. -ENOMEM, -EIO, -EFBIG: more
+/* Reads; may block on the disk. A file with none of them gives a table without rules but the first. -ENOMEM, -EIO, -EFBIG: more
  * than 64 M rows. The caller frees. */
 int elf_unwind_rows_read(const struct elf_file *file, struct elf_unwind_rows *ret_rows,
 			 struct err *err);
