@@ -66,6 +66,10 @@ static const char source[] =
 	"system: .byte 0x48, 0x89, 0xdc, 0xff, 0xd7, 0x48, 0x8b, 0x60, 0x38, 0xc3\n"
 	"etext_go: .fill 32, 1, 0xcc\n"
 	"main:	xor %eax, %eax; ret\n"
+	/* crosscall1, of which no table tells */
+	"	push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
+	"	.byte 0x48, 0x89, 0xfb, 0x48, 0x89, 0xd7; call *%rsi; call *%rbx\n"
+	"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n"
 	"#ifdef MERGED\n"
 	".section .rodata.go, \"aw\", @progbits\n"
 	".section .go.buildinfo, \"a\", @progbits; .quad 0\n"
@@ -169,6 +173,14 @@ static const struct {
 	{132, "rsp+8 rbx lost"},
 	{135, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
 	{141, "rsp+8 rbx lost"},
+	/* crosscall1 */
+	{177, "rsp+8"},
+	{178, "rsp+16 rbx=cfa-16"},
+	{187, "rsp+56 rbp=cfa-24 rbx=cfa-16"},
+	{197, "rsp+56 rbp=cfa-24 rbx=cfa-16"},
+	{199, "rsp+48 rbp=cfa-24 rbx=cfa-16"},
+	{206, "rsp+16 rbx=cfa-16"},
+	{207, "rsp+8"},
 };
 
 static void check_rules(const char *how, u64 text, const struct elf_unwind_rows *rows)

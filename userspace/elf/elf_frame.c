@@ -8,18 +8,21 @@
 
 #include "base/cleanup.h"
 #include "elf/elf.h"
+#include "elf/elf_go_rows.h"
 
 struct elf_unwind {
-	Dwarf_CFI *tables;
+	Dwarf_CFI *tables; /* NULL: none */
+	struct elf_go_rows go;
 };
 
 struct elf_unwind *elf_unwind_open(const struct elf_file *file)
 {
 	struct elf_unwind *unwind = calloc(1, sizeof(*unwind));
 
-	if (unwind)
-		unwind->tables = dwarf_getcfi_elf(file->elf);
-	if (!unwind || !unwind->tables)
+	if (!unwind || elf_go_rows_open(file, &unwind->go))
+		return elf_unwind_free(unwind);
+	unwind->tables = dwarf_getcfi_elf(file->elf);
+	if (!unwind->tables && !elf_go_rows_count(&unwind->go))
 		return elf_unwind_free(unwind);
 	return unwind;
 }
@@ -28,6 +31,8 @@ struct elf_unwind *elf_unwind_free(struct elf_unwind *unwind)
 {
 	if (unwind && unwind->tables)
 		dwarf_cfi_end(unwind->tables);
+	if (unwind)
+		elf_go_rows_close(&unwind->go);
 	free(unwind);
 	return NULL;
 }
@@ -144,11 +149,52 @@ static int frame_step(struct step *step, Dwarf_Frame *tables, struct elf_frame *
 	return 1;
 }
 
+/* ---- Go ---- */
+
+static int go_register(struct step *step, unsigned number, u8 how, s16 offset)
+{
+	u64 word = step->callee->registers[number];
+
+	if (how == UNWIND_AT_CFA) {
+		if (step->read_word(step->read_data, step->address + (u64)(s64)offset, &word))
+			return -EFAULT;
+	} else if (how != UNWIND_SAME || !register_known(step->callee, number)) {
+		return 0;
+	}
+	step->caller.registers[number] = word;
+	step->caller.known |= 1U << number;
+	return 0;
+}
+
+/* What is not a plain frame leads to another stack, or to none: a goroutine's. */
+static int go_step(struct step *step, const struct unwind_rule *rule, struct elf_frame *frame)
+{
+	u64 word;
+
+	if (rule->cfa == UNWIND_CFA_SIGNAL)
+		return -ENOTSUP;
+	if (rule->cfa != UNWIND_CFA_RSP)
+		return -EXDEV;
+	if (!register_known(step->callee, ELF_REGISTER_RSP))
+		return -ENODATA;
+	step->address = step->callee->registers[ELF_REGISTER_RSP] + (u64)(s64)rule->cfa_offset;
+	if (step->read_word(step->read_data, step->address - sizeof(word), &word) ||
+	    go_register(step, ELF_REGISTER_RBP, rule->rbp, rule->rbp_offset) ||
+	    go_register(step, ELF_REGISTER_RBX, rule->rbx, rule->rbx_offset))
+		return -EFAULT;
+	step->caller.registers[ELF_REGISTER_PC] = word;
+	step->caller.registers[ELF_REGISTER_RSP] = step->address;
+	step->caller.known |= 1U << ELF_REGISTER_PC | 1U << ELF_REGISTER_RSP;
+	*frame = step->caller;
+	return 1;
+}
+
 int elf_unwind_step(struct elf_unwind *unwind, u64 bias, bool innermost,
 		    int (*read_word)(void *data, u64 address, u64 *ret_word), void *read_data,
 		    struct elf_frame *frame)
 {
 	struct step step = {.callee = frame, .read_word = read_word, .read_data = read_data};
+	struct unwind_rule rule;
 	Dwarf_Frame *tables;
 	bool signal_frame = false;
 	u64 place;
@@ -157,8 +203,9 @@ int elf_unwind_step(struct elf_unwind *unwind, u64 bias, bool innermost,
 	if (!register_known(frame, ELF_REGISTER_PC))
 		return -ENODATA;
 	place = frame->registers[ELF_REGISTER_PC] - bias - !innermost;
-	if (dwarf_cfi_addrframe(unwind->tables, place, &tables))
-		return -ENOENT;
+	if (!unwind->tables || dwarf_cfi_addrframe(unwind->tables, place, &tables))
+		return elf_go_rows_find(&unwind->go, place, &rule) ? go_step(&step, &rule, frame)
+								   : -ENOENT;
 	dwarf_frame_info(tables, NULL, NULL, &signal_frame);
 	result = signal_frame ? -ENOTSUP : frame_step(&step, tables, frame);
 	free(tables);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define CODE_WINDOW_BYTES 65536
 /* The code of a function whose instructions are looked at. */
 #define CODE_MAX_BYTES 1024
@@ -498,8 +496,8 @@ int elf_go_rows_open(const struct elf_file *file, struct elf_go_rows *ret_rows)
 	if (result)
 		return result == -ENOENT ? 0 : result;
 	rows.code = elf_window_create(file, CODE_WINDOW_BYTES);
-	if (!rows.code) {
-		free(rows.table.bytes);
+	if (!rows.code || elf_go_crosscall_find(file, &rows.crosscall)) {
+		elf_go_rows_close(&rows);
 		return -ENOMEM;
 	}
 	*ret_rows = rows;
@@ -515,7 +513,7 @@ void elf_go_rows_close(struct elf_go_rows *rows)
 
 u64 elf_go_rows_count(const struct elf_go_rows *rows)
 {
-	return rows->table.count;
+	return rows->table.count + (rows->crosscall.start != 0);
 }
 
 bool elf_go_rows_extent(const struct elf_go_rows *rows, u64 index, u64 *ret_start, u64 *ret_end)
@@ -525,6 +523,10 @@ bool elf_go_rows_extent(const struct elf_go_rows *rows, u64 index, u64 *ret_star
 	struct elf_extent extent;
 	u64 offset;
 
+	*ret_start = rows->crosscall.start;
+	*ret_end = rows->crosscall.end;
+	if (index == rows->table.count)
+		return *ret_start;
 	if (!elf_go_table_extent(&rows->table, index, &extent) || !extent.size_bytes ||
 	    !elf_go_steps_begin(&rows->table, index, &steps) ||
 	    elf_file_offset(rows->table.file, extent.address, &offset))
@@ -545,6 +547,8 @@ int elf_go_rows_visit(const struct elf_go_rows *rows, u64 index, visit_rule *vis
 
 	if (!elf_go_rows_extent(rows, index, &function.start, &function.end))
 		return 0;
+	if (index == rows->table.count)
+		return elf_go_crosscall_visit(&rows->crosscall, visit, data);
 	if (kind == ARRAY_SIZE(kinds) && !changes)
 		return plain(&function);
 	if (kind == ARRAY_SIZE(kinds))
@@ -557,30 +561,4 @@ int elf_go_rows_visit(const struct elf_go_rows *rows, u64 index, visit_rule *vis
 	function.code_bytes =
 		elf_window_read(rows->code, function.start, function.code, function.code_bytes);
 	return kinds[kind].make(&function);
-}
-
-int elf_go_rows_digest(const struct elf_file *file, struct sha256 *sha)
-{
-	_cleanup_free_ u8 *bytes = malloc(CODE_WINDOW_BYTES);
-	struct elf_go_table table;
-	struct elf_extent first, last;
-	int result = bytes ? elf_go_table_read(file, &table) : -ENOMEM;
-
-	if (result)
-		return result == -ENOENT ? 0 : result;
-	sha256_add(sha, table.bytes, table.size);
-	sha256_add(sha, &table.text, sizeof(table.text));
-	if (table.count && elf_go_table_extent(&table, 0, &first) &&
-	    elf_go_table_extent(&table, table.count - 1, &last)) {
-		u64 end = last.address + last.size_bytes;
-		size_t size = 1;
-
-		for (u64 at = first.address; at < end && size; at += size) {
-			size = end - at < CODE_WINDOW_BYTES ? end - at : CODE_WINDOW_BYTES;
-			size = elf_file_read_address(file, at, bytes, size);
-			sha256_add(sha, bytes, size);
-		}
-	}
-	free(table.bytes);
-	return 0;
 }

@@ -255,6 +255,12 @@ static enum inject_verdict unknown(char *reason, size_t reason_bytes, size_t dep
 		snprintf(reason, reason_bytes, "is in a signal handler");
 		return INJECT_VERDICT_UNSAFE;
 	}
+	if (result == -EXDEV) {
+		snprintf(
+			reason, reason_bytes,
+			"is on a goroutine's stack, or does on its own what a goroutine has it do");
+		return INJECT_VERDICT_UNSAFE;
+	}
 	snprintf(reason, reason_bytes, "has a stack that cannot be followed beyond frame %zu (%s)",
 		 depth,
 		 result == -ENODATA ? "it takes registers that only show when it is stopped"
