@@ -29,7 +29,7 @@ FILE_LINES = 600
 FUNCTION_LINES = 60
 
 # Area -> areas that it may include besides itself. "record" is what others know of bpf/:
-# record.h, record.def, record_enums.def, bpf/displaced.h, allocator.h, matmul.h, usdt.h, unwind_table.h.
+# record.h, record.def, record_facts.def, record_enums.def, bpf/displaced.h, allocator.h, matmul.h, usdt.h, unwind_table.h.
 DIRECTIONS = {
     "base": set(),
     "options": {"base"},
@@ -129,7 +129,7 @@ def sources():
 def area_of(path):
     """The area of DIRECTIONS that a file belongs to, None when no rule is about it."""
     parts = path.parts
-    if parts[0] == "bpf" and path.stem in ("record", "record_enums", "displaced", "allocator", "matmul", "usdt", "unwind_table", "python_layout"):
+    if parts[0] == "bpf" and path.stem in ("record", "record_facts", "record_enums", "displaced", "allocator", "matmul", "usdt", "unwind_table", "python_layout"):
         return "record"
     if parts[0] == "userspace":
         return "main" if len(parts) == 2 else parts[1]

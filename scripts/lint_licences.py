@@ -11,6 +11,7 @@ LICENCES = (
     # What the agent (MIT) shares with the kernel (GPL).
     ("bpf/record.h", "GPL-2.0-or-later OR MIT"),
     ("bpf/record.def", "GPL-2.0-or-later OR MIT"),
+    ("bpf/record_facts.def", "GPL-2.0-or-later OR MIT"),
     ("bpf/record_enums.def", "GPL-2.0-or-later OR MIT"),
     ("bpf/unwind_table.h", "GPL-2.0-or-later OR MIT"),
     ("bpf/python_layout.h", "GPL-2.0-or-later OR MIT"),

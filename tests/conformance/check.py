@@ -112,7 +112,7 @@ def nanoseconds(microseconds):
 
 def shapes():
     """tag -> (shape, row) out of the data model."""
-    table = (HERE.parent.parent / "bpf/record.def").read_text()
+    table = "".join((HERE.parent.parent / "bpf" / name).read_text() for name in ("record_facts.def", "record.def"))
     return {tag: (shape, row) for tag, shape, row in
             re.findall(r"^KIND\(\d+, (\w+), (\w+), (\w+),", table, re.M)}
 

@@ -47,18 +47,22 @@ def expand(table, macro, columns):
     return re.findall(pattern, (TABLES / table).read_text(), re.MULTILINE)
 
 
+def expand_model(macro, columns):
+    return expand("record_facts.def", macro, columns) + expand("record.def", macro, columns)
+
+
 class Model:
     """The data model: kinds with their fields."""
 
     def __init__(self):
-        self.shapes = {tag: (shape, row) for _, tag, shape, row in expand("record.def", "KIND", 4)}
+        self.shapes = {tag: (shape, row) for _, tag, shape, row in expand_model("KIND", 4)}
         self.enums = {}
         for enum, _, tag in expand("record_enums.def", "ENUM_VALUE", 3):
             self.enums.setdefault(enum, []).append(tag)
         self.fields = {tag: [] for tag in self.shapes}
-        for tag, kind, name, unit, reference in expand("record.def", "FIELD", 5):
+        for tag, kind, name, unit, reference in expand_model("FIELD", 5):
             self.fields[tag].append((name, kind, 0, unit, reference))
-        for tag, kind, name, count, unit, reference in expand("record.def", "ARRAY", 6):
+        for tag, kind, name, count, unit, reference in expand_model("ARRAY", 6):
             self.fields[tag].append((name, kind, int(count), unit, reference))
         self.events = [tag for tag, (shape, _) in self.shapes.items() if shape != "FACT"]
 

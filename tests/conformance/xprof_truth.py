@@ -55,7 +55,7 @@ def covered(spans):
 @functools.lru_cache(None)
 def kinds_of(row, *shapes):
     """Kinds of record of these shapes that are drawn on these rows (patterns), by the data model's own table."""
-    table = (pathlib.Path(__file__).parent / "../../bpf/record.def").read_text()
+    table = (pathlib.Path(__file__).parent / "../../bpf/record.def").read_text() # facts, which are drawn on no row, are in another one
     return tuple(tag for tag, shape, place in re.findall(r"^KIND\(\d+, (\w+), (\w+), (\w+),", table, re.MULTILINE)
                  if shape in shapes and re.fullmatch(row, place))
 
