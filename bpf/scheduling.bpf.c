@@ -8,6 +8,7 @@
 #include "stacks.h"
 #include "arch_x86_64.h"
 #include "kernel_workers.h"
+#include "own_timer.h"
 #include "waited.h"
 
 /* So long before it left its CPU a thread can have been woken from the sleep that it was about to begin: that takes it
@@ -359,6 +360,8 @@ int task_woken(u64 *context)
 		waking.tid = waker->pid;
 		if (!is_target(waker->tgid))
 			waking.name = stranger_text(waker);
+	} else if (is_own_timer(task)) {
+		waking.by = VALUE_woken_by_timer;
 	}
 	waking.ts = bpf_ktime_get_ns();
 	if (off->since_ns)
@@ -366,6 +369,21 @@ int task_woken(u64 *context)
 	else
 		off->early = waking;
 	price_end_of(PRICE_WAITS, begin_ns);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int timer_begins(u64 *context)
+{
+	if (window_open)
+		set_timer_over(context[0]);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int timer_ends(u64 *context)
+{
+	set_timer_over(0);
 	return 0;
 }
 

@@ -82,6 +82,8 @@ static const char *waker_name(const struct view *view, const struct waker *waker
 {
 	if (waker->by == VALUE_woken_by_interrupt)
 		return "an interrupt";
+	if (waker->by == VALUE_woken_by_timer)
+		return "its own timer";
 	if (waker->by != VALUE_woken_by_thread)
 		return "not known";
 	return wait_thread_name(view, waker->pid, waker->tid, waker->name);

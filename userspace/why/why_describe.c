@@ -24,8 +24,9 @@ static s64 enter(struct why_describe *describe, const struct text *text)
 	return text->failed ? -ENOMEM : why_what(describe->code->tally->why, text_string(text));
 }
 
-#define IN_CODE	 " in "
-#define WOKEN_BY ", woken by "
+#define IN_CODE	  " in "
+#define WOKEN_BY  ", woken by "
+#define OWN_TIMER "its own timer"
 
 static void append_holder(const struct view *view, const struct record_off_cpu *wait,
 			  struct text *text)
@@ -46,6 +47,8 @@ static void append_waker(const struct view *view, const struct record_off_cpu *w
 
 	if (wait->woken_by == VALUE_woken_by_interrupt)
 		text_append(text, WOKEN_BY "an interrupt");
+	if (wait->woken_by == VALUE_woken_by_timer)
+		text_append(text, WOKEN_BY OWN_TIMER);
 	if (wait->woken_by != VALUE_woken_by_thread)
 		return;
 	if (!name)
@@ -59,7 +62,7 @@ const char *why_describe_waker(const char *what)
 
 	for (const char *next = what; (next = strstr(next, WOKEN_BY));)
 		waker = next += strlen(WOKEN_BY);
-	return waker;
+	return waker && strncmp(waker, OWN_TIMER, strlen(OWN_TIMER)) != 0 ? waker : NULL;
 }
 
 static s64 make_wait(struct why_describe *describe, const struct record_off_cpu *wait,

@@ -9,7 +9,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +59,20 @@ static void wait_in_poll(void)
 	poll(&fd, 1, 3);
 }
 
+/* A timer of the program's, but not that of its wait. */
+static void wait_in_epoll_wait(void)
+{
+	struct itimerspec time = {.it_value.tv_nsec = 2000000};
+	struct epoll_event event = {.events = EPOLLIN};
+	int timer = timerfd_create(CLOCK_MONOTONIC, 0), epoll = epoll_create1(0);
+
+	epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event);
+	timerfd_settime(timer, 0, &time, NULL);
+	checksum += epoll_wait(epoll, &event, 1, 60000);
+	close(epoll);
+	close(timer);
+}
+
 static struct waiter {
 	const char *name;
 	void (*wait)(void);
@@ -71,6 +87,7 @@ static struct waiter {
 	{.name = "futex", .wait = wait_in_futex, .wake = wake_futex, .system_call = SYS_futex},
 	{.name = "clock_nanosleep", .wait = wait_in_nanosleep},
 	{.name = "poll", .wait = wait_in_poll},
+	{.name = "epoll_wait", .wait = wait_in_epoll_wait},
 };
 
 #define WAITERS (sizeof(waiters) / sizeof(waiters[0]))

@@ -13,6 +13,7 @@ int bpf_source_attach_off_cpu(struct bpf_source *source, struct err *err)
 {
 	struct gpuprobe_bpf *skeleton = source->skeleton;
 	struct bpf_program *programs[] = {skeleton->progs.task_switched,
+					  skeleton->progs.timer_begins, skeleton->progs.timer_ends,
 					  skeleton->progs.task_woken};
 
 	_Static_assert(ARRAY_SIZE(programs) == OFF_CPU_PROGRAMS, "a link for each");

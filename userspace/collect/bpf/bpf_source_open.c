@@ -67,6 +67,8 @@ static void choose_programs(struct bpf_source *source, const struct bpf_source_s
 		{skeleton->progs.calibrate_stack, functions && can->uprobe_multi},
 		{skeleton->progs.task_switched, settings->off_cpu},
 		{skeleton->progs.task_woken, settings->off_cpu},
+		{skeleton->progs.timer_begins, settings->off_cpu},
+		{skeleton->progs.timer_ends, settings->off_cpu},
 		{skeleton->progs.threads_off_cpu, settings->off_cpu},
 		{skeleton->progs.stacks_of_sleepers,
 		 settings->off_cpu && settings->unwinds && can->other_memory},

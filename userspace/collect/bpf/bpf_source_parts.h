@@ -13,7 +13,7 @@
 #include "unwind/unwind_ranges.h"
 
 #define TASK_PROGRAMS	 5 /* of task.bpf.c, on tracepoints */
-#define OFF_CPU_PROGRAMS 2 /* of scheduling.bpf.c, the same */
+#define OFF_CPU_PROGRAMS 4 /* of scheduling.bpf.c, the same */
 #define USDT_PROGRAMS	 2 /* of usdt.bpf.c, the same */
 #define GROWTH_PROGRAMS	 5 /* of growth.bpf.c, the same */
 #define SAMPLE_PROGRAMS	 2 /* of samples.bpf.c, the same */
