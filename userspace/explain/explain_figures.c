@@ -104,6 +104,14 @@ static void append_times(const struct explain *explain, const struct explain_sai
 	text_append(text, " times");
 }
 
+static void append_each(const struct explain *explain, const struct explain_said *said,
+			struct text *text)
+{
+	u64 count = evidence_of(explain, said)->count;
+
+	explain_append_time((double)said->cost_ns / (double)(count ?: 1), text);
+}
+
 static void append_top(const struct explain_places *places, size_t columns, bool with_time,
 		       struct text *text)
 {

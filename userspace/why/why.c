@@ -114,6 +114,7 @@ struct why_making {
 	struct why_gaps gaps;
 	struct why_gaps_run *run;
 	struct view_kept *kept; /* for what threads did */
+	struct why_timeouts timeouts;
 };
 
 int why_making_new(struct view *view, bool slices_follow, struct why_notes *notes,
@@ -132,6 +133,7 @@ int why_making_new(struct view *view, bool slices_follow, struct why_notes *note
 		};
 		making->earlier.store = (struct spool_store)SPOOL_STORE_INIT_SPARED;
 		making->gaps.store = (struct spool_store)SPOOL_STORE_INIT_SPARED;
+		making->timeouts.store = (struct spool_store)SPOOL_STORE_INIT_SPARED;
 		making->run = why_gaps_run_new(&making->tally, &making->gaps);
 		making->kept = view_kept_new(view, why_threads_kinds);
 	}
@@ -146,16 +148,20 @@ int why_making_new(struct view *view, bool slices_follow, struct why_notes *note
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
 		    struct err *err)
 {
-	const struct why_making *making = data;
+	struct why_making *making = data;
 
+	if (why_timeouts_init(&making->timeouts, survey->row_count))
+		return err_errno(err, -ENOMEM, "can't look for why GPUs are idle");
 	return why_gaps_sink.open(making->run, view, survey, err);
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
-	const struct why_making *making = data;
+	struct why_making *making = data;
 
 	view_kept_add(making->kept, event);
+	if (event->kind->number == KIND_off_cpu)
+		return why_timeouts_add(&making->timeouts, event, err);
 	return why_gaps_sink.span(making->run, event, err);
 }
 
@@ -204,8 +210,10 @@ static int tell(struct why_making *making, const struct why_slices *slices, stru
 	if (result == 0 && slices)
 		result = why_earlier_tell(&making->earlier, &making->tally, err);
 	if (result == 0)
-		result = why_threads_tell(making->view, making->kept, &making->tally, &making->gaps,
-					  err);
+		result = why_timeouts_finish(&making->timeouts, err);
+	if (result == 0)
+		result = why_threads_tell(making->view, making->kept, &making->timeouts,
+					  &making->tally, &making->gaps, err);
 	why_notes_end_run(making->tally.notes);
 	return result;
 }
@@ -231,6 +239,7 @@ void why_making_free(struct why_making *making)
 		return;
 	why_gaps_run_free(making->run);
 	view_kept_free(making->kept);
+	why_timeouts_free(&making->timeouts);
 	why_gaps_free(&making->gaps, making->why->gpu_count);
 	why_earlier_free(&making->earlier);
 	map_free(&making->tally.pairs);

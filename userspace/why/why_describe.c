@@ -24,9 +24,8 @@ static s64 enter(struct why_describe *describe, const struct text *text)
 	return text->failed ? -ENOMEM : why_what(describe->code->tally->why, text_string(text));
 }
 
-#define IN_CODE	  " in "
-#define WOKEN_BY  ", woken by "
-#define OWN_TIMER "its own timer"
+#define IN_CODE	 " in "
+#define WOKEN_BY ", woken by "
 
 static void append_holder(const struct view *view, const struct record_off_cpu *wait,
 			  struct text *text)
@@ -47,8 +46,6 @@ static void append_waker(const struct view *view, const struct record_off_cpu *w
 
 	if (wait->woken_by == VALUE_woken_by_interrupt)
 		text_append(text, WOKEN_BY "an interrupt");
-	if (wait->woken_by == VALUE_woken_by_timer)
-		text_append(text, WOKEN_BY OWN_TIMER);
 	if (wait->woken_by != VALUE_woken_by_thread)
 		return;
 	if (!name)
@@ -62,11 +59,11 @@ const char *why_describe_waker(const char *what)
 
 	for (const char *next = what; (next = strstr(next, WOKEN_BY));)
 		waker = next += strlen(WOKEN_BY);
-	return waker && strncmp(waker, OWN_TIMER, strlen(OWN_TIMER)) != 0 ? waker : NULL;
+	return waker;
 }
 
 static s64 make_wait(struct why_describe *describe, const struct record_off_cpu *wait,
-		     u32 wait_name, bool is_behind)
+		     u32 wait_name, enum why_describe_side side)
 {
 	_cleanup_text_ struct text text = {0};
 	const char *object = view_text(view_of(describe), wait->waited);
@@ -74,25 +71,29 @@ static s64 make_wait(struct why_describe *describe, const struct record_off_cpu 
 
 	if (code < 0)
 		return code;
-	text_append(&text, is_behind ? "behind " : "");
+	if (side == WHY_SIDE_TIMER && code != describe->code->unknown)
+		object = NULL;
+	text_append(&text, side == WHY_SIDE_WAITED ? "behind " : "");
 	text_append(&text, word(describe, wait_name));
 	if (object)
 		text_appendf(&text, " for %s", object);
 	if (code != describe->code->unknown)
 		text_appendf(&text, IN_CODE "%s", word(describe, code));
-	if (!object)
+	if (!wait->waited)
 		append_holder(view_of(describe), wait, &text);
 	append_waker(view_of(describe), wait, &text);
+	/* Who only looked then has not waited for it. */
+	text_append(&text, side == WHY_SIDE_TIMER ? WOKEN_BY "its own timer" : "");
 	return enter(describe, &text);
 }
 
 /* Of all that its words are made of but waker, and object or lock. */
 static s64 number_of_wait(struct why_describe *describe, const struct record_off_cpu *wait,
-			  u32 wait_name, bool is_behind)
+			  u32 wait_name, enum why_describe_side side)
 {
 	u64 where = (u64)wait->header.pid << 32 | wait->header.stack;
-	u64 how = (u64)wait_name << 32 | (u64)wait->reason << 16 | (u64)wait->woken_by << 2 |
-		  (u64)!wait->waited << 1 | is_behind;
+	u64 how = (u64)wait_name << 32 | (u64)wait->reason << 16 | (u64)wait->woken_by << 3 |
+		  (u64)!wait->waited << 2 | side;
 	const u64 *known = map_find(&describe->waits, where, how);
 	u64 number = known ? *known : describe->waits.count;
 
@@ -109,9 +110,9 @@ static bool has_sure_waker(const struct record_off_cpu *wait)
 }
 
 s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait,
-		      u32 wait_name, bool is_behind)
+		      u32 wait_name, enum why_describe_side side)
 {
-	s64 number = number_of_wait(describe, wait, wait_name, is_behind);
+	s64 number = number_of_wait(describe, wait, wait_name, side);
 	/* What has an object has no owner, and the other way round. */
 	u64 which = (u64)number << 32 | (wait->waited ?: wait->holder_tid);
 	u64 waker = (u64)wait->waker << 32 | wait->waker_tid;
@@ -120,7 +121,7 @@ s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu
 
 	if (known || number < 0)
 		return known ? (s64)*known : number;
-	what = make_wait(describe, wait, wait_name, is_behind);
+	what = make_wait(describe, wait, wait_name, side);
 	if (what >= 0 && !has_sure_waker(wait))
 		return what;
 	if (what < 0 || map_set(&describe->known, which, waker, (u64)what))

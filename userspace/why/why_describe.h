@@ -14,9 +14,15 @@ struct why_describe {
 	struct map calls; /* (name, process and stack) -> number in whats */
 };
 
+enum why_describe_side {
+	WHY_SIDE_WAITS,
+	WHY_SIDE_TIMER, /* of its own: where in the code says more than what else would have ended it */
+	WHY_SIDE_WAITED, /* and has no CPU */
+};
+
 /* "read for pipe:[17] in next_batch (train.py:9), woken by loader (17)", "futex in push (queue.cc), at a lock that saver (18) had"; wait_name: number
- * in whats; is_behind: it waits for it no more, and has no CPU. */
-s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait, u32 wait_name, bool is_behind);
+ * in whats. */
+s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait, u32 wait_name, enum why_describe_side side);
 /* Who ended a wait that is called so: "loader (17)", "an interrupt"; NULL: nobody knows. */
 const char *why_describe_waker(const char *what);
 /* "cudaMalloc in grow (train.py:12)"; name: number in whats; stack 0, or without code of the program's own: the name alone. */

@@ -7,6 +7,7 @@
 #include "view/view_kept.h"
 #include "why/why.h"
 #include "why/why_notes.h"
+#include "why/why_timeouts.h"
 
 /* A time in which a GPU was idle and the launch that ended it had not begun: what its thread does then is why. */
 struct why_gap {
@@ -118,6 +119,6 @@ void why_gaps_free(struct why_gaps *gaps, size_t gpu_count);
 extern const struct view_kept_kind why_threads_kinds[];
 
 /* What threads did in the gaps. */
-int why_threads_tell(struct view *view, struct view_kept *kept, struct why_tally *tally, const struct why_gaps *gaps, struct err *err);
+int why_threads_tell(struct view *view, struct view_kept *kept, struct why_timeouts *timeouts, struct why_tally *tally, const struct why_gaps *gaps, struct err *err);
 
 #endif

@@ -5,23 +5,22 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "why/why_chain.h"
 #include "why/why_code.h"
 #include "why/why_cursor.h"
 #include "why/why_describe.h"
 #include "why/why_parts.h"
-#include "why/why_waits.h"
+#include "why/why_states.h"
+
+/* Threads that wait for each other are followed so far. */
+#define CHAIN_MAX 16
 
 struct run {
 	const struct view *view;
 	struct why_tally *tally;
 	struct why_cursor *cursors; /* [gpu] */
-	struct why_thread *threads; /* [row] */
-	struct map rows;	    /* (pid, tid) -> row */
-	struct map gil_owners; /* process -> row of who got its GIL last, of those that waited */
+	struct why_states states;
 	struct why_code code;
 	struct why_describe describe;
-	struct why_waits waits;
 	bool has_waits;
 	bool asks; /* there are gaps that a thread is to be asked for */
 };
@@ -33,17 +32,32 @@ struct part {
 	const struct why_cursor *cursor;
 	size_t row; /* of the thread that acts */
 	u64 since_ns, until_ns;
+	u64 effect_ns; /* when it woke who waits for it, or launched */
 };
 
-/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests, for these. */
+/* What a thread waits for itself. */
+static enum why_wait own_wait(const struct run *run, const struct part *part)
+{
+	const struct why_state *thread = &run->states.threads[part->row];
+
+	/* Behind the last work its clock has led to nothing. */
+	return !part->cursor->gap.is_last && why_state_is_timer(thread, part->effect_ns)
+		       ? WHY_WAIT_TIMER
+		       : thread->wait_for;
+}
+
+/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests or by its clock, for these. Who has
+ * a lock for too long has it for too long, whatever it does. */
 static enum why_wait wait_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
 	const struct why_gap *gap = &part->cursor->gap;
+	enum why_wait own = sort == WHY_WAIT ? own_wait(run, part) : WHY_WAIT_NONE;
+	enum why_wait waiter = run->states.threads[gap->row].wait_for;
 
-	if (sort == WHY_WAIT && run->threads[part->row].wait_for == WHY_WAIT_REQUESTS)
-		return WHY_WAIT_REQUESTS;
-	return part->row != gap->row || sort == WHY_WAIT ? run->threads[gap->row].wait_for
-							 : WHY_WAIT_NONE;
+	if (own == WHY_WAIT_REQUESTS || ((own == WHY_WAIT_TIMER || own == WHY_WAIT_SLEEP) &&
+					 waiter != WHY_WAIT_LOCK && waiter != WHY_WAIT_GIL))
+		return own;
+	return part->row != gap->row || sort == WHY_WAIT ? waiter : WHY_WAIT_NONE;
 }
 
 static struct why_cause cause_of(const struct run *run, const struct part *part, enum why_sort sort)
@@ -73,9 +87,11 @@ static int add(struct run *run, const struct part *part, enum why_sort sort, s64
 }
 
 /* It waited up to ready_ns, then had no CPU. */
-static int add_wait(struct run *run, const struct part *part, const struct why_thread *thread)
+static int add_wait(struct run *run, const struct part *part, const struct why_state *thread)
 {
 	const struct record_off_cpu *wait = &thread->wait;
+	enum why_describe_side side =
+		own_wait(run, part) == WHY_WAIT_TIMER ? WHY_SIDE_TIMER : WHY_SIDE_WAITS;
 
 	if (wait->reason == VALUE_off_cpu_reason_preempted && wait->throttled)
 		return add(run, part, WHY_THROTTLED, why_describe_throttling(&run->describe, wait));
@@ -83,12 +99,13 @@ static int add_wait(struct run *run, const struct part *part, const struct why_t
 		return add(run, part, WHY_PREEMPTED, why_describe_preemption(&run->describe, wait));
 	if (part->since_ns >= thread->ready_ns)
 		return add(run, part, WHY_WOKEN,
-			   why_describe_wait(&run->describe, wait, thread->wait_name, true));
+			   why_describe_wait(&run->describe, wait, thread->wait_name,
+					     WHY_SIDE_WAITED));
 	return add(run, part, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
-		   why_describe_wait(&run->describe, wait, thread->wait_name, false));
+		   why_describe_wait(&run->describe, wait, thread->wait_name, side));
 }
 
-static int add_code(struct run *run, const struct part *part, const struct why_thread *thread)
+static int add_code(struct run *run, const struct part *part, const struct why_state *thread)
 {
 	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
 	s64 what = cause.waiter == WHY_NO_ROW
@@ -103,9 +120,16 @@ static int add_code(struct run *run, const struct part *part, const struct why_t
 			    part->until_ns);
 }
 
+/* It could run, and has no CPU: whatever it is in. */
+static bool is_ready(const struct why_state *thread, u64 since_ns)
+{
+	return thread->waits && (thread->wait.reason == VALUE_off_cpu_reason_preempted ||
+				 since_ns >= thread->ready_ns);
+}
+
 static s64 describe_call(struct run *run, size_t row, u32 stack)
 {
-	return why_describe_call(&run->describe, run->threads[row].call,
+	return why_describe_call(&run->describe, run->states.threads[row].call,
 				 view_survey(run->view)->rows[row].pid, stack);
 }
 
@@ -113,7 +137,7 @@ static s64 describe_call(struct run *run, size_t row, u32 stack)
 static enum why_sort edge_of(const struct run *run, const struct part *part)
 {
 	const struct why_gap *gap = &part->cursor->gap;
-	const struct why_thread *thread = &run->threads[gap->row];
+	const struct why_state *thread = &run->states.threads[gap->row];
 
 	if (part->row == gap->row && gap->is_first && !thread->is_seen)
 		return WHY_NO_THREAD;
@@ -138,32 +162,82 @@ static int add_without_thread(struct run *run, const struct part *part, enum why
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
-	const struct why_thread *thread = &run->threads[part->row];
+	const struct why_state *thread = &run->states.threads[part->row];
 	enum why_sort edge = edge_of(run, part);
 
 	if (edge != WHY_SORTS)
 		return add_without_thread(run, part, edge);
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
-	if (thread->calls && !why_thread_is_ready(thread, part->since_ns))
+	if (thread->calls && !is_ready(thread, part->since_ns))
 		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL,
 			   describe_call(run, part->row, thread->made_by));
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
 }
 
+/* ---- who it is for whom a thread waits ---- */
+
+/* Does it wait for a thread that is known, at ts, outside calls or for a GPU? */
+static bool waits_for_thread(const struct why_state *thread, u64 ts)
+{
+	return thread->waits && (!thread->calls || thread->call_syncs) &&
+	       thread->waker != WHY_NO_ROW && ts < thread->ready_ns;
+}
+
+/* Is it what that one does? Of who waits for a GPU that is idle it is, that it has no CPU to tell of it. */
+static bool follows(const struct run *run, const struct why_state *thread, u64 ts)
+{
+	return waits_for_thread(thread, ts) &&
+	       (!thread->calls || is_ready(&run->states.threads[thread->waker], ts));
+}
+
+static void shorten(u64 ready_ns, u64 since_ns, u64 *until_ns)
+{
+	if (since_ns < ready_ns && ready_ns < *until_ns)
+		*until_ns = ready_ns;
+}
+
+/* The last of the threads that wait for each other; until_ns: at most up to when that is so, without an event; effect_ns: when that one wakes who waits for it. */
+static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until_ns, u64 *effect_ns)
+{
+	for (unsigned i = 0; i < CHAIN_MAX; i++) {
+		const struct why_state *thread = &run->states.threads[row];
+
+		if (thread->waits)
+			shorten(thread->ready_ns, since_ns, until_ns);
+		if (thread->calls && waits_for_thread(thread, since_ns) &&
+		    run->states.threads[thread->waker].waits)
+			shorten(run->states.threads[thread->waker].ready_ns, since_ns, until_ns);
+		if (!follows(run, thread, since_ns))
+			break;
+		*effect_ns = thread->ready_ns;
+		row = thread->waker;
+	}
+	return row;
+}
+
+static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t wanted)
+{
+	for (unsigned i = 0; i < CHAIN_MAX && row != wanted; i++) {
+		if (!waits_for_thread(&run->states.threads[row], since_ns))
+			return false;
+		row = run->states.threads[row].waker;
+	}
+	return row == wanted;
+}
+
 /* ---- from one change to the next ---- */
 
 /* It waits for a GPU no more, and would go on if it, or who is to tell it, had a CPU: what it waited for is no reason then. */
-static bool is_late(const struct run *run, const struct why_thread *thread, u64 ts)
+static bool is_late(const struct run *run, const struct why_state *thread, u64 ts)
 {
-	return thread->call_syncs &&
-	       (why_thread_is_ready(thread, ts) || why_chain_follows(run->threads, thread, ts));
+	return thread->call_syncs && (is_ready(thread, ts) || follows(run, thread, ts));
 }
 
 /* What its thread was in when the gap began that is to be told of next. */
 static int hold(struct run *run, struct why_cursor *cursor)
 {
-	const struct why_thread *thread = &run->threads[cursor->gap.row];
+	const struct why_state *thread = &run->states.threads[cursor->gap.row];
 	s64 held;
 
 	cursor->has_held = true;
@@ -191,12 +265,13 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 		struct part part = {.gpu = gpu,
 				    .cursor = cursor,
 				    .since_ns = cursor->since_ns,
-				    .until_ns = until_ns};
-		const struct why_thread *thread;
+				    .until_ns = until_ns,
+				    .effect_ns = cursor->gap.until_ns};
+		const struct why_state *thread;
 
-		part.row = why_chain_follow(run->threads, cursor->gap.row, part.since_ns,
-					    &part.until_ns);
-		thread = &run->threads[part.row];
+		part.row = follow(run, cursor->gap.row, part.since_ns, &part.until_ns,
+				  &part.effect_ns);
+		thread = &run->states.threads[part.row];
 		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns,
 				       cursor->gap.is_last ? thread->seen_ns : 0};
 
@@ -241,7 +316,7 @@ static int advance(struct run *run, u64 ts, struct err *err)
 
 		while (!cursor->is_over && cursor->gap.until_ns <= ts &&
 		       (!cursor->gap.is_last || ts == ~0ULL ||
-			run->threads[cursor->gap.row].seen_ns >= cursor->gap.until_ns)) {
+			run->states.threads[cursor->gap.row].seen_ns >= cursor->gap.until_ns)) {
 			int result;
 
 			if (tell(run, gpu, ts) || tell_launch(run, gpu))
@@ -260,109 +335,16 @@ static int tell_of_row(struct run *run, size_t row, u64 ts)
 		struct why_cursor *cursor = &run->cursors[gpu];
 
 		if (!cursor->is_over && cursor->since_ns < ts &&
-		    why_chain_has(run->threads, cursor->gap.row, cursor->since_ns, row) &&
-		    tell(run, gpu, ts))
+		    has_in_chain(run, cursor->gap.row, cursor->since_ns, row) && tell(run, gpu, ts))
 			return -ENOMEM;
 	}
-	return 0;
-}
-
-static int enter_call(struct run *run, struct why_thread *thread, const struct view_event *event)
-{
-	s64 name;
-
-	if (thread->calls++)
-		return 0;
-	name = why_tally_name(run->tally, event->name);
-	if (name < 0)
-		return -ENOMEM;
-	/* Nothing of number 0, which is "". */
-	if (thread->call != (u32)name) {
-		thread->call = (u32)name;
-		thread->call_syncs = strstr(event->name, "Synchronize");
-		thread->call_launches = strstr(event->name, "Launch");
-	}
-	thread->call_ns = event->ts;
-	thread->call_stack = event->stack.stack;
-	/* Where it stands for others too these have none: one call would be several. */
-	thread->made_by = event->stack.launches == 1 ? event->stack.stack : 0;
-	return 0;
-}
-
-/* Who waits for the GIL looks up every few milliseconds, woken by a timer: whoever got it last still has it. */
-static size_t gil_owner(const struct run *run, const struct view_event *event)
-{
-	const u64 *owner = map_find(&run->gil_owners, event->record->pid, 0);
-	const struct why_thread *thread = owner ? &run->threads[*owner] : NULL;
-
-	return !owner || *owner == event->row_index ||
-			       (thread->waits && thread->wait_for == WHY_WAIT_GIL)
-		       ? WHY_NO_ROW
-		       : *owner;
-}
-
-static size_t row_of(const struct run *run, u32 pid, u32 tid)
-{
-	const u64 *row = map_find(&run->rows, pid, tid);
-
-	return row ? *row : WHY_NO_ROW;
-}
-
-/* Who woke it, or will have to: where nobody did, who had the lock. */
-static size_t waker_of(const struct run *run, const struct view_event *event)
-{
-	const struct record_off_cpu *wait = (const void *)event->record;
-
-	if (wait->woken_by == VALUE_woken_by_thread)
-		return row_of(run, wait->waker_pid, wait->waker_tid);
-	/* What else a thread waits for within such a call is not the lock. */
-	if (!wait->holder_tid || wait->reason != VALUE_off_cpu_reason_sleeping)
-		return WHY_NO_ROW;
-	return wait->holder_tid == wait->header.tid
-		       ? WHY_NO_ROW
-		       : row_of(run, wait->header.pid, wait->holder_tid);
-}
-
-static int enter_wait(struct run *run, struct why_thread *thread, const struct view_event *event)
-{
-	s64 name = why_tally_name(run->tally, event->name);
-	u64 runnable_ns;
-
-	if (name < 0)
-		return -ENOMEM;
-	thread->waits++;
-	if (thread->calls && !thread->call_stack)
-		thread->call_stack = event->record->stack;
-	thread->wait = *(const struct record_off_cpu *)event->record;
-	thread->waker = waker_of(run, event);
-	thread->wait_name = (u32)name;
-	if (why_waits_find(&run->waits, run->view, event, &thread->wait_for))
-		return -ENOMEM;
-	if (thread->wait_for == WHY_WAIT_GIL && thread->wait.woken_by != VALUE_woken_by_thread)
-		thread->waker = gil_owner(run, event);
-	if (thread->waker == WHY_NO_ROW &&
-	    why_waits_served(&run->waits, run->view, event, &thread->wait_for) < 0)
-		return -ENOMEM;
-	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
-	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
-	return 0;
-}
-
-static int leave(struct run *run, struct why_thread *thread, const struct view_event *event)
-{
-	bool is_call = event->kind->number == KIND_api;
-
-	*(is_call ? &thread->calls : &thread->waits) -= 1;
-	if (!is_call && thread->wait_for == WHY_WAIT_GIL &&
-	    thread->wait.woken_by == VALUE_woken_by_thread)
-		return map_set(&run->gil_owners, event->record->pid, 0, event->row_index);
 	return 0;
 }
 
 static int change(struct run *run, const struct view_event *event, u64 ts, bool begins,
 		  struct err *err)
 {
-	struct why_thread *thread = &run->threads[event->row_index];
+	struct why_state *thread = &run->states.threads[event->row_index];
 	u16 kind = event->kind->number;
 	int result;
 
@@ -372,14 +354,12 @@ static int change(struct run *run, const struct view_event *event, u64 ts, bool 
 	result = advance(run, ts, err);
 	if (result < 0)
 		return result;
-	result = tell_of_row(run, event->row_index, ts);
+	if (tell_of_row(run, event->row_index, ts))
+		return no_memory(err);
 	thread->is_seen = true;
-	if (result == 0 && !begins)
-		result = leave(run, thread, event);
-	else if (result == 0)
-		result = kind == KIND_api ? enter_call(run, thread, event)
-					  : enter_wait(run, thread, event);
-	return result < 0 ? no_memory(err) : 0;
+	if (begins)
+		return why_states_enter(&run->states, event, err);
+	return why_states_leave(&run->states, event) ? no_memory(err) : 0;
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
@@ -395,7 +375,7 @@ static int run_end(void *data, const struct view_event *event, struct err *err)
 /* A sample of a thread in a gap says what code runs in such times. */
 static int add_sample(struct run *run, const struct view_event *event, struct err *err)
 {
-	struct why_thread *thread = &run->threads[event->row_index];
+	struct why_state *thread = &run->states.threads[event->row_index];
 	int result;
 
 	thread->seen_ns = event->ts;
@@ -417,11 +397,11 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		struct why_cursor *cursor = &run->cursors[gpu];
 		struct part part = {.gpu = gpu, .cursor = cursor, .row = event->row_index};
 		struct why_cause cause;
-		u64 until_ns = ~0ULL;
+		u64 until_ns = ~0ULL, effect_ns;
 
 		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
 		    event->ts >= cursor->gap.until_ns ||
-		    why_chain_follow(run->threads, cursor->gap.row, event->ts, &until_ns) !=
+		    follow(run, cursor->gap.row, event->ts, &until_ns, &effect_ns) !=
 			    event->row_index)
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
@@ -444,24 +424,12 @@ static int run_point(void *data, const struct view_event *event, struct err *err
 
 static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 {
-	const struct view_survey *survey = view_survey(run->view);
-
 	for (size_t gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		int result = why_cursor_begin(&run->cursors[gpu], gaps, gpu, err);
 
 		if (result < 0)
 			return result;
 		run->asks |= !run->cursors[gpu].is_over;
-	}
-	for (size_t i = 0; i < survey->row_count; i++) {
-		const struct view_row *row = &survey->rows[i];
-
-		run->threads[i].calls_until_ns =
-			view_recorded_until(run->view, VALUE_recorded_sort_cuda_calls, row->pid);
-		run->threads[i].waits_until_ns =
-			view_recorded_until(run->view, VALUE_recorded_sort_waits, row->pid);
-		if (row->type == ROW_THREAD && map_set(&run->rows, row->pid, row->tid, i))
-			return no_memory(err);
 	}
 	return 0;
 }
@@ -473,8 +441,8 @@ const struct view_kept_kind why_threads_kinds[] = {
 	{0, false},
 };
 
-static int tell_all(struct run *run, struct view_kept *kept, const struct why_gaps *gaps,
-		    struct err *err)
+static int tell_all(struct run *run, struct view_kept *kept, struct why_timeouts *timeouts,
+		    const struct why_gaps *gaps, struct err *err)
 {
 	static const struct view_sink sink = {.span = run_span,
 					      .end = run_end,
@@ -483,7 +451,8 @@ static int tell_all(struct run *run, struct view_kept *kept, const struct why_ga
 	const struct view_part part = {&sink, run};
 	int result;
 
-	if (!run->cursors || !run->threads || why_code_init(&run->code, run->view, run->tally))
+	if (!run->cursors || why_states_init(&run->states, run->view, run->tally, timeouts) ||
+	    why_code_init(&run->code, run->view, run->tally))
 		return no_memory(err);
 	result = begin(run, gaps, err);
 	if (result == 0 && run->asks)
@@ -497,18 +466,15 @@ static void run_free(struct run *run)
 {
 	why_describe_free(&run->describe);
 	why_code_free(&run->code);
-	why_waits_free(&run->waits);
-	map_free(&run->rows);
-	map_free(&run->gil_owners);
+	why_states_free(&run->states);
 	for (size_t gpu = 0; run->cursors && gpu < run->tally->why->gpu_count; gpu++)
 		why_cursor_free(&run->cursors[gpu]);
 	free(run->cursors);
-	free(run->threads);
 	free(run);
 }
 
-int why_threads_tell(struct view *view, struct view_kept *kept, struct why_tally *tally,
-		     const struct why_gaps *gaps, struct err *err)
+int why_threads_tell(struct view *view, struct view_kept *kept, struct why_timeouts *timeouts,
+		     struct why_tally *tally, const struct why_gaps *gaps, struct err *err)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	int result;
@@ -519,12 +485,11 @@ int why_threads_tell(struct view *view, struct view_kept *kept, struct why_tally
 		.view = view,
 		.tally = tally,
 		.cursors = calloc(tally->why->gpu_count + 1, sizeof(*run->cursors)),
-		.threads = calloc(view_survey(view)->row_count + 1, sizeof(*run->threads)),
 		.code = {.store = SPOOL_STORE_INIT},
 		.has_waits = view_kind_count(view, KIND_off_cpu),
 	};
 	run->describe.code = &run->code;
-	result = tell_all(run, kept, gaps, err);
+	result = tell_all(run, kept, timeouts, gaps, err);
 	run_free(run);
 	return result;
 }

@@ -31,6 +31,11 @@ static const struct {
 #include "why/why_waits.def"
 };
 
+static const char *const timed[] = {
+#define WAIT_TIMED(word) word,
+#include "why/why_waits.def"
+};
+
 struct in_function {
 	enum why_wait wait;
 	const char *function;
@@ -112,6 +117,16 @@ int why_waits_find(struct why_waits *waits, const struct view *view, const struc
 				: WHY_WAIT_OTHER;
 	*ret_wait = found;
 	return 0;
+}
+
+bool why_waits_is_timed(const struct view_event *event)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+
+	for (size_t i = 0; wait->woken_by == VALUE_woken_by_timer && i < ARRAY_SIZE(timed); i++)
+		if (!strncmp(event->name, timed[i], strlen(timed[i])))
+			return true;
+	return false;
 }
 
 /* One of those that are waited for, length bytes of its words: "tcp 10.0.0.5:8000 <-> 10.0.0.9 (accepted)", "unix:/run/x.sock (accepted) <-> nginx (pid 9)". */

@@ -2,7 +2,8 @@
 """Serves requests with the simulated CUDA: a line comes, some kernels run, a line goes back.
 
 	gpu_server.py SIM HOW ADDRESS	SIM: the folder build/sim. HOW: recv (one thread, which serves one connection after the other), asyncio (an event loop, and a
-					thread that launches). ADDRESS: path of a UNIX socket, or 127.0.0.1, with a port that is printed. Until SIGTERM.
+					thread that launches), ticks (the same, with a task that looks at something again and again), batches (the same, without it: a request
+					waits BATCH_S for others). ADDRESS: path of a UNIX socket, or 127.0.0.1, with a port that is printed. Until SIGTERM.
 """
 import asyncio
 import concurrent.futures
@@ -12,6 +13,8 @@ import sys
 
 KERNELS = 4
 KERNEL_NS = 300_000
+TICK_S = 0.01
+BATCH_S = 0.12
 
 runtime = ctypes.CDLL(sys.argv[1] + "/libcudart.so.13")
 
@@ -46,11 +49,23 @@ def serve(listening):
 		connection.close()
 
 
+async def tick():
+	while True:
+		await asyncio.sleep(TICK_S)
+
+
+async def wait_for_others():
+	await asyncio.sleep(BATCH_S)
+
+
 async def serve_by_a_loop(listening):
 	pool = concurrent.futures.ThreadPoolExecutor(1)
+	ticking = asyncio.create_task(tick()) if how == "ticks" else None
 
 	async def answer(reader, writer):
 		while await reader.readline():
+			if how == "batches":
+				await wait_for_others()
 			await asyncio.get_running_loop().run_in_executor(pool, infer)
 			writer.write(b"done\n")
 		writer.close()

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "why/why_states.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int enter_call(struct why_states *states, struct why_state *thread,
+		      const struct view_event *event)
+{
+	s64 name;
+
+	if (thread->calls++)
+		return 0;
+	name = why_tally_name(states->tally, event->name);
+	if (name < 0)
+		return -ENOMEM;
+	/* Nothing of number 0, which is "". */
+	if (thread->call != (u32)name) {
+		thread->call = (u32)name;
+		thread->call_syncs = strstr(event->name, "Synchronize");
+		thread->call_launches = strstr(event->name, "Launch");
+	}
+	thread->call_ns = event->ts;
+	thread->call_stack = event->stack.stack;
+	/* Where it stands for others too these have none: one call would be several. */
+	thread->made_by = event->stack.launches == 1 ? event->stack.stack : 0;
+	return 0;
+}
+
+/* Who waits for the GIL looks up every few milliseconds, woken by a timer: whoever got it last still has it. */
+static size_t gil_owner(const struct why_states *states, const struct view_event *event)
+{
+	const u64 *owner = map_find(&states->gil_owners, event->record->pid, 0);
+	const struct why_state *thread = owner ? &states->threads[*owner] : NULL;
+
+	return !owner || *owner == event->row_index ||
+			       (thread->waits && thread->wait_for == WHY_WAIT_GIL)
+		       ? WHY_NO_ROW
+		       : *owner;
+}
+
+static size_t row_of(const struct why_states *states, u32 pid, u32 tid)
+{
+	const u64 *row = map_find(&states->rows, pid, tid);
+
+	return row ? *row : WHY_NO_ROW;
+}
+
+/* Who woke it, or will have to: where nobody did, who had the lock. */
+static size_t waker_of(const struct why_states *states, const struct view_event *event)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+
+	if (wait->woken_by == VALUE_woken_by_thread)
+		return row_of(states, wait->waker_pid, wait->waker_tid);
+	/* What else a thread waits for within such a call is not the lock. */
+	if (!wait->holder_tid || wait->reason != VALUE_off_cpu_reason_sleeping)
+		return WHY_NO_ROW;
+	return wait->holder_tid == wait->header.tid
+		       ? WHY_NO_ROW
+		       : row_of(states, wait->header.pid, wait->holder_tid);
+}
+
+static int enter_wait(struct why_states *states, struct why_state *thread,
+		      const struct view_event *event)
+{
+	s64 name = why_tally_name(states->tally, event->name);
+	u64 runnable_ns;
+
+	if (name < 0)
+		return -ENOMEM;
+	thread->waits++;
+	if (thread->calls && !thread->call_stack)
+		thread->call_stack = event->record->stack;
+	thread->wait = *(const struct record_off_cpu *)event->record;
+	thread->waker = waker_of(states, event);
+	thread->wait_name = (u32)name;
+	if (why_waits_find(&states->waits, states->view, event, &thread->wait_for))
+		return -ENOMEM;
+	if (thread->wait_for == WHY_WAIT_GIL && thread->wait.woken_by != VALUE_woken_by_thread)
+		thread->waker = gil_owner(states, event);
+	if (thread->waker == WHY_NO_ROW &&
+	    why_waits_served(&states->waits, states->view, event, &thread->wait_for) < 0)
+		return -ENOMEM;
+	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
+	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
+	return 0;
+}
+
+/* Of the GIL, or of a lock, who has it is what is waited for. */
+bool why_state_is_timer(const struct why_state *thread, u64 effect_ns)
+{
+	return (thread->wait_for == WHY_WAIT_OTHER || thread->wait_for == WHY_WAIT_DEVICE ||
+		thread->wait_for == WHY_WAIT_REQUESTS) &&
+	       thread->timed_until_ns >= effect_ns;
+}
+
+int why_states_enter(struct why_states *states, const struct view_event *event, struct err *err)
+{
+	struct why_state *thread = &states->threads[event->row_index];
+	bool is_call = event->kind->number == KIND_api;
+	int result =
+		is_call ? enter_call(states, thread, event) : enter_wait(states, thread, event);
+
+	if (result < 0)
+		return err_errno(err, result, "can't tell why GPUs are idle");
+	return is_call ? 0
+		       : why_timeouts_next(states->timeouts, event, &thread->timed_until_ns, err);
+}
+
+int why_states_leave(struct why_states *states, const struct view_event *event)
+{
+	struct why_state *thread = &states->threads[event->row_index];
+	bool is_call = event->kind->number == KIND_api;
+
+	*(is_call ? &thread->calls : &thread->waits) -= 1;
+	if (!is_call && thread->wait_for == WHY_WAIT_GIL &&
+	    thread->wait.woken_by == VALUE_woken_by_thread)
+		return map_set(&states->gil_owners, event->record->pid, 0, event->row_index);
+	return 0;
+}
+
+int why_states_init(struct why_states *states, const struct view *view, struct why_tally *tally,
+		    struct why_timeouts *timeouts)
+{
+	const struct view_survey *survey = view_survey(view);
+
+	states->view = view;
+	states->tally = tally;
+	states->timeouts = timeouts;
+	states->threads = calloc(survey->row_count + 1, sizeof(*states->threads));
+	if (!states->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < survey->row_count; i++) {
+		const struct view_row *row = &survey->rows[i];
+
+		states->threads[i].calls_until_ns =
+			view_recorded_until(view, VALUE_recorded_sort_cuda_calls, row->pid);
+		states->threads[i].waits_until_ns =
+			view_recorded_until(view, VALUE_recorded_sort_waits, row->pid);
+		if (row->type == ROW_THREAD && map_set(&states->rows, row->pid, row->tid, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void why_states_free(struct why_states *states)
+{
+	why_waits_free(&states->waits);
+	map_free(&states->rows);
+	map_free(&states->gil_owners);
+	free(states->threads);
+}
