@@ -9,28 +9,29 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "process/sockets.h"
 
 #define EPOLL_SHOWN  3 /* of the descriptors that one waits for */
 #define EPOLL_LOOKED 256
 
-static void append_socket(u32 pid, u64 inode, u64 other, struct text *text)
+static void append_socket(u32 pid, u64 inode, u64 other, struct text *text,
+			  struct socket_roles *roles)
 {
 	struct socket_asked asked = {.inode = inode, .other = other};
 
 	sockets_describe(pid, &asked, 1);
 	text_append(text, text_string(&asked.text));
+	sockets_count(roles, asked.role, text_string(&asked.text));
 	text_free(&asked.text);
 }
 
 static void append_plain(u32 pid, const char *path, const struct stat *status, u64 other,
-			 struct text *text)
+			 struct text *text, struct socket_roles *roles)
 {
 	static const char anonymous[] = "anon_inode:";
 	size_t length = strlen(path);
 
 	if (S_ISSOCK(status->st_mode)) {
-		append_socket(pid, status->st_ino, other, text);
+		append_socket(pid, status->st_ino, other, text, roles);
 	} else if (S_ISFIFO(status->st_mode) && !strncmp(path, "pipe:", strlen("pipe:"))) {
 		text_append(text, "pipe");
 	} else if (!strncmp(path, anonymous, strlen(anonymous))) {
@@ -135,11 +136,12 @@ static void append_member(u32 pid, const struct members *members, size_t i, stru
 {
 	char path[PATH_MAX];
 	struct stat status;
+	struct socket_roles none; /* a socket is above */
 
 	if (members->sockets[i].inode)
 		text_append(text, text_string(&members->sockets[i].text));
 	else if (look(pid, members->fds[i], path, &status))
-		append_plain(pid, path, &status, 0, text);
+		append_plain(pid, path, &status, 0, text, &none);
 	else
 		text_appendf(text, "descriptor %u", members->fds[i]);
 }
@@ -160,7 +162,7 @@ static void append_members(u32 pid, const struct members *members, struct text *
 		text_appendf(text, ", %zu more", members->count - shown);
 }
 
-static void append_epoll(u32 pid, u32 fd, struct text *text)
+static void append_epoll(u32 pid, u32 fd, struct text *text, struct socket_roles *roles)
 {
 	struct members *members = calloc(1, sizeof(*members));
 
@@ -172,13 +174,19 @@ static void append_epoll(u32 pid, u32 fd, struct text *text)
 		append_members(pid, members, text);
 	else
 		text_append(text, " of nothing");
-	for (size_t i = 0; i < members->looked; i++)
-		text_free(&members->sockets[i].text);
+	for (size_t i = 0; i < members->looked; i++) {
+		struct socket_asked *socket = &members->sockets[i];
+
+		if (socket->inode)
+			sockets_count(roles, socket->role, text_string(&socket->text));
+		text_free(&socket->text);
+	}
 	free(members->fds);
 	free(members);
 }
 
-bool open_file_describe(u32 pid, u32 fd, u64 inode, u64 other, struct text *text)
+bool open_file_describe(u32 pid, u32 fd, u64 inode, u64 other, struct text *text,
+			struct socket_roles *roles)
 {
 	char path[PATH_MAX];
 	struct stat status;
@@ -186,8 +194,8 @@ bool open_file_describe(u32 pid, u32 fd, u64 inode, u64 other, struct text *text
 	if (!look(pid, fd, path, &status) || status.st_ino != inode)
 		return false;
 	if (!strcmp(path, "anon_inode:[eventpoll]"))
-		append_epoll(pid, fd, text);
+		append_epoll(pid, fd, text, roles);
 	else
-		append_plain(pid, path, &status, other, text);
+		append_plain(pid, path, &status, other, text, roles);
 	return true;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/socket_words.h"
 
 #define TCP_LISTEN     0x0a
 #define UNIX_LISTENS   0x10000 /* __SO_ACCEPTCON, in the column of flags */
@@ -45,8 +44,8 @@ static struct socket_asked *find(const struct search *search, u64 inode,
 static void append_role(enum socket_role role, struct text *text)
 {
 	static const char *const words[] = {
-		[SOCKET_ACCEPTED] = " " SOCKET_ACCEPTED_WORD,
-		[SOCKET_LISTENS] = " " SOCKET_LISTENS_WORD,
+		[SOCKET_ACCEPTED] = " (accepted)",
+		[SOCKET_LISTENS] = " (listening)",
 	};
 
 	text_append(text, words[role] ?: "");
@@ -333,10 +332,11 @@ void sockets_describe(u32 pid, struct socket_asked *sockets, size_t count)
 	free(search.listeners);
 }
 
-void sockets_describe_ends(u32 pid, const struct socket_ends *ends, struct text *text)
+enum socket_role sockets_describe_ends(u32 pid, const struct socket_ends *ends, struct text *text)
 {
 	struct search search = {.listeners_only = true};
 	struct socket_ends own = *ends;
+	enum socket_role role;
 
 	if (ends->protocol == IPPROTO_UDP)
 		own.state = 0;
@@ -345,9 +345,18 @@ void sockets_describe_ends(u32 pid, const struct socket_ends *ends, struct text 
 			   &(struct socket_table){.file = ends->family == AF_INET ? "tcp" : "tcp6",
 						  .protocol = "tcp",
 						  .read = read_internet});
+	role = role_of(&search, &own);
 	append_ends(ends->protocol == IPPROTO_UDP      ? "udp"
 		    : ends->protocol == PROTOCOL_MPTCP ? "mptcp"
 						       : "tcp",
-		    &own, role_of(&search, &own), text);
+		    &own, role, text);
 	free(search.listeners);
+	return role;
+}
+
+void sockets_count(struct socket_roles *roles, enum socket_role role, const char *words)
+{
+	roles->listening += role == SOCKET_LISTENS;
+	roles->accepted += role == SOCKET_ACCEPTED;
+	roles->connected += role == SOCKET_OTHER && strstr(words, " <-> ");
 }

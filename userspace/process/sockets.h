@@ -13,6 +13,12 @@ enum socket_role {
 	SOCKET_LISTENS,
 };
 
+/* How many there are of which. */
+struct socket_roles {
+	u32 listening, accepted;
+	u32 connected; /* to others, by the process itself or by whom it is not known */
+};
+
 /* Of a socket of the internet. */
 struct socket_ends {
 	u16 family;   /* AF_INET or AF_INET6 */
@@ -34,6 +40,8 @@ struct socket_asked {
 void sockets_describe(u32 pid, struct socket_asked *sockets, size_t count);
 /* One of which the ends are known, in the same words, though it may be gone by now. Appends them. Reads who
  * listens, no more. */
-void sockets_describe_ends(u32 pid, const struct socket_ends *ends, struct text *text);
+enum socket_role sockets_describe_ends(u32 pid, const struct socket_ends *ends, struct text *text);
+/* One more, of these words: of the other end of a connection between UNIX sockets they say nothing. */
+void sockets_count(struct socket_roles *roles, enum socket_role role, const char *words);
 
 #endif

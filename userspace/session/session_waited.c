@@ -23,11 +23,15 @@
 
 struct waiting_text {
 	u32 number, pid;
+	u64 ts;
 	u32 count, more;
+	u32 unknown; /* of count */
+	struct socket_roles roles;
 	struct waiting_file {
 		struct waited_file file;
 		char *what;
 		bool asks; /* who has its other end */
+		bool is_server;
 	} files[WAITED_FILES_MAX];
 };
 
@@ -42,7 +46,9 @@ struct session_waited {
 	u64 next_ns;	     /* when it may be looked again */
 };
 
-static void put_text(struct session *session, u32 number, const struct text *text)
+/* sockets: what is known of those in it; NULL: there are none. */
+static void put_text(struct session *session, u32 number, const struct text *text,
+		     const struct record_waited_sockets *sockets)
 {
 	struct batch *batch;
 
@@ -50,6 +56,8 @@ static void put_text(struct session *session, u32 number, const struct text *tex
 		return;
 	batch = batch_queue_take_empty(session->queue);
 	(void)batch_add_text(batch, RECORD_SOURCE_BPF, number, text->data, text->length);
+	if (sockets)
+		(void)batch_add(batch, &sockets->header);
 	batch_queue_put_full(session->queue, batch);
 }
 
@@ -103,8 +111,8 @@ static const char *arrow_of(const struct waited_file *file)
 	return file->mode & FILE_READS ? "<-" : "->";
 }
 
-/* The process itself only where nobody else has it: who forks has both ends often. */
-static void append_holders(const struct session_waited *waited, u32 pid,
+/* The process itself only where nobody else has it: who forks has both ends often. Has anybody else? */
+static bool append_holders(const struct session_waited *waited, u32 pid,
 			   const struct waited_file *file, struct text *text)
 {
 	size_t count = 0;
@@ -132,6 +140,7 @@ static void append_holders(const struct session_waited *waited, u32 pid,
 		text_appendf(text, " and %zu more", count - HOLDERS_SHOWN);
 	if (!count && itself)
 		text_appendf(text, " %s itself", arrow_of(file));
+	return count;
 }
 
 static void add_holder(void *data, const void *holder)
@@ -144,34 +153,59 @@ static void add_holder(void *data, const void *holder)
 		waited->unknown = "no memory for those who have one";
 }
 
-static void append_file(const struct session_waited *waited, u32 pid,
+/* Is it a connection to somebody else, which is found out only now? */
+static bool append_file(const struct session_waited *waited, u32 pid,
 			const struct waiting_file *file, struct text *text)
 {
+	bool is_pipe = file->file.other.number == file->file.inode;
+
 	text_append(text, file->what ? file->what : "");
 	if (!file->file.other.inode)
-		return;
+		return false;
 	if (!file->asks)
 		text_append(text, " (other end not looked for: too many are waited at)");
 	else if (waited->unknown)
 		text_appendf(text, " (other end not known: %s)", waited->unknown);
 	else
-		append_holders(waited, pid, &file->file, text);
+		return append_holders(waited, pid, &file->file, text) && !is_pipe &&
+		       !file->is_server;
+	return false;
+}
+
+static struct record_waited_sockets sockets_of(const struct waiting_text *waiting)
+{
+	return (struct record_waited_sockets){
+		.header = {.size_bytes = sizeof(struct record_waited_sockets),
+			   .kind = KIND_waited_sockets,
+			   .source = RECORD_SOURCE_BPF,
+			   .ts = waiting->ts,
+			   .pid = waiting->pid,
+			   .name = waiting->number},
+		.listening = waiting->roles.listening,
+		.accepted = waiting->roles.accepted,
+		.connected = waiting->roles.connected,
+		.unknown = waiting->unknown + waiting->more,
+	};
 }
 
 static void finish_text(struct session *session, struct waiting_text *waiting)
 {
 	_cleanup_text_ struct text text = {0};
+	struct record_waited_sockets sockets;
 
 	if (waiting->count + waiting->more > 1)
 		text_append(&text, "any of ");
 	for (u32 i = 0; i < waiting->count; i++) {
 		text_append(&text, i ? ", " : "");
-		append_file(session->waited, waiting->pid, &waiting->files[i], &text);
+		waiting->roles.connected +=
+			append_file(session->waited, waiting->pid, &waiting->files[i], &text);
 		free(waiting->files[i].what);
 	}
 	if (waiting->more)
 		text_appendf(&text, ", %u more", waiting->more);
-	put_text(session, waiting->number, &text);
+	sockets = sockets_of(waiting);
+	put_text(session, waiting->number, &text,
+		 sockets.listening + sockets.accepted + sockets.connected ? &sockets : NULL);
 }
 
 static void find_holders(struct session *session)
@@ -211,8 +245,12 @@ void session_waited_look(struct session *session, bool always)
 /* ---- what is told ---- */
 
 /* Of a socket of the internet the BPF programs told enough: its descriptor may be closed by now. */
-static void describe_ends(u32 pid, const struct waited_ends *told, struct text *text)
+static void describe_ends(u32 pid, const struct waited_ends *told, struct text *text,
+			  struct socket_roles *roles)
 {
+	size_t before = text->length;
+	enum socket_role role;
+
 	struct socket_ends ends = {
 		.family = told->family,
 		.protocol = told->protocol,
@@ -223,27 +261,31 @@ static void describe_ends(u32 pid, const struct waited_ends *told, struct text *
 
 	memcpy(ends.local, told->local, sizeof(ends.local));
 	memcpy(ends.remote, told->remote, sizeof(ends.remote));
-	sockets_describe_ends(pid, &ends, text);
+	role = sockets_describe_ends(pid, &ends, text);
+	sockets_count(roles, role, text_string(text) + before);
 }
 
-static void describe(const struct waited_event *event, u32 i, struct text *text)
+static void describe(const struct waited_event *event, u32 i, struct text *text,
+		     struct waiting_text *waiting)
 {
 	const struct waited_file *file = &event->files[i];
 
-	if (event->ends.family)
-		describe_ends(event->event.pid, &event->ends, text);
-	else if (!open_file_describe(event->event.pid, file->fd, file->inode, file->other.number,
-				     text))
+	if (event->ends.family) {
+		describe_ends(event->event.pid, &event->ends, text, &waiting->roles);
+	} else if (!open_file_describe(event->event.pid, file->fd, file->inode, file->other.number,
+				       text, &waiting->roles)) {
 		text_appendf(text, "descriptor %u (not known what it was)", file->fd);
+		waiting->unknown++;
+	}
 }
 
 static void on_files(struct session *session, const struct waited_event *event)
 {
-	struct waiting_text waiting = {event->event.number,
-				       event->event.pid,
-				       event->count,
-				       event->more,
-				       {{{0}, NULL, false}}};
+	struct waiting_text waiting = {.number = event->event.number,
+				       .pid = event->event.pid,
+				       .ts = event->event.ts,
+				       .count = event->count,
+				       .more = event->more};
 	struct session_waited *waited = session->waited;
 	bool asks = false;
 
@@ -256,10 +298,15 @@ static void on_files(struct session *session, const struct waited_event *event)
 		return;
 	for (u32 i = 0; i < event->count; i++) {
 		const struct waited_file *file = &event->files[i];
+		u32 servers = waiting.roles.listening + waiting.roles.accepted;
 		struct text text = {0};
 
-		describe(event, i, &text);
-		waiting.files[i] = (struct waiting_file){*file, text.data, false};
+		describe(event, i, &text, &waiting);
+		waiting.files[i] = (struct waiting_file){
+			.file = *file,
+			.what = text.data,
+			.is_server = waiting.roles.listening + waiting.roles.accepted > servers,
+		};
 		if (file->other.inode && waited->end_count < PIPE_ENDS_MAX) {
 			waited->ends[waited->end_count++] = file->other;
 			waiting.files[i].asks = asks = true;
@@ -281,7 +328,7 @@ void session_on_waited(void *data, const struct process_event *event)
 		return;
 	}
 	text_appendf(&text, "%.*s", (int)sizeof(event->comm), (const char *)event->comm);
-	put_text(session, event->number, &text);
+	put_text(session, event->number, &text, NULL);
 }
 
 struct session_waited *session_waited_free(struct session_waited *waited)

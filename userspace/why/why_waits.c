@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/socket_words.h"
 
 static const char *const words[WHY_WAITS] = {
 #define WAIT(name, words) [WHY_WAIT_##name] = words,
@@ -129,62 +128,6 @@ bool why_waits_is_timed(const struct view_event *event)
 	return false;
 }
 
-/* One of those that are waited for, length bytes of its words: "tcp 10.0.0.5:8000 <-> 10.0.0.9 (accepted)", "unix:/run/x.sock (accepted) <-> nginx (pid 9)". */
-static bool is_server(const char *end, size_t length)
-{
-	static const char *const roles[] = {" " SOCKET_ACCEPTED_WORD, " " SOCKET_LISTENS_WORD};
-
-	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
-		const char *role = memmem(end, length, roles[i], strlen(roles[i]));
-		const char *rest = role ? role + strlen(roles[i]) : NULL;
-
-		if (role && (rest == end + length || !strncmp(rest, " <-> ", strlen(" <-> ")) ||
-			     !strncmp(rest, " (other end", strlen(" (other end"))))
-			return true;
-	}
-	return false;
-}
-
-/* To somebody else: what wakes a loop from within are both ends of one. */
-static bool is_connection(const char *end, size_t length)
-{
-	const char *arrow = memmem(end, length, " <-> ", strlen(" <-> "));
-	const char *other = arrow ? arrow + strlen(" <-> ") : NULL;
-
-	return other && strncmp(end, "pipe", strlen("pipe")) != 0 &&
-	       strncmp(other, "itself", strlen("itself")) != 0;
-}
-
-/* "2 more": which ones these are nobody knows. */
-static bool is_rest(const char *end, size_t length)
-{
-	return strspn(end, "0123456789") && length > strlen(" more") &&
-	       !strncmp(end + length - strlen(" more"), " more", strlen(" more"));
-}
-
-/* Are others served at all of them that are connections, and at one at least? */
-static bool serves(const char *waited)
-{
-	static const char epoll[] = "epoll of ", polled[] = "any of ";
-	bool is_epoll = !strncmp(waited, epoll, strlen(epoll)), is_any = false;
-
-	if (is_epoll)
-		waited += strlen(epoll);
-	else if (!strncmp(waited, polled, strlen(polled)))
-		waited += strlen(polled);
-	while (*waited) {
-		const char *next = strstr(waited, ", ");
-		size_t length = next ? (size_t)(next - waited) : strlen(waited);
-
-		if (is_server(waited, length))
-			is_any = true;
-		else if (is_connection(waited, length) || (!is_epoll && is_rest(waited, length)))
-			return false;
-		waited += length + (next ? strlen(", ") : 0);
-	}
-	return is_any;
-}
-
 /* Ranks wait for each other at such sockets, too. */
 static bool has_rank(const struct view *view, u32 pid)
 {
@@ -197,22 +140,50 @@ static bool has_rank(const struct view *view, u32 pid)
 	return rank && (sscanf(rank, "%*u of %u", &count) != 1 || count > 1);
 }
 
+static u32 known_or_0(u32 count)
+{
+	return count == ~0U ? 0 : count;
+}
+
+/* At all of them that are connections, and at one at least? */
+static bool serves(const struct view *view, const struct record_waited_sockets *sockets)
+{
+	return (known_or_0(sockets->listening) || known_or_0(sockets->accepted)) &&
+	       !sockets->connected && !sockets->unknown && !has_rank(view, sockets->header.pid);
+}
+
+/* By each text that says what is waited for. */
+static int find_served(struct why_waits *waits, const struct view *view)
+{
+	size_t count;
+	const struct record_header *const *facts = view_facts(view, KIND_waited_sockets, &count);
+
+	waits->has_served = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct record_waited_sockets *sockets =
+			(const struct record_waited_sockets *)facts[i];
+
+		if (sockets &&
+		    map_set(&waits->served, sockets->header.name, 0, serves(view, sockets)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int why_waits_served(struct why_waits *waits, const struct view *view,
 		     const struct view_event *event, enum why_wait *ret_wait)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
-	const char *waited;
-	const u64 *known;
-	bool is;
+	const u64 *is_served;
 
 	if (!wait->waited)
 		return 0;
-	known = map_find(&waits->served, wait->waited, 0);
-	waited = known ? NULL : view_text(view, wait->waited);
-	is = known ? *known : waited && serves(waited) && !has_rank(view, wait->header.pid);
-	if (!known && map_set(&waits->served, wait->waited, 0, is))
+	if (!waits->has_served && find_served(waits, view))
 		return -ENOMEM;
-	for (size_t i = 0; is && i < ARRAY_SIZE(served); i++)
+	is_served = map_find(&waits->served, wait->waited, 0);
+	if (!is_served || !*is_served)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(served); i++)
 		if (!strncmp(event->name, served[i].word, strlen(served[i].word))) {
 			*ret_wait = served[i].wait;
 			return 1;

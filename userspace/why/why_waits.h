@@ -10,6 +10,7 @@
 struct why_waits {
 	struct map known; /* (process, stack) -> enum why_wait of the functions in it */
 	struct map served; /* text of what is waited for -> is it one at which others are served? */
+	bool has_served; /* all of them are in it of which anything is known */
 	const char *plain; /* a name that says nothing of it: most waits in a row have one name, and the view has it once */
 };
 
