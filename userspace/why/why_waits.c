@@ -75,6 +75,13 @@ static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
 	return WHY_WAIT_NONE;
 }
 
+/* What waits for another program can be interrupted, but for a disk (O_SYNC, a full journal) it cannot, also where a thread of the kernel's sees to that. */
+static bool woke_program(const struct record_off_cpu *wait)
+{
+	return wait->woken_by == VALUE_woken_by_thread &&
+	       !(wait->waker && wait->reason == VALUE_off_cpu_reason_uninterruptible);
+}
+
 /* By its name alone. */
 static bool find_named(struct why_waits *waits, const char *name, const struct record_off_cpu *wait,
 		       enum why_wait *ret_wait)
@@ -87,7 +94,7 @@ static bool find_named(struct why_waits *waits, const char *name, const struct r
 		if (strncmp(name, named[i].word, strlen(named[i].word)) != 0)
 			continue;
 		plain = false;
-		if (named[i].of_device && wait->woken_by == VALUE_woken_by_thread)
+		if (named[i].of_device && woke_program(wait))
 			continue;
 		*ret_wait = named[i].wait;
 		return true;
