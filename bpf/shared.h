@@ -100,7 +100,7 @@ enum process_event_kind {
 	PROCESS_UNKNOWN_CODE, /* it executed another program, or a stack leads to where no file is known to be mapped; told once,
 			       * until userspace has told what it maps */
 	PROCESS_WAITED_FOR, /* a thread waits for a file that nobody waited for yet: struct waited_event, with the number of its text */
-	PROCESS_STRANGER, /* a thread of no target, that got the CPU of one or woke one: its name, the number of its text */
+	PROCESS_STRANGER, /* a thread of no target, that got the CPU of one or woke one: its process, its name, the number of its text */
 	PROCESS_UNCOVERED_CODE, /* a stack leads through code of a file that its unwind table does not know */
 };
 

@@ -29,6 +29,7 @@ static __noinline u32 stranger_text(const struct task_struct *task)
 	if (!number || bpf_map_update_elem(&waited_files, &key, &number, BPF_NOEXIST))
 		return 0;
 	event.number = number;
+	event.pid = task->tgid;
 	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), task->comm);
 	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 	return number;

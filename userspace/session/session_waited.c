@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -328,6 +329,9 @@ void session_on_waited(void *data, const struct process_event *event)
 		return;
 	}
 	text_appendf(&text, "%.*s", (int)sizeof(event->comm), (const char *)event->comm);
+	/* Nobody else is to be looked for. */
+	if (event->pid == (u32)getpid())
+		text_append(&text, " (this recording)");
 	put_text(session, event->number, &text, NULL);
 }
 
