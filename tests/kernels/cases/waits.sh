@@ -13,10 +13,12 @@ for name in read futex; do
 		grep -F "\"waker_tid\":$TARGET," | grep -F '"reason":"sleeping","woken_by":"thread"' | grep -c '"dur"')
 	equal "$seen" "$rounds" "waits in $name, woken by the main thread"
 done
-for name in clock_nanosleep poll; do
+for name in clock_nanosleep poll epoll_wait; do
+	waker=timer
+	[ $name != epoll_wait ] || waker=interrupt # by a timer of the program's, which is none of the wait
 	thread="\"tid\":$(count_of $name.tid),"
 	woken=$(grep '^{"kind":"off_cpu"' out.ndjson | grep -F "$thread" | grep -F "\"name\":\"$name\"" |
 		grep -o '"woken_by":"[a-z]*"' | sort -u)
-	equal "$woken" '"woken_by":"interrupt"' "what wakes $name"
+	equal "$woken" "\"woken_by\":\"$waker\"" "what wakes $name"
 done
 equal "$(grep -F "\"tid\":$(count_of always.tid)," out.ndjson | grep -F '"name":"pause"' | grep -c '"before":"yes"')" 1 "the wait that lasts all the time"
