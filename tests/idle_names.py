@@ -15,7 +15,8 @@ def is_name(row):
 	if why == "runs other code":
 		return not OF_SYSTEM.search(what)
 	if why == "waits":
-		return " woken by " in what or " for " in what or " at " in what
+		# A sleep waits for its time alone.
+		return " woken by " in what or " for " in what or " at " in what or "nanosleep" in what
 	return True
 
 
