@@ -354,14 +354,15 @@ int task_woken(u64 *context)
 	off = place_get(task->pid);
 	if (!off)
 		return 0;
-	if (is_thread_itself(waker)) {
+	/* With PREEMPT_RT a thread of the kernel's sees to timers. */
+	if (is_own_timer(task)) {
+		waking.by = VALUE_woken_by_timer;
+	} else if (is_thread_itself(waker)) {
 		waking.by = VALUE_woken_by_thread;
 		waking.pid = waker->tgid;
 		waking.tid = waker->pid;
 		if (!is_target(waker->tgid))
 			waking.name = stranger_text(waker);
-	} else if (is_own_timer(task)) {
-		waking.by = VALUE_woken_by_timer;
 	}
 	waking.ts = bpf_ktime_get_ns();
 	if (off->since_ns)

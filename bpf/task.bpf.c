@@ -324,8 +324,8 @@ int task_exec(void *context)
 	if (walks_by_tables) {
 		bpf_map_delete_elem(&unwind_spaces, &tgid);
 		bpf_map_delete_elem(&python_processes, &tgid);
-		tell_userspace(PROCESS_UNKNOWN_CODE, tgid, 1);
 	}
+	tell_userspace(PROCESS_UNKNOWN_CODE, tgid, 1);
 	end_calls(VALUE_call_ended_exec, true);
 	preemption_on();
 	return 0;

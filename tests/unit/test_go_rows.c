@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "elf/elf_go_rows.h"
 #include "scratch_folder.h"
 #include "unwind_file.h"
 
@@ -241,6 +242,24 @@ TEST(rules_of_each_layout)
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(ways); j++)
 			check_layout(layouts[i], ways[j]);
+}
+
+/* Stacks lead through functions without a row there too: libgmp has some. */
+TEST(file_that_is_none_of_go_s)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_go_rows rows;
+	struct unwind_rule rule;
+	struct elf_file *elf;
+
+	CHECK(fd >= 0 && !elf_file_open(fd, "this", &elf, NULL));
+	CHECK_U64(elf_go_rows_open(elf, &rows), 0);
+	CHECK_U64(elf_go_rows_count(&rows), 0);
+	CHECK(!elf_go_rows_find(&rows, 0x1000, &rule));
+	CHECK(!elf_go_rows_find(&rows, 0, &rule));
+	elf_go_rows_close(&rows);
+	elf_file_free(elf);
+	close(fd);
 }
 
 UNIT_MAIN()

@@ -296,6 +296,15 @@ static int clones(struct function *function)
 		      : put(function, function->start + call, UNWIND_CFA_END, 0, UNWIND_SAME);
 }
 
+/* From Go 1.21 on its assembler gives functions a frame that had none: where they note the stack then, it lies lower. */
+static bool pushes_frame_pointer(const struct function *function)
+{
+	/* push rbp; mov rbp, rsp */
+	static const struct pattern pushes = PATTERN(0x55, 0x48, 0x89, 0xe5);
+
+	return is_at(function->code, function->code_bytes, &pushes);
+}
+
 /*
  * It calls a function on the thread's first stack, without a frame of its own. There rbp still is that of who called it, whose frame is
  * where it points to: that function's caller is the next one. Itself it is left out: it is always of the runtime, which names what it has
@@ -309,6 +318,8 @@ static int system_stack(struct function *function)
 	/* One that Go's compiler made, to call it. */
 	if (at == function->code_bytes)
 		return plain(function);
+	if (pushes_frame_pointer(function))
+		return unsupported(function);
 	result = put_depth(function, function->start, 0, UNWIND_SAME);
 	for (bool away = true; !result; away = !away) {
 		at = find_stack_change(function, at, &bytes);
@@ -356,17 +367,22 @@ static size_t goroutine_rule(const struct function *function, struct unwind_rule
 	return code[16] & 0x87 ? function->code_bytes : at + notes.count;
 }
 
+/* sub rsp, number; and rsp, -16 */
+static const struct pattern room_made = PATTERN(0x48, 0x83, 0xec, ANY_BYTE, 0x48, 0x83, 0xe4, 0xf0);
+
+static bool makes_room(const struct function *function)
+{
+	return find(function, 0, &room_made) < function->code_bytes;
+}
+
 /* Where it notes on the same stack where that was, before it made room: in rdx until then. */
 static int calls_c_there(const struct function *function, size_t from)
 {
-	/* sub rsp, number; and rsp, -16 */
-	static const struct pattern makes_room =
-		PATTERN(0x48, 0x83, 0xec, ANY_BYTE, 0x48, 0x83, 0xe4, 0xf0);
 	/* mov [rsp + 40], rdx; mov [rsp], rdx */
 	static const struct pattern notes = PATTERN(0x48, 0x89, 0x54, 0x24, ANY_BYTE);
 	static const struct pattern notes_first = PATTERN(0x48, 0x89, 0x14, 0x24);
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_RSP_POINTS, .words = 1, .rbx = UNWIND_LOST};
-	size_t room = find(function, from, &makes_room), note = find(function, room, &notes);
+	size_t room = find(function, from, &room_made), note = find(function, room, &notes);
 	size_t note_first = find(function, room, &notes_first), behind;
 	int result;
 
@@ -390,6 +406,9 @@ static int calls_c(struct function *function)
 
 	if (change == function->code_bytes)
 		return plain(function);
+	if (pushes_frame_pointer(function) ||
+	    (noted == function->code_bytes && !makes_room(function)))
+		return unsupported(function);
 	result = put_depth(function, function->start, 0, UNWIND_SAME);
 	if (noted < function->code_bytes && change < noted) {
 		first_return = noted;
@@ -474,6 +493,7 @@ static const struct {
 	{"runtime.cgocallback_gofunc", elsewhere, false},
 	{"runtime.nanotime1", elsewhere, false},
 	{"runtime.nanotime", elsewhere, false},
+	{"time.now", elsewhere, false},
 	{"runtime.walltime1", elsewhere, false},
 	{"runtime.walltime", elsewhere, false},
 };

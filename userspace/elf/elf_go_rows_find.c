@@ -45,11 +45,14 @@ bool elf_go_rows_find(const struct elf_go_rows *rows, u64 address, struct unwind
 {
 	const struct elf_go_crosscall *crosscall = &rows->crosscall;
 	struct search search = {.address = address};
-	u64 index = address - crosscall->start < crosscall->end - crosscall->start
-			    ? rows->table.count
-			    : function_find(rows, address);
-	u64 start, end;
+	u64 start, end, index;
 
+	/* Most files are none of Go's. */
+	if (!elf_go_rows_count(rows))
+		return false;
+	index = address - crosscall->start < crosscall->end - crosscall->start
+			? rows->table.count
+			: function_find(rows, address);
 	/* Nothing that begins a byte before itself is asked for there: it is no stack that is followed on. */
 	if (!elf_go_rows_extent(rows, index, &start, &end) || address < start || address >= end)
 		return false;

@@ -272,10 +272,14 @@ static int text_find(struct elf_go_table *table)
 /* Functions are there in order, and behind the last one stands where it ends. */
 bool elf_go_table_extent(const struct elf_go_table *table, u64 index, struct elf_extent *ret_extent)
 {
-	u8 entry_bytes = table->layout->entry_bytes;
-	u64 place = table->functions + index * 2 * entry_bytes, start, end;
+	u64 place, start, end;
+	u8 entry_bytes;
 
-	if (index >= table->count || !word_at(table, place, entry_bytes, &start) ||
+	if (index >= table->count)
+		return false;
+	entry_bytes = table->layout->entry_bytes;
+	place = table->functions + index * 2 * entry_bytes;
+	if (!word_at(table, place, entry_bytes, &start) ||
 	    !word_at(table, place + 2 * entry_bytes, entry_bytes, &end))
 		return false;
 	*ret_extent = (struct elf_extent){table->text + start, end > start ? end - start : 0};
@@ -285,12 +289,15 @@ bool elf_go_table_extent(const struct elf_go_table *table, u64 index, struct elf
 /* Where what is told of it stands. */
 static bool function_at(const struct elf_go_table *table, u64 index, u64 *ret_place)
 {
-	u8 entry_bytes = table->layout->entry_bytes;
-	/* Those of Go 1.2 are counted from the table, as the functions are; later ones each from their own part. */
-	u64 functions = table->layout->functions_at ? table->functions : 0, beside;
+	u64 functions, beside;
+	u8 entry_bytes;
 
-	if (index >= table->count ||
-	    !word_at(table, table->functions + (index * 2 + 1) * entry_bytes, entry_bytes,
+	if (index >= table->count)
+		return false;
+	entry_bytes = table->layout->entry_bytes;
+	/* Those of Go 1.2 are counted from the table, as the functions are; later ones each from their own part. */
+	functions = table->layout->functions_at ? table->functions : 0;
+	if (!word_at(table, table->functions + (index * 2 + 1) * entry_bytes, entry_bytes,
 		     &beside) ||
 	    beside > table->size - functions)
 		return false;

@@ -223,15 +223,18 @@ static int function_add(struct builder *builder, u32 number, const struct elf_cf
 
 static int go_functions_read(struct builder *builder)
 {
-	u64 count = elf_go_rows_count(&builder->go), start, end;
+	u64 count = elf_go_rows_count(&builder->go), start, end, last = 0;
 	int result = 0;
 
-	for (u64 i = 0; !result && i < count; i++)
-		if (elf_go_rows_extent(&builder->go, i, &start, &end) && end > builder->start &&
-		    start < builder->end)
-			result = function_put(
-				builder, start,
-				&(struct function){.entry = (u32)i, .source = GO_TABLE});
+	for (u64 i = 0; !result && i < count; i++) {
+		/* They are in order, but for the last, which is none of the table's: each is read once, however long they say to be. */
+		if (!elf_go_rows_extent(&builder->go, i, &start, &end) || end <= builder->start ||
+		    start >= builder->end || (start < last && i + 1 < count))
+			continue;
+		last = start;
+		result = function_put(builder, start,
+				      &(struct function){.entry = (u32)i, .source = GO_TABLE});
+	}
 	return result;
 }
 

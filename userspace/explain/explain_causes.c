@@ -109,26 +109,25 @@ static enum explain_finding finding_without_call(const struct why_cause *cause)
 	return of_wait[cause->wait] ? of_wait[cause->wait] - 1 : finding_of_own(cause);
 }
 
-/* A copy that its caller waits for: for the time being, see settle(). */
-static enum explain_finding copy_or_readback(const struct why_cause *cause,
-					     enum explain_finding finding)
-{
-	return finding == EXPLAIN_COPIES && cause->held != WHY_NOT_HELD ? EXPLAIN_READBACK
-									: finding;
-}
-
 size_t explain_cause_shares(const struct why *why, const struct why_cause *cause,
 			    struct explain_share ret_shares[EXPLAIN_SHARES_MAX])
 {
-	enum explain_finding held = copy_or_readback(cause, finding_of_held(why, cause));
-	enum explain_finding own = copy_or_readback(cause, finding_without_call(cause));
-	u64 held_ns = held == EXPLAIN_FINDINGS ? 0 : held == own ? cause->ns : cause->held_ns;
+	enum explain_finding held = finding_of_held(why, cause), own = finding_without_call(cause);
+	u64 held_ns = held == EXPLAIN_FINDINGS ? 0 : cause->held_ns;
+	u64 own_gaps = held_ns && held == own ? 0 : cause->gaps;
 	size_t count = 0;
 
+	/* A copy that its caller waited for: for the time being, see settle(). */
+	if (held == EXPLAIN_COPIES) {
+		held = EXPLAIN_READBACK;
+		own = own == EXPLAIN_COPIES ? EXPLAIN_READBACK : own;
+	}
 	if (held_ns)
-		ret_shares[count++] = (struct explain_share){held, held_ns, true};
+		ret_shares[count++] =
+			(struct explain_share){held, held_ns, cause->gaps, .by_call = true};
 	if (held_ns < cause->ns)
-		ret_shares[count++] = (struct explain_share){own, cause->ns - held_ns, false};
+		ret_shares[count++] = (struct explain_share){own, cause->ns - held_ns, own_gaps,
+							     .by_call = false};
 	return count;
 }
 
@@ -176,13 +175,14 @@ static void name_place(const struct explain *explain, const struct why *why,
 }
 
 static int add_place(const struct explain *explain, const struct why *why,
-		     const struct why_cause *cause, bool by_call, u64 ns,
+		     const struct why_cause *cause, bool by_call, const struct explain_share *share,
 		     struct explain_places *places)
 {
 	_cleanup_text_ struct text place = {0};
 
 	name_place(explain, why, cause, by_call, &place);
-	return place.failed || explain_places_add(places, text_string(&place), ns, cause->gaps)
+	return place.failed || explain_places_add(places, text_string(&place), share->ns,
+						  share->gaps)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -191,7 +191,7 @@ int explain_share_place_add(const struct explain *explain, const struct why *why
 			    const struct why_cause *cause, const struct explain_share *share,
 			    struct explain_places *places)
 {
-	return add_place(explain, why, cause, share->by_call, share->ns, places);
+	return add_place(explain, why, cause, share->by_call, share, places);
 }
 
 /* Who is waited for where that is no thread of those that are recorded. */
@@ -215,7 +215,7 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 	if (explain_share_place_add(explain, &explain->why, cause, share, &evidence->places))
 		return -ENOMEM;
 	if (share->by_call && cause->sort == WHY_CODE && *cause->what &&
-	    add_place(explain, &explain->why, cause, false, share->ns, &evidence->behind))
+	    add_place(explain, &explain->why, cause, false, share, &evidence->behind))
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
@@ -225,9 +225,9 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 		text_append(&name, rows[cause->row_index].name);
 	return name.failed ||
 			       explain_places_add(&evidence->threads, text_string(&name), share->ns,
-						  cause->gaps) ||
+						  share->gaps) ||
 			       explain_places_add(&evidence->waiters, rows[waiter].name, share->ns,
-						  cause->gaps)
+						  share->gaps)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -239,7 +239,7 @@ static int add_share(struct explain *explain, const struct why_cause *cause,
 	const char *seen = why_seen(cause->sort);
 
 	evidence->idle_ns += share->ns;
-	evidence->count += cause->gaps;
+	evidence->count += share->gaps;
 	evidence->seen_ns += strcmp(seen, "seen") ? 0 : share->ns;
 	evidence->sampled_ns += strcmp(seen, "sampled") ? 0 : share->ns;
 	return add_names(explain, cause, share, evidence);

@@ -135,13 +135,14 @@ static void append_place(const struct explain *explain, const struct explain_sai
 	append_top(&evidence_of(explain, said)->places, PLACE_COLUMNS, true, text);
 }
 
-/* ", then mostly decode work.py:11 (train) (2.10 s)"; nothing where samples do not tell. */
+/* ", then mostly decode work.py:11 (train) (2.10 s)"; nothing where samples do not tell of most of it. */
 static void append_behind(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
 	const struct explain_evidence *evidence = evidence_of(explain, said);
 
-	if (!evidence->behind.names.count)
+	if (!evidence->behind.names.count ||
+	    2 * explain_places_sum(&evidence->behind) < evidence->idle_ns)
 		return;
 	text_append(text, ", then mostly ");
 	append_top(&evidence->behind, PLACE_COLUMNS, true, text);

@@ -181,7 +181,7 @@ int explain_causes_settle(struct explain *explain);
 #define EXPLAIN_SHARES_MAX 2
 struct explain_share {
 	enum explain_finding finding;
-	u64 ns;
+	u64 ns, gaps; /* of two of one finding the gaps are with the first */
 	bool by_call; /* it is the doing of the call that held the thread, see why_cause.held_ns */
 };
 /* Of something that is known: how many. */

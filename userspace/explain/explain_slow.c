@@ -70,7 +70,7 @@ static struct explain_places *places_of(struct explain_slow_part *part, u32 grou
 static int add_cause(const struct explain *explain, const struct why *why,
 		     const struct why_cause *cause, double gpus, struct explain_slow *slow)
 {
-	struct explain_share shares[EXPLAIN_SHARES_MAX] = {{.ns = cause->ns}};
+	struct explain_share shares[EXPLAIN_SHARES_MAX] = {{.ns = cause->ns, .gaps = cause->gaps}};
 	bool is_known = why_is_known(cause->sort);
 	size_t count = is_known ? explain_cause_shares(why, cause, shares) : 1;
 

@@ -136,7 +136,7 @@ static void append_member(u32 pid, const struct members *members, size_t i, stru
 {
 	char path[PATH_MAX];
 	struct stat status;
-	struct socket_roles none; /* a socket is above */
+	struct socket_roles none = {0}; /* a socket is above */
 
 	if (members->sockets[i].inode)
 		text_append(text, text_string(&members->sockets[i].text));

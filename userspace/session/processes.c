@@ -343,7 +343,8 @@ static void on_event(void *data, const struct process_event *event)
 	case PROCESS_UNKNOWN_CODE:
 		processes->status.unknown_code_count++;
 		if (event->thread)
-			code_map_note_exec(processes->config.code, event->pid, event->ts);
+			processes->config.on_executed(processes->config.data, event->pid,
+						      event->ts);
 		break;
 	case PROCESS_WAITED_FOR:
 	case PROCESS_STRANGER:
@@ -355,8 +356,17 @@ static void on_event(void *data, const struct process_event *event)
 	}
 }
 
-/* Those that were forked between the look at /proc and the moment from which on the kernel tells. Their links
- * are put in with the first events. */
+/* Where the parent is not known any more it is none of them. */
+static void note_parent(struct code_map *map, u32 child, const u32 *targets, size_t count)
+{
+	u32 parent = descendants_parent(child);
+
+	for (size_t i = 0; i < count; i++)
+		if (targets[i] == parent)
+			code_map_note_fork(map, child, parent);
+}
+
+/* Those that were forked between the look at /proc and the moment from which on the kernel tells; their links come with the first events. */
 static int add_late_children(struct processes *processes, struct err *err)
 {
 	const struct processes_config *config = &processes->config;
@@ -376,7 +386,8 @@ static int add_late_children(struct processes *processes, struct err *err)
 			if (result)
 				break;
 			on_fork(processes, found[i], now_ns);
-			code_map_note_fork(config->code, found[i], descendants_parent(found[i]));
+			note_parent(config->code, found[i], known, known_count);
+			note_parent(config->code, found[i], found, found_count);
 		}
 		if (result || !found_count)
 			return result;

@@ -24,6 +24,8 @@ struct processes_config {
 	struct code_map *code; /* told who was forked by whom; the caller's */
 	/* A stack leads through code that its unwind table does not know. */
 	void (*on_uncovered)(void *data, u32 pid, u64 address);
+	/* A process has executed another program, at ts. */
+	void (*on_executed)(void *data, u32 pid, u64 ts);
 	/* A thread waits for a file that is new. */
 	void (*on_waited)(void *data, const struct process_event *event);
 	void *data;

@@ -45,6 +45,7 @@ static int attach(struct session *session, struct err *err)
 					     .single = config->single_probes,
 					     .code = &session->code.map,
 					     .on_uncovered = session_on_uncovered_code,
+					     .on_executed = session_on_executed,
 					     .on_waited = session_on_waited,
 					     .data = session};
 	struct source_targets targets = session_source_targets(session);

@@ -93,7 +93,8 @@ static void hurry_agents(const struct session *session, size_t known)
 	const struct code_map *map = &session->code.map;
 
 	for (size_t i = known; session->result.agents && i < map->count; i++)
-		if (gpu_target_is_driver(map->mappings[i].path))
+		if (gpu_target_is_driver(map->mappings[i].path) &&
+		    code_map_is_own(map, &map->mappings[i]))
 			agents_hurry(session->result.agents, map->mappings[i].pid);
 }
 
@@ -134,6 +135,15 @@ void session_look_at_unknown_code(struct session *session)
 void session_look_at_any_code(struct session *session)
 {
 	session_look_at_code(session, is_code_unknown(session));
+}
+
+void session_on_executed(void *data, u32 pid, u64 ts)
+{
+	struct session *session = data;
+
+	code_map_note_exec(&session->code.map, pid, ts);
+	if (session->result.agents)
+		agents_note_exec(session->result.agents, pid, ts);
 }
 
 void session_on_uncovered_code(void *data, u32 pid, u64 address)

@@ -126,6 +126,8 @@ void session_look_at_unknown_code(struct session *session);
 /* Some times a second: the same, and where the amount of code has changed. */
 void session_look_at_any_code(struct session *session);
 
+/* A process has executed another program, at ts; data: the session. */
+void session_on_executed(void *data, u32 pid, u64 ts);
 /* A stack leads through code that its unwind table does not know; data: the session. */
 void session_on_uncovered_code(void *data, u32 pid, u64 address);
 

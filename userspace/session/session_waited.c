@@ -156,13 +156,14 @@ static void add_holder(void *data, const void *holder)
 
 /* Is it a connection to somebody else, which is found out only now? */
 static bool append_file(const struct session_waited *waited, u32 pid,
-			const struct waiting_file *file, struct text *text)
+			const struct waiting_file *file, u32 *unknown, struct text *text)
 {
 	bool is_pipe = file->file.other.number == file->file.inode;
 
 	text_append(text, file->what ? file->what : "");
 	if (!file->file.other.inode)
 		return false;
+	*unknown += (!file->asks || waited->unknown) && !is_pipe && !file->is_server;
 	if (!file->asks)
 		text_append(text, " (other end not looked for: too many are waited at)");
 	else if (waited->unknown)
@@ -199,7 +200,8 @@ static void finish_text(struct session *session, struct waiting_text *waiting)
 	for (u32 i = 0; i < waiting->count; i++) {
 		text_append(&text, i ? ", " : "");
 		waiting->roles.connected +=
-			append_file(session->waited, waiting->pid, &waiting->files[i], &text);
+			append_file(session->waited, waiting->pid, &waiting->files[i],
+				    &waiting->unknown, &text);
 		free(waiting->files[i].what);
 	}
 	if (waiting->more)

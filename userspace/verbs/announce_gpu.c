@@ -147,7 +147,12 @@ void announce_gpu_result(const struct agents *agents)
 				    report->why);
 		if (*report->audit)
 			say_audit(report);
-		if (report->cut && report->ended)
+		if (report->executed_ns)
+			log_warning("%s (%u) executed another program while it was recorded: what "
+				    "that does on GPUs is missing, and GPU work of the last 100 ms "
+				    "before may be",
+				    comm, pid);
+		else if (report->cut && report->ended)
 			log_warning("%s (%u) ended while it was recorded: GPU work of its last "
 				    "100 ms may be missing",
 				    comm, pid);

@@ -170,8 +170,8 @@ static int find_served(struct why_waits *waits, const struct view *view)
 		const struct record_waited_sockets *sockets =
 			(const struct record_waited_sockets *)facts[i];
 
-		if (sockets &&
-		    map_set(&waits->served, sockets->header.name, 0, serves(view, sockets)))
+		if (sockets && map_set(&waits->served, sockets->header.name, sockets->header.pid,
+				       serves(view, sockets)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -187,7 +187,7 @@ int why_waits_served(struct why_waits *waits, const struct view *view,
 		return 0;
 	if (!waits->has_served && find_served(waits, view))
 		return -ENOMEM;
-	is_served = map_find(&waits->served, wait->waited, 0);
+	is_served = map_find(&waits->served, wait->waited, wait->header.pid);
 	if (!is_served || !*is_served)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(served); i++)

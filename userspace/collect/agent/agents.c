@@ -142,8 +142,7 @@ bool agent_report_failed(const struct agent_report *report)
 
 bool agent_report_ended_first(const struct agent_report *report)
 {
-	return report->late && (report->outcome == AGENT_REFUSED || report->never_answered) &&
-	       target_is_gone(report->target);
+	return report->late && report->ended_first;
 }
 
 /* ---- the window ---- */

@@ -70,7 +70,7 @@ struct agent_report {
 	struct cupti_supply supply;
 	enum agent_outcome outcome;
 	bool late; /* it came inside the window: with a command, or in a descendant */
-	bool never_answered; /* FAILED: its target ended first */
+	bool ended_first; /* REFUSED, FAILED: its target did, before the agent had answered */
 	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
@@ -90,6 +90,7 @@ struct agent_report {
 	bool stuck; /* it is still in a flush of CUPTI's, which waits for the GPU: it leaves when that returns */
 	bool finalizing; /* it is still in cuptiFinalize, with all handed over: it leaves when that returns */
 	bool ended; /* its target did, before it was asked to leave */
+	u64 executed_ns; /* its target executed another program then, and with that it is gone; 0: it did not */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
 	char audit[AGENT_REPORT_BYTES]; /* what the target has, before and after, in words; "": it has ended */
 };
@@ -137,6 +138,8 @@ void agents_follow(struct agents *agents);
 bool agents_follows(const struct agents *agents);
 /* Descendants of a command in which the driver is mapped, and into which it loaded no agent; ret_example: one of them. */
 size_t agents_unreached(const struct agents *agents, u32 *ret_example);
+/* A process executed another program, at ts: its agent is gone. */
+void agents_note_exec(struct agents *agents, u32 pid, u64 ts);
 /* A process has mapped the driver: if it is a descendant for which no agent was tried, agents_follow() looks at once. */
 void agents_hurry(struct agents *agents, u32 pid);
 /* Behind the window: the same of one that did so itself, and has not got it from who forked it. If no agent was tried it is counted: it ended too

@@ -37,7 +37,7 @@ void agents_look_for_answer(const struct agents *agents, struct agent *agent)
 	agents_stacks_report(agents, agent);
 	if (!agent->launch && target_is_gone(agent->target)) {
 		agents_fail(agent, "the target ended");
-		agent->report.never_answered = true;
+		agent->report.ended_first = true;
 	} else if (state == AGENT_STATE_FAILED) {
 		fail_by_hint(agent, agent->control->hint, AGENT_HINT_BYTES);
 	} else if (feature == AGENT_FEATURE_FAILED || feature == AGENT_FEATURE_IGNORED) {

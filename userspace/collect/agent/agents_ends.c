@@ -66,6 +66,36 @@ static int put_lost(const struct agents *agents, const struct agent *agent, stru
 	return result;
 }
 
+/* With the program what CUPTI had not handed over is gone. */
+static int put_executed(const struct agents *agents, const struct agent *agent, struct batch *batch)
+{
+	u64 executed_ns = __atomic_load_n(&agent->report.executed_ns, __ATOMIC_ACQUIRE);
+	u64 complete_ns =
+		__atomic_load_n(&agent->control->cupti_facts.handed_over_ns, __ATOMIC_ACQUIRE);
+	int result;
+
+	if (!executed_ns)
+		return 0;
+	complete_ns += complete_ns ? agent->clock_shift_ns : 0;
+	result = put(agents, agent, batch, VALUE_recorded_sort_gpu,
+		     VALUE_recording_end_why_executed, executed_ns, complete_ns);
+	return result ? result
+		      : put(agents, agent, batch, VALUE_recorded_sort_cuda_calls,
+			    VALUE_recording_end_why_executed, executed_ns, complete_ns);
+}
+
+void agents_note_exec(struct agents *agents, u32 pid, u64 ts)
+{
+	for (size_t i = 0; i < agents->count; i++) {
+		struct agent *agent = &agents->agents[i];
+
+		/* Of a command the driver loads it with the program that uses CUDA. */
+		if (agent->control && !agent->launch && agents_process(agent)->pid == pid &&
+		    !agent->report.executed_ns)
+			__atomic_store_n(&agent->report.executed_ns, ts, __ATOMIC_RELEASE);
+	}
+}
+
 int agents_put_ends(const struct agents *agents, const struct agent *agent, struct batch *batch)
 {
 	int result;
@@ -74,5 +104,7 @@ int agents_put_ends(const struct agents *agents, const struct agent *agent, stru
 	    (agent->report.outcome != AGENT_WORKS && agent->report.outcome != AGENT_AWAITED))
 		return 0;
 	result = put_shed(agents, agent, batch);
-	return result ? result : put_lost(agents, agent, batch);
+	if (!result)
+		result = put_lost(agents, agent, batch);
+	return result ? result : put_executed(agents, agent, batch);
 }

@@ -22,7 +22,8 @@ static bool says_it_left(const struct agent *agent)
 
 bool agents_has_left(const struct agent *agent)
 {
-	if (target_is_gone(agents_process(agent)) || agents_thread_has_ended(agent))
+	if (target_is_gone(agents_process(agent)) || agents_thread_has_ended(agent) ||
+	    agent->report.executed_ns)
 		return true;
 	return !agent->injection.own.tid && says_it_left(agent);
 }
@@ -77,7 +78,7 @@ static void audit(struct agent *agent)
 	agent->report.silent =
 		agent->report.outcome == AGENT_WORKS && !agents_counter(agent, AGENT_COUNT_WORK);
 	agent->report.ended = target_is_gone(agent->target);
-	if (!agent->report.ended &&
+	if (!agent->report.ended && !agent->report.executed_ns &&
 	    !process_audit_take(agent->target->pid, &agent->injection.own, &after, NULL)) {
 		process_audit_compare(&agent->before, &after, &text);
 		snprintf(agent->report.audit, sizeof(agent->report.audit), "%s",

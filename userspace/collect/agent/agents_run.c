@@ -98,6 +98,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
+	agent->report.ended_first = false;
 	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
@@ -110,6 +111,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	    supply(agents, agent, &err) || put_in(agents, agent, &err)) {
 		agents_copy_string(agent->report.why, sizeof(agent->report.why), err.message,
 				   sizeof(err.message));
+		agent->report.ended_first = target_is_gone(agent->target);
 		return;
 	}
 	agent->answered = false;
