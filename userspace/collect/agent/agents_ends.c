@@ -84,16 +84,22 @@ static int put_executed(const struct agents *agents, const struct agent *agent, 
 			    VALUE_recording_end_why_executed, executed_ns, complete_ns);
 }
 
+/* Events come late: what it executed before the agent was put in is the program that this is in, and what has its number now may be another process. */
+static bool is_gone_with(const struct agent *agent, u32 pid, u64 ts)
+{
+	const struct target *process = agents_process(agent);
+
+	/* Of a command the driver loads it with the program that uses CUDA. */
+	return agent->control && !agent->launch && agent->put_in_ns && ts > agent->put_in_ns &&
+	       process->pid == pid && !target_is_gone(process) && !agent->report.executed_ns;
+}
+
 void agents_note_exec(struct agents *agents, u32 pid, u64 ts)
 {
-	for (size_t i = 0; i < agents->count; i++) {
-		struct agent *agent = &agents->agents[i];
-
-		/* Of a command the driver loads it with the program that uses CUDA. */
-		if (agent->control && !agent->launch && agents_process(agent)->pid == pid &&
-		    !agent->report.executed_ns)
-			__atomic_store_n(&agent->report.executed_ns, ts, __ATOMIC_RELEASE);
-	}
+	for (size_t i = 0; i < agents->count; i++)
+		if (is_gone_with(&agents->agents[i], pid, ts))
+			__atomic_store_n(&agents->agents[i].report.executed_ns, ts,
+					 __ATOMIC_RELEASE);
 }
 
 int agents_put_ends(const struct agents *agents, const struct agent *agent, struct batch *batch)

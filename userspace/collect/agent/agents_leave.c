@@ -22,10 +22,10 @@ static bool says_it_left(const struct agent *agent)
 
 bool agents_has_left(const struct agent *agent)
 {
-	if (target_is_gone(agents_process(agent)) || agents_thread_has_ended(agent) ||
-	    agent->report.executed_ns)
+	if (target_is_gone(agents_process(agent)) || agents_thread_has_ended(agent))
 		return true;
-	return !agent->injection.own.tid && says_it_left(agent);
+	/* No thread of ours that lives is held for gone, whatever was told. */
+	return !agent->injection.own.tid && (agent->report.executed_ns || says_it_left(agent));
 }
 
 static bool is_long_ago(const struct agent *agent, const u64 *target_ns)

@@ -114,6 +114,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 		agent->report.ended_first = target_is_gone(agent->target);
 		return;
 	}
+	agent->put_in_ns = clock_monotonic_ns();
 	agent->answered = false;
 	agent->report.outcome = AGENT_WORKS;
 	agents_tell_threads(agents, agent);
