@@ -137,6 +137,17 @@ enum {
 	CALL(295) CALL(296)		    /* preadv, pwritev */             \
 	CALL(299) CALL(307)		    /* recvmmsg, sendmmsg */      \
 	CALL(426)			    /* io_uring_enter */
+/* Those that send by the socket whose descriptor is their first argument, or take from it what was sent. */
+#define ARCH_SOCKET_CALLS(CALL)                                               \
+	CALL(0) CALL(1) CALL(19) CALL(20)   /* read, write, readv, writev */  \
+	CALL(40)			    /* sendfile */                    \
+	CALL(42)			    /* connect */                     \
+	CALL(44) CALL(45) CALL(46) CALL(47) /* sendto, recvfrom, sendmsg, recvmsg */ \
+	CALL(48)			    /* shutdown */                    \
+	CALL(299) CALL(307)		    /* recvmmsg, sendmmsg */
+#define ARCH_ACCEPT_CALLS(CALL)	 CALL(43) CALL(288) /* accept, accept4 */
+/* Those that wait for one of several: poll, ppoll, select, pselect6, epoll_wait, epoll_pwait, epoll_pwait2. */
+#define ARCH_SEVERAL_CALLS(CALL) CALL(7) CALL(271) CALL(23) CALL(270) CALL(232) CALL(281) CALL(441)
 #define ARCH_SELECT	    23
 #define ARCH_PSELECT6	    270
 #define ARCH_PPOLL	    271

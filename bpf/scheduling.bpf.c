@@ -8,6 +8,7 @@
 #include "stacks.h"
 #include "arch_x86_64.h"
 #include "kernel_workers.h"
+#include "loopback.h"
 #include "own_timer.h"
 #include "waited.h"
 
@@ -357,7 +358,7 @@ int task_woken(u64 *context)
 	/* With PREEMPT_RT a thread of the kernel's sees to timers. */
 	if (is_own_timer(task)) {
 		waking.by = VALUE_woken_by_timer;
-	} else if (is_thread_itself(waker)) {
+	} else if (is_thread_itself(waker) || is_woken_by_loopback(task, waker)) {
 		waking.by = VALUE_woken_by_thread;
 		waking.pid = waker->tgid;
 		waking.tid = waker->pid;
