@@ -64,8 +64,8 @@ GPU_KINDS = ("api", "kernel", "copy", "set", "sync", "graph_launch", "gpu_event"
 NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration", "gpu_memory", "gpu_pool", "gpu_event")
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
-DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launch_after_kernel", "size_unknown", "range_unnamed", "launch_stack_uncertain", "names_cut")
-NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call", "samples_missed", "python_unreadable", "python_refused", "stack_cut", "launch_stacks_sampled", "kernel_sources_cut", "cupti_defect", "steps_shortened")
+DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launched_before", "launch_after_kernel", "size_unknown", "range_unnamed", "launch_stack_uncertain", "names_cut")
+NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call", "samples_missed", "python_unreadable", "python_refused", "stack_cut", "launch_stacks_sampled", "kernel_sources_cut", "cupti_defect", "steps_shortened", "launched_before")
 WAITING = re.compile(r".* \((\d+)\): \d+ threads? that only waited")
 
 QUERIES = {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 #define LOG_INDENT "  "
@@ -30,6 +31,11 @@ size_t log_lines(void)
 	return log_lines_written;
 }
 
+size_t log_columns(void)
+{
+	return terminal_columns(STDERR_FILENO, LOG_COLUMNS);
+}
+
 /* How many bytes of it go on a line of so many columns: up to a blank, where there is one. */
 static size_t first_part(const char *string, size_t columns)
 {
@@ -45,10 +51,10 @@ static size_t first_part(const char *string, size_t columns)
 /* Appends its lines, all but the first indented. How many there are. */
 static size_t wrap(struct text *text, const char *string)
 {
-	size_t count = 0;
+	size_t columns = log_columns(), count = 0;
 
 	do {
-		size_t part = first_part(string, LOG_COLUMNS - (count ? strlen(LOG_INDENT) : 0));
+		size_t part = first_part(string, columns - (count ? strlen(LOG_INDENT) : 0));
 
 		text_append(text, count++ ? LOG_INDENT : "");
 		text_append_bytes(text, string, part);

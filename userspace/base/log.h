@@ -2,7 +2,7 @@
 /*
  * Words to the user on stderr, by level. The verbs use it, and main.c, which says what was wrong with the options before there is a
  * verb; all else returns errors, at most says something at LOG_DEBUG, and writes to stderr by no other way.
- * A message is one line; on a terminal it goes on in the next where it is longer than LOG_COLUMNS.
+ * A message is one line; on a terminal it goes on in the next where it is longer than that is wide, or LOG_COLUMNS.
  * The level, with when it was set and how many lines there were, is one of the two globals that the program has.
  */
 #ifndef GPUPROBE_BASE_LOG_H
@@ -19,6 +19,8 @@ void log_set_level(enum log_level level);
 enum log_level log_level(void);
 /* How many lines have been written so far, as on a terminal. */
 size_t log_lines(void);
+/* How long these are at most. */
+size_t log_columns(void);
 
 /* "gpuprobe: " + message + newline, at any level. Control characters in the arguments are escaped: names
  * of a target are untrusted. */

@@ -16,10 +16,13 @@ enum explain_format { EXPLAIN_TEXT, EXPLAIN_MARKDOWN, EXPLAIN_JSON };
 /* -EINVAL: there is no such format. */
 int explain_format_find(const char *name, enum explain_format *ret_format, struct err *err);
 
+#define EXPLAIN_COLUMNS 110
+
 struct explain_style {
 	enum explain_format format;
 	bool brief; /* of text: 12 lines at most */
 	const char *path; /* of the capture, for people; NULL: none */
+	size_t columns; /* of text: how wide it is at most; 0: EXPLAIN_COLUMNS */
 };
 
 /* Appended. docs/formats/explain.md has what JSON looks like. 0 or -errno. */

@@ -102,6 +102,16 @@ void explain_process_append_short(const struct explain *explain, u32 pid, struct
 	append_known(", rank ", process.rank, text);
 }
 
+bool explain_gpu_is_recorded(const struct explain *explain)
+{
+	const struct view_survey *survey = explain->survey;
+
+	for (size_t i = 0; i < survey->row_count; i++)
+		if (attribute_of(explain->view, survey->rows[i].pid, "gpu", "CUPTI version"))
+			return true;
+	return false;
+}
+
 static bool is_told_of(const struct view_survey *survey, size_t row)
 {
 	for (size_t i = 0; i < row; i++)

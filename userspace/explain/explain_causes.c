@@ -131,6 +131,13 @@ size_t explain_cause_shares(const struct why *why, const struct why_cause *cause
 	return count;
 }
 
+/* The wait of who waits says nothing of who has the GIL. */
+static bool is_own_wait_for_gil(const struct why_cause *cause)
+{
+	return cause->wait == WHY_WAIT_GIL && cause->sort == WHY_WAIT &&
+	       cause->waiter == WHY_NO_ROW;
+}
+
 /* Of a cause of which nothing more is known: where most of it is. */
 static const char *nameless_place(enum why_sort sort)
 {
@@ -161,6 +168,10 @@ static void name_place(const struct explain *explain, const struct why *why,
 	const struct view_row *rows = explain->survey->rows;
 	const char *call = cause->held == WHY_NOT_HELD ? "" : why->whats.strings[cause->held];
 
+	if (is_own_wait_for_gil(cause)) {
+		text_append(text, "not known");
+		return;
+	}
 	if (*call && (by_call || !*cause->what)) {
 		text_appendf(text, "%s%s", by_call ? "" : "behind ", call);
 		return;
@@ -170,8 +181,15 @@ static void name_place(const struct explain *explain, const struct why *why,
 		return;
 	}
 	text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
-	if (cause->row_index != WHY_NO_ROW)
+	if (cause->row_index == WHY_NO_ROW)
+		return;
+	if (cause->wait != WHY_WAIT_PEER) {
 		text_appendf(text, " (%s)", rows[cause->row_index].name);
+		return;
+	}
+	/* Ranks have one name all. */
+	text_append(text, " in ");
+	explain_process_append_short(explain, rows[cause->row_index].pid, text);
 }
 
 static int add_place(const struct explain *explain, const struct why *why,
@@ -202,7 +220,8 @@ static void append_stranger(const struct why_cause *cause, struct text *text)
 	if (!waker)
 		text_append(text, "what is not known");
 	else
-		text_appendf(text, "%s, not recorded", waker);
+		text_appendf(text, "%s%s", waker,
+			     why_describe_is_stranger(waker) ? ", not recorded" : "");
 }
 
 static int add_names(struct explain *explain, const struct why_cause *cause,
@@ -216,6 +235,10 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 		return -ENOMEM;
 	if (share->by_call && cause->sort == WHY_CODE && *cause->what &&
 	    add_place(explain, &explain->why, cause, false, share, &evidence->behind))
+		return -ENOMEM;
+	if (cause->at &&
+	    explain_places_add(&evidence->at, explain->why.whats.strings[cause->at - 1], share->ns,
+			       share->gaps))
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
@@ -306,7 +329,8 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 	to->sampled_ns += from->sampled_ns;
 	if (merge_places(&from->places, &to->places) ||
 	    merge_places(&from->threads, &to->threads) ||
-	    merge_places(&from->waiters, &to->waiters) || merge_places(&from->behind, &to->behind))
+	    merge_places(&from->waiters, &to->waiters) ||
+	    merge_places(&from->behind, &to->behind) || merge_places(&from->at, &to->at))
 		return -ENOMEM;
 	explain_evidence_free(from);
 	*from = (struct explain_evidence){0};
@@ -316,7 +340,7 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 /* What calls that wait for a GPU wait for. */
 static int settle_syncs(struct explain *explain)
 {
-	if (!explain->to_host_tiny.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
+	if (!explain->read_backs.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
 	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)
 		return merge(explain, EXPLAIN_SYNC, EXPLAIN_READBACK);

@@ -148,6 +148,18 @@ static void append_behind(const struct explain *explain, const struct explain_sa
 	append_top(&evidence->behind, PLACE_COLUMNS, true, text);
 }
 
+/* " in next_batch (train.py:9)": where most of those that waited did so; nothing where that is not known of most of it. */
+static void append_at(const struct explain *explain, const struct explain_said *said,
+		      struct text *text)
+{
+	const struct explain_evidence *evidence = evidence_of(explain, said);
+
+	if (!evidence->at.names.count || 2 * explain_places_sum(&evidence->at) < evidence->idle_ns)
+		return;
+	text_append(text, " in ");
+	append_top(&evidence->at, PLACE_COLUMNS, false, text);
+}
+
 static void append_thread(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
@@ -191,7 +203,7 @@ static u64 counted(const struct explain *explain, enum explain_finding finding)
 	case EXPLAIN_SYNC:
 		return explain->sync_count;
 	case EXPLAIN_READBACK:
-		return explain->to_host_tiny.count;
+		return explain->read_backs.count;
 	case EXPLAIN_TINY:
 		return explain->copies[COPY_TINY].count;
 	case EXPLAIN_PAGEABLE:
@@ -253,7 +265,7 @@ static void append_counted(const struct explain *explain, const struct explain_s
 static void append_readback_bytes(const struct explain *explain, const struct explain_said *said,
 				  struct text *text)
 {
-	const struct explain_copies *copies = &explain->to_host_tiny;
+	const struct explain_copies *copies = &explain->read_backs;
 
 	(void)said;
 	explain_append_bytes(copies->count ? round((double)copies->bytes / copies->count) : 0,

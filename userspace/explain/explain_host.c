@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "explain/explain_parts.h"
+#include "why/why_object.h"
 
 struct thread {
 	u64 run_ns, waiting_ns;
@@ -87,6 +88,20 @@ static const char *who_woke(const struct run *run, const struct record_off_cpu *
 	return name ?: view_task_name(run->explain->view, wait->waker_pid, wait->waker_tid);
 }
 
+/* "recvfrom for tcp 10.0.0.1:80 (listening)" */
+static void append_what(const struct explain *explain, const struct view_event *event,
+			struct text *text)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	const char *object = view_text(explain->view, wait->waited);
+
+	text_append(text, event->name);
+	if (!object)
+		return;
+	text_append(text, " for ");
+	why_object_append(object, text);
+}
+
 static int add_wait(struct run *run, const struct view_event *event)
 {
 	static const enum explain_finding findings[WHY_WAITS] = {
@@ -96,7 +111,7 @@ static int add_wait(struct run *run, const struct view_event *event)
 	};
 	const struct record_off_cpu *wait = (const void *)event->record;
 	u64 ready_ns = wait->runnable_ns == ~0ULL ? 0 : wait->runnable_ns;
-	_cleanup_text_ struct text text = {0};
+	_cleanup_text_ struct text text = {0}, what = {0};
 	const char *waker = who_woke(run, wait);
 	enum why_wait sort;
 	u64 ns;
@@ -106,10 +121,12 @@ static int add_wait(struct run *run, const struct view_event *event)
 	ready_ns = ready_ns < event->dur ? ready_ns : event->dur;
 	ns = event->dur - ready_ns;
 	run->threads[event->row_index].ready_told_ns += ready_ns;
-	append_where(run->explain, event, event->name, &text);
+	append_what(run->explain, event, &what);
+	append_where(run->explain, event, text_string(&what), &text);
 	if (waker)
 		text_appendf(&text, ", woken by %s", waker);
-	if (text.failed || why_waits_find(&run->waits, run->explain->view, event, &sort) ||
+	if (text.failed || what.failed ||
+	    why_waits_find(&run->waits, run->explain->view, event, &sort) ||
 	    add_to(run, EXPLAIN_NO_CPU, event, "woken, and waited for a CPU", ready_ns))
 		return -ENOMEM;
 	if (wait->reason == VALUE_off_cpu_reason_stopped)
@@ -193,13 +210,24 @@ static int run_total(void *data, const struct view_event *event, struct err *err
 
 /* ---- the thread that ran most ---- */
 
+/* Of threads that ran for less than this part of the time none is what the program does. */
+#define IDLE_PART 200
+
+/* Where all are idle the first thread of the first process stands for what it waits for: pools wait behind that. */
 static size_t busiest(const struct run *run)
 {
+	const struct view_survey *survey = run->explain->survey;
+	u64 window_ns = survey->window_end_ns - survey->window_start_ns;
 	size_t most = 0;
 
-	for (size_t i = 1; i < run->explain->survey->row_count; i++)
+	for (size_t i = 1; i < survey->row_count; i++)
 		if (run->threads[i].run_ns > run->threads[most].run_ns)
 			most = i;
+	for (size_t i = 0; i < survey->row_count; i++)
+		if (run->threads[most].run_ns < window_ns / IDLE_PART &&
+		    survey->rows[i].type == ROW_THREAD &&
+		    survey->rows[i].tid == survey->rows[i].pid && run->threads[i].waiting_ns)
+			return i;
 	return most;
 }
 
@@ -219,7 +247,7 @@ static int tell_busiest(struct run *run)
 	size_t row = busiest(run);
 	struct thread *thread = &run->threads[row];
 
-	if (!run->explain->survey->row_count || !thread->run_ns)
+	if (!run->explain->survey->row_count)
 		return 0;
 	if (thread->other_ns > thread->run_ns)
 		thread->other_ns = thread->run_ns;

@@ -57,6 +57,7 @@ struct explain_evidence {
 	u64 seen_ns, sampled_ns; /* of idle_ns, how it is known; the rest is inferred */
 	struct explain_places places, threads, waiters;
 	struct explain_places behind; /* of calls that hold a thread: what code that then runs, where samples say so */
+	struct explain_places at; /* where in the code those wait that wait for others */
 };
 
 void explain_evidence_free(struct explain_evidence *evidence);
@@ -70,6 +71,8 @@ struct explain_copies {
 enum explain_copy_sort { COPY_TINY, COPY_PAGEABLE, COPY_OTHER, COPY_SORTS };
 
 #define EXPLAIN_TINY_BYTES 16384
+/* Up to so much the host reads to go by it: a loss, tokens, logits. */
+#define EXPLAIN_READBACK_BYTES (1 << 20)
 
 /* How a thread's operations change between streams. */
 struct explain_thread_streams {
@@ -158,7 +161,7 @@ struct explain {
 	struct explain_evidence evidence[EXPLAIN_FINDINGS];
 	enum explain_finding final[EXPLAIN_FINDINGS]; /* to which the evidence of each came in the end */
 	struct explain_slow slow;
-	struct explain_copies copies[COPY_SORTS], to_host_tiny;
+	struct explain_copies copies[COPY_SORTS], read_backs;
 	u64 sync_count, waited_ns, readback_ns; /* of threads that launch: calls that wait; how long those right behind a tiny copy to the host */
 	u64 allocation_count;
 	u64 operation_count, operation_ns;
@@ -242,6 +245,8 @@ struct explain_process {
 size_t explain_processes(const struct explain *explain, struct explain_process ret_processes[EXPLAIN_PROCESSES_MAX]);
 /* "python3 (442): PyTorch, CUDA 13.0" */
 void explain_process_append(const struct explain_process *process, struct text *text);
+/* Was an agent in one of the processes, which would have told of work? */
+bool explain_gpu_is_recorded(const struct explain *explain);
 /* "train (100), rank 3 of 8" */
 void explain_process_append_short(const struct explain *explain, u32 pid, struct text *text);
 

@@ -110,4 +110,5 @@ void explain_evidence_free(struct explain_evidence *evidence)
 	explain_places_free(&evidence->threads);
 	explain_places_free(&evidence->waiters);
 	explain_places_free(&evidence->behind);
+	explain_places_free(&evidence->at);
 }

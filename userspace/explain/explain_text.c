@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "explain/explain_parts.h"
 
-#define COLUMNS	      110
 #define TOP_MOST      5
 #define FINDINGS_MOST 5
 #define NAME_COLUMNS  72
@@ -40,7 +39,7 @@ static void append_wrapped(const struct page *page, const char *first, const cha
 		return;
 	}
 	while (*words) {
-		size_t room = COLUMNS - strlen(indent);
+		size_t room = (page->style->columns ?: EXPLAIN_COLUMNS) - strlen(indent);
 		size_t end = text_skip_columns(words, room), length = end;
 
 		if (words[end])
@@ -142,12 +141,23 @@ static void append_gpu(const struct page *page, const struct why_gpu *gpu)
 	page->text->failed |= doubts.failed;
 }
 
+static void append_no_work(const struct page *page)
+{
+	const struct view_survey *survey = page->explain->survey;
+
+	text_appendf(page->text, "%sGPU: no work in ", is_markdown(page) ? "- " : "");
+	explain_append_time(survey->window_end_ns - survey->window_start_ns, page->text);
+	text_append(page->text, ", so far as these processes are recorded\n");
+}
+
 /* By their numbers. */
 static void append_gpus(const struct page *page)
 {
 	const struct why *why = &page->explain->why;
 	size_t most = page->style->brief ? 2 : why->gpu_count, shown = 0;
 
+	if (!page->explain->has_gpu && explain_gpu_is_recorded(page->explain))
+		append_no_work(page);
 	for (u64 number = 0; number <= UINT32_MAX && shown < most; number++) {
 		u64 next = UINT64_MAX;
 

@@ -18,8 +18,8 @@
 struct thread {
 	bool launches;
 	u64 syncs, waited_ns,
-		readback_ns; /* waited: of syncs; readback: of those behind a tiny copy to the host */
-	u64 tiny_launched_ns; /* when the call came back that asked for its last tiny copy to the host; 0: there was none */
+		readback_ns; /* waited: of syncs; readback: of those behind a copy to the host that it may read by */
+	u64 read_back_launched_ns; /* when the call came back that asked for its last such copy; 0: there was none */
 	u64 call_ns;			   /* start of the outermost call */
 	enum explain_finding call_finding; /* of it */
 	u32 calls;
@@ -72,10 +72,10 @@ static enum explain_copy_sort sort_of(const struct record_copy *copy)
 		       : COPY_OTHER;
 }
 
-static bool is_tiny_to_host(const struct record_copy *copy)
+static bool is_read_back(const struct record_copy *copy)
 {
 	return copy->direction == VALUE_copy_direction_device_to_host &&
-	       copy->bytes <= EXPLAIN_TINY_BYTES;
+	       copy->bytes <= EXPLAIN_READBACK_BYTES;
 }
 
 /* Up to ts a GPU did what it does since its last change. */
@@ -121,12 +121,12 @@ static int add_copy(struct run *run, const struct view_event *event)
 	copies->ns += event->dur;
 	if (explain_places_add_kept(&copies->names, event->name, event->dur, 1))
 		return -ENOMEM;
-	if (!is_tiny_to_host(copy))
+	if (!is_read_back(copy))
 		return 0;
-	run->explain->to_host_tiny.count++;
-	run->explain->to_host_tiny.bytes += bytes;
+	run->explain->read_backs.count++;
+	run->explain->read_backs.bytes += bytes;
 	if (event->cause)
-		run->threads[event->cause->row_index].tiny_launched_ns =
+		run->threads[event->cause->row_index].read_back_launched_ns =
 			event->cause->ts + event->cause->dur;
 	return 0;
 }
@@ -235,7 +235,7 @@ static void end_call(struct run *run, const struct view_event *event)
 		return;
 	thread->syncs++;
 	thread->waited_ns += event->dur;
-	if (thread->tiny_launched_ns && thread->tiny_launched_ns + BEHIND_NS > event->ts)
+	if (thread->read_back_launched_ns && thread->read_back_launched_ns + BEHIND_NS > event->ts)
 		thread->readback_ns += event->dur;
 }
 

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/terminal.h"
 #include "explain/explain.h"
 #include "steps/view_steps.h"
 #include "verbs/input.h"
@@ -25,7 +27,10 @@ static int print(const struct text *text)
 
 int verb_explain(const struct options *options)
 {
-	struct explain_style style = {.path = options->arguments.items[0]};
+	struct explain_style style = {
+		.path = options->arguments.items[0],
+		.columns = terminal_columns(STDOUT_FILENO, EXPLAIN_COLUMNS),
+	};
 	struct text text _cleanup_text_ = {0};
 	struct input input = {-1, NULL};
 	struct view *view = NULL;

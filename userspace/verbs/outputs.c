@@ -2,6 +2,7 @@
 #include "verbs/outputs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/temporary_file.h"
+#include "base/terminal.h"
 #include "explain/explain.h"
 #include "exporters/exporter.h"
 #include "steps/view_steps.h"
@@ -248,7 +250,8 @@ int outputs_write(struct capture_reader *reader, int capture_fd, const char *cap
 static int print_verdict(struct view *view, struct blocks_style *style, struct err *err)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
-	const struct explain_style brief = {.brief = true};
+	const struct explain_style brief = {
+		.brief = true, .columns = terminal_columns(fileno(style->file), EXPLAIN_COLUMNS)};
 	_cleanup_text_ struct text text = {0};
 	int result;
 

@@ -34,10 +34,10 @@ static size_t lines_elsewhere(const struct options *options, const char *capture
 	for (size_t i = 0; i < options->outputs.count; i++)
 		lines += strcmp(options->outputs.items[i], capture_path ?: "") != 0
 				 ? 1 + (strlen(options->outputs.items[i]) + WROTE_COLUMNS) /
-						   LOG_COLUMNS
+						   log_columns()
 				 : 0;
 	if (capture_asked)
-		lines += 1 + (3 * strlen(capture_path) + WROTE_CAPTURE_COLUMNS) / LOG_COLUMNS;
+		lines += 1 + (3 * strlen(capture_path) + WROTE_CAPTURE_COLUMNS) / log_columns();
 	return lines;
 }
 

@@ -32,8 +32,27 @@ void view_causes_free(struct view_causes *causes)
 	map_free(&causes->more_effects);
 }
 
+/* Numbers grow: what has a lower one than all calls that were recorded was launched before them. */
+static void settle_missing(struct view_causes *causes)
+{
+	for (size_t i = 0; i < causes->unmatched.capacity; i++) {
+		const struct map_slot *slot = &causes->unmatched.slots[i];
+		const u64 *first =
+			slot->used ? map_find(&causes->first_calls, slot->key_a, 0) : NULL;
+		const u64 *ns;
+
+		if (!first || slot->key_b >= *first)
+			continue;
+		ns = map_find(&causes->unmatched_ns, slot->key_a, slot->key_b);
+		causes->before_count += slot->value;
+		causes->missing_count -= slot->value;
+		causes->missing_ns -= ns ? *ns : 0;
+	}
+}
+
 void view_causes_finish(struct view_causes *causes)
 {
+	settle_missing(causes);
 	view_launches_finish(&causes->launches);
 	map_free(&causes->forgotten);
 	map_free(&causes->unmatched);

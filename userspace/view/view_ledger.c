@@ -188,6 +188,10 @@ int view_ledger_init(struct view *view, const struct view_causes *causes,
 		result = ledger_add_kernels(view, &index, &places, kernels);
 	if (result == 0)
 		result = ledger_add_missing(view, &index, &places, causes);
+	if (result == 0)
+		result = ledger_add(&view->ledger, &index, &places,
+				    VALUE_loss_reason_launched_before, VIEW_PLACE_OF_READING,
+				    causes->before_count);
 	if (result == 0 && view->ledger.count)
 		qsort(view->ledger.losses, view->ledger.count, sizeof(*view->ledger.losses),
 		      compare_losses);

@@ -291,6 +291,7 @@ struct view_causes {
 	struct map unmatched_ns; /* the same -> their time */
 	u64 forgotten_count, missing_count, after_kernel_count;
 	u64 work_ns, missing_ns; /* of work on streams, and of that whose launch is missing */
+	u64 before_count; /* of none of these: launched before the first call that was recorded */
 	const struct view_launch_stacks *stacks; /* of these launches; NULL: not known yet */
 	bool calls_left_out; /* more calls were made than the options allow to be recorded */
 	struct view_bits caused; /* launches that launched something */
@@ -310,7 +311,7 @@ int view_causes_add(struct view_causes *causes, const struct view_kind *kind,
  * are recorded, unless it began before the window; questions are not in the list of calls (gpu/cupti/api_calls.def).
  */
 bool view_causes_is_poll(const struct view_causes *causes, const struct record_header *record);
-/* Frees what only the adding needs. */
+/* Behind all: tells what was launched before the recording, and frees what only the adding needs. */
 void view_causes_finish(struct view_causes *causes);
 /* What makes the correlation ids of a source different from those of others. */
 u64 view_causes_upper_half(const struct view_causes *causes, u32 source);

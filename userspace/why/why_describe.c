@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "steps/step_name.h"
+#include "why/why_object.h"
 
 #define LAUNCHES_KNOWN 8192
 
@@ -24,8 +25,9 @@ static s64 enter(struct why_describe *describe, const struct text *text)
 	return text->failed ? -ENOMEM : why_what(describe->code->tally->why, text_string(text));
 }
 
-#define IN_CODE	 " in "
-#define WOKEN_BY ", woken by "
+#define IN_CODE	  " in "
+#define WOKEN_BY  ", woken by "
+#define INTERRUPT "an interrupt"
 
 static void append_holder(const struct view *view, const struct record_off_cpu *wait,
 			  struct text *text)
@@ -45,11 +47,15 @@ static void append_waker(const struct view *view, const struct record_off_cpu *w
 	const char *name = view_text(view, wait->waker);
 
 	if (wait->woken_by == VALUE_woken_by_interrupt)
-		text_append(text, WOKEN_BY "an interrupt");
+		text_append(text, WOKEN_BY INTERRUPT);
 	if (wait->woken_by != VALUE_woken_by_thread)
 		return;
-	if (!name)
-		name = view_task_name(view, wait->waker_pid, wait->waker_tid);
+	/* Of those that are not recorded the next one has another number, mostly. */
+	if (name) {
+		text_appendf(text, WOKEN_BY "%s", name);
+		return;
+	}
+	name = view_task_name(view, wait->waker_pid, wait->waker_tid);
 	text_appendf(text, WOKEN_BY "%s (%u)", name ? name : "thread", wait->waker_tid);
 }
 
@@ -60,6 +66,13 @@ const char *why_describe_waker(const char *what)
 	for (const char *next = what; (next = strstr(next, WOKEN_BY));)
 		waker = next += strlen(WOKEN_BY);
 	return waker;
+}
+
+bool why_describe_is_stranger(const char *waker)
+{
+	size_t length = strlen(waker);
+
+	return strcmp(waker, INTERRUPT) != 0 && (!length || waker[length - 1] != ')');
 }
 
 static s64 make_wait(struct why_describe *describe, const struct record_off_cpu *wait,
@@ -75,8 +88,10 @@ static s64 make_wait(struct why_describe *describe, const struct record_off_cpu 
 		object = NULL;
 	text_append(&text, side == WHY_SIDE_WAITED ? "behind " : "");
 	text_append(&text, word(describe, wait_name));
-	if (object)
-		text_appendf(&text, " for %s", object);
+	if (object) {
+		text_append(&text, " for ");
+		why_object_append(object, &text);
+	}
 	if (code != describe->code->unknown)
 		text_appendf(&text, IN_CODE "%s", word(describe, code));
 	if (!wait->waited)
@@ -169,7 +184,9 @@ s64 why_describe_preemption(struct why_describe *describe, const struct record_o
 
 	if (!name && wait->instead_tid)
 		name = view_task_name(view, wait->instead_pid, wait->instead_tid);
-	if (name)
+	if (name && wait->instead_pid == wait->header.pid)
+		text_appendf(&text, "by %s, a thread of its own process", name);
+	else if (name)
 		text_appendf(&text, "by %s", name);
 	return enter(describe, &text);
 }

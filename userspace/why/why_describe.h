@@ -20,11 +20,13 @@ enum why_describe_side {
 	WHY_SIDE_WAITED, /* and has no CPU */
 };
 
-/* "read for pipe:[17] in next_batch (train.py:9), woken by loader (17)", "futex in push (queue.cc), at a lock that saver (18) had"; wait_name: number
+/* "read for pipe in next_batch (train.py:9), woken by loader (17)", "futex in push (queue.cc), at a lock that saver (18) had"; wait_name: number
  * in whats. */
 s64 why_describe_wait(struct why_describe *describe, const struct record_off_cpu *wait, u32 wait_name, enum why_describe_side side);
-/* Who ended a wait that is called so: "loader (17)", "an interrupt"; NULL: nobody knows. */
+/* Who ended a wait that is called so: "loader (17)", "redis-server" that is not recorded, "an interrupt"; NULL: nobody knows. */
 const char *why_describe_waker(const char *what);
+/* Is that one that is not recorded? The others have their numbers. */
+bool why_describe_is_stranger(const char *waker);
 /* "cudaMalloc in grow (train.py:12)"; name: number in whats; stack 0, or without code of the program's own: the name alone. */
 s64 why_describe_call(struct why_describe *describe, u32 name, u32 pid, u32 stack);
 /* How many bytes of such words are the call's name. */

@@ -28,16 +28,50 @@ static int enter_call(struct why_states *states, struct why_state *thread,
 	return 0;
 }
 
-/* Who waits for the GIL looks up every few milliseconds, woken by a timer: whoever got it last still has it. */
-static size_t gil_owner(const struct why_states *states, const struct view_event *event)
+static bool has_python(const struct view *view, u32 pid, u32 stack)
 {
-	const u64 *owner = map_find(&states->gil_owners, event->record->pid, 0);
-	const struct why_state *thread = owner ? &states->threads[*owner] : NULL;
+	const struct view_frame *frames;
+	const char *cut;
+	size_t count = stack ? view_frames(view, pid, stack, &frames, &cut) : 0;
 
-	return !owner || *owner == event->row_index ||
-			       (thread->waits && thread->wait_for == WHY_WAIT_GIL)
-		       ? WHY_NO_ROW
-		       : *owner;
+	for (size_t i = 0; i < count; i++)
+		if (frames[i].python)
+			return true;
+	return false;
+}
+
+/* Can it be the one that has the GIL? Who waits has let go of it, but at a page fault and for a CPU; so has who waits for a GPU. */
+static bool may_have_gil(const struct why_states *states, struct why_state *thread, u32 pid, u64 ts)
+{
+	if ((thread->calls && thread->call_syncs) ||
+	    (thread->waits && ts < thread->ready_ns && thread->wait_for != WHY_WAIT_PAGE &&
+	     thread->wait.reason != VALUE_off_cpu_reason_preempted))
+		return false;
+	if (!thread->is_python && thread->sample_stack != thread->asked_stack) {
+		thread->asked_stack = thread->sample_stack;
+		thread->is_python = has_python(states->view, pid, thread->sample_stack);
+	}
+	return thread->is_python;
+}
+
+/* Who waits for the GIL looks up every few milliseconds, woken by a timer. Whoever got it last has it, if it can; else the only one that can. */
+static size_t gil_owner(struct why_states *states, const struct view_event *event)
+{
+	const struct view_survey *survey = view_survey(states->view);
+	const u64 *last = map_find(&states->gil_owners, event->record->pid, 0);
+	u32 pid = event->record->pid;
+	size_t only = WHY_NO_ROW, count = 0;
+
+	for (size_t i = 0; i < survey->row_count; i++) {
+		if (i == event->row_index || survey->rows[i].pid != pid ||
+		    !may_have_gil(states, &states->threads[i], pid, event->ts))
+			continue;
+		if (last && *last == i)
+			return i;
+		only = i;
+		count++;
+	}
+	return count == 1 ? only : WHY_NO_ROW;
 }
 
 static size_t row_of(const struct why_states *states, u32 pid, u32 tid)
@@ -78,10 +112,11 @@ static int enter_wait(struct why_states *states, struct why_state *thread,
 	thread->wait_name = (u32)name;
 	if (why_waits_find(&states->waits, states->view, event, &thread->wait_for))
 		return -ENOMEM;
+	thread->is_python |= thread->wait_for == WHY_WAIT_GIL;
 	if (thread->wait_for == WHY_WAIT_GIL && thread->wait.woken_by != VALUE_woken_by_thread)
 		thread->waker = gil_owner(states, event);
 	if (thread->waker == WHY_NO_ROW &&
-	    why_waits_served(&states->waits, states->view, event, &thread->wait_for) < 0)
+	    why_waits_outside(&states->waits, states->view, event, &thread->wait_for))
 		return -ENOMEM;
 	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
 	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
@@ -92,7 +127,7 @@ static int enter_wait(struct why_states *states, struct why_state *thread,
 bool why_state_is_timer(const struct why_state *thread, u64 effect_ns)
 {
 	return (thread->wait_for == WHY_WAIT_OTHER || thread->wait_for == WHY_WAIT_DEVICE ||
-		thread->wait_for == WHY_WAIT_REQUESTS) &&
+		thread->wait_for == WHY_WAIT_NETWORK || thread->wait_for == WHY_WAIT_REQUESTS) &&
 	       thread->timed_until_ns >= effect_ns;
 }
 
@@ -121,6 +156,20 @@ int why_states_leave(struct why_states *states, const struct view_event *event)
 	return 0;
 }
 
+/* All threads of processes with work of GPUs. */
+static int find_gpu_users(struct why_states *states, const struct view_survey *survey)
+{
+	struct map users __attribute__((cleanup(map_free))) = {0};
+
+	for (size_t i = 0; i < survey->row_count; i++)
+		if (survey->rows[i].type == ROW_STREAM &&
+		    map_set(&users, survey->rows[i].pid, 0, 1))
+			return -ENOMEM;
+	for (size_t i = 0; i < survey->row_count; i++)
+		states->threads[i].has_gpu = map_find(&users, survey->rows[i].pid, 0);
+	return 0;
+}
+
 int why_states_init(struct why_states *states, const struct view *view, struct why_tally *tally,
 		    struct why_timeouts *timeouts)
 {
@@ -142,7 +191,7 @@ int why_states_init(struct why_states *states, const struct view *view, struct w
 		if (row->type == ROW_THREAD && map_set(&states->rows, row->pid, row->tid, i))
 			return -ENOMEM;
 	}
-	return 0;
+	return find_gpu_users(states, survey);
 }
 
 void why_states_free(struct why_states *states)

@@ -24,6 +24,9 @@ struct why_state {
 	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
 	u64 seen_ns;			    /* when something was recorded of it last */
 	bool is_seen;			    /* something was before */
+	bool has_gpu; /* its process has work of GPUs */
+	u32 sample_stack, asked_stack; /* of its last sample; and the one that was looked at for whether it runs Python */
+	bool is_python; /* it has waited for the GIL, or was found in code of Python */
 };
 
 /* Zero-initialise it. */

@@ -42,25 +42,33 @@ struct why_recent *why_recent_of(struct why_recent recent[WHY_RECENT],
 				 const struct why_cause *cause, u64 what)
 {
 	u64 threads = threads_of(cause), rest = rest_of(cause);
-	u64 mixed = (threads ^ rest << 20 ^ rest >> 44 ^ what << 8 ^ cause->sort) *
+	u64 mixed = (threads ^ rest << 20 ^ rest >> 44 ^ what << 8 ^ cause->sort ^
+		     (u64)cause->at << 40) *
 		    0x9e3779b97f4a7c15ULL;
 	struct why_recent *slot = &recent[mixed >> 32 & (WHY_RECENT - 1)];
 
 	if (slot->threads != threads || slot->rest != rest || slot->what != what ||
-	    slot->gpu != cause->gpu || slot->sort != cause->sort)
-		*slot = (struct why_recent){threads, rest, what, cause->gpu, cause->sort, 0};
+	    slot->gpu != cause->gpu || slot->sort != cause->sort || slot->at != cause->at)
+		*slot = (struct why_recent){threads,	 rest,	    what, cause->gpu,
+					    cause->sort, cause->at, 0};
 	return slot;
+}
+
+static s64 dense_number(struct map *numbers, u64 first, u64 second)
+{
+	const u64 *known = map_find(numbers, first, second);
+	u64 number = known ? *known : numbers->count;
+
+	if (!known && map_set(numbers, first, second, number))
+		return -ENOMEM;
+	return (s64)number;
 }
 
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 {
-	u64 threads = threads_of(cause), rest = rest_of(cause);
-	const u64 *known = map_find(&tally->pairs, threads, rest);
-	u64 number = known ? *known : tally->pairs.count;
+	s64 pair = dense_number(&tally->pairs, threads_of(cause), rest_of(cause));
 
-	if (!known && map_set(&tally->pairs, threads, rest, number))
-		return -ENOMEM;
-	return (s64)number;
+	return pair < 0 ? pair : dense_number(&tally->pairs_at, (u64)pair, cause->at);
 }
 
 /* Its place; -ENOMEM. */

@@ -46,25 +46,64 @@ static enum why_wait own_wait(const struct run *run, const struct part *part)
 		       : thread->wait_for;
 }
 
-/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests or by its clock, for these. Who has
- * a lock for too long has it for too long, whatever it does. */
+/* Does it wait for somebody who has what it needs, or does not take what it gives? Then that is what is wrong, whatever he waits for. */
+static bool is_kept_out(enum why_wait wait)
+{
+	return wait == WHY_WAIT_LOCK || wait == WHY_WAIT_GIL || wait == WHY_WAIT_READER;
+}
+
+static u32 process_of(const struct run *run, size_t row)
+{
+	return view_survey(run->view)->rows[row].pid;
+}
+
+/* Does a process with work of GPUs wait for another one? */
+static bool is_peer(const struct run *run, size_t waiter, size_t row)
+{
+	const struct why_state *threads = run->states.threads;
+
+	return threads[waiter].has_gpu && threads[row].has_gpu &&
+	       process_of(run, waiter) != process_of(run, row);
+}
+
+/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests, for the network or by its clock, for these. */
 static enum why_wait wait_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
 	const struct why_gap *gap = &part->cursor->gap;
 	enum why_wait own = sort == WHY_WAIT ? own_wait(run, part) : WHY_WAIT_NONE;
 	enum why_wait waiter = run->states.threads[gap->row].wait_for;
 
-	if (own == WHY_WAIT_REQUESTS || ((own == WHY_WAIT_TIMER || own == WHY_WAIT_SLEEP) &&
-					 waiter != WHY_WAIT_LOCK && waiter != WHY_WAIT_GIL))
+	if (own == WHY_WAIT_REQUESTS)
 		return own;
-	return part->row != gap->row || sort == WHY_WAIT ? waiter : WHY_WAIT_NONE;
+	if ((own == WHY_WAIT_TIMER || own == WHY_WAIT_SLEEP || own == WHY_WAIT_NETWORK) &&
+	    !is_kept_out(waiter))
+		return own;
+	if (part->row == gap->row && sort != WHY_WAIT)
+		return WHY_WAIT_NONE;
+	return waiter == WHY_WAIT_OTHER && is_peer(run, gap->row, part->row) ? WHY_WAIT_PEER
+									     : waiter;
 }
 
-static struct why_cause cause_of(const struct run *run, const struct part *part, enum why_sort sort)
+/* The code in which the gap's thread waits for the one that acts. */
+static s64 waits_at(struct run *run, const struct part *part)
+{
+	const struct why_state *thread = &run->states.threads[part->cursor->gap.row];
+
+	return part->row == part->cursor->gap.row || !thread->waits
+		       ? run->code.unknown
+		       : why_code_call_of(&run->code, thread->wait.header.pid,
+					  thread->wait.header.stack);
+}
+
+static int cause_of(struct run *run, const struct part *part, enum why_sort sort,
+		    struct why_cause *ret_cause)
 {
 	const struct why_gap *gap = &part->cursor->gap;
+	s64 at = waits_at(run, part);
 
-	return (struct why_cause){
+	if (at < 0)
+		return -ENOMEM;
+	*ret_cause = (struct why_cause){
 		.gpu = part->gpu,
 		.sort = sort,
 		.row_index = part->row,
@@ -73,14 +112,16 @@ static struct why_cause cause_of(const struct run *run, const struct part *part,
 		.held = part->cursor->held,
 		.held_until_ns = part->cursor->held_until_ns,
 		.is_long = gap->until_ns - gap->since_ns >= WHY_LONG_NS,
+		.at = at == run->code.unknown ? 0 : (u32)at + 1,
 	};
+	return 0;
 }
 
 static int add(struct run *run, const struct part *part, enum why_sort sort, s64 what)
 {
-	const struct why_cause cause = cause_of(run, part, sort);
+	struct why_cause cause;
 
-	if (what < 0)
+	if (what < 0 || cause_of(run, part, sort, &cause))
 		return -ENOMEM;
 	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->gap.number,
 			     part->since_ns, part->until_ns);
@@ -107,14 +148,14 @@ static int add_wait(struct run *run, const struct part *part, const struct why_s
 
 static int add_code(struct run *run, const struct part *part, const struct why_state *thread)
 {
-	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
-	s64 what = cause.waiter == WHY_NO_ROW
+	s64 what = part->row == part->cursor->gap.row
 			   ? why_describe_launch(&run->describe, &part->cursor->gap)
 			   : run->code.unknown;
+	struct why_cause cause;
 
 	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
 		return add(run, part, WHY_CODE_OR_WAIT, what);
-	if (what < 0)
+	if (what < 0 || cause_of(run, part, WHY_UNSAMPLED, &cause))
 		return -ENOMEM;
 	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap.number, part->since_ns,
 			    part->until_ns);
@@ -130,7 +171,7 @@ static bool is_ready(const struct why_state *thread, u64 since_ns)
 static s64 describe_call(struct run *run, size_t row, u32 stack)
 {
 	return why_describe_call(&run->describe, run->states.threads[row].call,
-				 view_survey(run->view)->rows[row].pid, stack);
+				 process_of(run, row), stack);
 }
 
 /* Nothing was recorded yet of the gap's thread, which may begin only later, or nothing more is, and it may have ended; else WHY_SORTS. */
@@ -385,6 +426,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 	if (!thread->is_seen && tell_of_row(run, event->row_index, event->ts))
 		return no_memory(err);
 	thread->is_seen = true;
+	thread->sample_stack = event->record->stack;
 	if (thread->calls && !thread->call_stack)
 		thread->call_stack = event->record->stack;
 	if (thread->calls || thread->waits)
@@ -406,7 +448,8 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
 			return no_memory(err);
-		cause = cause_of(run, &part, WHY_CODE);
+		if (cause_of(run, &part, WHY_CODE, &cause))
+			return no_memory(err);
 		cause.group = why_tally_cut(run->tally, event->ts, &until_ns);
 		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->ts,
 				    event->record->pid, event->record->stack))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/path.h"
 
 static const char *const words[WHY_WAITS] = {
 #define WAIT(name, words) [WHY_WAIT_##name] = words,
@@ -30,6 +31,24 @@ static const struct {
 #include "why/why_waits.def"
 };
 
+/* Sent by such a call. */
+static const struct {
+	enum why_wait wait;
+	const char *word;
+} of_readers[] = {
+#define WAIT_OF_READER(name, word) {WHY_WAIT_##name, word},
+#include "why/why_waits.def"
+};
+
+/* What is waited for. */
+static const struct {
+	enum why_wait wait;
+	const char *word;
+} at[] = {
+#define WAIT_AT(name, word) {WHY_WAIT_##name, word},
+#include "why/why_waits.def"
+};
+
 static const char *const timed[] = {
 #define WAIT_TIMED(word) word,
 #include "why/why_waits.def"
@@ -42,6 +61,14 @@ struct in_function {
 
 static const struct in_function functions[] = {
 #define WAIT_IN(name, function) {WHY_WAIT_##name, function},
+#include "why/why_waits.def"
+};
+
+static const struct {
+	enum why_wait wait;
+	const char *file;
+} sources[] = {
+#define WAIT_IN_SOURCE(name, file) {WHY_WAIT_##name, file},
 #include "why/why_waits.def"
 };
 
@@ -58,9 +85,22 @@ const char *why_wait_words(enum why_wait wait)
 	return words[wait];
 }
 
+static enum why_wait wait_of_source(const struct view_frame *frames, size_t count)
+{
+	size_t innermost = 0;
+
+	while (innermost < count && !frames[innermost].python)
+		innermost++;
+	for (size_t i = 0; innermost < count && i < ARRAY_SIZE(sources); i++)
+		if (!strcmp(path_base_name(frames[innermost].file), sources[i].file))
+			return sources[i].wait;
+	return WHY_WAIT_NONE;
+}
+
 static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
 {
 	const struct view_frame *frames;
+	enum why_wait of_source;
 	const char *cut;
 	size_t count = view_frames(view, pid, stack, &frames, &cut);
 
@@ -68,6 +108,9 @@ static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
 		for (size_t j = 0; j < ARRAY_SIZE(around); j++)
 			if (!strcmp(frames[i].name, around[j].function))
 				return around[j].wait;
+	of_source = wait_of_source(frames, count);
+	if (of_source != WHY_WAIT_NONE)
+		return of_source;
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
 			if (!strcmp(frames[i].name, functions[j].function))
@@ -82,9 +125,41 @@ static bool woke_program(const struct record_off_cpu *wait)
 	       !(wait->waker && wait->reason == VALUE_off_cpu_reason_uninterruptible);
 }
 
-/* By its name alone. */
-static bool find_named(struct why_waits *waits, const char *name, const struct record_off_cpu *wait,
-		       enum why_wait *ret_wait)
+/* By what is waited for; NONE: that says nothing. */
+static enum why_wait wait_at(const struct view *view, const struct record_off_cpu *wait)
+{
+	const char *object = view_text(view, wait->waited);
+
+	for (size_t i = 0; object && i < ARRAY_SIZE(at); i++)
+		if (!strncmp(object, at[i].word, strlen(at[i].word)))
+			return at[i].wait;
+	return WHY_WAIT_NONE;
+}
+
+static bool is_of_reader(const struct view *view, const char *name,
+			 const struct record_off_cpu *wait, enum why_wait *ret_wait)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_readers); i++)
+		if (!strncmp(name, of_readers[i].word, strlen(of_readers[i].word)) &&
+		    wait_at(view, wait) != WHY_WAIT_NONE) {
+			*ret_wait = of_readers[i].wait;
+			return true;
+		}
+	return false;
+}
+
+/* What waits for a device, or for others, by its name: for which of them what is waited for says. */
+static enum why_wait wait_of_device(const struct view *view, size_t row,
+				    const struct record_off_cpu *wait)
+{
+	enum why_wait found = wait_at(view, wait);
+
+	return found == WHY_WAIT_NONE ? named[row].wait : found;
+}
+
+/* By its name, and what is waited for. */
+static bool find_named(struct why_waits *waits, const struct view *view, const char *name,
+		       const struct record_off_cpu *wait, enum why_wait *ret_wait)
 {
 	bool plain = true;
 
@@ -94,9 +169,12 @@ static bool find_named(struct why_waits *waits, const char *name, const struct r
 		if (strncmp(name, named[i].word, strlen(named[i].word)) != 0)
 			continue;
 		plain = false;
-		if (named[i].of_device && woke_program(wait))
+		if (named[i].of_device && woke_program(wait)) {
+			if (is_of_reader(view, name, wait, ret_wait))
+				return true;
 			continue;
-		*ret_wait = named[i].wait;
+		}
+		*ret_wait = named[i].of_device ? wait_of_device(view, i, wait) : named[i].wait;
 		return true;
 	}
 	waits->plain = plain ? name : waits->plain;
@@ -111,7 +189,7 @@ int why_waits_find(struct why_waits *waits, const struct view *view, const struc
 	enum why_wait found;
 	const u64 *known;
 
-	if (find_named(waits, event->name, wait, ret_wait))
+	if (find_named(waits, view, event->name, wait, ret_wait))
 		return 0;
 	known = map_find(&waits->known, pid, stack);
 	found = known ? (enum why_wait) * known : wait_of_frames(view, pid, stack);
@@ -177,25 +255,43 @@ static int find_served(struct why_waits *waits, const struct view *view)
 	return 0;
 }
 
-int why_waits_served(struct why_waits *waits, const struct view *view,
-		     const struct view_event *event, enum why_wait *ret_wait)
+/* Is it at an end at which the process serves others? 1, 0 or -ENOMEM. */
+static int is_served(struct why_waits *waits, const struct view *view,
+		     const struct record_off_cpu *wait)
 {
-	const struct record_off_cpu *wait = (const void *)event->record;
-	const u64 *is_served;
+	const u64 *known;
 
 	if (!wait->waited)
 		return 0;
 	if (!waits->has_served && find_served(waits, view))
 		return -ENOMEM;
-	is_served = map_find(&waits->served, wait->waited, wait->header.pid);
-	if (!is_served || !*is_served)
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(served); i++)
+	known = map_find(&waits->served, wait->waited, wait->header.pid);
+	return known && *known;
+}
+
+static bool is_of_others(const struct view *view, const char *name,
+			 const struct record_off_cpu *wait)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		if (named[i].of_device && !strncmp(name, named[i].word, strlen(named[i].word)))
+			return wait_of_device(view, i, wait) == WHY_WAIT_NETWORK;
+	return false;
+}
+
+int why_waits_outside(struct why_waits *waits, const struct view *view,
+		      const struct view_event *event, enum why_wait *ret_wait)
+{
+	const struct record_off_cpu *wait = (const void *)event->record;
+	int result = is_served(waits, view, wait);
+
+	for (size_t i = 0; result > 0 && i < ARRAY_SIZE(served); i++)
 		if (!strncmp(event->name, served[i].word, strlen(served[i].word))) {
 			*ret_wait = served[i].wait;
-			return 1;
+			return 0;
 		}
-	return 0;
+	if (result >= 0 && *ret_wait == WHY_WAIT_OTHER && is_of_others(view, event->name, wait))
+		*ret_wait = WHY_WAIT_NETWORK;
+	return result < 0 ? result : 0;
 }
 
 void why_waits_free(struct why_waits *waits)

@@ -16,8 +16,8 @@ struct why_waits {
 
 /* Of an off_cpu event. 0 or -ENOMEM. */
 int why_waits_find(struct why_waits *waits, const struct view *view, const struct view_event *event, enum why_wait *ret_wait);
-/* Is it at an end at which the process serves others, whoever wakes it? 1, 0 or -ENOMEM. */
-int why_waits_served(struct why_waits *waits, const struct view *view, const struct view_event *event, enum why_wait *ret_wait);
+/* The same of one that none of the recorded threads wakes, behind that: is it for requests, or for another program? 0 or -ENOMEM. */
+int why_waits_outside(struct why_waits *waits, const struct view *view, const struct view_event *event, enum why_wait *ret_wait);
 /* Did it end since the time was over that the program gave it? A sleep is told by its name. */
 bool why_waits_is_timed(const struct view_event *event);
 const char *why_wait_words(enum why_wait wait);
