@@ -83,6 +83,26 @@ TEST(kernels_without_launch_are_counted)
 	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_forgotten), 0);
 }
 
+/* Numbers grow: 5 and 6 came before all calls that were recorded. */
+TEST(kernels_launched_before_the_recording_are_no_loss)
+{
+	struct fixture fixture _fixture_ = fixture_open(KERNEL("five", 5, 5) KERNEL(
+		"six", 6, 6) API("launch", 7, 10, 5) KERNEL("k", 7, 20));
+	struct fixture lost _fixture_ = fixture_open(KERNEL("six", 6, 6) API(
+		"launch", 7, 10, 5) KERNEL("k", 7, 20) KERNEL("nine", 9, 30));
+	struct fixture alone _fixture_ = fixture_open(KERNEL("six", 6, 6));
+
+	check_causes(fixture.view, "five<? six<? k<launch");
+	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launched_before), 2);
+	CHECK_U64(loss_of(fixture.view, VALUE_loss_reason_launch_missing), 0);
+	CHECK(view_is_complete(view_survey(fixture.view)));
+	CHECK_U64(loss_of(lost.view, VALUE_loss_reason_launched_before), 1);
+	CHECK_U64(loss_of(lost.view, VALUE_loss_reason_launch_missing), 1);
+	CHECK(!view_is_complete(view_survey(lost.view)));
+	/* Where no call was recorded nobody knows. */
+	CHECK_U64(loss_of(alone.view, VALUE_loss_reason_launch_missing), 1);
+}
+
 TEST(a_launch_of_another_process_is_none)
 {
 	struct fixture fixture _fixture_ = fixture_open(

@@ -161,6 +161,18 @@ static bool is_of_call(const char *call, const char *what)
 	return strlen(what) == length && !memcmp(what, call, length);
 }
 
+/* ", 61 % at line 27" of code that begins far before that. */
+static void append_line(const struct why *why, const struct why_cause *cause, struct text *text)
+{
+	s64 what = cause->sort == WHY_CODE
+			   ? string_table_find(&why->whats, cause->what, strlen(cause->what))
+			   : -1;
+	const u64 *line = what < 0 ? NULL : map_find(&why->hot_lines, (u64)what, 0);
+
+	if (line)
+		text_appendf(text, ", %u %% at line %u", (u32)*line, (u32)(*line >> 32));
+}
+
 /* "decode work.py:11 (loader)", "cudaDeviceSynchronize", "behind cudaDeviceSynchronize" */
 static void name_place(const struct explain *explain, const struct why *why,
 		       const struct why_cause *cause, bool by_call, struct text *text)
@@ -181,6 +193,7 @@ static void name_place(const struct explain *explain, const struct why *why,
 		return;
 	}
 	text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
+	append_line(why, cause, text);
 	if (cause->row_index == WHY_NO_ROW)
 		return;
 	if (cause->wait != WHY_WAIT_PEER) {

@@ -272,5 +272,6 @@ void why_free(struct why *why)
 	free(why->causes);
 	free(why->gpus);
 	string_table_free(&why->whats);
+	map_free(&why->hot_lines);
 	*why = (struct why){0};
 }

@@ -83,6 +83,7 @@ struct why {
 	struct why_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
 	struct string_table whats;
+	struct map hot_lines; /* of sampled code, see why_lines_find() */
 };
 
 struct why_notes;

@@ -263,7 +263,8 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 	if (what < 0)
 		return -ENOMEM;
 	part.what = (u32)what;
-	if (spot_note(code, pid, stack, &part))
+	if (spot_note(code, pid, stack, &part) ||
+	    why_lines_add(&code->lines, code->view, part.what, pid, stack))
 		return -ENOMEM;
 	if (part.cause.group && add(code, &part, gap, 1, held) < 0)
 		return -ENOMEM;
@@ -393,7 +394,7 @@ int why_code_finish(struct why_code *code, struct err *err)
 {
 	int result;
 
-	if (join_parts(code))
+	if (join_parts(code) || why_lines_find(&code->lines, &code->tally->why->hot_lines))
 		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
 	name_parts(code);
 	result = count_sightings(code, err);
@@ -411,6 +412,7 @@ void why_code_free(struct why_code *code)
 	map_free(&code->spot_places);
 	free(code->spots);
 	why_doings_free(&code->doings);
+	why_lines_free(&code->lines);
 	map_free(&code->places);
 	map_free(&code->part_places);
 	free(code->threads);

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "why/why_doings.h"
+#include "why/why_lines.h"
 #include "why/why_parts.h"
 
 #define WHY_CODE_FAULTS_PER_SPOT 8
@@ -24,6 +25,7 @@ struct why_code {
 	struct why_tally *tally;
 	u32 unknown;	   /* number of "" */
 	struct why_doings doings;
+	struct why_lines lines;
 	struct map names;  /* (process, stack) -> number of what */
 	struct map call_names; /* the same with the line at which it calls */
 	struct map fault_names; /* the same of code that is found in a fault: asked for of samples at a spot alone */
