@@ -33,7 +33,9 @@ enum unwind_cfa {
 	UNWIND_CFA_SIGNAL, /* the kernel's frame of a signal (struct rt_sigframe) holds all registers */
 	/* Of Go, whose functions may have been called on another stack: */
 	UNWIND_CFA_RBP_ELSEWHERE, /* rbp + offset */
-	UNWIND_CFA_GOROUTINE, /* what lies at rsp + offset below the upper end of the stack of the goroutine at rsp + 8 * words, + 8 */
+	/* What lies at rsp + offset below the upper end of the stack of the goroutine at rsp + 8 * words, + 8, or + 16 where the caller's rbp
+	 * lies there too. */
+	UNWIND_CFA_GOROUTINE,
 	UNWIND_CFA_REGISTER =
 		16, /* + number by DWARF (0 to 15: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, ...), + offset */
 	UNWIND_CFA_INDEXED = 32, /* + number: what lies at rsp + offset + 8 * register, + 8 * words */

@@ -104,7 +104,7 @@ static __always_inline int goroutine_cfa(struct unwind_walk *walk, struct task_s
 {
 	if (unwind_read(walk, task, walk->sp + (s64)rule->cfa_offset))
 		return -1;
-	walk->cfa = 8 - walk->value;
+	walk->cfa = (rule->rbp == UNWIND_AT_CFA ? 16 : 8) - walk->value;
 	if (unwind_read(walk, task, walk->sp + rule->words * 8) ||
 	    unwind_read(walk, task, walk->value + UNWIND_GOROUTINE_STACK_END))
 		return -1;

@@ -70,7 +70,7 @@ static bool goroutine_cfa(const struct stack_walk *walk, const struct unwind_rul
 	    !read_word(walk, walk->at.sp + rule->words * 8, &goroutine) ||
 	    !read_word(walk, goroutine + UNWIND_GOROUTINE_STACK_END, &stack_end))
 		return false;
-	*ret_cfa = stack_end - depth_bytes + 8;
+	*ret_cfa = stack_end - depth_bytes + (rule->rbp == UNWIND_AT_CFA ? 16 : 8);
 	return true;
 }
 

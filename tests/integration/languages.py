@@ -117,6 +117,6 @@ def site_packages(python):
 
 def compile_with(compiler, source, output, *command):
 	result = subprocess.run([compiler, *command, "-o", str(BUILD / output), str(PROGRAMS / source)], capture_output=True, text=True,
-				env={**os.environ, "GOCACHE": str(CACHE / "go-cache"), "GO111MODULE": "off"})
-	check_equal(result.returncode, 0, f"{compiler} of {source}: {result.stderr.strip()[:500]}")
+				env={**os.environ, "GOCACHE": str(CACHE / "go-cache"), "GO111MODULE": "off", "GOTOOLCHAIN": "local"})
+	check_equal(result.returncode, 0, f"{os.path.basename(compiler)} of {source}: {result.stderr.strip()[:500]}")
 	return BUILD / output

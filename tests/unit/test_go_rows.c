@@ -65,6 +65,26 @@ static const char source[] =
 	"silent: .byte 0x90, 0x90, 0x90, 0xc3\n"
 	/* systemstack: mov rsp, rbx; call rdi; mov rsp, [rax + 56]; ret */
 	"system: .byte 0x48, 0x89, 0xdc, 0xff, 0xd7, 0x48, 0x8b, 0x60, 0x38, 0xc3\n"
+	/* asmcgocall of Go 1.21: push rbp; mov rbp, rsp; mov rdx, rsp; mov rsp, [rsi + 56]; sub rsp, 64; mov [rsp + 48], rdi; mov rdi, [rdi + 8];
+	 * sub rdi, rdx; mov [rsp + 40], rdi; call rax; mov rsp, rsi; pop rbp; ret; sub rsp, 64; and rsp, -16; mov [rsp + 40], rdx; call rax;
+	 * mov rsp, rsi; pop rbp; ret */
+	"cgo21:	.byte 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xe2, 0x48, 0x8b, 0x66, 0x38, 0x48, "
+	"0x83, "
+	"0xec, 0x40, 0x48, 0x89, 0x7c, 0x24, 0x30\n"
+	"	.byte 0x48, 0x8b, 0x7f, 0x08, 0x48, 0x29, 0xd7, 0x48, 0x89, 0x7c, 0x24, 0x28, "
+	"0xff, 0xd0, 0x48, 0x89, 0xf4, 0x5d, 0xc3\n"
+	"	.byte 0x48, 0x83, 0xec, 0x40, 0x48, 0x83, 0xe4, 0xf0, 0x48, 0x89, 0x54, 0x24, "
+	"0x28, "
+	"0xff, 0xd0, 0x48, 0x89, 0xf4, 0x5d, 0xc3\n"
+	/* systemstack: push rbp; mov rbp, rsp; mov rsp, rbx; call rdi; mov rsp, [rax + 56]; pop rbp; ret; pop rbp; jmp rdi; int3 */
+	"system21: .byte 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xdc, 0xff, 0xd7, 0x48, 0x8b, 0x60, "
+	"0x38, 0x5d, 0xc3, 0x5d, 0xff, 0xe7, 0xcc\n"
+	/* asmcgocall_no_g: push rbp; mov rbp, rsp; sub rsp, 32; mov rdx, rsp; and rsp, -16; mov [rsp + 8], rdx; call rax; mov rsp, rdx;
+	 * add rsp, 32; pop rbp; ret */
+	"no_g21: .byte 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xe2, 0x48, "
+	"0x83, "
+	"0xe4, 0xf0, 0x48, 0x89, 0x54, 0x24, 0x08\n"
+	"	.byte 0xff, 0xd0, 0x48, 0x89, 0xd4, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3\n"
 	"etext_go: .fill 32, 1, 0xcc\n"
 	"main:	xor %eax, %eax; ret\n"
 	/* crosscall1, of which no table tells */
@@ -81,26 +101,27 @@ static const char source[] =
 	"	.balign 32\n"
 	"table:\n"
 	"#if GO == 12\n"
-	"	.long 0xfffffffb; .byte 0, 0, 1, 8; .quad 10\n"
+	"	.long 0xfffffffb; .byte 0, 0, 1, 8; .quad 13\n"
 	"#elif GO == 116\n"
-	"	.long 0xfffffffa; .byte 0, 0, 1, 8; .quad 10\n"
+	"	.long 0xfffffffa; .byte 0, 0, 1, 8; .quad 13\n"
 	"	.quad 1, names - table, 0, 0, steps - table, functions - table\n"
 	"#else\n"
 	"#if GO == 118\n"
-	"	.long 0xfffffff0; .byte 0, 0, 1, 8; .quad 10\n"
+	"	.long 0xfffffff0; .byte 0, 0, 1, 8; .quad 13\n"
 	"#else\n"
-	"	.long 0xfffffff1; .byte 0, 0, 1, 8; .quad 10\n"
+	"	.long 0xfffffff1; .byte 0, 0, 1, 8; .quad 13\n"
 	"#endif\n"
 	"	.quad 1, text, names - table, 0, 0, steps - table, functions - table\n"
 	"#endif\n"
 	"functions: ENTRY 0, stored; ENTRY 1, pushed; ENTRY 2, other; ENTRY 3, aligns; ENTRY 4, "
 	"clock; ENTRY 5, goexit\n"
-	"	ENTRY 6, sigret; ENTRY 7, cgo; ENTRY 8, silent; ENTRY 9, system; ENTRY 10, "
-	"etext_go\n"
-	"f10:	.balign 8\n"
+	"	ENTRY 6, sigret; ENTRY 7, cgo; ENTRY 8, silent; ENTRY 9, system\n"
+	"	ENTRY 10, cgo21; ENTRY 11, system21; ENTRY 12, no_g21; ENTRY 13, etext_go\n"
+	"f13:	.balign 8\n"
 	"	FUNC 0, stored, 0; FUNC 1, pushed, 0; FUNC 2, other, 4; FUNC 3, aligns, 6; FUNC 4, "
 	"clock, 6; FUNC 5, goexit, 1\n"
 	"	FUNC 6, sigret, 0; FUNC 7, cgo, 6; FUNC 8, silent, 0; FUNC 9, system, 6\n"
+	"	FUNC 10, cgo21, 6; FUNC 11, system21, 6; FUNC 12, no_g21, 6\n"
 	"#if GO == 12\n"
 	".set names, table; .set steps, table\n"
 	"	.byte 0\n"
@@ -112,6 +133,8 @@ static const char source[] =
 	"n4: .asciz CLOCK\n n5: .asciz \"runtime.goexit\"\n n6: .asciz \"runtime.sigreturn\"\n"
 	"n7: .asciz \"runtime.asmcgocall\"\n n8: .asciz \"main.silent\"\n n9: .asciz "
 	"\"runtime.systemstack\"\n"
+	"n10: .asciz \"runtime.asmcgocall\"\n n11: .asciz \"runtime.systemstack\"\n n12: .asciz "
+	"\"runtime.asmcgocall_no_g\"\n"
 	"#if GO != 12\n"
 	"steps:	.byte 0\n"
 	"#endif\n"
@@ -125,6 +148,9 @@ static const char source[] =
 	"s6: .byte 2, 3, 0\n"
 	"s7: .byte 2, 51, 0\n"
 	"s9: .byte 2, 10, 0\n"
+	"s10: .byte 2, 1, 16, 58, 0\n"
+	"s11: .byte 2, 1, 16, 18, 0\n"
+	"s12: .byte 2, 1, 16, 7, 64, 21, 63, 1, 15, 1, 0\n"
 	".set s8, steps\n"
 	".section .note.GNU-stack, \"\", @progbits\n";
 
@@ -152,7 +178,7 @@ static const struct {
 	{54, "rsp+8 rbx lost"},
 	{55, "rsp+16 rbp=cfa-16 rbx lost"},
 	{62, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
-	{65, "rsp+32 rbx lost"},
+	{65, "rsp+32 rbp=cfa-16 rbx lost"},
 	{69, "rsp+16 rbp=cfa-16 rbx lost"},
 	{70, "rsp+8 rbx lost"},
 	{71, "end"},
@@ -174,14 +200,46 @@ static const struct {
 	{132, "rsp+8 rbx lost"},
 	{135, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
 	{141, "rsp+8 rbx lost"},
+	/* asmcgocall with a frame */
+	{142, "rsp+8 rbx lost"},
+	{143, "rsp+16 rbp=cfa-16 rbx lost"},
+	{152, "rsp+16 rbp=cfa-16 rbx lost"},
+	{153, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
+	{173, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
+	{174, "goroutine at rsp+48, rsp+40 rbp=cfa-16 rbx lost"},
+	{176, "goroutine at rsp+48, rsp+40 rbp=cfa-16 rbx lost"},
+	{179, "rsp+16 rbp=cfa-16 rbx lost"},
+	{180, "rsp+8 rbx lost"},
+	{181, "rsp+16 rbp=cfa-16 rbx lost"},
+	{185, "r1+16 rbp=cfa-16 rbx lost"},
+	{194, "*(rsp+40)+16 rbp=cfa-16 rbx lost"},
+	{199, "rsp+16 rbp=cfa-16 rbx lost"},
+	{200, "rsp+8 rbx lost"},
+	/* systemstack with a frame */
+	{201, "rsp+8 rbx lost"},
+	{202, "rsp+16 rbp=cfa-16 rbx lost"},
+	{208, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
+	{214, "rsp+16 rbp=cfa-16 rbx lost"},
+	{215, "rsp+8 rbx lost"},
+	{216, "rsp+16 rbp=cfa-16 rbx lost"},
+	{217, "rsp+8 rbx lost"},
+	{219, "rsp+16 rbp=cfa-16 rbx lost"},
+	/* asmcgocall_no_g with a frame */
+	{220, "rsp+8 rbx lost"},
+	{224, "rsp+16 rbp=cfa-16 rbx lost"},
+	{228, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
+	{242, "rbp+16 elsewhere rbp=cfa-16 rbx lost"},
+	{245, "rsp+48 rbp=cfa-16 rbx lost"},
+	{249, "rsp+16 rbp=cfa-16 rbx lost"},
+	{250, "rsp+8 rbx lost"},
 	/* crosscall1 */
-	{177, "rsp+8"},
-	{178, "rsp+16 rbx=cfa-16"},
-	{187, "rsp+56 rbp=cfa-24 rbx=cfa-16"},
-	{197, "rsp+56 rbp=cfa-24 rbx=cfa-16"},
-	{199, "rsp+48 rbp=cfa-24 rbx=cfa-16"},
-	{206, "rsp+16 rbx=cfa-16"},
-	{207, "rsp+8"},
+	{286, "rsp+8"},
+	{287, "rsp+16 rbx=cfa-16"},
+	{296, "rsp+56 rbp=cfa-24 rbx=cfa-16"},
+	{306, "rsp+56 rbp=cfa-24 rbx=cfa-16"},
+	{308, "rsp+48 rbp=cfa-24 rbx=cfa-16"},
+	{315, "rsp+16 rbx=cfa-16"},
+	{316, "rsp+8"},
 };
 
 static void check_rules(const char *how, u64 text, const struct elf_unwind_rows *rows)

@@ -13,7 +13,7 @@
 
 #define MAGIC "gprows\n"
 #define VERSION \
-	5 /* of what elf_unwind_rows_read() makes of a file and of the image: a change there is a change here */
+	6 /* of what elf_unwind_rows_read() makes of a file and of the image: a change there is a change here */
 
 /* The stored file: this, and the image of the table. */
 struct cache_header {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 // A service in Go that launches kernels of the simulated CUDA by cgo: so many goroutines launch, each every few ms, until stdin ends; others
-// compute, and make garbage, so that threads are preempted. It says how many were launched.
+// compute, and make garbage, so that threads are preempted. It says who calls what launches (runtime.Callers, innermost first, up to where the
+// goroutine began), "ready", then how many were launched.
 //
 //	go_launches LAUNCHERS OTHERS
 package main
@@ -45,15 +46,22 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"time"
 )
 
 var launched, failed int64
+var told = make(chan []uintptr, 1)
 
 //go:noinline
 func launches() {
+	addresses := make([]uintptr, 50)
+	select {
+	case told <- addresses[:runtime.Callers(2, addresses)]:
+	default:
+	}
 	if C.run_kernel() == 0 {
 		atomic.AddInt64(&launched, 1)
 	} else {
@@ -61,10 +69,24 @@ func launches() {
 	}
 }
 
+// On a stack that grows at first, and so is moved.
+//
+//go:noinline
+func descends(depth int) int {
+	var local [1000]byte
+
+	local[depth] = 1
+	if depth == 0 {
+		launches()
+		return int(local[0])
+	}
+	return descends(depth-1) + int(local[depth])
+}
+
 //go:noinline
 func serves() {
 	for {
-		launches()
+		descends(5)
 		time.Sleep(3 * time.Millisecond)
 	}
 }
@@ -92,7 +114,10 @@ func main() {
 	for i := 0; i < others; i++ {
 		go computes(i)
 	}
-	fmt.Println("ready")
+	for _, address := range <-told {
+		fmt.Printf("%#x ", address)
+	}
+	fmt.Println("\nready")
 	input := bufio.NewScanner(os.Stdin)
 	for input.Scan() {
 		fmt.Println(atomic.LoadInt64(&launched), atomic.LoadInt64(&failed))
