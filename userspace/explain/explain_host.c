@@ -122,11 +122,15 @@ static int add_wait(struct run *run, const struct view_event *event)
 	ns = event->dur - ready_ns;
 	run->threads[event->row_index].ready_told_ns += ready_ns;
 	append_what(run->explain, event, &what);
-	append_where(run->explain, event, text_string(&what), &text);
+	if (why_waits_find(&run->waits, run->explain->view, event, &sort))
+		return -ENOMEM;
+	if (sort == WHY_WAIT_GOROUTINE)
+		text_append(&text, why_wait_words(sort));
+	else
+		append_where(run->explain, event, text_string(&what), &text);
 	if (waker)
 		text_appendf(&text, ", woken by %s", waker);
 	if (text.failed || what.failed ||
-	    why_waits_find(&run->waits, run->explain->view, event, &sort) ||
 	    add_to(run, EXPLAIN_NO_CPU, event, "woken, and waited for a CPU", ready_ns))
 		return -ENOMEM;
 	if (wait->reason == VALUE_off_cpu_reason_stopped)

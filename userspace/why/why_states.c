@@ -127,7 +127,8 @@ static int enter_wait(struct why_states *states, struct why_state *thread,
 bool why_state_is_timer(const struct why_state *thread, u64 effect_ns)
 {
 	return (thread->wait_for == WHY_WAIT_OTHER || thread->wait_for == WHY_WAIT_DEVICE ||
-		thread->wait_for == WHY_WAIT_NETWORK || thread->wait_for == WHY_WAIT_REQUESTS) &&
+		thread->wait_for == WHY_WAIT_NETWORK || thread->wait_for == WHY_WAIT_REQUESTS ||
+		thread->wait_for == WHY_WAIT_GOROUTINE) &&
 	       thread->timed_until_ns >= effect_ns;
 }
 

@@ -52,6 +52,13 @@ static bool is_kept_out(enum why_wait wait)
 	return wait == WHY_WAIT_LOCK || wait == WHY_WAIT_GIL || wait == WHY_WAIT_READER;
 }
 
+/* Is it what is wrong, also of one for which another one waits? */
+static bool is_the_end(enum why_wait wait)
+{
+	return wait == WHY_WAIT_TIMER || wait == WHY_WAIT_SLEEP || wait == WHY_WAIT_NETWORK ||
+	       wait == WHY_WAIT_GOROUTINE;
+}
+
 static u32 process_of(const struct run *run, size_t row)
 {
 	return view_survey(run->view)->rows[row].pid;
@@ -66,20 +73,21 @@ static bool is_peer(const struct run *run, size_t waiter, size_t row)
 	       process_of(run, waiter) != process_of(run, row);
 }
 
-/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests, for the network or by its clock, for these. */
+/* For what the thread of the gap waits; where that is what another one does, and this one waits for requests, for the network or by its clock, or has no
+ * goroutine to run, for these. */
 static enum why_wait wait_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
 	const struct why_gap *gap = &part->cursor->gap;
 	enum why_wait own = sort == WHY_WAIT ? own_wait(run, part) : WHY_WAIT_NONE;
 	enum why_wait waiter = run->states.threads[gap->row].wait_for;
 
-	if (own == WHY_WAIT_REQUESTS)
+	if (own == WHY_WAIT_REQUESTS || (is_the_end(own) && !is_kept_out(waiter)))
 		return own;
-	if ((own == WHY_WAIT_TIMER || own == WHY_WAIT_SLEEP || own == WHY_WAIT_NETWORK) &&
-	    !is_kept_out(waiter))
-		return own;
-	if (part->row == gap->row && sort != WHY_WAIT)
-		return WHY_WAIT_NONE;
+	if (part->row == gap->row)
+		return sort == WHY_WAIT ? waiter : WHY_WAIT_NONE;
+	/* It had none to run because of what that one did. */
+	if (waiter == WHY_WAIT_GOROUTINE)
+		waiter = WHY_WAIT_OTHER;
 	return waiter == WHY_WAIT_OTHER && is_peer(run, gap->row, part->row) ? WHY_WAIT_PEER
 									     : waiter;
 }

@@ -77,6 +77,11 @@ static const struct in_function around[] = {
 #include "why/why_waits.def"
 };
 
+static const struct in_function below[] = {
+#define WAIT_BELOW(name, function) {WHY_WAIT_##name, function},
+#include "why/why_waits.def"
+};
+
 #define WAIT_OF_OWNER(name) static const enum why_wait of_owner = WHY_WAIT_##name;
 #include "why/why_waits.def"
 
@@ -97,20 +102,30 @@ static enum why_wait wait_of_source(const struct view_frame *frames, size_t coun
 	return WHY_WAIT_NONE;
 }
 
+/* What a stack says that has one of these functions anywhere. */
+static enum why_wait wait_anywhere(const struct view_frame *frames, size_t count,
+				   const struct in_function *rows, size_t row_count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < row_count; j++)
+			if (!strcmp(frames[i].name, rows[j].function))
+				return rows[j].wait;
+	return WHY_WAIT_NONE;
+}
+
 static enum why_wait wait_of_frames(const struct view *view, u32 pid, u32 stack)
 {
 	const struct view_frame *frames;
-	enum why_wait of_source;
 	const char *cut;
 	size_t count = view_frames(view, pid, stack, &frames, &cut);
+	enum why_wait found = wait_anywhere(frames, count, around, ARRAY_SIZE(around));
 
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < ARRAY_SIZE(around); j++)
-			if (!strcmp(frames[i].name, around[j].function))
-				return around[j].wait;
-	of_source = wait_of_source(frames, count);
-	if (of_source != WHY_WAIT_NONE)
-		return of_source;
+	if (found == WHY_WAIT_NONE)
+		found = wait_anywhere(frames, count, below, ARRAY_SIZE(below));
+	if (found == WHY_WAIT_NONE)
+		found = wait_of_source(frames, count);
+	if (found != WHY_WAIT_NONE)
+		return found;
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
 			if (!strcmp(frames[i].name, functions[j].function))
@@ -181,20 +196,42 @@ static bool find_named(struct why_waits *waits, const struct view *view, const c
 	return false;
 }
 
+/* Is it told by the stack, whatever the wait is called? */
+static bool is_below(enum why_wait wait)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++)
+		if (wait == below[i].wait)
+			return true;
+	return false;
+}
+
+/* Did what it waited for come from elsewhere: by an interrupt, or from another process? */
+static bool is_from_outside(const struct record_off_cpu *wait, enum why_wait of_name)
+{
+	return wait->woken_by == VALUE_woken_by_thread
+		       ? wait->waker_pid != wait->header.pid
+		       : wait->woken_by == VALUE_woken_by_interrupt &&
+				 (of_name == WHY_WAIT_DEVICE || of_name == WHY_WAIT_NETWORK);
+}
+
 int why_waits_find(struct why_waits *waits, const struct view *view, const struct view_event *event,
 		   enum why_wait *ret_wait)
 {
 	const struct record_off_cpu *wait = (const void *)event->record;
 	u32 pid = wait->header.pid, stack = wait->header.stack;
-	enum why_wait found;
-	const u64 *known;
+	enum why_wait found, of_name = WHY_WAIT_NONE;
+	const u64 *known = map_find(&waits->known, pid, stack);
+	bool is_named = find_named(waits, view, event->name, wait, &of_name);
 
-	if (find_named(waits, view, event->name, wait, ret_wait))
-		return 0;
-	known = map_find(&waits->known, pid, stack);
 	found = known ? (enum why_wait) * known : wait_of_frames(view, pid, stack);
 	if (!known && map_set(&waits->known, pid, stack, found))
 		return -ENOMEM;
+	if (is_below(found) && is_from_outside(wait, of_name))
+		found = WHY_WAIT_NONE;
+	if (is_named && !is_below(found)) {
+		*ret_wait = of_name;
+		return 0;
+	}
 	if (found == WHY_WAIT_NONE)
 		found = wait->holder_tid && wait->reason == VALUE_off_cpu_reason_sleeping
 				? of_owner
